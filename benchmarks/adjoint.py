@@ -25,12 +25,10 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
 from mbsim_cli.solve.tape import MEMORY
-from mbsim_cli.study.assembling import build, load
+from mbsim_cli.study.assembling import Settings, build, costs_of, load
 from mbsim_cli.study.compiling import compile_kernels, compile_objectives
-from mbsim_cli.study.costs import costs_of
 from mbsim_cli.study.evaluation import evaluate
 from mbsim_cli.study.listener import SILENT
-from mbsim_cli.study.settings import Settings
 
 CHAIN = "chain"  # of so many links, by the recursive formulation; by all numbers direct gradients would take minutes
 MODELS = {"fivebar": {}, "buggy": {}, "buggy_lane_change": {}, CHAIN: {"overrides": {"n": "256"}, "duration": 0.5}}

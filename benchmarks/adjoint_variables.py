@@ -28,10 +28,8 @@ from mbsim_cli.kernels.drivers.sweep_back import sweep_back
 from mbsim_cli.solve import allocate
 from mbsim_cli.solve.adjoint.allocate import work_of
 from mbsim_cli.solve.adjoint.reactions import nothing_given
-from mbsim_cli.study.adjoint import Adjoint, SensorCovectors
-from mbsim_cli.study.assembling import build, load
-from mbsim_cli.study.evaluation import accumulated
-from mbsim_cli.study.settings import Settings
+from mbsim_cli.study.assembling import Settings, build, load
+from mbsim_cli.study.evaluation import Adjoint, SensorCovectors, accumulated
 
 DURATION, STEPS = 1.0, (0.02, 0.01, 0.005, 0.0025)
 COORDINATES = {"A.angle": (1, 0, 0, 0), "P1.angle": (-1, 1, 0, 0), "B.angle": (0, 0, 0, 1), "P3.angle": (0, 0, -1, 1)}

@@ -20,12 +20,16 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from mbsim_cli.study.assembling import load  # noqa: E402
+from mbsim_cli.study.assembling import (  # noqa: E402
+    Settings,
+    load,
+)
 from mbsim_cli.study.listener import SILENT  # noqa: E402
-from mbsim_cli.study.plan import draft  # noqa: E402
+from mbsim_cli.study.plan import (  # noqa: E402
+    Timing,
+    draft,
+)
 from mbsim_cli.study.run import run  # noqa: E402
-from mbsim_cli.study.settings import Settings  # noqa: E402
-from mbsim_cli.study.timing import Timing  # noqa: E402
 
 ONE_THREAD = {name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")}
 MOST_OF_STEP, MOST_OF_GRADIENT, MOST_MB = 2.0, 2.5, 2048

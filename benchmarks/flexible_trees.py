@@ -27,7 +27,7 @@ sys.path.insert(0, str(ROOT))
 
 from benchmarks.chain import Evaluations, best_times
 from mbsim_cli import assembly, spec
-from mbsim_cli.study.reducing import standard_input
+from mbsim_cli.study.reduced_bodies import standard_input
 
 MODEL = ROOT / "models" / "flexible" / "chain.yaml"
 FORMULATIONS = ("recursive", "partial_recursive")

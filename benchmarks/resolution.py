@@ -13,13 +13,17 @@ import numpy as np
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from mbsim_cli.study.assembling import load  # noqa: E402
+from mbsim_cli.study.assembling import (  # noqa: E402
+    Settings,
+    load,
+)
 from mbsim_cli.study.diagnostics.discretisation import values_of  # noqa: E402
 from mbsim_cli.study.listener import SILENT  # noqa: E402
-from mbsim_cli.study.plan import draft  # noqa: E402
+from mbsim_cli.study.plan import (  # noqa: E402
+    Timing,
+    draft,
+)
 from mbsim_cli.study.run import run  # noqa: E402
-from mbsim_cli.study.settings import Settings  # noqa: E402
-from mbsim_cli.study.timing import Timing  # noqa: E402
 
 PAGE = ROOT / "docs" / "theory" / "resolution.md"
 RUNS = [  # file of models/, step or None for its own

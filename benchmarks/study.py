@@ -109,7 +109,7 @@ def foretold(model: str, folder: Path) -> tuple[dict[str, float], dict]:
 
 def cases_file(model: str, cases: int, folder: Path) -> Path:
     """The first cases of the model's study, as a table."""
-    from mbsim_cli.study.settings import Settings
+    from mbsim_cli.study.assembling import Settings
     from mbsim_cli.study.sweep.planning import Wanted, plan_study
 
     plan, values = plan_study(ROOT / "models" / f"{model}.yaml", Wanted(STUDIES[model]), Settings(), "")

@@ -149,7 +149,7 @@ def _collect(
     from mbsim_cli.cli import signals
     from mbsim_cli.cli.progress import bar
     from mbsim_cli.io.target import check_collection, is_vtk, replaced
-    from mbsim_cli.study.pictures.collections import folder_of, write_collection
+    from mbsim_cli.study.pictures.fields import folder_of, write_collection
     from mbsim_cli.study.pictures.filming import Filming
 
     target = check_collection(output, force=force)

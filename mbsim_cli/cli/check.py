@@ -12,7 +12,7 @@ from mbsim_cli.errors import InputOutputError, MbsimError, UsageError, one_line
 
 if TYPE_CHECKING:
     from mbsim_cli.cli.terminal import Hearing
-    from mbsim_cli.study.settings import Settings
+    from mbsim_cli.study.assembling import Settings
     from mbsim_cli.study.verification.comparison import Comparison
 
 SHOWN = 4  # components of a vector

@@ -57,8 +57,7 @@ def command(
         raise UsageError("name model files, or give --all to compile for any model")
     from mbsim_cli.cli.terminal import Terminal
     from mbsim_cli.kernels.compiler import choice, prebuilt, watch
-    from mbsim_cli.study.precompiling import precompile
-    from mbsim_cli.study.specimens import specimens
+    from mbsim_cli.study.precompiling import precompile, specimens
 
     if into and choice.COMPILER != "linking":
         raise UsageError("only kernels of the linking compiler can come with a package; mbsim doctor says more")

@@ -18,8 +18,7 @@ def command(
     from mbsim_cli.cli.environment import limit_threads
 
     limit_threads(None)
-    from mbsim_cli.study.assembling import build, load
-    from mbsim_cli.study.settings import Settings
+    from mbsim_cli.study.assembling import Settings, build, load
 
     settings = Settings(overrides=options.parse_overrides(parameter), formulation=formulation and formulation.value)
     origin = {"model": str(model), "overrides": dict(settings.overrides)}

@@ -30,12 +30,12 @@ def command(result: ResultPath, length_unit: LengthUnit = "m", json: options.Jso
 
     A result's origin, objectives and datasets; a flexible body's modes, masses and nodes, and what is wrong with it.
     """
-    from mbsim_cli.study import bodies
+    from mbsim_cli.study import reduced_bodies
 
-    if bodies.is_body(result):
+    if reduced_bodies.is_body(result):
         from mbsim_cli.cli.body import show
 
-        return show(bodies.summary(result, bodies.metres(length_unit)), json)
+        return show(reduced_bodies.summary(result, reduced_bodies.metres(length_unit)), json)
     if length_unit != "m":
         raise UsageError("--length-unit is for files of standard input data (.SID_FEM); results are in metres")
     from mbsim_cli.io.reader import summary

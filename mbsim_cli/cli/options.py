@@ -3,13 +3,17 @@
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from mbsim_cli.cli import completion
 from mbsim_cli.errors import UsageError
-from mbsim_cli.study.settings import AUTO, Settings
+
+if TYPE_CHECKING:
+    from mbsim_cli.study.assembling import Settings
+
+AUTO = "auto"  # a step that is chosen
 
 
 class Formulation(StrEnum):
@@ -167,8 +171,10 @@ def settings(
     method: str | None,
     all_numbers: bool = False,
     memory: str | None = None,
-) -> Settings:
+) -> "Settings":
     """What the options of ``run`` and ``check`` replace in a file's analysis."""
+    from mbsim_cli.study.assembling import Settings
+
     return Settings(
         overrides=parse_overrides(parameter),
         formulation=formulation and formulation.value,

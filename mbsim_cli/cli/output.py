@@ -138,7 +138,7 @@ def _objectives_table(
 
 def print_objectives(objectives: Mapping[str, Mapping[str, Any]], parameters: Mapping[str, Mapping[str, Any]]) -> None:
     """Print the table, and below it why numbers are NaN, or only one choice."""
-    from mbsim_cli.study.diagnostics.undefined import footnotes
+    from mbsim_cli.study.diagnostics.undetermined import footnotes
 
     show_table(_objectives_table(objectives, parameters))
     for line in footnotes(objectives):

@@ -48,22 +48,24 @@ def command(
     from mbsim_cli.cli.body import show
     from mbsim_cli.cli.output import tell
     from mbsim_cli.io.target import check_body, replaced
-    from mbsim_cli.study import bodies, reducing
-    from mbsim_cli.study.assembling import load
-    from mbsim_cli.study.settings import Settings
+    from mbsim_cli.study import reduced_bodies
+    from mbsim_cli.study.assembling import Settings, load
 
     model_file = load(model, Settings(overrides=options.parse_overrides(parameter)))
-    name = reducing.chosen_body(model_file, body)
+    name = reduced_bodies.chosen_body(model_file, body)
     chosen = output or Path(f"{name}.sid.h5")
-    kind = bodies.kind_of(chosen)
+    kind = reduced_bodies.kind_of(chosen)
     if no_derivatives and not kind.keeps_derivatives:
         raise UsageError(f"{chosen} would hold no derivatives anyway; leave out --no-derivatives")
-    read = (model, *reducing.files_of(model_file))
+    read = (model, *reduced_bodies.files_of(model_file))
     target = check_body(chosen, force=force, is_own=kind.is_own, protected=read)
-    sid, mesh = reducing.reduce_with_mesh(model_file, name, not no_derivatives and kind.keeps_derivatives)
+    sid, mesh = reduced_bodies.reduce_with_mesh(model_file, name, not no_derivatives and kind.keeps_derivatives)
     with signals.shield(), replaced(target, is_own=kind.is_own, force=force) as temporary:
         kind.write(temporary, sid, {"command": shlex.join(["mbsim", *sys.argv[1:]]), "model": str(model)}, mesh)
-    found = bodies.described(sid, str(chosen)) | {"body": name, "descriptions": reducing.descriptions(model_file)}
+    found = reduced_bodies.described(sid, str(chosen)) | {
+        "body": name,
+        "descriptions": reduced_bodies.descriptions(model_file),
+    }
     if json or not quiet:
         show(found, json)
     if text := kind.said(sid):

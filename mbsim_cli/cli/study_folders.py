@@ -34,7 +34,7 @@ def status(folder: Folder, json: options.Json = False) -> None:
 
     Each failure has its reason, and the command that repeats it.
     """
-    from mbsim_cli.study.sweep.ledger import ledger_of
+    from mbsim_cli.study.sweep.store import ledger_of
     from mbsim_cli.study.sweep.summary import status_of
 
     report = {"folder": str(folder)} | status_of(ledger_of(opened(folder)))
@@ -57,16 +57,16 @@ def collect(
     """Write all rows into study.h5, whether cases are missing or not."""
     from mbsim_cli.cli.output import emit
     from mbsim_cli.cli.study_report import print_collected
-    from mbsim_cli.study.sweep import collecting
-    from mbsim_cli.study.sweep.ledger import ledger_of
+    from mbsim_cli.study.sweep import running
+    from mbsim_cli.study.sweep.store import ledger_of
     from mbsim_cli.study.sweep.summary import status_of
 
     where = opened(folder)
     ledger = ledger_of(where)
-    written = [collecting.collect(where, ledger)]
+    written = [running.collect(where, ledger)]
     if to is not None:
         written.append(where.path / f"study.{to.value}")
-        collecting.export(collecting.table_of(ledger), written[-1], to.value)
+        running.export(running.table_of(ledger), written[-1], to.value)
     report = {"folder": str(folder), "written": [str(path) for path in written]} | status_of(ledger)
     if json:
         emit(report)
@@ -89,7 +89,7 @@ def extract(
 ) -> None:
     """Write the result file of a case, of a study that keeps all."""
     from mbsim_cli.cli.output import emit, tell
-    from mbsim_cli.study.sweep.extracting import extract_result
+    from mbsim_cli.study.sweep.store import extract_result
 
     written = extract_result(opened(folder), case, output, force=force)
     if json:

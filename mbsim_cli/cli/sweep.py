@@ -36,7 +36,7 @@ from mbsim_cli.cli.study_options import (
 from mbsim_cli.errors import UsageError
 
 if TYPE_CHECKING:
-    from mbsim_cli.study.settings import Settings
+    from mbsim_cli.study.assembling import Settings
     from mbsim_cli.study.sweep.running import Way
     from mbsim_cli.study.sweep.study_folder import StudyFolder
 
@@ -169,7 +169,7 @@ def _run(
 ) -> None:
     from mbsim_cli.cli.terminal import Terminal
     from mbsim_cli.study.sweep.running import run_study
-    from mbsim_cli.study.sweep.shards import shard_of
+    from mbsim_cli.study.sweep.study_folder import shard_of
 
     part = shard_of(shard, os.environ)
     report = run_study(folder, part, way, limits, Terminal(quiet), failed=failed)
@@ -186,7 +186,7 @@ def _run(
 def _forecast(folder: "StudyFolder", shard: str | None, way: "Way", json: bool, quiet: bool, begun: float) -> None:
     from mbsim_cli.cli.terminal import Terminal
     from mbsim_cli.study.sweep.running import forecast_study
-    from mbsim_cli.study.sweep.shards import shard_of
+    from mbsim_cli.study.sweep.study_folder import shard_of
 
     found = forecast_study(folder, shard_of(shard, os.environ), way, Terminal(quiet), begun)
     report = {"folder": str(folder), "study": folder.plan().study} | found.report
@@ -215,7 +215,7 @@ def _way(jobs: int, timeout: float | None, dask: str | None) -> "Way":
 
 
 def _limits(retry: int | None, max_failures: int | None, fail_fast: bool) -> Any:
-    from mbsim_cli.study.sweep.sweeping import Limits
+    from mbsim_cli.study.sweep.running import Limits
 
     if fail_fast and max_failures is not None:
         raise UsageError("--fail-fast ends a study at the first failure; leave --max-failures out, or it")

@@ -54,8 +54,7 @@ def command(
 def judge(path: Path, overrides: dict[str, str]) -> tuple[tuple[Issue, ...], list[str]]:
     """All issues of a file, those of the assembly only where the file itself is sound; warnings of a valid one."""
     from mbsim_cli.spec.judging.doubts import doubts_of
-    from mbsim_cli.study.assembling import build, load
-    from mbsim_cli.study.settings import Settings
+    from mbsim_cli.study.assembling import Settings, build, load
 
     settings = Settings(overrides=overrides)
     try:

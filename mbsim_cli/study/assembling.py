@@ -1,19 +1,147 @@
-"""From a model file to a problem, with what the caller replaces."""
+"""From a model file to a problem: what a caller replaces, the choice of the method of gradients, and the assembly.
+
+``Settings`` holds what the command line or Python replaces in a file's analysis; ``costs_of`` and ``chosen`` compare
+the direct method with the adjoint before a run; ``build`` assembles.
+"""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from mbsim_cli.caller import either, option
 from mbsim_cli.errors import UsageError
-from mbsim_cli.model.problem import OPEN_TREES
+from mbsim_cli.model.coordinates import kinds
+from mbsim_cli.model.problem import OPEN_TREES, Problem
 from mbsim_cli.study.analyses import ANALYSES
-from mbsim_cli.study.choice import AUTO
-from mbsim_cli.study.settings import Settings
+
+# What a caller replaces in a file's analysis.
+
+AUTO = "auto"  # a step that is chosen
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the command line replaces in a file's analysis; None replaces nothing."""
+
+    overrides: Mapping[str, str] = field(default_factory=dict)
+    formulation: str | None = None
+    integrator: str | None = None
+    tolerance: float | None = None
+    step: float | str | None = None  # s, or auto
+    accuracy: float | None = None  # of an automatic step
+    duration: float | None = None
+    method: str | None = None
+    all_numbers: bool = False  # gradients by every number of the file
+    memory: float | None = None  # bytes, of an adjoint
+    by: tuple[str, ...] | None = None  # parameters of gradients; None: those of the file
+    without: tuple[str, ...] = ()  # methods whose agreement is not checked
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """What replaces an option of the analysis; None replaces nothing."""
+        names = ("formulation", "integrator", "tolerance", "step", "duration", "memory")
+        return {name: getattr(self, name) for name in names}
+
+
+# What gradients by two exact methods take, estimated before a run, in units of the time that it takes without them.
+#
+# Both take eight columns at a time: the direct method parameters, the adjoint objectives. The factors are means of
+# what ``benchmarks/adjoint.py`` measures, of mechanisms of 5 to 43 coordinates; what both methods share is left
+# out.
+
+TOGETHER = 8
+STAGES = 5  # of a step of an open tree, at least
+# of forward dynamics, over the motion: a block of parameters along with it; a sweep back, and what more objectives add
+PARAMETERS, SWEEP, FURTHER = 0.7, 1.4, 0.7
+STEPPED, SWEPT = 1.4, 2.2  # the same of open trees
+AGAIN = 0.6  # the motion made once more, where there is no memory for all of it: objectives are not
+# of an equilibrium, over one evaluation along eight directions
+SEARCH, VARIED, PULLED = 10.0, 0.35, 3.0
+# of inverse dynamics, over the torques: entries of their matrices; instants and their coordinates pulled back
+ENTRY, INSTANT, COORDINATE = 0.042, 2.5, 0.14
+
+
+class Costs(NamedTuple):
+    """Times of gradients by each method, beyond that of the analysis alone, over it."""
+
+    ddm: float
+    adjoint: float
+
+    @property
+    def quicker(self) -> str:
+        """The method that takes less; the direct one where both take the same."""
+        return "adjoint" if self.adjoint < self.ddm else "ddm"
+
+    def sentence(self) -> str:
+        """Both, in words."""
+        other = "ddm" if self.quicker == "adjoint" else "adjoint"
+        times = {name: f"{1.0 + getattr(self, name):.1f}" for name in self._fields}
+        return f"about {times[self.quicker]} times the analysis alone, and {times[other]} by {other}"
+
+
+def costs_of(problem: Problem, objectives: int, memory: float) -> Costs:
+    """Costs of gradients of so many objectives by a problem's parameters; ``memory`` bytes may hold its instants."""
+    n, p = kinds(problem.model.tree).size, problem.theta_rho.shape[1]
+    blocks, further = -(-p // TOGETHER), max(0, -(-objectives // TOGETHER) - 1)
+    kind = problem.options.analysis
+    if kind == "equilibrium":
+        search = SEARCH * -(-n // TOGETHER)
+        return Costs(VARIED * blocks / search, PULLED * (1 + further) / search)
+    if kind == "inverse_dynamics":
+        return Costs(ENTRY * (2 * n + p), (INSTANT + COORDINATE * n) * (1 + 0.5 * further))
+    again = AGAIN if steps_of(problem) * _bytes_of_instant(problem) > memory else 0.0
+    if problem.options.open_tree:
+        return Costs(STEPPED * blocks, SWEPT * (1 + further) + again)
+    return Costs(PARAMETERS * blocks, SWEEP + FURTHER * further + again)
+
+
+def steps_of(problem: Problem) -> int:
+    """Steps of an analysis; none of an equilibrium."""
+    return round(problem.options.duration / problem.options.step)
+
+
+def _bytes_of_instant(problem: Problem) -> int:
+    """What an adjoint keeps of an instant."""
+    model = problem.system.model if problem.options.natural else problem.model
+    n, m = kinds(model.tree).size, model.constraints.measure.size
+    rates = 2 * STAGES * n if problem.options.open_tree else 0
+    return 8 * (5 * n + rates + 4 * m + int(model.sensors.first[-1]) + 8)
+
+
+# Which of two exact methods gives gradients sooner: the direct one, by its parameters, or the adjoint.
+
+
+def chosen(model_file: Any, settings: Settings, assembled: Any) -> tuple[str, str]:
+    """The method for an assembled model, and why in words."""
+    from mbsim_cli.solve.tape import MEMORY
+
+    analysis, problem, objectives = model_file.analysis, assembled.problem, len(assembled.objectives)
+    lacking = without_adjoint(analysis, settings)
+    if lacking:
+        return "ddm", f"{lacking} has no adjoint"
+    costs = costs_of(problem, objectives, MEMORY if settings.memory is None else settings.memory)
+    p, steps = problem.theta_rho.shape[1], steps_of(problem)
+    counted = [_count(p, "parameter"), _count(objectives, "objective"), *([_count(steps, "step")] if steps else [])]
+    return costs.quicker, f"{', '.join(counted)}: {costs.sentence()}"
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
+def without_adjoint(analysis: Any, settings: Settings) -> str:
+    """What has no adjoint, in words; empty where there is one."""
+    from mbsim_cli.spec.analysis import without_adjoint
+
+    asked = {"formulation": settings.formulation, "integrator": settings.integrator, "error_control": None}
+    return without_adjoint(*(stated or getattr(analysis, key, None) for key, stated in asked.items()))
+
+
+# From a model file to a problem, with what the caller replaces.
 
 
 def load(path: str | PathLike[str], settings: Settings, texts: Mapping[str, str] | None = None) -> Any:
@@ -55,7 +183,7 @@ def build(model_file: Any, settings: Settings, parameters: Sequence[str] | None,
         adjoint = option("sensitivity", "adjoint") + either(" (mbsim check: --method adjoint)", "")
         raise UsageError(f"{option('memory')} is for what an adjoint keeps of a run; add {adjoint}, or leave it out")
     if options.sensitivity == "adjoint":
-        from mbsim_cli.study.adjoint import require_adjoint
+        from mbsim_cli.study.evaluation import require_adjoint
 
         require_adjoint(assembled.problem)
     if (settings.step or settings.duration) and options.step > options.duration * (1 + 1e-9):
@@ -81,7 +209,7 @@ def _require_applicable(kind: str, settings: Settings) -> None:
 
 
 def _standard_input(model_file: Any, name: str, numbers: Any) -> Any:
-    from mbsim_cli.study.reducing import standard_input  # scipy is slow to import, and rigid models need none
+    from mbsim_cli.study.reduced_bodies import standard_input  # scipy is slow to import, and rigid models need none
 
     return standard_input(model_file, name, numbers)
 

@@ -11,9 +11,8 @@ import numpy as np
 
 from mbsim_cli.errors import AnalysisError, InputOutputError
 from mbsim_cli.model.problem import Problem
-from mbsim_cli.study.adjoint import rehearse
 from mbsim_cli.study.analyses import ANALYSES
-from mbsim_cli.study.evaluation import blocks_of
+from mbsim_cli.study.evaluation import blocks_of, rehearse
 from mbsim_cli.study.listener import SILENT, Listener
 
 COMPILING = (

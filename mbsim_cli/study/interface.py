@@ -8,13 +8,11 @@ from typing import Any
 from mbsim_cli.errors import UsageError
 from mbsim_cli.io.reader import summary
 from mbsim_cli.io.stored import FileRecord
-from mbsim_cli.study.keyboard import Patient
-from mbsim_cli.study.keywords import OPTIONS, PARAMETERS, options_in, require_distinct, values_in
-from mbsim_cli.study.listener import SILENT, Interrupted, Listener
-from mbsim_cli.study.model import Model
+from mbsim_cli.study.assembling import Settings
+from mbsim_cli.study.listener import SILENT, Interrupted, Listener, Patient
+from mbsim_cli.study.model import OPTIONS, PARAMETERS, Model, options_in, require_distinct, values_in
 from mbsim_cli.study.residuals import Residuals
 from mbsim_cli.study.result import ObjectiveValue, Result
-from mbsim_cli.study.settings import Settings
 from mbsim_cli.study.sweep.forecast import Forecast
 from mbsim_cli.study.sweep.study import Study
 from mbsim_cli.study.verification.comparison import Comparison

@@ -1,7 +1,8 @@
-"""A model as Python programs hold one: read once, run at any values of its parameters."""
+"""A model that is loaded once and runs at many values of its parameters, and the keywords that its methods take."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from math import inf
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,22 +11,108 @@ import numpy as np
 
 from mbsim_cli.assembly.packed import parameter_values
 from mbsim_cli.errors import UsageError
+from mbsim_cli.model.integrators import INTEGRATORS
 from mbsim_cli.model.layout import FlexibleTree
-from mbsim_cli.spec.reading.suggestions import Named, suggest
+from mbsim_cli.spec.analysis import FORMULATIONS, METHODS
+from mbsim_cli.spec.reading.suggestions import Named, nearest, suggest
+from mbsim_cli.study.assembling import AUTO, Settings
 from mbsim_cli.study.assembling import load as read
-from mbsim_cli.study.keywords import numbers_of, options_in, require_distinct, values_in
 from mbsim_cli.study.listener import SILENT, Listener
-from mbsim_cli.study.plan import Plan, draft, moved
-from mbsim_cli.study.record import MemoryRecord
+from mbsim_cli.study.plan import Plan, Timing, draft, moved
+from mbsim_cli.study.recording import MemoryRecord
 from mbsim_cli.study.residuals import Residuals
 from mbsim_cli.study.result import Result
 from mbsim_cli.study.run import run
-from mbsim_cli.study.settings import Settings
-from mbsim_cli.study.timing import Timing
 
 if TYPE_CHECKING:
     from mbsim_cli.study.sweep.study import Study
     from mbsim_cli.study.sweep.study_folder import StudyFolder
+
+
+# Keyword arguments of the library: options of the analysis and values of parameters, judged as those of commands.
+
+_CHOICES = {"sensitivity": METHODS, "formulation": FORMULATIONS, "integrator": tuple(INTEGRATORS)}
+_SIZES = {"tolerance": "", "step": " of seconds", "duration": " of seconds", "memory": " of bytes", "accuracy": ""}
+OPTIONS = (*_CHOICES, *_SIZES)
+PARAMETERS = "parameters"  # the keyword that takes values by name, whatever the names are
+
+
+def require_distinct(replaced: Mapping[str, Any], names: Collection[str]) -> None:
+    """Raise UsageError for an option among keyword arguments that is one of the ``names`` of parameters, too.
+
+    With ``parameters`` beside it, it is the option.
+    """
+    if PARAMETERS in replaced:
+        return
+    for name in OPTIONS:
+        if replaced.get(name) is not None and name in names:
+            raise UsageError(
+                f"{name!r} is an option and a parameter of the file; parameters={{{name!r}: ...}} sets the parameter, "
+                f"and {name}=... beside parameters={{}} is the option"
+            )
+
+
+def options_in(replaced: Mapping[str, Any]) -> dict[str, Any]:
+    """Options among keyword arguments, by the names of ``Settings``; raise UsageError for what they cannot be."""
+    found = {name: _option(name, replaced[name]) for name in OPTIONS if replaced.get(name) is not None}
+    return {"method" if name == "sensitivity" else name: value for name, value in found.items()}
+
+
+def values_in(replaced: Mapping[str, Any]) -> dict[str, float]:
+    """Values of parameters among keyword arguments; raise UsageError for what is no number."""
+    stated = {} if replaced.get(PARAMETERS) is None else replaced[PARAMETERS]
+    if not isinstance(stated, Mapping):
+        raise UsageError(f"parameters wants a mapping of names to numbers, not {stated!r}")
+    others = {name: value for name, value in replaced.items() if name not in (*OPTIONS, PARAMETERS)}
+    if twice := sorted(map(str, others.keys() & stated.keys())):
+        raise UsageError(f"the value of {', '.join(twice)} is given twice, in parameters and as a keyword argument")
+    return numbers_of({**others, **stated})
+
+
+def numbers_of(values: Mapping[str, Any]) -> dict[str, float]:
+    """Values of parameters by name; raise UsageError for what is no number."""
+    for name in values:
+        if not isinstance(name, str):
+            raise UsageError(f"parameters go by their names, not by {name!r}")
+    return {name: _value(name, value) for name, value in values.items()}
+
+
+def _option(name: str, value: Any) -> Any:
+    if name in _CHOICES:
+        return _choice(name, value, _CHOICES[name])
+    if name == "step" and value == AUTO:
+        return value
+    number = _number(value)
+    if number is None or not 0.0 < number < (1.0 if name == "accuracy" else inf):
+        wanted = "a number between 0 and 1" if name == "accuracy" else f"a positive number{_SIZES[name]}"
+        raise UsageError(f"{name} wants {wanted}{', or auto' * (name == 'step')}, not {value!r}")
+    return number
+
+
+def _choice(name: str, value: Any, choices: tuple[str, ...]) -> Any:
+    if value not in choices:
+        hint = suggest(str(value), choices) or f"known: {', '.join(choices)}"
+        raise UsageError(f"{name} {value!r} is unknown; {hint}")
+    return value
+
+
+def _value(name: str, value: Any) -> float:
+    number = _number(value)
+    if number is None:
+        option = nearest(name, OPTIONS)
+        hint = f"; did you mean the option {option!r}?" if option else ""
+        raise UsageError(f"parameter {name!r} wants a finite number, not {value!r}{hint}")
+    return number
+
+
+def _number(value: Any) -> float | None:
+    try:
+        return None if isinstance(value, str | bool) else float(value)
+    except (TypeError, ValueError):
+        return None
+
+
+# A model as Python programs hold one: read once, run at any values of its parameters.
 
 Values = Sequence[float] | np.ndarray | Mapping[str, float]  # of parameters, in their order or by name
 
@@ -160,12 +247,12 @@ class Model:
         replace parameters and options of the analysis, as of ``run``. Raises ModelError, UsageError and
         InputOutputError; after Ctrl-C, KeyboardInterrupt where a row is whole.
         """
-        from mbsim_cli.study.sweep import calling
+        from mbsim_cli.study.sweep import running
         from mbsim_cli.study.sweep.study import Study
 
-        work = calling.work_of(workers, case_timeout=case_timeout, max_failures=max_failures)
+        work = running.work_of(workers, case_timeout=case_timeout, max_failures=max_failures)
         planned = self._planned(study, folder, keep, force, replaced)
-        return Study(planned.path, calling.computed(planned, work, self._listener))
+        return Study(planned.path, running.computed(planned, work, self._listener))
 
     def plan(
         self,
@@ -192,7 +279,7 @@ class Model:
         force: bool,
         replaced: Mapping[str, Any],
     ) -> "StudyFolder":
-        from mbsim_cli.study.sweep import calling
+        from mbsim_cli.study.sweep import running
 
         require_distinct(replaced, self.parameters)
         values = values_in(replaced)
@@ -202,7 +289,7 @@ class Model:
         if self._by is not None:
             settings = replace(settings, by=tuple(map(self._keys.__getitem__, self._by)))
         where = None if folder is None else Path(folder)
-        return calling.begun(file, settings, study, where, keep, self._listener, force=force)
+        return running.begun(file, settings, study, where, keep, self._listener, force=force)
 
     def value_and_gradient(
         self,

@@ -12,14 +12,12 @@ import numpy as np
 from mbsim_cli.assembly.beside import objectives_beside, theta_rho_beside
 from mbsim_cli.assembly.elements.law_kinks import leaping
 from mbsim_cli.errors import UsageError
-from mbsim_cli.study.adjoint import Adjoint
 from mbsim_cli.study.compiling import compile_kernels
-from mbsim_cli.study.diagnostics.reactions import UnknownReactions
-from mbsim_cli.study.diagnostics.undefined import UndefinedDirections, masked
-from mbsim_cli.study.evaluation import Gradient, accumulated, require_finite
+from mbsim_cli.study.diagnostics.undetermined import UndefinedDirections, UnknownReactions, masked
+from mbsim_cli.study.evaluation import Adjoint, Gradient, accumulated, require_finite
 from mbsim_cli.study.listener import Listener
-from mbsim_cli.study.verification.complex_step import CONVERGED, STEP
-from mbsim_cli.study.verification.differences import derivative, scale_of
+from mbsim_cli.study.verification.comparison import derivative, scale_of
+from mbsim_cli.study.verification.verify import CONVERGED, STEP
 
 
 def hessian_vector(assembled: Any, objective: str, direction: np.ndarray, listener: Listener) -> np.ndarray:

@@ -14,7 +14,7 @@ from mbsim_cli.assembly.parameters.numbers import Numbers
 from mbsim_cli.assembly.tree.kinematics import poses
 from mbsim_cli.reduction.mesh import grid
 from mbsim_cli.reduction.skin import drawn_edges
-from mbsim_cli.study.reducing import standard_input
+from mbsim_cli.study.reduced_bodies import standard_input
 
 ROOT = Path(__file__).resolve().parents[2]
 CUBE = np.array([[x, y, z] for x in (0, 1) for y in (0, 1) for z in (0, 1)], dtype=float)

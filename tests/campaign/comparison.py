@@ -15,9 +15,8 @@ import numpy as np
 
 from mbsim_cli import spec
 from mbsim_cli.errors import MbsimError
-from mbsim_cli.study.assembling import build
+from mbsim_cli.study.assembling import Settings, build
 from mbsim_cli.study.evaluation import evaluate
-from mbsim_cli.study.settings import Settings
 from tests.campaign.generator import FILE, Data
 
 STEPS = (4e-3, 4e-4, 4e-5, 4e-6)  # of a parameter's size

@@ -14,7 +14,7 @@ from mbsim_cli import spec
 from mbsim_cli.assembly import build
 from mbsim_cli.solve.forward import Simulation
 from mbsim_cli.solve.initial import assemble
-from mbsim_cli.study.reducing import standard_input
+from mbsim_cli.study.reduced_bodies import standard_input
 from tests.campaign import generator
 from tests.campaign.generator import FREEDOM, Data, Mechanism
 

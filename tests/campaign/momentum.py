@@ -7,7 +7,7 @@ import numpy as np
 
 from mbsim_cli import spec
 from mbsim_cli.assembly.parameters.numbers import Numbers
-from mbsim_cli.study.reducing import standard_input
+from mbsim_cli.study.reduced_bodies import standard_input
 from tests.campaign import generator
 from tests.campaign.flexible import problem_of
 from tests.kernels.differentiate import simulate

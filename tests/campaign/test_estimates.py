@@ -10,13 +10,12 @@ import numpy as np
 import pytest
 
 from mbsim_cli.errors import MbsimError
+from mbsim_cli.study.assembling import Settings
 from mbsim_cli.study.diagnostics.discretisation import relative_norm, relative_of, values_of
 from mbsim_cli.study.evaluation import by_fields, evaluate
 from mbsim_cli.study.listener import SILENT
-from mbsim_cli.study.plan import draft
+from mbsim_cli.study.plan import Timing, draft
 from mbsim_cli.study.run import run
-from mbsim_cli.study.settings import Settings
-from mbsim_cli.study.timing import Timing
 from tests.campaign import flexible, generator, rich_flexible, richer
 
 EACH, OF_FIELDS = 14, 30  # runs of a family

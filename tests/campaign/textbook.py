@@ -15,9 +15,8 @@ from scipy.interpolate import CubicSpline
 from scipy.spatial.transform import Rotation
 
 from mbsim_cli.spec import load
-from mbsim_cli.study.assembling import build
+from mbsim_cli.study.assembling import Settings, build
 from mbsim_cli.study.evaluation import blocks_of
-from mbsim_cli.study.settings import Settings
 from tests.campaign.generator import COORDINATES, FILE, Data
 from tests.campaign.richer import AXIAL, matrix_of
 

@@ -11,15 +11,15 @@ CHECKS = "checks: {freedom: {mobility: 1}}"
 def test_json_is_the_contract(mbsim, pendulum):
     done = mbsim("check", pendulum, "--json")
     assert done.code == 0 and done.json["passed"] is True
-    structure, numerical = done.json["checks"]
+    structure, verify = done.json["checks"]
     fields = {
         "name", "kind", "objective", "parameter", "computed", "reference",
         "relative_error", "tolerance", "passed", "source",
     }  # fmt: skip
-    assert fields <= set(numerical)
+    assert fields <= set(verify)
     assert structure["kind"] == "structure" and structure["computed"] == 1
-    assert numerical["kind"] == "numerical" and numerical["objective"] == "swing"
-    assert numerical["relative_error"] < 1e-8 and numerical["passed"]
+    assert verify["kind"] == "numerical" and verify["objective"] == "swing"
+    assert verify["relative_error"] < 1e-8 and verify["passed"]
 
 
 def test_each_kind_of_reference(mbsim, variant):
@@ -79,10 +79,10 @@ def test_derivatives_that_vanish_are_round_off_and_no_failure(mbsim, variant):
 
 def test_differences_that_are_uncertain_themselves_say_so(mbsim, pendulum, monkeypatch):
     from mbsim_cli.study import run
-    from mbsim_cli.study.verification import numerical
+    from mbsim_cli.study.verification import verify
 
-    honest, noise = numerical.values_at, np.random.default_rng(3)
-    monkeypatch.setattr(numerical, "values_at", lambda *given: honest(*given) * (1 + 1e-6 * noise.standard_normal()))
+    honest, noise = verify.values_at, np.random.default_rng(3)
+    monkeypatch.setattr(verify, "values_at", lambda *given: honest(*given) * (1 + 1e-6 * noise.standard_normal()))
     done = mbsim("check", pendulum, "--json")
     (row,) = [row for row in done.json["checks"] if row["kind"] == "numerical"]
     assert "not decided by differences of analyses, which are uncertain by" in row["message"]

@@ -15,7 +15,7 @@ from mbsim_cli.kernels.compiler.choice import COMPILER
 from mbsim_cli.kernels.compiler.store import Store
 from mbsim_cli.study import precompiling
 from mbsim_cli.study.compiling import Compiled
-from mbsim_cli.study.specimens import specimens
+from mbsim_cli.study.precompiling import specimens
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -202,7 +202,7 @@ plain.entry = recorded
 from mbsim_cli.study import precompiling
 from mbsim_cli.study.listener import SILENT
 from mbsim_cli.study.compiling import Compiled
-from mbsim_cli.study.specimens import specimens
+from mbsim_cli.study.precompiling import specimens
 precompiling._ways = lambda: [precompiling.Settings(formulation="recursive", integrator="rk4"), precompiling.Settings()]
 with specimens() as paths:
     refused = [variant.model for variant in precompiling.precompile(paths, True, SILENT) if variant.refused]

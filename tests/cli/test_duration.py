@@ -4,11 +4,10 @@ import numpy as np
 import pytest
 
 from mbsim_cli.errors import ModelError
-from mbsim_cli.study.assembling import build, load
-from mbsim_cli.study.changed import values_at
+from mbsim_cli.study.assembling import Settings, build, load
 from mbsim_cli.study.evaluation import evaluate
-from mbsim_cli.study.objectives.continuation import continuation
-from mbsim_cli.study.settings import Settings
+from mbsim_cli.study.objectives.stream import continuation
+from mbsim_cli.study.plan import values_at
 
 MODEL = """
 mbsim: 1

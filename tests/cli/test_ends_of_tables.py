@@ -9,12 +9,11 @@ from mbsim_cli import assembly, spec
 from mbsim_cli.assembly.elements.laws import law_at
 from mbsim_cli.errors import AnalysisError, ModelError
 from mbsim_cli.solve.open_trees import open_tree
-from mbsim_cli.study.assembling import build, load
-from mbsim_cli.study.changed import values_at
+from mbsim_cli.study.assembling import Settings, build, load
 from mbsim_cli.study.evaluation import blocks_of, evaluate
 from mbsim_cli.study.listener import SILENT
+from mbsim_cli.study.plan import values_at
 from mbsim_cli.study.recording import record
-from mbsim_cli.study.settings import Settings
 
 MODEL = """
 mbsim: 1

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mbsim_cli.study.bodies import read_body
+from mbsim_cli.study.reduced_bodies import read_body
 
 CRANK = """\
 mbsim: 1

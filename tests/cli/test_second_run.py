@@ -121,9 +121,9 @@ def test_gradients_without_an_estimate_are_said_to_have_none(mbsim, pendulum, op
 
 
 def test_searches_and_programs_that_ask_for_a_gradient_run_once(crank, monkeypatch):
-    from mbsim_cli.study import coarse_run
+    from mbsim_cli.study import run
 
-    monkeypatch.setattr(coarse_run, "_compared", None)  # cannot be called
+    monkeypatch.setattr(run, "_compared", None)  # cannot be called
     _, gradient = mbsim.load(crank).value_and_gradient(sensitivity="adjoint")
     assert gradient.shape == (2,)
 

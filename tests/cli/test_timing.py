@@ -9,10 +9,9 @@ from mbsim_cli.cli import run as run_command
 from mbsim_cli.io.writer import ResultWriter
 from mbsim_cli.kernels.compiler.choice import COMPILER
 from mbsim_cli.kernels.compiler.entry import Entry
-from mbsim_cli.study import coarse_run, recording, run
-from mbsim_cli.study import timing as _timing
-from mbsim_cli.study.plan import Plan
-from mbsim_cli.study.timing import Timing
+from mbsim_cli.study import plan as _timing
+from mbsim_cli.study import recording, run
+from mbsim_cli.study.plan import Plan, Timing
 
 
 class Clock:
@@ -53,7 +52,7 @@ def test_phases_are_the_whole_command(mbsim, pendulum, monkeypatch):
         "load": [(environment, "limit_threads"), (recording, "load"), (recording, "draft")],
         "compile": [(Plan, "compile")],
         "solve": [(run, "evaluate")],
-        "estimate": [(coarse_run, "evaluate")],
+        "estimate": [(run, "evaluate")],
         "write": [(ResultWriter, "__init__"), (ResultWriter, "append"), (ResultWriter, "findings")],
     }
     for seconds, works in zip((1.0, 10.0, 100.0, 1e4, 1000.0), phases.values(), strict=True):

@@ -12,8 +12,8 @@ import pytest
 
 from mbsim_cli.errors import UsageError
 from mbsim_cli.kernels.compiler import choice, companion, watch
+from mbsim_cli.study.assembling import Settings
 from mbsim_cli.study.listener import SILENT
-from mbsim_cli.study.settings import Settings
 from mbsim_cli.study.sweep import scripts
 from mbsim_cli.study.sweep.outcomes import DONE
 from mbsim_cli.study.sweep.planning import Wanted, plan_study

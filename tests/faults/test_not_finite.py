@@ -3,7 +3,7 @@
 import h5py
 import numpy as np
 
-from mbsim_cli.study.diagnostics.finite import FiniteHealth
+from mbsim_cli.study.diagnostics.steps import FiniteHealth
 from tests.io import fakes
 
 TOUCHING = "sensors: {touching: {type: distance, points: [ground.O, rod.O]}, angle"

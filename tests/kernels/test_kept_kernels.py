@@ -14,8 +14,7 @@ from mbsim_cli.kernels.compiler import companion as _companion
 from mbsim_cli.kernels.compiler import kept_kernels, watch
 from mbsim_cli.kernels.compiler.choice import COMPILER
 from mbsim_cli.kernels.compiler.companion import Companion
-from mbsim_cli.study.assembling import build, load
-from mbsim_cli.study.settings import Settings
+from mbsim_cli.study.assembling import Settings, build, load
 
 pytestmark = pytest.mark.skipif(COMPILER != "linking", reason="what the linking compiler does")
 

@@ -15,14 +15,13 @@ from mbsim_cli.reduction.packing import deviations, entries
 from mbsim_cli.reduction.reduce import _along, reduced
 from mbsim_cli.reduction.system import system_of
 from mbsim_cli.spec.moved import with_fields
+from mbsim_cli.study.assembling import Settings
 from mbsim_cli.study.compiling import compile_kernels
 from mbsim_cli.study.evaluation import accumulated
 from mbsim_cli.study.listener import SILENT
-from mbsim_cli.study.plan import draft
+from mbsim_cli.study.plan import Timing, draft
 from mbsim_cli.study.run import run
-from mbsim_cli.study.settings import Settings
-from mbsim_cli.study.timing import Timing
-from mbsim_cli.study.verification.complex_step import CONVERGED, STEP
+from mbsim_cli.study.verification.verify import CONVERGED, STEP
 
 MODELS = Path(__file__).parents[2] / "models" / "flexible"
 COARSE = MODELS / "slider_crank_densities.yaml"

@@ -10,10 +10,9 @@ from mbsim_cli.kernels.compiler.choice import COMPILER
 from mbsim_cli.solve.forward import forward
 from mbsim_cli.solve.lanes.alone import why_alone
 from mbsim_cli.solve.lanes.open_trees import run_beside
+from mbsim_cli.study.assembling import Settings
 from mbsim_cli.study.listener import SILENT
-from mbsim_cli.study.plan import draft
-from mbsim_cli.study.settings import Settings
-from mbsim_cli.study.timing import Timing
+from mbsim_cli.study.plan import Timing, draft
 from tests.blocks import joined
 
 pytestmark = [

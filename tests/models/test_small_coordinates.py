@@ -5,7 +5,7 @@ import pytest
 
 from mbsim_cli import assembly, spec
 from mbsim_cli.study.evaluation import evaluate
-from mbsim_cli.study.reducing import standard_input
+from mbsim_cli.study.reduced_bodies import standard_input
 from tests.models.command import ROOT
 
 AT_THE_END = "  phi2: {final: phi2, unit: rad}", "  torque: {final: torque}\n  phi2: {final: phi2, unit: rad}"

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from mbsim_cli.study.assembling import Settings
 from mbsim_cli.study.listener import Listener
 from mbsim_cli.study.optimizing.optimize import optimize
-from mbsim_cli.study.settings import Settings
 
 MODEL = Path(__file__).parents[2] / "models" / "flexible" / "slider_crank_topology.yaml"
 

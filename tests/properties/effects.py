@@ -18,18 +18,16 @@ from mbsim_cli.solve import allocate
 from mbsim_cli.solve.open_trees.integration import error_control, newton_control
 from mbsim_cli.solve.open_trees.methods import tableau
 from mbsim_cli.study import evaluation
+from mbsim_cli.study.assembling import Settings
 from mbsim_cli.study.listener import SILENT, Listener
 from mbsim_cli.study.objectives import accumulator
+from mbsim_cli.study.optimizing.design import variables_of
 from mbsim_cli.study.optimizing.methods import method_for
-from mbsim_cli.study.optimizing.statement import limits_of
-from mbsim_cli.study.optimizing.variables import variables_of
-from mbsim_cli.study.plan import Plan, draft
-from mbsim_cli.study.reducing import comment_of, descriptions, flexible_bodies, standard_input
-from mbsim_cli.study.settings import Settings
-from mbsim_cli.study.sweep.cases_file import columns_of
-from mbsim_cli.study.sweep.design import design_of
-from mbsim_cli.study.timing import Timing
-from mbsim_cli.study.verification import references, verify
+from mbsim_cli.study.optimizing.optimize import limits_of
+from mbsim_cli.study.plan import Plan, Timing, draft
+from mbsim_cli.study.reduced_bodies import comment_of, descriptions, flexible_bodies, standard_input
+from mbsim_cli.study.sweep.planning import columns_of, design_of
+from mbsim_cli.study.verification import verify
 from tests.reduction.reduced import reduce_body
 
 SAME = 1e-10  # relative difference of numbers that round-off makes
@@ -172,7 +170,7 @@ class Effects:
         }
         with (
             patch.multiple(verify, **stand_ins),
-            patch.object(references, "compile_kernels"),
+            patch.object(verify, "compile_kernels"),
             patch.object(Plan, "compile"),
             patch.object(evaluation, "blocks_of", _blocks),
         ):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mbsim_cli.errors import ModelError
-from mbsim_cli.study.reducing import flexible_bodies
+from mbsim_cli.study.reduced_bodies import flexible_bodies
 from tests.assembly.texts import repacked
 from tests.properties.changes import BASES, Leaf, is_number
 from tests.properties.effects import Effects

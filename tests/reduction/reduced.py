@@ -1,6 +1,6 @@
 """Bodies of model files as their standard input data."""
 
-from mbsim_cli.study.reducing import reduce_with_mesh
+from mbsim_cli.study.reduced_bodies import reduce_with_mesh
 
 
 def reduce_body(model_file, name):

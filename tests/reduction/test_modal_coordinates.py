@@ -8,7 +8,7 @@ from mbsim_cli.assembly import build
 from mbsim_cli.reduction.data import dot
 from mbsim_cli.reduction.modal_coordinates import in_modes, of_span
 from mbsim_cli.reduction.reduce import derivative, reduced
-from mbsim_cli.study.reducing import standard_input
+from mbsim_cli.study.reduced_bodies import standard_input
 from tests.spec.example import write
 
 from .bodies import FULL, brick, cantilever, crank, free, on_chord, with_rigid_pin

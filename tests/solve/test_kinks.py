@@ -10,9 +10,8 @@ import pytest
 import mbsim_cli as mbsim
 from mbsim_cli import spec
 from mbsim_cli.errors import ModelError
-from mbsim_cli.study.assembling import build
+from mbsim_cli.study.assembling import Settings, build
 from mbsim_cli.study.evaluation import blocks_of, evaluate
-from mbsim_cli.study.settings import Settings
 
 A, B, END, HEIGHT, SLOPE, MASS = 0.031, 0.093, 0.15, 0.7, 1.1, 1.3
 TIGHT = {"tolerance": 1e-11, "absolute_tolerance": 1e-11}

@@ -10,11 +10,10 @@ from scipy.integrate import solve_ivp
 
 from mbsim_cli import spec
 from mbsim_cli.assembly.parameters.numbers import STEP
-from mbsim_cli.study.assembling import build
+from mbsim_cli.study.assembling import Settings, build
 from mbsim_cli.study.evaluation import evaluate
 from mbsim_cli.study.listener import SILENT
-from mbsim_cli.study.settings import Settings
-from mbsim_cli.study.verification.complex_step import complex_steps
+from mbsim_cli.study.verification.verify import complex_steps
 
 R, L, RODS, PISTON, BOB, ARM, G, END, HEIGHT = 0.2, 0.6, 0.9, 1.1, 0.4, 0.25, 9.81, 0.48, 3.0
 CRANK, START = 0.05, 0.7  # inertia about the pin; angle

@@ -9,7 +9,7 @@ import pytest
 from mbsim_cli import assembly, spec
 from mbsim_cli.solve.forward import forward
 from mbsim_cli.solve.tape import Tape
-from mbsim_cli.study.reducing import standard_input
+from mbsim_cli.study.reduced_bodies import standard_input
 
 MODELS = Path(__file__).parents[2] / "models"
 MOTION = ("time", "position", "velocity", "acceleration", "lambda_", "sigma", "kappa", "sensors", "drift", "energy")

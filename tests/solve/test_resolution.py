@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from mbsim_cli.solve.resolution import NoSteps, Resolution, elastic_of
-from mbsim_cli.study.assembling import build, load
-from mbsim_cli.study.settings import Settings
+from mbsim_cli.study.assembling import Settings, build, load
 from tests.models.buggy import MODELS
 
 

@@ -7,10 +7,7 @@ import numpy as np
 import pytest
 
 from mbsim_cli import assembly, spec
-from mbsim_cli.study.assembling import build
-from mbsim_cli.study.choice import chosen
-from mbsim_cli.study.costs import costs_of
-from mbsim_cli.study.settings import Settings
+from mbsim_cli.study.assembling import Settings, build, chosen, costs_of
 
 MODELS = Path(__file__).parents[2] / "models"
 ENOUGH = 256e6

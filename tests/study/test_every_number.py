@@ -6,8 +6,8 @@ import pytest
 import mbsim_cli as mbsim
 from mbsim_cli import spec
 from mbsim_cli.assembly import build
+from mbsim_cli.study.assembling import Settings
 from mbsim_cli.study.listener import SILENT
-from mbsim_cli.study.settings import Settings
 from mbsim_cli.study.verification.verify import verify
 from tests.assembly.texts import MODELS
 from tests.cli.conftest import PENDULUM

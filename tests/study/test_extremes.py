@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mbsim_cli.model.names import Names
-from mbsim_cli.study.diagnostics.extremes import Extremes
+from mbsim_cli.study.diagnostics.steps import Extremes
 
 NAMES = Names(
     sensors=("r", "hidden", "mixed"),

@@ -8,9 +8,8 @@ import pytest
 from mbsim_cli.model.flexible import OE1, OWN_MODE_ROWS
 from mbsim_cli.model.problem import Options
 from mbsim_cli.study.analyses.forward_dynamics import keeps_energy
-from mbsim_cli.study.assembling import build, load
+from mbsim_cli.study.assembling import Settings, build, load
 from mbsim_cli.study.diagnostics.health import Health
-from mbsim_cli.study.settings import Settings
 from tests.io import fakes
 from tests.models.command import ROOT
 

@@ -35,9 +35,9 @@ def test_what_a_model_tells(model):
 
 
 def test_a_run_is_that_of_the_command_to_the_last_bit(model, path, tmp_path):
+    from mbsim_cli.study.assembling import Settings
     from mbsim_cli.study.listener import SILENT
     from mbsim_cli.study.recording import record
-    from mbsim_cli.study.settings import Settings
 
     file = tmp_path / "p.h5"
     report = record(path, file, Settings(overrides={"L": "0.9"}), command="mbsim", listener=SILENT, force=False)
@@ -56,9 +56,9 @@ def test_a_run_is_that_of_the_command_to_the_last_bit(model, path, tmp_path):
 
 
 def test_a_tree_of_arrays_is_that_of_the_file(model, path, tmp_path):
+    from mbsim_cli.study.assembling import Settings
     from mbsim_cli.study.listener import SILENT
     from mbsim_cli.study.recording import record
-    from mbsim_cli.study.settings import Settings
 
     record(path, tmp_path / "p.h5", Settings(), command="mbsim", listener=SILENT, force=False)
     found, stored = model.run().to_xarray(), xarray.open_datatree(tmp_path / "p.h5", engine="h5netcdf")
@@ -156,9 +156,9 @@ SLIDING = (  # beside the pendulum, by a joint that the tree passes backwards: i
 
 def test_columns_have_names_units_and_derivatives(tmp_path):
     """Those that pictures take, of results in memory and in files."""
+    from mbsim_cli.study.assembling import Settings
     from mbsim_cli.study.listener import SILENT
     from mbsim_cli.study.recording import record
-    from mbsim_cli.study.settings import Settings
 
     file = tmp_path / "sliding.yaml"
     file.write_text(SLIDING)

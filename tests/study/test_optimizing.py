@@ -15,17 +15,13 @@ import pytest
 import mbsim_cli as mbsim
 from mbsim_cli import spec
 from mbsim_cli.errors import AnalysisError, InputOutputError, ModelError, UsageError
+from mbsim_cli.study.assembling import Settings
 from mbsim_cli.study.evaluation import Gradient
 from mbsim_cli.study.listener import Interrupted, Listener
-from mbsim_cli.study.optimizing.analyses import Analyses
-from mbsim_cli.study.optimizing.design import Designs, Enough, Limit
-from mbsim_cli.study.optimizing.findings import doubts_of, history_of, line_of, report_of
+from mbsim_cli.study.optimizing.design import Designs, Enough, Limit, Variables, optimality
 from mbsim_cli.study.optimizing.methods import method_for, search
-from mbsim_cli.study.optimizing.optimality import optimality
-from mbsim_cli.study.optimizing.optimize import optimize
-from mbsim_cli.study.optimizing.variables import Variables
-from mbsim_cli.study.settings import Settings
-from mbsim_cli.study.sweep.frames import framed, read_frames
+from mbsim_cli.study.optimizing.optimize import Analyses, doubts_of, history_of, line_of, optimize, report_of
+from mbsim_cli.study.sweep.store import framed, read_frames
 from tests.spec.example import write
 
 FIVEBAR = Path(__file__).parents[2] / "models" / "fivebar.yaml"
@@ -320,7 +316,7 @@ import os, signal, sys
 from pathlib import Path
 from mbsim_cli.study.listener import Listener
 from mbsim_cli.study.optimizing import optimize
-from mbsim_cli.study.settings import Settings
+from mbsim_cli.study.assembling import Settings
 
 honest, calls = optimize.Analyses.objectives, []
 def objectives(self, values):

@@ -8,7 +8,7 @@ from scipy.optimize import approx_fprime, least_squares
 
 import mbsim_cli as mbsim
 from mbsim_cli.study.evaluation import blocks_of
-from mbsim_cli.study.interpolation import interpolated
+from mbsim_cli.study.result import interpolated
 from tests.cli.conftest import PENDULUM
 
 TIP = "{angle: {type: coordinate, coordinate: A.angle}, tip: {type: position, point: rod.E}}"

@@ -4,11 +4,10 @@ import pytest
 
 from mbsim_cli import spec
 from mbsim_cli.solve.equilibrium.resting import Resting
+from mbsim_cli.study.assembling import Settings
 from mbsim_cli.study.listener import SILENT
-from mbsim_cli.study.plan import draft
+from mbsim_cli.study.plan import Timing, draft
 from mbsim_cli.study.run import run
-from mbsim_cli.study.settings import Settings
-from mbsim_cli.study.timing import Timing
 
 ON_TOP = """
 mbsim: 1

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import mbsim_cli as mbsim
+from mbsim_cli.study.assembling import Settings
 from mbsim_cli.study.listener import SILENT
 from mbsim_cli.study.recording import record
-from mbsim_cli.study.settings import Settings
 from tests.cli.conftest import PENDULUM
 from tests.cli.test_equilibrium import SCALES
 from tests.cli.test_inverse_dynamics import ARM, INVERSE

@@ -16,14 +16,14 @@ OF_COMMANDS = (  # reached from commands alone, or about shells
     "cli/",
     "kernels/",
     "report/",
-    "study/bodies.py",
+    "study/reduced_bodies.py",
     "study/pictures/",
     "study/precompiling.py",
-    "study/sweep/collecting.py",
-    "study/sweep/commands.py",
+    "study/sweep/running.py",
+    "study/sweep/study_plan.py",
     "study/sweep/scripts.py",
-    "study/sweep/shards.py",
-    "study/verification/agreement.py",
+    "study/sweep/study_folder.py",
+    "study/verification/verify.py",
 )
 
 

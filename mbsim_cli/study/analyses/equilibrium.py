@@ -7,7 +7,7 @@ import numpy as np
 
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.study.analyses.analysis import Analysis
-from mbsim_cli.study.diagnostics.rest_health import RestHealth
+from mbsim_cli.study.diagnostics.health import RestHealth
 
 
 class Equilibrium(Analysis):

@@ -10,8 +10,7 @@ from mbsim_cli.model.flexible import is_consistent
 from mbsim_cli.model.layout import NONE
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.study.analyses.analysis import Analysis
-from mbsim_cli.study.diagnostics.health import Health
-from mbsim_cli.study.diagnostics.rest_health import HealthFromRest
+from mbsim_cli.study.diagnostics.health import Health, HealthFromRest
 
 
 class ForwardDynamics(Analysis):

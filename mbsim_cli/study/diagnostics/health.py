@@ -1,11 +1,16 @@
-"""Watches a run go by, and says in sentences what a careful reader of its diagnostics would notice."""
+"""Whether an analysis can be trusted: drift of constraints, convergence, and the same at rest and of torques."""
 
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from mbsim_cli.model.names import Names
-from mbsim_cli.model.problem import WORK, Block, Options
+from mbsim_cli.model.problem import WORK, Block, InverseBlock, Options, Problem
+from mbsim_cli.system import cached_property
+
+# Watches a run go by, and says in sentences what a careful reader of its diagnostics would notice.
 
 DRIFT = 1e-6  # m or 1: constraints are met to round-off where the solver works
 VIOLATED = 1e-3  # m or 1: more than a long step leaves
@@ -148,3 +153,102 @@ class Health:
             f"the mechanism passes a singular position before t = {time:.6g} s, where {shown} {lost} rank{more}; "
             "it goes on as it came, and could go another way"
         ]
+
+
+# Diagnostics of a static equilibrium.
+
+UNSTABLE = "the smallest disturbance drives the mechanism away from it"
+
+
+class RestHealth:
+    """The same for a static equilibrium: whether it is stable, and what no force decides."""
+
+    drifts, drift = False, 0.0
+    steps = 0
+    work: Mapping[str, int] = MappingProxyType({})
+
+    def __init__(self, problem: Problem, objectives: Sequence[Any]):
+        self._problem = problem
+        self._integrals = [objective.name for objective in objectives if objective.kind == "integral"]
+        self._block: Block | None = None
+
+    def gradients_solved(self, error: float) -> None:
+        """Nothing is left unsolved: no iteration solves for gradients."""
+
+    def add(self, block: Block) -> None:
+        """Take the one instant in."""
+        self._block = block
+
+    @cached_property
+    def report(self) -> dict[str, Any]:
+        """Diagnostics as ``run --json`` prints them."""
+        assert self._block is not None
+        found, names = self._block.rest[0], self._problem.names.coordinates
+        free = [column for column in found.held if column not in self._problem.hold]
+        squares = found.modes.eigenvalues
+        return {
+            "stability": "stable" if found.modes.stable else "unstable",
+            "neutral_coordinates": [names[column] for column in free],
+            "natural_frequencies": (np.sqrt(squares[squares.real > 0.0].real) / (2.0 * np.pi)).tolist(),
+            "iterations": found.iterations,
+            "drift": float(self._block.drift[0, 0]),
+        }
+
+    @property
+    def warnings(self) -> list[str]:
+        """Sentences on what is out of the ordinary."""
+        found = [f"objective {name} integrates over no time, and is zero; final: reads it" for name in self._integrals]
+        if self.report["stability"] == "unstable":
+            found.append(f"the equilibrium is unstable: {UNSTABLE}")
+        return found
+
+
+class HealthFromRest(Health):
+    """Of a motion that starts at an equilibrium: whether that is a stable one, too."""
+
+    _stable = True
+
+    def add(self, block: Block) -> None:
+        """Take the next instants in."""
+        if len(block.time) and block.rest[0] is not None:
+            self._stable = block.rest[0].modes.stable
+        super().add(block)
+
+    @property
+    def warnings(self) -> list[str]:
+        """Sentences on what is out of the ordinary."""
+        own = [] if self._stable else [f"the motion starts at an unstable equilibrium: {UNSTABLE}"]
+        return own + super().warnings
+
+
+# Diagnostics of inverse dynamics.
+
+
+class TorqueHealth:
+    """The same for inverse dynamics: the largest torque, and where."""
+
+    drifts, drift = False, 0.0
+    warnings: tuple[str, ...] = ()
+    work: Mapping[str, int] = MappingProxyType({})
+
+    def __init__(self, problem: Problem):
+        self._names = problem.names.coordinates
+        self.steps = -1  # the first instant ends no step
+        self._largest: tuple[float, str, float] = (0.0, "", 0.0)
+
+    def gradients_solved(self, error: float) -> None:
+        """Nothing is left unsolved: no iteration solves for gradients."""
+
+    def add(self, block: InverseBlock) -> None:
+        """Take the next instants in."""
+        self.steps += len(block.time)
+        sizes = np.abs(block.torque)
+        if sizes.size and not sizes.max() < self._largest[0]:
+            row, column = divmod(int(sizes.argmax()), sizes.shape[1])
+            found = (float(sizes[row, column]), self._names[column], float(block.time[row]))
+            self._largest = max(self._largest, found)
+
+    @property
+    def report(self) -> dict[str, Any]:
+        """Diagnostics as ``run --json`` prints them."""
+        return {"largest_torque": dict(zip(("size", "coordinate", "time"), self._largest, strict=True))}

@@ -8,11 +8,11 @@ from collections.abc import Iterable
 from typing import Any
 
 from mbsim_cli.assembly.objectives import Objective
-from mbsim_cli.study.objectives.course import Course
 from mbsim_cli.study.objectives.expression import Expression
 from mbsim_cli.study.objectives.final import Final
 from mbsim_cli.study.objectives.integral import Integral
 from mbsim_cli.study.objectives.maximum import Maximum
+from mbsim_cli.study.objectives.uncertainty import Course
 
 _ALONG_TIME = {"integral": Integral, "final": Final, "maximum": Maximum}
 

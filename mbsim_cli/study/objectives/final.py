@@ -3,10 +3,8 @@
 import numpy as np
 
 from mbsim_cli.assembly.objectives import Objective
-from mbsim_cli.study.objectives.continuation import weighed
-from mbsim_cli.study.objectives.course import Course
-from mbsim_cli.study.objectives.stream import Stream
-from mbsim_cli.study.objectives.uncertainty import Uncertainty
+from mbsim_cli.study.objectives.stream import Stream, weighed
+from mbsim_cli.study.objectives.uncertainty import Course, Uncertainty
 
 
 class Final(Stream):

@@ -1,10 +1,8 @@
 """An objective that is an integral over time."""
 
 from mbsim_cli.assembly.objectives import Objective
-from mbsim_cli.study.objectives.continuation import weighed
-from mbsim_cli.study.objectives.course import Course, trapezoidal
-from mbsim_cli.study.objectives.stream import Stream
-from mbsim_cli.study.objectives.uncertainty import Integrals
+from mbsim_cli.study.objectives.stream import Stream, weighed
+from mbsim_cli.study.objectives.uncertainty import Course, Integrals, trapezoidal
 
 
 class Integral(Stream):

@@ -1,4 +1,4 @@
-"""Designs that were tried: what becomes least, and what is kept within limits, each scaled to be about one."""
+"""Design variables of an optimisation, the analyses of designs, and whether a design is optimal."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -6,10 +6,139 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mbsim_cli.errors import AnalysisError, ModelError, one_line
+from mbsim_cli.errors import AnalysisError, ModelError, UsageError, one_line
 from mbsim_cli.study.evaluation import Gradient
-from mbsim_cli.study.optimizing.optimality import Optimality, optimality
-from mbsim_cli.study.optimizing.variables import Variables
+
+# Design variables: parameters, scaled so that each goes from 0 to 1.
+
+ROUND_OFF = 1e-12  # of an end of a range
+
+
+@dataclass(frozen=True)
+class Variables:
+    """Parameters by name, then the elements of fields, with their ranges (v,); ``log``: scaled by their logarithm."""
+
+    names: tuple[str, ...]  # of the parameters
+    units: tuple[str, ...]
+    start: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    log: np.ndarray
+    fields: Mapping[str, slice] = field(default_factory=dict)  # elements of fields among all
+
+    def parts(self, values: np.ndarray) -> tuple[dict[str, float], dict[str, np.ndarray]]:
+        """Values of the parameters and of the fields (ne) by name."""
+        parameters = dict(zip(self.names, map(float, values), strict=False))
+        return parameters, {name: values[place] for name, place in self.fields.items()}
+
+    def with_fields(self, fields: Mapping[str, tuple[np.ndarray, float, float]]) -> "Variables":
+        """The same and fields, each with its values (ne) and its bounds."""
+        starts = [values for values, _, _ in fields.values()]
+        lows = [np.full(len(values), low) for values, low, _ in fields.values()]
+        highs = [np.full(len(values), high) for values, _, high in fields.values()]
+        ends = np.cumsum([len(self.start), *map(len, starts)])
+        places = {name: slice(a, b) for name, a, b in zip(fields, ends, ends[1:], strict=False)}
+        start = np.concatenate([self.start, *starts])
+        low, high = np.concatenate([self.low, *lows]), np.concatenate([self.high, *highs])
+        log = np.concatenate([self.log, np.zeros(len(start) - len(self.start), bool)])
+        return Variables(self.names, self.units, start, low, high, log, places)
+
+    def scaled(self, values: np.ndarray) -> np.ndarray:
+        """Places in the ranges (v,), from 0 to 1, of values (v,)."""
+        low, high = self._inner(self.low), self._inner(self.high)
+        return np.clip((self._inner(values) - low) / (high - low), 0.0, 1.0)
+
+    def values(self, u: np.ndarray) -> np.ndarray:
+        """Values (v,) at places in the ranges; never beyond their ends."""
+        low, high = self._inner(self.low), self._inner(self.high)
+        inner = low + np.clip(u, 0.0, 1.0) * (high - low)
+        return np.clip(np.where(self.log, np.exp(np.where(self.log, inner, 0.0)), inner), self.low, self.high)
+
+    def slopes(self, values: np.ndarray) -> np.ndarray:
+        """Derivatives (v,) of the values by the places."""
+        low, high = self._inner(self.low), self._inner(self.high)
+        return (high - low) * np.where(self.log, values, 1.0)
+
+    def _inner(self, values: np.ndarray) -> np.ndarray:
+        return np.where(self.log, np.log(np.where(self.log, values, 1.0)), values)
+
+
+def variables_of(model_file: Any, stated: Any) -> Variables:
+    """The variables that an optimisation states: names, or ranges by name, or all parameters whose bounds differ.
+
+    Raises UsageError where a value that replaces that of the file lies outside of its range.
+    """
+    parameters, number = model_file.parameters, model_file.expressions.value
+    ranges = stated if isinstance(stated, Mapping) else {}
+    scope = model_file.expressions.scope()
+
+    def ends(name: str) -> tuple[float, float]:
+        given = (ranges[name].from_, ranges[name].to) if name in ranges else parameters[name].bounds
+        low, high = (float(number(end).real) for end in given)
+        return low, high
+
+    if stated == "all":
+        bounded = [name for name, parameter in parameters.items() if parameter.bounds is not None]
+        stated = [name for name in bounded if np.ptp(ends(name)) > 0.0]
+    low, high = np.array([ends(name) for name in stated]).reshape(-1, 2).T
+    start = np.array([float(scope[name].real) for name in stated])
+    for name, value, least, most in zip(stated, start, low, high, strict=True):
+        if not least - ROUND_OFF * abs(least) <= value <= most + ROUND_OFF * abs(most):
+            raise UsageError(f"the search begins with {name} = {value:g}, outside of its range {least:g} to {most:g}")
+    return Variables(
+        tuple(stated),
+        tuple(parameters[name].unit for name in stated),
+        start,
+        low,
+        high,
+        np.array([name in ranges and ranges[name].scale == "log" for name in stated], dtype=bool),
+    )
+
+
+# How far a design is from satisfying the conditions of Karush, Kuhn and Tucker; multipliers of what holds it.
+
+ACTIVE = 1e-6  # distance from a limit or from the end of a range, scaled, at which it may hold a design
+
+
+class Optimality(NamedTuple):
+    """Largest part of the gradient that nothing holds, and multipliers of the limits (c,) and ranges (v,)."""
+
+    residual: float
+    multipliers: np.ndarray
+    of_ranges: np.ndarray
+    worst: int = 0  # variable of the residual
+
+
+def optimality(
+    u: np.ndarray, gradient: np.ndarray, excess: np.ndarray, slopes: np.ndarray, equal: np.ndarray
+) -> Optimality:
+    """Of a design at places ``u`` (v,) in its ranges.
+
+    ``gradient`` (v,) is that of what becomes least; ``excess`` (c,) over limits, at most zero, or zero where ``equal``,
+    has ``slopes`` (c, v). The multipliers are those of the smallest residual in the mean; but for equalities they are
+    not negative, and zero away from a limit.
+    """
+    from scipy.optimize import nnls
+
+    v = len(u)
+    active = np.flatnonzero(equal | (excess > -ACTIVE))
+    both = np.flatnonzero(equal)
+    lower, upper = np.flatnonzero(u < ACTIVE), np.flatnonzero(u > 1 - ACTIVE)
+    unit = np.eye(v)
+    columns = np.vstack([slopes[active], -slopes[both], -unit[lower], unit[upper]]).T
+    found = nnls(columns, -gradient)[0] if columns.shape[1] else np.zeros(0)
+    parts = np.split(found, np.cumsum([len(active), len(both), len(lower)]))
+    multipliers, of_ranges = np.zeros(len(excess)), np.zeros(v)
+    multipliers[active] = parts[0]
+    multipliers[both] -= parts[1]
+    of_ranges[lower] -= parts[2]
+    of_ranges[upper] += parts[3]
+    left = gradient + (columns @ found if len(found) else 0.0)
+    worst = int(np.abs(left).argmax()) if v else 0
+    return Optimality(float(np.abs(left).max(initial=0.0)), multipliers, of_ranges, worst)
+
+
+# Designs that were tried: what becomes least, and what is kept within limits, each scaled to be about one.
 
 FEASIBLE = 1e-6  # excess over a limit, scaled, that counts as none
 KEPT = 4  # designs whose derivatives are kept

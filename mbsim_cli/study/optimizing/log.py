@@ -15,12 +15,12 @@ import numpy as np
 
 import mbsim_cli
 from mbsim_cli.errors import InputOutputError
+from mbsim_cli.study.assembling import Settings
 from mbsim_cli.study.evaluation import Gradient
 from mbsim_cli.study.listener import Listener
-from mbsim_cli.study.optimizing.variables import Variables
-from mbsim_cli.study.settings import Settings
-from mbsim_cli.study.sweep.frames import Appender, read_frames
-from mbsim_cli.study.sweep.identity import content_hash, file_hash
+from mbsim_cli.study.optimizing.design import Variables
+from mbsim_cli.study.sweep.store import Appender, read_frames
+from mbsim_cli.study.sweep.study_folder import content_hash, file_hash
 
 _HEAD = b"mbsim designs 1\n"
 Results = Mapping[str, Gradient]

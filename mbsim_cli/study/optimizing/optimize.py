@@ -1,8 +1,8 @@
-"""An optimisation from its model file to the result of the best design."""
+"""An optimisation as a whole: its statement in the model file, its analyses, and its result."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -10,22 +10,222 @@ import numpy as np
 
 from mbsim_cli.caller import either
 from mbsim_cli.errors import AnalysisError, UsageError
+from mbsim_cli.io.optimization import History
 from mbsim_cli.io.target import check_target
-from mbsim_cli.spec.moved import with_adjoint_by
-from mbsim_cli.study.assembling import load
+from mbsim_cli.spec.moved import with_adjoint_by, with_fields
+from mbsim_cli.study.assembling import AUTO, Settings, load, stated_method
 from mbsim_cli.study.evaluation import Gradient
-from mbsim_cli.study.listener import Interrupted, Listener
-from mbsim_cli.study.optimizing.analyses import Analyses
-from mbsim_cli.study.optimizing.design import FEASIBLE, Designs, Limit
-from mbsim_cli.study.optimizing.findings import doubts_of, history_of, line_of, report_of
+from mbsim_cli.study.listener import Asking, Interrupted, Listener
+from mbsim_cli.study.optimizing.design import ACTIVE, FEASIBLE, Designs, Limit, Variables, variables_of
 from mbsim_cli.study.optimizing.log import Log, identity_of
 from mbsim_cli.study.optimizing.methods import method_for, search
-from mbsim_cli.study.optimizing.statement import limits_of, method_of_gradients, stated, varied_fields, volume_of
-from mbsim_cli.study.optimizing.variables import Variables, variables_of
-from mbsim_cli.study.plan import draft
+from mbsim_cli.study.plan import Plan, Timing, draft
 from mbsim_cli.study.recording import guard_of, recorded
-from mbsim_cli.study.settings import Settings
-from mbsim_cli.study.timing import Timing
+from mbsim_cli.study.run import Outcome, run
+
+# What a model file states of an optimisation: its name, the method of gradients, limits, and fields that vary.
+
+GRADIENTS = ("ddm", "adjoint", AUTO)
+
+
+def stated(model_file: Any, name: str | None) -> tuple[str, Any]:
+    """The optimisation of a name, or the only one; raises UsageError."""
+    known = model_file.optimization
+    if name is None and len(known) == 1:
+        return next(iter(known.items()))
+    if name not in known:
+        asked = "name an optimization" if name is None else f"unknown optimization {name!r}"
+        has = ", ".join(known) or "none: write one under optimization, as {calm: {minimize: OBJECTIVE}}"
+        raise UsageError(f"{asked}: the model has {has}")
+    return str(name), known[name]
+
+
+def method_of_gradients(model_file: Any, settings: Settings, given: Any) -> str:
+    """The method of gradients: the caller's, else the file's where it is exact, else auto; of fields the adjoint."""
+    if given.fields and settings.method not in (None, "adjoint", AUTO):
+        raise UsageError(f"the adjoint alone gives gradients by fields, not {settings.method}")
+    if given.fields:
+        return "adjoint"
+    method = settings.method or stated_method(model_file, settings)
+    if settings.method is not None and method not in GRADIENTS:
+        raise UsageError(f"an optimisation follows exact gradients: {', '.join(GRADIENTS)}, not {method}")
+    return method if method in GRADIENTS else AUTO
+
+
+def limits_of(model_file: Any, given: Any) -> list[Limit]:
+    """Limits on objectives, and on the volumes of fields, that an optimisation states."""
+    number, found = model_file.expressions.value, []
+    volumes = {volume_of(field): limit for field, limit in given.volume.items()}
+    for name, limit in (given.constraints | volumes).items():
+        kinds = ((limit.at_least, -1.0, False), (limit.at_most, 1.0, False), (limit.equals, 1.0, True))
+        for value, sign, equal in kinds:
+            if value is not None:
+                found.append(Limit(name, float(number(value).real), sign, equal, name in volumes))
+    return found
+
+
+def volume_of(field: str) -> str:
+    """How limits and reports name the mean of a field over the volume."""
+    return f"volume of {field}"
+
+
+def varied_fields(model_file: Any, base: Plan) -> dict[str, tuple[np.ndarray, float, float]]:
+    """Values (ne) of the fields that vary, and their bounds."""
+    number, found = model_file.expressions.value, {}
+    for given in base.assembled.fields:
+        low, high = (float(number(bound).real) for bound in model_file.fields[given.name].bounds)
+        found[given.name] = (given.body.mesh().fields[given.name], low, high)
+    return found
+
+
+# Analyses of designs: the model at their values, and its objectives with derivatives by all variables.
+
+
+@dataclass(frozen=True)
+class Analyses:
+    """Analyses of a model file at values of its variables."""
+
+    model_file: Any
+    settings: Settings
+    variables: Variables
+    by: Sequence[str] | None  # parameters that gradients are taken by; None: as the file says
+    listener: Listener
+
+    def plan(self, values: np.ndarray, timing: Timing) -> Plan:
+        """The analysis of a design."""
+        changed, fields = self.variables.parts(values)
+        moved = with_fields(self.model_file, fields) if fields else self.model_file
+        drafted = draft(moved, self.settings, timing, self.by, values=changed)
+        return drafted.plan(timing, Asking(self.listener))
+
+    def objectives(self, values: np.ndarray) -> Mapping[str, Gradient]:
+        """What a design leads to, with derivatives (v,) by all variables."""
+        spent = Timing()
+        outcome = run(self.plan(values, spent), spent, Asking(self.listener))
+        return _by_all(outcome, self.variables) if self.variables.fields else outcome.results
+
+
+def _by_all(outcome: Outcome, variables: Variables) -> dict[str, Gradient]:
+    """Objectives with derivatives (v,) by parameters and all elements of fields, and the fields' volumes."""
+    found = {}
+    for name, result in outcome.results.items():
+        parts = [outcome.by_fields[name][field] for field in variables.fields]
+        found[name] = replace(result, gradient=np.concatenate([result.gradient, *parts]))
+    for given in outcome.plan.assembled.fields:
+        mean, by_elements = given.body.share()
+        gradient = np.zeros(len(variables.start))
+        gradient[variables.fields[given.name]] = by_elements
+        found[volume_of(given.name)] = Gradient(mean, gradient)
+    return found
+
+
+# What an optimisation has found, for people, for programs and for its result file.
+
+
+def line_of(designs: Designs) -> str:
+    """The best design so far, in a line."""
+    trial = designs.best
+    beyond = f", {_beyond(designs)}" if trial.violation > FEASIBLE else ""
+    value, residual = trial.found[designs.objective], trial.optimality.residual
+    return f"analysis {len(designs.trials)}: {designs.objective} {value:.8g}, optimality {residual:.1e}{beyond}"
+
+
+def _beyond(designs: Designs) -> str:
+    """By how much the best design misses the limit that it misses most, in the limit's unit."""
+    limit = designs.missed
+    return f"{limit.name} beyond its limit by {abs(designs.best.found[limit.name] - limit.value):.1e}"
+
+
+def doubts_of(designs: Designs, ended: str) -> list[str]:
+    """What a reader should know of a search that ``ended`` before an optimum."""
+    if not ended:
+        return []
+    best, variables = designs.best, designs.variables
+    worst = best.optimality.worst
+    place = variables.names[worst] if worst < len(variables.names) else "an element of a field"
+    told = f"the optimality conditions hold to {best.optimality.residual:.1e} ({place}), not to {designs.tolerance:g}"
+    return [f"{told}: {ended}"]
+
+
+def history_of(designs: Designs, units: Mapping[str, str], facts: Mapping[str, str]) -> History:
+    """All designs that were tried."""
+    trials, variables = designs.trials, designs.variables
+    best = next(i for i, trial in enumerate(trials, 1) if trial is designs.best)
+    wanted, count = "minimized" if designs.sign > 0 else "maximized", len(variables.names)
+    return History(
+        {**facts, wanted: designs.objective, "best": best},
+        dict(zip(variables.names, variables.units, strict=True)),
+        np.stack([variables.low, variables.high], 1)[:count],
+        np.array([trial.values[:count] for trial in trials]),
+        units,
+        np.array([[trial.found[name] for name in units] for trial in trials]),
+        np.array([trial.violation for trial in trials]),
+        np.array([trial.optimality.residual for trial in trials]),
+        [trial.failure for trial in trials],
+    )
+
+
+def report_of(designs: Designs, history: History, units: Mapping[str, str]) -> dict[str, Any]:
+    """Plain data of what was varied and kept, as --json prints them."""
+    best = designs.best
+    return {
+        **history.facts,
+        "unit": units[designs.objective],
+        "start": designs.trials[0].found[designs.objective],
+        "value": best.found[designs.objective],
+        "analyses": len(designs.trials),
+        "failed_analyses": sum(bool(trial.failure) for trial in designs.trials),
+        "optimality": best.optimality.residual,
+        "violation": best.violation,
+        "variables": {name: _variable(designs, i) for i, name in enumerate(designs.variables.names)},
+        "fields": {name: _field(designs, place) for name, place in designs.variables.fields.items()},
+        "constraints": _constraints(designs, units),
+    }
+
+
+def _variable(designs: Designs, i: int) -> dict[str, Any]:
+    """The i-th parameter, the end of its range that it is at, and the one that holds it: it gains nothing there."""
+    variables, held, u = designs.variables, designs.best.optimality.of_ranges[i], designs.best.u[i]
+    return {
+        "start": float(variables.start[i]),
+        "value": float(designs.best.values[i]),
+        "bounds": [float(variables.low[i]), float(variables.high[i])],
+        "unit": variables.units[i],
+        "at": "lower" if u < ACTIVE else "upper" if u > 1.0 - ACTIVE else "",
+        "held_by": "" if held == 0 else "upper" if held > 0 else "lower",
+    }
+
+
+def _field(designs: Designs, place: slice) -> dict[str, Any]:
+    """A field, by what its elements come to."""
+    start, best = designs.variables.start[place], designs.best.values[place]
+    return {
+        "elements": len(best),
+        "start": float(start.mean()),
+        "mean": float(best.mean()),
+        "least": float(best.min()),
+        "largest": float(best.max()),
+    }
+
+
+def _constraints(designs: Designs, units: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Limits, and how the optimum changes with them."""
+    first, best = designs.trials[0], designs.best
+    return [
+        {
+            "objective": limit.name,
+            "limit": limit.words,
+            "start": first.found[limit.name],
+            "value": best.found[limit.name],
+            "unit": units[limit.name],
+            "active": bool(m != 0),
+            "sensitivity": float(m),
+        }
+        for limit, m in zip(designs.limits, designs.multipliers(best), strict=True)
+    ]
+
+
+# An optimisation from its model file to the result of the best design.
 
 Stop = Interrupted | KeyboardInterrupt
 

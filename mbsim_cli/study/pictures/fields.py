@@ -1,16 +1,24 @@
-"""Fields on meshes, as pictures show them."""
+"""Fields on meshes of flexible bodies: as pictures, and as files for other viewers."""
 
+import shutil
+from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
+from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
-from mbsim_cli.errors import UsageError
+from mbsim_cli.errors import InputOutputError, UsageError
 from mbsim_cli.io.field_results import OnMesh, fields_of
 from mbsim_cli.io.sid_file import read_shaped_mesh
-from mbsim_cli.io.target import is_result
+from mbsim_cli.io.target import is_result, is_vtk
+from mbsim_cli.reduction.shaped_mesh import ShapedMesh
 from mbsim_cli.reduction.skin import skin
+from mbsim_cli.reduction.vtu import write_deformed
+from mbsim_cli.study.pictures.filming import Filming
 from mbsim_cli.study.pictures.selection import hint
+
+# Fields on meshes, as pictures show them.
 
 
 class DrawnField(NamedTuple):
@@ -40,3 +48,51 @@ def _of_body(path: Path) -> dict[str, OnMesh]:
     if mesh is None:
         raise UsageError(f"{path} has no mesh; mbsim reduce writes one with bodies that have elements")
     return {name: OnMesh(mesh.points, mesh.cells, mesh.kind, values) for name, values in mesh.fields.items()}
+
+
+# The meshes of a motion for viewers: a .vtu file a body and instant, and a .pvd file that has them all in time.
+
+
+def folder_of(target: Path) -> Path:
+    """The folder beside a .pvd file that holds its meshes; raises InputOutputError where it holds anything else."""
+    folder = target.with_name(f"{target.stem}_vtu")
+    if folder.exists() and not (folder.is_dir() and all(map(is_vtk, folder.iterdir()))):
+        raise InputOutputError(f"{folder} is there and is no folder of meshes; name another output with -o")
+    return folder
+
+
+def write_collection(filming: Filming, target: Path, folder: Path, told: Callable[[int], None]) -> str:
+    """Write meshes at all instants of a film into a folder; return the text of the .pvd file."""
+    moving = filming.moving
+    if not moving.meshes:
+        raise UsageError(f"{filming.path} has no body with a mesh that a .pvd file could show")
+    fields = {name: _fields(filming.path, mesh) for name, mesh in moving.meshes.items()}
+    temporary = folder.with_name(f".{folder.name}.tmp")
+    shutil.rmtree(temporary, ignore_errors=True)
+    temporary.mkdir()
+    rows = []
+    try:
+        for number, (time, z) in enumerate(zip(filming.time, filming.z, strict=True)):
+            for part, (name, mesh) in enumerate(moving.meshes.items()):
+                file = f"{name}-{number:05d}.vtu"
+                places, displacements = moving.deformed(name, z)
+                write_deformed(temporary / file, mesh, places, displacements, fields[name])
+                place = quoteattr(f"{folder.name}/{file}")
+                rows.append(f'<DataSet timestep="{float(time)!r}" part="{part}" name={quoteattr(name)} file={place}/>')
+            told(number + 1)
+        shutil.rmtree(folder, ignore_errors=True)
+        temporary.rename(folder)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+    head = '<?xml version="1.0"?>\n<VTKFile type="Collection" version="0.1">\n<Collection>\n'
+    return head + "\n".join(rows) + "\n</Collection>\n</VTKFile>\n"
+
+
+def _fields(path: Path, mesh: ShapedMesh) -> dict[str, Any]:
+    """Numbers of the cells: the body's field, filtered too, and derivatives of objectives by it, as OBJECTIVE.FIELD."""
+    gradients = {
+        label: found.values
+        for label, found in fields_of(path).items()
+        if label.rpartition(".")[2] in mesh.fields and len(found.values) == len(mesh.cells)
+    }
+    return {**mesh.fields, **gradients}

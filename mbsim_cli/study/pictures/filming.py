@@ -9,8 +9,8 @@ import numpy as np
 
 from mbsim_cli.errors import InputOutputError, MbsimError, ModelError, UsageError
 from mbsim_cli.io.content import Content
-from mbsim_cli.study.interpolation import interpolated
 from mbsim_cli.study.pictures.selection import hint
+from mbsim_cli.study.result import interpolated
 from mbsim_cli.system import cached_property
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class Filming:
         """``exaggeration`` is how many times larger deformations are drawn; None: as they are."""
         from mbsim_cli import spec
         from mbsim_cli.assembly.drawing.scene import moving_scene
-        from mbsim_cli.study.reducing import flexible_bodies, standard_input
+        from mbsim_cli.study.reduced_bodies import flexible_bodies, standard_input
 
         self.path = content.path
         if not len(content.time):
@@ -129,8 +129,7 @@ def _natural(moving: "MovingScene", file: Any, content: Content) -> "MovingScene
     Which there are may depend on the parameters that gradients were wanted for.
     """
     from mbsim_cli.assembly.drawing.scene import in_natural_coordinates
-    from mbsim_cli.study.assembling import build
-    from mbsim_cli.study.settings import Settings
+    from mbsim_cli.study.assembling import Settings, build
 
     with suppress(MbsimError):  # of an analysis that has no formulations
         for parameters in ([name for name in content.parameters if name in file.parameters], []):

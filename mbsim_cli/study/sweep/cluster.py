@@ -12,8 +12,7 @@ import numpy as np
 from mbsim_cli.caller import option
 from mbsim_cli.errors import InputOutputError, UsageError
 from mbsim_cli.study.listener import SILENT, Listener
-from mbsim_cli.study.sweep.computing import Case, Computed, Evaluator
-from mbsim_cli.study.sweep.outcomes import LOST, Row
+from mbsim_cli.study.sweep.outcomes import LOST, Case, Computed, Evaluator, Row
 
 TICK = 0.5  # s between two looks at signals
 AHEAD = 4  # cases for each thread of the cluster that are handed over at once

@@ -14,19 +14,15 @@ import numpy as np
 from mbsim_cli.errors import AnalysisError, MbsimError, ModelError, UsageError, one_line
 from mbsim_cli.io.thinning import KeptRows
 from mbsim_cli.spec.judging.doubts import doubts_of_values
-from mbsim_cli.study.coarse_run import settle_motion
+from mbsim_cli.study.assembling import Settings
 from mbsim_cli.study.listener import SILENT, Asking, Listener
-from mbsim_cli.study.plan import Plan, draft
+from mbsim_cli.study.plan import Plan, Timing, draft
 from mbsim_cli.study.recording import recorded
-from mbsim_cli.study.run import Outcome, run
-from mbsim_cli.study.settings import Settings
+from mbsim_cli.study.run import Outcome, run, settle_motion
 from mbsim_cli.study.sweep import lanes
-from mbsim_cli.study.sweep.commands import command_of
-from mbsim_cli.study.sweep.computing import Case, Computed
-from mbsim_cli.study.sweep.kept import Kept, packed
-from mbsim_cli.study.sweep.outcomes import DEFECT, DONE, INVALID, LOST, UNREADABLE, Row
-from mbsim_cli.study.sweep.study_plan import StudyPlan
-from mbsim_cli.study.timing import Timing
+from mbsim_cli.study.sweep.outcomes import DEFECT, DONE, INVALID, LOST, UNREADABLE, Case, Computed, Row
+from mbsim_cli.study.sweep.store import Kept, packed
+from mbsim_cli.study.sweep.study_plan import StudyPlan, command_of
 
 MOSTLY = 0.5  # of what is done together: beyond, cases are computed one by one
 

@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 
 from mbsim_cli.study.listener import Listener
-from mbsim_cli.study.sweep.computing import Case, Workers
-from mbsim_cli.study.sweep.frames import framed
-from mbsim_cli.study.sweep.outcomes import encoded
+from mbsim_cli.study.sweep.outcomes import Case, Workers, encoded
+from mbsim_cli.study.sweep.store import framed
 from mbsim_cli.study.sweep.study_plan import StudyPlan
 
 PILOTS = 8  # at least

@@ -1,12 +1,15 @@
-"""What becomes of a case: a row of fixed numbers, with sentences where there is something to say."""
+"""Outcomes of cases, and who computes them: the contract, and one process alone."""
 
 import json
 import struct
-from collections.abc import Mapping
+from collections import deque
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+
+# What becomes of a case: a row of fixed numbers, with sentences where there is something to say.
 
 DONE, INVALID, FAILED, UNREADABLE, DEFECT, TIMEOUT, LOST = 0, 3, 4, 5, 70, 124, 137
 WORDS = {
@@ -63,3 +66,66 @@ def numbers_in(content: bytes) -> np.ndarray:
 def heading(content: bytes) -> tuple[int, int, float, bytes]:
     """Case, status, seconds and identity alone."""
     return _HEAD.unpack_from(content)[:4]
+
+
+# Computing cases: what every way to do so is given, and gives back.
+
+
+class Case(NamedTuple):
+    """One case: its number, its identity and the values (v,) of the varied parameters."""
+
+    number: int
+    identity: bytes
+    values: np.ndarray
+
+
+class Computed(NamedTuple):
+    """A row, and what else is kept of the case: the content of a frame, empty where there is none."""
+
+    row: Row
+    kept: bytes = b""
+
+
+Evaluator = Callable[[Case], Computed]  # it may have ``together`` and ``several``, as ``CaseEvaluator`` does
+
+
+def together_of(evaluator: Evaluator) -> int:
+    """How many cases an evaluator computes in less time together than one by one."""
+    return getattr(evaluator, "together", 1)
+
+
+def several(evaluator: Evaluator, cases: Sequence[Case]) -> Iterator[Computed]:
+    """Compute cases together, where there are some."""
+    return evaluator.several(cases) if len(cases) > 1 else map(evaluator, cases)  # type: ignore[attr-defined]
+
+
+class Workers(Protocol):
+    """A way to compute cases."""
+
+    @property
+    def together(self) -> int:
+        """How many cases were computed together."""
+
+    def compute(self, waiting: deque[Case]) -> Generator[Computed, None, None]:
+        """Yield the cases as they are computed; the caller may append to ``waiting`` meanwhile."""
+
+
+# Cases one after another, in this process.
+
+
+class InProcess:
+    """The one worker is the program itself."""
+
+    def __init__(self, evaluator: Evaluator):
+        self._evaluator = evaluator
+
+    @property
+    def together(self) -> int:
+        """How many cases are computed together."""
+        return together_of(self._evaluator)
+
+    def compute(self, waiting: deque[Case]) -> Generator[Computed, None, None]:
+        """Yield the cases in their order."""
+        while waiting:
+            group = [waiting.popleft() for _ in range(min(self.together, len(waiting)))]
+            yield from several(self._evaluator, group)

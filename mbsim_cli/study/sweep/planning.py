@@ -1,7 +1,8 @@
-"""From a model file and the words of a study to its plan and its cases."""
+"""A study planned: cases by a grid, a sample, a table of values, or one at a time."""
 
 import os
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,20 +12,175 @@ import numpy as np
 
 import mbsim_cli
 from mbsim_cli.caller import either, option
-from mbsim_cli.errors import UsageError
+from mbsim_cli.errors import InputOutputError, UsageError
 from mbsim_cli.io.provenance import platform_facts, storable
+from mbsim_cli.io.tables import read_table
 from mbsim_cli.model.units import in_words
+from mbsim_cli.spec.expressions.syntax import ExpressionError
 from mbsim_cli.spec.judging.doubts import doubts_of
-from mbsim_cli.study.assembling import build, load, stated_method
-from mbsim_cli.study.automatic_step import is_automatic
-from mbsim_cli.study.choice import AUTO
+from mbsim_cli.spec.reading.suggestions import suggest
+from mbsim_cli.study.assembling import AUTO, Settings, build, load, stated_method
 from mbsim_cli.study.listener import SILENT, Listener
-from mbsim_cli.study.settings import Settings
-from mbsim_cli.study.sweep.cases_file import columns_of
-from mbsim_cli.study.sweep.design import Design, design_of
-from mbsim_cli.study.sweep.identity import content_hash, file_hash, samples_hash
-from mbsim_cli.study.sweep.study_folder import StudyFolder
+from mbsim_cli.study.plan import is_automatic
+from mbsim_cli.study.sweep.study_folder import StudyFolder, content_hash, file_hash, samples_hash
 from mbsim_cli.study.sweep.study_plan import Column, StudyPlan
+
+# Points that fill the unit cube.
+
+
+def sobol(dimensions: int, count: int, seed: int) -> np.ndarray:
+    """The first points (count, dimensions) of a scrambled Sobol sequence; more points begin with the same ones."""
+    from scipy.stats import qmc
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # a count that is no power of two is less balanced, and useful
+        return qmc.Sobol(dimensions, scramble=True, seed=np.random.default_rng(seed)).random(count)
+
+
+def latin_hypercube(dimensions: int, count: int, seed: int) -> np.ndarray:
+    """Points (count, dimensions), one in each of ``count`` layers of every dimension."""
+    from scipy.stats import qmc
+
+    return qmc.LatinHypercube(dimensions, seed=np.random.default_rng(seed)).random(count)
+
+
+# Cases that stand in a file, a row for each.
+
+
+def columns_of(stated: Any, folder: Path, parameters: Collection[str]) -> dict[str, np.ndarray]:
+    """Columns (N,) by parameter of a file (``spec.studies.CasesFile``) that is named relative to a folder."""
+    path = folder / stated.file
+    found = read_table(path, *([] if stated.delimiter is None else [stated.delimiter]))
+    wanted = stated.columns or {name: name for name in found}
+    _require_parameters(path, wanted, parameters)
+    columns = {name: _column(path, found, column) for name, column in wanted.items()}
+    if len({len(values) for values in columns.values()}) > 1:
+        raise InputOutputError(f"{path}: its columns differ in length; a case is a row of all of them")
+    if not len(next(iter(columns.values()), ())):
+        raise InputOutputError(f"{path} holds no cases; a line of names and a row for each case are wanted")
+    for name in stated.scale:
+        if name not in columns:
+            raise InputOutputError(f"{path}: no column is read for {name!r}, which a scale is stated for")
+    return columns
+
+
+def _require_parameters(path: Path, wanted: Mapping[str, str], parameters: Collection[str]) -> None:
+    for name in wanted:
+        if name not in parameters:
+            hint = suggest(name, sorted(parameters)) or "columns of the study names those that are read"
+            raise InputOutputError(f"{path}: column {name!r} is no parameter of the model; {hint}")
+
+
+def _column(path: Path, found: Mapping[str, np.ndarray], column: str) -> np.ndarray:
+    if column not in found:
+        hint = suggest(column, list(found)) or f"columns: {', '.join(list(found)[:6])}"
+        raise InputOutputError(f"{path} has no column {column!r}; {hint}")
+    values = found[column]
+    wrong = np.flatnonzero(~np.isfinite(values))
+    if len(wrong):
+        raise InputOutputError(f"{path}: column {column!r} holds {values[wrong[0]]} in row {wrong[0] + 1}")
+    return values
+
+
+# The design of a study: which parameters vary, and their values in every case.
+
+Value = Callable[[Any], float]  # of a number of the model file
+
+POINTS = {"sobol": sobol, "latin_hypercube": latin_hypercube}
+
+
+class Design(NamedTuple):
+    """Cases: a row of values for each, in the order of the study."""
+
+    names: tuple[str, ...]  # (v,) parameters that vary
+    values: np.ndarray  # (N, v) in the units of the file
+
+
+def design_of(study: Any, model_file: Any, read: Callable[[Any], Mapping[str, np.ndarray]]) -> Design:
+    """Cases of a study (``spec.studies.Study``); ``read`` gives the columns of a file of cases by parameter.
+
+    The study has been judged by the rules of the model file.
+    """
+
+    def value(number: Any) -> float:
+        return float(model_file.expressions.value(number).real)
+
+    stated = study.stated(study.kind)
+    if study.kind in ("grid", "zip"):
+        axes = [_axis_values(axis, value) for axis in stated.values()]
+        return Design(tuple(stated), (_combined if study.kind == "grid" else np.column_stack)(axes))
+    if study.kind == "list":
+        return _listed(stated, model_file, value)
+    if study.kind == "csv":
+        return _of_file(stated, read(stated), value)
+    points = POINTS[study.kind](len(stated.parameters), stated.count, stated.seed)
+    return _scattered(stated.parameters, points, model_file, value)
+
+
+def _axis_values(axis: Any, value: Value) -> np.ndarray:
+    """Values (k,) along an axis: those listed, or from one number to another, both met exactly."""
+    if isinstance(axis, list):
+        return np.array([value(number) for number in axis])
+    first, last = value(axis.from_), value(axis.to)
+    values = between(first, last, np.arange(axis.count) / (axis.count - 1), axis.scale)
+    values[[0, -1]] = first, last
+    return values
+
+
+def between(first: float, last: float, share: np.ndarray, scale: str) -> np.ndarray:
+    """Values at shares (k,) of the way from one number to another, by distance (linear) or by ratio (log)."""
+    return first * (last / first) ** share if scale == "log" else first + (last - first) * share
+
+
+def _combined(axes: Sequence[np.ndarray]) -> np.ndarray:
+    """Every combination; the last axis runs fastest."""
+    return np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(axes))
+
+
+def _listed(cases: Sequence[Mapping[str, Any]], model_file: Any, value: Value) -> Design:
+    """What a case leaves out is as the file defines it, by the values that the case states too."""
+    names = tuple(dict.fromkeys(name for case in cases for name in case))
+    rows = []
+    for number, case in enumerate(cases):
+        stated = {name: value(given) for name, given in case.items()}
+        rows.append([stated[n] if n in stated else _defined(n, number, stated, model_file) for n in names])
+    return Design(names, np.array(rows))
+
+
+def _defined(name: str, case: int, stated: Mapping[str, float], model_file: Any) -> float:
+    """Value of a parameter that a case leaves out."""
+    try:
+        return float(model_file.expressions.value(model_file.parameters[name].value, stated).real)
+    except ExpressionError as error:
+        raise UsageError(f"case {case} of the list leaves {name!r} without a value: {error.message}") from error
+
+
+def _of_file(stated: Any, columns: Mapping[str, np.ndarray], value: Value) -> Design:
+    names = tuple(columns)
+    factors = [value(stated.scale[name]) if name in stated.scale else 1.0 for name in names]
+    return Design(names, np.column_stack([columns[name] for name in names]) * factors)
+
+
+def _scattered(parameters: Any, points: np.ndarray, model_file: Any, value: Value) -> Design:
+    """Points (N, v) of the unit cube, stretched to the ranges of the parameters."""
+    columns = [
+        between(first, last, column, scale)
+        for (first, last, scale), column in zip(_ranges(parameters, model_file, value), points.T, strict=True)
+    ]
+    return Design(tuple(parameters), np.column_stack(columns))
+
+
+def _ranges(parameters: Any, model_file: Any, value: Value) -> Iterable[tuple[float, float, str]]:
+    for name in parameters:
+        if isinstance(parameters, dict):
+            stated = parameters[name]
+            yield value(stated.from_), value(stated.to), stated.scale
+        else:
+            lower, upper = model_file.parameters[name].bounds
+            yield value(lower), value(upper), "linear"
+
+
+# From a model file and the words of a study to its plan and its cases.
 
 OTHERS = {"fd": "differences", "adjoint": "the adjoint"}  # methods that studies do not have
 

@@ -20,8 +20,7 @@ import numpy as np
 from mbsim_cli.errors import InputOutputError, MbsimError
 from mbsim_cli.processors import VARIABLES
 from mbsim_cli.study.listener import Listener
-from mbsim_cli.study.sweep.computing import Case, Computed, Evaluator, several, together_of
-from mbsim_cli.study.sweep.outcomes import LOST, TIMEOUT, Row
+from mbsim_cli.study.sweep.outcomes import LOST, TIMEOUT, Case, Computed, Evaluator, Row, several, together_of
 from mbsim_cli.system import ENDING, isolated
 
 TICK = 0.1  # s between two looks at signals and clocks

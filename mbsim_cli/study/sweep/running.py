@@ -1,29 +1,213 @@
-"""A study from its folder: what is missing is computed, and all is collected where nothing is missing any more."""
+"""A study run from its plan to its collected file; from the command line and from Python."""
 
-from collections import deque
-from collections.abc import Sequence
-from dataclasses import dataclass
+import csv
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing
+from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
 
 import mbsim_cli
 from mbsim_cli.caller import either, flag
-from mbsim_cli.errors import UsageError
-from mbsim_cli.study.listener import Interrupted, Listener
-from mbsim_cli.study.sweep.collecting import collect
-from mbsim_cli.study.sweep.computing import Case, Workers
+from mbsim_cli.errors import AnalysisError, UsageError
+from mbsim_cli.io.provenance import storable
+from mbsim_cli.io.study_file import StudyTable, Track, Tracks, write_study
+from mbsim_cli.io.target import replaced
+from mbsim_cli.processors import usable
+from mbsim_cli.spec.studies import KINDS
+from mbsim_cli.study.assembling import Settings
+from mbsim_cli.study.listener import Interrupted, Listener, Patient
 from mbsim_cli.study.sweep.evaluating import CaseEvaluator
 from mbsim_cli.study.sweep.forecast import NOTHING, Forecast, forecast
-from mbsim_cli.study.sweep.in_process import InProcess
-from mbsim_cli.study.sweep.ledger import MISSING, Ledger, ledger_of
-from mbsim_cli.study.sweep.outcomes import DONE
-from mbsim_cli.study.sweep.planning import check_tables
-from mbsim_cli.study.sweep.shards import Shard
-from mbsim_cli.study.sweep.study_folder import StudyFolder
+from mbsim_cli.study.sweep.outcomes import DONE, RETRIED, WORDS, Case, InProcess, Row, Workers, encoded
+from mbsim_cli.study.sweep.planning import Wanted, check_tables, planned
+from mbsim_cli.study.sweep.store import MISSING, Appender, Ledger, all_kept, kept_cases, ledger_of
+from mbsim_cli.study.sweep.study_folder import Shard, StudyFolder
 from mbsim_cli.study.sweep.summary import summary_of
-from mbsim_cli.study.sweep.sweeping import Limits, Tally, cases_of, sweep
 from mbsim_cli.system import HAS_FORKS
+
+# From the rows of all shards to one file that other programs read.
+
+
+def table_of(ledger: Ledger) -> StudyTable:
+    """The rows of a ledger side by side."""
+    plan = ledger.plan
+    numbers = ledger.numbers().reshape(plan.cases, len(plan.objectives), 1 + len(plan.parameters))
+    return StudyTable(
+        varied={column.name: column.unit for column in plan.varied},
+        objectives={column.name: column.unit for column in plan.objectives},
+        parameters={column.name: column.unit for column in plan.parameters},
+        design=ledger.values,
+        results=numbers[:, :, 0],
+        gradients=numbers[:, :, 1:],
+        status=ledger.status,
+        seconds=ledger.seconds,
+        reasons=_reasons(ledger),
+        attributes={"study": plan.study, "model": storable(str(plan.path)), "mbsim_version": plan.mbsim_version},
+        plan=plan.text(),
+    )
+
+
+def _reasons(ledger: Ledger) -> list[str]:
+    """Sentences of each case, separated by semicolons."""
+    found = [""] * ledger.plan.cases
+    for row in ledger.rows():
+        remarks = row.remarks
+        undefined = [f"no derivative by {name}: {why}" for name, why in remarks.get("undefined", {}).items()]
+        failure = [remarks["failure"]] if "failure" in remarks else []
+        found[row.case] = "; ".join([*failure, *undefined, *remarks.get("warnings", ())])
+    return found
+
+
+def collect(folder: StudyFolder, ledger: Ledger) -> Path:
+    """Write ``study.h5``; return its path. Cases count as missing where what sensors showed is damaged."""
+    plan = ledger.plan
+    if plan.sensors:
+        ledger.require_kept(kept_cases(folder, thorough=True))
+    sensors = {column.name: (column.components, column.unit) for column in plan.sensors}
+
+    def each() -> Iterator[Track]:
+        return (Track(kept.case, kept.time, kept.record) for kept in all_kept(folder, ledger))
+
+    write_study(folder.collected, table_of(ledger), Tracks(sensors, each) if sensors else None)
+    return folder.collected
+
+
+def columns_of(table: StudyTable) -> dict[str, Any]:
+    """One column (N,) for each number of a case, by name."""
+    found: dict[str, Any] = {
+        "case": np.arange(len(table.design)),
+        "status": table.status,
+        "seconds": table.seconds,
+    }
+    named = list(zip(table.varied, table.design.T, strict=True)) + list(
+        zip(table.objectives, table.results.T, strict=True)
+    )
+    for k, objective in enumerate(table.objectives):
+        for p, parameter in enumerate(table.parameters):
+            named.append((f"d {objective} / d {parameter}", table.gradients[:, k, p]))
+    for name, column in [*named, ("reason", table.reasons)]:
+        while name in found:  # a parameter may be called status
+            name += "_"
+        found[name] = column
+    return found
+
+
+def export(table: StudyTable, target: Path, kind: str) -> None:
+    """Write the cases as a table, a row for each: ``csv`` or ``parquet``."""
+    with replaced(target, force=True) as path:
+        if kind == "csv":
+            _write_csv(path, columns_of(table))
+        else:
+            _write_parquet(path, columns_of(table))
+
+
+def _write_csv(path: Path, columns: dict[str, Any]) -> None:
+    """Numbers with all their digits."""
+    plain = [column.tolist() if isinstance(column, np.ndarray) else column for column in columns.values()]
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(columns)
+        writer.writerows(zip(*plain, strict=True))
+
+
+def _write_parquet(path: Path, columns: dict[str, Any]) -> None:
+    try:
+        import pandas
+        import pyarrow  # noqa: F401
+    except ImportError:
+        raise UsageError(
+            "--to parquet needs pandas and pyarrow; in a clone of mbsim: pip install '.[tables]'"
+        ) from None
+    pandas.DataFrame(columns).to_parquet(path, index=False)
+
+
+# Computing what is missing of a study, and writing it down case by case.
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When to try again, and when to give up."""
+
+    retry: int = 1  # times, of a case that failed for reasons of the machine
+    max_failures: int | None = None
+
+
+@dataclass
+class Tally:
+    """What became of the cases of one call."""
+
+    by_status: Counter[int] = field(default_factory=Counter)
+    seconds: float = 0.0  # spent on cases, of all workers together
+
+    def add(self, row: Row) -> None:
+        """Count a case."""
+        self.by_status[row.status] += 1
+        self.seconds += row.seconds
+
+    @property
+    def failures(self) -> int:
+        """Cases that are not done."""
+        return self.by_status.total() - self.by_status[DONE]
+
+
+def cases_of(ledger: Ledger, shard: Shard, *, failed: bool) -> deque[Case]:
+    """Cases of a shard that are to be computed, with those that ``failed`` by themselves if so wanted."""
+    missing = ledger.missing(failed=failed).tolist()
+    return deque(Case(i, ledger.identities[i], ledger.values[i]) for i in missing if shard.has(i))
+
+
+def sweep(
+    folder: StudyFolder,
+    waiting: Iterable[Case],
+    shard: Shard,
+    workers: Workers,
+    limits: Limits,
+    listener: Listener,
+    *,
+    keeps: bool,
+) -> Tally:
+    """Compute cases and append their rows. What is written stays, however this ends.
+
+    Raises AnalysisError after more failures than the limits allow, and whatever the listener's ``poll`` raises.
+    """
+    cases, again = deque(waiting), Counter[int]()
+    by_number, tally = {case.number: case for case in cases}, Tally()
+    with ExitStack() as stack:
+        rows = stack.enter_context(closing(Appender(folder.rows(shard))))
+        kept = stack.enter_context(closing(Appender(folder.kept(shard)))) if keeps else None
+        show = stack.enter_context(listener.progress("computing", len(cases)))
+        stack.enter_context(listener.shield())
+        for row, content in stack.enter_context(closing(workers.compute(cases))):
+            if row.status in RETRIED and again[row.case] < limits.retry:
+                again[row.case] += 1
+                listener.say(f"case {row.case} is tried again: {row.remarks.get('failure')}")
+                cases.append(by_number[row.case])
+                continue
+            if kept and content:
+                kept.append(content)
+            rows.append(encoded(row))
+            tally.add(row)
+            show(tally.by_status.total())
+            _require_few(tally, row, limits)
+            listener.poll()
+    return tally
+
+
+def _require_few(tally: Tally, row: Row, limits: Limits) -> None:
+    if row.status == DONE or limits.max_failures is None or tally.failures <= limits.max_failures:
+        return
+    count = f"{tally.failures} cases failed" if limits.max_failures else "a case failed"
+    reason = row.remarks.get("failure", WORDS[row.status])
+    raise AnalysisError(f"{count}, and the study was to end then; case {row.case}: {reason}")
+
+
+# A study from its folder: what is missing is computed, and all is collected where nothing is missing any more.
 
 
 @dataclass(frozen=True)
@@ -116,3 +300,87 @@ def forecast_study(
     found = forecast(ledger.plan, cases, team, min(way.workers, len(cases)), begun, listener)
     folder.foretell(found.report)
     return found
+
+
+# ``sweep`` as Python programs call it: the options of ``mbsim sweep`` that make sense there.
+
+COMMAND = "mbsim_cli.sweep"
+KEPT = ("objectives", "sensors", "full")
+
+
+def begun(
+    model_file: Any,
+    settings: Settings,
+    study: str | Mapping[str, Any] | None,
+    folder: Path | None,
+    keep: str | None,
+    listener: Listener,
+    *,
+    force: bool,
+) -> StudyFolder:
+    """The folder of a study of the file by its name, or of one that is stated as in a file."""
+    if settings.all_numbers:
+        raise UsageError("a study varies parameters of the file; load the model without all_numbers")
+    name, stated = (study, None) if study is None or isinstance(study, str) else (None, dict(study))
+    if stated is not None and stated.keys().isdisjoint(KINDS):
+        raise UsageError(f"a study states its cases under {', '.join(KINDS)}, as {{'zip': {{'NAME': values}}}}")
+    if keep not in (None, *KEPT):
+        raise UsageError(f"keep wants one of {', '.join(KEPT)}, not {keep!r}; a study that is stated may have names")
+    wanted = Wanted(name, stated, keep, settings.method)
+    return planned(model_file, wanted, settings, folder, COMMAND, listener, force=force)
+
+
+class Work(NamedTuple):
+    """Which cases are computed, how, and when that ends."""
+
+    way: Way
+    shard: Shard
+    limits: Limits
+    failed: bool
+
+
+def work_of(
+    workers: int,
+    *,
+    shard: tuple[int, int] | None = None,
+    dask: Any = None,
+    case_timeout: float | None = None,
+    max_failures: int | None = None,
+    retry: int = 1,
+    failed: bool = False,
+) -> Work:
+    """What keyword arguments state; raises UsageError."""
+    if not _is_whole(workers):
+        raise UsageError(f"workers wants a whole number, 0 for one on each processor, not {workers!r}")
+    if case_timeout is not None and not case_timeout > 0.0:
+        raise UsageError(f"case_timeout wants a positive number of seconds, not {case_timeout!r}")
+    if dask is not None and (workers != 1 or case_timeout is not None):
+        raise UsageError("workers and case_timeout are for processes of this machine; leave them out beside dask")
+    for name, count in (("max_failures", max_failures), ("retry", retry)):
+        if count is not None and not _is_whole(count):
+            raise UsageError(f"{name} wants a whole number, not {count!r}")
+    way = Way(workers or usable(), case_timeout, None if dask is None else _address(dask))
+    return Work(way, _shard(shard), Limits(retry, max_failures), failed)
+
+
+def _is_whole(number: Any) -> bool:
+    return isinstance(number, int) and not isinstance(number, bool) and number >= 0
+
+
+def _shard(stated: tuple[int, int] | None) -> Shard:
+    if stated is None:
+        return Shard()
+    whole = isinstance(stated, tuple | list) and len(stated) == 2 and all(map(_is_whole, stated))
+    if not whole or not 1 <= stated[0] <= stated[1]:
+        raise UsageError(f"shard wants (I, N) with I from 1 to N, not {stated!r}")
+    return Shard(*stated)
+
+
+def _address(dask: Any) -> str:
+    """Of a scheduler, or of the one that a client knows."""
+    return dask if isinstance(dask, str) else str(dask.scheduler.address)
+
+
+def computed(folder: StudyFolder, work: Work, listener: Listener) -> dict[str, Any]:
+    """Compute what is missing; return the summary."""
+    return run_study(folder, work.shard, work.way, work.limits, Patient(listener), failed=work.failed)

@@ -16,13 +16,10 @@ from mbsim_cli.model.units import attributes_of, quotient
 from mbsim_cli.spec.reading.suggestions import Named, unknown
 from mbsim_cli.study.listener import SILENT, Listener
 from mbsim_cli.study.result import Result
-from mbsim_cli.study.sweep import calling
-from mbsim_cli.study.sweep.collecting import columns_of, table_of
-from mbsim_cli.study.sweep.extracting import extract_result
+from mbsim_cli.study.sweep import running
 from mbsim_cli.study.sweep.forecast import Forecast
-from mbsim_cli.study.sweep.kept import all_kept
-from mbsim_cli.study.sweep.ledger import ledger_of
-from mbsim_cli.study.sweep.running import forecast_study
+from mbsim_cli.study.sweep.running import columns_of, forecast_study, table_of
+from mbsim_cli.study.sweep.store import all_kept, extract_result, ledger_of
 from mbsim_cli.study.sweep.study_folder import StudyFolder
 from mbsim_cli.study.sweep.study_plan import Column
 from mbsim_cli.study.sweep.summary import summary_of
@@ -155,7 +152,7 @@ class Study(Mapping[str, np.ndarray]):
 
         Arguments as of ``compute``. Raises UsageError and InputOutputError.
         """
-        work = calling.work_of(workers, shard=shard, case_timeout=case_timeout)
+        work = running.work_of(workers, shard=shard, case_timeout=case_timeout)
         return forecast_study(StudyFolder(self.folder), work.shard, work.way, listener)
 
     def compute(
@@ -179,7 +176,7 @@ class Study(Mapping[str, np.ndarray]):
         that failed raise AnalysisError. Raises UsageError and InputOutputError; after Ctrl-C, KeyboardInterrupt
         where a row is whole.
         """
-        work = calling.work_of(
+        work = running.work_of(
             workers,
             shard=shard,
             dask=dask,
@@ -188,7 +185,7 @@ class Study(Mapping[str, np.ndarray]):
             retry=retry,
             failed=failed,
         )
-        return Study(self.folder, calling.computed(StudyFolder(self.folder), work, listener))
+        return Study(self.folder, running.computed(StudyFolder(self.folder), work, listener))
 
     def extract(self, case: int, path: str | PathLike[str] | None = None, *, force: bool = False) -> Result:
         """The result of a case of a study that keeps all (``keep="full"``), written to a file: FOLDER/case-CASE.h5.

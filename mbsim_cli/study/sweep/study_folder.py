@@ -1,10 +1,11 @@
-"""The folder of a study: its plan, its samples, and two files of each shard."""
+"""The folder of a study: its names, its identity, and the shards that processes work on at the same time."""
 
 import contextlib
+import hashlib
 import json
 import os
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,97 @@ from mbsim_cli.caller import either, flag
 from mbsim_cli.errors import InputOutputError, UsageError
 from mbsim_cli.files import open_regular
 from mbsim_cli.io.target import replaced
-from mbsim_cli.study.sweep.identity import samples_hash
-from mbsim_cli.study.sweep.shards import Shard
 from mbsim_cli.study.sweep.study_plan import StudyPlan, read_plan
 from mbsim_cli.system import FOLDER, HAS_HANDLES_OF_FOLDERS, lock
+
+# What a study computes, as hashes: a case is known by the model's content, its options and the bits of its values.
+
+WITHOUT_EFFECT = ("study", "optimization", "checks", "name", "description")  # sections that no case depends on
+
+
+def content_hash(data: Mapping[str, Any], choices: Mapping[str, Any]) -> str:
+    """Hash of a model file's merged content and of what was chosen for the study."""
+    effective = {key: value for key, value in data.items() if key not in WITHOUT_EFFECT}
+    text = json.dumps({"model": effective, "choices": dict(choices)}, sort_keys=True, ensure_ascii=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def file_hash(path: Path) -> str:
+    """Hash of a file; raises InputOutputError."""
+    try:
+        with open_regular(path) as file:
+            return hashlib.sha256(file.read()).hexdigest()
+    except OSError as error:
+        raise InputOutputError(f"cannot read {path}: {error.strerror or error}") from error
+
+
+def samples_hash(values: np.ndarray) -> str:
+    """Hash of the bits of all cases (N, v)."""
+    return hashlib.sha256(np.ascontiguousarray(values, "<f8").tobytes()).hexdigest()
+
+
+def case_identities(study: str, values: np.ndarray) -> Iterable[bytes]:
+    """Identity (16 bytes) of each case: of what the study computes, by its hash, and of the row (v,) of values."""
+    begun = hashlib.blake2b(study.encode(), digest_size=16)
+    for row in np.ascontiguousarray(values, "<f8"):
+        case = begun.copy()
+        case.update(row.tobytes())
+        yield case.digest()
+
+
+# Shards: parts of a study that several processes compute, which share nothing but a folder.
+
+_ARRAY = "SLURM_ARRAY_TASK_"
+
+
+@dataclass(frozen=True)
+class Shard:
+    """Part ``index`` of ``count``, counted from 1: every ``count``-th case."""
+
+    index: int = 1
+    count: int = 1
+
+    def __str__(self) -> str:
+        return f"{self.index}/{self.count}"
+
+    def has(self, case: int) -> bool:
+        """Whether a case belongs to this part."""
+        return case % self.count == self.index - 1
+
+    @property
+    def stem(self) -> str:
+        """What the names of its files begin with."""
+        return f"shard-{self.index}-of-{self.count}"
+
+
+def shard_of(text: str | None, environment: Mapping[str, str]) -> Shard:
+    """The part that ``--shard I/N`` names, else that of a task of a SLURM array, else all."""
+    if text is None:
+        return _of_array(environment)
+    index, slash, count = text.partition("/")
+    if not (slash and index.strip().isdecimal() and count.strip().isdecimal() and 1 <= int(index) <= int(count)):
+        raise UsageError(f"--shard wants I/N with I from 1 to N, not '{text}'")
+    return Shard(int(index), int(count))
+
+
+def _of_array(environment: Mapping[str, str]) -> Shard:
+    """Tasks of an array count from any number, in any step."""
+    if f"{_ARRAY}ID" not in environment or f"{_ARRAY}COUNT" not in environment:
+        return Shard()
+    try:
+        task, count = int(environment[f"{_ARRAY}ID"]), int(environment[f"{_ARRAY}COUNT"])
+        first, step = int(environment.get(f"{_ARRAY}MIN", 1)), max(1, int(environment.get(f"{_ARRAY}STEP", 1)))
+        last = int(environment.get(f"{_ARRAY}MAX", first + (count - 1) * step))
+    except ValueError:
+        raise UsageError("the variables SLURM_ARRAY_TASK_* are no numbers; give --shard I/N") from None
+    place, rest = divmod(task - first, step)
+    if rest or not 0 <= place < count or last != first + (count - 1) * step:  # in such an array no task begins
+        message = f"task {task} of a SLURM array of {count} from {first} to {last} tells no part of the study"
+        raise UsageError(f"{message}; give --shard I/N")
+    return Shard(place + 1, count)
+
+
+# The folder of a study: its plan, its samples, and two files of each shard.
 
 PLAN, SAMPLES, COLLECTED, FORECAST, SCRIPT = "plan.json", "samples.npy", "study.h5", "forecast.json", "job.sh"
 ROWS, KEPT = ".rows", ".kept"

@@ -1,13 +1,16 @@
-"""The plan of a study: everything that its rows depend on, and nothing that changes while they are computed."""
+"""What a study computes: its cases with their values, as its plan file says it; and commands that repeat a case."""
 
 import hashlib
 import json
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from mbsim_cli.errors import InputOutputError
+
+# The plan of a study: everything that its rows depend on, and nothing that changes while they are computed.
 
 FORMAT, VERSION = "mbsim-study-plan", 1
 
@@ -92,3 +95,21 @@ def read_plan(text: str, where: Path) -> StudyPlan:
 
 def _column(name: str, unit: str, components: Sequence[str]) -> Column:
     return Column(name, unit, tuple(components))
+
+
+# The command that repeats one case of a study.
+
+_OPTIONS = ("formulation", "integrator", "tolerance", "step", "duration")
+
+
+def command_of(plan: StudyPlan, values: Sequence[float]) -> str:
+    """One line for a shell: ``mbsim run`` with the exact values (v,) of the case."""
+    settings = plan.settings
+    chosen = {column.name: repr(float(value)) for column, value in zip(plan.varied, values, strict=True)}
+    words = ["mbsim", "run", str(plan.path)]
+    for name, value in {**settings.get("overrides", {}), **chosen}.items():
+        words += ["-p", f"{name}={value}"]
+    for name in _OPTIONS:
+        if settings.get(name) is not None:
+            words += [f"--{name}", str(settings[name])]
+    return shlex.join([*words, "--sensitivity", settings["method"]])

@@ -1,9 +1,125 @@
-"""One comparison of a computed number or vector with its reference, and the rule that it passes by."""
+"""What verifications share: differences of values, the analysis that is verified, and rows of comparisons."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
+
+from mbsim_cli.errors import AnalysisError
+from mbsim_cli.model.problem import Block
+from mbsim_cli.study.assembling import Settings
+from mbsim_cli.study.evaluation import Gradient
+
+# Numerical derivatives of whole analyses, by central differences extrapolated to a vanishing step (Ridders 1982).
+
+FIRST = 1e-3  # of the argument's scale
+SHRINK = 4.0
+LEVELS = 4  # two analyses each
+ENOUGH = 1e-8  # relative error that needs no further level
+LUCKY = 10.0  # what an error may be over its estimate: where noise decides, the smallest of several is a lucky one
+
+
+class Difference(NamedTuple):
+    """Derivatives of k functions, an estimate of their error, and the smallest step used, in the argument's unit."""
+
+    derivative: np.ndarray  # (k,)
+    error: np.ndarray  # (k,)
+    step: float
+
+
+def derivative(function: Callable[[float], np.ndarray], scale: float, enough: float = ENOUGH) -> Difference:
+    """Differentiate functions (k,) of one argument at zero; ``scale`` is a change of the argument that matters.
+
+    Each level shrinks the step and extrapolates with all before it; for every function the entry of the tableau with
+    the smallest estimated error is taken, so that neither the truncation of long steps nor the noise of short ones
+    decides.
+    """
+    rows: list[list[np.ndarray]] = []
+    best, error = np.zeros(0), np.zeros(0)
+    step = FIRST * scale
+    for level in range(LEVELS):
+        step = FIRST * scale / SHRINK**level
+        rows.append(_extrapolate((function(step) - function(-step)) / (2 * step), rows[-1] if rows else []))
+        if level == 0:
+            best, error = rows[0][0], np.full_like(rows[0][0], np.inf)
+            continue
+        for column in range(1, level + 1):
+            candidate = rows[level][column]
+            change = np.maximum(abs(candidate - rows[level][column - 1]), abs(candidate - rows[level - 1][column - 1]))
+            best = np.where(change < error, candidate, best)
+            error = np.minimum(change, error)
+        if np.all(error <= enough * abs(best)):
+            break
+    return Difference(best, error, step)
+
+
+def _extrapolate(value: np.ndarray, before: list[np.ndarray]) -> list[np.ndarray]:
+    """Next row of the tableau: the error of central differences is a series in the square of the step."""
+    row, factor = [value], 1.0
+    for older in before:
+        factor *= SHRINK**2
+        row.append((factor * row[-1] - older) / (factor - 1))
+    return row
+
+
+def scale_of(value: float) -> float:
+    """Size of a change of a parameter that matters: the parameter's own, or one where it is zero."""
+    return abs(value) or 1.0
+
+
+# The analysis that ``mbsim check`` judges: what was read, assembled and found.
+
+
+class Analysed(NamedTuple):
+    """A model file with one analysis of it, and the objectives that this found."""
+
+    path: Path
+    file: Any  # spec.ModelFile
+    settings: Settings  # with a step in seconds
+    assembled: Any
+    results: Mapping[str, Gradient]
+
+    def tolerances(self, check: Any) -> tuple[float, float]:
+        """Relative and absolute tolerance of a check."""
+        value = self.file.expressions.value
+        return value(check.relative_tolerance), value(check.absolute_tolerance)
+
+
+# What sensors showed, at any time.
+
+
+class Recorder:
+    """Keeps some sensors, by their rows of the record, at every instant."""
+
+    def __init__(self, rows: Mapping[str, slice]):
+        self._rows = rows
+        self._times: list[np.ndarray] = []
+        self._values: dict[str, list[np.ndarray]] = {name: [] for name in rows}
+
+    def add(self, block: Block) -> None:
+        """Take the next instants in."""
+        self._times.append(block.time.copy())
+        for name, rows in self._rows.items():
+            self._values[name].append(block.sensors[:, rows].copy())
+
+    def at(self, name: str, time: float) -> np.ndarray:
+        """Sensor (k,) at a time: an instant's own, or the cubic through the four instants around it."""
+        times, values = np.concatenate(self._times), np.concatenate(self._values[name])
+        step = times[-1] - times[-2] if len(times) > 1 else 1.0
+        if not times[0] - 1e-6 * step <= time <= times[-1] + 1e-6 * step:
+            raise AnalysisError(f"sensor {name} is checked at t = {time:g} s, but the analysis ends at {times[-1]:g} s")
+        nearest = int(np.argmin(abs(times - time)))
+        if abs(times[nearest] - time) < 1e-6 * step or len(times) < 4:
+            return values[nearest]
+        first = min(max(0, int(np.searchsorted(times, time)) - 2), len(times) - 4)
+        near = times[first : first + 4]
+        weights = [np.prod([(time - b) / (a - b) for b in near if b != a]) for a in near]
+        return np.array(weights) @ values[first : first + 4]
+
+
+# One comparison of a computed number or vector with its reference, and the rule that it passes by.
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from mbsim_cli.model.problem import InverseBlock, Motion, Problem
-from mbsim_cli.study.verification.comparison import Comparison, compare, unless_undecided
-from mbsim_cli.study.verification.differences import LUCKY, derivative, scale_of
+from mbsim_cli.study.verification.comparison import LUCKY, Comparison, compare, derivative, scale_of, unless_undecided
 
 TOLERANCE = 1e-7  # of the derivative's size
 UNCERTAIN = 1e-5  # largest estimated error of the numerical derivative that may excuse a difference

@@ -1,23 +1,298 @@
-"""What ``mbsim check`` does with one file: the file's own references, and an independent numerical derivative."""
+"""Verification of gradients: by differences of whole runs, by the complex step, by other methods, and by references."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from mbsim_cli.assembly.densities import field_gradients
+from mbsim_cli.errors import AnalysisError, ModelError
+from mbsim_cli.model.problem import OPEN_TREES, Problem
 from mbsim_cli.study.analyses import ANALYSES
-from mbsim_cli.study.assembling import build, load
-from mbsim_cli.study.automatic_step import settled
+from mbsim_cli.study.assembling import Settings, build, load
+from mbsim_cli.study.compiling import compile_kernels
+from mbsim_cli.study.diagnostics.undetermined import UnknownReactions
+from mbsim_cli.study.evaluation import Gradient, accumulated, evaluate, require_finite
 from mbsim_cli.study.listener import Asking, Listener
-from mbsim_cli.study.plan import Plan
+from mbsim_cli.study.objectives.stream import stepped
+from mbsim_cli.study.objectives.uncertainty import ROUND_OFF
+from mbsim_cli.study.plan import Plan, Timing, settled, values_at
 from mbsim_cli.study.run import run
-from mbsim_cli.study.settings import Settings
-from mbsim_cli.study.timing import Timing
-from mbsim_cli.study.verification.agreement import agreements, stepped_objectives
-from mbsim_cli.study.verification.analysed import Analysed
-from mbsim_cli.study.verification.comparison import Comparison
-from mbsim_cli.study.verification.numerical import along_direction, missing_derivative
-from mbsim_cli.study.verification.recorder import Recorder
-from mbsim_cli.study.verification.references import references, references_by_elements, sensors_named
+from mbsim_cli.study.verification.comparison import (
+    FIRST,
+    LUCKY,
+    Analysed,
+    Comparison,
+    Difference,
+    Recorder,
+    compare,
+    derivative,
+    scale_of,
+    unless_undecided,
+)
+
+# Gradients by complex step: one run a parameter, in complex numbers.
+
+STEP = 1e-30  # of a complex step; its square vanishes beside any value
+CONVERGED = 1e-15  # tolerance under a complex step: the imaginary part converges one iteration after the real one
+
+
+def complex_steps(assembled: Any, listener: Listener) -> dict[str, Gradient]:
+    """Objectives and their gradients by one run a parameter, in complex numbers: no derivative of ours is used."""
+    problem: Problem = assembled.problem
+    directions = problem.theta_rho.T
+    options = replace(problem.options, sensitivity="none")
+    if not options.open_tree:
+        options = replace(options, tolerance=CONVERGED)
+    plain = replace(problem, theta_rho=problem.theta_rho[:, :0], options=options)
+    compile_kernels(plain, listener, problem.theta.astype(complex))
+    unknown = UnknownReactions(plain, assembled.objectives)
+    values = np.zeros((len(directions), len(assembled.objectives)), complex)
+    for k, (parameter, direction) in enumerate(zip(assembled.parameters, directions, strict=True)):
+        moved = [stepped(objective, k, complex(parameter.value, STEP)) for objective in assembled.objectives]
+        run = accumulated(plain, moved, (unknown.add,), theta=problem.theta + 1j * STEP * direction, listener=listener)
+        values[k] = [found.value for found in run.values()]
+    names = [objective.name for objective in assembled.objectives]
+    results = {n: Gradient(float(v[0].real), v.imag / STEP) for n, v in zip(names, values.T, strict=True)}
+    require_finite(results, unknown.objectives)
+    return results
+
+
+# Gradients against differences of whole analyses, from the file on.
+
+NUMERICAL_TOLERANCE = 1e-6  # of the derivative's size
+UNCERTAIN = 1e-4  # largest estimated error of the numerical derivative that may excuse a difference
+DIVERGES = 1e-2  # estimated relative error from which differences of analyses tell no derivative
+ENOUGH = 1e-7  # relative error of the numerical derivative that needs no more analyses
+INSENSITIVE = 1e-4  # of what an objective adds up, and changes by: a derivative below this is compared with that
+
+
+def missing_derivative(analysed: Analysed, parameter: str, why: str) -> Comparison:
+    """Whether a parameter that is said to have no derivatives has none: analyses beside it fail, or do not converge."""
+    file, label = analysed.file, analysed.file.parameter_label(parameter)
+    scale = scale_of(file.expressions.scope()[parameter])
+    source = f"whole analyses with {label} changed by at most {FIRST * scale:.1e}"
+    labels: dict[str, Any] = {"objective": None, "parameter": label, "source": source}
+    numbers = dict.fromkeys(("computed", "reference", "relative_error", "tolerance"))
+    row = Comparison(str(analysed.path), "no derivative", "undefined", **labels, **numbers, passed=True)
+    try:
+        found = derivative(lambda change: values_at(file, analysed.settings, {parameter: change}), scale)
+    except (AnalysisError, ModelError):
+        return replace(row, message=why)
+    if np.any(found.error > DIVERGES * np.abs(found.derivative)):
+        return replace(row, message=why)
+    return replace(row, passed=False, message=f"{why}; but differences of whole analyses converge")
+
+
+def along_direction(
+    analysed: Analysed, objectives: Sequence[str], parameters: Sequence[str], chosen: Sequence[int], seed: int
+) -> Iterator[Comparison]:
+    """Compare the gradients of objectives along a random direction with differences of whole analyses.
+
+    The direction changes some of the parameters, ``chosen`` of the gradient's: beside values of others there is no
+    analysis. These analyses are assembled anew and share no tables with what they check, as further runs do: a number
+    that is not known to follow a parameter would be missing from the derivative and from the difference alike. It takes
+    some milliseconds each, a thousandth of what ``mbsim check`` takes.
+    """
+    scales = np.array([scale_of(analysed.file.expressions.scope()[name]) for name in parameters])
+    random = np.random.default_rng(seed)
+    direction = scales * random.choice([-1.0, 1.0], len(scales)) * random.uniform(0.5, 1.0, len(scales))
+    results = [analysed.results[name] for name in objectives]
+    numerical, chords = _numerical(analysed, objectives, dict(zip(parameters, direction, strict=True)))
+    for name, result, reference, error, chord in zip(
+        objectives, results, numerical.derivative, numerical.error, chords, strict=True
+    ):
+        gradient = result.gradient[list(chosen)]
+        scale = max(float(np.linalg.norm(gradient * direction)), INSENSITIVE * max(size_of(result), float(chord)))
+        uncertain = LUCKY * float(error)
+        row = compare(
+            gradient @ direction,
+            reference,
+            NUMERICAL_TOLERANCE,
+            min(uncertain, UNCERTAIN * scale) + dust_of(result),
+            scale,
+            model=str(analysed.path),
+            name="numerical derivative",
+            kind="numerical",
+            objective=name,
+            parameter=f"direction {seed}",
+            source=f"central differences of whole analyses along random direction {seed}, step {numerical.step:.1e}",
+        )
+        yield unless_undecided(row, uncertain, scale, f"d {name} / d direction {seed}")
+
+
+def _numerical(
+    analysed: Analysed, objectives: Sequence[str], direction: Mapping[str, float]
+) -> tuple[Difference, np.ndarray]:
+    """Derivatives (k,) along a direction, and the steepest slopes over whole changes: these do not vanish with them."""
+    columns = [i for i, name in enumerate(analysed.file.objectives) if name in objectives]
+    values = np.array([analysed.results[name].value for name in objectives])
+    chords = np.zeros(len(values))
+
+    def changed(change: float) -> np.ndarray:
+        moved = {name: change * part for name, part in direction.items()}
+        found = values_at(analysed.file, analysed.settings, moved)[columns]
+        np.maximum(chords, abs((found - values) / change), out=chords)
+        return found
+
+    return derivative(changed, 1.0, ENOUGH), chords
+
+
+def dust_of(result: Gradient) -> float:
+    """What round-off makes of an objective that vanishes, and of its changes by parameters."""
+    return ROUND_OFF * result.uncertainty.scale if result.uncertainty else 0.0
+
+
+def size_of(result: Gradient) -> float:
+    """What a derivative may be small against: the objective, and what it adds up."""
+    return max(abs(result.value), result.uncertainty.size if result.uncertainty else 0.0)
+
+
+# Agreement of methods: the analysis repeated by other formulations, or differentiated by complex step or adjoint.
+
+COMPLEX_STEP, ADJOINT = "complex_step", "adjoint"
+DUST = 1e-13  # of what an objective adds up, relative: derivatives below that are round-off, of no size
+
+
+def agreements(analysed: Analysed, listener: Listener) -> Iterator[Comparison]:
+    """Compare objectives and gradients with those of the methods that the file's checks name."""
+    checks, settings, results = analysed.file.checks, analysed.settings, analysed.results
+    chosen = (analysed.assembled.problem.options.formulation, settings.method)  # on the command line, or by the file
+    others: dict[str, Mapping[str, Gradient]] = {}
+    named = {method for check in checks.values() for method in check.agreement}
+    for method in sorted({*settings.without} - named):
+        listener.say(f"--without {method} leaves nothing out: no check of {analysed.path} names it")
+    for name, check in checks.items():
+        for method in check.agreement:
+            if method in (*chosen, *settings.without):
+                continue
+            if method not in others:
+                others[method] = _repeated(method, analysed, listener)
+            labels = {"model": str(analysed.path), "name": f"{name}: {method}", "kind": "agreement"}
+            labels["source"] = f"the analysis repeated by {method}"
+            for objective in check.objectives or results:
+                labels["objective"] = objective
+                yield from _rows(analysed, others[method][objective], analysed.tolerances(check), labels)
+
+
+def stepped_objectives(model_file: Any) -> set[str]:
+    """Objectives that the file has differentiated by complex step, which says more than differences of analyses."""
+    checks = [check for check in model_file.checks.values() if COMPLEX_STEP in check.agreement]
+    return {name for check in checks for name in check.objectives or model_file.objectives}
+
+
+def _repeated(method: str, analysed: Analysed, listener: Listener) -> Mapping[str, Gradient]:
+    assembled, settings = analysed.assembled, analysed.settings
+    if method == COMPLEX_STEP:
+        return complex_steps(assembled, listener)
+    if method == ADJOINT:
+        changed = replace(settings, method=ADJOINT)
+    else:
+        integrator = settings.integrator if method in OPEN_TREES else None
+        own = "ddm" if settings.method == ADJOINT else settings.method  # which every formulation has
+        changed = replace(settings, formulation=method, integrator=integrator, method=own, memory=None)
+    other = build(analysed.file, changed, [parameter.key for parameter in assembled.parameters])
+    compile_kernels(other.problem, listener, objectives=other.objectives)
+    return evaluate(other.problem, other.objectives, listener=listener)
+
+
+def _rows(
+    analysed: Analysed, theirs: Gradient, tolerances: tuple[float, float], labels: dict[str, Any]
+) -> Iterator[Comparison]:
+    """The value, and each derivative relative to its own size, but for round-off of what there is to differentiate."""
+    ours, (relative, absolute) = analysed.results[labels["objective"]], tolerances
+    yield compare(ours.value, theirs.value, *tolerances, **labels)
+    for parameter, a, b in zip(analysed.assembled.parameters, ours.gradient, theirs.gradient, strict=True):
+        if parameter.name not in ours.undefined:  # the numerical check tells of the others
+            dust = DUST * size_of(ours) / scale_of(parameter.value)
+            yield compare(a, b, relative, max(absolute, dust), parameter=parameter.name, **labels)
+
+
+# Comparisons with what a model file states of itself: values, gradients, structure.
+
+
+def sensors_named(model_file: Any, rows: Mapping[str, slice]) -> dict[str, slice]:
+    """Rows of the record of the sensors that checks name, of all ``rows``."""
+    named = {check.sensor for check in model_file.checks.values()}
+    return {name: rows[name] for name in rows if name in named}
+
+
+def references(analysed: Analysed, recorder: Recorder) -> Iterator[Comparison]:
+    """Compare objectives with their gradients, sensors that were recorded, and the mechanism's structure."""
+    for name, check in analysed.file.checks.items():
+        labels = {"model": str(analysed.path), "name": name, "kind": "benchmark", "source": check.source}
+        if check.objective is not None:
+            yield from _objective(check, analysed, labels)
+        elif check.sensor is not None:
+            yield from _sensor(check, analysed, recorder, labels)
+        elif not check.agreement:
+            yield _structure(check, analysed.assembled, labels)
+
+
+def _objective(check: Any, analysed: Analysed, labels: dict[str, Any]) -> Iterator[Comparison]:
+    value, tolerances = analysed.file.expressions.value, analysed.tolerances(check)
+    result, labels = analysed.results[check.objective], labels | {"objective": check.objective}
+    if check.value is not None:
+        yield compare(result.value, value(check.value), *tolerances, **labels)
+    names = analysed.assembled.problem.names.parameters
+    for parameter, reference in check.gradient.items():
+        computed, why = result.gradient[names.index(parameter)], result.undefined.get(parameter)
+        row = compare(computed, value(reference), *tolerances, parameter=parameter, **labels)
+        yield row if why is None else replace(row, message=f"d {check.objective} / d {parameter} is NaN: {why}")
+
+
+def _sensor(check: Any, analysed: Analysed, recorder: Recorder, labels: dict[str, Any]) -> Iterator[Comparison]:
+    value, tolerances = analysed.file.expressions.value, analysed.tolerances(check)
+    for entry in check.values:
+        time = value(entry.time)
+        entries = entry.value if isinstance(entry.value, list) else [entry.value]
+        labels = labels | {"objective": f"{check.sensor} at {time:g} s"}
+        yield compare(recorder.at(check.sensor, time), [value(e) for e in entries], *tolerances, **labels)
+
+
+def _structure(check: Any, assembled: Any, labels: dict[str, Any]) -> Comparison:
+    """Compare whole numbers: they agree or not.
+
+    Equations that always hold, as out of the plane of a planar loop, are none that the solver sees, and do not count.
+    """
+    if check.mobility is not None:
+        computed, reference, what = assembled.closing.mobility, check.mobility, "mobility"
+    else:
+        computed, reference = len(assembled.closing.redundant), check.redundant_constraints
+        what = "redundant constraints"
+    return compare(computed, reference, 0.0, 0.0, **labels | {"kind": "structure", "objective": what})
+
+
+def references_by_elements(analysed: Analysed, listener: Listener) -> Iterator[Comparison]:
+    """Compare derivatives by elements of fields, which the adjoint gives."""
+    checks = {name: check for name, check in analysed.file.checks.items() if check.field_gradient}
+    if checks and not analysed.assembled.fields:
+        analysed = _by_adjoint(analysed, listener)
+    for name, check in checks.items():
+        moved = analysed.results[check.objective].moved
+        by_field = {} if moved is None else field_gradients(analysed.assembled.fields, moved)
+        labels = {"model": str(analysed.path), "name": name, "kind": "benchmark", "source": check.source}
+        labels |= {"objective": check.objective}
+        for field, elements in check.field_gradient.items():
+            computed = by_field[field]
+            if beyond := [element for element in elements if int(element) >= computed.size]:
+                raise AnalysisError(f"field {field} has {computed.size} elements, none of number {beyond[0]}")
+            reference = [analysed.file.expressions.value(number) for number in elements.values()]
+            chosen = computed[[int(element) for element in elements]]
+            yield compare(chosen, reference, *analysed.tolerances(check), parameter=field, **labels)
+
+
+def _by_adjoint(analysed: Analysed, listener: Listener) -> Analysed:
+    """The same analysis, differentiated by the adjoint."""
+    assembled = build(analysed.file, replace(analysed.settings, method="adjoint"), None)
+    compile_kernels(assembled.problem, listener, objectives=assembled.objectives)
+    results = evaluate(assembled.problem, assembled.objectives, listener=listener)
+    return analysed._replace(assembled=assembled, results=results)
+
+
+# What ``mbsim check`` does with one file: the file's own references, and an independent numerical derivative.
 
 
 def verify(path: Path, settings: Settings, seed: int, listener: Listener) -> list[Comparison]:

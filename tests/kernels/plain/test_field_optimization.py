@@ -12,11 +12,11 @@ from mbsim_cli.cli import outcome
 from mbsim_cli.errors import ModelError, UsageError
 from mbsim_cli.io.content import Content
 from mbsim_cli.io.field_results import fields_of
+from mbsim_cli.study.assembling import Settings
 from mbsim_cli.study.listener import Listener
 from mbsim_cli.study.optimizing.optimize import optimize
 from mbsim_cli.study.pictures.fields import field_of
 from mbsim_cli.study.pictures.filming import Filming
-from mbsim_cli.study.settings import Settings
 
 from .test_flexible_adjoint import MODEL
 
@@ -150,7 +150,7 @@ def test_the_volume_and_its_derivatives(model):
     """Mean of the filtered field; each element's derivative by differences of the field."""
     from mbsim_cli.assembly.parameters.numbers import Numbers
     from mbsim_cli.spec.moved import with_fields
-    from mbsim_cli.study.reducing import standard_input
+    from mbsim_cli.study.reduced_bodies import standard_input
 
     file = spec.load(model)
 

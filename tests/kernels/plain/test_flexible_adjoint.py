@@ -10,14 +10,12 @@ from mbsim_cli.errors import UsageError
 from mbsim_cli.model.flexible import block_size, deviation_size
 from mbsim_cli.model.layout import NONE
 from mbsim_cli.reduction.mesh import grid
-from mbsim_cli.study.assembling import load
+from mbsim_cli.study.assembling import Settings, load
 from mbsim_cli.study.listener import SILENT
-from mbsim_cli.study.plan import draft
+from mbsim_cli.study.plan import Timing, draft
 from mbsim_cli.study.recording import record
-from mbsim_cli.study.reducing import standard_input
+from mbsim_cli.study.reduced_bodies import standard_input
 from mbsim_cli.study.run import run
-from mbsim_cli.study.settings import Settings
-from mbsim_cli.study.timing import Timing
 from tests.kernels.adjoint import assert_adjoint, assert_set_back
 from tests.kernels.plain.test_flexible_trees import BEAMS, assembled, bent
 

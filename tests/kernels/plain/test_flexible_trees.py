@@ -15,7 +15,7 @@ from mbsim_cli.kernels.integrators.predictor import ADDED, TERMS
 from mbsim_cli.reduction.data import turned
 from mbsim_cli.solve.equilibrium.analysis import equilibrium
 from mbsim_cli.solve.forward import start
-from mbsim_cli.study.reducing import standard_input
+from mbsim_cli.study.reduced_bodies import standard_input
 from tests.kernels.differentiate import assert_agree, simulate
 from tests.kernels.instant import EPS, Instant
 from tests.kernels.random_flexible import random_chain

@@ -15,7 +15,7 @@ from mbsim_cli.solve import allocate
 from mbsim_cli.solve.forward import forward, start
 from mbsim_cli.solve.natural.start import start_of
 from mbsim_cli.study.evaluation import blocks_of
-from mbsim_cli.study.reducing import standard_input
+from mbsim_cli.study.reduced_bodies import standard_input
 from tests.assembly.texts import assemble
 from tests.campaign import generator
 from tests.kernels.adjoint import adjoint, assert_set_back, summed, weights_of

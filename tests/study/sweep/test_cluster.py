@@ -12,11 +12,10 @@ from functools import partial
 import pytest
 
 from mbsim_cli.errors import InputOutputError
+from mbsim_cli.study.assembling import Settings
 from mbsim_cli.study.listener import SILENT
-from mbsim_cli.study.settings import Settings
 from mbsim_cli.study.sweep.evaluating import CaseEvaluator
-from mbsim_cli.study.sweep.in_process import InProcess
-from mbsim_cli.study.sweep.outcomes import LOST
+from mbsim_cli.study.sweep.outcomes import LOST, InProcess
 from mbsim_cli.study.sweep.planning import Wanted, plan_study
 from tests.cli.conftest import PENDULUM, ROOT, environment
 from tests.study.sweep.fakes import cases_of, values_of

@@ -5,8 +5,7 @@ import pytest
 
 from mbsim_cli import spec
 from mbsim_cli.errors import InputOutputError, UsageError
-from mbsim_cli.study.sweep.cases_file import columns_of
-from mbsim_cli.study.sweep.design import design_of
+from mbsim_cli.study.sweep.planning import columns_of, design_of
 from tests.cli.conftest import PENDULUM
 
 

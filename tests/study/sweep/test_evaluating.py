@@ -6,13 +6,12 @@ import tempfile
 import numpy as np
 import pytest
 
+from mbsim_cli.study.assembling import Settings
 from mbsim_cli.study.diagnostics import discretisation
 from mbsim_cli.study.listener import SILENT
-from mbsim_cli.study.settings import Settings
 from mbsim_cli.study.sweep import evaluating
-from mbsim_cli.study.sweep.computing import Case
 from mbsim_cli.study.sweep.evaluating import CaseEvaluator
-from mbsim_cli.study.sweep.outcomes import DONE, INVALID, UNREADABLE
+from mbsim_cli.study.sweep.outcomes import DONE, INVALID, UNREADABLE, Case
 from mbsim_cli.study.sweep.planning import Wanted, plan_study
 from tests.assembly.texts import FIVEBAR
 

@@ -11,14 +11,10 @@ import numpy as np
 import pytest
 
 from mbsim_cli.errors import InputOutputError, UsageError
-from mbsim_cli.study.sweep.collecting import collect
-from mbsim_cli.study.sweep.frames import Appender, framed
-from mbsim_cli.study.sweep.identity import samples_hash
-from mbsim_cli.study.sweep.kept import Kept, packed
-from mbsim_cli.study.sweep.ledger import MISSING, ledger_of
 from mbsim_cli.study.sweep.outcomes import DONE, FAILED, LOST, TIMEOUT, encoded
-from mbsim_cli.study.sweep.shards import Shard
-from mbsim_cli.study.sweep.study_folder import StudyFolder
+from mbsim_cli.study.sweep.running import collect
+from mbsim_cli.study.sweep.store import MISSING, Appender, Kept, framed, ledger_of, packed
+from mbsim_cli.study.sweep.study_folder import Shard, StudyFolder, samples_hash
 from mbsim_cli.study.sweep.study_plan import Column
 from tests.cli.conftest import environment
 from tests.study.sweep.fakes import cases_of, plan_of, row_of, values_of
@@ -223,8 +219,8 @@ def test_work_grows_with_cases(tmp_path):
 COLLECT = """
 import resource, sys
 from pathlib import Path
-from mbsim_cli.study.sweep.collecting import collect
-from mbsim_cli.study.sweep.ledger import ledger_of
+from mbsim_cli.study.sweep.running import collect
+from mbsim_cli.study.sweep.store import ledger_of
 from mbsim_cli.study.sweep.study_folder import StudyFolder
 folder = StudyFolder(Path(sys.argv[1]))
 collect(folder, ledger_of(folder))

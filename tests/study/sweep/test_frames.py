@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from mbsim_cli.errors import InputOutputError
-from mbsim_cli.study.sweep import frames
-from mbsim_cli.study.sweep.frames import MARK, Appender, framed, read_beginnings, read_frames
+from mbsim_cli.study.sweep import store
+from mbsim_cli.study.sweep.store import MARK, Appender, framed, read_beginnings, read_frames
 
 CONTENTS = [bytes([i]) * (i * 7 % 50) + MARK * (i % 3) for i in range(24)]  # marks may stand in contents
 
@@ -98,7 +98,7 @@ def test_a_search_finds_marks_wherever_they_lie(path, monkeypatch):
     whole = path.read_bytes()
     first = len(framed(CONTENTS[0]))
     for piece in (1, 2, 3, 5, 64):
-        monkeypatch.setattr(frames, "PIECE", piece)
+        monkeypatch.setattr(store, "PIECE", piece)
         path.write_bytes(b"?" * piece + whole[1:])
         assert contents(path) == CONTENTS[1:]
         path.write_bytes(MARK[:3] + whole[first:])

@@ -9,8 +9,7 @@ import pytest
 from mbsim_cli.errors import InputOutputError, MbsimError
 from mbsim_cli.study.listener import SILENT
 from mbsim_cli.study.sweep import processes
-from mbsim_cli.study.sweep.in_process import InProcess
-from mbsim_cli.study.sweep.outcomes import DONE, LOST, TIMEOUT
+from mbsim_cli.study.sweep.outcomes import DONE, LOST, TIMEOUT, InProcess
 from mbsim_cli.study.sweep.processes import Processes
 from tests.study.sweep.fakes import (
     DIES,

@@ -7,16 +7,13 @@ import pytest
 
 from mbsim_cli.errors import AnalysisError, UsageError
 from mbsim_cli.study.listener import SILENT, Interrupted, Listener
-from mbsim_cli.study.sweep.computing import Computed
-from mbsim_cli.study.sweep.effects import main_effects, unknown_effects
 from mbsim_cli.study.sweep.forecast import forecast
-from mbsim_cli.study.sweep.in_process import InProcess
-from mbsim_cli.study.sweep.ledger import ledger_of
-from mbsim_cli.study.sweep.outcomes import DONE, FAILED, LOST
-from mbsim_cli.study.sweep.sequences import sobol
-from mbsim_cli.study.sweep.shards import Shard, shard_of
-from mbsim_cli.study.sweep.study_folder import StudyFolder
-from mbsim_cli.study.sweep.sweeping import Limits, cases_of, sweep
+from mbsim_cli.study.sweep.outcomes import DONE, FAILED, LOST, Computed, InProcess
+from mbsim_cli.study.sweep.planning import sobol
+from mbsim_cli.study.sweep.running import Limits, cases_of, sweep
+from mbsim_cli.study.sweep.store import ledger_of
+from mbsim_cli.study.sweep.study_folder import Shard, StudyFolder, shard_of
+from mbsim_cli.study.sweep.summary import main_effects, unknown_effects
 from tests.study.sweep.fakes import FAILS, Grouped, Unsteady, evaluate, plan_of, values_of
 from tests.study.sweep.fakes import cases_of as numbered
 

@@ -1,0 +1,264 @@
+"""What the steps of a motion show: smoothness, extremes, values that are not finite, and contact."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from math import isfinite
+from typing import Any
+
+import numpy as np
+
+from mbsim_cli.model.codes import Law
+from mbsim_cli.model.layout import NONE
+from mbsim_cli.model.names import Names
+from mbsim_cli.model.problem import Block, InverseBlock, Problem
+from mbsim_cli.solve.tables import ends
+
+# Smooth maxima that stay far below the largest value along time.
+
+FAR = 0.1  # relative
+SHARP = 80.0  # over the largest value: a sharpness that misses 5 % of one that stands for a fiftieth of the time
+NOTHING = 1e-9  # of what the sharpness tells apart: values below are round-off of zero
+MORE = 3.0  # times what there is, for peaks that are narrower
+
+
+def warnings(results: Mapping[str, Any], objectives: Sequence[Any]) -> list[str]:
+    """Sentences on maxima whose sharpness is too small for them to be near the largest value."""
+    found = []
+    for objective in objectives:
+        result = results[objective.name]
+        if result.largest is None:
+            continue
+        missed, size = result.largest - result.value, max(abs(result.largest), abs(result.value))
+        sharpness = complex(objective.sharpness).real
+        if not missed > max(FAR * size, NOTHING / sharpness):
+            continue
+        sharper = max(SHARP / size, MORE * sharpness)
+        value, largest = (f"{number:.4g} {objective.unit}".rstrip() for number in (result.value, result.largest))
+        found.append(
+            f"objective {objective.name} is a smooth maximum, {value}, of what is {largest} at most; "
+            f"a sharpness of {sharper:.1g} comes nearer"
+        )
+    return found
+
+
+# Least and largest values of sensors over a run: what a run without objectives ends with.
+
+
+class Extremes:
+    """Least and largest values of each component of the sensors, and when they are reached first; NaN is left out."""
+
+    def __init__(self, names: Names, sensors: Mapping[str, slice]):
+        self._names, self._sensors = names, sensors
+        self._values = np.zeros((2, 0))  # least and largest (2, w)
+        self._times = np.zeros((2, 0))  # s
+
+    def add(self, block: Any) -> None:
+        """Take the next output times in."""
+        values = np.asarray(block.sensors)
+        if not values.size:
+            return
+        if not self._values.size:
+            self._values = np.repeat([[np.inf], [-np.inf]], values.shape[1], axis=1)
+            self._times = np.full_like(self._values, np.nan)
+        columns = np.arange(values.shape[1])
+        for row, sign in enumerate((1.0, -1.0)):
+            at = np.where(np.isnan(values), np.inf, sign * values).argmin(axis=0)
+            nearer = sign * values[at, columns] < sign * self._values[row]
+            self._values[row, nearer], self._times[row, nearer] = values[at, columns][nearer], block.time[at][nearer]
+
+    @property
+    def report(self) -> dict[str, dict[str, Any]]:
+        """By sensor, or SENSOR.component of several: unit, least and largest value, and when."""
+        names, found = self._names, {}
+        rows = zip(names.sensors, names.sensor_components, names.sensor_units, strict=True)
+        for name, components, units in rows:
+            if name in self._sensors and self._values.size:
+                of_each = (units,) * len(components) if isinstance(units, str) else units
+                for number, component in enumerate(components):
+                    label = f"{name}.{component}" if len(components) > 1 else name
+                    found[label] = self._entry(self._sensors[name].start + number, of_each[number])
+        return found
+
+    def _entry(self, column: int, unit: str) -> dict[str, Any]:
+        """Extremes of a component; NaN where it is never a number."""
+        values = np.where(np.isnan(self._times), np.nan, self._values)
+        (least, largest), (when, then) = values[:, column].tolist(), self._times[:, column].tolist()
+        return {"unit": unit, "least": least, "least_at": when, "largest": largest, "largest_at": then}
+
+
+# Watches a run go by for recorded quantities that are no numbers, and says which, how often and from when on.
+
+SHOWN = 5  # quantities that are named
+PADDED = 8  # times as long: rows of one number in which eight have room
+_NAMES = {
+    "position": "positions",
+    "velocity": "velocities",
+    "acceleration": "accelerations",
+    "lambda": "multipliers",
+    "sigma": "multipliers of velocities",
+    "kappa": "multipliers of accelerations",
+    "energy": "energies",
+    "torque": "torques",
+}
+_ESTIMATES = ("gradient_error",)  # not finite where nothing is known yet
+
+
+def _all_finite(values: np.ndarray) -> bool:
+    """Whether all numbers are finite: the sum of their squares tells so in a fraction of the time, if it is finite."""
+    numbers = values.reshape(-1) if values.flags.c_contiguous else _with_padding(values)
+    return isfinite(abs(numbers @ numbers)) or bool(np.isfinite(values).all())
+
+
+def _with_padding(values: np.ndarray) -> np.ndarray:
+    """Numbers in memory from the first of an array to its last, as rows end in padding; a copy where most are others'.
+
+    Without them rows would be copied, or summed one by one.
+    """
+    steps = [stride // values.itemsize for stride in values.strides]  # plain numbers: few are slow as arrays
+    count = 1 + sum((length - 1) * step for length, step in zip(values.shape, steps, strict=True))
+    if min(steps) < 0 or not values.size <= count <= PADDED * values.size:
+        return values.ravel()
+    return np.lib.stride_tricks.as_strided(values, (count,), (values.itemsize,))
+
+
+def _unknown(block: Block | InverseBlock) -> list[tuple[str, np.ndarray]]:
+    """Arrays that the solver has not looked at, by name; sensors that show all torques are the same arrays."""
+    known = set(map(id, block[4:9])) if isinstance(block, InverseBlock) and block.finite.all() else ()
+    return [
+        (name, values)
+        for name, values in zip(block._fields, block, strict=True)
+        if id(values) not in known and values.dtype.kind in "fc" and name not in _ESTIMATES
+    ]
+
+
+class FiniteHealth:
+    """Counts instants at which a sensor, its derivatives or anything else is not finite, but by intent."""
+
+    def __init__(self, sensors: Mapping[str, slice]):
+        self._sensors = sensors
+        self._found: dict[str, tuple[int, float]] = {}  # instants, and the first one, s
+
+    def add(self, block: Block | InverseBlock) -> None:
+        """Take the next instants in."""
+        with np.errstate(all="ignore"):  # squares of large numbers overflow
+            suspected = [(name, values) for name, values in _unknown(block) if not _all_finite(values)]
+        for name, values in suspected:
+            wrong = ~np.isfinite(values)
+            if isinstance(block, Block) and name.startswith("d_"):
+                wrong &= block.broken[:, None, :] == 0  # NaN by intent, and told of with the gradients
+            if name in ("sensors", "d_sensors"):  # undetermined reactions as well
+                wrong &= ~block.undetermined.reshape(*block.undetermined.shape, *[1] * (wrong.ndim - 2))
+            for what, instants in self._parts(name, wrong):
+                self._count(what, instants, block.time)
+
+    def _parts(self, field: str, wrong: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
+        """Names of what is wrong, and the instants (B,)."""
+        columns = wrong.reshape(len(wrong), wrong.shape[1] if wrong.ndim > 1 else 1, -1)
+        by_instant = np.logical_or.reduce(columns, axis=2)
+        if field in ("sensors", "d_sensors"):
+            what = "sensor {}" if field == "sensors" else "the derivative of sensor {}"
+            for name, rows in self._sensors.items():
+                yield what.format(name), np.logical_or.reduce(by_instant[:, rows], axis=1)
+        else:
+            plain = "torque" if field.startswith("by_") else field.removeprefix("d_").rstrip("_")
+            of = "derivatives of " if field.startswith(("d_", "by_")) else ""
+            yield of + _NAMES.get(plain, plain), np.logical_or.reduce(by_instant, axis=1)
+
+    def _count(self, what: str, wrong: np.ndarray, time: np.ndarray) -> None:
+        if wrong.any():
+            count, first = self._found.get(what, (0, float(time[np.argmax(wrong)])))
+            self._found[what] = count + int(wrong.sum()), first
+
+    @property
+    def warnings(self) -> list[str]:
+        """Sentences on what is not finite."""
+        sentences = [
+            f"{what} {_verb(what)} at {count} instant{'s' * (count > 1)}, first at t = {first:g} s; "
+            "something that it divides by may vanish there, or it overflows"
+            for what, (count, first) in self._found.items()
+        ]
+        more = len(sentences) - SHOWN
+        return sentences[:SHOWN] + [f"{more} more quantities are not finite"] * (more > 0)
+
+
+def _verb(what: str) -> str:
+    return "is not finite" if "sensor " in what else "are not finite"
+
+
+# Events of tyres: where a wheel leaves or meets the road, and where the instants are too coarse for the road.
+
+STEPS = 3  # a feature of the road passed in fewer is not resolved
+_ONLY_HERE = "gradients hold for these instants only"
+
+
+class ContactHealth:
+    """Watches the tyres of a run go by; ``contacts`` say where the record holds each one's load and place."""
+
+    def __init__(self, problem: Problem, contacts: Sequence[Any]):
+        self._contacts = contacts
+        self._features = [features(problem, contact.road) for contact in contacts]
+        self._lifted: dict[str, list[float]] = {}  # times of each tyre's lift-offs and landings
+        self._coarse: dict[str, tuple[float, float, np.ndarray]] = {}  # steps, time and feature of the worst passage
+        self._last: tuple[np.ndarray, np.ndarray] | None = None  # time and sensors of the latest instant
+
+    def add(self, block: Block | InverseBlock) -> None:
+        """Take the next instants in."""
+        if not self._contacts or not len(block.time):
+            return
+        time, sensors = block.time, np.real(block.sensors)
+        if self._last is not None:
+            time = np.append(self._last[0], time)
+            sensors = np.concatenate([self._last[1], sensors])
+        self._last = time[-1:].copy(), sensors[-1:].copy()
+        for contact, ranges in zip(self._contacts, self._features, strict=True):
+            touching = sensors[:, contact.load] > 0.0
+            self._lifted.setdefault(contact.tyre, []).extend(time[1:][touching[1:] != touching[:-1]].tolist())
+            self._passages(contact.tyre, time, sensors[:, contact.place], touching, ranges)
+
+    def _passages(self, tyre: str, time: np.ndarray, x: np.ndarray, touching: np.ndarray, ranges: np.ndarray) -> None:
+        low, high, way = np.minimum(x[1:], x[:-1]), np.maximum(x[1:], x[:-1]), np.abs(np.diff(x))
+        for start, end in ranges:
+            step = np.flatnonzero((low < end) & (high > start) & (end - start < STEPS * way) & touching[1:])
+            if len(step):
+                steps = (end - start) / float(way[step].max())
+                if steps < self._coarse.get(tyre, (STEPS,))[0]:
+                    self._coarse[tyre] = steps, float(time[step[0] + 1]), np.array([start, end])
+
+    @property
+    def warnings(self) -> list[str]:
+        """Sentences on events."""
+        found = []
+        for tyre, times in self._lifted.items():
+            if times:
+                often = (
+                    f"leaves or meets the road {len(times)} times, first"
+                    if len(times) > 1
+                    else "leaves or meets the road"
+                )
+                found.append(f"tyre {tyre} {often} at t = {times[0]:.4g} s")
+        for tyre, (steps, time, (start, end)) in self._coarse.items():
+            found.append(
+                f"tyre {tyre} passes its road between x = {start:.6g} m and {end:.6g} m in {steps:.2g} steps, at "
+                f"t = {time:.4g} s; {_ONLY_HERE}: {STEPS} steps or more resolve it"
+            )
+        return found
+
+
+def features(problem: Problem, law: int) -> np.ndarray:
+    """Ranges of x (k, 2) in which the road of a law changes its slope."""
+    laws, theta, found = problem.model.laws, problem.theta, []
+    while law != NONE:
+        first, count = laws.theta[law], laws.count[law]
+        kind, window = laws.kind[law], laws.window[law]
+        if window != NONE:
+            found.append(theta[window : window + 2])
+        elif kind == Law.SMOOTH_STEP:
+            found.append(theta[first : first + 2])
+        elif kind == Law.ONE_SIDED:
+            found.append(np.array([theta[first], theta[first] + theta[first + 1]]))
+        elif kind == Law.SPLINE:
+            knots = theta[first : first + count]
+            if ends(laws, theta, law) is not None:
+                knots = knots[2:-1]
+            found += list(np.column_stack([knots[:-1], knots[1:]]))
+        law = laws.next[law]
+    return np.array(found).reshape(-1, 2)

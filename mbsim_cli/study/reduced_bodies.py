@@ -1,0 +1,344 @@
+"""Flexible bodies of standard input data: read from files, supplied to the assembly, or reduced from meshes."""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mbsim_cli.assembly.parameters.numbers import STEP, Numbers
+from mbsim_cli.assembly.tree.elastic import Supplied
+from mbsim_cli.assembly.tree.flexible import FlexibleBodies, damping_of, file_at, placed
+from mbsim_cli.errors import InputOutputError, ModelError, UsageError
+from mbsim_cli.files import judged
+from mbsim_cli.io import sid_file
+from mbsim_cli.io.tables import read_numbers, read_table
+from mbsim_cli.io.target import HDF5, is_vtk
+from mbsim_cli.reduction.damping import Damping
+from mbsim_cli.reduction.data import StandardInput, Taylor, combined, real_part, selected, tangent
+from mbsim_cli.reduction.identities import about_center, warnings_of
+from mbsim_cli.reduction.matrices import read_matrix
+from mbsim_cli.reduction.mesh_files import read_mesh
+from mbsim_cli.reduction.reduce import derivative, reduced
+from mbsim_cli.reduction.refusal import Refused
+from mbsim_cli.reduction.shaped_mesh import ShapedMesh, shaped_mesh
+from mbsim_cli.reduction.sid_reader import read_sid as read_text
+from mbsim_cli.reduction.sid_writer import sid_text
+from mbsim_cli.reduction.soundness import faults
+from mbsim_cli.reduction.vtu import write_vtu
+from mbsim_cli.spec.descriptions import descriptions_of
+from mbsim_cli.spec.flexible import FlexibleFile, FlexibleTerms
+from mbsim_cli.spec.reading.source import join
+from mbsim_cli.spec.reading.suggestions import suggest
+
+# Flexible bodies in files of standard input data: reading either kind, and what a file holds.
+
+ASCII = ".sid_fem"
+HDF5_NAME = ".sid.h5"
+VTU = ".vtu"
+_OF_TEXT = {
+    True: "few programs read derivatives in a .SID_FEM file; --no-derivatives leaves them out",
+    False: "a .SID_FEM file without derivatives has no place for inertia of second order",
+}
+UNITS = {"m": 1.0, "cm": 1e-2, "mm": 1e-3, "in": 0.0254}  # of length, in metres
+
+
+def metres(unit: str) -> float:
+    """Length of the unit that ``--length-unit`` names; raise UsageError for one that is not known."""
+    if unit not in UNITS:
+        raise UsageError(f"--length-unit wants {', '.join(UNITS)}, not '{unit}'")
+    return UNITS[unit]
+
+
+def is_body(path: Path) -> bool:
+    """Whether a file holds a flexible body rather than a result; what is no HDF5 file is judged by its name."""
+    if judged(path, lambda file: file.read(8) == HDF5):
+        return sid_file.is_sid(path)
+    return path.suffix.lower() == ASCII
+
+
+def read_body(path: Path, length: float = 1.0) -> StandardInput:
+    """Read standard input data, HDF5 in SI units, or ASCII with a unit of ``length`` metres; raise InputOutputError."""
+    if path.suffix.lower() == ASCII:
+        return read_text(path, length)
+    if length != 1.0:
+        raise UsageError(f"{path} is in metres, as all .sid.h5 files; leave out the unit of length")
+    return sid_file.read_sid(path)
+
+
+class Kind(NamedTuple):
+    """A kind of file that a body is written to, and what is to be known of one."""
+
+    write: Callable[[Path, StandardInput, Mapping[str, str], ShapedMesh | None], None]
+    keeps_derivatives: bool
+    said: Callable[[StandardInput], str] = lambda _: ""
+    is_own: Callable[[Path], bool] = is_body
+
+
+def kind_of(path: Path) -> Kind:
+    """The kind that a file's name asks for; raise UsageError."""
+    if path.suffix.lower() == ASCII:
+        return Kind(_write_text, True, lambda sid: _OF_TEXT[bool(sid.design)])
+    if path.suffix.lower() == VTU:
+        return Kind(
+            _write_mesh,
+            False,
+            lambda _: "a .vtu file shows the mesh with its shapes and fields, and nothing reads it back",
+            is_vtk,
+        )
+    if not path.name.endswith(HDF5_NAME):
+        raise UsageError(f"-o {path}: standard input data end in {HDF5_NAME} or .SID_FEM, a mesh for viewers in .vtu")
+    return Kind(sid_file.write_sid, True)
+
+
+def _write_text(path: Path, sid: StandardInput, facts: Mapping[str, str], mesh: ShapedMesh | None) -> None:
+    path.write_text(sid_text(sid), "latin-1", errors="replace")
+
+
+def _write_mesh(path: Path, sid: StandardInput, facts: Mapping[str, str], mesh: ShapedMesh | None) -> None:
+    if mesh is None:
+        raise UsageError("the body has no mesh that a .vtu file could show")
+    write_vtu(path, mesh)
+
+
+def summary(path: Path, length: float = 1.0) -> dict[str, Any]:
+    """What a file of standard input data holds."""
+    return described(read_body(path, length), str(path))
+
+
+def described(sid: StandardInput, file: str) -> dict[str, Any]:
+    """Modes, masses, nodes and doubts of a body."""
+    return {
+        "file": file,
+        "kind": "standard input data",
+        "comment": sid.comment,
+        "mass": float(sid.mass.M0),
+        "center_of_mass": (sid.mdCM.M0 / sid.mass.M0).tolist(),
+        "inertia": about_center(sid).tolist(),
+        "modes": [
+            {"name": name, "frequency": frequency, "damping": ratio}
+            for name, frequency, ratio in zip(_names(sid), sid.frequencies().tolist(), _ratios(sid), strict=True)
+        ],
+        "nodes": {node.name: node.origin.M0.tolist() for node in sid.nodes},
+        "design": list(sid.design),
+        "warnings": list(sid.warnings),
+    }
+
+
+def _names(sid: StandardInput) -> list[str]:
+    return list(sid.modes) or [str(i + 1) for i in range(sid.n)]
+
+
+def _ratios(sid: StandardInput) -> list[float | None]:
+    """Damping ratios of the modes; None where there is no stiffness to compare with."""
+    import numpy as np
+    from scipy.linalg import eigh
+
+    squares, V = eigh(sid.Ke.M0, sid.Me.M0)
+    damping = np.einsum("ik,ij,jk->k", V, sid.De.M0, V)
+    return [d / (2 * w**0.5) if w > 0 else None for d, w in zip(damping.tolist(), squares.tolist(), strict=True)]
+
+
+# A flexible body whose standard input data a file brings: what the model chooses of them, and where it moves them.
+
+
+def supplied_by_file(model_file: Any, name: str, numbers: Numbers) -> Supplied:
+    """Data of a body as the file has them, moved along its design variables, with the damping that the model states."""
+    spec, place = model_file.bodies[name].flexible, f"bodies.{name}.flexible"
+    given = _chosen(model_file, spec, place)
+    _require_designs(model_file, spec, place, given)
+
+    def current() -> StandardInput:
+        return _damped(_moved(given, {key: numbers(change) for key, change in spec.design.items()}), spec, numbers)
+
+    sid = replace(real_part(current()), design=_left(given, spec, numbers))
+    _require_sound(model_file, place, sid)
+    directions = tuple(given.design[key] for key in spec.design)
+    return Supplied(sid, lambda: tangent(current(), STEP), directions=directions)
+
+
+def _chosen(model_file: Any, spec: Any, place: str) -> StandardInput:
+    """The file's data, of the modes that are kept."""
+    try:
+        sid = read_body(file_at(model_file, f"{place}.sid", spec.sid), UNITS[spec.length_unit])
+    except UsageError as error:
+        raise ModelError([model_file.issue(f"{place}.length_unit", str(error))]) from error
+    except InputOutputError as error:
+        raise ModelError([model_file.issue(f"{place}.sid", str(error))]) from error
+    if spec.modes is None:
+        return sid
+    if max(spec.modes) > sid.n:
+        message = f"mode {max(spec.modes)} is asked for, of a file that has {sid.n}"
+        raise ModelError([model_file.issue(f"{place}.modes", message)])
+    return selected(sid, [mode - 1 for mode in spec.modes])
+
+
+def _require_designs(model_file: Any, spec: Any, place: str, given: StandardInput) -> None:
+    if unknown := [key for key in spec.design if key not in given.design]:
+        hint = suggest(unknown[0], given.design) or "mbsim reduce writes derivatives by the parameters of a model"
+        message = f"the file has no derivatives by {unknown[0]!r}"
+        raise ModelError([model_file.issue(f"{place}.design.{unknown[0]}", message, hint)])
+
+
+def _moved(given: StandardInput, changes: Mapping[str, Any]) -> StandardInput:
+    """The data where design variables are elsewhere: linear, as their derivatives are all that is known."""
+    sid = given
+    for key, change in changes.items():
+        sid = combined(sid, given.design[key], change)
+    far = [f"design variable {key!r} is {c.real:g} from where the data were made; they go linearly with it"
+           for key, c in changes.items() if c.real]  # fmt: skip
+    return replace(sid, warnings=(*given.warnings, *far))
+
+
+def _damped(sid: StandardInput, spec: Any, numbers: Numbers) -> StandardInput:
+    if spec.damping is None:
+        return sid
+    return replace(sid, De=Taylor(damping_of(spec.damping, numbers).matrix(sid.Me.M0, sid.Ke.M0)))
+
+
+def _left(given: StandardInput, spec: Any, numbers: Numbers) -> dict[str, StandardInput]:
+    """Derivatives by design variables that no number of the model moves; of De where the damping takes its place."""
+    left = {key: along for key, along in given.design.items() if key not in spec.design}
+    if spec.damping is None:
+        return left
+    at = _moved(given, {key: np.real(numbers(change)) for key, change in spec.design.items()})
+    real = Damping(*map(np.real, damping_of(spec.damping, numbers)))
+
+    def redamped(along: StandardInput) -> StandardInput:
+        De = real.matrix(at.Me.M0 + 1j * STEP * along.Me.M0, at.Ke.M0 + 1j * STEP * along.Ke.M0)
+        return replace(along, De=Taylor(np.imag(De) / STEP))
+
+    return {key: redamped(along) for key, along in left.items()}
+
+
+def _require_sound(model_file: Any, place: str, sid: StandardInput) -> None:
+    """What the file's data were refused for when they were read, they may become."""
+    for _, message in faults(sid):
+        raise ModelError([model_file.issue(f"{place}.design", f"too far from where the data were made: {message}")])
+
+
+# Flexible bodies of a model to standard input data, with derivatives by the parameters that they depend on.
+
+
+def flexible_bodies(model_file: Any) -> list[str]:
+    """Names of the bodies that deform."""
+    return [name for name, body in model_file.bodies.items() if body.flexible is not None]
+
+
+def files_of(model_file: Any) -> list[Path]:
+    """Files that the flexible bodies and their fields come from."""
+    fields = model_file.fields.items()
+    found = [file_at(model_file, f"fields.{name}.file", given.file) for name, given in fields if given.file is not None]
+    for name in flexible_bodies(model_file):
+        spec, place = model_file.bodies[name].flexible, f"bodies.{name}.flexible"
+        mesh = getattr(spec, "mesh", None)
+        for holder, below in ((spec, ""), (mesh, ".mesh")):
+            for key in ("sid", "file", "stiffness", "mass", "nodes"):
+                if isinstance(value := getattr(holder, key, None), str):
+                    found.append(file_at(model_file, f"{place}{below}.{key}", value))
+    return found
+
+
+def descriptions(model_file: Any) -> dict[str, str]:
+    """Free texts of the file by what they describe."""
+    return {join(path): text for path, text in descriptions_of(model_file)}
+
+
+def chosen_body(model_file: Any, name: str | None) -> str:
+    """The body that is asked for, or the only one that deforms; raise UsageError."""
+    known = flexible_bodies(model_file)
+    if name is None and len(known) == 1:
+        return known[0]
+    if name not in known:
+        asked = "name a body" if name is None else f"no flexible body {name!r}"
+        raise UsageError(f"{asked}: the model has {', '.join(known) or 'none that is flexible'}")
+    return name
+
+
+def comment_of(model_file: Any, name: str) -> str:
+    """What standard input data say that they are of."""
+    model = " ".join(model_file.name.split())
+    return f"{name} of {model}" if model else name
+
+
+def standard_input(model_file: Any, name: str, numbers: Numbers) -> Supplied:
+    """Standard input data of a body, and what gives their derivatives."""
+    kinds: dict[Any, Any] = {FlexibleFile: supplied_by_file, FlexibleTerms: _by_number}
+    return kinds.get(type(model_file.bodies[name].flexible), _meshed)(model_file, name, numbers)
+
+
+def reduce_with_mesh(model_file: Any, name: str, derivatives: bool) -> tuple[StandardInput, ShapedMesh | None]:
+    """Standard input data of a body, and the mesh with its shapes where it has one.
+
+    With ``derivatives``, those by the file's parameters that change it.
+    """
+    numbers = Numbers(model_file.expressions)
+    sid, along, _, mesh, *_ = standard_input(model_file, name, numbers)
+    if not derivatives:
+        return replace(sid, design={}), mesh()
+    design: dict[str, StandardInput] = dict(sid.design)
+    for parameter in model_file.parameters:
+        if numbers.step_along(parameter):
+            found = along()
+            label = model_file.parameter_label(parameter)
+            design[label] = combined(design[label], found) if label in design else found
+    numbers.step_along(None)
+    return replace(sid, design=design), mesh()
+
+
+def _meshed(model_file: Any, name: str, numbers: Numbers) -> Supplied:
+    bodies = FlexibleBodies(model_file, numbers, _Files())
+    found = placed(model_file, name, lambda: reduced(bodies.body(name)))
+    return Supplied(
+        replace(found.sid, comment=comment_of(model_file, name)),
+        lambda: placed(model_file, name, lambda: derivative(found, bodies.body(name), STEP)),
+        lambda covector: placed(model_file, name, lambda: bodies.by_field(name, found, covector)),
+        lambda: shaped_mesh(found, bodies.drawn(name, found.body.structure.mesh)),
+        lambda: bodies.share(name, found),
+        modal=True,
+    )
+
+
+def _by_number(model_file: Any, name: str, numbers: Numbers) -> Supplied:
+    bodies = FlexibleBodies(model_file, numbers, _Files())
+    sid = bodies.by_number(name)
+    for term, message in faults(sid):
+        raise ModelError([model_file.issue(f"bodies.{name}.flexible.terms.{term}", message)])
+    sid = replace(sid, comment=comment_of(model_file, name), warnings=tuple(warnings_of(sid)))
+    return Supplied(sid, lambda: tangent(bodies.by_number(name), STEP))
+
+
+class _Files:
+    """Reads the files that a body names."""
+
+    def mesh(self, path: Path) -> Any:
+        """A mesh file."""
+        with _at("file"):
+            return read_mesh(path)
+
+    def matrix(self, path: Path, labels: np.ndarray, key: str) -> Any:
+        """A matrix."""
+        with _at(key):
+            return read_matrix(path, labels)
+
+    def nodes(self, path: Path) -> tuple[np.ndarray, np.ndarray]:
+        """Labels (N) and places (N, 3) of nodes."""
+        with _at("nodes"):
+            table = read_table(path)
+            if missing := [name for name in ("node", "x", "y", "z") if name not in table]:
+                raise InputOutputError(f"{path} has no column {missing[0]}")
+            return table["node"].astype(int), np.stack([table[axis] for axis in "xyz"], 1)
+
+    def numbers(self, path: Path, dataset: str) -> np.ndarray:
+        """Numbers (n) of a dataset."""
+        return read_numbers(path, dataset)
+
+
+@contextmanager
+def _at(key: str) -> Iterator[None]:
+    try:
+        yield
+    except InputOutputError as error:
+        raise Refused(("mesh", key), str(error)) from error
