@@ -9,6 +9,8 @@ from mbsim_cli.assembly.tree.elastic import NodeJoint
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve.natural.naming import origins_of
 from mbsim_cli.spec.descriptions import descriptions_of
+from mbsim_cli.spec.expressions.moving import read_by
+from mbsim_cli.spec.expressions.number import Number
 from mbsim_cli.spec.expressions.syntax import names as names_in
 from mbsim_cli.spec.expressions.syntax import parse
 from mbsim_cli.spec.judging.doubts import doubts_of
@@ -107,12 +109,19 @@ def _uses(assembled: "Assembled") -> dict[str, list[str]]:
     for parameter in file.parameters:
         depends = numbers.depending_on(parameter, by_name)
         found[parameter] = [places[place][0] for place in sorted(place for n in depends for place in stands[n])]
+        found[parameter] += [join(path) for path, number in file.moving if _reads(numbers, number.text, parameter)]
         found[parameter] += [
             f"objectives.{name}"
             for name, spec in file.objectives.items()
             if parameter in names_in(parse(spec.text, True))
         ]
     return found
+
+
+def _reads(numbers: Numbers, text: str, parameter: str) -> bool:
+    """Whether an expression of the motion depends on a parameter, directly or through other names."""
+    known = numbers.environment.names
+    return any(numbers.depends(Number(name), parameter) for name in read_by(text).names if name in known)
 
 
 def _parameters(assembled: "Assembled") -> list[dict[str, Any]]:

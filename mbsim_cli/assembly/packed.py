@@ -14,6 +14,7 @@ from mbsim_cli.assembly.elements.measures import MeasureTable
 from mbsim_cli.assembly.elements.motion import MotionTable
 from mbsim_cli.assembly.elements.reactions import ReactionTable
 from mbsim_cli.assembly.elements.sensors import SensorTable
+from mbsim_cli.assembly.elements.signals import SignalTable
 from mbsim_cli.assembly.position.independence import (
     initial_measures,
     kept_whatever_values,
@@ -83,6 +84,9 @@ class Packed:
             self.forces.add(name, spec)
         self.initial_measures = initial_measures(system, self.measures)
         self.sensors = SensorTable(system, self.measures, self.forces, self.constraints)
+        self.signals = SignalTable(system, self.measures, self.laws, self.sensors)
+        for moving in self.forces.moving:
+            self.signals.add(moving)
         for name, spec in file.sensors.items():
             with system.at(f"sensors.{name}"):
                 self.sensors.add(name, spec)
@@ -106,6 +110,7 @@ class Packed:
                 self.laws.table(),
                 self.sensors.table(),
                 self.armatures,
+                self.signals.table(len(self.forces.names)),
             )
         )
         self.reacting = reactions.table(self.model)

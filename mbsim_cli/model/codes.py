@@ -80,6 +80,39 @@ class Law(IntEnum):
     ONE_SIDED = 6  # slope times the smooth positive part of x - x_0, or of x_0 - x where the onset is negative
 
 
+class Operation(IntEnum):
+    """Steps of the tapes of expressions, by their operands a, b, c; comparisons give 1 or 0."""
+
+    ADD = 0
+    SUBTRACT = 1
+    MULTIPLY = 2
+    DIVIDE = 3
+    POWER = 4
+    ATAN2 = 5
+    HYPOT = 6
+    MINIMUM = 7
+    MAXIMUM = 8
+    LESS = 9
+    LESS_EQUAL = 10
+    SELECT = 11  # b where a is not 0, else c
+    LAW = 12  # value of law b at a
+    NEGATE = 13
+    SQRT = 14
+    EXP = 15
+    LOG = 16
+    ABS = 17
+    SIGN = 18
+    SIN = 19
+    COS = 20
+    TAN = 21
+    ASIN = 22
+    ACOS = 23
+    ATAN = 24
+    SINH = 25
+    COSH = 26
+    TANH = 27
+
+
 class Force(IntEnum):
     """Force elements. Gravity is not among them: it is the acceleration of the base."""
 

@@ -34,6 +34,7 @@ sensor   POSITION, VELOCITY, ACCELERATION: point (3) in body axes; DIRECTION: ve
 armature 1: inertia that is added to a coordinate
 reaction 12: point (3) in the axes of the body that carries it; rotation matrix (9, by rows) of the axes of
          force and moment, in the axes of the body that carries them
+signal   the numbers that an expression reads: named ones, then constants
 flexible of a flexible body: ``model.flexible``
 initial  position (n), then velocity (n)
 ======== ======================================================================================
@@ -248,6 +249,46 @@ class Sensors(NamedTuple):
     first: np.ndarray  # (ns + 1,)
 
 
+class Signals(NamedTuple):
+    """Expressions of the motion that forces are made of, nu of them, as tapes; see ``kernels/elements/tape.py``.
+
+    The places of a tape hold g and g' of the measure that its force acts along, t, the inputs, the numbers, and what
+    each step gives. Inputs are rows of a record that sensors of their own fill.
+    """
+
+    of_force: (
+        np.ndarray
+    )  # (nf, 3) signal that is added to each component of a force, or NONE; along a measure the first
+    measure: np.ndarray  # (nu,) measure that its force acts along, or NONE
+    offset: np.ndarray  # (nu,) its first place among those of all signals
+    numbers: np.ndarray  # (nu,) place of the first number, from its first place on
+    theta: np.ndarray  # (nu,) offset of the numbers
+    first_step: np.ndarray  # (nu + 1,) into code and operand
+    steps: np.ndarray  # (nu,) place of the first step
+    result: np.ndarray  # (nu,) place of the value
+    code: np.ndarray  # codes.Operation
+    operand: np.ndarray  # (steps, 3) places; of LAW the argument, then the law
+    first_input: np.ndarray  # (nu + 1,) into input
+    input: np.ndarray  # rows of the record of inputs
+    kind: np.ndarray  # the sensors that fill this record, as ``Sensors``
+    body: np.ndarray
+    index: np.ndarray
+    order: np.ndarray
+    sensor_theta: np.ndarray
+    row: np.ndarray
+    bodies: np.ndarray  # bodies whose motion they read
+    none: np.ndarray  # (0,)
+
+
+class NoSignals(NamedTuple):
+    """In the place of ``Signals`` where no force reads an expression: kernels know nothing of them then."""
+
+    none: np.ndarray  # (0,)
+
+
+NO_SIGNALS = NoSignals(np.zeros(0, np.int64))
+
+
 class Reactions(NamedTuple):
     """Reactions that sensors read, nr of them: force and moment at a point, on one of the bodies that are joined.
 
@@ -288,6 +329,7 @@ class Model(NamedTuple):
     laws: Laws
     sensors: Sensors
     armatures: Armatures = NO_ARMATURES
+    signals: Signals | NoSignals = NO_SIGNALS
 
 
 def freeze(model: Model) -> Model:

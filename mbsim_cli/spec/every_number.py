@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from mbsim_cli.spec.base import Spec
+from mbsim_cli.spec.expressions.moving import Expression
 from mbsim_cli.spec.expressions.number import Number
 from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.spec.parameters import Parameter
@@ -61,7 +62,7 @@ def _within(holder: Any, key: Any, path: Path, unit: str) -> Iterator[Place]:
     """Places of an entry; what the file leaves out has none."""
     value = holder[key]
     if isinstance(value, Number):
-        if value.plain_name is None:
+        if value.plain_name is None and not (isinstance(value, Expression) and value.literal is None):
             yield Place(path, holder, key, value, unit)
     elif isinstance(value, Spec):
         for name, known in type(value).model_fields.items():

@@ -9,11 +9,12 @@ from pydantic import model_validator
 
 from mbsim_cli.spec.base import Pair, Spec, Vector, by_type, description, field, fixed_list, require_one
 from mbsim_cli.spec.constraints import Plane
+from mbsim_cli.spec.expressions.moving import Expression
 from mbsim_cli.spec.expressions.number import AutoNumber, Number
 from mbsim_cli.spec.laws import LawOrName
 from mbsim_cli.spec.roads import RoadOrName
 
-_ZERO = Number(0.0)
+_ZERO, _NONE = Number(0.0), Expression(0.0)
 ON_ONE_BODY = (
     "force",
     "torque",
@@ -62,7 +63,9 @@ class SpringDamper(_Force):
     )
     elongation_law: LawOrName | None = field("Further force as a law of the elongation [N].", "rubber", default=None)
     rate_law: LawOrName | None = field("Further force as a law of the rate [N].", "damper", default=None)
-    force: Number = field("Constant force that lengthens it [N].", 10.0, default=_ZERO)
+    force: Expression = field(
+        "Further force that lengthens it [N]; also an expression of the motion.", 10.0, default=_NONE
+    )
     law: LawOrName | None = field("Such a force as a law of time [N].", "actuator", default=None)
 
     @model_validator(mode="after")
@@ -81,7 +84,9 @@ class RotationalSpringDamper(_Force):
     natural_angle: AutoNumber = field("Unstressed angle [rad], or auto: that at the start.", 0, "auto", default="auto")
     elongation_law: LawOrName | None = field("Further torque as a law of the twist [N m].", "rubber", default=None)
     rate_law: LawOrName | None = field("Further torque as a law of the rate [N m].", "damper", default=None)
-    torque: Number = field("Constant torque that increases the angle [N m].", 1.0, default=_ZERO)
+    torque: Expression = field(
+        "Further torque that increases the angle [N m]; also an expression of the motion.", 1.0, default=_NONE
+    )
     law: LawOrName | None = field("Such a torque as a law of time [N m].", "motor", default=None)
 
 
@@ -90,7 +95,7 @@ class AppliedForce(_Force):
 
     type: Literal["force"] = field("A force at a point.", "force")
     point: str = field("Where it acts.", "slider.P")
-    value: Vector = field("Components [N].", [0, 0, -10])
+    value: fixed_list(Expression, 3) = field("Components [N]; also expressions of the motion.", [0, 0, "-10*sin(t)"])
     axes: Literal["global", "body"] = field("Axes of the components.", "global", default="global")
     law: LawOrName | None = field("Law of time that multiplies it.", "ramp", default=None)
 
@@ -100,7 +105,7 @@ class AppliedTorque(_Force):
 
     type: Literal["torque"] = field("A torque on a body.", "torque")
     body: str = field("The body.", "A1")
-    value: Vector = field("Components [N m].", [0, 0, 1])
+    value: fixed_list(Expression, 3) = field("Components [N m]; also expressions of the motion.", [0, 0, 1])
     axes: Literal["global", "body"] = field("Axes of the components.", "body", default="global")
     law: LawOrName | None = field("Law of time that multiplies it.", "ramp", default=None)
 
@@ -118,7 +123,9 @@ class Drive(_Force):
 
     type: Literal["drive"] = field("A force or torque on a coordinate.", "drive")
     coordinate: str = field("The coordinate, JOINT.coordinate.", "A.angle")
-    value: Number = field("Constant part [N m or N].", 2.0, default=_ZERO)
+    value: Expression = field(
+        "Torque or force [N m or N]; also an expression of the motion.", 2.0, "-k*A.angle", default=_NONE
+    )
     law: LawOrName | None = field("Law of time that is added [N m or N].", "motor", default=None)
 
 

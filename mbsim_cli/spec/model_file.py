@@ -11,6 +11,7 @@ from mbsim_cli.errors import Issue
 from mbsim_cli.spec.analysis import Analysis
 from mbsim_cli.spec.base import Spec, Vector, field, whole_number
 from mbsim_cli.spec.equilibrium import Equilibrium
+from mbsim_cli.spec.expressions.moving import Expression, is_moving
 from mbsim_cli.spec.expressions.named_numbers import Expressions
 from mbsim_cli.spec.expressions.number import Number
 from mbsim_cli.spec.forces import ON_ONE_BODY
@@ -106,7 +107,13 @@ class ModelFile(Sections):
             if type(entries) is dict:
                 entries = {name: entry for name, entry in entries.items() if (section, name) not in self._made}
             found += (entry for entry in walk(entries, (section,), Number) if entry[1].literal is None)
-        return tuple(found)
+        return tuple(entry for entry in found if not is_moving(entry[1], self.expressions))
+
+    @cached_property
+    def moving(self) -> tuple[tuple[Path, Expression], ...]:
+        """Expressions of the motion, with their paths."""
+        found = walk({name: force for name, force in self.forces.items()}, ("forces",), Expression)
+        return tuple((path, number) for path, number in found if is_moving(number, self.expressions))
 
     @property
     def definitions(self) -> dict[str, Number]:

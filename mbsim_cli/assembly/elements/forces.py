@@ -1,7 +1,7 @@
 """Force elements of the model file."""
 
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,8 +16,19 @@ from mbsim_cli.assembly.tree.system import System, unit_of
 from mbsim_cli.model.codes import Axes, Force, Law
 from mbsim_cli.model.layout import FORCE_LAWS, GROUND, NONE, Forces
 from mbsim_cli.model.units import force_on
+from mbsim_cli.spec.expressions.moving import is_moving
 
 NATURAL_VALUE = 2  # place in the block of ALONG_MEASURE
+
+
+class Moving(NamedTuple):
+    """A component of a force that is an expression of the motion; ``measure`` is what it acts along, or NONE."""
+
+    force: int
+    component: int
+    text: str
+    measure: int
+    name: str
 
 
 class ForceTable:
@@ -31,6 +42,7 @@ class ForceTable:
         self.units: list[str] = []
         self._rows: list[tuple[int, int, int, int, tuple[int, ...], int]] = []
         self.automatic: list[tuple[int, int]] = []
+        self.moving: list[Moving] = []
 
     @property
     def kinds(self) -> list[int]:
@@ -65,8 +77,12 @@ class ForceTable:
         constant = next((getattr(spec, key) for key in ("force", "torque", "value") if hasattr(spec, key)), None)
         entries = (getattr(spec, "stiffness", None), getattr(spec, "damping", None), natural, constant)
         numbers = self._numbers
+        moving = self._reads_motion(name, 0, constant, measure)
         offset = self._system.theta.add(
-            lambda: [0.0 if entry is None or entry == "auto" else numbers(entry) for entry in entries]
+            lambda: [
+                0.0 if entry is None or entry == "auto" or (moving and entry is constant) else numbers(entry)
+                for entry in entries
+            ]
         )
         if natural == "auto":
             self.automatic.append((offset + NATURAL_VALUE, measure))
@@ -212,13 +228,26 @@ class ForceTable:
         """A force at a point or a torque on a body."""
         body, point = split(spec.point) if spec.type == "force" else (spec.body, "origin")
         geometry, numbers = self._system.geometry, self._numbers
-        offset = self._system.theta.add(lambda: (*geometry.point(body, point), *numbers.vector(spec.value)))
+        moving = [self._reads_motion(name, place, number, NONE) for place, number in enumerate(spec.value)]
+        offset = self._system.theta.add(
+            lambda: (
+                *geometry.point(body, point),
+                *(0.0 if moves else numbers(number) for moves, number in zip(moving, spec.value, strict=True)),
+            )
+        )
         pair = self._on(body)
         laws = (self._laws.number(spec.law, f"forces.{name}.law"), NONE, NONE)
         kind, unit = (Force.POINT_FORCE, "N") if spec.type == "force" else (Force.TORQUE, "N m")
         self._append(name, unit, (kind, NONE, pair, Axes[spec.axes.upper()], laws, offset))
 
     _add_torque = _add_force
+
+    def _reads_motion(self, name: str, component: int, number: Any, measure: int) -> bool:
+        """Whether a component of the next force is an expression of the motion, which is noted then."""
+        if not is_moving(number, self._system.model_file.expressions):
+            return False
+        self.moving.append(Moving(len(self._rows), component, number.text, measure, name))
+        return True
 
     def _append(self, name: str, unit: str, row: tuple) -> None:
         self.names.append(name)

@@ -115,7 +115,7 @@ class SensorTable:
         if spec.type == "bushing":
             self._add_bushing(name, spec)
             return
-        entry = self._entry(name, spec)
+        entry = self.entry(name, spec)
         self._append(name, [entry], SENSOR_WIDTH[entry.kind])
 
     def _append(self, name: str, entries: list[Entry], width: int) -> None:
@@ -174,7 +174,7 @@ class SensorTable:
             return spec.coordinates
         return [f"{joint}.{column.coordinate}" for joint, column in self._system.coordinates]
 
-    def _entry(self, name: str, spec: Any) -> Entry:
+    def entry(self, name: str, spec: Any) -> Entry:
         """The one entry of a sensor."""
         index, path = self._system.topology.index, f"sensors.{name}"
         match spec.type:

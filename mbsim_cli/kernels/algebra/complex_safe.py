@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mbsim_cli.kernels.compiler.jit import overload, types
+from mbsim_cli.kernels.compiler.jit import kernel, overload, types
 
 
 def atan2(y, x):
@@ -28,3 +28,26 @@ def _atan2_compiled(y, x):
         return complex_step
 
     return lambda y, x: np.arctan2(y, x)
+
+
+def power(a, b):
+    """a to the power b; for complex arguments to first order off the real axis, also at zero and below."""
+    if isinstance(a, complex | np.complexfloating) or isinstance(b, complex | np.complexfloating):
+        return _power_complex(a, b)
+    return a**b
+
+
+@kernel
+def _power_complex(a, b):
+    x, e = a.real, b.real
+    y = x**e
+    by_base = e * x ** (e - 1.0) if e != 0.0 else 0.0
+    by_exponent = y * np.log(x) if x > 0.0 else 0.0
+    return y + 1j * (by_base * a.imag + by_exponent * b.imag)
+
+
+@overload(power)
+def _power_compiled(a, b):
+    if isinstance(a, types.Complex) or isinstance(b, types.Complex):
+        return lambda a, b: _power_complex(a, b)
+    return lambda a, b: a**b

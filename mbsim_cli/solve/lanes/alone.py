@@ -2,7 +2,7 @@
 
 from mbsim_cli.kernels.compiler.cases import TOGETHER
 from mbsim_cli.kernels.compiler.choice import COMPILER
-from mbsim_cli.model.layout import FlexibleTree
+from mbsim_cli.model.layout import FlexibleTree, Signals
 from mbsim_cli.model.problem import Problem
 
 __all__ = ["why_alone"]
@@ -21,6 +21,8 @@ def why_alone(problem: Problem) -> str:
         return "natural coordinates have none"
     if isinstance(problem.model.tree, FlexibleTree):
         return "bodies that deform have none"
+    if isinstance(problem.model.signals, Signals):
+        return "forces by expressions of the motion have none"
     if problem.stops:
         return "steps that end where laws change, at times that parameters move, have none"
     return f"{options.integrator} has none" if options.implicit else ""

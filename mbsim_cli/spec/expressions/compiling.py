@@ -15,7 +15,7 @@ from mbsim_cli.spec.expressions import elementary
 from mbsim_cli.spec.expressions.elementary import Elementary
 from mbsim_cli.spec.expressions.evaluate import evaluate
 from mbsim_cli.spec.expressions.program import Program, Step
-from mbsim_cli.spec.expressions.syntax import COMPONENTS, is_constant, names, parse, part_of
+from mbsim_cli.spec.expressions.syntax import COMPONENTS, dotted, is_constant, names, parse, part_of
 
 Part = int | float  # the place of a value, or a constant
 Parts = Any  # a Part, or a tuple of those of a vector
@@ -31,6 +31,13 @@ def compiled(tree: ast.expr, widths: Mapping[str, int]) -> Program:
     compiler = _Compiler(places, sum(widths.values()))
     result = compiler.place(compiler.parts(tree))
     return Program(compiler.inputs, compiler.steps, result)
+
+
+def steps_of(tree: ast.expr, places: Mapping[str, Parts], inputs: int) -> tuple[list[Step], int]:
+    """Steps of a scalar expression behind so many inputs, and the place of its value; ``places`` are those of names."""
+    compiler = _Compiler(places, inputs)
+    result = compiler.place(compiler.parts(tree))
+    return compiler.steps, result
 
 
 @lru_cache(maxsize=65536)
@@ -63,6 +70,8 @@ class _Compiler:
             return tuple(map(float, value)) if isinstance(value, list) else float(value)
         if (part := part_of(node)) is not None:
             return self._places[part]
+        if isinstance(node, ast.Attribute) and (name := dotted(node)) in self._places:
+            return self._places[name]
         match node:
             case ast.Name(id=name):
                 return self._places[name]
@@ -99,6 +108,9 @@ class _Compiler:
         return self._step((operation, operands), lambda: (operation, operands))
 
     def _call(self, name: str, arguments: list[Parts]) -> Parts:
+        if name not in elementary.FUNCTIONS and name not in ("dot", "cross"):
+            place = self.place(arguments[0])
+            return self._step(("law", name, place), lambda: (elementary.law(name), (place,)))
         match name:
             case "dot":
                 return reduce(self._sum, map(self._product, *arguments))

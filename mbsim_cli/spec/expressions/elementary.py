@@ -19,23 +19,32 @@ class Elementary(NamedTuple):
 
     value: Callable[..., Any]
     pull: Callable[..., Any]
+    name: str = ""
+    number: float = 0.0  # a constant, or the exponent of a power
 
 
 def constant(number: float) -> Elementary:
     """A number, of no arguments; quotients by it may be infinite, which Python's own numbers refuse."""
     value = np.float64(number)
-    return Elementary(lambda: value, _no_argument)
+    return Elementary(lambda: value, _no_argument, "constant", number)
 
 
 def _no_argument(k, covector, value):
     raise AssertionError("a constant has no arguments")
 
 
-ADD = Elementary(lambda a, b: a + b, lambda k, covector, value, a, b: covector)
-SUBTRACT = Elementary(lambda a, b: a - b, lambda k, covector, value, a, b: -covector if k else covector)
-MULTIPLY = Elementary(lambda a, b: a * b, lambda k, covector, value, a, b: covector * (a if k else b))
-DIVIDE = Elementary(lambda a, b: a / b, lambda k, covector, value, a, b: (-covector * value if k else covector) / b)
-NEGATE = Elementary(lambda a: -a, lambda k, covector, value, a: -covector)
+def law(name: str) -> Elementary:
+    """A law of the model file, which only tapes evaluate: the name stands behind a colon."""
+    return Elementary(_no_argument, _no_argument, f"law:{name}")
+
+
+ADD = Elementary(lambda a, b: a + b, lambda k, covector, value, a, b: covector, "add")
+SUBTRACT = Elementary(lambda a, b: a - b, lambda k, covector, value, a, b: -covector if k else covector, "subtract")
+MULTIPLY = Elementary(lambda a, b: a * b, lambda k, covector, value, a, b: covector * (a if k else b), "multiply")
+DIVIDE = Elementary(
+    lambda a, b: a / b, lambda k, covector, value, a, b: (-covector * value if k else covector) / b, "divide"
+)
+NEGATE = Elementary(lambda a: -a, lambda k, covector, value, a: -covector, "negate")
 
 
 def _pull_power(k, covector, value, a, b):
@@ -44,7 +53,7 @@ def _pull_power(k, covector, value, a, b):
     return covector * np.where(value == 0, 0.0, value * np.log(a))  # 0**b is 0 beside b too
 
 
-POWER = Elementary(lambda a, b: a**b, _pull_power)
+POWER = Elementary(lambda a, b: a**b, _pull_power, "power")
 
 
 @lru_cache(maxsize=256)
@@ -52,7 +61,7 @@ def power(exponent: float) -> Elementary:
     """A power by a constant; small whole exponents are exact also of negative numbers."""
     whole = exponent == int(exponent) and abs(exponent) <= MAX_EXACT_EXPONENT
     n = int(exponent) if whole else exponent
-    return Elementary(lambda a: a**n, lambda k, covector, value, a: covector * (n * a ** (n - 1)))
+    return Elementary(lambda a: a**n, lambda k, covector, value, a: covector * (n * a ** (n - 1)), "to", float(n))
 
 
 def _of_one(value: Callable[[Any], Any], slope: Callable[[Any, Any], Any]) -> Elementary:
@@ -119,3 +128,4 @@ FUNCTIONS: dict[str, Elementary] = {
     "min": _extreme(np.argmin),
     "max": _extreme(np.argmax),
 }
+FUNCTIONS = {name: each._replace(name=name) for name, each in FUNCTIONS.items()}

@@ -40,10 +40,11 @@ class ExpressionError(Exception):
 
 
 @lru_cache(maxsize=65536)
-def parse(text: str, vectors: bool = False, repeated: bool = False) -> ast.expr:
+def parse(text: str, vectors: bool = False, repeated: bool = False, motion: bool = False) -> ast.expr:
     """Return the checked tree of an expression; ``vectors`` allows what integrands may hold.
 
-    ``repeated`` allows the operators % and // of repetitions. Raises ExpressionError.
+    ``repeated`` allows the operators % and // of repetitions, ``motion`` names with dots, for coordinates of joints,
+    and laws as functions. Raises ExpressionError.
     """
     if len(text) > MAX_LENGTH:
         raise ExpressionError(f"expression is longer than {MAX_LENGTH} characters")
@@ -61,7 +62,7 @@ def parse(text: str, vectors: bool = False, repeated: bool = False) -> ast.expr:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             tree = ast.parse(source, mode="eval").body
-        _check(tree, source, start, vectors, repeated)
+        _check(tree, source, start, (vectors, repeated, motion))
     except SyntaxError as error:
         _refuse_unit(text)
         raise _syntax_error(error, source, start) from None
@@ -100,18 +101,23 @@ def is_constant(node: ast.expr) -> bool:
     return node.is_constant  # type: ignore[attr-defined]
 
 
-def _check(node: ast.expr, source: str, start: int, vectors: bool, repeated: bool, inside: int = 0) -> None:
+def _check(node: ast.expr, source: str, start: int, allowed: tuple[bool, bool, bool], inside: int = 0) -> None:
     node.offset = start + len(source.encode()[: node.col_offset].decode())  # type: ignore[attr-defined]
     if inside > MAX_CALLS:
         raise ExpressionError("expression is nested too deeply", column(node), "name its parts as parameters")
-    children = _children(node, vectors, repeated)
+    children = _children(node, *allowed)
     for child in children:
-        _check(child, source, start, vectors, repeated, inside + isinstance(node, ast.Call))
-    known = node.id in CONSTANTS if isinstance(node, ast.Name) else all(map(is_constant, children))
+        _check(child, source, start, allowed, inside + isinstance(node, ast.Call))
+    if isinstance(node, ast.Name):
+        known = node.id in CONSTANTS
+    else:
+        known = all(map(is_constant, children)) and dotted(node) is None and law_of(node) is None
     node.is_constant = known  # type: ignore[attr-defined]
 
 
-def _children(node: ast.expr, vectors: bool, repeated: bool) -> list[ast.expr]:
+def _children(node: ast.expr, vectors: bool, repeated: bool, motion: bool) -> list[ast.expr]:
+    if motion and dotted(node) is not None:
+        return []
     match node:
         case ast.Name():
             return []
@@ -124,7 +130,7 @@ def _children(node: ast.expr, vectors: bool, repeated: bool) -> list[ast.expr]:
         case ast.BinOp(op=op):
             raise ExpressionError("this operator is not known", column(node), "the operators are + - * / **")
         case ast.Call():
-            return _arguments(node, vectors)
+            return _arguments(node, vectors, motion)
         case ast.List(elts=entries) if vectors:
             if len(entries) != 3:
                 raise ExpressionError(f"a vector has three entries, not {len(entries)}", column(node))
@@ -150,11 +156,32 @@ def part_of(node: ast.expr) -> str | None:
     return None
 
 
-def _arguments(node: ast.Call, vectors: bool) -> list[ast.expr]:
+def dotted(node: ast.expr) -> str | None:
+    """Return names with dots between them as a text, hip.angle.velocity, if the node is such."""
+    found = []
+    while isinstance(node, ast.Attribute):
+        found.append(node.attr)
+        node = node.value
+    return ".".join([node.id, *reversed(found)]) if found and isinstance(node, ast.Name) else None
+
+
+def law_of(node: ast.expr) -> str | None:
+    """Return the name of the law that is called, if the node calls one."""
+    match node:
+        case ast.Call(func=ast.Name(id=name)) if name not in FUNCTIONS and name not in VECTOR_FUNCTIONS:
+            return name
+    return None
+
+
+def _arguments(node: ast.Call, vectors: bool, motion: bool) -> list[ast.expr]:
     known = FUNCTIONS | VECTOR_FUNCTIONS if vectors else FUNCTIONS
     if not isinstance(node.func, ast.Name):
         raise ExpressionError("only functions can be called", column(node))
     name = node.func.id
+    if name not in known and motion:
+        if node.keywords or len(node.args) != 1 or isinstance(node.args[0], ast.Starred):
+            raise ExpressionError(f"{name} is a law or an unknown function; a law takes one argument", column(node))
+        return node.args
     if name not in known:
         from mbsim_cli.spec.reading.suggestions import suggest
 

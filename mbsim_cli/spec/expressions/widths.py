@@ -8,6 +8,7 @@ from mbsim_cli.spec.expressions.syntax import (
     VECTOR_FUNCTIONS,
     ExpressionError,
     column,
+    dotted,
     is_constant,
     names,
     parse,
@@ -30,6 +31,8 @@ def width(node: ast.expr, widths: Mapping[str, int]) -> int:
     """Return 1, 3 or another width, or raise ExpressionError with the place where widths do not fit."""
     if (part := part_of(node)) is not None:
         return widths.get(part, 3)
+    if isinstance(node, ast.Attribute) and (name := dotted(node)) in widths:
+        return widths[name]
     match node:
         case ast.Constant():
             evaluate(node, {})

@@ -6,6 +6,7 @@ from math import tau
 from typing import Any
 
 from mbsim_cli.spec.every_number import Path, Place, places
+from mbsim_cli.spec.expressions.moving import read_by
 from mbsim_cli.spec.expressions.number import Number
 from mbsim_cli.spec.expressions.syntax import names, parse
 from mbsim_cli.spec.expressions.units import has_angle
@@ -97,6 +98,7 @@ def _unread(model: ModelFile) -> Iterator[tuple[Path, str, str]]:
     if model._places:
         return  # every number is one
     read = {name for number in _numbers(model) for name in names(parse(number.text))}
+    read |= {name for _, number in model.moving for name in read_by(number.text).names}
     read |= {name for objective in model.objectives.values() for name in names(parse(objective.text, vectors=True))}
     read |= {name for field in model.fields.values() if field.value for name in names(parse(field.value, vectors=True))}
     for name in model.parameters:
@@ -111,6 +113,7 @@ def _unused(model: ModelFile) -> Iterator[tuple[Path, str, str]]:
     flexible = [body.flexible for body in model.bodies.values() if body.flexible is not None]
     places = [flexible, *(getattr(model, section) for section in _NAMING)]
     named = {text for _, text in walk(places, (), str)}
+    named |= {law for _, number in model.moving for law in read_by(number.text).laws}
     for section, what in _NAMED.items():
         for name in getattr(model, section):
             if name not in named:

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from mbsim_cli.errors import Issue
+from mbsim_cli.spec.expressions.moving import is_moving
 from mbsim_cli.spec.expressions.number import Number
 from mbsim_cli.spec.expressions.syntax import ExpressionError
 from mbsim_cli.spec.judging.prune import Broken
@@ -80,6 +81,8 @@ class Review:
             return None
         if number.literal is not None:
             return number.literal
+        if is_moving(number, self.model.expressions):
+            return None
         self.read.add(number.text)
         if number.text not in self._values:
             try:

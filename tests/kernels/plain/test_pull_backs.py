@@ -16,8 +16,7 @@ from mbsim_cli.kernels.algorithms.equations.constraint_variation import (
     vary_constraints,
     vary_with_velocity,
 )
-from mbsim_cli.kernels.algorithms.equations.force_pull_back import pull_element_forces
-from mbsim_cli.kernels.algorithms.equations.force_variation import vary_element_forces
+from mbsim_cli.kernels.algorithms.equations.element_forces import pull_element_forces, vary_element_forces
 from mbsim_cli.kernels.algorithms.equations.forces import clear_wrenches, constraint_forces
 from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import residual
 from mbsim_cli.kernels.algorithms.equations.residual_variation import clear_forces, vary_bodies

@@ -13,6 +13,7 @@ from mbsim_cli.kernels.compiler.simd import WIDTH
 from mbsim_cli.model.codes import BETWEEN_BODIES
 from mbsim_cli.model.coordinates import kinds, moved_by
 from mbsim_cli.model.layout import NONE, FlexibleTree
+from mbsim_cli.model.signals import columns_read
 
 
 class Sparsity(NamedTuple):
@@ -90,6 +91,12 @@ def _groups(model):
         yield model.pairs.column[model.pairs.first[pair] : model.pairs.first[pair + 1]]
     for measure in range(model.measures.kind.size):
         yield _measure_columns(model, measure)
+
+    yield from columns_read(
+        model,
+        lambda body: branch[body] if body >= 0 else np.zeros(0, np.int64),
+        lambda measure: _measure_columns(model, measure),
+    )
 
 
 def _measure_columns(model, measure):

@@ -32,6 +32,7 @@ from mbsim_cli.kernels.algorithms.equations.motion_forces import (
     no_quantities,
     pull_motion_force,
 )
+from mbsim_cli.kernels.algorithms.equations.signal_reading import pull_to_signal, pull_to_signals, with_signal
 from mbsim_cli.kernels.algorithms.motion.bodies import pose_of
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.compiler.simd import at, block, width
@@ -44,7 +45,7 @@ from mbsim_cli.model.layout import NONE
 
 
 @kernel
-def pull_element_forces(model, theta, t, z, zd, kin, virtual, cov_out):
+def pull_forces(model, theta, t, z, zd, kin, virtual, cov_out):
     """Add the pull-back of -W . U, and of -Q . mu of forces on coordinates; needs ``element_forces`` at the state."""
     for f in range(model.forces.kind.size):
         for g in range(0, virtual.each.size, width(virtual.each)):
@@ -56,7 +57,7 @@ def pull_element_forces(model, theta, t, z, zd, kin, virtual, cov_out):
             elif is_geometric(model.measures.kind[model.forces.measure[f]]):
                 _pull_along_measure(model, theta, t, f, k, kin, virtual, cov_out)
             else:
-                _pull_along_coordinates(model, theta, t, f, k, z, zd, virtual, cov_out)
+                _pull_along_coordinates(model, theta, t, f, k, z, zd, kin, virtual, cov_out)
 
 
 @kernel
@@ -65,7 +66,8 @@ def _pull_along_measure(model, theta, t, f, k, kin, virtual, cov_out):
     pair = model.measures.pair[m]
     a, b = model.pairs.a[pair], model.pairs.b[pair]
     g, g1, L = measure_and_rate(model, theta, m, kin)
-    Q, by_g, by_g1 = measure_force(model.forces, model.laws, theta, f, t, g, g1)
+    Q, by_spring, by_damper = measure_force(model.forces, model.laws, theta, f, t, g, g1)
+    Q, by_g, by_g1 = with_signal(model, kin, f, Q, by_spring, by_damper)
     Ua, Ub = motion_at2(virtual.U, a, k), motion_at2(virtual.U, b, k)
     Q_hat = -1.0 * dot6(sub6(Ub, Ua), L)
     rate_hat = by_g1 * Q_hat
@@ -73,21 +75,24 @@ def _pull_along_measure(model, theta, t, f, k, kin, virtual, cov_out):
     Kb = axpy6(-Q, Ub, scale6(rate_hat, motion_at(kin.V, b)))
     pull_line(model, theta, m, k, kin, by_g * Q_hat, Ka, Kb, cov_out)
     between(cov_out.D, a, b, k, 1.0, scale6(rate_hat, L))
-    pull_measure_force(model.forces, model.laws, theta, f, t, g, g1, by_g, k, Q_hat, cov_out.theta)
+    pull_measure_force(model.forces, model.laws, theta, f, t, g, g1, by_spring, k, Q_hat, cov_out.theta)
+    pull_to_signal(model, f, k, Q_hat, cov_out)
 
 
 @kernel
-def _pull_along_coordinates(model, theta, t, f, k, z, zd, virtual, cov_out):
+def _pull_along_coordinates(model, theta, t, f, k, z, zd, kin, virtual, cov_out):
     measures, m = model.measures, model.forces.measure[f]
     g = coordinate_measure(measures, theta, m, z)
     g1, _ = coordinate_rates(measures, theta, m, z, zd, zd)
-    Q, by_g, by_g1 = measure_force(model.forces, model.laws, theta, f, t, g, g1)
+    Q, by_spring, by_damper = measure_force(model.forces, model.laws, theta, f, t, g, g1)
+    Q, by_g, by_g1 = with_signal(model, kin, f, Q, by_spring, by_damper)
     Q_hat = 0.0 * at(virtual.mu, 0, k)
     for j in range(measures.first[m], measures.first[m + 1]):
         Q_hat -= coordinate_slope(measures, theta, m, j, z) * at(virtual.mu, measures.coordinate[j], k)
     pull_coordinate_measure(measures, theta, m, k, z, zd, zd, by_g * Q_hat, by_g1 * Q_hat, 0.0 * Q_hat, cov_out)
     pull_coordinate_force(measures, m, k, -Q, virtual, cov_out)
-    pull_measure_force(model.forces, model.laws, theta, f, t, g, g1, by_g, k, Q_hat, cov_out.theta)
+    pull_measure_force(model.forces, model.laws, theta, f, t, g, g1, by_spring, k, Q_hat, cov_out.theta)
+    pull_to_signal(model, f, k, Q_hat, cov_out)
 
 
 @kernel
@@ -105,16 +110,18 @@ def _pull_applied(model, theta, t, f, k, kin, virtual, cov_out):
         add3_to(cov_out.theta, forces.theta[f], k, unrotate(R, cross3(w, vector)))
     if forces.axes[f] != Axes.BODY:
         accumulate2(cov_out.P, b, k, 1.0, (cross3(hat, vector), scale3(0.0, hat)))
-    pull_given(model, theta, t, f, k, R, hat, cov_out.theta)
+    pull_given(model, theta, t, f, k, R, hat, cov_out)
 
 
 @inlined
-def pull_given(model, theta, t, f, k, R, hat, theta_out):
+def pull_given(model, theta, t, f, k, R, hat, cov_out):
     """Add what a covector of an applied force or torque, global axes, is of its own numbers."""
     forces = model.forces
     o, law = forces.theta[f], forces.law[f, 0]
     if forces.axes[f] == Axes.BODY:
         hat = unrotate(R, hat)
+    theta_out = cov_out.theta
+    pull_to_signals(model, f, k, hat, cov_out)
     if law == NONE:
         add3_to(theta_out, o + 3, k, hat)
     else:

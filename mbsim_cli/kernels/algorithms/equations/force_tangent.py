@@ -3,12 +3,16 @@
 from mbsim_cli.kernels.algebra.spatial import add6, axpy6, cross_motion, dot6, scale6, sub6
 from mbsim_cli.kernels.algebra.vec3 import cross3, scale3
 from mbsim_cli.kernels.algorithms.equations.constraints import coordinate_measure, coordinate_rates, coordinate_slope
-from mbsim_cli.kernels.algorithms.equations.forces import applied_variation, applied_wrench, measure_and_rate
+from mbsim_cli.kernels.algorithms.equations.forces import (
+    applied_variation,
+    applied_wrench,
+    force_along,
+    measure_and_rate,
+)
 from mbsim_cli.kernels.algorithms.equations.motion_forces import motion_wrench, vary_motion_wrench
 from mbsim_cli.kernels.algorithms.motion.bodies import at_origin, pose_of
 from mbsim_cli.kernels.algorithms.motion.path_columns import span_rates, span_twists, spread, spread_seen
 from mbsim_cli.kernels.compiler.jit import inlined
-from mbsim_cli.kernels.elements.force_law import measure_force
 from mbsim_cli.kernels.elements.measures import is_geometric, moved, vary_pose
 from mbsim_cli.model.codes import Axes, Force
 
@@ -18,7 +22,7 @@ def measure_force_part(model, theta, t, beta, gamma, z, zd, f, kin, comp, T_out)
     measures = model.measures
     k = model.forces.measure[f]
     if not is_geometric(measures.kind[k]):
-        coordinate_force_part(model, theta, t, beta, gamma, z, zd, f, T_out)
+        coordinate_force_part(model, theta, t, beta, gamma, z, zd, f, kin, T_out)
         return
     pair, kind, o = measures.pair[k], measures.kind[k], measures.theta[k]
     a, b = model.pairs.a[pair], model.pairs.b[pair]
@@ -27,7 +31,7 @@ def measure_force_part(model, theta, t, beta, gamma, z, zd, f, kin, comp, T_out)
     Va, Vb = at_origin(kin.V, kin, a), at_origin(kin.V, kin, b)
     v = sub6(Vb, Va)
     g, g1, L = measure_and_rate(model, theta, k, kin)
-    Q, by_g, by_g1 = measure_force(model.forces, model.laws, theta, f, t, g, g1)
+    Q, by_g, by_g1 = force_along(model, theta, f, t, g, g1, kin)
     for s in range(comp.spans.first[pair], comp.spans.first[pair + 1]):
         Na, Nb = span_twists(comp, gamma, s)
         Na1, Nb1 = span_rates(comp, s)
@@ -39,12 +43,12 @@ def measure_force_part(model, theta, t, beta, gamma, z, zd, f, kin, comp, T_out)
 
 
 @inlined
-def coordinate_force_part(model, theta, t, beta, gamma, z, zd, f, T_out):
+def coordinate_force_part(model, theta, t, beta, gamma, z, zd, f, kin, T_out):
     """Add to T what a force along a measure of coordinates does."""
     measures, k = model.measures, model.forces.measure[f]
     g = coordinate_measure(measures, theta, k, z)
     g1, _ = coordinate_rates(measures, theta, k, z, zd, zd)
-    _, by_g, by_g1 = measure_force(model.forces, model.laws, theta, f, t, g, g1)
+    _, by_g, by_g1 = force_along(model, theta, f, t, g, g1, kin)
     slope = gamma * by_g + beta * by_g1
     for i in range(measures.first[k], measures.first[k + 1]):
         left = slope * coordinate_slope(measures, theta, k, i, z)

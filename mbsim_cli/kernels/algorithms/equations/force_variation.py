@@ -7,13 +7,19 @@ from mbsim_cli.kernels.algebra.rot3 import rotate
 from mbsim_cli.kernels.algebra.spatial import add6, axpy6, cross_force, cross_motion, dot6, motion_at2, scale6, sub6
 from mbsim_cli.kernels.algebra.vec3 import add3, cross3, load3, load3_of, scale3, sub3
 from mbsim_cli.kernels.algorithms.equations.constraints import coordinate_measure, coordinate_rates, coordinate_slope
-from mbsim_cli.kernels.algorithms.equations.forces import applied_variation, applied_wrench, measure_and_rate
+from mbsim_cli.kernels.algorithms.equations.forces import (
+    applied_variation,
+    applied_wrench,
+    force_along,
+    measure_and_rate,
+)
 from mbsim_cli.kernels.algorithms.equations.motion_forces import (
     bodies_of,
     follows_motion,
     motion_wrench,
     vary_motion_wrench_along,
 )
+from mbsim_cli.kernels.algorithms.equations.signal_reading import with_signal_variation, with_variations_of_signals
 from mbsim_cli.kernels.algorithms.motion.bodies import (
     apply_between2,
     apply_to_body2,
@@ -23,7 +29,7 @@ from mbsim_cli.kernels.algorithms.motion.bodies import (
 )
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.compiler.simd import add_to, at, block, width
-from mbsim_cli.kernels.elements.force_law import measure_force, measure_force_variation
+from mbsim_cli.kernels.elements.force_law import measure_force_variation
 from mbsim_cli.kernels.elements.laws import law_value, law_variation
 from mbsim_cli.kernels.elements.measures import is_geometric, vary_numbers, vary_pose
 from mbsim_cli.model.codes import Axes, Force, Measure
@@ -39,14 +45,14 @@ def slope_variation(measures, dtheta, k, m, j, dz):
 
 
 @kernel
-def vary_element_forces(model, theta, dtheta, touch, t, z, zd, dz, dzd, kin, tw, dG_out):
+def vary_forces(model, theta, dtheta, touch, t, z, zd, dz, dzd, kin, tw, dG_out):
     """Add the variation of -Q of all force elements, as the bodies see them; needs ``element_forces`` at the state."""
     for f in range(model.forces.kind.size):
         if acts_on_bodies(model, f):
             vary_force_on_bodies(model, theta, dtheta, touch, t, f, kin, tw)
         else:
             for g in range(0, dz.shape[1], width(dz)):
-                vary_along_coordinates(model, theta, dtheta, t, f, block(dz, g), z, zd, dz, dzd, dG_out)
+                vary_along_coordinates(model, theta, dtheta, t, f, block(dz, g), z, zd, dz, dzd, kin, tw, dG_out)
 
 
 @inlined
@@ -97,7 +103,7 @@ def _vary_along_measure(model, theta, dtheta, touch, t, f, kin, tw):
     Vb = at_origin(kin.V, kin, b)
     v = sub6(Vb, at_origin(kin.V, kin, a))
     g, g1, L = measure_and_rate(model, theta, m, kin)
-    Q, by_g, by_g1 = measure_force(model.forces, model.laws, theta, f, t, g, g1)
+    Q, by_g, by_g1 = force_along(model, theta, f, t, g, g1, kin)
     for start in range(0, dtheta.shape[1], width(dtheta)):
         k = block(dtheta, start)
         N = between2(tw.N, kin, a, b, k)
@@ -106,18 +112,20 @@ def _vary_along_measure(model, theta, dtheta, touch, t, f, kin, tw):
         dQ = by_g * dg + by_g1 * (dot6(v, dL) + dot6(dv, L))
         if touch.force[f, start]:
             dQ += measure_force_variation(model.forces, model.laws, theta, dtheta, k, f, t, g, g1)
+        dQ = with_signal_variation(model, tw, f, k, dQ)
         apply_between2(tw.F, kin, a, b, k, -1.0, axpy6(dQ, L, scale6(Q, dL)), cross_force(N, scale6(Q, L)))
 
 
 @inlined
-def vary_along_coordinates(model, theta, dtheta, t, f, k, z, zd, dz, dzd, dG_out):
+def vary_along_coordinates(model, theta, dtheta, t, f, k, z, zd, dz, dzd, kin, tw, dG_out):
     """Add the variation k of minus a force along a measure of coordinates."""
     measures = model.measures
     m = model.forces.measure[f]
     g = coordinate_measure(measures, theta, m, z)
     g1, _ = coordinate_rates(measures, theta, m, z, zd, zd)
-    Q, by_g, by_g1 = measure_force(model.forces, model.laws, theta, f, t, g, g1)
+    Q, by_g, by_g1 = force_along(model, theta, f, t, g, g1, kin)
     dQ = measure_force_variation(model.forces, model.laws, theta, dtheta, k, f, t, g, g1)
+    dQ = with_signal_variation(model, tw, f, k, dQ)
     for j in range(measures.first[m], measures.first[m + 1]):
         c = measures.coordinate[j]
         slope = coordinate_slope(measures, theta, m, j, z)
@@ -148,7 +156,7 @@ def vary_applied(model, theta, dtheta, t, f, kin, tw):
     for g in range(0, dtheta.shape[1], width(dtheta)):
         k = block(dtheta, g)
         d_point = rotate(R, load3_of(dtheta, o, k))
-        given = given_variation(model, theta, dtheta, t, f, k)
+        given = given_variation(model, theta, dtheta, t, f, k, tw)
         if forces.axes[f] == Axes.BODY:
             d_vector = rotate(R, given)
         else:
@@ -158,7 +166,7 @@ def vary_applied(model, theta, dtheta, t, f, kin, tw):
 
 
 @inlined
-def given_variation(model, theta, dtheta, t, f, k):
+def given_variation(model, theta, dtheta, t, f, k, tw):
     """Variation k of the vector of an applied force or torque, in the axes that it is given in."""
     forces = model.forces
     o = forces.theta[f]
@@ -166,7 +174,8 @@ def given_variation(model, theta, dtheta, t, f, k):
     if forces.law[f, 0] != NONE:
         factor, _, _ = law_value(model.laws, theta, forces.law[f, 0], t)
         d_factor, _, _ = law_variation(model.laws, theta, dtheta, k, forces.law[f, 0], t)
-    return add3(scale3(factor, load3_of(dtheta, o + 3, k)), scale3(d_factor, load3(theta, o + 3)))
+    given = add3(scale3(factor, load3_of(dtheta, o + 3, k)), scale3(d_factor, load3(theta, o + 3)))
+    return with_variations_of_signals(model, tw, f, k, given)
 
 
 @inlined

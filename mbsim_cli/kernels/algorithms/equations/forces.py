@@ -11,6 +11,7 @@ from mbsim_cli.kernels.algorithms.equations.motion_forces import (
     follows_motion,
     motion_wrench,
 )
+from mbsim_cli.kernels.algorithms.equations.signal_reading import reads_signals, with_signal, with_signals
 from mbsim_cli.kernels.algorithms.motion.bodies import apply_to_body, at_origin, pose_of
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.elements.force_law import measure_force
@@ -28,7 +29,7 @@ def clear_wrenches(W, Q):
 
 
 @kernel
-def element_forces(model, theta, t, z, zd, kin, W_out, Q_out):
+def forces_of_elements(model, theta, t, z, zd, kin, W_out, Q_out):
     """Add the forces of all elements to the bodies W (nb + 1, 6) and the coordinates Q (n,).
 
     Leaves in ``kin.kept`` the forces that depend on the motion of their bodies.
@@ -52,16 +53,23 @@ def _force_along_measure(model, theta, t, z, zd, kin, f, W_out, Q_out):
     k = model.forces.measure[f]
     if is_geometric(measures.kind[k]):
         g, g1, L = measure_and_rate(model, theta, k, kin)
-        Q, _, _ = measure_force(model.forces, model.laws, theta, f, t, g, g1)
+        Q, _, _ = force_along(model, theta, f, t, g, g1, kin)
         pair = measures.pair[k]
         apply_to_body(W_out, kin, model.pairs.b[pair], Q, L)
         apply_to_body(W_out, kin, model.pairs.a[pair], -Q, L)
     else:
         g = coordinate_measure(measures, theta, k, z)
         g1, _ = coordinate_rates(measures, theta, k, z, zd, zd)
-        Q, _, _ = measure_force(model.forces, model.laws, theta, f, t, g, g1)
+        Q, _, _ = force_along(model, theta, f, t, g, g1, kin)
         for j in range(measures.first[k], measures.first[k + 1]):
             Q_out[measures.coordinate[j]] += Q * coordinate_slope(measures, theta, k, j, z)
+
+
+@inlined
+def force_along(model, theta, f, t, g, g1, kin):
+    """Force of an element along its measure, with its expression, and its slopes by g and g'."""
+    Q, by_g, by_g1 = measure_force(model.forces, model.laws, theta, f, t, g, g1)
+    return with_signal(model, kin, f, Q, by_g, by_g1)
 
 
 @inlined
@@ -90,6 +98,7 @@ def applied_wrench(model, theta, t, kin, f):
         vector = scale3(factor, vector)
     else:
         vector = scale3(1.0 + 0.0 * t, vector)
+    vector = with_signals(model, kin, f, vector)
     if forces.axes[f] == Axes.BODY:
         vector = rotate(R, vector)
     else:
@@ -107,9 +116,15 @@ def does_work(forces, f):
 
 
 @inlined
-def is_dead_load(forces, f):
+def is_dead_load(model, f):
     """Whether the force is constant in global axes, and so has a potential."""
-    return forces.kind[f] == Force.POINT_FORCE and forces.axes[f] == Axes.GLOBAL and forces.law[f, 0] == NONE
+    forces = model.forces
+    return (
+        not reads_signals(model, f)
+        and forces.kind[f] == Force.POINT_FORCE
+        and forces.axes[f] == Axes.GLOBAL
+        and forces.law[f, 0] == NONE
+    )
 
 
 @inlined

@@ -38,6 +38,7 @@ from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import inertia_at
 from mbsim_cli.kernels.algorithms.equations.mass_matrix import inertia_to_parent, own_inertias
 from mbsim_cli.kernels.algorithms.equations.motion_forces import follows_motion
 from mbsim_cli.kernels.algorithms.equations.rate_matrices import own_rates, rate_at, rate_to_parent
+from mbsim_cli.kernels.algorithms.equations.signal_tangent import add_signal_tangent
 from mbsim_cli.kernels.algorithms.motion.bodies import pose_of
 from mbsim_cli.kernels.algorithms.motion.kinematics import euler_moment
 from mbsim_cli.kernels.algorithms.motion.path_columns import span_twists, spread_seen
@@ -74,6 +75,7 @@ def newton_matrix(model, theta, t, beta, gamma, z, zd, lines, multiplier, kin, c
             motion_force_part(model, theta, gamma, f, kin, comp, T_out)
         else:
             applied_force_part(model, theta, t, gamma, f, kin, comp, T_out)
+    add_signal_tangent(model, theta, t, beta, gamma, z, zd, kin, comp, T_out)
 
 
 @inlined

@@ -36,6 +36,7 @@ from mbsim_cli.kernels.algorithms.equations.sensors import (
     sensor_direction,
     value_and_rate,
 )
+from mbsim_cli.kernels.algorithms.equations.signal_reading import pull_to_signal, with_signal
 from mbsim_cli.kernels.algorithms.equations.tree_pull_back import pull_own_inertia
 from mbsim_cli.kernels.algorithms.flexible.pull_back import (
     pull_elastic_kinetic,
@@ -205,10 +206,12 @@ def pull_measure(model, theta, m, order, k, c, z, zd, zdd, kin, cov_out):
 def _pull_force(model, theta, t, f, k, c, z, zd, zdd, kin, cov_out):
     m = model.forces.measure[f]
     g, g1 = value_and_rate(model, theta, m, z, zd, kin)
-    _, by_g, by_g1 = measure_force(model.forces, model.laws, theta, f, t, g, g1)
+    Q, by_spring, by_damper = measure_force(model.forces, model.laws, theta, f, t, g, g1)
+    _, by_g, by_g1 = with_signal(model, kin, f, Q, by_spring, by_damper)
     pull_measure(model, theta, m, 0, k, by_g * c, z, zd, zdd, kin, cov_out)
     pull_measure(model, theta, m, 1, k, by_g1 * c, z, zd, zdd, kin, cov_out)
-    pull_measure_force(model.forces, model.laws, theta, f, t, g, g1, by_g, k, c, cov_out.theta)
+    pull_measure_force(model.forces, model.laws, theta, f, t, g, g1, by_spring, k, c, cov_out.theta)
+    pull_to_signal(model, f, k, c, cov_out)
 
 
 @kernel
@@ -239,7 +242,7 @@ def _pull_potential_energy(model, theta, k, c, z, zd, zdd, kin, cov_out):
             _, by_g = measure_potential(forces, model.laws, theta, f, g)
             pull_measure(model, theta, m, 0, k, by_g * c, z, zd, zdd, kin, cov_out)
             pull_measure_potential(forces, model.laws, theta, f, g, by_g, k, c, cov_out.theta)
-        elif is_dead_load(forces, f):
+        elif is_dead_load(model, f):
             b = model.pairs.b[forces.pair[f]]
             R, r = pose_of(kin, b)
             F, x = load3(theta, o + 3), point_of(R, r, load3(theta, o))
@@ -279,7 +282,7 @@ def _pull_force_on_body(model, theta, t, f, k, c, kin, cov_out):
         if forces.axes[f] == Axes.BODY:
             _, _, vector = applied_wrench(model, theta, t, kin, f)
             accumulate2(cov_out.P, b, k, 1.0, _turn(cross3(vector, c)))
-        pull_given(model, theta, t, f, k, R, c, cov_out.theta)
+        pull_given(model, theta, t, f, k, R, c, cov_out)
 
 
 @kernel

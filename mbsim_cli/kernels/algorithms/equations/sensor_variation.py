@@ -6,7 +6,7 @@ from mbsim_cli.kernels.algebra.vec3 import add3, cross3, dot3, load3, load3_of
 from mbsim_cli.kernels.algorithms.equations.armatures import vary_armature_kinetic
 from mbsim_cli.kernels.algorithms.equations.constraint_variation import vary_coordinate_measure, vary_measure
 from mbsim_cli.kernels.algorithms.equations.force_variation import given_variation
-from mbsim_cli.kernels.algorithms.equations.forces import does_work, force_on_body, is_dead_load
+from mbsim_cli.kernels.algorithms.equations.forces import does_work, force_along, force_on_body, is_dead_load
 from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import inertia_at
 from mbsim_cli.kernels.algorithms.equations.motion_forces import (
     bodies_of,
@@ -25,6 +25,7 @@ from mbsim_cli.kernels.algorithms.equations.sensors import (
     sensor_direction,
     value_and_rate,
 )
+from mbsim_cli.kernels.algorithms.equations.signal_reading import with_signal_variation
 from mbsim_cli.kernels.algorithms.flexible.elastic_energies import (
     vary_elastic_kinetic,
     vary_elastic_potential,
@@ -36,7 +37,6 @@ from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.compiler.simd import add_to, at, block, put, width
 from mbsim_cli.kernels.elements.attitude import attitude
 from mbsim_cli.kernels.elements.force_law import (
-    measure_force,
     measure_force_variation,
     measure_potential,
     measure_potential_variation,
@@ -137,7 +137,7 @@ def _vary_force_on_body(model, theta, dtheta, touch, t, f, g, k, kin, tw):
     N, N1 = between2(tw.N, kin, a, b, k), between2(tw.N1, kin, a, b, k)
     if follows_motion(forces.kind[f]):
         return vary_motion_wrench_along(model, theta, dtheta, touch.force[f, g], f, k, kin, N, N1)[1]
-    given = given_variation(model, theta, dtheta, t, f, k)
+    given = given_variation(model, theta, dtheta, t, f, k, tw)
     if forces.axes[f] == Axes.BODY:
         return add3(rotate(R, given), cross3(N[0], force_on_body(model, theta, t, f, kin)))
     return given
@@ -202,11 +202,11 @@ def vary_any_measure(model, theta, dtheta, touch, m, g, k, z, zd, zdd, sens, kin
 def _vary_force(model, theta, dtheta, touch, t, f, start, k, z, zd, zdd, sens, kin, tw):
     m = model.forces.measure[f]
     g, g1 = value_and_rate(model, theta, m, z, zd, kin)
-    _, by_g, by_g1 = measure_force(model.forces, model.laws, theta, f, t, g, g1)
+    _, by_g, by_g1 = force_along(model, theta, f, t, g, g1, kin)
     dg = vary_any_measure(model, theta, dtheta, touch, m, start, k, z, zd, zdd, sens, kin, tw, 0)
     dg1 = vary_any_measure(model, theta, dtheta, touch, m, start, k, z, zd, zdd, sens, kin, tw, 1)
     own = measure_force_variation(model.forces, model.laws, theta, dtheta, k, f, t, g, g1)
-    return by_g * dg + by_g1 * dg1 + own
+    return with_signal_variation(model, tw, f, k, by_g * dg + by_g1 * dg1 + own)
 
 
 @inlined
@@ -241,7 +241,7 @@ def _vary_potential_energy(model, theta, dtheta, touch, start, k, z, zd, zdd, se
             _, by_g = measure_potential(model.forces, model.laws, theta, f, g)
             dg = vary_any_measure(model, theta, dtheta, touch, m, start, k, z, zd, zdd, sens, kin, tw, 0)
             total += by_g * dg + measure_potential_variation(model.forces, model.laws, theta, dtheta, k, f, g)
-        elif is_dead_load(model.forces, f):
+        elif is_dead_load(model, f):
             b = model.pairs.b[model.forces.pair[f]]
             R, r = pose_of(kin, b)
             N = at_origin2(tw.N, kin, b, k)

@@ -13,6 +13,7 @@ from mbsim_cli.kernels.algorithms.equations.constraints import (
 from mbsim_cli.kernels.algorithms.equations.forces import (
     applied_wrench,
     does_work,
+    force_along,
     force_on_body,
     is_dead_load,
     measure_and_rate,
@@ -26,6 +27,7 @@ from mbsim_cli.kernels.algorithms.equations.motion_forces import (
     motion_wrench,
     quantities_of,
 )
+from mbsim_cli.kernels.algorithms.equations.signal_reading import with_signal
 from mbsim_cli.kernels.algorithms.flexible.elastic_energies import (
     elastic_kinetic,
     elastic_potential,
@@ -35,7 +37,7 @@ from mbsim_cli.kernels.algorithms.flexible.elastic_energies import (
 from mbsim_cli.kernels.algorithms.motion.bodies import at_origin, no_motion, pose_of
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.elements.attitude import attitude
-from mbsim_cli.kernels.elements.force_law import force_without_potential, measure_force, measure_potential
+from mbsim_cli.kernels.elements.force_law import force_without_potential, measure_potential
 from mbsim_cli.kernels.elements.laws import law_value
 from mbsim_cli.kernels.elements.measures import is_geometric, moved, point_of
 from mbsim_cli.kernels.elements.tyre import ENERGY, POWER, tyre_quantity
@@ -184,7 +186,7 @@ def value_and_rate(model, theta, k, z, zd, kin):
 def _force_of(model, theta, t, f, z, zd, kin):
     """Force of an element along its measure."""
     g, g1 = value_and_rate(model, theta, model.forces.measure[f], z, zd, kin)
-    Q, _, _ = measure_force(model.forces, model.laws, theta, f, t, g, g1)
+    Q, _, _ = force_along(model, theta, f, t, g, g1, kin)
     return Q
 
 
@@ -218,7 +220,7 @@ def potential_energy(model, theta, z, kin):
             total += stored
         elif has_quantities(model.forces.kind[f]):
             total += quantities_of(kin, f)[ENERGY]
-        elif is_dead_load(model.forces, f):
+        elif is_dead_load(model, f):
             o = model.forces.theta[f]
             R, r = pose_of(kin, model.pairs.b[model.forces.pair[f]])
             total -= dot3(load3(theta, o + 3), point_of(R, r, load3(theta, o)))
@@ -233,13 +235,15 @@ def other_power(model, theta, t, z, zd, multiplier, kin):
         kind = model.forces.kind[f]
         if does_work(model.forces, f):
             _, g1 = value_and_rate(model, theta, model.forces.measure[f], z, zd, kin)
-            total += force_without_potential(model.forces, model.laws, theta, f, t, g1) * g1
+            without = force_without_potential(model.forces, model.laws, theta, f, t, g1)
+            without, _, _ = with_signal(model, kin, f, without, 0.0 * g1, 0.0 * g1)
+            total += without * g1
         elif follows_motion(kind):
             a, b = bodies_of(model, f)
             total += dot6(sub6(at_origin(kin.V, kin, b), at_origin(kin.V, kin, a)), motion_wrench(kin, f))
             if has_quantities(kind):
                 total += quantities_of(kin, f)[POWER]
-        elif kind != Force.ALONG_MEASURE and not is_dead_load(model.forces, f):
+        elif kind != Force.ALONG_MEASURE and not is_dead_load(model, f):
             wrench, _, _ = applied_wrench(model, theta, t, kin, f)
             total += dot6(at_origin(kin.V, kin, model.pairs.b[model.forces.pair[f]]), wrench)
     for i in range(model.constraints.measure.size):

@@ -34,6 +34,7 @@ class FlexibleKinematics(NamedTuple):
     inertia: np.ndarray
     kept: np.ndarray
     expected: np.ndarray
+    signals: tuple
     elastic: tuple  # elements.flexible_work.Elastic
     motion: tuple  # ColumnMotion
     J: np.ndarray  # (m, wider than nc) derivatives of the constraints by columns
@@ -65,6 +66,7 @@ class FlexibleTwists(NamedTuple):
     N2: np.ndarray
     F: np.ndarray
     each: np.ndarray
+    signals: tuple
     change: tuple  # ColumnMotion
     dG: np.ndarray  # (nc, p)
     other_dG: np.ndarray  # (nc, p) of a second system at rest
@@ -82,6 +84,7 @@ class FlexibleCovectors(NamedTuple):
     lam: np.ndarray
     theta: np.ndarray
     each: np.ndarray
+    signals: tuple
     columns: tuple  # ColumnMotion
 
 
@@ -159,7 +162,7 @@ def touched_bodies(tree, dtheta):
 def covectors_of_columns(cov):
     """Covectors as the kernels of trees take them."""
     of = cov.columns
-    return Covectors(cov.P, cov.D, cov.H, of.z, of.zd, of.zdd, cov.lam, cov.theta, cov.each)
+    return Covectors(cov.P, cov.D, cov.H, of.z, of.zd, of.zdd, cov.lam, cov.theta, cov.each, cov.signals)
 
 
 @inlined

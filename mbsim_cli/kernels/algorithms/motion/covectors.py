@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mbsim_cli.kernels.algorithms.motion.signal_work import signal_rows
 from mbsim_cli.kernels.compiler.simd import numbers, zeros
 
 
@@ -27,6 +28,7 @@ class Covectors(NamedTuple):
     lam: np.ndarray  # (m, p) of the multipliers that sensors read
     theta: np.ndarray  # (len(theta), p)
     each: np.ndarray  # (p,) ``simd.numbers`` of the columns, which loops go over
+    signals: tuple  # signal_work.SignalRows, zero between kernels
 
 
 class Virtual(NamedTuple):
@@ -41,7 +43,9 @@ def covectors(model, size, p, dtype=np.float64):
     """Allocate Covectors for ``size`` numbers theta."""
     nb, n, m = model.tree.parent.size, model.tree.column_kind.size, model.constraints.measure.size
     bodies = (zeros((nb + 1, 6, p), dtype) for _ in range(3))
-    return Covectors(*bodies, *(zeros((k, p), dtype) for k in (n, n, n, m, size)), numbers(p, dtype))
+    return Covectors(
+        *bodies, *(zeros((k, p), dtype) for k in (n, n, n, m, size)), numbers(p, dtype), signal_rows(model, p, dtype)
+    )
 
 
 def virtual(model, p, dtype=np.float64):

@@ -6,6 +6,7 @@ import numpy as np
 
 from mbsim_cli.kernels.algorithms.elimination.spans import Spans, spans
 from mbsim_cli.kernels.algorithms.elimination.structure import once_a_model
+from mbsim_cli.kernels.algorithms.motion.signal_work import signal_rows, signal_work
 from mbsim_cli.kernels.compiler.simd import WIDTH, numbers, padded, zeros
 from mbsim_cli.kernels.elements.bushing import ROOM
 from mbsim_cli.model.codes import APPLIED, BETWEEN_BODIES, CONTACTS, TYRES, Force, Law
@@ -37,6 +38,7 @@ class Kinematics(NamedTuple):
     inertia: np.ndarray  # (nb + 1, 10) mass, first and second moments about ref
     kept: np.ndarray  # (nf, ROOM) forces that depend on the motion of their body, as ``find_motion_force`` leaves them
     expected: np.ndarray  # (nm,) value near which an angle between bodies is read, see ``turning``
+    signals: tuple  # signal_work.SignalWork
 
 
 class Composite(NamedTuple):
@@ -59,6 +61,7 @@ class Twists(NamedTuple):
     N2: np.ndarray  # (nb + 1, 6, p)
     F: np.ndarray  # (nb + 1, 6, p) variation of the forces on a body, then on a subtree
     each: np.ndarray  # (p,) ``simd.numbers`` of the columns
+    signals: tuple  # signal_work.SignalRows
 
 
 def kinematics(model, dtype=np.float64):
@@ -66,7 +69,17 @@ def kinematics(model, dtype=np.float64):
     nb, n, z = model.tree.parent.size, model.tree.column_kind.size, np.zeros
     body = [z((nb + 1, k), dtype) for k in (9, 3, 3, 6, 6)]
     columns, kept = (z((n, 6), dtype) for _ in range(3)), z((model.forces.kind.size, ROOM), dtype)
-    return Kinematics(*body, *columns, z((nb + 1, 10), dtype), kept, z(model.measures.kind.size))
+    signals = signal_work(model, lambda body: branch_columns(model.tree, body), dtype)
+    return Kinematics(*body, *columns, z((nb + 1, 10), dtype), kept, z(model.measures.kind.size), signals)
+
+
+def branch_columns(tree, body):
+    """Columns that move a body of a tree, from it upwards."""
+    found = []
+    while body >= 0:
+        found += range(tree.first_column[body], tree.first_column[body + 1])
+        body = tree.parent[body]
+    return found
 
 
 def composite(model, dtype=np.float64):
@@ -79,7 +92,7 @@ def composite(model, dtype=np.float64):
 def twists(model, p, dtype=np.float64):
     """Allocate Twists."""
     nb = model.tree.parent.size
-    return Twists(*(zeros((nb + 1, 6, p), dtype) for _ in range(4)), numbers(p, dtype))
+    return Twists(*(zeros((nb + 1, 6, p), dtype) for _ in range(4)), numbers(p, dtype), signal_rows(model, p, dtype))
 
 
 class Touch(NamedTuple):

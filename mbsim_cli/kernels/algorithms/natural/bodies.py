@@ -36,6 +36,7 @@ class NaturalKinematics(NamedTuple):
     inertia: np.ndarray  # (nb + 1, 10)
     kept: np.ndarray  # (nf, ROOM)
     expected: np.ndarray  # (nm,)
+    signals: tuple  # signal_work.SignalWork
     pose: np.ndarray  # (nb, 12) r and the columns of R as the coordinates give them
     rate: np.ndarray  # (nb, 12)
     second: np.ndarray  # (nb, 12)

@@ -21,6 +21,7 @@ class NaturalCovectors(NamedTuple):
     lam: np.ndarray  # (m, p)
     theta: np.ndarray  # (len(theta), p)
     each: np.ndarray  # (p,)
+    signals: tuple  # as ``Covectors``
     pose: np.ndarray  # (nb, 12, p) of origins and columns of R
     rate: np.ndarray  # (nb, 12, p)
     second: np.ndarray  # (nb, 12, p)

@@ -3,7 +3,8 @@
 from mbsim_cli.kernels.algebra.spatial import axpy6, motion_at, scale6
 from mbsim_cli.kernels.algebra.vec3 import axpy3, cross3, dot3, load3, row3, scale3, sub3
 from mbsim_cli.kernels.algorithms.equations.constraints import constraint_rates, constraints
-from mbsim_cli.kernels.algorithms.equations.forces import clear_wrenches, constraint_forces, element_forces
+from mbsim_cli.kernels.algorithms.equations.element_forces import element_forces
+from mbsim_cli.kernels.algorithms.equations.forces import clear_wrenches, constraint_forces
 from mbsim_cli.kernels.algorithms.natural.bodies import (
     POSE,
     column_of,

@@ -24,6 +24,7 @@ class FlexibleNaturalKinematics(NamedTuple):
     inertia: np.ndarray
     kept: np.ndarray
     expected: np.ndarray
+    signals: tuple
     pose: np.ndarray
     rate: np.ndarray
     second: np.ndarray

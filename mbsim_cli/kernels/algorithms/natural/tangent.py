@@ -41,6 +41,7 @@ from mbsim_cli.kernels.algorithms.natural.equations import (
     rigid_rows,
     shaped,
 )
+from mbsim_cli.kernels.algorithms.natural.signal_tangent import add_natural_signal_tangent
 from mbsim_cli.kernels.algorithms.natural.work_variation import vary_natural_force, vary_natural_pull
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.compiler.simd import WIDTH, add_to, at, block, put, width
@@ -99,9 +100,10 @@ def natural_tangent(model, theta, t, beta, gamma, state, lines, kin, W, seeds, T
             vary_natural_force(model, theta, seeds.dtheta, seeds.touch, t, f, kin, seeds.twists)
             _pair_part(tree, theta, a, b, kin, seeds, T_out)
         else:
-            coordinate_force_part(model, theta, t, beta, gamma, state.z, state.zd, f, T_out)
+            coordinate_force_part(model, theta, t, beta, gamma, state.z, state.zd, f, kin, T_out)
     for i in range(tree.theta.size):
         _rows_of_body(tree, theta, i, seeds, T_out)
+    add_natural_signal_tangent(model, theta, t, beta, gamma, state, kin, seeds, T_out)
 
 
 @kernel

@@ -49,6 +49,7 @@ class NaturalTwists(NamedTuple):
     N1: np.ndarray  # (nb + 1, 6, p)
     N2: np.ndarray  # (nb + 1, 6, p)
     F: np.ndarray  # (nb + 1, 6, p) variation of the forces on a body
+    signals: tuple  # signal_work.SignalRows
     pose: np.ndarray  # (nb, 12, p)
     rate: np.ndarray  # (nb, 12, p)
     second: np.ndarray  # (nb, 12, p)

@@ -15,6 +15,7 @@ from mbsim_cli.kernels.algorithms.equations.force_variation import (
     vary_force_on_bodies,
 )
 from mbsim_cli.kernels.algorithms.equations.residual_variation import clear_forces
+from mbsim_cli.kernels.algorithms.equations.signals import vary_signals
 from mbsim_cli.kernels.algorithms.natural.bodies import (
     POSE,
     columns_in,
@@ -35,12 +36,13 @@ def vary_natural_forces(model, theta, dtheta, touch, t, z, zd, multiplier, lines
     """dG (n, p): what forces of elements and constraints vary on coordinates, and ``tw.F`` on bodies as they see it."""
     clear_forces(tw, dG_out)
     vary_natural_pulls(model, theta, dtheta, touch, lines, multiplier, dz, kin, tw, dG_out)
+    vary_signals(model, theta, dtheta, touch, t, z, zd, dz, dzd, kin, tw)
     for f in range(model.forces.kind.size):
         if acts_on_bodies(model, f):
             vary_natural_force(model, theta, dtheta, touch, t, f, kin, tw)
         else:
             for g in range(0, dz.shape[1], width(dz)):
-                vary_along_coordinates(model, theta, dtheta, t, f, block(dz, g), z, zd, dz, dzd, dG_out)
+                vary_along_coordinates(model, theta, dtheta, t, f, block(dz, g), z, zd, dz, dzd, kin, tw, dG_out)
 
 
 @kernel
@@ -106,7 +108,7 @@ def vary_natural_work(model, theta, dtheta, touch, multiplier, x, W, kin, tw, dG
                     lam = multiplier[model.constraints.measure.size + j]
                     own = shaped(shape_of(dtheta, tree.shape[j], k), R)
                     ea, eb, ec = axpy3(lam, own[0], ea), axpy3(lam, own[1], eb), axpy3(lam, own[2], ec)
-            _add_power(tree, theta, i, k, scale3(-1.0, df), (ea, eb, ec), dG_out)
+            add_power(tree, theta, i, k, scale3(-1.0, df), (ea, eb, ec), dG_out)
         _by_linear_maps(tree, dtheta, touch, S, i, half, f, R, dG_out)
         first_rigid = last_rigid
 
@@ -126,7 +128,7 @@ def _by_mass(tree, dtheta, touch, x, dG_out):
 
 
 @inlined
-def _add_power(tree, theta, i, k, force, columns, dG_out):
+def add_power(tree, theta, i, k, force, columns, dG_out):
     """Add the work of forces, directions k, on the origin of body i and on its columns of R."""
     o = tree.pose[i] + POSE
     for s in range(tree.first[i], trios_end(tree, i), 3):

@@ -6,6 +6,7 @@ import numpy as np
 
 from mbsim_cli.kernels.algorithms.elimination.panels import panels_of
 from mbsim_cli.kernels.algorithms.elimination.structure import once_a_model
+from mbsim_cli.kernels.algorithms.motion.signal_work import signal_rows, signal_work
 from mbsim_cli.kernels.algorithms.motion.workspace import Touch, touch
 from mbsim_cli.kernels.algorithms.natural.bodies import POSE, NaturalForces, NaturalKinematics
 from mbsim_cli.kernels.algorithms.natural.tangent import DIRECTIONS, Seeds
@@ -13,6 +14,7 @@ from mbsim_cli.kernels.algorithms.natural.variation import NaturalTwists
 from mbsim_cli.kernels.compiler.simd import WIDTH, zeros
 from mbsim_cli.kernels.elements.bushing import ROOM
 from mbsim_cli.model.layout import GRAVITY, GROUND, NONE, FlexibleNatural
+from mbsim_cli.model.signals import columns_read
 
 NOTHING = np.zeros(0, np.int64)
 
@@ -25,7 +27,8 @@ def natural_kinematics(model, dtype=np.float64):
     kept = np.zeros((model.forces.kind.size, ROOM), dtype)
     poses = [np.zeros((nb, POSE), dtype) for _ in range(3)]
     expected = np.zeros(model.measures.kind.size)
-    return NaturalKinematics(*body, *columns, np.zeros((nb + 1, 10), dtype), kept, expected, *poses)
+    signals = signal_work(model, lambda body: _of_body(model, body), dtype)
+    return NaturalKinematics(*body, *columns, np.zeros((nb + 1, 10), dtype), kept, expected, signals, *poses)
 
 
 def natural_forces(model, theta):
@@ -39,7 +42,9 @@ def natural_twists(model, p, dtype=np.float64):
     """Allocate NaturalTwists."""
     nb = model.tree.theta.size
     return NaturalTwists(
-        *(zeros((nb + 1, 6, p), dtype) for _ in range(4)), *(zeros((nb, POSE, p), dtype) for _ in range(3))
+        *(zeros((nb + 1, 6, p), dtype) for _ in range(4)),
+        signal_rows(model, p, dtype),
+        *(zeros((nb, POSE, p), dtype) for _ in range(3)),
     )
 
 
@@ -92,6 +97,7 @@ def _groups(model):
         yield _of_measure(model, k)
     for k, pair in zip(model.forces.measure, model.forces.pair, strict=True):
         yield _of_measure(model, k) if k != NONE else _of_pair(model, pair)
+    yield from columns_read(model, lambda body: _of_body(model, body), lambda k: _of_measure(model, k))
     if isinstance(model.tree, FlexibleNatural):
         for f, body in enumerate(model.tree.flexible):
             yield np.concatenate([_of_body(model, body), _elastic(model.tree, f)])

@@ -22,8 +22,8 @@ from mbsim_cli.kernels.algebra.spatial import (
 )
 from mbsim_cli.kernels.algebra.whole import clear
 from mbsim_cli.kernels.algorithms.equations.armatures import add_armature_mass, vary_armatures_alone
-from mbsim_cli.kernels.algorithms.equations.force_variation import vary_element_forces
-from mbsim_cli.kernels.algorithms.equations.forces import clear_wrenches, element_forces
+from mbsim_cli.kernels.algorithms.equations.element_forces import element_forces, vary_element_forces
+from mbsim_cli.kernels.algorithms.equations.forces import clear_wrenches
 from mbsim_cli.kernels.algorithms.equations.inertia_variation import vary_inertia
 from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import body_force, inertia_at
 from mbsim_cli.kernels.algorithms.equations.residual_variation import clear_forces

@@ -11,7 +11,7 @@ import numpy as np
 from mbsim_cli.kernels.algebra.spatial import dot6, motion_at, store2, sub6
 from mbsim_cli.kernels.algebra.whole import clear
 from mbsim_cli.kernels.algorithms.equations.armatures import set_armatures
-from mbsim_cli.kernels.algorithms.equations.force_variation import vary_element_forces
+from mbsim_cli.kernels.algorithms.equations.element_forces import vary_element_forces
 from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import body_force
 from mbsim_cli.kernels.algorithms.flexible.bodies import slope_bodies, vary_flexible_forces
 from mbsim_cli.kernels.algorithms.flexible.node_columns import vary_columns, vary_rows

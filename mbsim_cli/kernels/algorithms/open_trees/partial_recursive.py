@@ -12,8 +12,8 @@ import numpy as np
 from mbsim_cli.kernels.algebra.spatial import add6, dot6, inertia_apply, motion_at, motion_at2
 from mbsim_cli.kernels.algebra.whole import clear
 from mbsim_cli.kernels.algorithms.equations.armatures import add_armature_mass, vary_armatures_alone
-from mbsim_cli.kernels.algorithms.equations.force_variation import vary_element_forces
-from mbsim_cli.kernels.algorithms.equations.forces import clear_wrenches, element_forces
+from mbsim_cli.kernels.algorithms.equations.element_forces import element_forces, vary_element_forces
+from mbsim_cli.kernels.algorithms.equations.forces import clear_wrenches
 from mbsim_cli.kernels.algorithms.equations.inertia_variation import store_inertia, vary_inertia
 from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import inertia_at, residual
 from mbsim_cli.kernels.algorithms.equations.mass_matrix import composite_inertia, mass_matrix

@@ -10,8 +10,8 @@ import numpy as np
 from mbsim_cli.kernels.algebra.spatial import dot6, motion_at
 from mbsim_cli.kernels.algebra.whole import clear
 from mbsim_cli.kernels.algorithms.equations.armatures import set_armatures
-from mbsim_cli.kernels.algorithms.equations.force_variation import vary_element_forces
-from mbsim_cli.kernels.algorithms.equations.forces import clear_wrenches, element_forces
+from mbsim_cli.kernels.algorithms.equations.element_forces import element_forces, vary_element_forces
+from mbsim_cli.kernels.algorithms.equations.forces import clear_wrenches
 from mbsim_cli.kernels.algorithms.motion.kinematics import motion_kinematics, position_kinematics, set_ground
 from mbsim_cli.kernels.algorithms.motion.workspace import kinematics, twists
 from mbsim_cli.kernels.algorithms.open_trees.articulated_body import (

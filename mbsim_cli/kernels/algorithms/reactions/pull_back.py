@@ -11,7 +11,7 @@ from mbsim_cli.kernels.algebra.vec3 import add3, add3_to, axpy3, cross3, dot3, l
 from mbsim_cli.kernels.algebra.whole import clear
 from mbsim_cli.kernels.algorithms.equations.constraint_pull_back import pull_constraints
 from mbsim_cli.kernels.algorithms.equations.constraints import coordinate_slope
-from mbsim_cli.kernels.algorithms.equations.force_pull_back import pull_element_forces
+from mbsim_cli.kernels.algorithms.equations.element_forces import pull_element_forces
 from mbsim_cli.kernels.algorithms.equations.measure_pull_back import pull_line, pull_slope
 from mbsim_cli.kernels.algorithms.equations.tree_pull_back import pull_axes, pull_bodies
 from mbsim_cli.kernels.algorithms.motion.bodies import pose_of

@@ -10,7 +10,8 @@ from mbsim_cli.kernels.algebra.rot3 import load9, matmul9, unrotate
 from mbsim_cli.kernels.algebra.spatial import add6, axpy6, motion_at, scale6, shift_force, store, sub6
 from mbsim_cli.kernels.algebra.vec3 import load3, row3, scale3
 from mbsim_cli.kernels.algorithms.equations.constraints import coordinate_slope
-from mbsim_cli.kernels.algorithms.equations.forces import clear_wrenches, constraint_forces, element_forces
+from mbsim_cli.kernels.algorithms.equations.element_forces import element_forces
+from mbsim_cli.kernels.algorithms.equations.forces import clear_wrenches, constraint_forces
 from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import body_force
 from mbsim_cli.kernels.algorithms.motion.bodies import pose_of
 from mbsim_cli.kernels.algorithms.motion.kinematics import offset_to_parent

@@ -17,7 +17,8 @@ from mbsim_cli.kernels.algebra.spatial import (
 from mbsim_cli.kernels.algebra.vec3 import add3, axpy3, cross3, load3_of, row3, scale3, sub3
 from mbsim_cli.kernels.algorithms.equations.constraint_variation import vary_constraint_forces, vary_pull_on_coordinates
 from mbsim_cli.kernels.algorithms.equations.constraints import coordinate_slope
-from mbsim_cli.kernels.algorithms.equations.force_variation import slope_variation, vary_element_forces, vary_seen
+from mbsim_cli.kernels.algorithms.equations.element_forces import vary_element_forces
+from mbsim_cli.kernels.algorithms.equations.force_variation import slope_variation, vary_seen
 from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import inertia_at
 from mbsim_cli.kernels.algorithms.equations.rate_matrices import own_rates, rate_apply, rate_at
 from mbsim_cli.kernels.algorithms.equations.residual_variation import clear_forces, own_inertia_force

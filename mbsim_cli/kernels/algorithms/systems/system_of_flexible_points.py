@@ -2,7 +2,7 @@
 
 from mbsim_cli.kernels.algebra.whole import add_scaled, clear, copy_to
 from mbsim_cli.kernels.algorithms.equations.constraint_pull_back import pull_constraint_rates, pull_constraints
-from mbsim_cli.kernels.algorithms.equations.force_pull_back import pull_element_forces
+from mbsim_cli.kernels.algorithms.equations.element_forces import pull_element_forces
 from mbsim_cli.kernels.algorithms.equations.forces import clear_wrenches
 from mbsim_cli.kernels.algorithms.equations.residual_variation import clear_forces
 from mbsim_cli.kernels.algorithms.equations.tree_pull_back import pull_gravity

@@ -27,10 +27,13 @@ from mbsim_cli.kernels.algorithms.equations.constraint_variation import (
     vary_with_velocity,
 )
 from mbsim_cli.kernels.algorithms.equations.constraints import constraint_rates, constraints
+from mbsim_cli.kernels.algorithms.equations.element_forces import (
+    element_forces,
+    pull_element_forces,
+    vary_element_forces,
+)
 from mbsim_cli.kernels.algorithms.equations.flexible_resting import vary_flexible_resting
-from mbsim_cli.kernels.algorithms.equations.force_pull_back import pull_element_forces
-from mbsim_cli.kernels.algorithms.equations.force_variation import vary_element_forces
-from mbsim_cli.kernels.algorithms.equations.forces import clear_wrenches, constraint_forces, element_forces
+from mbsim_cli.kernels.algorithms.equations.forces import clear_wrenches, constraint_forces
 from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import residual
 from mbsim_cli.kernels.algorithms.equations.mass_matrix import composite_inertia, mass_matrix
 from mbsim_cli.kernels.algorithms.equations.newton_matrix import newton_matrix
@@ -46,6 +49,7 @@ from mbsim_cli.kernels.algorithms.equations.sensors import (
     sense,
     value_and_rate,
 )
+from mbsim_cli.kernels.algorithms.equations.signals import find_signals, pull_signals, vary_signals
 from mbsim_cli.kernels.algorithms.equations.tree_pull_back import (
     clear_bodies,
     pull_bodies,
@@ -269,6 +273,7 @@ def rates(model, theta, lines, t, state, kin, phi1_out, phi2_out):
 
 
 def see(model, theta, t, z, zd, zdd, multiplier, kin, out):
+    find_signals(model, theta, t, kin.motion.z, kin.motion.zd, kin)
     sense(model, theta, t, kin.motion.z, kin.motion.zd, kin.motion.zdd, multiplier, kin, out)
 
 
@@ -352,6 +357,9 @@ def vary_rates_with_velocity(factor, model, theta, eq, zd, dzd, kin, tw, second_
 
 def vary_seen(model, theta, directions, t, z, zd, zdd, sens, kin, tw, out):
     motion, change = kin.motion, tw.change
+    vary_signals(
+        model, theta, directions.dtheta, directions.touch, t, motion.z, motion.zd, change.z, change.zd, kin, tw
+    )
     vary_sensors(
         model, theta, directions.dtheta, directions.touch, t, motion.z, motion.zd, motion.zdd,
         Seen(change.z, change.zd, change.zdd, sens.lam), kin, tw, out,
@@ -369,6 +377,7 @@ def pull_seen(model, theta, t, z, zd, zdd, kin, comp, none, hat, cov):
     motion, columns = kin.motion, covectors_of_columns(cov)
     clear_bodies(cov)
     pull_sensors(model, theta, t, motion.z, motion.zd, motion.zdd, kin, hat, columns)
+    pull_signals(model, theta, t, motion.z, motion.zd, kin, columns)
     pull_tree(model.tree, theta, motion.z, kin, comp, virtual_of_columns(none), columns)
     pull_gravity(columns)
     pull_columns(model.tree, theta, kin.rows, z, zd, zdd, cov)

@@ -1,10 +1,11 @@
 """The system in natural coordinates: points and vectors that bodies share."""
 
 from mbsim_cli.kernels.algorithms.equations.constraint_pull_back import pull_constraint_rates, pull_constraints
-from mbsim_cli.kernels.algorithms.equations.force_pull_back import pull_element_forces
+from mbsim_cli.kernels.algorithms.equations.element_forces import pull_element_forces
 from mbsim_cli.kernels.algorithms.equations.forces import clear_wrenches
 from mbsim_cli.kernels.algorithms.equations.residual_variation import clear_forces
 from mbsim_cli.kernels.algorithms.equations.sensor_pull_back import pull_sensors
+from mbsim_cli.kernels.algorithms.equations.signals import pull_signals
 from mbsim_cli.kernels.algorithms.equations.tree_pull_back import pull_gravity
 from mbsim_cli.kernels.algorithms.natural.bodies import move_bodies, place_bodies, turn_ahead
 from mbsim_cli.kernels.algorithms.natural.equations import (
@@ -148,6 +149,7 @@ def vary_rates_with_velocity(factor, model, theta, eq, zd, dzd, kin, tw, second_
 def pull_seen(model, theta, t, z, zd, zdd, kin, comp, none, hat, cov):
     clear_poses(cov)
     pull_sensors(model, theta, t, z, zd, zdd, kin, hat, cov)
+    pull_signals(model, theta, t, z, zd, kin, cov)
     pull_poses(model.tree, theta, z, zd, zdd, kin, cov)
     pull_gravity(cov)
 

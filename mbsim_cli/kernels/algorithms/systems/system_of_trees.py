@@ -19,9 +19,12 @@ from mbsim_cli.kernels.algorithms.equations.constraint_variation import (
     vary_with_velocity,
 )
 from mbsim_cli.kernels.algorithms.equations.constraints import constraint_rates, constraint_speeds, constraints
-from mbsim_cli.kernels.algorithms.equations.force_pull_back import pull_element_forces
-from mbsim_cli.kernels.algorithms.equations.force_variation import vary_element_forces
-from mbsim_cli.kernels.algorithms.equations.forces import clear_wrenches, constraint_forces, element_forces
+from mbsim_cli.kernels.algorithms.equations.element_forces import (
+    element_forces,
+    pull_element_forces,
+    vary_element_forces,
+)
+from mbsim_cli.kernels.algorithms.equations.forces import clear_wrenches, constraint_forces
 from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import residual
 from mbsim_cli.kernels.algorithms.equations.mass_matrix import composite_inertia, mass_matrix
 from mbsim_cli.kernels.algorithms.equations.newton_matrix import newton_matrix
@@ -37,6 +40,7 @@ from mbsim_cli.kernels.algorithms.equations.sensors import (
     sense,
     value_and_rate,
 )
+from mbsim_cli.kernels.algorithms.equations.signals import find_signals, pull_signals, vary_signals
 from mbsim_cli.kernels.algorithms.equations.tree_pull_back import (
     clear_bodies,
     pull_bodies,
@@ -138,6 +142,7 @@ def rates(model, theta, lines, t, state, kin, phi1_out, phi2_out):
 
 
 def see(model, theta, t, z, zd, zdd, multiplier, kin, out):
+    find_signals(model, theta, t, z, zd, kin)
     sense(model, theta, t, z, zd, zdd, multiplier, kin, out)
 
 
@@ -190,6 +195,7 @@ def vary_rates_with_velocity(factor, model, theta, eq, zd, dzd, kin, tw, second_
 
 
 def vary_seen(model, theta, directions, t, z, zd, zdd, sens, kin, tw, out):
+    vary_signals(model, theta, directions.dtheta, directions.touch, t, z, zd, sens.z, sens.zd, kin, tw)
     vary_sensors(
         model, theta, directions.dtheta, directions.touch, t, z, zd, zdd, sens, kin, tw, out
     )  # fmt: skip
@@ -204,6 +210,7 @@ def vary_measure(model, theta, dtheta, touch, m, g, k, state, sens, kin, tw):
 def pull_seen(model, theta, t, z, zd, zdd, kin, comp, none, hat, cov):
     clear_bodies(cov)
     pull_sensors(model, theta, t, z, zd, zdd, kin, hat, cov)
+    pull_signals(model, theta, t, z, zd, kin, cov)
     pull_tree(model.tree, theta, z, kin, comp, none, cov)
     pull_gravity(cov)
 

@@ -1,0 +1,252 @@
+"""Expressions of the motion that forces are made of, as tapes that one compiled kernel evaluates.
+
+``SignalTable.add`` is the way in for anything that puts an expression on a force: it needs the number of the force,
+which of its components the expression adds to, the text, and the measure that the force acts along.
+"""
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from mbsim_cli.assembly.elements.laws import LawTable
+from mbsim_cli.assembly.elements.measures import MeasureTable
+from mbsim_cli.assembly.elements.sensors import Entry, SensorTable
+from mbsim_cli.assembly.parameters.arrays import table
+from mbsim_cli.assembly.parameters.vectors import Scalar
+from mbsim_cli.assembly.tree.system import System
+from mbsim_cli.model.codes import BETWEEN_BODIES, SENSOR_WIDTH, Operation, Sensor
+from mbsim_cli.model.layout import GROUND, NONE, NoSignals, Signals
+from mbsim_cli.spec.expressions.compiling import steps_of
+from mbsim_cli.spec.expressions.moving import TIME, coordinate_in, read_by, sensor_in
+from mbsim_cli.spec.expressions.number import Number
+from mbsim_cli.spec.expressions.program import Step
+from mbsim_cli.spec.expressions.syntax import parse
+
+OWN = 3  # places of g, g' and t
+_CODES = {
+    "add": Operation.ADD,
+    "subtract": Operation.SUBTRACT,
+    "multiply": Operation.MULTIPLY,
+    "divide": Operation.DIVIDE,
+    "power": Operation.POWER,
+    "negate": Operation.NEGATE,
+    "atan2": Operation.ATAN2,
+    "hypot": Operation.HYPOT,
+    "norm": Operation.HYPOT,
+    "min": Operation.MINIMUM,
+    "max": Operation.MAXIMUM,
+    "less": Operation.LESS,
+    "less_equal": Operation.LESS_EQUAL,
+    "select": Operation.SELECT,
+    "sign": Operation.SIGN,
+    **{
+        name: Operation[name.upper()]
+        for name in ("sqrt", "exp", "log", "abs", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh")
+    },
+}
+
+
+class SignalTable:
+    """Collects expressions and the sensors that they read."""
+
+    def __init__(self, system: System, measures: MeasureTable, laws: LawTable, sensors: SensorTable):
+        self._system, self._measures, self._laws, self._sensors = system, measures, laws, sensors
+        self._tapes: list[_Tape] = []
+        self._of_force: list[tuple[int, int]] = []
+        self._entries: list[Entry] = []
+        self._rows: list[int] = [0]
+        self._known: dict[Any, int] = {}  # row of what was read before
+
+    def add(self, moving: Any) -> int:
+        """Add the expression of a force, see ``forces.Moving``; return its number."""
+        tape = _Tape(moving.measure)
+        reading = read_by(moving.text)
+        found = {name: self._read(name) for name in reading.names}
+        numbers: list[str] = []
+        places: dict[str, Any] = {}
+        for name, entries in found.items():
+            if entries is None and name == TIME:
+                places[name] = OWN - 1
+            elif entries is None:
+                numbers.append(name)
+            else:
+                parts = tuple(tape.place(entry, row) for entry, row in entries)
+                places[name] = parts if len(parts) > 1 else parts[0]
+        behind = OWN + len(tape.inputs)
+        places |= {name: behind + k for k, name in enumerate(numbers)}
+        tree = parse(moving.text, vectors=True, motion=True)
+        laws = {law: self._laws.number(law, law, of_time=False) for law in reading.laws}
+        steps, result = steps_of(tree, places, behind + len(numbers))
+        tape.write(steps, result, behind + len(numbers), laws)
+        tape.numbers = behind
+        given = [Number(name) for name in numbers]
+        value = self._system.geometry.numbers
+        tape.theta = self._system.theta.add(partial(_block, value, given, tape.constants))
+        self._tapes.append(tape)
+        self._of_force.append((moving.force, moving.component))
+        return len(self._tapes) - 1
+
+    def table(self, forces: int) -> Signals | NoSignals:
+        """The expressions as arrays, of a model with so many forces."""
+        nothing = np.zeros(0, np.int64)
+        if not self._tapes:
+            return NoSignals(nothing)
+        of_force = np.full((forces, 3), NONE)
+        for u, place in enumerate(self._of_force):
+            of_force[place] = u
+        tapes = self._tapes
+        sizes = [tape.steps + len(tape.code) for tape in tapes]
+        return table(
+            Signals,
+            of_force=of_force,
+            measure=[tape.measure for tape in tapes],
+            offset=np.cumsum([0, *sizes[:-1]]),
+            numbers=[tape.numbers for tape in tapes],
+            theta=[tape.theta for tape in tapes],
+            first_step=np.cumsum([0, *(len(tape.code) for tape in tapes)]),
+            steps=[tape.steps for tape in tapes],
+            result=[tape.result for tape in tapes],
+            code=[code for tape in tapes for code in tape.code],
+            operand=np.array([row for tape in tapes for row in tape.operand], np.int64).reshape(-1, 3),
+            first_input=np.cumsum([0, *(len(tape.inputs) for tape in tapes)]),
+            input=[row for tape in tapes for row in tape.inputs],
+            **{
+                name: [int(getattr(entry, name)) for entry in self._entries]
+                for name in ("kind", "body", "index", "order")
+            },
+            sensor_theta=[entry.theta for entry in self._entries],
+            row=self._rows,
+            bodies=self._bodies(),
+            none=nothing,
+        )
+
+    def _bodies(self) -> list[int]:
+        """Bodies whose motion the inputs read."""
+        found: set[int] = set()
+        pairs = self._measures.pairs.table()
+        for entry in self._entries:
+            if entry.kind == Sensor.MEASURE:
+                if self._measures.kind[entry.index] in BETWEEN_BODIES:
+                    pair = self._measures.pair[entry.index]
+                    found |= {int(pairs.a[pair]), int(pairs.b[pair])}
+                continue
+            found.add(int(entry.body))
+            if entry.kind == Sensor.ALONG:
+                found.add(int(entry.index))
+        return sorted(found - {GROUND})
+
+    def _read(self, name: str) -> list[tuple[Entry, int]] | None:
+        """Entries, with their rows in the record, of what a name reads; None for t, parameters and constants."""
+        file = self._system.model_file
+        if (sensor := sensor_in(name, file.shown)) is not None:
+            entry = self._as_measure(self._sensors.entry, sensor, file.sensors[sensor])
+            rows = self._row(("sensor", sensor), entry)
+            every = [(entry, rows + k) for k in range(SENSOR_WIDTH[entry.kind])]
+            return every if sensor == name else [every["xyz".index(name[-1])]]
+        if "." in name:
+            coordinate, order = coordinate_in(name)
+            measure = self._measures.coordinate(coordinate, "")
+            entry = Entry(Sensor.MEASURE, "", index=measure, order=order)
+            return [(entry, self._row(("measure", measure, order), entry))]
+        return None
+
+    def _as_measure(self, entry_of: Any, name: str, spec: Any) -> Entry:
+        """The entry of a sensor; a coordinate is read as a measure, which is one in all coordinates."""
+        if spec.type == "coordinate":
+            measure = self._measures.coordinate(spec.coordinate, f"sensors.{name}.coordinate")
+            return Entry(Sensor.MEASURE, "", index=measure, order=spec.derivative)
+        if spec.type == "elastic_coordinate":
+            column = entry_of(name, spec).index
+            measure = self._measures.combination([column], lambda: (1.0,))
+            return Entry(Sensor.MEASURE, "", index=measure, order=spec.derivative)
+        return entry_of(name, spec)
+
+    def _row(self, key: Any, entry: Entry) -> int:
+        if key not in self._known:
+            self._known[key] = self._rows[-1]
+            self._entries.append(entry)
+            self._rows.append(self._rows[-1] + SENSOR_WIDTH[entry.kind])
+        return self._known[key]
+
+
+def _block(value: Any, numbers: list[Number], constants: list[float]) -> list[Scalar]:
+    return [*(value(number) for number in numbers), *constants]
+
+
+class _Tape:
+    """One expression; see ``layout.Signals``."""
+
+    def __init__(self, measure: int):
+        self.measure, self.inputs, self.constants = measure, list[int](), list[float]()
+        self.numbers = self.theta = self.steps = self.result = 0
+        self.code: list[int] = []
+        self.operand: list[tuple[int, int, int]] = []
+
+    def place(self, entry: Entry, row: int) -> int:
+        """Place of what a sensor reads: that of g or g' where the force acts along it."""
+        if entry.kind == Sensor.MEASURE and entry.index == self.measure:
+            return entry.order
+        if row not in self.inputs:
+            self.inputs.append(row)
+        return OWN + self.inputs.index(row)
+
+    def write(self, steps: list[Step], result: int, first: int, laws: dict[str, int]) -> None:
+        """Translate steps; constants become numbers behind those that stand before place ``first``."""
+        known: dict[int, Any] = {place: ("before", place) for place in range(first)}
+        for place, (operation, operands) in enumerate(steps, first):
+            found = [known[operand] for operand in operands]
+            known[place] = self._step(operation, found, laws)
+        self.steps = first + len(self.constants)
+        at = {"before": 0, "constant": first, "step": self.steps}
+
+        def settled(part: Any) -> int:
+            return part if isinstance(part, int) else at[part[0]] + part[1]
+
+        self.operand = [(settled(a), settled(b), settled(c)) for a, b, c in self.operand]
+        self.result = settled(known[result])
+
+    def _step(self, operation: Any, operands: list[Any], laws: dict[str, int]) -> Any:
+        name = operation.name
+        if name == "constant":
+            return self._constant(operation.number)
+        if name.startswith("law:"):
+            return self._put(Operation.LAW, operands[0], laws[name[4:]])
+        if name == "to":
+            return self._power(operands[0], operation.number)
+        if name == "log10":
+            return self._put(
+                Operation.DIVIDE, self._put(Operation.LOG, operands[0]), self._constant(float(np.log(10.0)))
+            )
+        code = _CODES[name]
+        if name == "select":
+            return self._put(code, *operands)
+        if name == "norm" and len(operands) == 1:
+            return self._put(Operation.ABS, operands[0])
+        found = operands[0]
+        if len(operands) == 1:
+            return self._put(code, found)
+        for other in operands[1:]:  # the smallest, the largest, the norm of several
+            found = self._put(code, found, other)
+        return found
+
+    def _power(self, base: Any, exponent: float) -> Any:
+        """Whole powers are products, which the complex step of negative numbers passes exactly."""
+        if exponent != int(exponent) or abs(exponent) > 64:
+            return self._put(Operation.POWER, base, self._constant(exponent))
+        count, found = abs(int(exponent)), None
+        while count:
+            if count & 1:
+                found = base if found is None else self._put(Operation.MULTIPLY, found, base)
+            count >>= 1
+            base = self._put(Operation.MULTIPLY, base, base) if count else base
+        return found if exponent > 0 else self._put(Operation.DIVIDE, self._constant(1.0), found)
+
+    def _constant(self, number: float) -> Any:
+        self.constants.append(number)
+        return ("constant", len(self.constants) - 1)
+
+    def _put(self, code: Operation, a: Any, b: Any = 0, c: Any = 0) -> Any:
+        self.code.append(int(code))
+        self.operand.append((a, b, c))
+        return ("step", len(self.code) - 1)

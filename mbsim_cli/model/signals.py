@@ -1,0 +1,35 @@
+"""Which columns of the equations expressions of the motion bring together."""
+
+import numpy as np
+
+from mbsim_cli.model.codes import SENSOR_WIDTH, Sensor
+from mbsim_cli.model.layout import NONE, Signals
+
+
+def columns_read(model, columns_of_body, columns_of_measure):
+    """Columns of the tangent that each signal's force meets: its own, and those that move what the signal reads.
+
+    ``columns_of_body(body)`` and ``columns_of_measure(measure)`` list the columns that move each.
+    """
+    signals = model.signals
+    if not isinstance(signals, Signals):
+        return
+    sensors = [int(s) for s in range(signals.kind.size) for _ in range(SENSOR_WIDTH[Sensor(int(signals.kind[s]))])]
+    for f, components in enumerate(signals.of_force):
+        for u in components[components != NONE]:
+            read = {sensors[row] for row in signals.input[signals.first_input[u] : signals.first_input[u + 1]]}
+            if not read:
+                continue
+            measure = model.forces.measure[f]
+            own = (
+                columns_of_measure(measure) if measure != NONE else columns_of_body(model.pairs.b[model.forces.pair[f]])
+            )
+            found = [own]
+            for s in read:
+                if signals.kind[s] == Sensor.MEASURE:
+                    found.append(columns_of_measure(signals.index[s]))
+                    continue
+                found.append(columns_of_body(signals.body[s]))
+                if signals.kind[s] == Sensor.ALONG:
+                    found.append(columns_of_body(signals.index[s]))
+            yield np.unique(np.concatenate(found)).astype(np.int64)
