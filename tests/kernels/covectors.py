@@ -123,7 +123,7 @@ class Pulled:
 
 def compare(cov, found, expected):
     """Clear the covectors; what they gave must be as expected (SCALARS, p), and nothing beyond these scalars."""
-    for hat in cov:
+    for hat in (*cov._replace(signals=cov.signals.value), cov.signals.inputs):
         hat[:] = 0.0
     assert np.abs(expected).max() > 0.0
     assert np.abs(found[SCALARS:]).max(initial=0.0) == 0.0
