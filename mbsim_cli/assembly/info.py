@@ -1,5 +1,6 @@
 """What ``mbsim info`` shows: the structure of a mechanism, and where each parameter is used."""
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from mbsim_cli.assembly.packed import parameter_values
@@ -9,11 +10,12 @@ from mbsim_cli.assembly.tree.elastic import NodeJoint
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve.natural.naming import origins_of
 from mbsim_cli.spec.descriptions import descriptions_of
-from mbsim_cli.spec.expressions.moving import read_by
+from mbsim_cli.spec.expressions.moving import Expression, read_by
 from mbsim_cli.spec.expressions.number import Number
 from mbsim_cli.spec.expressions.syntax import names as names_in
 from mbsim_cli.spec.expressions.syntax import parse
 from mbsim_cli.spec.judging.doubts import doubts_of
+from mbsim_cli.spec.reading.messages import Path
 from mbsim_cli.spec.reading.source import join
 
 if TYPE_CHECKING:
@@ -28,7 +30,9 @@ def describe(assembled: "Assembled") -> dict[str, Any]:
     The connectivity matrices are numbered as in Zhakatayev et al. (2023): joint i carries body i, from 1.
     """
     file, topology, names = assembled.model_file, assembled.topology, assembled.tree_names
-    closing, matrices = assembled.closing, branches(topology.parent)
+    states = set(assembled.states)
+    count = len(topology.bodies) - len(states)  # what states stand for comes last
+    closing, matrices = assembled.closing, branches(topology.parent[:count])
     joint_of = dict(zip(topology.bodies, topology.joints, strict=True))
     reversed_ = dict(zip(topology.joints, topology.reversed, strict=True))  # tree joints
     motions = [row for row, name in enumerate(names.constraints) if _is_motion(file, name)]
@@ -36,27 +40,31 @@ def describe(assembled: "Assembled") -> dict[str, Any]:
         "name": file.name,
         "bodies": [
             {"number": i + 1, "name": body, "parent": _parent(topology, i), "joint": joint_of[body]}
-            for i, body in enumerate(topology.bodies)
+            for i, body in enumerate(topology.bodies[:count])
         ],
-        "joints": [_joint(name, spec, reversed_.get(name)) for name, spec in assembled.joints.items()],
+        "joints": [
+            _joint(name, spec, reversed_.get(name)) for name, spec in assembled.joints.items() if name not in states
+        ],
+        "states": [{"name": name, "unit": assembled.joints[name].unit} for name in assembled.states],
         "coordinates": [
             {"name": name, "unit": unit, "independent": bool(independent)}
             for name, unit, independent in zip(
                 names.coordinates, names.coordinate_units, assembled.problem.independent, strict=True
             )
+            if name.partition(".")[0] not in states
         ],
         "joint_parent": matrices.joint_parent,
         "branch_parent": matrices.branch_parent,
         "joint_branch": matrices.joint_branch,
         "branches": [list(topology.joints[first - 1 : last]) for first, last in matrices.joint_branch],
         "loops": [{"cut": loop[0], "joints": list(loop[1:])} for loop in topology.loops],
-        "tree_joints": list(topology.joints),
+        "tree_joints": list(topology.joints[:count]),
         "cut_joints": list(topology.cut),
         "constraints": list(names.constraints),
         "identically_satisfied": list(assembled.dropped),
         "constraint_rank": closing.rank,
-        "mobility": closing.mobility,
-        "mobility_without_motions": closing.mobility_without(motions),
+        "mobility": assembled.mobility,
+        "mobility_without_motions": closing.mobility_without(motions) - len(states),
         "redundant_constraints": [names.constraints[row] for row in closing.redundant],
         "natural_coordinates": _natural(assembled.problem),
         "parameters": _parameters(assembled),
@@ -109,13 +117,21 @@ def _uses(assembled: "Assembled") -> dict[str, list[str]]:
     for parameter in file.parameters:
         depends = numbers.depending_on(parameter, by_name)
         found[parameter] = [places[place][0] for place in sorted(place for n in depends for place in stands[n])]
-        found[parameter] += [join(path) for path, number in file.moving if _reads(numbers, number.text, parameter)]
+        found[parameter] += [join(path) for path, number in _moving(file) if _reads(numbers, number.text, parameter)]
         found[parameter] += [
             f"objectives.{name}"
             for name, spec in file.objectives.items()
             if parameter in names_in(parse(spec.text, True))
         ]
     return found
+
+
+def _moving(file: Any) -> Iterator[tuple[Path, Expression]]:
+    """Expressions of the motion that stand in the file, with their paths there."""
+    for path, number in file.moving:
+        written = file.source.stands_at.get(tuple(path))
+        if written is not None or tuple(path[:2]) not in file._made:
+            yield written or path, number
 
 
 def _reads(numbers: Numbers, text: str, parameter: str) -> bool:

@@ -33,6 +33,7 @@ from mbsim_cli.model.names import Names
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve.natural.system import in_natural_coordinates
 from mbsim_cli.spec import with_values
+from mbsim_cli.spec.states import StateJoint
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,16 @@ class Assembled:
     def tree_names(self) -> Names:
         """Names of the spanning tree's coordinates and of the equations of its loops, whatever the formulation."""
         return self.problem.names if self.problem.system is None else self.problem.system.problem.names
+
+    @property
+    def states(self) -> list[str]:
+        """Names of states, each of which has a coordinate that moves no body."""
+        return [name for name, spec in self.joints.items() if isinstance(spec, StateJoint)]
+
+    @property
+    def mobility(self) -> int:
+        """Degrees of freedom of the mechanism."""
+        return self.closing.mobility - len(self.states)
 
     @property
     def overdetermined(self) -> list[str]:

@@ -42,6 +42,8 @@ def _print(report: dict[str, Any]) -> None:
     show_table(plain_table(("", "body", "parent", "joint", "type", "coordinates"), _tree(report, joints)))
     for loop in report["loops"]:
         tell(f"loop {' - '.join(loop['joints'])}, closed by cut joint {loop['cut']} ({joints[loop['cut']]['type']})")
+    if report["states"]:
+        tell("states: " + ", ".join(f"{one['name']} [{one['unit'] or '1'}]" for one in report["states"]))
     for title, names in _lists(report).items():
         tell(f"{title}: {', '.join(names) or 'none'}")
     if report["natural_coordinates"]:

@@ -7,6 +7,7 @@ from typing import ClassVar, Literal
 
 from mbsim_cli.spec.base import NameOrPair, Pair, Spec, Vector, by_kind, by_type, description, field, fixed_list
 from mbsim_cli.spec.expressions.number import Number
+from mbsim_cli.spec.friction import Friction
 from mbsim_cli.spec.orientation import Orientation
 
 _EULER = ("e0", "e1", "e2", "e3")
@@ -115,6 +116,14 @@ class _Armed(_AboutAxis):
         default=None,
     )
 
+    friction: Friction | None = field("Dry friction on the coordinate.", {"loss": 0.8}, default=None)
+
+
+class _Rubbing(_AtPoint):
+    friction: dict[str, Friction] | None = field(
+        "Dry friction on its coordinates, by their names.", {"angle": {"loss": 0.8}}, default=None
+    )
+
 
 class Revolute(_Armed):
     """Rotation about an axis."""
@@ -132,7 +141,7 @@ class Prismatic(_Armed):
     initial: DisplacementInitial = field("Start.", {"displacement": 0.1}, default_factory=DisplacementInitial)
 
 
-class Cylindrical(_AboutAxis):
+class Cylindrical(_AboutAxis, _Rubbing):
     """Translation along an axis and rotation about it."""
 
     coordinates: ClassVar[tuple[str, ...]] = ("displacement", "angle")
@@ -140,7 +149,7 @@ class Cylindrical(_AboutAxis):
     initial: CylindricalInitial = field("Start.", {"displacement": 0.1, "angle": 0}, default_factory=CylindricalInitial)
 
 
-class Universal(_AtPoint):
+class Universal(_Rubbing):
     """A cardan joint: rotation about an axis of the first body, then about one of the second."""
 
     coordinates: ClassVar[tuple[str, ...]] = ("angle_1", "angle_2")

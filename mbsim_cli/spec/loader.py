@@ -10,6 +10,9 @@ from pydantic_core import PydanticCustomError
 from mbsim_cli.errors import Issue, ModelError, UsageError
 from mbsim_cli.spec.every_number import name_numbers
 from mbsim_cli.spec.expand import expand
+from mbsim_cli.spec.expand_controllers import expand_controllers
+from mbsim_cli.spec.expand_friction import expand_friction
+from mbsim_cli.spec.expand_states import expand_states
 from mbsim_cli.spec.expressions.number import Number
 from mbsim_cli.spec.judging.causes import consequences, leave_out_own_sections, rename_sections
 from mbsim_cli.spec.judging.large_files import MOST, first_errors, is_large
@@ -56,6 +59,9 @@ def load(
         broken |= {(section,) for section in source.twice}
         review = Review(model, source, broken)
         expand(review)
+        expand_states(review)
+        expand_controllers(review)
+        expand_friction(review)
         for rule in RULES:
             rule(review)
         issues += review.issues

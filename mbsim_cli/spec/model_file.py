@@ -112,7 +112,7 @@ class ModelFile(Sections):
     @cached_property
     def moving(self) -> tuple[tuple[Path, Expression], ...]:
         """Expressions of the motion, with their paths."""
-        found = walk({name: force for name, force in self.forces.items()}, ("forces",), Expression)
+        found = walk(self.forces, ("forces",), Expression)
         return tuple((path, number) for path, number in found if is_moving(number, self.expressions))
 
     @property

@@ -12,6 +12,7 @@ from mbsim_cli.spec.base import Spec
 from mbsim_cli.spec.bodies import Body
 from mbsim_cli.spec.checks import Check
 from mbsim_cli.spec.constraints import Constraint
+from mbsim_cli.spec.controllers import Controller
 from mbsim_cli.spec.densities import Field
 from mbsim_cli.spec.dh import Table
 from mbsim_cli.spec.expressions.number import Number
@@ -24,6 +25,7 @@ from mbsim_cli.spec.parameters import ParameterOrValue
 from mbsim_cli.spec.points import Point, VectorSpec
 from mbsim_cli.spec.roads import Road
 from mbsim_cli.spec.sensors import Sensor
+from mbsim_cli.spec.states import State
 
 
 def _section(kind: Any, description: str, *examples: Any) -> Any:
@@ -61,6 +63,12 @@ class Sections(Spec):
     )
     forces: _section(
         Force, "Forces by name.", {"s": {"type": "spring_damper", "points": ["ground.B", "A1.P1"], "stiffness": 100}}
+    )
+    states: _section(State, "States of one's own by name.", {"x": {"initial": 0, "rate": "(u - x)/T"}})
+    controllers: _section(
+        Controller,
+        "Controllers, motors and filters by name.",
+        {"hip": {"type": "pid", "coordinate": "hip.angle", "target": 0.5, "kp": 80, "kd": 2}},
     )
     roads: _section(
         Road, "Roads by name.", {"track": {"type": "step", "position": 5.5, "width": 0.02, "height": -0.01}}

@@ -625,7 +625,32 @@ def _is_calm(m: RichMechanism) -> bool:
     return np.abs(state.zd).max() < CALM and np.abs(state.zdd).max() < CALM**2
 
 
-GROWN = {"rich tree": tree, "rich constraints": constrained, "rich slides": sliding}
+def stated(seed: int) -> Any:
+    """A tree or a loop with states, controllers, friction and armatures; states read the motion and act on it."""
+    m = (tree, loop)[seed % 2](seed)
+    while not (found := [name for name in m.coordinates() if name.partition(".")[2] in ("angle", "displacement")]):
+        m.add_body("ground", m.pick(("revolute", "prismatic")))
+    q, number = m.pick(found), m.number
+    joint = m.data["joints"][q.partition(".")[0]]
+    if joint["type"] in ("revolute", "prismatic"):
+        m.data["joints"][q.partition(".")[0]] = joint | {
+            "armature": number(0.1, 1), "friction": {"loss": number(0.2, 1), "velocity": number(2, 4)},
+        }  # fmt: skip
+    m.data["states"] = {
+        "lag": {"initial": number(-1, 1), "rate": f"(sin({q}) - lag)/{number(0.2, 1)}"},
+        "wave": {"initial": number(-1, 1), "rate": f"{number(0.5, 2)}*(lag - wave**3) + cos(3*t)"},
+    }
+    m.data["controllers"] = {
+        "servo": {"type": "pid", "coordinate": q, "target": number(-0.5, 0.5), "kp": number(1, 5), "ki": number(1, 5),
+                  "kd": number(0.2, 1), "filter": number(0.1, 0.3)},
+        "seen": {"type": "delay", "input": "lag", "time": number(0.1, 0.4), "order": 2},
+    }  # fmt: skip
+    m.data["forces"]["back"] = {"type": "drive", "coordinate": q, "value": f"{number(0.5, 2)}*wave - seen"}
+    m.sections = (*m.sections, "states", "controllers")
+    return m
+
+
+GROWN = {"rich tree": tree, "rich states": stated, "rich constraints": constrained, "rich slides": sliding}
 GROWN |= {"rich loop": loop, "rich machine": machine}
 
 
@@ -633,6 +658,8 @@ def grown(family: str, seed: int) -> RichMechanism:
     """A mechanism of a family with sensors, and numbers only."""
     m = (GROWN | {"rich profiles": profiled})[family](seed)
     m.observe()
+    for name in m.data.get("states", ()):
+        m.data["objectives"][f"o_{name}"] = {"integral": f"{name} + 0.1*{name}**2"}
     return m
 
 

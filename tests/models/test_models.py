@@ -15,8 +15,14 @@ def names_natural(model: Path) -> bool:
 
 
 def _checked(model: Path):
-    """Kernels of bodies that deform take a minute to compile."""
-    return pytest.param(model, marks=[pytest.mark.slow] if model.parent.name == "flexible" else [], id=model.stem)
+    """Kernels of bodies that deform take a minute to compile, and those of states."""
+    read = {"states", "controllers"} & set(_sections(model))
+    slow = model.parent.name == "flexible" or read or "law: bristle" in model.read_text()
+    return pytest.param(model, marks=[pytest.mark.slow] if slow else [], id=model.stem)
+
+
+def _sections(model: Path) -> list[str]:
+    return re.findall(r"^(\w+):", model.read_text(), re.MULTILINE)
 
 
 @pytest.mark.parametrize("model", list(map(_checked, MODELS)))

@@ -24,6 +24,7 @@ from mbsim_cli.model.scene import Line, Scene
 from mbsim_cli.reduction.shaped_mesh import ShapedMesh
 from mbsim_cli.reduction.skin import drawn_edges
 from mbsim_cli.solve.natural.system import NaturalSystem
+from mbsim_cli.spec.states import StateJoint
 
 SAME = 1e-9  # m: points nearer than this are one
 AT_JOINTS = {"spring_damper": "spring", "rotational_spring_damper": "spiral"}  # forces along a coordinate, as lines
@@ -175,7 +176,7 @@ class _Drawing:
         for name, spec in model.bodies.items():
             if name in self._elastic:
                 self._draw_mesh(self._index[name], self._elastic[name])
-            elif name not in self._places:
+            elif name not in self._places and not isinstance(model.joints.get(name), StateJoint):
                 self._draw(self._index[name], name, spec)
         return Scene(
             bodies=self._system.topology.bodies,
@@ -207,7 +208,7 @@ class _Drawing:
                 sprung.add(joint)
                 yield Line(kind, GROUND, self._ends(model.joints[joint]))
         for name, spec in model.joints.items():
-            if spec.type in SLIDERS and name not in sprung:
+            if spec.type in SLIDERS and name not in sprung and not isinstance(spec, StateJoint):
                 yield Line("slide", GROUND, self._ends(spec))
 
     def _ends(self, joint: Any) -> tuple[int, ...]:
@@ -291,7 +292,7 @@ class _Drawing:
 def _joint_points(model: Any) -> Iterator[tuple[str, str]]:
     """Body and point on both sides of every joint that holds bodies together."""
     for spec in model.joints.values():
-        if spec.type != "floating":
+        if spec.type != "floating" and not isinstance(spec, StateJoint):
             yield from zip(spec.bodies, both(spec.point), strict=True)
 
 

@@ -1,4 +1,4 @@
-"""Inertias that coordinates have of their own: armatures of joints."""
+"""Inertias that coordinates have of their own: armatures of joints, and those of states."""
 
 from functools import partial
 
@@ -8,6 +8,7 @@ from mbsim_cli.assembly.tree.joints import coordinates_of
 from mbsim_cli.assembly.tree.system import System
 from mbsim_cli.model.layout import NONE, Armatures
 from mbsim_cli.spec.expressions.number import Number
+from mbsim_cli.spec.states import StateJoint
 
 
 def armature_table(system: System) -> Armatures:
@@ -22,7 +23,8 @@ def armature_table(system: System) -> Armatures:
             message = f"joint {name!r} is cut, and its coordinate has no place for an armature"
             system.issue(f"joints.{name}.armature", message, "add cut: false to the joint, and cut another one")
             continue
-        rows.append((coordinate.column, system.theta.add(partial(_inertia, system, inertia)), 1))
+        stored = int(not isinstance(spec, StateJoint))
+        rows.append((coordinate.column, system.theta.add(partial(_inertia, system, inertia)), stored))
     columns = zip(*rows, strict=True) if rows else ((), (), ())
     return table(Armatures, **dict(zip(Armatures._fields, columns, strict=True)))
 

@@ -17,6 +17,7 @@ from mbsim_cli.model.codes import Axes, Force, Law
 from mbsim_cli.model.layout import FORCE_LAWS, GROUND, NONE, Forces
 from mbsim_cli.model.units import force_on
 from mbsim_cli.spec.expressions.moving import is_moving
+from mbsim_cli.spec.states import StateJoint
 
 NATURAL_VALUE = 2  # place in the block of ALONG_MEASURE
 
@@ -90,7 +91,12 @@ class ForceTable:
             self._laws.number(getattr(spec, key, None), f"forces.{name}.{key}", of_time=key == "law")
             for key in ("law", "elongation_law", "rate_law")
         )
-        self._append(name, unit, (Force.ALONG_MEASURE, measure, NONE, Axes.GLOBAL, laws, offset))
+        self._append(name, unit, (Force.ALONG_MEASURE, measure, NONE, self._axes(spec), laws, offset))
+
+    def _axes(self, spec: Any) -> int:
+        """NONE for the rate of a state, which does no work."""
+        joint = split(getattr(spec, "coordinate", None) or "")[0]
+        return NONE if isinstance(self._system.joints.get(joint), StateJoint) else Axes.GLOBAL
 
     def _measured(self, name: str, spec: Any) -> tuple[int, str]:
         """Distance or coordinate that a force acts along, and the force's unit."""

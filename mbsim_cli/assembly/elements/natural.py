@@ -2,6 +2,7 @@
 
 from mbsim_cli.assembly.tree.joints import EULER_NAMES
 from mbsim_cli.assembly.tree.system import System
+from mbsim_cli.spec.states import StateJoint
 
 _HINT = "use formulation: ali3p-rtdyn1"
 
@@ -9,7 +10,7 @@ _HINT = "use formulation: ali3p-rtdyn1"
 def check_natural(system: System) -> None:
     """Record what a model reads that natural coordinates do not have."""
     for name, joint in system.joints.items():
-        if getattr(joint, "armature", None) is not None:
+        if getattr(joint, "armature", None) is not None and not isinstance(joint, StateJoint):
             system.issue(f"joints.{name}.armature", "natural coordinates have no armatures", _HINT)
     for name, spec in system.model_file.sensors.items():
         if spec.type == "coordinate" and spec.coordinate.rpartition(".")[2] in EULER_NAMES:

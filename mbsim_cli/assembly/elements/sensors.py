@@ -11,7 +11,7 @@ from mbsim_cli.assembly.parameters.vectors import Scalar
 from mbsim_cli.assembly.parameters.vectors import unit as unit_vector
 from mbsim_cli.assembly.tree.elastic import ElasticBody, ShapeRow
 from mbsim_cli.assembly.tree.geometry import split
-from mbsim_cli.assembly.tree.system import System, unit_of
+from mbsim_cli.assembly.tree.system import System, integrated, unit_of
 from mbsim_cli.model.codes import (
     SENSOR_WIDTH,
     TYRES,
@@ -24,6 +24,7 @@ from mbsim_cli.model.codes import (
 )
 from mbsim_cli.model.layout import NONE, Sensors
 from mbsim_cli.model.units import RATES, force_on
+from mbsim_cli.spec.states import StateJoint
 
 _COLUMNS = ("kind", "body", "index", "order", "theta")
 COMPONENTS = {1: ("value",), 3: ("x", "y", "z")}  # labels by width
@@ -282,7 +283,11 @@ class SensorTable:
                 measure, unit = measures.projection(carrier, direction, origin, spec.points[1]), "m"
             case _:
                 coordinate = self._system.coordinate(spec.coordinate)
+                joint = self._system.joints[coordinate.joint]
                 unit = unit_of(coordinate.name)
+                if isinstance(joint, StateJoint):
+                    shown = (joint.unit or "1") + RATES[order - 1] if order else integrated(joint.unit)
+                    return Entry(Sensor.COORDINATE, shown, index=coordinate.column, order=order)
                 if coordinate.column != NONE and coordinate.sign > 0:
                     return Entry(Sensor.COORDINATE, unit + RATES[order], index=coordinate.column, order=order)
                 measure = measures.coordinate(spec.coordinate, f"{path}.coordinate")

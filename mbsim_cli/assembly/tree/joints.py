@@ -99,7 +99,7 @@ def kind_of(spec: Any) -> Joint:
 
 def coordinates_of(spec: Any) -> tuple[str, ...]:
     """Names of a joint's coordinates in declared order."""
-    return spec.coordinates if isinstance(spec, NodeJoint) else COORDINATES[kind_of(spec)]
+    return tuple(spec.coordinates)
 
 
 def freedom(spec: Any) -> int:

@@ -114,7 +114,11 @@ class System:
 
     def coordinate_units(self) -> tuple[str, ...]:
         """Unit of every coordinate."""
-        return tuple(unit_of(column.coordinate) for _, column in self.coordinates)
+        return tuple(self._unit(owner, column.coordinate) for owner, column in self.coordinates)
+
+    def _unit(self, owner: str, coordinate: str) -> str:
+        unit = getattr(self.joints.get(owner), "unit", None)
+        return unit_of(coordinate) if unit is None else integrated(unit)
 
     def euler_columns(self) -> list[tuple[str, int]]:
         """Joint and first column of every set of Euler parameters."""
@@ -154,6 +158,11 @@ class System:
     def declared_order(self, joint: str) -> tuple[str, ...]:
         """Coordinates of a joint in declared order."""
         return coordinates_of(self.joints[joint])
+
+
+def integrated(unit: str) -> str:
+    """Unit of the integral of a state over time."""
+    return f"{unit} s" if unit not in ("", "1") and "/" not in unit else "s" if unit in ("", "1") else f"({unit}) s"
 
 
 def unit_of(coordinate: str) -> str:

@@ -7,6 +7,7 @@ from mbsim_cli.spec.analysis import OPEN_TREES, WITH_ADJOINT, Analysis, lacks_ad
 from mbsim_cli.spec.equilibrium import Equilibrium
 from mbsim_cli.spec.inverse import InverseDynamics
 from mbsim_cli.spec.judging.review import Review
+from mbsim_cli.spec.states import StateJoint
 
 _TIMES = ("step", "sampling", "duration", "output_interval")
 _POSITIVE = (*_TIMES, "accuracy", "tolerance", "absolute_tolerance", "gradient_tolerance", "penalty", "weighting")
@@ -45,6 +46,23 @@ def check(review: Review) -> None:
     _nothing_wanted(review, analysis)
     _adjoint(review, analysis)
     _bounds(review)
+    _states(review)
+
+
+def _states(review: Review) -> None:
+    """Report analyses that know no states."""
+    states = [name for name, joint in review.model.joints.items() if isinstance(joint, StateJoint)]
+    analysis = review.model.analysis
+    if not states or (isinstance(analysis, Analysis) and analysis.start == "declared"):
+        return
+    shown, hint = ", ".join(states[:4]) + (", ..." if len(states) > 4 else ""), None
+    if isinstance(analysis, InverseDynamics):
+        message, path = f"inverse dynamics has no states, and this model has {shown}", ("analysis", "type")
+    else:
+        message = f"the search for an equilibrium does not solve for states, and this model has {shown}"
+        hint = "begin at declared positions, and let the states settle"
+        path = ("analysis", "start" if isinstance(analysis, Analysis) else "type")
+    review.report(path, message, hint)
 
 
 def _nothing_wanted(review: Review, analysis: Any) -> None:

@@ -33,6 +33,8 @@ def check(review: Review) -> None:
     """Report what expressions of forces cannot read, and vectors where numbers are wanted."""
     if any(review.lost(section) for section in ("sensors", "parameters", "constants", "joints", "laws")):
         return
+    if not review.intact("states") or not review.intact("controllers"):
+        return  # names of states are not known
     for path, number in review.model.moving:
         _expression(review, path, number)
     if review.model.moving and review.model.analysis.type == "inverse_dynamics":

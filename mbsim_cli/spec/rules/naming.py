@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from mbsim_cli.spec.expressions.syntax import CONSTANTS, FUNCTIONS, VECTOR_FUNCTIONS
 from mbsim_cli.spec.judging.review import GROUND, Review
 
-_IN_EXPRESSIONS = ("constants", "parameters", "sensors", "objectives")
+_IN_EXPRESSIONS = ("constants", "parameters", "states", "controllers", "sensors", "objectives")
 _IN_REFERENCES = (
     "points", "vectors", "materials", "fields", "bodies", "joints", "constraints", "forces", "laws", "roads", "dh",
     "study", "optimization",
@@ -21,7 +21,8 @@ def check(review: Review) -> None:
     """Report names that cannot be written in expressions or references, or that stand twice."""
     for section in _IN_EXPRESSIONS:
         for name in getattr(review.model, section):
-            for message, hint in in_expressions(name):
+            made = (section, name) in review.model._made
+            for message, hint in () if made else in_expressions(name):
                 review.report((section, name), message, hint, key=True)
     for section in _IN_REFERENCES:
         for name in getattr(review.model, section):

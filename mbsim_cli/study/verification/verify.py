@@ -258,7 +258,7 @@ def _structure(check: Any, assembled: Any, labels: dict[str, Any]) -> Comparison
     Equations that always hold, as out of the plane of a planar loop, are none that the solver sees, and do not count.
     """
     if check.mobility is not None:
-        computed, reference, what = assembled.closing.mobility, check.mobility, "mobility"
+        computed, reference, what = assembled.mobility, check.mobility, "mobility"
     else:
         computed, reference = len(assembled.closing.redundant), check.redundant_constraints
         what = "redundant constraints"

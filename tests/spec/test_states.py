@@ -1,0 +1,115 @@
+"""States, controllers and friction as they are written out, and what is refused."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mbsim_cli import spec
+from mbsim_cli.errors import ModelError
+from mbsim_cli.spec.expand_controllers import _pade
+
+PAGE = (Path(__file__).parents[2] / "docs" / "controllers.md").read_text()
+MODEL = """
+mbsim: 1
+parameters: {T: 0.1}
+laws: {swing: {type: harmonic, amplitude: 0.4, frequency: 0.8}}
+bodies: {leg: {mass: 1, inertia: {xx: 1, yy: 1, zz: 1}}}
+joints:
+  hip: {type: revolute, bodies: [ground, leg], point: origin, axis: z%s}
+%s
+analysis: {step: 1e-3, duration: 1}
+"""
+
+
+def loaded(tmp_path, sections, joint=""):
+    path = tmp_path / "model.yaml"
+    path.write_text(MODEL % (joint, sections))
+    return spec.load(path)
+
+
+@pytest.mark.parametrize(
+    ("sections", "joint", "sentence"),
+    [
+        ("states: {x: {rate: -x/T + z}}", "", r"states.x.rate: unknown name 'z'"),
+        ("states: {leg: {rate: 1}}", "", r"states.leg: 'leg' is also a body"),
+        ("states: {x-1: {rate: 1}}", "", r"'x-1' cannot be used in expressions"),
+        ("states: {x: {rate: 1}}\nsensors: {x: {type: kinetic_energy}}", "", r"'x' is also a sensor"),
+        ("states: {x: {rate: hip.angle.acceleration}}", "", r"states.x.rate: .* acceleration"),
+        ("controllers: {c: {type: pid, coordinate: hip.angel, target: 1, kp: 1}}", "",
+         r"controllers.c.coordinate: .*'angel'"),
+        ("controllers: {c: {type: transfer_function, input: t, numerator: [1, 2], denominator: [1, 1]}}", "",
+         r"controllers.c.numerator: the numerator must have fewer"),
+        ("controllers: {c: {type: delay, input: q, time: T}}", "", r"controllers.c.*unknown name 'q'"),
+        ("controllers: {c: {type: pid, coordinate: hip.angle, target: 1}}", "", r"give kp, ki or kd"),
+        ("controllers: {c: {type: pid, coordinate: hip.angle, target: 1, kp: 1, filter: 1}}", "",
+         r"give kd beside filter"),
+        ("controllers: {c: {type: pid, coordinate: hip.angle, target: 1, ki: 1, anti_windup: 1}}", "",
+         r"give ki and limit beside anti_windup"),
+        ("controllers: {c: {type: delay, input: t, time: -T}}", "", r"controllers.c.time: must be greater than zero"),
+        ("", ", friction: {loss: 1, breakaway: T}", r"friction.breakaway: must not be less than loss"),
+        ("", ", friction: {loss: 1, velocity: 0}", r"friction.velocity: must be greater than zero"),
+        ("", ", friction: {static: 0.2, dynamic: 0.1, radius: 0.01}", r"give loss instead of static"),
+        ("", ", friction: {loss: 1, law: bristle}", r"give stiffness, of the bristles"),
+        ("", ", friction: {loss: 1, stiffness: 3}", r"give law: bristle"),
+    ],
+)  # fmt: skip
+def test_what_is_refused(tmp_path, sections, joint, sentence):
+    with pytest.raises(ModelError) as error:
+        loaded(tmp_path, sections, joint)
+    assert re.search(sentence, str(error.value)), str(error.value)
+
+
+@pytest.mark.parametrize("analysis", ["{type: equilibrium}", "{start: equilibrium, step: 1e-3, duration: 1}"])
+def test_no_equilibrium_of_states(tmp_path, analysis):
+    text = MODEL.replace("{step: 1e-3, duration: 1}", analysis) % ("", "states: {x: {rate: -x}}")
+    path = tmp_path / "model.yaml"
+    path.write_text(text)
+    with pytest.raises(ModelError, match="does not solve for states, and this model has x"):
+        spec.load(path)
+
+
+def test_a_controller_is_states_and_a_force(tmp_path):
+    gains = "kp: 2, ki: 1, kd: 3, filter: T, limit: 4, anti_windup: 5"
+    servo = f"{{type: pid, coordinate: hip.angle, target: swing, {gains}}}"
+    model = loaded(tmp_path, f"controllers: {{servo: {servo}}}")
+    assert {"servo_integral", "servo_rate"} <= set(model.sensors)
+    force = model.forces["servo"]
+    assert force.coordinate == "hip.angle"
+    assert "swing(t)" in force.value.text and "servo_rate" in force.value.text
+    assert "5.0" in model.forces["servo_integral"].value.text
+
+
+@pytest.mark.parametrize("order", range(1, 6))
+def test_delays_are_as_good_as_their_order(order):
+    """The error of the approximation of exp(-x) is of degree 2 n."""
+    below, above = _pade(order - 1, order)
+    x = np.array([0.1, 0.2])
+    numerator = sum((-1) ** k * c * x**k for k, c in enumerate(below))
+    error = np.abs(numerator / sum(c * x**k for k, c in enumerate(above)) - np.exp(-x))
+    if error.min() > 1e-14:
+        assert np.log2(error[1] / error[0]) == pytest.approx(2 * order, abs=0.3)
+    assert error.max() < 0.2 ** (2 * order)
+
+
+OTHERS = """
+mbsim: 1
+bodies: {shank: {mass: 1}, bar: {mass: 1}, slider: {mass: 1}, load: {mass: 1}}
+points: {A: {ground: [0, 0, 0], bar: [0, 0, 0]}, B: {bar: [1, 0, 0], load: [0, 0, 0]}}
+joints:
+  knee: {type: revolute, bodies: [ground, shank], point: origin, axis: z}
+"""
+FREE = "  free_{0}: {{type: floating, bodies: [ground, {0}]}}\n"
+
+
+@pytest.mark.parametrize("number", range(3))
+def test_blocks_of_the_page(tmp_path, number):
+    blocks = re.findall(r"```yaml\n(.*?)```", PAGE, flags=re.DOTALL)
+    assert len(blocks) == 3
+    loose = ("bar", "slider", "load") if number < 2 else ()
+    (tmp_path / "base.yaml").write_text(blocks[0])
+    (tmp_path / "others.yaml").write_text(OTHERS + "".join(FREE.format(body) for body in loose))
+    text = blocks[number] if number == 0 else f"mbsim: 1\ninclude: [base.yaml, others.yaml]\n{blocks[number]}"
+    (tmp_path / "model.yaml").write_text(text)
+    assert spec.load(tmp_path / "model.yaml").states
