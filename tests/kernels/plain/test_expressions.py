@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from mbsim_cli.study.settings import Settings
 from scipy.integrate import solve_ivp
 
 import mbsim_cli
@@ -9,7 +10,6 @@ from mbsim_cli.kernels.elements.tape import operate, slopes_of
 from mbsim_cli.model.codes import Operation
 from mbsim_cli.model.layout import NoSignals
 from mbsim_cli.study.assembling import build, load
-from mbsim_cli.study.settings import Settings
 from tests.kernels.differentiate import assert_agree
 
 MODEL = """\
