@@ -12,30 +12,36 @@ from mbsim_cli.cli import options
 Probe = Annotated[
     bool, typer.Option("--probe", help="Compile a small kernel too, in a process of its own: some seconds.")
 ]
+Run = Annotated[
+    bool, typer.Option("--run", help="Run the five-bar linkage with its gradients too, and compare with known digits.")
+]
 Generated = Annotated[
     str,
     typer.Option("--generated", metavar="ELEMENT", help="Print the generated derivatives of a force element."),
 ]
 _ROOM = 50_000_000  # bytes that all kernels take
 _LOOPS = {"simulate_cases.simulate_cases": "ALI3-P", "integrate_cases.integrate_cases": "open trees"}
+# psi1 of the template fivebar and its derivatives, on Linux and x86-64; Table 7 of the paper has four of their digits
+_FIVE_BAR = {"value": 0.72687744248, "L_s1": -4.2288164481, "L_s2": 3.2115942793, "L_A1": 3.3598320614}
+_DIGITS = 1e-8  # relative: other processors round differently, and Newton ends within a tolerance
 _REMEDY = {
     True: "unset MBSIM_COMPILER",
     False: "install a tested version of numba, or report this with the output of mbsim doctor --probe --json",
 }
 
 
-def command(probe: Probe = False, generated: Generated = "", json: options.Json = False) -> None:
+def command(probe: Probe = False, run: Run = False, generated: Generated = "", json: options.Json = False) -> None:
     """Tell whether compiler and cache work, and what would help.
 
-    Versions, compiler, threads and the cache of compiled kernels, and what is wrong with them. Exit code 0 where
-    nothing is, 1 where something is.
+    Versions, compiler, threads and the cache of compiled kernels, and what is wrong with them; --run proves the
+    installation by a run. Exit code 0 where nothing is wrong, 1 where something is.
     """
     from mbsim_cli.cli.environment import limit_threads
 
     limit_threads(None)
     if generated:
         return _print_generated(generated, json)
-    report = _report(probe)
+    report = _report(probe, run)
     if json:
         from mbsim_cli.cli.output import emit
 
@@ -62,9 +68,9 @@ def _print_generated(name: str, json: bool) -> None:
         print("\n\n".join(texts.values()))
 
 
-def _report(probe: bool) -> dict[str, Any]:
-    compiler, cache = _compiler(probe), _cache()
-    found = {"versions": _versions(), "threads": _threads(), "compiler": compiler, "cache": cache}
+def _report(probe: bool, run: bool) -> dict[str, Any]:
+    compiler, proof, cache = _compiler(probe), _proof() if run else None, _cache()
+    found = {"versions": _versions(), "threads": _threads(), "compiler": compiler, "cache": cache, "run": proof}
     return found | {"problems": list(_problems(found)), "hints": list(_hints(found))}
 
 
@@ -92,6 +98,23 @@ def _compiler(probe: bool) -> dict[str, Any]:
         "processor": choice.processor(),
         "probe": (choice.probe()[0] or "passed") if probe else None,
     }
+
+
+def _proof() -> dict[str, Any]:
+    """Known numbers of the five-bar linkage beside those that a run gives here."""
+    import tempfile
+    from pathlib import Path
+
+    import mbsim_cli
+    from mbsim_cli.cli.init import template
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "fivebar.yaml"
+        path.write_text(template("fivebar"), encoding="utf-8")
+        psi1 = mbsim_cli.run(path).objectives["psi1"]
+    found = {name: psi1.value if name == "value" else psi1.by(name) for name in _FIVE_BAR}
+    worst = max(abs(found[name] / known - 1) for name, known in _FIVE_BAR.items())
+    return {"model": "fivebar", "found": found, "known": _FIVE_BAR, "relative_difference": worst}
 
 
 def _dotted(version: tuple[int, ...]) -> str:
@@ -148,6 +171,11 @@ def _problems(found: dict[str, Any]) -> Iterator[str]:
         yield f"the plain compiler is used, several times slower: {compiler['reason']}; {_REMEDY[compiler['tested']]}"
     if compiler["probe"] not in (None, "passed"):
         yield f"numba does not do what the fast compiler needs: {compiler['probe']}; {_REMEDY[False]}"
+    if (proof := found["run"]) is not None and not proof["relative_difference"] <= _DIGITS:
+        yield (
+            f"a run of the five-bar linkage gives other numbers than it should, by {proof['relative_difference']:.1g}: "
+            f"{proof['found']} for {proof['known']}; {_REMEDY[False]}"
+        )
     if cache["trouble"]:
         yield (
             "compiled kernels cannot be kept, so that runs compile anew, for minutes, what is not there: "
@@ -201,6 +229,8 @@ def _print(report: dict[str, Any]) -> None:
     ]
     if rows:
         show_table(plain_table(("kept", "size"), rows))
+    if report["run"] is not None:
+        tell(f"run: the five-bar linkage, within {report['run']['relative_difference']:.1g} of the known numbers")
     for problem in report["problems"]:
         tell(f"problem: {problem}")
     for hint in report["hints"]:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from mbsim_cli import processors
+from mbsim_cli.cli import doctor
 from mbsim_cli.cli.environment import VARIABLES, limit_threads
 from mbsim_cli.kernels.compiler import choice, watch
 from mbsim_cli.kernels.compiler.folder import FOLDER_OF_USER, open_store
@@ -161,3 +162,16 @@ def test_threads_that_are_stated_hold_for_compression(monkeypatch):
     assert processors.helpful(8) == 1
     limit_threads(3)
     assert processors.helpful(8) == 3 and {os.environ[name] for name in VARIABLES} == {"3"}
+
+
+def test_the_installation_is_proved_by_a_run(mbsim, monkeypatch):
+    """The known numbers are those of the paper, whose table has five digits."""
+    done = mbsim("doctor", "--run", "--json")
+    run = done.json["run"]
+    assert done.code == (1 if done.json["problems"] else 0) and run["relative_difference"] < 1e-8
+    assert run["found"]["L_s1"] == pytest.approx(-4.2288, abs=5e-5) and run["found"]["L_s2"] == pytest.approx(
+        3.2116, abs=5e-5
+    )
+    monkeypatch.setitem(doctor._FIVE_BAR, "L_s1", -4.2)
+    done = mbsim("doctor", "--run")
+    assert done.code == 1 and "gives other numbers than it should" in done.out
