@@ -130,6 +130,11 @@ class Packed:
         """Mask (n,) of the coordinates that have an initial velocity in the file."""
         return stated_rates(self.system)
 
+    def _place(self, moving: Any) -> str:
+        """Where the expression of a force stands in the file."""
+        issue = self.system.model_file.issue(moving.path, "")
+        return f"{issue.path} ({issue.file}:{issue.line}:{issue.column})"
+
     def names(self, parameters: Sequence[ParameterValue]) -> Names:
         """Names of everything, in the order of the arrays."""
         topology = self.system.topology
@@ -148,6 +153,7 @@ class Packed:
             parameters=tuple(parameter.name for parameter in parameters),
             parameter_units=tuple(parameter.unit for parameter in parameters),
             identities=tuple(identity.name for identity in self.identities),
+            expressions={(moving.force, moving.component): self._place(moving) for moving in self.forces.moving},
         )
 
 

@@ -23,6 +23,9 @@ class Names:
     parameter_units: tuple[str, ...] = ()
     identities: tuple[str, ...] = ()  # equations that hold whatever the coordinates are
     undefined: Mapping[str, str] = field(default_factory=dict)  # why parameters give no derivative
+    expressions: Mapping[tuple[int, int], str] = field(
+        default_factory=dict
+    )  # place in the file, by force and component
 
     def equation(self, number: int) -> str:
         """Name of an equation by its number from 1: of the constraints, then of the identities."""

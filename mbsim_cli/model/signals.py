@@ -3,7 +3,15 @@
 import numpy as np
 
 from mbsim_cli.model.codes import SENSOR_WIDTH, Sensor
-from mbsim_cli.model.layout import NONE, Signals
+from mbsim_cli.model.layout import NONE, Forces, Model, Signals
+
+
+def with_forces(model: Model, first: int, end: int) -> Model:
+    """The model with some of its forces alone, and what they read of expressions."""
+    found = model._replace(forces=Forces(*(array[first:end] for array in model.forces)))
+    if isinstance(model.signals, Signals):
+        found = found._replace(signals=model.signals._replace(of_force=model.signals.of_force[first:end]))
+    return found
 
 
 def columns_read(model, columns_of_body, columns_of_measure):

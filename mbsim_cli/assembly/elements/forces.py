@@ -29,7 +29,7 @@ class Moving(NamedTuple):
     component: int
     text: str
     measure: int
-    name: str
+    path: str
 
 
 class ForceTable:
@@ -78,7 +78,8 @@ class ForceTable:
         constant = next((getattr(spec, key) for key in ("force", "torque", "value") if hasattr(spec, key)), None)
         entries = (getattr(spec, "stiffness", None), getattr(spec, "damping", None), natural, constant)
         numbers = self._numbers
-        moving = self._reads_motion(name, 0, constant, measure)
+        key = next((key for key in ("force", "torque", "value") if hasattr(spec, key)), "")
+        moving = self._reads_motion(f"forces.{name}.{key}", 0, constant, measure)
         offset = self._system.theta.add(
             lambda: [
                 0.0 if entry is None or entry == "auto" or (moving and entry is constant) else numbers(entry)
@@ -234,7 +235,10 @@ class ForceTable:
         """A force at a point or a torque on a body."""
         body, point = split(spec.point) if spec.type == "force" else (spec.body, "origin")
         geometry, numbers = self._system.geometry, self._numbers
-        moving = [self._reads_motion(name, place, number, NONE) for place, number in enumerate(spec.value)]
+        moving = [
+            self._reads_motion(f"forces.{name}.value.{place}", place, number, NONE)
+            for place, number in enumerate(spec.value)
+        ]
         offset = self._system.theta.add(
             lambda: (
                 *geometry.point(body, point),
@@ -248,11 +252,11 @@ class ForceTable:
 
     _add_torque = _add_force
 
-    def _reads_motion(self, name: str, component: int, number: Any, measure: int) -> bool:
+    def _reads_motion(self, path: str, component: int, number: Any, measure: int) -> bool:
         """Whether a component of the next force is an expression of the motion, which is noted then."""
         if not is_moving(number, self._system.model_file.expressions):
             return False
-        self.moving.append(Moving(len(self._rows), component, number.text, measure, name))
+        self.moving.append(Moving(len(self._rows), component, number.text, measure, path))
         return True
 
     def _append(self, name: str, unit: str, row: tuple) -> None:

@@ -13,9 +13,10 @@ from mbsim_cli.kernels.algorithms.motion.bodies import pose_of
 from mbsim_cli.kernels.elements.laws import law_value
 from mbsim_cli.kernels.integrators.ali3p import State
 from mbsim_cli.kernels.integrators.predictor import RINGS
-from mbsim_cli.model.layout import FRICTION, SLIP_X, SLIP_Y, Forces, Model
+from mbsim_cli.model.layout import FRICTION, SLIP_X, SLIP_Y, Model
 from mbsim_cli.model.names import Names
 from mbsim_cli.model.problem import Problem
+from mbsim_cli.model.signals import with_forces
 from mbsim_cli.solve.instant import Instant
 from mbsim_cli.solve.natural.standing import Standing
 
@@ -81,14 +82,14 @@ def _bent(failed: Failed, problem: Problem, theta: np.ndarray, stand: Stand) -> 
     """What bends most: a force, or inertia and constraints by a coordinate."""
     model, forces = problem.model, problem.model.forces
 
-    def with_forces(first: int, end: int) -> _Way:
-        return _Way(failed, stand(model._replace(forces=Forces(*(array[first:end] for array in forces)))))
+    def way(first: int, end: int) -> _Way:
+        return _Way(failed, stand(with_forces(model, first, end)))
 
     def size(force: np.ndarray) -> float:
         return float((force * force / failed.weight).sum())
 
-    without = with_forces(0, 0).bend
-    ways = [with_forces(f, f + 1) for f in range(forces.kind.size)]
+    without = way(0, 0).bend
+    ways = [way(f, f + 1) for f in range(forces.kind.size)]
     bends = [size(way.bend - without) for way in ways]
     if max(bends, default=0.0) <= size(without):
         c = int(np.argmax(without * without / failed.weight))

@@ -9,8 +9,9 @@ import numpy as np
 
 from mbsim_cli.errors import AnalysisError
 from mbsim_cli.model.codes import Force, Measure
-from mbsim_cli.model.layout import Forces
+from mbsim_cli.model.layout import NONE, Signals
 from mbsim_cli.model.problem import Problem
+from mbsim_cli.model.signals import with_forces
 from mbsim_cli.solve.instant import Instant
 
 COINCIDE = 1e-100  # m
@@ -58,18 +59,29 @@ def _force(problem: Problem, instant: Instant, time: float) -> str | None:
         if not np.isfinite(alone.work.eq.G).all():
             along = kind == Force.ALONG_MEASURE
             k = int(problem.model.forces.measure[f]) if along else -1
-            return f"the force of '{problem.names.forces[f]}' {_reason(alone, k)}"
+            return f"the force of '{problem.names.forces[f]}' {_expression(problem, alone, f) or _reason(alone, k)}"
     return None
 
 
 def _alone(problem: Problem, instant: Instant, f: int, time: float) -> Instant:
     """The same instant with one force element only."""
-    forces = Forces(*(array[f : f + 1] for array in problem.model.forces))
-    alone = Instant(replace(problem, model=problem.model._replace(forces=forces)), instant.theta, instant.dtheta[:, :0])
+    model = with_forces(problem.model, f, f + 1)
+    alone = Instant(replace(problem, model=model), instant.theta, instant.dtheta[:, :0])
     alone.state.z[:], alone.state.zd[:] = instant.state.z, instant.state.zd
     alone.work.kin.expected[:] = instant.work.kin.expected
     alone.evaluate(time)
     return alone
+
+
+def _expression(problem: Problem, alone: Instant, f: int) -> str | None:
+    """Which expression of the force gives no finite number, with its place in the file."""
+    signals, work = problem.model.signals, alone.work.kin.signals
+    for component in range(3) if isinstance(signals, Signals) else ():
+        u = int(signals.of_force[f, component])
+        if u != NONE and not np.isfinite(work.value[signals.offset[u] + signals.result[u]]):
+            place = problem.names.expressions.get((f, component), "its expression")
+            return f"is no finite number: {place} may divide by zero, overflow, or take a root or logarithm below zero"
+    return None
 
 
 def _reason(instant: Instant, measure: int) -> str:

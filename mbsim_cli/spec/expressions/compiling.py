@@ -4,9 +4,10 @@ What a constant zero multiplies is left out: it is not read, and need not be a n
 """
 
 import ast
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, reduce
 from itertools import accumulate
+from math import pi
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,16 @@ from mbsim_cli.spec.expressions import elementary
 from mbsim_cli.spec.expressions.elementary import Elementary
 from mbsim_cli.spec.expressions.evaluate import evaluate
 from mbsim_cli.spec.expressions.program import Program, Step
-from mbsim_cli.spec.expressions.syntax import COMPONENTS, dotted, is_constant, names, parse, part_of
+from mbsim_cli.spec.expressions.syntax import (
+    ALONG_MOTION,
+    COMPONENTS,
+    dotted,
+    function_name,
+    is_constant,
+    names,
+    parse,
+    part_of,
+)
 
 Part = int | float  # the place of a value, or a constant
 Parts = Any  # a Part, or a tuple of those of a vector
@@ -54,6 +64,11 @@ def compiled_formula(text: str, widths: tuple[tuple[str, int], ...]) -> Program:
     return compiled(parse(text, vectors=True), dict(widths))
 
 
+def value_along_motion(name: str, arguments: Sequence[float]) -> float:
+    """Value of a function of ``syntax.ALONG_MOTION`` at constants."""
+    return float(_Compiler({}, 0)._along_motion(name, *map(float, arguments)))
+
+
 class _Compiler:
     """Collects steps; one that is there already serves again."""
 
@@ -81,7 +96,12 @@ class _Compiler:
             case ast.BinOp(left=left, op=op, right=right):
                 return _entrywise(self._operator(op), self.parts(left), self.parts(right))
             case ast.Call(func=ast.Name(id=name), args=arguments):
-                return self._call(name, [self.parts(argument) for argument in arguments])
+                return self._call(function_name(name), [self.parts(argument) for argument in arguments])
+            case ast.Compare(left=left, ops=[op], comparators=[right]):
+                a, b = self.parts(left), self.parts(right)
+                a, b = (b, a) if isinstance(op, ast.Gt | ast.GtE) else (a, b)
+                strict = isinstance(op, ast.Lt | ast.Gt)
+                return self._apply(elementary.LESS if strict else elementary.LESS_EQUAL, a, b)
             case ast.List(elts=entries):
                 return tuple(self.parts(entry) for entry in entries)
             case ast.Attribute(value=value, attr=name):
@@ -108,6 +128,8 @@ class _Compiler:
         return self._step((operation, operands), lambda: (operation, operands))
 
     def _call(self, name: str, arguments: list[Parts]) -> Parts:
+        if name in ALONG_MOTION:
+            return self._along_motion(name, *arguments)
         if name not in elementary.FUNCTIONS and name not in ("dot", "cross"):
             place = self.place(arguments[0])
             return self._step(("law", name, place), lambda: (elementary.law(name), (place,)))
@@ -121,6 +143,53 @@ class _Compiler:
             case "norm":
                 return self._apply(elementary.FUNCTIONS[name], *arguments[0])
         return self._apply(elementary.FUNCTIONS[name], *arguments)
+
+    def _along_motion(self, name: str, *arguments: Part) -> Part:
+        """Functions of ``syntax.ALONG_MOTION``, made of others."""
+        match name:
+            case "if":
+                return self._apply(elementary.SELECT, *arguments)
+            case "sign":
+                return self._apply(elementary.SIGN, *arguments)
+            case "clip":
+                return self._clip(*arguments)
+            case "smooth_abs":
+                return self._apply(elementary.FUNCTIONS["hypot"], *arguments)
+            case "smooth_max":
+                a, b, width = arguments
+                apart = self._apply(elementary.FUNCTIONS["hypot"], self._difference(a, b), width)
+                return self._product(0.5, self._sum(self._sum(a, b), apart))
+            case "impact":
+                return self._impact(*arguments)
+            case "bistop":
+                x, v, low, high, *law = arguments
+                back = self._impact(self._negative(x), self._negative(v), self._negative(high), *law)
+                return self._difference(self._impact(x, v, low, *law), back)
+        return self._step_of(name, *arguments)
+
+    def _clip(self, x: Part, low: Part, high: Part) -> Part:
+        largest = self._apply(elementary.FUNCTIONS["max"], x, low)
+        return self._apply(elementary.FUNCTIONS["min"], largest, high)
+
+    def _step_of(self, name: str, x: Part, x0: Part, h0: Part, x1: Part, h1: Part) -> Part:
+        """From h0 at x0 to h1 at x1, D = (x - x0)/(x1 - x0) held in [0, 1]."""
+        D = self._clip(self._quotient(self._difference(x, x0), self._difference(x1, x0)), 0.0, 1.0)
+        if name == "havsin":
+            angle = self._product(pi, self._difference(D, 0.5))
+            risen = self._product(0.5, self._sum(1.0, self._apply(elementary.FUNCTIONS["sin"], angle)))
+        elif name == "step":  # D^2 (3 - 2 D)
+            risen = self._product(self._power(D, 2.0), self._difference(3.0, self._product(2.0, D)))
+        else:  # D^3 (10 - D (15 - 6 D))
+            inner = self._difference(10.0, self._product(D, self._difference(15.0, self._product(6.0, D))))
+            risen = self._product(self._power(D, 3.0), inner)
+        return self._sum(h0, self._product(self._difference(h1, h0), risen))
+
+    def _impact(self, x: Part, v: Part, x1: Part, k: Part, e: Part, c: Part, d: Part) -> Part:
+        """max(k (x1 - x)^e - c v step(x, x1 - d, 1, x1, 0), 0) where x < x1, else 0."""
+        spring = self._product(k, self._power(self._difference(x1, x), e))
+        damped = self._product(self._product(c, v), self._step_of("step", x, self._difference(x1, d), 1.0, x1, 0.0))
+        force = self._apply(elementary.FUNCTIONS["max"], self._difference(spring, damped), 0.0)
+        return self._apply(elementary.SELECT, self._apply(elementary.LESS, x, x1), force, 0.0)
 
     def _operator(self, op: ast.operator) -> Callable[[Part, Part], Part]:
         match op:

@@ -107,6 +107,22 @@ def _extreme(place_of: Callable[..., Any]) -> Elementary:
     return Elementary(value, lambda k, covector, value, *a: np.where(place(a)[0] == k, covector, 0.0))
 
 
+def _none(k, covector, value, *a):
+    return 0.0 * np.real(value)  # also beside jumps, where there is no derivative
+
+
+LESS = Elementary(lambda a, b: np.where(np.real(a) < np.real(b), 1.0, 0.0), _none, "less")
+LESS_EQUAL = Elementary(lambda a, b: np.where(np.real(a) <= np.real(b), 1.0, 0.0), _none, "less_equal")
+SIGN = Elementary(lambda a: np.sign(np.real(a)), _none, "sign")
+
+
+def _pull_select(k, covector, value, chosen, a, b):
+    return np.where((np.real(chosen) != 0.0) == (k == 1), covector, 0.0) if k else 0.0 * np.real(chosen)
+
+
+SELECT = Elementary(lambda chosen, a, b: np.where(np.real(chosen) != 0.0, a, b), _pull_select, "select")
+
+
 FUNCTIONS: dict[str, Elementary] = {
     "sqrt": _of_one(np.sqrt, lambda value, a: 0.5 / value),
     "exp": _of_one(np.exp, lambda value, a: value),

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from mbsim_cli.spec.expressions.syntax import COMPONENTS, ExpressionError, column
+from mbsim_cli.spec.expressions.syntax import COMPONENTS, ExpressionError, column, function_name
 
 Scalar = float | complex
 BUILT_IN: dict[str, float] = {"pi": math.pi, "deg": math.pi / 180}
@@ -54,7 +54,11 @@ def evaluate(node: ast.expr, scope: Mapping[str, Scalar]) -> Any:
         case ast.BinOp(left=left, op=op, right=right):
             return _binary(node, op, evaluate(left, scope), evaluate(right, scope))
         case ast.Call(func=ast.Name(id=name), args=arguments):
-            return _call(node, name, [evaluate(argument, scope) for argument in arguments])
+            return _call(node, function_name(name), [evaluate(argument, scope) for argument in arguments])
+        case ast.Compare(left=left, ops=[op], comparators=[right]):
+            a, b = _branch(evaluate(left, scope)), _branch(evaluate(right, scope))
+            found = {ast.Lt: a < b, ast.LtE: a <= b, ast.Gt: a > b, ast.GtE: a >= b}
+            return float(found[type(op)])
         case ast.List(elts=entries):
             return [evaluate(entry, scope) for entry in entries]
         case ast.Attribute(value=value, attr=name):
@@ -112,7 +116,11 @@ def _call(node: ast.expr, name: str, values: list[Any]) -> Any:
         if name in _OF_ONE:
             library = cmath if isinstance(values[0], complex) else math
             return getattr(library, name)(values[0])
-        return _SPECIAL[name](*values)
+        if name in _SPECIAL:
+            return _SPECIAL[name](*values)
+        from mbsim_cli.spec.expressions.compiling import value_along_motion
+
+        return value_along_motion(name, values)
     except (ValueError, ZeroDivisionError):
         arguments = ", ".join(f"{_branch(value):g}" for value in values if not isinstance(value, list))
         raise ExpressionError(f"{name}({arguments}) is not a real number", column(node)) from None

@@ -27,7 +27,7 @@ class Expression(Number):
         """Return what stands in the file; raises PydanticCustomError."""
         if type(value) is str or type(value) is Scoped:
             try:
-                text = str(value.formula(vectors=True)) if type(value) is Scoped else value
+                text = str(value.formula(vectors=True, motion=True)) if type(value) is Scoped else value
                 parse(text, vectors=True, motion=True)
             except ExpressionError as error:
                 raise expression_error(error) from None

@@ -21,6 +21,7 @@ class Program:
         self._inputs = inputs
         self._reached = _reached(inputs, steps, result)
         self._steps, self._result = _without_gaps(inputs, steps, result, self._reached)
+        self._selects = any(operation.name == "select" for operation, _ in self._steps)
 
     def reads(self, place: int) -> bool:
         """Whether an input has an influence."""
@@ -46,6 +47,8 @@ class Program:
                 arguments = [values[k] for k in operands]
                 for k, operand in enumerate(operands):
                     pulled = operation.pull(k, covectors[place], values[place], *arguments)
+                    if self._selects:  # what is not chosen may have no slope
+                        pulled = np.where(np.equal(covectors[place], 0.0), 0.0, pulled)
                     covectors[operand] = pulled if covectors[operand] is None else covectors[operand] + pulled
         return values[self._result], [0.0 if found is None else found for found in covectors[: self._inputs]]
 

@@ -24,14 +24,14 @@ class Scoped(str):
         made.values = values
         return made
 
-    def formula(self, vectors: bool = False) -> float | str:
+    def formula(self, vectors: bool = False, motion: bool = False) -> float | str:
         """Return the value, or a formula of the file's names where it reads any; raises ExpressionError."""
-        return fixed(str(self), self.values, vectors)
+        return fixed(str(self), self.values, vectors, motion)
 
 
-def fixed(text: str, values: Values, vectors: bool = False) -> float | str:
+def fixed(text: str, values: Values, vectors: bool = False, motion: bool = False) -> float | str:
     """Return an expression with the names of an instance replaced, a number where no other names are left."""
-    tree = parse(text, vectors, repeated=True)
+    tree = parse(text, vectors, True, motion)
     if isinstance(tree, ast.Name) and isinstance(values.get(tree.id), str):
         return str(values[tree.id])
     if not vectors and _known(tree, values):
@@ -69,6 +69,8 @@ def _replaced(node: ast.expr, values: Values) -> ast.expr:
             made.args = [_replaced(argument, values) for argument in arguments]
         case ast.List(elts=entries):
             made.elts = [_replaced(entry, values) for entry in entries]
+        case ast.Compare(left=left, comparators=[right]):
+            made.left, made.comparators = _replaced(left, values), [_replaced(right, values)]
         case ast.Attribute(value=vector):
             made.value = _replaced(vector, values)
     return made

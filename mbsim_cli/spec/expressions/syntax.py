@@ -19,12 +19,26 @@ FUNCTIONS: dict[str, int] = {
     **dict.fromkeys(("atan2", "hypot", "min", "max"), 2),
 }
 VECTOR_FUNCTIONS: dict[str, int] = {"dot": 2, "cross": 2, "norm": 1}
+ALONG_MOTION: dict[str, int] = {  # of expressions that run along the motion, with names that Adams has given them
+    **dict.fromkeys(("step", "step5", "havsin"), 5),
+    "impact": 7,
+    "bistop": 8,
+    "if": 3,
+    "sign": 1,
+    "clip": 3,
+    "smooth_abs": 2,
+    "smooth_max": 3,
+}
 COMPONENTS = {"x": 0, "y": 1, "z": 2}
 PARTS = ("force", "moment")  # of a reaction: R.force is a vector of its own
 _ALLOWED_CHARACTER = re.compile(r"[\w\s+\-*/().,\[\]]")
+_ALLOWED_ALONG_MOTION = re.compile(r"[\w\s+\-*/().,\[\]<>=]")
 _ALLOWED_IN_REPETITION = re.compile(r"[\w\s+\-*/%().,\[\]]")
+_ALLOWED_IN_REPETITION_ALONG_MOTION = re.compile(r"[\w\s+\-*/%().,\[\]<>=]")
+_IF = re.compile(r"\bif(?=\s*\()")  # a word of Python: read as IF
 _UNIT = re.compile(r"(?<=[\w)\]])\s(?=\s*deg\b)")
 _OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Pow)
+_COMPARISONS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 _WHOLE = (ast.Mod, ast.FloorDiv)  # of whole numbers, in repetitions
 
 
@@ -49,6 +63,8 @@ def parse(text: str, vectors: bool = False, repeated: bool = False, motion: bool
     if len(text) > MAX_LENGTH:
         raise ExpressionError(f"expression is longer than {MAX_LENGTH} characters")
     allowed = _ALLOWED_IN_REPETITION if repeated else _ALLOWED_CHARACTER
+    if vectors:
+        allowed = _ALLOWED_IN_REPETITION_ALONG_MOTION if repeated else _ALLOWED_ALONG_MOTION
     for offset, character in enumerate(text):
         if not allowed.match(character):
             _refuse_unit(text)
@@ -58,6 +74,7 @@ def parse(text: str, vectors: bool = False, repeated: bool = False, motion: bool
     start = len(text) - len(stripped)
     # each replacement keeps the length, so that columns stay right
     source = _UNIT.sub("*", re.sub(r"\s", " ", stripped).rstrip())
+    source = _IF.sub("IF", source) if vectors else source
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -106,6 +123,9 @@ def _check(node: ast.expr, source: str, start: int, allowed: tuple[bool, bool, b
     if inside > MAX_CALLS:
         raise ExpressionError("expression is nested too deeply", column(node), "name its parts as parameters")
     children = _children(node, *allowed)
+    if not children and isinstance(node, ast.Attribute):
+        for part in ast.walk(node):
+            part.offset = column(node)  # type: ignore[attr-defined]
     for child in children:
         _check(child, source, start, allowed, inside + isinstance(node, ast.Call))
     if isinstance(node, ast.Name):
@@ -131,6 +151,11 @@ def _children(node: ast.expr, vectors: bool, repeated: bool, motion: bool) -> li
             raise ExpressionError("this operator is not known", column(node), "the operators are + - * / **")
         case ast.Call():
             return _arguments(node, vectors, motion)
+        case ast.Compare(left=left, ops=[op], comparators=[right]) if vectors:
+            if not isinstance(op, _COMPARISONS):
+                hint = "computed numbers are seldom equal: compare with <, <=, > or >="
+                raise ExpressionError("this comparison is not known", column(node), hint)
+            return [left, right]
         case ast.List(elts=entries) if vectors:
             if len(entries) != 3:
                 raise ExpressionError(f"a vector has three entries, not {len(entries)}", column(node))
@@ -156,6 +181,14 @@ def part_of(node: ast.expr) -> str | None:
     return None
 
 
+def function_name(name: str) -> str:
+    """Return the name of a function as it stands in a text."""
+    return "if" if name == "IF" else name
+
+
+KNOWN = FUNCTIONS | VECTOR_FUNCTIONS | ALONG_MOTION
+
+
 def dotted(node: ast.expr) -> str | None:
     """Return names with dots between them as a text, hip.angle.velocity, if the node is such."""
     found = []
@@ -168,16 +201,16 @@ def dotted(node: ast.expr) -> str | None:
 def law_of(node: ast.expr) -> str | None:
     """Return the name of the law that is called, if the node calls one."""
     match node:
-        case ast.Call(func=ast.Name(id=name)) if name not in FUNCTIONS and name not in VECTOR_FUNCTIONS:
+        case ast.Call(func=ast.Name(id=name)) if function_name(name) not in KNOWN:
             return name
     return None
 
 
 def _arguments(node: ast.Call, vectors: bool, motion: bool) -> list[ast.expr]:
-    known = FUNCTIONS | VECTOR_FUNCTIONS if vectors else FUNCTIONS
+    known = KNOWN if vectors else FUNCTIONS
     if not isinstance(node.func, ast.Name):
         raise ExpressionError("only functions can be called", column(node))
-    name = node.func.id
+    name = function_name(node.func.id)
     if name not in known and motion:
         if node.keywords or len(node.args) != 1 or isinstance(node.args[0], ast.Starred):
             raise ExpressionError(f"{name} is a law or an unknown function; a law takes one argument", column(node))

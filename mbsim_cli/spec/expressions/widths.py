@@ -9,6 +9,7 @@ from mbsim_cli.spec.expressions.syntax import (
     ExpressionError,
     column,
     dotted,
+    function_name,
     is_constant,
     names,
     parse,
@@ -44,6 +45,9 @@ def width(node: ast.expr, widths: Mapping[str, int]) -> int:
             return _of_binary(node, widths)
         case ast.Call():
             return _of_call(node, widths)
+        case ast.Compare(left=left, comparators=[right]):
+            _expect(1, left, widths)
+            _expect(1, right, widths)
         case ast.List(elts=entries):
             for entry in entries:
                 _expect(1, entry, widths)
@@ -72,7 +76,7 @@ def _of_binary(node: ast.BinOp, widths: Mapping[str, int]) -> int:
 
 
 def _of_call(node: ast.Call, widths: Mapping[str, int]) -> int:
-    name = node.func.id  # type: ignore[attr-defined]
+    name = function_name(node.func.id)  # type: ignore[attr-defined]
     if name in ("dot", "norm") and (wide := width(node.args[0], widths)) not in (1, 3):
         for argument in node.args[1:]:
             _expect(wide, argument, widths)

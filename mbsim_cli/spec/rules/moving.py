@@ -1,7 +1,7 @@
 """Expressions of the motion: what they read exists and depends on positions and velocities alone."""
 
 from mbsim_cli.spec.expressions.moving import TIME, VELOCITY, Expression, coordinate_in, read_by, sensor_in
-from mbsim_cli.spec.expressions.syntax import COMPONENTS, ExpressionError, parse
+from mbsim_cli.spec.expressions.syntax import COMPONENTS, KNOWN, ExpressionError, parse
 from mbsim_cli.spec.expressions.widths import width
 from mbsim_cli.spec.judging.review import Review
 from mbsim_cli.spec.reading.messages import Path
@@ -59,9 +59,7 @@ def _expression(review: Review, path: Path, number: Expression) -> None:
             review.report(path, f"unknown name {name!r}", review.suggest(name, widths), offset)
     for law, offset in reading.laws.items():
         if law not in review.names("laws"):
-            from mbsim_cli.spec.expressions.syntax import FUNCTIONS, VECTOR_FUNCTIONS
-
-            hint = review.suggest(law, {*review.names("laws"), *FUNCTIONS, *VECTOR_FUNCTIONS})
+            hint = review.suggest(law, {*review.names("laws"), *KNOWN})
             review.report(path, f"unknown function or law {law!r}", hint, offset)
     law = getattr(model.forces[path[1]], "law", None)
     if model.forces[path[1]].type in ("force", "torque") and law is not None:

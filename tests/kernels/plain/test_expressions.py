@@ -2,14 +2,13 @@
 
 import numpy as np
 import pytest
-from mbsim_cli.study.settings import Settings
 from scipy.integrate import solve_ivp
 
 import mbsim_cli
 from mbsim_cli.kernels.elements.tape import operate, slopes_of
 from mbsim_cli.model.codes import Operation
 from mbsim_cli.model.layout import NoSignals
-from mbsim_cli.study.assembling import build, load
+from mbsim_cli.study.assembling import Settings, build, load
 from tests.kernels.differentiate import assert_agree
 
 MODEL = """\
@@ -46,7 +45,10 @@ sensors:
   H: {type: force, force: pull}
   K: {type: kinetic_energy}
 forces:
-  motor: {type: drive, coordinate: O.angle, value: "-k*O.angle - c*O.angle.velocity + soft(r.y)*k - w.z**3*sin(t)"}
+  motor:
+    type: drive
+    coordinate: O.angle
+    value: "-k*O.angle - c*O.angle.velocity + soft(r.y)*k - w.z**3*step(t, 0, 0.5, 0.1, L)"
   spring:
     type: spring_damper
     points: [ground.B, d.E]
@@ -54,7 +56,14 @@ forces:
     stiffness: 0.5
     force: "-k*(s - L) - c*s1*abs(s1) + 0.2*P.angle.velocity + 0.1*dot(v, r)*cos(yaw) + along"
   pull: {type: force, point: b.Q, value: ["-0.3*r.x - c*v.x*abs(v.x)", e.y, "k*sin(3*t)*w.z"]}
-  turn: {type: torque, body: d, value: ["0.2*v.y", 0, "norm(cross(r, v))*0.05*m"], axes: body}
+  turn:
+    type: torque
+    body: d
+    value:
+      - "if(r.x > 2.1, 0.2*v.y, sqrt(r.x - 2.1))"
+      - "impact(r.y, v.y, 1.5, k, 1.5, c, 0.2)"
+      - "norm(cross(r, v))*0.05*m"
+    axes: body
 objectives:
   j1: {integral: r.y**2 + K}
   j2: {final: q1 + s}
@@ -161,12 +170,13 @@ def test_slopes_of_steps(code, imaginary):
 
 
 def test_models_without_expressions_know_nothing_of_them(tmp_path):
-    replaced = [
-        ('"-k*O.angle - c*O.angle.velocity + soft(r.y)*k - w.z**3*sin(t)"', '"-k*c"'),
-        ('"-k*(s - L) - c*s1*abs(s1) + 0.2*P.angle.velocity + 0.1*dot(v, r)*cos(yaw) + along"', "L"),
-        ('["-0.3*r.x - c*v.x*abs(v.x)", e.y, "k*sin(3*t)*w.z"]', "[L, 0, 0]"),
-        ('["0.2*v.y", 0, "norm(cross(r, v))*0.05*m"]', "[0, 0, m]"),
-    ]
-    file = load(written(tmp_path, "ali3p-rtdyn1", replaced=replaced), Settings())
+    head, _, rest = MODEL.partition("forces:\n")
+    plain = '  motor: {type: drive, coordinate: O.angle, value: "-k*c + pi"}\nobjectives: {j: {final: q1}}\n'
+    path = written(tmp_path, "ali3p-rtdyn1")
+    text = head + "forces:\n" + plain + rest[rest.index("analysis:") :]
+    for sensor in ("G: {type: force, force: spring}", "H: {type: force, force: pull}"):
+        text = text.replace(f"  {sensor}\n", "")
+    path.write_text(text.replace("FORMULATION", "ali3p-rtdyn1").partition("checks:")[0])
+    file = load(path, Settings())
     assert file.moving == ()
     assert isinstance(build(file, Settings(), []).problem.model.signals, NoSignals)
