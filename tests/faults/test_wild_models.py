@@ -125,7 +125,7 @@ def test_two_thousand_mutated_models(beside, seeds, odd, record_property):
 @pytest.mark.parametrize(
     ("name", "old", "new", "told"),
     [
-        ("fivebar.yaml", "[x_G_A1, 0, 0]", "[1e160, 0, 0]", "the inertia that B.angle moves at t = 0 is not finite"),
+        ("fivebar.yaml", "[x_G_A1, 0, 0]", "[1e160, 0, 0]", "moves at t = 0 is not finite"),
         ("fivebar.yaml", "length: L_12, mass: 1.5", "length: 1e308, mass: 1.5", "is not finite"),
         ("flexible/beam_limits.yaml", "A: 100", "A: 1e-198", "positive definite"),
         (
