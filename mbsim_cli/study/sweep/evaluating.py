@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from mbsim_cli.errors import AnalysisError, MbsimError, ModelError, UsageError, one_line
+from mbsim_cli.errors import AnalysisError, InputOutputError, MbsimError, ModelError, UsageError, one_line
 from mbsim_cli.io.thinning import KeptRows
 from mbsim_cli.spec.judging.doubts import doubts_of_values
 from mbsim_cli.study.assembling import Settings
@@ -147,9 +147,29 @@ def base_of(plan: StudyPlan, listener: Listener = SILENT) -> Plan:
     timing = Timing()
     model_file = spec.load(str(plan.path), settings.overrides, texts)
     base = draft(model_file, settings, timing).plan(timing, listener)
+    _require_known(plan, base.assembled)
     with suppress(AnalysisError):  # the file's own values need be no case of the study
         base.compile(listener)
     return base
+
+
+def _require_known(plan: StudyPlan, assembled: Any) -> None:
+    """Raise InputOutputError where a plan names what its model lacks, as none does that the program has made."""
+    names = assembled.problem.names
+    known = {
+        "objectives": [objective.name for objective in assembled.objectives],
+        "sensors": names.sensors,
+        "parameters": names.parameters,
+        "varied": [*assembled.model_file.parameters, *assembled.model_file.constants],
+    }
+    for kind, there in known.items():
+        for column in getattr(plan, kind):
+            if column.name not in there:
+                raise InputOutputError(
+                    f"the plan of the study names {column.name!r} among its {kind}, which the model lacks"
+                )
+    if len(plan.parameters) != len(names.parameters):
+        raise InputOutputError("the plan of the study has other derivatives than the model gives")
 
 
 def _numbers(plan: StudyPlan, outcome: Outcome) -> np.ndarray:

@@ -5,6 +5,7 @@ import struct
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import inf
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -56,6 +57,28 @@ def decoded(content: bytes) -> Row:
     end = _HEAD.size + numbers.nbytes
     remarks = json.loads(content[end:]) if len(content) > end else {}
     return Row(case, identity, status, seconds, numbers, remarks)
+
+
+def is_row(content: bytes, numbers: int) -> bool:
+    """Whether a frame holds what can be a row of so many numbers: its checksum does not tell who wrote it."""
+    if len(content) < _HEAD.size:
+        return False
+    _, status, seconds, _, count = _HEAD.unpack_from(content)
+    end = _HEAD.size + 8 * count
+    if status not in WORDS or not 0.0 <= seconds < inf or end > len(content):
+        return False
+    if status == DONE and count != numbers:
+        return False
+    try:
+        remarks = json.loads(content[end:]) if len(content) > end else {}
+    except (ValueError, RecursionError):
+        return False
+    if not isinstance(remarks, dict) or not isinstance(remarks.get("failure", ""), str):
+        return False
+    warnings, undefined = remarks.get("warnings", []), remarks.get("undefined", {})
+    if not isinstance(warnings, list) or not isinstance(undefined, dict):
+        return False
+    return all(isinstance(sentence, str) for sentence in (*warnings, *undefined.values()))
 
 
 def numbers_in(content: bytes) -> np.ndarray:

@@ -16,7 +16,7 @@ from mbsim_cli.caller import either, option
 from mbsim_cli.errors import InputOutputError, UsageError
 from mbsim_cli.files import open_regular
 from mbsim_cli.io.target import check_target, elsewhere, is_result, replaced
-from mbsim_cli.study.sweep.outcomes import DONE, OF_THE_MACHINE, Row, decoded, heading, numbers_in
+from mbsim_cli.study.sweep.outcomes import DONE, OF_THE_MACHINE, Row, decoded, heading, is_row, numbers_in
 from mbsim_cli.study.sweep.study_folder import KEPT, ROWS, StudyFolder, case_identities
 from mbsim_cli.study.sweep.study_plan import StudyPlan
 from mbsim_cli.system import GUARDED, lock, unlock, write_at
@@ -245,6 +245,14 @@ def unpacked(content: bytes) -> Kept:
     return Kept(case, identity, table[:, 0], table[:, 1:], content[_HEAD.size + 8 * count :])
 
 
+def _is_kept(content: bytes, width: int) -> bool:
+    """Whether a frame holds what can be kept of a case, with so many numbers at each instant."""
+    if len(content) < _HEAD.size:
+        return False
+    _, _, instants, stated = _HEAD.unpack_from(content)
+    return stated == width and _HEAD.size + 8 * instants * (1 + width) <= len(content)
+
+
 def kept_cases(folder: StudyFolder, *, thorough: bool) -> Iterator[tuple[int, bytes]]:
     """Case and identity of all that is kept; ``thorough`` reads it whole, and leaves out what is damaged."""
     for path in folder.files(KEPT):
@@ -256,9 +264,11 @@ def kept_cases(folder: StudyFolder, *, thorough: bool) -> Iterator[tuple[int, by
 
 def all_kept(folder: StudyFolder, ledger: "Ledger", wanted: Collection[int] | None = None) -> Iterator[Kept]:
     """What is kept of the cases that are done, of each once; of the ``wanted`` ones, or of all."""
-    seen = np.zeros(ledger.plan.cases, dtype=bool)
+    seen, width = np.zeros(ledger.plan.cases, dtype=bool), sum(len(c.components) for c in ledger.plan.sensors)
     for path in folder.files(KEPT):
         for _, content in read_frames(path):
+            if not _is_kept(content, width):
+                continue
             case, identity, _, _ = _HEAD.unpack_from(content)
             known = 0 <= case < len(seen) and not seen[case] and identity == ledger.identities[case]
             if known and ledger.status[case] == DONE and (wanted is None or case in wanted):
@@ -287,6 +297,9 @@ class Ledger:
     def read(self, path: Path) -> None:
         """Take the rows of a file in."""
         for _, content in read_frames(path):
+            if not is_row(content, self.plan.numbers):
+                self.strange += 1
+                continue
             case, status, seconds, identity = heading(content)
             if not 0 <= case < self.plan.cases or identity != self.identities[case]:
                 self.strange += 1

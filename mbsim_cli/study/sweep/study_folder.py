@@ -6,10 +6,12 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from math import prod
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
+from numpy.lib.format import read_array_header_1_0, read_array_header_2_0, read_magic
 
 from mbsim_cli.caller import either, flag
 from mbsim_cli.errors import InputOutputError, UsageError
@@ -111,7 +113,7 @@ PLAN, SAMPLES, COLLECTED, FORECAST, SCRIPT = "plan.json", "samples.npy", "study.
 ROWS, KEPT = ".rows", ".kept"
 _FIXED = ("content", "varied", "objectives", "parameters", "sensors", "full")
 _RESTORED = "the command that planned the study restores it"
-_NO_ARRAY = (OSError, ValueError, EOFError, MemoryError, OverflowError)  # what numpy raises for damaged files
+_LONGEST = 1e12  # seconds, or cases, that a forecast may tell
 _CHANGED = {
     "content": "the model, or an option of its analysis, has changed",
     "varied": "other parameters vary",
@@ -149,11 +151,12 @@ class StudyFolder:
             path.write_text(json.dumps(dict(report), indent=1) + "\n", encoding="utf-8")
 
     def forecasted(self) -> dict[str, Any] | None:
-        """What the study is expected to take; None where nobody has tried."""
+        """What the study is expected to take; None where nobody has tried, or where it cannot be read."""
         try:
-            return json.loads(_text(self.path / FORECAST))
-        except (OSError, ValueError):
+            found = json.loads(_text(self.path / FORECAST))
+        except (OSError, ValueError, RecursionError):
             return None
+        return found if _is_forecast(found) else None
 
     def rows(self, shard: Shard) -> Path:
         """The rows of a shard."""
@@ -181,14 +184,15 @@ class StudyFolder:
     def values(self, plan: StudyPlan) -> np.ndarray:
         """Values (N, v) of the varied parameters; raises InputOutputError."""
         path = self.path / SAMPLES
+        wanted = (plan.cases, len(plan.varied))
         try:
             with open_regular(path) as file:
-                values = np.load(file, allow_pickle=False)
-        except _NO_ARRAY as error:
-            reason = getattr(error, "strerror", None) or "it holds no numbers"
-            raise InputOutputError(f"cannot read {path}: {reason}; {_RESTORED}") from error
-        wanted = (plan.cases, len(plan.varied))
-        fits = values.dtype == np.float64 and values.ndim == 2 and values.shape[1:] == wanted[1:]
+                values = _array(file)
+        except OSError as error:
+            raise InputOutputError(f"cannot read {path}: {error.strerror or error}; {_RESTORED}") from error
+        if values is None:
+            raise InputOutputError(f"cannot read {path}: it holds no numbers; {_RESTORED}")
+        fits = values.ndim == 2 and values.shape[1:] == wanted[1:]
         if not fits or plan.samples not in ("", samples_hash(values[: plan.cases])) or len(values) < wanted[0]:
             raise InputOutputError(f"{path} does not hold the {plan.cases} cases of the plan; {_RESTORED}")
         return values[: plan.cases]
@@ -273,6 +277,29 @@ class StudyFolder:
                 path.unlink(missing_ok=True)
             except OSError as error:
                 raise InputOutputError(f"cannot remove {path}: {error.strerror}") from error
+
+
+def _array(file: BinaryIO) -> np.ndarray | None:
+    """The array of float64 that a file holds, which must be as long as its header says; None where it holds none."""
+    try:
+        header = {(1, 0): read_array_header_1_0, (2, 0): read_array_header_2_0}[read_magic(file)]
+        shape, transposed, dtype = header(file)
+    except OSError:
+        raise
+    except Exception:  # the header is a text of Python's, whose parts raise whatever they are built on
+        return None
+    left = os.fstat(file.fileno()).st_size - file.tell()
+    if dtype != np.float64 or prod(shape) * dtype.itemsize != left:
+        return None
+    return np.frombuffer(file.read(left), dtype).reshape(shape, order="F" if transposed else "C")
+
+
+def _is_forecast(found: Any) -> bool:
+    """Whether what is read has the numbers that others count on."""
+    if not isinstance(found, dict):
+        return False
+    numbers = [found.get(name) for name in ("start_seconds", "case_seconds", "cases")]
+    return all(type(number) in (int, float) and 0 <= number <= _LONGEST for number in numbers)
 
 
 def _text(path: Path) -> str:

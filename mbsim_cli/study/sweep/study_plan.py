@@ -3,8 +3,9 @@
 import hashlib
 import json
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -75,25 +76,82 @@ def _checksum(data: Mapping[str, Any]) -> str:
 
 
 _COLUMNS = ("varied", "objectives", "parameters", "sensors")
+_NAMED = ("texts", "tables", "platform")  # texts by names
+_WORDS = ("study", "content", "folder", "file", "command", "created", "mbsim_version", "samples")
+_NUMBERS = ("tolerance", "accuracy", "duration", "memory")
+_CHOICES = ("formulation", "integrator", "method")
+MOST_CASES = 10**12
 
 
 def read_plan(text: str, where: Path) -> StudyPlan:
     """The plan that a text holds; raises InputOutputError where it holds none."""
     try:
         data = json.loads(text)
-        if data.pop("format") != FORMAT:
+        if not isinstance(data, dict) or data.pop("format", None) != FORMAT:
             raise ValueError("it is not the plan of a study")
         if data.pop("format_version") != VERSION:
             raise ValueError("another version of mbsim wrote it")
         if data.pop("checksum", None) not in (None, _checksum(data)):
             raise ValueError("it is not what was stored")
-        return StudyPlan(**data | {name: [_column(**entry) for entry in data[name]] for name in _COLUMNS})
+        plan = StudyPlan(**data | {name: [_column(**entry) for entry in data[name]] for name in _COLUMNS})
+        for wrong in _of_the_wrong_kind(plan):
+            raise ValueError(f"its {wrong} is not what a plan has there")
+        return plan
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         way_out = f"remove it and repeat the command that planned the study: rows in {where.parent} stay valid"
         raise InputOutputError(f"cannot read the plan {where}: {error}; {way_out}") from error
 
 
+def _of_the_wrong_kind(plan: StudyPlan) -> Iterator[str]:
+    """Entries that cannot be what was stored, by name: a checksum tells damage, and not who wrote it."""
+    yield from (name for name in _WORDS if not _is_text(getattr(plan, name)))
+    yield from (name for name in _NAMED if not _are_texts(getattr(plan, name)))
+    for name in _COLUMNS:
+        columns = getattr(plan, name)
+        words = [word for column in columns for word in (column.name, column.unit, *column.components)]
+        if not all(map(_is_text, words)) or len({column.name for column in columns}) < len(columns):
+            yield name
+    if type(plan.cases) is not int or not 0 <= plan.cases <= MOST_CASES:
+        yield "cases"
+    if type(plan.full) is not bool:
+        yield "full"
+    if not isinstance(plan.sampler, Mapping):
+        yield "sampler"
+    if not isinstance(plan.settings, Mapping):
+        yield "settings"
+        return
+    for name, value in plan.settings.items():
+        if not _is_setting(name, value):
+            yield f"settings.{name}"
+
+
+def _is_setting(name: str, value: Any) -> bool:
+    if name == "overrides":
+        return _are_texts(value)
+    if name in _CHOICES:
+        return value is None or _is_text(value)
+    if name == "step" and isinstance(value, str):
+        return _is_text(value)
+    if name in ("step", *_NUMBERS):
+        return value is None or (type(value) in (int, float) and isfinite(value))
+    return (name == "all_numbers" and type(value) is bool) or (name in ("by", "without") and _is_list_of_texts(value))
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and "\0" not in value and not any("\ud800" <= sign <= "\udbff" for sign in value)
+
+
+def _are_texts(value: Any) -> bool:
+    return isinstance(value, Mapping) and all(map(_is_text, (*value, *value.values())))
+
+
+def _is_list_of_texts(value: Any) -> bool:
+    return value is None or (isinstance(value, (list, tuple)) and all(map(_is_text, value)))
+
+
 def _column(name: str, unit: str, components: Sequence[str]) -> Column:
+    if not isinstance(components, list):
+        raise ValueError(f"components of {name!r} are no list")
     return Column(name, unit, tuple(components))
 
 
