@@ -76,6 +76,8 @@ def _ritz(system: System, V: Array) -> tuple[Array, Array]:
 
     V = V / np.sqrt(np.einsum("ij,ij->j", V, system.M @ V))
     A, B = V.T @ (system.K @ V), V.T @ (system.M @ V)
+    if not (np.isfinite(A).all() and np.isfinite(B).all()):
+        raise np.linalg.LinAlgError("stiffness and mass of modes are not finite")
     squares, T = eigh((A + A.T) / 2, (B + B.T) / 2)
     return squares, V @ T
 

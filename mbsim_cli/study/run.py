@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mbsim_cli.errors import AnalysisError, ModelError, one_line
-from mbsim_cli.model.problem import Problem
+from mbsim_cli.model.problem import Options, Problem
 from mbsim_cli.model.units import quotient
 from mbsim_cli.solve.onsets import begins_within_steps
 from mbsim_cli.solve.resolution import Resolution, loses_energy
@@ -154,6 +154,8 @@ def estimated(plan: Plan, results: dict[str, Gradient], resolution: Any, listene
     unseen = _BY_DIFFERENCES if plan.method == "fd" else None
     if plan.halving:
         return Estimates(plan.halving.judged(results), plan.halving.off_by_fields, reason=unseen)
+    if plan.method == "ddm" and _follows_the_motion(plan.assembled.problem.options):
+        return Estimates({name: _without_gradients(result) for name, result in results.items()}, reason=_FOLLOWING)
     alarmed = resolution.worst[0] > LIMIT and plan.second_run
     if not (plan.assembled.objectives or alarmed) or plan.assembled.problem.options.analysis == "equilibrium":
         return Estimates(results, reason=unseen)
@@ -166,7 +168,19 @@ def estimated(plan: Plan, results: dict[str, Gradient], resolution: Any, listene
     return Estimates(results, reason=impossible if plan.method == "adjoint" else unseen)
 
 
+_FOLLOWING = "their steps are those of the motion; error_control: sensitivities keeps them within the tolerance, too"
 _BY_DIFFERENCES = "differences between runs of one step do not tell what that step leaves"
+
+
+def _follows_the_motion(options: Options) -> bool:
+    """Whether an adaptive integrator chooses steps by the motion alone, whatever errors derivatives have."""
+    return options.adaptive and options.analysis == "forward_dynamics" and options.error_control == "motion"
+
+
+def _without_gradients(result: Gradient) -> Gradient:
+    """A result whose derivatives have no estimate: that of the quadrature over instants is the least part of it."""
+    unknown = np.full(len(result.gradient), np.nan)
+    return replace(result, uncertainty=result.uncertainty.with_gradient(unknown))
 
 
 def _impossible(plan: Plan) -> str:

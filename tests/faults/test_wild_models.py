@@ -44,17 +44,17 @@ def mutated(data: Any, chance: random.Random, odd: float) -> str:
             for key in parents:
                 node = node[key]
             old = node[last]
+            if chance.random() < odd:
+                if chance.random() < 0.3:
+                    del node[last]
+                else:
+                    node[last] = chance.choice(ODD)
+            elif isinstance(old, (int, float)) and not isinstance(old, bool) and chance.random() < 0.5:
+                node[last] = old * chance.choice(FACTORS)
+            elif not isinstance(old, (dict, list)):
+                node[last] = chance.choice(WILD)
         except (KeyError, IndexError, TypeError):  # an earlier change took it away
             continue
-        if chance.random() < odd:
-            if chance.random() < 0.3:
-                del node[last]
-            else:
-                node[last] = chance.choice(ODD)
-        elif isinstance(old, (int, float)) and not isinstance(old, bool) and chance.random() < 0.5:
-            node[last] = old * chance.choice(FACTORS)
-        elif not isinstance(old, (dict, list)):
-            node[last] = chance.choice(WILD)
     return yaml.safe_dump(data, sort_keys=False)
 
 
