@@ -273,7 +273,7 @@ class Plan:
     named: Any
     assembled: Any
     halving: Halving | None = None  # how the step was chosen
-    second_run: bool = False  # whether errors that one run does not tell are worth another, ``study.coarse_run``
+    second_run: bool = False  # whether errors that one run does not tell are worth another, ``study.run``
 
     @property
     def analysis(self) -> Analysis:

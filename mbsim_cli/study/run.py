@@ -15,7 +15,7 @@ from mbsim_cli.solve.resolution import Resolution, loses_energy
 from mbsim_cli.spec.judging.doubts import doubts_of
 from mbsim_cli.study.diagnostics import discretisation, steps
 from mbsim_cli.study.diagnostics.bending import BendingHealth, StiffeningHealth
-from mbsim_cli.study.diagnostics.discretisation import LIMIT
+from mbsim_cli.study.diagnostics.discretisation import LIMIT, values_of
 from mbsim_cli.study.diagnostics.steps import ContactHealth, Extremes, FiniteHealth
 from mbsim_cli.study.diagnostics.undetermined import MultiplierHealth, UnknownReactions
 from mbsim_cli.study.evaluation import Gradient, accumulated, by_fields, evaluate, resolution_of
@@ -132,6 +132,8 @@ class Watchers:
 
 LEAST = 8  # steps of a run that is compared with one of half as many
 WHOLE = 1e-9  # of a step
+UNRESOLVED = 0.5  # relative error of a derivative that is not followed
+MATTERING = 1e-3  # of the largest derivative, by parameters in parts of themselves
 
 OffByFields = Mapping[str, Mapping[str, np.ndarray]]  # errors (ne,) by objective and field
 
@@ -211,6 +213,8 @@ def _compared(plan: Plan, results: dict[str, Gradient], resolution: Any, listene
     if isinstance(resolution, Resolution):
         resolution.compare(watched, share)
     found = {name: _with_errors(result, others[name], share) for name, result in results.items()}
+    if begins_within_steps(fine):
+        found = {name: _alike(result, values_of(plan.parameters)) for name, result in found.items()}
     theirs = by_fields(assembled.fields, others)
     off = {
         name: {given: share * np.abs(numbers - theirs[name][given]) for given, numbers in entries.items()}
@@ -255,6 +259,24 @@ def _fall(fine: Problem, coarse: Problem, error: float, other: float) -> float:
     most = ratio if first_order else ratio**2
     observed = other / error if error > 0.0 and np.isfinite(error) and np.isfinite(other) else most
     return float(np.clip(observed, ratio, most))
+
+
+def _alike(result: Gradient, values: np.ndarray) -> Gradient:
+    """A result whose derivatives are told to be off by as large a share as the worst of those that matter.
+
+    An impact whose instant is off spoils them all; that two runs agree in one of them is chance. Where the worst is not
+    resolved at all, a change of any parameter in parts of itself may do what a change of the most influential one does.
+    """
+    gradient, off = result.gradient, result.uncertainty.gradient
+    sizes = np.abs(gradient * values)
+    matter = (sizes >= MATTERING * np.nanmax(sizes, initial=0.0)) & (sizes > 0.0) & np.isfinite(off)
+    if not matter.any():
+        return result
+    worst = min(1.0, float(np.max(off[matter] / np.abs(gradient[matter]))))
+    least = worst * np.abs(gradient)
+    if worst > UNRESOLVED:
+        least = np.divide(worst * np.max(sizes[matter]), np.abs(values), out=least, where=gradient * values != 0.0)
+    return replace(result, uncertainty=result.uncertainty._replace(gradient=np.maximum(off, least)))
 
 
 def _with_errors(result: Gradient, other: Gradient, share: float) -> Gradient:

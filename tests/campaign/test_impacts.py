@@ -182,4 +182,4 @@ def test_gradients_through_impacts_are_right_or_estimated_or_none(tmp_path):
             print(f"{seed}: {error}")
     wrong = [each for each in found if each.fails]
     assert len(found) > 5 * RUNS
-    assert len(wrong) <= 0.02 * len(found), "\n".join(map(str, wrong))
+    assert not wrong, "\n".join(map(str, wrong))

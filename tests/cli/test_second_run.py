@@ -7,7 +7,10 @@ import numpy as np
 import pytest
 
 import mbsim_cli as mbsim
+from mbsim_cli.study import run
 from mbsim_cli.study.diagnostics import discretisation
+from mbsim_cli.study.evaluation import Gradient
+from mbsim_cli.study.objectives.uncertainty import Uncertainty
 from tests.cli.conftest import ROOT
 
 FIVEBAR = ROOT / "models" / "fivebar.yaml"
@@ -189,3 +192,26 @@ def test_a_step_that_is_advised_is_shorter(step, error):
     )
     advised = float(found[0].split("try a step of ")[1].split(" s")[0])
     assert 0.3 * step * (0.01 / error) ** 0.5 < advised < step
+
+
+@pytest.mark.parametrize(
+    ("off", "told"),
+    [
+        ([2.0, 1e-9, 1e-9, 0.0, 0.0], [2.0, 0.02, 1e-6, 0.0, 2e-10]),  # a share of 0.2 of each
+        ([0.0, 1e-9, 1e-6, 0.0, 0.0], [1e-7, 1e-9, 1e-6, 0.0, 0.0]),  # what is too small to matter spoils no other
+        ([8.0, 1e-9, 1e-9, 0.0, 0.0], [8.0, 4.0, 4.0, 0.0, 8e-3]),  # unresolved: by any parameter as by the first
+    ],
+)
+def test_where_forces_begin_all_derivatives_are_as_uncertain_as_the_worst(off, told):
+    gradient, values = np.array([10.0, 0.1, 5e-6, 0.0, 1e-9]), np.array([1.0, 2.0, 2.0, 3.0, 1e3])
+    result = Gradient(1.0, gradient, Uncertainty.of(np.array([0.0, *off]), np.zeros(6)))
+    found = run._alike(result, values).uncertainty.gradient
+    assert found == pytest.approx(told, rel=1e-3, abs=1e-12)
+
+
+def test_gradients_along_the_steps_of_a_motion_have_no_estimate(mbsim, variant):
+    path = variant("step: 1e-2", "formulation: recursive, integrator: dop853, tolerance: 1e-8, step: 1e-2")
+    report = mbsim("run", path, "--json").json
+    entry = report["objectives"]["swing"]["discretisation"]
+    assert entry["value"] is not None and entry["gradient"] == {"L": None, "k": None}
+    assert report["discretisation"]["gradients"].startswith("their steps are those of the motion")
