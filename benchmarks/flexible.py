@@ -26,10 +26,13 @@ ONE_THREAD = {name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", 
 from mbsim_cli.reduction.field_gradients import element_gradients  # noqa: E402
 from mbsim_cli.reduction.fields import Simp  # noqa: E402
 from mbsim_cli.reduction.frames_on_mesh import mesh_node  # noqa: E402
-from mbsim_cli.reduction.mesh import grid  # noqa: E402
+from mbsim_cli.reduction.mesh import (  # noqa: E402
+    Selection,
+    grid,
+    nodes_of,
+)
 from mbsim_cli.reduction.reduce import Body, reduced  # noqa: E402
 from mbsim_cli.reduction.restriction import Frame  # noqa: E402
-from mbsim_cli.reduction.sets import Selection, nodes_of  # noqa: E402
 from mbsim_cli.reduction.solids import solid  # noqa: E402
 
 MODES = 10

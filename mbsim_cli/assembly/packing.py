@@ -1,4 +1,4 @@
-"""The tables of a model with the numbers in them, which are all that changes at other values of parameters."""
+"""From a mechanism to the arrays that kernels read."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from mbsim_cli.assembly.elements.natural import check_natural
-from mbsim_cli.assembly.open_tree import check_inverse, check_open_tree
 from mbsim_cli.assembly.options import options_of
 from mbsim_cli.assembly.packed import Packed
 from mbsim_cli.assembly.parameters.numbers import Numbers
@@ -14,7 +13,51 @@ from mbsim_cli.assembly.parameters.tables import Tables
 from mbsim_cli.assembly.tree.system import System
 from mbsim_cli.assembly.tree.unfolded_system import unfolded_system
 from mbsim_cli.assembly.tree.unfolding import check_flexible
+from mbsim_cli.model.layout import NONE
 from mbsim_cli.model.problem import Options
+
+# What must hold where an analysis follows open trees: no loops, and no constraints but driven coordinates.
+
+_INVERSE = (
+    "inverse dynamics follows open trees; in forward_dynamics a constraint of type motion drives a coordinate, "
+    "and a sensor of type multiplier or reaction shows what it takes: Drives of closed loops, docs/model-file.md"
+)
+_FORWARD = "use formulation: ali3p-rtdyn1"
+
+
+def check_inverse(system: System) -> None:
+    """Raise ModelError for loops and constraints: a motion given for every coordinate would break them."""
+    _refuse_loops(system, "torques in loops are not unique", _INVERSE)
+    for name in system.model_file.constraints:
+        system.issue(f"constraints.{name}", "inverse dynamics knows no constraints", _INVERSE)
+    system.stop()
+
+
+def check_open_tree(system: System, formulation: str) -> None:
+    """Raise ModelError for loops, and for constraints other than a law for one coordinate."""
+    _refuse_loops(system, f"{formulation} is for open trees", _FORWARD)
+    driven: dict[int, str] = {}
+    for name, spec in system.model_file.constraints.items():
+        path = f"constraints.{name}"
+        if spec.type != "motion":
+            message = f"{formulation} is for open trees; of constraints it knows motion alone, not {spec.type}"
+            system.issue(path, message, _FORWARD)
+            continue
+        column = system.coordinate(spec.coordinate).column
+        if column == NONE:
+            continue  # of a cut joint, so of a loop
+        if column in driven:
+            system.issue(path, f"{spec.coordinate!r} already follows the law of {driven[column]!r}")
+        driven.setdefault(column, name)
+    system.stop()
+
+
+def _refuse_loops(system: System, why: str, hint: str) -> None:
+    for loop in system.topology.loops:
+        system.issue(f"joints.{loop[0]}", f"the joints {' - '.join(loop)} form a loop, and {why}", hint)
+
+
+# The tables of a model with the numbers in them, which are all that changes at other values of parameters.
 
 SOURCES = ("read_table", "standard_input")  # choices that tables hold data of
 OTHERS = ("sensitivity_parameters", *SOURCES)  # choices that are no options of the analysis

@@ -17,8 +17,8 @@ from mbsim_cli.assembly.objectives import Objective, objectives_of
 from mbsim_cli.assembly.options import check_differentiable, doubtful_settings, end_of
 from mbsim_cli.assembly.packed import ParameterValue, parameter_values
 from mbsim_cli.assembly.packing import OTHERS, Packing, pack
+from mbsim_cli.assembly.parameters.numbers import Theta
 from mbsim_cli.assembly.parameters.tables import Reader
-from mbsim_cli.assembly.parameters.theta import Theta
 from mbsim_cli.assembly.position.closing import Closing, close
 from mbsim_cli.assembly.position.contradictions import check_driven, check_laws, check_rates
 from mbsim_cli.assembly.position.equations import Equations

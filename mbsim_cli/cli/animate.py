@@ -68,10 +68,10 @@ def command(
 
     Bodies as their points, lines and shapes, joints, springs and traces.
     """
-    from mbsim_cli.cli.environment import limit_threads
+    from mbsim_cli.cli.options import limit_threads
 
     limit_threads(None)
-    from mbsim_cli.io.content import Content
+    from mbsim_cli.io.results import Content
     from mbsim_cli.io.target import check_picture
     from mbsim_cli.report import require_matplotlib
     from mbsim_cli.study.pictures.filming import Filming
@@ -122,10 +122,10 @@ def _pixels(size: str) -> tuple[int, int]:
 def _shoot(film: Any, target: Path, kind: str, fps: float, quiet: bool, force: bool) -> dict[str, Any]:
     """Draw and write every frame."""
     from mbsim_cli.cli import signals
-    from mbsim_cli.cli.progress import bar
+    from mbsim_cli.cli.output import bar
     from mbsim_cli.io.target import replaced
-    from mbsim_cli.report.movies import require_ffmpeg, write_gif, write_mp4
     from mbsim_cli.report.stage import frames
+    from mbsim_cli.report.style import require_ffmpeg, write_gif, write_mp4
 
     if kind == "mp4":
         require_ffmpeg()
@@ -147,7 +147,7 @@ def _collect(
 ) -> dict[str, Any]:
     """Write the meshes of every frame, and the file that has them in time."""
     from mbsim_cli.cli import signals
-    from mbsim_cli.cli.progress import bar
+    from mbsim_cli.cli.output import bar
     from mbsim_cli.io.target import check_collection, is_vtk, replaced
     from mbsim_cli.study.pictures.fields import folder_of, write_collection
     from mbsim_cli.study.pictures.filming import Filming

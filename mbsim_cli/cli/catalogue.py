@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from mbsim_cli.cli.output import plain_table, show_table, tell
-from mbsim_cli.io.content import Content
+from mbsim_cli.io.results import Content
 
 
 def catalogue(content: Content) -> dict[str, Any]:

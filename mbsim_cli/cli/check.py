@@ -11,7 +11,7 @@ from mbsim_cli.cli import options
 from mbsim_cli.errors import InputOutputError, MbsimError, UsageError, one_line
 
 if TYPE_CHECKING:
-    from mbsim_cli.cli.terminal import Hearing
+    from mbsim_cli.cli.output import Hearing
     from mbsim_cli.study.assembling import Settings
     from mbsim_cli.study.verification.comparison import Comparison
 
@@ -68,7 +68,7 @@ def command(
 
     These are what the files' checks state, and numerical derivatives of whole analyses along a random direction.
     """
-    from mbsim_cli.cli.environment import limit_threads
+    from mbsim_cli.cli.options import limit_threads
 
     limit_threads(threads)
 
@@ -76,7 +76,7 @@ def command(
         parameter, formulation, integrator, tolerance, step, accuracy, duration, method.value, all_numbers, memory
     )
     settings = replace(settings, without=tuple(method.value for method in without or ()))
-    from mbsim_cli.cli.terminal import Hearing
+    from mbsim_cli.cli.output import Hearing
 
     listener = Hearing(quiet)
     rows, code = _all(models, settings, seed, listener)

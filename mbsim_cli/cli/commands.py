@@ -21,7 +21,7 @@ from mbsim_cli.cli import (
     sweep,
     validate,
 )
-from mbsim_cli.cli.once import Command
+from mbsim_cli.cli.options import Command
 
 app = typer.Typer(
     name="mbsim",

@@ -50,12 +50,12 @@ def command(
     With gradients and without, so that runs start at once. Exit code 0: all are in the cache; 5: kernels cannot be
     kept.
     """
-    from mbsim_cli.cli.environment import limit_threads
+    from mbsim_cli.cli.options import limit_threads
 
     limit_threads(None)
     if not (models or every):
         raise UsageError("name model files, or give --all to compile for any model")
-    from mbsim_cli.cli.terminal import Terminal
+    from mbsim_cli.cli.output import Terminal
     from mbsim_cli.kernels.compiler import choice, prebuilt, watch
     from mbsim_cli.study.precompiling import precompile, specimens
 

@@ -40,7 +40,7 @@ def optimizations(ctx: Context, incomplete: str) -> list[str]:
 
 def histories(ctx: Context, incomplete: str) -> list[str]:
     """Sensors and other histories of the result that is named first."""
-    from mbsim_cli.io.content import Content
+    from mbsim_cli.io.results import Content
 
     with contextlib.suppress(Exception):
         path = next(path for path in _stated(ctx, "arguments") if str(path).endswith(".h5"))

@@ -36,7 +36,7 @@ def command(probe: Probe = False, run: Run = False, generated: Generated = "", j
     Versions, compiler, threads and the cache of compiled kernels, and what is wrong with them; --run proves the
     installation by a run. Exit code 0 where nothing is wrong, 1 where something is.
     """
-    from mbsim_cli.cli.environment import limit_threads
+    from mbsim_cli.cli.options import limit_threads
 
     limit_threads(None)
     if generated:

@@ -15,7 +15,7 @@ def command(
 
     Bodies and joints, spanning tree, branches and loops, redundant constraints, and where each parameter is used.
     """
-    from mbsim_cli.cli.environment import limit_threads
+    from mbsim_cli.cli.options import limit_threads
 
     limit_threads(None)
     from mbsim_cli.study.assembling import Settings, build, load

@@ -77,11 +77,11 @@ def command(
     What is to be least or largest, and within what limits, is stated by an optimization of the model file.
     """
     begun = perf_counter()
-    from mbsim_cli.cli.environment import limit_threads
+    from mbsim_cli.cli.options import limit_threads
 
     limit_threads(threads)
 
-    from mbsim_cli.cli.terminal import Terminal
+    from mbsim_cli.cli.output import Terminal
     from mbsim_cli.study.optimizing.optimize import optimize
 
     method = sensitivity and sensitivity.value

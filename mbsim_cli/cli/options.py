@@ -1,17 +1,81 @@
-"""Options that several commands share."""
+"""Options that several commands share, and what they read of the environment."""
 
+import os
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
+from mbsim_cli import processors
 from mbsim_cli.cli import completion
 from mbsim_cli.errors import UsageError
+from mbsim_cli.processors import VARIABLES
 
 if TYPE_CHECKING:
     from mbsim_cli.study.assembling import Settings
+
+
+# Commands as mbsim has them: options count once, and help names arguments as people read them.
+
+
+class Command(TyperCommand):
+    """A command that refuses an option stated twice, of which the library would take the last in silence."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """As any command, once all values are known to be stated once."""
+        if ctx.resilient_parsing:  # a line that a shell completes: its last option may wait for its value
+            return super().parse_args(ctx, args[:-1] if args and args[-1].startswith("-") else args)
+        _, _, order = self.make_parser(ctx).parse_args(args=list(args))
+        valued = (
+            p for p in order if p.param_type_name == "option" and not (p.multiple or getattr(p, "is_flag", False))
+        )
+        for parameter, times in Counter(valued).items():
+            if times > 1:
+                raise UsageError(f"{max(parameter.opts, key=len)} is given twice; leave one of them out")
+        return super().parse_args(ctx, args)
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """Arguments as their metavars state them; the library adds brackets and types, in each version others."""
+        arguments = (p.metavar for p in self.get_params(ctx) if p.param_type_name == "argument")
+        return [self.options_metavar or "", *arguments]
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Rows of arguments and of options, as for the usage line."""
+        rows: dict[str, list[tuple[str, str]]] = {"argument": [], "option": []}
+        for parameter in self.get_params(ctx):
+            if record := parameter.get_help_record(ctx):
+                of_argument = parameter.param_type_name == "argument"
+                rows[parameter.param_type_name].append((parameter.metavar, record[1]) if of_argument else record)
+        for kind, records in rows.items():
+            if records:
+                with formatter.section(f"{kind.capitalize()}s"):
+                    formatter.write_dl(records)
+
+
+# Threads of the numerical libraries.
+
+
+def limit_threads(threads: int | None) -> None:
+    """Give the linear algebra this many threads; without a number one, unless the environment says otherwise.
+
+    The matrices are small: more threads make them slower, and parameter studies run many processes. What is stated
+    holds for compression, too, which otherwise takes all processors.
+    """
+    stated = os.environ.get(VARIABLES[0], "") if threads is None else str(threads)
+    if stated.isdecimal():
+        processors.limit(int(stated))
+    for variable in VARIABLES:
+        if threads is not None:
+            os.environ[variable] = str(threads)
+        else:
+            os.environ.setdefault(variable, "1")
+
+
+# Options that several commands share.
 
 AUTO = "auto"  # a step that is chosen
 

@@ -101,7 +101,7 @@ def _invalid(error: ModelError, as_json: bool) -> int:
     if as_json:
         emit(failure("the model is invalid", error.exit_code, error))
     else:
-        from mbsim_cli.cli.issues import print_issues
+        from mbsim_cli.cli.output import print_issues
 
         print_issues(error.issues)
     return error.exit_code

@@ -1,4 +1,4 @@
-"""Output of commands: results and JSON on standard output; progress, warnings and errors on standard error."""
+"""What a command prints: results, warnings, issues and progress."""
 
 import io
 import json
@@ -7,15 +7,21 @@ import os
 import re
 import stat
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from mbsim_cli.cli import signals, streams
 from mbsim_cli.cli.streams import visible
+from mbsim_cli.errors import Issue
+from mbsim_cli.study.listener import Listener
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
+
+
+# Output of commands: results and JSON on standard output; progress, warnings and errors on standard error.
 
 WIDE = 200  # where no terminal tells its width: logs and files need no wrapping
 _pending: list[str] = []
@@ -149,3 +155,118 @@ def _number(value: float, flags: Sequence[str] | None) -> str:
     """A number of a table; one with flags has an asterisk."""
     shown = "NaN" if math.isnan(value) else f"{value:.8g}"
     return f"{shown}*" if flags else shown
+
+
+# Issues of a model file, as people read them: place, sentence, hint, and the source line with a mark below.
+
+
+def print_issues(issues: Iterable[Issue]) -> None:
+    """Print issues on standard error."""
+    for issue in issues:
+        print(visible(str(issue)), file=sys.stderr)
+        if issue.excerpt.strip():
+            margin = f"{issue.line:5d} | "
+            print(margin + visible(issue.excerpt.rstrip()), file=sys.stderr)
+            indent = "".join("\t" if letter == "\t" else " " for letter in issue.excerpt[: issue.column - 1])
+            print(" " * (len(margin) - 2) + "| " + indent + "^", file=sys.stderr)
+
+
+# A progress bar with time to go, on standard error, where a person watches.
+
+CLEAR = "\r\x1b[2K\x1b[?25h"  # wipes the line and shows the cursor, which a bar hides
+
+
+def wanted(quiet: bool) -> bool:
+    """Whether anyone sees a bar."""
+    return not quiet and sys.stderr.isatty()
+
+
+@contextmanager
+def bar(title: str, total: float, quiet: bool) -> Iterator[Callable[[float], None]]:
+    """Show progress towards ``total``; call what this yields with the amount that is done."""
+    if not wanted(quiet):
+        yield lambda done: None
+        return
+    from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+    columns = (BarColumn(), TaskProgressColumn(), TimeElapsedColumn(), TextColumn("to go"), TimeRemainingColumn())
+    with _shown(title, columns, total) as show:
+        yield show
+
+
+@contextmanager
+def counter(title: str, quiet: bool) -> Iterator[Callable[[int], None]]:
+    """Show how much is done of an amount that is not known; call what this yields with it."""
+    if not wanted(quiet):
+        yield lambda done: None
+        return
+    from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.completed}"), SpinnerColumn("line"), TimeElapsedColumn())
+    with _shown(title, columns, None) as show:
+        yield show
+
+
+@contextmanager
+def _shown(title: str, columns: tuple[Any, ...], total: float | None) -> Iterator[Callable[[float], None]]:
+    from rich.progress import Progress, TextColumn
+
+    described = TextColumn("{task.description}")
+    with (
+        signals.terminal(CLEAR),
+        Progress(described, *columns, console=console(), transient=True) as progress,
+    ):
+        task = progress.add_task(title, total=total)
+        yield lambda done: progress.update(task, completed=done)
+
+
+# A person at a terminal, as long computations see one.
+
+
+class Terminal(Listener):
+    """Sentences and a bar on standard error, and interruption by signals."""
+
+    def __init__(self, quiet: bool):
+        self._quiet = quiet
+
+    def say(self, sentence: str) -> None:
+        """Print a line, unless only results and errors are wanted."""
+        say(sentence, self._quiet)
+
+    def warn(self, sentence: str) -> None:
+        """Print a line."""
+        say(sentence)
+
+    @contextmanager
+    def progress(self, title: str, total: float) -> Iterator[Callable[[float], None]]:
+        """Show a bar where a person watches."""
+        with bar(title, total, self._quiet) as show:
+            yield show
+
+    @contextmanager
+    def count(self, title: str) -> Iterator[Callable[[int], None]]:
+        """Show a count and the time that went by, where a person watches."""
+        with counter(title, self._quiet) as show:
+            yield show
+
+    def poll(self) -> None:
+        """Raise ``Stopped`` where a signal came."""
+        signals.poll()
+
+    @contextmanager
+    def shield(self) -> Iterator[None]:
+        """Put signals off."""
+        with signals.shield():
+            yield
+
+
+class Hearing(Terminal):
+    """The same, who notes warnings, to be told in the end."""
+
+    def __init__(self, quiet: bool):
+        super().__init__(quiet)
+        self.warnings: list[str] = []
+
+    def warn(self, sentence: str) -> None:
+        """Note a sentence."""
+        self.warnings.append(sentence)

@@ -75,7 +75,7 @@ def command(
     Several results are laid over each other. Of a study (study.h5) objectives are drawn over the varied parameters.
     """
     from mbsim_cli.cli.output import emit, say, tell
-    from mbsim_cli.io.content import Content
+    from mbsim_cli.io.results import Content
     from mbsim_cli.io.study_file import is_study
     from mbsim_cli.study.pictures.selection import Chooser, labels_of, sort_arguments
 
@@ -204,7 +204,7 @@ def _field(arguments: list[str], name: str, output: Path | None, json: bool, qui
     target = check_picture(picture, force=force)
     found = field_of(path, name)
 
-    from mbsim_cli.report.cells import save_cells
+    from mbsim_cli.report.sheet import save_cells
 
     with signals.shield(), replaced(target, force=force) as temporary:
         save_cells(found.points, found.faces, found.owner, found.values, name, temporary, kind)

@@ -41,11 +41,11 @@ def command(
 
     With their derivatives by the model's parameters.
     """
-    from mbsim_cli.cli.environment import limit_threads
+    from mbsim_cli.cli.options import limit_threads
 
     limit_threads(None)
     from mbsim_cli.cli import signals
-    from mbsim_cli.cli.body import show
+    from mbsim_cli.cli.inspect import show
     from mbsim_cli.cli.output import tell
     from mbsim_cli.io.target import check_body, replaced
     from mbsim_cli.study import reduced_bodies

@@ -1,4 +1,4 @@
-"""``mbsim sweep``: parameter studies, planned and computed."""
+"""``mbsim sweep``."""
 
 import os
 import shlex
@@ -11,10 +11,8 @@ import typer
 from typer.core import TyperGroup
 
 from mbsim_cli.cli import options
-from mbsim_cli.cli.once import Command
-from mbsim_cli.cli.stated_cases import stated_cases
-from mbsim_cli.cli.study_folders import collect, extract, opened, script, status
-from mbsim_cli.cli.study_options import (
+from mbsim_cli.cli.options import Command
+from mbsim_cli.cli.study_folders import (
     Anew,
     Csv,
     Dask,
@@ -32,6 +30,11 @@ from mbsim_cli.cli.study_options import (
     Sensitivity,
     Study,
     Timeout,
+    collect,
+    extract,
+    opened,
+    script,
+    status,
 )
 from mbsim_cli.errors import UsageError
 
@@ -39,6 +42,47 @@ if TYPE_CHECKING:
     from mbsim_cli.study.assembling import Settings
     from mbsim_cli.study.sweep.running import Way
     from mbsim_cli.study.sweep.study_folder import StudyFolder
+
+
+# Cases of a study that a command line states: a file of them, or the axes of a grid.
+
+
+def stated_cases(csv: Path | None, grid: list[str] | None) -> dict[str, Any] | None:
+    """Cases of the command line, as a study of a file states them."""
+    if csv is not None and grid:
+        raise UsageError("--csv and --grid are two studies; give one of them")
+    if csv is not None:
+        return {"csv": {"file": str(csv)}}
+    axes = [_axis(entry) for entry in grid or ()]
+    for name, _ in axes:
+        if sum(other == name for other, _ in axes) > 1:
+            raise UsageError(f"--grid states {name} twice; list all its values in one: --grid {name}=A,B,C")
+    return {"grid": dict(axes)} if axes else None
+
+
+def _axis(entry: str) -> tuple[str, Any]:
+    """An axis of a grid: NAME=A:B:N, NAME=A:B:N:log or NAME=A,B,C."""
+    name, equals, text = entry.partition("=")
+    parts = [part.strip() for part in text.split(":")]
+    if not (equals and name.strip() and all(parts)) or len(parts) == 2 or len(parts) > 4:
+        raise UsageError(f"--grid wants NAME=A:B:N, NAME=A:B:N:log or NAME=A,B,C, not '{entry}'")
+    if len(parts) == 1:
+        return name.strip(), [_number(value) for value in text.split(",")]
+    if not parts[2].isdecimal():
+        raise UsageError(f"--grid {entry}: the third part is how many values there are, a whole number")
+    axis = {"from": _number(parts[0]), "to": _number(parts[1]), "count": int(parts[2])}
+    return name.strip(), axis | ({"scale": parts[3]} if len(parts) == 4 else {})
+
+
+def _number(text: str) -> float | str:
+    """A number, or an expression of the model's parameters."""
+    try:
+        return float(text)
+    except ValueError:
+        return text.strip()
+
+
+# ``mbsim sweep``: parameter studies, planned and computed.
 
 DEFAULT = "run"
 NOT_STARTED = "{} is a study that is planned already; give the model file to plan another"
@@ -94,7 +138,7 @@ def command(
 ) -> None:
     """Run a parameter study, or what is missing of it."""
     begun = perf_counter() - process_time()  # the interpreter has taken that to come here
-    from mbsim_cli.cli.environment import limit_threads
+    from mbsim_cli.cli.options import limit_threads
 
     limit_threads(threads)
     stated = stated_cases(csv, grid)
@@ -129,7 +173,7 @@ def _planned(
     force: bool,
 ) -> "StudyFolder":
     """The folder of a study of a model, with its plan."""
-    from mbsim_cli.cli.terminal import Terminal
+    from mbsim_cli.cli.output import Terminal
     from mbsim_cli.study.assembling import load
     from mbsim_cli.study.sweep.planning import Wanted, planned
 
@@ -153,7 +197,7 @@ def retry(
 
     Those that are missing are computed too.
     """
-    from mbsim_cli.cli.environment import limit_threads
+    from mbsim_cli.cli.options import limit_threads
 
     limit_threads(None)
     limits = _limits(1, max_failures, fail_fast)
@@ -167,7 +211,7 @@ for done_with_folders in (status, collect, extract, script):
 def _run(
     folder: "StudyFolder", shard: str | None, way: "Way", limits: Any, json: bool, quiet: bool, failed: bool = False
 ) -> None:
-    from mbsim_cli.cli.terminal import Terminal
+    from mbsim_cli.cli.output import Terminal
     from mbsim_cli.study.sweep.running import run_study
     from mbsim_cli.study.sweep.study_folder import shard_of
 
@@ -178,13 +222,13 @@ def _run(
 
         emit(report)
     else:
-        from mbsim_cli.cli.study_report import print_summary
+        from mbsim_cli.cli.study_folders import print_summary
 
         print_summary(report, quiet)
 
 
 def _forecast(folder: "StudyFolder", shard: str | None, way: "Way", json: bool, quiet: bool, begun: float) -> None:
-    from mbsim_cli.cli.terminal import Terminal
+    from mbsim_cli.cli.output import Terminal
     from mbsim_cli.study.sweep.running import forecast_study
     from mbsim_cli.study.sweep.study_folder import shard_of
 
@@ -195,7 +239,7 @@ def _forecast(folder: "StudyFolder", shard: str | None, way: "Way", json: bool, 
 
         emit(report)
     else:
-        from mbsim_cli.cli.study_report import print_forecast
+        from mbsim_cli.cli.study_folders import print_forecast
 
         print_forecast(report)
 

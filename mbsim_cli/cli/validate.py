@@ -18,7 +18,7 @@ def command(
 
     Syntax, structure, and whether the mechanism can be assembled.
     """
-    from mbsim_cli.cli.environment import limit_threads
+    from mbsim_cli.cli.options import limit_threads
 
     limit_threads(None)
     overrides = options.parse_overrides(parameter)
@@ -37,8 +37,7 @@ def command(
 
         emit({"valid": not issues, "errors": [issue.as_dict() for issue in issues], "warnings": warnings})
     else:
-        from mbsim_cli.cli.issues import print_issues
-        from mbsim_cli.cli.output import say, tell
+        from mbsim_cli.cli.output import print_issues, say, tell
 
         print_issues(issues)
         for warning in warnings:

@@ -1,16 +1,153 @@
-"""What a result says beside its histories: before their first instant, and after the last."""
+"""What a result file holds beside its histories: its origin, objectives, fields, and an optimisation's history."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
+import h5py
 import numpy as np
 
 from mbsim_cli.io import skeleton
-from mbsim_cli.io.field_results import FieldOn
+from mbsim_cli.io.guard import FormatError
 from mbsim_cli.io.layout import Variable, inverse_variables, variables
-from mbsim_cli.io.optimization import History
 from mbsim_cli.io.provenance import Provenance
+from mbsim_cli.io.reader import opened
+from mbsim_cli.io.skeleton import TEXT, Scales, set_unit, set_units
 from mbsim_cli.model.names import Names
+from mbsim_cli.reduction.mesh import CELLS
+
+# What an optimisation has tried, beside the result of its best design: ``/optimization``.
+
+
+class History(NamedTuple):
+    """N designs of v variables, with k objectives; ``facts`` are attributes."""
+
+    facts: Mapping[str, str | float | int]
+    variables: Mapping[str, str]  # units by name
+    bounds: np.ndarray  # (v, 2)
+    values: np.ndarray  # (N, v)
+    objectives: Mapping[str, str]  # units by name
+    found: np.ndarray  # (N, k), NaN where the analysis failed
+    violation: np.ndarray  # (N,)
+    optimality: np.ndarray  # (N,)
+    failures: Sequence[str]  # (N,)
+
+
+def store_history(scales: Scales, history: History) -> None:
+    """Write a history into a result."""
+    group = scales.file.create_group("optimization", track_order=True)
+    group.attrs.update(history.facts)
+    numbers = np.arange(1, len(history.values) + 1)
+    axes = {"design": numbers, "variable": history.variables, "optimized": history.objectives}
+    for name, labels in axes.items():
+        if not len(labels):
+            continue
+        dtype = None if isinstance(labels, np.ndarray) else TEXT
+        scales.file.create_dataset(name, data=labels if dtype is None else list(labels), dtype=dtype).make_scale(name)
+    set_unit(scales.file["design"], "1")
+    units = [list(entries.values()) for entries in (history.variables, history.objectives)]
+    if history.variables:
+        _numbers(scales, group, "values", history.values, ("design", "variable"), [units[0]])
+        _numbers(scales, group, "bounds", history.bounds, ("variable", "bound"), [[unit] for unit in units[0]])
+    _numbers(scales, group, "objectives", history.found, ("design", "optimized"), [units[1]])
+    for name in ("violation", "optimality"):
+        _numbers(scales, group, name, getattr(history, name), ("design",), ["1"])
+    scales.attach(group.create_dataset("failures", data=list(history.failures), dtype=TEXT), ("design",))
+
+
+def _numbers(
+    scales: Scales, group: h5py.Group, name: str, values: np.ndarray, axes: Sequence[str], units: Sequence
+) -> None:
+    dataset = group.create_dataset(name, data=np.asarray(values, dtype=float))
+    scales.attach(dataset, axes)
+    set_units(scales, dataset, axes, np.array(units, dtype=object))
+
+
+# Fields that gradients are taken by, in a result: ``/fields``, and the meshes that they stand on, ``/mesh``.
+
+
+class FieldOn(NamedTuple):
+    """Numbers (ne) of a field, before its filter, and the mesh of the body whose elements they are of."""
+
+    name: str
+    values: np.ndarray
+    body: str
+    points: np.ndarray  # (N, 3) in the body's frame
+    cells: np.ndarray  # (ne, nodes of a cell)
+    kind: str
+
+
+def store_fields(scales: Scales, fields: Sequence[FieldOn]) -> None:
+    """Write values and meshes; a field of several bodies stands once."""
+    file = scales.file
+    if fields:
+        file.create_dataset("axis", data=["x", "y", "z"], dtype=TEXT).make_scale("axis")
+    for field in fields:
+        element = element_axis(field.name)
+        if element not in file:
+            _numbered(scales, element, len(field.values))
+            values = file.create_dataset(f"fields/{field.name}", data=field.values)
+            scales.attach(values, (element,))
+            set_unit(values, "1")
+        group = file.create_group(f"mesh/{field.body}")
+        group.attrs["kind"], group.attrs["field"] = field.kind, field.name
+        point, corner = f"point_of_{field.body}", f"corner_of_{field.body}"
+        _numbered(scales, point, len(field.points))
+        _numbered(scales, corner, field.cells.shape[1])
+        points = group.create_dataset("points", data=field.points)
+        scales.attach(points, (point, "axis"))
+        set_unit(points, "m")
+        scales.attach(group.create_dataset("cells", data=field.cells.astype(np.int64)), (element, corner))
+        set_unit(group["cells"], "1")
+
+
+class OnMesh(NamedTuple):
+    """Points (N, 3), cells (ne, nodes of a cell) of a kind, and numbers of the cells (ne)."""
+
+    points: np.ndarray
+    cells: np.ndarray
+    kind: str
+    values: np.ndarray
+
+
+def fields_of(path: Path) -> dict[str, OnMesh]:
+    """Fields of a result by name, and by OBJECTIVE.FIELD derivatives of objectives; raises InputOutputError."""
+    found: dict[str, OnMesh] = {}
+    with opened(path) as file:
+        for mesh in file["mesh"].values() if "mesh" in file else ():
+            name = mesh.attrs["field"]
+            points, cells, kind = _checked(mesh)
+            objectives = file.get("objectives", ())
+            paths = {name: f"fields/{name}"}
+            paths |= {f"{of}.{name}": f"objectives/{of}/gradient_fields/{name}" for of in objectives}
+            for label, place in paths.items():
+                if place in file and file[place].shape == (len(cells),) and label not in found:
+                    found[label] = OnMesh(points, cells, kind, file[place][()])
+    return found
+
+
+def _checked(mesh: h5py.Group) -> tuple[np.ndarray, np.ndarray, str]:
+    """Points, cells and kind of a mesh; raise FormatError where they do not fit."""
+    points, cells, kind = mesh["points"][()], mesh["cells"][()], mesh.attrs["kind"]
+    if kind not in CELLS or cells.shape[1:] != (len(CELLS[kind].nodes),) or points.shape[1:] != (3,):
+        raise FormatError(f"{mesh.name} is no mesh")
+    if cells.dtype.kind not in "iu" or (cells.size and not 0 <= cells.min() <= cells.max() < len(points)):
+        raise FormatError(f"{mesh.name}: its cells name points that there are not")
+    return points, cells, kind
+
+
+def element_axis(field: str) -> str:
+    """Name of the axis of a field's elements."""
+    return f"element_of_{field}"
+
+
+def _numbered(scales: Scales, name: str, count: int) -> None:
+    dataset = scales.file.create_dataset(name, data=np.arange(count))
+    dataset.make_scale(name)
+    set_unit(dataset, "1")
+
+
+# What a result says beside its histories: before their first instant, and after the last.
 
 
 class Origin(NamedTuple):

@@ -10,8 +10,7 @@ import numpy as np
 
 from mbsim_cli.errors import InputOutputError
 from mbsim_cli.files import NO_HANDLES, open_regular
-from mbsim_cli.io.format import require_result
-from mbsim_cli.io.plain import FormatError
+from mbsim_cli.io.guard import FormatError, require_result
 from mbsim_cli.model.units import quotient
 from mbsim_cli.quarantine import fault_of
 

@@ -1,8 +1,4 @@
-"""Standard input data as HDF5 (``*.sid.h5``): full tensors by name, design derivatives beside them.
-
-``/J/M0``, ``/J/M1``, ``/J/M2`` are the coefficients of a term, ``/J/dM0``, ``/J/dM1``, ``/J/dM2`` their derivatives by
-the design variables that ``/design/name`` lists, first axis. Nodes are stacked along the first axis of their terms.
-"""
+"""Files of standard input data of flexible bodies, with the mesh that they may have."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -15,14 +11,82 @@ import numpy as np
 
 import mbsim_cli
 from mbsim_cli.errors import InputOutputError
-from mbsim_cli.io import body_mesh
-from mbsim_cli.io.plain import FormatError, attribute, naming, require_plain, walk
+from mbsim_cli.io.guard import FormatError, attribute, naming, require_plain, walk
 from mbsim_cli.io.provenance import storable
 from mbsim_cli.io.reader import looked_at, texts
 from mbsim_cli.quarantine import FATAL, fault_of
 from mbsim_cli.reduction.data import OF_NODES, SHAPES, Node, StandardInput, Taylor, shape_of
+from mbsim_cli.reduction.mesh import CELLS
 from mbsim_cli.reduction.shaped_mesh import ShapedMesh
-from mbsim_cli.reduction.soundness import faults
+from mbsim_cli.reduction.sid_reader import faults
+
+# The mesh of a reduced body in its file: ``/mesh``.
+
+PACKING = {"compression": "gzip", "compression_opts": 1, "shuffle": True}
+
+
+def write(file: h5py.File, mesh: ShapedMesh) -> None:
+    """Write points, cells, shapes and fields."""
+    group = file.create_group("mesh")
+    group.attrs["kind"] = mesh.kind
+    for name, values in (("points", mesh.points), ("cells", mesh.cells.astype(np.int64)), ("shapes", mesh.shapes)):
+        group.create_dataset(name, data=values, **PACKING)
+    group["points"].attrs["unit"] = "m"
+    for name, values in mesh.fields.items():
+        group.create_dataset(f"fields/{name}", data=values)
+
+
+def read(file: h5py.File) -> ShapedMesh | None:
+    """The mesh of a file that is sound; None where it has none."""
+    if "mesh" not in file:
+        return None
+    group = file["mesh"]
+    points, cells, shapes = (group[name][()] for name in ("points", "cells", "shapes"))
+    fields = {name: dataset[()] for name, dataset in group["fields"].items()} if "fields" in group else {}
+    return ShapedMesh(points, cells, str(group.attrs["kind"]), shapes, fields)
+
+
+def require(file: h5py.File) -> None:
+    """Raise FormatError for a mesh whose parts do not fit each other."""
+    if "mesh" not in file:
+        return
+    group = file["mesh"]
+    kind = attribute(group, "kind") if isinstance(group, h5py.Group) else None
+    if kind not in CELLS:
+        raise FormatError("mesh: it is of no known kind of cells")
+    for name in ("points", "cells", "shapes"):
+        if not isinstance(group.get(name), h5py.Dataset):
+            raise FormatError(f"mesh/{name} is missing")
+    points, cells, shapes = (group[name] for name in ("points", "cells", "shapes"))
+    count, n = points.shape[:1], file["Me/M0"].shape[0]
+    for name, dataset, shape, content in (
+        ("points", points, (*count, 3), "f"),
+        ("cells", cells, (*cells.shape[:1], len(CELLS[str(kind)].nodes)), "iu"),
+        ("shapes", shapes, (n, *count, 3), "f"),
+        *((f"fields/{name}", field, cells.shape[:1], "f") for name, field in _fields(group)),
+    ):
+        if dataset.shape != shape or dataset.dtype.kind not in content:
+            raise FormatError(f"mesh/{name} is {dataset.shape}, not numbers of shape {shape}")
+        if content == "f" and not np.isfinite(dataset[()]).all():
+            raise FormatError(f"mesh/{name} holds numbers that are not finite")
+    if cells.size and not 0 <= cells[()].min() <= cells[()].max() < points.shape[0]:
+        raise FormatError("mesh/cells name points that there are not")
+
+
+def _fields(group: h5py.Group) -> list[tuple[str, h5py.Dataset]]:
+    found = group.get("fields")
+    if found is None:
+        return []
+    if not isinstance(found, h5py.Group) or not all(isinstance(item, h5py.Dataset) for item in found.values()):
+        raise FormatError("mesh/fields is no group of numbers")
+    return list(found.items())
+
+
+# Standard input data as HDF5 (``*.sid.h5``): full tensors by name, design derivatives beside them.
+#
+# ``/J/M0``, ``/J/M1``, ``/J/M2`` are the coefficients of a term, ``/J/dM0``, ``/J/dM1``, ``/J/dM2`` their
+# derivatives by the design variables that ``/design/name`` lists, first axis. Nodes are stacked along the first
+# axis of their terms.
 
 FORMAT = "mbsim-sid"
 FORMAT_VERSION = 1
@@ -48,13 +112,13 @@ def write_sid(path: Path, sid: StandardInput, facts: Mapping[str, str], mesh: Sh
         if sid.design:
             _write_design(file, sid)
         if mesh is not None:
-            body_mesh.write(file, mesh)
+            write(file, mesh)
 
 
 def read_shaped_mesh(path: Path) -> ShapedMesh | None:
     """The mesh in a file of a body; None where it has none. Raises InputOutputError."""
     with looked_at(path, _require_sid, "holds no standard input data") as file:
-        return body_mesh.read(file)
+        return read(file)
 
 
 def _write_texts(file: h5py.File, path: str, entries: Any) -> None:
@@ -134,7 +198,7 @@ def _require_sid(path: Path) -> None:
         names = texts(file["design/name"])
         if len(set(names)) < len(names):
             raise FormatError("design/name has a name twice")
-        body_mesh.require(file)
+        require(file)
 
 
 def _require_shapes(datasets: Mapping[str, h5py.Dataset]) -> None:

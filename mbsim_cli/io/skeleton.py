@@ -1,19 +1,154 @@
-"""The parts of a result file that do not grow: origin, axes, tables; and empty datasets for those that do."""
+"""The skeleton of a result file: groups, datasets with labels, scales and units."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
 import h5py
 import numpy as np
+from h5py import h5a, h5d, h5p, h5s, h5t
 
-from mbsim_cli.io.datasets import TEXT, set_text
-from mbsim_cli.io.format import FORMAT, FORMAT_VERSION
+from mbsim_cli.io.guard import FORMAT, FORMAT_VERSION
 from mbsim_cli.io.layout import WITH_RESPECT_TO, Variable, axes
 from mbsim_cli.io.provenance import Provenance, platform_facts, root_attributes, storable
-from mbsim_cli.io.scales import Scales
 from mbsim_cli.model.names import Names
 from mbsim_cli.model.units import attributes_of, in_words
+
+# Datasets and attributes by the functions of HDF5: as h5py makes them, in a fourth of its time.
+#
+# That counts where a model has thousands of sensors, each with a dataset, one of its derivatives and one of their
+# units.
+
+TEXT = h5py.string_dtype()
+_TEXT_TYPE = h5t.py_create(TEXT, logical=True)
+_ONE = h5s.create(h5s.SCALAR)
+_TEXTS = "texts"  # a kind of dataset, in groups that list names as sorted
+
+
+class Datasets:
+    """What a file gets many of; the first of a kind is made by h5py, and lends its properties to the others."""
+
+    def __init__(self, file: h5py.File):
+        self._groups: dict[str, h5py.Group] = {"": file}
+        self._kinds: dict[object, h5p.PropDCID] = {}
+
+    def growing(
+        self, path: str, widths: tuple[int, ...], dtype: str, rows: int, compression: dict[str, object]
+    ) -> h5py.Dataset:
+        """An empty dataset that grows along its first axis, in chunks of so many rows."""
+        shape, most, chunks = (0, *widths), (None, *widths), (rows, *widths)
+
+        def first(group: h5py.Group, name: str) -> h5py.Dataset:
+            return group.create_dataset(name, shape, dtype, maxshape=most, chunks=chunks, **compression)
+
+        space = h5s.create_simple(shape, (h5s.UNLIMITED, *widths))
+        numbers = h5t.py_create(np.dtype(dtype), logical=True)
+        return self._made(path, (chunks, dtype, bool(compression)), first, numbers, space)
+
+    def texts(self, path: str, entries: np.ndarray) -> h5py.Dataset:
+        """A dataset of texts."""
+
+        def first(group: h5py.Group, name: str) -> h5py.Dataset:
+            return group.create_dataset(name, entries.shape, TEXT)
+
+        dataset = self._made(path, _TEXTS, first, _TEXT_TYPE, h5s.create_simple(entries.shape))
+        dataset.id.write(h5s.ALL, h5s.ALL, entries.astype(TEXT))
+        return dataset
+
+    def _made(
+        self,
+        path: str,
+        kind: object,
+        first: Callable[[h5py.Group, str], h5py.Dataset],
+        numbers: h5t.TypeID,
+        space: h5s.SpaceID,
+    ) -> h5py.Dataset:
+        folder, _, name = path.rpartition("/")
+        group = self._group(folder, kind != _TEXTS)
+        if kind not in self._kinds or not name.isascii():
+            dataset = first(group, name)
+            self._kinds[kind] = dataset.id.get_create_plist()
+            return dataset
+        return h5py.Dataset(h5d.create(group.id, name.encode(), numbers, space, self._kinds[kind]))
+
+    def _group(self, path: str, ordered: bool) -> h5py.Group:
+        """A group, made where there is none; it keeps the order of names if so wanted."""
+        if path not in self._groups:
+            folder, _, name = path.rpartition("/")
+            parent = self._group(folder, ordered=True)
+            self._groups[path] = parent[name] if name in parent else parent.create_group(name, track_order=ordered)
+        return self._groups[path]
+
+
+def set_text(dataset: h5py.Dataset, name: str, text: str) -> None:
+    """Give a dataset an attribute."""
+    if h5a.exists(dataset.id, name.encode()):
+        dataset.attrs[name] = text
+    else:
+        h5a.create(dataset.id, name.encode(), _TEXT_TYPE, _ONE).write(np.asarray(text, dtype=TEXT))
+
+
+# Axes of a result file, kept at hand: to open one again takes as long as to create a dataset.
+
+_REFERENCES = h5py.h5t.py_create(h5py.vlen_dtype(h5py.ref_dtype), logical=True)
+MOST_LISTED = 1000  # datasets that a scale lists; HDF5 copies the list for each, and has room for some 4000
+
+
+class Scales:
+    """Dimension scales in the root of a file that is written."""
+
+    def __init__(self, file: h5py.File):
+        self.file, self.datasets = file, Datasets(file)
+        self._scales: dict[str, h5py.Dataset] = {}
+        self._listed: dict[str, int] = {}  # datasets that each scale lists
+        self._referring: dict[tuple[str, ...], np.ndarray] = {}
+
+    def length(self, name: str) -> int:
+        """Number of labels of an axis."""
+        return len(self._scale(name))
+
+    def _scale(self, name: str) -> h5py.Dataset:
+        if name not in self._scales:
+            self._scales[name] = self.file[name]
+            self._listed[name] = _listed(self._scales[name])
+        return self._scales[name]
+
+    def attach(self, dataset: h5py.Dataset, names: Sequence[str]) -> None:
+        """Label each dimension of a dataset with a scale, which lists the dataset while it has room.
+
+        Readers go from a dataset to its scales; the way back is for programs that delete or move scales.
+        """
+        scales = [self._scale(name) for name in names]
+        for dimension, name in enumerate(names):  # by the functions of HDF5: a walk over dataset.dims takes longer
+            h5py.h5ds.set_label(dataset.id, dimension, name.encode())
+        if max(self._listed[name] for name in names) < MOST_LISTED:
+            for dimension, (name, scale) in enumerate(zip(names, scales, strict=True)):
+                h5py.h5ds.attach_scale(dataset.id, scale.id, dimension)
+                self._listed[name] += 1
+        else:
+            space = h5py.h5s.create_simple((len(scales),))
+            h5py.h5a.create(dataset.id, b"DIMENSION_LIST", _REFERENCES, space).write(self._references(tuple(names)))
+
+    def _references(self, names: tuple[str, ...]) -> np.ndarray:
+        """References to scales, as datasets list them."""
+        if names not in self._referring:
+            references = np.empty(len(names), object)
+            references[:] = [np.array([self._scale(name).ref], h5py.ref_dtype) for name in names]
+            self._referring[names] = references.astype(h5py.vlen_dtype(h5py.ref_dtype))
+        return self._referring[names]
+
+
+def attach(dataset: h5py.Dataset, names: Sequence[str]) -> None:
+    """Label each dimension of one dataset with a scale."""
+    Scales(dataset.file).attach(dataset, names)
+
+
+def _listed(scale: h5py.Dataset) -> int:
+    name = b"REFERENCE_LIST"
+    return h5py.h5a.open(scale.id, name).shape[0] if h5py.h5a.exists(scale.id, name) else 0
+
+
+# The parts of a result file that do not grow: origin, axes, tables; and empty datasets for those that do.
 
 CHUNK_BYTES = 256 * 1024
 # A chunk that several blocks fill is compressed once if the cache holds it; more would grow with the run.

@@ -10,14 +10,12 @@ import h5py
 import numpy as np
 
 from mbsim_cli.errors import InputOutputError
-from mbsim_cli.io.format import STUDY
+from mbsim_cli.io.guard import STUDY, FormatError, attribute, is_text, require_plain, walk
 from mbsim_cli.io.layout import component_axis
-from mbsim_cli.io.plain import FormatError, attribute, is_text, require_plain, walk
 from mbsim_cli.io.reader import looked_at, texts
-from mbsim_cli.io.scales import attach
-from mbsim_cli.io.sink import Sink
-from mbsim_cli.io.skeleton import TEXT, set_unit
+from mbsim_cli.io.skeleton import TEXT, attach, set_unit
 from mbsim_cli.io.target import is_of_format, replaced
+from mbsim_cli.io.writer import Sink
 from mbsim_cli.model.units import quotient
 from mbsim_cli.system import BINARY
 

@@ -13,8 +13,7 @@ import numpy as np
 
 from mbsim_cli.errors import InputOutputError
 from mbsim_cli.files import open_regular
-from mbsim_cli.io.format import FORMAT, require_result
-from mbsim_cli.io.plain import FormatError, attribute, columns_of
+from mbsim_cli.io.guard import FORMAT, FormatError, attribute, columns_of, require_result
 from mbsim_cli.io.reader import DAMAGED, reason_of
 from mbsim_cli.quarantine import fault_of
 

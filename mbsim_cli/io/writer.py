@@ -1,27 +1,233 @@
-"""Writes a result while the run goes on, or at the end of a short one; memory is bounded by what is held."""
+"""The writer of a result: blocks of rows are held, packed, and stored while the analysis runs."""
 
 import contextlib
-from collections.abc import Callable, Mapping, Sequence
+import os
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from itertools import repeat
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import h5py
 import numpy as np
 
 from mbsim_cli.errors import InputOutputError
-from mbsim_cli.io import field_results, optimization, packing, skeleton
+from mbsim_cli.io import facts, skeleton
 from mbsim_cli.io.facts import Findings, ObjectiveResult, Origin
-from mbsim_cli.io.held import Held
-from mbsim_cli.io.scales import Scales
-from mbsim_cli.io.sink import Sink
-from mbsim_cli.io.target import may_replace, only_by_force
-from mbsim_cli.io.temporary import Occupied, create
+from mbsim_cli.io.skeleton import Scales
+from mbsim_cli.io.target import Occupied, create, may_replace, only_by_force
 from mbsim_cli.io.thinning import Thinning
+from mbsim_cli.model.memory import together, touch
 from mbsim_cli.model.problem import Block, instants_of
 from mbsim_cli.model.units import quotients
-from mbsim_cli.system import cached_property
+from mbsim_cli.processors import helpful
+from mbsim_cli.system import cached_property, read_at, write_at
+
+# The instants of a run that is short enough to be written when it has ended.
+#
+# Writing between its blocks would take what the solver works with out of the processor's caches, and bring nothing:
+# what is lost with a process that is killed has no name yet.
+
+MOST = 32 * 2**20  # bytes of all columns
+
+
+class Held:
+    """Copies of columns (B, ...) of rows, one after the other; ``instants`` are as many rows as are expected.
+
+    Columns that are the same memory, as sensors that show all torques, are held once.
+    """
+
+    def __init__(self, instants: int):
+        self._instants, self._count = instants, 0
+        self._columns: list[np.ndarray] | None = None
+        self._first_alike: list[int] = []  # for each column, the first that is the same memory
+
+    def take(self, columns: Sequence[np.ndarray]) -> bool:
+        """Copy the next rows, or none of them where they are too many."""
+        alike = _first_alike(columns)
+        if self._columns is None:
+            self._first_alike = alike
+            self._columns = _room([columns[k] for k in sorted(set(alike))], self._instants)
+        end = self._count + len(columns[0])
+        if not self._columns or end > self._instants or alike != self._first_alike:
+            return False
+        for kept, k in zip(self._columns, sorted(set(alike)), strict=True):
+            kept[self._count : end] = columns[k]
+        self._count = end
+        return True
+
+    def release(self) -> list[np.ndarray]:
+        """All rows, of columns that are alike the same array; nothing is held from then on."""
+        numbers = sorted(set(self._first_alike))
+        distinct = {k: kept[: self._count] for k, kept in zip(numbers, self._columns or (), strict=True)}
+        self._columns, self._count = [], 0
+        return [distinct[k] for k in self._first_alike]
+
+    def __len__(self) -> int:
+        return self._count
+
+
+def _first_alike(columns: Sequence[np.ndarray]) -> list[int]:
+    places: dict[tuple, int] = {}
+    return [
+        places.setdefault((values.__array_interface__["data"][0], values.strides, values.shape, values.dtype), k)
+        for k, values in enumerate(columns)
+    ]
+
+
+def _room(columns: Sequence[np.ndarray], instants: int) -> list[np.ndarray]:
+    """Arrays for so many rows, or none where they would be too large."""
+    shapes = [(instants, *values.shape[1:]) for values in columns]
+    if sum(int(np.prod(shape)) * values.itemsize for shape, values in zip(shapes, columns, strict=True)) > MOST:
+        return []
+    room = together(shapes, [values.dtype for values in columns])
+    touch(room)  # at once, for pages that are cleared between blocks would empty the caches as well
+    return room
+
+
+# Rows into datasets. Columns that are there as a whole are compressed beside one another, and once where two
+# datasets hold the same: HDF5 compresses one chunk after the other, which takes longer than all else that a short
+# run writes.
+
+MOST_THREADS = 8
+
+
+class Packing(NamedTuple):
+    """A column, and the chunks that it is cut into."""
+
+    column: int  # id of the array
+    shape: tuple[int, ...]
+    dtype: np.dtype
+
+
+def extend(datasets: Sequence[h5py.Dataset], first: int, columns: Sequence[np.ndarray]) -> Iterator[None]:
+    """Write rows (B, ...) from ``first`` on, one dataset at a time."""
+    packings = [_packing(dataset, values, first) for dataset, values in zip(datasets, columns, strict=True)]
+    with _packed(packings, columns) as chunks:
+        for dataset, values, packing in zip(datasets, columns, packings, strict=True):
+            if packing is None:
+                skeleton.extend(dataset, first, values)
+            else:
+                _place(dataset, len(values), packing, chunks[packing])
+            yield
+
+
+def _packing(dataset: h5py.Dataset, values: np.ndarray, first: int) -> Packing | None:
+    """How a column is compressed here; None where it is not, or begins in the midst of a dataset."""
+    compressed = first == 0 and dataset.id.get_create_plist().get_nfilters()
+    return Packing(id(values), dataset.chunks, dataset.dtype) if compressed else None
+
+
+@contextmanager
+def _packed(packings: Sequence[Packing | None], columns: Sequence[np.ndarray]):
+    """Chunks in the making."""
+    wanted = {packing: values for packing, values in zip(packings, columns, strict=True) if packing}
+    if not wanted:
+        yield {}
+        return
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(helpful(MOST_THREADS)) as pool:
+        yield {
+            packing: [
+                pool.submit(_compressed, values[first:], packing) for first in range(0, len(values), packing.shape[0])
+            ]
+            for packing, values in wanted.items()
+        }
+
+
+def _compressed(values: np.ndarray, packing: Packing) -> bytes:
+    """The first chunk of a column, in which zeros stand for rows that are missing; other threads run meanwhile."""
+    content = np.ascontiguousarray(values[: packing.shape[0]], packing.dtype)
+    if content.shape != packing.shape:
+        content = np.concatenate(
+            [content, np.zeros((packing.shape[0] - len(content), *packing.shape[1:]), packing.dtype)]
+        )
+    return zlib.compress(content.data, skeleton.LEVEL)
+
+
+def _place(dataset: h5py.Dataset, count: int, packing: Packing, chunks: Sequence) -> None:
+    rows, *widths = packing.shape
+    dataset.id.set_extent((count, *widths))
+    for number, chunk in enumerate(chunks):
+        dataset.id.write_direct_chunk((number * rows, *(0 for _ in widths)), chunk.result())
+
+
+# The file that HDF5 writes to. HDF5 crashes after a write that failed, so here none does: the fault is kept for us.
+
+
+class Sink:
+    """A file object on a descriptor; ``error`` is the first fault, and what was written since is kept in memory."""
+
+    def __init__(self, handle: int):
+        self.error: OSError | None = None
+        self._handle = handle
+        self._place = 0
+        self._lost: list[tuple[int, bytes]] = []  # (place, content), of which HDF5 may read some again
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        """Move to a place, counted from the start or the end."""
+        self._place = offset + (self._size() if whence == os.SEEK_END else 0)
+        return self._place
+
+    def tell(self) -> int:
+        """Place of the next read or write."""
+        return self._place
+
+    def _size(self) -> int:
+        ends = (place + len(content) for place, content in self._lost)
+        return max(os.fstat(self._handle).st_size, *ends, 0)
+
+    def read(self, size: int = -1) -> bytes:
+        """The next bytes, fewer at the end."""
+        buffer = bytearray(max(0, self._size() - self._place) if size < 0 else size)
+        return bytes(buffer[: self.readinto(buffer)])
+
+    def readinto(self, buffer) -> int:
+        """Fill a buffer with the next bytes; what is not there reads as zeros."""
+        view = memoryview(buffer).cast("B")
+        done = 0
+        while done < len(view) and (part := read_at(self._handle, len(view) - done, self._place + done)):
+            view[done : done + len(part)] = part
+            done += len(part)
+        view[done:] = bytes(len(view) - done)
+        for place, content in self._lost:
+            first, last = max(place, self._place), min(place + len(content), self._place + len(view))
+            if first < last:
+                view[first - self._place : last - self._place] = content[first - place : last - place]
+        self._place += len(view)
+        return len(view)
+
+    def write(self, content) -> int:
+        """Write at the place, after a fault into memory."""
+        view = memoryview(content).cast("B")
+        if self.error is None:
+            try:
+                write_at(self._handle, view, self._place)
+            except OSError as error:
+                self.error = error
+        if self.error is not None:
+            self._lost.append((self._place, bytes(view)))
+        self._place += len(view)
+        return len(view)
+
+    def truncate(self, size: int | None = None) -> int:
+        """Cut or extend the file."""
+        size = self._place if size is None else size
+        if self.error is None:
+            try:
+                os.ftruncate(self._handle, size)
+            except OSError as error:
+                self.error = error
+        return size
+
+    def flush(self) -> None:
+        """Nothing waits."""
+
+
+# Writes a result while the run goes on, or at the end of a short one; memory is bounded by what is held.
 
 
 class ResultWriter:
@@ -111,7 +317,7 @@ class ResultWriter:
             self._judge([values[: self._first] for values in columns[1:]])
         if not self._variables:
             self._grow()
-        for _ in packing.extend([self._file["time"], *self._variables], self._stored, columns):
+        for _ in extend([self._file["time"], *self._variables], self._stored, columns):
             self._require_written()
         self._stored += len(columns[0])
 
@@ -148,7 +354,7 @@ class ResultWriter:
                 for kind, fields in of_elements.items():
                     for name, numbers in fields.items():
                         stored = group.create_dataset(f"{kind}/{name}", data=numbers)
-                        self._scales.attach(stored, (field_results.element_axis(name),))
+                        self._scales.attach(stored, (facts.element_axis(name),))
                         skeleton.set_unit(stored, result.unit)
                 if result.discretisation is not None:
                     group["discretisation"] = float(result.discretisation.value)
@@ -174,17 +380,17 @@ class ResultWriter:
             for name, reason in sensors.items():
                 file[f"sensors/{name}"].attrs["undetermined"] = reason
 
-    def fields(self, fields: Sequence[field_results.FieldOn]) -> None:
+    def fields(self, fields: Sequence[facts.FieldOn]) -> None:
         """Store fields that gradients are taken by, and their meshes; before the objectives."""
         with self._failures():
             self._release()
-            field_results.store(self._scales, fields)
+            facts.store_fields(self._scales, fields)
 
-    def optimization(self, history: optimization.History) -> None:
+    def optimization(self, history: facts.History) -> None:
         """Store what an optimisation has tried, of which this is the best."""
         with self._failures():
             self._release()
-            optimization.store(self._scales, history)
+            facts.store_history(self._scales, history)
 
     def finish(
         self,

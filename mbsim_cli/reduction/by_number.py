@@ -5,10 +5,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.reduction.cross_matrices import tilde
 from mbsim_cli.reduction.damping import Damping
-from mbsim_cli.reduction.data import Array, Node, StandardInput, Taylor
-from mbsim_cli.reduction.identities import EXACT, difference
+from mbsim_cli.reduction.data import Array, Node, StandardInput, Taylor, tilde
+from mbsim_cli.reduction.sid_reader import EXACT, difference
 
 
 class Integrals(NamedTuple):

@@ -1,14 +1,30 @@
-"""Standard input data of a flexible body: all that a simulation reads of it.
-
-Full tensors; the index q of the elastic coordinate that a coefficient is multiplied by comes first; what is absent is
-zero. Signs and meaning: ``docs/theory/flexible_bodies.md``.
-"""
+"""Standard input data of a flexible body as arrays, and what its modules share."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
+
+# What is wrong with the description of a flexible body.
+
+
+class Refused(Exception):
+    """A part of the description cannot be met; ``place`` is its path below the description, as (sets, hub)."""
+
+    def __init__(self, place: tuple[str | int, ...], message: str, hint: str | None = None):
+        super().__init__(message)
+        self.place, self.message, self.hint = place, message, hint
+
+
+class NoDerivative(Refused):
+    """The description can be met, but has no derivative along a parameter."""
+
+
+# Standard input data of a flexible body: all that a simulation reads of it.
+#
+# Full tensors; the index q of the elastic coordinate that a coefficient is multiplied by comes first; what is
+# absent is zero. Signs and meaning: ``docs/theory/flexible_bodies.md``.
 
 Array = Any  # of numpy, real or complex
 N = "n"  # a dimension as long as there are elastic coordinates
@@ -178,3 +194,18 @@ def _turn(entries: Array | None, shape: tuple[Any, ...], T: Array) -> Array | No
         for axis, size in enumerate(shape):
             entries = np.moveaxis(np.tensordot(entries, T, (axis, 0)), -1, axis) if size is N else entries
     return entries
+
+
+# Matrices of cross products.
+
+
+def tilde(a: Array) -> Array:
+    """Skew-symmetric matrices (..., 3, 3) of vectors (..., 3): a~ b = a x b."""
+    x, y, z = np.moveaxis(a, -1, 0)
+    o = np.zeros_like(x)
+    return np.stack([np.stack([o, -z, y], -1), np.stack([z, o, -x], -1), np.stack([-y, x, o], -1)], -2)
+
+
+def untilde(A: Array) -> Array:
+    """Vectors (..., 3) of the skew-symmetric parts of matrices (..., 3, 3)."""
+    return np.stack([A[..., 2, 1] - A[..., 1, 2], A[..., 0, 2] - A[..., 2, 0], A[..., 1, 0] - A[..., 0, 1]], -1) / 2

@@ -8,8 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.reduction.cross_matrices import untilde
-from mbsim_cli.reduction.data import Array, StandardInput, Taylor
+from mbsim_cli.reduction.data import Array, StandardInput, Taylor, untilde
 from mbsim_cli.reduction.integrals import columns
 from mbsim_cli.reduction.integrals import pull_back as gram_covector
 from mbsim_cli.reduction.reduce import Reduced

@@ -4,9 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.reduction.data import Array
+from mbsim_cli.reduction.data import Array, Refused
 from mbsim_cli.reduction.mesh import Mesh
-from mbsim_cli.reduction.refusal import Refused
 from mbsim_cli.reduction.structure import Sparse
 
 _NEAR = 1e-9  # difference of two lengths, relative, that round-off makes

@@ -4,10 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.reduction.cross_matrices import tilde
-from mbsim_cli.reduction.data import Array
-from mbsim_cli.reduction.refusal import Refused
-from mbsim_cli.reduction.sets import weights_of
+from mbsim_cli.reduction.data import Array, Refused, tilde
+from mbsim_cli.reduction.mesh import weights_of
 from mbsim_cli.reduction.structure import Sparse, Structure
 
 FLAT = 1e-9  # a set that turns about an axis without moving, by the size of its other moments

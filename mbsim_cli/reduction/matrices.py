@@ -6,9 +6,8 @@ import numpy as np
 
 from mbsim_cli.errors import InputOutputError
 from mbsim_cli.files import open_regular
-from mbsim_cli.reduction.data import Array
+from mbsim_cli.reduction.data import Array, Refused
 from mbsim_cli.reduction.mesh import Mesh
-from mbsim_cli.reduction.refusal import Refused
 from mbsim_cli.reduction.structure import Sparse, Structure
 
 MARKET = b"%%MatrixMarket"

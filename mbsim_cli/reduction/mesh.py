@@ -1,12 +1,151 @@
-"""Meshes of one kind of cell; places may be complex, for derivatives by sizes."""
+"""Meshes: cells, the surface, and sets of nodes."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
+from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.reduction.cells import CELLS
-from mbsim_cli.reduction.data import Array
+from mbsim_cli.reduction.data import Array, Refused
+
+# Cells of meshes as data: reference nodes and the monomials that their shape functions are made of.
+
+Exponents = tuple[tuple[int, ...], ...]
+
+
+class Cell(NamedTuple):
+    """A kind of cell; names and order of nodes are those of meshio (VTK)."""
+
+    nodes: tuple[tuple[float, ...], ...]  # in reference coordinates
+    exponents: Exponents
+    simplex: bool
+    points: int  # of a Gauss rule in each direction that integrates mass and stiffness
+    faces: tuple[tuple[int, ...], ...]  # local nodes of the sides, edges of plane cells
+    face_kind: str
+
+    @property
+    def dimension(self) -> int:
+        """2 or 3."""
+        return len(self.nodes[0])
+
+    def shape(self, xi: Array) -> Array:
+        """Shape functions (g, nodes) at reference points (g, dimension)."""
+        return _monomials(xi, self.exponents) @ self._coefficients()
+
+    def gradient(self, xi: Array) -> Array:
+        """Derivatives of the shape functions by reference coordinates (g, nodes, dimension)."""
+        parts = [_derivatives(xi, self.exponents, axis) @ self._coefficients() for axis in range(self.dimension)]
+        return np.stack(parts, -1)
+
+    def _coefficients(self) -> Array:
+        return np.linalg.inv(_monomials(np.array(self.nodes, dtype=float), self.exponents))
+
+    def rule(self) -> tuple[Array, Array]:
+        """Points (g, dimension) and weights (g) of the cell's Gauss rule."""
+        return _on_simplex(self.dimension, self.points) if self.simplex else _on_cube(self.dimension, self.points)
+
+
+def _monomials(xi: Array, exponents: Exponents) -> Array:
+    return np.stack([np.prod(xi ** np.array(powers), axis=1) for powers in exponents], 1)
+
+
+def _derivatives(xi: Array, exponents: Exponents, axis: int) -> Array:
+    found = []
+    for powers in exponents:
+        lower = [p - (k == axis) for k, p in enumerate(powers)]
+        found.append(powers[axis] * np.prod(xi ** np.maximum(lower, 0), axis=1))
+    return np.stack(found, 1)
+
+
+def _on_cube(dimension: int, count: int) -> tuple[Array, Array]:
+    x, w = np.polynomial.legendre.leggauss(count)
+    points = np.array(list(product(x, repeat=dimension)))
+    return points, np.array([np.prod(part) for part in product(w, repeat=dimension)])
+
+
+def _on_simplex(dimension: int, count: int) -> tuple[Array, Array]:
+    """Gauss points of the cube (0, 1)^d, folded onto the simplex."""
+    cube, weights = _on_cube(dimension, count)
+    cube, weights = (cube + 1) / 2, weights / 2**dimension
+    points, left = np.empty_like(cube), np.ones(len(cube))
+    for axis in range(dimension):
+        points[:, axis] = left * cube[:, axis]
+        weights = weights * left
+        left = left - points[:, axis]
+    return points, weights
+
+
+def _up_to(dimension: int, degree: int) -> Exponents:
+    return tuple(p for p in product(range(degree + 1), repeat=dimension) if sum(p) <= degree)
+
+
+def _tensor(dimension: int) -> Exponents:
+    return tuple(product(range(2), repeat=dimension))
+
+
+def _serendipity(dimension: int) -> Exponents:
+    """Monomials of at most second degree in what is above linear."""
+    return tuple(p for p in product(range(3), repeat=dimension) if sum(q for q in p if q > 1) <= 2)
+
+
+def _with_middles(corners: Sequence[tuple[float, ...]], edges: Sequence[tuple[int, int]]) -> tuple:
+    middles = (tuple((a + b) / 2 for a, b in zip(corners[i], corners[j], strict=True)) for i, j in edges)
+    return (*corners, *middles)
+
+
+_TRIANGLE = ((0.0, 0.0), (1.0, 0.0), (0.0, 1.0))
+_TETRAHEDRON = ((0.0, 0.0, 0.0), (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+_QUAD = ((-1.0, -1.0), (1.0, -1.0), (1.0, 1.0), (-1.0, 1.0))
+_HEX = tuple((*corner, z) for z in (-1.0, 1.0) for corner in _QUAD)
+_LOOP3, _LOOP4 = ((0, 1), (1, 2), (2, 0)), ((0, 1), (1, 2), (2, 3), (3, 0))
+_TET_EDGES = ((0, 1), (1, 2), (0, 2), (0, 3), (1, 3), (2, 3))
+_HEX_EDGES = (*_LOOP4, *((i + 4, j + 4) for i, j in _LOOP4), *((i, i + 4) for i in range(4)))
+_TET_FACES = ((0, 1, 2), (0, 1, 3), (1, 2, 3), (0, 2, 3))
+_HEX_FACES = ((0, 1, 2, 3), (4, 5, 6, 7), (0, 1, 5, 4), (1, 2, 6, 5), (2, 3, 7, 6), (3, 0, 4, 7))
+
+
+def _completed(faces: Sequence[tuple[int, ...]], corners: int, edges: Sequence[tuple[int, int]]) -> tuple:
+    """Faces with the nodes in the middles of their edges."""
+    middle = {frozenset(edge): corners + i for i, edge in enumerate(edges)}
+    rounds = ((face, zip(face, (*face[1:], face[0]), strict=True)) for face in faces)
+    if len(faces[0]) == 2:
+        return tuple((*face, middle[frozenset(face)]) for face in faces)
+    return tuple((*face, *(middle[frozenset(edge)] for edge in around)) for face, around in rounds)
+
+
+CELLS: dict[str, Cell] = {
+    "triangle": Cell(_TRIANGLE, _up_to(2, 1), True, 2, _LOOP3, "line"),
+    "triangle6": Cell(
+        _with_middles(_TRIANGLE, _LOOP3), _up_to(2, 2), True, 3, _completed(_LOOP3, 3, _LOOP3), "line3"
+    ),
+    "quad": Cell(_QUAD, _tensor(2), False, 2, _LOOP4, "line"),
+    "quad8": Cell(_with_middles(_QUAD, _LOOP4), _serendipity(2), False, 3, _completed(_LOOP4, 4, _LOOP4), "line3"),
+    "tetra": Cell(_TETRAHEDRON, _up_to(3, 1), True, 3, _TET_FACES, "triangle"),
+    "tetra10": Cell(
+        _with_middles(_TETRAHEDRON, _TET_EDGES), _up_to(3, 2), True, 4, _completed(_TET_FACES, 4, _TET_EDGES),
+        "triangle6",
+    ),
+    "hexahedron": Cell(_HEX, _tensor(3), False, 2, _HEX_FACES, "quad"),
+    "hexahedron20": Cell(
+        _with_middles(_HEX, _HEX_EDGES), _serendipity(3), False, 3, _completed(_HEX_FACES, 8, _HEX_EDGES), "quad8"
+    ),
+    "line": Cell(((-1.0,), (1.0,)), _up_to(1, 1), False, 2, (), ""),
+    "line3": Cell(((-1.0,), (1.0,), (0.0,)), _up_to(1, 2), False, 3, (), ""),
+}  # fmt: skip
+SOLID = tuple(kind for kind, cell in CELLS.items() if cell.dimension > 1)
+
+
+@cache
+def tabulated(kind: str) -> tuple[Array, Array, Array]:
+    """Shape functions (g, nodes), their reference gradients (g, nodes, d) and weights (g) at the Gauss points."""
+    cell = CELLS[kind]
+    xi, weights = cell.rule()
+    return cell.shape(xi), cell.gradient(xi), weights
+
+
+# Meshes of one kind of cell; places may be complex, for derivatives by sizes.
 
 
 @dataclass(frozen=True)
@@ -53,3 +192,104 @@ def line(origin: Sequence, length, elements: int) -> Mesh:
     points = np.array(origin) + np.outer(np.linspace(0.0, 1.0, elements + 1), [length, 0.0, 0.0])
     first = np.arange(elements)
     return Mesh(points, np.stack([first, first + 1], 1), "line", alike=True)
+
+
+# What is seen of a mesh: plane cells and beams themselves, of solids the faces that no other cell has; and edges.
+
+CORNERS = {"triangle": 3, "triangle6": 3, "quad": 4, "quad8": 4, "line": 2, "line3": 2}
+MOST_EDGES = 1000  # that are drawn; of more, those at borders and folds only
+FOLD = 0.9  # cosine of the angle between faces that makes a fold
+
+
+def skin(cells: Array, kind: str) -> tuple[Array, Array]:
+    """Corners (f, corners) of the faces that are seen, and the cell (f) that each belongs to."""
+    if kind in CORNERS:
+        return cells[:, : CORNERS[kind]], np.arange(len(cells))
+    cell = CELLS[kind]
+    corners = CORNERS[cell.face_kind]
+    faces = cells[:, [face[:corners] for face in cell.faces]]
+    flat = faces.reshape(-1, corners)
+    _, first, count = np.unique(np.sort(flat, 1), axis=0, return_index=True, return_counts=True)
+    seen = np.sort(first[count == 1])
+    return flat[seen], seen // len(cell.faces)
+
+
+def drawn_edges(points: Array, cells: Array, kind: str) -> Array:
+    """Ends (edges, 2) of the lines that a mesh is drawn by."""
+    faces = skin(cells, kind)[0]
+    if faces.shape[1] == 2:
+        return faces
+    sides = np.stack([faces, np.roll(faces, -1, 1)], -1)
+    edges, of, count = np.unique(np.sort(sides.reshape(-1, 2), 1), axis=0, return_inverse=True, return_counts=True)
+    if len(edges) <= MOST_EDGES:
+        return edges
+    a, b, c = (points[faces[:, i]] for i in range(3))
+    normal = np.cross(b - a, c - a)
+    normal /= np.linalg.norm(normal, axis=1)[:, None]
+    total = np.zeros((len(edges), 3))
+    np.add.at(total, of.ravel(), np.repeat(normal, faces.shape[1], 0))
+    # the sum of two normals at an angle is 2 cos of its half
+    folded = np.linalg.norm(total, axis=1) < np.sqrt(2 * (1 + FOLD))
+    return edges[(count != 2) | folded]
+
+
+# Sets of nodes: by coordinates, by name of a group, or the node nearest to a place; and what weight nodes have.
+
+CLOSE = 1e-6  # of the mesh's extent: coordinates this close are the same
+
+
+class Selection(NamedTuple):
+    """Which nodes a set has: ranges by axis (0, 1, 2), a group's name, or the node nearest to a place."""
+
+    ranges: Mapping[int, tuple[float, float]] = {}
+    group: str | None = None
+    nearest: tuple[float, ...] | None = None
+
+
+def nodes_of(mesh: Mesh, selection: Selection, place: tuple[str | int, ...]) -> Array:
+    """Nodes of a set, in order; raise Refused where there are none."""
+    points = mesh.points.real
+    if selection.nearest is not None:
+        return np.array([np.argmin(((points - np.array(selection.nearest)) ** 2).sum(1))])
+    if selection.group is not None:
+        if selection.group not in mesh.groups:
+            known = ", ".join(mesh.groups) or "none"
+            raise Refused((*place, "group"), f"the mesh has no group {selection.group!r}", f"its groups: {known}")
+        return np.unique(mesh.groups[selection.group])
+    inside = np.ones(len(points), bool)
+    for axis, (low, high) in selection.ranges.items():
+        margin = CLOSE * mesh.extent
+        inside &= (points[:, axis] >= low - margin) & (points[:, axis] <= high + margin)
+    if not inside.any():
+        low, high = points.min(0), points.max(0)
+        span = ", ".join(f"{'xyz'[a]} {low[a]:g} to {high[a]:g}" for a in range(3))
+        raise Refused(place, "no node of the mesh lies there", f"it spans {span} m")
+    return np.flatnonzero(inside)
+
+
+def weights_of(mesh: Mesh, nodes: Array) -> Array:
+    """Weights of a set's nodes, sum 1: lengths or areas of the sides that they make up; equal where they make none."""
+    if mesh.kind not in CELLS:
+        return np.full(len(nodes), 1 / len(nodes))
+    weights = np.zeros(len(mesh.points), mesh.points.dtype)
+    cell, chosen = CELLS[mesh.kind], np.zeros(len(mesh.points), bool)
+    chosen[nodes] = True
+    touching = mesh.cells[chosen[mesh.cells].any(1)]
+    for face in cell.faces:
+        sides = touching[:, face]
+        sides = sides[chosen[sides].all(1)]
+        np.add.at(weights, sides, _side_integrals(mesh.points[sides], cell.face_kind))
+    found = weights[nodes]
+    total = found.sum()
+    return found / total if total else np.full(len(nodes), 1 / len(nodes))
+
+
+def _side_integrals(corners: Array, kind: str) -> Array:
+    """Integrals of the shape functions over sides (s, nodes) with these corners (s, nodes, 3)."""
+    shape, gradient, weights = tabulated(kind)
+    tangents = np.einsum("sia,gir->sgar", corners, gradient)
+    if tangents.shape[-1] == 1:
+        size = np.sqrt((tangents[..., 0] ** 2).sum(-1))
+    else:
+        size = np.sqrt((np.cross(tangents[..., 0], tangents[..., 1]) ** 2).sum(-1))
+    return np.einsum("gi,sg,g->si", shape, size, weights)

@@ -1,6 +1,6 @@
-"""Meshes from files, by meshio (extra fem)."""
+"""Meshes from files, and fields on meshes into files."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import redirect_stdout
 from io import StringIO
 from pathlib import Path
@@ -10,9 +10,11 @@ import numpy as np
 
 from mbsim_cli.errors import InputOutputError, UsageError
 from mbsim_cli.quarantine import fault_of
-from mbsim_cli.reduction.cells import CELLS, SOLID
 from mbsim_cli.reduction.data import Array
-from mbsim_cli.reduction.mesh import Mesh
+from mbsim_cli.reduction.mesh import CELLS, SOLID, Mesh
+from mbsim_cli.reduction.shaped_mesh import ShapedMesh
+
+# Meshes from files, by meshio (extra fem).
 
 
 def read_mesh(path: Path) -> Mesh:
@@ -97,3 +99,29 @@ def _compact(mesh: Mesh, path: Path) -> Mesh:
     groups = {name: kept for name, nodes in mesh.groups.items() if len(kept := place[nodes][place[nodes] >= 0])}
     points = mesh.points[used] * [1, 1, CELLS[mesh.kind].dimension == 3]
     return Mesh(points, place[mesh.cells], mesh.kind, groups=groups)
+
+
+# Meshes for viewers (VTU), by meshio (extra fem).
+
+
+def write_vtu(path: Path, mesh: ShapedMesh) -> None:
+    """Write a mesh with its shapes as vectors of the points, and its fields as numbers of the cells."""
+    shapes = {f"shape {i + 1}": shape for i, shape in enumerate(mesh.shapes)}
+    _write(path, mesh, mesh.points, shapes, mesh.fields)
+
+
+def write_deformed(path: Path, mesh: ShapedMesh, points: Array, displacements: Array, fields: Mapping) -> None:
+    """Write a mesh whose points are elsewhere, with displacements (N, 3), and ``fields`` as numbers of the cells."""
+    _write(path, mesh, points, {"displacement": displacements}, fields)
+
+
+def _write(path: Path, mesh: ShapedMesh, points: Array, of_points: Mapping, of_cells: Mapping) -> None:
+    try:
+        import meshio
+    except ImportError as error:
+        raise UsageError(
+            "a .vtu file needs meshio: install the extra fem, in a clone by pip install '.[fem]'"
+        ) from error
+    cell_data = {name: [values] for name, values in of_cells.items()}
+    found = meshio.Mesh(points, [(mesh.kind, mesh.cells)], point_data=dict(of_points), cell_data=cell_data)
+    found.write(path, file_format="vtu")

@@ -3,8 +3,7 @@
 import numpy as np
 
 from mbsim_cli.model.flexible import LEFT_OVER, MODES, ROUND_OFF
-from mbsim_cli.reduction.cross_matrices import tilde, untilde
-from mbsim_cli.reduction.data import Array, StandardInput, Taylor, shape_of
+from mbsim_cli.reduction.data import Array, StandardInput, Taylor, shape_of, tilde, untilde
 
 _ROWS, _COLUMNS = np.array([0, 1, 2, 0, 0, 1]), np.array([0, 1, 2, 1, 2, 2])
 

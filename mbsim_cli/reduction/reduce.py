@@ -7,13 +7,11 @@ import numpy as np
 
 from mbsim_cli.errors import beyond_numbers
 from mbsim_cli.reduction import multigrid
-from mbsim_cli.reduction.cross_matrices import tilde
 from mbsim_cli.reduction.damping import Damping
-from mbsim_cli.reduction.data import Array, Node, StandardInput, Taylor, tangent
+from mbsim_cli.reduction.data import Array, Node, Refused, StandardInput, Taylor, tangent, tilde
 from mbsim_cli.reduction.frames_on_mesh import MeshNode
 from mbsim_cli.reduction.integrals import columns, terms_of
 from mbsim_cli.reduction.modes import signs
-from mbsim_cli.reduction.refusal import Refused
 from mbsim_cli.reduction.restriction import RANK, Frame, Restriction, restriction
 from mbsim_cli.reduction.solving import Changed, Solved, Solver
 from mbsim_cli.reduction.stiffening import Stiffening, stiffened

@@ -6,9 +6,8 @@ from typing import NamedTuple
 import numpy as np
 
 from mbsim_cli.model.among import all_but
-from mbsim_cli.reduction.data import Array
+from mbsim_cli.reduction.data import Array, Refused
 from mbsim_cli.reduction.frames_on_mesh import MeshNode
-from mbsim_cli.reduction.refusal import Refused
 from mbsim_cli.reduction.structure import Sparse, Structure
 
 RANK = 1e-9

@@ -1,8 +1,8 @@
-"""Reads ASCII standard input data (``*.SID_FEM``) of any writer: what writers differ in is settled by identities."""
+"""Reader of standard input data: layouts of files, and the identities that hold between its matrices."""
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -11,13 +11,257 @@ import numpy as np
 
 from mbsim_cli.errors import InputOutputError
 from mbsim_cli.files import open_regular
-from mbsim_cli.reduction.cross_matrices import tilde
-from mbsim_cli.reduction.data import OF_NODES, Array, Node, StandardInput, Taylor, scaled
-from mbsim_cli.reduction.identities import warnings_of
-from mbsim_cli.reduction.sid_blocks import Block, in_range, read_blocks
-from mbsim_cli.reduction.sid_layouts import Order, inertia_of, order_of_Ge, order_of_Gr, shape_of_inertia, squares_of
-from mbsim_cli.reduction.sid_terms import RawTerm, no_derivatives, read_term
-from mbsim_cli.reduction.soundness import require_sound
+from mbsim_cli.reduction.data import OF_NODES, Array, Node, StandardInput, Taylor, scaled, tilde
+from mbsim_cli.reduction.sid_blocks import Block, RawTerm, in_range, no_derivatives, read_blocks, read_term
+
+# What holds between the terms of any body; where data break it, the sentence with the numbers says so.
+
+EXACT = 1e-6  # relative: files have 12 digits
+NOTED = 1e-3  # from here on a defect that lumping explains is told
+MOST_DAMPING = 1.0  # ratio above which damping looks like a mistake of units
+
+
+def difference(a: Array, b: Array) -> float:
+    """Largest difference of two arrays by the largest entry."""
+    size = max(np.abs(a).max(initial=0.0), np.abs(b).max(initial=0.0))
+    return float(np.abs(a - b).max(initial=0.0) / size) if size else 0.0
+
+
+def about_center(sid: StandardInput) -> Array:
+    """Inertia (3, 3) about the centre of mass."""
+    centre = sid.mdCM.M0 / sid.mass.M0
+    return sid.J.M0 - sid.mass.M0 * (centre @ centre * np.eye(3) - np.outer(centre, centre))
+
+
+def warnings_of(sid: StandardInput) -> Iterator[str]:
+    """Sentences on what contradicts itself in the data of a body."""
+    yield from _linear_terms(sid)
+    yield from _places(sid)
+    yield from _rotations(sid)
+    yield from _masses(sid)
+    yield from _frequencies(sid)
+    yield from _damping(sid)
+
+
+def _linear_terms(sid: StandardInput) -> Iterator[str]:
+    n = sid.n
+    first = sid.mdCM.M1 if sid.mdCM.M1 is not None else np.zeros((n, 3))
+    inertia = sid.J.M1 if sid.J.M1 is not None else np.zeros((n, 3, 3))
+    for what, a, b in (("Ct = d mdCM/dq", sid.Ct.M0, first), ("Oe = -dJ/dq / 2", sid.Oe.M0, -inertia / 2)):
+        if (defect := difference(a, b)) > EXACT:
+            yield f"{what} fails by {defect:.2g} of the largest entry"
+    if sid.Ct.M1 is not None and (defect := difference(sid.Ct.M1, sid.Ct.M1.swapaxes(0, 1))) > EXACT:
+        yield (
+            f"Ct of first order changes by {defect:.2g} of its largest entry where two shapes are exchanged, which "
+            "moves no body; half of each counts"
+        )
+
+
+def _places(sid: StandardInput) -> Iterator[str]:
+    """Nodes are moved by phi and turned by psi, whatever else is said of their places."""
+    for node in sid.nodes:
+        n = sid.n
+        moved = node.origin.M1 if node.origin.M1 is not None else np.zeros((n, 3))
+        turned = node.AP.M1 if node.AP.M1 is not None else np.zeros((n, 3, 3))
+        pairs = (("phi = d origin/dq", node.phi.M0, moved), ("psi~ = d AP/dq", tilde(node.psi.M0), turned))
+        for what, a, b in pairs:
+            if (defect := difference(a, b)) > EXACT:
+                yield f"node {node.name}: {what} fails by {defect:.2g} of the largest entry"
+
+
+def _rotations(sid: StandardInput) -> Iterator[str]:
+    skew = (sid.Gr.M0 - sid.Gr.M0.transpose(0, 2, 1)) / 2
+    most = 2 * np.sqrt(np.abs(np.trace(sid.J.M0)) * np.abs(sid.Me.M0).max())  # that a body of such inertia has
+    defect = np.abs(skew + tilde(sid.Cr.M0)).max(initial=0.0) / most if most else 0.0
+    if defect > NOTED:
+        why = "rotary inertia, lumping, or a mistake of the writer"
+        yield f"the skew part of Gr differs from -Cr~ by {defect:.2g} of what is possible ({why})"
+
+
+def _masses(sid: StandardInput) -> Iterator[str]:
+    moments = np.linalg.eigvalsh(about_center(sid))
+    if moments[0] < -NOTED * np.abs(sid.J.M0).max():
+        yield f"the inertia about the centre of mass has the principal moment {moments[0]:.4g}: J and mdCM do not fit"
+    if sid.Oe.M1 is not None:
+        trace = np.trace(sid.Oe.M1, axis1=2, axis2=3)
+        if (defect := difference(trace, -2 * sid.Me.M0)) > NOTED:
+            yield (
+                f"the squares of Oe in q sum to what differs from -2 Me by {defect:.2g} of the largest entry "
+                "(geometric stiffening, or a mistake of the writer)"
+            )
+    shares = (sid.Ct.M0**2).sum(1)
+    for i, (share, modal) in enumerate(zip(shares, np.diag(sid.Me.M0), strict=True)):
+        if share > (1 + NOTED) * sid.mass.M0 * modal:
+            yield f"mode {i + 1}: Ct^2 = {share:.4g} exceeds mass times Me = {float(sid.mass.M0) * modal:.4g}"
+
+
+def _frequencies(sid: StandardInput) -> Iterator[str]:
+    labels = [found and float(found[1]) for found in (re.search(r"([-+.\deE]+)\s*Hz", name) for name in sid.modes)]
+    if not labels or None in labels:
+        return
+    computed = sid.frequencies()
+    for i, (stated, found) in enumerate(zip(sorted(labels), computed, strict=False)):  # type: ignore[type-var]
+        if abs(stated - found) > NOTED * max(found, 1e-300):  # type: ignore[operator]
+            yield f"frequency {i + 1} is {found:.6g} Hz by Ke and Me; its label says {stated:.6g} Hz"
+
+
+def _damping(sid: StandardInput) -> Iterator[str]:
+    from scipy.linalg import eigh
+
+    if not sid.De.M0.any():
+        return
+    squares, V = eigh(sid.Ke.M0, sid.Me.M0)
+    ratios = np.diag(V.T @ sid.De.M0 @ V) / (2 * np.sqrt(np.maximum(squares, 1e-300)))
+    if (high := float(ratios.max())) > MOST_DAMPING:
+        yield f"De damps mode {int(ratios.argmax()) + 1} at {high:.3g} of the critical damping"
+
+
+# What no body has: data that are refused.
+
+_SYMMETRIC = ("Me", "Ke", "De", "J")
+
+
+def require_sound(sid: StandardInput, modal: Block) -> None:
+    """Raise InputOutputError, at the line of the term, where data cannot be those of a body."""
+
+    def fail(name: str, message: str) -> None:
+        block = modal.child(name, required=False) or modal
+        block.fail(message, block.end if block is modal else block.line)
+
+    for name, message in faults(sid):
+        fail({"mass": "refmod"}.get(name, name), message)
+
+
+def faults(sid: StandardInput) -> list[tuple[str, str]]:
+    """Terms that no body has, with what is wrong."""
+    found = []
+    if not sid.mass.M0 > 0:
+        found.append(("mass", f"the mass is {float(sid.mass.M0):g}, not greater than zero"))
+    for name in _SYMMETRIC:
+        matrix = getattr(sid, name).M0
+        if (defect := difference(matrix, matrix.T)) > EXACT:
+            found.append((name, f"{name} is not symmetric, by {defect:.2g} of the largest entry"))
+    for name, floor in (("Me", EXACT**2), ("Ke", -EXACT)):
+        if not found and (lowest := _lowest(getattr(sid, name).M0)) <= floor:
+            kind = "positive definite" if name == "Me" else "positive semi-definite"
+            found.append((name, f"{name} is not {kind}: an eigenvalue is {lowest:.3g} of the largest"))
+    if (lowest := _lowest(sid.J.M0)) < -EXACT:
+        found.append(("J", f"the inertia is not positive semi-definite: an eigenvalue is {lowest:.3g} of the largest"))
+    return found + [fault for name, along in sid.design.items() for fault in _of_derivatives(sid, name, along)]
+
+
+def _of_derivatives(sid: StandardInput, design: str, along: StandardInput) -> list[tuple[str, str]]:
+    """A term that hardly changes has round-off for a derivative: what counts is the change of the body as a whole."""
+    pairs = {name: (getattr(sid, name).M0, getattr(along, name).M0) for name in _SYMMETRIC}
+    rate = max(_size(d) / _size(m) for m, d in pairs.values() if m.any())
+    wrong = {n: d for n, (m, d) in pairs.items() if _size(d - d.T) > EXACT * max(_size(d), rate * _size(m))}
+    text = f"is not symmetric in its derivative by {design}, by"
+    return [(name, f"{name} {text} {difference(d, d.T):.2g} of the largest entry") for name, d in wrong.items()]
+
+
+def _size(entries: Array) -> float:
+    return float(np.abs(entries).max(initial=0.0))
+
+
+def _lowest(matrix: Array) -> float:
+    """The lowest eigenvalue by the largest one in size; rows and columns are brought to one size first."""
+    size = np.sqrt(np.abs(np.diag(matrix)))
+    size = np.where(size > 0, size, 1.0)
+    values = np.linalg.eigvalsh(matrix / np.outer(size, size))
+    largest = np.abs(values).max()
+    return float(values.min() / largest) if largest else 0.0
+
+
+# What writers of ASCII SID files differ in: the layout of inertia, and the order of columns, settled by identities.
+
+_SIX = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))  # J: xx yy zz xy xz yz
+_SIX_OF_OE = ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (0, 2))  # Oe: xx yy zz xy yz xz
+Order = Callable[[Array], Array]  # from a matrix as it stands in the file to one of each mode
+
+
+def inertia_of(raw: RawTerm) -> Taylor:
+    """J as matrices (3, 3), whichever layout it has."""
+    first = None if raw.m1 is None else np.array([_inertia(m) for m in raw.m1])
+    second = None if raw.mn is None else np.array([[_inertia(m) for m in row] for row in raw.mn])
+    return Taylor(_inertia(raw.m0), first, second)
+
+
+def shape_of_inertia(modal: Block) -> tuple[int, int]:
+    """Six rows of one column, or a matrix: writers differ."""
+    block = modal.child("J")
+    assert block is not None
+    return (3, 3) if block.number("nrow", int) == 3 else (6, 1)
+
+
+def _inertia(m: Array) -> Array:
+    if m.shape == (3, 3):
+        return m if m[1, 0] or m[2, 0] or m[2, 1] else m + np.triu(m, 1).T
+    J = np.zeros((3, 3))
+    for entry, (a, b) in zip(m[:, 0], _SIX, strict=True):
+        J[a, b] = J[b, a] = entry
+    return J
+
+
+def squares_of(m: Array) -> Array:
+    """Rows (n, 6) by products of angular velocities to symmetric matrices (n, 3, 3)."""
+    O = np.zeros((len(m), 3, 3))
+    for column, (a, b) in enumerate(_SIX_OF_OE):
+        O[:, a, b] += m[:, column] / 2
+        O[:, b, a] += m[:, column] / 2
+    return O
+
+
+def order_of_Gr(raw: RawTerm, J: Taylor, n: int) -> Order:
+    """What orders Gr by modes: of both orders of its columns the one whose symmetric parts are dJ/dq."""
+
+    def by_modes(m: Array) -> Array:
+        return m.reshape(3, n, 3).transpose(1, 0, 2)
+
+    def by_axes(m: Array) -> Array:
+        return m.reshape(3, 3, n).transpose(2, 0, 1)
+
+    wanted = J.M1 if J.M1 is not None else np.zeros((n, 3, 3))
+
+    def defect(G: Array) -> float:
+        return difference((G + G.transpose(0, 2, 1)) / 2, wanted)
+
+    return _settled(raw, "Gr", (by_modes, by_axes), defect, "its symmetric parts are to be dJ/dq")
+
+
+def order_of_Ge(raw: RawTerm, Cr: Taylor, Me: Array) -> Order:
+    """What orders Ge by modes: of both orders of its columns the one that is twice dCr/dq."""
+    n = len(Me)
+
+    def by_modes(m: Array) -> Array:
+        return m.reshape(n, n, 3).transpose(1, 0, 2)
+
+    def by_axes(m: Array) -> Array:
+        return m.reshape(n, 3, n).transpose(2, 0, 1)
+
+    wanted = 2 * Cr.M1 if Cr.M1 is not None else np.zeros((n, n, 3))
+
+    def defect(G: Array) -> float:
+        small = EXACT * np.abs(Me).max()
+        return 0.0 if max(np.abs(G).max(), np.abs(wanted).max()) < small else difference(G, wanted)
+
+    return _settled(raw, "Ge", (by_modes, by_axes), defect, "it is to be 2 dCr/dq")
+
+
+def _settled(
+    raw: RawTerm, name: str, orders: tuple[Order, Order], defect: Callable[[Array], float], identity: str
+) -> Order:
+    """The order of columns that an identity holds for; raise InputOutputError where it holds for none."""
+    defects = [defect(order(raw.m0)) for order in orders]
+    by_modes, by_axes = defects
+    if min(defects) > EXACT:
+        raw.block.fail(
+            f"the order of the columns of {name} cannot be settled: {identity}, which fails by {by_modes:.2g} of the "
+            f"largest entry by modes and by {by_axes:.2g} by axes; data of two writers may be mixed up"
+        )
+    return orders[int(np.argmin(defects))]
+
+
+# Reads ASCII standard input data (``*.SID_FEM``) of any writer: what writers differ in is settled by identities.
 
 MOST_BYTES = 200_000_000
 MOST_MODES = 1000

@@ -10,8 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.reduction.cross_matrices import tilde, untilde
-from mbsim_cli.reduction.data import Array, StandardInput, Taylor
+from mbsim_cli.reduction.data import Array, StandardInput, Taylor, tilde, untilde
 from mbsim_cli.reduction.frames_on_mesh import MeshNode
 from mbsim_cli.reduction.restriction import Restriction
 from mbsim_cli.reduction.solving import Solver

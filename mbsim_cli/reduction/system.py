@@ -7,11 +7,9 @@ import numpy as np
 
 from mbsim_cli.errors import AnalysisError
 from mbsim_cli.reduction import multigrid
-from mbsim_cli.reduction.data import Array
-from mbsim_cli.reduction.ordering import dissected
-from mbsim_cli.reduction.refusal import Refused
+from mbsim_cli.reduction.data import Array, Refused
 from mbsim_cli.reduction.restriction import RANK, Restriction
-from mbsim_cli.reduction.structure import Sparse, Structure
+from mbsim_cli.reduction.structure import Sparse, Structure, dissected
 
 EXACT = 1e-13  # what conjugate gradients reach with a factor
 SYMMETRIC = {"permc_spec": "NATURAL", "diag_pivot_thresh": 0.0, "options": {"SymmetricMode": True}}

@@ -1,15 +1,201 @@
-"""A sheet of pictures: histories above, gradients below; and how it becomes a file."""
+"""Sheets of pictures: histories, bars of gradients, and fields on cells."""
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.figure import Figure
+from matplotlib.gridspec import SubplotSpec
 from matplotlib.transforms import Bbox
+from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 
-from mbsim_cli.report.bars import bars_height, draw_bars
-from mbsim_cli.report.histories import clouds_height, draw_clouds, draw_histories, histories_height
+from mbsim_cli.model.units import quotient
 from mbsim_cli.report.panels import Bars, Panel
-from mbsim_cli.report.style import plain, styled
+from mbsim_cli.report.style import COLOURS, DASHES, GREY, INK, plain, pretty, styled, unit_label
+
+# Gradients of objectives as bars: derivatives on the left, relative sensitivities on the right.
+
+_EDGE_OF_BARS, _TITLE_OF_BARS, _BAR = 0.35, 0.55, 0.22  # inches
+
+
+def _height(bars: Bars) -> float:
+    return _TITLE_OF_BARS + _BAR * len(bars.parameters) * max(1.0, 0.6 * len(bars.gradients))
+
+
+def bars_height(all_bars: Sequence[Bars]) -> float:
+    """Inches."""
+    return _EDGE_OF_BARS + sum(map(_height, all_bars))
+
+
+def draw_bars(place: SubplotSpec, all_bars: Sequence[Bars], labels: Sequence[str]) -> None:
+    """Draw one row an objective at a place of the sheet."""
+    ratios = [_height(bars) for bars in all_bars]
+    grid = place.subgridspec(len(all_bars), 2, height_ratios=ratios).subplots(squeeze=False)
+    for (left, right), bars in zip(grid, all_bars, strict=True):
+        units = {name: quotient(bars.unit, unit) for name, unit in bars.parameters.items()}
+        _draw_bars(left, bars, relative=False)
+        _draw_bars(right, bars, relative=True)
+        rows = [f"{name}  [{pretty(unit)}]" if unit else name for name, unit in units.items()]
+        left.set_yticks(range(len(units)), rows)
+        right.set_yticks(range(len(units)), list(units))
+        value = (
+            f"     ({bars.objective} = {bars.value:.5g} {pretty(bars.unit)}".rstrip() + ")"
+            if bars.value is not None
+            else ""
+        )
+        left.set_title(f"d {bars.objective} / dρ{value}")
+        right.set_title(f"ρ / {bars.objective} · d {bars.objective} / dρ")
+    if len(labels) > 1:
+        handles = grid[0, 1].containers
+        grid[0, 0].figure.legend(handles, labels, loc="outside lower center", ncols=min(4, len(labels)))
+
+
+def _limits(values: np.ndarray) -> tuple[float, float]:
+    """Ends of the axis that leave the numbers beside the bars their room."""
+    low, high = min(float(values.min()), 0.0), max(float(values.max()), 0.0)
+    sides = (low < 0.0) + (high > 0.0)
+    room = (0.0, 0.45, 0.65)[sides] * (high - low)
+    bare = 0.05 * (high - low) or 1.0
+    return low - (room if low < 0.0 else bare), high + (room if high > 0.0 else bare)
+
+
+def _draw_bars(axes: Any, bars: Bars, relative: bool) -> None:
+    names, count = list(bars.parameters), len(bars.gradients)
+    values = np.array([bars.of(name, relative) for name in names])  # (parameters, results)
+    thickness = 0.72 / count
+    for result in range(count):
+        places = np.arange(len(names)) + (result - 0.5 * (count - 1)) * thickness
+        lengths, colour = np.nan_to_num(values[:, result]), COLOURS[result % len(COLOURS)]
+        drawn = axes.barh(places, lengths, height=0.9 * thickness, color=colour)
+        if count <= 2:
+            texts = [f"{value:.4g}".replace("-", "−") if np.isfinite(value) else "–" for value in values[:, result]]
+            axes.bar_label(drawn, texts, padding=3, fontsize=7, color=INK)
+    axes.axvline(0.0, color=GREY, linewidth=0.8)
+    axes.set_ylim(len(names) - 0.45, -0.55)
+    axes.set_xlim(_limits(np.nan_to_num(values)))
+    axes.grid(axis="y", visible=False)
+    axes.tick_params(axis="y", length=0)
+    axes.spines["left"].set_visible(False)
+    axes.locator_params(axis="x", nbins=5)
+
+
+# Histories: one axes a quantity, stacked over one time axis, or over one other quantity.
+
+ROUND_OFF = 1e-9  # of a value: less is no change
+LEGEND_MOST = 10  # entries; more components are a bundle of lines, named by nobody
+_EDGE, _AXES, _FEW, _PATH = 0.55, 1.45, 2.4, 3.6  # inches: around all axes, each of several, a lone one, a path
+_CLOUD = 1.7  # inches, of each of several objectives of a study
+FEW_DOTS = 200
+_LETTERS = 16.0  # of a label in an inch
+
+
+def histories_height(panels: Sequence[Panel]) -> float:
+    """Inches."""
+    if any(panel.is_path for panel in panels):
+        return _EDGE + _PATH * len(panels)
+    return _EDGE + (_FEW if len(panels) == 1 else _AXES * len(panels))
+
+
+def draw_histories(place: SubplotSpec, panels: Sequence[Panel], labels: Sequence[str]) -> None:
+    """Draw panels below each other; results differ by dash where components have the colours."""
+    shown = [_components(panel) for panel in panels]
+    by_colour = all(len(components) == 1 for components in shown)
+    # one legend tells results by colour, where every axes has them all
+    everywhere = by_colour and not any(None in panel.series for panel in panels)
+    stack = place.subgridspec(len(panels), 1).subplots(sharex=True, squeeze=False)[:, 0]
+    for row, (axes, panel, components) in enumerate(zip(stack, panels, shown, strict=True)):
+        unit = _draw(axes, panel, components, labels, by_colour)
+        _name(axes, unit_label(panel.title, unit), _FEW if len(panels) == 1 else _AXES)
+        several = len(labels) > 1 and (row == 0 or not everywhere)
+        if len(components) > LEGEND_MOST:
+            axes.set_title(f"{len(components)} components", loc="right", color=GREY, fontsize=8)
+        elif several or len(components) > 1:
+            axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.04), borderaxespad=0.2)
+    stack[-1].set_xlabel(unit_label(*panels[-1].across_label))
+    if not panels[-1].over:
+        stack[0].margins(x=0)
+    stack[0].figure.align_ylabels(stack)
+
+
+def clouds_height(rows: Sequence[Sequence[Panel]]) -> float:
+    """Inches."""
+    return _EDGE + (_FEW if len(rows) == 1 else _CLOUD * len(rows))
+
+
+def draw_clouds(place: SubplotSpec, rows: Sequence[Sequence[Panel]], joined: bool) -> None:
+    """Draw each panel as a dot for each case, ``joined`` by a line or not."""
+    grid = place.subgridspec(len(rows), len(rows[0])).subplots(sharex="col", sharey="row", squeeze=False)
+    for axes_row, panels in zip(grid, rows, strict=True):
+        for axes, panel in zip(axes_row, panels, strict=True):
+            across, (series,) = panel.across(0), panel.series
+            assert series is not None and across is not None
+            order = np.argsort(across, kind="stable")
+            style: dict[str, Any] = {"marker": "o", "color": COLOURS[0], "linestyle": "-" if joined else ""}
+            size = 3.5 if len(across) <= FEW_DOTS else 1.5
+            axes.plot(across[order], series.values[order, 0], markersize=size, linewidth=0.8, **style)
+            _keep_constants_flat(axes)
+        _name(axes_row[0], unit_label(panels[0].title, panels[0].series[0].unit), _FEW if len(rows) == 1 else _CLOUD)
+    for axes, panel in zip(grid[-1], rows[-1], strict=True):
+        axes.set_xlabel(unit_label(*panel.across_label))
+    grid[0, 0].figure.align_ylabels(grid[:, 0])
+
+
+def _components(panel: Panel) -> list[str]:
+    """Components that are anything but zero all along, in any result; all of them where none is."""
+    known: dict[str, bool] = {}
+    for series in panel.series:
+        for column, name in enumerate(series.components if series is not None else ()):
+            known[name] = known.get(name, False) or bool(series is not None and series.values[:, column].any())
+    return [name for name, moves in known.items() if moves] or list(known)
+
+
+def _draw(axes: Any, panel: Panel, components: list[str], labels: Sequence[str], by_colour: bool) -> str:
+    """Draw lines; return their unit."""
+    unit = next(series.unit for series in panel.series if series is not None)
+    bundle = len(components) > LEGEND_MOST
+    for number, series in enumerate(panel.series):
+        across = panel.across(number)
+        if series is None or across is None:
+            continue
+        for place, name in enumerate(components):
+            if name not in series.components:
+                continue
+            colour = COLOURS[(number if by_colour else place) % len(COLOURS)]
+            dash = DASHES[(number // len(COLOURS) if by_colour else number) % len(DASHES)]
+            column = series.components.index(name)
+            called = name if len(set(series.units)) == 1 else unit_label(name, series.units[column])
+            words = [called] * (len(components) > 1) + [labels[number]] * (len(labels) > 1)
+            values = series.values[:, column]
+            style: dict[str, Any] = {"color": colour, "linestyle": dash, "label": ", ".join(words) or None}
+            axes.plot(across, values, linewidth=0.7 if bundle else None, **style)
+            if panel.over:  # where it begins
+                axes.plot(across[:1], values[:1], marker="o", markersize=3.5, color=colour)
+    if panel.is_path:
+        axes.set_aspect("equal", adjustable="datalim")
+    else:
+        _keep_constants_flat(axes)
+    return unit
+
+
+def _name(axes: Any, text: str, height: float) -> None:
+    """Say what axes show: beside them, or above where their ``height``, in inches, has no room for it."""
+    if len(text) > _LETTERS * height:
+        axes.set_title(text)
+    else:
+        axes.set_ylabel(text)
+
+
+def _keep_constants_flat(axes: Any) -> None:
+    """Do not blow round-off up to the height of the axes."""
+    low, high = axes.get_ylim()
+    size = max(abs(low), abs(high))
+    if high - low < ROUND_OFF * size:
+        axes.set_ylim(low - 0.1 * size, high + 0.1 * size)
+
+
+# A sheet of pictures: histories above, gradients below; and how it becomes a file.
 
 WIDTH = 7.2  # inches: what a page of text takes
 DIGITS = 4  # of positions, as parts of the sheet
@@ -52,3 +238,59 @@ def settle(figure: Figure) -> None:
     figure.set_layout_engine("none")
     for axes in figure.axes:
         axes.set_position(Bbox(axes.get_position().get_points().round(DIGITS)))
+
+
+# Numbers of a mesh's cells as colours, one picture a field.
+
+COLOURS_OF_CELLS = "viridis"
+TALLEST = 7.2  # inches
+DIVERGING = "RdBu_r"  # of numbers that change sign
+
+
+def save_cells(
+    points: np.ndarray, faces: np.ndarray, owner: np.ndarray, values: np.ndarray, title: str, path: Path, suffix: str
+) -> None:
+    """Draw faces (f, corners) of cells (``owner``, f) among points (N, 3) in the colours of the cells' values (ne)."""
+    flat = not np.ptp(points[:, 2])
+    with styled():
+        wide, high = (max(float(np.ptp(points[:, axis])), 1e-300) for axis in (0, 1))
+        tall = min(max(WIDTH * 0.8 * high / wide, 1.2), TALLEST) if flat else 4.5
+        figure = Figure(figsize=(WIDTH, tall + 0.8), layout="constrained")
+        axes = figure.add_subplot(**({} if flat else {"projection": "3d"}))
+        drawn = _collection(points, faces, flat)
+        drawn.set_array(values[owner])
+        low, high = float(values.min()), float(values.max())
+        if low < 0 < high:
+            drawn.set(cmap=DIVERGING, clim=(-max(-low, high), max(-low, high)))
+        else:
+            drawn.set(cmap=COLOURS_OF_CELLS, clim=(low, high))
+        _frame(axes, drawn, points, flat)
+        axes.set_title(plain(title))
+        figure.colorbar(drawn, ax=axes, shrink=0.8 if flat else 0.6)
+        settle(figure)
+        figure.savefig(path, format=suffix, metadata=METADATA[suffix])
+
+
+def _collection(points: np.ndarray, faces: np.ndarray, flat: bool) -> Any:
+    if not flat:
+        return Poly3DCollection(points[faces], linewidth=0.0)
+    if faces.shape[1] == 2:
+        return LineCollection(points[faces][:, :, :2], linewidth=4)
+    return PolyCollection(points[faces][:, :, :2], edgecolor="face", linewidth=0.1)
+
+
+def _frame(axes: Any, drawn: Any, points: np.ndarray, flat: bool) -> None:
+    axes.grid(visible=False)
+    if flat:
+        axes.add_collection(drawn)
+        axes.set_aspect("equal")
+        axes.autoscale_view()
+        axes.set_xlabel("x [m]")
+        axes.set_ylabel("y [m]")
+        return
+    axes.add_collection3d(drawn)
+    low, high = points.min(0), points.max(0)
+    for axis, (a, b) in zip("xyz", zip(low, high, strict=True), strict=True):
+        getattr(axes, f"set_{axis}lim")(a, b if b > a else a + 1.0)
+    axes.set_box_aspect(np.maximum(high - low, 1e-3 * (high - low).max()))
+    axes.set_axis_off()

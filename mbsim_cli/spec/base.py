@@ -1,11 +1,15 @@
-"""What all sections share: the strict base class, common field types, unions told apart by kind or ``type``."""
+"""What all parts of a model file are built from, and a walk over them."""
 
+from collections.abc import Iterable, Iterator
 from typing import Annotated, Any, Union, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, ValidationInfo, model_validator
 from pydantic_core import PydanticCustomError
 
 from mbsim_cli.spec.expressions.number import Number
+from mbsim_cli.spec.reading.messages import Path
+
+# What all sections share: the strict base class, common field types, unions told apart by kind or ``type``.
 
 
 class Spec(BaseModel):
@@ -76,3 +80,26 @@ def require_one(what: str, wrong: bool) -> None:
     """Raise "give ..." when a combination of keys makes no sense."""
     if wrong:
         raise PydanticCustomError("combination", "{text}", {"text": f"give {what}"})
+
+
+# All of a kind that stands in a part of a model file.
+
+
+def walk(value: Any, path: Path, kind: type) -> Iterator[tuple[Path, Any]]:
+    """Yield what is of a kind in a part of the file, with its path; nothing is looked for inside of it."""
+    if isinstance(value, kind):
+        yield path, value
+        return
+    for key, entry in parts(value):
+        if entry is not None and (type(entry) is not str or kind is str):
+            yield from walk(entry, (*path, key), kind)
+
+
+def parts(value: Any) -> Iterable[tuple[str | int, Any]]:
+    """What a section, a mapping or a list is made of, with its keys in the file; nothing of anything else."""
+    if isinstance(value, Spec):
+        fields = type(value).model_fields
+        return [(fields[name].alias or name, entry) for name, entry in value.__dict__.items() if name in fields]
+    if type(value) is dict:
+        return value.items()
+    return enumerate(value) if type(value) is list else ()

@@ -6,7 +6,7 @@
 from mbsim_cli.spec.base import Matrix, Spec, Vector, by_kind, description, field
 from mbsim_cli.spec.expressions.number import Number
 from mbsim_cli.spec.flexible import Flexible
-from mbsim_cli.spec.orientation import Orientation
+from mbsim_cli.spec.quantities import Orientation
 from mbsim_cli.spec.shapes import Shape
 
 

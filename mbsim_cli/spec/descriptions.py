@@ -3,10 +3,9 @@
 from collections.abc import Iterator
 from typing import Any
 
-from mbsim_cli.spec.base import Spec
+from mbsim_cli.spec.base import Spec, parts
 from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.spec.reading.messages import Path
-from mbsim_cli.spec.walking import parts
 
 
 def descriptions_of(model: ModelFile) -> Iterator[tuple[Path, str]]:

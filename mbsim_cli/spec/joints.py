@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 from mbsim_cli.spec.base import NameOrPair, Pair, Spec, Vector, by_kind, by_type, description, field, fixed_list
 from mbsim_cli.spec.expressions.number import Number
 from mbsim_cli.spec.friction import Friction
-from mbsim_cli.spec.orientation import Orientation
+from mbsim_cli.spec.quantities import Orientation
 
 _EULER = ("e0", "e1", "e2", "e3")
 

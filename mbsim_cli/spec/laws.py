@@ -9,8 +9,7 @@ from pydantic import model_validator
 
 from mbsim_cli.spec.base import Spec, by_kind, by_type, description, field, require_one
 from mbsim_cli.spec.expressions.number import Number
-from mbsim_cli.spec.extrapolation import Extrapolate, beyond_its_ends
-from mbsim_cli.spec.tables import TableFile
+from mbsim_cli.spec.tables import Extrapolate, TableFile, beyond_its_ends
 
 
 class _Law(Spec):

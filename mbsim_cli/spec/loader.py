@@ -14,17 +14,21 @@ from mbsim_cli.spec.expand_controllers import expand_controllers
 from mbsim_cli.spec.expand_friction import expand_friction
 from mbsim_cli.spec.expand_states import expand_states
 from mbsim_cli.spec.expressions.number import Number
-from mbsim_cli.spec.judging.causes import consequences, leave_out_own_sections, rename_sections
-from mbsim_cli.spec.judging.large_files import MOST, first_errors, is_large
-from mbsim_cli.spec.judging.prune import Broken, valid_part
-from mbsim_cli.spec.judging.review import Review
+from mbsim_cli.spec.judging.causes import (
+    MOST,
+    consequences,
+    first_errors,
+    is_large,
+    leave_out_own_sections,
+    rename_sections,
+)
+from mbsim_cli.spec.judging.review import Broken, Review, valid_part
 from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.spec.reading.include import read_source
 from mbsim_cli.spec.reading.messages import issue_of
-from mbsim_cli.spec.reading.scalars import resolve
+from mbsim_cli.spec.reading.nodes import replace_wildcards, resolve
 from mbsim_cli.spec.reading.source import Source
 from mbsim_cli.spec.reading.suggestions import suggest
-from mbsim_cli.spec.reading.wildcards import replace_wildcards
 from mbsim_cli.spec.repeat.writer import write_out
 from mbsim_cli.spec.rules import RULES
 

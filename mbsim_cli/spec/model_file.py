@@ -9,7 +9,7 @@ from pydantic import ConfigDict, Discriminator, PrivateAttr, Tag
 
 from mbsim_cli.errors import Issue
 from mbsim_cli.spec.analysis import Analysis
-from mbsim_cli.spec.base import Spec, Vector, field, whole_number
+from mbsim_cli.spec.base import Spec, Vector, field, walk, whole_number
 from mbsim_cli.spec.equilibrium import Equilibrium
 from mbsim_cli.spec.expressions.moving import Expression, is_moving
 from mbsim_cli.spec.expressions.named_numbers import Expressions
@@ -22,7 +22,6 @@ from mbsim_cli.spec.reading.source import Source
 from mbsim_cli.spec.repeat.block import Repetition
 from mbsim_cli.spec.sections import Sections
 from mbsim_cli.spec.studies import Study
-from mbsim_cli.spec.walking import walk
 from mbsim_cli.system import cached_property
 
 

@@ -19,10 +19,8 @@ from mbsim_cli.spec.expressions.number import Number
 from mbsim_cli.spec.forces import Force
 from mbsim_cli.spec.joints import Joint
 from mbsim_cli.spec.laws import Law
-from mbsim_cli.spec.materials import Material
 from mbsim_cli.spec.objectives import Objective
-from mbsim_cli.spec.parameters import ParameterOrValue
-from mbsim_cli.spec.points import Point, VectorSpec
+from mbsim_cli.spec.quantities import Material, ParameterOrValue, Point, VectorSpec
 from mbsim_cli.spec.roads import Road
 from mbsim_cli.spec.sensors import Sensor
 from mbsim_cli.spec.states import State

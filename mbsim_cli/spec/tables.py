@@ -1,13 +1,28 @@
-"""Tables in files, wherever a model takes one: which file, which of its columns, in which units."""
+"""Tables of values over an argument, in a model file or in a file of their own."""
 
-# mypy: disable-error-code="valid-type"
-# fields are typed by calls that build what pydantic reads
-
-from typing import ClassVar
+from typing import Any, ClassVar, Literal
 
 from mbsim_cli.spec.base import Spec, field
 from mbsim_cli.spec.expressions.number import Number
-from mbsim_cli.spec.extrapolation import Extrapolate, beyond_its_ends
+
+# What a table says beyond its ends.
+
+Extrapolate = Literal["none", "hold", "linear"]
+
+
+def beyond_its_ends() -> Any:
+    """Return the field that says how a table goes on."""
+    return field(
+        "Beyond the ends of the table: none, an error; hold, the value there; linear, straight on.",
+        "linear",
+        default="none",
+    )
+
+
+# Tables in files, wherever a model takes one: which file, which of its columns, in which units.
+
+# mypy: disable-error-code="valid-type"
+# fields are typed by calls that build what pydantic reads
 
 
 class ColumnsFile(Spec):

@@ -7,7 +7,7 @@ from typing import Any
 
 from mbsim_cli.errors import UsageError
 from mbsim_cli.io.reader import summary
-from mbsim_cli.io.stored import FileRecord
+from mbsim_cli.io.results import FileRecord
 from mbsim_cli.study.assembling import Settings
 from mbsim_cli.study.listener import SILENT, Interrupted, Listener, Patient
 from mbsim_cli.study.model import OPTIONS, PARAMETERS, Model, options_in, require_distinct, values_in

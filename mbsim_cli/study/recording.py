@@ -8,13 +8,11 @@ from typing import Any, Protocol
 import numpy as np
 
 from mbsim_cli.errors import AnalysisError, InputOutputError
-from mbsim_cli.io.facts import Findings, ObjectiveResult, Origin
-from mbsim_cli.io.field_results import FieldOn
+from mbsim_cli.io.facts import FieldOn, Findings, History, ObjectiveResult, Origin
 from mbsim_cli.io.layout import WITH_RESPECT_TO, axes
-from mbsim_cli.io.optimization import History
 from mbsim_cli.io.provenance import Provenance
+from mbsim_cli.io.results import Stored
 from mbsim_cli.io.skeleton import Parameters
-from mbsim_cli.io.stored import Stored
 from mbsim_cli.io.target import check_target
 from mbsim_cli.io.thinning import KeptRows
 from mbsim_cli.io.writer import ResultWriter

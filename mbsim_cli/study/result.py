@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from mbsim_cli.errors import UsageError
-from mbsim_cli.io.columns import Column, columns, derivatives_of
-from mbsim_cli.io.stored import Stored
+from mbsim_cli.io.results import Column, Stored, columns, derivatives_of
 from mbsim_cli.model.units import attributes_of, derivative_by
 from mbsim_cli.spec.reading.suggestions import Named, unknown
 from mbsim_cli.study.recording import Record

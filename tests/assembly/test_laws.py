@@ -5,7 +5,7 @@ import pytest
 from scipy.interpolate import CubicSpline
 
 from mbsim_cli.assembly.elements.laws import law_at
-from mbsim_cli.assembly.parameters.splines import spline
+from mbsim_cli.assembly.parameters.tables import spline
 from mbsim_cli.kernels.compiler.jit import entry
 from mbsim_cli.kernels.elements.laws import law_value as _law_value
 from mbsim_cli.kernels.elements.laws import law_variation as _law_variation

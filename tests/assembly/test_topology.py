@@ -1,6 +1,6 @@
 """Spanning trees, cuts and branches."""
 
-from mbsim_cli.assembly.tree.branches import branches
+from mbsim_cli.assembly.info import branches
 from mbsim_cli.assembly.tree.topology import KEEP, NEEDED, PREFER, Edge, span
 
 

@@ -11,7 +11,7 @@ from mbsim_cli import spec
 from mbsim_cli.assembly import build
 from mbsim_cli.assembly.drawing.scene import moving_scene
 from mbsim_cli.errors import InputOutputError
-from mbsim_cli.io.content import Content
+from mbsim_cli.io.results import Content
 from mbsim_cli.study.pictures.filming import Filming
 from tests.assembly.test_scene import natural_coordinates
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from mbsim_cli.cli.terminal import Terminal
+from mbsim_cli.cli.output import Terminal
 from mbsim_cli.kernels.compiler import watch
 from mbsim_cli.kernels.compiler.choice import COMPILER
 from mbsim_cli.kernels.compiler.companion import Companion

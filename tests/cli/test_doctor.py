@@ -9,7 +9,7 @@ import pytest
 
 from mbsim_cli import processors
 from mbsim_cli.cli import doctor
-from mbsim_cli.cli.environment import VARIABLES, limit_threads
+from mbsim_cli.cli.options import VARIABLES, limit_threads
 from mbsim_cli.kernels.compiler import choice, watch
 from mbsim_cli.kernels.compiler.folder import FOLDER_OF_USER, open_store
 from mbsim_cli.kernels.elements import generated

@@ -6,7 +6,7 @@ import pytest
 
 from mbsim_cli.errors import InputOutputError
 from mbsim_cli.io.sid_file import read_shaped_mesh, read_sid
-from mbsim_cli.reduction.skin import skin
+from mbsim_cli.reduction.mesh import skin
 
 MODEL = """\
 mbsim: 1

@@ -10,7 +10,7 @@ import pytest
 from mbsim_cli.cli import signals
 from mbsim_cli.cli.outcome import failure
 from mbsim_cli.cli.output import to_json
-from mbsim_cli.io import held
+from mbsim_cli.io import writer
 from mbsim_cli.study import run
 
 from .conftest import environment
@@ -86,7 +86,7 @@ def test_a_poll_lets_it_through_once(handlers):
 
 
 @pytest.mark.parametrize("strikes_in", ["describe", "label", "growing"])
-@pytest.mark.parametrize(("most", "left"), [(held.MOST, "pendulum.h5"), (0, "pendulum.h5.partial")])
+@pytest.mark.parametrize(("most", "left"), [(writer.MOST, "pendulum.h5"), (0, "pendulum.h5.partial")])
 def test_a_file_that_is_being_made_is_kept(handlers, mbsim, pendulum, tmp_path, monkeypatch, strikes_in, most, left):
     """A short run has ended by then, of a long one the first block."""
     from mbsim_cli.io import skeleton
@@ -97,7 +97,7 @@ def test_a_file_that_is_being_made_is_kept(handlers, mbsim, pendulum, tmp_path, 
         os.kill(os.getpid(), signal.SIGTERM)
         return honest(*arguments, **named)
 
-    monkeypatch.setattr(held, "MOST", most)
+    monkeypatch.setattr(writer, "MOST", most)
     monkeypatch.setattr(skeleton, strikes_in, struck)
     done = mbsim("run", pendulum)
     assert done.code == 143 and done.err.splitlines()[-1] == "mbsim: terminated"

@@ -4,7 +4,7 @@ import gc
 
 import pytest
 
-from mbsim_cli.cli import environment
+from mbsim_cli.cli import options
 from mbsim_cli.cli import run as run_command
 from mbsim_cli.io.writer import ResultWriter
 from mbsim_cli.kernels.compiler.choice import COMPILER
@@ -49,7 +49,7 @@ def test_a_phase_inside_another_counts_once(monkeypatch):
 def test_phases_are_the_whole_command(mbsim, pendulum, monkeypatch):
     clock = Clock(monkeypatch, _timing, run_command)
     phases = {
-        "load": [(environment, "limit_threads"), (recording, "load"), (recording, "draft")],
+        "load": [(options, "limit_threads"), (recording, "load"), (recording, "draft")],
         "compile": [(Plan, "compile")],
         "solve": [(run, "evaluate")],
         "estimate": [(run, "evaluate")],

@@ -4,7 +4,7 @@ import h5py
 import numpy as np
 import pytest
 
-from mbsim_cli.io.content import Content
+from mbsim_cli.io.results import Content
 from mbsim_cli.model.units import quotient
 
 CRANE = """\

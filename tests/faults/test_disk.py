@@ -15,9 +15,8 @@ import pytest
 
 from mbsim_cli.io.facts import Origin
 from mbsim_cli.io.provenance import Provenance
-from mbsim_cli.io.sink import Sink
 from mbsim_cli.io.skeleton import Parameters
-from mbsim_cli.io.writer import ResultWriter
+from mbsim_cli.io.writer import ResultWriter, Sink
 from tests.cli.conftest import COMMAND, environment
 from tests.io import fakes
 
@@ -100,7 +99,7 @@ def test_pictures_and_schemas_too(mbsim, tmp_path, full_disk):
 
 def test_an_interrupted_run_on_a_full_disk_ends_as_interrupted(mbsim, pendulum, tmp_path, monkeypatch, full_disk):
     from mbsim_cli.cli import signals
-    from mbsim_cli.cli.terminal import Terminal
+    from mbsim_cli.cli.output import Terminal
 
     polls = itertools.count()
     with contextlib.ExitStack() as later:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from mbsim_cli.cli import signals
-from mbsim_cli.cli.terminal import Terminal
+from mbsim_cli.cli.output import Terminal
 
 BLOW = """\
 mbsim: 1

@@ -37,7 +37,7 @@ def test_what_a_killed_run_leaves_goes_with_the_next(long_run, tmp_path, mbsim, 
 
 
 def test_the_file_of_a_run_that_goes_on_stays(tmp_path, mbsim, pendulum):
-    from mbsim_cli.io.temporary import Temporary
+    from mbsim_cli.io.target import Temporary
 
     other = Temporary(tmp_path / "pendulum.h5")
     done = mbsim("run", pendulum)

@@ -8,7 +8,7 @@ import pytest
 
 from mbsim_cli import spec
 from mbsim_cli.spec import loader
-from mbsim_cli.spec.judging import large_files
+from mbsim_cli.spec.judging import causes
 from mbsim_cli.spec.reading import include
 from mbsim_cli.spec.reading.nodes import read_nodes
 from tests.cli.conftest import COMMAND, PENDULUM, environment
@@ -77,18 +77,18 @@ def test_large_files_are_judged_in_pieces(variant, monkeypatch):
     path = variant("sensors: {angle", WRONG)
     whole = issues(path)
     assert len(whole) == 30 and "unknown type 'spee'" in whole[0]
-    monkeypatch.setattr(large_files, "LARGE", 20)
-    monkeypatch.setattr(large_files, "PIECE", 7)
+    monkeypatch.setattr(causes, "LARGE", 20)
+    monkeypatch.setattr(causes, "PIECE", 7)
     assert issues(path) == whole
-    for module in (large_files, loader):
+    for module in (causes, loader):
         monkeypatch.setattr(module, "MOST", 12)
     first = issues(path)
     assert first[:-1] == whole[:12] and "only the first 12 errors are listed" in first[-1]
 
 
 def test_what_is_missing_from_a_piece_may_be_in_another(variant, monkeypatch):
-    monkeypatch.setattr(large_files, "LARGE", 0)
-    monkeypatch.setattr(large_files, "PIECE", 1)
+    monkeypatch.setattr(causes, "LARGE", 0)
+    monkeypatch.setattr(causes, "PIECE", 1)
     assert (
         len(
             spec.load(variant("sensors: {angle", "sensors: {b: {type: coordinate, coordinate: A.angle}, angle")).sensors
@@ -98,7 +98,7 @@ def test_what_is_missing_from_a_piece_may_be_in_another(variant, monkeypatch):
 
 
 def test_a_list_of_nothing_but_errors_is_one(variant, monkeypatch):
-    for module in (large_files, loader):
+    for module in (causes, loader):
         monkeypatch.setattr(module, "MOST", 12)
     (found,) = issues(variant("parameters: all", f"parameters: [{'[], ' * 50}k]"))
     assert "analysis: more than 12 of its entries are wrong" in found

@@ -4,7 +4,7 @@ import h5py
 import pytest
 import xarray
 
-from mbsim_cli.io import reader, scales
+from mbsim_cli.io import reader, skeleton
 from tests.cli.conftest import PENDULUM
 
 REPEATED = """\
@@ -22,7 +22,7 @@ def run(mbsim, tmp_path, count):
 
 
 def test_scales_without_room_still_label(mbsim, tmp_path, monkeypatch):
-    monkeypatch.setattr(scales, "MOST_LISTED", 8)
+    monkeypatch.setattr(skeleton, "MOST_LISTED", 8)
     path = run(mbsim, tmp_path, 20)
     with h5py.File(path) as file:
         assert len(file["time"].attrs["REFERENCE_LIST"]) == 8

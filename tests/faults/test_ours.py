@@ -6,7 +6,7 @@ import h5py
 import numpy as np
 import pytest
 
-from mbsim_cli.cli.terminal import Terminal
+from mbsim_cli.cli.output import Terminal
 from mbsim_cli.errors import AnalysisError
 from mbsim_cli.study import recording
 

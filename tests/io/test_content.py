@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 
 from mbsim_cli.errors import InputOutputError
-from mbsim_cli.io.content import Content
 from mbsim_cli.io.facts import ObjectiveResult, Origin
 from mbsim_cli.io.provenance import Provenance
+from mbsim_cli.io.results import Content
 from mbsim_cli.io.skeleton import Parameters
 from mbsim_cli.io.target import check_picture, is_picture, replaced
 from mbsim_cli.io.writer import ResultWriter

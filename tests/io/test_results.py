@@ -13,8 +13,7 @@ from mbsim_cli.io import reader, target
 from mbsim_cli.io.facts import ObjectiveResult, Origin
 from mbsim_cli.io.provenance import Provenance
 from mbsim_cli.io.skeleton import Parameters
-from mbsim_cli.io.target import check_target, is_result
-from mbsim_cli.io.temporary import Temporary
+from mbsim_cli.io.target import Temporary, check_target, is_result
 from mbsim_cli.io.writer import ResultWriter
 from mbsim_cli.system import lock
 
@@ -188,7 +187,7 @@ def test_short_runs_are_written_when_they_end(tmp_path, monkeypatch):
 
     for every in (1, 3):
         held, none = run("held.h5", every)
-        monkeypatch.setattr("mbsim_cli.io.held.MOST", 100)
+        monkeypatch.setattr("mbsim_cli.io.writer.MOST", 100)
         written, some = run("written.h5", every)
         monkeypatch.undo()
         assert not any(none) and all(some)

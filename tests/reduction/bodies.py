@@ -7,10 +7,9 @@ import numpy as np
 from mbsim_cli.reduction.beams import beam, rectangle
 from mbsim_cli.reduction.damping import Damping
 from mbsim_cli.reduction.frames_on_mesh import mesh_node
-from mbsim_cli.reduction.mesh import grid, line
+from mbsim_cli.reduction.mesh import Selection, grid, line, nodes_of
 from mbsim_cli.reduction.reduce import Body
 from mbsim_cli.reduction.restriction import Frame
-from mbsim_cli.reduction.sets import Selection, nodes_of
 from mbsim_cli.reduction.solids import solid
 from mbsim_cli.reduction.stiffening import Stiffening
 

@@ -7,12 +7,11 @@ import pytest
 from scipy import sparse
 
 from mbsim_cli.errors import MbsimError, ModelError
-from mbsim_cli.reduction.cells import CELLS
+from mbsim_cli.reduction.data import Refused
 from mbsim_cli.reduction.matrices import read_matrix, structure_of
-from mbsim_cli.reduction.mesh import grid
+from mbsim_cli.reduction.mesh import CELLS, grid
 from mbsim_cli.reduction.mesh_files import read_mesh
 from mbsim_cli.reduction.reduce import Body, reduced
-from mbsim_cli.reduction.refusal import Refused
 from mbsim_cli.reduction.restriction import Frame
 
 meshio = pytest.importorskip("meshio")

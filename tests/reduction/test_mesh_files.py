@@ -5,8 +5,7 @@ import pytest
 
 from mbsim_cli import spec
 from mbsim_cli.errors import ModelError
-from mbsim_cli.reduction.cells import CELLS, SOLID
-from mbsim_cli.reduction.mesh import grid
+from mbsim_cli.reduction.mesh import CELLS, SOLID, grid
 from tests.reduction.reduced import reduce_body
 from tests.spec.example import write
 

@@ -6,7 +6,7 @@ import pytest
 from mbsim_cli import spec
 from mbsim_cli.assembly import build
 from mbsim_cli.reduction.data import dot
-from mbsim_cli.reduction.modal_coordinates import in_modes, of_span
+from mbsim_cli.reduction.integrals import in_modes, of_span
 from mbsim_cli.reduction.reduce import derivative, reduced
 from mbsim_cli.study.reduced_bodies import standard_input
 from tests.spec.example import write

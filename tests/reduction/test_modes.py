@@ -9,10 +9,10 @@ from scipy.sparse.linalg import splu
 
 from mbsim_cli.reduction.mesh import grid
 from mbsim_cli.reduction.modes import DENSE, lowest_modes
-from mbsim_cli.reduction.ordering import dissected
 from mbsim_cli.reduction.reduce import Body
 from mbsim_cli.reduction.restriction import Frame
 from mbsim_cli.reduction.solids import solid
+from mbsim_cli.reduction.structure import dissected
 from mbsim_cli.reduction.system import SYMMETRIC, Flexibility, system_of
 
 from .bodies import crank, with_rigid_pin

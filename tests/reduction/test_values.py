@@ -4,13 +4,11 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq
 
-from mbsim_cli.reduction.cross_matrices import tilde
-from mbsim_cli.reduction.data import turned
-from mbsim_cli.reduction.identities import warnings_of
+from mbsim_cli.reduction.data import Refused, tilde, turned
 from mbsim_cli.reduction.mesh import grid
 from mbsim_cli.reduction.reduce import Body, derivative, reduced
-from mbsim_cli.reduction.refusal import Refused
 from mbsim_cli.reduction.restriction import Frame
+from mbsim_cli.reduction.sid_reader import warnings_of
 from mbsim_cli.reduction.solids import solid
 from mbsim_cli.reduction.stiffening import Stiffening
 

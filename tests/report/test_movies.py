@@ -13,8 +13,7 @@ import pytest
 from PIL import Image, ImageColor
 
 from mbsim_cli.errors import InputOutputError, UsageError
-from mbsim_cli.report.movies import require_ffmpeg, write_gif, write_mp4
-from mbsim_cli.report.style import COLOURS
+from mbsim_cli.report.style import COLOURS, require_ffmpeg, write_gif, write_mp4
 
 
 def pictures(count=5, height=40, width=64):

@@ -10,10 +10,8 @@ from PIL import Image
 
 from mbsim_cli.model.series import together
 from mbsim_cli.model.units import quotient
-from mbsim_cli.report.bars import draw_bars
-from mbsim_cli.report.histories import draw_histories
 from mbsim_cli.report.panels import MOST, Bars, Panel
-from mbsim_cli.report.sheet import save_sheet
+from mbsim_cli.report.sheet import draw_bars, draw_histories, save_sheet
 from mbsim_cli.report.style import COLOURS, DASHES, styled, unit_label
 
 from .pictures import gradient, series

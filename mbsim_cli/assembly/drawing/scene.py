@@ -1,18 +1,19 @@
-"""From a model file to what is drawn of it, and where that is at given coordinates."""
+"""What pictures show of a mechanism: solids, outlines, and their motion."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import combinations, pairwise, product
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from mbsim_cli.assembly.drawing.outline import outline
-from mbsim_cli.assembly.drawing.solids import wheel, wire_frame
 from mbsim_cli.assembly.elements.laws import LawTable, law_at
 from mbsim_cli.assembly.elements.roads import RoadTable
+from mbsim_cli.assembly.parameters.numbers import Numbers
 from mbsim_cli.assembly.tree.bodies import tree_table, with_elastic
 from mbsim_cli.assembly.tree.elastic import ElasticBody, Source
-from mbsim_cli.assembly.tree.geometry import carries, split
+from mbsim_cli.assembly.tree.frames import frame
+from mbsim_cli.assembly.tree.geometry import carries, shape_center, split
 from mbsim_cli.assembly.tree.inertia import mass_properties
 from mbsim_cli.assembly.tree.joints import both
 from mbsim_cli.assembly.tree.kinematics import poses
@@ -21,10 +22,110 @@ from mbsim_cli.assembly.tree.system import System
 from mbsim_cli.assembly.tree.unfolded_system import unfolded_system
 from mbsim_cli.model.layout import GROUND, FlexibleTree, Laws, Tree
 from mbsim_cli.model.scene import Line, Scene
+from mbsim_cli.reduction.mesh import drawn_edges
 from mbsim_cli.reduction.shaped_mesh import ShapedMesh
-from mbsim_cli.reduction.skin import drawn_edges
 from mbsim_cli.solve.natural.system import NaturalSystem
 from mbsim_cli.spec.states import StateJoint
+
+# Lines that make a body's points look like a body: the edges of their convex hull.
+
+FLAT = 1e-6  # extent across, relative to the largest, below which points lie in a plane or on a line
+FOLD = 1 - 1e-6  # cosine above which two facets are one face
+
+Edges = list[tuple[int, int]]
+
+
+def outline(points: np.ndarray) -> tuple[Edges, Edges]:
+    """Edges of the hull of distinct points (k, 3), and edges from the points inside it to the nearest corners."""
+    if len(points) < 2:
+        return [], []
+    centred = points - points.mean(axis=0)
+    _, extents, axes = np.linalg.svd(centred, full_matrices=False)
+    rank = int((extents > FLAT * extents[0]).sum())
+    if rank == 1:
+        order = np.argsort(centred @ axes[0], kind="stable")
+        return [(int(a), int(b)) for a, b in pairwise(order)], []
+    hull = _polygon(centred @ axes[:2].T) if rank == 2 else _faces(centred)
+    corners = sorted({corner for edge in hull for corner in edge})
+    inside = [k for k in range(len(points)) if k not in corners]
+    return hull, [(k, min(corners, key=lambda c: float(np.linalg.norm(points[c] - points[k])))) for k in inside]
+
+
+def _polygon(flat: np.ndarray) -> Edges:
+    from scipy.spatial import ConvexHull
+
+    corners = [int(corner) for corner in ConvexHull(flat).vertices]
+    return [(a, b) for a, b in zip(corners, corners[1:] + corners[:1], strict=True)]
+
+
+def _faces(points: np.ndarray) -> Edges:
+    """Edges of the hull where it has a fold; the diagonals that split plane faces are left out."""
+    from scipy.spatial import ConvexHull
+
+    hull = ConvexHull(points)
+    facets: dict[tuple[int, int], list[np.ndarray]] = {}
+    for corners, plane in zip(hull.simplices, hull.equations, strict=True):
+        for a, b in combinations(sorted(map(int, corners)), 2):
+            facets.setdefault((a, b), []).append(plane[:3])
+    return sorted(edge for edge, normals in facets.items() if float(normals[0] @ normals[-1]) < FOLD)
+
+
+# Wire frames of the shapes of bodies, in the body's axes.
+
+AROUND = 36  # chords of a circle
+RIM = 0.6  # radius, of the tread's
+_AXES = {"x": 0, "y": 1, "z": 2}
+
+
+def wire_frame(numbers: Numbers, shape: Any) -> list[np.ndarray]:
+    """Polylines (k, 3) of a shape; none of a point mass."""
+    center = np.array(shape_center(numbers, shape), dtype=float)
+    if shape.type in ("rod", "cylinder"):
+        axis = _AXES[shape.axis or "x"]
+        half = 0.5 * float(numbers(shape.length)) * np.eye(3)[axis]
+        if shape.type == "rod":
+            return [np.array([center - half, center + half])]
+        return _cylinder(center, half, axis, float(numbers(shape.radius)))
+    if shape.type == "box":
+        return _box(center, 0.5 * np.array(numbers.vector(shape.size), dtype=float))
+    if shape.type == "sphere":
+        return [center + _circle(float(numbers(shape.radius)), axis) for axis in range(3)]
+    return []
+
+
+def wheel(center: np.ndarray, axis: np.ndarray, radius: float) -> list[np.ndarray]:
+    """Polylines (k, 3) of a tyre about an axis: tread, rim, and two diameters that show how it turns."""
+    turn = np.array(frame(tuple(axis)), dtype=float)  # its z is the axis
+    tread = _circle(radius, 2) @ turn.T
+    rim = RIM * tread
+    return [center + line for line in (tread, rim, rim[:: AROUND // 2][:2], rim[AROUND // 4 :: AROUND // 2][:2])]
+
+
+def _circle(radius: float, axis: int) -> np.ndarray:
+    """A closed circle about the origin, across an axis."""
+    angle = np.linspace(0.0, 2.0 * np.pi, AROUND + 1)
+    points = np.zeros((AROUND + 1, 3))
+    points[:, (axis + 1) % 3], points[:, (axis + 2) % 3] = radius * np.cos(angle), radius * np.sin(angle)
+    return points
+
+
+def _cylinder(center: np.ndarray, half: np.ndarray, axis: int, radius: float) -> list[np.ndarray]:
+    """Both ends, and along a long one four lines, across a wheel two diameters that show how it turns."""
+    circle = _circle(radius, axis)
+    ends = [center - half + circle, center + half + circle]
+    quarters = range(0, AROUND, AROUND // 4)
+    if np.linalg.norm(half) > radius:
+        return ends + [np.array([center - half + circle[k], center + half + circle[k]]) for k in quarters]
+    return ends + [center + np.array([circle[k], circle[k + AROUND // 2]]) for k in quarters[:2]]
+
+
+def _box(center: np.ndarray, half: np.ndarray) -> list[np.ndarray]:
+    corners = [np.array(signs) for signs in product((-1.0, 1.0), repeat=3)]
+    edges = ((a, b) for a in corners for b in corners if (b - a).sum() == 2 and np.count_nonzero(b - a) == 1)
+    return [center + half * np.array(edge) for edge in edges]
+
+
+# From a model file to what is drawn of it, and where that is at given coordinates.
 
 SAME = 1e-9  # m: points nearer than this are one
 AT_JOINTS = {"spring_damper": "spring", "rotational_spring_damper": "spiral"}  # forces along a coordinate, as lines

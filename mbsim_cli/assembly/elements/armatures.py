@@ -2,8 +2,7 @@
 
 from functools import partial
 
-from mbsim_cli.assembly.parameters.arrays import table
-from mbsim_cli.assembly.parameters.vectors import Scalar
+from mbsim_cli.assembly.parameters.vectors import Scalar, table
 from mbsim_cli.assembly.tree.joints import coordinates_of
 from mbsim_cli.assembly.tree.system import System
 from mbsim_cli.model.layout import NONE, Armatures

@@ -6,8 +6,7 @@ from typing import Any
 
 from mbsim_cli.assembly.elements.laws import LawTable
 from mbsim_cli.assembly.elements.measures import MeasureTable
-from mbsim_cli.assembly.parameters.arrays import table
-from mbsim_cli.assembly.parameters.vectors import Scalar
+from mbsim_cli.assembly.parameters.vectors import Scalar, table
 from mbsim_cli.assembly.tree.geometry import split
 from mbsim_cli.assembly.tree.joints import CUT_EQUATIONS, kind_of
 from mbsim_cli.assembly.tree.system import System

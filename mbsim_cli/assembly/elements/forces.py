@@ -8,8 +8,7 @@ import numpy as np
 from mbsim_cli.assembly.elements.laws import LawTable, Term
 from mbsim_cli.assembly.elements.measures import MeasureTable
 from mbsim_cli.assembly.elements.roads import RoadTable
-from mbsim_cli.assembly.parameters.arrays import integers, table
-from mbsim_cli.assembly.parameters.vectors import IDENTITY, Scalar, flat, product, transpose, unit
+from mbsim_cli.assembly.parameters.vectors import IDENTITY, Scalar, flat, integers, product, table, transpose, unit
 from mbsim_cli.assembly.tree.geometry import split
 from mbsim_cli.assembly.tree.joints import joint_frames
 from mbsim_cli.assembly.tree.system import System, unit_of

@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from mbsim_cli.assembly.parameters.arrays import table
 from mbsim_cli.assembly.parameters.numbers import Numbers
-from mbsim_cli.assembly.parameters.splines import breakpoints, continued
-from mbsim_cli.assembly.parameters.vectors import Scalar
+from mbsim_cli.assembly.parameters.tables import breakpoints, continued
+from mbsim_cli.assembly.parameters.vectors import Scalar, table
 from mbsim_cli.assembly.tree.frames import sine
 from mbsim_cli.assembly.tree.system import System
 from mbsim_cli.model.codes import Law

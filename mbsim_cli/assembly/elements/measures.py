@@ -3,8 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from mbsim_cli.assembly.parameters.arrays import table
-from mbsim_cli.assembly.parameters.vectors import ZERO, Scalar, Vector, scale, transpose, unit, without
+from mbsim_cli.assembly.parameters.vectors import ZERO, Scalar, Vector, scale, table, transpose, unit, without
 from mbsim_cli.assembly.tree.frames import frame
 from mbsim_cli.assembly.tree.geometry import Geometry, split
 from mbsim_cli.assembly.tree.joints import EULER_NAMES, Frames, initial_position, joint_frames

@@ -4,8 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from mbsim_cli.assembly.elements.constraints import ConstraintTable, Identity
-from mbsim_cli.assembly.parameters.arrays import table
-from mbsim_cli.assembly.parameters.vectors import IDENTITY, ZERO, Matrix, Scalar, Vector
+from mbsim_cli.assembly.parameters.vectors import IDENTITY, ZERO, Matrix, Scalar, Vector, table
 from mbsim_cli.assembly.tree.geometry import Geometry, split
 from mbsim_cli.assembly.tree.joints import joint_frames
 from mbsim_cli.assembly.tree.pairs import PairTable

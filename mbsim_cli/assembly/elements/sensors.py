@@ -6,8 +6,7 @@ from typing import Any
 
 from mbsim_cli.assembly.elements.measures import MeasureTable
 from mbsim_cli.assembly.elements.reactions import PARTS, ReactionTable
-from mbsim_cli.assembly.parameters.arrays import table
-from mbsim_cli.assembly.parameters.vectors import Scalar
+from mbsim_cli.assembly.parameters.vectors import Scalar, table
 from mbsim_cli.assembly.parameters.vectors import unit as unit_vector
 from mbsim_cli.assembly.tree.elastic import ElasticBody, ShapeRow
 from mbsim_cli.assembly.tree.geometry import split

@@ -1,10 +1,29 @@
-"""Three-vectors and 3 x 3 matrices as tuples of floats or complex numbers.
+"""Vectors and arrays of numbers, with where they stand in theta."""
 
-Every function is analytic in its arguments, so that a complex step through it gives exact derivatives;
-matrices are tuples of rows.
-"""
+from collections.abc import Iterable
+from typing import Any, TypeVar
 
-from typing import Any
+import numpy as np
+
+# Tables of the model as integer arrays.
+
+Table = TypeVar("Table")
+
+
+def integers(values: Iterable[Any]) -> np.ndarray:
+    """The values as 64-bit integers, also where there are none."""
+    return np.array(values if isinstance(values, np.ndarray) else list(values), dtype=np.int64)
+
+
+def table(of: type[Table], /, **columns: Iterable[Any]) -> Table:
+    """A table of ``model.layout`` with its columns as integers."""
+    return of(**{name: integers(values) for name, values in columns.items()})
+
+
+# Three-vectors and 3 x 3 matrices as tuples of floats or complex numbers.
+#
+# Every function is analytic in its arguments, so that a complex step through it gives exact derivatives; matrices
+# are tuples of rows.
 
 Scalar = Any  # float, or complex with a step
 Vector = tuple[Scalar, ...]  # three

@@ -7,8 +7,7 @@ import numpy as np
 
 from mbsim_cli.assembly.position.equations import Equations
 from mbsim_cli.assembly.position.groups import Group, Scaled, groups
-from mbsim_cli.assembly.position.rank import dependent_rows, determined, rank, unit_rows
-from mbsim_cli.assembly.position.search import CLOSED, Found, Search
+from mbsim_cli.assembly.position.search import CLOSED, Found, Search, dependent_rows, determined, rank, unit_rows
 from mbsim_cli.assembly.tree.kinematics import Poses
 from mbsim_cli.assembly.tree.mass import Inertia
 from mbsim_cli.model.among import among

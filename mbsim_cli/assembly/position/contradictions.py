@@ -16,7 +16,7 @@ from mbsim_cli.assembly.parameters.numbers import STEP
 from mbsim_cli.assembly.position.closing import Closing, scaled_group
 from mbsim_cli.assembly.position.equations import Equations
 from mbsim_cli.assembly.position.groups import Group, groups
-from mbsim_cli.assembly.position.rank import RANK_TOLERANCE, TINY
+from mbsim_cli.assembly.position.search import RANK_TOLERANCE, TINY
 from mbsim_cli.assembly.tree.geometry import split
 from mbsim_cli.assembly.tree.joints import EULER_NAMES, has_position, has_velocity, initial_position, initial_velocity
 from mbsim_cli.assembly.tree.system import System, unit_of

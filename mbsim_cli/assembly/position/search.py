@@ -1,24 +1,252 @@
-"""Search for a position that closes a mechanism's loops, the nearest to the declared one.
+"""The search for a position in which loops are closed: ranks, Newton steps, and the nearest position."""
 
-Where the coordinates that the declared ones determine close the loops, by Newton's method, nothing else moves. Where
-that fails, all coordinates move that the file does not state, if they can close the loops whatever the values of the
-others are. Else those that it states move, too, as little as can be. Where there are too many of these for the others
-to close the loops, the others follow: stated values that just close the loops are so the limit of values that almost
-do, and the start has one derivative there. Coordinates declared independent never move. Damped least squares start from
-the declared position and from around it, farther and farther off.
-"""
-
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from mbsim_cli.assembly.position.groups import Scaled
-from mbsim_cli.assembly.position.nearest import Nearest
-from mbsim_cli.assembly.position.newton import newton
-from mbsim_cli.assembly.position.rank import determined, rank
+from mbsim_cli.assembly.parameters.numbers import STEP
+from mbsim_cli.assembly.parameters.vectors import Scalar
+from mbsim_cli.assembly.position.groups import Scaled, System
 from mbsim_cli.solve.least_squares import least_squares
 from mbsim_cli.system import cached_property
+
+# Rank of a Jacobian, rows that follow from others, and coordinates that its rows determine.
+
+RANK_TOLERANCE = 1e-8  # of rows scaled to unit length
+TINY = 1e-12
+WELL = 1e-2  # part of a unit row that a coordinate must add to be a good choice
+
+
+def unit_rows(J: np.ndarray) -> np.ndarray:
+    """Rows scaled to unit length."""
+    return J / np.maximum(np.linalg.norm(J, axis=1, keepdims=True), TINY)
+
+
+def rank(J: np.ndarray) -> int:
+    """Number of independent rows."""
+    return int(np.linalg.matrix_rank(unit_rows(J), tol=RANK_TOLERANCE)) if J.size else 0
+
+
+def dependent_rows(J: np.ndarray) -> list[int]:
+    """Rows of a matrix (of unit rows) that are combinations of rows before them."""
+    basis = np.zeros(J.shape)
+    found: list[int] = []
+    for number, row in enumerate(J):
+        known = basis[: number - len(found)]
+        rest = row - (known @ row) @ known
+        rest = rest - (known @ rest) @ known
+        size = np.linalg.norm(rest)
+        if size < RANK_TOLERANCE:
+            found.append(number)
+        else:
+            basis[len(known)] = rest / size
+    return found
+
+
+def determined(
+    J: np.ndarray, free: np.ndarray, stated: np.ndarray, beyond: bool = False, last: np.ndarray | None = None
+) -> list[int]:
+    """Free coordinates that the rows of J determine, as many as the rank; ``stated`` ones only where they must be.
+
+    Those of the mask ``last`` come only after all others, however badly the rows determine these.
+    ``beyond`` takes others where the free ones are too few: an automatic target leaves a position but binds its rate.
+    """
+    rest = unit_rows(J).copy()
+    chosen: list[int] = []
+    squares = (rest * rest).sum(axis=0)
+    last = np.zeros_like(free) if last is None else last
+    early = free & ~last
+    groups = [(early & ~stated, WELL), (early & stated, WELL), (early, RANK_TOLERANCE)]
+    for group, enough in [*groups, (free & last, WELL), (free, RANK_TOLERANCE), (~free & beyond, RANK_TOLERANCE)]:
+        candidates = group.copy()
+        candidates[chosen] = False
+        while len(chosen) < len(rest) and candidates.any():  # no more columns are independent than there are rows
+            best = int(np.argmax(np.where(candidates, squares, -1.0)))
+            size = np.linalg.norm(rest[:, best])
+            squares[best] = size * size  # the running value has lost digits
+            if size < enough:
+                if squares[candidates].max() < enough * enough:
+                    break
+                continue
+            column = rest[:, best] / size
+            share = column @ rest
+            rest -= np.outer(column, share)
+            squares = np.maximum(squares - share * share, 0.0)
+            candidates[best] = False
+            chosen.append(best)
+    return sorted(chosen)
+
+
+# Newton's method for coordinates that close loops, damped where it must be (Levenberg, Marquardt).
+
+MAX_ITERATIONS = 100
+SOLVED = 1e-13
+LIGHTEST, HEAVIEST = 1e-4, 1e8  # damping of Newton's steps
+
+
+def newton(equations: System, theta: Sequence[Scalar], start: np.ndarray, dependent: list[int]) -> np.ndarray:
+    """Solve for the dependent coordinates from a start (n,).
+
+    Returns the nearest it came, (n,).
+    """
+    z, damping, rows = start.copy(), 0.0, equations.of_position
+    by_dependent = np.ix_(rows, dependent)
+    phi, J = equations.at(theta, z)
+    for _ in range(MAX_ITERATIONS if dependent else 0):
+        size = np.linalg.norm(phi[rows])
+        if size < SOLVED or damping > HEAVIEST:
+            break
+        trial = z.copy()
+        trial[dependent] += _damped_step(J[by_dependent], phi[rows], damping)
+        attempt, slope = equations.at(theta, trial)
+        if np.linalg.norm(attempt[rows]) < size:
+            z, phi, J = trial, attempt, slope
+            damping = damping / 10.0 if damping > LIGHTEST else 0.0
+        else:
+            damping = max(10.0 * damping, LIGHTEST)
+    return z
+
+
+def _damped_step(J: np.ndarray, phi: np.ndarray, damping: float) -> np.ndarray:
+    """Step that minimises |J step + phi|^2 + damping |step|^2."""
+    if damping == 0.0:
+        return np.linalg.lstsq(J, -phi, rcond=RANK_TOLERANCE)[0]
+    return np.linalg.solve(J.T @ J + damping * np.eye(J.shape[1]), -J.T @ phi)
+
+
+# The closed position nearest to the declared one, and its derivatives.
+#
+# Least weighted distance |W (z - z_0)| under Phi(z) = 0: the multipliers mu and z solve
+#
+#     W^2 (z - z_0) + Phi_z^T mu = 0,    Phi = 0,
+#
+# so that z depends on the declared position and on every number of the model by the implicit function theorem.
+# Second derivatives of Phi are complex steps of Phi_z^T mu. All is solved for W z, so that weights may differ by
+# powers of ten.
+
+WALKS, STEPS, HALVINGS, CORRECTIONS, POLISHING = 20, 4, 12, 10, 12
+REDUNDANT = 1e-14  # singular values, relative, that are but round-off
+NEARBY = 1e-9  # of distances that count as equal
+STANDS = 1e-10  # step, relative, below which the way to the nearest position has ended
+
+
+class Nearest:
+    """Coordinates with ``weights`` (l,) above 0 move, as little as they can, from ``declared`` (l,)."""
+
+    def __init__(self, equations: Scaled, theta: Sequence[Scalar], declared: np.ndarray, weights: np.ndarray) -> None:
+        self.equations, self.theta, self.declared = equations, theta, declared
+        self.loose = np.flatnonzero(weights)
+        self.weights = weights[self.loose]
+        self.rows = equations.of_position
+
+    def from_position(self, z: np.ndarray) -> np.ndarray:
+        """The nearest position to which the way goes downhill from a closed one."""
+        for _ in range(WALKS):
+            z, ended = self._walk(z)
+            polished = self._polish(z)
+            if polished is not None:
+                return polished
+            if ended:
+                break
+        return z
+
+    def _polish(self, z: np.ndarray) -> np.ndarray | None:
+        """Newton on the equations of the nearest position, None where it does not lead to one that is as near."""
+        farthest, mu = self._distance(z), self._multipliers(z)
+        left = self._residual(z, mu, self.theta, self.declared)
+        for _ in range(POLISHING):
+            size = np.linalg.norm(left)
+            if size < SOLVED:
+                return z if self._distance(z) <= farthest * (1.0 + NEARBY) + SOLVED else None
+            change = self._solve(z, mu, left)
+            z, mu = z.copy(), mu - change[self.loose.size :]
+            z[self.loose] -= change[: self.loose.size] / self.weights
+            left = self._residual(z, mu, self.theta, self.declared)
+            if not np.linalg.norm(left) < size:
+                return z if size < NEARBY and self._distance(z) <= farthest * (1.0 + NEARBY) + SOLVED else None
+        return None
+
+    def derivative(self, z: np.ndarray, d_theta: np.ndarray, d_declared: np.ndarray) -> np.ndarray:
+        """Derivative (l,) of the nearest position along directions of theta and of the declared position."""
+        mu = self._multipliers(z)
+        theta = (np.asarray(self.theta) + 1j * STEP * d_theta).tolist()
+        fixed = d_declared.copy()
+        fixed[self.loose] = 0.0
+        change = self._residual(z + 1j * STEP * fixed, mu, theta, self.declared + 1j * STEP * d_declared).imag / STEP
+        fixed[self.loose] = -self._solve(z, mu, change)[: self.loose.size] / self.weights
+        return fixed
+
+    def _residual(self, z: np.ndarray, mu: np.ndarray, theta: Sequence[Scalar], declared: np.ndarray) -> np.ndarray:
+        phi, J = self.equations.at(theta, z)
+        pull = self.weights * (z - declared)[self.loose] + (self._part(J) / self.weights).T @ mu
+        return np.concatenate([pull, phi[self.rows]])
+
+    def _solve(self, z: np.ndarray, mu: np.ndarray, right: np.ndarray) -> np.ndarray:
+        """Solution of the equations' linearisation, weighted coordinates before multipliers, for a right-hand side."""
+        J = self._part(self.equations.at(self.theta, z)[1]) / self.weights
+        H = np.eye(self.loose.size)
+        for k, column in enumerate(self.loose):
+            stepped = z.astype(complex)
+            stepped[column] += 1j * STEP
+            bent = (self._part(self.equations.at(self.theta, stepped)[1]).T @ mu).imag / STEP
+            H[:, k] += bent / (self.weights * self.weights[k])
+        whole = np.block([[H, J.T], [J, np.zeros((len(J), len(J)))]])
+        return np.linalg.lstsq(whole, right, rcond=RANK_TOLERANCE**2)[0]
+
+    def _part(self, J: np.ndarray) -> np.ndarray:
+        """Derivatives of the rows of the position by the coordinates that move."""
+        return J[self.rows][:, self.loose]
+
+    def _multipliers(self, z: np.ndarray) -> np.ndarray:
+        J = self._part(self.equations.at(self.theta, z)[1]) / self.weights
+        return np.linalg.lstsq(J.T, -self.weights * (z - self.declared)[self.loose], rcond=REDUNDANT)[0]
+
+    def _walk(self, z: np.ndarray) -> tuple[np.ndarray, bool]:
+        """Go along the closed positions towards the declared one; whether the way has ended."""
+        for _ in range(STEPS):
+            J = self._part(self.equations.at(self.theta, z)[1]) / self.weights
+            way = self.weights * (self.declared - z)[self.loose]
+            way -= np.linalg.lstsq(J, J @ way, rcond=RANK_TOLERANCE)[0]
+            if np.linalg.norm(way) <= STANDS * (1.0 + np.linalg.norm(z)):
+                return z, True
+            for halving in range(HALVINGS):
+                trial = z.copy()
+                trial[self.loose] += 0.5**halving * way / self.weights
+                trial = self._closed(trial)
+                if self._distance(trial) < self._distance(z):
+                    z = trial
+                    break
+            else:
+                return z, True
+        return z, False
+
+    def _closed(self, z: np.ndarray) -> np.ndarray:
+        """The closed position next to one that is almost closed, as it is where that fails."""
+        for _ in range(CORRECTIONS):
+            phi, J = self.equations.at(self.theta, z)
+            if np.abs(phi[self.rows]).max(initial=0.0) < SOLVED:
+                break
+            J = self._part(J) / self.weights
+            z[self.loose] -= np.linalg.lstsq(J, phi[self.rows], rcond=RANK_TOLERANCE)[0] / self.weights
+        return z
+
+    def _distance(self, z: np.ndarray) -> float:
+        """From the declared position; positions that are not closed are farther than any."""
+        phi = self.equations.at(self.theta, z)[0][self.rows]
+        if not np.abs(phi).max(initial=0.0) < 1e3 * SOLVED:
+            return np.inf
+        return float(np.linalg.norm(self.weights * (z - self.declared)[self.loose]))
+
+
+# Search for a position that closes a mechanism's loops, the nearest to the declared one.
+#
+# Where the coordinates that the declared ones determine close the loops, by Newton's method, nothing else moves.
+# Where that fails, all coordinates move that the file does not state, if they can close the loops whatever the
+# values of the others are. Else those that it states move, too, as little as can be. Where there are too many of
+# these for the others to close the loops, the others follow: stated values that just close the loops are so the
+# limit of values that almost do, and the start has one derivative there. Coordinates declared independent never
+# move. Damped least squares start from the declared position and from around it, farther and farther off.
 
 CLOSED = 1e-9  # lengths in the mechanism's unit (``model.scales``), or rad
 CHOICES = 3

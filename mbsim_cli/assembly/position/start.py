@@ -10,9 +10,7 @@ from mbsim_cli.assembly.parameters.numbers import STEP
 from mbsim_cli.assembly.position.closing import Closing, scaled_group
 from mbsim_cli.assembly.position.equations import Equations
 from mbsim_cli.assembly.position.groups import groups
-from mbsim_cli.assembly.position.nearest import Nearest
-from mbsim_cli.assembly.position.newton import newton
-from mbsim_cli.assembly.position.rank import RANK_TOLERANCE, determined
+from mbsim_cli.assembly.position.search import RANK_TOLERANCE, Nearest, determined, newton
 from mbsim_cli.model.codes import Column
 from mbsim_cli.model.coordinates import kinds
 

@@ -5,8 +5,7 @@ from functools import partial
 
 import numpy as np
 
-from mbsim_cli.assembly.parameters.arrays import integers, table
-from mbsim_cli.assembly.parameters.vectors import Scalar, flat
+from mbsim_cli.assembly.parameters.vectors import Scalar, flat, integers, table
 from mbsim_cli.assembly.tree.elastic import ElasticBody, NodeJoint, ShapeRow
 from mbsim_cli.assembly.tree.inertia import mass_properties
 from mbsim_cli.assembly.tree.joints import (

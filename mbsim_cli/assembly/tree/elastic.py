@@ -11,9 +11,8 @@ from mbsim_cli.assembly.parameters.vectors import Scalar, Vector
 from mbsim_cli.errors import ModelError, UsageError
 from mbsim_cli.model.codes import ROTATIONS, TRANSLATIONS, Column
 from mbsim_cli.model.layout import NONE
-from mbsim_cli.reduction.data import Node, StandardInput, Taylor
-from mbsim_cli.reduction.modal_coordinates import in_modes, of_span, parted
-from mbsim_cli.reduction.refusal import NoDerivative
+from mbsim_cli.reduction.data import Node, NoDerivative, StandardInput, Taylor
+from mbsim_cli.reduction.integrals import in_modes, of_span, parted
 from mbsim_cli.reduction.shaped_mesh import ShapedMesh
 from mbsim_cli.system import cached_property
 

@@ -15,14 +15,12 @@ from mbsim_cli.errors import ModelError, beyond_numbers
 from mbsim_cli.reduction import beams, fields, matrices, solids
 from mbsim_cli.reduction.by_number import Integrals, body_of, impossible, node_of
 from mbsim_cli.reduction.damping import Damping
-from mbsim_cli.reduction.data import StandardInput
+from mbsim_cli.reduction.data import Refused, StandardInput
 from mbsim_cli.reduction.field_gradients import element_gradients
 from mbsim_cli.reduction.frames_on_mesh import mesh_node
-from mbsim_cli.reduction.mesh import Mesh, grid, line
+from mbsim_cli.reduction.mesh import Mesh, Selection, grid, line, nodes_of
 from mbsim_cli.reduction.reduce import Body, Reduced
-from mbsim_cli.reduction.refusal import Refused
 from mbsim_cli.reduction.restriction import Frame
-from mbsim_cli.reduction.sets import Selection, nodes_of
 from mbsim_cli.reduction.stiffening import Stiffening
 from mbsim_cli.reduction.structure import Structure
 

@@ -4,8 +4,7 @@ from typing import Any
 
 from mbsim_cli.assembly.parameters.numbers import Numbers
 from mbsim_cli.assembly.parameters.vectors import Scalar, Vector, dot, subtract
-from mbsim_cli.assembly.tree.geometry import Geometry
-from mbsim_cli.assembly.tree.shapes import Inertia, shape_inertia
+from mbsim_cli.assembly.tree.geometry import Geometry, Inertia, shape_inertia
 
 
 def mass_properties(numbers: Numbers, geometry: Geometry, name: str) -> tuple[Scalar, Vector, Inertia]:

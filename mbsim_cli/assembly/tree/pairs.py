@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mbsim_cli.assembly.parameters.arrays import table
+from mbsim_cli.assembly.parameters.vectors import table
 from mbsim_cli.model.layout import Pairs
 
 

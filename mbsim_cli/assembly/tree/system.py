@@ -6,7 +6,7 @@ from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
-from mbsim_cli.assembly.parameters.theta import Theta
+from mbsim_cli.assembly.parameters.numbers import Theta
 from mbsim_cli.assembly.tree.elastic import ElasticBody, NodeJoint, ShapeRow
 from mbsim_cli.assembly.tree.geometry import Geometry, split
 from mbsim_cli.assembly.tree.joints import TreeColumn, coordinates_of, tree_columns

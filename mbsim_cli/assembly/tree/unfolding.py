@@ -14,7 +14,7 @@ from mbsim_cli.assembly.tree.geometry import split
 from mbsim_cli.assembly.tree.joints import both
 from mbsim_cli.assembly.tree.system import System
 from mbsim_cli.errors import Issue, ModelError
-from mbsim_cli.reduction.identities import EXACT, difference
+from mbsim_cli.reduction.sid_reader import EXACT, difference
 from mbsim_cli.spec.bodies import Body
 
 _POINTS = ("point", "points", "center")

@@ -5,15 +5,14 @@ from collections.abc import Iterator
 from math import tau
 from typing import Any
 
+from mbsim_cli.spec.base import walk
 from mbsim_cli.spec.every_number import Path, Place, places
 from mbsim_cli.spec.expressions.moving import read_by
 from mbsim_cli.spec.expressions.number import Number
 from mbsim_cli.spec.expressions.syntax import names, parse
 from mbsim_cli.spec.expressions.units import has_angle
-from mbsim_cli.spec.judging.doubtful_forces import doubtful_forces
-from mbsim_cli.spec.judging.doubtful_sizes import doubtful_sizes
+from mbsim_cli.spec.judging.doubtful_numbers import doubtful_forces, doubtful_sizes
 from mbsim_cli.spec.model_file import ModelFile
-from mbsim_cli.spec.walking import walk
 
 _DEGREES = re.compile(r"\s*[-+]?[\d.]+(?:[eE][-+]?\d+)? deg\s*")
 _NAMED = {"laws": "law", "roads": "road", "materials": "material", "fields": "field"}  # what acts by its name alone

@@ -4,7 +4,7 @@ import math
 from typing import Any
 
 from mbsim_cli.spec.judging.review import Review
-from mbsim_cli.spec.points import DesignPoint, DesignVector
+from mbsim_cli.spec.quantities import DesignPoint, DesignVector
 
 _TOLERANCE = 1e-9
 Matrix = list[list[float]]

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from mbsim_cli.spec.judging.review import GROUND, Review
-from mbsim_cli.spec.points import DesignPoint, DesignVector
+from mbsim_cli.spec.quantities import DesignPoint, DesignVector
 from mbsim_cli.spec.reading.messages import Path
 
 _IMPLICIT_POINTS = ("origin", "center_of_mass")

@@ -1,11 +1,10 @@
-"""YAML text to nodes that know their line and column, by the rules of YAML 1.2.
-
-Built from parser events without recursion, so that no nesting and no alias can exhaust the machine.
-"""
+"""YAML as nodes with places: scalars, mappings, sequences, and keys with wildcards."""
 
 import io
+import math
 import re
 from collections.abc import Iterator
+from fnmatch import fnmatchcase
 from typing import Any
 
 import yaml
@@ -19,7 +18,38 @@ from yaml.events import (
     SequenceStartEvent,
 )
 
-from mbsim_cli.spec.reading.scalars import resolve
+# Scalars of YAML 1.2: what plain texts stand for.
+
+_INTEGER = re.compile(r"[-+]?[0-9]+")
+_BASED = re.compile(r"0o[0-7]+|0x[0-9a-fA-F]+")
+_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
+_NAMED = {
+    **dict.fromkeys(("", "~", "null", "Null", "NULL"), None),
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
+    **dict.fromkeys((".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF"), math.inf),
+    **dict.fromkeys(("-.inf", "-.Inf", "-.INF"), -math.inf),
+    **dict.fromkeys((".nan", ".NaN", ".NAN"), math.nan),
+}
+
+
+def resolve(text: str) -> Any:
+    """The value of a plain text: nothing, a truth value, a number, or the text."""
+    if text in _NAMED:
+        return _NAMED[text]
+    if _INTEGER.fullmatch(text):
+        # integers beyond 64 bits are numbers all the same, int() would refuse very long ones
+        return int(text) if len(text) <= 18 else float(text)
+    if _FLOAT.fullmatch(text):
+        return float(text)
+    if _BASED.fullmatch(text) and len(text) <= 18:
+        return int(text, 0)
+    return text
+
+
+# YAML text to nodes that know their line and column, by the rules of YAML 1.2.
+#
+# Built from parser events without recursion, so that no nesting and no alias can exhaust the machine.
 
 MAX_DEPTH = 64
 MAX_DUPLICATES = 100
@@ -284,3 +314,32 @@ def _scalar_value(event: ScalarEvent) -> Any:
             raise NodeError(f"tag {event.tag!r} is not allowed", *_place(event))
         return text if event.tag == _TAG + "str" else resolve(text)
     return resolve(text) if event.implicit[0] and event.tag is None else text
+
+
+# Patterns in the list of parameters that gradients are wanted for.
+
+
+def replace_wildcards(root: Node) -> None:
+    """Put the parameters that a pattern such as ``L_*`` matches in its place; one without a match stays."""
+    place: Node | None = root
+    for key in ("analysis", "sensitivity", "parameters"):
+        place = _below(place, key)
+    known = _below(root, "parameters")
+    if place is None or type(place.value) is not list or known is None or type(known.value) is not dict:
+        return
+    listed: list[Node] = []
+    taken = {node.value for node in place.value if isinstance(node.value, str)}
+    for node in place.value:
+        pattern = node.value if isinstance(node.value, str) and "*" in node.value else None
+        matches = [name for name in known.value if pattern and fnmatchcase(name, pattern)]
+        listed += [_named(name, node) for name in matches if name not in taken] if matches else [node]
+        taken.update(matches)
+    place.value = listed
+
+
+def _below(node: Node | None, key: str) -> Node | None:
+    return node.value.get(key) if node is not None and type(node.value) is dict else None
+
+
+def _named(name: str, pattern: Node) -> Node:
+    return Node(name, pattern.file, pattern.line, pattern.column, plain=False)

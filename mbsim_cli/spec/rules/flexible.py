@@ -3,13 +3,13 @@
 from math import prod
 from typing import Any
 
+from mbsim_cli.spec.base import walk
 from mbsim_cli.spec.densities import Field
 from mbsim_cli.spec.expressions.number import Number
 from mbsim_cli.spec.expressions.syntax import names, parse
 from mbsim_cli.spec.flexible import FlexibleFile, FlexibleTerms, NodeSet
 from mbsim_cli.spec.judging.review import Review
 from mbsim_cli.spec.reading.messages import Path
-from mbsim_cli.spec.walking import walk
 
 LOADS = ("rotation", "acceleration")  # that stiffen, beside forces at nodes
 _RIGID = ("mass", "center_of_mass", "inertia", "shape")

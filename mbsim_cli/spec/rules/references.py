@@ -5,7 +5,7 @@ from typing import Any
 
 from mbsim_cli.spec.judging.lookup import ALL, Lookup, is_elastic
 from mbsim_cli.spec.judging.review import Review
-from mbsim_cli.spec.points import DesignPoint, DesignVector
+from mbsim_cli.spec.quantities import DesignPoint, DesignVector
 from mbsim_cli.spec.reading.messages import Path
 
 SIDES = {"line": "direction", "plane": "normal"}  # vectors of what a body carries beside a point

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
+from mbsim_cli.spec.base import walk
 from mbsim_cli.spec.expressions.number import Number
 from mbsim_cli.spec.expressions.syntax import ExpressionError
 from mbsim_cli.spec.judging.review import Review
@@ -12,7 +13,6 @@ from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.spec.reading.messages import Path, issue_of
 from mbsim_cli.spec.reading.source import join
 from mbsim_cli.spec.studies import Cloud, Range, Steps, Study
-from mbsim_cli.spec.walking import walk
 
 MOST_CASES = 10_000_000
 

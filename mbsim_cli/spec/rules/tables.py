@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from pathlib import PurePath
 
+from mbsim_cli.spec.base import walk
 from mbsim_cli.spec.judging.review import Review
 from mbsim_cli.spec.reading.messages import Path
 from mbsim_cli.spec.tables import ColumnsFile, TableFile
-from mbsim_cli.spec.walking import walk
 
 HDF5_SUFFIXES = (".h5", ".hdf5", ".hdf")
 _SECTIONS = ("laws", "roads", "forces", "constraints", "analysis")

@@ -4,8 +4,7 @@ from typing import Any
 
 from mbsim_cli.spec.judging.geometry import local_vector, parallel
 from mbsim_cli.spec.judging.review import Review
-from mbsim_cli.spec.orientation import Orientation
-from mbsim_cli.spec.points import DesignVector
+from mbsim_cli.spec.quantities import DesignVector, Orientation
 from mbsim_cli.spec.reading.messages import Path
 
 _UNIT_TOLERANCE = 1e-6

@@ -10,7 +10,7 @@ import numpy as np
 
 from mbsim_cli.caller import either
 from mbsim_cli.errors import AnalysisError, UsageError
-from mbsim_cli.io.optimization import History
+from mbsim_cli.io.facts import History
 from mbsim_cli.io.target import check_target
 from mbsim_cli.spec.moved import with_adjoint_by, with_fields
 from mbsim_cli.study.assembling import AUTO, Settings, load, stated_method

@@ -9,12 +9,12 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 
 from mbsim_cli.errors import InputOutputError, UsageError
-from mbsim_cli.io.field_results import OnMesh, fields_of
+from mbsim_cli.io.facts import OnMesh, fields_of
 from mbsim_cli.io.sid_file import read_shaped_mesh
 from mbsim_cli.io.target import is_result, is_vtk
+from mbsim_cli.reduction.mesh import skin
+from mbsim_cli.reduction.mesh_files import write_deformed
 from mbsim_cli.reduction.shaped_mesh import ShapedMesh
-from mbsim_cli.reduction.skin import skin
-from mbsim_cli.reduction.vtu import write_deformed
 from mbsim_cli.study.pictures.filming import Filming
 from mbsim_cli.study.pictures.selection import hint
 

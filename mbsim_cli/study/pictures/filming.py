@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbsim_cli.errors import InputOutputError, MbsimError, ModelError, UsageError
-from mbsim_cli.io.content import Content
+from mbsim_cli.io.results import Content
 from mbsim_cli.study.pictures.selection import hint
 from mbsim_cli.study.result import interpolated
 from mbsim_cli.system import cached_property
@@ -74,8 +74,7 @@ class Filming:
         self, traces: Sequence[str], view: str | None, follow: str | None, size: tuple[int, int], title: str
     ) -> Any:
         """The film with its points by name; raises UsageError for names that are not in the model."""
-        from mbsim_cli.report.camera import view_of
-        from mbsim_cli.report.stage import Film
+        from mbsim_cli.report.stage import Film, view_of
 
         scene = self.moving.scene
         bodies = [body for body in scene.bodies if f"{body}.origin" in scene.names]
@@ -116,7 +115,7 @@ class Filming:
 
 def _with_stored_fields(file: Any, path: Path) -> Any:
     """The model with the fields that a result holds: an optimisation's are not those that its text states."""
-    from mbsim_cli.io.field_results import fields_of
+    from mbsim_cli.io.facts import fields_of
     from mbsim_cli.spec.moved import with_fields
 
     stored = {name: found.values for name, found in fields_of(path).items() if name in file.fields}

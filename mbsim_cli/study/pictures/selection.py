@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from mbsim_cli.errors import UsageError
-from mbsim_cli.io.content import Content
+from mbsim_cli.io.results import Content
 from mbsim_cli.io.study_file import StudyContent
 from mbsim_cli.io.target import RESULT_SUFFIXES, is_result
 from mbsim_cli.model.series import Series, together

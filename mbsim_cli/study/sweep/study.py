@@ -10,7 +10,7 @@ import numpy as np
 from mbsim_cli.errors import UsageError
 from mbsim_cli.io.layout import component_axis
 from mbsim_cli.io.reader import summary
-from mbsim_cli.io.stored import FileRecord
+from mbsim_cli.io.results import FileRecord
 from mbsim_cli.io.study_file import instants
 from mbsim_cli.model.units import attributes_of, quotient
 from mbsim_cli.spec.reading.suggestions import Named, unknown

@@ -10,8 +10,8 @@ import pytest
 from mbsim_cli import spec
 from mbsim_cli.cli import outcome
 from mbsim_cli.errors import ModelError, UsageError
-from mbsim_cli.io.content import Content
-from mbsim_cli.io.field_results import fields_of
+from mbsim_cli.io.facts import fields_of
+from mbsim_cli.io.results import Content
 from mbsim_cli.study.assembling import Settings
 from mbsim_cli.study.listener import Listener
 from mbsim_cli.study.optimizing.optimize import optimize

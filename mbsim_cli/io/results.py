@@ -1,17 +1,121 @@
-"""What of a result can be drawn, by the names that people give: histories, sensitivities, gradients, motion."""
+"""Stored results: their datasets by path, columns by name, and the series that pictures show."""
 
+import shutil
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import h5py
 import numpy as np
 
-from mbsim_cli.io.columns import IN_COLUMNS, columns, derivatives_of
+from mbsim_cli.io.guard import attribute
 from mbsim_cli.io.layout import KINEMATIC
-from mbsim_cli.io.plain import attribute
 from mbsim_cli.io.reader import column_units, labels, objectives_of, opened, parameters_of, scalars, texts
+from mbsim_cli.io.target import check_target, is_result, replaced
 from mbsim_cli.model.series import GradientOf, Series
 from mbsim_cli.model.units import in_words, quotient
+
+# The histories of a result file, read when they are asked for.
+
+
+class Stored(NamedTuple):
+    """A dataset with the names of its axes, its unit, or units where they differ, and those of its columns."""
+
+    values: np.ndarray  # (N, k), derivatives (N, k, p)
+    axes: tuple[str, ...]
+    unit: str
+    units: Sequence[str] = ()  # (k,), or one of all; of derivatives none
+
+
+class FileRecord:
+    """What a result file holds along time; the file is open only while something is read."""
+
+    def __init__(self, path: Path):
+        self._path = path
+        self._axes: dict[str, tuple[str, ...]] = {}
+        self.paths = ["time"]  # the axis itself has no label
+        with opened(path) as file:
+
+            def visit(name: str, item: object) -> None:
+                dims = [dimension.label for dimension in getattr(item, "dims", ())]
+                if dims and dims[0] == "time":
+                    self.paths.append(name)
+                    self._axes.update({axis: () for axis in dims[1:]})
+
+            file.visititems(visit)
+            for axis in self._axes:
+                self._axes[axis] = tuple(texts(file[axis]))
+
+    @property
+    def axes(self) -> Mapping[str, Sequence[str]]:
+        """Labels along every axis but time."""
+        return self._axes
+
+    def variable(self, path: str) -> Stored:
+        """A variable by its path; raises KeyError."""
+        if path not in self.paths:
+            raise KeyError(path)
+        with opened(self._path, known=True) as file:
+            dataset = file[path]
+            labels = tuple(dimension.label or path for dimension in dataset.dims)
+            units = column_units(file, path) if dataset.ndim <= 2 else ()
+            return Stored(np.asarray(dataset[()]), labels, dataset.attrs.get("unit", ""), units)
+
+    @property
+    def by_fields(self) -> Mapping[str, Mapping[str, np.ndarray]]:
+        """Derivatives (ne,) by the elements of fields, by objective and field."""
+        with opened(self._path, known=True) as file:
+            return {
+                name: {field: np.asarray(values[()]) for field, values in group.get("gradient_fields", {}).items()}
+                for name, group in file.get("objectives", {}).items()
+            }
+
+    def save(self, path: Path, *, force: bool) -> None:
+        """Write a copy; raises InputOutputError."""
+        with replaced(check_target(path, force=force), is_own=is_result, force=force) as written:
+            shutil.copyfile(self._path, written)
+
+
+# Names of single coordinates and equations along time, as people write them: ``A.angle.velocity``, ``P2.x.lambda``.
+
+MOTION = (*(f"coordinates/{kind}" for kind in KINEMATIC), "torque")
+MULTIPLIERS = tuple(f"multipliers/{kind}" for kind in ("lambda", "sigma", "kappa"))
+IN_COLUMNS = (*MOTION, *MULTIPLIERS)  # variables with a column for each coordinate, or equation
+
+
+class Column(NamedTuple):
+    """A column of a variable; ``sign`` is -1 where a coordinate is stored negated."""
+
+    path: str
+    number: int
+    sign: float = 1.0
+
+
+def columns(
+    coordinates: Sequence[str], constraints: Sequence[str], paths: Collection[str]
+) -> Iterator[tuple[str, Column]]:
+    """Columns by name, of those variables that are among the ``paths`` of a result."""
+    for number, stored in enumerate(coordinates):
+        name, sign = stored.removeprefix("-"), -1.0 if stored.startswith("-") else 1.0
+        for path in paths:
+            if path in MOTION:
+                yield _named(name, path), Column(path, number, sign)
+    for path in paths:
+        if path in MULTIPLIERS:
+            yield from ((_named(name, path), Column(path, number)) for number, name in enumerate(constraints))
+
+
+def _named(name: str, path: str) -> str:
+    kind = path.rpartition("/")[2]
+    return name if kind == "position" else f"{name}.{kind}"
+
+
+def derivatives_of(path: str) -> str:
+    """Where derivatives of a variable by the parameters stand, if there are any."""
+    return "sensitivity/torque/parameter" if path == "torque" else f"sensitivity/{path}"
+
+
+# What of a result can be drawn, by the names that people give: histories, sensitivities, gradients, motion.
 
 
 class Entry(NamedTuple):
