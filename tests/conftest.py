@@ -35,6 +35,15 @@ settings.load_profile("mbsim")
 WITHOUT_COMPILER = "kernels as plain Python; tests/kernels/test_without_compiler.py runs them in other processes"
 NEEDS_NO_KERNELS = ("kernels/test_without_compiler", "spec/", "io/", "report/", "reduction/")
 
+FAST = ("spec/", "io/", "assembly/", "report/")  # half a minute: model files, arrays, result files and pictures
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_itemcollected(item):
+    """Mark tests of these folders as fast, so that ``pytest -m fast`` runs them."""
+    if item.nodeid.startswith(tuple(f"tests/{name}" for name in FAST)) and not item.get_closest_marker("slow"):
+        item.add_marker("fast")
+
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config, items):

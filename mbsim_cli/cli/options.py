@@ -40,7 +40,7 @@ class Command(TyperCommand):
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """Arguments as their metavars state them; the library adds brackets and types, in each version others."""
-        arguments = (p.metavar for p in self.get_params(ctx) if p.param_type_name == "argument")
+        arguments = (p.metavar or "" for p in self.get_params(ctx) if p.param_type_name == "argument")
         return [self.options_metavar or "", *arguments]
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
@@ -49,7 +49,7 @@ class Command(TyperCommand):
         for parameter in self.get_params(ctx):
             if record := parameter.get_help_record(ctx):
                 of_argument = parameter.param_type_name == "argument"
-                rows[parameter.param_type_name].append((parameter.metavar, record[1]) if of_argument else record)
+                rows[parameter.param_type_name].append((parameter.metavar or "", record[1]) if of_argument else record)
         for kind, records in rows.items():
             if records:
                 with formatter.section(f"{kind.capitalize()}s"):

@@ -62,7 +62,7 @@ class _Page(io.StringIO):
         self._encoding = encoding
 
     @property
-    def encoding(self) -> str:
+    def encoding(self) -> str:  # type: ignore[override]
         """Name of the encoding."""
         return self._encoding
 

@@ -136,7 +136,9 @@ def draw_clouds(place: SubplotSpec, rows: Sequence[Sequence[Panel]], joined: boo
             size = 3.5 if len(across) <= FEW_DOTS else 1.5
             axes.plot(across[order], series.values[order, 0], markersize=size, linewidth=0.8, **style)
             _keep_constants_flat(axes)
-        _name(axes_row[0], unit_label(panels[0].title, panels[0].series[0].unit), _FEW if len(rows) == 1 else _CLOUD)
+        first = panels[0].series[0]
+        assert first is not None
+        _name(axes_row[0], unit_label(panels[0].title, first.unit), _FEW if len(rows) == 1 else _CLOUD)
     for axes, panel in zip(grid[-1], rows[-1], strict=True):
         axes.set_xlabel(unit_label(*panel.across_label))
     grid[0, 0].figure.align_ylabels(grid[:, 0])

@@ -104,11 +104,11 @@ class Filming:
         """Lines (k, 3) along a road and across it, below the tyres that roll on it and a little further."""
         low, high = (np.array(end(self.positions[:, road.centers], axis=(0, 1))) for end in (np.min, np.max))
         x, y = (np.array([low[k] - far * road.radius, high[k] + far * road.radius]) for k, far in ((0, 2.0), (1, 1.0)))
-        along = np.linspace(*x, ROAD_POINTS)
+        along = np.linspace(x[0], x[1], ROAD_POINTS)
         across = np.arange(np.ceil(x[0] / road.radius), np.floor(x[1] / road.radius) + 1) * road.radius
         across = across[:: 1 + len(across) // ROAD_POINTS]
         ahead = np.stack([along, np.zeros_like(along), self.moving.heights(road, along)], axis=1)
-        lines = [ahead + [0.0, side, 0.0] for side in np.linspace(*y, 5)]
+        lines = [ahead + [0.0, side, 0.0] for side in np.linspace(y[0], y[1], 5)]
         heights = self.moving.heights(road, across)
         return lines + [np.array([[a, side, z] for side in y]) for a, z in zip(across, heights, strict=True)]
 

@@ -6,6 +6,7 @@ compile such a loop, so short studies do without where it is not in the cache.
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.study.analyses.forward_dynamics import at_every_step
@@ -87,7 +88,8 @@ def _first_step(
 
     options = problem.options
     few = replace(options, duration=options.step, max_steps=min(options.max_steps, ENOUGH))
-    with watch_compilation(started, *([waits] if waits else [])):
+    waiting: dict[str, Any] = {"waits": waits} if waits else {}
+    with watch_compilation(started, **waiting):
         runs, _ = run_beside([at_every_step(replace(problem, options=few))] * 2, listener.poll)
     return any(run is not None for run in runs)
 

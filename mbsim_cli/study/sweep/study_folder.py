@@ -299,7 +299,10 @@ def _is_forecast(found: Any) -> bool:
     if not isinstance(found, dict):
         return False
     numbers = [found.get(name) for name in ("start_seconds", "case_seconds", "cases")]
-    return all(type(number) in (int, float) and 0 <= number <= _LONGEST for number in numbers)
+    return all(
+        isinstance(number, int | float) and not isinstance(number, bool) and 0 <= number <= _LONGEST
+        for number in numbers
+    )
 
 
 def _text(path: Path) -> str:

@@ -75,8 +75,8 @@ def missing_derivative(analysed: Analysed, parameter: str, why: str) -> Comparis
     scale = scale_of(file.expressions.scope()[parameter])
     source = f"whole analyses with {label} changed by at most {FIRST * scale:.1e}"
     labels: dict[str, Any] = {"objective": None, "parameter": label, "source": source}
-    numbers = dict.fromkeys(("computed", "reference", "relative_error", "tolerance"))
-    row = Comparison(str(analysed.path), "no derivative", "undefined", **labels, **numbers, passed=True)
+    labels |= dict.fromkeys(("computed", "reference", "relative_error", "tolerance"))
+    row = Comparison(str(analysed.path), "no derivative", "undefined", **labels, passed=True)
     try:
         found = derivative(lambda change: values_at(file, analysed.settings, {parameter: change}), scale)
     except (AnalysisError, ModelError):
