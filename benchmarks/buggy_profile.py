@@ -15,8 +15,8 @@ from mbsim_cli.kernels.algorithms.equations.constraint_variation import (
     vary_with_velocity,
 )
 from mbsim_cli.kernels.algorithms.equations.constraints import constraint_rates, constraints, move_lines
-from mbsim_cli.kernels.algorithms.equations.force_variation import vary_element_forces
-from mbsim_cli.kernels.algorithms.equations.forces import clear_wrenches, constraint_forces, element_forces
+from mbsim_cli.kernels.algorithms.equations.element_forces import element_forces, vary_element_forces
+from mbsim_cli.kernels.algorithms.equations.forces import clear_wrenches, constraint_forces
 from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import residual
 from mbsim_cli.kernels.algorithms.equations.mass_matrix import composite_inertia, mass_matrix
 from mbsim_cli.kernels.algorithms.equations.newton_matrix import newton_matrix
