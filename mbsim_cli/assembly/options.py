@@ -10,7 +10,7 @@ from mbsim_cli.assembly.tree.system import System
 from mbsim_cli.caller import either
 from mbsim_cli.errors import UsageError
 from mbsim_cli.model.integrators import MOST_STEPS
-from mbsim_cli.model.problem import OPEN_TREES, Options
+from mbsim_cli.model.problem import INTEGRATED, Options
 from mbsim_cli.spec.expressions.number import Number
 
 _NUMBERS = ("step", "duration", "tolerance", "gradient_tolerance")
@@ -58,11 +58,11 @@ def options_of(model_file: Any, numbers: Numbers, **overrides: Any) -> Options:
         "start": analysis.start,
         "sensitivity": analysis.sensitivity.method,
     }
-    open_tree = over.get("formulation", analysis.formulation) in OPEN_TREES
-    if open_tree == (analysis.formulation in OPEN_TREES):
-        given |= _of_open_tree(analysis, numbers) if open_tree else _of_constraints(analysis, numbers)
+    integrated = over.get("formulation", analysis.formulation) in INTEGRATED
+    if integrated == (analysis.formulation in INTEGRATED):
+        given |= _of_integrated(analysis, numbers) if integrated else _of_constraints(analysis, numbers)
     given |= over
-    if open_tree:
+    if integrated:
         given.setdefault("absolute_tolerance", given["tolerance"])
     interval = None if analysis.output_interval is None else numbers(analysis.output_interval)
     given["step"] = _step(analysis.step, numbers, over, given["duration"], interval)
@@ -113,7 +113,7 @@ def _rounded_interval(model_file: Any, options: Options) -> list[str]:
 def _loose_tolerance(model_file: Any, options: Options, is_chosen: bool) -> list[str]:
     """A warning where gradients are asked to be more accurate than the motion that they are gradients of."""
     held, wanted = options.tolerance, options.gradient_tolerance
-    if options.open_tree or not options.differentiates or held <= wanted:
+    if options.integrated or not options.differentiates or held <= wanted:
         return []
     message = f"{held:g} keeps gradients from their tolerance of {wanted:g}: they are as accurate as the motion"
     hint = "state a smaller tolerance, or a larger gradient_tolerance"
@@ -156,7 +156,7 @@ def _of_constraints(analysis: Any, numbers: Numbers) -> dict[str, Any]:
     return given | {name: getattr(analysis, name) for name in ("max_iterations", "projection")}
 
 
-def _of_open_tree(analysis: Any, numbers: Numbers) -> dict[str, Any]:
+def _of_integrated(analysis: Any, numbers: Numbers) -> dict[str, Any]:
     given = {name: getattr(analysis, name) for name in ("integrator", "error_control", "max_steps")}
     if analysis.absolute_tolerance is not None:
         given["absolute_tolerance"] = numbers(analysis.absolute_tolerance)

@@ -182,7 +182,7 @@ def _declared(packing: Packing, parameters: Sequence[ParameterValue], wanted: Se
     problem = replace(problem, names=replace(problem.names, undefined=undefined))
     check_start(problem, system.issue)
     if problem.options.analysis == "forward_dynamics":
-        if problem.options.open_tree:
+        if problem.options.integrated:
             check_driving_laws(problem, system.issue)
         elif has_kinks(problem):
             problem = replace(problem, stops=stops_of(problem, _by_all(packing, problem, wanted)))

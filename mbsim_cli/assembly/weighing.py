@@ -32,7 +32,7 @@ def weighed(problem: Problem, closing: Closing, *, stated: bool) -> tuple[Proble
     least = least_of_joints(problem.model, problem.theta, inertia)
     problem = replace(problem, least=least)
     rows = all_but(len(closing.phi), closing.redundant)
-    if not rows.size or isinstance(tree, FlexibleTree) or options.open_tree:
+    if not rows.size or isinstance(tree, FlexibleTree) or options.integrated:
         return problem, []
     yields = _yields(closing.J[rows], closing.inertia.mass, np.maximum(inertia, least))
     together = float(np.linalg.eigvalsh(yields)[0])

@@ -31,6 +31,7 @@ class Repeated(StrEnum):
     RTDYN0 = "ali3p-rtdyn0"
     RTDYN1 = "ali3p-rtdyn1"
     NATURAL = "ali3p-natural"
+    ALI1P = "ali1p-rtdyn1"
     RECURSIVE = "recursive"
     CONVENTIONAL = "conventional"
     PARTIAL_RECURSIVE = "partial_recursive"

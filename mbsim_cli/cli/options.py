@@ -86,13 +86,14 @@ class Formulation(StrEnum):
     RTDYN0 = "ali3p-rtdyn0"
     RTDYN1 = "ali3p-rtdyn1"
     NATURAL = "ali3p-natural"
+    ALI1P = "ali1p-rtdyn1"
     RECURSIVE = "recursive"
     CONVENTIONAL = "conventional"
     PARTIAL_RECURSIVE = "partial_recursive"
 
 
 class Integrator(StrEnum):
-    """Integrators of open trees."""
+    """Integrators of open trees and of closed loops."""
 
     RK4 = "rk4"
     DOP853 = "dop853"
@@ -130,7 +131,7 @@ Overrides = Annotated[
 ]
 FormulationOption = Annotated[Formulation | None, typer.Option(help="Formulation.", show_default="as in the file")]
 IntegratorOption = Annotated[
-    Integrator | None, typer.Option(help="Integrator of an open tree.", show_default="as in the file")
+    Integrator | None, typer.Option(help="Integrator, where the formulation has one.", show_default="as in the file")
 ]
 Tolerance = Annotated[
     float | None, typer.Option(metavar="TOL", help="Relative tolerance of the motion.", show_default="as in the file")

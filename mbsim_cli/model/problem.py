@@ -11,6 +11,8 @@ from mbsim_cli.model.names import Names
 
 WORK = ("steps", "rejected", "evaluations", "jacobians", "factorisations")  # what an integrator counts
 OPEN_TREES = ("recursive", "conventional", "partial_recursive")  # formulations without constraints
+CLOSED_LOOPS = ("ali1p-rtdyn1",)  # formulations with constraints that Runge-Kutta methods integrate
+INTEGRATED = (*OPEN_TREES, *CLOSED_LOOPS)
 
 
 @dataclass(frozen=True)
@@ -58,14 +60,19 @@ class Options:
         return self.formulation in OPEN_TREES
 
     @property
+    def integrated(self) -> bool:
+        """Whether a Runge-Kutta method integrates the formulation as an ordinary differential equation."""
+        return self.formulation in INTEGRATED
+
+    @property
     def adaptive(self) -> bool:
         """Whether the integrator chooses its steps; ``step`` is then the time between instants."""
-        return self.open_tree and INTEGRATORS[self.integrator].adaptive
+        return self.integrated and INTEGRATORS[self.integrator].adaptive
 
     @property
     def implicit(self) -> bool:
-        """Whether the integrator of an open tree iterates its stages."""
-        return self.open_tree and INTEGRATORS[self.integrator].implicit
+        """Whether the integrator iterates its stages."""
+        return self.integrated and INTEGRATORS[self.integrator].implicit
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ import numpy as np
 
 from mbsim_cli.kernels.algebra.panel_solve import PIVOTS
 from mbsim_cli.kernels.algorithms.elimination.constrained_solve import BY_PENALTY, Columns, Factor
+from mbsim_cli.kernels.algorithms.elimination.multiplier_range import Range
 from mbsim_cli.kernels.algorithms.elimination.panels import Panels, tree_panels
 from mbsim_cli.kernels.algorithms.elimination.sparsity import Sparsity, lists, sparsity
 from mbsim_cli.kernels.algorithms.equations.constraints import LINE_SIZE
@@ -43,7 +44,6 @@ from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
 from mbsim_cli.kernels.drivers.simulate import SensitivityWork, Work
 from mbsim_cli.kernels.integrators.ali3p import BY_UPDATES, HARDEST, WHOLE, Control, Equations, State
 from mbsim_cli.kernels.integrators.ali3p_sensitivity import Directions, OfProjections, Sensitivity
-from mbsim_cli.kernels.integrators.multiplier_range import Range
 from mbsim_cli.kernels.integrators.predictor import ADDED, TERMS, Past
 from mbsim_cli.kernels.integrators.singular_passage import TURNS, Watch
 from mbsim_cli.model.among import among

@@ -22,7 +22,7 @@ NOT_DETERMINED = "are not determined by the motion: read none"
 def is_balanced(problem: Problem, reacting: bool) -> bool:
     """Whether sensors read forces of constraints behind projections, also reactions where they are ``reacting``."""
     options, model = problem.options, problem.model
-    projected = options.analysis == "forward_dynamics" and not options.open_tree and model.constraints.measure.size > 0
+    projected = options.analysis == "forward_dynamics" and not options.integrated and model.constraints.measure.size > 0
     reads = allocate.multiplier_sensors(model)[0].size > 0
     return bool(projected and (reads or (reacting and not options.natural)))  # natural ones are read of the tree
 

@@ -349,7 +349,7 @@ def start(
     """Assemble the start and prepare a run; raise AnalysisError where the mechanism cannot be assembled."""
     if problem.ahead is not None and theta is None and tape is None and problem.ahead.begin(problem):
         return problem.ahead
-    if problem.options.open_tree:
+    if problem.options.integrated:
         return OpenTreeSimulation(problem, theta, tape)
     if problem.options.natural:
         simulation: type[Simulation] = NaturalSimulation

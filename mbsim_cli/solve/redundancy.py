@@ -6,7 +6,7 @@ combination c . lambda is determined where c is orthogonal to all of these, whic
 
 import numpy as np
 
-from mbsim_cli.kernels.integrators.multiplier_range import REFINEMENTS, REGULARISATION
+from mbsim_cli.kernels.algorithms.elimination.multiplier_range import REFINEMENTS, REGULARISATION
 
 RANK_TOLERANCE = 1e-8  # of rows scaled to unit length
 DETERMINED = 1e-7  # part of a combination, as rows are scaled, that may lie along free multipliers

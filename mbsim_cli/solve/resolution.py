@@ -306,7 +306,7 @@ def resolution_of(
 def loses_energy(problem: Problem) -> bool:
     """Whether steps leave velocities errors of first order, which agree with the positions that follow from them."""
     options = problem.options
-    projected = not options.open_tree and (options.natural or len(problem.names.constraints) > 0)
+    projected = not options.integrated and (options.natural or len(problem.names.constraints) > 0)
     return projected and options.projection == "identity"
 
 

@@ -35,7 +35,7 @@ def sides_of(problem: Problem, theta: np.ndarray | None = None) -> tuple[np.ndar
     if not numbers:
         return ()
     found, beside = (theta.copy(), theta.copy()), BESIDE * problem.options.step
-    if problem.options.open_tree:  # whose steps do not tell nearer times from each other
+    if problem.options.integrated:  # whose steps do not tell nearer times from each other
         beside = max(beside, 10.0 * MEETS * problem.options.end)
     for side, sign in zip(found, (-beside, beside), strict=True):
         side[numbers] += sign

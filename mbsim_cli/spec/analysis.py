@@ -10,10 +10,12 @@ from mbsim_cli.spec.base import Spec, by_kind, field
 from mbsim_cli.spec.expressions.number import AutoNumber, Number
 
 OpenTree = Literal["recursive", "conventional", "partial_recursive"]
-Formulation = Literal["ali3p-rtdyn0", "ali3p-rtdyn1", "ali3p-natural", OpenTree]
+ClosedLoop = Literal["ali1p-rtdyn1"]
+Formulation = Literal["ali3p-rtdyn0", "ali3p-rtdyn1", "ali3p-natural", OpenTree, ClosedLoop]
 Integrator = Literal["rk4", "dop853", "esdirk"]
 Method = Literal["none", "ddm", "adjoint", "auto", "fd"]
-FORMULATIONS, OPEN_TREES, METHODS = map(get_args, (Formulation, OpenTree, Method))
+FORMULATIONS, OPEN_TREES, CLOSED_LOOPS, METHODS = map(get_args, (Formulation, OpenTree, ClosedLoop, Method))
+INTEGRATED = (*OPEN_TREES, *CLOSED_LOOPS)  # by Runge-Kutta methods
 WITH_ADJOINT = "error_control: motion has one"
 SENSITIVITIES = "sensitivities"
 
@@ -23,7 +25,7 @@ def without_adjoint(formulation: str | None, integrator: str | None, error_contr
 
     Derivatives that control the steps are those of the direct method.
     """
-    adaptive = formulation in OPEN_TREES and INTEGRATORS[integrator or DEFAULT_INTEGRATOR].adaptive
+    adaptive = formulation in INTEGRATED and INTEGRATORS[integrator or DEFAULT_INTEGRATOR].adaptive
     if adaptive and error_control == SENSITIVITIES:
         return f"error_control: {SENSITIVITIES}"
     return ""
@@ -58,13 +60,14 @@ class Analysis(Spec):
 
     type: Literal["forward_dynamics"] = field("Kind of analysis.", "forward_dynamics", default="forward_dynamics")
     formulation: Formulation = field(
-        "Equations of motion; recursive, conventional and partial_recursive are of open trees.",
+        "Equations of motion; ali1p-rtdyn1 integrates closed loops by Runge-Kutta methods, to any accuracy; recursive, "
+        "conventional and partial_recursive are of open trees.",
         "ali3p-rtdyn1",
         default="ali3p-rtdyn1",
     )
     integrator: Integrator | None = field(
-        "Of open trees: rk4, fixed steps; dop853, adaptive; esdirk, adaptive and implicit, for stiff models; "
-        "default dop853.",
+        "Of open trees and ali1p-rtdyn1: rk4, fixed steps; dop853, adaptive; esdirk, of open trees, adaptive and "
+        "implicit, for stiff models; default dop853.",
         "esdirk",
         default=None,
     )

@@ -15,7 +15,8 @@ import numpy as np
 from mbsim_cli.caller import either, option
 from mbsim_cli.errors import UsageError
 from mbsim_cli.model.coordinates import kinds
-from mbsim_cli.model.problem import OPEN_TREES, Problem
+from mbsim_cli.model.integrators import INTEGRATORS
+from mbsim_cli.model.problem import CLOSED_LOOPS, INTEGRATED, Problem
 from mbsim_cli.study.analyses import ANALYSES
 
 # What a caller replaces in a file's analysis.
@@ -94,7 +95,7 @@ def costs_of(problem: Problem, objectives: int, memory: float) -> Costs:
     if kind == "inverse_dynamics":
         return Costs(ENTRY * (2 * n + p), (INSTANT + COORDINATE * n) * (1 + 0.5 * further))
     again = AGAIN if steps_of(problem) * _bytes_of_instant(problem) > memory else 0.0
-    if problem.options.open_tree:
+    if problem.options.integrated:
         return Costs(STEPPED * blocks, SWEPT * (1 + further) + again)
     return Costs(PARAMETERS * blocks, SWEEP + FURTHER * further + again)
 
@@ -108,7 +109,7 @@ def _bytes_of_instant(problem: Problem) -> int:
     """What an adjoint keeps of an instant."""
     model = problem.system.model if problem.options.natural else problem.model
     n, m = kinds(model.tree).size, model.constraints.measure.size
-    rates = 2 * STAGES * n if problem.options.open_tree else 0
+    rates = 2 * STAGES * n if problem.options.integrated else 0
     return 8 * (5 * n + rates + 4 * m + int(model.sensors.first[-1]) + 8)
 
 
@@ -167,10 +168,12 @@ def build(model_file: Any, settings: Settings, parameters: Sequence[str] | None,
 
     _require_applicable(model_file.analysis.type, settings)
     formulation = settings.formulation or getattr(model_file.analysis, "formulation", model_file.analysis.type)
-    if settings.integrator and formulation not in OPEN_TREES:
+    if settings.integrator and formulation not in INTEGRATED:
         raise UsageError(
-            f"{option('integrator')} is for open trees ({', '.join(OPEN_TREES)}); {formulation} has none to choose from"
+            f"{option('integrator')} is for {', '.join(INTEGRATED)}; {formulation} has none to choose from"
         )
+    if settings.integrator and formulation in CLOSED_LOOPS and INTEGRATORS[settings.integrator].implicit:
+        raise UsageError(f"{option('integrator')} {settings.integrator} is of open trees; {formulation} takes others")
     stated = stated_method(model_file, settings)
     own = "adjoint" if stated == "adjoint" else "ddm"
     method = "none" if parameters is not None and not parameters else own
@@ -188,7 +191,7 @@ def build(model_file: Any, settings: Settings, parameters: Sequence[str] | None,
         require_adjoint(assembled.problem)
     if (settings.step or settings.duration) and options.step > options.duration * (1 + 1e-9):
         raise UsageError(f"the step {options.step:g} s is longer than the duration {options.duration:g} s")
-    if settings.tolerance and options.open_tree and not options.adaptive:
+    if settings.tolerance and options.integrated and not options.adaptive:
         what = f"{option('tolerance')} is for adaptive integrators; {options.integrator} takes fixed steps"
         raise UsageError(f"{what}, which {option('step')} sets")
     return assembled

@@ -143,10 +143,10 @@ def _planned(path: Path, every: bool) -> Iterator[tuple[Any, Settings]]:
 
 def _ways() -> Iterator[Settings]:
     """All formulations, those of open trees with all integrators."""
-    from mbsim_cli.spec.analysis import FORMULATIONS, OPEN_TREES
+    from mbsim_cli.spec.analysis import FORMULATIONS, INTEGRATED
 
     for formulation in FORMULATIONS:
-        for integrator in INTEGRATORS if formulation in OPEN_TREES else (None,):
+        for integrator in INTEGRATORS if formulation in INTEGRATED else (None,):
             yield Settings(formulation=formulation, integrator=integrator)
 
 
@@ -171,5 +171,5 @@ def _variant(path: Path, file: Any, settings: Settings, listener: Listener, lane
         start = perf_counter()
         compiled.names += compile_lanes(assembled.problem, listener)
         compiled.seconds += perf_counter() - start
-    integrator = options.integrator if options.open_tree else None
+    integrator = options.integrator if options.integrated else None
     return Variant(str(path), options.formulation, integrator, method, compiled, alone=alone)

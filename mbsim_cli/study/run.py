@@ -346,7 +346,7 @@ class Outcome:
             "status": "done",
             "analysis": options.analysis,
             "formulation": options.formulation,
-            "integrator": options.integrator if options.open_tree else None,
+            "integrator": options.integrator if options.integrated else None,
             "sensitivity": plan.method,
             "step": options.step,
             "steps": watchers.health.steps,

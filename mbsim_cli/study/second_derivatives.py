@@ -69,7 +69,7 @@ def hessian_vector(assembled: Any, objective: str, direction: np.ndarray, listen
     """
     if not direction.any():
         return np.zeros(len(direction))
-    if assembled.problem.options.open_tree:
+    if assembled.problem.options.integrated:
         _require_no_leap(assembled.problem, direction)
     problem, objectives = _beside(assembled, direction)
     chosen = [found for found in objectives if found.name == objective]
@@ -105,7 +105,7 @@ def _beside(assembled: Any, direction: np.ndarray) -> tuple[Any, list[Any]]:
         return theta_rho_beside(assembled, {key: change * d for key, d in moves.items()}).ravel()
 
     options = problem.options
-    if not options.open_tree:  # whose steps go by the tolerance, and must stay what they are
+    if not options.integrated:  # whose steps go by the tolerance, and must stay what they are
         options = replace(options, tolerance=CONVERGED, gradient_tolerance=CONVERGED)
     turned = derivative(theta_rho, scale).derivative.reshape(problem.theta_rho.shape)
     moved = replace(

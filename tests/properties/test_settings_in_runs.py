@@ -9,7 +9,7 @@ import pytest
 
 from mbsim_cli.errors import AnalysisError
 from mbsim_cli.model.integrators import INTEGRATORS
-from mbsim_cli.spec.analysis import FORMULATIONS, METHODS, OPEN_TREES, SENSITIVITIES
+from mbsim_cli.spec.analysis import CLOSED_LOOPS, FORMULATIONS, METHODS, OPEN_TREES, SENSITIVITIES
 from mbsim_cli.study.interface import load
 
 ARM = """
@@ -48,9 +48,16 @@ OF_STEPS = ("tolerance", "absolute_tolerance", "max_steps")
 USUAL = {"step": 0.05, "duration": 0.4}  # so long that iterations and adaptive steps have something to do
 
 
+def integrators_of(formulation: str) -> tuple[str | None, ...]:
+    """Those that it has; None alone where it has none to choose from."""
+    if formulation in CLOSED_LOOPS:
+        return tuple(name for name, kind in INTEGRATORS.items() if not kind.implicit)
+    return tuple(INTEGRATORS) if formulation in OPEN_TREES else (None,)
+
+
 def ways() -> list[tuple[str, str | None, str]]:
     """Formulations with their integrators, each with every method of gradients."""
-    pairs = [(name, each) for name in FORMULATIONS for each in (INTEGRATORS if name in OPEN_TREES else (None,))]
+    pairs = [(name, each) for name in FORMULATIONS for each in integrators_of(name)]
     return [(*pair, method) for pair in pairs for method in METHODS if method != "auto"]
 
 

@@ -107,7 +107,7 @@ def unsmooth_laws(problem: Problem, model_file: Any) -> list[str]:
     Steps of ALI3-P go across some of them, and sums over instants go across what leaps with accelerations.
     """
     model, options = problem.model, problem.options
-    stepped = options.analysis == "forward_dynamics" and not options.open_tree
+    stepped = options.analysis == "forward_dynamics" and not options.integrated
     summed = any(objective.kind in ("integral", "maximum") for objective in model_file.objectives.values())
     driving = model.constraints if problem.prescribed is None else problem.prescribed
     edges, warnings = list(_driving(problem, driving.law)), []
@@ -132,7 +132,7 @@ def _of_jump(
 ) -> list[tuple[str, str]]:
     """A sentence and a hint on a rate of a driving law that jumps during a run, ``when`` parameters move it."""
     options = problem.options
-    if not abs(behind[0] - before[0]) > SLIGHT * _fastest(problem, law) or options.open_tree:
+    if not abs(behind[0] - before[0]) > SLIGHT * _fastest(problem, law) or options.integrated:
         return []
     jump = f"the rate of the law jumps from {before[0]:.4g} to {behind[0]:.4g} {when or f'at {time:.6g} s'}"
     if options.analysis == "inverse_dynamics":

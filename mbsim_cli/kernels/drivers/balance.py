@@ -9,6 +9,7 @@ import numpy as np
 
 from mbsim_cli.kernels.algebra.whole import add_scaled, clear, copy_to
 from mbsim_cli.kernels.algorithms.elimination.constrained_solve import factor_penalised, solve_constrained
+from mbsim_cli.kernels.algorithms.elimination.multiplier_range import factor_range, keep_in_range
 from mbsim_cli.kernels.algorithms.equations.constraints import move_lines
 from mbsim_cli.kernels.algorithms.equations.turning import expect_recorded
 from mbsim_cli.kernels.algorithms.systems.contract import (
@@ -22,7 +23,6 @@ from mbsim_cli.kernels.algorithms.systems.contract import (
 from mbsim_cli.kernels.compiler.jit import entry, kernel
 from mbsim_cli.kernels.compiler.views import as_column
 from mbsim_cli.kernels.integrators.ali3p_sensitivity import Sensitivity
-from mbsim_cli.kernels.integrators.multiplier_range import factor_range, keep_in_range
 from mbsim_cli.model.codes import Status
 
 

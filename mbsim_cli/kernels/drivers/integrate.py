@@ -101,8 +101,9 @@ def integrate(
     status = EVALUATE
     while status == EVALUATE:
         status = form_probe(
-            step, times, end, tableau, control, dyn.open_tree, state, sens, work, steps, record, counters_out, d_record
-        )
+            model, theta, directions, step, times, end, tableau, control, dyn.open_tree, state, sens, work, steps,
+            record, counters_out, d_record,
+        )  # fmt: skip
         if status == EVALUATE:
             regular = evaluate_state(model, theta, work.course[AT], directions, dyn, work.probe, work.d_probe)
             if regular and work.onsets.force.size > 0:
@@ -126,7 +127,10 @@ def begin(work):
 
 
 @inlined
-def form_probe(step, times, end, tableau, control, open_tree, state, sens, work, steps, record, counters_out, d_record):
+def form_probe(
+    model, theta, directions, step, times, end, tableau, control, open_tree, state, sens, work, steps, record,
+    counters_out, d_record,
+):  # fmt: skip
     """Form the state that is to be evaluated next, and note what for; return EVALUATE, or with what the call ends."""
     clock, course, probe, d_probe, stages = work.clock, work.course, work.probe, work.d_probe, work.stages
     s, near, t, kinks = tableau.b.size, MEETS * end, clock[TIME], work.kinks
@@ -141,17 +145,17 @@ def form_probe(step, times, end, tableau, control, open_tree, state, sens, work,
     if t == BEFORE_START:
         what, at = START, 0.0
         copy_state(state, sens, probe, d_probe)
-        put_on_manifold(open_tree, probe, d_probe)
+        put_on_manifold(model, theta, at, directions, open_tree, probe, d_probe)
     elif t - times[row] > near:
         what, at = ROW, times[row]
         interpolate((at - clock[BEGIN]) / (t - clock[BEGIN]), work.dense, probe, d_probe)
-        put_on_manifold(open_tree, probe, d_probe)
+        put_on_manifold(model, theta, at, directions, open_tree, probe, d_probe)
     elif waits:
         if are_full(steps):
             return Status.PAUSED.value
         what, at = START if course[LEAPT] != 0.0 else LEAP, kinks.behind[next_kink(clock)]
         copy_state(state, sens, probe, d_probe)
-        put_on_manifold(open_tree, probe, d_probe)
+        put_on_manifold(model, theta, at, directions, open_tree, probe, d_probe)
     elif control.adaptive and clock[SIZE] == 0.0:
         what, at = GUESS, t + guess(control, clock, end, state, probe)
     else:
@@ -169,7 +173,10 @@ def form_probe(step, times, end, tableau, control, open_tree, state, sens, work,
         h = course[LENGTH]
         at = t + tableau.c[stage] * h
         if stage == s:
-            end_step(h, tableau.b, open_tree, state, sens, work.carry, stages, probe, d_probe, work.owed)
+            end_step(
+                model, theta, at, h, tableau.b, directions, open_tree, state, sens, work.carry, stages, probe, d_probe,
+                work.owed,
+            )  # fmt: skip
         else:
             form_stage(h, tableau.a[stage], stage, state, sens, work.carry, stages, probe, d_probe)
     course[WHAT], course[AT] = what, at

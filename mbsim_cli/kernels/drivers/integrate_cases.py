@@ -68,7 +68,7 @@ def integrate_cases(model, theta, step, end, tableau, control, dyn, cases, probe
         first = NONE
         for k in range(statuses.size):
             if statuses[k] == EVALUATE:
-                statuses[k] = _form(k, step, end, tableau, control, case_of(cases, k), lanes)
+                statuses[k] = _form(k, model, step, end, tableau, control, case_of(cases, k), lanes)
             if statuses[k] == EVALUATE and first == NONE:
                 first = k
         if first == NONE:
@@ -108,12 +108,12 @@ def case_of(cases, k):
 
 
 @kernel
-def _form(k, step, end, tableau, control, case, lanes):
+def _form(k, model, step, end, tableau, control, case, lanes):
     """Form the next probe of case k, into its lane; return what ``form_probe`` does."""
     work = case.work
     status = form_probe(
-        step, case.times, end, tableau, control, case.dyn.open_tree, case.state, case.sens, work, case.steps,
-        case.record, case.counters, case.d_record,
+        model, case.theta, case.directions, step, case.times, end, tableau, control, case.dyn.open_tree, case.state,
+        case.sens, work, case.steps, case.record, case.counters, case.d_record,
     )  # fmt: skip
     if status == EVALUATE:
         lanes.t[0, k] = work.course[AT]

@@ -107,7 +107,7 @@ def integrate_implicit(
         if t == BEFORE_START:
             what, at = START, 0.0
             copy_state(state, sens, probe, d_probe)
-            put_on_manifold(dyn.open_tree, probe, d_probe)
+            put_on_manifold(model, theta, at, directions, dyn.open_tree, probe, d_probe)
         elif not waits and np.abs(t - times[row]) <= near:
             write_instant(times[row], state, sens, record, d_record, row)
             write_counters(counters, counters_out[row])
@@ -118,13 +118,13 @@ def integrate_implicit(
             interpolate_between(
                 (at - clock[BEGIN]) / h, h, work.begin, work.d_begin, work.finish, work.d_finish, probe, d_probe
             )  # fmt: skip
-            put_on_manifold(dyn.open_tree, probe, d_probe)
+            put_on_manifold(model, theta, at, directions, dyn.open_tree, probe, d_probe)
         elif waits:
             if are_full(steps):
                 return Status.PAUSED.value
             what, at = START if leapt else LEAP, kinks.behind[next_kink(clock)]
             copy_state(state, sens, probe, d_probe)
-            put_on_manifold(dyn.open_tree, probe, d_probe)
+            put_on_manifold(model, theta, at, directions, dyn.open_tree, probe, d_probe)
         elif adaptive and clock[SIZE] == 0.0:
             what, at = GUESS, t + guess(control.error, clock, end, state, probe)
         else:
@@ -138,7 +138,7 @@ def integrate_implicit(
                 return status.value
             at = end_of_step(clock, h, step, end, adaptive, kinks)
             status, error = _try_step(
-                model, theta, t, h, tableau, control, directions, dyn.open_tree, state, sens, work
+                model, theta, t, at, h, tableau, control, directions, dyn.open_tree, state, sens, work
             )
             regular = status != Status.SINGULAR
             if status != Status.OK and not adaptive:
@@ -187,14 +187,14 @@ def integrate_implicit(
 
 
 @merged
-def _try_step(model, theta, t, h, tableau, control, directions, tree, state, sens, work):
+def _try_step(model, theta, t, at, h, tableau, control, directions, tree, state, sens, work):
     """Leave the end of a step in the probe; return a status, and the error over what is allowed, inf without an end."""
     status = _stages(model, theta, t, h, tableau, control.newton, directions, tree, state, sens, work)
     error = np.inf
     if status == Status.OK:
         end_step(
-            h, tableau.a[tableau.c.size - 1], tree, state, sens, work.carry, work.stages, work.probe, work.d_probe,
-            work.owed,
+            model, theta, at, h, tableau.a[tableau.c.size - 1], directions, tree, state, sens, work.carry, work.stages,
+            work.probe, work.d_probe, work.owed,
         )  # fmt: skip
         error = 0.0
         if control.error.adaptive:

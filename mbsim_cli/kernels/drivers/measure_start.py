@@ -12,7 +12,7 @@ def measure_start(model, theta, open_tree, directions, state, sens, kin, tw, wan
     """Measures ``wanted`` (k,) of the driven, unit start, value (k,), and their variations (k, p)."""
     drive(model, theta, 0.0, open_tree, state.z, state.zd)
     vary_drive(model, theta, directions.dtheta, 0.0, open_tree, state.z, state.zd, sens.z, sens.zd)
-    put_on_manifold(open_tree, state, sens)
+    put_on_manifold(model, theta, 0.0, directions, open_tree, state, sens)
     place(model, theta, state.z, True, kin)
     move(model, theta, state.z, state.zd, state.zdd, kin)
     dtheta, touch = directions.dtheta, directions.touch

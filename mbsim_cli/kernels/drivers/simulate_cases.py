@@ -11,6 +11,7 @@ import numpy as np
 
 from mbsim_cli.kernels.algebra.whole import copy_to
 from mbsim_cli.kernels.algorithms.elimination.constrained_solve import SPARSE
+from mbsim_cli.kernels.algorithms.elimination.multiplier_range import factor_range
 from mbsim_cli.kernels.algorithms.equations.turning import expect_angles, follow_angles
 from mbsim_cli.kernels.algorithms.systems.contract import compose, evaluate
 from mbsim_cli.kernels.compiler.jit import entry, inlined, kernel
@@ -30,7 +31,6 @@ from mbsim_cli.kernels.integrators.ali3p_cases import (
     correct_cases,
     those,
 )
-from mbsim_cli.kernels.integrators.multiplier_range import factor_range
 from mbsim_cli.kernels.integrators.onsets import find_arguments, follow_arguments, passes_onset
 from mbsim_cli.kernels.integrators.predictor import predict
 from mbsim_cli.kernels.integrators.singular_passage import is_due, look_for_passage

@@ -86,9 +86,9 @@ def sweep_steps(model, theta, end, begins, tableau, record, steps, seen, given, 
                 return Status.SINGULAR.value, at, worst
             worst = max(worst, error)
             if inside:
-                give_inside(x, h, tableau, tree, motion, cov, step)
+                give_inside(model, theta, at, x, h, tableau, work.accelerations, motion, cov, step)
             else:
-                give_stage(h, tableau, stage, tree, motion, cov, step)
+                give_stage(model, theta, at, h, tableau, stage, work.accelerations, motion, cov, step)
                 stage = 0 if starts else stage - 1
         if starts and t > 0.0 and (k > 0 or begins == 1):
             _pull_leap(t, zdd[0], zdd[last], work.kinks, cov, step)

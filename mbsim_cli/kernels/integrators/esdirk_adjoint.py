@@ -12,7 +12,6 @@ import numpy as np
 from mbsim_cli.kernels.algebra.euler_parameters import inner4, norm2
 from mbsim_cli.kernels.algebra.linear_solve import lu_factor, lu_solve, transpose
 from mbsim_cli.kernels.algebra.whole import add_scaled, clear, copy_to, scaled
-from mbsim_cli.kernels.algorithms.motion.unit_rotations import pull_normalise
 from mbsim_cli.kernels.algorithms.open_trees.acceleration_pull_back import (
     left_of,
     pull_accelerations,
@@ -27,7 +26,7 @@ from mbsim_cli.kernels.compiler.simd import at, block, put, width
 from mbsim_cli.kernels.elements.columns import load4, load4_of
 from mbsim_cli.kernels.integrators.hermite import interpolate_motion, pull_between
 from mbsim_cli.kernels.integrators.runge_kutta import combine
-from mbsim_cli.kernels.integrators.runge_kutta_adjoint import give_sum, stand_at_sum, stand_on_manifold
+from mbsim_cli.kernels.integrators.runge_kutta_adjoint import give_sum, pull_normalised, stand_at_sum, stand_on_manifold
 from mbsim_cli.model.layout import NONE
 
 
@@ -110,10 +109,10 @@ def pull_stage(model, theta, t, h, tableau, stage, state, work, cov):
     return pull_implicit_stage(model, theta, t, g, state, work.tangent, work.accelerations, cov)
 
 
-def give_stage(h, tableau, stage, tree, work, cov, step):
+def give_stage(model, theta, t, h, tableau, stage, pulled, work, cov, step):
     last = tableau.c.size
     row, count = (last - 1, last) if stage == last else (stage, stage)
-    give_sum(h, tableau.a[row], count, stage == last, tree, work, cov, step)
+    give_sum(model, theta, t, h, tableau.a[row], count, stage == last, pulled, work, cov, step)
 
 
 def stand_inside(model, theta, t, x, h, tableau, tree, z, zd, zdd, work):
@@ -129,9 +128,9 @@ def stand_inside(model, theta, t, x, h, tableau, tree, z, zd, zdd, work):
     stand_on_manifold(model, theta, t, True, tree, raw, work.state)
 
 
-def give_inside(x, h, tableau, tree, work, cov, step):
+def give_inside(model, theta, t, x, h, tableau, pulled, work, cov, step):
     last, bend = tableau.c.size, step.accelerations
-    pull_normalise(tree, cov.each, work.raw.z, work.raw.zd, cov.z, cov.zd)
+    pull_normalised(model, theta, t, pulled, work.raw, work.state, cov)
     pull_between(
         x, h, cov.z, cov.zd, step.z0, step.zd0, bend[last + 1], step.z, step.zd, bend[last - 1]
     )  # fmt: skip

@@ -4,15 +4,18 @@ All stages of the sensitivities are those of the motion, differentiated, so that
 were taken. Sums into the state are compensated (Kahan): over many steps round-off stays that of a single one.
 """
 
+from inspect import signature
 from typing import NamedTuple
 
 import numpy as np
 
 from mbsim_cli.kernels.algebra.whole import copy_to
+from mbsim_cli.kernels.algorithms.by_type import by_type
+from mbsim_cli.kernels.algorithms.closed_loops.projections import Loops, settle
 from mbsim_cli.kernels.algorithms.motion.unit_rotations import normalise, vary_normalise
 from mbsim_cli.kernels.algorithms.open_trees.formulations import accelerate, vary_accelerations
-from mbsim_cli.kernels.algorithms.open_trees.open_tree import drive, vary_drive
-from mbsim_cli.kernels.compiler.jit import inlined, kernel, merged
+from mbsim_cli.kernels.algorithms.open_trees.open_tree import OpenTree, drive, vary_drive
+from mbsim_cli.kernels.compiler.jit import inlined, kernel, merged, python_of
 from mbsim_cli.model.layout import NONE
 
 
@@ -126,14 +129,14 @@ def vary_combined(h, weights, count, start, rates, out):
 
 
 @merged
-def end_step(h, weights, tree, state, sens, carry, stages, state_out, sens_out, owed_out):
-    """Motion at the end of a step, on the manifold, and what its sums still owe."""
+def end_step(model, theta, t, h, weights, directions, tree, state, sens, carry, stages, state_out, sens_out, owed_out):
+    """Motion at the end of a step, at t and on the manifold, and what its sums still owe."""
     _sum(h, weights, state.z, carry.z, stages.zd, state_out.z, owed_out.z)
     _sum(h, weights, state.zd, carry.zd, stages.zdd, state_out.zd, owed_out.zd)
     if varies(sens):
         vary_combined(h, weights, weights.size, sens.z, stages.dzd, sens_out.z)
         vary_combined(h, weights, weights.size, sens.zd, stages.dzdd, sens_out.zd)
-    put_on_manifold(tree, state_out, sens_out)
+    put_on_manifold(model, theta, t, directions, tree, state_out, sens_out)
     _owe_nothing(tree, owed_out.z)
     _owe_nothing(tree, owed_out.zd)
 
@@ -150,11 +153,21 @@ def _owe_nothing(tree, owed):
 
 
 @merged
-def put_on_manifold(tree, state, sens):
+def _keep_units(model, theta, t, directions, tree, state, sens):
     """Unit Euler parameters, with their sensitivities."""
     if varies(sens):
         vary_normalise(tree, state.z, state.zd, sens.z, sens.zd)
     normalise(tree, state.z, state.zd)
+
+
+MANIFOLDS = {OpenTree: _keep_units, Loops: settle}  # by what knows of it: unit spheres, or all constraints
+put_on_manifold = by_type(
+    "tree",
+    "put_on_manifold",
+    "Put a motion, with its sensitivities, where coordinates may be.",
+    signature(python_of(_keep_units)),
+    MANIFOLDS.__getitem__,
+)
 
 
 @kernel

@@ -5,15 +5,21 @@ beginning are those of the end before, so that the accelerations of every stage 
 docs/theory/adjoint.md.
 """
 
+from inspect import signature
 from typing import NamedTuple
 
 import numpy as np
 
 from mbsim_cli.kernels.algebra.whole import add_scaled, clear, copy_to
+from mbsim_cli.kernels.algorithms.by_type import by_type
+from mbsim_cli.kernels.algorithms.closed_loops import pull_back as closed_loops
+from mbsim_cli.kernels.algorithms.closed_loops.projections import Loops, project
+from mbsim_cli.kernels.algorithms.closed_loops.pull_back import PulledLoops
 from mbsim_cli.kernels.algorithms.motion.unit_rotations import normalise, pull_normalise
-from mbsim_cli.kernels.algorithms.open_trees.acceleration_pull_back import pull_accelerations
-from mbsim_cli.kernels.algorithms.open_trees.open_tree import drive
-from mbsim_cli.kernels.compiler.jit import kernel
+from mbsim_cli.kernels.algorithms.open_trees import acceleration_pull_back as open_trees
+from mbsim_cli.kernels.algorithms.open_trees.acceleration_pull_back import PulledAccelerations
+from mbsim_cli.kernels.algorithms.open_trees.open_tree import OpenTree, drive
+from mbsim_cli.kernels.compiler.jit import kernel, python_of
 from mbsim_cli.kernels.integrators.dense_output import form_terms, interpolate_terms, pull_interpolated
 from mbsim_cli.kernels.integrators.runge_kutta import combine
 
@@ -76,12 +82,58 @@ def take_stage(stage, last, step, cov):
 
 
 @kernel
+def _unit(model, theta, t, tree, state):
+    normalise(tree, state.z, state.zd)
+
+
+@kernel
+def _projected(model, theta, t, tree, state):
+    project(model, theta, t, tree, state)
+
+
+@kernel
+def _pull_unit(model, theta, t, pulled, raw, state, cov):
+    pull_normalise(pulled.open_tree, cov.each, raw.z, raw.zd, cov.z, cov.zd)
+
+
+@kernel
+def _pull_projected(model, theta, t, pulled, raw, state, cov):
+    closed_loops.pull_settled(model, theta, t, pulled, state, cov)
+
+
+normalised = by_type(
+    "tree",
+    "normalised",
+    "Put a motion onto its manifold.",
+    signature(python_of(_unit)),
+    {OpenTree: _unit, Loops: _projected}.__getitem__,
+)
+pull_normalised = by_type(
+    "pulled",
+    "pull_normalised",
+    "Turn covectors of ``state`` into those of the motion ``raw`` that was put onto the manifold last.",
+    signature(python_of(_pull_unit)),
+    {PulledAccelerations: _pull_unit, PulledLoops: _pull_projected}.__getitem__,
+)
+pull_accelerations = by_type(
+    "work",
+    "pull_accelerations",
+    "Pull covectors of z'' and of multipliers back to z, z' and theta; whether found, and an error.",
+    signature(python_of(open_trees.pull_accelerations)),
+    {
+        PulledAccelerations: open_trees.pull_accelerations,
+        PulledLoops: closed_loops.pull_accelerations,
+    }.__getitem__,
+)
+
+
+@kernel
 def stand_on_manifold(model, theta, t, on_manifold, tree, raw, state):
     """Put what sums gave onto the manifold, where wanted, and onto laws."""
     copy_to(raw.z, state.z)
     copy_to(raw.zd, state.zd)
     if on_manifold:
-        normalise(tree, state.z, state.zd)
+        normalised(model, theta, t, tree, state)
     drive(model, theta, t, tree, state.z, state.zd)
 
 
@@ -97,10 +149,10 @@ def stand_at_sum(model, theta, t, h, weights, count, stage, last, tree, z, zd, z
 
 
 @kernel
-def give_sum(h, weights, count, on_manifold, tree, work, cov, step):
+def give_sum(model, theta, t, h, weights, count, on_manifold, pulled, work, cov, step):
     """Hand covectors of such sums on to the step's beginning and to the stages."""
     if on_manifold:
-        pull_normalise(tree, cov.each, work.raw.z, work.raw.zd, cov.z, cov.zd)
+        pull_normalised(model, theta, t, pulled, work.raw, work.state, cov)
     add_scaled(1.0, cov.z, step.z0)
     add_scaled(1.0, cov.zd, step.zd0)
     for j in range(count):
@@ -147,13 +199,13 @@ def pull_stage(model, theta, t, h, tableau, stage, state, work, cov):
     return pull_accelerations(model, theta, t, state, work.accelerations, cov)
 
 
-def give_stage(h, tableau, stage, tree, work, cov, step):
+def give_stage(model, theta, t, h, tableau, stage, pulled, work, cov, step):
     """Hand covectors of the sums at a stage on to the step's beginning and to the stages before."""
     last = tableau.b.size
     if stage == last:
-        give_sum(h, tableau.b, last, True, tree, work, cov, step)
+        give_sum(model, theta, t, h, tableau.b, last, True, pulled, work, cov, step)
     else:
-        give_sum(h, tableau.a[stage], stage, False, tree, work, cov, step)
+        give_sum(model, theta, t, h, tableau.a[stage], stage, False, pulled, work, cov, step)
 
 
 def stand_inside(model, theta, t, x, h, tableau, tree, z, zd, zdd, work):
@@ -169,9 +221,9 @@ def stand_inside(model, theta, t, x, h, tableau, tree, z, zd, zdd, work):
     stand_on_manifold(model, theta, t, True, tree, raw, work.state)
 
 
-def give_inside(x, h, tableau, tree, work, cov, step):
+def give_inside(model, theta, t, x, h, tableau, pulled, work, cov, step):
     """Hand covectors of an instant inside the step on to both ends and to the stages."""
-    pull_normalise(tree, cov.each, work.raw.z, work.raw.zd, cov.z, cov.zd)
+    pull_normalised(model, theta, t, pulled, work.raw, work.state, cov)
     pull_interpolated(x, h, tableau.dense, tableau.b.size, cov.z, step.z0, step.z, step.rates)
     pull_interpolated(x, h, tableau.dense, tableau.b.size, cov.zd, step.zd0, step.zd, step.accelerations)
 

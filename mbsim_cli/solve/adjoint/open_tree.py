@@ -1,10 +1,11 @@
-"""The sweep back through the steps of an open tree.
+"""The sweep back through the steps of a Runge-Kutta method, of an open tree or of closed loops.
 
 Derivation: docs/theory/adjoint.md.
 """
 
 import numpy as np
 
+from mbsim_cli.kernels.algorithms.closed_loops.pull_back import PulledLoops
 from mbsim_cli.kernels.algorithms.equations.constraints import LINE_SIZE
 from mbsim_cli.kernels.algorithms.motion.covectors import Covectors
 from mbsim_cli.kernels.algorithms.open_trees.acceleration_pull_back import PulledAccelerations, pulled_accelerations
@@ -23,15 +24,16 @@ from mbsim_cli.model.codes import Status
 from mbsim_cli.model.layout import FlexibleTree, Model
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve import allocate
+from mbsim_cli.solve.adjoint.loops import pulled_loops
 from mbsim_cli.solve.adjoint.steps import without_solution
 from mbsim_cli.solve.open_trees.kinks import kinks_of
 from mbsim_cli.solve.open_trees.methods import stages_kept, tableau
 
 
 class StepSweep:
-    """Covectors of p columns on their way back to the start."""
+    """Covectors of p columns on their way back to the start; ``redundant`` as in ``Loops``."""
 
-    def __init__(self, problem: Problem, theta: np.ndarray, p: int) -> None:
+    def __init__(self, problem: Problem, theta: np.ndarray, p: int, *, redundant: bool = False) -> None:
         model, dtype = problem.model, theta.dtype.type
         _, n, m = allocate.sizes(model)
         self._model, self._theta, self._end = model, theta, problem.options.end
@@ -42,9 +44,12 @@ class StepSweep:
             return zeros((*shape, p), dtype)
 
         motions = (allocate.state(model, dtype) for _ in range(4))
-        pulled = _pulled(problem, theta, p, dtype)
+        pulled = _pulled(problem, theta, p, dtype, redundant)
+        kin = allocate.grounded(model, theta)
+        if isinstance(pulled, PulledLoops):  # rows tell between which turns angles are
+            kin = kin._replace(expected=pulled.dyn.kin.expected)
         self._work = SweepWork(
-            allocate.grounded(model, theta),
+            kin,
             pulled.comp,
             np.zeros(allocate.sensor_width(model), dtype),
             StepWork(*motions, np.zeros(n, dtype), np.zeros((TERMS, n), dtype)),
@@ -52,8 +57,12 @@ class StepSweep:
             _tangent(model, isinstance(self._tableau, ImplicitTableau), dtype),
             kinks_of(problem, theta),
         )
+        cov = allocate.covectors_of(model, theta.size, p, dtype)
+        if isinstance(pulled, PulledLoops):
+            pulled = pulled._replace(rest=pulled.rest._replace(theta=cov.theta))
+            self._work = self._work._replace(accelerations=pulled)
         self._pulling = StepPulling(
-            allocate.covectors_of(model, theta.size, p, dtype),
+            cov,
             StepCovectors(
                 *(columns(n) for _ in range(5)), columns(m), columns(n), columns(stages, n), columns(stages, n)
             ),
@@ -77,9 +86,13 @@ class StepSweep:
         return self._pulling.cov._replace(z=step.z, zd=step.zd, zdd=step.zdd, lam=step.lam)
 
 
-def _pulled(problem: Problem, theta: np.ndarray, p: int, dtype: type) -> PulledAccelerations:
-    """Allocate PulledAccelerations."""
+def _pulled(
+    problem: Problem, theta: np.ndarray, p: int, dtype: type, redundant: bool
+) -> PulledAccelerations | PulledLoops:
+    """Allocate what pulls accelerations back."""
     model = problem.model
+    if not problem.options.open_tree:
+        return pulled_loops(problem, theta, p, redundant=redundant)
     if not isinstance(model.tree, FlexibleTree):
         return pulled_accelerations(model, theta, p, dtype)
     make = articulated_elimination if problem.options.formulation == "recursive" else dense_elimination

@@ -29,7 +29,7 @@ def columns_of(problem: Problem, count: int) -> int:
 
     Elsewhere the arrays are small, and kernels of a single column would be compiled beside those of several.
     """
-    alone = problem.options.analysis == "forward_dynamics" and problem.options.open_tree
+    alone = problem.options.analysis == "forward_dynamics" and problem.options.integrated
     return fitting(count) if alone else padded(count)
 
 

@@ -63,10 +63,10 @@ def _sweep_of(problem: Problem, tape: Tape, p: int) -> Any:
     """What goes back through a run with p columns."""
     initial = tape.initial
     assert initial is not None
-    if problem.options.open_tree:
+    if problem.options.integrated:
         from mbsim_cli.solve.adjoint.open_tree import StepSweep
 
-        return StepSweep(problem, initial.theta, p)
+        return StepSweep(problem, initial.theta, p, redundant=initial.redundant.size > 0)
     return LoopSweep(problem, initial, p, tape.pieces)
 
 

@@ -3,7 +3,7 @@
 from mbsim_cli.kernels.compiler.cases import TOGETHER
 from mbsim_cli.kernels.compiler.choice import COMPILER
 from mbsim_cli.model.layout import FlexibleTree, Signals
-from mbsim_cli.model.problem import Problem
+from mbsim_cli.model.problem import CLOSED_LOOPS, Problem
 
 __all__ = ["why_alone"]
 
@@ -19,6 +19,8 @@ def why_alone(problem: Problem) -> str:
         return "runs with gradients have none"
     if options.natural:
         return "natural coordinates have none"
+    if options.formulation in CLOSED_LOOPS:
+        return f"{options.formulation} has none"
     if isinstance(problem.model.tree, FlexibleTree):
         return "bodies that deform have none"
     if isinstance(problem.model.signals, Signals):

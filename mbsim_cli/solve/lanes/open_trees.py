@@ -81,7 +81,7 @@ def run_beside(problems: Sequence[Problem], poll: Callable[[], None]) -> tuple[l
 
     Also how large a share of their evaluations, or steps, had to be made one by one. ``poll`` may raise, to interrupt.
     """
-    if not any(problem.options.open_tree for problem in problems):
+    if not any(problem.options.integrated for problem in problems):
         return run_constrained(problems, poll, ROOM)
     runs = [_prepared(problem) for problem in problems]
     alike = [run for run in runs if run is not None]

@@ -1,4 +1,7 @@
-"""Forward dynamics of open trees as ordinary differential equations, with direct sensitivities, block by block."""
+"""Forward dynamics as ordinary differential equations, with direct sensitivities, block by block.
+
+Of open trees, and of closed loops with their constraints as a manifold.
+"""
 
 from typing import Any
 
@@ -21,9 +24,11 @@ from mbsim_cli.model.layout import FlexibleTree
 from mbsim_cli.model.problem import WORK, Block, Problem
 from mbsim_cli.solve import allocate
 from mbsim_cli.solve.blocks import BrokenOff, block_of, first_rows, other_rows
+from mbsim_cli.solve.faults.failure import Diagnosis
 from mbsim_cli.solve.faults.status import HOPELESS, sentence, step_sentence
 from mbsim_cli.solve.faults.undefined_elements import undefined_at
 from mbsim_cli.solve.open_trees.integration import hardest, integration
+from mbsim_cli.solve.open_trees.loops import LoopRows, assemble_closed, closed_loops
 from mbsim_cli.solve.open_trees.methods import stages_kept
 from mbsim_cli.solve.open_trees.start import assemble_start
 from mbsim_cli.solve.reactions import reader_of
@@ -42,6 +47,15 @@ FLEXIBLE = {
 JUDGED = 300_000  # steps that a run may try before its pace is looked at
 
 
+def _formulation(problem: Problem, theta: np.ndarray, p: int, start: Any) -> Any:
+    """What the formulation works on, for p directions, ``padded``."""
+    if not problem.options.open_tree:
+        return closed_loops(problem, theta, p, start)
+    deforms = isinstance(problem.model.tree, FlexibleTree)
+    make = (FLEXIBLE if deforms else FORMULATIONS)[problem.options.formulation]
+    return make(problem.model, theta, p, theta.dtype.type)
+
+
 class OpenTreeSimulation:
     """A run in progress; ``theta`` may be complex, which differentiates the whole run along its imaginary part.
 
@@ -51,24 +65,35 @@ class OpenTreeSimulation:
     def __init__(self, problem: Problem, theta: np.ndarray | None = None, tape: Tape | None = None) -> None:
         self.problem, self.model, self.tape, self._memory = problem, problem.model, tape, ReusedMemory()
         wanted = problem.theta_rho.shape[1] if problem.options.differentiates else 0
-        start = assemble_start(
-            problem, np.array(problem.theta if theta is None else theta), padded(wanted), tape is None
+        theta = np.array(problem.theta if theta is None else theta)
+        start: Any = (
+            assemble_start(problem, theta, padded(wanted), tape is None)
+            if problem.options.open_tree
+            else assemble_closed(problem, theta)
         )
         self.theta, self.state, self.rest = start.theta, start.state, start.rest
+        self.started, self.rank = self.state.z.copy(), getattr(start, "rank", 0)
         self.dtype = self.theta.dtype.type
         self.p = wanted if problem.options.sensitivity == "ddm" else 0
         p = padded(self.p)
         self.sens = start.sensitivity if self.p == wanted else allocate.sensitivity(self.model, 0, self.dtype)
         self.directions = allocate.directions(self.model, start.dtheta[:, :p], self.dtype)
-        deforms = isinstance(self.model.tree, FlexibleTree)
-        make = (FLEXIBLE if deforms else FORMULATIONS)[problem.options.formulation]
-        self.dyn: Any = make(self.model, self.theta, p, self.dtype)
+        self.dyn: Any = _formulation(problem, self.theta, p, start)
         at_once = steps_at_once(problem.options, self.state.z.size, self.p)
         self.drive, self.tableau, self.control, self.work = integration(
             problem, self.theta, p, varies=wanted > 0, at_once=at_once
         )
         self.reactions = reader_of(problem, self.theta, self.directions.dtheta)
+        self.loops: LoopRows | None = None
+        if not problem.options.open_tree:
+            self.loops = LoopRows(
+                problem, start, start.dtheta if problem.options.differentiates else start.dtheta[:, :0]
+            )
+            for array in (self.directions.dtheta, *self.sens):  # what has no derivative must not disturb others
+                array[:, np.flatnonzero(self.loops.broken[: array.shape[1]])] = 0.0
         self.turns = turns(self.model)
+        if self.loops:
+            self.turns.value[:] = start.expected[self.turns.measure]
         self.step = 0
         self.unfinished: tuple[Record, SensitivityRecord, np.ndarray] | None = None
         self.end = problem.options.end
@@ -204,6 +229,13 @@ class OpenTreeSimulation:
             undefined = undefined_at(self.problem, self.theta, time, self.state.z, self.state.zd)
             if undefined is not None:
                 return undefined
+        if not self.problem.options.open_tree and self.dtype is np.float64:
+            diagnosis = Diagnosis(self.problem, self.theta, time)
+            assert self.loops
+            found = self.loops.contradiction_at(self.state.z, self.dyn.kin.expected, time)
+            found = found or diagnosis.sentence(status, self.started, self.rank, self.state.z)
+            if found is not None:
+                return found
         if status in (Status.STEP_TOO_SMALL, Status.TOO_MANY_STEPS):
             worst = hardest(self.control, self.tableau, self.state, self.work.stages)
             return step_sentence(status, time, self.problem, float(clock[SIZE]), worst, int(clock[TRIED]))
@@ -212,13 +244,16 @@ class OpenTreeSimulation:
     def _block(self, record: Any, d_record: Any, work: np.ndarray) -> Block:
         """Instants with their sensors."""
         self._observe(record, d_record)
-        return block_of(record, d_record, self.p, work[:, WORK.index("evaluations")], work, self.reactions)
+        judged = self.loops.judged(record, d_record) if self.loops else ()
+        return block_of(record, d_record, self.p, work[:, WORK.index("evaluations")], work, self.reactions, *judged)
 
     def _observe(self, record: Any, d_record: Any) -> None:
         """Fill in what sensors show."""
         kin = allocate.grounded(self.model, self.theta)
         if self.turns.measure.size:
             follow_rows(self.model, self.theta, kin, self.turns, record)
+        if self.loops:
+            self.loops.take(record)
         observe(
             self.model, self.theta, True, self.directions, kin,
             allocate.twists_of(self.model, self.sens.z.shape[1], self.dtype), record, d_record,

@@ -3,7 +3,7 @@
 from typing import Any
 
 from mbsim_cli.model.integrators import DEFAULT_INTEGRATOR, INTEGRATORS, MOST_STEPS
-from mbsim_cli.spec.analysis import OPEN_TREES, WITH_ADJOINT, Analysis, lacks_adjoint
+from mbsim_cli.spec.analysis import CLOSED_LOOPS, INTEGRATED, WITH_ADJOINT, Analysis, lacks_adjoint
 from mbsim_cli.spec.equilibrium import Equilibrium
 from mbsim_cli.spec.inverse import InverseDynamics
 from mbsim_cli.spec.judging.review import Review
@@ -11,7 +11,7 @@ from mbsim_cli.spec.states import StateJoint
 
 _TIMES = ("step", "sampling", "duration", "output_interval")
 _POSITIVE = (*_TIMES, "accuracy", "tolerance", "absolute_tolerance", "gradient_tolerance", "penalty", "weighting")
-_OF_OPEN_TREES = ("integrator", "absolute_tolerance", "error_control", "max_steps")
+_OF_INTEGRATED = ("integrator", "absolute_tolerance", "error_control", "max_steps")
 _OF_CONSTRAINTS = ("penalty", "weighting", "projection")
 _OF_ITERATIONS = ("max_iterations", "gradient_tolerance")
 _OF_ERROR_CONTROL = ("tolerance", "absolute_tolerance", "error_control", "max_steps")
@@ -184,12 +184,16 @@ def _integrator(review: Review, analysis: Analysis) -> None:
                 review.report(("analysis", key), f"{message} {key}", hint, key=True)
 
     formulation = analysis.formulation
-    if formulation not in OPEN_TREES:
-        hint = f"the formulations of open trees have one: {', '.join(OPEN_TREES)}"
-        refuse(_OF_OPEN_TREES, f"{formulation} has no setting", hint)
+    if formulation not in INTEGRATED:
+        hint = f"those that Runge-Kutta methods integrate have one: {', '.join(INTEGRATED)}"
+        refuse(_OF_INTEGRATED, f"{formulation} has no setting", hint)
         return
     refuse(_OF_CONSTRAINTS, f"{formulation} has no setting", "the ali3p formulations have one")
     name = analysis.integrator or DEFAULT_INTEGRATOR
+    if formulation in CLOSED_LOOPS and INTEGRATORS[name].implicit:
+        explicit = " or ".join(each for each, kind in INTEGRATORS.items() if not kind.implicit)
+        review.report(("analysis", "integrator"), f"{name} is of open trees; {formulation} takes {explicit}")
+        return
     if not INTEGRATORS[name].adaptive:
         refuse(_OF_ERROR_CONTROL, f"{name} takes fixed steps, and has no", f"{_ADAPTIVE} choose their steps by it")
     if not INTEGRATORS[name].implicit:

@@ -154,7 +154,7 @@ def _of_motion(error: float, coordinate: str | None, options: Options) -> str:
     """The rules fall with the square of the step or, in rk4, with its fourth power."""
     if error > LOST:
         return f"steps of {options.step:g} s do not follow the motion of {coordinate}; {ADVICE}"
-    order = 4 if options.open_tree else 2
+    order = 4 if options.integrated else 2
     exact = 0.8 * options.step * (LIMIT / error) ** (1 / order)
     step = float(
         Context(prec=1, rounding=ROUND_DOWN).create_decimal_from_float(exact)

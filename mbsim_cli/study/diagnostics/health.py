@@ -45,7 +45,7 @@ class Health:
         if not len(block.time):
             return
         self._instants += len(block.time)
-        if self._options.open_tree:
+        if self._options.integrated:
             self._counts += block.work.sum(axis=0)
         for row in np.flatnonzero(block.singular.any(axis=1)) if block.singular.any() else ():
             self._singular.append((float(block.time[row]), np.flatnonzero(block.singular[row])))
@@ -95,7 +95,7 @@ class Health:
     @property
     def work(self) -> dict[str, int]:
         """What the integrator of an open tree counted; empty without one."""
-        return dict(zip(WORK, self._counts.tolist(), strict=True)) if self._options.open_tree else {}
+        return dict(zip(WORK, self._counts.tolist(), strict=True)) if self._options.integrated else {}
 
     @property
     def steps(self) -> int:
@@ -131,12 +131,12 @@ class Health:
             advice = "a tighter tolerance, or a shorter step between instants" if options.adaptive else "a shorter step"
             imbalance = f"{report['energy_imbalance']:.1%} of the energy that moves"
             found.append(f"energy and work differ by {imbalance}; {f'try {advice}' if self._kept else INCONSISTENT}")
-        if not options.open_tree and report["iterations"]["mean"] > 0.5 * options.max_iterations:
+        if not options.integrated and report["iterations"]["mean"] > 0.5 * options.max_iterations:
             found.append(f"steps take {report['iterations']['mean']:.1f} iterations on average; try a shorter step")
         if self._gradient_error > 100 * options.gradient_tolerance:
             found.append(
                 f"gradients are converged to {self._gradient_error:.1e} only, not {options.gradient_tolerance:.1e}; "
-                f"{'' if options.open_tree else 'try a larger penalty; '}the motion may pass a singular configuration"
+                f"{'' if options.integrated else 'try a larger penalty; '}the motion may pass a singular configuration"
             )
         return found + self._of_singular_positions()
 

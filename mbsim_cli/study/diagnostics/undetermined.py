@@ -90,7 +90,7 @@ class MultiplierHealth:
     @property
     def projected(self) -> bool:
         """Whether the motion is projected after each step, so that its multipliers are not the reactions."""
-        return self._options.analysis == "forward_dynamics" and not self._options.open_tree
+        return self._options.analysis == "forward_dynamics" and not self._options.integrated
 
     @property
     def first_order(self) -> bool:

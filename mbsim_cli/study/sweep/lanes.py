@@ -35,7 +35,7 @@ def lanes_for(problem: Problem, seconds: float, listener: Listener) -> int:
     """How many cases are computed together where all one by one take so long; what it takes is loaded or compiled."""
     from mbsim_cli.kernels.compiler.cases import TOGETHER
 
-    if seconds >= (WORTH if problem.options.open_tree else 2.0 * WORTH):
+    if seconds >= (WORTH if problem.options.integrated else 2.0 * WORTH):
         _, made = _compiled(problem, listener)
     else:
         made = seconds >= WORTH_LOADING and _loaded(problem, listener)

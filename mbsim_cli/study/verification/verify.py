@@ -9,7 +9,7 @@ import numpy as np
 
 from mbsim_cli.assembly.densities import field_gradients
 from mbsim_cli.errors import AnalysisError, ModelError
-from mbsim_cli.model.problem import OPEN_TREES, Problem
+from mbsim_cli.model.problem import INTEGRATED, Problem
 from mbsim_cli.study.analyses import ANALYSES
 from mbsim_cli.study.assembling import Settings, build, load
 from mbsim_cli.study.compiling import compile_kernels
@@ -44,7 +44,7 @@ def complex_steps(assembled: Any, listener: Listener) -> dict[str, Gradient]:
     problem: Problem = assembled.problem
     directions = problem.theta_rho.T
     options = replace(problem.options, sensitivity="none")
-    if not options.open_tree:
+    if not options.integrated:
         options = replace(options, tolerance=CONVERGED)
     plain = replace(problem, theta_rho=problem.theta_rho[:, :0], options=options)
     compile_kernels(plain, listener, problem.theta.astype(complex))
@@ -190,7 +190,7 @@ def _repeated(method: str, analysed: Analysed, listener: Listener) -> Mapping[st
     if method == ADJOINT:
         changed = replace(settings, method=ADJOINT)
     else:
-        integrator = settings.integrator if method in OPEN_TREES else None
+        integrator = settings.integrator if method in INTEGRATED else None
         own = "ddm" if settings.method == ADJOINT else settings.method  # which every formulation has
         changed = replace(settings, formulation=method, integrator=integrator, method=own, memory=None)
     other = build(analysed.file, changed, [parameter.key for parameter in assembled.parameters])

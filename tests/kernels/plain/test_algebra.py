@@ -11,12 +11,12 @@ from mbsim_cli.kernels.algorithms.elimination.constrained_solve import (
     solve_change,
     solve_constrained,
 )
+from mbsim_cli.kernels.algorithms.elimination.multiplier_range import Range, factor_range, keep_in_range
 from mbsim_cli.kernels.algorithms.elimination.panels import panels_of
 from mbsim_cli.kernels.algorithms.elimination.sparsity import structure_of
 from mbsim_cli.kernels.algorithms.elimination.structures import eliminate, left_over, solve
 from mbsim_cli.kernels.compiler.simd import padded
 from mbsim_cli.kernels.elements.columns import euler_column, euler_column_rate, euler_column_second_rate
-from mbsim_cli.kernels.integrators.multiplier_range import Range, factor_range, keep_in_range
 from mbsim_cli.solve.allocate import columns as columns_of
 from mbsim_cli.solve.allocate import factor as factor_of
 from mbsim_cli.solve.redundancy import kept_in_range

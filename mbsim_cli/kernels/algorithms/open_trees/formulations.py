@@ -1,4 +1,4 @@
-"""Formulations of open trees behind one pair of functions, chosen by the type of what they work on.
+"""Formulations of open trees and closed loops behind one pair of functions, chosen by the type of what they work on.
 
 ``dyn`` is the NamedTuple of a formulation; a new one is a module with these functions and a row of the table.
 """
@@ -8,6 +8,8 @@ from types import ModuleType
 from typing import Any
 
 from mbsim_cli.kernels.algorithms.by_type import by_type
+from mbsim_cli.kernels.algorithms.closed_loops import accelerations as closed_loops
+from mbsim_cli.kernels.algorithms.closed_loops.accelerations import ClosedLoops
 from mbsim_cli.kernels.algorithms.open_trees import (
     conventional,
     flexible_open_tree,
@@ -28,6 +30,7 @@ FORMULATIONS: dict[type, ModuleType] = {
     Recursive: recursive,
     FlexibleOpenTree: flexible_open_tree,
     FlexibleRecursive: flexible_recursive,
+    ClosedLoops: closed_loops,
 }
 
 

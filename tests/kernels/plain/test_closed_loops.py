@@ -1,0 +1,73 @@
+"""Closed loops by Runge-Kutta methods: order, constraints to round-off, exact gradients of the steps taken."""
+
+import numpy as np
+import pytest
+
+from mbsim_cli.model.codes import Joint
+from tests.kernels.mechanisms import four_bar, loop, three_cranks
+from tests.kernels.open_tree_adjoint import assert_adjoint
+from tests.kernels.test_integrators import EPS, run, some
+
+ALI1P = {"formulation": "ali1p-rtdyn1"}
+TIGHT = {"tolerance": 1e-12, "absolute_tolerance": 1e-12}
+OUTPUTS = ("position", "velocity", "acceleration", "lambda_", "sensors")
+JOINTS = [joint for joint in Joint if joint != Joint.FIXED]
+
+
+def largest(found, expected, floor=1e-12):
+    """Largest difference relative to the largest number, or to a floor."""
+    return np.abs(found - expected).max(initial=0.0) / max(floor, np.abs(expected).max(initial=0.0))
+
+
+def assert_exact(problem, directions, integrator, steps, step, **options):
+    """Direct sensitivities are those of the complex step of whole runs."""
+    found = run(problem, integrator, steps, step, directions=directions, **ALI1P, **options)
+    for k, direction in enumerate(directions):
+        moved = run(problem, integrator, steps, step, theta=problem.theta + 1j * EPS * direction, **ALI1P, **options)
+        for name in OUTPUTS:
+            derivative = found[f"d_{name.removesuffix('_')}"][..., k]
+            floor = 1e-3 * np.abs(moved[name].real).max(initial=1.0)  # multipliers of norms are zero
+            assert largest(derivative, moved[name].imag / EPS, floor) < 1e-9, (name, k)
+    assert (found["drift"][:, :2] < 1e-12).all()
+    return found
+
+
+def test_order():
+    """Values and gradients of rk4 fall with the fourth power of the step."""
+    builder = loop(Joint.UNIVERSAL, Joint.SPHERICAL)
+    problem, directions = builder.problem(), some(builder, 1)
+    reference = run(problem, "dop853", 1, 0.1, directions=directions, error_control="sensitivities", **ALI1P, **TIGHT)
+    errors = []
+    for steps in (4, 8):
+        found = run(problem, "rk4", steps, 0.1 / steps, directions=directions, **ALI1P)
+        names = ("position", "velocity", "d_position", "d_velocity")
+        errors.append([largest(found[name][-1], reference[name][-1]) for name in names])
+        assert (found["drift"][:, :2] < 1e-12).all()
+    slopes = np.log2(np.array(errors[0]) / errors[1])
+    assert (slopes > 3.6).all(), slopes
+
+
+@pytest.mark.parametrize("joint", JOINTS, ids=lambda joint: joint.name.lower())
+def test_gradients_of_what_was_computed(joint, long_steps):
+    """Loops with each joint inside and cut, Euler parameters among them, by steps of both kinds."""
+    builder = loop(joint, joint)
+    problem, directions = builder.problem(), some(builder, 2)
+    assert_exact(problem, directions, "rk4", 2, 0.02)
+    assert_exact(problem, directions[:1], "dop853", 1, 0.1, tolerance=1e-4, absolute_tolerance=1e-4)
+
+
+@pytest.mark.parametrize("mechanism", [four_bar, three_cranks])
+def test_redundant_constraints(mechanism, long_steps):
+    builder = mechanism()
+    problem, directions = builder.problem(), some(builder, 1)
+    assert_exact(problem, directions, "rk4", 2, 0.01)
+
+
+@pytest.mark.parametrize(
+    ("integrator", "step", "joint"), [("rk4", 0.01, Joint.REVOLUTE), ("dop853", 0.01, Joint.SPHERICAL)]
+)
+def test_adjoint(integrator, step, joint, long_steps):
+    builder = loop(joint, joint)
+    builder.every_sensor()
+    loose = {"tolerance": 1e-3, "absolute_tolerance": 1e-3}
+    assert_adjoint(builder, 2, every=15, integrator=integrator, step=0.01, gradient_tolerance=1e-12, **ALI1P, **loose)
