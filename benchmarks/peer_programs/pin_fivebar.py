@@ -33,7 +33,6 @@ def build():
     loop = pin.RigidConstraintModel(
         pin.ContactType.CONTACT_3D, model, 3, at(LENGTH_12), 4, at(LENGTH_3B), pin.ReferenceFrame.LOCAL
     )
-    loop.corrector.Kp[:], loop.corrector.Kd[:] = 0.0, 0.0
     return model, loop, points
 
 
