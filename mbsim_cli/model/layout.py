@@ -21,8 +21,9 @@ force    ALONG_MEASURE, 4: stiffness k, damping c, natural value g_0, constant f
          POINT_FORCE, 6: point (3) in body axes, vector (3). TORQUE, 6: three unused, vector (3).
          The vector is multiplied by law_t(t) where there is one. DRAG, ``DRAG_SIZE``: point (3) in body axes, three
          unused, velocity of the air (3) in global axes, coefficient; TYRE_*, ``TYRE_SIZE``: centre (3) and spin
-         axis (3) in body axes, then the numbers named from ``RADIUS`` on; contacts, ``CONTACT_SIZE``: centre (3), three
-         unused, point (3) and normal (3) in axes of the first body, then the numbers named from ``SPHERE_RADIUS`` on.
+         axis (3) in body axes, then the numbers named from ``RADIUS`` on; contacts, ``CONTACT_SIZE``: centre (3) and
+         axis of a rim (3), of a sphere zero, point (3) and normal or axis (3) in axes of the first body, then the
+         numbers named from ``SPHERE_RADIUS`` on.
          BUSHING, ``BUSHING_SIZE``: point (3) and axes (9, one behind the other) in axes of the second body, the same in
          axes of the first, then unloaded displacement and rotation (6), preload (6), and the upper triangles of
          stiffness and damping (21 each, by rows)
@@ -60,9 +61,10 @@ TYRE_SIZE = 16
 AXIS = 3  # of forces on one body that depend on its motion, behind their point
 RADIUS, TYRE_STIFFNESS, TYRE_DAMPING, ONSET = 6, 7, 8, 9  # of the vertical force
 FRICTION, SLIP_X, SLIP_Y, SHAPE_B, SHAPE_C, SLOW = 10, 11, 12, 13, 14, 15  # of the slip forces
-CONTACT_SIZE = 20
+CONTACT_SIZE = 24
 P_OTHER, N_OTHER = 6, 9  # of contacts: point and normal on the first body
 SPHERE_RADIUS, OTHER_RADIUS, SPHERE_STIFFNESS, EXPONENT, DISSIPATION, DYNAMIC, STATIC, STRIBECK = range(12, 20)
+RIM_RADIUS, HALF_LENGTH, IMPACT_DAMPING, IMPACT_DEPTH = range(20, 24)  # of contacts, too
 BUSHING_SIZE = 78
 AXES_B, POINT_A, AXES_A = 3, 12, 15  # of pairs of frames, behind the point on the second body
 UNLOADED, PRELOAD, BUSHING_STIFFNESS, BUSHING_DAMPING = 24, 30, 36, 57  # behind the frames
@@ -241,7 +243,7 @@ class Sensors(NamedTuple):
     """Sensors; sensor s fills rows first[s] .. first[s + 1] - 1 of the record."""
 
     kind: np.ndarray  # (ns,) codes.Sensor
-    body: np.ndarray  # (ns,) body, or NONE
+    body: np.ndarray  # (ns,) body, or NONE; of a contact of several elements how many follow the first
     index: np.ndarray  # (ns,) coordinate, measure, force element or constraint that is read; ALONG: body that
     # carries the direction; ATTITUDE: codes.Attitude; STRAIN_ENERGY: number of the flexible body
     order: np.ndarray  # (ns,) time derivative read: 0, 1, 2; TYRE: codes.TyreQuantity

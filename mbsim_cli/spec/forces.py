@@ -3,9 +3,9 @@
 # mypy: disable-error-code="valid-type"
 # fields are typed by calls that build what pydantic reads
 
-from typing import Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from mbsim_cli.spec.base import Pair, Spec, Vector, by_type, description, field, fixed_list, require_one
 from mbsim_cli.spec.constraints import Plane
@@ -217,34 +217,165 @@ class Restitution(Spec):
     )
 
 
-class Contact(_Force):
-    """Contact of a sphere with a plane or another sphere, F = stiffness d^exponent (1 + dissipation d')."""
+class SphereShape(Spec):
+    """A sphere; of radius 0 a point."""
 
-    type: Literal["contact"] = field("A sphere that touches a plane or another sphere.", "contact")
-    center: str | None = field("Centre of the sphere, body.point; with plane.", "ball.origin", default=None)
+    type: Literal["sphere"] = field("A sphere, or a point.", "sphere")
+    center: str = field("Centre, body.point.", "ball.origin")
+    radius: Number = field("Radius [m].", 0.1, default=_ZERO)
+
+
+class PointsShape(Spec):
+    """Points of one body, each of which touches."""
+
+    type: Literal["points"] = field("Points of a body.", "points")
+    points: Annotated[list[str], Field(min_length=1)] = field("The points, body.point.", ["foot.heel", "foot.toe"])
+
+
+class BoxShape(Spec):
+    """Eight corners of a box along the body's axes."""
+
+    type: Literal["box"] = field("Eight corners.", "box")
+    center: str = field("Centre, body.point.", "block.origin")
+    size: Vector = field("Edges along the axes of the body [m].", [0.2, 0.1, 0.1])
+
+
+class RimShape(Spec):
+    """A circle, as the edge of a disc; with tube, a torus."""
+
+    type: Literal["rim"] = field("A circle: the edge of a disc, or a wheel.", "rim")
+    center: str = field("Centre, body.point.", "disc.origin")
+    axis: str = field("Vector across the circle, body.vector.", "disc.y")
+    radius: Number = field("Radius [m].", 0.3)
+    tube: Number = field("Radius of the rounded edge, about the circle [m].", 0.01, default=_ZERO)
+
+
+class CylinderShape(Spec):
+    """The two edges of a cylinder."""
+
+    type: Literal["cylinder"] = field("Both edges of a cylinder.", "cylinder")
+    center: str = field("Centre, body.point.", "roller.origin")
+    axis: str = field("Vector along the axis, body.vector.", "roller.y")
+    radius: Number = field("Radius [m].", 0.1)
+    length: Number = field("Length [m].", 0.5)
+
+
+class CapsuleShape(Spec):
+    """A cylinder with spheres at its ends."""
+
+    type: Literal["capsule"] = field("A cylinder with round ends.", "capsule")
+    center: str = field("Centre, body.point.", "arm.middle")
+    axis: str = field("Vector along the axis, body.vector.", "arm.x")
+    radius: Number = field("Radius [m].", 0.05)
+    length: Number = field("Distance of the centres of its ends [m].", 0.4)
+
+
+class PlaneFace(Plane):
+    """A plane; its normal points out of the material."""
+
+    type: Literal["plane"] = field("A plane.", "plane")
+
+
+class SphereFace(SphereShape):
+    """A sphere that is touched from outside."""
+
+
+class CapsuleFace(CapsuleShape):
+    """A cylinder with round ends that is touched from outside."""
+
+
+class CylinderFace(Spec):
+    """A cylinder without ends that is touched from outside."""
+
+    type: Literal["cylinder"] = field("A cylinder without ends.", "cylinder")
+    center: str = field("A point on the axis, body.point.", "drum.origin")
+    axis: str = field("Vector along the axis, body.vector.", "drum.y")
+    radius: Number = field("Radius [m].", 0.1)
+
+
+class Impact(Spec):
+    """Damping of Adams' IMPACT: damping STEP(d, 0, 0, depth, 1) d' is added to the elastic force."""
+
+    damping: Number = field("Largest damping [N s/m].", 100)
+    depth: Number = field("Penetration from which on the damping is full [m].", 1e-4)
+
+
+_BALL = {"type": "sphere", "center": "ball.origin", "radius": 0.1}
+
+
+class Contact(_Force):
+    """Contact of a shape on one body with a face of another, F = stiffness d^exponent (1 + dissipation d')."""
+
+    type: Literal["contact"] = field("Two bodies that touch.", "contact")
+    shape: by_type(SphereShape, PointsShape, BoxShape, RimShape, CylinderShape, CapsuleShape) | None = field(
+        "What touches, on the second body; with against.", _BALL, default=None
+    )
+    against: by_type(PlaneFace, SphereFace, CapsuleFace, CylinderFace) | None = field(
+        "What is touched, on the first body.", {"type": "plane", **PLANE}, default=None
+    )
+    center: str | None = field("Centre of a sphere, body.point; with plane.", "ball.origin", default=None)
     radius: Number | None = field("Radius of the sphere [m]; 0 for a point.", 0.1, default=None)
     plane: Plane | None = field("The plane; its normal points out of the material.", PLANE, default=None)
     points: Pair | None = field("Centres of two spheres, instead of a plane.", ["cup.C", "ball.origin"], default=None)
     radii: fixed_list(Number, 2) | None = field("Their radii [m].", [0.2, 0.1], default=None)
-    stiffness: Number = field("Stiffness [N/m^exponent].", 1e6)
+    law: Literal["compliant", "rigid"] = field(
+        "compliant; rigid is reserved, and refused today.", "compliant", default="compliant"
+    )
+    stiffness: Number | None = field("Stiffness [N/m^exponent]; or give youngs_modulus.", 1e6, default=None)
+    youngs_modulus: fixed_list(Number, 2) | None = field(
+        "Young's moduli of the first and the second body [Pa]: stiffness by Hertz.", [210e9, 5e6], default=None
+    )
+    poisson_ratio: fixed_list(Number, 2) | None = field("Their Poisson's ratios.", [0.3, 0.45], default=None)
     exponent: Number = field("Exponent of the penetration; 1.5 by Hertz.", 1.5, default=Number(1.5))
     dissipation: Number = field("Dissipation [s/m].", 0.3, default=_ZERO)
     restitution: Restitution | None = field(
         "Dissipation by a coefficient of restitution.", {"value": 0.7, "speed": 2}, default=None
     )
+    impact: Impact | None = field("Damping as of Adams' IMPACT.", {"damping": 100, "depth": 1e-4}, default=None)
     friction: Number = field("Coefficient of dynamic friction.", 0.3, default=_ZERO)
     static_friction: Number | None = field("Of static friction; left out: the dynamic one.", 0.4, default=None)
     friction_speed: Number = field("Sliding speed at which friction is largest [m/s].", 1e-3, default=Number(1e-3))
 
     @model_validator(mode="after")
     def _complete(self) -> "Contact":
-        with_plane = (self.center is not None, self.radius is not None, self.plane is not None)
-        with_sphere = (self.points is not None, self.radii is not None)
-        whole = (all(with_plane) and not any(with_sphere)) or (all(with_sphere) and not any(with_plane))
-        require_one("center, radius and plane, or points and radii", not whole)
-        both = self.restitution is not None and "dissipation" in self.model_fields_set
-        require_one("dissipation or restitution, not both", both)
+        ways = (
+            (self.shape is not None, self.against is not None),
+            (self.center is not None, self.radius is not None, self.plane is not None),
+            (self.points is not None, self.radii is not None),
+        )
+        whole = sum(all(way) for way in ways) == 1 and sum(any(way) for way in ways) == 1
+        require_one("shape and against, or center, radius and plane, or points and radii", not whole)
+        given = self.model_fields_set
+        damped = sum(key in given for key in ("restitution", "dissipation", "impact"))
+        require_one("dissipation, restitution or impact, one of them", damped > 1)
+        elastic = self.youngs_modulus is not None, self.poisson_ratio is not None
+        require_one("stiffness, or youngs_modulus with poisson_ratio", elastic[0] != elastic[1])
+        require_one("stiffness, or youngs_modulus with poisson_ratio", elastic[0] == (self.stiffness is not None))
+        by_hertz = self.shape is None or self.shape.type == "sphere"
+        by_hertz = by_hertz and (self.against is None or self.against.type in ("plane", "sphere"))
+        require_one("stiffness: Hertz' formula is that of spheres with planes and spheres", elastic[0] and not by_hertz)
+        if self.shape is not None and self.against is not None and self.against.type != "plane":
+            spheres = self.shape.type in ("sphere", "points", "box")
+            require_one("a shape of type sphere, points or box; others touch planes alone", not spheres)
         return self
+
+    @property
+    def touching(self) -> Any:
+        """What touches, as a shape."""
+        if self.shape is not None:
+            return self.shape
+        if self.points is not None:
+            return SphereShape.model_construct(type="sphere", center=self.points[1], radius=self.radii[1])
+        return SphereShape.model_construct(type="sphere", center=self.center, radius=self.radius)
+
+    @property
+    def touched(self) -> Any:
+        """What is touched, as a face."""
+        if self.against is not None:
+            return self.against
+        if self.points is not None:
+            return SphereFace.model_construct(type="sphere", center=self.points[0], radius=self.radii[0])
+        return PlaneFace.model_construct(type="plane", point=self.plane.point, normal=self.plane.normal)
 
 
 class BushingLaws(Spec):

@@ -273,7 +273,10 @@ class ContactSensor(_Sensor):
     type: Literal["contact"] = field("A quantity of a contact.", "contact")
     contact: str = field("Name of the contact under forces.", "floor")
     quantity: Literal["normal_force", "friction", "sliding_speed", "penetration"] = field(
-        "The quantity; a negative penetration is the gap.", "normal_force"
+        "The quantity; a negative penetration is the gap. Forces of several points or edges are summed.", "normal_force"
+    )
+    part: int | None = field(
+        "Number of a point, corner or edge, from 1, of a contact that has several.", 3, default=None, ge=1
     )
 
 

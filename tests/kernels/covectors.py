@@ -154,7 +154,7 @@ def of_axes(model, theta, body, turn, shift):
         kind = model.forces.kind[f]
         if model.pairs.b[model.forces.pair[f]] == body:
             points.append(model.forces.theta[f])
-            if kind in TYRES or (kind not in FOLLOWING_MOTION and model.forces.axes[f] == Axes.BODY):
+            if kind in (*TYRES, *CONTACTS) or (kind not in FOLLOWING_MOTION and model.forces.axes[f] == Axes.BODY):
                 directions.append(model.forces.theta[f] + 3)
             if kind == Force.BUSHING:
                 directions += [model.forces.theta[f] + AXES_B + 3 * k for k in range(3)]

@@ -283,15 +283,21 @@ class Elements:
         center, other = self.vector(0.2), self.vector(0.2)
         d = rb + Rb @ center - ra - Ra @ other
         normal = self.unit()
-        gap = normal @ Ra.T @ d if kind == Force.SPHERE_ON_PLANE else np.linalg.norm(d)
-        if kind == Force.SPHERE_ON_PLANE and gap < 0.0:
-            normal, gap = -normal, -gap
-        radius = 0.1 if kind == Force.SPHERE_ON_SPHERE else 0.0
-        numbers = [gap + penetration - radius, radius, 40.0, 1.7, 0.2, 0.5, 0.7, 0.3]
-        entries = [f"{vector}.{c}" for vector in ("center", "unused", "point", "normal") for c in XYZ]
+        axis, half, on_plane = self.unit(), 0.05, kind == Force.SPHERE_ON_PLANE
+        height = normal @ Ra.T @ d
+        if on_plane and height < 0.0:
+            normal, height = -normal, -height
+        rim = 0.1 * height if on_plane else 0.0
+        gap = height - rim * np.linalg.norm(np.cross(Ra @ normal, Rb @ axis))
+        if not on_plane:
+            gap = np.linalg.norm(d - np.clip(height, -half, half) * (Ra @ normal))
+        radius = 0.0 if on_plane else 0.1
+        numbers = [gap + penetration - radius, radius, 40.0, 1.7, 0.2, 0.5, 0.7, 0.3, rim, half, 0.4, 0.08]
+        entries = [f"{vector}.{c}" for vector in ("center", "axis", "point", "normal") for c in XYZ]
         entries += ["radius", "other_radius", "stiffness", "exponent", "dissipation", "dynamic", "static", "stribeck"]
+        entries += ["rim", "half", "damping", "depth"]
         offset = self.numbers(
-            f"{kind.name.lower()} {len(self.forces)}", entries, [*center, 0.0, 0.0, 0.0, *other, *normal, *numbers]
+            f"{kind.name.lower()} {len(self.forces)}", entries, [*center, *axis, *other, *normal, *numbers]
         )
         self.forces.append((kind, NONE, self.pair(first, second), Axes.GLOBAL, (NONE, NONE, NONE), offset))
         return len(self.forces) - 1

@@ -1,5 +1,10 @@
 """Force elements of the model file."""
 
+import functools
+import itertools
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -8,7 +13,19 @@ import numpy as np
 from mbsim_cli.assembly.elements.laws import LawTable, Term
 from mbsim_cli.assembly.elements.measures import MeasureTable
 from mbsim_cli.assembly.elements.roads import RoadTable
-from mbsim_cli.assembly.parameters.vectors import IDENTITY, Scalar, flat, integers, product, table, transpose, unit
+from mbsim_cli.assembly.parameters.vectors import (
+    IDENTITY,
+    Scalar,
+    Vector,
+    add,
+    flat,
+    integers,
+    product,
+    scale,
+    table,
+    transpose,
+    unit,
+)
 from mbsim_cli.assembly.tree.geometry import split
 from mbsim_cli.assembly.tree.joints import joint_frames
 from mbsim_cli.assembly.tree.system import System, unit_of
@@ -18,6 +35,7 @@ from mbsim_cli.model.units import force_on
 from mbsim_cli.spec.expressions.moving import is_moving
 from mbsim_cli.spec.states import StateJoint
 
+ENDLESS = 1e12  # m, half the length of a cylinder without ends
 NATURAL_VALUE = 2  # place in the block of ALONG_MEASURE
 
 
@@ -31,6 +49,21 @@ class Moving(NamedTuple):
     path: str
 
 
+def _zero() -> Scalar:
+    return 0.0
+
+
+@dataclass(frozen=True)
+class _Part:
+    """A sphere on the second body of a contact, or spheres along a circle, with its axis."""
+
+    body: str
+    center: Callable[[], Vector]
+    radius: Callable[[], Scalar] = _zero
+    rim: Callable[[], Scalar] = _zero
+    axis: str | None = None
+
+
 class ForceTable:
     """Collects force elements; ``automatic`` lists (theta index, measure) of natural values as at the start."""
 
@@ -40,6 +73,7 @@ class ForceTable:
         self._numbers = system.geometry.numbers
         self.names: list[str] = []
         self.units: list[str] = []
+        self.parts: dict[str, int] = {}  # elements of each contact
         self._rows: list[tuple[int, int, int, int, tuple[int, ...], int]] = []
         self.automatic: list[tuple[int, int]] = []
         self.moving: list[Moving] = []
@@ -171,23 +205,77 @@ class ForceTable:
         self._append(name, "N", (kind, NONE, self._on(body), Axes.GLOBAL, laws, offset))
 
     def _add_contact(self, name: str, spec: Any) -> None:
-        """A sphere of the second body against a plane or sphere of the first."""
-        on_plane = spec.plane is not None
-        (first, other), (second, center) = map(split, (spec.plane.point, spec.center) if on_plane else spec.points)
+        """Spheres or rims of the second body, one element each, against a face of the first."""
+        face, parts = spec.touched, self._parts(spec.touching)
+        on_plane = face.type == "plane"
+        first, other = split(face.point if on_plane else face.center)
+        vector = getattr(face, "normal" if on_plane else "axis", None)
         geometry, n = self._system.geometry, self._numbers
-
-        def block() -> tuple[Scalar, ...]:
-            normal = unit(geometry.vector(first, split(spec.plane.normal)[1])) if on_plane else (0.0, 0.0, 0.0)
-            radii = (n(spec.radius), 0.0) if on_plane else tuple(n.vector(spec.radii))[::-1]
-            static = spec.friction if spec.static_friction is None else spec.static_friction
-            places = (*geometry.point(second, center), 0.0, 0.0, 0.0, *geometry.point(first, other), *normal)
-            law = (n(spec.stiffness), n(spec.exponent), self._dissipation(spec))
-            return (*places, *radii, *law, n(spec.friction), n(static), n(spec.friction_speed))
-
-        offset = self._system.theta.add(block)
-        pair = self._measures.pairs.number(self._system.topology.index[first], self._system.topology.index[second])
+        index = self._system.topology.index
         kind = Force.SPHERE_ON_PLANE if on_plane else Force.SPHERE_ON_SPHERE
-        self._append(name, "N", (kind, NONE, pair, Axes.GLOBAL, (NONE, NONE, NONE), offset))
+        self.parts[name] = len(parts)
+        for number, part in enumerate(parts, start=1):
+
+            def block(part: _Part = part) -> tuple[Scalar, ...]:
+                normal = (0.0, 0.0, 0.0) if vector is None else unit(geometry.vector(first, split(vector)[1]))
+                axis = (0.0, 0.0, 0.0) if part.axis is None else unit(geometry.vector(part.body, part.axis))
+                half = {"plane": 0.0, "sphere": 0.0, "cylinder": ENDLESS}.get(face.type)
+                half = 0.5 * n(face.length) if half is None else half
+                static = spec.friction if spec.static_friction is None else spec.static_friction
+                law = (self._stiffness(spec), n(spec.exponent), self._dissipation(spec))
+                impact = (0.0, 1.0) if spec.impact is None else (n(spec.impact.damping), n(spec.impact.depth))
+                return (
+                    *part.center(), *axis, *geometry.point(first, other), *normal,
+                    part.radius(), 0.0 if on_plane else n(face.radius), *law,
+                    n(spec.friction), n(static), n(spec.friction_speed), part.rim(), half, *impact,
+                )  # fmt: skip
+
+            pair = self._measures.pairs.number(index[first], index[part.body])
+            row = (kind, NONE, pair, Axes.GLOBAL, (NONE, NONE, NONE), self._system.theta.add(block))
+            self._append(name if len(parts) == 1 else f"{name}.{number}", "N", row)
+
+    def _parts(self, shape: Any) -> list["_Part"]:
+        """Spheres and rims that a shape consists of."""
+        geometry, n = self._system.geometry, self._numbers
+        if shape.type == "points":
+            return [_Part(body, partial(geometry.point, body, point)) for body, point in map(split, shape.points)]
+        body, point = split(shape.center)
+
+        def shifted(*steps: Callable[[], Vector]) -> Callable[[], Vector]:
+            return lambda: functools.reduce(add, (step() for step in steps), geometry.point(body, point))
+
+        if shape.type == "box":
+            signs = itertools.product((-0.5, 0.5), repeat=3)
+            corners = (lambda s=s: tuple(f * n(e) for f, e in zip(s, shape.size, strict=True)) for s in signs)
+            return [_Part(body, shifted(corner)) for corner in corners]
+        radius = lambda: n(shape.radius)  # noqa: E731
+        if shape.type == "sphere":
+            return [_Part(body, shifted(), radius)]
+        axis = split(shape.axis)[1]
+        if shape.type == "rim":
+            return [_Part(body, shifted(), lambda: n(shape.tube), radius, axis)]
+
+        def end(side: float) -> Vector:
+            return scale(side * n(shape.length), unit(geometry.vector(body, axis)))
+
+        ends = [shifted(partial(end, side)) for side in (-0.5, 0.5)]
+        if shape.type == "capsule":
+            return [_Part(body, each, radius) for each in ends]
+        return [_Part(body, each, _zero, radius, axis) for each in ends]
+
+    def _stiffness(self, spec: Any) -> Scalar:
+        """K as the file states it, or by Hertz of the two materials: 4/3 E* sqrt(R*)."""
+        n = self._numbers
+        if spec.stiffness is not None:
+            return n(spec.stiffness)
+        compliance = sum(
+            (1.0 - n(nu) * n(nu)) / n(E) for E, nu in zip(spec.youngs_modulus, spec.poisson_ratio, strict=True)
+        )
+        radius = n(spec.touching.radius)
+        if spec.touched.type == "sphere":
+            other = n(spec.touched.radius)
+            radius = radius * other / (radius + other)
+        return 4.0 / 3.0 / compliance * np.sqrt(radius)
 
     def _add_bushing(self, name: str, spec: Any) -> None:
         geometry, n = self._system.geometry, self._numbers

@@ -80,6 +80,9 @@ class SensorTable:
         self._system, self._measures, self._forces = system, measures, forces
         self._constraints, self._constraint_units = list(constraints.names), constraints.units
         self._force_number = {name: number for number, name in enumerate(forces.names)}
+        for name, parts in forces.parts.items():
+            if parts > 1:
+                self._force_number[name] = self._force_number[f"{name}.1"]
         self._equations: dict[str, list[int]] = {}  # by name, and by that of the constraint or cut joint
         for number, name in enumerate(self._constraints):
             for known in dict.fromkeys((name, name.partition(".")[0])):
@@ -195,12 +198,12 @@ class SensorTable:
                 quantity = TyreQuantity[spec.quantity.upper()]
                 return Entry(Sensor.TYRE, _TYRE_UNITS[quantity], index=self._force_number[spec.tyre], order=quantity)
             case "contact":
-                number, read = self._force_number[spec.contact], ContactQuantity[spec.quantity.upper()]
-                return Entry(Sensor.TYRE, _CONTACT_UNITS[read], index=number, order=read)
+                return self._contact(spec, path)
             case "force":
                 number = self._force_number[spec.force]
                 along = self._forces.kinds[number] == Force.ALONG_MEASURE
-                return Entry(Sensor.FORCE if along else Sensor.FORCE_ON_BODY, self._forces.units[number], index=number)
+                kind, unit = Sensor.FORCE if along else Sensor.FORCE_ON_BODY, self._forces.units[number]
+                return Entry(kind, unit, self._forces.parts.get(spec.force, 0) - 1, number)
             case "multiplier":
                 number = self._equation(spec.constraint, path)
                 unit = force_on(self._constraint_units[number]) if self._constraint_units else "N"
@@ -212,6 +215,19 @@ class SensorTable:
                 return Entry(Sensor.STRAIN_ENERGY, "J", index=number)
             case energy:
                 return Entry(Sensor[energy.upper()], "J")
+
+    def _contact(self, spec: Any, path: str) -> Entry:
+        """A quantity of a contact, of one of its parts or of all."""
+        number, read = self._force_number[spec.contact], ContactQuantity[spec.quantity.upper()]
+        parts = self._forces.parts[spec.contact]
+        if spec.part is not None and spec.part > parts:
+            self._system.issue(f"{path}.part", f"contact {spec.contact!r} has {parts} parts")
+        elif spec.part is not None:
+            return Entry(Sensor.TYRE, _CONTACT_UNITS[read], index=number + spec.part - 1, order=read)
+        elif parts > 1 and read not in (ContactQuantity.NORMAL_FORCE, ContactQuantity.FRICTION):
+            message = f"contact {spec.contact!r} has {parts} parts, each with a {spec.quantity} of its own"
+            self._system.issue(f"{path}.quantity", message, "name one by its number, as part: 1")
+        return Entry(Sensor.TYRE, _CONTACT_UNITS[read], parts - 1, number, read)
 
     def _at(self, reference: str) -> tuple[int, int, int, int]:
         """Body, no index, no order, and offset of a point, as they stand in an entry."""

@@ -121,7 +121,7 @@ class _Unfolding:
         changed: dict[str, Any] = {}
         for key in spec.model_fields_set:
             given, inner = getattr(spec, key), f"{place}.{key}"
-            if key in ("line", "plane") and not isinstance(given, str):
+            if key in ("line", "plane", "shape", "against") and given is not None and not isinstance(given, str):
                 changed[key] = self._changed(inner, given, kind)
             elif key in _POINTS and given is not None:
                 changed[key] = self._each(given, lambda text, inner=inner: self._reference(inner, text))

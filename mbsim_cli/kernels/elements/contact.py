@@ -1,8 +1,9 @@
-"""Contact of a sphere with a plane or with another sphere: elastic, dissipative, with friction.
+"""Contact of a sphere or rim with a plane, of a sphere with a sphere or capsule: elastic, dissipative, with friction.
 
 Normal force F = K d^e (1 + chi d'), d the penetration: Hunt-Crossley, with the dissipation chi of any law of
-restitution. Friction by Brown and McPhee: a regularised Coulomb law with static and dynamic coefficient, smooth at
-rest, which creeps under load. Force and first derivative are continuous in d where e > 1. docs/theory/contact.md.
+restitution, or damped over a depth as by Adams' IMPACT. Friction by Brown and McPhee: a regularised Coulomb law with
+static and dynamic coefficient, smooth at rest, which creeps under load. Force and first derivative are continuous in d
+where e > 1. docs/theory/contact.md.
 """
 
 import numpy as np
@@ -16,7 +17,11 @@ from mbsim_cli.model.layout import (
     DISSIPATION,
     DYNAMIC,
     EXPONENT,
+    HALF_LENGTH,
+    IMPACT_DAMPING,
+    IMPACT_DEPTH,
     OTHER_RADIUS,
+    RIM_RADIUS,
     SPHERE_RADIUS,
     SPHERE_STIFFNESS,
     STATIC,
@@ -25,6 +30,8 @@ from mbsim_cli.model.layout import (
 
 REST = 1e-12  # of the sliding speed over its scale, squared
 PULL = 0.02  # of the elastic force: where dissipation would pull, the force goes to zero over this range
+UPRIGHT = 1e-8  # square of the sine between axis and normal over which the lowest point of a rim moves to its centre
+NO_FORCE = 1e-12  # N: damping is divided by the elastic force
 CENTERED = 1e-24  # m^2: spheres about one centre have a direction, too
 
 
@@ -37,6 +44,28 @@ def power(d, e):
     return np.exp(e * np.log(d))
 
 
+@branching()
+@kernel
+def cubic_step(s):
+    """Adams' STEP from 0 to 1."""
+    if s.real <= 0.0:
+        return 0.0 * s
+    if s.real >= 1.0:
+        return 1.0 + 0.0 * s
+    return s * s * (3.0 - 2.0 * s)
+
+
+@branching()
+@kernel
+def held_within(x, half):
+    """The number nearest to x between -half and half."""
+    if x.real > half.real:
+        return half + 0.0 * x
+    if x.real < -half.real:
+        return -half + 0.0 * x
+    return x + 0.0 * half
+
+
 @kernel
 def contact(theta, o, c, v, w, n, penetration):
     """Wrench about the origin on a sphere, and the contact's quantities.
@@ -47,7 +76,9 @@ def contact(theta, o, c, v, w, n, penetration):
     K, e, rate = theta[o + SPHERE_STIFFNESS], theta[o + EXPONENT], -dot3(n, v)
     elastic = K * power(penetration, e)
     # the positive part of 1 + chi d', exact from PULL / 2 on: contacts do not pull
-    damped, _, _, _ = smooth_positive((1.0 + theta[o + DISSIPATION] * rate) / PULL + 0.5)
+    hindered = theta[o + IMPACT_DAMPING] * cubic_step(penetration / theta[o + IMPACT_DEPTH]) * rate
+    share = 1.0 + theta[o + DISSIPATION] * rate + hindered / (elastic + NO_FORCE)
+    damped, _, _, _ = smooth_positive(share / PULL + 0.5)
     F = elastic * PULL * damped
     arm = scale3(0.5 * penetration - theta[o + SPHERE_RADIUS], n)
     at_point = add3(v, cross3(w, arm))
@@ -63,7 +94,7 @@ def contact(theta, o, c, v, w, n, penetration):
         s * theta[o + STRIBECK],
         0.0,
         mu * F,
-        0.0,
+        rate,
         penetration,
         K * power(penetration, e + 1.0) / (e + 1.0),
         elastic * rate,
@@ -72,20 +103,32 @@ def contact(theta, o, c, v, w, n, penetration):
 
 
 @kernel
-def sphere_on_plane(theta, o, c, v, w, p, n):
-    """Contact with a plane of the other body through p, with normal n."""
-    return contact(theta, o, c, v, w, n, theta[o + SPHERE_RADIUS] - dot3(n, sub3(c, p)))
+def rim_on_plane(theta, o, c, e, v, w, p, n):
+    """Contact with a plane of the other body through p, with normal n.
+
+    The circle about c, across the axis e, carries spheres; of a single sphere e and the circle's radius are zero. The
+    distance of the circle from the plane has a derivative where both are parallel, too.
+    """
+    across = axpy3(-dot3(n, e), e, n)
+    size = np.sqrt(dot3(across, across) + UPRIGHT * dot3(e, e))
+    radius = theta[o + RIM_RADIUS]
+    arm = scale3(-radius / size, across)
+    distance = dot3(n, sub3(c, p)) - radius * size
+    return contact(theta, o, add3(c, arm), add3(v, cross3(w, arm)), w, n, theta[o + SPHERE_RADIUS] - distance)
 
 
 @kernel
-def sphere_on_sphere(theta, o, c, v, w, p):
-    """Contact with a sphere of the other body about p."""
-    d = sub3(c, p)
+def sphere_on_capsule(theta, o, c, v, w, p, n):
+    """Contact with a capsule of the other body about p, along n; of a sphere it has no length."""
+    along = held_within(dot3(n, sub3(c, p)), theta[o + HALF_LENGTH])
+    d = sub3(c, axpy3(along, n, p))
     distance = np.sqrt(dot3(d, d) + CENTERED)
     penetration = theta[o + SPHERE_RADIUS] + theta[o + OTHER_RADIUS] - distance
     return contact(theta, o, c, v, w, scale3(1.0 / distance, d), penetration)
 
 
-SPHERE = {"c": 3, "v": 3, "w": 3, "p": 3}
-ON_PLANE = Derivatives(sphere_on_plane, {**SPHERE, "n": 3}, ("theta", "o"), rules=(SMOOTH_POSITIVE,), room=96)
-ON_SPHERE = Derivatives(sphere_on_sphere, SPHERE, ("theta", "o"), rules=(SMOOTH_POSITIVE,), room=96)
+SPHERE = {"c": 3, "v": 3, "w": 3, "p": 3, "n": 3}
+ON_PLANE = Derivatives(
+    rim_on_plane, {"c": 3, "e": 3, "v": 3, "w": 3, "p": 3, "n": 3}, ("theta", "o"), rules=(SMOOTH_POSITIVE,), room=120
+)
+ON_SPHERE = Derivatives(sphere_on_capsule, SPHERE, ("theta", "o"), rules=(SMOOTH_POSITIVE,), room=120)

@@ -42,7 +42,7 @@ def find_arguments(model, theta, onsets, state, kin, out):
         if argument == SLIDING:
             out[j, 0], out[j, 1] = sliding_speed(model, theta, f, kin), 0.0 * theta[0]
         elif argument == PENETRATION:
-            out[j, 0], out[j, 1] = penetration(model, theta, f, kin)
+            out[j, 0], out[j, 1] = penetration(kin, f)
         elif argument >= DEFLECTION:
             o, (u, u1) = model.forces.theta[f], tyre_deflection(model, theta, f, kin)
             out[j, 0] = u if argument == DEFLECTION else theta[o + TYRE_STIFFNESS] * u + theta[o + TYRE_DAMPING] * u1

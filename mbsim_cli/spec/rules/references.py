@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from mbsim_cli.spec.base import Spec
 from mbsim_cli.spec.judging.lookup import ALL, Lookup, is_elastic
 from mbsim_cli.spec.judging.review import Review
 from mbsim_cli.spec.quantities import DesignPoint, DesignVector
@@ -21,6 +22,7 @@ _FIELDS: tuple[tuple[str, Callable[[Lookup, Path, str], None]], ...] = (
     ("center", Lookup.point_of_body),
     ("axis", Lookup.vector_of_body),
     ("reference", Lookup.vector_of_body),
+    ("normal", Lookup.vector_of_body),
     ("direction", Lookup.vector_of_body),
     ("road", Lookup.road),
     ("tyre", Lookup.tyre),
@@ -129,11 +131,14 @@ class References(Lookup):
             return  # a rule of its own
         for key, look_up in _FIELDS:
             given = getattr(item, key, None)
-            if isinstance(given, str):
+            if isinstance(given, str) and (key, item.type) != ("law", "contact"):
                 look_up(self, (*path, key), given)
             elif isinstance(given, list) and key in ("points", "vectors", "axis", "reference"):
                 for index, name in enumerate(given):
                     look_up(self, (*path, key, index), name)
+        for key in ("shape", "against"):
+            if isinstance(given := getattr(item, key, None), Spec):
+                self._item((*path, key), given)
         for key, side in SIDES.items():
             if (given := getattr(item, key, None)) is not None:
                 self.point_of_body((*path, key, "point"), given.point)

@@ -41,16 +41,33 @@ def _bodies(review: Review, path: Path, item: Any) -> None:
             _same_body(review, (*path, key), given.point, getattr(given, side))
     if item.type == "tyre" and path[0] == "forces":
         _same_body(review, (*path, "axis"), item.center, item.axis)
-    if item.type == "contact" and path[0] == "forces" and item.plane is not None:
-        body = item.center.partition(".")[0]
-        if body == item.plane.point.partition(".")[0]:
-            review.report((*path, "plane"), f"sphere and plane are both on {body!r}")
+    if item.type == "contact" and path[0] == "forces":
+        _contact(review, path, item)
     if item.type == "bushing" and path[0] == "forces":
         for key in ("axis", "reference"):
             for index, vector in enumerate(getattr(item, key) or ()):
                 _same_body(review, (*path, key, index), item.points[index], vector)
     if item.type == "displacement":
         _same_body(review, (*path, "direction"), item.points[0], item.direction)
+
+
+def _contact(review: Review, path: Path, item: Any) -> None:
+    """Report shapes that are not of one body, or of the body that they touch."""
+    shape, face = item.touching, item.touched
+    places = shape.points if shape.type == "points" else [shape.center]
+    for place in places[1:]:
+        _same_body(review, (*path, "shape"), places[0], place)
+    for key, given in (("shape", item.shape), ("against", item.against)):
+        if (axis := getattr(given, "axis", None)) is not None:
+            _same_body(review, (*path, key, "axis"), given.center, axis)
+    if item.against is not None and face.type == "plane":
+        _same_body(review, (*path, "against"), face.point, face.normal)
+    body, other = places[0].partition(".")[0], (face.point if face.type == "plane" else face.center).partition(".")[0]
+    if body == other:
+        key = next(key for key in ("against", "plane", "points") if getattr(item, key) is not None)
+        if key != "points" or item.points[0] != item.points[1]:
+            what = {"plane": "sphere and plane", "points": "both spheres"}.get(key, "shape and face")
+            review.report((*path, key), f"{what} are both on {body!r}" if key != "points" else f"both are on {body!r}")
 
 
 def _same_body(review: Review, path: Path, point: str, vector: str) -> None:

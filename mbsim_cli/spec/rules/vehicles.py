@@ -4,6 +4,7 @@ from itertools import pairwise
 from typing import Any
 
 from mbsim_cli.spec.expressions.ordering import shown, sort
+from mbsim_cli.spec.forces import SphereShape
 from mbsim_cli.spec.judging.review import Review
 from mbsim_cli.spec.reading.messages import Path
 from mbsim_cli.spec.roads import Profile, Ramp, RoadSum
@@ -49,6 +50,27 @@ def _contact(review: Review, path: Path, force: Any) -> None:
     if (exponent := review.value(force.exponent)) is not None and exponent < 1.0:
         message = f"must be at least 1, is {exponent:g}"
         review.report((*path, "exponent"), message, "a smaller one has no derivative where contact begins")
+    if force.law == "rigid":
+        message = "rigid impacts are not available"
+        review.report((*path, "law"), message, "leave law out: contacts are compliant, as stiff as you state")
+    for key in ("shape", "against", "impact"):
+        given = getattr(force, key)
+        for name in ("radius", "length", "depth", "damping", "tube"):
+            number = getattr(given, name, None)
+            value = None if number is None else review.value(number)
+            least = name in ("damping", "tube") or (name == "radius" and isinstance(given, SphereShape))
+            if value is not None and (value < 0 or (value == 0 and not least)):
+                what = "must not be negative" if least else "must be greater than zero"
+                review.report((*path, key, name), f"{what}, is {value:g}")
+    for index, number in enumerate(getattr(force.shape, "size", None) or ()):
+        if (value := review.value(number)) is not None and value < 0:
+            review.report((*path, "shape", "size", index), f"must not be negative, is {value:g}")
+    for index, number in enumerate(force.youngs_modulus or ()):
+        if (value := review.value(number)) is not None and value <= 0:
+            review.report((*path, "youngs_modulus", index), f"must be greater than zero, is {value:g}")
+    for index, number in enumerate(force.poisson_ratio or ()):
+        if (value := review.value(number)) is not None and not -1.0 <= value <= 0.5:
+            review.report((*path, "poisson_ratio", index), f"must be between -1 and 0.5, is {value:g}")
     for index, radius in enumerate(force.radii or ()):
         if (value := review.value(radius)) is not None and value < 0:
             review.report((*path, "radii", index), f"must not be negative, is {value:g}")

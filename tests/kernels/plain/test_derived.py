@@ -14,7 +14,7 @@ STEP = 1e-30
 ROAD = Laws(*(np.array([entry]) for entry in (int(Law.POLYNOMIAL), TYRE_SIZE, 3, NONE, NONE)))
 TYRE = (0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.3, 40.0, 2.0, 0.04, 0.8, 5.0, 4.0, 3.0, 1.4, 0.5, 0.02, 0.1, -0.3)
 WHEEL = np.array([[0.1, -0.2, 0.29], [0.1, 0.9, 0.2], [2.0, 0.3, -0.1], [0.1, 7.0, 0.4]])
-CONTACT = np.array([*np.zeros(12), 0.3, 0.2, 50.0, 1.6, 0.3, 0.4, 0.5, 0.2])
+CONTACT = np.array([*np.zeros(12), 0.3, 0.2, 50.0, 1.6, 0.3, 0.4, 0.5, 0.2, 0.15, 0.2, 3.0, 0.4])
 SPHERES = np.array([[0.1, -0.2, 0.29], [0.4, 0.9, -0.2], [2.0, 0.3, -0.1], [0.1, 0.2, 0.1], [0.6, 0.0, 0.8]])
 BUSHING = np.random.default_rng(5).normal(size=BUSHING_SIZE)
 FRAMES = np.array([*SPHERES[:4], *np.eye(3), *rotation(np.array([0.6, 0.0, 0.8]), 0.7).T])
@@ -22,14 +22,15 @@ STRAIGHT, TURNED = FRAMES.copy(), FRAMES.copy()
 STRAIGHT[7:], TURNED[7:] = np.eye(3), rotation(np.array([0.6, 0.0, 0.8]), 2.5).T
 TWO_LAWS = Laws(*(np.repeat(column, 2) for column in ROAD))._replace(theta=np.array([BUSHING_SIZE, BUSHING_SIZE]))
 ALONG = np.array([NONE, NONE, NONE, 0, NONE, 1, NONE, 0, 1])
+RIM = np.insert(SPHERES, 1, [0.0, 0.8, 0.6], axis=0)
 SAMPLES = {  # arguments that never vary, theta, inputs
     "drag": [({}, np.arange(1.0, 11.0), np.array([[0.1, 0.2, 0.3], [4.0, -1.0, 2.0]]))],
     "bushing": [
         ({"laws": TWO_LAWS, "law": ALONG[None], "f": 0}, np.append(BUSHING, (0.1, -0.2, 0.4)), frames)
         for frames in (FRAMES, STRAIGHT, TURNED)
     ],
-    "sphere_on_plane": [({}, CONTACT, SPHERES), ({}, CONTACT, SPHERES + [[0.0], [9.0], [0.0], [0.0], [0.0]])],
-    "sphere_on_sphere": [({}, CONTACT, SPHERES[:4])],
+    "rim_on_plane": [({}, CONTACT, RIM), ({}, CONTACT, RIM + [[0.0], [0.0], [9.0], [0.0], [0.0], [0.0]])],
+    "sphere_on_capsule": [({}, CONTACT, SPHERES), ({}, CONTACT, SPHERES + [[0.6], [0.0], [0.0], [0.0], [0.0]])],
     "tyre": [({"kind": kind, "laws": ROAD, "road": 0}, np.array(TYRE), WHEEL) for kind in TYRES],
 }
 

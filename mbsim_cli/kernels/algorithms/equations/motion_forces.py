@@ -15,7 +15,7 @@ import numpy as np
 
 from mbsim_cli.kernels.algebra.rot3 import rotate, unrotate
 from mbsim_cli.kernels.algebra.spatial import add6, cross_force, cross_motion, sub6
-from mbsim_cli.kernels.algebra.vec3 import add3, add3_to, cross3, dot3, load3, load3_of, scale3, sub3
+from mbsim_cli.kernels.algebra.vec3 import add3, add3_to, cross3, load3, load3_of, scale3, sub3
 from mbsim_cli.kernels.algorithms.equations.measure_pull_back import between
 from mbsim_cli.kernels.algorithms.motion.bodies import at_origin, pose_of
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
@@ -31,11 +31,9 @@ from mbsim_cli.model.layout import (
     AXES_B,
     AXIS,
     N_OTHER,
-    OTHER_RADIUS,
     P_OTHER,
     POINT_A,
     RADIUS,
-    SPHERE_RADIUS,
 )
 
 keep_on_plane, keep_on_sphere = ON_PLANE.keep, ON_SPHERE.keep
@@ -154,9 +152,9 @@ def find_motion_force(model, theta, f, kin):
     elif kind == Force.DRAG:
         keep_drag(theta, o, x.c, x.v, kept)
     elif kind == Force.SPHERE_ON_PLANE:
-        keep_on_plane(theta, o, x.c, x.v, x.w, x.p, x.n, kept)
+        keep_on_plane(theta, o, x.c, x.e, x.v, x.w, x.p, x.n, kept)
     else:
-        keep_on_sphere(theta, o, x.c, x.v, x.w, x.p, kept)
+        keep_on_sphere(theta, o, x.c, x.v, x.w, x.p, x.n, kept)
 
 
 @inlined
@@ -168,14 +166,9 @@ def tyre_deflection(model, theta, f, kin):
 
 
 @inlined
-def penetration(model, theta, f, kin):
-    """How far a contact's sphere and the other body overlap, negative where they are apart, and its rate."""
-    o, x = model.forces.theta[f], _seen(model, theta, f, kin)
-    d = sub3(x.c, x.p)
-    if model.forces.kind[f] == Force.SPHERE_ON_PLANE:
-        return theta[o + SPHERE_RADIUS] - dot3(x.n, d), -dot3(x.n, x.v)
-    distance = np.sqrt(dot3(d, d))
-    return theta[o + SPHERE_RADIUS] + theta[o + OTHER_RADIUS] - distance, -dot3(d, x.v) / distance
+def penetration(kin, f):
+    """How far a contact is pressed in, negative where bodies are apart, and its rate. Needs ``find_motion_force``."""
+    return kin.kept[f, 11], kin.kept[f, 10]
 
 
 @inlined
@@ -285,8 +278,8 @@ def vary_motion_wrench(model, theta, f, kin, N, N1):
     if kind == Force.DRAG:
         return vary_drag_fixed(theta, o, kept, d.c, d.v)
     if kind == Force.SPHERE_ON_PLANE:
-        return vary_on_plane_fixed(theta, o, kept, d.c, d.v, d.w, d.p, d.n)[0]
-    return vary_on_sphere_fixed(theta, o, kept, d.c, d.v, d.w, d.p)[0]
+        return vary_on_plane_fixed(theta, o, kept, d.c, d.e, d.v, d.w, d.p, d.n)[0]
+    return vary_on_sphere_fixed(theta, o, kept, d.c, d.v, d.w, d.p, d.n)[0]
 
 
 @inlined
@@ -314,8 +307,8 @@ def vary_with_quantities(model, theta, dtheta, f, k, kin, N, N1):
     if is_tyre(kind):
         return _padded(vary_tyre(kind, model.laws, theta, o, law, kept, dtheta, k, d.c, d.e, d.v, d.w))
     if kind == Force.SPHERE_ON_PLANE:
-        return _padded(vary_on_plane(theta, o, kept, dtheta, k, d.c, d.v, d.w, d.p, d.n))
-    return _padded(vary_on_sphere(theta, o, kept, dtheta, k, d.c, d.v, d.w, d.p))
+        return _padded(vary_on_plane(theta, o, kept, dtheta, k, d.c, d.e, d.v, d.w, d.p, d.n))
+    return _padded(vary_on_sphere(theta, o, kept, dtheta, k, d.c, d.v, d.w, d.p, d.n))
 
 
 @inlined
@@ -373,10 +366,10 @@ def _pull_element(model, theta, f, k, kin, hat, quantities_hat, theta_out):
         c, v = pull_drag(theta, o, kept, hat, k, theta_out)
         return Seen(c, none, v, none, none, none)
     if kind == Force.SPHERE_ON_PLANE:
-        c, v, w, p, n = pull_on_plane(theta, o, kept, hats, k, theta_out)
-        return Seen(c, none, v, w, p, n)
-    c, v, w, p = pull_on_sphere(theta, o, kept, hats, k, theta_out)
-    return Seen(c, none, v, w, p, none)
+        c, e, v, w, p, n = pull_on_plane(theta, o, kept, hats, k, theta_out)
+        return Seen(c, e, v, w, p, n)
+    c, v, w, p, n = pull_on_sphere(theta, o, kept, hats, k, theta_out)
+    return Seen(c, none, v, w, p, n)
 
 
 @inlined

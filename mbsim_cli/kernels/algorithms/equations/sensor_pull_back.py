@@ -33,6 +33,7 @@ from mbsim_cli.kernels.algorithms.equations.sensors import (
     is_sensed,
     read_kind,
     reads_motion,
+    reads_part,
     sensor_direction,
     value_and_rate,
 )
@@ -291,7 +292,7 @@ def _pull_quantities(model, theta, t, f, k, hat, kin, cov_out):
     sensors, zero, asked = model.sensors, 0.0 * at(hat, 0, k), False
     force, quantities = (zero, zero, zero), no_quantities(zero)
     for s in range(sensors.kind.size):
-        first, reads = sensors.first[s], sensors.index[s] == f
+        first, reads = sensors.first[s], reads_part(sensors, s, f)
         if not is_asked(hat, first, sensors.first[s + 1], k):
             continue
         if sensors.kind[s] == Sensor.TYRE and reads:

@@ -2,7 +2,7 @@
 
 from mbsim_cli.kernels.algebra.rot3 import rotate
 from mbsim_cli.kernels.algebra.spatial import dot6, inertia_apply, motion_at, motion_at2
-from mbsim_cli.kernels.algebra.vec3 import add3, cross3, dot3, load3, load3_of
+from mbsim_cli.kernels.algebra.vec3 import add3, add3_to, cross3, dot3, load3, load3_of
 from mbsim_cli.kernels.algorithms.equations.armatures import vary_armature_kinetic
 from mbsim_cli.kernels.algorithms.equations.constraint_variation import vary_coordinate_measure, vary_measure
 from mbsim_cli.kernels.algorithms.equations.force_variation import given_variation
@@ -22,6 +22,7 @@ from mbsim_cli.kernels.algorithms.equations.sensors import (
     is_sensed,
     read_kind,
     reads_motion,
+    reads_part,
     sensor_direction,
     value_and_rate,
 )
@@ -112,11 +113,19 @@ def _vary_quantities(model, theta, dtheta, t, kin, tw, out):
                 wrench, quantities = vary_with_quantities(model, theta, dtheta, f, k, kin, N, N1)
                 turned = cross3(motion_at2(tw.N, a, k)[0], force_on_body(model, theta, t, f, kin))
                 for s in range(sensors.kind.size):
-                    first, read = sensors.first[s], sensors.index[s] == f
-                    if sensors.kind[s] == Sensor.TYRE and read:
-                        put(out, first, k, tyre_quantity(quantities, sensors.order[s]))
-                    elif sensors.kind[s] == Sensor.FORCE_ON_BODY and read:
-                        _put3(out, first, k, add3(wrench[1], turned))
+                    first, further = sensors.first[s], f != sensors.index[s]
+                    if sensors.kind[s] == Sensor.TYRE and reads_part(sensors, s, f):
+                        change = tyre_quantity(quantities, sensors.order[s])
+                        if further:
+                            add_to(out, first, k, change)
+                        else:
+                            put(out, first, k, change)
+                    elif sensors.kind[s] == Sensor.FORCE_ON_BODY and reads_part(sensors, s, f):
+                        change3 = add3(wrench[1], turned)
+                        if further:
+                            add3_to(out, first, k, change3)
+                        else:
+                            _put3(out, first, k, change3)
                     elif sensors.kind[s] == Sensor.POTENTIAL_ENERGY:
                         add_to(out, first, k, quantities[ENERGY])
 

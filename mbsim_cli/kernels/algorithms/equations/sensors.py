@@ -53,8 +53,9 @@ def sense(model, theta, t, z, zd, zdd, multiplier, kin, out):
         if follows_motion(model.forces.kind[f]):
             find_motion_force(model, theta, f, kin)
             for s in range(sensors.kind.size):
-                if sensors.kind[s] == Sensor.TYRE and sensors.index[s] == f:
-                    out[sensors.first[s]] = tyre_quantity(quantities_of(kin, f), sensors.order[s])
+                if sensors.kind[s] == Sensor.TYRE and reads_part(sensors, s, f):
+                    part = tyre_quantity(quantities_of(kin, f), sensors.order[s])
+                    out[sensors.first[s]] = part if f == sensors.index[s] else out[sensors.first[s]] + part
     for s in range(sensors.kind.size):
         first = sensors.first[s]
         kind = sensors.kind[s]
@@ -84,6 +85,8 @@ def sense(model, theta, t, z, zd, zdd, multiplier, kin, out):
             out[first] = _attitude_of(sensors, s, kin)
         elif kind == Sensor.FORCE_ON_BODY:
             force = force_on_body(model, theta, t, sensors.index[s], kin)
+            for part in range(1, 1 + max(sensors.body[s], 0)):
+                force = add3(force, force_on_body(model, theta, t, sensors.index[s] + part, kin))
             for k in range(3):
                 out[first + k] = force[k]
 
@@ -103,12 +106,19 @@ def reads_motion(kind):
 
 
 @inlined
+def reads_part(sensors, s, f):
+    """Whether a sensor of a force reads element f: that which it names, or one that belongs to it."""
+    part = f - sensors.index[s]
+    return part == 0 or 0 < part <= sensors.body[s]
+
+
+@inlined
 def is_sensed(sensors, f):
     """Whether a sensor reads the tyre of force f."""
     found = False
     for s in range(sensors.kind.size):
-        reads = (sensors.kind[s] == Sensor.TYRE or sensors.kind[s] == Sensor.FORCE_ON_BODY) and sensors.index[s] == f
-        found = found or reads or sensors.kind[s] == Sensor.POTENTIAL_ENERGY
+        of_force = sensors.kind[s] == Sensor.TYRE or sensors.kind[s] == Sensor.FORCE_ON_BODY
+        found = found or (of_force and reads_part(sensors, s, f)) or sensors.kind[s] == Sensor.POTENTIAL_ENERGY
     return found
 
 
