@@ -1,6 +1,6 @@
 """Constraints beyond joints. Points and vectors are written body.name."""
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from mbsim_cli.spec.base import Pair, Spec, by_type, description, field
 from mbsim_cli.spec.expressions.number import AutoNumber, Number
@@ -76,6 +76,50 @@ class Coupling(_Constraint):
     offset: AutoNumber = field("What the sum equals, or auto: as it is at the start.", 0, "auto", default="auto")
 
 
+class _Ratio(_Constraint):
+    of: str = field("The coordinate that follows, JOINT.coordinate.", "wheel.angle")
+    by: str = field("The coordinate that it follows, JOINT.coordinate.", "pinion.angle")
+    offset: AutoNumber = field(
+        "What is added to the product, or auto: as it is at the start.", 0, "auto", default="auto"
+    )
+    factor: ClassVar[tuple[str, str]]  # key of the number, and how the factor is made of it
+
+    @property
+    def terms(self) -> dict[str, Number]:
+        """The weighted sum that equals the offset."""
+        key, form = self.factor
+        number = getattr(self, key)
+        text = number.text if number.literal is None else repr(number.literal)
+        return {self.of: Number(1.0), self.by: Number(form.format(text))}
+
+
+class Gear(_Ratio):
+    """One coordinate is a multiple of another: of = ratio by + offset."""
+
+    factor: ClassVar[tuple[str, str]] = ("ratio", "-({})")
+    type: Literal["gear"] = field("One angle is a multiple of another.", "gear")
+    ratio: Number = field("The multiple; negative where both turn against each other.", -0.25)
+
+
+class Rack(_Ratio):
+    """A displacement is a radius times an angle: of = radius by + offset."""
+
+    factor: ClassVar[tuple[str, str]] = ("radius", "-({})")
+    type: Literal["rack"] = field("A rack on a pinion, or a rope on a drum.", "rack")
+    radius: Number = field("Radius of the pinion [m]; negative for the other side.", 0.02)
+
+
+class Screw(_Ratio):
+    """A displacement is a pitch times turns: of = pitch by/(2 pi) + offset."""
+
+    factor: ClassVar[tuple[str, str]] = ("pitch", "-({})/(2*pi)")
+    type: Literal["screw"] = field("A nut on a screw.", "screw")
+    pitch: Number = field("Displacement by one turn [m]; negative for a left-hand thread.", 0.002)
+
+
+COUPLINGS = ("coupling", "gear", "rack", "screw")  # weighted sums of coordinates
+
+
 class Motion(_Constraint):
     """A joint coordinate follows a law of time."""
 
@@ -90,4 +134,4 @@ class Motion(_Constraint):
     )
 
 
-Constraint = by_type(Distance, Angle, PointOnLine, PointOnPlane, Coupling, Motion)
+Constraint = by_type(Distance, Angle, PointOnLine, PointOnPlane, Coupling, Gear, Rack, Screw, Motion)

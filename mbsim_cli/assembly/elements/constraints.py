@@ -69,7 +69,7 @@ class ConstraintTable:
                 self._add_target(name, measures.distance(spec.points), spec.distance, law)
             case "angle":
                 self._add_target(name, measures.angle(spec.vectors, spec.axis, path), spec.angle, law)
-            case "coupling":
+            case "coupling" | "gear" | "rack" | "screw":
                 self._add_target(name, self._coupling(spec, path), spec.offset, law)
             case "motion":
                 self._add_target(name, measures.coordinate(spec.coordinate, f"{path}.coordinate"), spec.offset, law)
@@ -108,7 +108,7 @@ class ConstraintTable:
             if coordinate.column == NONE:
                 joint = coordinate.joint
                 self._system.issue(
-                    f"{path}.terms",
+                    f"{path}.terms" if spec.type == "coupling" else path,
                     f"joint {joint!r} is cut, so its coordinates cannot be coupled",
                     "cut another joint of the loop",
                 )

@@ -1,5 +1,6 @@
 """Reactions: what they are read of exists, joins the body that they act on, and has the axes that they ask for."""
 
+from mbsim_cli.spec.constraints import COUPLINGS
 from mbsim_cli.spec.judging.review import Review
 from mbsim_cli.spec.reading.messages import Path
 from mbsim_cli.spec.sensors import Reaction
@@ -30,7 +31,7 @@ def _exists(review: Review, path: Path, sensor: Reaction) -> bool:
 def _fits(review: Review, path: Path, sensor: Reaction) -> None:
     spec = review.model.constraints[sensor.constraint] if sensor.constraint else None
     kind = spec.type if spec else ""
-    if spec and kind == "coupling":
+    if spec and kind in COUPLINGS:
         joints = list(dict.fromkeys(name.partition(".")[0] for name in spec.terms))
         if sensor.joint not in joints:
             hint = "name one of " + ", ".join(joints) + " as joint"
@@ -40,7 +41,7 @@ def _fits(review: Review, path: Path, sensor: Reaction) -> None:
         message = f"{sensor.constraint!r} is no coupling, and acts through no joint that could be named"
         review.report((*path, "joint"), message, "name a joint or a constraint")
         return
-    if sensor.axes == "joint" and spec and kind not in ("coupling", "motion"):
+    if sensor.axes == "joint" and spec and kind not in (*COUPLINGS, "motion"):
         message = f"the constraint {sensor.constraint!r} has no axes of its own"
         review.report((*path, "axes"), message, "take ground or body")
     bodies = sensor.bodies(review.model)

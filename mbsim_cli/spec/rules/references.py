@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from mbsim_cli.spec.base import Spec
+from mbsim_cli.spec.constraints import COUPLINGS
 from mbsim_cli.spec.judging.lookup import ALL, Lookup, is_elastic
 from mbsim_cli.spec.judging.review import Review
 from mbsim_cli.spec.quantities import DesignPoint, DesignVector
@@ -149,5 +150,9 @@ class References(Lookup):
         for direction, law in getattr(item, "laws", None) or ():
             if isinstance(law, str):
                 self.law((*path, "laws", direction), law)
-        for coordinate in getattr(item, "terms", {}):
-            self.coordinate((*path, "terms", coordinate), coordinate, key=True)
+        if item.type == "coupling":
+            for coordinate in item.terms:
+                self.coordinate((*path, "terms", coordinate), coordinate, key=True)
+        elif item.type in COUPLINGS:
+            self.coordinate((*path, "of"), item.of)
+            self.coordinate((*path, "by"), item.by)

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from mbsim_cli.spec.constraints import COUPLINGS
 from mbsim_cli.spec.judging.review import GROUND, Review
 from mbsim_cli.spec.reading.messages import Path
 from mbsim_cli.spec.rules.references import SIDES
@@ -11,7 +12,7 @@ _ON_COORDINATES = (
     "spring_damper",
     "rotational_spring_damper",
     "motion",
-    "coupling",
+    *COUPLINGS,
     "drive",
     "viscous_friction",
     "anti_roll_bar",
@@ -113,6 +114,8 @@ def _suitable(review: Review, path: Path, item: Any) -> None:
 
 def _coordinates_of(path: Path, item: Any) -> list[tuple[str, Path, bool]]:
     """Coordinates that an item acts on, with their places, and whether they stand there as keys."""
+    if item.type in ("gear", "rack", "screw"):
+        return [(item.of, (*path, "of"), False), (item.by, (*path, "by"), False)]
     if item.type == "coupling":
         return [(name, (*path, "terms", name), True) for name in item.terms]
     if item.type == "anti_roll_bar":
