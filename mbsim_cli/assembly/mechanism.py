@@ -146,7 +146,7 @@ def _check_independence(system: System, problem: Problem, closing: Closing) -> N
     system.issue(
         f"joints.{last}.initial.independent",
         f"dependent coordinates are declared independent, {closing.conflict} too many: {', '.join(declared)}",
-        f"the mechanism has mobility {closing.mobility}{_given_by_motions(system, declared)}",
+        f"the mechanism has mobility {closing.mobility - system.states}{_given_by_motions(system, declared)}",
     )
 
 

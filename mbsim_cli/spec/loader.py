@@ -10,9 +10,6 @@ from pydantic_core import PydanticCustomError
 from mbsim_cli.errors import Issue, ModelError, UsageError
 from mbsim_cli.spec.every_number import name_numbers
 from mbsim_cli.spec.expand import expand
-from mbsim_cli.spec.expand_controllers import expand_controllers
-from mbsim_cli.spec.expand_friction import expand_friction
-from mbsim_cli.spec.expand_states import expand_states
 from mbsim_cli.spec.expressions.number import Number
 from mbsim_cli.spec.judging.causes import (
     MOST,
@@ -63,15 +60,30 @@ def load(
         broken |= {(section,) for section in source.twice}
         review = Review(model, source, broken)
         expand(review)
-        expand_states(review)
-        expand_controllers(review)
-        expand_friction(review)
+        _expand_states(review)
         for rule in RULES:
             rule(review)
         issues += review.issues
     if issues or model is None:
         raise ModelError(_in_order(issues, source.file))
     return model
+
+
+def _expand_states(review: Review) -> None:
+    """Add what states, controllers and friction stand for; models without them do not import what does so."""
+    model = review.model
+    if model.states:
+        from mbsim_cli.spec.expand_states import expand_states
+
+        expand_states(review)
+    if model.controllers:
+        from mbsim_cli.spec.expand_controllers import expand_controllers
+
+        expand_controllers(review)
+    if any(getattr(joint, "friction", None) for joint in model.joints.values()):
+        from mbsim_cli.spec.expand_friction import expand_friction
+
+        expand_friction(review)
 
 
 def _validated(source: Source, issues: list[Issue]) -> tuple[ModelFile | None, Broken]:

@@ -14,6 +14,7 @@ from mbsim_cli.assembly.tree.topology import Topology
 from mbsim_cli.errors import Issue, ModelError
 from mbsim_cli.model.codes import Column
 from mbsim_cli.model.layout import NONE
+from mbsim_cli.spec.states import StateJoint
 
 
 @dataclass(frozen=True)
@@ -115,6 +116,11 @@ class System:
     def coordinate_units(self) -> tuple[str, ...]:
         """Unit of every coordinate."""
         return tuple(self._unit(owner, column.coordinate) for owner, column in self.coordinates)
+
+    @property
+    def states(self) -> int:
+        """Number of states, each of which has a coordinate that moves no body."""
+        return sum(isinstance(spec, StateJoint) for spec in self.joints.values())
 
     def _unit(self, owner: str, coordinate: str) -> str:
         unit = getattr(self.joints.get(owner), "unit", None)
