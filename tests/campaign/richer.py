@@ -34,6 +34,7 @@ class RichMechanism(Mechanism):
         super().__init__(seed)
         self.data["gravity"] = [0.0, 0.0, -self.number(2, 9)]
         self.data["roads"] = {}
+        self.read: Data = {}  # sensors that forces read
         self.inertias: dict[str, tuple[float, np.ndarray, np.ndarray]] = {}  # mass, centre, tensor about it
 
     # bodies
@@ -650,14 +651,46 @@ def stated(seed: int) -> Any:
     return m
 
 
+def expressed(seed: int) -> Any:
+    """A tree or a loop under forces that are expressions of what several bodies do."""
+    m = (tree, loop)[seed % 2](seed)
+    bodies, number = list(m.data["bodies"]), m.number
+    m.read = {
+        "e_r": {"type": "position", "point": m.point(m.pick(bodies))},
+        "e_v": {"type": "velocity", "point": m.point(m.pick(bodies))},
+        "e_w": {"type": "angular_velocity", "body": m.pick(bodies)},
+        "e_d": {"type": "direction", "vector": f"{m.pick(bodies)}.x"},
+        "e_s": {"type": "distance", "points": [m.point("ground"), m.point(m.pick(bodies))]},
+    }
+    read = [f"{number(0.5, 2)}*e_r.x", f"{number(0.1, 1)}*e_v.y*abs(e_v.y)", f"sin({number(1, 2)}*e_w.z + t)", "e_d.y",
+            f"step(e_s, 0.2, 0, {number(1, 2)}, 1)", f"if(e_v.x > 0, tanh(e_v.x), {number(0.5, 2)}*e_v.x)"]  # fmt: skip
+    if found := [name for name in m.coordinates() if name.partition(".")[2] in ("angle", "displacement")]:
+        q = m.pick(found)
+        read.append(f"{q}*{q}.velocity")
+        value = f"-{number(0.5, 2)}*{q} - {number(0.1, 1)}*{q}.velocity + {m.pick(read)}"
+        m.data["forces"]["e_drive"] = {"type": "drive", "coordinate": q, "value": value}
+    body = m.pick(bodies)
+    m.data["forces"] |= {
+        "e_spring": {
+            "type": "spring_damper", "points": [m.point("ground"), m.point(body)], "stiffness": number(1, 5),
+            "natural_length": number(0.2, 1), "force": f"{m.pick(read)} - {m.pick(read)}",
+        },
+        "e_force": {"type": "force", "point": m.point(body), "axes": m.pick(("global", "body")),
+                    "value": [m.pick(read), number(-1, 1), m.pick(read)]},
+        "e_torque": {"type": "torque", "body": m.pick(bodies), "value": [0, m.pick(read), m.pick(read)]},
+    }  # fmt: skip
+    return m
+
+
 GROWN = {"rich tree": tree, "rich states": stated, "rich constraints": constrained, "rich slides": sliding}
-GROWN |= {"rich loop": loop, "rich machine": machine}
+GROWN |= {"rich loop": loop, "rich machine": machine, "rich expressions": expressed}
 
 
 def grown(family: str, seed: int) -> RichMechanism:
     """A mechanism of a family with sensors, and numbers only."""
     m = (GROWN | {"rich profiles": profiled})[family](seed)
     m.observe()
+    m.data["sensors"] |= m.read
     for name in m.data.get("states", ()):
         m.data["objectives"][f"o_{name}"] = {"integral": f"{name} + 0.1*{name}**2"}
     return m
