@@ -30,6 +30,7 @@ from mbsim_cli.assembly.tree.system import System
 from mbsim_cli.model.layout import Model, freeze
 from mbsim_cli.model.names import Names
 from mbsim_cli.model.problem import Options
+from mbsim_cli.model.signals import with_bodies
 from mbsim_cli.system import cached_property
 
 
@@ -101,16 +102,18 @@ class Packed:
             self.prescribed = MotionTable(system, self.laws).prescribed(inverse.duration, rows)
         system.stop()
         self.model = freeze(
-            Model(
-                self.tree,
-                self.pairs.table(),
-                self.measures.table(),
-                self.constraints.table(),
-                self.forces.table(),
-                self.laws.table(),
-                self.sensors.table(),
-                self.armatures,
-                self.signals.table(len(self.forces.names)),
+            with_bodies(
+                Model(
+                    self.tree,
+                    self.pairs.table(),
+                    self.measures.table(),
+                    self.constraints.table(),
+                    self.forces.table(),
+                    self.laws.table(),
+                    self.sensors.table(),
+                    self.armatures,
+                    self.signals.table(len(self.forces.names)),
+                )
             )
         )
         self.reacting = reactions.table(self.model)

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from mbsim_cli.model.codes import SENSOR_WIDTH, Sensor
-from mbsim_cli.model.layout import NONE, Forces, Model, Signals
+from mbsim_cli.model.codes import BETWEEN_BODIES, SENSOR_WIDTH, Sensor
+from mbsim_cli.model.layout import GROUND, NONE, Forces, Model, Signals
 
 
 def with_forces(model: Model, first: int, end: int) -> Model:
@@ -12,6 +12,20 @@ def with_forces(model: Model, first: int, end: int) -> Model:
     if isinstance(model.signals, Signals):
         found = found._replace(signals=model.signals._replace(of_force=model.signals.of_force[first:end]))
     return found
+
+
+def with_bodies(model: Model) -> Model:
+    """The model whose expressions know the bodies that they read by its measures: coordinates may have become such."""
+    signals, found = model.signals, set[int]()
+    if not isinstance(signals, Signals):
+        return model
+    for kind, body, index in zip(signals.kind, signals.body, signals.index, strict=True):
+        if kind != Sensor.MEASURE:
+            found |= {int(body), int(index)} if kind == Sensor.ALONG else {int(body)}
+        elif model.measures.kind[index] in BETWEEN_BODIES:
+            pair = model.measures.pair[index]
+            found |= {int(model.pairs.a[pair]), int(model.pairs.b[pair])}
+    return model._replace(signals=signals._replace(bodies=np.array(sorted(found - {GROUND}), np.int64)))
 
 
 def columns_read(model, columns_of_body, columns_of_measure):

@@ -14,8 +14,8 @@ from mbsim_cli.assembly.elements.measures import MeasureTable
 from mbsim_cli.assembly.elements.sensors import Entry, SensorTable
 from mbsim_cli.assembly.parameters.vectors import Scalar, table
 from mbsim_cli.assembly.tree.system import System
-from mbsim_cli.model.codes import BETWEEN_BODIES, SENSOR_WIDTH, Operation, Sensor
-from mbsim_cli.model.layout import GROUND, NONE, NoSignals, Signals
+from mbsim_cli.model.codes import SENSOR_WIDTH, Operation, Sensor
+from mbsim_cli.model.layout import NONE, NoSignals, Signals
 from mbsim_cli.spec.expressions.compiling import steps_of
 from mbsim_cli.spec.expressions.moving import TIME, coordinate_in, read_by, sensor_in
 from mbsim_cli.spec.expressions.number import Number
@@ -116,24 +116,9 @@ class SignalTable:
             },
             sensor_theta=[entry.theta for entry in self._entries],
             row=self._rows,
-            bodies=self._bodies(),
+            bodies=nothing,  # ``model.signals.with_bodies`` finds them
             none=nothing,
         )
-
-    def _bodies(self) -> list[int]:
-        """Bodies whose motion the inputs read."""
-        found: set[int] = set()
-        pairs = self._measures.pairs.table()
-        for entry in self._entries:
-            if entry.kind == Sensor.MEASURE:
-                if self._measures.kind[entry.index] in BETWEEN_BODIES:
-                    pair = self._measures.pair[entry.index]
-                    found |= {int(pairs.a[pair]), int(pairs.b[pair])}
-                continue
-            found.add(int(entry.body))
-            if entry.kind == Sensor.ALONG:
-                found.add(int(entry.index))
-        return sorted(found - {GROUND})
 
     def _read(self, name: str) -> list[tuple[Entry, int]] | None:
         """Entries, with their rows in the record, of what a name reads; None for t, parameters and constants."""

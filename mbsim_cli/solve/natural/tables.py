@@ -19,6 +19,7 @@ from mbsim_cli.model.layout import (
     Sensors,
     freeze,
 )
+from mbsim_cli.model.signals import with_bodies
 from mbsim_cli.solve.natural.holding import least_inertia, swing
 from mbsim_cli.solve.natural.numbers import Places, places
 
@@ -33,13 +34,15 @@ def model_of(system: "NaturalSystem") -> Model:
     at = places(system)
     pairs, measures = _measures(system, at)
     return freeze(
-        system.problem.model._replace(
-            tree=_with_elastic(system, _tree(system, at)),
-            pairs=pairs,
-            measures=_whole(measures),
-            constraints=_whole(_constraints(system, at)),
-            sensors=_sensors(system),
-            armatures=NO_ARMATURES,  # those of states stand in the mass matrix
+        with_bodies(
+            system.problem.model._replace(
+                tree=_with_elastic(system, _tree(system, at)),
+                pairs=pairs,
+                measures=_whole(measures),
+                constraints=_whole(_constraints(system, at)),
+                sensors=_sensors(system),
+                armatures=NO_ARMATURES,  # those of states stand in the mass matrix
+            )
         )
     )
 

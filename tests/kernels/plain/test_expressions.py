@@ -180,3 +180,30 @@ def test_models_without_expressions_know_nothing_of_them(tmp_path):
     file = load(path, Settings())
     assert file.moving == ()
     assert isinstance(build(file, Settings(), []).problem.model.signals, NoSignals)
+
+
+def test_natural_coordinates_find_bodies_behind_coordinates(tmp_path):
+    """Nothing but a coordinate of a joint says that the force on one body depends on the other."""
+    path = tmp_path / "model.yaml"
+    path.write_text(
+        """\
+mbsim: 1
+gravity: [0, 0, 0]
+parameters: {k: 4, c: 30}
+points: {O: {ground: [0, 0, 0], a: [0, 0, 0], b: [0, 0, 0]}}
+bodies: {a: {mass: 2, inertia: {xx: 1, yy: 1, zz: 1}}, b: {mass: 0.5, inertia: {xx: 1, yy: 1, zz: 1}}}
+joints:
+  A: {type: prismatic, bodies: [ground, a], point: O, axis: x, initial: {displacement: 0.3}}
+  B: {type: prismatic, bodies: [ground, b], point: O, axis: x, initial: {displacement: -0.2, velocity: 1}}
+forces:
+  one: {type: drive, coordinate: A.displacement, value: "-k*B.displacement - c*B.displacement.velocity"}
+  two: {type: spring_damper, points: [a.O, b.O], stiffness: 10, natural_length: 0.2}
+sensors: {x: {type: coordinate, coordinate: A.displacement}}
+objectives: {x_end: {final: x}}
+analysis: {formulation: ali3p-natural, duration: 0.05, step: 0.01, sensitivity: {method: ddm, parameters: all}}
+checks: {gradients: {agreement: [complex_step, adjoint], relative_tolerance: 1e-9}}
+"""
+    )
+    found = mbsim_cli.check(path)
+    assert len(found) >= 6
+    assert [row for row in found if not row.passed] == []
