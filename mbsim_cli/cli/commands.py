@@ -9,6 +9,7 @@ from mbsim_cli.cli import (
     compile,
     doctor,
     explain,
+    fit,
     import_robot,
     info,
     init,
@@ -67,6 +68,7 @@ for command in (
     animate,
     reduce,
     optimize,
+    fit,
     compile,
     doctor,
 ):

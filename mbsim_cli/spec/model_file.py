@@ -14,6 +14,7 @@ from mbsim_cli.spec.equilibrium import Equilibrium
 from mbsim_cli.spec.expressions.moving import Expression, is_moving
 from mbsim_cli.spec.expressions.named_numbers import Expressions
 from mbsim_cli.spec.expressions.number import Number
+from mbsim_cli.spec.fits import Fit, Measurement
 from mbsim_cli.spec.forces import ON_ONE_BODY
 from mbsim_cli.spec.inverse import InverseDynamics
 from mbsim_cli.spec.optimizations import Optimization
@@ -71,6 +72,16 @@ class ModelFile(Sections):
     optimization: dict[str, Optimization] = field(
         "Optimisations by name, for mbsim optimize.",
         {"calm": {"minimize": "psi1", "variables": ["L_s1"]}},
+        default={},
+    )
+    measurements: dict[str, Measurement] = field(
+        "Measured runs by name, for mbsim fit.",
+        {"lab": {"file": "run1.csv", "time": "t", "columns": {"x2": {"sensor": "r2.x", "sigma": 1e-3}}}},
+        default={},
+    )
+    fit: dict[str, Fit] = field(
+        "Fits of parameters to measurements by name, for mbsim fit.",
+        {"all": {"measurements": ["lab"], "parameters": ["k", "c"]}},
         default={},
     )
 

@@ -1,6 +1,7 @@
 """A model that is loaded once and runs at many values of its parameters, and the keywords that its methods take."""
 
 from collections.abc import Collection, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from math import inf
 from os import PathLike
@@ -25,6 +26,7 @@ from mbsim_cli.study.result import Result
 from mbsim_cli.study.run import run
 
 if TYPE_CHECKING:
+    from mbsim_cli.study.fitting.fit import Fit
     from mbsim_cli.study.sweep.study import Study
     from mbsim_cli.study.sweep.study_folder import StudyFolder
 
@@ -330,6 +332,36 @@ class Model:
         require_distinct(replaced, self.parameters)
         return Residuals(self, measured, times, scales, replaced)
 
+    def fit(
+        self,
+        name: str | None = None,
+        *,
+        evaluations: int | None = None,
+        log: str | PathLike[str] | None = None,
+        force: bool = False,
+        **replaced: Any,
+    ) -> "Fit":
+        """Estimate parameters from measurements, as ``mbsim fit`` does and a fit of the file states: that of a name.
+
+        ``evaluations`` replaces those of the file. Evaluations are kept in the file ``log`` until the search has ended,
+        so that the same call goes on after a kill; ``force`` begins anew. Other keyword arguments replace parameters
+        and options of the analysis, as of ``run``. Raises ModelError, also for a parameter that no reading depends on,
+        AnalysisError, UsageError and InputOutputError.
+        """
+        from mbsim_cli.study.fitting.fit import fit
+
+        require_distinct(replaced, self.parameters)
+        if evaluations is not None and not (isinstance(evaluations, int) and evaluations >= 1):
+            raise UsageError(f"evaluations wants a whole number, 1 at least, not {evaluations!r}")
+        values = values_in(replaced)
+        file, settings = self._file, replace(self._settings, **options_in(replaced))
+        if values:
+            file, settings = moved(file, settings, values)
+        model = self._variant(file, self.differentiated)
+        model._settings = settings
+        where = None if log is None else Path(log)
+        return fit(model, name, evaluations=evaluations, listener=self._listener, log=where, force=force)
+
     def hessian_vector(
         self,
         rho: Values | None,
@@ -374,6 +406,20 @@ class Model:
             raise UsageError("natural coordinates have no second derivatives; take coordinates of joints")
         columns = [hessian_vector(planned.assembled, name, d, self._listener) for d in directions.T.astype(float)]
         return np.stack(columns, axis=1) if columns else np.zeros((0, 0))
+
+    def _variant(self, file: Any, by: Sequence[str]) -> "Model":
+        """The same model with a file that was read before, differentiated by these parameters."""
+        found = copy(self)
+        found._file, found._by, found._assembled = file, tuple(by), None
+        return found
+
+    @classmethod
+    def _with(cls, path: Path, settings: Settings, listener: Listener) -> "Model":
+        """A model that is read and run with settings as commands have them."""
+        found = cls.__new__(cls)
+        found.path, found._settings, found._listener, found._by = path, settings, listener, None
+        found._file, found._assembled = read(path, settings), None
+        return found
 
     @property
     def _keys(self) -> dict[str, str]:

@@ -41,8 +41,12 @@ def rows_of(path: str) -> tuple[str, ...]:
     return (path,)
 
 
-def interpolated(rows: np.ndarray, wanted: np.ndarray, values: Sequence[np.ndarray]) -> np.ndarray:
+def interpolated(
+    rows: np.ndarray, wanted: np.ndarray, values: Sequence[np.ndarray], *, rate: bool = False
+) -> np.ndarray:
     """Values (M, ...) at times ``wanted`` (M,), s, of a history with rows (N, ...) at times (N,), and of its rates.
+
+    With ``rate`` these are the derivatives by time of what is returned without it.
 
     Raises UsageError for times outside of the rows, and for NaN.
     """
@@ -51,31 +55,36 @@ def interpolated(rows: np.ndarray, wanted: np.ndarray, values: Sequence[np.ndarr
     margin = ROUND_OFF * (1.0 + rows[-1] - rows[0])
     if wanted.ndim != 1 or not ((wanted >= rows[0] - margin) & (wanted <= rows[-1] + margin)).all():
         raise UsageError(f"times want to be numbers (M,) from {rows[0]:g} to {rows[-1]:g} s, which the run covers")
-    indices, weights = _hermite(rows, wanted, len(values)) if len(values) > 1 else _lagrange(rows, wanted)
+    weigh = _hermite if len(values) > 1 else _lagrange
+    indices, weights = weigh(rows, wanted, len(values), rate)
     terms = (np.einsum("mk,mk...->m...", w, part[indices]) for w, part in zip(weights, values, strict=True))
     return sum(terms, start=np.zeros(()))
 
 
-def _lagrange(rows: np.ndarray, wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _lagrange(rows: np.ndarray, wanted: np.ndarray, _: int, rate: bool) -> tuple[np.ndarray, np.ndarray]:
     """The nearest rows (M, K) of each time, and their weights (1, M, K)."""
     count = min(NEAREST, len(rows))
     first = np.clip(np.searchsorted(rows, wanted, "right") - count // 2, 0, len(rows) - count)
     indices = first[:, None] + np.arange(count)
-    weights = np.ones(indices.shape)
+    weights, rates = np.ones(indices.shape), np.zeros(indices.shape)
     for j in range(count):
         for k in set(range(count)) - {j}:
             at_j, at_k = rows[first + j], rows[first + k]
-            weights[:, j] *= (wanted - at_k) / (at_j - at_k)
-    return indices, weights[None]
+            factor, slope = (wanted - at_k) / (at_j - at_k), 1.0 / (at_j - at_k)
+            rates[:, j] = rates[:, j] * factor + weights[:, j] * slope
+            weights[:, j] *= factor
+    return indices, (rates if rate else weights)[None]
 
 
-def _hermite(rows: np.ndarray, wanted: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+def _hermite(rows: np.ndarray, wanted: np.ndarray, count: int, rate: bool) -> tuple[np.ndarray, np.ndarray]:
     """Both ends (M, 2) of the interval of each time, and the weights (count, M, 2) of values and rates there."""
     first = np.clip(np.searchsorted(rows, wanted, "right") - 1, 0, max(len(rows) - 2, 0))
     if len(rows) == 1:
-        return first[:, None], np.array([np.ones((len(wanted), 1))] + [np.zeros((len(wanted), 1))] * (count - 1))
+        value = [np.zeros((len(wanted), 1)), np.ones((len(wanted), 1))]
+        return first[:, None], np.array([value[not rate], *[value[0]] * (count - 1)])
     length = rows[first + 1] - rows[first]
-    powers = ((wanted - rows[first]) / length)[:, None] ** np.arange(2 * count)
+    place, order = ((wanted - rows[first]) / length)[:, None], np.arange(2 * count)
+    powers = order * place ** np.maximum(order - 1, 0) / length[:, None] if rate else place**order
     weights = (powers @ _basis(count)).reshape(-1, 2, count)  # of an interval of length 1
     return first[:, None] + np.arange(2), np.moveaxis(weights * length[:, None, None] ** np.arange(count), 2, 0)
 
@@ -192,19 +201,21 @@ class Result(Mapping[str, np.ndarray]):
         """Instants (N,), s."""
         return self["time"]
 
-    def at(self, times: Sequence[float] | np.ndarray, name: str) -> np.ndarray:
+    def at(self, times: Sequence[float] | np.ndarray, name: str, *, rate: bool = False) -> np.ndarray:
         """A history or column at times (M,) of your own, s: (M, ...), interpolated between the rows of the result.
+
+        With ``rate`` the derivative by time of this interpolation.
 
         Raises KeyError for another name, UsageError for times outside of the run.
         """
         place = self._place(name)
-        return _as_named(name, place, self._between(times, rows_of(_path(place)))).values
+        return _as_named(name, place, self._between(times, rows_of(_path(place)), rate)).values
 
-    def _between(self, times: Any, paths: Sequence[str]) -> Stored:
+    def _between(self, times: Any, paths: Sequence[str], rate: bool = False) -> Stored:
         """A variable, or derivatives of it, at other times; ``paths`` are its own and those of its rates."""
         known = [self.record.variable(path) for path in paths if path in self.record.paths]
         rows, wanted = self.record.variable("time").values, np.asarray(times, dtype=float)
-        return known[0]._replace(values=interpolated(rows, wanted, [part.values for part in known]))
+        return known[0]._replace(values=interpolated(rows, wanted, [part.values for part in known], rate=rate))
 
     def unit(self, name: str) -> str:
         """Unit of a history; units where its columns have different ones. Raises KeyError for another name."""

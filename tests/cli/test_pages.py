@@ -48,4 +48,5 @@ def test_every_command_of_the_pages_is_run_by_a_test():
         "docs/flexible.md",
         "docs/optimization.md",
         "docs/import.md",
+        "docs/fit.md",
     }

@@ -12,13 +12,15 @@ import numpy as np
 
 from mbsim_cli.assembly import Assembled
 from mbsim_cli.assembly.drawing.scene import moving_scene
-from mbsim_cli.errors import InputOutputError
+from mbsim_cli.errors import InputOutputError, MbsimError
 from mbsim_cli.model.problem import Block, Problem
 from mbsim_cli.solve import allocate
 from mbsim_cli.solve.open_trees.integration import error_control, newton_control
 from mbsim_cli.solve.open_trees.methods import tableau
 from mbsim_cli.study import evaluation
 from mbsim_cli.study.assembling import Settings
+from mbsim_cli.study.fitting.fit import varied_of
+from mbsim_cli.study.fitting.measured import measured_of
 from mbsim_cli.study.listener import SILENT, Listener
 from mbsim_cli.study.objectives import accumulator
 from mbsim_cli.study.optimizing.design import variables_of
@@ -54,6 +56,7 @@ class Effects:
         if self.bodies:
             return ("reduced", "comments")
         of_section = {"checks": ("checked", "told"), "study": ("studied", "told")}
+        of_section |= {"measurements": ("measured",), "fit": ("fitted",)}
         of_section |= {"optimization": ("optimized", "told"), "fields": ("solver", "optimized")}
         return of_section.get(section, ("solver", "objectives", "told", "scene"))
 
@@ -159,6 +162,41 @@ class Effects:
             asked = (given.minimize, given.maximize, variables.names, limits, method, given.evaluations)
             found[name] = (*asked, *numbers)
         return found
+
+    @cached_property
+    def measured(self) -> Any:
+        """What ``mbsim fit`` compares the model with."""
+        number, found = self.file.expressions.value, {}
+        for name in self.file.measurements:
+            try:
+                measured = measured_of(self.file, name)
+            except MbsimError as error:
+                found[name] = str(error)
+                continue
+            for column in measured.columns:
+                given = column.given
+                noise = given.sigma if given.sigma == "auto" else number(given.sigma)
+                numbers = (number(given.offset), number(given.scale), number(given.delay), noise, given.sensor)
+                found[name, column.name] = (column.times, column.readings, numbers)
+            found[name] = {parameter: number(value) for parameter, value in measured.given.parameters.items()}
+        return found
+
+    @cached_property
+    def fitted(self) -> Any:
+        """What ``mbsim fit`` searches, how and for how long."""
+        number = self.file.expressions.value
+        return {
+            name: (
+                *varied_of(self.file, given),
+                given.measurements,
+                given.hold_out,
+                given.loss,
+                None if given.loss_scale is None else number(given.loss_scale),
+                given.evaluations,
+                number(given.tolerance),
+            )
+            for name, given in self.file.fit.items()
+        }
 
     @cached_property
     def checked(self) -> Any:

@@ -17,7 +17,10 @@ from tests.properties.schema_keys import Key, every_key
 CHANGED, REFUSED, IGNORED = "changed", "refused", "ignored"
 TRIES = 4  # leaves of a file that are tried for a key
 CHOICES_OF_NODES = {"flexible.NodeSet"}  # near values choose the same nodes; tests/reduction/test_model_bodies.py
-NEAR_VALUES = {("densities.SimpLaw", "threshold")}  # some change nothing, as no element's density lies between
+NEAR_VALUES = {  # some change nothing, as no element's density, or no reading, lies between
+    ("densities.SimpLaw", "threshold"),
+    ("fits.Measurement", "between"),
+}
 DEMANDS = {"independent", "cut"}  # one that is met anyway changes nothing where it stands
 ELSEWHERE = {
     ("model_file.ModelFile", "include"): "tests/spec/test_include.py",
@@ -27,6 +30,7 @@ ELSEWHERE = {
     ("roads.MeasuredProfile", "delimiter"): "tests/io/test_tables.py",
     ("inverse.MotionTable", "delimiter"): "tests/io/test_tables.py",
     ("studies.CasesFile", "delimiter"): "tests/io/test_tables.py",
+    ("fits.Measurement", "delimiter"): "tests/io/test_tables.py",
     ("analysis.Analysis", "accuracy"): "tests/cli/test_step_auto.py",
     ("checks.Check", "field_gradient"): "tests/spec/test_gradients_by_fields.py, tests/models/test_models.py",
     ("orientation.Orientation", "rotation_matrix"): "no entry of a rotation changes alone; see below",

@@ -8,6 +8,7 @@ from mbsim_cli.spec.rules import (
     bodies,
     checks,
     constraints,
+    fits,
     flexible,
     forces,
     formulas,
@@ -47,13 +48,14 @@ RULES: tuple[Callable[[Review], None], ...] = (
     checks.check,
     studies.check,
     optimizations.check,
+    fits.check,
 )
 
 # What these say is about names, and holds whatever the values are.
 OF_NAMES = frozenset({naming.check, references.check, suitability.check, reactions.check, graph.check, forces.check})
 
 # What these judge is done with a model, by the values that it was read with.
-OF_ITS_USE = frozenset({checks.check, studies.check, optimizations.check})
+OF_ITS_USE = frozenset({checks.check, studies.check, optimizations.check, fits.check})
 
 # This one asks every number for its value, and not the review, as all others do.
 OF_NUMBERS = frozenset({numbers.check})

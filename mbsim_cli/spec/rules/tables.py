@@ -58,8 +58,16 @@ def _factors(review: Review, path: Path, table: TableFile) -> None:
 def _delimiter(review: Review, path: Path, table: ColumnsFile) -> None:
     if table.delimiter is None:
         return
-    if PurePath(table.file).suffix.lower() in HDF5_SUFFIXES:
-        review.report((*path, "delimiter"), "an HDF5 file has no delimiter")
-    elif len(table.delimiter) != 1 or table.delimiter.isalnum() or table.delimiter in '".+-#':
+    is_hdf5 = PurePath(table.file).suffix.lower() in HDF5_SUFFIXES
+    if fault := delimiter_fault(table.delimiter, is_hdf5):
+        review.report((*path, "delimiter"), *fault)
+
+
+def delimiter_fault(delimiter: str, is_hdf5: bool) -> tuple[str, str | None] | None:
+    """What is wrong with the delimiter of a table, and a hint."""
+    if is_hdf5:
+        return "an HDF5 file has no delimiter", None
+    if len(delimiter) != 1 or delimiter.isalnum() or delimiter in '".+-#':
         hint = '";", " " or "\\t" for instance; a blank stands for any number of blanks and tabs'
-        review.report((*path, "delimiter"), "must be one character that no number holds", hint)
+        return "must be one character that no number holds", hint
+    return None

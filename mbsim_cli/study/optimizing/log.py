@@ -1,7 +1,7 @@
 """Analyses of a search on the disk, so that the same command goes on where it was killed.
 
-The file ``OUT.h5.designs`` stands beside the result until that is complete. Its first frame says what the analyses
-depend on; each other frame holds one analysis. A search is deterministic: it asks for the same designs again.
+The file, ``OUT.h5.designs`` of an optimisation, exists until the result is complete. Its first frame says what the
+analyses depend on; each other frame holds one analysis. A search is deterministic: it asks for the same designs again.
 """
 
 import json
@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,7 +22,6 @@ from mbsim_cli.study.optimizing.design import Variables
 from mbsim_cli.study.sweep.store import Appender, read_frames
 from mbsim_cli.study.sweep.study_folder import content_hash, file_hash
 
-_HEAD = b"mbsim designs 1\n"
 Results = Mapping[str, Gradient]
 
 
@@ -35,24 +34,46 @@ def identity_of(model_file: Any, settings: Settings, variables: Variables) -> by
     return content_hash(source.data(), choices).encode()
 
 
+class Kind(NamedTuple):
+    """What a log keeps: how it begins, what its users call it, and analyses as bytes.
+
+    The bytes of an analysis begin with the line ``key`` of its values; what is not of this form decodes to None.
+    """
+
+    head: bytes
+    command: str
+    does: str
+    analyses: str
+    encode: Callable[[np.ndarray, Any], bytes]
+    decode: Callable[[bytes, int], Any]
+
+
 class Log:
     """``analyse`` with a memory on the disk; ``force`` begins anew whatever is there."""
 
     def __init__(
-        self, path: Path, identity: bytes, analyse: Callable[[np.ndarray], Results], listener: Listener, *, force: bool
+        self,
+        path: Path,
+        identity: bytes,
+        analyse: Callable[[np.ndarray], Any],
+        listener: Listener,
+        *,
+        force: bool,
+        kind: Kind | None = None,
     ):
         self._path, self._analyse, self._listener = path, analyse, listener
-        self._known = self._read(_HEAD + identity, force)
-        self._file: Appender | None = Appender(path, f"another process optimizes: it writes to {path}")
+        self._kind = kind = kind or DESIGNS
+        self._known = self._read(kind.head + identity, force)
+        self._file: Appender | None = Appender(path, f"another process {kind.does}: it writes to {path}")
         if not self._known:
-            self._append(_HEAD + identity)
+            self._append(kind.head + identity)
 
-    def __call__(self, values: np.ndarray) -> Results:
+    def __call__(self, values: np.ndarray) -> Any:
         """Objectives with derivatives at values (v,), known or computed and kept; raises what ``analyse`` does."""
-        if (known := self._known.get(_key(values))) is not None and (found := _decoded(known, len(values))):
+        if (known := self._known.get(key(values))) is not None and (found := self._kind.decode(known, len(values))):
             return found
         results = self._analyse(values)
-        self._append(_encoded(values, results))
+        self._append(self._kind.encode(values, results))
         return results
 
     def _read(self, head: bytes, force: bool) -> dict[bytes, bytes]:
@@ -60,16 +81,18 @@ class Log:
         if not self._path.exists():
             return {}
         frames = [frame.content for frame in read_frames(self._path)]
-        if self._path.stat().st_size and not (frames and frames[0].startswith(_HEAD)):
-            raise InputOutputError(f"{self._path} exists and is not a log of mbsim optimize; move it away")
+        if self._path.stat().st_size and not (frames and frames[0].startswith(self._kind.head)):
+            raise InputOutputError(f"{self._path} exists and is not a log of {self._kind.command}; move it away")
         if force or not frames or frames[0] != head:
             if not force and frames:
                 other = "are of another model, other options or another version of mbsim"
-                self._listener.say(f"designs in {self._path} {other}: the search begins anew")
+                self._listener.say(f"{self._kind.analyses} in {self._path} {other}: the search begins anew")
             self._path.unlink()
             return {}
         if len(frames) > 1:
-            self._listener.say(f"{len(frames) - 1} designs of an earlier search are read from {self._path}")
+            self._listener.say(
+                f"{len(frames) - 1} {self._kind.analyses} of an earlier search are read from {self._path}"
+            )
         return {content.partition(b"\n")[0]: content for content in frames}
 
     def _append(self, content: bytes) -> None:
@@ -79,7 +102,7 @@ class Log:
         try:
             self._file.append(content)
         except InputOutputError as error:
-            self._listener.warn(f"warning: designs are not kept any more: {error}")
+            self._listener.warn(f"warning: {self._kind.analyses} are not kept any more: {error}")
             self.close()
 
     def close(self) -> None:
@@ -95,7 +118,8 @@ class Log:
         self._path.unlink(missing_ok=True)
 
 
-def _key(values: np.ndarray) -> bytes:
+def key(values: np.ndarray) -> bytes:
+    """The first line of an analysis: the bits of its values."""
     return np.ascontiguousarray(values, "<f8").tobytes().hex().encode()
 
 
@@ -103,7 +127,7 @@ def _encoded(values: np.ndarray, results: Results) -> bytes:
     """A line of the values, a line of names and sentences, and of each objective its value and derivatives (v,)."""
     names = json.dumps({name: dict(result.undefined) for name, result in results.items()}).encode()
     numbers = np.array([[result.value, *result.gradient] for result in results.values()], "<f8")
-    return b"\n".join([_key(values), names, numbers.tobytes()])
+    return b"\n".join([key(values), names, numbers.tobytes()])
 
 
 def _decoded(content: bytes, variables: int) -> Results | None:
@@ -118,3 +142,6 @@ def _decoded(content: bytes, variables: int) -> Results | None:
         }
     except (ValueError, TypeError, AttributeError, RecursionError):
         return None
+
+
+DESIGNS = Kind(b"mbsim designs 1\n", "mbsim optimize", "optimizes", "designs", _encoded, _decoded)

@@ -22,7 +22,8 @@ from mbsim_cli.system import FOLDER, HAS_HANDLES_OF_FOLDERS, lock
 
 # What a study computes, as hashes: a case is known by the model's content, its options and the bits of its values.
 
-WITHOUT_EFFECT = ("study", "optimization", "checks", "name", "description")  # sections that no case depends on
+# sections that no case depends on
+WITHOUT_EFFECT = ("study", "optimization", "measurements", "fit", "checks", "name", "description")
 
 
 def content_hash(data: Mapping[str, Any], choices: Mapping[str, Any]) -> str:

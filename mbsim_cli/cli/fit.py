@@ -1,0 +1,141 @@
+"""``mbsim fit``: parameters from measurements, by least squares with exact derivatives."""
+
+from pathlib import Path
+from time import perf_counter
+from typing import Annotated, Any
+
+import typer
+
+from mbsim_cli.cli import options
+
+Name = Annotated[str | None, typer.Argument(metavar="[NAME]", help="Fit of the file.", show_default="the only one")]
+Save = Annotated[
+    Path | None,
+    typer.Option(
+        "--save-model", metavar="OUT.yaml", help="Write the model file with the estimates.", show_default=False
+    ),
+]
+Picture = Annotated[
+    Path | None,
+    typer.Option(metavar="OUT.png|svg|pdf", help="Draw readings, model and residuals.", show_default=False),
+]
+Evaluations = Annotated[
+    int | None, typer.Option(metavar="N", min=1, help="Evaluations at most.", show_default="as in the file")
+]
+
+
+def command(
+    model: options.ModelPath,
+    name: Name = None,
+    save_model: Save = None,
+    picture: Picture = None,
+    evaluations: Evaluations = None,
+    parameter: options.Overrides = None,
+    formulation: options.FormulationOption = None,
+    integrator: options.IntegratorOption = None,
+    tolerance: options.Tolerance = None,
+    step: options.Step = None,
+    accuracy: options.Accuracy = None,
+    duration: options.Duration = None,
+    threads: options.Threads = None,
+    json: options.Json = False,
+    quiet: options.Quiet = False,
+    force: options.Force = False,
+) -> None:
+    """Estimate parameters from measurements.
+
+    Which ones, and from what, is stated by a fit of the model file.
+    """
+    begun = perf_counter()
+    from mbsim_cli.cli.options import limit_threads
+
+    limit_threads(threads)
+
+    from mbsim_cli.cli.output import Terminal
+    from mbsim_cli.study.fitting.fit import fit, stated
+    from mbsim_cli.study.model import Model
+    from mbsim_cli.study.plan import Timing
+
+    settings = options.settings(parameter, formulation, integrator, tolerance, step, accuracy, duration, None)
+    timing, listener = Timing(), Terminal(quiet)
+    with timing.phase("load", begun):
+        read = Model._with(model, settings, listener)
+        name, _ = stated(read._file, name)
+        _check(read, save_model, picture, force)
+    log = Path(f"{model.stem}-{name}.evaluations")
+    found = fit(read, name, evaluations=evaluations, listener=listener, timing=timing, log=log, force=force)
+    report = found.report
+    if save_model is not None:
+        report["saved_model"] = str(found.save_model(save_model, force=force))
+    if picture is not None:
+        report["picture"] = str(found.save_picture(picture, force=force))
+    if json:
+        from mbsim_cli.cli.output import emit
+
+        emit(report)
+    else:
+        _print(report, quiet)
+
+
+def _check(model: Any, save: Path | None, picture: Path | None, force: bool) -> None:
+    """Raise before the search what would keep its findings from being written."""
+    if save is not None:
+        from mbsim_cli.study.fitting.saving import check_place
+
+        check_place(model, save, force=force)
+    if picture is not None:
+        from mbsim_cli.io.target import check_picture
+        from mbsim_cli.report import require_matplotlib
+        from mbsim_cli.study.fitting.picture import kind_of
+
+        require_matplotlib()
+        kind_of(picture)
+        check_picture(picture, force=force)
+
+
+def _print(report: dict[str, Any], quiet: bool) -> None:
+    from mbsim_cli.cli.output import plain_table, say, show_table, tell
+    from mbsim_cli.study.fitting.findings import correlated
+
+    for warning in report["warnings"]:
+        say(f"warning: {warning}")
+    found = report["fit"]
+    titles = ("parameter", "start", "estimate", "standard error", "range", "unit", "held by")
+    rows = [
+        (
+            name,
+            f"{p['start']:.8g}",
+            f"{p['value']:.8g}",
+            "" if p["held_by"] else f"{p['standard_error']:.2g}".replace("nan", "not determined"),
+            _range(*p["bounds"]),
+            p["unit"],
+            p["held_by"],
+        )
+        for name, p in found["parameters"].items()
+    ]
+    show_table(plain_table(titles, rows))
+    titles = ("column", "sensor", "readings", "sigma", "rms of residuals", "mean", "largest", "at [s]", "unit")
+    columns = [(f"{m}.{c}", s) for m, of in found["measurements"].items() for c, s in of.items()]
+    columns += [(f"{m}.{c} (held out)", s) for m, of in found["hold_out"].items() for c, s in of.items()]
+    show_table(plain_table(titles, [_residuals(name, s) for name, s in columns]))
+    for first, second, number in correlated(found):
+        tell(f"estimates of {first} and {second} are correlated by {number:.4f}")
+    timing = report["timing"]
+    spent = f"load {timing['load']:.2f} s, solve {timing['solve']:.2f} s"
+    ended = f"converged by {found['ended']}" if found["converged"] else "not converged"
+    freedom = f"chi-square {found['chi_square']:.5g} of {found['degrees_of_freedom']} degrees of freedom"
+    tell(f"{found['name']}: {ended}, {found['evaluations']} evaluations, {freedom} ({spent})", quiet)
+    for key in ("saved_model", "picture"):
+        if key in report:
+            tell(f"{report[key]}: written", quiet)
+
+
+def _range(low: float, high: float) -> str:
+    return "" if (low, high) == (float("-inf"), float("inf")) else f"{low:g} to {high:g}"
+
+
+def _residuals(name: str, s: dict[str, Any]) -> tuple[str, ...]:
+    sigma = f"{s['sigma']:.3g}" + (" (estimated)" if s["sigma_estimated"] else "")
+    readings = f"{s['readings']}" + (f", {s['left_out']} left out" if s["left_out"] else "")
+    numbers = (f"{s[key]:.3g}" for key in ("rms", "mean", "largest", "largest_at"))
+    return name, s["sensor"], readings, sigma, *numbers, s["unit"]

@@ -1,0 +1,1 @@
+"""Parameters from measurements, by least squares: ``mbsim fit``."""

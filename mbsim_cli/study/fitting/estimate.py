@@ -1,0 +1,297 @@
+"""Nonlinear least squares: the search, the noise, and what the data say of the parameters.
+
+Sources: Nocedal and Wright, Numerical Optimization, chapter 10; Seber and Wild, Nonlinear Regression, sections 2.1 and
+5.8 (standard errors); Belsley, Kuh and Welsch, Regression Diagnostics, chapter 3 (scaled singular values).
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mbsim_cli.errors import AnalysisError, ModelError
+from mbsim_cli.study.fitting.readings import Computed
+
+NOISE_ROUNDS = 20  # searches at most until estimated noise changes no more
+NOISE_CHANGE = 1e-3  # relative change of the noise that ends them
+LEAST_NOISE = 1e-9  # of the readings of a column: what rounding and interpolation leave
+UNDETERMINED = 1e-8  # singular value over the largest, of columns of length 1, that counts as zero
+NORMAL_MAD = 1.4826  # standard deviation of a normal distribution over its median absolute deviation
+AT_END = 1e-3  # of a range, within which an end may hold a parameter
+_ENDED = {1: "gradient", 2: "sum of squares", 3: "parameters", 4: "sum of squares and parameters"}
+
+
+class Group(NamedTuple):
+    """Residuals of one column: where they stand among all, their noise, None where it is estimated."""
+
+    place: slice
+    sigma: float | None
+    size: float  # of the readings
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What is fitted: starts and bounds (p,), ``log`` where the logarithm is searched; readings (m,), groups of them.
+
+    ``compute`` gives what the model reads at values (p,).
+    """
+
+    start: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    log: np.ndarray
+    readings: np.ndarray
+    groups: Sequence[Group]
+    compute: Callable[[np.ndarray], Computed]
+    loss: str
+    loss_scale: float
+    tolerance: float
+    most: int  # evaluations
+
+
+class Direction(NamedTuple):
+    """A combination (p,) of parameters, in their units, and its singular value relative to the largest."""
+
+    singular_value: float
+    combination: np.ndarray
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Where the search ended: values (p,), noise by group, and what follows from the Jacobian there."""
+
+    values: np.ndarray
+    computed: Computed
+    sigma: np.ndarray  # (m,)
+    sigmas: np.ndarray  # by group
+    covariance: np.ndarray  # (p, p), NaN for what is held or undetermined
+    directions: tuple[Direction, ...]
+    held: np.ndarray  # (p,) -1 at the lower end of its range, 1 at the upper one, else 0
+    evaluations: int
+    cost: float
+    ended: str
+    converged: bool
+
+    @property
+    def errors(self) -> np.ndarray:
+        """Standard errors (p,)."""
+        return np.sqrt(np.diag(self.covariance))
+
+
+class _OutOfEvaluations(Exception):
+    """No evaluation is left."""
+
+
+class _Search:
+    """Evaluates residuals over their noise; counts, and keeps the last evaluation and the best one."""
+
+    def __init__(self, problem: Problem, told: Callable[[int, float], None]):
+        self.problem, self._told = problem, told
+        self.sigma = np.ones(len(problem.readings))
+        self.evaluations = 0
+        self._last: tuple[bytes, Computed] | None = None
+        self._best: tuple[float, np.ndarray, Computed] | None = None
+
+    def computed(self, values: np.ndarray) -> Computed:
+        """What the model reads, computed once; raises what the model does."""
+        if self._last is None or self._last[0] != values.tobytes():
+            if self._best is not None and np.array_equal(self._best[1], values):
+                return self._best[2]
+            if self.evaluations >= self.problem.most:
+                raise _OutOfEvaluations
+            self.evaluations += 1
+            self._last = values.tobytes(), self.problem.compute(values)
+        return self._last[1]
+
+    def residuals(self, values: np.ndarray) -> np.ndarray:
+        """Residuals over their noise (m,); infinite where the analysis fails, so that the search turns back."""
+        try:
+            computed = self.computed(values)
+        except (AnalysisError, ModelError):
+            return np.full(len(self.problem.readings), np.inf)
+        found = (computed.values - self.problem.readings) / self.sigma
+        cost = cost_of(self.problem, found)
+        if self._best is None or cost < self._best[0]:
+            self._best = cost, values, computed
+            self._told(self.evaluations, cost)
+        return found
+
+    def over(self, free: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, str, bool]:
+        """Values where the trust-region method of scipy ends, why it ends, and whether that is an optimum.
+
+        Parameters that are not ``free`` (p,) stay.
+        """
+        from scipy.optimize import least_squares
+
+        problem, log = self.problem, self.problem.log[free]
+        self._best = None
+
+        def placed(part: np.ndarray) -> np.ndarray:
+            return np.where(log, np.log(np.where(log, part, 1.0)), part)
+
+        def valued(u: np.ndarray) -> np.ndarray:
+            moved = values.copy()
+            moved[free] = np.where(log, np.exp(np.where(log, u, 0.0)), u)
+            return np.clip(moved, problem.low, problem.high)
+
+        def jacobian(u: np.ndarray) -> np.ndarray:
+            there = valued(u)
+            return self.computed(there).jacobian[:, free] * np.where(log, there[free], 1.0) / self.sigma[:, None]
+
+        try:
+            found: Any = least_squares(
+                lambda u: self.residuals(valued(u)),
+                placed(values[free]),
+                jacobian,
+                bounds=(placed(problem.low[free]), placed(problem.high[free])),
+                method="trf",
+                loss=problem.loss,
+                f_scale=problem.loss_scale,
+                x_scale="jac",
+                ftol=problem.tolerance,
+                xtol=problem.tolerance,
+                gtol=problem.tolerance,
+                max_nfev=problem.most + 1,
+            )
+        except _OutOfEvaluations:
+            best = values if self._best is None else self._best[1]
+            return best, f"the limit of {problem.most} evaluations is reached", False
+        return valued(found.x), _ENDED.get(found.status, str(found.message)), found.status > 0
+
+
+def estimate(problem: Problem, told: Callable[[int, float], None] = lambda count, cost: None) -> Estimate:
+    """Fit; raises what the model does at the start. ``told`` of each better estimate: evaluations, and its cost."""
+    search = _Search(problem, told)
+    values = np.clip(problem.start, problem.low, problem.high)
+    computed = search.computed(values)
+    sigmas = _first_noise(problem, computed.values - problem.readings)
+    held, everything = np.zeros(len(values), dtype=int), np.ones(len(values), dtype=bool)
+    for _ in range(NOISE_ROUNDS if _noise_matters(problem) else 1):
+        search.sigma = _by_reading(problem, sigmas)
+        values, ended, converged = search.over(everything, values)
+        computed = search.computed(values)
+        held = _held(problem, computed, values, search.sigma)
+        if converged and held.any() and not held.all():  # at the ends themselves, which the search does not reach
+            values = np.where(held < 0, problem.low, np.where(held > 0, problem.high, values))
+            values, ended, converged = search.over(held == 0, values)
+            computed = search.computed(values)
+        before, sigmas = sigmas, _noise(problem, computed)
+        if not converged or np.all(np.abs(sigmas - before) <= NOISE_CHANGE * sigmas):
+            break
+    sigma = _by_reading(problem, sigmas)
+    covariance, directions = _statistics(problem, computed, sigma, held)
+    cost = cost_of(problem, (computed.values - problem.readings) / sigma)
+    return Estimate(
+        values, computed, sigma, sigmas, covariance, directions, held, search.evaluations, cost, ended, converged
+    )
+
+
+def cost_of(problem: Problem, residuals: np.ndarray) -> float:
+    """What is minimized: half of the sum of losses."""
+    return 0.5 * float(_rho(problem, residuals)[0].sum())
+
+
+def _rho(problem: Problem, residuals: np.ndarray) -> np.ndarray:
+    """A loss and its first derivative by the squares of residuals: (2, m)."""
+    c2 = problem.loss_scale**2
+    z = residuals**2 / c2
+    if problem.loss == "soft_l1":
+        rho, slope = 2.0 * (np.sqrt(1.0 + z) - 1.0), 1.0 / np.sqrt(1.0 + z)
+    elif problem.loss == "huber":
+        root = np.sqrt(np.maximum(z, 1.0))
+        rho, slope = np.where(z <= 1.0, z, 2.0 * root - 1.0), 1.0 / root
+    elif problem.loss == "cauchy":
+        rho, slope = np.log1p(z), 1.0 / (1.0 + z)
+    elif problem.loss == "arctan":
+        rho, slope = np.arctan(z), 1.0 / (1.0 + z**2)
+    else:
+        rho, slope = z, np.ones_like(z)
+    return np.stack([c2 * rho, slope])
+
+
+def _noise_matters(problem: Problem) -> bool:
+    """Whether estimates depend on noise that is estimated: several columns are weighed, or a loss is robust."""
+    unknown = [group for group in problem.groups if group.sigma is None]
+    return bool(unknown) and (len(problem.groups) > 1 or problem.loss != "linear")
+
+
+def _first_noise(problem: Problem, residuals: np.ndarray) -> np.ndarray:
+    """Noise by group where the search begins."""
+    return np.array([_spread(problem, group, residuals[group.place], 0.0) for group in problem.groups])
+
+
+def _noise(problem: Problem, computed: Computed) -> np.ndarray:
+    """Noise by group at an estimate; parameters take their share of the degrees of freedom."""
+    residuals = computed.values - problem.readings
+    share = min(len(problem.start) / len(problem.readings), 0.99)
+    return np.array([_spread(problem, group, residuals[group.place], share) for group in problem.groups])
+
+
+def _spread(problem: Problem, group: Group, residuals: np.ndarray, share: float) -> float:
+    if group.sigma is not None:
+        return group.sigma
+    if problem.loss == "linear":
+        found = np.sqrt(np.mean(residuals**2) / (1.0 - share))
+    else:  # outliers do not count
+        found = NORMAL_MAD * np.median(np.abs(residuals)) / np.sqrt(1.0 - share)
+    return float(max(found, LEAST_NOISE * group.size, np.finfo(float).tiny))
+
+
+def _by_reading(problem: Problem, sigmas: np.ndarray) -> np.ndarray:
+    found = np.ones(len(problem.readings))
+    for group, sigma in zip(problem.groups, sigmas, strict=True):
+        found[group.place] = sigma
+    return found
+
+
+def _held(problem: Problem, computed: Computed, values: np.ndarray, sigma: np.ndarray) -> np.ndarray:
+    """Ends of their ranges that hold parameters (p,): they are near, and a Newton step of one alone leads beyond."""
+    residuals = (computed.values - problem.readings) / sigma
+    weights, jacobian = _rho(problem, residuals)[1], computed.jacobian / sigma[:, None]
+    curvature = np.sum(weights[:, None] * jacobian**2, axis=0)
+    step = -(jacobian.T @ (weights * residuals)) / np.where(curvature > 0.0, curvature, 1.0)
+    span = np.where(np.isfinite(problem.high - problem.low), problem.high - problem.low, np.abs(values) + 1.0)
+    at_low = (values - problem.low <= AT_END * span) & (values + step <= problem.low) & (step < 0.0)
+    at_high = (problem.high - values <= AT_END * span) & (values + step >= problem.high) & (step > 0.0)
+    return at_high.astype(int) - at_low
+
+
+def _statistics(
+    problem: Problem, computed: Computed, sigma: np.ndarray, held: np.ndarray
+) -> tuple[np.ndarray, tuple[Direction, ...]]:
+    """Covariance (p, p) of the estimates, and directions by their singular values, the best determined first.
+
+    Columns of the Jacobian are scaled to length 1, so that units do not matter. Of a robust loss the covariance is the
+    sandwich of Huber. Held parameters count as known.
+    """
+    free = np.flatnonzero(held == 0)
+    count = len(problem.start)
+    covariance = np.full((count, count), np.nan)
+    if not len(free):
+        return covariance, ()
+    residuals = (computed.values - problem.readings) / sigma
+    weights = _rho(problem, residuals)[1]
+    jacobian = computed.jacobian[:, free] / sigma[:, None]
+    weighted = jacobian * np.sqrt(weights)[:, None]
+    lengths = np.linalg.norm(weighted, axis=0)
+    lengths = np.where(lengths > 0.0, lengths, 1.0)
+    _, singular, rows = np.linalg.svd(weighted / lengths, full_matrices=len(weighted) < len(free))
+    singular = np.pad(singular, (0, len(free) - len(singular)))
+    relative = singular / singular[0]
+    directions = []
+    for value, row in zip(relative, rows, strict=True):
+        combination = np.zeros(count)
+        combination[free] = row / lengths
+        directions.append(Direction(float(value), combination))
+    known = relative > UNDETERMINED
+    root = rows[known].T / singular[known]
+    inverse = root @ root.T
+    if problem.loss != "linear":
+        scores = jacobian / lengths * (weights * residuals)[:, None]
+        correction = len(residuals) / max(len(residuals) - len(free), 1)
+        inverse = correction * inverse @ (scores.T @ scores) @ inverse
+    lost = np.abs(rows[~known]).max(axis=0, initial=0.0) > np.sqrt(UNDETERMINED)
+    inverse[lost, :] = inverse[:, lost] = np.nan
+    covariance[np.ix_(free, free)] = inverse / np.outer(lengths, lengths)
+    return covariance, tuple(directions)

@@ -1,0 +1,148 @@
+"""What a fit has found, as plain data and in sentences."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mbsim_cli.study.fitting.estimate import UNDETERMINED, Direction, Estimate
+
+if TYPE_CHECKING:
+    from mbsim_cli.study.fitting.fit import Samples, Varied
+
+PART = 0.05  # of the largest part of a direction: smaller ones are not named
+CORRELATED = 0.95  # beyond which two estimates are named together
+UNLIKELY = 4.0  # standard deviations of chi-square from its mean
+
+
+def report_of(
+    name: str,
+    given: Any,
+    varied: "Varied",
+    found: Estimate,
+    samples: Mapping[str, Mapping[str, "Samples"]],
+    hold_out: Mapping[str, Mapping[str, "Samples"]],
+) -> dict[str, Any]:
+    """Plain data, as ``mbsim fit --json`` prints them; what is not determined is NaN."""
+    m, free = len(found.sigma), int(np.count_nonzero(found.held == 0))
+    chi_square = float(sum((s.residuals**2).sum() for columns in samples.values() for s in columns.values()))
+    errors, ends = found.errors, {-1: "lower", 0: "", 1: "upper"}
+    with np.errstate(invalid="ignore", divide="ignore"):
+        correlations = found.covariance / np.outer(errors, errors)
+    return {
+        "name": name,
+        "loss": given.loss,
+        "converged": found.converged,
+        "ended": found.ended,
+        "evaluations": found.evaluations,
+        "cost": found.cost,
+        "readings": m,
+        "degrees_of_freedom": m - free,
+        "chi_square": chi_square,
+        "parameters": {
+            parameter: {
+                "start": float(varied.start[i]),
+                "value": float(found.values[i]),
+                "standard_error": float(errors[i]),
+                "unit": varied.units[i],
+                "bounds": [float(varied.low[i]), float(varied.high[i])],
+                "held_by": ends[int(found.held[i])],
+            }
+            for i, parameter in enumerate(varied.names)
+        },
+        "correlations": correlations.tolist(),
+        "directions": [
+            {
+                "singular_value": direction.singular_value,
+                "determined": direction.singular_value > UNDETERMINED,
+                "parameters": _parts(direction, varied.names, found.values),
+            }
+            for direction in found.directions
+        ],
+        "measurements": _columns(samples),
+        "hold_out": _columns(hold_out),
+    }
+
+
+def _parts(direction: Direction, names: Sequence[str], values: np.ndarray) -> dict[str, float]:
+    """Changes of the parameters along a direction, relative to their values; the largest is 1."""
+    relative = direction.combination / np.where(values == 0.0, 1.0, np.abs(values))
+    largest = relative[np.argmax(np.abs(relative))]
+    parts = zip(names, relative / (largest or 1.0), strict=True)
+    return {name: float(part) for name, part in parts if abs(part) >= PART}
+
+
+def _columns(samples: Mapping[str, Mapping[str, "Samples"]]) -> dict[str, Any]:
+    return {name: {column: _column(s) for column, s in columns.items()} for name, columns in samples.items()}
+
+
+def _column(s: "Samples") -> dict[str, Any]:
+    off = s.computed - s.measured
+    worst = int(np.argmax(np.abs(off)))
+    return {
+        "sensor": s.sensor,
+        "unit": s.unit,
+        "readings": len(off),
+        "left_out": s.left_out,
+        "sigma": s.sigma,
+        "sigma_estimated": s.sigma_estimated,
+        "rms": float(np.sqrt(np.mean(off**2))),
+        "mean": float(np.mean(off)),
+        "largest": float(off[worst]),
+        "largest_at": float(s.time[worst]),
+    }
+
+
+def warnings_of(
+    given: Any, varied: "Varied", found: Estimate, samples: Mapping[str, Mapping[str, "Samples"]]
+) -> list[str]:
+    """What a reader should know."""
+    warnings = []
+    if not found.converged:
+        warnings.append(f"the search has not converged: {found.ended}")
+    for direction in found.directions:
+        if direction.singular_value <= UNDETERMINED:
+            parts = _parts(direction, varied.names, found.values)
+            changes = ", ".join(f"{name} {part:+.3g}" for name, part in parts.items())
+            warnings.append(
+                f"the data do not determine {_listed(list(parts))}: changes in the ratio {changes}, relative to the "
+                f"values, leave the residuals as they are (singular value {direction.singular_value:.1e})"
+            )
+    warnings += [
+        f"{varied.names[i]} is held by the {'lower' if end < 0 else 'upper'} end of its range"
+        for i, end in enumerate(found.held)
+        if end
+    ]
+    return [*warnings, *_noise(given, found, samples)]
+
+
+def _listed(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _noise(given: Any, found: Estimate, samples: Mapping[str, Mapping[str, "Samples"]]) -> list[str]:
+    """Columns whose residuals are larger or smaller than the noise that the file states."""
+    told, share = [], len(found.values) / len(found.sigma)
+    for name, columns in samples.items():
+        for column, s in columns.items():
+            if s.sigma_estimated or given.loss != "linear":
+                continue
+            n = len(s.time)
+            ratio = float(np.mean(s.residuals**2)) / max(1.0 - share, 1e-12)
+            if abs(ratio - 1.0) > UNLIKELY * np.sqrt(2.0 / n):
+                told.append(
+                    f"residuals of {name}.{column} are {np.sqrt(ratio):.3g} times the stated sigma of {s.sigma:.3g}; "
+                    "standard errors rely on it"
+                )
+    return told
+
+
+def correlated(report: Mapping[str, Any]) -> list[tuple[str, str, float]]:
+    """Pairs of parameters whose estimates are strongly correlated."""
+    names, rows = list(report["parameters"]), report["correlations"]
+    return [
+        (first, names[j], rows[i][j])
+        for i, first in enumerate(names)
+        for j in range(i)
+        if abs(rows[i][j]) >= CORRELATED
+    ]

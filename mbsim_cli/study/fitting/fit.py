@@ -1,0 +1,348 @@
+"""A fit from its model file to estimates: ``Fit``."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import asdict, replace
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+import mbsim_cli
+from mbsim_cli.errors import ModelError, UsageError
+from mbsim_cli.study.fitting.estimate import Estimate, Group, Problem, estimate
+from mbsim_cli.study.fitting.findings import report_of, warnings_of
+from mbsim_cli.study.fitting.measured import measured_of
+from mbsim_cli.study.fitting.readings import Computed, Readings
+from mbsim_cli.study.listener import Asking, Interrupted, Listener
+from mbsim_cli.study.optimizing.log import Kind, Log, key
+from mbsim_cli.study.plan import Timing
+from mbsim_cli.study.sweep.study_folder import content_hash, file_hash
+
+if TYPE_CHECKING:
+    from mbsim_cli.study.model import Model
+
+SLIGHT = 1e-12  # change of residuals over their noise by a change of a parameter by its size, that counts as none
+
+
+class Samples(NamedTuple):
+    """A column of a measurement and the fitted model: times, readings and what the model reads (n,)."""
+
+    time: np.ndarray
+    measured: np.ndarray
+    computed: np.ndarray
+    sigma: float  # noise, of a reading
+    sigma_estimated: bool
+    sensor: str
+    unit: str  # empty where the file scales the sensor
+    left_out: int  # readings that lie outside of the run for some delay
+
+    @property
+    def residuals(self) -> np.ndarray:
+        """Computed minus measured, over the noise (n,)."""
+        return (self.computed - self.measured) / self.sigma
+
+
+class Varied(NamedTuple):
+    """Parameters that are estimated: names, units, start and bounds (p,), and which go by their logarithm."""
+
+    names: tuple[str, ...]
+    units: tuple[str, ...]
+    start: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    log: np.ndarray
+
+
+class Fit:
+    """What a fit has found.
+
+    ``values``, ``errors`` (standard errors) and ``covariance`` (p, p) are in the order of ``names``. ``samples`` and
+    ``hold_out`` have readings by measurement and column. ``report`` is what ``mbsim fit --json`` prints.
+    """
+
+    def __init__(
+        self,
+        model: "Model",
+        name: str,
+        varied: Varied,
+        found: Estimate,
+        samples: Mapping[str, Mapping[str, Samples]],
+        hold_out: Mapping[str, Mapping[str, Samples]],
+        timing: Timing,
+    ):
+        self.model, self.name, self.names = model, name, varied.names
+        self.estimate, self.samples, self.hold_out = found, samples, hold_out
+        self.values, self.errors, self.covariance = found.values, found.errors, found.covariance
+        given = model._file.fit[name]
+        warnings = warnings_of(given, varied, found, samples)
+        self.report: dict[str, Any] = {
+            "model": str(model.path),
+            "fit": report_of(name, given, varied, found, samples, hold_out),
+            "timing": asdict(timing),
+            "warnings": warnings,
+        }
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        """Estimates by name, as ``Model.run`` takes them."""
+        return dict(zip(self.names, map(float, self.values), strict=True))
+
+    @property
+    def warnings(self) -> list[str]:
+        """Sentences on what is out of the ordinary."""
+        return list(self.report["warnings"])
+
+    def __repr__(self) -> str:
+        rows = zip(self.names, self.values, self.errors, strict=True)
+        lines = [f"  {name} = {value:.8g} +- {error:.2g}" for name, value, error in rows]
+        return "\n".join([f"<mbsim fit {self.name}: {self.estimate.evaluations} evaluations>", *lines])
+
+    def save_model(self, path: str | PathLike[str], *, force: bool = False) -> Path:
+        """Write the model file with the estimates, comments kept; return its path.
+
+        Raises UsageError for values that cannot be written, InputOutputError where the file cannot.
+        """
+        from mbsim_cli.study.fitting.saving import save_model
+
+        return save_model(self.model, self.parameters, Path(path), force=force)
+
+    def save_picture(self, path: str | PathLike[str], *, force: bool = False) -> Path:
+        """Draw readings, the fitted model and residuals as png, svg or pdf; return its path."""
+        from mbsim_cli.study.fitting.picture import save_picture
+
+        return save_picture(self, Path(path), force=force)
+
+
+def fit(
+    model: "Model",
+    name: str | None,
+    *,
+    evaluations: int | None = None,
+    listener: Listener,
+    timing: Timing | None = None,
+    log: Path | None = None,
+    force: bool = False,
+) -> Fit:
+    """Fit as the model's file states under a name, the only one where that is None.
+
+    Evaluations are kept in the file ``log`` until the search has ended, so that the same fit goes on after a kill.
+    Raises ModelError, AnalysisError, UsageError and InputOutputError.
+    """
+    timing = timing or Timing()
+    with timing.phase("load"):
+        name, given = stated(model._file, name)
+        varied = varied_of(model._file, given)
+        delays = {n: (a, b) for n, a, b in zip(varied.names, varied.low, varied.high, strict=True)}
+        quiet = model._variant(model._file, varied.names)
+        quiet._listener = Asking(listener)
+        runs = [Readings(quiet, measured_of(model._file, m), varied.names, delays) for m in given.measurements]
+        others = [Readings(quiet, measured_of(model._file, m), varied.names, delays) for m in given.hold_out]
+
+    def compute(values: np.ndarray) -> Computed:
+        parts = [run.at(values) for run in runs]
+        return Computed(*(np.concatenate(found) for found in zip(*parts, strict=True)))
+
+    with timing.phase("solve"), listener.progress("fitting", evaluations or given.evaluations) as show:
+
+        def told(count: int, cost: float) -> None:
+            show(count)
+            listener.say(f"evaluation {count}: half of the sum of squares {cost:.8g}")
+
+        if log is None:
+            found = _searched(model._file, name, varied, runs, compute, told, evaluations)
+        else:
+            identity = _identity(model, name, varied, runs)
+            kept = Log(log, identity, compute, listener, force=force, kind=EVALUATIONS)
+            with closing(kept), _telling_of(log, listener):
+                found = _searched(model._file, name, varied, runs, kept, told, evaluations)
+                kept.remove()
+        ready, hold_out = _samples(runs, found), {run.measured.name: _held_out(run, found) for run in others}
+    return Fit(model, name, varied, found, ready, hold_out, timing)
+
+
+def _searched(
+    model_file: Any,
+    name: str,
+    varied: Varied,
+    runs: Sequence[Readings],
+    compute: Callable[[np.ndarray], Computed],
+    told: Callable[[int, float], None],
+    evaluations: int | None,
+) -> Estimate:
+    """The search; its first evaluation tells which readings lie within the runs."""
+    for run in runs:
+        run.settle(varied.start)
+    problem = _problem(model_file, model_file.fit[name], varied, runs, compute, evaluations)
+
+    def checked(values: np.ndarray) -> Computed:
+        computed = compute(values)
+        if values.tobytes() == varied.start.tobytes():
+            _require_influence(model_file, name, varied, problem, computed)
+        return computed
+
+    return estimate(replace(problem, compute=checked), told)
+
+
+@contextmanager
+def _telling_of(log: Path, listener: Listener) -> Iterator[None]:
+    """Say where evaluations are kept when the search is interrupted; that waits until one is complete."""
+    try:
+        with listener.shield():
+            yield
+    except (Interrupted, KeyboardInterrupt) as stop:
+        sentence = f"evaluations are kept in {log}; the same command goes on with the fit"
+        listener.warn(f"mbsim: {sentence}")
+        stop.add_note(sentence)
+        raise
+
+
+def stated(model_file: Any, name: str | None) -> tuple[str, Any]:
+    """The fit of a name, or the only one; raises UsageError."""
+    known = model_file.fit
+    if name is None and len(known) == 1:
+        return next(iter(known.items()))
+    if name not in known:
+        asked = "name a fit" if name is None else f"unknown fit {name!r}"
+        has = ", ".join(known) or "none: write one under fit, as {all: {measurements: [NAME], parameters: [NAME]}}"
+        raise UsageError(f"{asked}: the model has {has}")
+    return str(name), known[name]
+
+
+def varied_of(model_file: Any, given: Any) -> Varied:
+    """The parameters that a fit estimates; raises UsageError for a start outside of its bounds."""
+    parameters, number, scope = model_file.parameters, model_file.expressions.value, model_file.expressions.scope()
+    ranges = given.parameters if isinstance(given.parameters, Mapping) else {}
+
+    def ends(name: str) -> tuple[float, float]:
+        stated = (ranges[name].from_, ranges[name].to) if name in ranges else parameters[name].bounds
+        low, high = (-np.inf, np.inf) if stated is None else (float(number(end).real) for end in stated)
+        return low, high
+
+    bounded = [name for name, parameter in parameters.items() if parameter.bounds is not None]
+    names = [n for n in bounded if np.ptp(ends(n)) > 0.0] if given.parameters == "all" else list(given.parameters)
+    low, high = np.array([ends(name) for name in names]).reshape(-1, 2).T
+    start = np.array([float(scope[name].real) for name in names])
+    for name, value, least, most in zip(names, start, low, high, strict=True):
+        if not least <= value <= most:
+            raise UsageError(f"the search begins with {name} = {value:g}, outside of its range {least:g} to {most:g}")
+    log = np.array([name in ranges and ranges[name].scale == "log" for name in names], dtype=bool)
+    return Varied(tuple(names), tuple(parameters[name].unit for name in names), start, low, high, log)
+
+
+def _problem(
+    model_file: Any,
+    given: Any,
+    varied: Varied,
+    runs: Sequence[Readings],
+    compute: Callable[[np.ndarray], Computed],
+    evaluations: int | None,
+) -> Problem:
+    number = model_file.expressions.value
+    groups, readings, at = [], [], 0
+    for run in runs:
+        for column in run.columns:
+            stated = column.given.sigma
+            sigma = None if stated == "auto" else float(number(stated).real)
+            place = slice(at, at := at + len(column.readings))
+            groups.append(Group(place, sigma, float(np.abs(column.readings).max())))
+            readings.append(column.readings)
+    if at < len(varied.names):
+        raise UsageError(f"{at} readings do not determine {len(varied.names)} parameters")
+    return Problem(
+        varied.start,
+        varied.low,
+        varied.high,
+        varied.log,
+        np.concatenate(readings),
+        groups,
+        compute,
+        given.loss,
+        1.0 if given.loss_scale is None else float(number(given.loss_scale).real),
+        float(number(given.tolerance).real),
+        evaluations or given.evaluations,
+    )
+
+
+def _require_influence(model_file: Any, name: str, varied: Varied, problem: Problem, computed: Computed) -> None:
+    """Raise ModelError for parameters that no reading depends on where the search begins."""
+    span = np.where(np.isfinite(varied.high - varied.low), varied.high - varied.low, 0.0)
+    size = np.maximum(np.maximum(np.abs(varied.start), span), np.where(varied.start == 0.0, 1.0, 0.0))
+    scales = np.ones(len(problem.readings))
+    for group in problem.groups:
+        scales[group.place] = group.size or 1.0
+    largest = np.abs(computed.jacobian / scales[:, None]).max(axis=0) * size
+    stated = model_file.fit[name].parameters
+    issues = []
+    for index, (parameter, change) in enumerate(zip(varied.names, largest, strict=True)):
+        if change <= SLIGHT:
+            place = () if stated == "all" else (index if isinstance(stated, list) else parameter,)
+            message = f"no reading of this fit depends on {parameter!r}"
+            path = ("fit", name, "parameters", *place)
+            issues.append(model_file.source.issue(path, message, "leave it out, or measure what it changes"))
+    if issues:
+        raise ModelError(issues)
+
+
+def _samples(runs: Sequence[Readings], found: Estimate) -> dict[str, dict[str, Samples]]:
+    ready: dict[str, dict[str, Samples]] = {}
+    at, sigmas = 0, iter(found.sigmas)
+    for run in runs:
+        for column in run.columns:
+            place = slice(at, at := at + len(column.readings))
+            sigma = float(next(sigmas))
+            ready.setdefault(run.measured.name, {})[column.name] = _sample(
+                run, column, found.computed.values[place], sigma, column.given.sigma == "auto"
+            )
+    return ready
+
+
+def _sample(run: Readings, column: Any, computed: np.ndarray, sigma: float, estimated: bool) -> Samples:
+    unit, left_out = run.units[column.name], run.left_out[column.name]
+    return Samples(column.times, column.readings, computed, sigma, estimated, column.given.sensor, unit, left_out)
+
+
+def _held_out(run: Readings, found: Estimate) -> dict[str, Samples]:
+    """Readings that were held out beside the fitted model; noise that is not stated is that of the residuals."""
+    computed, at, ready = run.at(found.values).values, 0, {}
+    for column in run.columns:
+        part = computed[at : (at := at + len(column.readings))]
+        estimated = column.given.sigma == "auto"
+        rms = float(np.sqrt(np.mean((part - column.readings) ** 2)))
+        sigma = (rms or 1.0) if estimated else float(run._file.expressions.value(column.given.sigma).real)
+        ready[column.name] = _sample(run, column, part, sigma, estimated)
+    return ready
+
+
+def _identity(model: "Model", name: str, varied: Varied, runs: Sequence[Readings]) -> bytes:
+    """Hash of all that evaluations depend on, beside the values of the parameters."""
+    file = model._file
+    tables = [file_hash(table) for table in (*file.source.tables, *(run.measured.path for run in runs))]
+    data = file.source.data()
+    choices = {
+        "settings": asdict(model._settings),
+        "tables": tables,
+        "varied": [*varied.names, *map(float, (*varied.low, *varied.high))],
+        "measurements": {run.measured.name: data["measurements"][run.measured.name] for run in runs},
+        "fit": name,
+        "version": mbsim_cli.__version__,
+    }
+    return content_hash(data, choices).encode()
+
+
+def _encoded(values: np.ndarray, computed: Computed) -> bytes:
+    """A line of the values, then readings (m,) and their derivatives (m, p)."""
+    return b"\n".join([key(values), np.column_stack([computed.values, computed.jacobian]).astype("<f8").tobytes()])
+
+
+def _decoded(content: bytes, parameters: int) -> Computed | None:
+    """An evaluation that a frame holds, None where somebody else has written it."""
+    try:
+        numbers = np.frombuffer(content.split(b"\n", 1)[1], "<f8").reshape(-1, 1 + parameters)
+    except (ValueError, IndexError):
+        return None
+    return Computed(numbers[:, 0].copy(), numbers[:, 1:].copy())
+
+
+EVALUATIONS = Kind(b"mbsim evaluations 1\n", "mbsim fit", "fits", "evaluations", _encoded, _decoded)

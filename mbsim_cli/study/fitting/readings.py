@@ -1,0 +1,152 @@
+"""Readings as the model computes them, with their derivatives by the parameters of a fit.
+
+A column reads offset + scale * sensor(t - delay). All three may depend on parameters. The delay enters by the
+derivative by time of the interpolated history, so that derivatives are those of what is computed.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from mbsim_cli.errors import ModelError, UsageError, one_line
+from mbsim_cli.spec.moved import with_values
+from mbsim_cli.study.fitting.measured import Column, Measured
+
+if TYPE_CHECKING:
+    from mbsim_cli.study.model import Model
+    from mbsim_cli.study.result import Result
+
+METHOD = "ddm"  # which differentiates histories
+ROUND_OFF = 1e-9  # of the last time, that a reading may lie outside of the run
+
+
+class Computed(NamedTuple):
+    """What the model reads (m,), and its derivatives (m, p)."""
+
+    values: np.ndarray
+    jacobian: np.ndarray
+
+
+class Readings:
+    """What the model reads in the run of a measurement, as a function of values (p,) of the parameters ``names``.
+
+    ``delays`` are the least and largest values of the parameters that delays depend on: readings that lie outside of
+    the run for one of them are left out, as many as ``left_out`` says, by column.
+    """
+
+    def __init__(self, model: "Model", measured: Measured, names: Sequence[str], delays: Mapping[str, Sequence[float]]):
+        self.measured, self._names = measured, tuple(names)
+        self._delays = delays
+        texts = {name: number.text for name, number in measured.given.parameters.items()}
+        file = with_values(model._file, texts) if texts else model._file
+        by = [name for name in names if name not in texts]
+        self._model, self._file = model._variant(file, by), file
+        self._own = [place for place, name in enumerate(names) if name not in texts]
+        self._kept: tuple[Column, ...] | None = None
+        self._first: tuple[bytes, Computed] | None = None
+        self.units: dict[str, str] = {}
+        self.left_out: dict[str, int] = {}
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns without readings that are left out; known after the first run."""
+        return self.measured.columns if self._kept is None else self._kept
+
+    def settle(self, start: np.ndarray) -> None:
+        """Find out which readings lie within the run; what it computes serves the first evaluation."""
+        self._first = start.tobytes(), self._run(start)
+
+    def at(self, values: np.ndarray) -> Computed:
+        """Readings of all columns, one behind the other; raises what ``Model.run`` does."""
+        if self._first is not None and self._first[0] == values.tobytes():
+            (_, found), self._first = self._first, None
+            return found
+        return self._run(values)
+
+    def _run(self, values: np.ndarray) -> Computed:
+        rho = {self._names[place]: float(values[place]) for place in self._own}
+        # interpolated between steps, however many the file has stored
+        result = self._model._recorded(rho, {"sensitivity": METHOD}, 1, second_run=False)
+        if self._kept is None:
+            self._keep(result, rho)
+        parts = [self._column(result, column, rho) for column in self.columns]
+        return Computed(*(np.concatenate(found) for found in zip(*parts, strict=True)))
+
+    def _keep(self, result: "Result", rho: Mapping[str, float]) -> None:
+        """Leave out what lies outside of the run for some delay; raises ModelError where that is not for the delay."""
+        first, last = result.time[0], result.time[-1]
+        margin = ROUND_OFF * (1.0 + abs(last - first))
+        kept = []
+        for column in self.measured.columns:
+            least, most = self._delays_of(column, rho)
+            inside = (column.times - most >= first - margin) & (column.times - least <= last + margin)
+            if not inside.all() and least == most == 0.0:
+                raise self._wrong(
+                    column,
+                    f"readings from {column.times.min():g} to {column.times.max():g} s lie outside of the run, "
+                    f"which covers {first:g} to {last:g} s",
+                    f"between: [{first:g}, {last:g}] leaves out the others, or let the analysis last longer",
+                )
+            if not inside.any():
+                raise self._wrong(column, "with its delay no reading lies within the run")
+            kept.append(column._replace(times=column.times[inside], readings=column.readings[inside]))
+            self.left_out[column.name] = int(np.count_nonzero(~inside))
+            self.units[column.name] = self._unit(result, column)
+        self._kept = tuple(kept)
+
+    def _unit(self, result: "Result", column: Column) -> str:
+        """Unit of a column: that of its sensor, where it is not scaled."""
+        self._history(result, column)
+        return result.unit(column.given.sensor) if column.given.scale.literal == 1.0 else ""
+
+    def _delays_of(self, column: Column, rho: Mapping[str, float]) -> tuple[float, float]:
+        """Least and largest delay, taken at the corners of the parameters' ranges."""
+        expressions, delay = self._file.expressions, column.given.delay
+        corners: list[dict[str, float]] = [dict(rho)]
+        for name in expressions.gradient(delay):
+            if name in self._delays and name in rho:
+                corners = [{**corner, name: end} for corner in corners for end in self._delays[name]]
+        found = [float(np.real(expressions.value(delay, corner))) for corner in corners]
+        return min(found), max(found)
+
+    def _history(self, result: "Result", column: Column, times: Any = None, *, rate: bool = False) -> np.ndarray:
+        """A history (n,) of one number; raises ModelError where the name is of none."""
+        name = column.given.sensor
+        try:
+            found = result[name] if times is None else result.at(times, name, rate=rate)
+        except KeyError as error:
+            raise self._wrong(column, str(error.args[0]), key="sensor") from None
+        if found.ndim != 1:
+            labels = next(iter(result.labels(name).values()), ())
+            hint = f"one of them, as {name}.{labels[0]}" if labels else None
+            raise self._wrong(column, f"{name!r} has {found.shape[1]} columns: {', '.join(labels)}", hint, "sensor")
+        return found
+
+    def _column(self, result: "Result", column: Column, rho: Mapping[str, float]) -> Computed:
+        given, expressions = column.given, self._file.expressions
+        scale, offset, delay = (
+            float(np.real(expressions.value(n, rho))) for n in (given.scale, given.offset, given.delay)
+        )
+        times = np.clip(column.times - delay, result.time[0], result.time[-1])
+        shown = self._history(result, column, times)
+        jacobian = np.zeros((len(times), len(self._names)))
+        if self._own:
+            try:
+                jacobian[:, self._own] = scale * result.sensitivity(given.sensor, times=times)
+            except UsageError as error:
+                raise self._wrong(column, one_line(error), key="sensor") from None
+        for number, factor in (
+            (given.scale, lambda: shown),
+            (given.offset, lambda: np.ones(len(times))),
+            (given.delay, lambda: -scale * self._history(result, column, times, rate=True)),
+        ):
+            moved = {name: d for name, d in expressions.gradient(number, rho).items() if name in rho}
+            by_number = factor() if moved else shown
+            for name, derivative in moved.items():
+                jacobian[:, self._names.index(name)] += derivative * by_number
+        return Computed(offset + scale * shown, jacobian)
+
+    def _wrong(self, column: Column, message: str, hint: str | None = None, key: str = "") -> ModelError:
+        path = ("measurements", self.measured.name, "columns", column.name, *([key] if key else []))
+        return ModelError([self._file.source.issue(path, message, hint, key=not key)])

@@ -1,0 +1,49 @@
+"""``mbsim fit`` as users call it, and what docs/fit.md shows."""
+
+import re
+import shlex
+import shutil
+
+import pytest
+
+from .conftest import ROOT
+
+PAGE = (ROOT / "docs/fit.md").read_text()
+COMMANDS = [shlex.split(line)[1:] for line in re.findall(r"^\$ (mbsim .*)$", PAGE, re.MULTILINE)]
+
+
+@pytest.fixture
+def sledge(tmp_path):
+    folder = tmp_path / "models/benchmarks"
+    folder.mkdir(parents=True)
+    for path in (ROOT / "models/benchmarks").glob("sledge*"):
+        shutil.copy(path, folder)
+    return folder / "sledge.yaml"
+
+
+def test_commands_of_the_page_work(mbsim, sledge, tmp_path):
+    assert len(COMMANDS) == 3
+    done = [mbsim(*command) for command in COMMANDS]
+    assert [outcome.code for outcome in done] == [0, 0, 0], [outcome.err for outcome in done]
+    shown = re.search(r"│ m +│ 1.5 +│ ([\d.]+) ", PAGE)[1]
+    assert f"│ {shown} " in done[0].out and "3 left out" not in done[0].out and "1 left out" in done[0].out
+    assert "the data do not determine m, k and c" in done[1].err and "not determined" in done[1].out
+    report = done[2].json
+    assert report["fit"]["parameters"]["m"]["value"] == pytest.approx(float(shown), rel=1e-6)
+    assert (tmp_path / "fit.png").read_bytes().startswith(b"\x89PNG") and report["picture"] == "fit.png"
+    assert (sledge.parent / "fitted.yaml").exists()
+    assert not list(tmp_path.glob("*.evaluations"))
+
+
+def test_what_is_asked_wrongly(mbsim, sledge):
+    for arguments, code, sentence in (
+        (("none",), 2, "unknown fit 'none': the model has all, lumped"),
+        (("all", "--save-model", "x.txt"), 2, "a model file ends in .yaml"),
+        (("all", "--save-model", sledge), 5, "exists; --force overwrites it"),
+        (("all", "--save-model", "x.yaml"), 2, "names other files relative to its folder"),
+        (("all", "--picture", "x.txt"), 2, "a picture ends in"),
+        (("all", "-p", "k=2000"), 2, "begins with k = 2000, outside of its range 1 to 1000"),
+        (("all", "--duration", "1"), 3, "lie outside of the run"),
+    ):
+        outcome = mbsim("fit", sledge, *arguments)
+        assert outcome.code == code and sentence in outcome.err, outcome.err

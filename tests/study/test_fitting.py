@@ -1,0 +1,299 @@
+"""Fits: known parameters from another integrator's data, derivatives, noise, what data do not determine, resumption."""
+
+import runpy
+import shutil
+
+import numpy as np
+import pytest
+from scipy.optimize import least_squares
+
+import mbsim_cli as mbsim
+from mbsim_cli.errors import InputOutputError
+from mbsim_cli.study.fitting.measured import measured_of
+from mbsim_cli.study.fitting.readings import Readings
+from mbsim_cli.study.listener import Interrupted, Listener
+from tests.models.command import ROOT
+
+FOLDER = ROOT / "models/benchmarks"
+GENERATOR = runpy.run_path(str(FOLDER / "generate_sledge.py"))
+TRUTH = GENERATOR["TRUTH"]
+TEXT = (FOLDER / "sledge.yaml").read_text().partition("\nchecks:\n")[0] + "\n"
+
+
+def write(folder, text=TEXT, seed=1, change=lambda rows: rows):
+    """The model with data of a seed."""
+    (folder / "sledge.yaml").write_text(text)
+    for name, (header, rows) in GENERATOR["runs"](seed).items():
+        np.savetxt(folder / name, change(rows), delimiter=",", header=header, comments="")
+    return folder / "sledge.yaml"
+
+
+def stating(fits, text=TEXT):
+    """The text with other fits."""
+    return text.partition("\nfit:\n")[0] + f"\nfit: {fits}\n"
+
+
+def deviations(fit):
+    """Estimates minus the truth, over their standard errors."""
+    return (fit.values - [TRUTH[name] for name in fit.names]) / fit.errors
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_known_parameters_are_found(tmp_path, seed):
+    found = mbsim.load(write(tmp_path, seed=seed)).fit("all")
+    assert np.abs(deviations(found)).max() < 4.0
+    assert found.report["fit"]["converged"] and not found.warnings
+    assert found.samples["slow"]["x_mm"].sigma == pytest.approx(1.0, rel=0.35)  # estimated, in millimetres
+    assert found.hold_out["light"]["x"].residuals.std() == pytest.approx(1.0, rel=0.35)
+
+
+@pytest.mark.slow
+def test_standard_errors_are_those_of_many_samples(tmp_path):
+    """Of 100 samples each estimate lies within three standard errors in 95, and within one in about two thirds."""
+    found = np.array([deviations(mbsim.load(write(tmp_path, seed=seed)).fit("all")) for seed in range(100)])
+    assert ((np.abs(found) < 3.0).mean(axis=0) >= 0.95).all()
+    assert np.std(found, axis=0) == pytest.approx(np.ones(found.shape[1]), abs=0.3)
+
+
+def readings_of(path, name, by):
+    model = mbsim.load(path)
+    return Readings(model, measured_of(model._file, name), by, {"d0": (0.0, 0.05)})
+
+
+@pytest.mark.parametrize("measurement", ["slow", "loaded"])
+def test_derivatives_are_those_of_what_is_read(tmp_path, measurement):
+    """Scale, offset and delay among them, values of the run itself, and a parameter that it replaces."""
+    text = TEXT.replace("scale: 1000, offset: b0", "scale: 1000 + k, offset: b0*m").replace(
+        "start: x_2}", "start: 2*x_2, c: 0.7}"
+    )
+    by = ("m", "k", "c", "x_2", "b0", "d0")
+    readings = readings_of(write(tmp_path, text), measurement, by)
+    place = np.array([1.7, 45.0, 0.6, 0.06, 2.0, 0.0131])
+    readings.settle(place)
+    jacobian = readings.at(place).jacobian
+    for column in range(len(by)):
+        step = 1e-6 * max(abs(place[column]), 1.0) * np.eye(len(by))[column]
+        slope = (readings.at(place + step).values - readings.at(place - step).values) / 2.0 / step[column]
+        size = np.abs(slope).max()
+        assert np.abs(jacobian[:, column] - slope).max() <= 2e-6 * size + 1e-8, by[column]
+        zero = {"slow": ["x_2"], "loaded": ["c", "b0", "d0"]}[measurement]
+        assert (size == 0.0) == (by[column] in zero)
+
+
+def test_rates_of_interpolated_histories(tmp_path):
+    """Derivatives by time of the polynomials themselves: of values at rows, Hermite's are the stored velocities."""
+    result = mbsim.load(write(tmp_path)).run(duration=0.5)
+    rows = result.time[2:-2]
+    at_rows = result.at(rows, "guide.displacement", rate=True)
+    assert at_rows == pytest.approx(result["guide.displacement.velocity"][2:-2], abs=1e-10)
+    times, step = rows + 1.7e-3, 1e-6
+    for name in ("x.x", "guide.displacement.velocity"):
+        slope = (result.at(times + step, name) - result.at(times - step, name)) / 2 / step
+        assert result.at(times, name, rate=True) == pytest.approx(slope, abs=1e-7)
+
+
+def test_as_few_evaluations_as_by_hand(tmp_path):
+    """Noise that is known: the same search as of ``least_squares`` with the residuals of the library."""
+    fits = "{hand: {measurements: [loaded], parameters: [k, c, x_2]}}"
+    model = mbsim.load(write(tmp_path, stating(fits)), by=["k", "c", "x_2"])
+    found = model.fit()
+    data = np.loadtxt(tmp_path / "sledge_run2.csv", delimiter=",", skiprows=1)
+    hand = mbsim.load(
+        write(tmp_path, TEXT.replace("displacement: start", "displacement: x_2")), by=["k", "c", "x_2"], payload=1.5
+    )
+    residuals = hand.residuals(
+        {"guide.displacement": data[:, 1]}, times=data[:, 0], scales={"guide.displacement": 1e-3}
+    )
+    low, high = hand.bounds.T
+    by_hand = least_squares(residuals, hand.rho, residuals.jacobian, bounds=(low, high), x_scale="jac")
+    assert found.values == pytest.approx(by_hand.x, rel=1e-5)
+    assert found.estimate.evaluations <= 1.5 * by_hand.nfev
+    covariance = np.linalg.inv(by_hand.jac.T @ by_hand.jac)
+    assert found.covariance == pytest.approx(covariance, rel=1e-3)
+
+
+def test_what_the_data_do_not_determine_is_named(tmp_path):
+    found = mbsim.load(write(tmp_path)).fit("lumped")
+    assert np.isnan(found.errors).all() and len(found.warnings) == 1
+    assert "the data do not determine m, k and c" in found.warnings[0]
+    worst = found.report["fit"]["directions"][-1]
+    total, parts = found.parameters["m"] + 0.5, worst["parameters"]
+    assert not worst["determined"] and worst["singular_value"] < 1e-9
+    assert parts["k"] / parts["m"] == pytest.approx(found.parameters["m"] / total)  # (m + payload) : k : c
+    fits = "{one: {measurements: [light], parameters: [k, m]}}"
+    some = mbsim.load(write(tmp_path, stating(fits))).fit()
+    assert np.isfinite(some.errors).all()  # of a damping that is known
+
+
+@pytest.mark.slow
+def test_robust_losses_withstand_outliers(tmp_path):
+    def spoilt(rows):
+        rows = rows.copy()
+        rows[::7, 1] += 0.05 * np.sign(rows[::7, 1]) * (1.0 if np.abs(rows[:, 1]).max() < 1.0 else 1000.0)
+        return rows
+
+    off = {}
+    for loss in ("linear", "soft_l1", "huber", "cauchy"):
+        fits = f"{{one: {{measurements: [loaded], parameters: [k, c, x_2], loss: {loss}}}}}"
+        found = mbsim.load(write(tmp_path, stating(fits), change=spoilt), m=TRUTH["m"]).fit()
+        off[loss] = abs(found.parameters["x_2"] - TRUTH["x_2"])
+        if loss in ("huber", "cauchy"):
+            assert off[loss] < 5.0 * found.errors[2]
+    assert off["linear"] > 3.0 * off["soft_l1"] and off["linear"] > 5.0 * off["cauchy"]
+
+
+def test_an_end_of_a_range_holds_an_estimate(tmp_path):
+    fits = "{one: {measurements: [loaded], parameters: {k: {from: 30, to: 45}, x_2: {from: 0.01, to: 1, scale: log}}}}"
+    found = mbsim.load(write(tmp_path, stating(fits)), m=TRUTH["m"]).fit()
+    assert found.parameters["k"] == 45.0 and found.report["fit"]["parameters"]["k"]["held_by"] == "upper"
+    assert any("k is held by the upper end of its range" in sentence for sentence in found.warnings)
+    assert any("times the stated sigma" in sentence for sentence in found.warnings)
+    assert np.isnan(found.errors[0]) and np.isfinite(found.errors[1])
+    fits = "{one: {measurements: [loaded], parameters: [x_2]}}"
+    alone = mbsim.load(write(tmp_path, stating(fits)), m=TRUTH["m"], k=45.0).fit()
+    assert found.parameters["x_2"] == pytest.approx(alone.parameters["x_2"], rel=1e-6)
+
+
+def test_a_parameter_without_influence_is_an_error(tmp_path):
+    fits = "{one: {measurements: [loaded], parameters: [k, b0]}}"
+    with pytest.raises(mbsim.ModelError, match=r"fit\.one\.parameters\[1\]: no reading of this fit depends on 'b0'"):
+        mbsim.load(write(tmp_path, stating(fits))).fit()
+
+
+class Ends(Listener):
+    """Ends a search after so many sentences."""
+
+    def __init__(self, after):
+        self.after, self.said = after, []
+
+    def say(self, sentence):
+        self.said.append(sentence)
+        if len([s for s in self.said if s.startswith("evaluation ")]) >= self.after:
+            raise Interrupted
+
+
+def test_a_killed_fit_goes_on(tmp_path, monkeypatch):
+    fits = "{all: {measurements: [loaded], parameters: [k, c, x_2]}}"
+    path, log = write(tmp_path, stating(fits)), tmp_path / "log"
+    runs = []
+    recorded = mbsim.Model._recorded
+    monkeypatch.setattr(mbsim.Model, "_recorded", lambda *a, **k: (runs.append(1), recorded(*a, **k))[1])
+    whole = mbsim.load(path).fit("all", log=log)
+    needed = len(runs)
+    assert not log.exists()
+    with pytest.raises(Interrupted):
+        mbsim.load(path, listener=Ends(4)).fit("all", log=log)
+    done = len(runs) - needed
+    log.write_bytes(log.read_bytes()[:-5])  # a kill in the midst of writing
+    listener = Ends(1000)
+    runs.clear()
+    again = mbsim.load(path, listener=listener).fit("all", log=log)
+    assert again.values.tobytes() == whole.values.tobytes() and not log.exists()
+    assert len(runs) < needed - done + 5 and "evaluations of an earlier search are read" in listener.said[0]
+    log.write_text("mine")
+    with pytest.raises(InputOutputError, match="is not a log of mbsim fit"):
+        mbsim.load(path).fit("all", log=log)
+
+
+def test_too_few_evaluations_are_told(tmp_path):
+    found = mbsim.load(write(tmp_path)).fit("all", evaluations=3)
+    assert not found.report["fit"]["converged"] and found.estimate.evaluations == 3
+    assert "the search has not converged: the limit of 3 evaluations is reached" in found.warnings[0]
+
+
+def test_the_saved_model_has_the_estimates_and_all_else(tmp_path):
+    text = TEXT.replace("c: {value: 0.5,", 'c: {value: "0.5",').replace("k: {value: 40,", "k: {value: 20 * 2,")
+    model = mbsim.load(write(tmp_path, text), start=0.11)
+    found = model.fit("all", evaluations=4)
+    saved = found.save_model(tmp_path / "fitted.yaml")
+    assert mbsim.load(saved).parameters == {**model.parameters, **found.parameters}
+    before, after = text.splitlines(), saved.read_text().splitlines()
+    changed = [line for line in range(len(before)) if before[line] != after[line]]
+    assert len(before) == len(after) and len(changed) == 7  # six estimates, and a value that replaced another
+    assert sum(line.endswith("# a guess") for line in after) == 1
+    with pytest.raises(InputOutputError, match="exists"):
+        found.save_model(saved)
+    (tmp_path / "other").mkdir()
+    with pytest.raises(mbsim.UsageError, match="names other files relative to its folder"):
+        found.save_model(tmp_path / "other/fitted.yaml")
+
+
+def test_a_saved_model_states_what_it_includes(tmp_path):
+    """With sections of its own, in either style, and without."""
+    write(tmp_path)
+    (tmp_path / "base.yaml").write_text(TEXT)
+    for number, own in enumerate(("", "parameters: {m: {value: 1.4}}\n", "parameters:\n  # own\n  m: 1.4\n")):
+        path = tmp_path / f"top{number}.yaml"
+        path.write_text(f"mbsim: 1\ninclude: [base.yaml]\n{own}")
+        found = mbsim.load(path).fit("all", evaluations=2)
+        saved = mbsim.load(found.save_model(tmp_path / f"saved{number}.yaml"))
+        assert [saved.parameters[name] for name in found.names] == list(found.values)
+        assert "# own" in (tmp_path / "saved2.yaml").read_text() if number == 2 else True
+
+
+def test_aliases_are_not_rewritten(tmp_path):
+    text = TEXT.replace("m: {value: 1.5,", "m: {value: &m 1.5,").replace("payload: 1.5", "payload: *m")
+    found = mbsim.load(write(tmp_path, text)).fit("all", evaluations=1)
+    with pytest.raises(mbsim.UsageError, match="the value of 'm' cannot be saved: it is an alias, or others are"):
+        found.save_model(tmp_path / "fitted.yaml")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentence"),
+    [
+        ("parameters: [m, k, c]", "parameters: [m, kk]", r"parameters\[1\]: unknown parameter 'kk'"),
+        ("parameters: [m, k, c]", "parameters: [m, m]", "'m' stands twice"),
+        ("parameters: [m, k, c]", "parameters: []", "needs one parameter at least"),
+        ("parameters: [m, k, c]", "parameters: [m, payload]", "every measurement states its own value of 'payload'"),
+        ("parameters: [m, k, c]", "parameters: {m: {from: 2, to: 3}}", "the value 1.5 of 'm', where the search begins"),
+        ("parameters: [m, k, c]", "parameters: [m]\n    loss_scale: 2", "give a robust loss beside loss_scale"),
+        ("parameters: [m, k, c]", "parameters: [m]\n    tolerance: 0", "tolerance: must be greater than zero"),
+        ("measurements: [light]", "measurements: [lite]", r"measurements\[0\]: unknown measurement 'lite'"),
+        ("hold_out: [light]", "hold_out: [slow]", "'slow' is held out, and fitted to"),
+        ("bounds: [0, 0.05], ", "", "'d0', the delay of column 'x_mm' of 'slow', has no bounds"),
+        ("sigma: 1e-3}}\n  light", "sigma: 1e-3*m}}\n  light", "sigma of 'loaded' has the value of m"),
+        ("sigma: 1e-3}}\n  light", "sigma: 0}}\n  light", "sigma: must be greater than zero, is 0"),
+        ("sensor: guide.displacement", "sensor: guid.displacement", "unknown sensor or joint 'guid'; did you mean"),
+        ("scale: 1000", "scale: 0", "scale: must not be zero"),
+        ("payload: 1.5, start", "payloud: 1.5, start", "unknown parameter 'payloud'"),
+        ("time: t, ", "time: t, between: [2, 1], ", "between: 1 is not after 2"),
+        ("time: t, ", "time: t, delimiter: a, ", "delimiter: must be one character"),
+        ("x_mm: {sensor", "t: {sensor", "column 't' holds the times"),
+    ],
+)
+def test_what_is_stated_wrongly(tmp_path, old, new, sentence):
+    assert old in TEXT
+    with pytest.raises(mbsim.ModelError, match=sentence):
+        mbsim.load(write(tmp_path, TEXT.replace(old, new)))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentence"),
+    [
+        ("time: t, ", "time: tt, ", r"measurements\.slow\.time: .*sledge_run1.csv has no column 'tt'"),
+        ("x_mm: {sensor", "x_m: {sensor", r"has no column 'x_m'; did you mean 'x_mm'\?"),
+        ("sensor: x.x, scale", "sensor: x.w, scale", "columns.x_mm.sensor: no history 'x.w'"),
+        ("sensor: x.x, scale", "sensor: x, scale", r"'x' has 3 columns: x, y, z; one of them, as x\.x"),
+        ("sledge_run2.csv", "sledge_run9.csv", "sledge_run9.csv"),
+        ("duration: 3}", "duration: 2}", r"readings from 0 to 2.95 s lie outside of the run, .*between: \[0, 2\]"),
+        ("time: t, ", "time: t, between: [5, 6], ", "has no readings within between"),
+    ],
+)
+def test_what_does_not_fit_the_data(tmp_path, old, new, sentence):
+    assert old in TEXT
+    model = mbsim.load(write(tmp_path, TEXT.replace(old, new)))
+    with pytest.raises(mbsim.MbsimError, match=sentence):
+        model.fit("all")
+
+
+def test_which_fit_is_meant(tmp_path):
+    model = mbsim.load(write(tmp_path))
+    with pytest.raises(mbsim.UsageError, match="name a fit: the model has all, lumped"):
+        model.fit()
+    with pytest.raises(mbsim.UsageError, match="unknown fit 'al': the model has all, lumped"):
+        model.fit("al")
+    with pytest.raises(mbsim.UsageError, match="begins with k = 2000, outside of its range 1 to 1000"):
+        mbsim.load(tmp_path / "sledge.yaml", k=2000.0).fit("all")
+    shutil.copy(ROOT / "models/fivebar.yaml", tmp_path)
+    with pytest.raises(mbsim.UsageError, match="none: write one under fit"):
+        mbsim.load(tmp_path / "fivebar.yaml").fit()
