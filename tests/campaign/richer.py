@@ -538,9 +538,9 @@ def tree(seed: int) -> RichMechanism:
     return m
 
 
-def profiled(seed: int) -> Profiled:
+def profiled(seed: int, kind: Any = Profiled) -> Profiled:
     """An open tree that laws with instants drive and push."""
-    m = _tree(seed, Profiled)
+    m = _tree(seed, kind)
     while not m.coordinates():
         m.add_body("ground", m.pick(("revolute", "cylindrical")))
     m.add_forces(2)

@@ -1,0 +1,102 @@
+"""Laws that change at instants of the results, between them, at the start and at the end: three derivations agree.
+
+Nine mechanisms in a hundred differ: eight of them by 1e-9 to 6e-6 of an objective's largest derivative. In one,
+whose laws change twice at one instant of the results, the direct method and the adjoint give the derivative from the
+left, and the complex step another one.
+"""
+
+import json
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mbsim_cli import spec
+from mbsim_cli.errors import MbsimError
+from mbsim_cli.study.assembling import Settings, build
+from mbsim_cli.study.evaluation import evaluate
+from mbsim_cli.study.listener import SILENT
+from mbsim_cli.study.verification.verify import complex_steps
+from tests.campaign.comparison import ALI3P, FLOOR, TIMES
+from tests.campaign.generator import FILE, Data
+from tests.campaign.richer import Profiled, profiled
+
+AGREE = 1e-9  # of the largest derivative of an objective, by parameters in parts of themselves
+LEAST = 1e-11  # of a derivative that is none
+EACH, TOGETHER, DIFFERING = 100, 10, 2
+RK4 = {"formulation": "recursive", "integrator": "rk4"}
+
+
+class Broken(Profiled):
+    """One whose laws change at instants of results, between them, at the start and at the end."""
+
+    def _instant(self, low: float, high: float) -> str:
+        name, step = super()._instant(low, high), TIMES["step"]
+        on = round(self.instants[name] / step) * step
+        way = self.random.integers(4)
+        if way:  # else as it is, between two
+            at = {0.01: 0.0, 0.13: TIMES["duration"]}.get(low, on) if way == 1 else on
+            self.instants[name] = round(at, 9)
+        return name
+
+
+def mechanism(seed: int) -> Data:
+    """A tree in three, which laws with such instants drive and push."""
+    m = profiled(seed, Broken)
+    m.observe()
+    m.choose_parameters(2)
+    return m.data
+
+
+def gradients(data: Data, method: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Objectives with gradients by three derivations."""
+    found = {}
+    for way in ("ddm", "adjoint"):
+        analysis = {**TIMES, **method, "sensitivity": {"method": way, "parameters": "all"}}
+        file = spec.load(FILE, {}, texts={str(FILE): json.dumps({**data, "analysis": analysis})})
+        assembled = build(file, Settings(), None)
+        found[way] = evaluate(assembled.problem, assembled.objectives)
+        if way == "ddm":
+            found["complex step"] = dict(complex_steps(assembled, SILENT))
+    return found
+
+
+def wrong_of(data: Data, method: dict[str, Any], counts: Counter) -> list[str]:
+    """Derivatives in which two derivations differ."""
+    found, wrong = gradients(data, method), []
+    sizes = np.array([abs(value) or 1.0 for value in data["parameters"].values()])
+    for name, direct in found["ddm"].items():
+        known = ~np.isnan(direct.gradient)
+        largest = np.max(
+            np.abs(direct.gradient[known]) * sizes[known], initial=FLOOR * abs(direct.value) + LEAST / AGREE
+        )
+        for way in ("adjoint", "complex step"):
+            others = found[way][name].gradient
+            off = np.abs(others - direct.gradient) * sizes / largest
+            for k in np.flatnonzero(known & ~(off <= AGREE)):
+                parameter = list(data["parameters"])[k]
+                wrong.append(
+                    f"d {name} / d {parameter}: {direct.gradient[k]:.12g}, by {way} {others[k]:.12g}, {off[k]:.1e}"
+                )
+        counts["derivatives"] += int(known.sum())
+        counts["by instants"] += sum(
+            np.abs(direct.gradient[k]) > 0 for k, p in enumerate(data["parameters"]) if p[0] == "t"
+        )
+    return wrong
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("start", range(0, EACH, TOGETHER))
+def test_laws_that_break_on_instants(start, record_property):
+    counts, wrong = Counter(), {}
+    for seed in range(start, start + TOGETHER):
+        try:
+            if found := wrong_of(mechanism(seed), RK4 if seed % 4 == 3 else ALI3P[seed % 2], counts):
+                wrong[seed] = found
+        except MbsimError as error:
+            counts["refused"] += 1
+            print(f"{seed}: {error}")
+    record_property("counts", f"laws that break: {dict(counts)}, other derivations differ: {list(wrong)}")
+    assert len(wrong) <= DIFFERING, "\n".join(f"{seed}: {each}" for seed, found in wrong.items() for each in found)
+    assert counts["by instants"] > TOGETHER
