@@ -83,7 +83,7 @@ def _pose(at: Poses, body: int) -> Pose:
 
 def _begins_a_search(problem: Problem) -> bool:
     """Whether the start is but where an equilibrium is searched from."""
-    return problem.options.analysis == "equilibrium" or problem.options.start == "equilibrium"
+    return "equilibrium" in (problem.options.analysis, problem.options.start, problem.options.at)
 
 
 def _told(changes: list[_Change]) -> str:

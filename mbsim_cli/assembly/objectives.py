@@ -7,7 +7,10 @@ from typing import Any
 
 from mbsim_cli.spec.expressions.syntax import names as names_in
 from mbsim_cli.spec.expressions.syntax import parse
+from mbsim_cli.spec.objectives import MODAL
 from mbsim_cli.system import cached_property
+
+UNITS = {"frequency": "Hz", "real_part": "1/s", "imaginary_part": "rad/s"}
 
 
 @dataclass(frozen=True)
@@ -20,7 +23,7 @@ class Objective:
 
     name: str
     unit: str
-    kind: str  # integral | final | maximum | expression
+    kind: str  # integral | final | maximum | expression, or a number of a mode
     compile: Callable[[], Any]
     parameters: tuple[str, ...] = ()  # that gradients are wanted for, p of them
     sensors: Mapping[str, slice] = field(default_factory=dict)  # rows of the record that each sensor fills
@@ -31,6 +34,7 @@ class Objective:
     operands: tuple["Objective", ...] = ()  # of an expression of objectives
     values: Mapping[str, complex] | None = None  # parameter values other than those of the file
     description: str = ""
+    mode: int | str | None = None  # of a number of a mode, from 1, or largest
 
     @cached_property
     def integrand(self) -> Any:
@@ -66,12 +70,14 @@ def objectives_of(
             operands = [other for other in names_in(parse(spec.text, vectors=True)) if other in file]
             names = dict.fromkeys(operands, 1)
             arguments = {"operands": tuple(map(objective, operands))}
+        elif spec.kind in MODAL:
+            arguments["mode"] = getattr(spec, spec.kind)
         elif spec.kind == "maximum":
             arguments["sharpness"] = numbers(spec.sharpness)
             arguments["sharpness_rho"] = numbers.gradient(spec.sharpness, parameters)
         found[name] = Objective(
             name=name,
-            unit=spec.unit,
+            unit=spec.unit or UNITS.get(spec.kind, ""),
             kind=spec.kind,
             compile=partial(expressions.integrand, spec.text, names),
             parameters=tuple(parameters),

@@ -51,6 +51,10 @@ def options_of(model_file: Any, numbers: Numbers, **overrides: Any) -> Options:
     if analysis.type == "equilibrium":
         method = over.get("sensitivity", analysis.sensitivity.method)
         return Options(analysis=analysis.type, formulation="statics", duration=0.0, sensitivity=method)
+    if analysis.type == "modes":
+        method, start = over.get("sensitivity", analysis.sensitivity.method), analysis.start or "declared"
+        at = {"at": analysis.at, "start": start, "modes": analysis.count}
+        return Options(analysis=analysis.type, formulation="linear", duration=0.0, sensitivity=method, **at)
     given = {name: numbers(getattr(analysis, name)) for name in _NUMBERS if getattr(analysis, name) != AUTO}
     given |= {
         "analysis": analysis.type,

@@ -57,7 +57,9 @@ Sensitivity = Annotated[
     options.Method | None, typer.Option(help="How to compute gradients.", show_default="as in the file")
 ]
 
-MOST_ROWS = 30  # of the table of sensors
+MOST_ROWS = 30  # of the table of sensors, and of modes
+MOST_MOVING, MOVES = 3, 0.1  # coordinates of a mode that are named, and what they move at least by, of the largest
+AROUND = {"equilibrium": "the equilibrium", "start": "the start"}
 
 Top = Annotated[
     int | None,
@@ -124,15 +126,36 @@ def _print(report: dict[str, Any], quiet: bool, top: int) -> None:
         say(f"warning: {warning}")
     if "influence" in report:
         print_influence(report, top)
-    elif report["objectives"]:
+    if "modes" in report:
+        _print_modes(report["modes"], report["diagnostics"]["neutral"])
+    if report["objectives"] and "influence" not in report:
         print_objectives(report["objectives"], report["parameters"])
-    elif report.get("extremes"):
+    elif report.get("extremes") and "modes" not in report:
         _print_extremes(report["extremes"])
     if estimates := discretisation.line(report):
         tell(estimates, quiet)
     timing = report["timing"]
     spent = ", ".join(f"{name} {seconds:.2f} s" for name, seconds in timing.items())
     tell(f"{report['output']}: {_method(report)} ({spent})", quiet)
+
+
+def _print_modes(modes: list[dict[str, Any]], neutral: int) -> None:
+    """Frequency, damping and eigenvalue of each mode, and the coordinates that move most in it."""
+    from mbsim_cli.cli.output import plain_table, show_table, tell
+
+    rows = []
+    for mode in modes[:MOST_ROWS]:
+        moving = sorted(mode["shape"], key=lambda name: -abs(complex(*mode["shape"][name])))
+        shown = [name for name in moving if abs(complex(*mode["shape"][name])) >= MOVES][:MOST_MOVING]
+        value = f"{mode['real_part']:.6g}" + (f" ± {mode['imaginary_part']:.6g}i" if mode["imaginary_part"] else "")
+        numbers = (f"{mode['frequency']:.8g}", f"{mode['damping_ratio']:.6g}")
+        rows.append((str(mode["number"]), *numbers, value, ", ".join(shown)))
+    if rows:
+        show_table(plain_table(("mode", "frequency [Hz]", "damping ratio", "eigenvalue [1/s]", "moves"), rows))
+    if len(modes) > MOST_ROWS:
+        tell(f"and {len(modes) - MOST_ROWS} more; --json lists all")
+    if neutral:
+        tell(f"{neutral} eigenvalues are zero: what no force decides" if neutral > 1 else "1 eigenvalue is zero")
 
 
 def _print_extremes(extremes: dict[str, dict[str, Any]]) -> None:
@@ -154,6 +177,8 @@ def _method(report: dict[str, Any]) -> str:
     """Formulation and steps in words."""
     if report["formulation"] == "statics":
         return f"{report['diagnostics']['stability']} equilibrium, {report['diagnostics']['iterations']} iterations"
+    if report["formulation"] == "linear":
+        return f"{len(report['modes'])} modes about {AROUND[report['diagnostics']['about']]}"
     integrator = report["integrator"]
     name = f"{report['formulation']} by {integrator}" if integrator else report["formulation"]
     if integrator and INTEGRATORS[integrator].adaptive:

@@ -333,6 +333,12 @@ class ResultWriter:
         self.objectives(findings.objectives)
         if findings.history is not None:
             self.optimization(findings.history)
+        if findings.modes is not None:
+            from mbsim_cli.io import modal_results
+
+            with self._failures():
+                self._release()
+                modal_results.store(self._scales, findings.modes)
         self.multipliers(findings.multipliers, findings.undetermined, findings.undetermined_sensors)
 
     def objectives(self, results: Sequence[ObjectiveResult]) -> None:

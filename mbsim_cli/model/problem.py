@@ -37,7 +37,14 @@ class Options:
     max_steps: int = 10_000_000  # that an adaptive integrator of an open tree may try
     memory: float | None = None  # bytes that the instants kept for an adjoint may take; None for as many as usual
     onset_steps: float = 8.0  # in which a force begins, at least: longer ones are divided
+    at: str | None = None  # equilibrium | start: what modes are about
+    modes: int | None = None  # that are wanted, None: all
     error_control: str = "motion"  # motion | sensitivities: what the tolerances of an open tree hold for
+
+    @property
+    def at_once(self) -> bool:
+        """Whether the analysis is of one instant."""
+        return self.analysis in ("equilibrium", "modes")
 
     @property
     def natural(self) -> bool:
@@ -167,6 +174,7 @@ class Block(NamedTuple):
     undetermined: np.ndarray  # (B, width) bool: reactions that redundant constraints leave open, which are NaN
     rest: np.ndarray  # (B,) solve.equilibrium.resting.Equilibrium of an instant that a motion starts from, else None
     lost: np.ndarray  # (B,) why forces of constraints are not found at an instant, and are NaN as sensors, else None
+    modes: np.ndarray  # (B,) solve.linear.analysis.Found of the instant that modes are about, else None
 
 
 def instants_of(block: Any, picked: slice | list[int]) -> Any:

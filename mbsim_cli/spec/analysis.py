@@ -124,7 +124,12 @@ class Analysis(Spec):
     )
 
 
+WITHOUT_ADJOINT = {"modes": "type: modes"}  # kinds of analysis, in words
+
+
 def lacks_adjoint(analysis: Any) -> str:
     """``without_adjoint`` of an analysis as the file has it."""
+    if analysis.type in WITHOUT_ADJOINT:
+        return WITHOUT_ADJOINT[analysis.type]
     keys = ("formulation", "integrator", "error_control")
     return without_adjoint(*(getattr(analysis, key, None) for key in keys))

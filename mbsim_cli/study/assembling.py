@@ -136,8 +136,10 @@ def _count(number: int, what: str) -> str:
 
 def without_adjoint(analysis: Any, settings: Settings) -> str:
     """What has no adjoint, in words; empty where there is one."""
-    from mbsim_cli.spec.analysis import without_adjoint
+    from mbsim_cli.spec.analysis import WITHOUT_ADJOINT, without_adjoint
 
+    if analysis.type in WITHOUT_ADJOINT:
+        return WITHOUT_ADJOINT[analysis.type]
     asked = {"formulation": settings.formulation, "integrator": settings.integrator, "error_control": None}
     return without_adjoint(*(stated or getattr(analysis, key, None) for key, stated in asked.items()))
 

@@ -24,9 +24,11 @@ from mbsim_cli.study.objectives.stream import by_few, explicit_parameters
 
 def require_adjoint(problem: Problem) -> None:
     """Raise UsageError where an analysis has no adjoint."""
-    from mbsim_cli.spec.analysis import WITH_ADJOINT, without_adjoint
+    from mbsim_cli.spec.analysis import WITH_ADJOINT, WITHOUT_ADJOINT, without_adjoint
 
     options = problem.options
+    if options.analysis in WITHOUT_ADJOINT:
+        raise UsageError(f"{WITHOUT_ADJOINT[options.analysis]} has no adjoint; use {option('sensitivity', 'ddm')}")
     lacking = without_adjoint(options.formulation, options.integrator, options.error_control)
     if lacking:
         raise UsageError(f"{lacking} has no adjoint: {WITH_ADJOINT}; use {option('sensitivity', 'ddm')}")

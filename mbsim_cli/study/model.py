@@ -27,6 +27,7 @@ from mbsim_cli.study.run import run
 
 if TYPE_CHECKING:
     from mbsim_cli.study.fitting.fit import Fit
+    from mbsim_cli.study.linearizing import StateSpace
     from mbsim_cli.study.sweep.study import Study
     from mbsim_cli.study.sweep.study_folder import StudyFolder
 
@@ -223,6 +224,26 @@ class Model:
         outcome = run(planned, timing, self._listener, record.add)
         record.end(outcome)
         return Result(record, {"model": str(self.path)} | outcome.report)
+
+    def linearize(
+        self,
+        at: str | float = "equilibrium",
+        *,
+        inputs: Sequence[str] = (),
+        outputs: Sequence[str] | None = None,
+        **values: Any,
+    ) -> "StateSpace":
+        """State space of small motions about the static equilibrium, the ``start``, or a time of the motion, s.
+
+        ``inputs`` name forces, and laws of forces, ``outputs`` sensors, None for all. Other keyword arguments are
+        values of parameters. Raises UsageError, ModelError and AnalysisError.
+        """
+        from mbsim_cli.study.linearizing import linearized
+
+        if isinstance(at, bool) or not (at in ("equilibrium", "start") or (isinstance(at, int | float) and at >= 0)):
+            raise UsageError(f"at wants 'equilibrium', 'start' or a time in seconds, not {at!r}")
+        planned, _ = self._plan(None, {"sensitivity": "none", "parameters": values_in(values)})
+        return linearized(planned.assembled, at, inputs, outputs)
 
     def sweep(
         self,

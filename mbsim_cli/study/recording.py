@@ -141,7 +141,25 @@ def findings_of(outcome: Outcome) -> Findings:
         outcome.warnings,
         dict(outcome.watchers.health.work or {}),
         outcome.resolved,
+        _modes(outcome),
     )
+
+
+def _modes(outcome: Outcome) -> Any:
+    """``io.modal_results.ModesFound`` of an analysis of modes, else None."""
+    from mbsim_cli.io.modal_results import UNITS, ModesFound
+
+    listed = outcome.modes
+    if listed is None:
+        return None
+    found = outcome.watchers.health.found
+    parameters = outcome.plan.assembled.problem.names.parameters
+    numbers = {name: np.array([mode[name] for mode in listed]) for name in UNITS}
+    gradients = {
+        name: np.array([list(mode["gradient"][name].values()) for mode in listed]).reshape(-1, len(parameters))
+        for name in UNITS
+    }
+    return ModesFound(numbers, gradients, found.shape.T, found.d_shape.transpose(1, 0, 2), found.neutral)
 
 
 def _stored(outcome: Outcome) -> Sequence[ObjectiveResult]:

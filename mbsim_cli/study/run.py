@@ -159,7 +159,7 @@ def estimated(plan: Plan, results: dict[str, Gradient], resolution: Any, listene
     if plan.method == "ddm" and _follows_the_motion(plan.assembled.problem.options):
         return Estimates({name: _without_gradients(result) for name, result in results.items()}, reason=_FOLLOWING)
     alarmed = resolution.worst[0] > LIMIT and plan.second_run
-    if not (plan.assembled.objectives or alarmed) or plan.assembled.problem.options.analysis == "equilibrium":
+    if not (plan.assembled.objectives or alarmed) or plan.assembled.problem.options.at_once:
         return Estimates(results, reason=unseen)
     impossible = _impossible(plan)
     if not impossible:
@@ -333,6 +333,11 @@ class Outcome:
             for name, fields in self.estimates.off_by_fields.items()
         }
 
+    @property
+    def modes(self) -> list[dict[str, Any]] | None:
+        """Modes as plain data, of an analysis of modes."""
+        return getattr(self.watchers.health, "modes", None)
+
     def flags(self, objective: Any) -> list[str]:
         """Why the value of an objective is only one choice."""
         return self.watchers.multipliers.flags(objective)
@@ -359,6 +364,8 @@ class Outcome:
             "discretisation": self.resolved,
             "warnings": self.warnings,
         }
+        if self.modes is not None:
+            report["modes"] = self.modes
         if watchers.extremes:
             report["extremes"] = watchers.extremes.report
         if plan.method == "fd":

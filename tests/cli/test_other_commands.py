@@ -93,7 +93,20 @@ def test_warnings_are_on_standard_error(mbsim, variant):
     assert done.code == 0 and "nothing reads this parameter" in done.err and "warning" not in done.out
 
 
-COMMANDS = ["run", "check", "validate", "info", "schema", "inspect", "plot", "animate", "reduce", "optimize", "compile"]
+COMMANDS = [
+    "run",
+    "check",
+    "validate",
+    "info",
+    "schema",
+    "inspect",
+    "plot",
+    "animate",
+    "reduce",
+    "linearize",
+    "optimize",
+]
+COMMANDS += ["compile"]
 OF_STUDIES = ["run", "retry", "status", "collect", "extract", "script"]
 
 

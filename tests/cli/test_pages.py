@@ -49,4 +49,5 @@ def test_every_command_of_the_pages_is_run_by_a_test():
         "docs/optimization.md",
         "docs/import.md",
         "docs/fit.md",
+        "docs/linear.md",
     }

@@ -8,7 +8,7 @@ import numpy as np
 from mbsim_cli.model.problem import Block, Problem
 from mbsim_cli.solve.equilibrium.resting import settle
 from mbsim_cli.solve.forward import Simulation, require_assembled
-from mbsim_cli.solve.initial import initial_of, place
+from mbsim_cli.solve.initial import Initial, initial_of, place
 from mbsim_cli.solve.pivots import split_of
 from mbsim_cli.solve.tape import Tape
 
@@ -19,14 +19,20 @@ def equilibrium(problem: Problem, *, theta: np.ndarray | None = None, tape: Tape
     A ``tape`` keeps what an adjoint needs. Raises AnalysisError where the mechanism cannot be assembled, or no
     equilibrium is found.
     """
-    placed = place(problem, theta)
-    require_assembled(problem, placed.residual)
-    start = placed.start
-    found = settle(problem, start, vary=tape is None)
-    rows = replace(split_of(start.work.eq.J, np.arange(start.n), np.arange(start.m)), rows=found.rows)
-    initial = initial_of(placed.at_rest(problem, found), rows, found.held)
+    initial, drift = settled(problem, theta, vary=tape is None)
+    assert initial.rest is not None
     if tape is not None:
         tape.initial = initial
     block = Simulation(problem, initial, tape).first_block()
-    drift = np.array([[np.abs(start.work.eq.phi.real).max(initial=0.0), 0.0, 0.0]])
-    yield block._replace(iterations=np.array([found.iterations]), drift=drift)
+    yield block._replace(iterations=np.array([initial.rest.iterations]), drift=np.array([[drift, 0.0, 0.0]]))
+
+
+def settled(problem: Problem, theta: np.ndarray | None = None, *, vary: bool = True) -> tuple[Initial, float]:
+    """The equilibrium as a start, and the largest violation of a constraint there; raises AnalysisError."""
+    placed = place(problem, theta)
+    require_assembled(problem, placed.residual)
+    start = placed.start
+    found = settle(problem, start, vary=vary)
+    rows = replace(split_of(start.work.eq.J, np.arange(start.n), np.arange(start.m)), rows=found.rows)
+    initial = initial_of(placed.at_rest(problem, found), rows, found.held)
+    return initial, float(np.abs(start.work.eq.phi.real).max(initial=0.0))

@@ -7,6 +7,7 @@ from mbsim_cli.spec.analysis import CLOSED_LOOPS, INTEGRATED, WITH_ADJOINT, Anal
 from mbsim_cli.spec.equilibrium import Equilibrium
 from mbsim_cli.spec.inverse import InverseDynamics
 from mbsim_cli.spec.judging.review import Review
+from mbsim_cli.spec.modes import Modes
 from mbsim_cli.spec.states import StateJoint
 
 _TIMES = ("step", "sampling", "duration", "output_interval")
@@ -36,6 +37,8 @@ def check(review: Review) -> None:
             _times(review, analysis)
             _accuracy(review, analysis)
             _integrator(review, analysis)
+        if isinstance(analysis, Modes):
+            _modes(review, analysis)
         _held(review, analysis)
     stated = _parameters(review)
     for index, name in enumerate(stated):
@@ -53,7 +56,9 @@ def _states(review: Review) -> None:
     """Report analyses that know no states."""
     states = [name for name, joint in review.model.joints.items() if isinstance(joint, StateJoint)]
     analysis = review.model.analysis
-    if not states or (isinstance(analysis, Analysis) and analysis.start == "declared"):
+    declared = isinstance(analysis, Analysis) and analysis.start == "declared"
+    declared |= isinstance(analysis, Modes) and analysis.at == "start" and analysis.start != "equilibrium"
+    if not states or declared:
         return
     shown, hint = ", ".join(states[:4]) + (", ..." if len(states) > 4 else ""), None
     if isinstance(analysis, InverseDynamics):
@@ -78,7 +83,8 @@ def _adjoint(review: Review, analysis: Any) -> None:
     lacking = lacks_adjoint(analysis)
     if analysis.sensitivity.method == "adjoint" and lacking:
         message = f"{lacking} has no adjoint"
-        review.report(("analysis", "sensitivity", "method"), message, f"{WITH_ADJOINT}; ddm is exact too")
+        other = "" if isinstance(analysis, Modes) else f"{WITH_ADJOINT}; "
+        review.report(("analysis", "sensitivity", "method"), message, f"{other}ddm is exact too")
 
 
 def _fields(review: Review) -> None:
@@ -131,8 +137,16 @@ def _no_torques(review: Review) -> None:
             review.report(("sensors", name), "torques are results of the analysis inverse_dynamics alone", hint)
 
 
-def _held(review: Review, analysis: Analysis | Equilibrium) -> None:
-    if analysis.hold and isinstance(analysis, Analysis) and analysis.start != "equilibrium":
+def _modes(review: Review, analysis: Modes) -> None:
+    """Positions that another key gives already."""
+    if analysis.start is not None and analysis.at != "start":
+        message = "the equilibrium has positions of its own"
+        review.report(("analysis", "start"), message, "add at: start, or leave start out", key=True)
+
+
+def _held(review: Review, analysis: Analysis | Equilibrium | Modes) -> None:
+    begins = isinstance(analysis, Analysis) or (isinstance(analysis, Modes) and analysis.at == "start")
+    if analysis.hold and begins and analysis.start != "equilibrium":
         message = "only a static equilibrium holds coordinates"
         review.report(("analysis", "hold"), message, "add start: equilibrium", key=True)
 

@@ -51,6 +51,9 @@ def _agreement(review: Review, path: Path, given: Check) -> None:
     for index, method in enumerate(given.agreement):
         if method == own and review.intact("analysis", "formulation"):
             review.report((*path, "agreement", index), f"{method} is the method of the analysis itself")
+        elif analysis.type == "modes":
+            message = "modes have one method; their gradients are compared with differences"
+            review.report((*path, "agreement", index), message)
         elif method == "adjoint" and lacks_adjoint(analysis):
             review.report((*path, "agreement", index), f"{lacks_adjoint(analysis)} has no adjoint", WITH_ADJOINT)
         elif analysis.type == "inverse_dynamics" and method != "adjoint" and not review.lost("analysis"):
@@ -87,8 +90,9 @@ def _values(review: Review, path: Path, given: Check) -> None:
         if wanted is not None:
             _width(review, (*place, "value"), entry, wanted)
         time = review.value(entry.time)
-        if analysis.type == "equilibrium" and time:
-            review.report((*place, "time"), "an equilibrium has one instant, at time 0")
+        if analysis.type in ("equilibrium", "modes") and time:
+            what = "an equilibrium has" if analysis.type == "equilibrium" else "modes have"
+            review.report((*place, "time"), f"{what} one instant, at time 0")
         elif time is not None and duration is not None and not 0 <= time <= duration * (1 + 1e-9):
             review.report((*place, "time"), f"{time:g} s lies outside the duration of {duration:g} s")
 

@@ -6,6 +6,7 @@ from mbsim_cli.spec.expressions.ordering import shown, sort
 from mbsim_cli.spec.expressions.syntax import ExpressionError, names, parse
 from mbsim_cli.spec.expressions.widths import check_formula
 from mbsim_cli.spec.judging.review import Review
+from mbsim_cli.spec.objectives import MODAL
 
 
 def check(review: Review) -> None:
@@ -16,6 +17,11 @@ def check(review: Review) -> None:
     objectives = dict.fromkeys(review.names("objectives"), 1)
     for name, objective in model.objectives.items():
         if not review.intact("objectives", name):
+            continue
+        if objective.kind in MODAL:
+            if model.analysis.type != "modes" and not review.lost("analysis"):
+                message = f"{objective.kind} is a number of a mode, which only type: modes finds"
+                review.report(("objectives", name, objective.kind), message, key=True)
             continue
         if objective.kind == "expression":
             _formula(review, name, {**plain, **objectives}, "objective", review.names("sensors"))

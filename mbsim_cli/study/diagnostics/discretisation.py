@@ -172,7 +172,7 @@ def _percent(error: float) -> str:
 def line(report: Mapping[str, Any]) -> str:
     """Relative estimates in one line; nothing where there are none, or where no time passes."""
     motion = report["discretisation"]
-    if report["analysis"] == "equilibrium":
+    if report["analysis"] in ("equilibrium", "modes"):
         return ""
     found = {name: entry["discretisation"]["relative"] for name, entry in report["objectives"].items()}
     parts = [in_words(motion)] if motion["worst"] else []

@@ -24,6 +24,10 @@ def accumulator(objective: Objective, p: int, course: Course | None = None) -> A
     """
     if objective.kind == "expression":
         return Expression(objective, p, accumulators(objective.operands, p, course))
+    if objective.mode is not None:
+        from mbsim_cli.study.objectives.modal import Modal
+
+        return Modal(objective, p)
     return _ALONG_TIME[objective.kind](objective, p, course)
 
 

@@ -1,0 +1,74 @@
+"""``mbsim linearize``: the state space of small motions, with names and units."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mbsim_cli.cli import options
+from mbsim_cli.errors import UsageError
+
+At = Annotated[
+    str,
+    typer.Option(
+        metavar="T|equilibrium|start", help="About a time of the motion [s], the static equilibrium, or the start."
+    ),
+]
+Inputs = Annotated[
+    str | None, typer.Option(metavar="F1,law", help="Forces, and laws of forces, that are inputs.", show_default="none")
+]
+Outputs = Annotated[
+    str | None, typer.Option(metavar="r.y,v", help="Sensors that are outputs.", show_default="all sensors")
+]
+Output = Annotated[
+    Path | None,
+    typer.Option("-o", "--output", metavar="X.h5|X.npz|X.mat", help="File.", show_default="MODEL.lin.h5 here"),
+]
+
+
+def command(
+    model: options.ModelPath,
+    at: At = "equilibrium",
+    inputs: Inputs = None,
+    outputs: Outputs = None,
+    output: Output = None,
+    parameter: options.Overrides = None,
+    json: options.Json = False,
+    quiet: options.Quiet = False,
+    force: options.Force = False,
+) -> None:
+    """Write A, B, C, D of small motions about an equilibrium, the start or a time."""
+    options.limit_threads(None)
+    from mbsim_cli.cli.output import emit, tell
+    from mbsim_cli.study.assembling import Settings, build, load
+    from mbsim_cli.study.linearizing import KINDS, linearized
+
+    target = output or Path(f"{model.stem}.lin.h5")
+    if target.suffix.lower() not in KINDS:
+        raise UsageError(f"-o {target}: a state space is written to {', '.join(KINDS)}")
+    assembled = build(load(model, Settings(overrides=options.parse_overrides(parameter))), Settings(), [])
+    found = linearized(assembled, _at(at), _names(inputs) or [], _names(outputs))
+    found.save(target, force=force)
+    if json:
+        plain = {name: value.tolist() if hasattr(value, "tolist") else value for name, value in found.content.items()}
+        emit({"model": str(model), "output": str(target)} | plain)
+    else:
+        sizes = f"{len(found.states)} states, {len(found.inputs)} inputs, {len(found.outputs)} outputs"
+        tell(f"{target}: {sizes}, about {found.about}", quiet)
+
+
+def _at(text: str) -> str | float:
+    """Equilibrium, start, or a time in seconds."""
+    if text in ("equilibrium", "start"):
+        return text
+    try:
+        time = float(text)
+    except ValueError:
+        time = -1.0
+    if not 0.0 <= time < float("inf"):
+        raise UsageError(f"--at wants a time in seconds, equilibrium or start, not '{text}'")
+    return time
+
+
+def _names(text: str | None) -> list[str] | None:
+    return None if text is None else [name.strip() for name in text.split(",") if name.strip()]

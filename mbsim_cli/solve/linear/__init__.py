@@ -1,0 +1,1 @@
+"""Linear models of a mechanism about a position or a motion."""

@@ -1,0 +1,271 @@
+"""Linear equations of a mechanism on its constraints: M q'' + C q' + K q + F_0 u + F_1 u' + F_2 u'' = 0.
+
+q are changes of independent coordinates, u of inputs, about a state that may move. Euler parameters change by a small
+rotation about the axes of the parent, so that their norm is no equation. One evaluation along all unit directions gives
+every matrix, exactly (``kernels.drivers.linearise``). Derivation: docs/theory/linear_models.md.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from mbsim_cli.errors import AnalysisError
+from mbsim_cli.kernels.compiler.simd import padded
+from mbsim_cli.model.codes import Column
+from mbsim_cli.model.coordinates import kinds
+from mbsim_cli.model.problem import Problem
+from mbsim_cli.solve.instant import Instant
+from mbsim_cli.solve.linear.point import Point
+from mbsim_cli.solve.pivots import rank_and_pivots
+from mbsim_cli.solve.quaternions import quaternion_product
+from mbsim_cli.solve.redundancy import kept_in_range
+
+AXES = "xyz"
+STEP = 1e-30  # of a complex step; its square vanishes beside any value
+ROUND_OFF = 1e-14  # of the terms that an entry is made of: below, it is zero
+SINGULAR = "the accelerations cannot be found: is there a coordinate that no mass or inertia resists?"
+
+
+class Chart:
+    """Small motions of coordinates: which of them are independent, the same for all numbers near those of a point."""
+
+    def __init__(self, problem: Problem, point: Point) -> None:
+        names, units = problem.names.coordinates, problem.names.coordinate_units
+        self.euler = np.flatnonzero(kinds(problem.model.tree) == Column.EULER_0).tolist()
+        inside = {c + k for c in self.euler for k in range(4)}
+        self.plain = [c for c in range(len(names)) if c not in inside]
+        self.names = [names[c] for c in self.plain]
+        self.units = [units[c] for c in self.plain]
+        for c in self.euler:
+            joint = names[c].rpartition(".")[0]
+            self.names += [f"{joint}.rotation_{axis}" for axis in AXES]
+            self.units += ["rad"] * 3
+        self.hold = list(point.hold)
+
+    @property
+    def size(self) -> int:
+        """Number of small motions, s, before constraints."""
+        return len(self.names)
+
+    def basis(self, z: np.ndarray) -> np.ndarray:
+        """B (n, s), linear in the coordinates z (n,): they change by B eta."""
+        B = np.zeros((z.size, self.size), z.dtype)
+        B[self.plain, np.arange(len(self.plain))] = 1.0
+        return self._rotations(B, z)
+
+    def basis_rate(self, zd: np.ndarray) -> np.ndarray:
+        """Its rate (n, s) where the coordinates have the rates zd (n,)."""
+        return self._rotations(np.zeros((zd.size, self.size), zd.dtype), zd)
+
+    def _rotations(self, B: np.ndarray, z: np.ndarray) -> np.ndarray:
+        first = len(self.plain)
+        for number, c in enumerate(self.euler):
+            for axis in range(3):
+                turn = np.zeros(4)
+                turn[1 + axis] = 0.5
+                B[c : c + 4, first + 3 * number + axis] = quaternion_product(turn, z[c : c + 4])
+        return B
+
+    def choose(self, J: np.ndarray, preferred: np.ndarray) -> None:
+        """Choose dependent motions by the Jacobian J (m, s); ``preferred`` (s,) ones stay independent if possible."""
+        rank, _ = rank_and_pivots(J)
+        others = np.flatnonzero(~preferred)
+        found, order = rank_and_pivots(J[:, others])
+        columns = others[order[:found]]
+        if found < rank:
+            _, order = rank_and_pivots(J)
+            columns = order[:rank]
+        _, order = rank_and_pivots(J[:, columns].T)
+        self.rows = order[:rank]
+        self.dependent = np.sort(columns)
+        self.independent = np.setdiff1d(np.arange(self.size), self.dependent)
+
+
+@dataclass(frozen=True)
+class Motions:
+    """What small motions eta, eta', eta'' (3, s, ...) follow from q, q', q'' and the inputs u, u', u''."""
+
+    R: np.ndarray  # (s, d): eta = R q, and eta' and eta'' of q' and q''
+    S: np.ndarray  # (s, d): eta' of q
+    W0: np.ndarray  # (s, d): eta'' of q
+    W1: np.ndarray  # (s, d): eta'' of q'
+    P: np.ndarray  # (s, k): eta of u, eta' of u', eta'' of u''
+    P1: np.ndarray  # (s, k): eta' of u
+    Q0: np.ndarray  # (s, k): eta'' of u
+    Q1: np.ndarray  # (s, k): eta'' of u'
+
+
+@dataclass(frozen=True)
+class Equations:
+    """The linear equations, and all that outputs need to follow small motions."""
+
+    M: np.ndarray  # (d, d)
+    C: np.ndarray  # (d, d)
+    K: np.ndarray  # (d, d)
+    F: np.ndarray  # (3, d, k) by u, u', u''
+    motions: Motions
+    instant: Instant  # with accelerations and multipliers
+    rows: np.ndarray  # independent equations
+    J: np.ndarray  # (m, n)
+    G: tuple[np.ndarray, ...]  # (n, s) of eta, eta', eta''; (n, k) of u
+    bases: tuple[np.ndarray, ...]  # B and its two rates (n, s)
+
+    def all_motions(self) -> np.ndarray:
+        """eta, eta', eta'' (3, s, 2 d + 3 k) by q, q', u, u', u''."""
+        m, (d, k) = self.motions, (self.M.shape[0], self.F.shape[2])
+        zero, none = np.zeros((m.R.shape[0], d), m.R.dtype), np.zeros((m.R.shape[0], k), m.R.dtype)
+        follows = -np.linalg.solve(self.M, np.concatenate([self.K, self.C, *self.F], axis=1))
+        eta = np.concatenate([m.R, zero, m.P, none, none], axis=1)
+        eta1 = np.concatenate([m.S, m.R, m.P1, m.P, none], axis=1)
+        eta2 = np.concatenate([m.W0, m.W1, m.Q0, m.Q1, m.P], axis=1) + m.R @ follows
+        return np.stack([eta, eta1, eta2])
+
+
+class Linearising:
+    """Linearises a problem about a point, and near it with the same independent coordinates.
+
+    ``inputs`` (len(theta), k) are directions of numbers that inputs move.
+    """
+
+    def __init__(self, problem: Problem, point: Point, inputs: np.ndarray | None = None) -> None:
+        self.problem, self.point = problem, point
+        self.inputs = np.zeros((point.theta.size, 0)) if inputs is None else inputs
+        self.chart = Chart(problem, point)
+        self._chosen = False
+        self.equations = self.at(point)
+
+    @property
+    def names(self) -> list[str]:
+        """Names of q (d,)."""
+        return [self.chart.names[s] for s in self.chart.independent]
+
+    @property
+    def units(self) -> list[str]:
+        """Units of q (d,)."""
+        return [self.chart.units[s] for s in self.chart.independent]
+
+    def at(self, point: Point) -> Equations:
+        """The equations about a point; complex numbers give complex ones."""
+        chart, s, k = self.chart, self.chart.size, self.inputs.shape[1]
+        at = self._moving(point)
+        n = at.n
+        bases = chart.basis(at.state.z), chart.basis_rate(at.state.zd), chart.basis_rate(at.state.zdd)
+        B, B1, B2 = bases
+        sens = at.sens
+        sens.z[:, :s], sens.zd[:, :s], sens.zdd[:, :s] = B, B1, B2
+        sens.zd[:, s : 2 * s], sens.zdd[:, s : 2 * s] = B, 2.0 * B1
+        sens.zdd[:, 2 * s : 3 * s] = B
+        at.evaluate(point.time)
+        G = tuple(at.out.dG[:, j * s : (j + 1) * s].copy() for j in range(3))
+        Gu = at.out.dG[:, 3 * s : 3 * s + k].copy()
+        hold = self.chart.hold
+        phi = [[np.concatenate([at.out.dphi[o][:, j * s : (j + 1) * s], held[hold]]) for j, held in enumerate(levels)]
+               for o, levels in enumerate(((B, 0 * B, 0 * B), (B1, B, 0 * B), (B2, 2.0 * B1, B)))]  # fmt: skip
+        none = np.zeros((len(hold), k))
+        phi_u = [np.concatenate([at.out.dphi[o][:, 3 * s : 3 * s + k], none]) for o in range(3)]
+        if not self._chosen:
+            self._choose(phi[0][0].real)
+        motions = self._motions(phi, phi_u)
+        left = motions.R.T @ B.T
+        M = left @ (G[2] @ motions.R)
+        C = left @ (G[1] @ motions.R + G[2] @ motions.W1)
+        K = left @ (G[0] @ motions.R + G[1] @ motions.S + G[2] @ motions.W0)
+        F0 = left @ (G[0] @ motions.P + G[1] @ motions.P1 + G[2] @ motions.Q0 + Gu)
+        F1 = left @ (G[1] @ motions.P + G[2] @ motions.Q1)
+        F2 = left @ (G[2] @ motions.P)
+        J = np.concatenate([at.work.eq.J, np.eye(n)[hold]])
+        if M.dtype.kind == "f":
+            sizes = [abs(part) for part in (left, *G, motions.R, motions.S, motions.W0, motions.W1)]
+            weight, G0, G1, G2, R, S, W0, W1 = sizes
+            C[abs(C) <= ROUND_OFF * (weight @ (G1 @ R + G2 @ W1))] = 0.0
+            K[abs(K) <= ROUND_OFF * (weight @ (G0 @ R + G1 @ S + G2 @ W0))] = 0.0
+        return Equations(M, C, K, np.stack([F0, F1, F2]), motions, at, chart.rows, J, (*G, Gu), bases)
+
+    def derivatives(self) -> tuple[np.ndarray, ...]:
+        """Derivatives of M, C, K (p, d, d) and of the coordinates by q (p, n, d) by the parameters of the problem.
+
+        They are exact: one evaluation a parameter, in complex numbers.
+        """
+        p, (n, d) = self.point.dz.shape[1], (self.point.z.size, self.equations.M.shape[0])
+        found = *(np.zeros((p, d, d)) for _ in range(3)), np.zeros((p, n, d))
+        for k in range(p):
+            stepped = self.at(self.point.stepped(1j * STEP, k))
+            matrices = stepped.M, stepped.C, stepped.K, stepped.bases[0] @ stepped.motions.R
+            for out, matrix in zip(found, matrices, strict=True):
+                out[k] = matrix.imag / STEP
+        return found
+
+    def _choose(self, J: np.ndarray) -> None:
+        """Independent motions: those that the file declares, where they are."""
+        preferred = np.zeros(self.chart.size, bool)
+        preferred[: len(self.chart.plain)] = self.problem.independent[self.chart.plain]
+        self.chart.choose(J, preferred)
+        self._chosen = True
+
+    def _motions(self, phi: Sequence[Sequence[np.ndarray]], phi_u: Sequence[np.ndarray]) -> Motions:
+        """Small motions that keep to the constraints, by their variations of three orders."""
+        chart, dtype = self.chart, phi[0][0].dtype
+        rows, D, I = chart.rows, chart.dependent, chart.independent
+        phi = [[part[rows] for part in level] for level in phi]
+        phi_u = [part[rows] for part in phi_u]
+        J = phi[0][0]
+
+        def dependent(residual: np.ndarray, own: np.ndarray | None = None) -> np.ndarray:
+            out = np.zeros((chart.size, residual.shape[1]), dtype)
+            if own is not None:
+                out[I] = own
+            if D.size:
+                out[D] = -np.linalg.solve(J[:, D], residual)
+            return out
+
+        R = dependent(J[:, I], np.eye(I.size, dtype=dtype))
+        S = dependent(phi[1][0] @ R)
+        W1 = dependent(phi[2][1] @ R)
+        W0 = dependent(phi[2][0] @ R + phi[2][1] @ S)
+        P = dependent(phi_u[0])
+        P1 = dependent(phi[1][0] @ P + phi_u[1])
+        Q1 = dependent(phi[2][1] @ P + 2.0 * phi_u[1])
+        Q0 = dependent(phi[2][0] @ P + phi[2][1] @ P1 + phi_u[2])
+        return Motions(R, S, W0, W1, P, P1, Q0, Q1)
+
+    def _moving(self, point: Point) -> Instant:
+        """The instant with accelerations and multipliers of the equations of motion, of least norm where redundant."""
+        dtype = np.result_type(point.theta, point.z, float).type
+        count = padded(3 * self.chart.size + self.inputs.shape[1])
+        dtheta = np.zeros((point.theta.size, count), dtype)
+        dtheta[:, 3 * self.chart.size : 3 * self.chart.size + self.inputs.shape[1]] = self.inputs
+        at = Instant(self.problem, np.ascontiguousarray(point.theta, dtype), dtheta)
+        at.state.z[:], at.state.zd[:] = point.z, point.zd
+        if point.expected.size:
+            at.work.kin.expected[:] = point.expected
+        at.evaluate(point.time)
+        accelerate(at, self.chart.hold)
+        return at
+
+
+def accelerate(at: Instant, hold: Sequence[int] = ()) -> np.ndarray:
+    """Set accelerations and multipliers of an instant that is evaluated at rest; return forces (h,) that ``hold``.
+
+    Multipliers are those of least norm where constraints depend on each other. Raises AnalysisError.
+    """
+    n, m, held = at.n, at.m, list(hold)
+    J = np.concatenate([at.work.eq.J, np.eye(n)[held]])
+    known = np.concatenate([at.work.eq.phi2, np.zeros(len(held))])
+    rank, order = rank_and_pivots(J.real.T)
+    rows = order[:rank]
+    Ji = J[rows]
+    matrix = np.block([[at.out.M, Ji.T], [Ji, np.zeros((rank, rank))]])
+    try:
+        x = np.linalg.solve(matrix, -np.concatenate([at.work.eq.G, known[rows]]))
+    except np.linalg.LinAlgError:
+        raise AnalysisError(SINGULAR) from None
+    if not np.isfinite(x).all():
+        raise AnalysisError(SINGULAR)
+    at.state.zdd[:] = x[:n]
+    lam = np.zeros(m + len(held), x.dtype)
+    lam[rows] = x[n:]
+    if rank < lam.size:
+        lam = kept_in_range(J, lam)
+    at.state.lam[:] = lam[:m]
+    return lam[m:]

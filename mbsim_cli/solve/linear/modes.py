@@ -1,0 +1,182 @@
+"""Modes of linear equations M q'' + C q' + K q = 0: eigenvalues, shapes, and how they vary with M, C and K.
+
+M need not be symmetric nor C and K of any kind. Derivation: docs/theory/linear_models.md, section 3.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+NEUTRAL = 1e-13  # of the size of each equation, below which a combination of states changes nothing
+CLOSE = 1e-7  # relative distance of eigenvalues that have no derivatives each for itself
+REFINEMENTS = 3  # Newton steps of an eigenvalue and its shape
+REAL = 1e-12  # imaginary part, relative, that is round-off
+
+
+@dataclass(frozen=True)
+class Modes:
+    """Modes by increasing magnitude of their eigenvalues, of a complex pair the one with a positive imaginary part."""
+
+    value: np.ndarray  # (k,) complex, 1/s
+    shape: np.ndarray  # (d, k) complex, of any size
+    neutral: int  # eigenvalues that are zero
+    close: tuple[tuple[int, ...], ...]  # other modes that each is as good as equal to
+
+    @property
+    def stable(self) -> bool:
+        """Whether no mode grows."""
+        return bool((self.value.real <= REAL * np.abs(self.value)).all())
+
+
+def modes_of(M: np.ndarray, C: np.ndarray, K: np.ndarray) -> Modes:
+    """Modes of real matrices (d, d), in which terms that are round-off are zero; the mass matrix is not singular."""
+    d = M.shape[0]
+    if d == 0:
+        return Modes(np.zeros(0, complex), np.zeros((0, 0), complex), 0, ())
+    value, states, neutral = _without_zeros(_state_matrix(M, C, K))
+    shapes = states[:d]
+    kept = value.imag >= 0.0
+    value, shapes = value[kept], shapes[:, kept]
+    every = np.concatenate([value, value[value.imag > 0.0].conj()])
+    for k in range(value.size):
+        gap = np.sort(np.abs(every - value[k]))[1] if every.size > 1 else np.inf
+        if gap > CLOSE * abs(value[k]):
+            value[k], shapes[:, k] = _refined(M, C, K, value[k], shapes[:, k])
+    order = np.lexsort((value.imag, value.real, np.round(np.abs(value) / np.abs(value).max(initial=1e-300), 13)))
+    value, shapes = value[order], shapes[:, order]
+    return Modes(value, shapes, neutral, tuple(_close_to(value, k) for k in range(value.size)))
+
+
+def _state_matrix(M: np.ndarray, C: np.ndarray, K: np.ndarray) -> np.ndarray:
+    """A (2 d, 2 d) of x' = A x, x = (q, q')."""
+    zero = np.zeros_like(M)
+    scale = 1.0 / np.sqrt(np.maximum(np.abs(np.diag(M)), 1e-300))
+    inverse = scale[:, None] * np.linalg.inv(scale[:, None] * M * scale) * scale
+    return np.block([[zero, np.eye(len(M))], [-inverse @ K, -inverse @ C]])
+
+
+def _without_zeros(A: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
+    """Eigenvalues that are not zero and their vectors, and how often zero is one.
+
+    States that nothing depends on are taken away, then those on which only such ones do, and so on; then combinations
+    of states in the same way. Round-off would make of a chain of two eigenvalues of some 1e-8.
+    """
+    states, size = np.arange(len(A)), len(A)
+    while states.size and not (found := A[np.ix_(states, states)].any(axis=0)).all():
+        states = states[found]
+    kept = np.eye(size)[:, states]
+    inner = A[np.ix_(states, states)]
+    while inner.size:
+        _, sizes, right = np.linalg.svd(inner / np.linalg.norm(inner, axis=1, keepdims=True).clip(1e-300))
+        rank = int((sizes > NEUTRAL * sizes[0]).sum())
+        if rank == len(inner):
+            break
+        kept = kept @ right[:rank].T
+        inner = kept.T @ A @ kept
+    if not inner.size:
+        return np.zeros(0, complex), np.zeros((size, 0), complex), size
+    value, vectors = np.linalg.eig(inner)
+    value, vectors = value.astype(complex), kept @ vectors.astype(complex)
+    value.imag[np.abs(value.imag) <= REAL * np.abs(value)] = 0.0
+    gone = np.linalg.qr(kept, mode="complete")[0][:, kept.shape[1] :]
+    chain, reach = gone.T @ A @ gone, gone.T @ A @ vectors
+    for k, each in enumerate(value):  # these follow from the others
+        vectors[:, k] += gone @ np.linalg.solve(chain - each * np.eye(len(chain)), -reach[:, k])
+    return value, vectors, size - value.size
+
+
+def _refined(
+    M: np.ndarray, C: np.ndarray, K: np.ndarray, value: complex, shape: np.ndarray
+) -> tuple[complex, np.ndarray]:
+    """A simple eigenvalue and its shape by Newton's method, the largest component held."""
+    is_real = value.imag == 0.0
+    shape = shape / shape[np.argmax(np.abs(shape))]
+    largest = int(np.argmax(np.abs(shape)))
+    best = np.inf
+    for _ in range(REFINEMENTS):
+        L = value * value * M + value * C + K
+        try:
+            change = np.linalg.solve(_bordered(L, (2.0 * value * M + C) @ shape, largest), -np.append(L @ shape, 0.0))
+        except np.linalg.LinAlgError:
+            break
+        size = abs(change[-1])
+        if not np.isfinite(change).all() or not size < min(best, 1e-3 * abs(value)):
+            break
+        shape, value, best = shape + change[:-1], value + change[-1], size
+    return (complex(value.real), shape.real.astype(complex)) if is_real else (value, shape)
+
+
+def _bordered(L: np.ndarray, rate: np.ndarray, held: int) -> np.ndarray:
+    """The matrix of changes of a shape, one component held, and of its eigenvalue; regular where that is simple."""
+    d = len(L)
+    found = np.zeros((d + 1, d + 1), complex)
+    found[:d, :d], found[:d, d], found[d, held] = L, rate, 1.0
+    return found
+
+
+def _close_to(value: np.ndarray, k: int) -> tuple[int, ...]:
+    """Modes whose eigenvalues are as good as equal to that of mode k; itself where it meets its conjugate."""
+    near = np.abs(value - value[k]) <= CLOSE * np.abs(value[k])
+    near[k] = 0.0 < 2.0 * value[k].imag <= CLOSE * abs(value[k])
+    return tuple(np.flatnonzero(near).tolist())
+
+
+def derivatives(
+    modes: Modes,
+    matrices: tuple[np.ndarray, np.ndarray, np.ndarray],
+    changes: tuple[np.ndarray, np.ndarray, np.ndarray],
+) -> tuple[np.ndarray, np.ndarray]:
+    """Derivatives of eigenvalues (k, p) and of shapes (d, k, p), by those of M, C and K (p, d, d).
+
+    Shapes keep their largest component. Where eigenvalues are close to others there are none: NaN.
+    """
+    (M, C, K), (dM, dC, dK) = matrices, changes
+    p, (d, k) = dM.shape[0], modes.shape.shape
+    d_value = np.full((k, p), complex(np.nan, np.nan))
+    d_shape = np.full((d, k, p), complex(np.nan, np.nan))
+    for mode in range(k):
+        if modes.close[mode]:
+            continue
+        value, shape = modes.value[mode], modes.shape[:, mode]
+        held = int(np.argmax(np.abs(shape)))
+        L, rate = value * value * M + value * C + K, (2.0 * value * M + C) @ shape
+        right = np.zeros((d + 1, p), complex)
+        right[:d] = -(value * value * (dM @ shape) + value * (dC @ shape) + dK @ shape).T
+        change = np.linalg.solve(_bordered(L, rate, held), right)
+        d_shape[:, mode], d_value[mode] = change[:d], change[d]
+    return d_value, d_shape
+
+
+def normalised(shape: np.ndarray, d_shape: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Shapes (n, k) with a largest component of one, and their derivatives (n, k, p)."""
+    if not shape.size:
+        return shape, d_shape
+    columns = np.arange(shape.shape[1])
+    size = np.abs(shape)
+    largest = np.argmax(size >= (1.0 - 1e-9) * size.max(axis=0), axis=0)  # of equal ones the first
+    unit = shape[largest, columns]
+    unit = np.where(unit == 0.0, 1.0, unit)
+    scaled = shape / unit
+    return scaled, d_shape / unit[:, None] - scaled[:, :, None] * (d_shape[largest, columns] / unit[:, None])
+
+
+def frequency(value: np.ndarray, d_value: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """|eigenvalue| / 2 pi [Hz] (k,), and derivatives (k, p)."""
+    size = np.abs(value)
+    return size / (2.0 * np.pi), (value.conj()[:, None] * d_value).real / size[:, None] / (2.0 * np.pi)
+
+
+def damping_ratio(value: np.ndarray, d_value: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """- Re(eigenvalue) / |eigenvalue| (k,), and derivatives (k, p)."""
+    size = np.abs(value)
+    d_size = (value.conj()[:, None] * d_value).real / size[:, None]
+    ratio = -value.real / size
+    return ratio, -(d_value.real + ratio[:, None] * d_size) / size[:, None]
+
+
+def drift(modes: Modes, matrices: Sequence[np.ndarray], rates: Sequence[np.ndarray]) -> np.ndarray:
+    """By how much eigenvalues (k,) change in a time constant of theirs, relative, as M, C and K change at rates."""
+    changes = tuple(rate[None] for rate in rates)
+    d_value = derivatives(modes, tuple(matrices), changes)[0][:, 0]  # type: ignore[arg-type]
+    return np.abs(d_value) / np.maximum(np.abs(modes.value) ** 2, 1e-300)

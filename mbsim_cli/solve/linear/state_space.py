@@ -1,0 +1,174 @@
+"""State space of small motions: x' = A x + B u, y = C x + D u, x = (q, q'), u forces and functions of time, y sensors.
+
+Derivation: docs/theory/linear_models.md, section 5.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from mbsim_cli.errors import UsageError
+from mbsim_cli.kernels.compiler.simd import padded
+from mbsim_cli.kernels.drivers.observe import observe
+from mbsim_cli.model.codes import APPLIED, Force, Law, Measure
+from mbsim_cli.model.coordinates import of_columns
+from mbsim_cli.model.layout import NONE
+from mbsim_cli.model.problem import Problem
+from mbsim_cli.model.units import force_on
+from mbsim_cli.solve import allocate
+from mbsim_cli.solve.blocks import with_reactions
+from mbsim_cli.solve.linear.equations import Linearising
+from mbsim_cli.solve.linear.point import Point
+from mbsim_cli.solve.reactions import reader_of
+
+AXES = "xyz"
+CONSTANT_FORCE, VECTOR = 3, 3  # where they stand in the blocks of forces
+OFFSETS = {  # numbers of a law that move all of its values
+    Law.CONSTANT: (0,),
+    Law.POLYNOMIAL: (0,),
+    Law.HARMONIC: (0,),
+    Law.SINE_POWER: (0,),
+    Law.SMOOTH_STEP: (2, 3),
+}
+
+
+class Inputs(NamedTuple):
+    """k inputs as directions of the numbers of a problem."""
+
+    names: list[str]
+    units: list[str]
+    directions: np.ndarray  # (len(theta), k)
+
+
+class StateSpaceFound(NamedTuple):
+    """Matrices of d coordinates and as many velocities, k inputs and o outputs."""
+
+    A: np.ndarray  # (2 d, 2 d)
+    B: np.ndarray  # (2 d, k)
+    C: np.ndarray  # (o, 2 d)
+    D: np.ndarray  # (o, k)
+    outputs: np.ndarray  # (o,) what the sensors show at the point
+    coordinates: list[str]  # (d,)
+    units: list[str]  # (d,)
+    z: np.ndarray  # (n,) positions of the point
+
+
+def inputs_of(problem: Problem, names: Sequence[str], time: float) -> Inputs:
+    """Inputs by the names of forces and laws of time; raises UsageError for others."""
+    labels, units, columns = [], [], []
+    for name in names:
+        if name in problem.names.forces:
+            found = _of_force(problem, name)
+        elif f"laws.{name}" in problem.names.laws:
+            found = [(name, "", _of_law(problem, name, time))]
+        else:
+            known = ", ".join([*problem.names.forces, *_laws(problem)]) or "none"
+            raise UsageError(f"--inputs: there is no force or law {name!r}; there are {known}")
+        for label, unit, places in found:
+            direction = np.zeros(problem.theta.size)
+            direction[places] = 1.0
+            labels.append(label)
+            units.append(unit)
+            columns.append(direction)
+    return Inputs(labels, units, np.stack(columns, axis=1) if columns else np.zeros((problem.theta.size, 0)))
+
+
+def _of_force(problem: Problem, name: str) -> list[tuple[str, str, list[int]]]:
+    """Inputs of a force: what is added to its value, one number or three components."""
+    number = problem.names.forces.index(name)
+    forces = problem.model.forces
+    kind, first = forces.kind[number], int(forces.theta[number])
+    if kind == Force.ALONG_MEASURE:
+        return [(name, _unit_along(problem, int(forces.measure[number])), [first + CONSTANT_FORCE])]
+    if kind in APPLIED:
+        unit = "N" if kind == Force.POINT_FORCE else "N m"
+        return [(f"{name}.{axis}", unit, [first + VECTOR + k]) for k, axis in enumerate(AXES)]
+    raise UsageError(f"--inputs: {name!r} follows the motion, and nothing can be added to it; name another force")
+
+
+def _unit_along(problem: Problem, measure: int) -> str:
+    """Unit of a force along a measure."""
+    measures = problem.model.measures
+    if measures.kind[measure] == Measure.COORDINATES:
+        coordinate = of_columns(
+            problem.model.tree, measures.coordinate[measures.first[measure] : measures.first[measure + 1]]
+        )
+        return force_on(problem.names.coordinate_units[int(coordinate[0])])
+    return "N m" if measures.kind[measure] == Measure.ANGLE else "N"
+
+
+def _laws(problem: Problem) -> list[str]:
+    """Laws of time that have names."""
+    used = {*problem.model.forces.law[:, 0].tolist(), *problem.model.constraints.law.tolist()} - {NONE}
+    names = (problem.names.laws[k] for k in sorted(used))
+    return [name.removeprefix("laws.") for name in names if name.startswith("laws.")]
+
+
+def _of_law(problem: Problem, name: str, time: float) -> list[int]:
+    """Numbers that raise a law of time by one; raises UsageError where it has none, or drives a motion."""
+    laws, path = problem.model.laws, f"laws.{name}"
+    if any(law != NONE and problem.names.laws[law] == path for law in problem.model.constraints.law):
+        raise UsageError(f"--inputs: law {name!r} drives a motion, and is no force; name forces, or laws of forces")
+    heads = {law for law in problem.model.forces.law[:, 0].tolist() if law != NONE and problem.names.laws[law] == path}
+    places: list[int] = []
+    for head in sorted(heads):
+        term = head
+        while term != NONE:
+            window, kind, first = laws.window[term], Law(laws.kind[term]), int(laws.theta[term])
+            inside = window == NONE or problem.theta[window] <= time < problem.theta[window + 1]
+            if inside and kind == Law.SPLINE:
+                count = int(laws.count[term])
+                places += [first + count + 4 * piece + 3 for piece in range(count - 1)]
+                break
+            if inside and kind in OFFSETS:
+                places += [first + offset for offset in OFFSETS[kind]]
+                break
+            term = laws.next[term]
+    if not places:
+        raise UsageError(f"--inputs: no number of law {name!r} moves its value at {time:g} s; name the force")
+    return places
+
+
+def state_space(problem: Problem, point: Point, inputs: Inputs) -> StateSpaceFound:
+    """Matrices about a point, with all sensors as outputs; raises AnalysisError."""
+    linear = Linearising(problem, point, inputs.directions)
+    found, k = linear.equations, inputs.directions.shape[1]
+    d = found.M.shape[0]
+    follows = -np.linalg.solve(found.M, np.concatenate([found.K, found.C, found.F[0]], axis=1))
+    A = np.block([[np.zeros((d, d)), np.eye(d)], [follows[:, : 2 * d]]])
+    B = np.concatenate([np.zeros((d, k)), follows[:, 2 * d :]])
+    eta = found.all_motions()[:, :, : 2 * d + k]
+    sensors, C = _outputs(problem, point, found, eta, inputs.directions)
+    return StateSpaceFound(
+        A, B, C[:, : 2 * d], C[:, 2 * d :], sensors, linear.names, linear.units, np.array(found.instant.state.z)
+    )
+
+
+def _outputs(problem, point, found, eta, directions) -> tuple[np.ndarray, np.ndarray]:
+    """Sensors (o,) at the point, and their derivatives (o, 2 d + k) by states and inputs."""
+    at, (B, B1, B2), model = found.instant, found.bases, problem.model
+    count, k = eta.shape[2], directions.shape[1]
+    width = padded(count)
+    record = allocate.record(model, 1, np.float64)
+    d_record = allocate.sensitivity_record(model, 1, width, np.float64)
+    record.time[0] = point.time
+    record.position[0], record.velocity[0], record.acceleration[0] = at.state[:3]
+    record.lam[0] = record.reaction[0] = at.state.lam
+    if record.expected.shape[1]:
+        record.expected[0] = at.work.kin.expected
+    d_record.position[0, :, :count] = B @ eta[0]
+    d_record.velocity[0, :, :count] = B @ eta[1] + B1 @ eta[0]
+    d_record.acceleration[0, :, :count] = B @ eta[2] + 2.0 * B1 @ eta[1] + B2 @ eta[0]
+    load = sum(part @ moved for part, moved in zip(found.G[:3], eta, strict=True))
+    load[:, count - k :] += found.G[3]
+    multipliers = -np.linalg.pinv(found.J.T, rcond=1e-9) @ load
+    d_record.lam[0, :, :count] = d_record.reaction[0, :, :count] = multipliers[: at.m]
+    dtheta = np.zeros((point.theta.size, width))
+    dtheta[:, count - k : count] = directions
+    observe(
+        model, at.theta, at.at_center, allocate.directions(model, dtheta, np.float64), at.work.kin,
+        allocate.twists_of(model, width, np.float64), record, d_record,
+    )  # fmt: skip
+    sensors, d_sensors, _ = with_reactions(record, d_record, reader_of(problem, at.theta, dtheta))
+    return sensors[0], d_sensors[0, :, :count]

@@ -1,0 +1,113 @@
+"""State space of a model about an equilibrium, its start, or a later time: ``mbsim linearize``, ``Model.linearize``."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mbsim_cli.errors import UsageError
+from mbsim_cli.spec.reading.suggestions import unknown
+
+KINDS = (".h5", ".npz", ".mat")
+
+
+@dataclass(frozen=True)
+class StateSpace:
+    """x' = A x + B u, y = C x + D u of small changes x of states, u of inputs and y of outputs, in SI units.
+
+    ``scipy.signal.StateSpace(*system)`` and ``control.ss(*system)`` take it: it unpacks to A, B, C, D.
+    """
+
+    A: np.ndarray  # (s, s)
+    B: np.ndarray  # (s, k)
+    C: np.ndarray  # (o, s)
+    D: np.ndarray  # (o, k)
+    states: tuple[str, ...]
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    state_units: tuple[str, ...]
+    input_units: tuple[str, ...]
+    output_units: tuple[str, ...]
+    output_values: np.ndarray  # (o,) what outputs show where nothing changes
+    time: float  # s
+    about: str  # equilibrium | start | time
+
+    def __iter__(self):
+        return iter((self.A, self.B, self.C, self.D))
+
+    @property
+    def eigenvalues(self) -> np.ndarray:
+        """Of A, by magnitude, zeros included."""
+        values = np.linalg.eigvals(self.A)
+        return values[np.argsort(np.abs(values), kind="stable")]
+
+    def frequency_response(self, frequencies: Sequence[float] | np.ndarray) -> np.ndarray:
+        """C (2 pi i f - A)^-1 B + D (F, o, k) at frequencies f [Hz]."""
+        unit = np.eye(len(self.A))
+        points = 2j * np.pi * np.asarray(frequencies, dtype=float)
+        return np.array([self.C @ np.linalg.solve(s * unit - self.A, self.B) + self.D for s in points])
+
+    def save(self, path: str | PathLike[str], *, force: bool = False) -> None:
+        """Write X.h5, X.npz or X.mat by the ending; raises UsageError and InputOutputError."""
+        from mbsim_cli.io.state_space import write
+
+        write(Path(path), self.content, force=force)
+
+    @property
+    def content(self) -> dict[str, Any]:
+        """All of it by name."""
+        return {name: getattr(self, name) for name in self.__dataclass_fields__}
+
+
+def linearized(assembled: Any, at: str | float, inputs: Sequence[str], outputs: Sequence[str] | None) -> StateSpace:
+    """The state space of an assembled model; raises UsageError and AnalysisError."""
+    from mbsim_cli.solve.linear.point import at_equilibrium, at_start, at_time
+    from mbsim_cli.solve.linear.state_space import inputs_of, state_space
+
+    problem = assembled.problem
+    if at == "equilibrium" and (states := assembled.model_file.states):
+        shown = ", ".join(states)
+        raise UsageError(f"the search for an equilibrium does not solve for states ({shown}); take the start or a time")
+    if at == "equilibrium":
+        point = at_equilibrium(problem)
+    elif at == "start":
+        point = at_start(problem)
+    else:
+        if problem.options.analysis != "forward_dynamics":
+            raise UsageError(f"a time is one of a motion; type: {problem.options.analysis} has none")
+        point = at_time(problem, float(at))
+    given = inputs_of(problem, inputs, point.time)
+    found = state_space(problem, point, given)
+    labels, units, rows = _chosen(assembled, outputs)
+    rate = [f"{unit}/s" for unit in found.units]
+    return StateSpace(
+        found.A, found.B, found.C[rows], found.D[rows],
+        (*found.coordinates, *(f"{name}'" for name in found.coordinates)), tuple(given.names), tuple(labels),
+        (*found.units, *rate), tuple(given.units), tuple(units), found.outputs[rows], point.time,
+        at if isinstance(at, str) else "time",
+    )  # fmt: skip
+
+
+def _chosen(assembled: Any, outputs: Sequence[str] | None) -> tuple[list[str], list[str], list[int]]:
+    """Labels, units and rows of outputs: SENSOR, or SENSOR.component; all of them for None."""
+    names = assembled.problem.names
+    labels, units, rows = [], [], []
+    for name, unit, components in zip(names.sensors, names.sensor_units, names.sensor_components, strict=True):
+        part = assembled.sensor_rows[name]
+        for k, row in enumerate(range(part.start, part.stop)):
+            label = components[k] if k < len(components) and part.stop - part.start > 1 else ""
+            labels.append(f"{name}.{label}" if label else name)
+            units.append(unit if isinstance(unit, str) else unit[k])
+            rows.append(row)
+    if outputs is None:
+        return labels, units, rows
+    picked: list[int] = []
+    for output in outputs:
+        found = [k for k, label in enumerate(labels) if label == output or label.startswith(f"{output}.")]
+        if not found:
+            raise UsageError(f"--outputs: {unknown('sensor', output, labels)}")
+        picked += found
+    return [labels[k] for k in picked], [units[k] for k in picked], [rows[k] for k in picked]

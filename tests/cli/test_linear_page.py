@@ -1,0 +1,146 @@
+"""The commands of docs/linear.md print what the page shows; what files about modes may not say."""
+
+import re
+
+import h5py
+import numpy as np
+import pytest
+
+from .conftest import ROOT
+
+PAGE = (ROOT / "docs" / "linear.md").read_text()
+QUARTER = re.search(r"```yaml\n(.*?)```", PAGE, re.DOTALL).group(1)  # type: ignore[union-attr]
+
+
+@pytest.fixture
+def quarter(tmp_path):
+    path = tmp_path / "quarter.yaml"
+    path.write_text(QUARTER)
+    return path
+
+
+def test_modes_of_the_page(mbsim, quarter, tmp_path):
+    shown = re.search(r"\$ mbsim run quarter.yaml\n(.*?)```", PAGE, re.DOTALL).group(1)
+    printed = mbsim("run", "quarter.yaml").out
+    assert printed.splitlines()[:15] == shown.splitlines()[:15]  # all but the times
+    with h5py.File(tmp_path / "quarter.h5") as file:
+        assert np.allclose(file["modes/frequency"], [1.2960545, 11.892837])
+        gradient = file["objectives/bounce/gradient"][()]
+        assert np.allclose(file["modes/gradient/frequency"][0], gradient, rtol=1e-14)
+        assert file["modes/gradient/shape_real"].shape == (2, 2, 3)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (
+            "type: modes, sens",
+            "type: equilibrium, sens",
+            "frequency is a number of a mode, which only type: modes finds",
+        ),
+        ("type: modes, sens", "type: modes, start: declared, sens", "the equilibrium has positions of its own"),
+        ("method: ddm", "method: adjoint", "type: modes has no adjoint"),
+        ("frequency: 1}", "frequency: 0}", "must be at least 1"),
+        (
+            "type: modes, sens",
+            "type: modes, at: start, hold: [axle.displacement], sens",
+            "only a static equilibrium holds",
+        ),
+    ],
+)
+def test_refused(mbsim, quarter, old, new, message):
+    quarter.write_text(QUARTER.replace(old, new))
+    told = mbsim("run", "quarter.yaml")
+    assert told.code == 3
+    assert message in told.err
+
+
+def test_a_mode_that_is_not_there(mbsim, quarter):
+    quarter.write_text(QUARTER.replace("hop: {frequency: 2}", "hop: {frequency: 3}"))
+    told = mbsim("run", "quarter.yaml")
+    assert told.code == 4
+    assert "there is no mode 3; there are 2 modes" in told.err
+
+
+def test_differences_agree(mbsim, quarter):
+    found = mbsim("check", "quarter.yaml", "--json").json
+    assert found["passed"] and len(found["checks"]) == 3
+
+
+def test_hold_and_count(mbsim, quarter):
+    quarter.write_text(
+        QUARTER.replace("type: modes", "type: modes, hold: [axle.displacement], count: 1").replace(
+            "  hop: {frequency: 2}\n", ""
+        )
+    )
+    found = mbsim("run", "quarter.yaml", "--json").json
+    assert [mode["frequency"] for mode in found["modes"]] == [pytest.approx(np.sqrt(18e3 / 250) / (2 * np.pi))]
+
+
+VERTICAL = PAGE.split("## State space")[1].split("```yaml\n")[1].split("```")[0]
+
+
+@pytest.fixture
+def vertical(quarter, tmp_path):
+    path = tmp_path / "vertical.yaml"
+    path.write_text(VERTICAL)
+    return path
+
+
+@pytest.mark.slow
+def test_state_space(mbsim, vertical, tmp_path):
+    """The page's command; the matrices of two masses, written by hand, in relative coordinates."""
+    command, shown = re.search(r"\$ mbsim (linearize .*)\n(.*)\n", PAGE).groups()
+    told = mbsim(*command.split())
+    assert told.code == 0 and shown in told.out + told.err
+    stored = np.load(tmp_path / "vertical.npz")
+    k, c, k_t, m_u, m_b = 18e3, 900.0, 180e3, 35.0, 250.0
+    wheel = np.array([-k_t, k, 0.0, c]) / m_u
+    body = np.array([0.0, -k, 0.0, -c]) / m_b
+    assert np.allclose(stored["A"], [[0, 0, 1, 0], [0, 0, 0, 1], wheel, body - wheel], rtol=1e-12)
+    assert np.allclose(stored["B"], [[0], [0], [-1 / m_u], [1 / m_b + 1 / m_u]], rtol=1e-12)
+    assert np.allclose(stored["C"], [[0, 1, 0, 0], body], rtol=1e-12)
+    assert np.allclose(stored["D"], [[0], [1 / m_b]], rtol=1e-12)
+    assert list(stored["outputs"]) == ["travel", "comfort.z"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--inputs", "nobody"], "there is no force or law 'nobody'; there are tyre, suspension"),
+        (["--outputs", "trave"], "did you mean 'travel'?"),
+        (["--at", "-1"], "--at wants a time in seconds, equilibrium or start"),
+        (["--at", "0.1"], "a time is one of a motion; type: modes has none"),
+        (["-o", "x.txt"], "a state space is written to .h5, .npz, .mat"),
+    ],
+)
+@pytest.mark.slow
+def test_linearize_refuses(mbsim, vertical, options, message):
+    told = mbsim("linearize", vertical, *options)
+    assert told.code == 2
+    assert message in told.err
+
+
+LAG = """\
+mbsim: 1
+gravity: [0, 0, 0]
+parameters: {T: 0.5, k: 200}
+bodies: {a: {mass: 2}}
+joints: {s: {type: prismatic, bodies: [ground, a], point: origin, axis: x}}
+sensors: {x: {type: coordinate, coordinate: s.displacement}}
+states: {f: {rate: (x - f)/T}}
+forces: {act: {type: spring_damper, coordinate: s.displacement, stiffness: k, damping: 1, natural_length: 0}}
+analysis: {type: modes, at: start, sensitivity: {method: ddm}}
+objectives: {slow: {real_part: 1}}
+"""
+
+
+@pytest.mark.slow
+def test_states_have_eigenvalues_of_their_own(mbsim, tmp_path):
+    """A lag of time T: -1 / T, by T 1 / T^2; an equilibrium knows no states."""
+    (tmp_path / "lag.yaml").write_text(LAG)
+    slow = mbsim("run", "lag.yaml", "--json").json["objectives"]["slow"]
+    assert slow["value"] == pytest.approx(-2.0) and slow["gradient"]["T"] == pytest.approx(4.0)
+    assert mbsim("linearize", "lag.yaml").code == 2
+    (tmp_path / "lag.yaml").write_text(LAG.replace("at: start", "at: equilibrium"))
+    assert mbsim("run", "lag.yaml").code == 3

@@ -1,0 +1,265 @@
+"""Modes against closed forms, published values and differences; their gradients too."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mbsim_cli import assembly, spec
+from mbsim_cli.solve.linear.analysis import found_at
+from mbsim_cli.solve.linear.equations import Linearising
+from mbsim_cli.solve.linear.modes import damping_ratio, frequency, modes_of
+from mbsim_cli.solve.linear.point import at_equilibrium, at_start
+
+MODELS = Path(__file__).parents[2] / "models"
+TIGHT = 1e-9
+HEAD = "mbsim: 1\ngravity: [0, 0, -9.81]\n"
+MODAL = "analysis: {type: modes, sensitivity: {method: ddm, parameters: all}}\n"
+
+CHAIN = (
+    HEAD
+    + """
+parameters: {k: 100, m: 2}
+repeat:
+  row:
+    for: {i: [1, 5]}
+    bodies: {"b{i}": {mass: m}}
+    joints: {"s{i}": {type: prismatic, bodies: ["b{i-1}", "b{i}"], point: origin, axis: x}}
+    forces: {"f{i}": {type: spring_damper, coordinate: "s{i}.displacement", stiffness: k, natural_length: 0}}
+    first: {joints: {"s{i}": {bodies: [ground, "b{i}"]}}}
+points: {end: {ground: [100, 0, 0]}}
+forces:
+  end: {type: spring_damper, points: [ground.end, b5.origin], stiffness: k, natural_length: 100}
+"""
+    + MODAL
+)
+
+DOUBLE = (
+    HEAD
+    + """
+parameters: {l_1: 0.7, l_2: 0.4, m_1: 1.3, m_2: 0.6}
+points:
+  O: {ground: [0, 0, 0], a: [0, 0, 0]}
+  P: {a: [0, 0, -l_1], b: [0, 0, 0]}
+bodies:
+  a: {mass: m_1, center_of_mass: [0, 0, -l_1]}
+  b: {mass: m_2, center_of_mass: [0, 0, -l_2]}
+joints:
+  O: {type: revolute, bodies: [ground, a], point: O, axis: y}
+  P: {type: revolute, bodies: [a, b], point: P, axis: y}
+"""
+    + MODAL
+)
+
+SHAFT = (
+    HEAD
+    + """
+parameters: {speed: 40, k: 900, J: 0.3}
+bodies: {hub: {mass: 0}, arm: {mass: 0}, disc: {mass: 2, inertia: {xx: 0.2, yy: 0.2, zz: J}}}
+joints:
+  tilt: {type: revolute, bodies: [ground, hub], point: origin, axis: x}
+  nod: {type: revolute, bodies: [hub, arm], point: origin, axis: y}
+  spin: {type: revolute, bodies: [arm, disc], point: origin, axis: z, initial: {angular_velocity: speed}}
+forces:
+  x: {type: rotational_spring_damper, coordinate: tilt.angle, stiffness: k, natural_angle: 0}
+  y: {type: rotational_spring_damper, coordinate: nod.angle, stiffness: k, natural_angle: 0}
+analysis: {type: modes, at: start, sensitivity: {method: ddm, parameters: all}}
+"""
+)
+
+
+def problem_of(text, tmp_path, by=None, values=()):
+    path = tmp_path / "model.yaml"
+    path.write_text(text)
+    return assembly.build(spec.load(path, dict(values)), sensitivity="ddm", sensitivity_parameters=by).problem
+
+
+def found_in(problem):
+    at_rest = problem.options.at != "start"
+    return found_at(problem, at_equilibrium(problem) if at_rest else at_start(problem), moves=not at_rest)
+
+
+def test_chain_of_masses(tmp_path):
+    """omega_j = 2 sqrt(k / m) sin(j pi / (2 (n + 1))), of six springs and five masses."""
+    found = found_in(problem_of(CHAIN, tmp_path))
+    omega = 2.0 * np.sqrt(50.0) * np.sin(np.arange(1, 6) * np.pi / 12.0)
+    assert np.allclose(found.value, 1j * omega, rtol=TIGHT, atol=TIGHT)
+    assert np.allclose(found.d_value, 1j * np.outer(omega, [0.5 / 100.0, -0.5 / 2.0]), rtol=TIGHT, atol=TIGHT)
+    assert found.neutral == 0 and found.stable
+    places = np.cumsum(found.shape[:, 0])
+    exact = np.sin(np.arange(1, 6) * np.pi / 6.0)
+    assert np.allclose(places / places[2], exact / exact[2], rtol=TIGHT)
+
+
+def double_pendulum(l_1, l_2, m_1, m_2):
+    M = np.array([[(m_1 + m_2) * l_1**2, m_2 * l_1 * l_2], [m_2 * l_1 * l_2, m_2 * l_2**2]])
+    K = 9.81 * np.diag([(m_1 + m_2) * l_1, m_2 * l_2])
+    return np.sort(np.sqrt(np.linalg.eigvals(np.linalg.solve(M, K))))
+
+
+@pytest.mark.slow
+def test_double_pendulum(tmp_path):
+    found = found_in(problem_of(DOUBLE, tmp_path))
+    values = np.array([0.7, 0.4, 1.3, 0.6])
+    assert np.allclose(found.value, 1j * double_pendulum(*values), rtol=TIGHT)
+    for k, change in enumerate(np.eye(4) * 1e-20j):
+        stepped = values + change
+        exact = double_pendulum_complex(*stepped).imag / 1e-20
+        assert np.allclose(found.d_value[:, k].imag, exact, rtol=TIGHT, atol=1e-9)
+
+
+def double_pendulum_complex(l_1, l_2, m_1, m_2):
+    """The roots of the characteristic polynomial, by the formula of quadratic equations."""
+    a = m_1 * m_2 * l_1**2 * l_2**2
+    b = 9.81 * (m_1 + m_2) * m_2 * l_1 * l_2 * (l_1 + l_2)
+    c = 9.81**2 * (m_1 + m_2) * m_2 * l_1 * l_2
+    root = np.sqrt(b * b - 4.0 * a * c)
+    return np.sqrt(np.array([b - root, b + root]) / (2.0 * a))
+
+
+@pytest.mark.slow
+def test_quarter_car_with_damping(tmp_path):
+    text = (
+        HEAD
+        + """
+parameters: {k_s: 18e3, c_s: 900, m_u: 35}
+bodies: {wheel: {mass: m_u}, body: {mass: 250}}
+joints:
+  axle: {type: prismatic, bodies: [ground, wheel], point: origin, axis: z}
+  strut: {type: prismatic, bodies: [wheel, body], point: origin, axis: z}
+forces:
+  tyre: {type: spring_damper, coordinate: axle.displacement, stiffness: 180e3, natural_length: 0}
+  s: {type: spring_damper, coordinate: strut.displacement, stiffness: k_s, damping: c_s, natural_length: 0}
+"""
+        + MODAL
+    )
+    found = found_in(problem_of(text, tmp_path))
+
+    def roots(k_s, c_s, m_u):
+        """m_u m_b s^4 + c (m_u + m_b) s^3 + (k (m_u + m_b) + k_t m_b) s^2 + k_t c s + k k_t."""
+        whole = m_u + 250.0
+        every = np.roots([m_u * 250.0, c_s * whole, k_s * whole + 180e3 * 250.0, 180e3 * c_s, k_s * 180e3])
+        return np.sort_complex(every[every.imag > 0.0])[::-1]
+
+    values = np.array([18e3, 900.0, 35.0])
+    assert np.allclose(found.value, roots(*values), rtol=TIGHT)
+    for k, value in enumerate(values):
+        h = 1e-4 * value
+        change = np.eye(3)[k] * h
+        slope = (8 * (roots(*(values + change)) - roots(*(values - change)))
+                 - roots(*(values + 2 * change)) + roots(*(values - 2 * change))) / (12 * h)  # fmt: skip
+        assert np.allclose(found.d_value[:, k], slope, rtol=1e-8)
+
+
+@pytest.mark.slow
+def test_rotating_shaft(tmp_path):
+    """Forward and backward whirl: I s^2 + i J speed s + k = 0 of complex tilts."""
+    found = found_in(problem_of(SHAFT, tmp_path))
+    g = 0.3 * 40.0 / (2 * 0.2)
+    exact = np.sqrt(g * g + 900.0 / 0.2) + np.array([-g, g])
+    assert np.allclose(found.value, 1j * exact, rtol=TIGHT)
+    d_g = np.array([0.3, 0.0, 40.0]) / (2 * 0.2)
+    d_root = (g * d_g + np.array([0.0, 0.5 / 0.2, 0.0])) / np.sqrt(g * g + 900.0 / 0.2)
+    assert np.allclose(found.d_value.imag, [d_root - d_g, d_root + d_g], rtol=1e-8)
+    assert not found.unsteady.size
+    assert found.neutral == 2  # the angle of the spin, and its speed
+
+
+@pytest.mark.slow
+def test_equal_eigenvalues_have_no_derivatives(tmp_path):
+    found = found_in(problem_of(SHAFT.replace("speed: 40", "speed: 0"), tmp_path))
+    assert found.close == ((1,), (0,))
+    assert np.isnan(found.d_value).all()
+    assert np.allclose(found.value, 1j * np.sqrt(900.0 / 0.2), rtol=TIGHT)
+
+
+WHIPPLE = (MODELS / "benchmarks" / "whipple_bicycle.yaml").read_text()
+
+
+def bicycle(tmp_path, speed, stiffness="1e12"):
+    """Slip is of order 1 / C; round-off of order C hides eigenvalues near zero."""
+    problem = problem_of(WHIPPLE, tmp_path, by=["v"], values={"v": repr(float(speed)), "C": stiffness})
+    return found_in(replace(problem, options=replace(problem.options, at="start")))
+
+
+@pytest.mark.slow
+def test_bicycle(tmp_path):
+    """Table 2 of Meijaard et al. (2007): weave, capsize and castering at 5 m/s; it capsizes beyond 6.024 m/s."""
+    found = bicycle(tmp_path, 5.0)
+    published = np.array([-0.322866429004087, -0.775341882195845 + 4.46486771378823j, -14.0783896927982])
+    assert np.allclose(found.value[:3], published, rtol=2e-8, atol=0.0)
+    assert not found.unsteady[found.unsteady < 3].size
+
+
+@pytest.mark.slow
+def test_speed_from_which_the_bicycle_does_not_weave(tmp_path):
+    """Newton's method on the real part by its derivative; the derivative against a difference."""
+    speed = 4.2
+    for _ in range(6):
+        found = bicycle(tmp_path, speed)
+        k = int(np.argmax(found.value.imag))
+        change = found.value[k].real / found.d_value[k, 0].real
+        speed -= change
+        if abs(change) < 1e-9:
+            break
+    assert speed == pytest.approx(4.29238253634111, rel=1e-8)
+    beside = [bicycle(tmp_path, speed + change).value[k].real for change in (1e-3, -1e-3)]
+    assert found.d_value[k, 0].real == pytest.approx((beside[0] - beside[1]) / 2e-3, rel=1e-5)
+
+
+@pytest.mark.slow
+def test_speed_beyond_which_the_bicycle_capsizes(tmp_path):
+    """Where the cubic through real parts and their derivatives on both sides is zero, towards rolling without slip."""
+    sides = []
+    for speed in (6.0, 6.05):
+        slipping, less = (bicycle(tmp_path, speed, C) for C in ("1e8", "2e8"))
+        for part in ("value", "d_value"):
+            one, other = (getattr(found, part).reshape(-1)[0].real for found in (slipping, less))
+            sides.append(2.0 * other - one)
+    powers = np.array([[1, 0, 0, 0], [0, 1, 0, 0], [1, 0.05, 0.05**2, 0.05**3], [0, 1, 2 * 0.05, 3 * 0.05**2]])
+    roots = np.roots(np.linalg.solve(powers, sides)[::-1])
+    assert 6.0 + roots[np.argmin(np.abs(roots))].real == pytest.approx(6.02426201538837, rel=3e-7)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("model", ["fivebar", "benchmarks/andrews_squeezer"])
+def test_gradients_against_differences(tmp_path, model):
+    """Loops: by whole new linear equations beside each parameter."""
+    path = MODELS / f"{model}.yaml"
+    file = spec.load(path)
+    by = list(file.parameters)[:3]
+    problem = assembly.build(file, sensitivity="ddm", sensitivity_parameters=by).problem
+    problem = replace(problem, options=replace(problem.options, at="start"))
+    point = replace(at_start(problem), zd=0 * at_start(problem).zd, dzd=0 * at_start(problem).dzd)
+    linear = Linearising(problem, point)
+    derivatives = linear.derivatives()
+    for k, name in enumerate(by):
+        value = float(file.expressions.scope()[name].real)
+        h = 1e-4 * max(abs(value), 1e-3)
+        sides = []
+        for change in (2 * h, h, -h, -2 * h):
+            moved = assembly.build(spec.load(path, {name: repr(value + change)}), sensitivity="none").problem
+            at = at_start(moved)
+            beside = Linearising(problem, point).at(replace(point, z=at.z, theta=at.theta, dz=point.dz, dzd=point.dzd))
+            sides.append((beside.M, beside.C, beside.K))
+        for exact, *four in zip(derivatives[:3], *sides, strict=True):
+            slope = (-four[0] + 8 * four[1] - 8 * four[2] + four[3]) / (12 * h)
+            noise = 1e-11 * np.abs(sides[0][0]).max() / h
+            assert np.allclose(exact[k], slope, rtol=1e-6, atol=noise + 1e-7 * np.abs(slope).max()), name
+
+
+def test_modes_of_matrices():
+    """Damped and neutral modes of random matrices with known eigenvalues."""
+    random = np.random.default_rng(4)
+    omega, zeta = np.array([1.0, 3.0, 40.0, 2000.0]), np.array([0.1, 0.0, 1.5, 0.3])
+    mix = random.normal(size=(5, 5))
+    M, C, K = np.eye(5), np.diag([0.0, *(2 * zeta * omega)]), np.diag([0.0, *omega**2])
+    found = modes_of(*(mix.T @ part @ mix for part in (M, C, K)))
+    root = np.sqrt(complex(1) * (zeta**2 - 1))
+    exact = np.concatenate([-zeta * omega + root * omega, (-zeta * omega - root * omega)[zeta > 1]])
+    assert np.allclose(np.sort_complex(found.value), np.sort_complex(exact), rtol=1e-8)
+    assert found.neutral == 2
+    f, _ = frequency(found.value[:1], np.zeros((1, 0)))
+    z, _ = damping_ratio(found.value[:1], np.zeros((1, 0)))
+    assert f[0] == pytest.approx(1.0 / (2 * np.pi)) and z[0] == pytest.approx(0.1)
