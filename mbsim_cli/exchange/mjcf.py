@@ -24,11 +24,17 @@ def read(path: Path) -> Robot:
         import mujoco
     except ImportError:
         raise InputOutputError("MJCF is read by MuJoCo; install the extra: pip install '.[import]'") from None
+    warnings: list[str] = []
+    mujoco.set_mju_user_warning(warnings.append)  # which otherwise go to a log in the folder where one works
     try:
         model = mujoco.MjModel.from_xml_path(str(path))
     except ValueError as error:
         raise InputOutputError(f"{path} cannot be read as MJCF: {' '.join(str(error).split())}") from None
-    return _Reader(mujoco, model, path).robot
+    finally:
+        mujoco.set_mju_user_warning(None)
+    robot = _Reader(mujoco, model, path).robot
+    robot.remarks += (f"MuJoCo warns: {' '.join(text.split())}" for text in warnings)
+    return robot
 
 
 class _Reader:
