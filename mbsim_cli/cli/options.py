@@ -86,10 +86,10 @@ class Formulation(StrEnum):
     RTDYN0 = "ali3p-rtdyn0"
     RTDYN1 = "ali3p-rtdyn1"
     NATURAL = "ali3p-natural"
-    ALI1P = "ali1p-rtdyn1"
     RECURSIVE = "recursive"
     CONVENTIONAL = "conventional"
     PARTIAL_RECURSIVE = "partial_recursive"
+    ALI1P = "ali1p-rtdyn1"
 
 
 class Integrator(StrEnum):
