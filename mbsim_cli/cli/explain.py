@@ -43,11 +43,11 @@ def explain(whole: Part, key: str) -> Part:
     """
     words = [word for word in key.split(".") if word]
     if len(words) == 1 and words[0] not in whole["properties"]:
-        found = sorted({place for place in places(whole) if place.rsplit(".", 1)[-1] == words[0]})
-        if len(found) == 1:
-            return explain(whole, found[0])
-        if found:
-            return {"key": key, "places": found}
+        standing = sorted({place for place in places(whole) if place.rsplit(".", 1)[-1] == words[0]})
+        if len(standing) == 1:
+            return explain(whole, standing[0])
+        if standing:
+            return {"key": key, "places": standing}
         known = {word for place in places(whole) for word in place.split(".")}
         raise UsageError(_unknown(words[0], known))
     parts, required = [whole], False
@@ -176,7 +176,8 @@ def _kind(part: Part) -> str:
     kind = part.get("type", "")
     if isinstance(kind, list):
         return " or ".join(_kind({"type": entry}) for entry in kind)
-    return {"array": "list", "object": "mapping", "boolean": "true or false", "string": "text"}.get(kind, kind)
+    words = {"array": "list", "object": "mapping", "boolean": "true or false", "string": "text"}
+    return words.get(kind, str(kind))
 
 
 def _print(found: Part) -> None:

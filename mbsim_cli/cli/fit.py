@@ -114,10 +114,10 @@ def _print(report: dict[str, Any], quiet: bool) -> None:
         for name, p in found["parameters"].items()
     ]
     show_table(plain_table(titles, rows))
-    titles = ("column", "sensor", "readings", "sigma", "rms of residuals", "mean", "largest", "at [s]", "unit")
+    heads = ("column", "sensor", "readings", "sigma", "rms of residuals", "mean", "largest", "at [s]", "unit")
     columns = [(f"{m}.{c}", s) for m, of in found["measurements"].items() for c, s in of.items()]
     columns += [(f"{m}.{c} (held out)", s) for m, of in found["hold_out"].items() for c, s in of.items()]
-    show_table(plain_table(titles, [_residuals(name, s) for name, s in columns]))
+    show_table(plain_table(heads, [_residuals(name, s) for name, s in columns]))
     for first, second, number in correlated(found):
         tell(f"estimates of {first} and {second} are correlated by {number:.4f}")
     timing = report["timing"]

@@ -1,7 +1,7 @@
 """Modes in a result: ``/modes``, with derivatives by the parameters under ``/modes/gradient``."""
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -35,7 +35,7 @@ def store(scales: Scales, found: ModesFound) -> None:
         stored = group.create_dataset(name, data=values)
         scales.attach(stored, ("mode",))
         set_unit(stored, UNITS[name])
-    parts = {"shape_real": np.real, "shape_imaginary": np.imag}
+    parts: dict[str, Any] = {"shape_real": np.real, "shape_imaginary": np.imag}
     for name, part in parts.items():
         stored = group.create_dataset(name, data=part(found.shape))
         scales.attach(stored, ("mode", "coordinate"))

@@ -26,7 +26,7 @@ def write(path: Path, content: Mapping[str, Any], *, force: bool) -> None:
         if kind == ".h5":
             _hdf5(temporary, content)
         else:
-            plain = {name: np.asarray(value) for name, value in content.items()}
+            plain: dict[str, Any] = {name: np.asarray(value) for name, value in content.items()}
             with temporary.open("wb") as file:
                 if kind == ".npz":
                     np.savez(file, **plain)

@@ -40,9 +40,9 @@ def _add(maker: Maker, name: str, coordinate: str, spec: Friction) -> None:
     fits = maker.positive(loss=spec.loss, velocity=spec.velocity, stiffness=spec.stiffness)
     if not maker.is_readable(coordinate) or not fits:
         return
-    values = maker.review.value(spec.loss), maker.review.value(spec.breakaway)
-    if None not in values and values[1] < values[0]:
-        maker.report("breakaway", f"must not be less than loss, which is {values[0]:g}")
+    lost, breakaway = maker.review.value(spec.loss), maker.review.value(spec.breakaway)
+    if lost is not None and breakaway is not None and breakaway < lost:
+        maker.report("breakaway", f"must not be less than loss, which is {lost:g}")
         return
     v, loss, turn = f"{coordinate}.velocity", text_of(spec.loss), text_of(spec.velocity)
     most = loss if spec.breakaway is None else text_of(spec.breakaway)

@@ -364,7 +364,7 @@ class Contact(_Force):
         """What touches, as a shape."""
         if self.shape is not None:
             return self.shape
-        if self.points is not None:
+        if self.points is not None and self.radii is not None:
             return SphereShape.model_construct(type="sphere", center=self.points[1], radius=self.radii[1])
         return SphereShape.model_construct(type="sphere", center=self.center, radius=self.radius)
 
@@ -373,8 +373,9 @@ class Contact(_Force):
         """What is touched, as a face."""
         if self.against is not None:
             return self.against
-        if self.points is not None:
+        if self.points is not None and self.radii is not None:
             return SphereFace.model_construct(type="sphere", center=self.points[0], radius=self.radii[0])
+        assert self.plane is not None  # one of the three is stated
         return PlaneFace.model_construct(type="plane", point=self.plane.point, normal=self.plane.normal)
 
 

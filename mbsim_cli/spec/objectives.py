@@ -15,6 +15,7 @@ LARGEST = "largest"
 
 NO_EXPRESSION = "0"
 Ordinal = Annotated[int, Field(ge=1)]
+_OrdinalOrLargest: Any = by_kind(number=Ordinal, text=Literal["largest"])
 
 
 def mode(text: str) -> Any:
@@ -32,7 +33,7 @@ class Objective(Spec):
     expression: Formula | None = field("Expression of other objectives.", "psi1 + 0.1*psi2", default=None)
     frequency: int | None = mode("Natural frequency of a mode [Hz]: the magnitude of its eigenvalue over 2 pi")
     damping_ratio: int | None = mode("Damping ratio of a mode")
-    real_part: by_kind(number=Ordinal, text=Literal["largest"]) | None = field(
+    real_part: _OrdinalOrLargest | None = field(
         "Real part of the eigenvalue of a mode [1/s], by its number, or the largest of all.",
         1,
         "largest",

@@ -56,7 +56,7 @@ def _scalars(text: str) -> dict[tuple[int, int], tuple[int, int]]:
     return {
         (event.start_mark.line, event.start_mark.column): (event.end_mark.line, event.end_mark.column)
         for event in events
-        if isinstance(event, yaml.ScalarEvent)
+        if isinstance(event, yaml.ScalarEvent) and event.start_mark is not None and event.end_mark is not None
     }
 
 
@@ -87,8 +87,8 @@ def _insertion(root: Node, section: str, entries: Mapping[str, float], text: str
 def _changed(text: str, changes: list[tuple[int, int, int, int, str]]) -> str:
     """The text with pieces replaced, the last first."""
     starts = [0]
-    for line in text.split("\n"):
-        starts.append(starts[-1] + len(line) + 1)
+    for row in text.split("\n"):
+        starts.append(starts[-1] + len(row) + 1)
     for line, column, last, end, new in sorted(changes, reverse=True):
         text = text[: starts[line] + column] + new + text[starts[last] + end :]
     return text

@@ -152,7 +152,8 @@ def _modes(outcome: Outcome) -> Any:
     listed = outcome.modes
     if listed is None:
         return None
-    found = outcome.watchers.health.found
+    health: Any = outcome.watchers.health  # of analyses at rest
+    found = health.found
     parameters = outcome.plan.assembled.problem.names.parameters
     numbers = {name: np.array([mode[name] for mode in listed]) for name in UNITS}
     gradients = {

@@ -85,8 +85,8 @@ class _Compiler:
             return tuple(map(float, value)) if isinstance(value, list) else float(value)
         if (part := part_of(node)) is not None:
             return self._places[part]
-        if isinstance(node, ast.Attribute) and (name := dotted(node)) in self._places:
-            return self._places[name]
+        if isinstance(node, ast.Attribute) and (path := dotted(node)) is not None and path in self._places:
+            return self._places[path]
         match node:
             case ast.Name(id=name):
                 return self._places[name]

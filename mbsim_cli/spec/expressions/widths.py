@@ -32,8 +32,8 @@ def width(node: ast.expr, widths: Mapping[str, int]) -> int:
     """Return 1, 3 or another width, or raise ExpressionError with the place where widths do not fit."""
     if (part := part_of(node)) is not None:
         return widths.get(part, 3)
-    if isinstance(node, ast.Attribute) and (name := dotted(node)) in widths:
-        return widths[name]
+    if isinstance(node, ast.Attribute) and (path := dotted(node)) is not None and path in widths:
+        return widths[path]
     match node:
         case ast.Constant():
             evaluate(node, {})

@@ -146,7 +146,7 @@ def _modes(review: Review, analysis: Modes) -> None:
 
 def _held(review: Review, analysis: Analysis | Equilibrium | Modes) -> None:
     begins = isinstance(analysis, Analysis) or (isinstance(analysis, Modes) and analysis.at == "start")
-    if analysis.hold and begins and analysis.start != "equilibrium":
+    if analysis.hold and begins and getattr(analysis, "start", None) != "equilibrium":
         message = "only a static equilibrium holds coordinates"
         review.report(("analysis", "hold"), message, "add start: equilibrium", key=True)
 

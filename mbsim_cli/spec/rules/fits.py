@@ -71,8 +71,8 @@ def _of_fit(review: Review, given: Fit) -> Iterator[Fault]:
         fixed: list[tuple[str, object]] = [("time_scale", measured.time_scale)]
         fixed += [("between", number) for number in measured.between or ()]
         fixed += [(f"columns.{column}.sigma", entry.sigma) for column, entry in measured.columns.items()]
-        for what, number in fixed:
-            if isinstance(number, Number) and (moving := changed_in(review, number, varied)):
+        for what, stated in fixed:
+            if isinstance(stated, Number) and (moving := changed_in(review, stated, varied)):
                 message = f"{what} of {name!r} has the value of {moving}, which this fit changes"
                 yield Fault((key,), message, "state a number there", True)
         for column, entry in measured.columns.items():

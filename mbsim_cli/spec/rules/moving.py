@@ -61,8 +61,8 @@ def _expression(review: Review, path: Path, number: Expression) -> None:
         if law not in review.names("laws"):
             hint = review.suggest(law, {*review.names("laws"), *KNOWN})
             review.report(path, f"unknown function or law {law!r}", hint, offset)
-    law = getattr(model.forces[path[1]], "law", None)
-    if model.forces[path[1]].type in ("force", "torque") and law is not None:
+    beside = getattr(model.forces[path[1]], "law", None)
+    if model.forces[path[1]].type in ("force", "torque") and beside is not None:
         review.report((*path[:2], "law"), "it multiplies a value that is an expression", "write law_name(t) in there")
     if len(review.issues) > before or not all(review.intact("sensors", name) for name in model.sensors):
         return
