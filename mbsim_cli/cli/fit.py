@@ -12,12 +12,18 @@ Name = Annotated[str | None, typer.Argument(metavar="[NAME]", help="Fit of the f
 Save = Annotated[
     Path | None,
     typer.Option(
-        "--save-model", metavar="OUT.yaml", help="Write the model file with the estimates.", show_default=False
+        "--save-model",
+        metavar="OUT.yaml",
+        help="Write the model file with the estimates.",
+        show_default=False,
+        readable=False,
     ),
 ]
 Picture = Annotated[
     Path | None,
-    typer.Option(metavar="OUT.png|svg|pdf", help="Draw readings, model and residuals.", show_default=False),
+    typer.Option(
+        metavar="OUT.png|svg|pdf", help="Draw readings, model and residuals.", show_default=False, readable=False
+    ),
 ]
 Evaluations = Annotated[
     int | None, typer.Option(metavar="N", min=1, help="Evaluations at most.", show_default="as in the file")

@@ -22,7 +22,9 @@ Outputs = Annotated[
 ]
 Output = Annotated[
     Path | None,
-    typer.Option("-o", "--output", metavar="X.h5|X.npz|X.mat", help="File.", show_default="MODEL.lin.h5 here"),
+    typer.Option(
+        "-o", "--output", metavar="X.h5|X.npz|X.mat", help="File.", show_default="MODEL.lin.h5 here", readable=False
+    ),
 ]
 
 
@@ -37,7 +39,10 @@ def command(
     quiet: options.Quiet = False,
     force: options.Force = False,
 ) -> None:
-    """Write A, B, C, D of small motions about an equilibrium, the start or a time."""
+    """Write the state space A, B, C, D of small motions.
+
+    About an equilibrium, the start, or a time of the motion.
+    """
     options.limit_threads(None)
     from mbsim_cli.cli.output import emit, tell
     from mbsim_cli.study.assembling import Settings, build, load

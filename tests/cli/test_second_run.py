@@ -188,7 +188,7 @@ def test_a_fast_turn_is_missed_by_sparse_output_times_and_a_slow_one_is_not(mbsi
 @pytest.mark.parametrize("error", [0.0101, 0.0199, 0.05, 0.7])
 def test_a_step_that_is_advised_is_shorter(step, error):
     found = discretisation.warnings(
-        SimpleNamespace(worst=(error, "A.angle")), {}, [], SimpleNamespace(step=step, open_tree=False)
+        SimpleNamespace(worst=(error, "A.angle")), {}, [], SimpleNamespace(step=step, integrated=False)
     )
     advised = float(found[0].split("try a step of ")[1].split(" s")[0])
     assert 0.3 * step * (0.01 / error) ** 0.5 < advised < step
