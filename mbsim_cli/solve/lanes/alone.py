@@ -2,6 +2,7 @@
 
 from mbsim_cli.kernels.compiler.cases import TOGETHER
 from mbsim_cli.kernels.compiler.choice import COMPILER
+from mbsim_cli.model.codes import Force
 from mbsim_cli.model.layout import FlexibleTree, Signals
 from mbsim_cli.model.problem import CLOSED_LOOPS, Problem
 
@@ -25,6 +26,8 @@ def why_alone(problem: Problem) -> str:
         return "bodies that deform have none"
     if isinstance(problem.model.signals, Signals):
         return "forces by expressions of the motion have none"
+    if Force.BUSHING in problem.model.forces.kind:
+        return "bushings have none"
     if problem.stops:
         return "steps that end where laws change, at times that parameters move, have none"
     return f"{options.integrator} has none" if options.implicit else ""

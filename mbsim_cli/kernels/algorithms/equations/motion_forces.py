@@ -18,7 +18,7 @@ from mbsim_cli.kernels.algebra.spatial import add6, cross_force, cross_motion, s
 from mbsim_cli.kernels.algebra.vec3 import add3, add3_to, cross3, load3, load3_of, scale3, sub3
 from mbsim_cli.kernels.algorithms.equations.measure_pull_back import between
 from mbsim_cli.kernels.algorithms.motion.bodies import at_origin, pose_of
-from mbsim_cli.kernels.compiler.jit import inlined, kernel
+from mbsim_cli.kernels.compiler.jit import inlined, kernel, overload, types
 from mbsim_cli.kernels.elements import bushing
 from mbsim_cli.kernels.elements.contact import ON_PLANE, ON_SPHERE
 from mbsim_cli.kernels.elements.drag import keep_drag, pull_drag, vary_drag, vary_drag_fixed
@@ -40,8 +40,22 @@ keep_on_plane, keep_on_sphere = ON_PLANE.keep, ON_SPHERE.keep
 vary_on_plane, vary_on_sphere = ON_PLANE.vary_kept, ON_SPHERE.vary_kept
 vary_on_plane_fixed, vary_on_sphere_fixed = ON_PLANE.vary_fixed_kept, ON_SPHERE.vary_fixed_kept
 pull_on_plane, pull_on_sphere = ON_PLANE.pull_kept, ON_SPHERE.pull_kept
-keep_bushing, pull_bushing = bushing.DERIVATIVES.keep, bushing.DERIVATIVES.pull_kept
+_keep_bushing, pull_bushing = bushing.DERIVATIVES.keep, bushing.DERIVATIVES.pull_kept
 vary_bushing, vary_bushing_fixed = bushing.DERIVATIVES.vary_kept, bushing.DERIVATIVES.vary_fixed_kept
+
+
+def keep_bushing(laws, law, f, theta, o, c, v, w, p, X, Y, Z, A, B, C, kept_out):
+    """Leave values and slopes of a bushing; those of eight cases at once are left out, for none runs there."""
+    _keep_bushing(laws, law, f, theta, o, c, v, w, p, X, Y, Z, A, B, C, kept_out)
+
+
+@overload(keep_bushing)
+def _keep_bushing_compiled(laws, law, f, theta, o, c, v, w, p, X, Y, Z, A, B, C, kept_out):
+    if isinstance(theta.dtype, (types.Float, types.Complex)):
+        return lambda laws, law, f, theta, o, c, v, w, p, X, Y, Z, A, B, C, kept_out: _keep_bushing(
+            laws, law, f, theta, o, c, v, w, p, X, Y, Z, A, B, C, kept_out
+        )
+    return lambda laws, law, f, theta, o, c, v, w, p, X, Y, Z, A, B, C, kept_out: None
 
 
 class Seen(NamedTuple):
