@@ -8,6 +8,7 @@ import h5py
 import numpy as np
 
 from mbsim_cli.errors import InputOutputError, UsageError
+from mbsim_cli.io.target import only_by_force
 
 FORMAT = "mbsim-state-space"
 AXES = {"A": ("state", "state"), "B": ("state", "input"), "C": ("output", "state"), "D": ("output", "input")}
@@ -20,7 +21,7 @@ def write(path: Path, content: Mapping[str, Any], *, force: bool) -> None:
     if kind not in KINDS:
         raise UsageError(f"{path}: a state space is written to {', '.join(KINDS)}")
     if path.exists() and not (force or _is_own(path)):
-        raise InputOutputError(f"{path} exists and is no state space of mbsim; --force overwrites it")
+        raise InputOutputError(f"{path} exists and is no state space of mbsim; {only_by_force()}")
     temporary = path.with_name(f".{path.name}.tmp")
     try:
         if kind == ".h5":

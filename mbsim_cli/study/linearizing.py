@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from mbsim_cli.caller import option
 from mbsim_cli.errors import UsageError
 from mbsim_cli.spec.reading.suggestions import unknown
 
@@ -108,6 +109,6 @@ def _chosen(assembled: Any, outputs: Sequence[str] | None) -> tuple[list[str], l
     for output in outputs:
         found = [k for k, label in enumerate(labels) if label == output or label.startswith(f"{output}.")]
         if not found:
-            raise UsageError(f"--outputs: {unknown('sensor', output, labels)}")
+            raise UsageError(f"{option('outputs')}: {unknown('sensor', output, labels)}")
         picked += found
     return [labels[k] for k in picked], [units[k] for k in picked], [rows[k] for k in picked]

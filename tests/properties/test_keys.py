@@ -33,7 +33,7 @@ ELSEWHERE = {
     ("fits.Measurement", "delimiter"): "tests/io/test_tables.py",
     ("analysis.Analysis", "accuracy"): "tests/cli/test_step_auto.py",
     ("checks.Check", "field_gradient"): "tests/spec/test_gradients_by_fields.py, tests/models/test_models.py",
-    ("orientation.Orientation", "rotation_matrix"): "no entry of a rotation changes alone; see below",
+    ("quantities.Orientation", "rotation_matrix"): "no entry of a rotation changes alone; see below",
     ("friction.Friction", "law"): "asks for keys that the other has not: tests/spec/test_states.py",
     ("flexible.Coupling", "M1"): "no entry changes alone: tests/reduction/test_by_number.py",
     ("flexible.NodeSet", "group"): "tests/reduction/test_mesh_files.py",
@@ -51,7 +51,18 @@ ELSEWHERE = {
     ("densities.Field", "file"): "tests/reduction/test_model_bodies.py",
     ("densities.Field", "dataset"): "tests/reduction/test_model_bodies.py",
     ("optimizations.Optimization", "algorithm"): "tests/study/test_optimizing.py",
-    ("points.DesignVector", "bodies"): "what names the vector on a body fails without it; see below",
+    ("modes.Modes", "type"): "tests/cli/test_linear_page.py",
+    ("modes.Modes", "at"): "tests/cli/test_linear_page.py",
+    ("modes.Modes", "start"): "tests/cli/test_linear_page.py",
+    ("modes.Modes", "hold"): "tests/cli/test_linear_page.py",
+    ("modes.Modes", "count"): "tests/cli/test_linear_page.py",
+    ("modes.Modes", "sensitivity"): "tests/cli/test_linear_page.py",
+    ("objectives.Objective", "frequency"): "tests/cli/test_linear_page.py",
+    ("objectives.Objective", "damping_ratio"): "tests/cli/test_linear_page.py",
+    ("objectives.Objective", "real_part"): "tests/cli/test_linear_page.py",
+    ("objectives.Objective", "imaginary_part"): "tests/cli/test_linear_page.py",
+    ("forces.Contact", "law"): "rigid is refused today",
+    ("quantities.DesignVector", "bodies"): "what names the vector on a body fails without it; see below",
 }
 
 

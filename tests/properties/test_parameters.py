@@ -19,13 +19,13 @@ RUN = [name for name, base in BASES.items() if not flexible_bodies(base.load())]
 
 
 def numbers(name: str) -> list[Leaf]:
-    """Literal numbers of a file that could be formulas, but for references of checks, limits and searches."""
+    """Literal numbers of a file that could be formulas, but for references of checks, limits, searches and fits."""
     return [
         leaf
         for leaf in BASES[name].leaves
         if isinstance(leaf.value, int | float)
         and is_number(field_of(leaf.owner, leaf.key))
-        and leaf.path[0] not in ("checks", "parameters", "optimization")
+        and leaf.path[0] not in ("checks", "parameters", "optimization", "fit")
         and leaf.key != "duration"
     ]
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mbsim_cli.caller import option
 from mbsim_cli.errors import UsageError
 from mbsim_cli.kernels.compiler.simd import padded
 from mbsim_cli.kernels.drivers.observe import observe
@@ -64,7 +65,7 @@ def inputs_of(problem: Problem, names: Sequence[str], time: float) -> Inputs:
             found = [(name, "", _of_law(problem, name, time))]
         else:
             known = ", ".join([*problem.names.forces, *_laws(problem)]) or "none"
-            raise UsageError(f"--inputs: there is no force or law {name!r}; there are {known}")
+            raise UsageError(f"{option('inputs')}: there is no force or law {name!r}; there are {known}")
         for label, unit, places in found:
             direction = np.zeros(problem.theta.size)
             direction[places] = 1.0
@@ -84,7 +85,9 @@ def _of_force(problem: Problem, name: str) -> list[tuple[str, str, list[int]]]:
     if kind in APPLIED:
         unit = "N" if kind == Force.POINT_FORCE else "N m"
         return [(f"{name}.{axis}", unit, [first + VECTOR + k]) for k, axis in enumerate(AXES)]
-    raise UsageError(f"--inputs: {name!r} follows the motion, and nothing can be added to it; name another force")
+    raise UsageError(
+        f"{option('inputs')}: {name!r} follows the motion, and nothing can be added to it; name another force"
+    )
 
 
 def _unit_along(problem: Problem, measure: int) -> str:
@@ -109,7 +112,9 @@ def _of_law(problem: Problem, name: str, time: float) -> list[int]:
     """Numbers that raise a law of time by one; raises UsageError where it has none, or drives a motion."""
     laws, path = problem.model.laws, f"laws.{name}"
     if any(law != NONE and problem.names.laws[law] == path for law in problem.model.constraints.law):
-        raise UsageError(f"--inputs: law {name!r} drives a motion, and is no force; name forces, or laws of forces")
+        raise UsageError(
+            f"{option('inputs')}: law {name!r} drives a motion, and is no force; name forces, or laws of forces"
+        )
     heads = {law for law in problem.model.forces.law[:, 0].tolist() if law != NONE and problem.names.laws[law] == path}
     places: list[int] = []
     for head in sorted(heads):
@@ -126,7 +131,7 @@ def _of_law(problem: Problem, name: str, time: float) -> list[int]:
                 break
             term = laws.next[term]
     if not places:
-        raise UsageError(f"--inputs: no number of law {name!r} moves its value at {time:g} s; name the force")
+        raise UsageError(f"{option('inputs')}: no number of law {name!r} moves its value at {time:g} s; name the force")
     return places
 
 
