@@ -49,6 +49,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mbsim_cli.model.codes import Force
+
 GRAVITY = 0
 BODY_SIZE = 34
 P_P, R_P, P_C, R_C, MASS, COM, INERTIA = 0, 3, 12, 15, 24, 25, 28
@@ -291,6 +293,21 @@ class NoSignals(NamedTuple):
 NO_SIGNALS = NoSignals(np.zeros(0, np.int64))
 
 
+class Bushings(NamedTuple):
+    """Says by its type that there are bushings among the forces."""
+
+    none: np.ndarray  # (0,)
+
+
+class NoBushings(NamedTuple):
+    """In the place of ``Bushings`` where there are none: kernels know nothing of them then."""
+
+    none: np.ndarray  # (0,)
+
+
+NO_BUSHINGS = NoBushings(np.zeros(0, np.int64))
+
+
 class Reactions(NamedTuple):
     """Reactions that sensors read, nr of them: force and moment at a point, on one of the bodies that are joined.
 
@@ -332,10 +349,13 @@ class Model(NamedTuple):
     sensors: Sensors
     armatures: Armatures = NO_ARMATURES
     signals: Signals | NoSignals = NO_SIGNALS
+    bushings: Bushings | NoBushings = NO_BUSHINGS  # as ``freeze`` finds them
 
 
 def freeze(model: Model) -> Model:
     """Return the model with every array contiguous, typed and read-only, as the kernels require."""
+    if Force.BUSHING in model.forces.kind:
+        model = model._replace(bushings=Bushings(NO_BUSHINGS.none))
 
     def fixed(array: np.ndarray) -> np.ndarray:
         array = np.asarray(array)

@@ -15,11 +15,17 @@ import numpy as np
 
 from mbsim_cli.kernels.algebra.rot3 import rotate, unrotate
 from mbsim_cli.kernels.algebra.spatial import add6, cross_force, cross_motion, sub6
-from mbsim_cli.kernels.algebra.vec3 import add3, add3_to, cross3, load3, load3_of, scale3, sub3
+from mbsim_cli.kernels.algebra.vec3 import add3, add3_to, cross3, load3, load3_of, scale3
+from mbsim_cli.kernels.algorithms.equations.bushings import (
+    bodies_of,
+    find_bushing,
+    pull_bushing_force,
+    vary_bushing_and_quantities,
+    vary_bushing_wrench,
+)
 from mbsim_cli.kernels.algorithms.equations.measure_pull_back import between
 from mbsim_cli.kernels.algorithms.motion.bodies import at_origin, pose_of
-from mbsim_cli.kernels.compiler.jit import inlined, kernel, overload, types
-from mbsim_cli.kernels.elements import bushing
+from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.elements.contact import ON_PLANE, ON_SPHERE
 from mbsim_cli.kernels.elements.drag import keep_drag, pull_drag, vary_drag, vary_drag_fixed
 from mbsim_cli.kernels.elements.laws import law_value
@@ -27,12 +33,9 @@ from mbsim_cli.kernels.elements.measures import moved, point_of
 from mbsim_cli.kernels.elements.tyre import keep_tyre, pull_tyre, vary_tyre, vary_tyre_fixed
 from mbsim_cli.model.codes import Force
 from mbsim_cli.model.layout import (
-    AXES_A,
-    AXES_B,
     AXIS,
     N_OTHER,
     P_OTHER,
-    POINT_A,
     RADIUS,
 )
 
@@ -40,22 +43,6 @@ keep_on_plane, keep_on_sphere = ON_PLANE.keep, ON_SPHERE.keep
 vary_on_plane, vary_on_sphere = ON_PLANE.vary_kept, ON_SPHERE.vary_kept
 vary_on_plane_fixed, vary_on_sphere_fixed = ON_PLANE.vary_fixed_kept, ON_SPHERE.vary_fixed_kept
 pull_on_plane, pull_on_sphere = ON_PLANE.pull_kept, ON_SPHERE.pull_kept
-_keep_bushing, pull_bushing = bushing.DERIVATIVES.keep, bushing.DERIVATIVES.pull_kept
-vary_bushing, vary_bushing_fixed = bushing.DERIVATIVES.vary_kept, bushing.DERIVATIVES.vary_fixed_kept
-
-
-def keep_bushing(laws, law, f, theta, o, c, v, w, p, X, Y, Z, A, B, C, kept_out):
-    """Leave values and slopes of a bushing; those of eight cases at once are left out, for none runs there."""
-    _keep_bushing(laws, law, f, theta, o, c, v, w, p, X, Y, Z, A, B, C, kept_out)
-
-
-@overload(keep_bushing)
-def _keep_bushing_compiled(laws, law, f, theta, o, c, v, w, p, X, Y, Z, A, B, C, kept_out):
-    if isinstance(theta.dtype, (types.Float, types.Complex)):
-        return lambda laws, law, f, theta, o, c, v, w, p, X, Y, Z, A, B, C, kept_out: _keep_bushing(
-            laws, law, f, theta, o, c, v, w, p, X, Y, Z, A, B, C, kept_out
-        )
-    return lambda laws, law, f, theta, o, c, v, w, p, X, Y, Z, A, B, C, kept_out: None
 
 
 class Seen(NamedTuple):
@@ -67,21 +54,6 @@ class Seen(NamedTuple):
     w: tuple
     p: tuple
     n: tuple
-
-
-class FramePair(NamedTuple):
-    """What an element between two frames sees, or its variation: point and axes on b, its motion, the same on a."""
-
-    c: tuple
-    v: tuple
-    w: tuple
-    p: tuple
-    X: tuple
-    Y: tuple
-    Z: tuple
-    A: tuple
-    B: tuple
-    C: tuple
 
 
 @inlined
@@ -100,13 +72,6 @@ def has_quantities(kind):
 def is_tyre(kind):
     """Whether the force is a tyre's."""
     return kind == Force.TYRE_MAGIC_FORMULA or kind == Force.TYRE_LINEAR
-
-
-@inlined
-def bodies_of(model, f):
-    """Bodies a and b of a force."""
-    pair = model.forces.pair[f]
-    return model.pairs.a[pair], model.pairs.b[pair]
 
 
 @inlined
@@ -130,35 +95,11 @@ def _seen(model, theta, f, kin):
 
 
 @inlined
-def _frames(model, theta, f, kin):
-    """The frames of an element between two."""
-    a, b = bodies_of(model, f)
-    o = model.forces.theta[f]
-    Ra, ra = pose_of(kin, a)
-    Rb, rb = pose_of(kin, b)
-    V = sub6(at_origin(kin.V, kin, b), at_origin(kin.V, kin, a))
-    c = point_of(Rb, rb, load3(theta, o))
-    return FramePair(
-        c,
-        moved(V, c),
-        V[0],
-        point_of(Ra, ra, load3(theta, o + POINT_A)),
-        rotate(Ra, load3(theta, o + AXES_A)),
-        rotate(Ra, load3(theta, o + AXES_A + 3)),
-        rotate(Ra, load3(theta, o + AXES_A + 6)),
-        rotate(Rb, load3(theta, o + AXES_B)),
-        rotate(Rb, load3(theta, o + AXES_B + 3)),
-        rotate(Rb, load3(theta, o + AXES_B + 6)),
-    )
-
-
-@inlined
 def find_motion_force(model, theta, f, kin):
     """Leave the force f, and its slopes, in ``kin.kept``."""
     kind, law, o = model.forces.kind[f], model.forces.law[f, 0], model.forces.theta[f]
     if kind == Force.BUSHING:
-        law_of, x = model.forces.law, _frames(model, theta, f, kin)
-        keep_bushing(model.laws, law_of, f, theta, o, x.c, x.v, x.w, x.p, x.X, x.Y, x.Z, x.A, x.B, x.C, kin.kept[f])
+        find_bushing(model, theta, f, kin)
         return
     x, kept = _seen(model, theta, f, kin), kin.kept[f]
     if is_tyre(kind):
@@ -234,58 +175,12 @@ def _vary_seen(model, theta, f, kin, N, N1, own):
 
 
 @inlined
-def _vary_frames(model, theta, f, kin, N, N1):
-    """Variation of the frames, as a sees b turn and move by N with rate N'; numbers are held."""
-    _, b = bodies_of(model, f)
-    x, still = _frames(model, theta, f, kin), scale3(0.0, N[0])
-    dV, dc = add6(N1, cross_motion(N, at_origin(kin.V, kin, b))), moved(N, x.c)
-    return FramePair(
-        dc,
-        add3(moved(dV, x.c), cross3(x.w, dc)),
-        dV[0],
-        still,
-        still,
-        still,
-        still,
-        cross3(N[0], x.A),
-        cross3(N[0], x.B),
-        cross3(N[0], x.C),
-    )
-
-
-@inlined
-def _own_frames(model, theta, dtheta, f, k, kin, d):
-    """The same with the element's own numbers in direction k, added to ``d``."""
-    a, b = bodies_of(model, f)
-    o = model.forces.theta[f]
-    Ra, _ = pose_of(kin, a)
-    Rb, _ = pose_of(kin, b)
-    dc = rotate(Rb, load3_of(dtheta, o, k))
-    w = sub3(at_origin(kin.V, kin, b)[0], at_origin(kin.V, kin, a)[0])
-    return FramePair(
-        add3(d.c, dc),
-        add3(d.v, cross3(w, dc)),
-        d.w,
-        rotate(Ra, load3_of(dtheta, o + POINT_A, k)),
-        rotate(Ra, load3_of(dtheta, o + AXES_A, k)),
-        rotate(Ra, load3_of(dtheta, o + AXES_A + 3, k)),
-        rotate(Ra, load3_of(dtheta, o + AXES_A + 6, k)),
-        add3(d.A, rotate(Rb, load3_of(dtheta, o + AXES_B, k))),
-        add3(d.B, rotate(Rb, load3_of(dtheta, o + AXES_B + 3, k))),
-        add3(d.C, rotate(Rb, load3_of(dtheta, o + AXES_B + 6, k))),
-    )
-
-
-@inlined
 def vary_motion_wrench(model, theta, f, kin, N, N1):
     """Variation of the wrench, as a sees it, by the twist N of b against a and its rate N'; numbers are held."""
     kind, law, o = model.forces.kind[f], model.forces.law[f, 0], model.forces.theta[f]
     still, kept = scale3(0.0, N[0]), kin.kept[f]
     if kind == Force.BUSHING:
-        law_of, m = model.forces.law, _vary_frames(model, theta, f, kin, N, N1)
-        return vary_bushing_fixed(
-            model.laws, law_of, f, theta, o, kept, m.c, m.v, m.w, m.p, m.X, m.Y, m.Z, m.A, m.B, m.C
-        )[0]
+        return vary_bushing_wrench(model, theta, f, kin, N, N1)
     d = _vary_seen(model, theta, f, kin, N, N1, Seen(still, still, still, still, still, still))
     if is_tyre(kind):
         return vary_tyre_fixed(kind, model.laws, theta, o, law, kept, d.c, d.e, d.v, d.w)[0]
@@ -312,11 +207,7 @@ def vary_with_quantities(model, theta, dtheta, f, k, kin, N, N1):
     """Variation of the wrench and of the quantities in direction k."""
     kind, law, o = model.forces.kind[f], model.forces.law[f, 0], model.forces.theta[f]
     if kind == Force.BUSHING:
-        law_of = model.forces.law
-        m = _own_frames(model, theta, dtheta, f, k, kin, _vary_frames(model, theta, f, kin, N, N1))
-        return vary_bushing(
-            model.laws, law_of, f, theta, o, kin.kept[f], dtheta, k, m.c, m.v, m.w, m.p, m.X, m.Y, m.Z, m.A, m.B, m.C
-        )
+        return vary_bushing_and_quantities(model, theta, dtheta, f, k, kin, N, N1)
     d, kept = _vary_seen(model, theta, f, kin, N, N1, _own(model, dtheta, f, k, kin)), kin.kept[f]
     if is_tyre(kind):
         return _padded(vary_tyre(kind, model.laws, theta, o, law, kept, dtheta, k, d.c, d.e, d.v, d.w))
@@ -349,7 +240,7 @@ def pull_motion_force(model, theta, f, k, kin, hat, quantities_hat, cov_out):
     """Add the pull-back of covectors of the wrench, as a sees it, and of the quantities."""
     a, b = bodies_of(model, f)
     if model.forces.kind[f] == Force.BUSHING:
-        _pull_frames(model, theta, f, k, kin, hat, quantities_hat, cov_out)
+        pull_bushing_force(model, theta, f, k, kin, hat, quantities_hat, cov_out)
         return
     o, x = model.forces.theta[f], _seen(model, theta, f, kin)
     of = _pull_element(model, theta, f, k, kin, hat, quantities_hat, cov_out.theta)
@@ -384,29 +275,6 @@ def _pull_element(model, theta, f, k, kin, hat, quantities_hat, theta_out):
         return Seen(c, e, v, w, p, n)
     c, v, w, p, n = pull_on_sphere(theta, o, kept, hats, k, theta_out)
     return Seen(c, none, v, w, p, n)
-
-
-@inlined
-def _pull_frames(model, theta, f, k, kin, hat, quantities_hat, cov_out):
-    a, b = bodies_of(model, f)
-    o, x, hats = model.forces.theta[f], _frames(model, theta, f, kin), (hat, quantities_hat)
-    pulled = pull_bushing(model.laws, model.forces.law, f, theta, o, kin.kept[f], hats, k, cov_out.theta)
-    c, v, w, p, X, Y, Z, A, B, C = pulled
-    H = (add3(cross3(x.c, v), w), v)
-    c = add3(c, cross3(v, x.w))
-    turn = add3(add3(cross3(x.c, c), cross3(x.A, A)), add3(cross3(x.B, B), cross3(x.C, C)))
-    between(cov_out.P, a, b, k, 1.0, add6((turn, c), cross_force(at_origin(kin.V, kin, b), H)))
-    between(cov_out.D, a, b, k, 1.0, H)
-    Ra, _ = pose_of(kin, a)
-    Rb, _ = pose_of(kin, b)
-    add3_to(cov_out.theta, o, k, unrotate(Rb, c))
-    add3_to(cov_out.theta, o + AXES_B, k, unrotate(Rb, A))
-    add3_to(cov_out.theta, o + AXES_B + 3, k, unrotate(Rb, B))
-    add3_to(cov_out.theta, o + AXES_B + 6, k, unrotate(Rb, C))
-    add3_to(cov_out.theta, o + POINT_A, k, unrotate(Ra, p))
-    add3_to(cov_out.theta, o + AXES_A, k, unrotate(Ra, X))
-    add3_to(cov_out.theta, o + AXES_A + 3, k, unrotate(Ra, Y))
-    add3_to(cov_out.theta, o + AXES_A + 6, k, unrotate(Ra, Z))
 
 
 @inlined
