@@ -35,7 +35,7 @@ def command(key: Key = None, json: options.Json = False) -> None:
 
 
 def explain(whole: Part, key: str) -> Part:
-    """What stands at a key: its description, type, examples, and the keys below it.
+    """Describe a key: meaning, type, examples, and the keys below it.
 
     A key is a path of sections, types and keys joined by dots; names that users give are left out or stand for
     themselves (``bodies.crank.mass`` is ``bodies.mass``). A single word that is no section is looked up everywhere.
@@ -86,7 +86,7 @@ def _resolved(whole: Part, part: Part) -> list[Part]:
 
 
 def _named(whole: Part, part: Part) -> list[Part]:
-    """What stands under a name that the user gives."""
+    """Schemas of the entries whose names the user chooses."""
     return [
         inner
         for entry in _resolved(whole, part)
@@ -102,7 +102,7 @@ def _types_of(part: Part) -> list[str]:
 
 
 def _step(whole: Part, part: Part, word: str) -> list[tuple[Part, bool]]:
-    """What a word leads to: a key, or the alternative of a type; each with whether it must be there."""
+    """Schemas that a word selects, by key or by type; each with whether the key is required."""
     found = []
     for entry in _resolved(whole, part):
         if word in entry.get("properties", {}):
@@ -168,7 +168,7 @@ def _described(whole: Part, part: Part) -> str:
 
 
 def _kind(part: Part) -> str:
-    """What a value is, in words."""
+    """Kind of a value, in words."""
     if "enum" in part:
         return "one of " + ", ".join(map(str, part["enum"]))
     if "const" in part:

@@ -34,7 +34,7 @@ def read(path: Path, floating: bool = False) -> Robot:
 
 
 class _Wrong(Exception):
-    """What is wrong with an element."""
+    """An element states something wrong; the message is for the user."""
 
 
 def _robot(root: Element, path: Path, floating: bool) -> Robot:
@@ -57,7 +57,7 @@ def _robot(root: Element, path: Path, floating: bool) -> Robot:
             if other is not None and own.coordinate and other.coordinate:
                 robot.couplings.append(_coupling(own, other, mimic))
             else:
-                sentence = f"{own.name} follows {mimic.get('joint')}, of which one has no coordinate"
+                sentence = f"{own.name} follows {mimic.get('joint')}, and one of the two has no coordinate"
                 robot.remarks.append(f"not taken over: {sentence}")
     _add_remarks(links, elements, made, robot)
     return robot

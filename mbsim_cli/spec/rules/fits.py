@@ -7,7 +7,7 @@ from mbsim_cli.spec.expressions.number import Number
 from mbsim_cli.spec.fits import Fit, Measurement
 from mbsim_cli.spec.judging.review import Review
 from mbsim_cli.spec.reading.messages import Path
-from mbsim_cli.spec.rules.studies import Fault, changed_in, known_parameters, range_of
+from mbsim_cli.spec.rules.studies import Fault, around_start, changed_in, known_parameters, range_of
 from mbsim_cli.spec.rules.tables import HDF5_SUFFIXES, delimiter_fault
 from mbsim_cli.spec.studies import Range
 
@@ -145,11 +145,4 @@ def _parameters(review: Review, given: Fit) -> Iterator[Fault]:
 def _range(review: Review, path: Path, name: str, stated: Range) -> Iterator[Fault]:
     """A range that holds the start of the search."""
     yield from range_of(review, path, stated)
-    low, high = review.value(stated.from_), review.value(stated.to)
-    value = review.value(review.model.parameters[name].value) if name in review.model.parameters else None
-    if low is None or high is None:
-        return
-    if low > high:
-        yield Fault((*path, "to"), f"{high:g} is less than {low:g}")
-    elif value is not None and not low <= value <= high:
-        yield Fault(path, f"the value {value:g} of {name!r}, where the search begins, lies outside", None, True)
+    yield from around_start(review, path, name, stated)

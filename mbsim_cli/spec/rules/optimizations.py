@@ -7,7 +7,7 @@ from mbsim_cli.spec.expressions.number import Number
 from mbsim_cli.spec.judging.review import Review
 from mbsim_cli.spec.optimizations import Limit, Optimization
 from mbsim_cli.spec.reading.messages import Path
-from mbsim_cli.spec.rules.studies import Fault, bounded, changed_in, known_parameters, range_of
+from mbsim_cli.spec.rules.studies import Fault, around_start, bounded, changed_in, known_parameters, range_of
 from mbsim_cli.spec.studies import Range
 
 
@@ -148,14 +148,10 @@ def _is_free(review: Review, has_bounds: Any) -> bool:
 
 def _start(review: Review, path: Path, name: str, stated: Range) -> Iterator[Fault]:
     """The range holds the value that the search begins with, and lies within the parameter's own bounds."""
+    yield from around_start(review, path, name, stated)
     low, high = review.value(stated.from_), review.value(stated.to)
-    value = review.value(review.model.parameters[name].value)
     if low is None or high is None:
         return
-    if low > high:
-        yield Fault((*path, "to"), f"{high:g} is less than {low:g}")
-    elif value is not None and not low <= value <= high:
-        yield Fault(path, f"the value {value:g} of {name!r}, where the search begins, lies outside", None, True)
     bounds = review.vector(review.model.parameters[name].bounds)
     if bounds is not None and not bounds[0] <= low <= high <= bounds[1]:
         yield Fault(path, f"reaches beyond the bounds {bounds[0]:g} and {bounds[1]:g} of {name!r}", None, True)

@@ -147,6 +147,18 @@ def bounded(review: Review, path: Path, name: str) -> Iterator[Fault]:
         yield Fault(path, f"the bounds of parameter {name!r} leave it nothing to vary within")
 
 
+def around_start(review: Review, path: Path, name: str, stated: Range) -> Iterator[Fault]:
+    """Faults of a range that does not hold the value of the parameter, where a search begins."""
+    low, high = review.value(stated.from_), review.value(stated.to)
+    value = review.value(review.model.parameters[name].value) if name in review.model.parameters else None
+    if low is None or high is None:
+        return
+    if low > high:
+        yield Fault((*path, "to"), f"{high:g} is less than {low:g}")
+    elif value is not None and not low <= value <= high:
+        yield Fault(path, f"the value {value:g} of {name!r}, where the search begins, lies outside", None, True)
+
+
 def range_of(review: Review, path: Path, stated: Range) -> Iterator[Fault]:
     """The ends of a range differ, and are positive on a log scale."""
     ends = [(key, review.value(number)) for key, number in (("from", stated.from_), ("to", stated.to))]

@@ -160,10 +160,10 @@ class Health:
 UNSTABLE = "the smallest disturbance drives the mechanism away from it"
 
 
-class RestHealth:
-    """The same for a static equilibrium: whether it is stable, and what no force decides."""
+class InstantHealth:
+    """Diagnostics of an analysis that has one time point and no steps."""
 
-    drifts, drift = False, 0.0
+    drifts = False
     steps = 0
     work: Mapping[str, int] = MappingProxyType({})
 
@@ -178,6 +178,12 @@ class RestHealth:
     def add(self, block: Block) -> None:
         """Take the one instant in."""
         self._block = block
+
+
+class RestHealth(InstantHealth):
+    """The same for a static equilibrium: whether it is stable, and what no force decides."""
+
+    drift = 0.0
 
     @cached_property
     def report(self) -> dict[str, Any]:

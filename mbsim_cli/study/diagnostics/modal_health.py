@@ -1,34 +1,17 @@
 """Diagnostics of modes, and modes as plain data."""
 
-from collections.abc import Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Sequence
 from typing import Any
 
-from mbsim_cli.model.problem import Block, Problem
 from mbsim_cli.solve.linear.modes import damping_ratio, frequency
+from mbsim_cli.study.diagnostics.health import InstantHealth
 from mbsim_cli.system import cached_property
 
 CLOSE = "eigenvalues that meet have no derivatives each for itself: these are NaN"
 
 
-class ModalHealth:
+class ModalHealth(InstantHealth):
     """Whether small motions stay small, and which numbers are only one choice or none."""
-
-    drifts = False
-    steps = 0
-    work: Mapping[str, int] = MappingProxyType({})
-
-    def __init__(self, problem: Problem, objectives: Sequence[Any]):
-        self._problem = problem
-        self._integrals = [objective.name for objective in objectives if objective.kind == "integral"]
-        self._block: Block | None = None
-
-    def gradients_solved(self, error: float) -> None:
-        """Nothing is left unsolved: no iteration solves for gradients."""
-
-    def add(self, block: Block) -> None:
-        """Take the one instant in."""
-        self._block = block
 
     @property
     def found(self) -> Any:

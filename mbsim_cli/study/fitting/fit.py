@@ -11,6 +11,7 @@ import numpy as np
 
 import mbsim_cli
 from mbsim_cli.errors import ModelError, UsageError
+from mbsim_cli.study.assembling import named_or_only
 from mbsim_cli.study.fitting.estimate import Estimate, Group, Problem, estimate
 from mbsim_cli.study.fitting.findings import report_of, warnings_of
 from mbsim_cli.study.fitting.measured import measured_of
@@ -200,14 +201,7 @@ def _telling_of(log: Path, listener: Listener) -> Iterator[None]:
 
 def stated(model_file: Any, name: str | None) -> tuple[str, Any]:
     """The fit of a name, or the only one; raises UsageError."""
-    known = model_file.fit
-    if name is None and len(known) == 1:
-        return next(iter(known.items()))
-    if name not in known:
-        asked = "name a fit" if name is None else f"unknown fit {name!r}"
-        has = ", ".join(known) or "none: write one under fit, as {all: {measurements: [NAME], parameters: [NAME]}}"
-        raise UsageError(f"{asked}: the model has {has}")
-    return str(name), known[name]
+    return named_or_only(model_file.fit, name, "fit", "{all: {measurements: [NAME], parameters: [NAME]}}")
 
 
 def varied_of(model_file: Any, given: Any) -> Varied:

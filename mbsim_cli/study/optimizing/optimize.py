@@ -13,7 +13,7 @@ from mbsim_cli.errors import AnalysisError, UsageError
 from mbsim_cli.io.facts import History
 from mbsim_cli.io.target import check_target
 from mbsim_cli.spec.moved import with_adjoint_by, with_fields
-from mbsim_cli.study.assembling import AUTO, Settings, load, stated_method
+from mbsim_cli.study.assembling import AUTO, Settings, load, named_or_only, stated_method
 from mbsim_cli.study.evaluation import Gradient
 from mbsim_cli.study.listener import Asking, Interrupted, Listener
 from mbsim_cli.study.optimizing.design import ACTIVE, FEASIBLE, Designs, Limit, Variables, variables_of
@@ -30,14 +30,7 @@ GRADIENTS = ("ddm", "adjoint", AUTO)
 
 def stated(model_file: Any, name: str | None) -> tuple[str, Any]:
     """The optimisation of a name, or the only one; raises UsageError."""
-    known = model_file.optimization
-    if name is None and len(known) == 1:
-        return next(iter(known.items()))
-    if name not in known:
-        asked = "name an optimization" if name is None else f"unknown optimization {name!r}"
-        has = ", ".join(known) or "none: write one under optimization, as {calm: {minimize: OBJECTIVE}}"
-        raise UsageError(f"{asked}: the model has {has}")
-    return str(name), known[name]
+    return named_or_only(model_file.optimization, name, "optimization", "{calm: {minimize: OBJECTIVE}}")
 
 
 def method_of_gradients(model_file: Any, settings: Settings, given: Any) -> str:
