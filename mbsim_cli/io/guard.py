@@ -190,8 +190,8 @@ _TOGETHER = {  # what has to be there, where anything is whose path begins so
 _ALIKE = ("value", "gradient")  # of objectives: all have them, or none
 
 
-def require_result(file: h5py.File) -> None:
-    """Raise FormatError where the file is no result, or one that cannot be read as the format says."""
+def require_origin(file: h5py.File) -> None:
+    """Raise FormatError where the file does not say that it is a result, in this version of the format."""
     if (kind := attribute(file, "format")) != FORMAT:
         known = "the collected study of mbsim sweep, which mbsim plot, xarray and h5py read"
         raise FormatError(f"it is {known if kind == STUDY else 'an HDF5 file of another kind'}")
@@ -201,6 +201,11 @@ def require_result(file: h5py.File) -> None:
     for name in ("status", "created", "command", "mbsim_version", "model_sha256"):
         if not isinstance(attribute(file, name), str):
             raise FormatError(f"its attribute {name} is missing or no text")
+
+
+def require_result(file: h5py.File) -> None:
+    """Raise FormatError where the file is no result, or one that cannot be read as the format says."""
+    require_origin(file)
     datasets: dict[str, _Found] = {}
     for path, item in items(file):
         with naming(path):

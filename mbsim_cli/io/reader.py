@@ -15,9 +15,12 @@ from mbsim_cli.model.units import quotient
 from mbsim_cli.quarantine import fault_of
 
 
-def summary(path: Path) -> dict[str, Any]:
-    """Return origin, size, objectives and datasets of a result; raise where the file is not one."""
-    with opened(path) as file:
+def summary(path: Path, known: bool = False) -> dict[str, Any]:
+    """Return origin, size, objectives and datasets of a result; raise where the file is not one.
+
+    One that is ``known`` has been checked, or is read in the process of somebody who accepts what HDF5 does there.
+    """
+    with opened(path, known) as file:
         return _summary(path, file)
 
 

@@ -2,15 +2,16 @@
 
 import shutil
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import h5py
 import numpy as np
 
-from mbsim_cli.io.guard import attribute
+from mbsim_cli.io.guard import attribute, naming, require_origin, require_plain
 from mbsim_cli.io.layout import KINEMATIC
-from mbsim_cli.io.reader import column_units, labels, objectives_of, opened, parameters_of, scalars, texts
+from mbsim_cli.io.reader import column_units, labels, objectives_of, opened, parameters_of, scalars, summary, texts
 from mbsim_cli.io.target import check_target, is_result, replaced
 from mbsim_cli.model.series import GradientOf, Series
 from mbsim_cli.model.units import in_words, quotient
@@ -28,35 +29,53 @@ class Stored(NamedTuple):
 
 
 class FileRecord:
-    """What a result file holds along time; the file is open only while something is read."""
+    """What a result file holds; each part is read when it is asked for, and the file is open only meanwhile.
+
+    Raises InputOutputError for another file, and where a part is read that is damaged.
+    """
 
     def __init__(self, path: Path):
         self._path = path
-        self._axes: dict[str, tuple[str, ...]] = {}
-        self.paths = ["time"]  # the axis itself has no label
-        with opened(path) as file:
+        with opened(path, known=True) as file:
+            require_origin(file)
 
-            def visit(name: str, item: object) -> None:
-                dims = [dimension.label for dimension in getattr(item, "dims", ())]
-                if dims and dims[0] == "time":
-                    self.paths.append(name)
-                    self._axes.update({axis: () for axis in dims[1:]})
+    def report(self) -> Mapping[str, Any]:
+        """What ``mbsim inspect --json`` prints."""
+        return summary(self._path, known=True)
 
+    @cached_property
+    def _along_time(self) -> dict[str, tuple[str, ...]]:
+        """Axes of all variables by path, ``time`` among them; that axis itself has no label."""
+        found: dict[str, tuple[str, ...]] = {"time": ("time",)}
+
+        def visit(name: str, item: object) -> None:
+            dims = tuple(dimension.label for dimension in getattr(item, "dims", ()))
+            if dims and dims[0] == "time":
+                found[name] = dims
+
+        with opened(self._path, known=True) as file:
             file.visititems(visit)
-            for axis in self._axes:
-                self._axes[axis] = tuple(texts(file[axis]))
+        return found
 
     @property
+    def paths(self) -> Sequence[str]:
+        """Paths of all variables, ``time`` among them."""
+        return list(self._along_time)
+
+    @cached_property
     def axes(self) -> Mapping[str, Sequence[str]]:
         """Labels along every axis but time."""
-        return self._axes
+        names = dict.fromkeys(axis for dims in self._along_time.values() for axis in dims[1:])
+        with opened(self._path, known=True) as file:
+            return {axis: tuple(texts(file[axis])) for axis in names}
 
     def variable(self, path: str) -> Stored:
         """A variable by its path; raises KeyError."""
-        if path not in self.paths:
+        if path not in self._along_time:
             raise KeyError(path)
-        with opened(self._path, known=True) as file:
+        with opened(self._path, known=True) as file, naming(path):
             dataset = file[path]
+            require_plain(dataset)
             labels = tuple(dimension.label or path for dimension in dataset.dims)
             units = column_units(file, path) if dataset.ndim <= 2 else ()
             return Stored(np.asarray(dataset[()]), labels, dataset.attrs.get("unit", ""), units)

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 from mbsim_cli.errors import UsageError
-from mbsim_cli.io.reader import summary
 from mbsim_cli.io.results import FileRecord
 from mbsim_cli.study.assembling import Settings
 from mbsim_cli.study.listener import SILENT, Interrupted, Listener, Patient
@@ -175,5 +174,5 @@ def open_study(folder: str | PathLike[str]) -> Study:
 
 def open(path: str | PathLike[str]) -> Result:
     """A result file; histories are read when they are asked for. Raises InputOutputError for what is none."""
-    found = Path(path)
-    return Result(FileRecord(found), summary(found))
+    record = FileRecord(Path(path))
+    return Result(record, record.report)

@@ -1,6 +1,6 @@
 """A result: histories by name, objectives with gradients, and values between the stored times."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from html import escape
 from math import factorial
@@ -137,14 +137,18 @@ class Result(Mapping[str, np.ndarray]):
     ``result["r2"]`` is a sensor (N, k), or (N,) of one number, ``result["r2.y"]`` (N,) a column, by the names that
     ``mbsim plot`` takes, and ``result["sensors/r2"]`` any variable by its path in result files, in its shape there:
     (N, 1) of one number. Raises KeyError for another name.
-    ``report`` is what ``mbsim run --json`` prints, of a file that was opened what ``mbsim inspect --json`` does.
     """
 
     __eq__ = object.__eq__  # arrays are not compared; a mapping would try
     __hash__ = object.__hash__
 
-    def __init__(self, record: Record, report: Mapping[str, Any]):
-        self.record, self.report = record, report
+    def __init__(self, record: Record, report: Mapping[str, Any] | Callable[[], Mapping[str, Any]]):
+        self.record, self._report = record, report
+
+    @cached_property
+    def report(self) -> Mapping[str, Any]:
+        """What ``mbsim run --json`` prints, of a file that was opened what ``mbsim inspect --json`` does."""
+        return self._report() if callable(self._report) else self._report
 
     def __getitem__(self, name: str) -> np.ndarray:
         return self._found(name).values

@@ -99,3 +99,23 @@ def test_what_is_no_result_stays(tmp_path):
     result.save(notes, force=True)
     assert mbsim.open(notes).objectives["swing"].value == result.objectives["swing"].value
     assert sorted(map(Path.name.fget, tmp_path.iterdir())) == ["a.h5", "m.yaml", "notes.txt"]
+
+
+def test_a_file_is_opened_in_this_process_and_read_when_asked_for(tmp_path, monkeypatch):
+    path, result = tmp_path / "m.yaml", tmp_path / "a.h5"
+    path.write_text(PENDULUM)
+    mbsim.run(path).save(result)
+    monkeypatch.setattr("os.fork", lambda: pytest.fail("a look in another process"))
+    opened = mbsim.open(result)
+    assert opened.objectives and opened["time"].size > 1
+    with h5py.File(result, "r+") as file:
+        del file["time"]
+        file["time"] = h5py.ExternalLink("m.yaml", "time")
+    with pytest.raises(mbsim.InputOutputError, match="is not an mbsim result, or is damaged"):
+        mbsim.open(result)["time"]
+    with h5py.File(result, "r+") as file:
+        file.attrs["format"] = "other"
+    with pytest.raises(mbsim.InputOutputError, match="it is an HDF5 file of another kind"):
+        mbsim.open(result)
+    with pytest.raises(mbsim.InputOutputError, match="there is no file"):
+        mbsim.open(tmp_path / "b.h5")

@@ -9,7 +9,6 @@ import numpy as np
 
 from mbsim_cli.errors import UsageError
 from mbsim_cli.io.layout import component_axis
-from mbsim_cli.io.reader import summary
 from mbsim_cli.io.results import FileRecord
 from mbsim_cli.io.study_file import instants
 from mbsim_cli.model.units import attributes_of, quotient
@@ -194,7 +193,8 @@ class Study(Mapping[str, np.ndarray]):
         """
         target = None if path is None else Path(path)
         written = extract_result(StudyFolder(self.folder), case, target, force=force)
-        return Result(FileRecord(written), summary(written))
+        record = FileRecord(written)
+        return Result(record, record.report)
 
     def to_pandas(self) -> "pandas.DataFrame":
         """A row for each case, with the columns of ``mbsim sweep collect --to csv``; UsageError without pandas."""
