@@ -93,6 +93,7 @@ class Packed:
                 self.sensors.add(name, spec)
         if inverse is None:
             self.sensors.add_contacts()
+            self.sensors.add_gaps(self.laws.table())
         reactions = ReactionTable(system, self.pairs, self.constraints, self.identities)
         self.sensors.add_reactions(reactions)
         self.sensors.add_torques()

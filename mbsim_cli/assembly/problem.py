@@ -176,6 +176,7 @@ def _declared(packing: Packing, parameters: Sequence[ParameterValue], wanted: Se
         prescribed=packed.prescribed,
         hold=held_columns(system),
         reacting=packed.reacting,
+        gaps=packed.sensors.gaps_at(values),
     )
     found = [packing.numbers.undefined, *(body.undefined for body in system.elastic)]
     undefined = {name: why for reasons in found for name, why in reasons.items() if name in wanted}

@@ -119,6 +119,15 @@ class Reacting:
         return 6 * self.reactions.joint.size
 
 
+class Gap(NamedTuple):
+    """Where a force begins as something comes near: a stop, a contact, a tyre."""
+
+    force: int
+    row: int  # of the record of sensors: what the force depends on
+    side: int  # 1 where there is contact above a value of it, -1 where below
+    begins: tuple[int, ...] = ()  # offsets in theta of the numbers that this value is the sum of
+
+
 @dataclass(frozen=True)
 class Problem:
     """A model with its numbers: everything a solver needs, and nothing of the file it came from.
@@ -143,6 +152,7 @@ class Problem:
     moved: np.ndarray | None = None  # (len(theta), w) d theta / d numbers that fields move, of an adjoint by fields
     broken: tuple[tuple[int, int], ...] = ()  # (parameter, equation it breaks that no coordinate has a part in)
     stops: tuple[tuple[int, ...], ...] = ()  # offsets in theta of what times are sums of that steps of ALI3-P end at
+    gaps: tuple[Gap, ...] = ()  # in whose sight a run is watched for grazing
     ahead: Any = None  # solve.lanes.open_trees.RunAhead: this run, where it was made beside others already
 
 

@@ -13,6 +13,7 @@ from mbsim_cli.kernels.compiler.arguments import forget
 from mbsim_cli.model.problem import Block, Problem
 from mbsim_cli.solve.adjoint.pulled import columns_of
 from mbsim_cli.study.analyses import ANALYSES
+from mbsim_cli.study.diagnostics.grazing import Grazing
 from mbsim_cli.study.diagnostics.undetermined import UndefinedDirections, UnknownReactions, masked
 from mbsim_cli.study.listener import SILENT, Listener
 from mbsim_cli.study.objectives import accumulators
@@ -63,27 +64,38 @@ class Adjoint:
         self.accumulators = accumulators(few, len(self._explicit))
         self.error = 0.0  # relative size of what was left unsolved
         self.moved: dict[str, np.ndarray] = {}  # derivatives (w,) by the numbers that fields move
+        self.grazed: np.ndarray = np.zeros((0, 0))
 
     def at_fixed_motion(self, block: Block) -> Block:
         """A block whose sensors do not depend on parameters."""
         return block._replace(d_sensors=np.broadcast_to(0.0, (*block.sensors.shape, len(self._explicit))))
 
-    def gradients(self, accumulators: Mapping[str, Any], between: Callable[[], None]) -> dict[str, np.ndarray]:
-        """Derivatives (p,) of every objective after the run; calls ``between`` now and then."""
+    def gradients(
+        self, accumulators: Mapping[str, Any], between: Callable[[], None], grazing: Grazing | None = None
+    ) -> dict[str, np.ndarray]:
+        """Derivatives (p,) of every objective after the run; calls ``between`` now and then.
+
+        Those of the gaps that are grazed are pulled back with them, and are ``grazed`` (E, p) then.
+        """
         problem, p = _with_moved(self._problem), self._problem.theta_rho.shape[1]
         if not accumulators or not problem.theta_rho.shape[1]:
             return {name: np.zeros(0) for name in accumulators}
         reacting = reads_reactions(self._problem, self._objectives)
-        columns = columns_of(self._problem, len(accumulators))
-        seen = SensorCovectors(list(accumulators.values()), columns, self.tape.time)
-        found = self._analysis.pull_back(problem, self.tape, len(accumulators), seen, between, reacting)
+        events = grazing.seen(self.tape.time) if grazing else ()
+        count = len(accumulators) + len(events)
+        columns = columns_of(self._problem, count)
+        seen = SensorCovectors(list(accumulators.values()), columns, self.tape.time, events)
+        found = self._analysis.pull_back(problem, self.tape, count, seen, between, reacting)
         self.error = found.error
-        gradients = dict(zip(accumulators, found.gradient[:p].T.copy(), strict=True))
-        self.moved = dict(zip(accumulators, found.gradient[p:].T.copy(), strict=True))
+        gradients = dict(zip(accumulators, found.gradient[:p].T.copy(), strict=False))
+        self.moved = dict(zip(accumulators, found.gradient[p:].T.copy(), strict=False))
+        self.grazed = found.gradient[:p, len(accumulators) :].T.copy()
+        by_fields = found.gradient[p:, len(accumulators) :]
         for name, gradient in gradients.items():
             gradient[self._explicit] += accumulators[name].gradient
             if np.isnan(accumulators[name].value):  # also where covectors of nothing saw none of it
                 gradient[:] = self.moved[name][:] = np.nan
+            self.moved[name][by_fields.any(axis=1)] = np.nan
         return gradients
 
 
@@ -107,10 +119,13 @@ def rehearse(problem: Problem, objectives: Sequence[Any], tape: Any) -> None:
 
 
 class SensorCovectors:
-    """Covectors of the sensors: derivatives of objectives by what sensors show at each instant."""
+    """Covectors of the sensors: derivatives of objectives by what sensors show at each instant.
 
-    def __init__(self, accumulators: Sequence[Any], columns: int, time: np.ndarray):
-        self._columns = columns
+    ``single`` are numbers of instants, the row of a sensor, and its weights there, in columns behind the objectives.
+    """
+
+    def __init__(self, accumulators: Sequence[Any], columns: int, time: np.ndarray, single: Sequence[Any] = ()):
+        self._columns, self._single, self._behind = columns, single, len(accumulators)
         self._streams = [
             (column, factor * stream.weights(time), stream)
             for column, found in enumerate(accumulators)
@@ -125,6 +140,9 @@ class SensorCovectors:
             used = np.flatnonzero(weights[rows])  # what has no weight may be undefined
             if used.size:
                 self._add(out[:, :, column], used, weights[rows][used], stream, record)
+        for column, (instants, row, factors) in enumerate(self._single, start=self._behind):
+            here = (instants >= first) & (instants < first + record.time.size)
+            out[instants[here] - first, row, column] = factors[here]
         return out
 
     @staticmethod
@@ -205,13 +223,16 @@ def evaluate(
     resolve the motion; one of the consumers may watch ``reactions``.
     """
     unknown, undefined = reactions or UnknownReactions(problem, objectives), UndefinedDirections(problem.names)
-    watch = (*consumers, *(() if reactions else (unknown.add,)), undefined.add)
+    grazing = _grazing(problem)
+    watch = (*consumers, *(() if reactions else (unknown.add,)), undefined.add, *((grazing.add,) if grazing else ()))
     adjoint = Adjoint(problem, objectives) if problem.options.sensitivity == "adjoint" else None
     found = accumulated(problem, objectives, watch, resolution=resolution, listener=listener, adjoint=adjoint)
     gradients = {name: a.gradient for name, a in found.items()}
     if adjoint:
-        gradients = adjoint.gradients(found, listener.poll)
+        gradients = adjoint.gradients(found, listener.poll, grazing)
     reasons, parameters = undefined.reasons, problem.names.parameters
+    if grazing and grazing.events:
+        reasons = grazing.reasons(adjoint.grazed if adjoint else None) | reasons
     results = {
         name: Gradient(
             float(a.value),
@@ -226,6 +247,14 @@ def evaluate(
     }
     require_finite(results, unknown.objectives)
     return results
+
+
+def _grazing(problem: Problem) -> Grazing | None:
+    """What watches for grazing where that matters."""
+    options = problem.options
+    if not problem.gaps or not options.differentiates or options.analysis != "forward_dynamics":
+        return None
+    return Grazing(problem, problem.theta_rho.shape[1] if options.sensitivity == "ddm" else 0)
 
 
 def _uncertainty(found_by: Any, resolution: Any, unseen: int | None, analysis: str) -> Any:

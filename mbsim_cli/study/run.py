@@ -245,7 +245,8 @@ def with_twice_the_step(problem: Problem) -> Problem:
     steps = options.duration / options.step
     ends = abs(steps - round(steps)) < WHOLE * steps
     step = options.duration / (round(steps) // 2) if ends else 2.0 * options.step
-    return replace(problem, options=replace(options, step=step, onset_steps=0.5 * options.onset_steps))
+    options = replace(options, step=step, onset_steps=0.5 * options.onset_steps)
+    return replace(problem, options=options, gaps=())  # which the run itself has been watched for
 
 
 def _fall(fine: Problem, coarse: Problem, error: float, other: float) -> float:

@@ -74,22 +74,22 @@ class ForceTable:
         self.names: list[str] = []
         self.units: list[str] = []
         self.parts: dict[str, int] = {}  # elements of each contact
-        self._rows: list[tuple[int, int, int, int, tuple[int, ...], int]] = []
+        self.rows: list[tuple[int, int, int, int, tuple[int, ...], int]] = []  # as ``Forces``, element by element
         self.automatic: list[tuple[int, int]] = []
         self.moving: list[Moving] = []
 
     @property
     def kinds(self) -> list[int]:
         """Kinds of the elements."""
-        return [row[0] for row in self._rows]
+        return [row[0] for row in self.rows]
 
     def road(self, number: int) -> int:
         """Law of the road that a tyre rolls on."""
-        return self._rows[number][4][0]
+        return self.rows[number][4][0]
 
     def table(self) -> Forces:
         """The elements as arrays."""
-        kind, measure, pair, axes, law, theta = zip(*self._rows, strict=True) if self._rows else ((),) * 6
+        kind, measure, pair, axes, law, theta = zip(*self.rows, strict=True) if self.rows else ((),) * 6
         return table(
             Forces,
             kind=kind,
@@ -343,13 +343,13 @@ class ForceTable:
         """Whether a component of the next force is an expression of the motion, which is noted then."""
         if not is_moving(number, self._system.model_file.expressions):
             return False
-        self.moving.append(Moving(len(self._rows), component, number.text, measure, path))
+        self.moving.append(Moving(len(self.rows), component, number.text, measure, path))
         return True
 
     def _append(self, name: str, unit: str, row: tuple) -> None:
         self.names.append(name)
         self.units.append(unit)
-        self._rows.append(row)
+        self.rows.append(row)
 
 
 def _upper(numbers: Any, spec: Any, key: str) -> list[Scalar]:

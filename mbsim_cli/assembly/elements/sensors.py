@@ -4,6 +4,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+import numpy as np
+
+from mbsim_cli.assembly.elements.forces import NATURAL_VALUE
 from mbsim_cli.assembly.elements.measures import MeasureTable
 from mbsim_cli.assembly.elements.reactions import PARTS, ReactionTable
 from mbsim_cli.assembly.parameters.vectors import Scalar, table
@@ -12,16 +15,19 @@ from mbsim_cli.assembly.tree.elastic import ElasticBody, ShapeRow
 from mbsim_cli.assembly.tree.geometry import split
 from mbsim_cli.assembly.tree.system import System, integrated, unit_of
 from mbsim_cli.model.codes import (
+    CONTACTS,
     SENSOR_WIDTH,
     TYRES,
     Attitude,
     BushingQuantity,
     ContactQuantity,
     Force,
+    Law,
     Sensor,
     TyreQuantity,
 )
-from mbsim_cli.model.layout import NONE, Sensors
+from mbsim_cli.model.layout import NONE, Laws, Sensors
+from mbsim_cli.model.problem import Gap
 from mbsim_cli.model.units import RATES, force_on
 from mbsim_cli.spec.states import StateJoint
 
@@ -95,6 +101,7 @@ class SensorTable:
         self._first = [0]
         self._behind = 0  # row behind those of the table
         self.contacts: list[Contact] = []
+        self.gaps: list[Gap] = []
         self._reactions: list[tuple[str, Any]] = []
         self._torques: list[tuple[str, list[str]]] = []
         self.torque_rows: list[tuple[int, float]] = []  # column and sign of each row behind those of the table
@@ -131,6 +138,30 @@ class SensorTable:
         self.units.append(entries[0].unit)
         self.components.append(COMPONENTS[width])
         self.rows[name] = slice(before, self._first[-1])
+
+    def add_gaps(self, laws: Laws) -> None:
+        """Read how near stops, contacts and tyres are, behind the sensors of the file: the run is judged by it."""
+        for number, (kind, measure, _, _, law, theta) in enumerate(self._forces.rows):
+            row = self._first[-1]
+            if kind in (*TYRES, *CONTACTS):
+                entry = Entry(Sensor.TYRE, "m", index=number, order=TyreQuantity.DEFLECTION)
+                found = [Gap(number, row, 1)]
+            else:
+                entry = Entry(Sensor.MEASURE, "", index=measure)
+                term, found = law[1] if kind == Force.ALONG_MEASURE else NONE, []
+                while term != NONE:
+                    if laws.kind[term] == Law.ONE_SIDED and laws.window[term] == NONE:
+                        found.append(Gap(number, row, 0, (int(laws.theta[term]), theta + NATURAL_VALUE)))
+                    term = laws.next[term]
+            if found:
+                self._entries.append(entry)
+                self._first.append(row + 1)
+                self.gaps += found
+
+    def gaps_at(self, theta: np.ndarray) -> tuple[Gap, ...]:
+        """The gaps; on which side a stop is tells the sign of its onset."""
+        sides = (gap.side or (1 if theta[gap.begins[0] + 1].real > 0.0 else -1) for gap in self.gaps)
+        return tuple(gap._replace(side=side) for gap, side in zip(self.gaps, sides, strict=True))
 
     def add_contacts(self) -> None:
         """Read load and place of every tyre, behind the sensors of the file: the run is judged by them."""
