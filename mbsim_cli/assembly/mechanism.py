@@ -39,6 +39,18 @@ def check_mechanism(system: System, problem: Problem, closing: Closing) -> None:
         )
 
 
+def check_wholly_driven(system: System, problem: Problem, closing: Closing) -> None:
+    """Record coordinates that no law, joint or constraint determines."""
+    if closing.mobility == 0:
+        return
+    free = [problem.names.coordinates[i].lstrip("-") for i in np.flatnonzero(closing.held_velocity)]
+    shown = ", ".join(free[:4]) + (", ..." if len(free) > 4 else "")
+    count = f"{closing.mobility} freedom is" if closing.mobility == 1 else f"{closing.mobility} freedoms are"
+    message = f"kinematics needs a law for every freedom, and {count} left: nothing drives {shown}"
+    hint = "add constraints of type motion or a sweep; forward_dynamics lets forces move what is free"
+    system.issue("analysis.type", message, hint)
+
+
 def _check_loops(system: System, problem: Problem, closing: Closing) -> None:
     """Loops and constraints that stay open at t = 0, by how much."""
     open_rows: dict[str, list[int]] = {}

@@ -55,6 +55,11 @@ def options_of(model_file: Any, numbers: Numbers, **overrides: Any) -> Options:
         method, start = over.get("sensitivity", analysis.sensitivity.method), analysis.start or "declared"
         at = {"at": analysis.at, "start": start, "modes": analysis.count}
         return Options(analysis=analysis.type, formulation="linear", duration=0.0, sensitivity=method, **at)
+    if analysis.type == "kinematics":
+        given = {"sensitivity": analysis.sensitivity.method, "duration": numbers(analysis.lasts)}
+        given |= {name: value for name, value in over.items() if name in _OF_INVERSE}
+        step = _step(analysis.samples, numbers, over, given["duration"], None)
+        return Options(analysis=analysis.type, formulation="driven", **given | {"step": step})
     given = {name: numbers(getattr(analysis, name)) for name in _NUMBERS if getattr(analysis, name) != AUTO}
     given |= {
         "analysis": analysis.type,

@@ -11,7 +11,7 @@ from mbsim_cli.assembly.elements.law_kinks import check_driving_laws, has_kinks,
 from mbsim_cli.assembly.elements.laws import check_start
 from mbsim_cli.assembly.elements.sensors import Contact
 from mbsim_cli.assembly.info import describe
-from mbsim_cli.assembly.mechanism import check_identities, check_mechanism, opposed
+from mbsim_cli.assembly.mechanism import check_identities, check_mechanism, check_wholly_driven, opposed
 from mbsim_cli.assembly.moved_starts import moved_starts
 from mbsim_cli.assembly.objectives import Objective, objectives_of
 from mbsim_cli.assembly.options import check_differentiable, doubtful_settings, end_of
@@ -213,8 +213,10 @@ def _closed(packing: Packing, equations: Equations) -> Closing:
             check_mechanism(system, problem, closing)
         if not system.issues:
             check_rates(system, equations, closing, packed.rated)
-        if not system.issues and analysis == "forward_dynamics":
+        if not system.issues and analysis in ("forward_dynamics", "kinematics"):
             check_laws(system, equations, closing)
+        if not system.issues and analysis == "kinematics":
+            check_wholly_driven(system, problem, closing)
     return closing
 
 

@@ -179,6 +179,8 @@ def _method(report: dict[str, Any]) -> str:
         return f"{report['diagnostics']['stability']} equilibrium, {report['diagnostics']['iterations']} iterations"
     if report["formulation"] == "linear":
         return f"{len(report['modes'])} modes about {AROUND[report['diagnostics']['about']]}"
+    if report["formulation"] == "driven":
+        return f"kinematics, {report['steps'] + 1} samples"
     integrator = report["integrator"]
     name = f"{report['formulation']} by {integrator}" if integrator else report["formulation"]
     if integrator and INTEGRATORS[integrator].adaptive:

@@ -288,6 +288,8 @@ def resolution_of(
         if problem.prescribed.splined:
             return NoSteps("the motion is a spline through rows of a table", exact=False)
         return NoSteps(GIVEN)
+    if options.analysis == "kinematics":
+        return NoSteps(GIVEN)
     if options.at_once:
         return NoSteps("an equilibrium takes no steps" if options.analysis == "equilibrium" else "modes take no steps")
     if options.adaptive:

@@ -70,7 +70,7 @@ def load(
 
 
 def _expand_states(review: Review) -> None:
-    """Add what states, controllers and friction stand for; models without them do not import what does so."""
+    """Add what states, controllers, sweeps and friction stand for; models without them do not import what does so."""
     model = review.model
     if model.states:
         from mbsim_cli.spec.expand_states import expand_states
@@ -80,6 +80,10 @@ def _expand_states(review: Review) -> None:
         from mbsim_cli.spec.expand_controllers import expand_controllers
 
         expand_controllers(review)
+    if getattr(model.analysis, "sweep", None):
+        from mbsim_cli.spec.expand_sweep import expand_sweep
+
+        expand_sweep(review, model.analysis)
     if any(getattr(joint, "friction", None) for joint in model.joints.values()):
         from mbsim_cli.spec.expand_friction import expand_friction
 

@@ -17,6 +17,7 @@ from mbsim_cli.spec.expressions.number import Number
 from mbsim_cli.spec.fits import Fit, Measurement
 from mbsim_cli.spec.forces import ON_ONE_BODY
 from mbsim_cli.spec.inverse import InverseDynamics
+from mbsim_cli.spec.kinematics import Kinematics
 from mbsim_cli.spec.modes import Modes
 from mbsim_cli.spec.optimizations import Optimization
 from mbsim_cli.spec.reading.messages import Path
@@ -37,7 +38,8 @@ AnyAnalysis = Annotated[
     Annotated[Analysis, Tag("type=forward_dynamics")]
     | Annotated[InverseDynamics, Tag("type=inverse_dynamics")]
     | Annotated[Equilibrium, Tag("type=equilibrium")]
-    | Annotated[Modes, Tag("type=modes")],
+    | Annotated[Modes, Tag("type=modes")]
+    | Annotated[Kinematics, Tag("type=kinematics")],
     Discriminator(_analysis_type),
 ]
 

@@ -94,6 +94,8 @@ def costs_of(problem: Problem, objectives: int, memory: float) -> Costs:
         return Costs(VARIED * blocks / search, PULLED * (1 + further) / search)
     if kind == "inverse_dynamics":
         return Costs(ENTRY * (2 * n + p), (INSTANT + COORDINATE * n) * (1 + 0.5 * further))
+    if kind == "kinematics":  # both over the samples alone, which are solved three times and more often for positions
+        return Costs(VARIED * blocks, PULLED * (1 + further))
     again = AGAIN if steps_of(problem) * _bytes_of_instant(problem) > memory else 0.0
     if problem.options.integrated:
         return Costs(STEPPED * blocks, SWEPT * (1 + further) + again)

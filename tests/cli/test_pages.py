@@ -50,4 +50,5 @@ def test_every_command_of_the_pages_is_run_by_a_test():
         "docs/import.md",
         "docs/fit.md",
         "docs/linear.md",
+        "docs/kinematics.md",
     }

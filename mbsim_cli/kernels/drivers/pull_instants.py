@@ -18,6 +18,7 @@ class Asked(NamedTuple):
     mu: np.ndarray  # (N, n, p) of the residual G
     nu: np.ndarray  # (N, m, p) of Phi, where there is mu
     nu1: np.ndarray  # (N, m, p) of Phi'
+    nu2: np.ndarray  # (N, m, p) of Phi'', where there is nu1
 
 
 @entry
@@ -42,7 +43,7 @@ def pull_instants(model, theta, record, asked, work, pulling, out):
         if asked.nu1.shape[0] > 0:
             move_lines(model, theta, eq.lines, kin, eq.line_rates)
             pull_rates(
-                model, theta, t, z, zd, zdd, eq, kin, comp, pulling.none, asked.nu1[row], pulling.no_nu, cov
+                model, theta, t, z, zd, zdd, eq, kin, comp, pulling.none, asked.nu1[row], asked.nu2[row], cov
             )  # fmt: skip
         if asked.seen.shape[0] > 0:
             see(model, theta, t, z, zd, zdd, record.reaction[row], kin, work.seen)

@@ -27,17 +27,22 @@ class InstantPuller:
         mu: np.ndarray | None = None,
         nu: np.ndarray | None = None,
         nu1: np.ndarray | None = None,
+        nu2: np.ndarray | None = None,
     ) -> MotionCovectors:
         """Covectors (N, ..., p) of the motion at the rows of a record: see ``Asked``; what is None asks for nothing."""
         rows, dtype = len(record.time), self._numbers.dtype.type
         _, n, m = allocate.sizes(self._model)
         if mu is not None and nu is None:
             nu = np.zeros((rows, m, self._p), dtype)
-        widths = (allocate.sensor_width(self._model), n, m, m)
+        if nu2 is not None and nu1 is None:
+            nu1 = np.zeros((rows, m, self._p), dtype)
+        elif nu1 is not None and nu2 is None:
+            nu2 = np.zeros((rows, m, self._p), dtype)
+        widths = (allocate.sensor_width(self._model), n, m, m, m)
         asked = Asked(
             *(
                 zeros((0, width, self._p), dtype) if hat is None else np.ascontiguousarray(hat, dtype)
-                for width, hat in zip(widths, (seen, mu, nu, nu1), strict=True)
+                for width, hat in zip(widths, (seen, mu, nu, nu1, nu2), strict=True)
             )
         )
         out = MotionCovectors(*(zeros((rows, k, self._p), dtype) for k in (n, n, n, m)))

@@ -7,6 +7,7 @@ from mbsim_cli.spec.analysis import CLOSED_LOOPS, INTEGRATED, WITH_ADJOINT, Anal
 from mbsim_cli.spec.equilibrium import Equilibrium
 from mbsim_cli.spec.inverse import InverseDynamics
 from mbsim_cli.spec.judging.review import Review
+from mbsim_cli.spec.kinematics import Kinematics
 from mbsim_cli.spec.modes import Modes
 from mbsim_cli.spec.states import StateJoint
 
@@ -39,7 +40,10 @@ def check(review: Review) -> None:
             _integrator(review, analysis)
         if isinstance(analysis, Modes):
             _modes(review, analysis)
-        _held(review, analysis)
+        if isinstance(analysis, Kinematics):
+            _kinematics(review, analysis)
+        else:
+            _held(review, analysis)
     stated = _parameters(review)
     for index, name in enumerate(stated):
         path = ("analysis", "sensitivity", "parameters", index)
@@ -63,6 +67,8 @@ def _states(review: Review) -> None:
     shown, hint = ", ".join(states[:4]) + (", ..." if len(states) > 4 else ""), None
     if isinstance(analysis, InverseDynamics):
         message, path = f"inverse dynamics has no states, and this model has {shown}", ("analysis", "type")
+    elif isinstance(analysis, Kinematics):
+        message, path = f"kinematics has no states, and this model has {shown}", ("analysis", "type")
     else:
         message = f"the search for an equilibrium does not solve for states, and this model has {shown}"
         hint = "begin at declared positions, and let the states settle"
@@ -120,6 +126,27 @@ def _inverse(review: Review, analysis: InverseDynamics) -> None:
         if table is not None and coordinate in table.columns:
             path = ("analysis", "motion", "table", "columns", coordinate)
             review.report(path, f"a law gives {coordinate!r} already", "leave out the law or the column", key=True)
+    _sampling(review, analysis)
+
+
+def _kinematics(review: Review, analysis: Kinematics) -> None:
+    """Samples by time or by the count of ranges, which is one."""
+    if not analysis.sweep:
+        for key in ("sampling", "duration"):
+            if getattr(analysis, key) is None and review.intact("analysis", key):
+                review.report(("analysis",), f"{key} is missing", "or give a sweep: a range of coordinates", key=True)
+    elif analysis.sampling is not None:
+        review.report(("analysis", "sampling"), "a sweep has its samples by count", "leave sampling out", key=True)
+    counts = {name: each.count for name, each in analysis.sweep.items()}
+    for name, count in counts.items():
+        first, expected = next(iter(counts.items()))
+        if count != expected:
+            message = f"{count} samples, and {first} has {expected}: ranges go on together"
+            review.report(("analysis", "sweep", name, "count"), message, f"write count: {expected}")
+    _sampling(review, analysis)
+
+
+def _sampling(review: Review, analysis: InverseDynamics | Kinematics) -> None:
     sampling, duration = review.value(analysis.sampling), review.value(analysis.duration)
     if sampling is None or duration is None or sampling <= 0 or duration <= 0:
         return

@@ -58,8 +58,9 @@ def _agreement(review: Review, path: Path, given: Check) -> None:
             review.report((*path, "agreement", index), f"{lacks_adjoint(analysis)} has no adjoint", WITH_ADJOINT)
         elif analysis.type == "inverse_dynamics" and method != "adjoint" and not review.lost("analysis"):
             review.report((*path, "agreement", index), "inverse dynamics has one other method, adjoint")
-        elif analysis.type == "equilibrium" and method not in ("complex_step", "adjoint"):
-            message = "an equilibrium has one formulation; complex_step and adjoint differentiate it"
+        elif analysis.type in ("equilibrium", "kinematics") and method not in ("complex_step", "adjoint"):
+            what = "an equilibrium has" if analysis.type == "equilibrium" else "kinematics has"
+            message = f"{what} one formulation; complex_step and adjoint differentiate it"
             review.report((*path, "agreement", index), message)
         elif method in ("complex_step", "adjoint") and not review.names("parameters") and not review.lost("parameters"):
             review.report((*path, "agreement", index), "there are no parameters to differentiate by")

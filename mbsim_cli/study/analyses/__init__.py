@@ -4,6 +4,7 @@ from mbsim_cli.study.analyses.analysis import Analysis, Diagnostics
 from mbsim_cli.study.analyses.equilibrium import Equilibrium
 from mbsim_cli.study.analyses.forward_dynamics import ForwardDynamics
 from mbsim_cli.study.analyses.inverse_dynamics import InverseDynamics
+from mbsim_cli.study.analyses.kinematics import Kinematics
 from mbsim_cli.study.analyses.modes import Modes
 
 __all__ = ["ANALYSES", "Analysis", "Diagnostics"]
@@ -13,4 +14,5 @@ ANALYSES: dict[str, Analysis] = {
     "inverse_dynamics": InverseDynamics(),
     "equilibrium": Equilibrium(),
     "modes": Modes(),
+    "kinematics": Kinematics(),
 }

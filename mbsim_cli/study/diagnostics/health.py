@@ -127,7 +127,7 @@ class Health:
                 f"constraints drift by up to {self.drift:.1e}; a shorter step or tighter tolerance helps where they "
                 "do not contradict each other"
             )
-        if report["energy_imbalance"] > ENERGY:
+        if report.get("energy_imbalance", 0.0) > ENERGY:
             advice = "a tighter tolerance, or a shorter step between instants" if options.adaptive else "a shorter step"
             imbalance = f"{report['energy_imbalance']:.1%} of the energy that moves"
             found.append(f"energy and work differ by {imbalance}; {f'try {advice}' if self._kept else INCONSISTENT}")
@@ -153,6 +153,19 @@ class Health:
             f"the mechanism passes a singular position before t = {time:.6g} s, where {shown} {lost} rank{more}; "
             "it goes on as it came, and could go another way"
         ]
+
+
+class DrivenHealth(Health):
+    """Of a motion that laws give wholly: no energy is integrated, and samples may be far apart."""
+
+    def _add_energy(self, block: Block) -> None:
+        """Work between samples is not known."""
+
+    @property
+    def report(self) -> dict[str, Any]:
+        """Diagnostics as ``run --json`` prints them."""
+        found = super().report
+        return {key: found[key] for key in ("iterations", "drift", "gradient_error")}
 
 
 # Diagnostics of a static equilibrium.

@@ -1,0 +1,107 @@
+"""Gradients of numbers that see samples of a driven mechanism: each sample is pulled back for itself.
+
+The transpose of ``solve.kinematics``: forces, accelerations, velocities and positions, in this order, are solutions of
+linear equations with the Jacobian of the constraints. Derivation: docs/theory/driven_mechanisms.md.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from mbsim_cli.kernels.drivers.observe_reactions import constraint_jacobians
+from mbsim_cli.kernels.drivers.pull_back_reactions import MotionCovectors
+from mbsim_cli.kernels.drivers.record import Record
+from mbsim_cli.model.among import all_but
+from mbsim_cli.model.problem import Problem
+from mbsim_cli.solve import allocate
+from mbsim_cli.solve.adjoint.instant_puller import InstantPuller
+from mbsim_cli.solve.adjoint.pulled import Pulled, Seen, columns_of, each_defined
+from mbsim_cli.solve.adjoint.readings import Readings
+from mbsim_cli.solve.redundancy import kept_in_range
+from mbsim_cli.solve.tape import Began, Tape
+
+
+def pull_back(
+    problem: Problem,
+    tape: Tape,
+    count: int,
+    seen: Seen,
+    between: Callable[[], None] = lambda: None,
+    reacting: bool = False,
+) -> Pulled:
+    """Derivatives of ``count`` numbers that see sensors, also reactions where they are ``reacting``.
+
+    ``between`` is called after every record.
+    """
+    return each_defined(lambda of: _pull_back(problem, tape, count, of, between, reacting), seen)
+
+
+def _pull_back(
+    problem: Problem, tape: Tape, count: int, seen: Seen, between: Callable[[], None], reacting: bool
+) -> Pulled:
+    initial = tape.initial
+    assert initial is not None
+    readings = Readings(problem, initial, count, seen, reacting)
+    motion = MotionPuller(problem, initial, columns_of(problem, count))
+    for first, record in tape.backwards():
+        assert isinstance(record, Record)
+        hat, given = readings.of(first, record)
+        cov = motion.instants.pull(record, seen=hat)
+        if given.z.size:
+            cov = MotionCovectors(*map(np.add, cov, given))
+        motion.pull_back(record, cov)
+        between()
+    readings.add_numbers(motion.instants.theta)
+    gradient = initial.dtheta[:, : problem.theta_rho.shape[1]].T @ motion.instants.theta
+    gradient[:, readings.undefined] = np.nan
+    return Pulled(gradient[:, :count], 0.0, readings.undefined[:count])
+
+
+class MotionPuller:
+    """Pulls p columns of covectors of driven motions back to numbers, which ``instants`` sums."""
+
+    def __init__(self, problem: Problem, initial: Began, p: int) -> None:
+        self._model, self._theta = problem.model, initial.theta
+        self.instants = InstantPuller(problem.model, initial.theta, p)
+        self._at_center = allocate.control(problem.options, redundant=False).at_center
+        self._work = allocate.work(problem.model, initial.theta)
+        self._rows = np.sort(all_but(allocate.sizes(problem.model)[2], initial.redundant))
+
+    def jacobians(self, record: Record) -> np.ndarray:
+        """Jacobians (N, m, n) of the constraints."""
+        rows, n, m = len(record.time), *allocate.sizes(self._model)[1:]
+        J = np.empty((rows, m, n), self._theta.dtype)
+        constraint_jacobians(
+            self._model, self._theta, self._at_center, self._work, record.time, record.position, J
+        )  # fmt: skip
+        return J
+
+    def pull_back(self, record: Record, cov: MotionCovectors) -> None:
+        """Pull covectors of the motion and of the multipliers at the rows of a record."""
+        J = self.jacobians(record)
+        self.pull_motion(record, J, self._of_forces(record, J, cov))
+
+    def _of_forces(self, record: Record, J: np.ndarray, cov: MotionCovectors) -> MotionCovectors:
+        """Covectors of the motion, from which the multipliers follow by J^T lambda = -G."""
+        hat = cov.lam
+        if not hat.any():
+            return cov
+        if self._rows.size < J.shape[1]:
+            hat = kept_in_range(J, hat)
+        mu = -np.linalg.solve(J[:, self._rows], hat[:, self._rows])
+        return MotionCovectors(*map(np.add, cov, self.instants.pull(record, mu=mu)))
+
+    def pull_motion(self, record: Record, J: np.ndarray, cov: MotionCovectors) -> None:
+        """Pull covectors of accelerations, velocities and positions, each of which the constraints determine."""
+        transposed = J[:, self._rows].swapaxes(1, 2)
+
+        def of(hat: np.ndarray) -> np.ndarray:
+            nu = np.zeros((*J.shape[:2], hat.shape[2]), hat.dtype)
+            nu[:, self._rows] = -np.linalg.solve(transposed, hat)
+            return nu
+
+        for level in ("nu2", "nu1"):
+            hat = cov.zdd if level == "nu2" else cov.zd
+            if hat.any():
+                cov = MotionCovectors(*map(np.add, cov, self.instants.pull(record, **{level: of(hat)})))
+        self.instants.pull(record, mu=np.zeros_like(cov.z), nu=of(cov.z))

@@ -1,0 +1,1 @@
+"""Kinematics of driven mechanisms: positions, velocities, accelerations and reactions without integration."""
