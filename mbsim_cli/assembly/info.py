@@ -158,6 +158,9 @@ def _uses(assembled: "Assembled") -> dict[str, list[str]]:
         found[parameter] = [places[place][0] for place in sorted(place for n in depends for place in stands[n])]
         found[parameter] += [join(path) for path, number in _moving(file) if _reads(numbers, number.text, parameter)]
         found[parameter] += [
+            f"sensors.{name}" for name, text in file.formulas.items() if parameter in names_in(parse(text, True))
+        ]
+        found[parameter] += [
             f"objectives.{name}"
             for name, spec in file.objectives.items()
             if parameter in names_in(parse(spec.text, True))

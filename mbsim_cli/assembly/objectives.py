@@ -5,11 +5,17 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+from mbsim_cli.spec.expressions.formula import written_out
 from mbsim_cli.spec.expressions.syntax import names as names_in
 from mbsim_cli.spec.expressions.syntax import parse
-from mbsim_cli.spec.objectives import MODAL
+from mbsim_cli.spec.objectives import MODAL, SMOOTH
 from mbsim_cli.system import cached_property
 
+# objectives that are made of another one: its kind, what that is of, and the expression of it
+_OF_ANOTHER = {
+    "minimum": ("maximum", "-({})", "-maximum"),
+    "rms": ("mean", "({})**2", "if(mean > 0, sqrt(if(mean > 0, mean, 1)), 0)"),  # with a derivative where it is zero
+}
 UNITS = {"frequency": "Hz", "real_part": "1/s", "imaginary_part": "rad/s"}
 
 
@@ -23,13 +29,13 @@ class Objective:
 
     name: str
     unit: str
-    kind: str  # integral | final | maximum | expression, or a number of a mode
+    kind: str  # one of spec.objectives.KINDS
     compile: Callable[[], Any]
     parameters: tuple[str, ...] = ()  # that gradients are wanted for, p of them
     sensors: Mapping[str, slice] = field(default_factory=dict)  # rows of the record that each sensor fills
     sharpness: complex = 1.0  # of the smooth maximum
     sharpness_rho: Sequence[float] = ()  # (p,)
-    end: complex | None = None  # of the analysis, s; None where it is its last instant
+    end: complex | None = None  # of the analysis, s, None where it is its last instant; of kind at its time
     end_rho: Sequence[float] = ()  # (p,)
     operands: tuple["Objective", ...] = ()  # of an expression of objectives
     values: Mapping[str, complex] | None = None  # parameter values other than those of the file
@@ -65,21 +71,28 @@ def objectives_of(
             return found[name]
         spec = file[name]
         arguments: dict[str, Any] = {"sensors": sensor_rows, **ends}
-        names = widths
+        names, text = widths, written_out(spec.text, model_file.formulas)
+        if spec.kind in SMOOTH:
+            arguments["sharpness"] = numbers(spec.sharpness)
+            arguments["sharpness_rho"] = numbers.gradient(spec.sharpness, parameters)
+        if spec.kind == "at":
+            arguments |= {"end": numbers(spec.at.time), "end_rho": numbers.gradient(spec.at.time, parameters)}
         if spec.kind == "expression":
             operands = [other for other in names_in(parse(spec.text, vectors=True)) if other in file]
             names = dict.fromkeys(operands, 1)
             arguments = {"operands": tuple(map(objective, operands))}
         elif spec.kind in MODAL:
             arguments["mode"] = getattr(spec, spec.kind)
-        elif spec.kind == "maximum":
-            arguments["sharpness"] = numbers(spec.sharpness)
-            arguments["sharpness_rho"] = numbers.gradient(spec.sharpness, parameters)
+        elif spec.kind in _OF_ANOTHER:
+            kind, changed, of_it = _OF_ANOTHER[spec.kind]
+            integrand = partial(expressions.integrand, changed.format(text), names)
+            operand = Objective(kind, "", kind, integrand, tuple(parameters), **arguments)
+            names, text, arguments["operands"] = {kind: 1}, of_it, (operand,)
         found[name] = Objective(
             name=name,
             unit=spec.unit or UNITS.get(spec.kind, ""),
             kind=spec.kind,
-            compile=partial(expressions.integrand, spec.text, names),
+            compile=partial(expressions.integrand, text, names),
             parameters=tuple(parameters),
             description=spec.description or "",
             **arguments,
@@ -87,3 +100,18 @@ def objectives_of(
         return found[name]
 
     return [objective(name) for name in file]
+
+
+def expressed(model_file: Any, rows: Mapping[str, slice], parameters: Sequence[str]) -> tuple[Objective, ...]:
+    """Each number that sensors of type expression show, as a value of other sensors, in the order of their ``rows``."""
+    widths = {sensor: part.stop - part.start for sensor, part in rows.items()}
+    texts = [
+        f"({model_file.formulas[name]}){component}"
+        for name in rows
+        if name in model_file.formulas
+        for component in ((".x", ".y", ".z") if widths[name] > 1 else ("",))
+    ]
+    return tuple(
+        Objective(text, "", "final", partial(model_file.expressions.integrand, text, widths), tuple(parameters), rows)
+        for text in texts
+    )

@@ -97,6 +97,7 @@ class Packed:
         reactions = ReactionTable(system, self.pairs, self.constraints, self.identities)
         self.sensors.add_reactions(reactions)
         self.sensors.add_torques()
+        self.sensors.add_expressions()
         self.prescribed = None
         if inverse is not None:
             rows = tuple(self.sensors.torque_rows)

@@ -13,7 +13,7 @@ from mbsim_cli.assembly.elements.sensors import Contact
 from mbsim_cli.assembly.info import describe
 from mbsim_cli.assembly.mechanism import check_identities, check_mechanism, check_wholly_driven, opposed
 from mbsim_cli.assembly.moved_starts import moved_starts
-from mbsim_cli.assembly.objectives import Objective, objectives_of
+from mbsim_cli.assembly.objectives import Objective, expressed, objectives_of
 from mbsim_cli.assembly.options import check_differentiable, doubtful_settings, end_of
 from mbsim_cli.assembly.packed import ParameterValue, parameter_values
 from mbsim_cli.assembly.packing import OTHERS, Packing, pack
@@ -171,12 +171,13 @@ def _declared(packing: Packing, parameters: Sequence[ParameterValue], wanted: Se
         theta_rho=system.theta.jacobian(wanted),
         independent=independent,
         independent_velocity=independent.copy(),
-        automatic=(*packed.constraints.automatic(), *packed.forces.automatic),
+        automatic=(*packed.constraints.automatic(), *packed.forces.automatic, *packed.signals.automatic),
         options=packing.options,
         prescribed=packed.prescribed,
         hold=held_columns(system),
         reacting=packed.reacting,
         gaps=packed.sensors.gaps_at(values),
+        expressed=expressed(packing.model_file, packed.sensors.rows, wanted),
     )
     found = [packing.numbers.undefined, *(body.undefined for body in system.elastic)]
     undefined = {name: why for reasons in found for name, why in reasons.items() if name in wanted}

@@ -153,6 +153,7 @@ class Problem:
     broken: tuple[tuple[int, int], ...] = ()  # (parameter, equation it breaks that no coordinate has a part in)
     stops: tuple[tuple[int, ...], ...] = ()  # offsets in theta of what times are sums of that steps of ALI3-P end at
     gaps: tuple[Gap, ...] = ()  # in whose sight a run is watched for grazing
+    expressed: tuple[Any, ...] = ()  # assembly.objectives.Objective of each number that sensors of expressions show
     ahead: Any = None  # solve.lanes.open_trees.RunAhead: this run, where it was made beside others already
 
 

@@ -56,8 +56,8 @@ class SpringDamper(_Force):
     type: Literal["spring_damper"] = field("Spring and damper between two points, or at a joint.", "spring_damper")
     points: Pair | None = field("The two points; or give coordinate.", ["ground.B", "A1.P1"], default=None)
     coordinate: str | None = field("A translation, JOINT.coordinate: its length.", "guide.displacement", default=None)
-    stiffness: Number = field("Stiffness [N/m].", 100.0, default=_ZERO)
-    damping: Number = field("Damping [N s/m].", 5.0, default=_ZERO)
+    stiffness: Expression = field("Stiffness [N/m]; also an expression of the motion.", 100.0, default=_NONE)
+    damping: Expression = field("Damping [N s/m]; also an expression of the motion.", 5.0, default=_NONE)
     natural_length: AutoNumber = field(
         "Unstressed length, or value of the coordinate [m], or auto: that at the start.", "L_s1", "auto", default="auto"
     )
@@ -79,8 +79,8 @@ class RotationalSpringDamper(_Force):
 
     type: Literal["rotational_spring_damper"] = field("Spring and damper at a joint.", "rotational_spring_damper")
     coordinate: str = field("The angle, JOINT.coordinate.", "A.angle")
-    stiffness: Number = field("Stiffness [N m/rad].", 10.0, default=_ZERO)
-    damping: Number = field("Damping [N m s/rad].", 0.1, default=_ZERO)
+    stiffness: Expression = field("Stiffness [N m/rad]; also an expression of the motion.", 10.0, default=_NONE)
+    damping: Expression = field("Damping [N m s/rad]; also an expression of the motion.", 0.1, default=_NONE)
     natural_angle: AutoNumber = field("Unstressed angle [rad], or auto: that at the start.", 0, "auto", default="auto")
     elongation_law: LawOrName | None = field("Further torque as a law of the twist [N m].", "rubber", default=None)
     rate_law: LawOrName | None = field("Further torque as a law of the rate [N m].", "damper", default=None)

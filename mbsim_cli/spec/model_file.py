@@ -11,9 +11,13 @@ from mbsim_cli.errors import Issue
 from mbsim_cli.spec.analysis import Analysis
 from mbsim_cli.spec.base import Spec, Vector, field, walk, whole_number
 from mbsim_cli.spec.equilibrium import Equilibrium
+from mbsim_cli.spec.expressions.formula import written_out
 from mbsim_cli.spec.expressions.moving import Expression, is_moving
 from mbsim_cli.spec.expressions.named_numbers import Expressions
 from mbsim_cli.spec.expressions.number import Number
+from mbsim_cli.spec.expressions.ordering import sort
+from mbsim_cli.spec.expressions.syntax import ExpressionError, names, parse
+from mbsim_cli.spec.expressions.widths import width
 from mbsim_cli.spec.fits import Fit, Measurement
 from mbsim_cli.spec.forces import ON_ONE_BODY
 from mbsim_cli.spec.inverse import InverseDynamics
@@ -143,16 +147,28 @@ class ModelFile(Sections):
         """How results name a parameter: by its name, or by the path of the number that it stands for."""
         return self._places.get(name, name)
 
+    @cached_property
+    def formulas(self) -> dict[str, str]:
+        """Values of sensors of type expression by name, written out: no other such sensor is named in them."""
+        given = {name: spec.value for name, spec in self.sensors.items() if spec.type == "expression"}
+        found: dict[str, str] = {}
+        for name in sort({name: list(names(parse(text, vectors=True))) for name, text in given.items()})[0]:
+            found[name] = written_out(given[name], found)
+        return found
+
     @property
     def shown(self) -> dict[str, int]:
         """What sensors show, by the names that expressions and results use, with the number of components."""
-        return {shown: self._width(spec) for name, spec in self.sensors.items() for shown in spec.shows(name)}
+        return {shown: self._width(name, spec) for name, spec in self.sensors.items() for shown in spec.shows(name)}
 
     def width_of(self, shown: str) -> int:
         """Components of what a sensor shows."""
-        return self._width(self.sensors[shown.partition(".")[0]])
+        name = shown.partition(".")[0]
+        return self._width(name, self.sensors[name])
 
-    def _width(self, spec: Any) -> int:
+    def _width(self, name: str, spec: Any) -> int:
+        if spec.type == "expression":
+            return self._width_of_formula(name)
         if spec.type == "force":
             force = self.forces.get(spec.force)
             return 3 if force is not None and force.type in ON_ONE_BODY else 1
@@ -160,6 +176,15 @@ class ModelFile(Sections):
             return spec.width
         every = spec.coordinates == "all"
         return sum(len(joint.coordinates) for joint in self.joints.values()) if every else len(spec.coordinates)
+
+    def _width_of_formula(self, name: str) -> int:
+        """1 or 3; 1 of what is wrong."""
+        others = {other: spec for other, spec in self.sensors.items() if spec.type != "expression"}
+        widths = {shown: self._width(other, spec) for other, spec in others.items() for shown in spec.shows(other)}
+        try:
+            return width(parse(self.formulas[name], vectors=True), widths)
+        except ExpressionError:
+            return 1
 
     def issue(self, path: str, message: str, hint: str | None = None) -> Issue:
         """Return an issue at a path such as ``bodies.coupler.points.B2``, with its file, line and column."""

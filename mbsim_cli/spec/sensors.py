@@ -9,7 +9,9 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from mbsim_cli.spec.base import Pair, Spec, by_kind, by_type, description, field, require_one, whole_number
+from mbsim_cli.spec.expressions.formula import Formula
 from mbsim_cli.spec.expressions.syntax import PARTS
+from mbsim_cli.spec.expressions.units import Label
 
 
 class _Sensor(Spec):
@@ -293,6 +295,14 @@ class BushingSensor(_Sensor):
     )
 
 
+class ExpressionSensor(_Sensor):
+    """An expression of other sensors, t and parameters: a number, or a vector of three."""
+
+    type: Literal["expression"] = field("An expression of other sensors.", "expression")
+    value: Formula = field("The expression, as in objectives.", "norm(r) - L", "q - p")
+    unit: Label = field("Unit, for tables and result files.", "m", default="")
+
+
 Sensor = by_type(
     Position,
     Velocity,
@@ -322,4 +332,5 @@ Sensor = by_type(
     TyreSensor,
     ContactSensor,
     BushingSensor,
+    ExpressionSensor,
 )

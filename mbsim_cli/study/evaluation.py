@@ -17,8 +17,7 @@ from mbsim_cli.study.diagnostics.grazing import Grazing
 from mbsim_cli.study.diagnostics.undetermined import UndefinedDirections, UnknownReactions, masked
 from mbsim_cli.study.listener import SILENT, Listener
 from mbsim_cli.study.objectives import accumulators
-from mbsim_cli.study.objectives.maximum import Maximum
-from mbsim_cli.study.objectives.stream import by_few, explicit_parameters
+from mbsim_cli.study.objectives.stream import by_few, explicit_parameters, with_expressed
 
 # Gradients of objectives by one sweep back through the run that found their values.
 
@@ -172,7 +171,7 @@ class Gradient:
     undefined: Mapping[str, str] = field(default_factory=dict)
     error: float = 0.0  # relative size of what an adjoint left unsolved
     moved: np.ndarray | None = None  # (w,) derivatives by the numbers that fields move
-    largest: float | None = None  # value at an instant, that a smooth maximum stands for
+    largest: float | None = None  # value at an instant, that a smooth maximum or minimum stands for
 
 
 def blocks_of(problem: Problem, theta: np.ndarray | None = None, tape: Any = None) -> Iterator[Any]:
@@ -199,7 +198,8 @@ def blocks_of(problem: Problem, theta: np.ndarray | None = None, tape: Any = Non
 def solved(problem: Problem, theta: np.ndarray | None, tape: Any = None) -> Iterator[Any]:
     """The blocks of the analysis as its solver gives them."""
     analysis = ANALYSES[problem.options.analysis]
-    return analysis.blocks(problem, theta) if tape is None else analysis.taped(problem, tape)
+    blocks = analysis.blocks(problem, theta) if tape is None else analysis.taped(problem, tape)
+    return blocks if not problem.expressed else (with_expressed(problem.expressed, block) for block in blocks)
 
 
 def resolution_of(problem: Problem, parameters: Sequence[Any], times: np.ndarray | None = None) -> Any:
@@ -241,7 +241,7 @@ def evaluate(
             reasons,
             adjoint.error if adjoint else 0.0,
             adjoint.moved.get(name) if adjoint else None,
-            float(a.largest) if isinstance(a, Maximum) else None,
+            None if (extreme := getattr(a, "largest", None)) is None else float(extreme),
         )
         for name, a in found.items()
     }

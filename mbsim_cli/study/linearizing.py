@@ -82,14 +82,30 @@ def linearized(assembled: Any, at: str | float, inputs: Sequence[str], outputs: 
         point = at_time(problem, float(at))
     given = inputs_of(problem, inputs, point.time)
     found = state_space(problem, point, given)
+    shown, C, D = _with_expressed(problem.expressed, found, point.time)
     labels, units, rows = _chosen(assembled, outputs)
     rate = [f"{unit}/s" for unit in found.units]
     return StateSpace(
-        found.A, found.B, found.C[rows], found.D[rows],
+        found.A, found.B, C[rows], D[rows],
         (*found.coordinates, *(f"{name}'" for name in found.coordinates)), tuple(given.names), tuple(labels),
-        (*found.units, *rate), tuple(given.units), tuple(units), found.outputs[rows], point.time,
+        (*found.units, *rate), tuple(given.units), tuple(units), shown[rows], point.time,
         at if isinstance(at, str) else "time",
     )  # fmt: skip
+
+
+def _with_expressed(expressed: Sequence[Any], found: Any, time: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Outputs (o,), C (o, s) and D (o, k) with those of sensors that are expressions of others."""
+    shown, C, D = list(found.outputs), list(found.C), list(found.D)
+    for objective in expressed:
+        sensors = {name: found.outputs[None, objective.sensors[name]] for name in objective.integrand.sensors}
+        linear, row = objective.integrand.linearised(sensors, np.array([time])), np.zeros(len(found.outputs))
+        for name, partial in linear.by_sensor.items():
+            row[objective.sensors[name]] = partial[0]
+        used = np.flatnonzero(row)  # others need not be numbers
+        shown.append(linear.value[0])
+        C.append(row[used] @ found.C[used])
+        D.append(row[used] @ found.D[used])
+    return np.array(shown), np.array(C), np.array(D)
 
 
 def _chosen(assembled: Any, outputs: Sequence[str] | None) -> tuple[list[str], list[str], list[int]]:

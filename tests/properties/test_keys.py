@@ -69,6 +69,7 @@ ELSEWHERE = {
     ("objectives.Objective", "damping_ratio"): "tests/cli/test_linear_page.py",
     ("objectives.Objective", "real_part"): "tests/cli/test_linear_page.py",
     ("objectives.Objective", "imaginary_part"): "tests/cli/test_linear_page.py",
+    ("objectives.Objective", "rms"): "of a record without mean square: tests/study/test_objectives.py",
     ("forces.Contact", "law"): "rigid is refused today",
     ("quantities.DesignVector", "bodies"): "what names the vector on a body fails without it; see below",
 }

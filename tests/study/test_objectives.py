@@ -23,6 +23,10 @@ objectives:
   end: {final: "r.y*q + a"}
   peak: {maximum: "q**2 + b", sharpness: 5*a}
   both: {expression: "area**2 + a*peak - end"}
+  middle: {mean: "q**2 + b"}
+  size: {rms: "a*q - r.x"}
+  low: {minimum: "q + b", sharpness: 5*a}
+  then: {at: {time: "a + 0.02", value: "r.y*q*b"}}
 analysis: {duration: 2, sensitivity: {method: ddm}}
 """
 VALUES = {"a": 0.7, "b": 1.4}
@@ -68,8 +72,14 @@ def test_values(assembled):
     area = np.trapezoid((r * (r - [0.7, 0, 0])).sum(axis=1) + 1.4 * q * time, time)
     peak = np.log(np.trapezoid(np.exp(3.5 * (q**2 + 1.4)), time) / 2.0) / 3.5
     end = r[-1, 1] * q[-1] + 0.7
+    middle = np.trapezoid(q**2 + 1.4, time) / 2.0
+    size = np.sqrt(np.trapezoid((0.7 * q - r[:, 0]) ** 2, time) / 2.0)
+    low = -np.log(np.trapezoid(np.exp(-3.5 * (q + 1.4)), time) / 2.0) / 3.5
+    around = slice(13, 17)  # 0.72 s lies between 0.7 and 0.75
+    then = np.polynomial.Polynomial.fit(time[around], (r[:, 1] * q * 1.4)[around], 3)(0.72)
     values, _ = run(assembled.objectives)
-    np.testing.assert_allclose(values, [area, end, peak, area**2 + 0.7 * peak - end], rtol=1e-14)
+    expected = [area, end, peak, area**2 + 0.7 * peak - end, middle, size, low, then]
+    np.testing.assert_allclose(values, expected, rtol=1e-13)
 
 
 def test_blocks_may_be_of_any_size(assembled):

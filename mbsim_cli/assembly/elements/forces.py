@@ -32,11 +32,12 @@ from mbsim_cli.assembly.tree.system import System, unit_of
 from mbsim_cli.model.codes import Axes, Force, Law
 from mbsim_cli.model.layout import FORCE_LAWS, GROUND, NONE, Forces
 from mbsim_cli.model.units import force_on
-from mbsim_cli.spec.expressions.moving import is_moving
+from mbsim_cli.spec.expressions.moving import NATURAL, RATE, VALUE, is_moving
 from mbsim_cli.spec.states import StateJoint
 
 ENDLESS = 1e12  # m, half the length of a cylinder without ends
 NATURAL_VALUE = 2  # place in the block of ALONG_MEASURE
+_SPRING = ("stiffness", "damping")  # the places before it
 
 
 class Moving(NamedTuple):
@@ -112,11 +113,11 @@ class ForceTable:
         entries = (getattr(spec, "stiffness", None), getattr(spec, "damping", None), natural, constant)
         numbers = self._numbers
         key = next((key for key in ("force", "torque", "value") if hasattr(spec, key)), "")
-        moving = self._reads_motion(f"forces.{name}.{key}", 0, constant, measure)
+        moving = self._moving_parts(name, spec, (*_SPRING, key), natural, measure)
         offset = self._system.theta.add(
             lambda: [
-                0.0 if entry is None or entry == "auto" or (moving and entry is constant) else numbers(entry)
-                for entry in entries
+                0.0 if entry is None or entry == "auto" or part in moving else numbers(entry)
+                for part, entry in zip((*_SPRING, "", key), entries, strict=True)
             ]
         )
         if natural == "auto":
@@ -126,6 +127,18 @@ class ForceTable:
             for key in ("law", "elongation_law", "rate_law")
         )
         self._append(name, unit, (Force.ALONG_MEASURE, measure, NONE, self._axes(spec), laws, offset))
+
+    def _moving_parts(self, name: str, spec: Any, keys: tuple[str, ...], natural: Any, measure: int) -> set[str]:
+        """Those of stiffness, damping and further force that are expressions; noted as one of the next force."""
+        environment = self._system.model_file.expressions
+        found = {key: getattr(spec, key, None) for key in keys}
+        found = {key: number for key, number in found.items() if is_moving(number, environment)}
+        unstressed = NATURAL if natural in (None, "auto") else f"({natural.text})"
+        along = {"stiffness": f"-({{}})*({VALUE} - {unstressed})", "damping": f"-({{}})*{RATE}"}
+        if found:
+            text = " + ".join(along.get(key, "({})").format(number.text) for key, number in found.items())
+            self.moving.append(Moving(len(self._rows), 0, text, measure, f"forces.{name}.{next(iter(found))}"))
+        return set(found)
 
     def _axes(self, spec: Any) -> int:
         """NONE for the rate of a state, which does no work."""

@@ -15,6 +15,7 @@ from mbsim_cli.kernels.drivers.stepping import MEETS
 from mbsim_cli.model.layout import Laws
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve.open_trees.kinks import Kink, groups_of, kinks_of_law
+from mbsim_cli.spec.objectives import SUMS
 
 Edge = tuple[int, list[Kink], np.ndarray, np.ndarray]  # of a law: kinks, and rates on both sides
 JUMP = 1e-6  # of a rate, that counts as one
@@ -108,7 +109,7 @@ def unsmooth_laws(problem: Problem, model_file: Any) -> list[str]:
     """
     model, options = problem.model, problem.options
     stepped = options.analysis == "forward_dynamics" and not options.integrated
-    summed = any(objective.kind in ("integral", "maximum") for objective in model_file.objectives.values())
+    summed = any(objective.kind in SUMS for objective in model_file.objectives.values())
     driving = model.constraints if problem.prescribed is None else problem.prescribed
     edges, warnings = list(_driving(problem, driving.law)), []
     leaping = _leaping(edges)

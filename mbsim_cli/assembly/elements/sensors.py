@@ -116,6 +116,8 @@ class SensorTable:
         if spec.type in ("torque", "torques"):
             self._torques.append((name, self._coordinates(spec)))
             return
+        if spec.type == "expression":
+            return  # see ``add_expressions``
         if spec.type == "reaction":
             self._reactions.append((name, spec))
             return
@@ -190,7 +192,7 @@ class SensorTable:
                 self._behind += 3
 
     def add_torques(self) -> None:
-        """Give the torque sensors their rows, behind those of all others; to be called once these are there."""
+        """Give the torque sensors their rows, behind those of all above; to be called once these are there."""
         row = self._behind
         for name, coordinates in self._torques:
             found = [self._system.coordinate(coordinate) for coordinate in coordinates]
@@ -200,6 +202,18 @@ class SensorTable:
             self.components.append(tuple(coordinates) if len(found) > 1 else COMPONENTS[1])
             self.rows[name] = slice(row, row + len(found))
             row += len(found)
+        self._behind = row
+
+    def add_expressions(self) -> None:
+        """Give sensors that are expressions of others their rows, behind those of all others."""
+        file = self._system.model_file
+        for name in file.formulas:
+            width = file.width_of(name)
+            self.names.append(name)
+            self.units.append(file.sensors[name].unit)
+            self.components.append(COMPONENTS[width])
+            self.rows[name] = slice(self._behind, self._behind + width)
+            self._behind += width
 
     def _coordinates(self, spec: Any) -> list[str]:
         if spec.type == "torque":

@@ -17,12 +17,14 @@ from mbsim_cli.assembly.tree.system import System
 from mbsim_cli.model.codes import SENSOR_WIDTH, Operation, Sensor
 from mbsim_cli.model.layout import NONE, NoSignals, Signals
 from mbsim_cli.spec.expressions.compiling import steps_of
-from mbsim_cli.spec.expressions.moving import TIME, coordinate_in, read_by, sensor_in
+from mbsim_cli.spec.expressions.formula import written_out
+from mbsim_cli.spec.expressions.moving import NATURAL, RATE, TIME, VALUE, coordinate_in, read_by, sensor_in
 from mbsim_cli.spec.expressions.number import Number
 from mbsim_cli.spec.expressions.program import Step
 from mbsim_cli.spec.expressions.syntax import parse
 
 OWN = 3  # places of g, g' and t
+_OWN = {VALUE: 0, RATE: 1, TIME: 2}
 _CODES = {
     "add": Operation.ADD,
     "subtract": Operation.SUBTRACT,
@@ -51,6 +53,7 @@ class SignalTable:
 
     def __init__(self, system: System, measures: MeasureTable, laws: LawTable, sensors: SensorTable):
         self._system, self._measures, self._laws, self._sensors = system, measures, laws, sensors
+        self.automatic: list[tuple[int, int]] = []  # as those of ``ForceTable``
         self._tapes: list[_Tape] = []
         self._of_force: list[tuple[int, int]] = []
         self._entries: list[Entry] = []
@@ -60,13 +63,14 @@ class SignalTable:
     def add(self, moving: Any) -> int:
         """Add the expression of a force, see ``forces.Moving``; return its number."""
         tape = _Tape(moving.measure)
-        reading = read_by(moving.text)
+        text = written_out(moving.text, self._system.model_file.formulas)
+        reading = read_by(text)
         found = {name: self._read(name) for name in reading.names}
         numbers: list[str] = []
         places: dict[str, Any] = {}
         for name, entries in found.items():
-            if entries is None and name == TIME:
-                places[name] = OWN - 1
+            if name in _OWN:
+                places[name] = _OWN[name]
             elif entries is None:
                 numbers.append(name)
             else:
@@ -74,14 +78,16 @@ class SignalTable:
                 places[name] = parts if len(parts) > 1 else parts[0]
         behind = OWN + len(tape.inputs)
         places |= {name: behind + k for k, name in enumerate(numbers)}
-        tree = parse(moving.text, vectors=True, motion=True)
+        tree = parse(text, vectors=True, motion=True)
         laws = {law: self._laws.number(law, law, of_time=False) for law in reading.laws}
         steps, result = steps_of(tree, places, behind + len(numbers))
         tape.write(steps, result, behind + len(numbers), laws)
         tape.numbers = behind
-        given = [Number(name) for name in numbers]
+        given = [Number(0.0) if name == NATURAL else Number(name) for name in numbers]
         value = self._system.geometry.numbers
         tape.theta = self._system.theta.add(partial(_block, value, given, tape.constants))
+        if NATURAL in numbers:
+            self.automatic.append((tape.theta + numbers.index(NATURAL), moving.measure))
         self._tapes.append(tape)
         self._of_force.append((moving.force, moving.component))
         return len(self._tapes) - 1

@@ -1,5 +1,7 @@
 """``Formula``: an expression of sensors (vectors allowed) as it stands in an objective."""
 
+import re
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, WithJsonSchema
@@ -22,3 +24,11 @@ def _read(value: Any) -> Any:
 
 
 Formula = Annotated[str, BeforeValidator(_read), WithJsonSchema({"type": ["number", "string"]})]
+
+
+def written_out(text: str, definitions: Mapping[str, str]) -> str:
+    """An expression with other expressions in the place of their names."""
+    if not definitions:
+        return text
+    names = "|".join(sorted(map(re.escape, definitions), key=len, reverse=True))
+    return re.sub(rf"(?<![\w.])({names})(?![\w(])", lambda found: f"({definitions[found[1]]})", text)

@@ -15,6 +15,8 @@ from mbsim_cli.spec.expressions.syntax import CONSTANTS, ExpressionError, column
 
 TIME = "t"
 VELOCITY = "velocity"
+# names that assembly writes into expressions, and no file: of what a force acts along, its rate and its natural value
+VALUE, RATE, NATURAL = "_value", "_rate", "_natural"
 
 
 class Expression(Number):

@@ -18,13 +18,16 @@ from mbsim_cli.spec.expressions.syntax import (
 from mbsim_cli.spec.reading.suggestions import suggest
 
 
-def check_formula(text: str, widths: Mapping[str, int]) -> None:
-    """Raise ExpressionError unless the expression is a number, made of names whose width is known."""
+def check_formula(text: str, widths: Mapping[str, int], vectors: bool = False) -> None:
+    """Raise ExpressionError unless the expression is a number, or a vector of three, made of names of known width."""
     tree = parse(text, vectors=True)
     for name, offset in names(tree).items():
         if name not in widths:
             raise ExpressionError(f"unknown name {name!r}", offset, suggest(name, widths))
-    if width(tree, widths) != 1:
+    wide = width(tree, widths)
+    if vectors and wide not in (1, 3):
+        raise ExpressionError("must be a number or a vector of three numbers", 0, "use dot for the sum of squares")
+    if not vectors and wide != 1:
         raise ExpressionError("must be a number, not a vector", 0, "use dot, norm, .x, .y or .z")
 
 

@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from mbsim_cli.spec.expressions.moving import is_moving
 from mbsim_cli.spec.expressions.number import Number
 from mbsim_cli.spec.forces import ADDED_LAWS, SOURCES
 from mbsim_cli.spec.judging.geometry import local_point
@@ -44,7 +45,7 @@ def doubtful_forces(model: ModelFile, *, moved: bool = False) -> Iterator[Doubt]
             if key in _OF_POINTS and getattr(force, "points", None) is None:
                 continue
             for number in _entries(force, key):
-                judged = not moved or number.literal is None
+                judged = (not moved or number.literal is None) and not is_moving(number, values)
                 if judged and (value := values.value(number).real) < 0:
                     yield Doubt((*path, key), f"is negative: {value:g}", why)
         if not moved:

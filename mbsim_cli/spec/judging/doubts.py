@@ -99,6 +99,7 @@ def _unread(model: ModelFile) -> Iterator[tuple[Path, str, str]]:
     read = {name for number in _numbers(model) for name in names(parse(number.text))}
     read |= {name for _, number in model.moving for name in read_by(number.text).names}
     read |= {name for objective in model.objectives.values() for name in names(parse(objective.text, vectors=True))}
+    read |= {name for text in model.formulas.values() for name in names(parse(text, vectors=True))}
     read |= {name for field in model.fields.values() if field.value for name in names(parse(field.value, vectors=True))}
     for name in model.parameters:
         if name not in read:

@@ -1,7 +1,7 @@
 """Expressions of the motion: what they read exists and depends on positions and velocities alone."""
 
 from mbsim_cli.spec.expressions.moving import TIME, VELOCITY, Expression, coordinate_in, read_by, sensor_in
-from mbsim_cli.spec.expressions.syntax import COMPONENTS, KNOWN, ExpressionError, parse
+from mbsim_cli.spec.expressions.syntax import COMPONENTS, KNOWN, ExpressionError, names, parse
 from mbsim_cli.spec.expressions.widths import width
 from mbsim_cli.spec.judging.review import Review
 from mbsim_cli.spec.reading.messages import Path
@@ -75,7 +75,12 @@ def _expression(review: Review, path: Path, number: Expression) -> None:
 
 def _sensor(review: Review, path: Path, name: str, offset: int) -> None:
     spec = review.model.sensors[name.partition(".")[0]]
-    if spec.type not in READABLE:
+    if spec.type == "expression":
+        for other in names(parse(review.model.formulas[name], vectors=True)):
+            inner = sensor_in(other, review.model.shown)
+            if inner is not None and inner not in review.model.formulas:
+                _sensor(review, path, inner, offset)
+    elif spec.type not in READABLE:
         why = _WHY_NOT.get(spec.type, f"forces read no sensors of type {spec.type}")
         review.report(path, f"no force can depend on the sensor {name!r}: {why}", _HINT, offset)
     elif getattr(spec, "derivative", 0) > 1:

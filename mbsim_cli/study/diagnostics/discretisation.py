@@ -8,6 +8,7 @@ import numpy as np
 
 from mbsim_cli.model.problem import Options
 from mbsim_cli.solve.resolution import GIVEN, ROUND_OFF
+from mbsim_cli.spec.objectives import SUMS
 
 LIMIT = 1e-2  # relative error that is warned of
 LOST = 1.0  # relative error beyond which a motion is not followed at all
@@ -99,7 +100,7 @@ def warnings_of_sampling(resolution: Any, objectives: Sequence[Any]) -> list[str
 
 def _is_sum(objective: Any) -> bool:
     """Whether an objective is a sum over output times."""
-    return objective.kind in ("integral", "maximum") or any(map(_is_sum, objective.operands))
+    return objective.kind in SUMS or any(map(_is_sum, objective.operands))
 
 
 def relative_norm(errors: np.ndarray, numbers: np.ndarray) -> float:

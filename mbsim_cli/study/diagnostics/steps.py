@@ -21,20 +21,21 @@ MORE = 3.0  # times what there is, for peaks that are narrower
 
 
 def warnings(results: Mapping[str, Any], objectives: Sequence[Any]) -> list[str]:
-    """Sentences on maxima whose sharpness is too small for them to be near the largest value."""
+    """Sentences on smooth maxima and minima whose sharpness is too small for them to be near the extreme value."""
     found = []
     for objective in objectives:
         result = results[objective.name]
         if result.largest is None:
             continue
-        missed, size = result.largest - result.value, max(abs(result.largest), abs(result.value))
+        missed, size = abs(result.largest - result.value), max(abs(result.largest), abs(result.value))
         sharpness = complex(objective.sharpness).real
         if not missed > max(FAR * size, NOTHING / sharpness):
             continue
         sharper = max(SHARP / size, MORE * sharpness)
         value, largest = (f"{number:.4g} {objective.unit}".rstrip() for number in (result.value, result.largest))
         found.append(
-            f"objective {objective.name} is a smooth maximum, {value}, of what is {largest} at most; "
+            f"objective {objective.name} is a smooth {objective.kind}, {value}, of what is {largest} "
+            f"at {'least' if objective.kind == 'minimum' else 'most'}; "
             f"a sharpness of {sharper:.1g} comes nearer"
         )
     return found

@@ -8,13 +8,14 @@ from collections.abc import Iterable
 from typing import Any
 
 from mbsim_cli.assembly.objectives import Objective
-from mbsim_cli.study.objectives.expression import Expression
-from mbsim_cli.study.objectives.final import Final
-from mbsim_cli.study.objectives.integral import Integral
+from mbsim_cli.study.objectives.expression import Expression, Minimum
+from mbsim_cli.study.objectives.final import At, Final
+from mbsim_cli.study.objectives.integral import Integral, Mean
 from mbsim_cli.study.objectives.maximum import Maximum
 from mbsim_cli.study.objectives.uncertainty import Course
 
-_ALONG_TIME = {"integral": Integral, "final": Final, "maximum": Maximum}
+_ALONG_TIME = {"integral": Integral, "mean": Mean, "maximum": Maximum, "final": Final, "at": At}
+_OF_OTHERS = {"expression": Expression, "rms": Expression, "minimum": Minimum}
 
 
 def accumulator(objective: Objective, p: int, course: Course | None = None) -> Any:
@@ -22,8 +23,8 @@ def accumulator(objective: Objective, p: int, course: Course | None = None) -> A
 
     Those of one run may share its ``course``.
     """
-    if objective.kind == "expression":
-        return Expression(objective, p, accumulators(objective.operands, p, course))
+    if objective.kind in _OF_OTHERS:
+        return _OF_OTHERS[objective.kind](objective, p, accumulators(objective.operands, p, course))
     if objective.mode is not None:
         from mbsim_cli.study.objectives.modal import Modal
 

@@ -55,3 +55,12 @@ class Expression:
             total += np.abs(partial[0, 0]) * np.abs(rows)
             scale += abs(partial[0, 0]) * part.scale
         return Uncertainty(total[0, 0], total[0, 1:], total[1, 0], total[1, 1:], scale)
+
+
+class Minimum(Expression):
+    """Smooth minimum: what is left of the smooth maximum of the opposite."""
+
+    @property
+    def largest(self):
+        """The smallest value at an instant."""
+        return -next(iter(self.parts.values())).largest

@@ -1,8 +1,10 @@
-"""An objective that is an integral over time."""
+"""Objectives that are integrals over time, and means."""
+
+import numpy as np
 
 from mbsim_cli.assembly.objectives import Objective
 from mbsim_cli.study.objectives.stream import Stream, weighed
-from mbsim_cli.study.objectives.uncertainty import Course, Integrals, trapezoidal
+from mbsim_cli.study.objectives.uncertainty import Course, Integrals, Uncertainty, trapezoidal
 
 
 class Integral(Stream):
@@ -42,3 +44,31 @@ class Integral(Stream):
     @property
     def gradient(self):
         return self._whole[1:] + self.by_end(weighed(self.rest.value, self._tail[0]))
+
+
+class Mean(Integral):
+    """Mean over time: the integral over the duration; of one instant what there is."""
+
+    @property
+    def _duration(self):
+        return self.end - self.course.start
+
+    def weights(self, time):
+        return np.ones(1) if self.still else super().weights(time) / self._duration
+
+    @property
+    def errors(self):
+        if self.still:
+            return Uncertainty(0.0, np.zeros(self.p), 0.0, np.zeros(self.p))
+        found, duration = super().errors, abs(self._duration)
+        return Uncertainty(*(part / duration for part in found))
+
+    @property
+    def value(self):
+        return self._tail[0, -1] if self.still else super().value / self._duration
+
+    @property
+    def gradient(self):
+        if self.still:
+            return self._tail[1:, -1]
+        return (super().gradient - self.by_end(self.value)) / self._duration

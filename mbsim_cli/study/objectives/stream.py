@@ -96,6 +96,21 @@ def _last(found: Linearised) -> dict[str, np.ndarray]:
     return {name: partial[-1].copy() for name, partial in found.by_sensor.items()}
 
 
+def with_expressed(expressed: Sequence[Objective], block: Any) -> Any:
+    """The block with the numbers of sensors that are expressions of others, behind these."""
+    signals = [integrand_of(objective, block).rows for objective in expressed]
+    rows = np.stack(signals, axis=1)  # (1 + p, k, B)
+    unknown = np.zeros((rows.shape[2], rows.shape[1]), bool)
+    for k, objective in enumerate(expressed):
+        for name, read in objective.integrand.components.items():
+            unknown[:, k] |= block.undetermined[:, objective.sensors[name]][:, list(read)].any(axis=1)
+    return block._replace(
+        sensors=np.concatenate([block.sensors, rows[0].T], axis=1),
+        d_sensors=np.concatenate([block.d_sensors, rows[1:].transpose(2, 1, 0)], axis=1),
+        undetermined=np.concatenate([block.undetermined, unknown], axis=1),
+    )
+
+
 class Scale:
     """How large an integrand would be if nothing cancelled in it: its derivatives times the largest that sensors show.
 
