@@ -30,6 +30,7 @@ __all__ = [
     "Study",
     "check",
     "load",
+    "loads",
     "open",
     "open_study",
     "optimize",
@@ -54,7 +55,46 @@ def load(
     Raises ModelError with all that is wrong, InputOutputError where the file cannot be read, and
     UsageError for a name that it does not have.
     """
-    return Model(path, by=by, all_numbers=all_numbers, listener=listener, parameters=parameters, **values)
+    given = {**values, **(parameters or {})}
+    return Model(path, by=by, all_numbers=all_numbers, listener=listener, parameters=given)
+
+
+def loads(
+    model: str | Mapping[str, Any],
+    *,
+    by: Sequence[str] | None = None,
+    all_numbers: bool = False,
+    listener: Listener = SILENT,
+    parameters: Mapping[str, float] | None = None,
+    **values: float,
+) -> Model:
+    """The model of a text as a model file has it, or of a mapping like that; other arguments are those of ``load``.
+
+    Messages call it ``model.yaml``. It includes no files; tables and meshes are looked for in the working directory.
+    Numbers and arrays of numpy may stand in a mapping.
+    """
+    texts = {"model.yaml": model if isinstance(model, str) else _written(model)}
+    given = {**values, **(parameters or {})}
+    return Model("model.yaml", by=by, all_numbers=all_numbers, listener=listener, parameters=given, _texts=texts)
+
+
+def _written(model: Mapping[str, Any]) -> str:
+    """A mapping as a text that YAML reads."""
+    import json
+
+    def plain(value: Any) -> Any:
+        if hasattr(value, "tolist"):
+            return value.tolist()
+        if isinstance(value, Mapping):
+            return dict(value)
+        raise UsageError(f"loads wants a text, or a mapping of texts, numbers, lists and mappings, not {value!r}")
+
+    if not isinstance(model, Mapping):
+        raise UsageError(f"loads wants a text or a mapping, not {type(model).__name__}")
+    try:
+        return json.dumps(dict(model), default=plain)
+    except (TypeError, ValueError) as error:
+        raise UsageError(f"loads cannot write this mapping as a model file: {error}") from None
 
 
 def run(path: str | PathLike[str], **replaced: Any) -> Result:

@@ -6,12 +6,13 @@ from dataclasses import replace
 from math import inf
 from os import PathLike
 from pathlib import Path
+from threading import local
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mbsim_cli.assembly.packed import parameter_values
-from mbsim_cli.errors import UsageError
+from mbsim_cli.errors import MbsimError, UsageError
 from mbsim_cli.model.integrators import INTEGRATORS
 from mbsim_cli.model.layout import FlexibleTree
 from mbsim_cli.spec.analysis import FORMULATIONS, METHODS
@@ -19,7 +20,7 @@ from mbsim_cli.spec.reading.suggestions import Named, nearest, suggest
 from mbsim_cli.study.assembling import AUTO, Settings
 from mbsim_cli.study.assembling import load as read
 from mbsim_cli.study.listener import SILENT, Listener
-from mbsim_cli.study.plan import Plan, Timing, draft, moved
+from mbsim_cli.study.plan import Draft, Plan, Timing, draft, moved
 from mbsim_cli.study.recording import MemoryRecord
 from mbsim_cli.study.residuals import Residuals
 from mbsim_cli.study.result import Result
@@ -28,6 +29,7 @@ from mbsim_cli.study.run import run
 if TYPE_CHECKING:
     from mbsim_cli.study.fitting.fit import Fit
     from mbsim_cli.study.linearizing import StateSpace
+    from mbsim_cli.study.mechanics import Constraints, Mechanics, Motion, State
     from mbsim_cli.study.sweep.study import Study
     from mbsim_cli.study.sweep.study_folder import StudyFolder
 
@@ -137,6 +139,7 @@ class Model:
         all_numbers: bool = False,
         listener: Listener = SILENT,
         parameters: Mapping[str, float] | None = None,
+        _texts: Mapping[str, str] | None = None,
         **values: float,
     ):
         """Read a file; ``values``, and ``parameters`` by name, replace parameters, or constants, as ``-p`` does.
@@ -149,9 +152,10 @@ class Model:
         given = numbers_of({**values, **(parameters or {})})
         overrides = {name: repr(value) for name, value in given.items()}
         self._settings = Settings(overrides=overrides, all_numbers=all_numbers)
-        self._file = read(self.path, self._settings)
+        self._file = read(self.path, self._settings, _texts)
         self._by = None if by is None else self._known(by)
         self._assembled: Any = None  # which lends its tables to further runs
+        self._mechanics = local()
 
     def __repr__(self) -> str:
         named = f"{self._file.name} ({self.path})" if self._file.name else str(self.path)
@@ -164,7 +168,7 @@ class Model:
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
         self.path, self._settings, self._listener, self._by, texts = state
-        self._file, self._assembled = read(self.path, self._settings, texts), None
+        self._file, self._assembled, self._mechanics = read(self.path, self._settings, texts), None, local()
 
     @property
     def parameters(self) -> dict[str, float]:
@@ -244,6 +248,77 @@ class Model:
             raise UsageError(f"at wants 'equilibrium', 'start' or a time in seconds, not {at!r}")
         planned, _ = self._plan(None, {"sensitivity": "none", "parameters": values_in(values)})
         return linearized(planned.assembled, at, inputs, outputs)
+
+    def run_many(self, rho: Sequence[Values] | np.ndarray, *, threads: int = 0, **replaced: Any) -> list[Result]:
+        """Results of runs at rows of ``rho`` (N, p), or at N mappings of names to values, in their order.
+
+        So many ``threads`` run at once, 0: one on each processor. Other arguments, and what is raised, are those of
+        ``run``; a note of an exception says which row raised it.
+        """
+        from concurrent.futures import ThreadPoolExecutor
+
+        from mbsim_cli.processors import helpful
+
+        if isinstance(threads, bool) or not isinstance(threads, int) or threads < 0:
+            raise UsageError(f"threads wants a whole number, 0 for one on each processor, not {threads!r}")
+
+        def of(row: int) -> Result:
+            try:
+                return self.run(rho[row], **replaced)
+            except MbsimError as error:
+                error.add_note(f"row {row} of rho")
+                raise
+
+        with ThreadPoolExecutor(threads or helpful(max(1, len(rho)))) as pool:
+            return list(pool.map(of, range(len(rho))))
+
+    # Below a whole run: what ``mechanics`` gives, at the values of the file.
+
+    def mechanics(self, rho: Values | None = None, **parameters: Any) -> "Mechanics":
+        """The mechanism at one time point, at values of its parameters as of ``run``.
+
+        Without any it is kept, one for each thread. Raises ModelError and AnalysisError.
+        """
+        if rho is None and not parameters and (kept := getattr(self._mechanics, "kept", None)):
+            return kept
+        from mbsim_cli.study.mechanics import Mechanics
+
+        found = Mechanics(self._drafted(rho, {"sensitivity": "ddm", "parameters": values_in(parameters)}).named)
+        if rho is None and not parameters:
+            self._mechanics.kept = found
+        return found
+
+    def state(self, t: float = 0.0) -> "State":
+        """Positions and velocities (n,) at the start, or at a time of the motion: see ``Mechanics.state``."""
+        return self.mechanics().state(t)
+
+    def mass_matrix(self, q: Any, t: float = 0.0, *, derivatives: bool = False) -> Any:
+        """M (n, n): see ``Mechanics.mass_matrix``."""
+        return self.mechanics().mass_matrix(q, t, derivatives=derivatives)
+
+    def forces(self, q: Any, v: Any, t: float = 0.0, *, derivatives: bool = False) -> Any:
+        """Q (n,): see ``Mechanics.forces``."""
+        return self.mechanics().forces(q, v, t, derivatives=derivatives)
+
+    def accelerations(self, q: Any, v: Any, t: float = 0.0, *, forces: Any = None, derivatives: bool = False) -> Any:
+        """q'' (n,): see ``Mechanics.accelerations``."""
+        return self.mechanics().accelerations(q, v, t, forces=forces, derivatives=derivatives)
+
+    def constraints(self, q: Any, v: Any = None, t: float = 0.0) -> "Constraints":
+        """Phi (m,) and its Jacobian: see ``Mechanics.constraints``."""
+        return self.mechanics().constraints(q, v, t)
+
+    def inverse_dynamics(self, q: Any, v: Any, a: Any, t: float = 0.0, **asked: Any) -> Any:
+        """Forces of a motion: see ``Mechanics.inverse_dynamics``."""
+        return self.mechanics().inverse_dynamics(q, v, a, t, **asked)
+
+    def kinematics(self, q: Any, v: Any = None, a: Any = None, t: float = 0.0, **asked: Any) -> "Motion":
+        """Motion of bodies and points: see ``Mechanics.kinematics``."""
+        return self.mechanics().kinematics(q, v, a, t, **asked)
+
+    def step(self, q: Any, v: Any, h: float, t: float = 0.0, *, forces: Any = None) -> "State":
+        """The state a time h later: see ``Mechanics.step``."""
+        return self.mechanics().step(q, v, h, t, forces=forces)
 
     def sweep(
         self,
@@ -431,7 +506,7 @@ class Model:
     def _variant(self, file: Any, by: Sequence[str]) -> "Model":
         """The same model with a file that was read before, differentiated by these parameters."""
         found = copy(self)
-        found._file, found._by, found._assembled = file, tuple(by), None
+        found._file, found._by, found._assembled, found._mechanics = file, tuple(by), None, local()
         return found
 
     @classmethod
@@ -439,7 +514,7 @@ class Model:
         """A model that is read and run with settings as commands have them."""
         found = cls.__new__(cls)
         found.path, found._settings, found._listener, found._by = path, settings, listener, None
-        found._file, found._assembled = read(path, settings), None
+        found._file, found._assembled, found._mechanics = read(path, settings), None, local()
         return found
 
     @property
@@ -478,13 +553,16 @@ class Model:
 
     def _plan(self, rho: Values | None, replaced: Mapping[str, Any]) -> tuple[Plan, Timing]:
         timing = Timing()
+        plan = self._drafted(rho, replaced, timing).plan(timing, self._listener)
+        self._assembled = plan.named if plan.named.packing.lends else None
+        return plan, timing
+
+    def _drafted(self, rho: Values | None, replaced: Mapping[str, Any], timing: Timing | None = None) -> Draft:
+        """The model assembled at values of its parameters."""
         by_name, by_keyword = numbers_of(self._by_name(rho)), values_in(replaced)
         if twice := sorted(by_name.keys() & by_keyword.keys()):
             raise UsageError(f"the value of {', '.join(twice)} is given twice, by name and as a keyword argument")
         changed = by_name | by_keyword
         settings = replace(self._settings, **options_in(replaced))
         by = None if self._by is None else list(map(self._keys.__getitem__, self._by))
-        drafted = draft(self._file, settings, timing, by, values=changed, before=self._assembled)
-        plan = drafted.plan(timing, self._listener)
-        self._assembled = plan.named if plan.named.packing.lends else None
-        return plan, timing
+        return draft(self._file, settings, timing or Timing(), by, values=changed, before=self._assembled)

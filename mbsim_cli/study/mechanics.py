@@ -1,0 +1,389 @@
+"""A mechanism at one time point, for programs with a loop of their own: mass matrix, forces, accelerations, kinematics.
+
+Coordinates q (n,) are those of the spanning tree, in the order and with the names of result files (Euler parameters
+are four, "-J.angle" holds the negative of a coordinate). The equations of motion are
+M(q) q'' + J(q)^T lambda = Q(q, q', t), Phi(q, t) = 0. Every call is one evaluation by the kernel that also assembles
+the start of a run, so nothing further is compiled. Paper 000, equations (4)-(20).
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mbsim_cli.errors import AnalysisError, UsageError
+from mbsim_cli.model.layout import GRAVITY, FlexibleTree
+from mbsim_cli.model.problem import Problem
+from mbsim_cli.solve import allocate
+from mbsim_cli.solve.initial import assemble, require_assembled
+from mbsim_cli.solve.instant import Instant
+from mbsim_cli.solve.pivots import rank_and_pivots
+from mbsim_cli.spec.reading.suggestions import unknown
+
+Array = np.ndarray
+SINGULAR = "the accelerations cannot be found: is there a coordinate that no mass or inertia resists?"
+KEPT = 1e-9  # relative: constraints that the chosen ones must imply
+REACHED = 1e-9  # part of the forces that drives may leave
+PROJECTIONS, CLOSED = 8, 1e-13  # corrections of positions after a step, at most, and the change that ends them
+
+
+class State(NamedTuple):
+    """Positions and velocities (n,) of all coordinates."""
+
+    position: Array
+    velocity: Array
+
+
+class Derivatives(NamedTuple):
+    """A value, and its derivatives by the coordinates, their velocities, and the p parameters: one trailing axis."""
+
+    value: Array
+    by_position: Array  # (..., n)
+    by_velocity: Array  # (..., n)
+    by_parameter: Array  # (..., p), at fixed q and q'
+
+
+class Constraints(NamedTuple):
+    """The m equations of loops, constraints and norms of Euler parameters at a state."""
+
+    value: Array  # (m,) Phi
+    jacobian: Array  # (m, n) d Phi / d q
+    rate: Array  # (m,) d Phi / d t along the velocity
+    curvature: Array  # (m,) d^2 Phi / d t^2 where all q'' are zero: J q'' = -curvature
+    by_parameter: Array  # (m, p) of Phi, at fixed q
+    names: tuple[str, ...]
+
+
+class Motion(NamedTuple):
+    """Motion of k places, global components."""
+
+    names: tuple[str, ...]
+    position: Array  # (k, 3)
+    rotation: Array  # (k, 3, 3) axes of the body to global axes
+    velocity: Array  # (k, 3)
+    angular_velocity: Array  # (k, 3)
+    acceleration: Array  # (k, 3)
+    angular_acceleration: Array  # (k, 3)
+    jacobian: Array  # (k, 6, n): velocity and angular velocity by q'
+    # by q, q' and the parameters, each (k, 6, 2 n + p); None where they are not asked for
+    d_pose: Array | None = None  # of the position, and the small rotation about global axes
+    d_velocity: Array | None = None  # of the velocity and the angular velocity
+    d_acceleration: Array | None = None  # of the acceleration and the angular acceleration
+
+
+class Mechanics:
+    """A mechanism at fixed values of its parameters. Calls share work arrays: one object belongs to one thread.
+
+    Angles between bodies are read within half a turn of their values at the start.
+    """
+
+    def __init__(self, assembled: Any):
+        """Of an assembled model; raises AnalysisError where the mechanism cannot be assembled."""
+        problem: Problem = assembled.problem if assembled.problem.system is None else assembled.problem.system.problem
+        options = replace(problem.options, formulation="ali3p-rtdyn1", start="declared")
+        self._assembled, self._problem = assembled, replace(problem, options=options)
+        initial = assemble(self._problem, motion_only=True)
+        require_assembled(self._problem, initial.residual)
+        self._start = State(initial.state.z.copy(), initial.state.zd.copy())
+        self._expected = initial.expected.copy()
+        self._theta, names = initial.theta, problem.names
+        self.coordinates, self.coordinate_units = names.coordinates, names.coordinate_units
+        self.constraint_names, self.parameters = names.constraints, names.parameters
+        self.bodies = names.bodies
+        n, p = len(self.coordinates), len(self.parameters)
+        self._n, self._p = n, p
+        self._gravity = self._theta[GRAVITY : GRAVITY + 3]
+        self._dtheta = initial.dtheta[:, :p]
+        self._plain = Instant(self._problem, self._theta, np.zeros((self._theta.size, 0)))
+        self._varied: Instant | None = None
+        self._rows: Array | None = None  # independent constraints
+        self._local: dict[str, tuple[int, Array, Array]] = {}
+
+    def __repr__(self) -> str:
+        return f"<mbsim mechanics: {self._n} coordinates, {len(self.constraint_names)} constraints>"
+
+    # One evaluation.
+
+    def _at(self, derivatives: bool, t: float, q: Any, v: Any = None, a: Any = None, lam: Any = None) -> Instant:
+        """Evaluate at a state; along q, q' and all parameters where ``derivatives`` are asked for."""
+        instant = self._directions() if derivatives else self._plain
+        z, zd, zdd, multipliers, *_ = instant.state
+        z[:] = self._vector("q", q)
+        zd[:] = 0.0 if v is None else self._vector("v", v)
+        zdd[:] = 0.0 if a is None else self._vector("a", a)
+        multipliers[:] = 0.0 if lam is None else lam
+        if len(instant.angles):
+            instant.work.kin.expected[instant.angles] = self._expected[instant.angles]
+        instant.evaluate(t)
+        return instant
+
+    def _vector(self, name: str, values: Any) -> Any:
+        found = np.asarray(values, dtype=float)
+        if found.shape != (self._n,):
+            raise UsageError(f"{name} has shape {found.shape}, not ({self._n},): {', '.join(self.coordinates)}")
+        return found
+
+    def _directions(self) -> Instant:
+        """The same state along unit directions of q, of q', and of the parameters."""
+        if self._varied is None:
+            n, p = self._n, self._p
+            dtheta = allocate.padded_directions(np.zeros((self._theta.size, 2 * n + p)), np.float64)
+            dtheta[:, 2 * n : 2 * n + p] = self._dtheta
+            found = self._varied = Instant(self._problem, self._theta, dtheta, beside=self._plain)
+            found.sens.z[:, :n] = found.sens.zd[:, n : 2 * n] = np.eye(n)
+        return self._varied
+
+    def _split(self, value: Array, d: Array) -> Derivatives:
+        """A value and the parts of its derivatives (..., 2 n + p)."""
+        n, p = self._n, self._p
+        d = d[..., : 2 * n + p].copy()
+        return Derivatives(value, d[..., :n], d[..., n : 2 * n], d[..., 2 * n :])
+
+    # What programs call.
+
+    def state(self, t: float = 0.0) -> State:
+        """The assembled start, or the motion of the file's forward analysis at a time, s."""
+        if t == 0.0:
+            return State(self._start.position.copy(), self._start.velocity.copy())
+        if not (np.isfinite(t) and t > 0.0) or self._assembled.problem.options.analysis != "forward_dynamics":
+            raise UsageError("state wants 0, or a time of forward dynamics in seconds")
+        from mbsim_cli.solve.linear.point import at_time
+
+        options = replace(self._problem.options, start=self._assembled.problem.options.start)
+        none = np.zeros((self._problem.theta.size, 0))
+        names = replace(self._problem.names, parameters=(), parameter_units=())
+        point = at_time(replace(self._problem, options=options, theta_rho=none, names=names), float(t))
+        return State(point.z, point.zd)
+
+    def mass_matrix(self, q: Any, t: float = 0.0, *, derivatives: bool = False) -> Any:
+        """M (n, n); by_position (n, n, n), by_velocity zero, by_parameter (n, n, p)."""
+        if not derivatives:
+            return self._at(False, t, q).out.M.copy()
+        at = self._at(True, t, q)
+        value, still = at.out.M.copy(), at.out.dG.copy()
+        columns = [self._at(True, t, q, None, unit).out.dG - still for unit in np.eye(self._n)]
+        return self._split(value, np.stack(columns, axis=1))
+
+    def forces(self, q: Any, v: Any, t: float = 0.0, *, derivatives: bool = False) -> Any:
+        """Q (n,): forces of elements, weights, and inertia forces of velocities. Without constraints M q'' = Q."""
+        at = self._at(derivatives, t, q, v)
+        value = -at.work.eq.G
+        return self._split(value, -at.out.dG) if derivatives else value
+
+    def accelerations(self, q: Any, v: Any, t: float = 0.0, *, forces: Any = None, derivatives: bool = False) -> Any:
+        """q'' (n,) of a state that meets the constraints; ``forces`` (n,) act on the coordinates besides.
+
+        Raises AnalysisError where the mass matrix is singular on the motions that constraints allow.
+        """
+        at = self._at(False, t, q, v)
+        load = -at.work.eq.G if forces is None else self._vector("forces", forces) - at.work.eq.G
+        if not len(self.constraint_names):
+            try:
+                value = np.linalg.solve(at.out.M, load)
+            except np.linalg.LinAlgError:
+                raise AnalysisError(SINGULAR) from None
+            rows, lam, kkt = None, None, at.out.M.copy()
+        else:
+            value, rows, lam, kkt = self._constrained(at, load)
+        if not derivatives:
+            return value
+        at = self._at(True, t, q, v, value, lam)
+        right = at.out.dG if rows is None else np.concatenate([at.out.dG, at.out.dphi[2][rows]])
+        return self._split(value, -np.linalg.solve(kkt, right)[: self._n])
+
+    def _constrained(self, at: Instant, load: Array) -> tuple[Array, Array, Array, Array]:
+        """Accelerations, independent constraints, multipliers (m,) and the matrix of both."""
+        J, phi2, n = at.work.eq.J, at.work.eq.phi2, self._n
+        for _ in range(2):
+            if self._rows is None:
+                rank, order = rank_and_pivots(J.T)
+                self._rows = np.sort(order[:rank])
+            rows = self._rows
+            kkt = np.zeros((n + rows.size, n + rows.size))
+            kkt[:n, :n], kkt[:n, n:], kkt[n:, :n] = at.out.M, J[rows].T, J[rows]
+            try:
+                x = np.linalg.solve(kkt, np.concatenate([load, -phi2[rows]]))
+            except np.linalg.LinAlgError:
+                x = np.full(len(kkt), np.nan)
+            left = abs(J @ x[:n] + phi2)
+            if np.isfinite(x).all() and (left <= KEPT * (abs(J) @ abs(x[:n]) + abs(phi2) + 1.0)).all():
+                lam = np.zeros(len(phi2))
+                lam[rows] = x[n:]
+                return x[:n], rows, lam, kkt
+            self._rows = None  # others are independent here
+        raise AnalysisError(SINGULAR)
+
+    def constraints(self, q: Any, v: Any = None, t: float = 0.0) -> Constraints:
+        """Phi with its Jacobian, and its derivatives by time; ``v`` None: at rest."""
+        at = self._at(True, t, q, v)
+        eq, n, p = at.work.eq, self._n, self._p
+        by = at.out.dphi[0][:, 2 * n : 2 * n + p].copy()
+        return Constraints(eq.phi.copy(), eq.J.copy(), eq.phi1.copy(), eq.phi2.copy(), by, self.constraint_names)
+
+    def inverse_dynamics(
+        self, q: Any, v: Any, a: Any, t: float = 0.0, *, drives: Sequence[str] | None = None, derivatives: bool = False
+    ) -> Any:
+        """Forces that make the motion q'' = a, beside those of the model.
+
+        Without ``drives`` they are M a - Q (n,) on all coordinates, which constraints and drives give together. With
+        names of coordinates they are those of these drives (d,), of least norm where drives are more than freedoms; the
+        motion must meet the constraints. Raises UsageError where the drives cannot make it. Derivatives are
+        those of M a - Q; by a it is M.
+        """
+        at = self._at(derivatives, t, q, v, a)
+        value = at.work.eq.G.copy()
+        if drives is None:
+            return self._split(value, at.out.dG) if derivatives else value
+        if derivatives:
+            raise UsageError("derivatives are those of the forces on all coordinates; leave drives out")
+        columns = [self._coordinate(name) for name in drives]
+        J = at.work.eq.J
+        _, sizes, right = np.linalg.svd(J) if len(J) else (None, np.zeros(0), np.eye(self._n))
+        rank = int(np.count_nonzero(sizes > 1e-9 * max(1.0, sizes.max(initial=0.0))))
+        free = right[rank:]  # motions that the constraints allow
+        found = np.linalg.lstsq(free[:, columns], free @ value, rcond=1e-12)[0]
+        left = np.abs(free[:, columns] @ found - free @ value).max(initial=0.0)
+        if left > REACHED * max(1.0, np.abs(value).max(initial=0.0)):
+            raise UsageError(f"drives at {', '.join(drives)} alone cannot make this motion; {left:.3g} is left")
+        return found
+
+    def _coordinate(self, name: str) -> int:
+        if name not in self.coordinates:
+            raise UsageError(unknown("coordinate", name, self.coordinates))
+        return self.coordinates.index(name)
+
+    def kinematics(
+        self, q: Any, v: Any = None, a: Any = None, t: float = 0.0, *, of: Sequence[str] | None = None,
+        derivatives: bool = False,
+    ) -> Motion:  # fmt: skip
+        """Motion of places: BODY (its origin) or BODY.POINT, None: the origins of all bodies. See ``Motion``.
+
+        Without v, or a, these are zero. Raises UsageError for places that there are not, or on bodies that deform.
+        """
+        if isinstance(self._problem.model.tree, FlexibleTree):
+            raise UsageError("kinematics of bodies that deform are not available here; read sensors of a run")
+        names = tuple(self.bodies if of is None else of)
+        places = [self._place(name) for name in names]
+        at = self._at(True, t, q, v, a)
+        kin, tw, k, n = at.work.kin, at.twists, len(places), self._n
+        w = 2 * n + self._p
+        body = np.array([place[0] for place in places], dtype=int)
+        local = np.array([place[1] for place in places]).reshape(k, 3)
+        d_local = np.zeros((k, 3, w))
+        d_local[:, :, 2 * n :] = np.array([place[2] for place in places]).reshape(k, 3, self._p)
+        R = kin.R[body].reshape(k, 3, 3)
+        x = kin.r[body] + np.einsum("kij,kj->ki", R, local)
+        V, A = kin.V[body], kin.A[body].copy()
+        A[:, 3:] += self._gravity
+        omega, alpha = V[:, :3].copy(), A[:, :3]
+        velocity = V[:, 3:] + np.cross(omega, x)
+        acceleration = A[:, 3:] + np.cross(alpha, x) + np.cross(omega, velocity)
+        jacobian = _pose(tw.N[body][..., :n], x)
+        found = Motion(names, x, R.copy(), velocity, omega, acceleration, alpha, jacobian)
+        return (
+            found._replace(**_varied(found, kin, tw, body, d_local, w, self._gravity_of(w))) if derivatives else found
+        )
+
+    def _gravity_of(self, w: int) -> Array:
+        """Derivatives (3, w) of gravity."""
+        found = np.zeros((3, w))
+        found[:, 2 * self._n :] = self._dtheta[GRAVITY : GRAVITY + 3]
+        return found
+
+    def _place(self, name: str) -> tuple[int, Array, Array]:
+        """Body, local point (3,) and its derivatives (3, p) by the parameters."""
+        if name not in self._local:
+            self._local[name] = self._read_place(name)
+        return self._local[name]
+
+    def _read_place(self, name: str) -> tuple[int, Array, Array]:
+        from mbsim_cli.assembly.parameters.numbers import STEP, Numbers
+        from mbsim_cli.assembly.tree.geometry import Geometry, carries
+
+        file, (body, _, point) = self._assembled.model_file, name.partition(".")
+        if body not in self.bodies:
+            raise UsageError(unknown("body", body, self.bodies))
+        if point not in ("", "origin", "center_of_mass") and not carries(file.points.get(point), body):
+            raise UsageError(
+                unknown("point", name, [f"{body}.{p}" for p, s in file.points.items() if carries(s, body)])
+            )
+        numbers = Numbers(file.expressions)
+        geometry = Geometry(numbers, file)
+
+        def local() -> Array:
+            return np.array(geometry.point(body, point or "origin"), dtype=complex)
+
+        value, columns = local().real, []
+        for parameter in self._assembled.parameters:
+            numbers.step_along(parameter.key)
+            columns.append(local().imag / STEP)
+        return self.bodies.index(body), value, np.array(columns).reshape(-1, 3).T
+
+    def step(self, q: Any, v: Any, h: float, t: float = 0.0, *, forces: Any = None) -> State:
+        """The state a time h later by the classical method of Runge and Kutta, order 4.
+
+        ``forces`` (n,) act besides during the step. Positions, and then velocities, are projected onto the
+        constraints, as by ``formulation: ali1p-rtdyn1`` in coordinates of unit weight.
+        """
+        q, v = self._vector("q", q), self._vector("v", v)
+        k1 = self.accelerations(q, v, t, forces=forces)
+        v2 = v + 0.5 * h * k1
+        k2 = self.accelerations(q + 0.5 * h * v, v2, t + 0.5 * h, forces=forces)
+        v3 = v + 0.5 * h * k2
+        k3 = self.accelerations(q + 0.5 * h * v2, v3, t + 0.5 * h, forces=forces)
+        v4 = v + h * k3
+        k4 = self.accelerations(q + h * v3, v4, t + h, forces=forces)
+        position = q + h / 6.0 * (v + 2.0 * v2 + 2.0 * v3 + v4)
+        velocity = v + h / 6.0 * (k1 + 2.0 * k2 + 2.0 * k3 + k4)
+        return self._projected(position, velocity, t + h) if len(self.constraint_names) else State(position, velocity)
+
+    def _projected(self, q: Array, v: Array, t: float) -> State:
+        for _ in range(PROJECTIONS):
+            eq = self._at(False, t, q).work.eq
+            change = np.linalg.lstsq(eq.J, eq.phi, rcond=1e-10)[0]
+            q = q - change
+            if np.abs(change).max(initial=0.0) <= CLOSED * max(1.0, np.abs(q).max(initial=0.0)):
+                break
+        eq = self._at(False, t, q, v).work.eq
+        return State(q, v - np.linalg.lstsq(eq.J, eq.phi1, rcond=1e-10)[0])
+
+
+def _cross(a: Array, b: Array) -> Array:
+    """Products (k, 3, w) of a and b, each (k, 3, w) or (k, 3, 1)."""
+    return np.cross(a, b, axis=1)
+
+
+def _pose(N: Array, x: Array) -> Array:
+    """Velocities and angular velocities (k, 6, w) of places x (k, 3) by twists (k, 6, w) about the global origin."""
+    return np.concatenate([N[:, 3:] + _cross(N[:, :3], x[:, :, None]), N[:, :3]], axis=1)
+
+
+def _varied(
+    found: Motion, kin: Any, tw: Any, body: Array, d_local: Array, w: int, d_gravity: Array
+) -> dict[str, Array]:
+    """Derivatives of a motion (k, 6, w), from the twists of bodies: dV = N' + N x V, dA = N'' + N' x V + N x A."""
+    N, N1, N2 = (twist[body][..., : d_local.shape[2]] for twist in (tw.N, tw.N1, tw.N2))
+    V, A = kin.V[body][:, :, None], kin.A[body][:, :, None]
+    dV = N1 + _crossed(N, V)
+    dA = N2 + _crossed(N1, V) + _crossed(N, A)
+    dA[:, 3:] += d_gravity
+    own = np.einsum("kij,kjw->kiw", found.rotation, d_local)
+    x, omega, alpha, rate = (
+        part[:, :, None]
+        for part in (found.position, found.angular_velocity, found.angular_acceleration, found.velocity)
+    )
+    dx = N[:, 3:] + _cross(N[:, :3], x) + own
+    d_omega, d_alpha = dV[:, :3], dA[:, :3]
+    d_rate = dV[:, 3:] + _cross(d_omega, x) + _cross(omega, dx)
+    d_acceleration = dA[:, 3:] + _cross(d_alpha, x) + _cross(alpha, dx) + _cross(d_omega, rate) + _cross(omega, d_rate)
+    return {
+        "d_pose": np.concatenate([dx, N[:, :3]], axis=1),
+        "d_velocity": np.concatenate([d_rate, d_omega], axis=1),
+        "d_acceleration": np.concatenate([d_acceleration, d_alpha], axis=1),
+    }
+
+
+def _crossed(N: Array, V: Array) -> Array:
+    """Products N x V of twists (k, 6, w), angular part first."""
+    return np.concatenate([_cross(N[:, :3], V[:, :3]), _cross(N[:, :3], V[:, 3:]) + _cross(N[:, 3:], V[:, :3])], axis=1)
