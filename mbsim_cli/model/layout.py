@@ -12,7 +12,8 @@ body     ``BODY_SIZE``: joint frame on the parent side p_P (3), R_P (9, by rows)
          joint frame on the child side p_C (3), R_C (9), in the body's axes; mass (1), centre of mass (3),
          inertia about the centre of mass xx yy zz xy xz yz (6), in the body's axes
 measure  geometric kinds, ``MEASURE_SIZE``: p_a (3), p_b (3), u_a (3), u_b (3), n_a (3), each in its
-         own body's axes, the directions of unit length. ANGLE has no points: at ``STARTS_NEAR`` stands the value
+         own body's axes, the directions of unit length. DISTANCE: at ``APART`` a length e, g = sqrt(d . d + e^2);
+         0 but for springs without length. ANGLE has no points: at ``STARTS_NEAR`` stands the value
          that it is nearest to at the start, of those a turn apart. COORDINATES: one coefficient a coordinate.
          EULER_NORM: none
 constraint 1: target; the constraint is Phi = measure - target - law(t)
@@ -56,6 +57,7 @@ BODY_SIZE = 34
 P_P, R_P, P_C, R_C, MASS, COM, INERTIA = 0, 3, 12, 15, 24, 25, 28
 MEASURE_SIZE = 15
 P_A, P_B, U_A, U_B, N_A = 0, 3, 6, 9, 12
+APART = 6  # of distances: how far apart points are, at least; 0 but for springs without length
 STARTS_NEAR = P_A  # of ANGLE
 DRAG_SIZE = 10
 AIR, DRAG = 6, 9

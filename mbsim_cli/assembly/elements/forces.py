@@ -36,6 +36,7 @@ from mbsim_cli.spec.expressions.moving import NATURAL, RATE, VALUE, is_moving
 from mbsim_cli.spec.states import StateJoint
 
 ENDLESS = 1e12  # m, half the length of a cylinder without ends
+NEARLY_NOTHING = 1e-9  # m, length that springs without any have at least
 NATURAL_VALUE = 2  # place in the block of ALONG_MEASURE
 _SPRING = ("stiffness", "damping")  # the places before it
 
@@ -149,7 +150,7 @@ class ForceTable:
         """Distance or coordinate that a force acts along, and the force's unit."""
         coordinate = getattr(spec, "coordinate", None)
         if coordinate is None:
-            return self._measures.distance(spec.points), "N"
+            return self._measures.distance(spec.points, NEARLY_NOTHING if _without_length(spec) else 0.0), "N"
         measure = self._measures.coordinate(coordinate, f"forces.{name}.coordinate")
         return measure, force_on(unit_of(split(coordinate)[1]))
 
@@ -363,6 +364,19 @@ class ForceTable:
         self.names.append(name)
         self.units.append(unit)
         self.rows.append(row)
+
+
+def _without_length(spec: Any) -> bool:
+    """Whether a force between two points is that of a spring of no length, -k d: defined where they coincide.
+
+    By g = sqrt(d . d + e^2) it is -k g d/g, exactly, whatever e is, and so are its tangent and all derivatives.
+    """
+    natural = getattr(spec, "natural_length", None)
+    if isinstance(natural, str) or natural is None or natural.literal != 0.0:
+        return False
+    laws = (getattr(spec, key, None) for key in ("law", "elongation_law", "rate_law"))
+    others = (getattr(spec, key, None) for key in ("damping", "force"))
+    return all(law is None for law in laws) and all(other is None or other.literal == 0.0 for other in others)
 
 
 def _upper(numbers: Any, spec: Any, key: str) -> list[Scalar]:

@@ -58,12 +58,14 @@ class MeasureTable:
         self._known = {key: new[old] for key, old in self._known.items() if old in new}
         return [new[old] for old in wanted]
 
-    def distance(self, points: Sequence[str]) -> int:
-        """Distance of two points "body.name"."""
-        key = (Measure.DISTANCE, *points)
+    def distance(self, points: Sequence[str], apart: float = 0.0) -> int:
+        """Distance of two points "body.name", which count as so far ``apart`` at least: sqrt(d . d + apart^2)."""
+        key = (Measure.DISTANCE, *points, apart)
         if key not in self._known:
             (a, p), (b, q) = map(split, points)
-            self._known[key] = self.between(Measure.DISTANCE, a, b, lambda g: (g.point(a, p), g.point(b, q)))
+            self._known[key] = self.between(
+                Measure.DISTANCE, a, b, lambda g: (g.point(a, p), g.point(b, q), (apart, 0.0, 0.0))
+            )
         return self._known[key]
 
     def angle(self, vectors: Sequence[str], axis: str, path: str) -> int:

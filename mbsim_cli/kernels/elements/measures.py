@@ -16,7 +16,7 @@ from mbsim_cli.kernels.algebra.rot3 import rotate
 from mbsim_cli.kernels.algebra.vec3 import add3, axpy3, cross3, dot3, length3, load3, load3_of, scale3, sub3
 from mbsim_cli.kernels.compiler.jit import inlined
 from mbsim_cli.model.codes import Measure
-from mbsim_cli.model.layout import N_A, P_A, P_B, U_A, U_B
+from mbsim_cli.model.layout import APART, N_A, P_A, P_B, U_A, U_B
 
 
 class Variation(NamedTuple):
@@ -93,7 +93,8 @@ def measure_value(kind, theta, o, Ra, ra, Rb, rb):
     if kind == Measure.DISTANCE:
         x = point_of(Rb, rb, load3(theta, o + P_B))
         d = sub3(x, point_of(Ra, ra, load3(theta, o + P_A)))
-        g = length3(d)
+        apart = theta[o + APART]
+        g = np.sqrt(dot3(d, d) + apart * apart)
         return g, x, scale3(1.0 / g, d)
     u = rotate(Ra, load3(theta, o + U_A))
     w = rotate(Rb, load3(theta, o + U_B))
