@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from mbsim_cli.study.assembling import Settings
     from mbsim_cli.study.verification.comparison import Comparison
 
+RENAMED = {"--method": "--sensitivity"}
 SHOWN = 4  # components of a vector
 
 
@@ -43,22 +44,16 @@ Without = Annotated[
     list[Repeated] | None,
     typer.Option(metavar="METHOD", help="Leave out agreement with a method, whose kernels take long to compile."),
 ]
-Method = Annotated[Checked, typer.Option(help="Method whose gradients are checked.")]
+Sensitivity = Annotated[Checked, typer.Option(help="Method whose gradients are checked.")]
 Seed = Annotated[int, typer.Option(metavar="N", min=0, help="Seed of the random direction.")]
 
 
+@options.replacing(*options.ANALYSIS)
 def command(
     models: options.ModelPaths,
-    method: Method = Checked.DDM,
-    parameter: options.Overrides = None,
-    formulation: options.FormulationOption = None,
-    integrator: options.IntegratorOption = None,
-    tolerance: options.Tolerance = None,
-    step: options.Step = None,
-    accuracy: options.Accuracy = None,
-    duration: options.Duration = None,
+    sensitivity: Sensitivity = Checked.DDM,
+    settings: "Settings" = options.STATED,
     all_numbers: options.AllNumbers = False,
-    memory: options.Memory = None,
     without: Without = None,
     seed: Seed = 0,
     threads: options.Threads = None,
@@ -73,10 +68,8 @@ def command(
 
     limit_threads(threads)
 
-    settings = options.settings(
-        parameter, formulation, integrator, tolerance, step, accuracy, duration, method.value, all_numbers, memory
-    )
-    settings = replace(settings, without=tuple(method.value for method in without or ()))
+    left_out = tuple(method.value for method in without or ())
+    settings = replace(settings, method=sensitivity.value, all_numbers=all_numbers, without=left_out)
     from mbsim_cli.cli.output import Hearing
 
     listener = Hearing(quiet)

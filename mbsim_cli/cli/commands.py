@@ -75,5 +75,6 @@ for command in (
     doctor,
 ):
     name = getattr(command, "NAME", command.__name__.rsplit(".", 1)[1])
-    app.command(name, cls=Command)(command.command)
+    renamed = getattr(command, "RENAMED", {})
+    app.command(name, cls=type("Command", (Command,), {"renamed": renamed}))(command.command)
 app.add_typer(sweep.app, name="sweep")

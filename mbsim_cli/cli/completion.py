@@ -28,6 +28,14 @@ def parameters(ctx: Context, incomplete: str) -> list[str]:
     return [name for name in names if name.startswith(incomplete)]
 
 
+def set_keys(incomplete: str) -> list[str]:
+    """Keys of the model file with ``=`` behind, for ``--set``; one that holds others ends in a dot."""
+    known = keys(incomplete)
+    if len(known) > 1 or not known:
+        return known
+    return [f"{known[0]}." if len(keys(known[0] + ".")) else f"{known[0]}="]
+
+
 def studies(ctx: Context, incomplete: str) -> list[str]:
     """Studies of the model."""
     return [name for name in _names(ctx, "study") if name.startswith(incomplete)]

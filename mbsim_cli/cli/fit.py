@@ -2,11 +2,14 @@
 
 from pathlib import Path
 from time import perf_counter
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from mbsim_cli.cli import options
+
+if TYPE_CHECKING:
+    from mbsim_cli.study.assembling import Settings
 
 Name = Annotated[str | None, typer.Argument(metavar="[NAME]", help="Fit of the file.", show_default="the only one")]
 Save = Annotated[
@@ -30,19 +33,14 @@ Evaluations = Annotated[
 ]
 
 
+@options.replacing(*options.ANALYSIS[:-1])
 def command(
     model: options.ModelPath,
     name: Name = None,
     save_model: Save = None,
     picture: Picture = None,
     evaluations: Evaluations = None,
-    parameter: options.Overrides = None,
-    formulation: options.FormulationOption = None,
-    integrator: options.IntegratorOption = None,
-    tolerance: options.Tolerance = None,
-    step: options.Step = None,
-    accuracy: options.Accuracy = None,
-    duration: options.Duration = None,
+    settings: "Settings" = options.STATED,
     threads: options.Threads = None,
     json: options.Json = False,
     quiet: options.Quiet = False,
@@ -62,7 +60,6 @@ def command(
     from mbsim_cli.study.model import Model
     from mbsim_cli.study.plan import Timing
 
-    settings = options.settings(parameter, formulation, integrator, tolerance, step, accuracy, duration, None)
     timing, listener = Timing(), Terminal(quiet)
     with timing.phase("load", begun):
         read = Model._with(model, settings, listener)

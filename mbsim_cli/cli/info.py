@@ -1,14 +1,17 @@
 """``mbsim info``: how a model was understood."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mbsim_cli.cli import options
 
+if TYPE_CHECKING:
+    from mbsim_cli.study.assembling import Settings
 
+
+@options.replacing(*options.MODEL, "formulation")
 def command(
     model: options.ModelPath,
-    parameter: options.Overrides = None,
-    formulation: options.FormulationOption = None,
+    settings: "Settings" = options.STATED,
     json: options.Json = False,
 ) -> None:
     """Show the structure of a mechanism: tree, loops, mobility.
@@ -18,9 +21,8 @@ def command(
     from mbsim_cli.cli.options import limit_threads
 
     limit_threads(None)
-    from mbsim_cli.study.assembling import Settings, build, load
+    from mbsim_cli.study.assembling import build, load
 
-    settings = Settings(overrides=options.parse_overrides(parameter), formulation=formulation and formulation.value)
     origin = {"model": str(model), "overrides": dict(settings.overrides)}
     report = origin | build(load(model, settings), settings, []).info
     if json:

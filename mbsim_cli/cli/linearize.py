@@ -1,12 +1,15 @@
 """``mbsim linearize``: the state space of small motions, with names and units."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from mbsim_cli.cli import options
 from mbsim_cli.errors import UsageError
+
+if TYPE_CHECKING:
+    from mbsim_cli.study.assembling import Settings
 
 At = Annotated[
     str,
@@ -28,13 +31,14 @@ Output = Annotated[
 ]
 
 
+@options.replacing(*options.MODEL)
 def command(
     model: options.ModelPath,
     at: At = "equilibrium",
     inputs: Inputs = None,
     outputs: Outputs = None,
     output: Output = None,
-    parameter: options.Overrides = None,
+    settings: "Settings" = options.STATED,
     json: options.Json = False,
     quiet: options.Quiet = False,
     force: options.Force = False,
@@ -51,7 +55,7 @@ def command(
     target = output or Path(f"{model.stem}.lin.h5")
     if target.suffix.lower() not in KINDS:
         raise UsageError(f"-o {target}: a state space is written to {', '.join(KINDS)}")
-    assembled = build(load(model, Settings(overrides=options.parse_overrides(parameter))), Settings(), [])
+    assembled = build(load(model, settings), Settings(), [])
     found = linearized(assembled, _at(at), _names(inputs) or [], _names(outputs))
     found.save(target, force=force)
     if json:

@@ -2,14 +2,18 @@
 
 import shlex
 import sys
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from time import perf_counter
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from mbsim_cli.cli import completion, options
+
+if TYPE_CHECKING:
+    from mbsim_cli.study.assembling import Settings
 
 
 class Gradients(StrEnum):
@@ -52,6 +56,7 @@ Sensitivity = Annotated[
 ]
 
 
+@options.replacing(*options.ANALYSIS)
 def command(
     model: options.ModelPath,
     name: Name = None,
@@ -59,14 +64,7 @@ def command(
     algorithm: Search = None,
     evaluations: Evaluations = None,
     sensitivity: Sensitivity = None,
-    parameter: options.Overrides = None,
-    formulation: options.FormulationOption = None,
-    integrator: options.IntegratorOption = None,
-    tolerance: options.Tolerance = None,
-    step: options.Step = None,
-    accuracy: options.Accuracy = None,
-    duration: options.Duration = None,
-    memory: options.Memory = None,
+    settings: "Settings" = options.STATED,
     threads: options.Threads = None,
     json: options.Json = False,
     quiet: options.Quiet = False,
@@ -84,10 +82,7 @@ def command(
     from mbsim_cli.cli.output import Terminal
     from mbsim_cli.study.optimizing.optimize import optimize
 
-    method = sensitivity and sensitivity.value
-    settings = options.settings(
-        parameter, formulation, integrator, tolerance, step, accuracy, duration, method, memory=memory
-    )
+    settings = replace(settings, method=sensitivity and sensitivity.value)
     report = optimize(
         model,
         name,

@@ -2,8 +2,10 @@
 
 import os
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
+from functools import wraps
+from inspect import Parameter, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -23,10 +25,16 @@ if TYPE_CHECKING:
 
 
 class Command(TyperCommand):
-    """A command that refuses an option stated twice, of which the library would take the last in silence."""
+    """A command that refuses an option stated twice, of which the library would take the last in silence.
+
+    ``renamed`` holds former names of options, which still work.
+    """
+
+    renamed: Mapping[str, str] = {}
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """As any command, once all values are known to be stated once."""
+        args = self._with_new_names(args, silent=ctx.resilient_parsing)
         if ctx.resilient_parsing:  # a line that a shell completes: its last option may wait for its value
             return super().parse_args(ctx, args[:-1] if args and args[-1].startswith("-") else args)
         _, _, order = self.make_parser(ctx).parse_args(args=list(args))
@@ -37,6 +45,20 @@ class Command(TyperCommand):
             if times > 1:
                 raise UsageError(f"{max(parameter.opts, key=len)} is given twice; leave one of them out")
         return super().parse_args(ctx, args)
+
+    def _with_new_names(self, args: list[str], silent: bool) -> list[str]:
+        """The arguments with former names of options replaced, and a warning for each."""
+        found = []
+        for arg in args:
+            name, equals, value = arg.partition("=")
+            if (new := self.renamed.get(name)) is not None:
+                if not silent:
+                    from mbsim_cli.cli.output import say
+
+                    say(f"warning: {name} is now called {new}, and will go with the next version")
+                arg = new + equals + value
+            found.append(arg)
+        return found
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """Arguments as their metavars state them; the library adds brackets and types, in each version others."""
@@ -129,6 +151,17 @@ Overrides = Annotated[
         autocompletion=completion.parameters,
     ),
 ]
+SetKeys = Annotated[
+    list[str] | None,
+    typer.Option(
+        "-s",
+        "--set",
+        metavar="KEY=VALUE",
+        help="Set a key of the file, as analysis.step=1e-4; repeat for more.",
+        show_default=False,
+        autocompletion=completion.set_keys,
+    ),
+]
 FormulationOption = Annotated[Formulation | None, typer.Option(help="Formulation.", show_default="as in the file")]
 IntegratorOption = Annotated[
     Integrator | None, typer.Option(help="Integrator, where the formulation has one.", show_default="as in the file")
@@ -167,16 +200,17 @@ def once(names: list[str]) -> list[str]:
     return names
 
 
-def parse_overrides(entries: list[str] | None) -> dict[str, str]:
-    """Read ``-p NAME=VALUE`` entries, of each name one."""
+def parse_overrides(parameters: list[str] | None, keys: list[str] | None = None) -> dict[str, str]:
+    """Read ``-p NAME=VALUE`` and ``-s KEY=VALUE`` entries, of each name one; names of keys begin with a dot."""
     overrides: dict[str, str] = {}
-    for entry in entries or ():
-        name, equals, value = entry.partition("=")
-        if not (equals and name.strip() and value.strip()):
-            raise UsageError(f"-p wants NAME=VALUE, not '{entry}'")
-        if name.strip() in overrides:
-            raise UsageError(f"-p states {name.strip()} twice; leave one of them out")
-        overrides[name.strip()] = value.strip()
+    for option, wanted, mark, entries in (("-p", "NAME", "", parameters), ("-s", "KEY", ".", keys)):
+        for entry in entries or ():
+            name, equals, value = (part.strip() for part in entry.partition("="))
+            if not (equals and name and value) or (name.startswith(".") and not mark):
+                raise UsageError(f"{option} wants {wanted}=VALUE, not '{entry}'")
+            if mark + name in overrides:
+                raise UsageError(f"{option} states {name} twice; leave one of them out")
+            overrides[mark + name] = value
     return overrides
 
 
@@ -225,30 +259,59 @@ def picture_kind(output: Path, kinds: Sequence[str]) -> str:
     return kind
 
 
-def settings(
-    parameter: list[str] | None,
-    formulation: Formulation | None,
-    integrator: Integrator | None,
-    tolerance: float | None,
-    step: str | None,
-    accuracy: float | None,
-    duration: float | None,
-    method: str | None,
-    all_numbers: bool = False,
-    memory: str | None = None,
-) -> "Settings":
-    """What the options of ``run`` and ``check`` replace in a file's analysis."""
+# What commands replace in the analysis of a model file: one definition, from which each takes what it has use for.
+
+_ANALYSIS: dict[str, Any] = {
+    "parameter": Overrides,
+    "set": SetKeys,
+    "formulation": FormulationOption,
+    "integrator": IntegratorOption,
+    "tolerance": Tolerance,
+    "step": Step,
+    "accuracy": Accuracy,
+    "duration": Duration,
+    "memory": Memory,
+}
+MODEL = ("parameter", "set")  # what commands that read a model without analysing it take
+ANALYSIS = tuple(_ANALYSIS)
+STATED: Any = None  # default of the argument: the options always take its place
+
+
+def replacing(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Give a command the options ``names`` of ``ANALYSIS`` in place of its argument ``settings``, which holds them."""
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(command)
+        def called(**values: Any) -> Any:
+            return command(settings=_settings({name: values.pop(name) for name in names}), **values)
+
+        own = signature(command)
+        parameters: list[Parameter] = []
+        for parameter in own.parameters.values():
+            if parameter.name == "settings":
+                kind = Parameter.KEYWORD_ONLY
+                parameters += (Parameter(n, kind, default=None, annotation=_ANALYSIS[n]) for n in names)
+            else:
+                parameters.append(parameter.replace(kind=Parameter.KEYWORD_ONLY))
+        called.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
+        called.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+        del called.__wrapped__  # type: ignore[attr-defined]
+        return called
+
+    return decorate
+
+
+def _settings(stated: Mapping[str, Any]) -> "Settings":
+    """What the options of a command replace in a file's analysis."""
     from mbsim_cli.study.assembling import Settings
 
+    chosen = {name: value and value.value for name in ("formulation", "integrator") if (value := stated.get(name))}
     return Settings(
-        overrides=parse_overrides(parameter),
-        formulation=formulation and formulation.value,
-        integrator=integrator and integrator.value,
-        tolerance=positive("--tolerance", tolerance, ""),
-        step=_step_of(step),
-        accuracy=_accuracy_of(accuracy),
-        duration=positive("--duration", duration),
-        method=method,
-        all_numbers=all_numbers,
-        memory=_memory_of(memory),
+        overrides=parse_overrides(stated.get("parameter"), stated.get("set")),
+        tolerance=positive("--tolerance", stated.get("tolerance"), ""),
+        step=_step_of(stated.get("step")),
+        accuracy=_accuracy_of(stated.get("accuracy")),
+        duration=positive("--duration", stated.get("duration")),
+        memory=_memory_of(stated.get("memory")),
+        **chosen,
     )

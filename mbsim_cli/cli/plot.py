@@ -11,6 +11,7 @@ from mbsim_cli.errors import InputOutputError, UsageError
 if TYPE_CHECKING:
     from mbsim_cli.study.pictures.selection import Selection
 
+RENAMED = {"--sensitivity": "--by"}
 SUFFIXES = ("png", "svg", "pdf")
 Arguments = Annotated[
     list[str],
@@ -29,9 +30,10 @@ Output = Annotated[
         "-o", "--output", metavar="OUT.png|svg|pdf", help="Picture.", show_default="RESULT.png here", readable=False
     ),
 ]
-Sensitivity = Annotated[
+By = Annotated[
     str | None,
     typer.Option(
+        "--by",
         metavar="PARAM[,PARAM...]",
         help="Draw derivatives by these parameters; of torques also by coordinates and rates.",
         show_default=False,
@@ -61,7 +63,7 @@ def command(
     arguments: Arguments,
     output: Output = None,
     over: Over = None,
-    sensitivity: Sensitivity = None,
+    by: By = None,
     gradient: Gradient = False,
     field: Field = None,
     label: Labels = None,
@@ -79,8 +81,8 @@ def command(
     from mbsim_cli.io.study_file import is_study
     from mbsim_cli.study.pictures.selection import Chooser, labels_of, sort_arguments
 
-    parameters = _parameters(sensitivity)
-    drawn = {"--over": over, "--sensitivity": sensitivity, "--gradient": gradient, "--label": label}
+    parameters = _parameters(by)
+    drawn = {"--over": over, "--by": by, "--gradient": gradient, "--label": label}
     if field is not None:
         _refuse("--field", "draws one picture of a mesh", drawn | {"--list": list_})
         _field(arguments, field, output, json, quiet, force)
@@ -112,10 +114,10 @@ def command(
 
 
 def _parameters(stated: str | None) -> list[str]:
-    """Names of the option ``--sensitivity``."""
+    """Names of the option ``--by``."""
     names = [] if stated is None else [name.strip() for name in stated.split(",")]
     if not all(names):
-        raise UsageError(f"--sensitivity wants PARAM or PARAM,PARAM, not '{stated}'")
+        raise UsageError(f"--by wants PARAM or PARAM,PARAM, not '{stated}'")
     return options.once(names)
 
 

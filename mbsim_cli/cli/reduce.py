@@ -3,12 +3,15 @@
 import shlex
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from mbsim_cli.cli import options
 from mbsim_cli.errors import UsageError
+
+if TYPE_CHECKING:
+    from mbsim_cli.study.assembling import Settings
 
 BodyName = Annotated[
     str | None, typer.Argument(metavar="[BODY]", help="Flexible body; needed where there are several.")
@@ -27,12 +30,13 @@ Output = Annotated[
 NoDerivatives = Annotated[bool, typer.Option("--no-derivatives", help="Leave out derivatives by parameters.")]
 
 
+@options.replacing(*options.MODEL)
 def command(
     model: options.ModelPath,
     body: BodyName = None,
     output: Output = None,
     no_derivatives: NoDerivatives = False,
-    parameter: options.Overrides = None,
+    settings: "Settings" = options.STATED,
     json: options.Json = False,
     quiet: options.Quiet = False,
     force: options.Force = False,
@@ -49,9 +53,9 @@ def command(
     from mbsim_cli.cli.output import tell
     from mbsim_cli.io.target import check_body, replaced
     from mbsim_cli.study import reduced_bodies
-    from mbsim_cli.study.assembling import Settings, load
+    from mbsim_cli.study.assembling import load
 
-    model_file = load(model, Settings(overrides=options.parse_overrides(parameter)))
+    model_file = load(model, settings)
     name = reduced_bodies.chosen_body(model_file, body)
     chosen = output or Path(f"{name}.sid.h5")
     kind = reduced_bodies.kind_of(chosen)

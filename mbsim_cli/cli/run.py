@@ -3,10 +3,11 @@
 import shlex
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from math import isfinite
 from pathlib import Path
 from time import perf_counter
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,6 +15,9 @@ from mbsim_cli.cli import options
 from mbsim_cli.cli.output import plain_table, show_table, tell
 from mbsim_cli.errors import UsageError
 from mbsim_cli.model.integrators import INTEGRATORS
+
+if TYPE_CHECKING:
+    from mbsim_cli.study.assembling import Settings
 
 # A table of the numbers of a model that matter most.
 
@@ -67,20 +71,14 @@ Top = Annotated[
 ]
 
 
+@options.replacing(*options.ANALYSIS)
 def command(
     model: options.ModelPath,
     output: Output = None,
     sensitivity: Sensitivity = None,
     all_numbers: options.AllNumbers = False,
     top: Top = None,
-    parameter: options.Overrides = None,
-    formulation: options.FormulationOption = None,
-    integrator: options.IntegratorOption = None,
-    tolerance: options.Tolerance = None,
-    step: options.Step = None,
-    accuracy: options.Accuracy = None,
-    duration: options.Duration = None,
-    memory: options.Memory = None,
+    settings: "Settings" = options.STATED,
     threads: options.Threads = None,
     json: options.Json = False,
     quiet: options.Quiet = False,
@@ -98,9 +96,7 @@ def command(
     from mbsim_cli.study.recording import record
 
     method = sensitivity and sensitivity.value
-    settings = options.settings(
-        parameter, formulation, integrator, tolerance, step, accuracy, duration, method, all_numbers, memory
-    )
+    settings = replace(settings, method=method, all_numbers=all_numbers)
     report = record(
         model,
         output or Path(model.stem + ".h5"),

@@ -3,6 +3,7 @@
 import os
 import shlex
 import sys
+from dataclasses import replace
 from pathlib import Path
 from time import perf_counter, process_time
 from typing import TYPE_CHECKING, Annotated, Any
@@ -107,6 +108,7 @@ app = typer.Typer(
 
 
 @app.command(DEFAULT, hidden=True, cls=Command)
+@options.replacing(*(name for name in options.ANALYSIS if name not in ("accuracy", "memory")))
 def command(
     model: Annotated[
         Path, typer.Argument(metavar="MODEL.yaml|DIR", help="Model file, or folder of a study.", readable=False)
@@ -119,12 +121,7 @@ def command(
     grid: Grid = None,
     keep: KeepOption = None,
     sensitivity: Sensitivity = None,
-    parameter: options.Overrides = None,
-    formulation: options.FormulationOption = None,
-    integrator: options.IntegratorOption = None,
-    tolerance: options.Tolerance = None,
-    step: options.Step = None,
-    duration: options.Duration = None,
+    settings: "Settings" = options.STATED,
     retry: Retry = None,
     case_timeout: Timeout = None,
     max_failures: MaxFailures = None,
@@ -149,13 +146,13 @@ def command(
         if given := options.given({"--dask": dask is not None} | limits_of_runs):
             raise UsageError(f"--dry-run reckons with this machine and a few good cases; leave {given} out")
     if model.is_dir():
-        own = (study, output, stated, keep, sensitivity, parameter, formulation, integrator, tolerance, step, duration)
-        if any(value is not None for value in own) or force:
+        own = (study, output, stated, keep, sensitivity)
+        if any(value is not None for value in own) or force or settings != type(settings)():
             raise UsageError(NOT_STARTED.format(model))
         folder = opened(model)
     else:
         method = sensitivity and sensitivity.value
-        settings = options.settings(parameter, formulation, integrator, tolerance, step, None, duration, method)
+        settings = replace(settings, method=method)
         folder = _planned(model, study, stated, keep, settings, output, force)
     if dry_run:
         _forecast(folder, shard, way, json, quiet, begun)

@@ -1,16 +1,21 @@
 """``mbsim validate``: everything that is wrong with model files, at once."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
 from mbsim_cli.cli import options
 from mbsim_cli.errors import InputOutputError, Issue, ModelError
 
+if TYPE_CHECKING:
+    from mbsim_cli.study.assembling import Settings
 
+
+@options.replacing(*options.MODEL)
 def command(
     models: options.ModelPaths,
-    parameter: options.Overrides = None,
+    settings: "Settings" = options.STATED,
     json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
@@ -21,11 +26,10 @@ def command(
     from mbsim_cli.cli.options import limit_threads
 
     limit_threads(None)
-    overrides = options.parse_overrides(parameter)
     judged, unread = [], []
     for path in models:
         try:
-            judged.append(judge(path, overrides))
+            judged.append(judge(path, settings))
         except InputOutputError as error:
             unread.append(str(error))
     if unread and (json or len(models) == 1):
@@ -50,12 +54,11 @@ def command(
     raise typer.Exit(ModelError.exit_code if issues else 0)
 
 
-def judge(path: Path, overrides: dict[str, str]) -> tuple[tuple[Issue, ...], list[str]]:
+def judge(path: Path, settings: "Settings") -> tuple[tuple[Issue, ...], list[str]]:
     """All issues of a file, those of the assembly only where the file itself is sound; warnings of a valid one."""
     from mbsim_cli.spec.judging.doubts import doubts_of
-    from mbsim_cli.study.assembling import Settings, build, load
+    from mbsim_cli.study.assembling import build, load
 
-    settings = Settings(overrides=overrides)
     try:
         model_file = load(path, settings)
         assembled = build(model_file, settings, [])

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, get_origin
 
 from pydantic import ValidationError
 from pydantic_core import PydanticCustomError
@@ -24,10 +24,15 @@ from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.spec.reading.include import read_source
 from mbsim_cli.spec.reading.messages import issue_of
 from mbsim_cli.spec.reading.nodes import replace_wildcards, resolve
+from mbsim_cli.spec.reading.setting import is_key, set_keys
 from mbsim_cli.spec.reading.source import Source
 from mbsim_cli.spec.reading.suggestions import suggest
 from mbsim_cli.spec.repeat.writer import write_out
 from mbsim_cli.spec.rules import RULES
+
+NAMED = frozenset(  # sections of items whose names users choose
+    field.alias or name for name, field in ModelFile.model_fields.items() if get_origin(field.annotation) is dict
+)
 
 
 def load(
@@ -36,7 +41,9 @@ def load(
     texts: Mapping[str, str] | None = None,
     every_number: bool = False,
 ) -> ModelFile:
-    """Return the model in a file, with parameters or constants replaced by ``overrides`` (texts).
+    """Return the model in a file, with parameters or constants replaced by ``overrides`` (texts by name).
+
+    A name of ``overrides`` that begins with a dot is the path of a key, as ``.analysis.step``.
 
     ``texts`` by file name take the place of files, as when a result is read again. With ``every_number`` each number of
     the file is a parameter.
@@ -47,14 +54,17 @@ def load(
         raise ModelError(_in_order(issues, source.file))
     leave_out_own_sections(source)
     issues += rename_sections(source)
-    if wrong := write_out(source, overrides or {}):
+    overrides = overrides or {}
+    made = set_keys(source, overrides, NAMED)
+    if wrong := write_out(source, overrides):
         raise ModelError(_in_order(issues + wrong, source.file))
+    set_keys(source, made, NAMED)
     if source.root is not None:
         replace_wildcards(source.root)
     model, broken = _validated(source, issues)
     if model is not None:
         model._source = source
-        _override(model, overrides or {})
+        _override(model, {name: text for name, text in overrides.items() if not is_key(name)})
         if every_number and not issues:
             name_numbers(model)
         broken |= {(section,) for section in source.twice}

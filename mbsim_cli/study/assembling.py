@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mbsim_cli.caller import either, option
+from mbsim_cli.caller import option
 from mbsim_cli.errors import UsageError
 from mbsim_cli.model.coordinates import kinds
 from mbsim_cli.model.integrators import INTEGRATORS
@@ -199,7 +199,7 @@ def build(model_file: Any, settings: Settings, parameters: Sequence[str] | None,
     )  # fmt: skip
     options = assembled.problem.options
     if settings.memory is not None and stated not in ("adjoint", AUTO):
-        adjoint = option("sensitivity", "adjoint") + either(" (mbsim check: --method adjoint)", "")
+        adjoint = option("sensitivity", "adjoint")
         raise UsageError(f"{option('memory')} is for what an adjoint keeps of a run; add {adjoint}, or leave it out")
     if options.sensitivity == "adjoint":
         from mbsim_cli.study.evaluation import require_adjoint

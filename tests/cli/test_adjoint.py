@@ -180,7 +180,7 @@ def test_the_file_may_ask_for_it_and_checks_compare(mbsim, tmp_path):
     (tmp_path / "q.yaml").write_text(text.replace("method: ddm", "method: adjoint"))
     assert mbsim("run", "q.yaml", "--json").json["sensitivity"] == "adjoint"
     for path in ("p.yaml", "q.yaml"):
-        done = mbsim("check", path, "--method", "adjoint", "--json")
+        done = mbsim("check", path, "--sensitivity", "adjoint", "--json")
         kinds = [row["kind"] for row in done.json["checks"]]
         assert done.code == 0 and "numerical" in kinds and "agreement" not in kinds
 
@@ -277,7 +277,7 @@ def test_every_number_of_models_at_rest_and_of_given_motions(mbsim, tmp_path, mo
         text = text.replace("analysis:", 'objectives: {effort: {integral: "dot(tau, tau)"}}\nanalysis:', 1)
     (tmp_path / "m.yaml").write_text(text + "  other: {agreement: [adjoint], absolute_tolerance: 1e-6}\n")
     assert_as_direct(mbsim, "m.yaml", "--all-numbers")
-    for arguments in ((), ("--method", "adjoint")):
+    for arguments in ((), ("--sensitivity", "adjoint")):
         done = mbsim("check", "m.yaml", "--json", *arguments)
         assert done.code == 0, [row for row in done.json["checks"] if not row["passed"]]
         assert any(row["name"] == "other: adjoint" for row in done.json["checks"]) == (not arguments)

@@ -40,12 +40,12 @@ USAGE = [
         "'--sensitivity': 'dmm' is not one of 'none', 'ddm', 'adjoint', 'auto'",
     ),
     (["run", "m.yaml", "--sensitivity", "dmm"], "; did you mean 'ddm'?"),
-    (["check", "m.yaml", "--method", "fd"], "'fd' is not one of 'ddm'"),
+    (["check", "m.yaml", "--sensitivity", "fd"], "'fd' is not one of 'ddm'"),
     # what would have no effect
     (["run", "m.yaml", "-p", "L=1", "-p", "L = 2"], "-p states L twice"),
     (["run", "m.yaml", "--top", "3"], "--top is for the table of --all-numbers"),
     (["check", "m.yaml", "--seed", "-1"], "'--seed'"),
-    (["plot", "r.h5", "--sensitivity", ","], "--sensitivity wants PARAM"),
+    (["plot", "r.h5", "--by", ","], "--by wants PARAM"),
     (["plot", "r.h5", "--field", "rho", "--gradient", "--label", "a"], "has no use for --gradient, --label"),
     (["plot", "r.h5", "q", "--list", "-o", "a.png"], "--list draws nothing, and has no use for --output, NAME"),
     (["animate", "r.h5", "-o", "a.pvd", "--view", "xy", "--size", "64x64"], "has no use for --view, --size"),
@@ -232,7 +232,7 @@ def test_options_that_an_analysis_has_no_use_for_are_refused(mbsim, variant, mod
         (("run", "-o", "a.h5", "--output=b.h5"), "--output"),
         (("sweep", "-j", "1", "-j", "2"), "--jobs"),
         (("sweep", "retry", "--shard", "1/2", "--shard", "2/2"), "--shard"),
-        (("plot", "--sensitivity", "L", "--sensitivity", "k"), "--sensitivity"),
+        (("plot", "--by", "L", "--by", "k"), "--by"),
     ],
 )
 def test_a_value_that_is_stated_twice_is_refused(mbsim, pendulum, tmp_path, given, option):

@@ -128,7 +128,7 @@ def test_names_without_a_result(mbsim):
 
 def test_a_result_without_gradients(mbsim, pendulum):
     assert mbsim("run", pendulum, "--sensitivity", "none", "--quiet").code == 0
-    refused(mbsim("plot", "pendulum.h5", "--gradient"), "mbsim run --sensitivity ddm")
+    refused(mbsim("plot", "pendulum.h5", "--gradient"), "mbsim run --by ddm")
     refused(mbsim("plot", "pendulum.h5", "swing"), "gradient of swing")
     assert mbsim("plot", "pendulum.h5", "--json").json["histories"] == ["angle"]
 
@@ -145,7 +145,7 @@ def test_advice_is_what_would_help(mbsim, variant):
     variant("objectives: {swing: {integral: angle**2, unit: rad^2 s}}", "objectives: {}", "none.yaml")
     assert mbsim("run", "none.yaml", "--quiet").code == 0
     refused(mbsim("plot", "none.h5", "--gradient"), "no result holds gradients, nor objectives that could have them")
-    done = mbsim("plot", "none.h5", "iterations", "--sensitivity", "L")
+    done = mbsim("plot", "none.h5", "iterations", "--by", "L")
     refused(done, "no result holds sensitivities of iterations\n")
 
 

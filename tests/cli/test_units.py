@@ -121,12 +121,12 @@ def test_of_torques_by_coordinates(crane, mbsim):
     np.testing.assert_array_equal(found.values[:, 0], -by_velocity[:, track, swing])
     found = content.sensitivity("swing.angle.torque", "swing.angle")
     np.testing.assert_array_equal(found.values[:, 0], by_position[:, swing, swing])
-    drawn = mbsim("plot", "lift.h5", "--sensitivity", "swing.angle,m", "--json").json["histories"]
+    drawn = mbsim("plot", "lift.h5", "--by", "swing.angle,m", "--json").json["histories"]
     assert drawn[::2] == [f"∂{name.removeprefix('-')}.torque/∂swing.angle" for name in names]
     listed = mbsim("plot", "lift.h5", "--list", "--json").json["results"]["lift.h5"]["coordinates"]
     assert len(listed) == 12 and "track.displacement.acceleration" in listed
     for by, words in (("swing.angle", "torques alone"), ("swing.angel", "did you mean 'swing.angle")):
-        refused = mbsim("plot", "lift.h5", "tau", "--sensitivity", by)
+        refused = mbsim("plot", "lift.h5", "tau", "--by", by)
         assert refused.code == 2 and words in refused.err
 
 

@@ -7,6 +7,7 @@ from mbsim_cli.caller import option
 from mbsim_cli.errors import InputOutputError, MbsimError, UsageError
 from mbsim_cli.io.target import replaced
 from mbsim_cli.spec.loader import load
+from mbsim_cli.spec.reading.setting import is_key
 from mbsim_cli.spec.rewriting import with_numbers
 
 if TYPE_CHECKING:
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 
 def check_place(model: "Model", path: Path, *, force: bool) -> None:
     """Raise UsageError or InputOutputError where a model cannot be saved at a path."""
+    if keys := [name[1:] for name in model._settings.overrides if is_key(name)]:
+        raise UsageError(f"a saved model has the keys of its file, not --set {keys[0]}; write that into the file")
     if path.suffix not in (".yaml", ".yml"):
         raise UsageError(f"a model file ends in .yaml; {path} does not")
     if path.exists() and not force:

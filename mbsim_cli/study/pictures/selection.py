@@ -133,7 +133,7 @@ class Chooser:
         histories = [n for n in names if n not in taken and any(_history(content, n) for content in self._contents)]
         for name in names:
             if name in self._parameters and name not in (*histories, *known):
-                raise UsageError(f"{name!r} is a parameter; --sensitivity {name} draws derivatives by it")
+                raise UsageError(f"{name!r} is a parameter; --by {name} draws derivatives by it")
             if name not in histories and name not in known:
                 parts = [other for other in self._all("sensor") if other.rpartition(".")[0] == name]
                 near = f"; its parts are {' and '.join(parts)}" if parts else ""

@@ -336,6 +336,12 @@ def _require_free(design: Design, settings: Settings) -> None:
         if name in settings.overrides:
             stated = either(f"-p {name}", f"a value of {name}")
             raise UsageError(f"{stated} has no effect: {name!r} varies in the study")
+        for key in settings.overrides:
+            if key.startswith((f".parameters.{name}.", f".constants.{name}.")) or key in (
+                f".parameters.{name}",
+                f".constants.{name}",
+            ):
+                raise UsageError(f"--set {key[1:]} has no effect: {name!r} varies in the study")
 
 
 def _warn_of_bounds(design: Design, model_file: Any, listener: Listener) -> None:
