@@ -5,6 +5,8 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import mbsim_cli as mbsim
+from mbsim_cli import spec
+from mbsim_cli.assembly import build
 from tests.models.command import mbsim as command
 
 MODEL = """
@@ -67,6 +69,14 @@ def test_histories_and_their_derivatives(tmp_path):
     assert result.objectives["zero"].value == 0.0 and not result.objectives["zero"].gradient.any()
     steps = np.trapezoid((size - 0.45) ** 2, t) / 0.2
     assert abs(result.objectives["a"].value - steps) <= 1e-14
+
+
+def test_stiffness_and_damping_are_parts_of_one_expression(tmp_path):
+    """Its natural length is that at the start; the numbers of the spring itself are zero then."""
+    problem = build(spec.load(written(tmp_path / "a.yaml", FORCES))).problem
+    assert problem.model.signals.theta.size == 2
+    assert len(problem.automatic) == 2  # of the spring and of the expression
+    assert not problem.theta[problem.model.forces.theta[0] : problem.model.forces.theta[0] + 2].any()
 
 
 def motion(L=0.5, k=90.0, c=2.0, w=0.3):

@@ -138,7 +138,7 @@ class ForceTable:
         along = {"stiffness": f"-({{}})*({VALUE} - {unstressed})", "damping": f"-({{}})*{RATE}"}
         if found:
             text = " + ".join(along.get(key, "({})").format(number.text) for key, number in found.items())
-            self.moving.append(Moving(len(self._rows), 0, text, measure, f"forces.{name}.{next(iter(found))}"))
+            self.moving.append(Moving(len(self.rows), 0, text, measure, f"forces.{name}.{next(iter(found))}"))
         return set(found)
 
     def _axes(self, spec: Any) -> int:
