@@ -5,6 +5,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from mbsim_cli.messages import MODEL, code_of
+
 
 @dataclass(frozen=True)
 class Issue:
@@ -29,7 +31,12 @@ class Issue:
         """Return the issue as ``mbsim validate --json`` prints it."""
         entries = asdict(self)
         del entries["excerpt"], entries["instance"]
-        return entries
+        return entries | {"code": self.code}
+
+    @property
+    def code(self) -> str:
+        """Code of the message, which ``mbsim explain`` takes."""
+        return code_of(f"{self.message}; {self.hint}" if self.hint else self.message, MODEL)
 
 
 class MbsimError(Exception):

@@ -1,5 +1,6 @@
-"""``mbsim explain``: what a key of the model file means, from the schema."""
+"""``mbsim explain``: what a key of the model file means, from the schema; what a code of a message stands for."""
 
+import re
 from collections.abc import Iterator
 from typing import Annotated, Any
 
@@ -11,20 +12,25 @@ from mbsim_cli.errors import UsageError
 Key = Annotated[
     str | None,
     typer.Argument(
-        metavar="[KEY]",
-        help="Key, as joints.revolute.axis; without it, all sections.",
+        metavar="[KEY|CODE]",
+        help="Key, as joints.revolute.axis, or code of a message, as MB106; without it, all sections.",
         show_default=False,
         autocompletion=completion.keys,
     ),
 ]
+CODE = re.compile(r"MB\d+", re.IGNORECASE)
 MOST_PLACES = 20  # that a word is listed with
 
 Part = dict[str, Any]
 
 
 def command(key: Key = None, json: options.Json = False) -> None:
-    """Explain a key of the model file, with an example."""
+    """Explain a key of the model file, or a message by its code."""
     from mbsim_cli.cli.output import emit
+
+    if CODE.fullmatch(key or ""):
+        _message(key or "", json)
+        return
     from mbsim_cli.spec.schema import written_out
 
     found = explain(written_out(), key or "")
@@ -32,6 +38,22 @@ def command(key: Key = None, json: options.Json = False) -> None:
         emit(found)
     else:
         _print(found)
+
+
+def _message(code: str, json: bool) -> None:
+    """Cause, cure and an example of a kind of message."""
+    from mbsim_cli.cli.output import emit, tell
+    from mbsim_cli.messages import report
+
+    found = report(code)
+    if found is None:
+        raise UsageError(f"there is no message {code!r}; docs/messages.md lists all")
+    if json:
+        emit(found)
+        return
+    tell(f"{found['code']}: {found['title']}")
+    for part in ("cause", "cure", "example"):
+        tell(f"{part}: {found[part]}")
 
 
 def explain(whole: Part, key: str) -> Part:

@@ -10,13 +10,15 @@ from typer import BadParameter, Exit
 
 from mbsim_cli.caller import at_a_shell
 from mbsim_cli.cli import signals
-from mbsim_cli.cli.output import emit, flush
+from mbsim_cli.cli.output import emit, faint, flush
 from mbsim_cli.cli.streams import visible
 from mbsim_cli.errors import AnalysisError, InputOutputError, MbsimError, ModelError
+from mbsim_cli.messages import ANALYSIS, FILE, INTERNAL, MODEL, USAGE, code_of
 
 USAGE_FAULT: Any = BadParameter.__mro__[1]  # the command-line library's UsageError, wherever this typer keeps it
 BROKEN_PIPE = 141  # 128 + SIGPIPE, as when any other program's reader goes away
 INTERNAL_ERROR = 70  # EX_SOFTWARE: a defect of the program, not of what it was given
+FAMILIES = {2: USAGE, 3: MODEL, 4: ANALYSIS, 5: FILE, INTERNAL_ERROR: INTERNAL.family}  # of messages, by exit code
 OUT_OF_MEMORY = "there is not enough memory; a smaller model, fewer parameters or fewer bodies need less"
 _CHOICE = re.compile(r"'([^']*)' is not one of (.*)")
 REPORT_AT = "please report it with the model file and what MBSIM_DEBUG=1 shows"
@@ -111,8 +113,14 @@ def _fail(sentence: str, exit_code: int, as_json: bool, error: BaseException | N
     if as_json:
         emit(failure(sentence, exit_code, error))
     elif sentence:
-        print(visible(f"mbsim: {sentence}"), file=sys.stderr)
+        print(visible(f"mbsim: {sentence}") + faint(_code(sentence, exit_code)), file=sys.stderr)
     return exit_code
+
+
+def _code(sentence: str, exit_code: int) -> str:
+    """Code of the message that a command ends with; empty where nothing was wrong."""
+    family = FAMILIES.get(exit_code)
+    return code_of(sentence, family) if family else ""
 
 
 def failure(sentence: str, exit_code: int, error: BaseException | None = None) -> dict[str, Any]:
@@ -122,5 +130,7 @@ def failure(sentence: str, exit_code: int, error: BaseException | None = None) -
     """
     issues = [issue.as_dict() for issue in error.issues] if isinstance(error, ModelError) else []
     report = {"status": "failed", "exit_code": exit_code, "message": sentence, "errors": issues}
+    if not issues and (code := _code(sentence, exit_code)):
+        report["code"] = code
     left = {name: getattr(error, name, None) for name in ("partial", "kept")}
     return report | {name: path for name, path in left.items() if path}

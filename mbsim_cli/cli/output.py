@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from mbsim_cli.cli import signals, streams
 from mbsim_cli.cli.streams import visible
 from mbsim_cli.errors import Issue
+from mbsim_cli.messages import WARNING, code_of
 from mbsim_cli.study.listener import Listener
 
 if TYPE_CHECKING:
@@ -29,6 +30,8 @@ _pending: list[str] = []
 
 def emit(report: Any) -> None:
     """Print one JSON object on standard output; numbers that JSON cannot say become null."""
+    if isinstance(report, dict) and report.get("warnings"):
+        report = report | {"warning_codes": [code_of(sentence, WARNING) for sentence in report["warnings"]]}
     show(to_json(report))
 
 
@@ -103,7 +106,16 @@ def console() -> "Console":
 def say(sentence: str, quiet: bool = False) -> None:
     """Print a line on standard error: progress, or a warning."""
     if not quiet:
-        print(visible(sentence), file=sys.stderr)
+        code = code_of(sentence, WARNING) if sentence.startswith("warning: ") else ""
+        print(visible(sentence) + faint(code), file=sys.stderr)
+
+
+def faint(code: str) -> str:
+    """The code of a message as it stands behind it, dim where a terminal has colours."""
+    if not code:
+        return ""
+    dim = sys.stderr.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    return f" \x1b[2m[{code}]\x1b[0m" if dim else f" [{code}]"
 
 
 def plain_table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> "Table":
@@ -163,7 +175,7 @@ def _number(value: float, flags: Sequence[str] | None) -> str:
 def print_issues(issues: Iterable[Issue]) -> None:
     """Print issues on standard error."""
     for issue in issues:
-        print(visible(str(issue)), file=sys.stderr)
+        print(visible(str(issue)) + faint(issue.code), file=sys.stderr)
         if issue.excerpt.strip():
             margin = f"{issue.line:5d} | "
             print(margin + visible(issue.excerpt.rstrip()), file=sys.stderr)

@@ -64,7 +64,9 @@ def test_places_on_bodies_that_deform(mbsim):
     assert mbsim("run", model, "--duration", "1e-3", "--sensitivity", "none").code == 0
     assert mbsim("animate", "pendulum.h5", "--trace", "plate.end", "--follow", "plate").code == 0
     done = mbsim("animate", "pendulum.h5", "--follow", "plate:end")
-    assert done.code == 2 and done.err == "mbsim: --follow: there is no body 'plate:end'; did you mean 'plate'?\n"
+    assert (
+        done.code == 2 and done.err == "mbsim: --follow: there is no body 'plate:end'; did you mean 'plate'? [MB301]\n"
+    )
 
 
 def test_the_result_alone_is_enough(mbsim, variant, tmp_path):

@@ -14,7 +14,7 @@ def test_validate_lists_every_error(mbsim, variant, pendulum):
     path = variant("point: O, axis: z", "point: OO, axis: zz")
     done = mbsim("validate", path, "--json")
     assert done.code == 3 and done.json["valid"] is False and len(done.json["errors"]) >= 2
-    assert set(done.json["errors"][0]) == {"file", "line", "column", "path", "message", "hint"}
+    assert set(done.json["errors"][0]) == {"file", "line", "column", "path", "message", "hint", "code"}
     people = mbsim("validate", path, pendulum)
     assert people.code == 3 and people.err.count("variant.yaml:9:") >= 2 and "2 files: " in people.out
     assert mbsim("validate", pendulum, "--json").json == {"valid": True, "errors": [], "warnings": []}

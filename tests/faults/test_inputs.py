@@ -117,13 +117,13 @@ def test_a_folder_that_is_removed_under_a_command_is_told(mbsim, pendulum, tmp_p
     monkeypatch.chdir(gone)
     gone.rmdir()
     done = mbsim("sweep", tmp_path / pendulum, "--grid", "L=1,2")
-    assert done.code == 5 and done.err == "mbsim: No such file or directory (the current folder was removed)\n"
+    assert done.code == 5 and done.err == "mbsim: No such file or directory (the current folder was removed) [MB501]\n"
 
 
 def test_a_link_to_itself_is_not_said_to_be_meant(mbsim, tmp_path):
     (tmp_path / "loop.yaml").symlink_to("loop.yaml")
     done = mbsim("validate", "loop.yaml")
-    assert done.code == 5 and done.err == "mbsim: cannot read loop.yaml: Too many levels of symbolic links\n"
+    assert done.code == 5 and done.err == "mbsim: cannot read loop.yaml: Too many levels of symbolic links [MB501]\n"
 
 
 def test_includes_are_counted_as_often_as_they_are_read(mbsim, tmp_path):

@@ -11,7 +11,7 @@ ARCHITECTURE = ROOT / "docs" / "architecture.md"
 PAGES += [ROOT / "docs" / "notation.md", ARCHITECTURE, ROOT / "CONTRIBUTING.md"]
 FILES = [
     path.relative_to(ROOT)
-    for folder in ("mbsim_cli", "tests", "benchmarks", "models")
+    for folder in ("mbsim_cli", "tests", "benchmarks", "models", "scripts")
     for path in (ROOT / folder).rglob("*.py")
 ]
 TEXTS = [*(ROOT / path for path in FILES), *(ROOT / "models").glob("*.yaml")]

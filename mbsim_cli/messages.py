@@ -1,0 +1,441 @@
+"""Codes of messages: one for each kind of error or warning that one cure helps against.
+
+A sentence gets its code from the words that it uses (``says``), so that it is written once, where the fault is found,
+and carries its code wherever it goes: in exceptions, results, studies and logs. The hundreds are families: 1 and 2 the
+model file, 3 the command, 4 the analysis, 5 files, 6 warnings. The first kind of a family whose words a sentence has is
+its own; the last of each family takes the rest. Codes never change their meaning. ``mbsim explain CODE`` prints what
+stands here, and ``docs/messages.md`` is made from it.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+MODEL, USAGE, ANALYSIS, FILE, WARNING = "model", "usage", "analysis", "file", "warning"
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of message: cause, cure, and a sentence as an example."""
+
+    code: str
+    family: str
+    title: str
+    says: str  # pattern of the sentences
+    cause: str
+    cure: str
+    example: str
+
+
+KINDS: dict[str, Kind] = {}
+
+
+def _family(name: str, *rows: tuple[str, str, str, str, str, str]) -> None:
+    for code, title, says, cause, cure, example in rows:
+        if code in KINDS:
+            raise ValueError(f"{code} stands twice")
+        KINDS[code] = Kind(code, name, title, says, cause, cure, example)
+
+
+_family(
+    MODEL,
+    (
+        "MB101", "unknown key", r"^unknown key |does not fit a row|is not a key$",
+        "A mapping holds a key that nothing reads there.",
+        "Correct the spelling; `mbsim explain SECTION` lists the keys of a section.",
+        "unknown key 'axsi'; did you mean 'axis'?",
+    ),
+    (
+        "MB102", "missing key", r" is missing\b|stands without|^give (a number|the axis)|has no value\b",
+        "A key that the item needs is not stated.",
+        "Add it; `mbsim explain SECTION.TYPE` tells which keys are required.",
+        "key 'bodies' is missing",
+    ),
+    (
+        "MB103", "unknown type or choice", r"^unknown type |^must be '|^must be [^;]*, not '|is (no|not a) known",
+        "A key that takes one of several words holds another one.",
+        "Take one of the words that the message lists.",
+        "unknown type 'hinge'; did you mean 'revolute'?",
+    ),
+    (
+        "MB104", "wrong kind of value",
+        r"^must be an? |^must be (true|\{\})|^must be (finite|equal)|is wanted here|numbers in a list"
+        r"|must be written |must be a plain text|^must be \[|not several$|takes plain arguments|both entries",
+        "The value is not of the kind that the key takes: a text for a number, a number for a list.",
+        "Write the kind of value that the message names; `mbsim explain KEY` shows an example.",
+        "must be a list",
+    ),
+    (
+        "MB105", "wrong number of entries",
+        r"^needs \S+ entr|entries, not|has three entries|heights stand for|components?\b.*, not|counts nothing"
+        r"|takes .*argument|has \S+ entries|matrices have no|more modes, or|one law more|write count|shape \(|readings\b",
+        "A list, vector or table has more or fewer entries than its place takes.",
+        "Give as many entries as the message names.",
+        "needs 3 entries, not 2",
+    ),
+    (
+        "MB106", "number out of range",
+        r"must (be|lie) (greater|less|above|at least|at most|between)|must not be (negative|zero|less)|lies outside"
+        r"|is negative|outside of|goes from|ends at|is not above|longer than|shorter than|must increase|increasing order"
+        r"|lower bound is greater|more than|^end must lie|must (not )?\{\}, is|argument of a table increases|too large"
+        r"|whole number|must (be )?\w+( \w+)*, is ",
+        "The number is beyond what the key takes, or beyond a limit that the file itself states.",
+        "Check its sign, its unit and its power of ten; numbers are in SI units, angles in radians unless `deg` is written.",
+        "must be greater than zero, is -2",
+    ),
+    (
+        "MB107", "stated twice",
+        r"stands? twice|stand twice|is also (a|one|an)|given twice|is missing in the first instance|gives .* already"
+        r"|already follows|means something else|both (bodies|name|\{\}) |exists already|cannot be a name|give one of them"
+        r"|mass and inertia of the body stand beside|has a meaning in expressions|are both on|both are on|second one belongs"
+        r"|of itself|cannot follow itself|defined by itself|contains itself|includes itself",
+        "One thing is stated in two places or in terms of itself, or two things share a name.",
+        "Leave one of them out, or rename it.",
+        "key 'L' stands twice, first in line 4",
+    ),
+    (
+        "MB108", "unknown name",
+        r"^unknown |^no body |there is no |^joint \{?\S* has no coordinate|has no part|has no column|has no field|is no node|is no element"
+        r"|is no (body|coupling|table|\{\})|is not a (body|table)|is a joint, not|not on body|is not on|no gradient is taken"
+        r"|of type|does not stand in|is not stored|is rigid$|name (a|the|it|parameters)|shows |one of:",
+        "The file refers to something by a name that it does not define, or that is of another kind.",
+        "Correct the spelling, or define it; names of points of bodies are written `body.point`.",
+        "unknown body 'krank'; did you mean 'crank'?",
+    ),
+    (
+        "MB112", "file of the model cannot be read", r"^cannot read|\.(csv|h5|vtu|msh|SID)|the table",
+        "A table, mesh or included file that the model names cannot be read, or lacks what is asked of it.",
+        "Names of files are relative to the model file; check name, columns and units.",
+        "cannot read 'common.yaml': No such file or directory",
+    ),
+    (
+        "MB201", "mechanism cannot be assembled",
+        r"stays? open|cannot be assembled|cannot be closed|closed loops? |loops? .*(form|forbids|clos)|loop closes|no position",
+        "No position was found in which all loops of the mechanism close, or a loop has nowhere to be cut.",
+        "Check lengths and points; give the joints of each loop initial values near to a position that closes "
+        "(docs/tutorial/3-closed-loops.md).",
+        "no start was found at which the mechanism is assembled: 'P3.x' stays open by 0.2 m",
+    ),
+    (
+        "MB121", "impossible direction or orientation",
+        r"gives no direction|a direction|rotation|parallel|across|length \S+, must have|axis|axes|plane|directions|turn the model",
+        "A vector gives no direction, or axes do not fit each other.",
+        "Axes have length one and stand across or along each other as the message says; `x`, `y`, `z` exist in every body.",
+        "the vector has length zero and gives no direction",
+    ),
+    (
+        "MB110", "expression cannot be read",
+        r"expression|stand without units|character .* cannot|operator|comparison|only functions can|law or an unknown function"
+        r"|cannot stand|vectors? (and|are|of|has)|by a vector|not a real number|division by zero|unit |component|% and //"
+        r"|cannot be (used|added)|no power|is a parameter$|read an angle|is an angle|is not an angle",
+        "A formula has a syntax error, a value that is no real number, or mixes vectors with numbers.",
+        "Formulas take names of parameters and constants, numbers, + - * / **, comparisons and the functions of docs/model-file.md.",
+        "expression cannot be read: it ends too early",
+    ),
+    (
+        "MB111", "YAML cannot be read",
+        r"YAML|cannot be read|tab stands|second document|alias|tag |merge keys|nested|control character|the files? (is|are) "
+        r"|entries\b|must be a mapping|\d+ errors are listed|more than .* files|version of",
+        "The text is not YAML 1.2 as mbsim reads it, or no mapping of sections.",
+        "Indent by blanks, put a blank behind each colon, quote texts that begin with a brace; begin the file with `mbsim: 1`.",
+        "a tab stands in the indentation; indent by blanks",
+    ),
+    (
+        "MB120", "impossible mass or inertia", r"mass|inertia|moment|armature|centre of|density|no shape to deform",
+        "A mass or inertia cannot belong to a body, or something that moves has none.",
+        "State masses in kg and inertias in kg m^2 about the centre of mass, or give the body a shape.",
+        "the inertia violates the triangle inequalities; no principal moment may exceed the sum of the other two",
+    ),
+    (
+        "MB202", "initial values contradict each other",
+        r"independent|at t = 0|initial|contradict|depends? on other|determine|elsewhere|dependent",
+        "More initial positions or velocities are stated as certain than the mechanism has freedoms, or they disagree.",
+        "Mark with `independent: true` as many coordinates as `mbsim info` shows as mobility; the others are guesses.",
+        "dependent coordinates are declared independent, 1 too many: B.angle",
+    ),
+    (
+        "MB203", "body is not connected", r"not connected|to the ground",
+        "No chain of joints leads from the ground to the body.",
+        "Add a joint; a body that flies freely has one of type `floating`.",
+        "body 'rod' is not connected to the ground by joints",
+    ),
+    (
+        "MB210", "not available in this combination", r".",
+        "What is stated does not go together: a key with this type of analysis, formulation, joint or body, or with another key.",
+        "Follow the hint behind the semicolon: leave out one of both, or take the named alternative.",
+        "inverse dynamics has no multipliers; leave it out",
+    ),
+)  # fmt: skip
+_family(
+    USAGE,
+    (
+        "MB304", "an extra is not installed", r"install|needs (the package|meshio|pandas|matplotlib|\{\})|needs \S+ and",
+        "The command needs a library that is not part of the basic installation.",
+        "In a clone: `pip install '.[plot]'`, or the extra that the message names.",
+        "drawing needs matplotlib; in a clone of mbsim install it with: pip install '.[plot]'",
+    ),
+    (
+        "MB305", "a key cannot be set", r"--set|cannot be (set|saved)|cannot be saved|saved model",
+        "`--set` names a key that does not exist or cannot change, or a value cannot be written back into the file.",
+        "Write paths as `analysis.step`, `bodies.rod.mass`, `gravity.y`; entries of lists count from 0.",
+        "--set bodies.rodd.mass=1: bodies has no 'rodd'; did you mean 'rod'?",
+    ),
+    (
+        "MB306", "something is not given", r"missing|^name (a|an|model|files)|is needed|: name",
+        "The command needs an argument, or the model a section, that is not there.",
+        "Give it; `mbsim COMMAND --help` shows the usage.",
+        "name model files, or give --all to compile for any model",
+    ),
+    (
+        "MB302", "value of an option",
+        r" wants? |invalid value|is not a valid|ends? in |has shape|is not in the range|whole number|must be|requires an argument"
+        r"|expects",
+        "An option or argument has a value that it cannot take.",
+        "Write what the message says that it wants.",
+        "--step wants a positive number of seconds, or auto, not 'fast'",
+    ),
+    (
+        "MB303", "options that do not go together",
+        r"leave|twice|give one of|give --(?!all)|means nothing|has no effect|is for |has no use|, and has no|nothing to|takes others"
+        r"|would hold|by name and as|has its own|comes once|only by",
+        "Two options exclude each other, or one has no meaning for this model or command.",
+        "Leave one of them out.",
+        "--csv and --grid are two studies; give one of them",
+    ),
+    (
+        "MB301", "unknown name on the command line",
+        r"unknown|there (is|are) no (objective|scale|deriv|body|point|force|history|fit) |no result holds|^no such|has no (field|force|law|\{\})|^there is|the model has|is neither|can be named",
+        "A command names a parameter, sensor, study, option or key that does not exist.",
+        "Correct the spelling; `mbsim info MODEL`, `mbsim plot RESULT --list` and `--help` list what exists.",
+        "unknown parameter 'L_A'; did you mean 'L_A1'?",
+    ),
+    (
+        "MB310", "not available in this combination", r".",
+        "What is asked for does not exist for this model, kind of analysis or result.",
+        "Take the alternative that the message names.",
+        "natural coordinates have no second derivatives; take coordinates of joints",
+    ),
+)  # fmt: skip
+_family(
+    ANALYSIS,
+    (
+        "MB407", "out of memory", r"memory",
+        "The analysis needs more memory than there is.",
+        "Take fewer parameters or bodies, a longer `output_interval`, or `--memory` for an adjoint.",
+        "there is not enough memory; a smaller model, fewer parameters or fewer bodies need less",
+    ),
+    (
+        "MB408", "search found nothing", r"modes? .*(settle|converge)|no design|has no gradient|there (is|are) no mode",
+        "An optimisation, or a search for modes, ended without what it looks for.",
+        "Look at limits and starting values; ask for fewer modes.",
+        "no design was found within the limits: the best has mass 3, which is to be at most 2",
+    ),
+    (
+        "MB403", "Newton's iteration does not converge", r"converge|iteration|short enough|max_steps|at this pace|accuracy",
+        "A step of the integrator was not solved, most often because it is too long for a stiff force or a hard contact.",
+        "Take a shorter step (`--step`), soften what is very stiff, or look at the motion up to the time that is named.",
+        "Newton's iteration did not converge in the step to t = 0.31 s",
+    ),
+    (
+        "MB404", "numbers overflow", r"not (a )?finite|overflow|too large|undefined|not a real|no finite|are no numbers",
+        "A coordinate, force or expression became infinite or no number.",
+        "Look at the named force at the named time: divisions by zero, roots of negative numbers, wrong powers of ten.",
+        "the torque of A.angle at t = 0.1 s is not a finite number; the motion or a load overflows there",
+    ),
+    (
+        "MB406", "constraints contradict each other", r"contradict|locks|laws? |stay assembled|forces of constraints",
+        "Prescribed motions and loops ask for different motions at one time.",
+        "Let fewer coordinates be prescribed, or correct their functions of time.",
+        "the forces of constraints at t = 1 s contradict each other",
+    ),
+    (
+        "MB401", "start cannot be assembled", r"stays open|no start was found|assembled",
+        "No position near the stated initial values closes all loops.",
+        "Check lengths; state initial values nearer to a position that closes (docs/tutorial/3-closed-loops.md).",
+        "no start was found at which the mechanism is assembled: 'P3.x' stays open by 0.2 m",
+    ),
+    (
+        "MB405", "no equilibrium", r"equilibrium|rest",
+        "No position was found where all forces balance, or it is not determined.",
+        "Start nearer to it, or give what nothing holds a spring, a constraint or `hold`.",
+        "no equilibrium was found: what no force resists changes on the way there",
+    ),
+    (
+        "MB402", "singular equations", r"singular|rank|not determined|no mass or inertia resists|cannot be found",
+        "The equations have no unique solution: a coordinate without inertia, or constraints that depend on each other.",
+        "Give each body that moves a mass and an inertia; `mbsim info` lists redundant constraints.",
+        "the initial accelerations cannot be found: the mass matrix is singular; is there a coordinate that no mass or "
+        "inertia resists?",
+    ),
+    (
+        "MB410", "analysis failed", r".",
+        "The model is valid, and the analysis could not go on.",
+        "The message names time and place; `mbsim animate` shows the motion up to there.",
+        "the search ended at a limit of evaluations",
+    ),
+)  # fmt: skip
+_family(
+    FILE,
+    (
+        "MB501", "file cannot be read", r"cannot read|there is no file|cannot be read|no such file|missing|is a directory",
+        "The file does not exist, may not be read, or is of another kind.",
+        "Check the path and the rights.",
+        "cannot read m.yaml: No such file or directory",
+    ),
+    (
+        "MB502", "file cannot be written", r"cannot (write|make|remove)|no space|kept|may not be written",
+        "The folder does not exist, may not be written in, or the disk is full.",
+        "Name another place with `-o`, or make room.",
+        "cannot write out/a.h5: there is no folder out",
+    ),
+    (
+        "MB503", "file would be overwritten",
+        r"exists|is a file that|is the model|is a part of|replace|is a folder|not a regular file|appeared|is there and",
+        "The output is a file that mbsim did not write, or that the command itself reads.",
+        "Name another output with `-o`; `--force` overwrites a file of another kind.",
+        "m.yaml is a file that the model reads; name another file with -o",
+    ),
+    (
+        "MB504", "file is damaged or incomplete", r"damaged|incomplete|stored|\bplan\b|partial|not what|collected",
+        "A result or study was cut off, changed or written by another version.",
+        "Compute it again; `mbsim sweep retry DIR` repeats cases of a study.",
+        "r.h5 is not an mbsim result, or is damaged",
+    ),
+    (
+        "MB505", "file lacks something",
+        r"has no|holds? (no|positions|numbers)|columns?|lacks|has (cells|points)|differ in length|not symmetric|points?|matrix|mesh",
+        "A table, mesh or matrix lacks columns, points or numbers that are asked of it.",
+        "Compare the file with what the message wants.",
+        "run1.csv has no column 't'",
+    ),
+    (
+        "MB510", "input or output failed", r".",
+        "The system, a worker or a cluster reported an error.",
+        "The message repeats what the system said.",
+        "no Dask cluster answers at tcp://a:1",
+    ),
+)  # fmt: skip
+_family(
+    WARNING,
+    (
+        "MB611", "former name", r"is now called|deprecat",
+        "An option or key has a new name; the former one still works.",
+        "Write the new name.",
+        "--method is now called --sensitivity, and will go with the next version",
+    ),
+    (
+        "MB602", "constraints or energy drift", r"drift|violated|energy|converged to",
+        "Constraints, energy or gradients are less accurate than they should be.",
+        "Take a shorter step or a tighter tolerance; check whether forces jump.",
+        "energy and work differ by 2.0% of the energy that moves; try a shorter step",
+    ),
+    (
+        "MB603", "singular position", r"singular|passes a|other branches|rank",
+        "The mechanism passes a position in which constraints lose rank; the motion could branch there.",
+        "Change initial values or lengths a little; gradients across that time are not meaningful.",
+        "the mechanism passes a singular position before t = 1.2 s, where P3.x loses rank",
+    ),
+    (
+        "MB604", "forces of constraints are not unique", r"redundant|undetermined|multipliers|not determined|depends on other",
+        "Constraints depend on each other, so that loads can be shared in many ways.",
+        "`mbsim info` lists them; free what is held twice, or read components that are determined.",
+        "redundant constraints leave R.force.z undetermined; free what is held twice",
+    ),
+    (
+        "MB608", "unstable equilibrium", r"unstable|not steady",
+        "Forces balance, but the position does not last.",
+        "Start from another position if a stable one was meant.",
+        "the equilibrium is unstable: it would leave it at any disturbance",
+    ),
+    (
+        "MB605", "derivative does not exist", r"no derivative|derivatives? .*(jump|not exist|NaN)|grazed|touched|the law (jumps|begins)|leaps?\b|smooth",
+        "A stop, contact or function of time changes abruptly, so that a derivative jumps or does not exist.",
+        "Smooth the function, or read the derivative as that of one side.",
+        "objective peak is a smooth maximum, 1.2 m, of what is 1.3 m at most; a sharpness of 100 comes nearer",
+    ),
+    (
+        "MB601", "discretisation error",
+        r"discretisation error|estimated error|do not follow the motion|errors of gradients|resolve|try (a|\{?\S*) ?(shorter )?step"
+        r"|shorter step|round-off",
+        "The time step is long for the motion; numbers may have larger errors than they should.",
+        "Take the step that the message names, or `--step auto`.",
+        "steps of 0.01 s leave the motion of A.angle an estimated error of 2 %; try a step of 0.004 s, or step: auto",
+    ),
+    (
+        "MB606", "initial values were changed", r"closing the loops|loops and other|stated (value|angular)|initial|not used",
+        "Closing the loops moved a coordinate away from the value that the file states.",
+        "`independent: true` keeps the value; `independent: false` marks it as a guess and silences this.",
+        "joint B is cut: its stated angular velocity is not used",
+    ),
+    (
+        "MB607", "large deformation", r"deforms|bends|stiffen|mode[s ]|frequency|shapes",
+        "A flexible body leaves the range in which linear shapes describe it, or its data are doubtful.",
+        "Add modes or `stiffening` terms, or take smaller loads.",
+        "body 'beam' deforms by more than a tenth of its size, first at t = 0.1 s",
+    ),
+    (
+        "MB609", "search has not converged", r"converged|search|chi-square|sigma|correlat|residual",
+        "An optimisation or fit ended before it met its tolerance, or measurements do not fit the model.",
+        "Allow more evaluations, or look at bounds, sigmas and starting values.",
+        "the search has not converged: the limit of evaluations was reached",
+    ),
+    (
+        "MB610", "doubtful number", r"are \S+ turns|degrees stand|nothing uses|negative|exerts nothing|gyration|free fall|rads?\b|stands for|larger than|smaller than|unusual|bounds|doubt",
+        "A number of the file is possible and unlikely, such as a density of a gas or an angle of 90 rad.",
+        "Check its unit; angles are in radians unless `deg` is written.",
+        "in 2 of 10 cases 'L' lies outside of its bounds 1 and 2",
+    ),
+    (
+        "MB620", "remark", r".",
+        "Something deserves a look; the result is valid.",
+        "Read the message.",
+        "4 workers for 2 processors, which take turns",
+    ),
+)  # fmt: skip
+
+INTERNAL = Kind(
+    "MB900", "internal", "defect of mbsim", r".", "The program failed in a way that no input should cause.",
+    "Report it with the model file and what `MBSIM_DEBUG=1` shows.", "internal error, a defect of mbsim (KeyError: 'a')",
+)  # fmt: skip
+KINDS[INTERNAL.code] = INTERNAL
+_PLACE = re.compile(r"^(?:\S+\.ya?ml[^ ]*: )(?:[\w.\[\]]+: )?")  # that sentences on model files begin with
+
+
+def kind_of(sentence: str, family: str) -> Kind:
+    """The kind of a message."""
+    plain = _PLACE.sub("", sentence.removeprefix("warning: "))
+    return next(kind for kind in KINDS.values() if kind.family == family and re.search(kind.says, plain, re.IGNORECASE))
+
+
+def code_of(sentence: str, family: str) -> str:
+    """Code of a message of a family."""
+    return kind_of(sentence, family).code
+
+
+def page() -> str:
+    """The page of documentation that lists all codes."""
+    titles = {
+        MODEL: "Model file", USAGE: "Command", ANALYSIS: "Analysis", FILE: "Files", WARNING: "Warnings",
+        "internal": "Defects",
+    }  # fmt: skip
+    lines = [
+        "# Messages", "",
+        "Each error and warning ends in a code, in text and in `--json`; `mbsim explain MB106` prints what stands here.",
+        "This page is made from `mbsim_cli/messages.py` by `python scripts/reference.py`.",
+    ]  # fmt: skip
+    before = None
+    for kind in sorted(KINDS.values(), key=lambda kind: kind.code):
+        if kind.family != before:
+            lines += ["", f"## {titles[kind.family]}"]
+            before = kind.family
+        lines += ["", f"### {kind.code} {kind.title}", "", kind.cause, "", f"*Cure.* {kind.cure}", ""]
+        lines += ["```text", kind.example, "```"]
+    return "\n".join(lines) + "\n"
+
+
+def report(code: str) -> dict[str, Any] | None:
+    """What ``mbsim explain`` tells of a code; None where there is none."""
+    kind = KINDS.get(code.upper())
+    if kind is None:
+        return None
+    return {"code": kind.code, "title": kind.title, "cause": kind.cause, "cure": kind.cure, "example": kind.example}

@@ -1,0 +1,78 @@
+"""Codes of messages: each is documented, is used by a sentence of the program, and classifies its own example."""
+
+import ast
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from mbsim_cli import messages
+from mbsim_cli.errors import Issue
+from mbsim_cli.messages import KINDS, code_of
+
+ROOT = Path(__file__).parents[2]
+RAISED = {"UsageError": "usage", "InputOutputError": "file", "AnalysisError": "analysis"}
+REPORTED = {"report": 1, "issue": 1, "RepeatError": 1, "NodeError": 0, "ExpressionError": 0, "Issue": 4, "warn": 0}
+REST = {"MB210", "MB310", "MB410", "MB510", "MB620"}  # last of each family
+
+
+def text_of(node):
+    """The text of a literal, with an x for each value that is put in; None for anything else."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return node.value
+    if isinstance(node, ast.JoinedStr):
+        return "".join(part.value if isinstance(part, ast.Constant) else "x" for part in node.values)
+    return None
+
+
+def sentences():
+    """Family and text of the sentences that stand where they are raised or reported, then those of any other place."""
+    for path in sorted((ROOT / "mbsim_cli").rglob("*.py")):
+        if "kernels" in path.parts or path == Path(messages.__file__):
+            continue
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call):
+                name = getattr(node.func, "attr", getattr(node.func, "id", ""))
+                place = 0 if name in RAISED else REPORTED.get(name)
+                if place is not None and len(node.args) > place and (text := text_of(node.args[place])):
+                    yield RAISED.get(name, "warning" if name == "warn" else "model"), text
+            elif (text := text_of(node)) and text.count(" ") > 2:
+                yield "", text
+
+
+FOUND = list(sentences())
+
+
+@pytest.mark.parametrize("code", KINDS)
+def test_a_code_is_documented_and_used(code):
+    kind = KINDS[code]
+    assert re.fullmatch(r"MB\d{3}", code) and kind.title and kind.cause.endswith(".") and kind.cure.endswith((".", ")"))
+    assert code_of(kind.example, kind.family) == code
+    if kind is messages.INTERNAL:
+        assert any("internal error" in text for _, text in FOUND)
+        return
+    families = ("",) if kind.family in ("warning", "analysis") else ()
+    assert any(code_of(text, kind.family) == code for family, text in FOUND if family in (kind.family, *families)), (
+        f"no sentence of the program is {kind.title!r}"
+    )
+
+
+def test_the_page_is_current():
+    assert (ROOT / "docs" / "messages.md").read_text() == messages.page(), "python scripts/reference.py makes it"
+
+
+def test_most_sentences_have_a_kind_of_their_own():
+    count = Counter(code_of(text, family) in REST for family, text in FOUND if family)
+    assert count[False] + count[True] > 400 and count[True] < 0.3 * count.total(), count
+
+
+def test_places_and_hints_do_not_matter():
+    sentence = "must be greater than zero, is -1"
+    assert code_of(f"warning: a/m.yaml:3:4: forces.s.stiffness: {sentence}", "model") == code_of(sentence, "model")
+    assert Issue("m.yaml", 1, 1, "a.b", sentence).as_dict()["code"] == "MB106"
+
+
+def test_no_code_stands_twice():
+    with pytest.raises(ValueError, match="MB101 stands twice"):
+        messages._family("model", ("MB101", "", "", "", "", ""))
