@@ -9,7 +9,7 @@ from mbsim_cli.assembly.parameters.numbers import Numbers
 from mbsim_cli.assembly.tree.system import System
 from mbsim_cli.caller import either
 from mbsim_cli.errors import UsageError
-from mbsim_cli.model.integrators import MOST_STEPS
+from mbsim_cli.model.integrators import AUTO_INTEGRATOR, DEFAULT_INTEGRATOR, MOST_STEPS
 from mbsim_cli.model.problem import INTEGRATED, Options
 from mbsim_cli.spec.expressions.number import Number
 
@@ -71,6 +71,8 @@ def options_of(model_file: Any, numbers: Numbers, **overrides: Any) -> Options:
     if integrated == (analysis.formulation in INTEGRATED):
         given |= _of_integrated(analysis, numbers) if integrated else _of_constraints(analysis, numbers)
     given |= over
+    if given.get("integrator") == AUTO_INTEGRATOR:  # until steps have been looked at
+        given["integrator"] = DEFAULT_INTEGRATOR
     if integrated:
         given.setdefault("absolute_tolerance", given["tolerance"])
     interval = None if analysis.output_interval is None else numbers(analysis.output_interval)

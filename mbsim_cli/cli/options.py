@@ -120,6 +120,7 @@ class Integrator(StrEnum):
     RK4 = "rk4"
     DOP853 = "dop853"
     ESDIRK = "esdirk"
+    AUTO = "auto"
 
 
 class Method(StrEnum):

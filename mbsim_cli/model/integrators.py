@@ -21,4 +21,5 @@ INTEGRATORS = {
     "esdirk": Integrator(4, implicit=True),
 }
 DEFAULT_INTEGRATOR = "dop853"
+AUTO_INTEGRATOR = "auto"  # dop853, or esdirk where the first steps show that the motion is stiff
 MOST_STEPS = 1_000_000_000  # of an analysis: more are a misprint, and would fill any disk

@@ -5,14 +5,14 @@
 
 from typing import Any, Literal, get_args
 
-from mbsim_cli.model.integrators import DEFAULT_INTEGRATOR, INTEGRATORS
+from mbsim_cli.model.integrators import AUTO_INTEGRATOR, DEFAULT_INTEGRATOR, INTEGRATORS
 from mbsim_cli.spec.base import Spec, by_kind, field
 from mbsim_cli.spec.expressions.number import AutoNumber, Number
 
 OpenTree = Literal["recursive", "conventional", "partial_recursive"]
 ClosedLoop = Literal["ali1p-rtdyn1"]
 Formulation = Literal["ali3p-rtdyn0", "ali3p-rtdyn1", "ali3p-natural", OpenTree, ClosedLoop]
-Integrator = Literal["rk4", "dop853", "esdirk"]
+Integrator = Literal["rk4", "dop853", "esdirk", "auto"]
 Method = Literal["none", "ddm", "adjoint", "auto", "fd"]
 FORMULATIONS, OPEN_TREES, CLOSED_LOOPS, METHODS = map(get_args, (Formulation, OpenTree, ClosedLoop, Method))
 INTEGRATED = (*OPEN_TREES, *CLOSED_LOOPS)  # by Runge-Kutta methods
@@ -25,7 +25,8 @@ def without_adjoint(formulation: str | None, integrator: str | None, error_contr
 
     Derivatives that control the steps are those of the direct method.
     """
-    adaptive = formulation in INTEGRATED and INTEGRATORS[integrator or DEFAULT_INTEGRATOR].adaptive
+    name = DEFAULT_INTEGRATOR if integrator in (None, AUTO_INTEGRATOR) else integrator
+    adaptive = formulation in INTEGRATED and INTEGRATORS[name].adaptive
     if adaptive and error_control == SENSITIVITIES:
         return f"error_control: {SENSITIVITIES}"
     return ""
@@ -66,8 +67,8 @@ class Analysis(Spec):
         default="ali3p-rtdyn1",
     )
     integrator: Integrator | None = field(
-        "Of open trees and ali1p-rtdyn1: rk4, fixed steps; dop853, adaptive; esdirk, of open trees, adaptive and "
-        "implicit, for stiff models; default dop853.",
+        "Of open trees and ali1p-rtdyn1: rk4, fixed steps; dop853, adaptive; esdirk, adaptive and implicit, for stiff "
+        "models; auto: the one of these two that the first steps ask for; default dop853.",
         "esdirk",
         default=None,
     )

@@ -15,8 +15,7 @@ import numpy as np
 from mbsim_cli.caller import option
 from mbsim_cli.errors import UsageError
 from mbsim_cli.model.coordinates import kinds
-from mbsim_cli.model.integrators import INTEGRATORS
-from mbsim_cli.model.problem import CLOSED_LOOPS, INTEGRATED, Problem
+from mbsim_cli.model.problem import INTEGRATED, Problem
 from mbsim_cli.study.analyses import ANALYSES
 
 # What a caller replaces in a file's analysis.
@@ -188,8 +187,6 @@ def build(model_file: Any, settings: Settings, parameters: Sequence[str] | None,
         raise UsageError(
             f"{option('integrator')} is for {', '.join(INTEGRATED)}; {formulation} has none to choose from"
         )
-    if settings.integrator and formulation in CLOSED_LOOPS and INTEGRATORS[settings.integrator].implicit:
-        raise UsageError(f"{option('integrator')} {settings.integrator} is of open trees; {formulation} takes others")
     stated = stated_method(model_file, settings)
     own = "adjoint" if stated == "adjoint" else "ddm"
     method = "none" if parameters is not None and not parameters else own

@@ -13,7 +13,7 @@ import numpy as np
 
 from mbsim_cli.assembly.packed import parameter_values
 from mbsim_cli.errors import MbsimError, UsageError
-from mbsim_cli.model.integrators import INTEGRATORS
+from mbsim_cli.model.integrators import AUTO_INTEGRATOR, INTEGRATORS
 from mbsim_cli.model.layout import FlexibleTree
 from mbsim_cli.spec.analysis import FORMULATIONS, METHODS
 from mbsim_cli.spec.reading.suggestions import Named, nearest, suggest
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 # Keyword arguments of the library: options of the analysis and values of parameters, judged as those of commands.
 
-_CHOICES = {"sensitivity": METHODS, "formulation": FORMULATIONS, "integrator": tuple(INTEGRATORS)}
+_CHOICES = {"sensitivity": METHODS, "formulation": FORMULATIONS, "integrator": (*INTEGRATORS, AUTO_INTEGRATOR)}
 _SIZES = {"tolerance": "", "step": " of seconds", "duration": " of seconds", "memory": " of bytes", "accuracy": ""}
 OPTIONS = (*_CHOICES, *_SIZES)
 PARAMETERS = "parameters"  # the keyword that takes values by name, whatever the names are

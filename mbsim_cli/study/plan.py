@@ -10,7 +10,8 @@ import numpy as np
 
 from mbsim_cli.caller import flag, option
 from mbsim_cli.errors import AnalysisError, UsageError
-from mbsim_cli.model.problem import Problem
+from mbsim_cli.model.integrators import AUTO_INTEGRATOR, DEFAULT_INTEGRATOR
+from mbsim_cli.model.problem import INTEGRATED, Problem
 from mbsim_cli.solve.resolution import loses_energy
 from mbsim_cli.spec import with_values
 from mbsim_cli.study.analyses import ANALYSES, Analysis
@@ -106,6 +107,8 @@ def settled(
     model_file: Any, settings: Settings, parameters: list[str] | None, listener: Listener
 ) -> tuple[Settings, Halving | None]:
     """Settings with a step in seconds; gradients by ``parameters`` count, None for those of the file."""
+    if is_integrator_automatic(model_file, settings):
+        settings = _with_integrator(model_file, settings, listener)
     if not is_automatic(model_file, settings):
         return settings, None
     assembled = build(model_file, settings, parameters)
@@ -117,6 +120,32 @@ def settled(
     found = replace(_Search(assembled, accuracy).halve(listener), compiling=compiling)
     found.tell(listener)
     return replace(settings, step=found.step, accuracy=None), found
+
+
+def is_integrator_automatic(model_file: Any, settings: Settings) -> bool:
+    """Whether the integrator is to be chosen."""
+    stated = getattr(model_file.analysis, "integrator", None)
+    formulation = settings.formulation or getattr(model_file.analysis, "formulation", None)
+    return (settings.integrator or stated) == AUTO_INTEGRATOR and formulation in INTEGRATED
+
+
+def _with_integrator(model_file: Any, settings: Settings, listener: Listener) -> Settings:
+    """Settings with the integrator that the first steps of the motion ask for."""
+    from mbsim_cli.solve.open_trees.stiffness import STABLE, pilot
+
+    problem = build(model_file, replace(settings, method="none", memory=None), []).problem
+    compile_kernels(problem, listener)
+    seen = pilot(problem)
+    name = "esdirk" if seen.stiff else DEFAULT_INTEGRATOR
+    bounded = "stability bounds the steps of dop853" if seen.stiff else "accuracy bounds the steps of dop853"
+    if np.isnan(seen.reach):
+        why = "no step of dop853 succeeds"
+    else:
+        why = f"{bounded} up to t = {seen.end:.3g} s (h times the fastest rate {seen.reach * STABLE:.1f} of {STABLE})"
+    if seen.breakpoints:
+        why += f"; steps end at {seen.breakpoints} breakpoints of laws"
+    listener.say(f"integrator {name}: {why}")
+    return replace(settings, integrator=name)
 
 
 def _with_step(problem: Problem, step: float) -> Problem:

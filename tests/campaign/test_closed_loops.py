@@ -18,7 +18,8 @@ TOGETHER = 10  # of them in one test
 ROWS, STEP = 3, 0.02
 ACCURATE = 1e-9
 LEAST = 0.8  # share of the mechanisms that move so far: others meet singular positions
-METHODS = {"rk4": {}, "dop853": {"tolerance": 1e-8, "absolute_tolerance": 1e-8}}
+CONTROLLED = {"tolerance": 1e-8, "absolute_tolerance": 1e-8}
+METHODS = {"rk4": {}, "dop853": CONTROLLED, "esdirk": CONTROLLED}
 
 
 def problem_of(family, seed, integrator):

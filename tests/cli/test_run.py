@@ -191,3 +191,9 @@ def test_an_open_tree_tells_its_integrator_and_work(mbsim, pendulum):
     loose = mbsim("run", pendulum, "--formulation", "recursive", "--tolerance", "1e-4", "--json").json
     assert loose["integrator"] == "dop853" and loose["steps"] < 50
     assert loose["objectives"]["swing"]["value"] == pytest.approx(done["objectives"]["swing"]["value"], rel=1e-3)
+
+
+def test_an_automatic_integrator_is_told_with_its_reason(mbsim, pendulum):
+    done = mbsim("run", pendulum, "--formulation", "recursive", "--integrator", "auto", "--tolerance", "1e-4")
+    assert "integrator dop853: accuracy bounds the steps of dop853 up to t = " in done.err
+    assert mbsim("run", pendulum, "--formulation", "ali3p-rtdyn1", "--integrator", "auto").code == 2

@@ -50,9 +50,7 @@ USUAL = {"step": 0.05, "duration": 0.4}  # so long that iterations and adaptive 
 
 def integrators_of(formulation: str) -> tuple[str | None, ...]:
     """Those that it has; None alone where it has none to choose from."""
-    if formulation in CLOSED_LOOPS:
-        return tuple(name for name, kind in INTEGRATORS.items() if not kind.implicit)
-    return tuple(INTEGRATORS) if formulation in OPEN_TREES else (None,)
+    return tuple(INTEGRATORS) if formulation in (*OPEN_TREES, *CLOSED_LOOPS) else (None,)
 
 
 def ways() -> list[tuple[str, str | None, str]]:

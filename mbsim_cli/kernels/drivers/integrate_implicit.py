@@ -67,7 +67,7 @@ class ImplicitWork(NamedTuple):
     stages: tuple
     carry: tuple
     owed: tuple  # Carry of a trial
-    equations: tuple  # StageEquations
+    equations: tuple  # StageEquations, or LoopStages
     onsets: tuple  # Onsets
     reached: np.ndarray  # (k, 2) their arguments, and rates, at the probe
 
@@ -236,6 +236,7 @@ def _stages(model, theta, t, h, tableau, newton, directions, tree, state, sens, 
     """Solve all implicit stages of a step; return a status."""
     probe, d_probe, stages = work.probe, work.d_probe, work.stages
     varies, status = sens.z.shape[1] > 0, Status.OK
+    copy_to(state.lam, probe.lam)  # the first guess of multipliers
     for i in range(1, tableau.c.size):
         at, g = t + tableau.c[i] * h, h * tableau.a[i, i]
         form_stage(h, tableau.a[i], i, state, sens, work.carry, stages, probe, d_probe)

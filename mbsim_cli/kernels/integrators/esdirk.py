@@ -4,21 +4,26 @@ With Z = zhat + g Z', Z' = vhat + g A, g = h a_ii, the unknown of a stage is its
 G(t, Z, Z', A) by recursive inverse dynamics, its tangent M + g C + g^2 K exact. Derivation: docs/theory/integrators.md.
 """
 
-from typing import NamedTuple
+from inspect import signature
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from mbsim_cli.kernels.algebra.linear_solve import lu_factor, lu_solve
+from mbsim_cli.kernels.algorithms.by_type import by_type
+from mbsim_cli.kernels.algorithms.closed_loops.projections import Loops
 from mbsim_cli.kernels.algorithms.open_trees.implicit_rows import close_residual, close_tangent, close_variation
 from mbsim_cli.kernels.algorithms.open_trees.open_tree import (
+    OpenTree,
     drive,
     driven_acceleration,
     vary_drive,
     vary_driven_acceleration,
 )
 from mbsim_cli.kernels.algorithms.systems.contract import evaluate_free, tangent_free, vary_free
-from mbsim_cli.kernels.compiler.jit import kernel, merged
+from mbsim_cli.kernels.compiler.jit import kernel, merged, python_of
 from mbsim_cli.kernels.compiler.views import as_column
+from mbsim_cli.kernels.integrators.esdirk_loops import solve_loop_stage, start_loop_stage, vary_loop_stage
 from mbsim_cli.kernels.integrators.step_control import EVALUATIONS, FACTORISATIONS, JACOBIANS, sum_of
 from mbsim_cli.model.codes import Status
 from mbsim_cli.model.layout import NONE
@@ -40,6 +45,7 @@ class NewtonControl(NamedTuple):
     absolute: float
     loose: float  # multiple of these bounds that serves where round-off stops the iteration
     max_iterations: int
+    acceleration: float  # bound of the last correction of accelerations, relative, where convergence is linear
 
 
 class StageEquations(NamedTuple):
@@ -69,7 +75,7 @@ ROUND_OFF = 4e-16  # of coordinates, relative
 
 
 @merged
-def start_stage(model, theta, t, g, weights, count, tree, accelerations, state):
+def _start_open_stage(model, theta, t, g, weights, count, tree, accelerations, state):
     """Turn zhat, vhat in ``state`` into a guess of the stage, from accelerations (s, n) of ``count`` earlier ones."""
     for c in range(state.z.size):
         state.zdd[c] = 0.0
@@ -89,7 +95,7 @@ def _move(g, state):
 
 
 @merged
-def solve_stage(model, theta, t, g, control, tree, state, eq, counters):
+def _solve_open_stage(model, theta, t, g, control, tree, state, eq, counters):
     """Iterate from the guess in ``state`` to the stage."""
     fresh = np.abs(g - eq.shift[0]) <= NEAR * g
     previous = np.inf
@@ -147,7 +153,7 @@ def _correct(g, control, x, state):
 
 
 @merged
-def vary_stage(model, theta, t, g, directions, tree, state, sens, eq, counters):
+def _vary_open_stage(model, theta, t, g, directions, tree, state, sens, eq, counters):
     """Turn variations of zhat, vhat in ``sens`` into those of the stage just solved; returns a Status."""
     dtheta, b = directions.dtheta, eq.columns
     if not _evaluate(model, theta, t, state, eq, counters):
@@ -170,3 +176,24 @@ def vary_stage(model, theta, t, g, directions, tree, state, sens, eq, counters):
                 sens.zd[c, k] += g * b[c, k]
                 sens.z[c, k] += g * g * b[c, k]
     return Status.OK
+
+
+def _of_tree(name: str, text: str, open_stage: Any, loop_stage: Any) -> Any:
+    """A function that goes by the type of its argument ``tree``."""
+    return by_type(
+        "tree", name, text, signature(python_of(open_stage)), {OpenTree: open_stage, Loops: loop_stage}.__getitem__
+    )
+
+
+start_stage = _of_tree(
+    "start_stage", "Turn zhat, vhat in ``state`` into a guess of the stage.", _start_open_stage, start_loop_stage
+)
+solve_stage = _of_tree(
+    "solve_stage", "Iterate from the guess in ``state`` to the stage.", _solve_open_stage, solve_loop_stage
+)
+vary_stage = _of_tree(
+    "vary_stage",
+    "Turn variations of zhat, vhat into those of the stage just solved.",
+    _vary_open_stage,
+    vary_loop_stage,
+)

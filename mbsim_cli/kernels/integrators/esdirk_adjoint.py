@@ -5,6 +5,7 @@ of A and b of Z' ask for T^T mu = -(a + g b), and mu . R is pulled back; see ``a
 Euler parameters, whose norm equation has the weight of ``implicit_rows``. Derivation: docs/theory/adjoint.md.
 """
 
+from inspect import signature
 from typing import NamedTuple
 
 import numpy as np
@@ -12,21 +13,30 @@ import numpy as np
 from mbsim_cli.kernels.algebra.euler_parameters import inner4, norm2
 from mbsim_cli.kernels.algebra.linear_solve import lu_factor, lu_solve, transpose
 from mbsim_cli.kernels.algebra.whole import add_scaled, clear, copy_to, scaled
+from mbsim_cli.kernels.algorithms.by_type import by_type
+from mbsim_cli.kernels.algorithms.closed_loops.pull_back import PulledLoops
 from mbsim_cli.kernels.algorithms.open_trees.acceleration_pull_back import (
+    PulledAccelerations,
     left_of,
-    pull_accelerations,
     pull_equations,
     pull_norm,
 )
 from mbsim_cli.kernels.algorithms.open_trees.implicit_rows import close_tangent
 from mbsim_cli.kernels.algorithms.open_trees.open_tree import pull_drive
 from mbsim_cli.kernels.algorithms.systems.contract import evaluate_free, tangent_free
-from mbsim_cli.kernels.compiler.jit import kernel
+from mbsim_cli.kernels.compiler.jit import kernel, python_of
 from mbsim_cli.kernels.compiler.simd import at, block, put, width
 from mbsim_cli.kernels.elements.columns import load4, load4_of
+from mbsim_cli.kernels.integrators.esdirk_loops import pull_loop_stage
 from mbsim_cli.kernels.integrators.hermite import interpolate_motion, pull_between
 from mbsim_cli.kernels.integrators.runge_kutta import combine
-from mbsim_cli.kernels.integrators.runge_kutta_adjoint import give_sum, pull_normalised, stand_at_sum, stand_on_manifold
+from mbsim_cli.kernels.integrators.runge_kutta_adjoint import (
+    give_sum,
+    pull_accelerations,
+    pull_normalised,
+    stand_at_sum,
+    stand_on_manifold,
+)
 from mbsim_cli.model.layout import NONE
 
 
@@ -41,23 +51,23 @@ class StageTangent(NamedTuple):
 
 
 @kernel
-def pull_implicit_stage(model, theta, t, g, state, tangent, work, cov):
+def _pull_open_stage(model, theta, t, g, state, tangent_work, work, cov):
     """Pull covectors of Z' and A back to zhat, vhat, in ``cov.z`` and ``cov.zd``, and to theta.
 
     Returns whether the tangent is regular, and the largest relative size of what was left unsolved.
     """
-    driver, mu, T = work.open_tree.driver, work.virtual.mu, tangent.T
+    driver, mu, T = work.open_tree.driver, work.virtual.mu, tangent_work.T
     copy_to(cov.zdd, work.hat)
     add_scaled(g, cov.zd, work.hat)
     evaluate_free(model, theta, t, False, state, work.kin, work.comp, work)
-    tangent_free(model, theta, t, g, g * g, state, tangent, work.kin, work.comp, T)
-    close_tangent(work.open_tree, g, state, work.G, T, tangent.weight)
+    tangent_free(model, theta, t, g, g * g, state, tangent_work, work.kin, work.comp, T)
+    close_tangent(work.open_tree, g, state, work.G, T, tangent_work.weight)
     transpose(T)
-    if not lu_factor(T, tangent.pivot):
+    if not lu_factor(T, tangent_work.pivot):
         return False, 1.0
     scaled(-1.0, work.hat, mu)
-    lu_solve(T, tangent.pivot, mu)
-    _pull_norms(work.open_tree, tangent.weight, state, mu, cov)
+    lu_solve(T, tangent_work.pivot, mu)
+    _pull_norms(work.open_tree, tangent_work.weight, state, mu, cov)
     pull_equations(model, theta, t, state, work, cov)
     copy_to(cov.zdd, work.elimination.x)
     add_scaled(g, cov.zd, work.elimination.x)
@@ -86,6 +96,14 @@ def _pull_norms(tree, weight, state, mu, cov):
                 put(mu, c + j, k, at(mu, c + j, k) - e[j] / norm2(e) * along)
             pull_norm(state, c, k, weight[s] * along, cov)
 
+
+pull_implicit_stage = by_type(
+    "work",
+    "pull_implicit_stage",
+    "Pull covectors of Z' and A back to zhat, vhat and theta; whether the tangent is regular, and an error.",
+    signature(python_of(_pull_open_stage)),
+    {PulledAccelerations: _pull_open_stage, PulledLoops: pull_loop_stage}.__getitem__,
+)
 
 # What ``steps_adjoint`` chooses by the method ------------------------------------------------------------------------
 # Behind the rates of the stages stand those of the end, and what the interpolant begins with

@@ -54,7 +54,7 @@ class StepSweep:
             np.zeros(allocate.sensor_width(model), dtype),
             StepWork(*motions, np.zeros(n, dtype), np.zeros((TERMS, n), dtype)),
             pulled,
-            _tangent(model, isinstance(self._tableau, ImplicitTableau), dtype),
+            _tangent(model, isinstance(self._tableau, ImplicitTableau) and problem.options.open_tree, dtype),
             kinks_of(problem, theta),
         )
         cov = allocate.covectors_of(model, theta.size, p, dtype)
@@ -100,10 +100,10 @@ def _pulled(
 
 
 def _tangent(model: Model, implicit: bool, dtype: type) -> StageTangent:
-    """Allocate StageTangent; explicit methods have none."""
+    """Allocate StageTangent; explicit methods and closed loops have none."""
     _, n, m = allocate.sizes(model)
     n, m = (n, m) if implicit else (0, 0)
     return StageTangent(
-        zeros((n, padded(n)), dtype), np.zeros(n, np.int64), np.zeros(open_tree(model).euler.size),
+        zeros((n, padded(n)), dtype), np.zeros(n, np.int64), np.zeros(open_tree(model).euler.size if implicit else 0),
         zeros((m, LINE_SIZE), dtype), np.zeros(m, dtype),
     )  # fmt: skip

@@ -14,6 +14,7 @@ from mbsim_cli.kernels.drivers.integrate_implicit import ImplicitControl, Implic
 from mbsim_cli.kernels.drivers.stepping import BEFORE_START, CLOCK, Kinks
 from mbsim_cli.kernels.integrators.dense_output import TERMS, Dense
 from mbsim_cli.kernels.integrators.esdirk import ImplicitTableau, NewtonControl, StageEquations
+from mbsim_cli.kernels.integrators.esdirk_loops import LoopStages
 from mbsim_cli.kernels.integrators.onsets import Onsets
 from mbsim_cli.kernels.integrators.runge_kutta import Carry, Stages, Tableau
 from mbsim_cli.kernels.integrators.step_control import ErrorControl
@@ -22,6 +23,7 @@ from mbsim_cli.model.problem import WORK, Options, Problem
 from mbsim_cli.solve import allocate
 from mbsim_cli.solve.onsets import onsets_of, room_for
 from mbsim_cli.solve.open_trees.kinks import kinks_of
+from mbsim_cli.solve.open_trees.loops import tangent_of
 from mbsim_cli.solve.open_trees.methods import tableau
 
 STAGE = 1e-3  # last correction of a stage, in units of the bounds of a step's error
@@ -46,7 +48,10 @@ def integration(problem: Problem, theta: np.ndarray, p: int, *, varies: bool, at
         newton = newton_control(options, stepped=np.iscomplexobj(theta))
         implicit = ImplicitControl(control, newton)
         return Integration(
-            integrate_implicit, method, implicit, implicit_work(model, theta, method.c.size, p, kinks, options)
+            integrate_implicit,
+            method,
+            implicit,
+            implicit_work(model, theta, method.c.size, p, kinks, options, problem.least),
         )
     return Integration(integrate, method, control, integration_work(model, theta, method, p, kinks, options))
 
@@ -109,11 +114,17 @@ def newton_control(options: Options, *, stepped: bool) -> NewtonControl:
     needed = ALL_DIGITS if stepped else 1e-2 * options.gradient_tolerance
     share = min(STAGE, needed / max(options.tolerance, options.absolute_tolerance))
     return NewtonControl(
-        share * options.tolerance, share * options.absolute_tolerance, STALLED / share, int(options.max_iterations)
+        share * options.tolerance,
+        share * options.absolute_tolerance,
+        STALLED / share,
+        int(options.max_iterations),
+        needed,
     )
 
 
-def implicit_work(model: Any, theta: np.ndarray, stages: int, p: int, kinks: Kinks, options: Options) -> ImplicitWork:
+def implicit_work(
+    model: Any, theta: np.ndarray, stages: int, p: int, kinks: Kinks, options: Options, least: np.ndarray | None = None
+) -> ImplicitWork:
     """Allocate the work of an implicit integration."""
     dtype = theta.dtype.type
     _, n, m = allocate.sizes(model)
@@ -121,24 +132,23 @@ def implicit_work(model: Any, theta: np.ndarray, stages: int, p: int, kinks: Kin
     def z(*shape: int) -> np.ndarray:
         return np.zeros(shape, dtype)
 
-    tree = type(model.tree)
-    kin, comp = (make[tree](model, dtype) for make in (allocate.KINEMATICS, allocate.COMPOSITE))
-    set_ground(theta, kin)
+    def equations() -> StageEquations:
+        tree = type(model.tree)
+        kin, comp = (make[tree](model, dtype) for make in (allocate.KINEMATICS, allocate.COMPOSITE))
+        set_ground(theta, kin)
+        square, another = ((zeros((n, padded(n)), dtype), np.zeros(n, np.int64)) for _ in range(2))
+        return StageEquations(
+            kin, comp, allocate.twists_of(model, p, dtype), *square, *another, np.zeros(1),
+            np.zeros(open_tree(model).euler.size), z(n), z(n), z(n, 1), z(n, p), z(m, LINE_SIZE), z(m),
+        )  # fmt: skip
 
-    def square() -> tuple[np.ndarray, np.ndarray]:
-        return zeros((n, padded(n)), dtype), np.zeros(n, np.int64)
-
-    equations = StageEquations(
-        kin, comp, allocate.twists_of(model, p, dtype), *square(), *square(), np.zeros(1),
-        np.zeros(open_tree(model).euler.size), z(n), z(n), z(n, 1), z(n, p), z(m, LINE_SIZE), z(m),
-    )  # fmt: skip
     return ImplicitWork(
         _clock(),
         kinks,
         np.zeros(len(WORK), np.int64),
         *_motions(3, model, p, dtype),
         *_of_steps(stages, n, p, dtype),
-        equations,
+        equations() if options.open_tree else LoopStages(tangent_of(model, dtype, least), np.zeros(1)),
         *_of_onsets(model, theta, options),
     )
 

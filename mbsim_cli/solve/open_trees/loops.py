@@ -4,13 +4,14 @@ import numpy as np
 
 from mbsim_cli.kernels.algorithms.closed_loops.accelerations import ClosedLoops
 from mbsim_cli.kernels.algorithms.closed_loops.projections import Loops, Motion
+from mbsim_cli.kernels.algorithms.elimination.constrained_solve import Factor
 from mbsim_cli.kernels.algorithms.elimination.multiplier_range import Range
 from mbsim_cli.kernels.algorithms.equations.resting_variation import resting
 from mbsim_cli.kernels.compiler.simd import padded, zeros
 from mbsim_cli.kernels.drivers.drift import measure_drift
 from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
 from mbsim_cli.model.coordinates import are_elastic
-from mbsim_cli.model.layout import NONE
+from mbsim_cli.model.layout import NONE, Model
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.model.scales import scales_of
 from mbsim_cli.solve import allocate
@@ -25,11 +26,7 @@ def loops_of(problem: Problem, theta: np.ndarray, p: int, expected: np.ndarray, 
     nb, n, m = allocate.sizes(model)
     kin, comp, eq, turning = allocate.work_at_instant(model, theta)
     kin.expected[:] = expected
-    structure = allocate.STRUCTURE[type(model.tree)](model)
-    least = np.zeros(n) if problem.least is None else problem.least.copy()
-    factor = allocate.factor(n, m, structure, dtype)._replace(
-        least=least, extent=np.where(are_elastic(model.tree), 0.0, 1.0), J=eq.J
-    )
+    factor = tangent_of(model, dtype, problem.least)._replace(J=eq.J)
 
     def z(count: int) -> np.ndarray:
         return np.zeros(count, dtype)
@@ -60,6 +57,14 @@ def loops_of(problem: Problem, theta: np.ndarray, p: int, expected: np.ndarray, 
         resting(nb, n, m, p, dtype),
         Motion(*(zeros((rows, p), dtype) for rows in (n, n, n, m))),
         zeros((n, p), dtype),
+    )
+
+
+def tangent_of(model: Model, dtype: type, least: np.ndarray | None) -> Factor:
+    """Allocate a Factor of the equations; coordinates count for an inertia of ``least`` (n,), at least."""
+    _, n, m = allocate.sizes(model)
+    return allocate.factor(n, m, allocate.STRUCTURE[type(model.tree)](model), dtype)._replace(
+        least=np.zeros(n) if least is None else least.copy(), extent=np.where(are_elastic(model.tree), 0.0, 1.0)
     )
 
 

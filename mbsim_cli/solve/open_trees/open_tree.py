@@ -171,6 +171,18 @@ class OpenTreeSimulation:
         self.taken.append(first_rows(steps, steps.count[0]))
         return status
 
+    def steps_ahead(self, count: int) -> Steps:
+        """The next steps, ``count`` at most, or fewer where the run ends; it is of no use for anything else then."""
+        steps, rows = self._room(count), self._records(1)
+        status = Status.PAUSED
+        while status == Status.PAUSED and steps.count[0] < count:
+            status = self.drive(
+                self.model, self.theta, float(self.problem.options.step), np.array([self.end]), self.end, self.tableau,
+                self.control, self.directions, self.dyn, self.state, self.sens, self.work, steps, rows[0], rows[2],
+                rows[1],
+            )  # fmt: skip
+        return first_rows(steps, steps.count[0])
+
     def _times(self, rows: int) -> np.ndarray:
         """Times of the next rows."""
         begun = 0 if self.work.clock[TIME] == BEFORE_START else 1

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from mbsim_cli.model.integrators import DEFAULT_INTEGRATOR, INTEGRATORS, MOST_STEPS
-from mbsim_cli.spec.analysis import CLOSED_LOOPS, INTEGRATED, WITH_ADJOINT, Analysis, lacks_adjoint
+from mbsim_cli.model.integrators import AUTO_INTEGRATOR, DEFAULT_INTEGRATOR, INTEGRATORS, MOST_STEPS
+from mbsim_cli.spec.analysis import INTEGRATED, WITH_ADJOINT, Analysis, lacks_adjoint
 from mbsim_cli.spec.equilibrium import Equilibrium
 from mbsim_cli.spec.inverse import InverseDynamics
 from mbsim_cli.spec.judging.review import Review
@@ -231,9 +231,7 @@ def _integrator(review: Review, analysis: Analysis) -> None:
         return
     refuse(_OF_CONSTRAINTS, f"{formulation} has no setting", "the ali3p formulations have one")
     name = analysis.integrator or DEFAULT_INTEGRATOR
-    if formulation in CLOSED_LOOPS and INTEGRATORS[name].implicit:
-        explicit = " or ".join(each for each, kind in INTEGRATORS.items() if not kind.implicit)
-        review.report(("analysis", "integrator"), f"{name} is of open trees; {formulation} takes {explicit}")
+    if name == AUTO_INTEGRATOR:
         return
     if not INTEGRATORS[name].adaptive:
         refuse(_OF_ERROR_CONTROL, f"{name} takes fixed steps, and has no", f"{_ADAPTIVE} choose their steps by it")

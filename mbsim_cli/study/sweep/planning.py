@@ -21,7 +21,7 @@ from mbsim_cli.spec.judging.doubts import doubts_of
 from mbsim_cli.spec.reading.suggestions import suggest
 from mbsim_cli.study.assembling import AUTO, Settings, build, load, stated_method
 from mbsim_cli.study.listener import SILENT, Listener
-from mbsim_cli.study.plan import is_automatic
+from mbsim_cli.study.plan import is_automatic, is_integrator_automatic
 from mbsim_cli.study.sweep.study_folder import StudyFolder, content_hash, file_hash, samples_hash
 from mbsim_cli.study.sweep.study_plan import Column, StudyPlan
 
@@ -264,6 +264,11 @@ def _settled(model_file: Any, settings: Settings, method: str | None) -> Setting
     if is_automatic(model_file, settings):
         found = either("mbsim run --step auto", "run(step='auto')")
         raise UsageError(f"a study takes one step for all cases; give {option('step')}, which {found} finds")
+    if is_integrator_automatic(model_file, settings):
+        found = either("mbsim run --integrator auto", "run(integrator='auto')")
+        raise UsageError(
+            f"a study takes one integrator for all cases; give {option('integrator')}, which {found} finds"
+        )
     if settings.method in OTHERS:
         other = OTHERS[settings.method]
         raise UsageError(f"a study differentiates by ddm, not by {other}; give {option('sensitivity', 'ddm', 'none')}")

@@ -47,13 +47,30 @@ def test_order():
     assert (slopes > 3.6).all(), slopes
 
 
+@pytest.mark.slow
+def test_order_of_implicit_steps():
+    """The same of esdirk, at steps of fixed length."""
+    builder = loop(Joint.UNIVERSAL, Joint.SPHERICAL)
+    problem, directions = builder.problem(), some(builder, 1)[:1]
+    reference = run(problem, "dop853", 1, 0.1, directions=directions, error_control="sensitivities", **ALI1P, **TIGHT)
+    names, errors = ("position", "velocity", "d_position", "d_velocity"), []
+    for steps in (4, 8):
+        found = run(problem, "esdirk", steps, 0.1 / steps, fixed=True, directions=directions, **ALI1P)
+        each = [largest(found[name][-1], reference[name][-1]) for name in names]
+        errors.append([max(each[:2]), max(each[2:])])
+        assert (found["drift"][:, :2] < 1e-12).all()
+    slopes = np.log2(np.array(errors[0]) / errors[1])
+    assert (slopes > 3.5).all(), (slopes, errors)
+
+
 @pytest.mark.parametrize("joint", JOINTS, ids=lambda joint: joint.name.lower())
 def test_gradients_of_what_was_computed(joint, long_steps):
     """Loops with each joint inside and cut, Euler parameters among them, by steps of both kinds."""
     builder = loop(joint, joint)
     problem, directions = builder.problem(), some(builder, 2)
     assert_exact(problem, directions, "rk4", 2, 0.02)
-    assert_exact(problem, directions[:1], "dop853", 1, 0.1, tolerance=1e-4, absolute_tolerance=1e-4)
+    for integrator in ("dop853", "esdirk"):
+        assert_exact(problem, directions[:1], integrator, 1, 0.1, tolerance=1e-4, absolute_tolerance=1e-4)
 
 
 @pytest.mark.parametrize("mechanism", [four_bar, three_cranks])
@@ -64,10 +81,11 @@ def test_redundant_constraints(mechanism, long_steps):
 
 
 @pytest.mark.parametrize(
-    ("integrator", "step", "joint"), [("rk4", 0.01, Joint.REVOLUTE), ("dop853", 0.01, Joint.SPHERICAL)]
+    ("integrator", "every", "joint"),
+    [("rk4", 15, Joint.REVOLUTE), ("dop853", 15, Joint.SPHERICAL), ("esdirk", 120, Joint.REVOLUTE)],
 )
-def test_adjoint(integrator, step, joint, long_steps):
+def test_adjoint(integrator, every, joint, long_steps):
     builder = loop(joint, joint)
     builder.every_sensor()
-    loose = {"tolerance": 1e-3, "absolute_tolerance": 1e-3}
-    assert_adjoint(builder, 2, every=15, integrator=integrator, step=0.01, gradient_tolerance=1e-12, **ALI1P, **loose)
+    chosen = {"integrator": integrator, "step": 0.01, "gradient_tolerance": 1e-12, **ALI1P}
+    assert_adjoint(builder, 2, every=every, **chosen, tolerance=1e-3, absolute_tolerance=1e-3)

@@ -207,7 +207,7 @@ def _vary_position(model, theta, t, directions, loops, state, sens):
         _add_mass_times_change(loops, sens.z)
         solve_constrained(loops.factor, SOLVED, columns)
         add_scaled(-1.0, columns.x, sens.z)
-        if _is_small(loops, sens.z):
+        if are_small(loops.factor.weight, columns.x, sens.z):
             break
 
 
@@ -225,16 +225,14 @@ def _add_mass_times_change(loops, dz):
 
 
 @kernel
-def _is_small(loops, dz):
-    """Whether the last correction is that of round-off, by the norm of the inertia."""
-    size, whole = 0.0, 0.0
-    for c in range(dz.shape[0]):
-        weight = loops.factor.weight[c]
-        for k in range(dz.shape[1]):
-            step = np.abs(loops.d_columns.x[c, k])
-            size += weight * step * step
-            whole += weight * np.abs(dz[c, k]) ** 2
-    return size <= 1e-26 * whole
+def are_small(weights, corrections, whole):
+    """Whether corrections (n, p) of variations are those of round-off, by the norm of the inertia."""
+    size, most = 0.0, 0.0
+    for c in range(whole.shape[0]):
+        for k in range(whole.shape[1]):
+            size += weights[c] * np.abs(corrections[c, k]) ** 2
+            most += weights[c] * np.abs(whole[c, k]) ** 2
+    return size <= 1e-26 * most
 
 
 @kernel

@@ -60,14 +60,14 @@ def pull_accelerations(model, theta, t, state, work, cov):
     pull_rates(
         model, theta, t, moved.z, moved.zd, moved.zdd, eq, kin, loops.comp, work.none, work.no_nu, work.nu, cov
     )  # fmt: skip
-    error = _share(cov.zdd, work.hat)
+    error = share_of(cov.zdd, work.hat)
     clear(cov.zdd)
     clear(cov.lam)
     return True, error
 
 
 @kernel
-def _share(left, whole):
+def share_of(left, whole):
     """Size of what is left of all columns, relative to the whole."""
     size, most = 0.0, TINY
     for c in range(left.shape[0]):
@@ -132,7 +132,7 @@ def _pull_position(model, theta, t, work, state, cov):
         scaled(-1.0, work.nu, work.nu)
         _add_transposed(loops, work, work.rest.z)
         copy_to(work.rest.z, columns.b)
-        if _share(columns.b, whole) <= ROUND_OFF:
+        if share_of(columns.b, whole) <= ROUND_OFF:
             break
 
 
