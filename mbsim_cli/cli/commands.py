@@ -18,10 +18,12 @@ from mbsim_cli.cli import (
     optimize,
     plot,
     reduce,
+    report,
     run,
     schema,
     sweep,
     validate,
+    view,
 )
 from mbsim_cli.cli.options import Command
 
@@ -67,6 +69,8 @@ for command in (
     inspect,
     plot,
     animate,
+    report,
+    view,
     linearize,
     reduce,
     optimize,

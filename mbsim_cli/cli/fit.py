@@ -28,6 +28,17 @@ Picture = Annotated[
         metavar="OUT.png|svg|pdf", help="Draw readings, model and residuals.", show_default=False, readable=False
     ),
 ]
+Output = Annotated[
+    Path | None,
+    typer.Option(
+        "-o",
+        "--output",
+        metavar="OUT.json",
+        help="Write findings and readings, for mbsim report.",
+        show_default=False,
+        readable=False,
+    ),
+]
 Evaluations = Annotated[
     int | None, typer.Option(metavar="N", min=1, help="Evaluations at most.", show_default="as in the file")
 ]
@@ -37,6 +48,7 @@ Evaluations = Annotated[
 def command(
     model: options.ModelPath,
     name: Name = None,
+    output: Output = None,
     save_model: Save = None,
     picture: Picture = None,
     evaluations: Evaluations = None,
@@ -64,10 +76,12 @@ def command(
     with timing.phase("load", begun):
         read = Model._with(model, settings, listener)
         name, _ = stated(read._file, name)
-        _check(read, save_model, picture, force)
+        _check(read, output, save_model, picture, force)
     log = Path(f"{model.stem}-{name}.evaluations")
     found = fit(read, name, evaluations=evaluations, listener=listener, timing=timing, log=log, force=force)
     report = found.report
+    if output is not None:
+        report["output"] = str(found.save(output, force=force))
     if save_model is not None:
         report["saved_model"] = str(found.save_model(save_model, force=force))
     if picture is not None:
@@ -80,8 +94,12 @@ def command(
         _print(report, quiet)
 
 
-def _check(model: Any, save: Path | None, picture: Path | None, force: bool) -> None:
+def _check(model: Any, output: Path | None, save: Path | None, picture: Path | None, force: bool) -> None:
     """Raise before the search what would keep its findings from being written."""
+    if output is not None:
+        from mbsim_cli.io.fit_file import check_fit
+
+        check_fit(output, force=force)
     if save is not None:
         from mbsim_cli.study.fitting.saving import check_place
 
@@ -128,7 +146,7 @@ def _print(report: dict[str, Any], quiet: bool) -> None:
     ended = f"converged by {found['ended']}" if found["converged"] else "not converged"
     freedom = f"chi-square {found['chi_square']:.5g} of {found['degrees_of_freedom']} degrees of freedom"
     tell(f"{found['name']}: {ended}, {found['evaluations']} evaluations, {freedom} ({spent})", quiet)
-    for key in ("saved_model", "picture"):
+    for key in ("output", "saved_model", "picture"):
         if key in report:
             tell(f"{report[key]}: written", quiet)
 

@@ -11,7 +11,7 @@ from mbsim_cli.io import skeleton
 from mbsim_cli.io.guard import FormatError
 from mbsim_cli.io.layout import Variable, inverse_variables, variables
 from mbsim_cli.io.provenance import Provenance
-from mbsim_cli.io.reader import opened
+from mbsim_cli.io.reader import column_units, opened, texts
 from mbsim_cli.io.skeleton import TEXT, Scales, set_unit, set_units
 from mbsim_cli.model.names import Names
 from mbsim_cli.reduction.mesh import CELLS
@@ -53,6 +53,41 @@ def store_history(scales: Scales, history: History) -> None:
     for name in ("violation", "optimality"):
         _numbers(scales, group, name, getattr(history, name), ("design",), ["1"])
     scales.attach(group.create_dataset("failures", data=list(history.failures), dtype=TEXT), ("design",))
+
+
+def history_of(path: Path) -> History | None:
+    """What the optimisation has tried that found a result; None of other results. Raises InputOutputError."""
+    with opened(path) as file:
+        group = file.get("optimization")
+        if group is None:
+            return None
+        variables, objectives = texts(file.get("variable")), texts(file.get("optimized"))
+        found = np.asarray(group["objectives"][()], dtype=float)
+        values = np.asarray(group["values"][()], dtype=float) if "values" in group else np.zeros((len(found), 0))
+        bounds = np.asarray(group["bounds"][()], dtype=float) if "bounds" in group else np.zeros((0, 2))
+        units = {"values": variables, "objectives": objectives}
+        known = {n: column_units(file, f"optimization/{n}") if names else [] for n, names in units.items()}
+        count = (len(found),)
+        numbers = {name: np.asarray(group[name][()], dtype=float) for name in ("violation", "optimality")}
+        failures = texts(group["failures"])
+        fits = values.shape == (*count, len(variables)) and found.shape == (*count, len(objectives))
+        fits = fits and bounds.shape == (len(variables), 2) and len(failures) == len(found)
+        if not (fits and all(one.shape == count for one in numbers.values())):
+            raise FormatError("the history of its optimisation does not have the shape of its labels")
+        return History(
+            facts={name: _plain(value) for name, value in group.attrs.items()},
+            variables=dict(zip(variables, known["values"], strict=True)),
+            bounds=bounds,
+            values=values,
+            objectives=dict(zip(objectives, known["objectives"], strict=True)),
+            found=found,
+            failures=failures,
+            **numbers,
+        )
+
+
+def _plain(value: Any) -> str | float | int:
+    return value.item() if isinstance(value, np.generic) else str(value)
 
 
 def _numbers(

@@ -210,6 +210,15 @@ class Content:
         units = tuple(quotient(own, unit) for own in entry.units)
         return Series(f"d{name}/d{by}", units, entry.components, self.time, values)
 
+    def derivatives(self, name: str) -> np.ndarray:
+        """Derivatives (N, k, p) of a history that is varied by all parameters, in their order."""
+        entry = self.entries[name]
+        with opened(self.path, known=True) as file:
+            values = np.asarray(file[entry.sensitivity][()], dtype=float)
+        if entry.column is not None:
+            values = entry.sign * values[:, [entry.column]]
+        return values.reshape(len(self.time), -1, len(self.parameters))
+
     @property
     def objectives(self) -> list[str]:
         """Names of all objectives."""

@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import h5py
 import numpy as np
@@ -20,6 +20,7 @@ from mbsim_cli.model.units import quotient
 from mbsim_cli.system import BINARY
 
 VERSION = 1
+FACTS = ("model", "mbsim_version")  # attributes that are shown
 _COMPRESSED = {"compression": "gzip", "compression_opts": 1, "shuffle": True}
 
 
@@ -89,6 +90,8 @@ class StudyContent(NamedTuple):
     objectives: Mapping[str, str]
     design: np.ndarray  # (N, v)
     results: np.ndarray  # (N, k), NaN of cases that are not done
+    slopes: np.ndarray | None = None  # (N, k, v) derivatives of objectives by varied parameters, NaN where unknown
+    facts: Mapping[str, Any] = {}
 
 
 def read_study(path: Path) -> StudyContent:
@@ -96,7 +99,21 @@ def read_study(path: Path) -> StudyContent:
     with looked_at(path, _require_study, "is no collected study") as file:
         varied, design = _table(file, "varied", "design")
         objectives, results = _table(file, "objective", "result")
-        return StudyContent(str(attribute(file, "study") or ""), varied, objectives, design, results)
+        slopes = _slopes(file, list(varied), results.shape) if "gradient" in file else None
+        facts = {name: value for name in FACTS if (value := attribute(file, name)) is not None}
+        return StudyContent(str(attribute(file, "study") or ""), varied, objectives, design, results, slopes, facts)
+
+
+def _slopes(file: h5py.File, varied: Sequence[str], shape: tuple[int, ...]) -> np.ndarray:
+    """Derivatives (N, k, v) of objectives by the parameters that are varied, NaN by those that have none."""
+    parameters, gradient = texts(file["parameter"]), np.asarray(file["gradient"][()], dtype=float)
+    if gradient.shape != (*shape, len(parameters)):
+        raise FormatError("gradient does not have the shape of its labels")
+    found = np.full((*shape, len(varied)), np.nan)
+    for column, name in enumerate(varied):
+        if name in parameters:
+            found[..., column] = gradient[..., parameters.index(name)]
+    return found
 
 
 def _require_study(path: Path) -> None:
@@ -114,6 +131,10 @@ def _require_study(path: Path) -> None:
         for name, of_text in (("varied", True), ("design", False), ("objective", True), ("result", False)):
             if name in found and is_text(found[name].dtype) != of_text:
                 raise FormatError(f"{name} holds {'no texts' if of_text else 'no numbers'}")
+        if "gradient" in found and (
+            is_text(_plain(found, "gradient", 3).dtype) or not is_text(_plain(found, "parameter", 1).dtype)
+        ):
+            raise FormatError("gradient holds no numbers, or has no parameters")
 
 
 def _plain(found: Mapping[str, h5py.Dataset], name: str, dimensions: int) -> h5py.Dataset:

@@ -246,7 +246,7 @@ def check_target(path: Path, *, force: bool, protected: tuple[Path, ...] = ()) -
 
 def check_picture(path: Path, *, force: bool) -> Path:
     """Return the resolved target, or raise where a picture must not or cannot be written."""
-    return _checked(path, force, is_picture, "picture.png", "a picture")
+    return checked(path, force, is_picture, "picture.png", "a picture")
 
 
 def is_vtk(path: Path) -> bool:
@@ -256,12 +256,22 @@ def is_vtk(path: Path) -> bool:
 
 def check_collection(path: Path, *, force: bool) -> Path:
     """Return the resolved target, or raise where a collection of meshes must not or cannot be written."""
-    return _checked(path, force, is_vtk, "motion.pvd", "a collection of meshes")
+    return checked(path, force, is_vtk, "motion.pvd", "a collection of meshes")
+
+
+def is_page(path: Path) -> bool:
+    """Whether a file is a page that mbsim wrote."""
+    return judged(path, lambda file: b'<meta name="generator" content="mbsim">' in file.read(2048))
+
+
+def check_page(path: Path, *, force: bool) -> Path:
+    """Return the resolved target, or raise where a page must not or cannot be written."""
+    return checked(path, force, is_page, "report.html", "a page")
 
 
 def check_schema(path: Path, *, force: bool) -> Path:
     """Return the resolved target, or raise where a schema must not or cannot be written."""
-    return _checked(path, force, is_schema, "model.schema.json", "a schema of model files")
+    return checked(path, force, is_schema, "model.schema.json", "a schema of model files")
 
 
 def check_script(path: Path, is_own: Callable[[Path], bool]) -> Path:
@@ -277,13 +287,14 @@ def check_body(path: Path, *, force: bool, is_own: Callable[[Path], bool], prote
 
     ``protected`` files (the model's own, and those that its bodies come from) are never overwritten.
     """
-    target = _checked(path, force, is_own, "body.sid.h5", "a flexible body")
+    target = checked(path, force, is_own, "body.sid.h5", "a flexible body")
     if target.exists() and _is_one_of(target, protected):
         raise InputOutputError(f"{path} is a file that the model reads; {elsewhere()}")
     return target
 
 
-def _checked(path: Path, force: bool, is_own: Callable[[Path], bool], example: str, what: str) -> Path:
+def checked(path: Path, force: bool, is_own: Callable[[Path], bool], example: str, what: str) -> Path:
+    """Return the resolved target, or raise where a file of a kind must not or cannot be written."""
     target = _in_a_folder(path, example)
     if target.exists():
         _check_regular(path, target, what.split()[1])

@@ -1,4 +1,4 @@
-"""What of a mechanism is drawn: points fixed to its bodies, and lines between them."""
+"""What of a mechanism is drawn: points fixed to its bodies, lines between them, and solids."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,6 +15,16 @@ class Line(NamedTuple):
     points: tuple[int, ...]
 
 
+class Solid(NamedTuple):
+    """A solid fixed to a body: its centre, its axes as columns, and its extents along these, m."""
+
+    kind: str  # box | cylinder (about its z) | sphere | wheel (about its z)
+    body: int
+    center: np.ndarray  # (3,) in the body's axes
+    axes: np.ndarray  # (3, 3)
+    size: np.ndarray  # (3,)
+
+
 @dataclass(frozen=True)
 class Scene:
     """P points, each fixed to a body (-1: the ground), and what joins them."""
@@ -27,3 +37,4 @@ class Scene:
     joints: tuple[int, ...]  # points where joints are
     ground: tuple[int, ...]  # points of the ground
     up: tuple[int, int]  # global axis nearest to the vertical, and 1 or -1: its sense
+    solids: tuple[Solid, ...] = ()  # that views in space show in place of the lines of shapes

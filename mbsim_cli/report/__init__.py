@@ -1,4 +1,4 @@
-"""Pictures of results: histories, gradients, animations. The only home of matplotlib, which is an extra."""
+"""Pictures, films and pages of results. The only home of matplotlib, which is an extra that pages do not need."""
 
 import os
 

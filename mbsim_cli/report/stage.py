@@ -1,6 +1,5 @@
-"""Pictures of a mechanism: the camera, and what it sees."""
+"""Pictures of a mechanism: what the camera sees of it."""
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -10,65 +9,9 @@ from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from matplotlib.path import Path
 
-from mbsim_cli.errors import UsageError
 from mbsim_cli.model.scene import Scene
+from mbsim_cli.report.camera import View
 from mbsim_cli.report.style import COLOURS, FAINT, GREY, INK, plain, styled
-
-# From where a scene is seen: parallel projection onto a plane of two global axes, or along any direction.
-
-PLANES = {"xy": (0, 1), "xz": (0, 2), "yz": (1, 2)}
-OBLIQUE = (-60.0, 20.0)  # azimuth and elevation, degrees
-FLAT = 1e-6  # extent across a plane, relative to the largest, below which motion counts as plane
-
-
-class View(NamedTuple):
-    """Rows of ``basis`` point right, up and to the eye; ``plane`` names the axes, or is empty."""
-
-    basis: np.ndarray  # (3, 3)
-    plane: str = ""
-
-    def project(self, points: np.ndarray) -> np.ndarray:
-        """Points (..., 3) as right, up and depth (larger is nearer)."""
-        return points @ self.basis.T
-
-
-def view_of(text: str | None, up: tuple[int, int], points: np.ndarray) -> View:
-    """The view that a text names: xy, xz, yz, or AZIMUTH,ELEVATION; else the plane in which points (F, P, 3) move."""
-    if text is None:
-        return _fitting(up, points)
-    if text in PLANES:
-        return _plane(text)
-    numbers = re.fullmatch(r"\s*([-+]?\d+(?:\.\d*)?)\s*[,/]\s*([-+]?\d+(?:\.\d*)?)\s*", text)
-    if numbers is None:
-        raise UsageError(f"--view wants xy, xz, yz or AZIMUTH,ELEVATION in degrees such as -60,20, not '{text}'")
-    return _oblique(float(numbers[1]), float(numbers[2]), up)
-
-
-def _fitting(up: tuple[int, int], points: np.ndarray) -> View:
-    """The plane of the motion, of a mechanism at rest that of its points; the largest where several serve."""
-    extents = np.ptp(points.reshape(-1, 3), axis=0)
-    moved = np.ptp(points, axis=0).max(axis=0) if points.ndim == 3 else np.zeros(3)
-    seen = moved if moved.max() > FLAT * extents.max() else extents
-    planes = [name for name, axes in PLANES.items() if seen[3 - sum(axes)] <= FLAT * seen.max()]
-    largest = max(planes, key=lambda name: extents[list(PLANES[name])].sum(), default=None)
-    return _oblique(*OBLIQUE, up) if largest is None else _plane(largest)
-
-
-def _plane(name: str) -> View:
-    right, upward = (np.eye(3)[axis] for axis in PLANES[name])
-    return View(np.array([right, upward, np.cross(right, upward)]), name)
-
-
-def _oblique(azimuth: float, elevation: float, up: tuple[int, int]) -> View:
-    """Azimuth about the vertical from the axis that follows it (x, where z is up); elevation above the horizon."""
-    az, el = np.deg2rad((azimuth, elevation))
-    axis, sense = up
-    first, second, vertical = np.eye(3)[(axis + 1) % 3], np.eye(3)[(axis + 2) % 3] * sense, np.eye(3)[axis] * sense
-    across = np.cos(az) * first + np.sin(az) * second
-    right = -np.sin(az) * first + np.cos(az) * second
-    upward = -np.sin(el) * across + np.cos(el) * vertical
-    return View(np.array([right, upward, np.cos(el) * across + np.sin(el) * vertical]))
-
 
 # The stage that a mechanism is drawn on, frame by frame: axes, or a scale and directions; then its bodies.
 

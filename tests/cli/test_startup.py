@@ -29,7 +29,16 @@ print(code, *heavy, file=sys.stderr)
 
 @pytest.mark.parametrize(
     "arguments",
-    [["--help"], ["run", "--help"], ["check", "--help"], ["plot", "--help"], ["animate", "--help"], ["--version"]],
+    [
+        ["--help"],
+        ["run", "--help"],
+        ["check", "--help"],
+        ["plot", "--help"],
+        ["animate", "--help"],
+        ["report", "--help"],
+        ["view", "--help"],
+        ["--version"],
+    ],
 )
 def test_help_imports_nothing_heavy(arguments):
     script = SCRIPT.format(arguments=arguments, heavy=HEAVY)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mbsim_cli.errors import UsageError
-from mbsim_cli.report.stage import view_of
+from mbsim_cli.report.camera import view_of
 
 Z_UP, Z_DOWN, Y_UP = (2, 1), (2, -1), (1, 1)
 CUBE = np.array([[x, y, z] for x in (0, 1) for y in (0, 1) for z in (0, 1)], dtype=float)

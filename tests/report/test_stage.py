@@ -6,7 +6,8 @@ import pytest
 from matplotlib.colors import to_rgb
 
 from mbsim_cli.model.scene import Line, Scene
-from mbsim_cli.report.stage import Film, _coil, frames, nice, view_of
+from mbsim_cli.report.camera import view_of
+from mbsim_cli.report.stage import Film, _coil, frames, nice
 from mbsim_cli.report.style import COLOURS, GREY
 
 SQUARE = np.array([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]], dtype=float)

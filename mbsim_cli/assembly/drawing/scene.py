@@ -21,7 +21,7 @@ from mbsim_cli.assembly.tree.pairs import PairTable
 from mbsim_cli.assembly.tree.system import System
 from mbsim_cli.assembly.tree.unfolded_system import unfolded_system
 from mbsim_cli.model.layout import GROUND, FlexibleTree, Laws, Tree
-from mbsim_cli.model.scene import Line, Scene
+from mbsim_cli.model.scene import Line, Scene, Solid
 from mbsim_cli.reduction.mesh import drawn_edges
 from mbsim_cli.reduction.shaped_mesh import ShapedMesh
 from mbsim_cli.solve.natural.system import NaturalSystem
@@ -74,6 +74,7 @@ def _faces(points: np.ndarray) -> Edges:
 
 AROUND = 36  # chords of a circle
 RIM = 0.6  # radius, of the tread's
+TREAD = 0.6  # width over radius: tyres have a radius only
 _AXES = {"x": 0, "y": 1, "z": 2}
 
 
@@ -91,6 +92,20 @@ def wire_frame(numbers: Numbers, shape: Any) -> list[np.ndarray]:
     if shape.type == "sphere":
         return [center + _circle(float(numbers(shape.radius)), axis) for axis in range(3)]
     return []
+
+
+def solid(numbers: Numbers, shape: Any, body: int) -> Solid | None:
+    """The solid of a shape; None of one without a thickness."""
+    center = np.array(shape_center(numbers, shape), dtype=float)
+    if shape.type == "box":
+        return Solid("box", body, center, np.eye(3), np.array(numbers.vector(shape.size), dtype=float))
+    if shape.type == "sphere":
+        return Solid("sphere", body, center, np.eye(3), np.full(3, 2.0 * float(numbers(shape.radius))))
+    if shape.type == "cylinder":
+        across, length = 2.0 * float(numbers(shape.radius)), float(numbers(shape.length))
+        axes = np.roll(np.eye(3), 2 - _AXES[shape.axis or "x"], axis=1)  # its z is the axis
+        return Solid("cylinder", body, center, axes, np.array([across, across, length]))
+    return None
 
 
 def wheel(center: np.ndarray, axis: np.ndarray, radius: float) -> list[np.ndarray]:
@@ -253,6 +268,7 @@ class _Drawing:
         self._body: list[int] = []
         self._names: dict[str, int] = {}
         self._lines: list[Line] = []
+        self._solids: list[Solid] = []
         self._elastic = {body.name: body for body in system.elastic}
         self._places = {name: f"{joint.body.name}.{joint.node.name}" for name, joint in system.node_joints()}
         self.deforming: list[Deforming] = []
@@ -288,6 +304,7 @@ class _Drawing:
             joints=tuple(joints),
             ground=ground,
             up=_up(np.array(self._numbers.vector(model.gravity), dtype=float)),
+            solids=tuple(self._solids),
         )
 
     def roads(self, table: RoadTable) -> Iterator[RoadBelow]:
@@ -322,7 +339,9 @@ class _Drawing:
         frame = [] if spec.shape is None else wire_frame(self._numbers, spec.shape)
         if len(corners) > 1 and _is_shown_by_points(spec):
             frame = []
-        frame += self._wheels(name)
+        shaped = None if spec.shape is None else solid(self._numbers, spec.shape, number)
+        self._solids += [] if shaped is None else [shaped]
+        frame += self._wheels(number, name)
         for reserve in ("center_of_mass", "origin"):
             named = self._named(name, reserve)
             if len(corners) < 2 and not frame and not self._near(named, corners):
@@ -351,14 +370,18 @@ class _Drawing:
         own = [i for i, (owner, _) in enumerate(self._system.coordinates) if owner == body.name]
         self.deforming.append(Deforming(places, mesh.shapes[:, used], np.array(own)))
 
-    def _wheels(self, name: str) -> list[np.ndarray]:
-        """Polylines of the tyres on a body."""
+    def _wheels(self, number: int, name: str) -> list[np.ndarray]:
+        """Polylines of the tyres on a body, whose solids are added."""
         found: list[np.ndarray] = []
         for spec in self._system.model_file.forces.values():
             if spec.type == "tyre" and split(spec.center)[0] == name:
                 center = self._geometry.point(name, split(spec.center)[1])
                 axis = self._geometry.vector(name, split(spec.axis)[1])
-                found += wheel(np.array(center), np.array(axis), float(self._numbers(spec.radius)))
+                radius = float(self._numbers(spec.radius))
+                found += wheel(np.array(center), np.array(axis), radius)
+                turn = np.array(frame(tuple(axis)), dtype=float)
+                size = radius * np.array([2.0, 2.0, TREAD])
+                self._solids.append(Solid("wheel", number, np.array(center, dtype=float), turn, size))
         return found
 
     def _gyration(self, name: str) -> float:

@@ -109,6 +109,26 @@ class Fit:
 
         return save_model(self.model, self.parameters, Path(path), force=force)
 
+    def save(self, path: str | PathLike[str], *, force: bool = False) -> Path:
+        """Write the report with all readings as JSON, which ``mbsim report`` makes a page of; return its path.
+
+        Raises InputOutputError.
+        """
+        from mbsim_cli.io.fit_file import check_fit, write_fit
+
+        target = check_fit(Path(path), force=force)
+        readings = [
+            {"name": f"{measurement}.{column}", "held_out": held_out, "sensor": s.sensor, "unit": s.unit}
+            | {"sigma": s.sigma, "sigma_estimated": s.sigma_estimated}
+            | {"time": s.time, "measured": s.measured, "computed": s.computed, "residuals": s.residuals}
+            for held_out, part in ((False, self.samples), (True, self.hold_out))
+            for measurement, columns in part.items()
+            for column, s in columns.items()
+        ]
+        title = {"title": self.model._file.name or self.name, "description": self.model._file.description or ""}
+        write_fit(target, self.report | title | {"readings": readings}, force=force)
+        return Path(path)
+
     def save_picture(self, path: str | PathLike[str], *, force: bool = False) -> Path:
         """Draw readings, the fitted model and residuals as png, svg or pdf; return its path."""
         from mbsim_cli.study.fitting.picture import save_picture

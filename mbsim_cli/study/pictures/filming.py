@@ -21,7 +21,41 @@ FINE = 8  # places of a trace for each frame
 ROAD_POINTS = 200
 
 
-class Filming:
+class Posed:
+    """A mechanism at F times: the scene that moves, its model file, its coordinates ``z`` (F, n) at ``time`` (F,)."""
+
+    path: Path
+    file: Any
+    moving: "MovingScene"
+    time: np.ndarray
+    z: np.ndarray
+
+    @cached_property
+    def positions(self) -> np.ndarray:
+        """Places (F, P, 3) of the scene's points."""
+        return np.array([self.moving.positions(row) for row in self.z])
+
+    def below(self, road: "RoadBelow") -> tuple[np.ndarray, np.ndarray]:
+        """Ends along x and along y of the part of a road below the tyres that roll on it and a little further."""
+        low, high = (np.array(end(self.positions[:, road.centers], axis=(0, 1))) for end in (np.min, np.max))
+        x, y = (np.array([low[k] - far * road.radius, high[k] + far * road.radius]) for k, far in ((0, 2.0), (1, 1.0)))
+        return x, y
+
+
+class Standing(Posed):
+    """An assembled model at t = 0, its loops closed and its bodies not deformed."""
+
+    def __init__(self, path: Path, file: Any, assembled: Any):
+        from mbsim_cli.assembly.drawing.scene import moving_scene
+        from mbsim_cli.study.reduced_bodies import standard_input
+
+        self.path, self.file, self.time = path, file, np.zeros(1)
+        self.moving = moving_scene(file, standard_input)
+        closed = assembled.closing.z
+        self.z = np.append(closed, np.zeros(len(self.moving.coordinates) - len(closed)))[None]
+
+
+class Filming(Posed):
     """The motion of a result at the instants of a film."""
 
     def __init__(self, content: Content, speed: float, fps: float, exaggeration: float | None = None):
@@ -38,9 +72,9 @@ class Filming:
             file = spec.load(model.file, model.overrides, model.texts)
             if exaggeration is not None and not flexible_bodies(file):
                 raise UsageError(f"--exaggerate is for bodies that deform; {content.path} has none")
-            file = _with_stored_fields(file, content.path)
+            self.file = file = _with_stored_fields(file, content.path)
             larger = 1.0 if exaggeration is None else exaggeration
-            self.moving: MovingScene = moving_scene(file, standard_input, larger)
+            self.moving = moving_scene(file, standard_input, larger)
             if list(self.moving.coordinates) != content.coordinates:
                 self.moving = _natural(self.moving, file, content)
         except ModelError as error:
@@ -65,16 +99,12 @@ class Filming:
         """Coordinates (F, n), between rows as their rates say."""
         return interpolated(self._rows, times, self._stored)
 
-    @cached_property
-    def positions(self) -> np.ndarray:
-        """Places (F, P, 3) of the scene's points."""
-        return np.array([self.moving.positions(row) for row in self.z])
-
     def film(
         self, traces: Sequence[str], view: str | None, follow: str | None, size: tuple[int, int], title: str
     ) -> Any:
         """The film with its points by name; raises UsageError for names that are not in the model."""
-        from mbsim_cli.report.stage import Film, view_of
+        from mbsim_cli.report.camera import view_of
+        from mbsim_cli.report.stage import Film
 
         scene = self.moving.scene
         bodies = [body for body in scene.bodies if f"{body}.origin" in scene.names]
@@ -101,9 +131,8 @@ class Filming:
         )
 
     def _road(self, road: "RoadBelow") -> list[np.ndarray]:
-        """Lines (k, 3) along a road and across it, below the tyres that roll on it and a little further."""
-        low, high = (np.array(end(self.positions[:, road.centers], axis=(0, 1))) for end in (np.min, np.max))
-        x, y = (np.array([low[k] - far * road.radius, high[k] + far * road.radius]) for k, far in ((0, 2.0), (1, 1.0)))
+        """Lines (k, 3) along a road and across it."""
+        x, y = self.below(road)
         along = np.linspace(x[0], x[1], ROAD_POINTS)
         across = np.arange(np.ceil(x[0] / road.radius), np.floor(x[1] / road.radius) + 1) * road.radius
         across = across[:: 1 + len(across) // ROAD_POINTS]

@@ -1,0 +1,61 @@
+"""``mbsim report``: a page of a result, a study or a fit that can be sent."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mbsim_cli.cli import options
+from mbsim_cli.errors import UsageError
+
+Source = Annotated[
+    Path,
+    typer.Argument(
+        metavar="RESULT.h5|STUDY|FIT.json",
+        help="Result of run or optimize; study.h5 or the folder of a study; what fit -o wrote.",
+        show_default=False,
+        readable=False,
+    ),
+]
+Output = Annotated[
+    Path | None,
+    typer.Option("-o", "--output", metavar="OUT.html", help="Page.", show_default="SOURCE.html here", readable=False),
+]
+
+
+def command(
+    source: Source,
+    output: Output = None,
+    json: options.Json = False,
+    quiet: options.Quiet = False,
+    force: options.Force = False,
+) -> None:
+    """Write a page of a result, a study or a fit.
+
+    One HTML file that needs no network: the mechanism in space, histories, gradients, sliders of parameters.
+    """
+    from mbsim_cli.cli.options import limit_threads
+
+    limit_threads(None)
+    from mbsim_cli.cli import signals
+    from mbsim_cli.cli.output import emit, say, tell
+    from mbsim_cli.io.target import check_page, is_page, replaced
+    from mbsim_cli.report.page import page
+    from mbsim_cli.study.pictures.pages import page_of
+
+    written = output or Path(f"{source.resolve().name.partition('.')[0]}.html")
+    if written.suffix.lower() not in (".html", ".htm"):
+        raise UsageError(f"-o {written}: a page ends in .html")
+    target = check_page(written, force=force)
+    data = page_of(source)
+    text = page(data, data["title"])
+    with signals.shield(), replaced(target, is_own=is_page, force=force) as temporary:
+        temporary.write_text(text, "utf-8", "replace")
+    size = len(text.encode("utf-8", "replace"))
+    report = {"output": str(written), "source": str(source), "kind": data["kind"], "bytes": size}
+    if json:
+        emit(report | {"notes": data["notes"]})
+        return
+    for note in data["notes"]:
+        say(note, quiet)
+    tell(f"{written}: {data['kind']}, {size / 1e6:.2f} MB", quiet)

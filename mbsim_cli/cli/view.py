@@ -1,0 +1,165 @@
+"""``mbsim view``: a model, a result, a study or a fit in the browser."""
+
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from mbsim_cli.cli import options
+from mbsim_cli.errors import MbsimError, UsageError
+
+MODELS = (".yaml", ".yml")
+Source = Annotated[
+    Path,
+    typer.Argument(
+        metavar="MODEL.yaml|RESULT.h5|STUDY|FIT.json",
+        help="Model file, or what mbsim report takes.",
+        show_default=False,
+        readable=False,
+    ),
+]
+Browser = Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page, or only print where it is.")]
+Live = Annotated[bool, typer.Option("--live", help="Serve a model, and reload the page when its file changes.")]
+Port = Annotated[
+    int | None, typer.Option(metavar="N", min=1, max=65535, help="Port of --live.", show_default="any that is free")
+]
+
+
+def command(
+    source: Source,
+    browser: Browser = True,
+    live: Live = False,
+    port: Port = None,
+    parameter: options.Overrides = None,
+    json: options.Json = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Show a model or a result in the browser.
+
+    A model stands at its initial position, with its loops closed.
+    """
+    from mbsim_cli.cli.options import limit_threads
+
+    limit_threads(None)
+    is_model = source.suffix.lower() in MODELS
+    if live and not is_model:
+        raise UsageError("--live is for model files, which people edit")
+    if port and not live:
+        raise UsageError("--port is for --live, which serves the page; a page without it is a file")
+    if parameter and not is_model:
+        raise UsageError("-p is for model files; a result keeps the values that it was computed with")
+    overrides = options.parse_overrides(parameter)
+    if live:
+        _serve(source, overrides, port, browser, json)
+        return
+    from mbsim_cli.report.page import page
+    from mbsim_cli.study.pictures.pages import model_page, page_of
+
+    data = model_page(source, overrides)[0] if is_model else page_of(source)
+    place = Path(tempfile.mkdtemp(prefix="mbsim-view-")) / f"{source.resolve().name.partition('.')[0] or 'page'}.html"
+    place.write_text(page(data, data["title"]), "utf-8", "replace")
+    _show(place.as_uri(), {"page": str(place), "source": str(source), "kind": data["kind"]}, browser, json, quiet)
+
+
+def _show(address: str, report: dict[str, Any], browser: bool, json: bool, quiet: bool) -> None:
+    from mbsim_cli.cli.output import emit, say, tell
+
+    if json:
+        emit(report)
+    else:
+        tell(str(report["page"]))
+    if browser:
+        import webbrowser
+
+        if not webbrowser.open(address):
+            say("no browser could be opened; the page is there", quiet)
+
+
+# A model that is looked at while it is edited: a server for this machine alone.
+
+
+class Watched:
+    """The page of a model as its files are now; it is made anew when one of them has changed."""
+
+    def __init__(self, path: Path, overrides: Mapping[str, str]):
+        self._path, self._overrides = path, overrides
+        self._stamps: dict[Path, str] = {}
+        self.text = b""
+
+    @property
+    def version(self) -> str:
+        """What the files are like: their times and sizes."""
+        return ".".join(map(_stamp, self._stamps))
+
+    def refresh(self) -> None:
+        """Make the page anew where a file has changed; what is wrong with the model is a page too."""
+        before = {file: _stamp(file) for file in {self._path: "", **self._stamps}}
+        if before == self._stamps:
+            return
+        from mbsim_cli.report.page import page
+        from mbsim_cli.study.pictures.pages import error_page, model_page
+
+        try:
+            data, files = model_page(self._path, self._overrides)
+        except MbsimError as error:
+            data, files = error_page(self._path, error)
+            files = [*before, *files]  # what was read before may be what is wrong
+        self._stamps = {file: before.get(file) or _stamp(file) for file in [self._path, *files]}
+        version = ".".join(self._stamps.values())
+        self.text = page(data | {"version": version}, data["title"], live=True).encode("utf-8", "replace")
+
+
+def _stamp(file: Path) -> str:
+    try:
+        found = file.stat()
+        return f"{found.st_mtime_ns}-{found.st_size}"
+    except OSError:
+        return "none"
+
+
+def _serve(path: Path, overrides: Mapping[str, str], port: int | None, browser: bool, json: bool) -> None:
+    """Serve the page of a model until the command is interrupted."""
+    from http.server import BaseHTTPRequestHandler, HTTPServer
+
+    from mbsim_cli.cli.output import flush
+    from mbsim_cli.errors import InputOutputError
+
+    watched = Watched(path, overrides)
+    watched.refresh()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            # a page from elsewhere may reach this machine by a name of its own
+            if self.headers.get("Host") != f"127.0.0.1:{server.server_port}":
+                self.send_error(403)
+                return
+            if self.path == "/":
+                watched.refresh()
+                self._answer(watched.text, "text/html; charset=utf-8")
+            elif self.path == "/version":
+                self._answer(watched.version.encode(), "text/plain")
+            else:
+                self.send_error(404)
+
+        def _answer(self, content: bytes, kind: str) -> None:
+            self.send_response(200)
+            self.send_header("Content-Type", kind)
+            self.send_header("Content-Length", str(len(content)))
+            self.send_header("Cache-Control", "no-store")
+            self.end_headers()
+            self.wfile.write(content)
+
+        def log_message(self, *_: Any) -> None:
+            """Nothing: each half second asks once."""
+
+    try:
+        server = HTTPServer(("127.0.0.1", port or 0), Handler)
+    except OSError as error:
+        raise InputOutputError(f"cannot serve on port {port or 'any'}: {error.strerror or error}") from error
+    address = f"http://127.0.0.1:{server.server_port}/"
+    report = {"page": address, "source": str(path), "kind": "model"}
+    _show(address, report, browser, json, quiet=False)
+    flush()
+    server.serve_forever()

@@ -1,0 +1,77 @@
+"""One HTML file that shows a result, a study or a fit: the data, and the scripts and style that draw them.
+
+The files in ``assets`` are put into the page as they are. Nothing is fetched: the page forbids it to itself, and allows
+no script but its own, so that texts of a model file cannot become one.
+"""
+
+import base64
+import hashlib
+import json
+from collections.abc import Mapping
+from html import escape
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+
+SCRIPTS = (
+    "base.js",
+    "charts.js",
+    "shapes.js",
+    "view.js",
+    "motion.js",
+    "gradients.js",
+    "tables.js",
+    "study.js",
+    "main.js",
+)
+_KINDS = {
+    "f": ("f4", "<f4"),
+    "i": ("u4", "<u4"),
+    "u": ("u4", "<u4"),
+}  # of numpy: as the page calls them, and stores them
+
+
+def page(data: Mapping[str, Any], title: str, live: bool = False) -> str:
+    """The text of a page; arrays among the data are stored in single precision.
+
+    ``live``: it asks the server that it comes from whether there is a newer one.
+    """
+    assets = files("mbsim_cli.report") / "assets"
+    read = {name: (assets / name).read_text("utf-8") for name in (*SCRIPTS, "page.html", "page.css")}
+    script = "".join(read[name] for name in SCRIPTS)
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    policy = f"default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src 'sha256-{digest}'"
+    parts = {
+        "POLICY": policy + "; connect-src 'self'" * live,
+        "TITLE": escape(title),
+        "STYLE": read["page.css"],
+        "DATA": _text(dict(data) | {"live": live}),
+        "SCRIPT": script,
+    }
+    before, *rest = read["page.html"].split("{{")
+    return before + "".join(parts[name] + after for name, after in (piece.split("}}", 1) for piece in rest))
+
+
+def _text(data: Any) -> str:
+    """JSON that may stand in a script element: no text in it ends the element, or begins a comment."""
+    text = json.dumps(_plain(data), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+
+
+def _plain(value: Any) -> Any:
+    """Data as JSON has them; arrays as bytes with their shape, numbers that are not finite as null."""
+    if isinstance(value, np.ndarray):
+        name, kind = _KINDS[value.dtype.kind]
+        with np.errstate(over="ignore"):
+            stored = np.ascontiguousarray(value.astype(kind))
+        return {name: base64.b64encode(stored.tobytes()).decode(), "shape": list(value.shape)}
+    if isinstance(value, Mapping):
+        return {str(key): _plain(entry) for key, entry in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(entry) for entry in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not np.isfinite(value):
+        return None
+    return value

@@ -1,0 +1,332 @@
+"""From results, studies, fits and models to the data of a page."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mbsim_cli.errors import InputOutputError, MbsimError, ModelError
+from mbsim_cli.io.fit_file import LISTS, is_fit
+from mbsim_cli.io.reader import summary
+from mbsim_cli.io.results import Content, Entry
+from mbsim_cli.study.pictures.filming import Filming
+from mbsim_cli.study.pictures.motion import filmed, motion_of
+
+MOST_TIMES = 601  # of histories
+MOST_NUMBERS = 500_000  # of histories and their derivatives together: 2.7 MB as text
+FIRST = 4  # histories that a page opens with
+ROUND_OFF = 1e-9  # of the largest value with the same unit
+
+
+def page_of(path: Path) -> dict[str, Any]:
+    """Data of a result, a collected study or its folder, or a fit; raises InputOutputError."""
+    from mbsim_cli.io.study_file import is_study
+
+    if path.is_dir():
+        study = path / "study.h5"
+        if not study.exists():
+            raise InputOutputError(f"{path} is a folder without study.h5; mbsim sweep collect DIR writes it")
+        return study_page(study)
+    if is_fit(path):
+        return fit_page(path)
+    return study_page(path) if is_study(path) else result_page(path)
+
+
+def result_page(path: Path) -> dict[str, Any]:
+    """Data of a result, complete or partial; raises InputOutputError."""
+    content, facts = Content(path), summary(path)
+    notes: list[str] = []
+    filming, why = _filming(content)
+    file = None if filming is None else filming.file
+    data: dict[str, Any] = {
+        "kind": "result",
+        "title": content.title or path.stem,
+        "description": _description(file),
+        "histories": _histories(content, _descriptions(file, "sensors"), notes),
+        "parameters": _parameters(facts["parameters"], _descriptions(file, "parameters")),
+        "objectives": _objectives(facts["objectives"], _descriptions(file, "objectives")),
+        "warnings": facts["warnings"],
+        "checks": _checks(content, facts),
+        "provenance": _provenance(facts),
+        "optimization": _optimization(path),
+    }
+    if filming is None:
+        notes.append(f"The mechanism is not drawn: {why}.")
+    else:
+        data["motion"] = motion_of(filming)
+        stored, shown = len(content.time), len(filming.time)
+        if shown < stored:
+            notes.append(f"The view has {shown} frames of {stored} stored times, and interpolates between them.")
+    return data | {"notes": notes}
+
+
+def _filming(content: Content) -> tuple[Filming | None, str]:
+    """The motion, or why there is none."""
+    try:
+        return filmed(content), ""
+    except MbsimError as error:
+        return None, str(error)
+
+
+def _description(file: Any) -> str:
+    return "" if file is None else file.description or ""
+
+
+def _descriptions(file: Any, section: str) -> dict[str, str]:
+    """What the model file says of each entry of a section."""
+    entries = {} if file is None else getattr(file, section)
+    return {name: text for name, entry in entries.items() if (text := getattr(entry, "description", None))}
+
+
+def _histories(content: Content, descriptions: Mapping[str, str], notes: list[str]) -> dict[str, Any]:
+    """Histories with their derivatives, thinned to what a page needs; what is left out stands in ``notes``."""
+    count = len(content.time)
+    rows = _some(count, MOST_TIMES)
+    if len(rows) < count:
+        notes.append(f"Histories show {len(rows)} of {count} stored times; the result file has them all.")
+    left, entries = MOST_NUMBERS, []
+    shown: list[dict[str, Any]] = []
+    for name, entry in _by_importance(content):
+        values = content.history(name).values[rows]
+        if values.size <= left:
+            left -= values.size
+            text = descriptions.get(name) or descriptions.get(name.rpartition(".")[0], "")
+            shown.append({"name": name, "kind": entry.kind, "components": entry.components, "units": entry.units})
+            shown[-1] |= {"description": text, "values": values}
+            entries.append(entry)
+    if missing := len(content.entries) - len(shown):
+        notes.append(f"{missing} histories are left out to keep the page small.")
+    bare = 0
+    for one, entry in zip(shown, entries, strict=True):
+        if entry.sensitivity and (numbers := one["values"].size * len(content.parameters)) <= left:
+            one["derivatives"] = content.derivatives(one["name"])[rows]  # (N, k, p)
+            left -= numbers
+        else:
+            bare += bool(entry.sensitivity)
+    if bare:
+        notes.append(f"Derivatives of {bare} histories are left out to keep the page small.")
+    return {"time": content.time[rows], "list": shown, "opened": _opened(shown)}
+
+
+def _some(count: int, most: int) -> np.ndarray:
+    """Numbers of rows, evenly among ``count`` of them, with both ends."""
+    return np.unique(np.linspace(0, count - 1, min(count, most)).round().astype(int)) if count else np.zeros(0, int)
+
+
+def _opened(shown: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Names of the histories that a page opens with: sensors, else torques, else coordinates, but no round-off."""
+    kinds = {one["kind"] for one in shown}
+    kind = next((kind for kind in ("sensor", "torque", "coordinate") if kind in kinds), "")
+    largest: dict[tuple[str, ...], float] = {}
+    for one in shown:
+        if one["kind"] == kind:
+            largest[one["units"]] = max(largest.get(one["units"], 0.0), _size(one))
+    found = [one["name"] for one in shown if one["kind"] == kind and _size(one) >= ROUND_OFF * largest[one["units"]]]
+    return found[:FIRST]
+
+
+def _size(one: Mapping[str, Any]) -> float:
+    return float(np.abs(np.nan_to_num(one["values"])).max(initial=0.0))
+
+
+def _by_importance(content: Content) -> list[tuple[str, Entry]]:
+    """Sensors first, then torques, positions, their rates, multipliers, and diagnostics."""
+    order = {"sensor": 0, "torque": 1, "coordinate": 2, "multiplier": 4, "diagnostic": 5}
+
+    def rank(item: tuple[str, Entry]) -> int:
+        entry = item[1]
+        return 3 if entry.path in ("coordinates/velocity", "coordinates/acceleration") else order.get(entry.kind, 6)
+
+    return sorted(content.entries.items(), key=rank)
+
+
+def _parameters(found: Mapping[str, Any], descriptions: Mapping[str, str]) -> list[dict[str, Any]]:
+    return [{"name": name, "description": descriptions.get(name, "")} | dict(entry) for name, entry in found.items()]
+
+
+def _objectives(found: Mapping[str, Any], descriptions: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Objectives, gradients as lists in the order of the parameters."""
+    shown = []
+    for name, entry in found.items():
+        one = {key: entry[key] for key in ("value", "unit", "method", "flags")}
+        one |= {"name": name, "description": descriptions.get(name, "")}
+        if "gradient" in entry:
+            one |= {"gradient": list(entry["gradient"].values()), "units": list(entry["gradient_units"].values())}
+            one |= {"undefined": entry["undefined"]}
+        if "discretisation" in entry:
+            one["discretisation"] = entry["discretisation"]["value"]
+        shown.append(one)
+    return shown
+
+
+def _checks(content: Content, facts: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What the file says of its own accuracy, as rows of name and text."""
+    rows = []
+    for name in content.names("diagnostic"):
+        series = content.history(name)
+        if "residual" in name and np.isfinite(series.values).any():
+            rows.append(
+                (f"largest {name.replace('_', ' ')}", f"{np.nanmax(np.abs(series.values)):.2e} {series.unit}".strip())
+            )
+    discretisation = facts["discretisation"]
+    if (error := discretisation.get("motion")) is not None and np.isfinite(error):
+        worst = f", of {discretisation['worst']}" if discretisation.get("worst") else ""
+        rows.append(("estimated error of the motion", f"{error:.1e} relative{worst}"))
+    if reason := discretisation.get("reason"):
+        rows.append(("error of the motion", f"not estimated: {reason}"))
+    for name, entry in facts["objectives"].items():
+        if "discretisation" in entry and entry["value"]:
+            off = entry["discretisation"]["value"]
+            if np.isfinite(off):
+                rows.append((f"estimated error of {name}", f"{abs(off / entry['value']):.1e} relative"))
+    return rows
+
+
+def _provenance(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Where a result comes from, as rows of name and text."""
+    rows = [("status", facts.get("status")), ("created", facts.get("created")), ("command", facts.get("command"))]
+    rows += [("mbsim", facts.get("mbsim_version")), ("SHA-256 of the model", facts.get("model_sha256"))]
+    rows += [(f"-p {name}", value) for name, value in facts["overrides"].items()]
+    rows += [(name, value) for name, value in facts["options"].items()]
+    rows += [(f"{name} [s]", f"{value:.3g}") for name, value in facts["timing"].items()]
+    rows += [(name, value) for name, value in facts["platform"].items()]
+    return [(name.replace("_", " "), str(value)) for name, value in rows if value not in (None, "")]
+
+
+def _optimization(path: Path) -> dict[str, Any] | None:
+    """The history of the search that found a result, if one has."""
+    from mbsim_cli.io.facts import history_of
+
+    found = history_of(path)
+    if found is None:
+        return None
+    return {
+        "facts": [(name.replace("_", " "), _word(value)) for name, value in found.facts.items()],
+        "variables": dict(found.variables),
+        "values": found.values,
+        "bounds": found.bounds.tolist(),
+        "objectives": dict(found.objectives),
+        "found": found.found,
+        "violation": found.violation,
+        "optimality": found.optimality,
+        "failures": list(found.failures),
+        "best": int(found.facts.get("best", 1)) - 1,
+    }
+
+
+def _word(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, (float, np.floating)) else str(value)
+
+
+# Studies: cases as a table, and what parameters do.
+
+MOST_CASES = 20_000
+
+
+def study_page(path: Path) -> dict[str, Any]:
+    """Data of a collected study; raises InputOutputError."""
+    from mbsim_cli.io.study_file import read_study
+    from mbsim_cli.study.sweep.summary import main_effects
+
+    study = read_study(path)
+    if not len(study.design):
+        raise InputOutputError(f"{path} holds no cases to draw")
+    rows = _some(len(study.design), MOST_CASES)
+    notes = [] if len(rows) == len(study.design) else [f"{len(rows)} of {len(study.design)} cases are drawn."]
+    effects = [main_effects(study.design, column) for column in study.results.T]
+    slopes = study.slopes
+    return {
+        "kind": "study",
+        "title": study.name or path.stem,
+        "description": "",
+        "varied": dict(study.varied),
+        "objectives": dict(study.objectives),
+        "case": rows,
+        "design": study.design[rows],
+        "results": study.results[rows],
+        "slopes": None if slopes is None else slopes[rows],
+        "effects": np.array(effects).reshape(len(study.objectives), len(study.varied)),
+        "failed": int((~np.isfinite(study.results)).any(axis=1).sum()) if study.objectives else 0,
+        "cases": len(study.design),
+        "provenance": [(name.replace("_", " "), _word(value)) for name, value in study.facts.items()],
+        "notes": notes,
+    }
+
+
+# Fits: readings beside the model, and what is known of the parameters.
+
+
+def fit_page(path: Path) -> dict[str, Any]:
+    """Data of what ``mbsim fit -o`` wrote; raises InputOutputError."""
+    from mbsim_cli.io.fit_file import read_fit
+    from mbsim_cli.study.fitting.findings import correlated
+
+    stored = read_fit(path)
+    try:
+        found = stored["fit"]
+        ended = f"converged by {found['ended']}" if found["converged"] else f"not converged: {found['ended']}"
+        freedom = f"chi-square {found['chi_square']:.5g} of {found['degrees_of_freedom']} degrees of freedom"
+        columns = [
+            {key: one[key] for key in ("name", "held_out", "sensor", "unit", "sigma", "sigma_estimated")}
+            | {key: one[key][np.argsort(one["time"], kind="stable")] for key in LISTS}
+            | {"rms": float(np.sqrt(np.mean((one["computed"] - one["measured"]) ** 2)))}
+            for one in stored["readings"]
+        ]
+        return {
+            "kind": "fit",
+            "name": found["name"],
+            "title": stored["title"],
+            "description": stored["description"],
+            "converged": found["converged"],
+            "summary": f"{found['readings']} readings, {found['evaluations']} evaluations, {ended}; {freedom}.",
+            "parameters": [{"name": name} | entry for name, entry in found["parameters"].items()],
+            "correlated": correlated(found),
+            "columns": columns,
+            "warnings": stored["warnings"],
+            "provenance": [("model", stored["model"]), ("mbsim", stored["mbsim_version"])],
+            "notes": [],
+        }
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise InputOutputError(f"{path} is no fit that mbsim wrote, or is damaged") from error
+
+
+# Models as they stand, without a result.
+
+
+def model_page(path: Path, overrides: Mapping[str, str]) -> tuple[dict[str, Any], list[Path]]:
+    """Data of a model at t = 0, with its loops closed, and the files it is read from; raises what reading raises."""
+    from mbsim_cli.study.assembling import Settings, build, load
+    from mbsim_cli.study.pictures.filming import Standing
+
+    settings = Settings(overrides=dict(overrides))
+    file = load(path, settings)
+    assembled = build(file, settings, [])
+    info = assembled.info
+    data = {
+        "kind": "model",
+        "title": file.name or path.stem,
+        "description": file.description or "",
+        "motion": motion_of(Standing(path, file, assembled)),
+        "warnings": info["warnings"],
+        "checks": [("degrees of freedom", str(info["mobility"]))],
+        "parameters": _of_model(info["parameters"], _descriptions(file, "parameters")),
+        "provenance": [("model", str(path))],
+        "notes": ["The mechanism stands at its initial position; mbsim run gives the motion."],
+    }
+    return data, list(map(Path, [*file.source.texts, *file.source.tables]))
+
+
+def _of_model(parameters: Sequence[Mapping[str, Any]], descriptions: Mapping[str, str]) -> list[dict[str, Any]]:
+    return [
+        {"description": descriptions.get(one["name"], "")}
+        | {key: one[key] for key in ("name", "value", "unit", "bounds")}
+        for one in parameters
+    ]
+
+
+def error_page(path: Path, error: MbsimError) -> tuple[dict[str, Any], list[Path]]:
+    """Data of a page that says what is wrong with a model, and the files that it is in."""
+    issues = error.issues if isinstance(error, ModelError) else []
+    data = {"kind": "error", "title": path.name, "errors": list(map(str, issues)) or [str(error)]}
+    return data, [Path(issue.file) for issue in issues]
