@@ -154,6 +154,8 @@ class Problem:
     stops: tuple[tuple[int, ...], ...] = ()  # offsets in theta of what times are sums of that steps of ALI3-P end at
     gaps: tuple[Gap, ...] = ()  # in whose sight a run is watched for grazing
     expressed: tuple[Any, ...] = ()  # assembly.objectives.Objective of each number that sensors of expressions show
+    movable: np.ndarray | None = None  # (len(theta),) bool: numbers of laws that parameters of the file move
+    jumps: frozenset[int] = frozenset()  # offsets in theta of times at which driven accelerations jump
     ahead: Any = None  # solve.lanes.open_trees.RunAhead: this run, where it was made beside others already
 
 

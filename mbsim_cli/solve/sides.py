@@ -1,77 +1,169 @@
-"""Derivatives where a law changes its formula on an output time, and parameters move that time.
+"""Derivatives at times at which laws change on output times, or several laws at one time, and parameters move them.
 
-A sample there has two derivatives: one if the change comes earlier, one if it comes later. Each has an error of first
-order in the step, their mean one of second order, and central differences give the mean. Two runs whose changes come a
-little earlier and later give the derivatives, and a run without derivatives gives the motion.
+A sample on an output time has two derivatives: one if the change comes earlier, one if it comes later. Each has an
+error of first order in the step, their mean one of second order, and central differences give the mean. So it is where
+two laws change at one time and a parameter moves one of them: it has a derivative before the other and one behind it.
+Two runs, whose changes come a little earlier and later, give the derivatives by such parameters. Parameters that move
+changes of one time in different ways have runs of their own; all other derivatives are those of the run itself.
+A sample that jumps on an output time has no derivative by what moves the jump: NaN.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from mbsim_cli.kernels.drivers.record import Record
 from mbsim_cli.kernels.drivers.stepping import MEETS
 from mbsim_cli.model.codes import TYRES
-from mbsim_cli.model.layout import NONE
 from mbsim_cli.model.problem import Block, Problem, instants_of
-from mbsim_cli.solve.open_trees.kinks import Kink, kinks_of_law
+from mbsim_cli.solve.adjoint.pulled import Pulled, Seen
+from mbsim_cli.solve.open_trees.kinks import Kink, kinks_of_law, movable, together
 
-__all__ = ["mean_of", "sides_of"]
+__all__ = ["Sides", "jumped", "mean_of", "sides_of"]
 
-BESIDE = 1e-9  # of a step, by which a change comes earlier or later
+BESIDE = 1e-11  # of a step, by which a change comes earlier or later
+ROUNDED = 1e3 * np.finfo(float).eps  # of the duration: the least that it may be
+ALIKE = 1e-9  # of rates of changes, that counts as none
+JUMPS = 1e-6  # of the largest that a sensor shows: a difference between both sides that counts as a jump
 
 Run = Callable[[Problem, np.ndarray | None], Iterator[Block]]
 
 
-def sides_of(problem: Problem, theta: np.ndarray | None = None) -> tuple[np.ndarray, ...]:
-    """Theta with changes of laws on output times a little earlier, and later; empty where there are none."""
+class Jump(NamedTuple):
+    """Instant of the results, by its number, at which samples may jump, and the parameters that move the jump."""
+
+    row: int
+    columns: np.ndarray
+
+
+@dataclass(frozen=True)
+class Sides:
+    """Parameters that have derivatives of two sides, and how the changes that they move come earlier and later."""
+
+    columns: list[int]
+    shifts: dict[int, float]  # of numbers in theta, to the later side
+    corrections: dict[int, float]  # of numbers in theta, to the time that the sides lie beside
+    jumps: list[Jump] = field(default_factory=list)
+
+    def of(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Theta on both sides."""
+        found = theta.copy(), theta.copy()
+        for side, sign in zip(found, (-1.0, 1.0), strict=True):
+            for number, shift in self.shifts.items():
+                side[number] += self.corrections[number] + sign * shift
+        return found
+
+
+class Meeting(NamedTuple):
+    """Changes at one time, how fast each parameter moves them (k, q), and the output time or None."""
+
+    kinks: list[Kink]
+    rates: np.ndarray
+    row: int | None
+
+    def direction(self, column: int) -> np.ndarray | None:
+        """How a parameter moves them (k,), whatever its unit and sign, or None where no side is to be taken."""
+        rates = self.rates[:, column]
+        largest = np.abs(rates).max()
+        if largest == 0.0 or (self.row is None and np.ptp(rates) <= ALIKE * largest):
+            return None
+        return np.asarray(rates / rates[np.argmax(np.abs(rates))])
+
+
+def sides_of(problem: Problem, theta: np.ndarray | None = None) -> list[Sides]:
+    """The sides that derivatives are taken of; none where no parameter needs any."""
     theta = problem.theta if theta is None else theta
-    stepped = np.iscomplexobj(theta)
-    if not stepped and not (problem.options.differentiates and problem.theta_rho.any()):
-        return ()
-    moved = theta.imag != 0.0 if stepped else problem.theta_rho.any(axis=1)
-    numbers = sorted(_on_instants(problem, theta, moved))
-    if not numbers:
-        return ()
-    found, beside = (theta.copy(), theta.copy()), BESIDE * problem.options.step
+    if problem.options.differentiates and problem.theta_rho.any():
+        by = problem.theta_rho.real
+    elif np.iscomplexobj(theta):
+        by = theta.imag[:, None]
+    else:
+        return []
+    return _sides(problem, theta, by)
+
+
+def _sides(problem: Problem, theta: np.ndarray, by: np.ndarray) -> list[Sides]:
+    meetings, found = _meetings(problem, theta, by), list[tuple[Sides, dict[int, np.ndarray]]]()
+    for column in np.flatnonzero(np.any([m.rates.any(axis=0) for m in meetings], axis=0)) if meetings else ():
+        ways = {k: way for k, m in enumerate(meetings) if (way := m.direction(column)) is not None}
+        if not ways:
+            continue
+        for _, shared in found:
+            if all(k not in shared or np.allclose(shared[k], way, atol=ALIKE) for k, way in ways.items()):
+                break
+        else:
+            shared = {}
+            found.append((Sides([], {}, {}), shared))
+        next(sides for sides, its in found if its is shared).columns.append(int(column))
+        shared |= ways
+    beside = max(BESIDE * problem.options.step, ROUNDED * problem.options.end)
     if problem.options.integrated:  # whose steps do not tell nearer times from each other
         beside = max(beside, 10.0 * MEETS * problem.options.end)
-    for side, sign in zip(found, (-beside, beside), strict=True):
-        side[numbers] += sign
-    return found
+    for sides, shared in found:
+        for k, way in shared.items():
+            _enter(sides, meetings[k], beside * way, problem)
+    return [sides for sides, _ in found]
 
 
-def _on_instants(problem: Problem, theta: np.ndarray, moved: np.ndarray) -> set[int]:
-    """Offsets in theta of the numbers of times on output times that ``moved`` numbers move, the first of each sum.
+def _enter(sides: Sides, meeting: Meeting, shifts: np.ndarray, problem: Problem) -> None:
+    """Enter in ``sides`` by how much the changes of a meeting come later."""
+    kinks, row = meeting.kinks, meeting.row
+    time = kinks[0].time if row is None else row * problem.options.step
+    for kink, shift in zip(kinks, shifts, strict=True):
+        sides.shifts[kink.numbers[0]], sides.corrections[kink.numbers[0]] = float(shift), time - kink.time
+    if row is not None and any(kink.numbers[0] in problem.jumps for kink in kinks):
+        columns = [k for k in sides.columns if meeting.rates[:, k].any()]
+        sides.jumps.append(Jump(row, np.array(columns)))
 
-    A law may jump at the end of a window: samples there have no derivative, and these times are left out. So are those
-    at which a force bends so little that steps do not end there.
+
+def _meetings(problem: Problem, theta: np.ndarray, by: np.ndarray) -> list[Meeting]:
+    """Changes of laws that ``by`` moves, together where no more than round-off is between them.
+
+    Those are left out at which a force bends so little that steps do not end there.
     """
     model, step, end = problem.model, problem.options.step, problem.options.end
+    moved, near = movable(problem) | by.any(axis=1), MEETS * end
     forces = model.forces.law[~np.isin(model.forces.kind, TYRES), 0]
-    windows = model.laws.window[model.laws.window != NONE]
-    jumping = {*windows.tolist(), *(windows + 1).tolist()}
 
     def kinks(laws: np.ndarray) -> list[Kink]:
         return [kink for law in set(laws.tolist()) for kink in kinks_of_law(model.laws, theta.real, moved, law)]
 
     bending = [*kinks(model.constraints.law), *(kink for kink in kinks(forces) if not kink.smooth)]
+    within = {kink.numbers: kink for kink in bending if near < kink.time <= end + near}
+    found = []
+    for group in together(list(within.values()), near):
+        rates = np.array([by[list(kink.numbers)].sum(axis=0) for kink in group])
+        row = round(group[0].time / step)
+        on = all(abs(kink.time - step * row) <= near for kink in group)
+        if rates.any() and (on or len(group) > 1):
+            found.append(Meeting(group, rates, row if on else None))
+    return found
+
+
+def jumped(problem: Problem) -> dict[str, str]:
+    """Why derivatives may be missing of what is sampled on output times at which laws jump, by parameter."""
+    times = {k: jump.row * problem.options.step for s in sides_of(problem) for jump in s.jumps for k in jump.columns}
+    names = problem.names.parameters
     return {
-        kink.numbers[0]
-        for kink in bending
-        if MEETS * end < kink.time <= end + MEETS * end
-        and abs(kink.time - step * round(kink.time / step)) <= MEETS * end
-        and kink.numbers[0] not in jumping
-        and moved[list(kink.numbers)].any()
+        names[k]: f"{names[k]} moves a jump of accelerations that lies on an output time, {time:.6g} s: "
+        f"on which side of it the sample there lies changes with {names[k]}; let it lie between output times"
+        for k, time in times.items()
+        if k < len(names)
     }
 
 
-def mean_of(problem: Problem, theta: np.ndarray | None, sides: Sequence[np.ndarray], run: Run) -> Iterator[Block]:
-    """Blocks of the motion with the mean of the derivatives of both sides; ``run`` makes those of a theta."""
-    alone = replace(problem, options=replace(problem.options, sensitivity="none"))
-    runs = [run(alone, None if theta is None else theta.real), *(run(problem, side) for side in sides)]
-    pending: list[Any] = [None, None, None]
+def mean_of(problem: Problem, theta: np.ndarray | None, sides: Sequence[Sides], run: Run) -> Iterator[Block]:
+    """Blocks of the motion, with the mean of the derivatives of both sides; ``run`` makes those of a theta."""
+    own, stepped = problem.theta if theta is None else theta, np.iscomplexobj(theta)
+    still = stepped or sum(len(each.columns) for each in sides) == problem.theta_rho.shape[1]
+    options = replace(problem.options, sensitivity="none") if still else problem.options
+    alone = replace(problem, options=options)
+    runs = [run(alone, None if theta is None else theta.real)]
+    runs += [run(problem, side) for each in sides for side in each.of(own)]
+    pending: list[Any] = [None] * len(runs)
+    samples = Samples()
     while True:
         for k, blocks in enumerate(runs):
             while pending[k] is None or not len(pending[k].time):
@@ -79,17 +171,117 @@ def mean_of(problem: Problem, theta: np.ndarray | None, sides: Sequence[np.ndarr
                 if pending[k] is None:
                     return
         rows = min(len(block.time) for block in pending)
-        yield _mean(*(instants_of(block, slice(0, rows)) for block in pending))
+        motion, *beside = (instants_of(block, slice(0, rows)) for block in pending)
+        yield _mean(motion, beside, sides, samples, problem.options.step)
         pending = [instants_of(block, slice(rows, None)) for block in pending]
 
 
-def _mean(motion: Block, early: Block, late: Block) -> Block:
-    """The motion with the mean of two blocks' derivatives, or of their imaginary parts."""
-    found = {}
+def _mean(motion: Block, beside: list[Block], sides: Sequence[Sides], samples: "Samples", step: float) -> Block:
+    """The motion with the mean of pairs of blocks' derivatives, or of their imaginary parts."""
+    found, first = dict[str, Any](), beside[0]
     for name, own in motion._asdict().items():
-        a, b = getattr(early, name), getattr(late, name)
-        if name.startswith("d_") or name in ("gradient_error", "broken", "rest"):
-            found[name] = 0.5 * (a + b) if name.startswith("d_") else a
-        elif np.iscomplexobj(a):
-            found[name] = own + 0.5j * (a.imag + b.imag)
+        given = getattr(first, name)
+        if name.startswith("d_") or name == "broken":
+            whole = own if own.shape == given.shape else given  # the motion alone may have no derivatives
+            found[name] = whole.copy()
+            for each, early, late in zip(sides, beside[::2], beside[1::2], strict=True) if given.shape[-1] else ():
+                a, b = (getattr(side, name)[..., each.columns] for side in (early, late))
+                found[name][..., each.columns] = 0.5 * (a + b) if name.startswith("d_") else a
+        elif name == "gradient_error":
+            found[name] = np.max([own, *(getattr(side, name) for side in beside)], axis=0)
+        elif name == "rest":
+            found[name] = given
+        elif np.iscomplexobj(given):
+            found[name] = own + 0.5j * (given.imag + getattr(beside[1], name).imag)
+    for each, early, late in zip(sides, beside[::2], beside[1::2], strict=True):
+        samples.add(early)
+        for jump in each.jumps:
+            for row in np.flatnonzero(np.round(motion.time.real / step).astype(int) == jump.row):
+                for name in Samples.NAMES:
+                    if found[f"d_{name.rstrip('_')}"].shape[-1]:
+                        a, b = (getattr(side, name)[row].real for side in (early, late))
+                        which = differ(a, b, samples.largest[name])
+                        found[f"d_{name.rstrip('_')}"][row][np.ix_(which, jump.columns)] = np.nan
     return motion._replace(**found)
+
+
+class Samples:
+    """How large the numbers of a run are so far, by their name in ``Block``."""
+
+    NAMES = ("velocity", "acceleration", "lambda_", "sensors")
+
+    def __init__(self) -> None:
+        self.largest: dict[str, np.ndarray] = {}
+
+    def add(self, block: Block) -> None:
+        """Take the next instants in."""
+        for name in self.NAMES:
+            rows = np.abs(getattr(block, name).real)
+            largest = np.fmax.reduce(rows, axis=0, initial=0.0)
+            self.largest[name] = np.fmax(self.largest.get(name, 0.0), largest)
+
+
+def differ(early: np.ndarray, late: np.ndarray, largest: np.ndarray) -> np.ndarray:
+    """Numbers (j,) of what jumps between both sides."""
+    return np.flatnonzero(np.abs(late - early) > JUMPS * largest)
+
+
+class Watched:
+    """Covectors of sensors as ``seen`` gives them, and what sensors show at some instants on the way."""
+
+    def __init__(self, seen: Seen, rows: Sequence[int]) -> None:
+        self._seen, self._rows = seen, rows
+        self.largest: np.ndarray = np.zeros(0)
+        self.shown: dict[int, np.ndarray] = {}
+        self.read: dict[int, np.ndarray] = {}  # (width, p) which numbers see a sensor
+
+    def __call__(self, first: int, record: Record) -> np.ndarray:
+        """Covectors (B, width, p)."""
+        hat = self._seen(first, record)
+        largest = np.fmax.reduce(np.abs(record.sensors.real), axis=0, initial=0.0)
+        self.largest = np.fmax(self.largest, largest) if self.largest.size else largest
+        for row in self._rows:
+            if first <= row < first + len(record.time):
+                self.shown[row] = record.sensors[row - first].real.copy()
+                self.read[row] = self.read.get(row, False) | (hat[row - first] != 0.0)
+        return hat
+
+
+def spoil(gradient: np.ndarray, each: Sides, early: Watched, late: Watched) -> None:
+    """Let derivatives (p, k) be NaN of numbers that see what jumps, by the parameters that move the jump."""
+    for jump in each.jumps:
+        if jump.row in early.shown and jump.row in late.shown:
+            which = differ(early.shown[jump.row], late.shown[jump.row], early.largest)
+            read = (early.read[jump.row] | late.read[jump.row])[which].any(axis=0)[: gradient.shape[1]]
+            gradient[np.ix_(jump.columns, read)] = np.nan
+
+
+def pulled_back(
+    problem: Problem,
+    theta: np.ndarray,
+    seen: Seen,
+    alone: Callable[[], Pulled],
+    sweep: Callable[[Problem, np.ndarray, Seen], Pulled],
+) -> Pulled:
+    """Derivatives by the adjoint: of ``alone``, or the mean of two sweeps where parameters need both sides.
+
+    ``sweep(problem, theta, seen)`` makes a run of another theta and sweeps back through it.
+    """
+    sides = sides_of(problem, theta)
+    if not sides:
+        return alone()
+    whole = sum(len(each.columns) for each in sides) == problem.theta_rho.shape[1]
+    found = None if whole else alone()
+    for each in sides:
+        watched, pair = list[Watched](), list[Pulled]()
+        for side in each.of(theta):
+            watched.append(Watched(seen, [jump.row for jump in each.jumps]))
+            pair.append(sweep(replace(problem, theta=side), side, watched[-1]))
+        found = found or pair[0]
+        gradient, mean = found.gradient.copy(), 0.5 * (pair[0].gradient + pair[1].gradient)
+        gradient[each.columns] = mean[each.columns]
+        spoil(gradient, each, *watched)
+        error = max(found.error, *(one.error for one in pair))
+        found = Pulled(gradient, error, found.undefined | pair[0].undefined | pair[1].undefined)
+    assert found
+    return found

@@ -233,12 +233,13 @@ def evaluate(
     reasons, parameters = undefined.reasons, problem.names.parameters
     if grazing and grazing.events:
         reasons = grazing.reasons(adjoint.grazed if adjoint else None) | reasons
+    whys = {name: reasons | _missing(problem, gradient, reasons) for name, gradient in gradients.items()}
     results = {
         name: Gradient(
             float(a.value),
             masked(gradients[name], parameters, reasons),
             _uncertainty(a, resolution, len(gradients[name]) if adjoint else None, problem.options.analysis),
-            reasons,
+            whys[name],
             adjoint.error if adjoint else 0.0,
             adjoint.moved.get(name) if adjoint else None,
             None if (extreme := getattr(a, "largest", None)) is None else float(extreme),
@@ -255,6 +256,16 @@ def _grazing(problem: Problem) -> Grazing | None:
     if not problem.gaps or not options.differentiates or options.analysis != "forward_dynamics":
         return None
     return Grazing(problem, problem.theta_rho.shape[1] if options.sensitivity == "ddm" else 0)
+
+
+def _missing(problem: Problem, gradient: np.ndarray, reasons: Mapping[str, str]) -> dict[str, str]:
+    """Why derivatives are NaN where samples jump on output times, by parameter."""
+    if problem.options.analysis != "forward_dynamics" or not np.isnan(gradient).any():
+        return {}
+    from mbsim_cli.solve.sides import jumped
+
+    missing = {name for name, lacks in zip(problem.names.parameters, np.isnan(gradient), strict=True) if lacks}
+    return {name: why for name, why in jumped(problem).items() if name in missing and name not in reasons}
 
 
 def _uncertainty(found_by: Any, resolution: Any, unseen: int | None, analysis: str) -> Any:

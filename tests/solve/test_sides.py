@@ -23,6 +23,7 @@ sensors: {servo: {type: reaction, constraint: servo, axes: joint}, a: {type: acc
 objectives: {peak: {maximum: servo.moment.z, sharpness: 2, unit: N m}, jolt: {integral: "dot(a, a)"}}
 analysis: {step: 1e-3, duration: 0.08, sensitivity: {method: ddm, parameters: all}}
 """
+TABLE = "{type: spline, times: [0, delay, 0.05, 0.1], values: [0, 1, -1, 0]}"  # parameters move a row of it
 OPTIONS = [{"formulation": "ali3p-rtdyn1"}, {"formulation": "ali3p-natural"}, {"formulation": "recursive"}]
 
 
@@ -42,3 +43,64 @@ def test_breakpoints_on_output_times(tmp_path, options, delay):
         np.testing.assert_allclose(adjoint.objectives[key].gradient, found.gradient, rtol=2e-8, atol=1e-8 * found.value)
         slope = (late[key].value - early[key].value) / (2 * change)
         assert np.isclose(found.by("delay"), slope, rtol=2e-4, atol=1e-5 * abs(found.value)), key
+
+
+def kicked(law, kick):
+    """The arm, whose bob is pushed by a law from the parameter ``kick`` on."""
+    window = f"{{type: windowed, start: kick, end: kick + 0.03, law: {law}}}"
+    push = f"forces: {{push: {{type: drive, coordinate: tip.angle, value: 0.3, law: {window}}}}}\n"
+    text = ARM.replace("m: 0.3}", f"m: 0.3, kick: {kick}}}").replace("sensors: {", push + "sensors: {")
+    text = text.replace("axes: joint},", "axes: joint}, tip: {type: coordinate, coordinate: tip.angle},")
+    return text.replace("objectives: {", 'objectives: {swing: {final: "tip"}, ')
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=lambda options: options["formulation"])
+def test_two_laws_that_change_at_one_time(tmp_path, options):
+    """Each parameter has a derivative before the other law changes and one behind it, and the mean is given."""
+    path = tmp_path / "arm.yaml"
+    for time in (0.02, 0.0203):
+        path.write_text(kicked("{type: harmonic, amplitude: 1, angular_frequency: pi/0.03}", time))
+        model = mbsim.load(path)
+        direct, adjoint, alone = (
+            model.run(delay=time, sensitivity=method, **options) for method in ("ddm", "adjoint", "none")
+        )
+        assert np.array_equal(direct["a"], alone["a"])
+        change = 1e-6
+        for name in ("delay", "kick"):
+            beside = [
+                model.run(**({"delay": time} | {name: time + k * change}), sensitivity="none", **options).objectives
+                for k in (-1, 1)
+            ]
+            for key, found in direct.objectives.items():
+                assert np.isclose(adjoint.objectives[key].by(name), found.by(name), rtol=1e-7, atol=1e-8 * found.value)
+                slope = (beside[1][key].value - beside[0][key].value) / (2 * change)
+                assert np.isclose(found.by(name), slope, rtol=3e-4, atol=3e-5 * abs(found.value)), (name, key)
+
+
+@pytest.mark.parametrize("method", ["ddm", "adjoint"])
+def test_samples_that_jump_on_an_output_time_have_no_derivative(tmp_path, method):
+    path = tmp_path / "arm.yaml"
+    pulse = "{type: harmonic, amplitude: 0.1, angular_frequency: pi/0.04, power: 2}"
+    text = kicked("{type: harmonic, amplitude: 1, angular_frequency: pi/0.03}", 0.0303)
+    smooth = "{type: smooth_step, from: 0, to: 1, start: delay, end: delay + 0.04}"
+    assert smooth in text
+    path.write_text(text.replace(smooth, f"{{type: windowed, start: delay, end: delay + 0.04, law: {pulse}}}"))
+    model = mbsim.load(path)
+    found = model.run(sensitivity=method).objectives
+    assert np.isnan(found["jolt"].by("delay")) and "lies on an output time, 0.0" in found["jolt"].undefined["delay"]
+    assert not found["swing"].undefined and np.isfinite([found["jolt"].by(name) for name in ("m", "kick")]).all()
+    late, early = (model.run(sensitivity="none", delay=0.02 + k * 1e-6).objectives["swing"].value for k in (1, -1))
+    assert np.isclose(found["swing"].by("delay"), (late - early) / 2e-6, rtol=1e-4)
+    between = model.run(sensitivity=method, delay=0.0203).objectives["jolt"]
+    assert np.isfinite(between.by("delay")) and not between.undefined
+
+
+def test_runge_kutta_steps_end_at_what_parameters_move_whether_it_is_differentiated_or_not(tmp_path):
+    """The motion is one, with derivatives by the row of a table and without."""
+    path = tmp_path / "arm.yaml"
+    text = kicked("TABLE", 0.0).replace("{type: windowed, start: kick, end: kick + 0.03, law: TABLE}", TABLE)
+    path.write_text(text)
+    model = mbsim.load(path)
+    methods = ("none", "ddm", "adjoint")
+    none, *others = (model.run(sensitivity=m, formulation="recursive", delay=0.0203)["a"] for m in methods)
+    assert all(np.array_equal(none, other) for other in others)

@@ -12,9 +12,9 @@ import numpy as np
 
 from mbsim_cli.assembly.elements.laws import law_at
 from mbsim_cli.kernels.drivers.stepping import MEETS
-from mbsim_cli.model.layout import Laws
+from mbsim_cli.model.layout import NONE, Laws
 from mbsim_cli.model.problem import Problem
-from mbsim_cli.solve.open_trees.kinks import Kink, groups_of, kinks_of_law
+from mbsim_cli.solve.open_trees.kinks import Kink, groups_of, kinks_of_law, together
 from mbsim_cli.spec.objectives import SUMS
 
 Edge = tuple[int, list[Kink], np.ndarray, np.ndarray]  # of a law: kinks, and rates on both sides
@@ -100,6 +100,19 @@ def _parted(leaping: Iterable[Kink], end: float, by: np.ndarray) -> Iterator[lis
         rows = [by[kink.numbers[0]] for kink in group]
         if any((row != rows[0]).any() for row in rows):
             yield group
+
+
+def jumps_of(problem: Problem) -> frozenset[int]:
+    """Offsets in theta of times at which the rate or the acceleration of what a law drives jumps; forces do not."""
+    laws, numbers, end = problem.model.laws, problem.theta.tolist(), problem.options.end
+    unmoved, near, found = np.full(len(numbers), False), MEETS * end, set[int]()
+    for law in set(problem.model.constraints.law.tolist()) - {NONE}:
+        edges = [kink for kink in _edges(problem, unmoved, law) if near < kink.time <= end + near]
+        for group in together(edges, near):
+            rates = _rates(laws, numbers, law, group, end)
+            if _jumps(*rates) or _leaps(*rates):
+                found |= {kink.numbers[0] for kink in group}
+    return frozenset(found)
 
 
 def unsmooth_laws(problem: Problem, model_file: Any) -> list[str]:

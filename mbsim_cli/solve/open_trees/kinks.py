@@ -27,7 +27,7 @@ class Kink(NamedTuple):
 
 def kinks_of(problem: Problem, theta: np.ndarray) -> Kinks:
     """All kinks of a run but those at its start and at its end, where no step goes beyond them."""
-    model, options, moved = problem.model, problem.options, problem.theta_rho.any(axis=1)
+    model, options, moved = problem.model, problem.options, movable(problem)
     near, rows = MEETS * options.end, []
     of_forces, driving = (
         [kink for law in dict.fromkeys(laws.tolist()) for kink in kinks_of_law(model.laws, theta.real, moved, law)]
@@ -41,6 +41,12 @@ def kinks_of(problem: Problem, theta: np.ndarray) -> Kinks:
         rows.append((time, first - BESIDE * first, last + BESIDE * last, leaps.numbers[0]))  # steps begin at zero there
     time, before, behind, number = np.array(rows, float).reshape(-1, 4).T.copy()
     return Kinks(time, before, behind, number.astype(np.int64))
+
+
+def movable(problem: Problem) -> np.ndarray:
+    """Which numbers (len(theta),) parameters of the file move, whether derivatives by them are wanted or not."""
+    moved = np.asarray(problem.theta_rho.any(axis=1))
+    return moved if problem.movable is None else moved | problem.movable
 
 
 def groups_of(kinks: Sequence[Kink], end: float) -> list[list[Kink]]:

@@ -37,22 +37,21 @@ class ForwardDynamics(Analysis):
     def pull_back(
         self, problem: Problem, tape: Any, count: int, seen: Any, between: Callable[[], None], reacting: bool
     ) -> Any:
-        """One sweep back through time; the mean of two where laws change on output times."""
-        from mbsim_cli.solve.adjoint.pulled import Pulled
+        """One sweep back through time; the mean of two for parameters that need both sides of a change of laws."""
         from mbsim_cli.solve.forward import forward
-        from mbsim_cli.solve.sides import sides_of
+        from mbsim_cli.solve.sides import pulled_back
 
-        stepped = tape.initial.theta if np.iscomplexobj(tape.initial.theta) else None
-        found = []
-        for theta in sides_of(problem, stepped):
+        def sweep(beside: Problem, theta: np.ndarray, watched: Any) -> Any:
             other = self.tape(problem)
             for _ in forward(at_every_step(problem), theta=theta, tape=other):
                 between()
-            found.append(self._swept(replace(problem, theta=theta), other, count, seen, between, reacting))
-        if not found:
+            return self._swept(beside, other, count, watched, between, reacting)
+
+        def alone() -> Any:
             return self._swept(problem, tape, count, seen, between, reacting)
-        gradient, error = 0.5 * (found[0].gradient + found[1].gradient), max(each.error for each in found)
-        return Pulled(gradient, error, found[0].undefined | found[1].undefined)
+
+        theta = tape.initial.theta if np.iscomplexobj(tape.initial.theta) else problem.theta
+        return pulled_back(problem, theta, seen, alone, sweep)
 
     @staticmethod
     def _swept(problem: Problem, tape: Any, count: int, seen: Any, between: Callable[[], None], reacting: bool) -> Any:

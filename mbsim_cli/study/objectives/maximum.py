@@ -56,7 +56,7 @@ class Maximum(Stream):
         self._peak.add(rows, largest if exponent.real[largest] >= self._top else None)
         top = max(self._top, float(exponent.real[largest]))
         shrink, share = np.exp(self._top - top), np.exp(exponent - top)
-        shares = share * rows
+        shares = np.where(share == 0.0, 0.0, share * rows)  # what has no part in it need not be a number
         self._moment = shrink * self._moment + instants.weights[0] @ shares[0]
         shares[0] = share
         self._integrals.add(instants, shares, shrink)

@@ -331,7 +331,7 @@ def _by_differences(analysed: Analysed, parameters: list[str], seed: int) -> Ite
     """Compare gradients by ``parameters`` with differences of analyses, where nothing says more."""
     stepped = stepped_objectives(analysed.file)
     objectives = [name for name in analysed.results if name not in stepped]
-    undefined = next(iter(analysed.results.values())).undefined if analysed.results else {}
+    undefined = {name: why for result in analysed.results.values() for name, why in result.undefined.items()}
     reasons = [undefined.get(analysed.file.parameter_label(name)) for name in parameters]
     for name, why in zip(parameters, reasons, strict=True):
         if why:
