@@ -41,11 +41,21 @@ def check_mechanism(system: System, problem: Problem, closing: Closing) -> None:
 
 def check_wholly_driven(system: System, problem: Problem, closing: Closing) -> None:
     """Record coordinates that no law, joint or constraint determines."""
+    drives = problem.drives
+    for row in closing.redundant:
+        if drives is not None and row in drives.row:
+            name, hint = problem.names.constraints[row], "name as many as there are freedoms"
+            message = f"{name.removeprefix('motion ')} follows from the rest of the motion at t = 0, and is given too"
+            system.issue("analysis.motion", message, hint)
     if closing.mobility == 0:
         return
     free = [problem.names.coordinates[i].lstrip("-") for i in np.flatnonzero(closing.held_velocity)]
     shown = ", ".join(free[:4]) + (", ..." if len(free) > 4 else "")
     count = f"{closing.mobility} freedom is" if closing.mobility == 1 else f"{closing.mobility} freedoms are"
+    if drives is not None:
+        message = f"inverse dynamics needs the motion of every freedom, and {count} left: nothing gives that of {shown}"
+        system.issue("analysis.motion", message, "give it a law; forward_dynamics lets forces move what is free")
+        return
     message = f"kinematics needs a law for every freedom, and {count} left: nothing drives {shown}"
     hint = "add constraints of type motion or a sweep; forward_dynamics lets forces move what is free"
     system.issue("analysis.type", message, hint)

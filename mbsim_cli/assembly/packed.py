@@ -78,6 +78,10 @@ class Packed:
         for name, spec in file.constraints.items():
             with system.at(f"constraints.{name}"):
                 self.constraints.add_declared(name, spec)
+        self.motion = None if inverse is None else MotionTable(system, self.laws)
+        closed = bool(system.topology.loops or file.constraints)
+        if self.motion is not None and inverse is not None and closed:
+            self.motion.add_constraints(self.constraints, inverse.duration)
         system.stop()
         self.identities = self.constraints.keep(wanted_rows(self))
         self.forces = ForceTable(system, self.measures, self.laws)
@@ -98,10 +102,10 @@ class Packed:
         self.sensors.add_reactions(reactions)
         self.sensors.add_torques()
         self.sensors.add_expressions()
-        self.prescribed = None
-        if inverse is not None:
-            rows = tuple(self.sensors.torque_rows)
-            self.prescribed = MotionTable(system, self.laws).prescribed(inverse.duration, rows)
+        self.prescribed = self.drives = None
+        if self.motion is not None and inverse is not None:
+            self.prescribed = self.motion.prescribed(inverse.duration, tuple(self.sensors.torque_rows))
+            self.drives = self.motion.drives(self.constraints) if closed else None
         system.stop()
         self.model = freeze(
             with_bodies(

@@ -18,18 +18,20 @@ from mbsim_cli.model.problem import Options
 
 # What must hold where an analysis follows open trees: no loops, and no constraints but driven coordinates.
 
-_INVERSE = (
-    "inverse dynamics follows open trees; in forward_dynamics a constraint of type motion drives a coordinate, "
-    "and a sensor of type multiplier or reaction shows what it takes: Drives of closed loops, docs/model-file.md"
-)
 _FORWARD = "use formulation: ali3p-rtdyn1"
 
 
 def check_inverse(system: System) -> None:
-    """Raise ModelError for loops and constraints: a motion given for every coordinate would break them."""
-    _refuse_loops(system, "torques in loops are not unique", _INVERSE)
-    for name in system.model_file.constraints:
-        system.issue(f"constraints.{name}", "inverse dynamics knows no constraints", _INVERSE)
+    """Raise ModelError for what only mechanisms with loops or constraints can use."""
+    analysis = system.model_file.analysis
+    if system.topology.loops or system.model_file.constraints:
+        return
+    for key in ("drives", "redundancy", "weights"):
+        if getattr(analysis, key):
+            message = "the mechanism is an open tree, of which all coordinates are driven"
+            system.issue(f"analysis.{key}", message, f"leave {key} out; torque sensors choose what results show")
+    if analysis.motion.constraints:
+        system.issue("analysis.motion.constraints", "the model has no constraints", "give laws of its coordinates")
     system.stop()
 
 

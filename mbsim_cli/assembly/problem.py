@@ -174,6 +174,7 @@ def _declared(packing: Packing, parameters: Sequence[ParameterValue], wanted: Se
         automatic=(*packed.constraints.automatic(), *packed.forces.automatic, *packed.signals.automatic),
         options=packing.options,
         prescribed=packed.prescribed,
+        drives=packed.drives,
         hold=held_columns(system),
         reacting=packed.reacting,
         gaps=packed.sensors.gaps_at(values),
@@ -210,7 +211,9 @@ def _closed(packing: Packing, equations: Equations) -> Closing:
         return not opposed(system, equations.poses(equations.theta, z))
 
     closing = close(equations, packed.stated, packed.rated, accepts)
-    if analysis != "inverse_dynamics":
+    if packed.drives is not None:
+        _check_motion(system, equations, closing)
+    elif analysis != "inverse_dynamics":
         check_driven(system, equations)
         if not system.issues:  # a law that begins elsewhere is why loops stay open
             check_mechanism(system, problem, closing)
@@ -221,6 +224,17 @@ def _closed(packing: Packing, equations: Equations) -> Closing:
         if not system.issues and analysis == "kinematics":
             check_wholly_driven(system, problem, closing)
     return closing
+
+
+def _check_motion(system: System, equations: Equations, closing: Closing) -> None:
+    """Record what no motion of a mechanism with loops can have, of which inverse dynamics is given one."""
+    check_driven(system, equations)
+    if not system.issues:
+        check_mechanism(system, equations.problem, closing)
+    if not system.issues:
+        check_laws(system, equations, closing)
+    if not system.issues:
+        check_wholly_driven(system, equations.problem, closing)
 
 
 def _require_finite(system: System, problem: Problem, closing: Closing) -> None:

@@ -102,6 +102,21 @@ class Prescribed:
 
 
 @dataclass(frozen=True)
+class Drives:
+    """Of inverse dynamics of a mechanism with loops: constraints that give the motion, and coordinates that are driven.
+
+    These constraints take no force; the drives exert what they would.
+    """
+
+    row: np.ndarray  # (f,) constraints that give the motion
+    column: np.ndarray  # (f,) coordinate that each is, or NONE of points and bodies
+    sign: np.ndarray  # (f,) the constraint's measure is sign times the coordinate
+    tabled: np.ndarray  # (k,) numbers, in ``row``, of those that the table gives
+    drive: np.ndarray  # (d,) coordinates, d >= f
+    weight: np.ndarray  # (d,) theta index of the weight of each squared drive
+
+
+@dataclass(frozen=True)
 class Reacting:
     """Reactions that sensors read, behind the other sensors, and the model that they are read of.
 
@@ -145,6 +160,7 @@ class Problem:
     automatic: tuple[tuple[int, int], ...] = ()  # (theta index, measure): takes the measure's initial value
     options: Options = field(default_factory=Options)
     prescribed: Prescribed | None = None  # of inverse dynamics
+    drives: Drives | None = None  # of inverse dynamics with loops
     hold: tuple[int, ...] = ()  # coordinates that keep their initial values in a static equilibrium
     reacting: Reacting | None = None
     least: np.ndarray | None = None  # (n,) inertia that coordinates count for, at least; of natural ones in the model

@@ -11,9 +11,10 @@ def name_of(coordinate: str) -> str:
     return f"sweep_{coordinate.replace('.', '_')}"
 
 
-def expand_sweep(review: Review, analysis: Kinematics) -> None:
+def expand_sweep(review: Review) -> None:
     """Add a motion to the constraints for every range."""
-    model = review.model
+    model, analysis = review.model, review.model.analysis
+    assert isinstance(analysis, Kinematics)
     for coordinate, given in analysis.sweep.items():
         name, path = name_of(coordinate), ("analysis", "sweep", coordinate)
         if name in model.constraints:

@@ -35,10 +35,16 @@ class Motion(Spec):
     )
     laws: dict[str, LawOrName] = field("Law of single coordinates, JOINT.coordinate.", {"q1.angle": "wave"}, default={})
     table: MotionTable | None = field("Table of coordinates.", {"file": "walk.csv"}, default=None)
+    constraints: list[str] = field(
+        "With loops: constraints with laws that give the motion, as of a tool, and take no force.",
+        ["tool_x"],
+        default=[],
+    )
 
     @model_validator(mode="after")
     def _something(self) -> "Motion":
-        require_one("all, laws or table", self.all is None and not self.laws and self.table is None)
+        nothing = self.all is None and not self.laws and self.table is None and not self.constraints
+        require_one("all, laws, table or constraints", nothing)
         return self
 
 
@@ -49,6 +55,17 @@ class InverseDynamics(Spec):
     sampling: Number = field("Time between two instants [s].", 0.01)
     duration: Number = field("Duration [s].", 3.0)
     motion: Motion = field("The motion.", {"all": "wave"})
+    drives: list[str] = field(
+        "With loops: coordinates, JOINT.coordinate, that are driven; default those that the motion gives.",
+        ["left.angle", "right.angle"],
+        default=[],
+    )
+    redundancy: Literal["least_norm"] | None = field(
+        "With more drives than freedoms: least_norm, the least sum of squared drives.", "least_norm", default=None
+    )
+    weights: dict[str, Number] = field(
+        "Weights of squared drives; default 1.", {"left.angle": 2, "right.angle": "1/4"}, default={}
+    )
     sensitivity: Sensitivity = field(
         "Gradients.", {"method": "ddm", "parameters": "all"}, default_factory=lambda: Sensitivity(method="none")
     )

@@ -93,7 +93,7 @@ def _expand_states(review: Review) -> None:
     if getattr(model.analysis, "sweep", None):
         from mbsim_cli.spec.expand_sweep import expand_sweep
 
-        expand_sweep(review, model.analysis)
+        expand_sweep(review)
     if any(getattr(joint, "friction", None) for joint in model.joints.values()):
         from mbsim_cli.spec.expand_friction import expand_friction
 

@@ -82,6 +82,11 @@ class ConstraintTable:
                     measure = measures.across(carrier, direction, axis, origin, spec.point)
                     self._add(f"{name}.{suffix}", measure, lambda: (0.0,))
 
+    def add_motion(self, name: str, measure: int, target: Callable[[], tuple[Scalar]], law: int) -> int:
+        """Equation of a coordinate that inverse dynamics is given; return its number."""
+        self._add(name, measure, target, law)
+        return len(self.names) - 1
+
     def keep(self, wanted: list[bool]) -> list[Identity]:
         """Drop the equations that are not wanted, and the measures that only they read; return them."""
         kinds, pairs, blocks = self.measures.kind, self.measures.pair, self.measures.offset

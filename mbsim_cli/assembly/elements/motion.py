@@ -1,21 +1,25 @@
 """The motion that an inverse analysis follows."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from mbsim_cli.assembly.elements.constraints import ConstraintTable
 from mbsim_cli.assembly.elements.laws import LawTable
 from mbsim_cli.assembly.elements.roughness import accelerations_left, contradiction, scatter
 from mbsim_cli.assembly.parameters.tables import Tables
+from mbsim_cli.assembly.parameters.vectors import Scalar
 from mbsim_cli.assembly.tree.system import System
 from mbsim_cli.model.codes import EULER_PARAMETERS
 from mbsim_cli.model.layout import NONE
-from mbsim_cli.model.problem import Prescribed
+from mbsim_cli.model.problem import Drives, Prescribed
+from mbsim_cli.solve.inverse.motion import hermite, with_slopes
 from mbsim_cli.spec.reading.suggestions import suggest
 
 PATH = "analysis.motion"
 TABLE = f"{PATH}.table"
+FEWER = "loops and constraints leave fewer freedoms than coordinates"
 LEFT = 1e-2  # of accelerations: an estimated error that is warned of
 CONTRADICTS = 2e-2  # relative difference of changes from what rates say
 SMALL = 1e-3  # of the largest acceleration of a table: what is accelerated less is measured by that
@@ -26,12 +30,114 @@ class MotionTable:
     """Finds for every column of the tree its law, or its column in a table."""
 
     def __init__(self, system: System, laws: LawTable):
-        self._system, self._laws = system, laws
+        self._system, self._laws, self._loops = system, laws, False
         self._spec = system.model_file.analysis.motion
         self._tables: Tables = system.tables
         self._columns: Mapping[str, np.ndarray] = {}
+        self._rows: dict[str, int] = {}  # of a mechanism with loops: constraints that give the motion
         if self._spec.table is not None:
             self._columns = self._tables.columns(self._spec.table, TABLE)
+
+    def add_constraints(self, constraints: ConstraintTable, duration: float) -> None:
+        """Let the coordinates of the motion of a mechanism with loops be constraints, which later take no force."""
+        self._loops, known = True, self._system.coordinates_of_joints
+        if self._spec.all is not None:
+            self._system.issue(f"{PATH}.all", FEWER, "give laws to as many coordinates as there are freedoms")
+        if self._spec.table is not None and not self._listed:
+            hint = "name as many coordinates under columns as there are freedoms"
+            self._system.issue(TABLE, FEWER, hint)
+        for name in sorted({*self._spec.laws, *self._listed}):
+            path = f"{PATH}.laws.{name}" if name in self._spec.laws else f"{TABLE}.columns.{name}"
+            if name not in known:
+                self._system.issue(path, f"there is no coordinate {name!r}", suggest(name, known))
+                continue
+            with self._system.at(path):
+                measure = constraints.measures.coordinate(name, PATH)
+                law, start = self._law(name), self._start(name, duration)
+                self._rows[name] = constraints.add_motion(f"motion {name}", measure, start, law)
+            named = ("constraints", f"motion {name.partition('.')[0]}")
+            self._system.model_file.source.stands_at[named] = tuple(path.split(".", 3))
+
+    @property
+    def _listed(self) -> list[str]:
+        """Coordinates that the table gives a mechanism with loops: those that its columns name."""
+        table = self._spec.table
+        return [] if table is None else [name for name in table.columns if name not in table.arguments]
+
+    def _start(self, name: str, duration: float) -> Callable[[], tuple[Scalar]]:
+        """Where a coordinate begins, beside its law."""
+        if name in self._spec.laws:
+            return lambda: (0.0,)
+        time, table = self._read([name], duration)
+        value = hermite(time, with_slopes(time, table), np.zeros(1))[0][0, 0] if table.size else 0.0
+        factor, numbers = self._spec.table.scale.get(name), self._system.geometry.numbers
+        return lambda: (value * (1.0 if factor is None else numbers(factor)),)
+
+    def drives(self, constraints: ConstraintTable) -> Drives:
+        """What gives the motion of a mechanism with loops, and what drives it; records issues."""
+        system, analysis = self._system, self._system.model_file.analysis
+        rows = {name: constraints.names.index(f"motion {name}") for name in self._rows}
+        for index, name in enumerate(self._spec.constraints):
+            if (row := self._declared(constraints, name, f"{PATH}.constraints[{index}]")) is not None:
+                rows[name] = row
+        coordinates = {name: system.coordinate(name) for name in self._rows}
+        driven = analysis.drives or [name for name, found in coordinates.items() if found.column != NONE]
+        found = [self._drive(name, f"analysis.drives[{index}]") for index, name in enumerate(driven)]
+        if not system.issues:
+            self._check_count(driven, len(rows))
+        for name in set(analysis.weights) - set(driven):
+            system.issue(f"analysis.weights.{name}", f"{name!r} is no drive", suggest(name, driven))
+        numbers, weights = system.geometry.numbers, [analysis.weights.get(name) for name in driven]
+        first = system.theta.add(lambda: [1.0 if weight is None else numbers(weight) for weight in weights])
+        columns = [system.number_of(coordinates[name]) if name in coordinates else NONE for name in rows]
+        listed = set(self._listed) - set(self._spec.laws)
+        return Drives(
+            row=np.array(list(rows.values()), dtype=np.int64),
+            column=np.array(columns, dtype=np.int64),
+            sign=np.array([float(coordinates[name].sign) if name in coordinates else 1.0 for name in rows]),
+            tabled=np.array([k for k, name in enumerate(rows) if name in listed], dtype=np.int64),
+            drive=np.array(found, dtype=np.int64),
+            weight=first + np.arange(len(found)),
+        )
+
+    def _declared(self, constraints: ConstraintTable, name: str, path: str) -> int | None:
+        """The equation of a constraint with a law."""
+        spec = self._system.model_file.constraints.get(name)
+        if spec is None:
+            self._system.issue(path, f"unknown constraint {name!r}", suggest(name, self._system.model_file.constraints))
+        elif getattr(spec, "law", None) is None:
+            self._system.issue(path, f"{name!r} has no law, so it gives no motion", "add a law, or leave it out here")
+        elif name in constraints.names:
+            return constraints.names.index(name)
+        return None
+
+    def _drive(self, name: str, path: str) -> int:
+        """Column of a driven coordinate."""
+        system = self._system
+        if name not in (known := system.coordinates_of_joints):
+            system.issue(path, f"there is no coordinate {name!r}", suggest(name, known))
+            return 0
+        coordinate = system.coordinate(name)
+        if coordinate.column == NONE:
+            hint = f"add cut: false to joint {coordinate.joint!r}"
+            system.issue(path, f"{name!r} belongs to a joint that is cut, and cannot be driven", hint)
+        return max(system.number_of(coordinate), 0)
+
+    def _check_count(self, driven: Sequence[str], freedoms: int) -> None:
+        """As many drives as the motion has laws, or a rule that shares forces out."""
+        analysis, issue = self._system.model_file.analysis, self._system.issue
+        counted = f"drives: {len(driven)}, freedoms: {freedoms}"
+        if len(set(driven)) < len(driven):
+            issue("analysis.drives", "a coordinate stands twice")
+        if len(driven) < freedoms:
+            hint = "name as many coordinates as the motion gives, or leave freedoms to forward_dynamics"
+            issue("analysis.drives" if analysis.drives else PATH, f"{counted}; too few to follow any motion", hint)
+        elif len(driven) > freedoms and analysis.redundancy is None:
+            issue("analysis.drives", f"{counted}: the motion leaves forces open", "add redundancy: least_norm")
+        elif len(driven) == freedoms and analysis.redundancy is not None:
+            issue("analysis.redundancy", f"{counted}: there is nothing to share out", "leave redundancy out")
+        if analysis.weights and analysis.redundancy is None:
+            issue("analysis.weights", "weights share out what more drives than freedoms leave open", "add redundancy")
 
     def prescribed(self, duration: float, torque_rows: tuple[tuple[int, float], ...]) -> Prescribed:
         """The motion; records an issue for every coordinate that nothing gives."""
@@ -39,10 +145,14 @@ class MotionTable:
         law = [self._law(name) for name in names]
         from_table = [i for i, name in enumerate(names) if self._in_table(name)]
         for i, (name, (_, column)) in enumerate(zip(names, self._system.coordinates, strict=True)):
-            if i not in from_table and (law[i] == NONE or (name not in self._spec.laws and _is_euler(column))):
+            if (
+                not self._loops
+                and i not in from_table
+                and (law[i] == NONE or (name not in self._spec.laws and _is_euler(column)))
+            ):
                 self._missing(name, column)
         self._check_given({names[i] for i in from_table})
-        for name in sorted(set(self._spec.laws) - set(names)):
+        for name in sorted(set(self._spec.laws) - {*names, *self._rows}):
             self._system.issue(f"{PATH}.laws.{name}", f"there is no coordinate {name!r}", suggest(name, names))
         time, table = self._read([names[i] for i in from_table], duration)
         tabled = [names[i] for i in from_table]
@@ -66,11 +176,15 @@ class MotionTable:
             return NONE
         if name in self._spec.laws:
             return self._laws.number(self._spec.laws[name], f"{PATH}.laws.{name}")
+        if self._loops:
+            return NONE
         return self._laws.number(self._spec.all, f"{PATH}.all")
 
     def _in_table(self, name: str) -> bool:
         if self._spec.table is None or name in self._spec.laws:
             return False
+        if self._loops:
+            return name in self._listed
         return name in self._spec.table.columns or name in self._columns
 
     def _missing(self, name: str, column: Any) -> None:

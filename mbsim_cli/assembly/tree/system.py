@@ -103,6 +103,11 @@ class System:
         column = self._number.get((joint, name), NONE)
         return Coordinate(joint, name, column, self.columns[column][1].sign if column != NONE else 1)
 
+    @property
+    def coordinates_of_joints(self) -> list[str]:
+        """Names of the coordinates of all joints, also of those that are cut."""
+        return [f"{joint}.{name}" for joint in self.joints for name in self.declared_order(joint)]
+
     def number_of(self, coordinate: Coordinate) -> int:
         """Number of a coordinate among those of the system; NONE if its joint is cut."""
         return NONE if coordinate.column == NONE else self.coordinate_columns().index(coordinate.column)

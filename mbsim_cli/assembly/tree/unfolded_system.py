@@ -56,6 +56,9 @@ def _constrained_coordinates(model_file: Any) -> Iterator[str]:
         yield from getattr(spec, "terms", ())
         if hasattr(spec, "coordinate"):
             yield spec.coordinate
+    analysis = model_file.analysis
+    if analysis.type == "inverse_dynamics":
+        yield from (*analysis.motion.laws, *analysis.drives)
 
 
 # The system of a model file before anything is packed: deforming bodies unfolded, a tree chosen, gravity in theta.

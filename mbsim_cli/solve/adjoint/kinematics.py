@@ -103,5 +103,12 @@ class MotionPuller:
         for level in ("nu2", "nu1"):
             hat = cov.zdd if level == "nu2" else cov.zd
             if hat.any():
-                cov = MotionCovectors(*map(np.add, cov, self.instants.pull(record, **{level: of(hat)})))
-        self.instants.pull(record, mu=np.zeros_like(cov.z), nu=of(cov.z))
+                nu = of(hat)
+                self._steer(record, level, nu)
+                cov = MotionCovectors(*map(np.add, cov, self.instants.pull(record, **{level: nu})))
+        nu = of(cov.z)
+        self._steer(record, "nu", nu)
+        self.instants.pull(record, mu=np.zeros_like(cov.z), nu=nu)
+
+    def _steer(self, record: Record, level: str, nu: np.ndarray) -> None:
+        """Take covectors of constraints in that something else than their numbers and laws moves."""

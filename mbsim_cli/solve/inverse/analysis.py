@@ -94,6 +94,11 @@ def inverse(problem: Problem, *, block_steps: int | None = None) -> Iterator[Inv
 
     A block stands until the next one, which is written over it.
     """
+    if problem.drives is not None:
+        from mbsim_cli.solve.inverse.loops import inverse_of_loops
+
+        yield from inverse_of_loops(problem)
+        return
     analysis = InverseAnalysis(problem)
     room = analysis.torques.room(block_steps or _block_steps(problem, analysis))
     for _, time in instants(problem, analysis, block_steps):

@@ -26,7 +26,7 @@ class Trajectory:
         self._given: Prescribed = problem.prescribed
         self._laws, self._theta = problem.model.laws, problem.theta
         table = self._given.table
-        self._table = table if table.shape[0] == 3 else _with_slopes(self._given.table_time, table)
+        self._table = with_slopes(self._given.table_time, table)
         self._dtheta = problem.theta_rho
         entries = np.concatenate(
             [law_entries(self._laws, self._given.law[self._given.law >= 0].tolist()), self._given.table_scale]
@@ -56,10 +56,10 @@ class Trajectory:
         """The table and its rates (B, k); beyond its ends it holds, or goes on straight."""
         knots, extrapolate = self._given.table_time, self._given.extrapolate
         if extrapolate == "none":
-            return _hermite(knots, self._table, time)
+            return hermite(knots, self._table, time)
         within = np.clip(time, knots[0], knots[-1])
         beyond = (time - within)[:, None]
-        value, rate, second = _hermite(knots, self._table, within)
+        value, rate, second = hermite(knots, self._table, within)
         if extrapolate == "hold":
             return value, np.where(beyond, 0.0, rate), np.where(beyond, 0.0, second)
         return value + beyond * rate, rate, np.where(beyond, 0.0, second)
@@ -90,8 +90,13 @@ class Trajectory:
                 np.add.at(theta_out, self._given.table_scale, products)
 
 
-def _with_slopes(time: np.ndarray, table: np.ndarray) -> np.ndarray:
-    """Positions (1, K, k) with the slopes (1, K, k) of the cubic spline through them, one column at a time."""
+def with_slopes(time: np.ndarray, table: np.ndarray) -> np.ndarray:
+    """Positions (1, K, k) with the slopes (1, K, k) of the cubic spline through them, one column at a time.
+
+    A table of positions, velocities and accelerations (3, K, k) stays.
+    """
+    if table.shape[0] == 3:
+        return table
     if table.shape[2] == 0:
         return np.concatenate([table, table])
     from scipy.interpolate import CubicSpline  # slow to import, and laws need none
@@ -102,7 +107,7 @@ def _with_slopes(time: np.ndarray, table: np.ndarray) -> np.ndarray:
     return np.stack([table[0], slopes])
 
 
-def _hermite(knots: np.ndarray, table: np.ndarray, time: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def hermite(knots: np.ndarray, table: np.ndarray, time: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Value, first and second derivative (B, k) of the polynomials between knots that meet the table's rows.
 
     Cubics meet positions and slopes (2, K, k), quintics accelerations too (3, K, k).

@@ -126,8 +126,8 @@ class Following(Simulation):
             record.expected[row] = at.work.kin.expected
         if at.p:
             for stored, found in zip(d_record[:4], at.sens[:4], strict=True):
-                stored[row] = found
-            d_record.reaction[row] = at.sens.lam
+                stored[row] = found[:, : stored.shape[2]]
+            d_record.reaction[row] = at.sens.lam[:, : d_record.reaction.shape[2]]
             d_record.error[row] = 0.0
 
     def _look(self, number: int) -> None:

@@ -117,6 +117,10 @@ def _parameters(review: Review) -> list[str]:
 
 
 def _inverse(review: Review, analysis: InverseDynamics) -> None:
+    for name, weight in analysis.weights.items():
+        value = review.value(weight)
+        if value is not None and value <= 0:
+            review.report(("analysis", "weights", name), f"must be greater than zero, is {value:g}")
     for name, sensor in review.model.sensors.items():
         if sensor.type == "multiplier":
             hint = "a torque sensor shows what a coordinate takes, a reaction what a joint does"

@@ -1,0 +1,245 @@
+"""Inverse dynamics of mechanisms with loops: what drives exert along a given motion of as many coordinates as freedoms.
+
+The motion is that of a driven mechanism (``solve.kinematics``) whose laws take no force. With y a virtual motion,
+
+    M z'' - Q + J^T lambda = B tau,   J y = 0,   W tau = B^T y,
+
+J of the constraints but for the laws: with more drives than freedoms tau is the least sum of weighted squares, with as
+many the only one. Derivation: docs/theory/inverse_dynamics.md, section 8.
+"""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mbsim_cli.kernels.compiler.simd import padded
+from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
+from mbsim_cli.model.layout import NONE
+from mbsim_cli.model.problem import Block, Drives, InverseBlock, Motion, Problem
+from mbsim_cli.solve.blocks import BrokenOff
+from mbsim_cli.solve.forward import require_assembled
+from mbsim_cli.solve.initial import Initial, assemble
+from mbsim_cli.solve.instant import Instant
+from mbsim_cli.solve.inverse.motion import Trajectory
+from mbsim_cli.solve.kinematics.analysis import Following, Sampler
+from mbsim_cli.solve.kinematics.path import Lost
+from mbsim_cli.solve.tape import Tape
+
+SAMPLES = 128  # in a block
+IDLE = 1e-9  # share of the largest motion of drives below which they cannot tell a freedom
+
+
+class Driven(NamedTuple):
+    """What drives exert at a sample."""
+
+    torque: np.ndarray  # (n,) zero where nothing drives
+    virtual: np.ndarray  # (n,) y
+    by: np.ndarray  # (n, p + 3 f) by parameters, then by positions, velocities and accelerations of the motion
+
+
+def given_columns(problem: Problem) -> Drives:
+    """The drives of a problem with loops."""
+    assert problem.drives is not None
+    return problem.drives
+
+
+class Steered(Instant):
+    """An instant of which a table gives coordinates; along directions from ``units`` on its motion changes by one."""
+
+    def __init__(
+        self, problem: Problem, theta: np.ndarray, dtheta: np.ndarray, beside: Instant | None, units: int | None
+    ) -> None:
+        drives = self._drives = given_columns(problem)
+        self._units, self._start = units, None
+        self._trajectory = Trajectory(problem) if drives.tabled.size else None
+        self._row, self._column = drives.row[drives.tabled], drives.column[drives.tabled]
+        self._sign = drives.sign[drives.tabled]
+        super().__init__(problem, theta, dtheta, beside)
+
+    def evaluate(self, t: float = 0.0) -> None:
+        """Everything about the current state; constraints of the motion are those of the time."""
+        super().evaluate(t)
+        if self._trajectory is not None:
+            self._follow(self._trajectory, t)
+        if self._units is not None:
+            f = self._drives.row.size
+            for level in range(3):
+                first = self._units + level * f
+                self.out.dphi[level, self._drives.row, np.arange(first, first + f)] -= 1.0
+
+    def _follow(self, trajectory: Trajectory, t: float) -> None:
+        """Move what the constraints ask for from the start of the table to the time."""
+        varies = trajectory.varies
+        if self._start is None:
+            begin = np.zeros(1)
+            self._start = trajectory.at(begin).position[0], trajectory.variation(begin).position[0]
+        now, change = trajectory.at(np.array([t])), trajectory.variation(np.array([t]))
+        eq, (start, d_start) = self.work.eq, self._start
+        for level, phi in enumerate((eq.phi, eq.phi1, eq.phi2)):
+            value, variation = now[level + 1][0], change[level][0]
+            if level == 0:
+                value, variation = value - start, variation - d_start
+            phi[self._row] -= self._sign * value[self._column]
+            if self.p:
+                rows = np.ix_(self._row, varies)
+                self.out.dphi[level][rows] -= self._sign[:, None] * variation[self._column]
+
+
+class DriveSampler(Sampler):
+    """Samples of a motion, and what drives exert there."""
+
+    def __init__(self, problem: Problem, start: Initial, dtheta: np.ndarray, *, matrices: bool) -> None:
+        self.drives = given_columns(problem)
+        self.p, f = problem.theta_rho.shape[1] if dtheta.shape[1] else 0, self.drives.row.size
+        self.units = self.p if matrices else None
+        if matrices:
+            width = self.p + 3 * f
+            wide = np.zeros((dtheta.shape[0], padded(width)), dtheta.dtype)
+            wide[:, : self.p] = dtheta[:, : self.p]
+            dtheta = wide
+        super().__init__(problem, start, dtheta)
+        self.loops = np.setdiff1d(self.path.rows, self.drives.row)
+        self.weight = start.theta[self.drives.weight]
+        self.found: Driven | None = None
+
+    def _instant(self, problem: Problem, theta: np.ndarray, dtheta: np.ndarray, beside: Instant | None) -> Instant:
+        return Steered(problem, theta, dtheta, beside, self.units if dtheta.shape[1] else None)
+
+    def _balance(self, time: float) -> None:
+        at, n = self.at, self.at.n
+        self.loops = np.setdiff1d(self.path.rows, self.drives.row)
+        self._require_drives(time)
+        J, k = at.work.eq.J[self.loops], self.loops.size
+        matrix = saddle(J, self.drives.drive, self.weight)
+        x = np.linalg.solve(matrix, np.concatenate([-at.work.eq.G, np.zeros(k)]))
+        y = x[:n]
+        at.state.lam[self.loops] = x[n:]
+        torque = np.zeros(n, at.dtype)
+        torque[self.drives.drive] = y[self.drives.drive] / self.weight
+        by = np.zeros((n, at.p), at.dtype)
+        if at.p:
+            turned = self._turned(time, y)
+            at.evaluate(time)
+            d_inverse = -at.dtheta[self.drives.weight] / self.weight[:, None] ** 2  # of 1/w
+            right = np.concatenate([-at.out.dG, -turned])
+            right[self.drives.drive] += d_inverse * y[self.drives.drive, None]
+            dx = np.linalg.solve(matrix, right)
+            at.sens.lam[self.loops] = dx[n:]
+            by[self.drives.drive] = (
+                dx[self.drives.drive] / self.weight[:, None] + d_inverse * y[self.drives.drive, None]
+            )
+        at.evaluate(time)
+        self.found = Driven(torque, y, by)
+
+    def _turned(self, time: float, y: np.ndarray) -> np.ndarray:
+        """How J y (k, p) changes along the directions while y stays: by Phi' with velocities y, less that at rest."""
+        at = self.at
+        velocity, rates = at.state.zd.copy(), at.sens.zd.copy()
+        at.sens.zd[:] = 0.0
+        found = []
+        for moving in (y, np.zeros_like(y)):
+            at.state.zd[:] = moving
+            at.evaluate(time)
+            found.append(at.out.dphi[1][self.loops].copy())
+        at.state.zd[:], at.sens.zd[:] = velocity, rates
+        return found[0] - found[1]
+
+    def _require_drives(self, time: float) -> None:
+        """Raise Lost where the drives stand still while the mechanism moves."""
+        J = self.at.work.eq.J[self.path.rows].real
+        unit = np.zeros((self.path.rows.size, self.drives.row.size))
+        unit[np.searchsorted(self.path.rows, self.drives.row), np.arange(self.drives.row.size)] = 1.0
+        motions = np.linalg.solve(J, unit)
+        of_drives = motions[self.drives.drive] / np.abs(motions).max(axis=0)
+        lengths = np.linalg.norm(of_drives, axis=1)
+        sizes = np.linalg.svd(of_drives / np.where(lengths > 0.0, lengths, 1.0)[:, None], compute_uv=False)
+        if sizes.size and sizes[-1] <= IDLE * max(sizes[0], IDLE):
+            names = self.path.names.coordinates
+            drives = ", ".join(names[c].lstrip("-") for c in self.drives.drive)
+            raise Lost(f"at t = {time:.6g} s the mechanism can move while its drives stand still: {drives}")
+
+
+def saddle(J: np.ndarray, drive: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """The matrix of y and lambda: [[-B W^-1 B^T, J^T], [J, 0]] of J (..., k, n)."""
+    k, n = J.shape[-2:]
+    out = np.zeros((*J.shape[:-2], n + k, n + k), J.dtype)
+    out[..., drive, drive] = -1.0 / weight
+    out[..., :n, n:] = J.swapaxes(-1, -2)
+    out[..., n:, :n] = J
+    return out
+
+
+class FollowingDrives(Following):
+    """Samples in progress, with what drives exert; ``found`` are those of the latest block."""
+
+    def __init__(self, problem: Problem, start: Initial, tape: Tape | None = None) -> None:
+        super().__init__(problem, start, tape)
+        self.found: list[Driven] = []
+
+    def _begun(self) -> DriveSampler:
+        matrices = self.problem.options.sensitivity == "ddm"
+        return DriveSampler(self.problem, self._start, self.directions.dtheta, matrices=matrices)
+
+    def _write(self, number: int, record: Record, d_record: SensitivityRecord, row: int) -> None:
+        super()._write(number, record, d_record, row)
+        assert isinstance(self._sampler, DriveSampler) and self._sampler.found is not None
+        self.found.append(self._sampler.found)
+
+    def take(self) -> list[Driven]:
+        """What was found since the last call."""
+        found, self.found = self.found, []
+        return found
+
+
+def inverse_of_loops(problem: Problem, tape: Tape | None = None) -> Iterator[InverseBlock]:
+    """Follow the motion at the sampling times; yield blocks of bounded size. Raises AnalysisError.
+
+    A ``tape`` keeps the motion for the adjoint.
+    """
+    for following, block in samples(problem, tape):
+        yield _inverse_block(problem, block, following.take())
+
+
+def samples(problem: Problem, tape: Tape | None = None) -> Iterator[tuple[FollowingDrives, Block]]:
+    """Blocks of the motion, and what followed it; a block that breaks off comes before the error."""
+    initial = assemble(problem, motion_only=True)
+    require_assembled(problem, initial.residual)
+    if tape is not None:
+        tape.initial = initial
+    following = FollowingDrives(problem, initial, tape)
+    total = round(problem.options.duration / problem.options.step)
+    try:
+        yield following, following.first_block(min(SAMPLES, total))
+        while following.step < total:
+            yield following, following.advance(min(SAMPLES, total - following.step))
+    except BrokenOff as failure:
+        if len(failure.block.time):
+            yield following, failure.block
+        raise
+
+
+def _inverse_block(problem: Problem, block: Block, found: list[Driven]) -> InverseBlock:
+    rows, p = len(block.time), problem.theta_rho.shape[1]
+    found, n, drives = found[:rows], block.position.shape[1], given_columns(problem)
+    torque = np.array([each.torque for each in found]).reshape(rows, n)
+    by = np.array([each.by for each in found]).reshape(rows, n, -1)
+    wanted = problem.options.sensitivity == "ddm"
+    by_parameter = np.ascontiguousarray(by[:, :, : p if wanted else 0])
+    by_parameter[np.broadcast_to(block.broken[:, None, : by_parameter.shape[2]] != 0, by_parameter.shape)] = np.nan
+    finite = np.isfinite(torque).all(axis=1)
+    matrices = [np.zeros((rows, n, n) if wanted else (rows, 0, 0)) for _ in range(3)]
+    known = np.flatnonzero(drives.column != NONE)
+    for level, matrix in enumerate(matrices if wanted else ()):
+        first = p + level * drives.row.size
+        matrix[:, :, drives.column[known]] = by[:, :, first + known] * drives.sign[known]
+    columns = np.array([column for column, _ in problem.prescribed.torque_rows], dtype=np.int64)  # type: ignore[union-attr]
+    sign = np.array([sign for _, sign in problem.prescribed.torque_rows])  # type: ignore[union-attr]
+    d_sensors: Any = np.concatenate(
+        [block.d_sensors[:, :, : by_parameter.shape[2]], sign[:, None] * by_parameter[:, columns]], axis=1
+    )
+    return InverseBlock(
+        *Motion(*block[:4]), torque, *matrices, by_parameter,
+        np.concatenate([block.sensors, sign * torque[:, columns]], axis=1), d_sensors,
+        np.concatenate([block.undetermined, np.zeros((rows, columns.size), bool)], axis=1), finite,
+    )  # fmt: skip
