@@ -22,7 +22,7 @@ def test_it_is_valid(tmp_path):
     ("old", "new", "expected"),
     [
         ("all: wave", "all: wav", "analysis.motion.all: unknown law 'wav'; did you mean 'wave'?"),
-        ("all: wave", "", "analysis.motion: give all, laws or table"),
+        ("all: wave", "", "analysis.motion: give all, laws, table or constraints"),
         ("all: wave", "laws: {c.angle: wave}", "analysis.motion.laws.c.angle: unknown joint 'c'"),
         (
             "all: wave",
