@@ -160,14 +160,22 @@ def test_what_is_singular_does_not_depend_on_units(tmp_path):
     assert said[0] == said[1] and "singular position" in said[0]
 
 
-@pytest.mark.parametrize("spring", ["stiffness: 1e20, damping: 0.1", "stiffness: 2, damping: -1e6"])
-def test_a_pace_without_hope_ends_early(tmp_path, spring):
-    """Half a second would take 1e10 steps, of which ten million are allowed."""
+@pytest.mark.parametrize(
+    "spring, times",
+    [
+        ("stiffness: 1e20, damping: 0.1", 100),
+        ("stiffness: 2, damping: -1e6", 100),
+        ("stiffness: 3e16, damping: 0.1", 0),
+    ],
+)
+def test_a_pace_without_hope_ends_early(tmp_path, spring, times):
+    """Half a second would take 1e10 steps, of which ten million are allowed; or fewer, which many steps show."""
     text = PENDULUM.replace("stiffness: k, damping: 0.1", spring).partition("checks:")[0]
     open_tree = "type: forward_dynamics, formulation: recursive, integrator: dop853, tolerance: 1e-6"
     (tmp_path / "m.yaml").write_text(text.replace("type: forward_dynamics", open_tree))
     with pytest.raises(
-        AnalysisError, match=r"^3\d\d \d{3} steps have come to .* more than 100 times the 10 000 000"
+        AnalysisError, match=r"^[\d ]{7,9} steps have come to .* more than \d+ times the 10 000 000"
     ) as caught:
         mbsim_cli.load(tmp_path / "m.yaml").run(sensitivity="none")
     assert "the error is largest in 'A.angle'" in str(caught.value)
+    assert ("more than 100 times" in str(caught.value)) == (times == 100)

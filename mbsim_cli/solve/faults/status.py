@@ -1,5 +1,7 @@
 """Sentences for the ways in which an analysis can fail: what, when, where, and what to try."""
 
+import math
+
 import numpy as np
 
 from mbsim_cli.model.codes import Status
@@ -16,7 +18,8 @@ _ADVICE = {
     Status.NOT_FINITE: "try a smaller step, and look for a zero length or an overflowing law at that time",
 }
 
-HOPELESS = 100  # times max_steps that a run would take at its pace
+HOPELESS = 100.0  # times max_steps that a run would take at its pace, when that is looked at first
+SURELY = 2.0  # the same of one that has tried many steps
 
 
 def sentence(status: Status, time: float, problem: Problem, zdd: np.ndarray, phi: np.ndarray) -> str:
@@ -42,9 +45,11 @@ def step_sentence(status: Status, time: float, problem: Problem, size: float, co
         return f"no step is short enough for the tolerance at t = {time:.6g} s, not even {size:.1e} s{where}; {advice}"
     most, so_far = (f"{count:,}".replace(",", " ") for count in (problem.options.max_steps, tried))
     if tried < problem.options.max_steps:
+        pace = tried * problem.options.duration / (problem.options.max_steps * time) if time > 0.0 else math.inf
+        times = min(HOPELESS, math.floor(pace))
         return (
             f"{so_far} steps have come to t = {time:.6g} s, the last ones of {size:.1e} s: at this pace the run takes "
-            f"more than {HOPELESS} times the {most} steps that max_steps allows{where}; {advice}"
+            f"more than {times:.0f} times the {most} steps that max_steps allows{where}; {advice}"
         )
     return (
         f"all {most} steps that max_steps allows were tried before t = {time:.6g} s, the last ones of {size:.1e} s"

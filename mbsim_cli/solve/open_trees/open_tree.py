@@ -25,7 +25,7 @@ from mbsim_cli.model.problem import WORK, Block, Problem
 from mbsim_cli.solve import allocate
 from mbsim_cli.solve.blocks import BrokenOff, block_of, first_rows, other_rows
 from mbsim_cli.solve.faults.failure import Diagnosis
-from mbsim_cli.solve.faults.status import HOPELESS, sentence, step_sentence
+from mbsim_cli.solve.faults.status import HOPELESS, SURELY, sentence, step_sentence
 from mbsim_cli.solve.faults.undefined_elements import undefined_at
 from mbsim_cli.solve.open_trees.integration import hardest, integration
 from mbsim_cli.solve.open_trees.loops import LoopRows, assemble_closed, closed_loops
@@ -144,10 +144,14 @@ class OpenTreeSimulation:
         raise BrokenOff(self._failure(Status(status)), block)
 
     def _is_hopeless(self) -> bool:
-        """Whether many steps have come so little far that the run would take many times all that are allowed."""
+        """Whether many steps have come so little far that the run would take many times all that are allowed.
+
+        How many times is enough falls with the number of steps, from 100 to 2: a pace of many steps is a surer one.
+        """
         clock, options = self.work.clock, self.problem.options
-        wanted = clock[TRIED] * options.duration
-        return bool(clock[TRIED] >= JUDGED and wanted > HOPELESS * options.max_steps * max(clock[TIME], 0.0))
+        wanted, many = clock[TRIED] * options.duration, max(clock[TRIED] / JUDGED, 1.0)
+        times = max(SURELY, HOPELESS * many**-1.5)
+        return bool(clock[TRIED] >= JUDGED and wanted > times * options.max_steps * max(clock[TIME], 0.0))
 
     def _keep(self, tape: Tape, stretch: Stretch) -> None:
         """Hand the next instants to the tape."""
