@@ -149,6 +149,9 @@ class Simulation:
             rows = contradicted[0]
         record, d_record = first_rows(record, rows), first_rows(d_record, rows)
         work = np.zeros((rows, len(WORK)), np.int64)
+        if self._pieces and self._pieces.divided:
+            number = np.round(record.time.real / self.problem.options.step).astype(int)
+            work[:, WORK.index("rejected")] = np.isin(number, list(self._pieces.divided))
         judged = self._judged(record, d_record)
         lost = self.balance.lost if self.balance else None
         block = block_of(record, d_record, self.p, record.iterations, work, self.reactions, *judged, lost)

@@ -67,13 +67,17 @@ class Made(NamedTuple):
 
 
 class Pieces:
-    """Makes steps, some of them in pieces; ``made`` are those of each such step, where they are kept."""
+    """Makes steps, some of them in pieces; ``made`` are those of each such step, where they are kept.
+
+    ``divided`` are the steps that are divided because forces begin in them.
+    """
 
     def __init__(self, problem: Problem, loop: Loop, pieces: Mapping[int, Sequence[Piece]], *, keeps: bool) -> None:
         self._problem, self._loop, self._pieces, self._keeps = problem, loop, pieces, keeps
         self._later: Later = later(problem.model)
         self._p = loop.sens.z.shape[1]
         self.made: dict[int, list[Made]] = {}
+        self.divided: set[int] = set()
 
     def run(
         self, first: int, steps: int, interval: int, progress: Progress, filled: int, record: Record,
@@ -87,6 +91,8 @@ class Pieces:
             step = stops[-1] if stops else end + 1
             now = self._loop.run(at, step - 1 - at, interval, now, new, *rows)
             at, total = at + now.steps, total + now.iterations
+            if now.status == Status.PASSED:
+                self.divided.add(at + 1)
             if now.status == Status.PASSED or (now.status == Status.OK and step <= end):
                 rows = self._behind(at, first, interval, filled, record, d_record)
                 now = self._make(at + 1, interval, now, *rows)
@@ -129,6 +135,7 @@ class Pieces:
                 now = self._step(step, piece, now, *rows)
                 total += now.iterations
             if now.status == Status.PASSED:
+                self.divided.add(step)
                 left += reversed(piece.halves)
                 continue
             if now.status != Status.OK:

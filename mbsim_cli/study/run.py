@@ -148,10 +148,13 @@ class Estimates:
     reason: str | None = None  # why gradients have no estimate
 
 
-def estimated(plan: Plan, results: dict[str, Gradient], resolution: Any, listener: Listener) -> Estimates:
+def estimated(
+    plan: Plan, results: dict[str, Gradient], resolution: Any, divided: bool, listener: Listener
+) -> Estimates:
     """Results of a run, which ``resolution`` has watched, with the best estimates that there are.
 
-    Results of an automatic step have those of the runs that chose it.
+    Results of an automatic step have those of the runs that chose it. Of a run with ``divided`` steps, in which forces
+    begin, none is surer than another.
     """
     unseen = _BY_DIFFERENCES if plan.method == "fd" else None
     if plan.halving:
@@ -164,7 +167,7 @@ def estimated(plan: Plan, results: dict[str, Gradient], resolution: Any, listene
     impossible = _impossible(plan)
     if not impossible:
         try:
-            return replace(_compared(plan, results, resolution, listener), reason=unseen)
+            return replace(_compared(plan, results, resolution, divided, listener), reason=unseen)
         except AnalysisError:
             impossible = "a second run, with twice the step, fails"
     return Estimates(results, reason=impossible if plan.method == "adjoint" else unseen)
@@ -197,7 +200,9 @@ def _impossible(plan: Plan) -> str:
     return "" if plan.method == "adjoint" or options.analysis == "forward_dynamics" else "the motion is given"
 
 
-def _compared(plan: Plan, results: dict[str, Gradient], resolution: Any, listener: Listener) -> Estimates:
+def _compared(
+    plan: Plan, results: dict[str, Gradient], resolution: Any, divided: bool, listener: Listener
+) -> Estimates:
     """Errors by the difference of two runs; raises AnalysisError where the second fails."""
     assembled, fine = plan.assembled, plan.assembled.problem
     coarse = with_twice_the_step(fine)
@@ -209,11 +214,11 @@ def _compared(plan: Plan, results: dict[str, Gradient], resolution: Any, listene
                 show(float(block.time[-1]))
 
         others = evaluate(coarse, assembled.objectives, (watch,), watched, listener)
-    share = 1.0 / (_fall(fine, coarse, resolution.worst[0], watched.worst[0]) - 1.0)
+    share = 1.0 / (_fall(fine, coarse, divided, resolution.worst[0], watched.worst[0]) - 1.0)
     if isinstance(resolution, Resolution):
         resolution.compare(watched, share)
     found = {name: _with_errors(result, others[name], share) for name, result in results.items()}
-    if begins_within_steps(fine):
+    if divided:
         found = {name: _alike(result, values_of(plan.parameters)) for name, result in found.items()}
     theirs = by_fields(assembled.fields, others)
     off = {
@@ -236,7 +241,8 @@ def settle_motion(plan: Plan, resolution: Any) -> None:
     watched = resolution_of(alone, (), resolution.times)
     with suppress(AnalysisError):
         accumulated(alone, (), resolution=watched)
-        resolution.compare(watched, 1.0 / (_fall(fine, coarse, resolution.worst[0], watched.worst[0]) - 1.0))
+        fall = _fall(fine, coarse, begins_within_steps(fine), resolution.worst[0], watched.worst[0])
+        resolution.compare(watched, 1.0 / (fall - 1.0))
 
 
 def with_twice_the_step(problem: Problem) -> Problem:
@@ -249,14 +255,14 @@ def with_twice_the_step(problem: Problem) -> Problem:
     return replace(problem, options=options, gaps=())  # which the run itself has been watched for
 
 
-def _fall(fine: Problem, coarse: Problem, error: float, other: float) -> float:
+def _fall(fine: Problem, coarse: Problem, divided: bool, error: float, other: float) -> float:
     """By how much errors fall from the second run to the first: as much as those of the motion, where that is less.
 
     Steps that do not resolve the motion yet gain less by being halved than the order of the rules promises. Errors of
-    steps that are divided where forces begin fall as their parts happen to lie.
+    steps that are ``divided`` where forces begin fall as their parts happen to lie.
     """
     ratio = coarse.options.step / fine.options.step
-    first_order = loses_energy(fine) or begins_within_steps(fine)
+    first_order = loses_energy(fine) or divided
     most = ratio if first_order else ratio**2
     observed = other / error if error > 0.0 and np.isfinite(error) and np.isfinite(other) else most
     return float(np.clip(observed, ratio, most))
@@ -413,7 +419,8 @@ def run(plan: Plan, timing: Timing, listener: Listener, consumer: Callable[[Any]
     if plan.method == "fd":
         results, steps = _differences(plan, results, timing, listener)
     with timing.phase("estimate"):
-        estimates = estimated(plan, results, watchers.resolution, listener)
+        divided = getattr(watchers.health, "divides", False)
+        estimates = estimated(plan, results, watchers.resolution, divided, listener)
     return Outcome(plan, watchers, estimates.results, timing, steps, estimates)
 
 

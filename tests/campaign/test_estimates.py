@@ -102,19 +102,66 @@ def families(file: Any) -> dict[str, Any]:
         f"flexible {name}": partial(of_sensors, partial(grow, file=file)) for name, grow in flexible.FAMILIES.items()
     }
     rich = {f"flexible {name}": partial(grow, file=file) for name, grow in rich_flexible.RICH_FAMILIES.items()}
-    return rigid | elastic | rich | {"fields": crank_of_fields}
+    return rigid | elastic | rich | {"fields": crank_of_fields, "inverse dynamics": given_motion}
+
+
+LOOPS = (
+    {},
+    {"formulation": "ali3p-natural"},
+    {"formulation": "ali3p-rtdyn0"},
+    {"formulation": "ali1p-rtdyn1", "integrator": "rk4"},
+    {"formulation": "ali1p-rtdyn1", "integrator": "dop853"},
+)
+TREES = (
+    {},
+    {"formulation": "recursive", "integrator": "rk4"},
+    {"formulation": "ali3p-natural"},
+    {"formulation": "recursive", "integrator": "dop853", "error_control": "sensitivities"},
+    {"formulation": "recursive", "integrator": "esdirk"},
+)
 
 
 def stated(family: str, grow: Any, seed: int) -> generator.Data:
-    """A model file with an analysis, the method and the step by the seed."""
+    """A model file with an analysis, the method and the step by the seed; a formulation of each kind in turn."""
     data = grow(seed)
-    if family == "fields":
+    if family in ("fields", "inverse dynamics"):
         return data
     step = float(10 ** np.random.default_rng((seed, 17)).uniform(-3.3, -2))
     analysis = {"step": step, "duration": 0.4, "sensitivity": {"method": ("ddm", "adjoint", "none")[seed % 3]}}
-    if family == "open tree" and seed % 2:
-        analysis |= {"formulation": "recursive", "integrator": "rk4"}
+    ways = TREES if "tree" in family else LOOPS
+    way = ways[seed // 3 % len(ways)]
+    for possible in (way, {key: way[key] for key in way if key != "error_control"}, {}):
+        found = data | {"analysis": analysis | possible}
+        try:
+            draft(generator.load(found), Settings(), Timing()).plan(Timing(), SILENT)
+        except MbsimError:
+            continue
+        return found
     return data | {"analysis": analysis}
+
+
+def given_motion(seed: int) -> generator.Data:
+    """An open tree along a given motion: torques, and what they add up to."""
+    data = generator.open_tree(seed)
+    random = np.random.default_rng((seed, 19))
+    swing = {"type": "harmonic", "amplitude": 0.3, "angular_frequency": float(random.uniform(1, 20))}
+    data |= {"sensors": {"tau": {"type": "torques"}}, "objectives": {"effort": {"integral": "dot(tau, tau)"}}}
+    data |= {"constraints": {}, "forces": {}}
+    for joint in data["joints"].values():
+        joint.pop("initial", None)
+        if joint["type"] in ("spherical", "floating"):  # whose Euler parameters no law gives
+            point = joint.get("point", "origin")
+            joint |= {"type": "revolute", "point": point, "axis": "z"}
+    data["laws"] = data.get("laws", {}) | {"swing": swing}
+    return data | {
+        "analysis": {
+            "type": "inverse_dynamics",
+            "sampling": float(10 ** random.uniform(-3, -1.7)),
+            "duration": 1,
+            "motion": {"all": "swing"},
+            "sensitivity": {"method": ("ddm", "adjoint")[seed % 2]},
+        }
+    }
 
 
 class Error(NamedTuple):
@@ -136,6 +183,9 @@ def errors(data: generator.Data) -> Iterator[Error]:
 
     def finer(parts: float) -> tuple[Any, Any]:
         options = replace(problem.options, step=problem.options.step / parts)
+        if options.adaptive:
+            less = (options.tolerance / parts**3, options.absolute_tolerance / parts**3)
+            options = replace(options, tolerance=less[0], absolute_tolerance=less[1])
         results = evaluate(replace(problem, options=options), assembled.objectives)
         return results, by_fields(assembled.fields, results)
 

@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import pytest
 import yaml
 
@@ -125,3 +126,19 @@ def test_check_reports_grazing_and_passes(tmp_path):
     rows = check(path)
     assert all(row.passed for row in rows)
     assert {row.parameter for row in rows if "grazing has no derivative" in (row.message or "")} == {"v0", "H"}
+
+
+@pytest.mark.parametrize("way", [{}, pytest.param(WAYS[3], marks=pytest.mark.slow)], ids=str)
+def test_errors_count_as_those_of_impacts_where_steps_have_been_divided(model, way):
+    """Derivatives that are surer than the worst one stay so where nothing is touched."""
+    data = ball()
+    data["parameters"] |= {"v0": 0.998 * JUST, "m": 1.0}
+    data["bodies"]["a"]["mass"] = "m"
+    data["forces"]["swing"] = {
+        "type": "spring_damper", "coordinate": "J.displacement", "stiffness": 400, "natural_length": 0,
+    }  # fmt: skip
+    thrown = model(data)
+    for v, alike in ((0.5, False), (30.0, True)):
+        report = thrown.run(parameters={"v0": v}, **way).report["objectives"]["end"]["discretisation"]["relative"]
+        shares = np.array([report["gradient"][name] for name in ("v0", "m")])
+        assert (abs(shares[0] / shares[1] - 1.0) < 1e-6) == alike

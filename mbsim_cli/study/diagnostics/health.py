@@ -45,8 +45,7 @@ class Health:
         if not len(block.time):
             return
         self._instants += len(block.time)
-        if self._options.integrated:
-            self._counts += block.work.sum(axis=0)
+        self._counts += block.work.sum(axis=0)
         for row in np.flatnonzero(block.singular.any(axis=1)) if block.singular.any() else ():
             self._singular.append((float(block.time[row]), np.flatnonzero(block.singular[row])))
         self._iterations += int(block.iterations.sum())
@@ -96,6 +95,11 @@ class Health:
     def work(self) -> dict[str, int]:
         """What the integrator of an open tree counted; empty without one."""
         return dict(zip(WORK, self._counts.tolist(), strict=True)) if self._options.integrated else {}
+
+    @property
+    def divides(self) -> bool:
+        """Whether steps of fixed length have been divided, as forces begin in them."""
+        return not self._options.adaptive and bool(self._counts[WORK.index("rejected")])
 
     @property
     def steps(self) -> int:
