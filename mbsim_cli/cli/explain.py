@@ -221,7 +221,7 @@ def _print(found: Part) -> None:
     if found["examples"] and found["key"]:
         tell("example:" if len(found["examples"]) == 1 else "examples:")
         for example in found["examples"]:
-            for line in _yaml(found["key"].rsplit(".", 1)[-1], example):
+            for line in example_lines(found["key"].rsplit(".", 1)[-1], example):
                 tell(f"  {line}")
     if "types" in found:
         show_table(plain_table(("type", "meaning"), found["types"].items()))
@@ -230,7 +230,7 @@ def _print(found: Part) -> None:
         show_table(plain_table(("key", "required", "meaning"), rows))
 
 
-def _yaml(name: str, example: Any) -> list[str]:
+def example_lines(name: str, example: Any) -> list[str]:
     """An example as one writes it in a file."""
     if isinstance(example, dict):
         return [f"{name}:", *(f"  {key}: {_text(value)}" for key, value in example.items())]

@@ -7,6 +7,7 @@ import pytest
 
 from .conftest import ROOT
 
+TUTORIAL = [page.name for page in (ROOT / "docs" / "tutorial").glob("*.md")]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 PYTHON = re.compile(r"```python\n(.*?)```(?:\n\n```text\n(.*?)```)?", re.DOTALL)  # and what it prints
 BLOCKS = [
@@ -35,10 +36,12 @@ def test_block_runs(block, shown, fivebar, tmp_path, monkeypatch, capsys, reques
 
 def test_every_command_of_the_pages_is_run_by_a_test():
     """Those of the README and of these pages have tests of their own; no other page shows any."""
+    with_tests = ("docs/commands.md", "docs/gallery.md", *(f"docs/tutorial/{n}" for n in TUTORIAL))
     shown = {
         page.relative_to(ROOT).as_posix() for page in PAGES if re.search(r"^\$ mbsim ", page.read_text(), re.MULTILINE)
     }
     assert shown == {
+        *with_tests,
         "README.md",
         "docs/plots.md",
         "docs/buggy.md",

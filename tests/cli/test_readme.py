@@ -1,4 +1,4 @@
-"""What README.md shows works: its model file as it stands, and its commands."""
+"""What README.md and docs/commands.md show works: the model file as it stands, and the commands."""
 
 import re
 import shlex
@@ -11,7 +11,7 @@ from .conftest import ROOT
 README = (ROOT / "README.md").read_text()
 COMMANDS = [
     line.removeprefix("$ ")
-    for block in re.findall(r"```console\n(.*?)```", README, re.DOTALL)
+    for block in re.findall(r"```console\n(.*?)```", README + (ROOT / "docs/commands.md").read_text(), re.DOTALL)
     for line in block.splitlines()
     if line.startswith("$ ")
 ]
