@@ -19,7 +19,9 @@ from tests.campaign.richer import Profiled, profiled
 
 AGREE = 1e-9  # of the largest derivative of an objective, by parameters in parts of themselves
 LEAST = 1e-11  # of a derivative that is none
-EACH, TOGETHER, DIFFERING = 100, 10, 2
+EACH, TOGETHER = 100, 10
+ROUND_OFF = 4e-16  # of a position: what accelerations of a piece of a step have of it, times its length to the power -2
+SHORT = 1e-3  # of a step: shorter pieces take accelerations from the equations of motion
 RK4 = {"formulation": "recursive", "integrator": "rk4"}
 
 
@@ -57,19 +59,38 @@ def gradients(data: Data, method: dict[str, Any]) -> dict[str, dict[str, Any]]:
     return found
 
 
+def agreement(data: Data, method: dict[str, Any]) -> float:
+    """How near derivations agree: round-off of accelerations in the shortest piece of a step of ALI3-P counts, too.
+
+    Derivatives by its length have half of the acceleration at its end, see docs/theory/ali3p.md, section 6. In one
+    mechanism, pieces of 0.1, 0.15, 0.23, 0.4 and 2.5 ms gave 6e-9, 2e-8, 3e-9, 3e-10 and 4e-12 of a derivative.
+    """
+    if method is RK4:
+        return AGREE
+    step, moved = TIMES["step"], [value for name, value in data["parameters"].items() if name[0] == "t"]
+    times = np.unique([*moved, *(step * np.arange(round(TIMES["duration"] / step) + 1))])
+    lengths = np.diff(times)
+    return AGREE + ROUND_OFF / lengths[lengths > SHORT * step].min() ** 2
+
+
 def wrong_of(data: Data, method: dict[str, Any], counts: Counter) -> list[str]:
     """Derivatives in which two derivations differ."""
-    found, wrong = gradients(data, method), []
+    found, wrong, enough = gradients(data, method), [], agreement(data, method)
     sizes = np.array([abs(value) or 1.0 for value in data["parameters"].values()])
     for name, direct in found["ddm"].items():
         known = ~np.isnan(direct.gradient)
+        counts["jump with a sample"] += int((~known).sum())
+        if (known != ~np.isnan(found["adjoint"][name].gradient)).any():
+            wrong.append(
+                f"{name}: NaN are {direct.gradient} directly, {found['adjoint'][name].gradient} by the adjoint"
+            )
         largest = np.max(
             np.abs(direct.gradient[known]) * sizes[known], initial=FLOOR * abs(direct.value) + LEAST / AGREE
         )
         for way in ("adjoint", "complex step"):
             others = found[way][name].gradient
             off = np.abs(others - direct.gradient) * sizes / largest
-            for k in np.flatnonzero(known & ~(off <= AGREE)):
+            for k in np.flatnonzero(known & ~(off <= enough)):
                 parameter = list(data["parameters"])[k]
                 wrong.append(
                     f"d {name} / d {parameter}: {direct.gradient[k]:.12g}, by {way} {others[k]:.12g}, {off[k]:.1e}"
@@ -93,5 +114,5 @@ def test_laws_that_break_on_instants(start, record_property):
             counts["refused"] += 1
             print(f"{seed}: {error}")
     record_property("counts", f"laws that break: {dict(counts)}, other derivations differ: {list(wrong)}")
-    assert len(wrong) <= DIFFERING, "\n".join(f"{seed}: {each}" for seed, found in wrong.items() for each in found)
+    assert not wrong, "\n".join(f"{seed}: {each}" for seed, found in wrong.items() for each in found)
     assert counts["by instants"] > TOGETHER

@@ -76,7 +76,7 @@ class OpenTreeSimulation:
         self.dtype = self.theta.dtype.type
         self.p = wanted if problem.options.sensitivity == "ddm" else 0
         p = padded(self.p)
-        self.sens = start.sensitivity if self.p == wanted else allocate.sensitivity(self.model, 0, self.dtype)
+        self.sens = start.sensitivity if self.p else allocate.sensitivity(self.model, 0, self.dtype)
         self.directions = allocate.directions(self.model, start.dtheta[:, :p], self.dtype)
         self.dyn: Any = _formulation(problem, self.theta, p, start)
         at_once = steps_at_once(problem.options, self.state.z.size, self.p)
