@@ -36,7 +36,7 @@ class Issue:
     @property
     def code(self) -> str:
         """Code of the message, which ``mbsim explain`` takes."""
-        return code_of(f"{self.message}; {self.hint}" if self.hint else self.message, MODEL)
+        return code_of(self.message, MODEL)
 
 
 class MbsimError(Exception):
