@@ -9,6 +9,7 @@ from mbsim_cli.cli import (
     compile,
     doctor,
     explain,
+    export,
     fit,
     import_robot,
     info,
@@ -60,6 +61,7 @@ def _options(
 for command in (
     init,
     import_robot,
+    export,
     run,
     check,
     validate,

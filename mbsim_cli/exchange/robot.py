@@ -281,7 +281,7 @@ def _joint(joint: Joint) -> str:
         if _needs(joint, "zero"):
             entries["reference"] = f"{joint.name}_zero"
     elif not np.array_equal(joint.turn, np.eye(3)) and not joint.closes:
-        w, *v = _quaternion(joint.turn)
+        w, *v = quaternion_of(joint.turn)
         entries["initial"] = f"{{orientation: {{euler_parameters: {_vector(np.array([w, *v]))}}}}}"
     if joint.armature:
         entries["armature"] = _number(joint.armature)
@@ -292,7 +292,7 @@ def _joint(joint: Joint) -> str:
     return _mapping(entries)
 
 
-def _quaternion(turn: np.ndarray) -> np.ndarray:
+def quaternion_of(turn: np.ndarray) -> np.ndarray:
     """Euler parameters (w, x, y, z) of a rotation matrix, w >= 0, by the largest of the four."""
     trace = np.trace(turn)
     squares = np.array([trace, *np.diag(turn)])

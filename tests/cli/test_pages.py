@@ -55,4 +55,5 @@ def test_every_command_of_the_pages_is_run_by_a_test():
         "docs/linear.md",
         "docs/kinematics.md",
         "docs/report.md",
+        "docs/export.md",
     }

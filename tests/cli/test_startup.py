@@ -37,6 +37,7 @@ print(code, *heavy, file=sys.stderr)
         ["animate", "--help"],
         ["report", "--help"],
         ["view", "--help"],
+        ["export", "--help"],
         ["--version"],
     ],
 )

@@ -55,10 +55,10 @@ class Standing(Posed):
         self.z = np.append(closed, np.zeros(len(self.moving.coordinates) - len(closed)))[None]
 
 
-class Filming(Posed):
-    """The motion of a result at the instants of a film."""
+class Moved(Posed):
+    """The mechanism of a result, whose stored model is read again."""
 
-    def __init__(self, content: Content, speed: float, fps: float, exaggeration: float | None = None):
+    def __init__(self, content: Content, exaggeration: float | None = None):
         """``exaggeration`` is how many times larger deformations are drawn; None: as they are."""
         from mbsim_cli import spec
         from mbsim_cli.assembly.drawing.scene import moving_scene
@@ -67,6 +67,7 @@ class Filming(Posed):
         self.path = content.path
         if not len(content.time):
             raise InputOutputError(f"{content.path} holds no instants to draw")
+        self.time, self.z = content.time, content.motion()[0]
         model, self.title = content.model, content.title
         try:
             file = spec.load(model.file, model.overrides, model.texts)
@@ -81,6 +82,14 @@ class Filming(Posed):
             raise InputOutputError(f"{content.path}: the model stored with it is invalid: {error.issues[0]}") from error
         if list(self.moving.coordinates) != content.coordinates:
             raise InputOutputError(f"{content.path}: its coordinates are not those of the model stored with it")
+
+
+class Filming(Moved):
+    """The motion of a result at the instants of a film."""
+
+    def __init__(self, content: Content, speed: float, fps: float, exaggeration: float | None = None):
+        """``exaggeration`` is how many times larger deformations are drawn; None: as they are."""
+        super().__init__(content, exaggeration)
         start, end = float(content.time[0]), float(content.time[-1])
         self.duration = end - start
         frames = (end - start) / speed * fps * (1 + 1e-9)

@@ -1,0 +1,127 @@
+"""``mbsim export``: histories of a result as tables, models as robots of other formats."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mbsim_cli.cli import completion, options
+from mbsim_cli.errors import UsageError
+
+
+class Format(StrEnum):
+    """Formats of other programs."""
+
+    CSV = "csv"
+    PARQUET = "parquet"
+    MAT = "mat"
+    NETCDF = "netcdf"
+    URDF = "urdf"
+    MJCF = "mjcf"
+
+
+ROBOTS = {Format.URDF: "urdf", Format.MJCF: "xml"}
+TABLES = {Format.CSV: "csv", Format.PARQUET: "parquet", Format.MAT: "mat", Format.NETCDF: "nc"}
+Source = Annotated[
+    Path,
+    typer.Argument(metavar="RESULT.h5|MODEL.yaml", help="Result, or model file.", show_default=False, readable=False),
+]
+Histories = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[NAME...]", help="Histories of a result; all without.", show_default=False,
+        autocompletion=completion.histories,
+    ),
+]  # fmt: skip
+To = Annotated[Format, typer.Option(help="Tables of a result; urdf and mjcf of a model.", show_default=False)]
+Output = Annotated[
+    Path | None,
+    typer.Option("-o", "--output", metavar="OUT", help="File.", show_default="SOURCE.KIND here", readable=False),
+]
+Derivatives = Annotated[bool, typer.Option("--derivatives", help="Add derivatives of histories by the parameters.")]
+Poses = Annotated[bool, typer.Option("--poses", help="Add place and Euler parameters of every body.")]
+Replace = Annotated[bool, typer.Option("--force", help="Overwrite a file that exists.")]
+
+
+def command(
+    source: Source,
+    to: To,
+    names: Histories = None,
+    output: Output = None,
+    derivatives: Derivatives = False,
+    poses: Poses = False,
+    parameter: options.Overrides = None,
+    json: options.Json = False,
+    quiet: options.Quiet = False,
+    force: Replace = False,
+) -> None:
+    """Write a result or a model in another format.
+
+    Results as csv, parquet, mat or netcdf; models as urdf or mjcf, as far as these can state them.
+    """
+    from mbsim_cli.cli.options import limit_threads
+
+    limit_threads(None)
+    if to in ROBOTS:
+        if given := options.given({"NAME": names, "--derivatives": derivatives, "--poses": poses}):
+            raise UsageError(f"--to {to.value} is for models, and has no use for {given}; leave it out")
+        _robot(source, to, output, options.parse_overrides(parameter), json, quiet, force)
+        return
+    if parameter:
+        raise UsageError(
+            f"--to {to.value} is for results, which keep the values that they were computed with; -p is for models"
+        )
+    _table(source, to, options.once(names or []), output, derivatives, poses, json, quiet, force)
+
+
+def _table(
+    source: Path,
+    to: Format,
+    names: list[str],
+    output: Path | None,
+    derivatives: bool,
+    poses: bool,
+    json: bool,
+    quiet: bool,
+    force: bool,
+) -> None:
+    from mbsim_cli.cli import signals
+    from mbsim_cli.cli.output import emit, tell
+    from mbsim_cli.io.histories import check_table, write_table
+    from mbsim_cli.io.results import Content
+    from mbsim_cli.study.pictures.tables import table_of
+
+    written = output or Path(f"{source.stem}.{TABLES[to]}")
+    target = check_table(written, force=force)
+    content = Content(source)
+    columns = table_of(content, names, derivatives, poses)
+    with signals.shield():
+        write_table(target, to.value, columns, title=content.title, force=force)
+    if json:
+        found = {column.name: column.unit for column in columns}
+        emit({"output": str(written), "source": str(source), "rows": len(content.time), "columns": found})
+    else:
+        tell(f"{written}: {len(columns)} columns, {len(content.time)} rows", quiet)
+
+
+def _robot(
+    source: Path, to: Format, output: Path | None, overrides: dict[str, str], json: bool, quiet: bool, force: bool
+) -> None:
+    from mbsim_cli.cli.init import write_new
+    from mbsim_cli.cli.output import emit, say, tell
+    from mbsim_cli.exchange.mjcf_writer import mjcf_of
+    from mbsim_cli.exchange.urdf_writer import urdf_of
+    from mbsim_cli.study.robots import robot_of
+
+    robot = robot_of(source, overrides)
+    text = urdf_of(robot) if to is Format.URDF else mjcf_of(robot)
+    written = output or Path(f"{source.stem}.{ROBOTS[to]}")
+    write_new(written, text, force)
+    counts = {"bodies": len(robot.bodies), "joints": len(robot.joints)}
+    if json:
+        emit({"output": str(written), "source": str(source), **counts, "remarks": robot.remarks})
+        return
+    for remark in robot.remarks:
+        say(remark, quiet)
+    tell(f"{written}: {counts['bodies']} bodies, {counts['joints']} joints", quiet)

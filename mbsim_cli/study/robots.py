@@ -1,0 +1,180 @@
+"""From a model to a robot that other formats can state: its tree of bodies and joints, joint by joint."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mbsim_cli.assembly.tree.inertia import mass_properties
+from mbsim_cli.assembly.tree.joints import joint_frames, kind_of, tree_columns, tree_frames
+from mbsim_cli.assembly.tree.unfolded_system import unfolded_system
+from mbsim_cli.errors import UsageError
+from mbsim_cli.exchange.robot import GROUND, Body, Coupling, Joint, Motor, Robot
+from mbsim_cli.model.codes import ROTATIONS, TRANSLATIONS
+from mbsim_cli.study.assembling import Settings, build, load
+
+_WHOLE = ("fixed", "spherical", "floating")  # joints that are no chain of single coordinates
+
+
+def robot_of(path: Path, overrides: Mapping[str, str]) -> Robot:
+    """The robot of a model file, with remarks on what it lacks; raises ModelError, UsageError, InputOutputError.
+
+    A joint of several coordinates that turn or shift one after the other becomes a chain with bodies without mass.
+    """
+    settings = Settings(overrides=dict(overrides))
+    file = load(path, settings)
+    if deforming := [name for name, body in file.bodies.items() if getattr(body, "flexible", None) is not None]:
+        raise UsageError(f"other formats have no bodies that deform, as {deforming[0]} does")
+    if file.states:
+        raise UsageError("other formats have no states and controllers")
+    assembled = build(file, settings, [])
+    system = unfolded_system(file, None)
+    numbers = system.geometry.numbers
+    gravity = np.array(numbers.vector(file.gravity), dtype=float)
+    robot = Robot(file.name or path.stem, path.name, gravity)
+    start = dict(zip(system.coordinate_names(), assembled.closing.z.tolist(), strict=True))
+    tree = _Tree(system, robot, start)
+    tree.add()
+    _Forces(file, numbers, robot, tree.joints).add()
+    return robot
+
+
+class _Tree:
+    """Adds bodies and joints: those of the spanning tree, then those that close its loops."""
+
+    def __init__(self, system: Any, robot: Robot, start: Mapping[str, float]):
+        self._system, self._robot, self._start = system, robot, start
+        self.joints: dict[str, Joint] = {}  # by the coordinate of the model
+
+    def add(self) -> None:
+        topology = self._system.topology
+        order = sorted(range(len(topology.bodies)), key=topology.depth().__getitem__)
+        for number in order:
+            name, parent = topology.bodies[number], topology.parent[number]
+            before = GROUND if parent < 0 else topology.bodies[parent]
+            self._add_joint(topology.joints[number], before, name, topology.reversed[number])
+            geometry = self._system.geometry
+            mass, center, (xx, yy, zz, xy, xz, yz) = mass_properties(geometry.numbers, geometry, name)
+            inertia = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]], dtype=float)
+            self._robot.bodies.append(Body(name, float(mass), np.array(center, dtype=float), inertia))
+        for name in topology.cut:
+            spec = self._system.joints[name]
+            frames = joint_frames(self._system.geometry, spec)
+            places, turn = _relative(frames.p_a, frames.R_a, frames.p_b, frames.R_b)
+            first, second = spec.bodies
+            self._robot.joints.append(Joint(name, spec.type, (first, second), places, turn, closes=True))
+
+    def _add_joint(self, name: str, before: str, body: str, backwards: bool) -> None:
+        spec = self._system.joints[name]
+        frames = joint_frames(self._system.geometry, spec)
+        p_P, R_P, p_C, R_C = tree_frames(kind_of(spec), frames, backwards)
+        places, turn = _relative(p_P, R_P, p_C, R_C)
+        columns = tree_columns(spec, backwards)
+        if spec.type in _WHOLE:
+            made = Joint(name, spec.type, (before, body), places, turn)
+            if spec.type == "floating":
+                self._pose(made, name, columns, R_P, R_C)
+            elif spec.type == "spherical" and self._at(name, columns[0]) != 1.0:
+                self._robot.remarks.append(f"not stated: the initial orientation of {name}")
+            self._robot.joints.append(made)
+            return
+        axes_C = np.array(R_C, dtype=float)
+        for number, column in enumerate(columns):
+            last = number == len(columns) - 1
+            axis = axes_C[:, (*TRANSLATIONS, *ROTATIONS).index(column.kind) % 3]
+            after = body if last else f"{name}_{number + 1}"
+            kind = "revolute" if column.kind in ROTATIONS else "prismatic"
+            called = name if len(columns) == 1 else f"{name}_{column.coordinate}"
+            # in between, bodies without mass have the child's axes and stand at the joint's point
+            own = np.array([places[0] if number == 0 else np.zeros(3), places[1] if last else np.zeros(3)])
+            made = Joint(called, kind, (before, after), own, turn if number == 0 else np.eye(3), axis)
+            made.axis = made.axis * column.sign
+            made.start = self._at(name, column) * column.sign
+            made.armature = _armature(self._system, spec)
+            self._robot.joints.append(made)
+            self.joints[f"{name}.{column.coordinate}"] = made
+            if not last:
+                self._robot.bodies.append(Body(after))
+            before = after
+
+    def _at(self, joint: str, column: Any) -> float:
+        """Initial value of what a column of the tree holds."""
+        return self._start[("-" if column.sign < 0 else "") + f"{joint}.{column.coordinate}"]
+
+    def _pose(self, made: Joint, name: str, columns: Any, R_P: Any, R_C: Any) -> None:
+        """Put a floating body where it begins: the formats know its pose, not its coordinates."""
+        from mbsim_cli.exchange.robot import rotation_of
+
+        values = [self._at(name, column) for column in columns]
+        shift = np.array([v for v, c in zip(values, columns, strict=True) if c.kind in TRANSLATIONS])
+        euler = np.array([v for v, c in zip(values, columns, strict=True) if c.kind not in TRANSLATIONS])
+        first, second = np.array(R_P, dtype=float), np.array(R_C, dtype=float)
+        turned = rotation_of(euler)
+        if columns[0].kind not in TRANSLATIONS:  # backwards the rotation acts before the shift
+            shift = turned @ shift
+        made.places = np.array([made.places[0] + first @ shift, made.places[1]])
+        made.turn = first @ turned @ second.T
+
+
+def _armature(system: Any, spec: Any) -> float:
+    stated = getattr(spec, "armature", None)
+    return 0.0 if stated is None else float(system.geometry.numbers(stated))
+
+
+def _relative(p_a: Any, R_a: Any, p_b: Any, R_b: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Points of a joint in both bodies, and the second body's axes in the first's where its frames coincide."""
+    turn = np.array(R_a, dtype=float) @ np.array(R_b, dtype=float).T
+    turn[np.abs(turn) < 4e-16] = 0.0  # round-off of axes that are those of the body
+    turn[np.abs(np.abs(turn) - 1.0) < 4e-16] = np.sign(turn[np.abs(np.abs(turn) - 1.0) < 4e-16])
+    return np.array([p_a, p_b], dtype=float), turn
+
+
+class _Forces:
+    """Gives joints what forces along their coordinates do, adds couplings and motors, and lists the rest."""
+
+    def __init__(self, file: Any, numbers: Any, robot: Robot, joints: Mapping[str, Joint]):
+        self._file, self._robot, self._joints = file, robot, joints
+        self._number = lambda number: 0.0 if number is None else float(numbers(number))
+
+    def add(self) -> None:
+        file, remarks = self._file, self._robot.remarks
+        left = [f"{name} ({spec.type})" for name, spec in file.forces.items() if not self._take(name, spec)]
+        for name, spec in file.constraints.items():
+            if spec.type == "coupling" and all(term in self._joints for term in spec.terms):
+                terms = {self._joints[term].coordinate: self._number(weight) for term, weight in spec.terms.items()}
+                self._robot.couplings.append(Coupling(name, terms, self._number(spec.offset)))
+            else:
+                left.append(f"{name} ({spec.type})")
+        if left:
+            remarks.append(f"not stated: {', '.join(left)}")
+        for section in ("sensors", "objectives"):
+            if count := len(getattr(file, section)):
+                remarks.append(f"not stated: {count} {section}")
+
+    def _take(self, name: str, spec: Any) -> bool:
+        """Whether a force is taken over."""
+        joint = self._joints.get(getattr(spec, "coordinate", None) or "")
+        if joint is None or getattr(spec, "law", None) is not None:
+            return False
+        if spec.type == "viscous_friction":
+            joint.damping += self._number(spec.damping)
+            return True
+        if spec.type in ("spring_damper", "rotational_spring_damper") and not joint.stiffness:
+            plain = {"type", "coordinate", "stiffness", "damping", "natural_length", "natural_angle", "description"}
+            if spec.model_fields_set - plain:
+                return False
+            joint.stiffness, joint.damping = self._number(spec.stiffness), joint.damping + self._number(spec.damping)
+            joint.natural = self._number(getattr(spec, "natural_angle", getattr(spec, "natural_length", None)))
+            return True
+        if spec.type == "bump_stop" and joint.limits is None and None not in (spec.minimum, spec.maximum):
+            joint.limits = self._number(spec.minimum), self._number(spec.maximum)
+            self._robot.remarks.append(f"{name} is stated as a limit of {joint.name}; its stiffness is not")
+            return True
+        if spec.type == "drive":
+            self._robot.motors.append(Motor(name, joint.name, 1.0))
+            self._robot.remarks.append(
+                f"{name} is stated as a motor of {joint.name}, whose control is its force; its value is not"
+            )
+            return True
+        return False

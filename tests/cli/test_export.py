@@ -1,0 +1,233 @@
+"""``mbsim export``: tables hold the numbers of the result; robots come back, and move as MuJoCo moves them."""
+
+import csv
+import re
+import shlex
+import shutil
+
+import numpy as np
+import pytest
+
+from mbsim_cli.exchange import read
+from mbsim_cli.io.results import Content
+from mbsim_cli.study.pictures.filming import Moved
+
+from .conftest import ROOT
+from .test_import import ARM
+
+NEAR = dict(rtol=0, atol=1e-12)
+
+
+def test_tables_hold_all_digits(mbsim, fivebar, tmp_path):
+    content = Content(fivebar)
+    for kind, suffix in (("csv", "csv"), ("mat", "mat"), ("netcdf", "nc"), ("parquet", "parquet")):
+        if kind == "parquet":
+            pytest.importorskip("pyarrow")
+        done = mbsim("export", fivebar, "r2", "P1.angle", "--to", kind, "--derivatives", "--json")
+        assert done.code == 0 and done.json["output"] == f"fivebar.{suffix}", done.err
+        found = {
+            "csv": from_csv, "mat": from_mat, "netcdf": from_netcdf, "parquet": from_parquet,
+        }[kind](tmp_path / f"fivebar.{suffix}")  # fmt: skip
+        units = done.json["columns"]
+        assert len(found) == len(units) == 1 + 4 * 6 and units["d r2.y/d m_A1"] == "m/kg"
+        np.testing.assert_array_equal(found["time"], content.time)
+        np.testing.assert_array_equal(found["r2.y"], content.history("r2").values[:, 1])
+        slope = next(found[name] for name in ("d P1.angle/d L_A1", "d P1.angle_d L_A1") if name in found)
+        np.testing.assert_array_equal(slope, content.sensitivity("P1.angle", "L_A1").values[:, 0])
+
+
+PAGE = (ROOT / "docs/export.md").read_text()
+COMMANDS = [shlex.split(line)[1:] for line in re.findall(r"^\$ (mbsim .*)$", PAGE, re.MULTILINE)]
+
+
+def test_commands_of_the_page_work(mbsim, fivebar, tmp_path):
+    pytest.importorskip("pyarrow")
+    shutil.copytree(ROOT / "models", tmp_path / "models")
+    shutil.copy(fivebar, tmp_path)
+    done = [mbsim(*command) for command in COMMANDS]
+    assert [outcome.code for outcome in done] == [0] * 6, [outcome.err for outcome in done]
+    assert done[5].json["joints"] == 2 and "not stated: 2 objectives" in done[5].json["remarks"]
+
+
+def from_csv(path):
+    with path.open(newline="") as file:
+        head, *rows = csv.reader(file)
+    return dict(zip(head, np.array(rows, float).T, strict=True))
+
+
+def from_mat(path):
+    from scipy.io import loadmat
+
+    found = loadmat(path)
+    names = [str(name[0]) for name in found["names"].ravel()]
+    return dict(zip(names, found["values"].T, strict=True)) | {"time": found["time"].ravel()}
+
+
+def from_netcdf(path):
+    from scipy.io import netcdf_file
+
+    with netcdf_file(path, mmap=False) as file:
+        assert file.variables["r2.y"].units == b"m"
+        return {name: variable[:].astype(float) for name, variable in file.variables.items()}
+
+
+def from_parquet(path):
+    from pyarrow import parquet
+
+    table = parquet.read_table(path)
+    assert table.schema.field("r2.y").metadata[b"unit"] == b"m"
+    return {name: table[name].to_numpy() for name in table.column_names}
+
+
+def test_poses_put_points_where_they_are(mbsim, fivebar, tmp_path):
+    assert mbsim("export", fivebar, "r2", "--to", "csv", "--poses", "-q").code == 0
+    found = from_csv(tmp_path / "fivebar.csv")
+    place = np.stack([found[f"bar_12.position.{axis}"] for axis in "xyz"], 1)
+    w, *v = (found[f"bar_12.orientation.e{k}"] for k in range(4))
+    v = np.stack(v, 1)
+    moved = Moved(Content(fivebar)).moving
+    local = moved.scene.local[moved.scene.names["bar_12.P2"]]
+    there = place + local + 2 * np.cross(v, np.cross(v, local) + w[:, None] * local)
+    np.testing.assert_allclose(there, np.stack([found[f"r2.{axis}"] for axis in "xyz"], 1), **NEAR)
+    assert (np.abs(np.diff(w)) < 0.2).all()
+
+
+def same(first, second, ignored=()):
+    """Robots agree in all that moves them."""
+    for one, other in zip(first.bodies, second.bodies, strict=True):
+        assert one.name == other.name
+        for name in ("mass", "center", "inertia"):
+            np.testing.assert_allclose(getattr(one, name), getattr(other, name), **NEAR)
+    for one, other in zip(first.joints, second.joints, strict=True):
+        assert (one.kind, one.bodies, one.closes) == (other.kind, other.bodies, other.closes)
+        for name in {"places", "turn", "axis", "damping", "stiffness", "natural", "armature", "start"} - set(ignored):
+            if name != "axis" or one.coordinate:
+                np.testing.assert_allclose(getattr(one, name), getattr(other, name), **NEAR, err_msg=one.name)
+    for one, other in zip(first.couplings, second.couplings, strict=True):
+        np.testing.assert_allclose([*one.terms.values(), one.offset], [*other.terms.values(), other.offset], **NEAR)
+
+
+def test_a_urdf_comes_back(mbsim, tmp_path):
+    (tmp_path / "arm.urdf").write_text(ARM)
+    assert mbsim("import", "arm.urdf").code == 0
+    done = mbsim("export", "arm.yaml", "--to", "urdf", "-o", "again.urdf")
+    assert done.code == 0 and "not stated" in done.err and "4 bodies, 4 joints" in done.out, done.err
+    same(read(tmp_path / "arm.urdf"), read(tmp_path / "again.urdf"))
+    assert mbsim("export", "arm.yaml", "--to", "urdf", "-o", "again.urdf").code == 5
+
+
+MECHANISM = """\
+<mujoco model="pair">
+  <compiler angle="radian" autolimits="true"/>
+  <worldbody>
+    <body name="a" pos="0 0 1" quat="0.9 0.1 -0.3 0.2">
+      <joint name="one" type="hinge" axis="0 1 0" pos="0.1 0 0" damping="0.2" armature="0.01" stiffness="3"
+        springref="0.2"/>
+      <joint name="two" type="slide" axis="1 0 1" pos="0 0.2 0"/>
+      <inertial pos="0.1 0.2 0" mass="2" fullinertia="0.3 0.4 0.5 0.01 0.02 -0.03"/>
+      <body name="b" pos="0.5 0 0"><joint name="ball" type="ball" pos="0 0 0.1"/>
+        <inertial pos="0 0 0.2" mass="1" diaginertia="0.1 0.2 0.15"/></body>
+    </body>
+    <body name="c" pos="1 0 0"><freejoint name="free"/>
+      <inertial pos="0 0 0" mass="1" diaginertia="0.1 0.1 0.1"/></body>
+  </worldbody>
+  <equality><connect name="pin" body1="b" body2="c" anchor="0.1 0.2 0.3"/></equality>
+  <actuator><motor name="push" joint="one" gear="1"/></actuator>
+</mujoco>
+"""
+
+
+def test_mjcf_comes_back(mbsim, tmp_path):
+    pytest.importorskip("mujoco")
+    (tmp_path / "pair.xml").write_text(MECHANISM)
+    assert mbsim("import", "pair.xml").code == 0
+    text = (tmp_path / "pair.yaml").read_text().replace("initial: {orient", "initial: {independent: false, orient")
+    (tmp_path / "pair.yaml").write_text(text)
+    done = mbsim("export", "pair.yaml", "--to", "mjcf", "-o", "again.xml", "--json")
+    assert done.code == 0, done.err
+    first, second = read(tmp_path / "pair.xml"), read(tmp_path / "again.xml")
+    assert [body.name for body in second.bodies] == [body.name for body in first.bodies]
+    assert [motor.joint for motor in second.motors] == ["one"]
+    for one, other in zip(first.bodies, second.bodies, strict=True):
+        np.testing.assert_allclose(one.inertia, other.inertia, **NEAR)
+    for name in ("one", "two"):
+        one, other = (next(j for j in robot.joints if j.name == name) for robot in (first, second))
+        for what in ("turn", "axis", "damping", "stiffness", "natural", "armature"):
+            np.testing.assert_allclose(getattr(one, what), getattr(other, what), **NEAR)
+
+
+CHAIN = """\
+mbsim: 1
+gravity: [0.3, 0, -9.81]
+points:
+  A: {ground: [0, 0, 1], one: [0.1, 0.2, 0]}
+  B: {one: [0.5, 0, 0.1], two: [-0.2, 0, 0]}
+  C: {two: [0.3, 0.1, 0], three: [0, 0.2, 0.1]}
+  D: {three: [0.4, 0, 0], four: [0, 0, 0.3]}
+vectors:
+  u: {ground: [0, 1, 1], one: [1, 0, 0]}
+  v: {one: [0, 0, 1], two: [0, 1, 0]}
+  w: {one: [1, 0, 0], two: [0, 0, 1]}
+bodies:
+  one: {mass: 2, center_of_mass: [0.2, 0, 0], inertia: {xx: 0.1, yy: 0.2, zz: 0.25, xy: 0.01}}
+  two: {mass: 1, center_of_mass: [0, 0.1, 0], inertia: {xx: 0.1, yy: 0.12, zz: 0.2, yz: 0.02}}
+  three: {shape: {type: box, size: [0.3, 0.2, 0.1], mass: 1.5}}
+  four: {shape: {type: cylinder, length: 0.4, radius: 0.1, mass: 0.7}}
+joints:
+  A: {type: revolute, bodies: [one, ground], point: A, axis: u}
+  B: {type: universal, bodies: [one, two], point: B, axes: [v, w]}
+  C: {type: cylindrical, bodies: [two, three], point: C, axis: x}
+  D: {type: planar, bodies: [four, three], point: D, axis: y}
+laws: {wave: {type: harmonic, amplitude: 0.4, frequency: 0.5, phase: 20 deg}}
+analysis: {type: inverse_dynamics, duration: 1, sampling: 0.1, motion: {all: wave, laws: {
+  B.angle_1: {type: polynomial, coefficients: [0.3, 0.5, -0.2]}, D.x: {type: polynomial, coefficients: [0.1, 0.2, 0.3]},
+  C.angle: {type: polynomial, coefficients: [0.2, -0.3, 0.4]}}}}
+"""
+
+
+def test_torques_are_those_of_mujoco(mbsim, tmp_path):
+    """Inverse dynamics in MuJoCo, which knows the exported file only: joints of many kinds, forwards and backwards."""
+    mujoco = pytest.importorskip("mujoco")
+    (tmp_path / "chain.yaml").write_text(CHAIN)
+    assert mbsim("run", "chain.yaml", "--quiet").code == 0
+    done = mbsim("export", "chain.yaml", "--to", "mjcf")
+    assert done.code == 0 and "8 bodies, 8 joints" in done.out, done
+    content = Content(tmp_path / "chain.h5")
+    names = [name.removeprefix("-") for name in content.coordinates]
+    other = mujoco.MjModel.from_xml_path(str(tmp_path / "chain.xml"))
+    data = mujoco.MjData(other)
+    assert other.nbody == 5 and other.nv == len(names) == 8
+    joints = [name.partition(".")[0] if name == "A.angle" else name.replace(".", "_") for name in names]
+    place = [other.joint(joint).dofadr[0] for joint in joints]
+    position, velocity, acceleration, torques = (
+        np.stack([content.history(name + kind).values[:, 0] for name in names], 1)
+        for kind in ("", ".velocity", ".acceleration", ".torque")
+    )
+    for row in range(len(position)):
+        data.qpos[place], data.qvel[place], data.qacc[place] = position[row], velocity[row], acceleration[row]
+        mujoco.mj_inverse(other, data)
+        np.testing.assert_allclose(data.qfrc_inverse[place], torques[row], rtol=0, atol=1e-9 * np.abs(torques).max())
+
+
+@pytest.mark.parametrize(
+    "arguments, code, sentence",
+    [
+        (["none.h5", "--to", "csv"], 5, "there is no file none.h5"),
+        (["arm.yaml", "--to", "csv"], 5, "is not an mbsim result"),
+        (["arm.yaml", "r2", "--to", "urdf"], 2, "--to urdf is for models, and has no use for NAME"),
+        (["none.h5", "--to", "csv", "-p", "a=1"], 2, "-p is for models"),
+        (["arm.yaml"], 2, "Missing option '--to'"),
+    ],
+)
+def test_what_is_asked_wrongly(mbsim, tmp_path, arguments, code, sentence):
+    (tmp_path / "arm.yaml").write_text("mbsim: 1\n")
+    done = mbsim("export", *arguments)
+    assert done.code == code and sentence in done.err, done.err
+
+
+def test_names_and_files_that_stand_there(mbsim, fivebar, tmp_path):
+    done = mbsim("export", fivebar, "r3", "--to", "csv")
+    assert done.code == 2 and "holds no history 'r3'; did you mean 'r2'?" in done.err
+    (tmp_path / "fivebar.csv").write_text("mine")
+    assert mbsim("export", fivebar, "--to", "csv").code == 5
+    assert mbsim("export", fivebar, "r2", "--to", "csv", "--force").code == 0
