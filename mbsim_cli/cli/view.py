@@ -33,6 +33,7 @@ def command(
     live: Live = False,
     port: Port = None,
     parameter: options.Overrides = None,
+    keys: options.SetKeys = None,
     json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
@@ -48,9 +49,9 @@ def command(
         raise UsageError("--live is for model files, which people edit")
     if port and not live:
         raise UsageError("--port is for --live, which serves the page; a page without it is a file")
-    if parameter and not is_model:
-        raise UsageError("-p is for model files; a result keeps the values that it was computed with")
-    overrides = options.parse_overrides(parameter)
+    if (parameter or keys) and not is_model:
+        raise UsageError("-p and -s are for model files; a result keeps the values that it was computed with")
+    overrides = options.parse_overrides(parameter, keys)
     if live:
         _serve(source, overrides, port, browser, json)
         return

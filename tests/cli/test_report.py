@@ -104,7 +104,7 @@ def test_a_page_does_not_replace_what_is_none(mbsim, fivebar, tmp_path):
         (["report", "fit.json"], 5, "fit.json is no fit that mbsim wrote, or is damaged"),
         (["view", "none.h5", "--live"], 2, "--live is for model files"),
         (["view", "model.yaml", "--port", "8000"], 2, "--port is for --live"),
-        (["view", "none.h5", "-p", "a=1"], 2, "-p is for model files"),
+        (["view", "none.h5", "-p", "a=1"], 2, "-p and -s are for model files"),
         (["view", "model.yaml", "--no-browser"], 3, ""),
     ],
 )
