@@ -176,7 +176,11 @@ Step = Annotated[
 ]
 Accuracy = Annotated[
     float | None,
-    typer.Option(metavar="A", help="Relative error that --step auto allows.", show_default="as in the file, or 1e-4"),
+    typer.Option(
+        metavar="A",
+        help="Relative error allowed: chooses tolerance and integrator, or keeps --step auto.",
+        show_default="as in the file, or 1e-4",
+    ),
 ]
 Memory = Annotated[
     str | None,

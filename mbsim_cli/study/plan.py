@@ -10,7 +10,7 @@ import numpy as np
 
 from mbsim_cli.caller import flag, option
 from mbsim_cli.errors import AnalysisError, UsageError
-from mbsim_cli.model.integrators import AUTO_INTEGRATOR, DEFAULT_INTEGRATOR
+from mbsim_cli.model.integrators import AUTO_INTEGRATOR, DEFAULT_INTEGRATOR, INTEGRATORS
 from mbsim_cli.model.problem import INTEGRATED, Problem
 from mbsim_cli.solve.resolution import loses_energy
 from mbsim_cli.spec import with_values
@@ -62,6 +62,7 @@ class Timing:
 
 ACCURACY = 1e-4
 HALVINGS = 14
+TIGHTENINGS, LOOSEST = 10, 1e-3  # of a tolerance, to a tenth each; where that begins
 FAILURES = 6  # runs with ever shorter steps that may fail before any succeeds
 BEFORE = 8.0  # by how much the errors of the run before may exceed the accuracy: agreement by luck does not repeat
 SLOWEST, FASTEST = 2.0, 4.0  # fall of errors by a halving that is reckoned with
@@ -79,6 +80,7 @@ class Halving:
     compiling: float  # s, before
     uncertainties: Mapping[str, Any]
     off_by_fields: Mapping[str, Mapping[str, np.ndarray]]  # errors (ne,) by objective and field
+    tolerance: float | None = None  # that was chosen in place of a step
 
     @property
     def report(self) -> dict[str, Any]:
@@ -87,7 +89,8 @@ class Halving:
 
     def tell(self, listener: Listener) -> None:
         """Say it to people."""
-        listener.say(f"step of {self.step:g} s chosen by {self.runs} runs: {self.judged_by} within {self.error:.1e}")
+        what = f"step of {self.step:g} s" if self.tolerance is None else f"tolerance of {self.tolerance:.0e}"
+        listener.say(f"{what} chosen by {self.runs} runs: {self.judged_by} within {self.error:.1e}")
 
     def judged(self, results: Mapping[str, Gradient]) -> dict[str, Gradient]:
         """Results with the errors that halving told in place of those estimated in one run."""
@@ -97,19 +100,33 @@ class Halving:
 def is_automatic(model_file: Any, settings: Settings) -> bool:
     """Whether the step is to be chosen; raises UsageError for an accuracy that nothing keeps to."""
     automatic = (settings.step or getattr(model_file.analysis, "step", None)) == AUTO
-    if settings.accuracy is not None and not automatic:
+    if settings.accuracy is not None and not automatic and not _is_controlled(model_file, settings):
         kept = f"{option('accuracy')} is what {option('step', 'auto')} keeps to"
-        raise UsageError(f"{kept}; a step that is given has none")
+        adaptive = " and ".join(name for name, each in INTEGRATORS.items() if each.adaptive)
+        raise UsageError(f"{kept}, or the tolerance of {adaptive}; a step that is given has none")
     return automatic
+
+
+def _is_controlled(model_file: Any, settings: Settings) -> bool:
+    """Whether an integrator that is stated, or can be chosen, keeps errors of its steps within a tolerance."""
+    stated = settings.integrator or getattr(model_file.analysis, "integrator", None)
+    formulation = settings.formulation or getattr(model_file.analysis, "formulation", None)
+    return formulation in INTEGRATED and (stated in (None, AUTO_INTEGRATOR) or INTEGRATORS[stated].adaptive)
 
 
 def settled(
     model_file: Any, settings: Settings, parameters: list[str] | None, listener: Listener
 ) -> tuple[Settings, Halving | None]:
     """Settings with a step in seconds; gradients by ``parameters`` count, None for those of the file."""
-    if is_integrator_automatic(model_file, settings):
+    automatic = is_automatic(model_file, settings)
+    to_accuracy = settings.accuracy is not None and not automatic
+    if to_accuracy and settings.tolerance is not None:
+        raise UsageError(f"{option('accuracy')} chooses the tolerance; leave {option('tolerance')} out")
+    if is_integrator_automatic(model_file, settings, to_accuracy):
         settings = _with_integrator(model_file, settings, listener)
-    if not is_automatic(model_file, settings):
+    if to_accuracy:
+        return _to_accuracy(model_file, settings, parameters, listener)
+    if not automatic:
         return settings, None
     assembled = build(model_file, settings, parameters)
     stated = getattr(model_file.analysis, "accuracy", None)
@@ -122,18 +139,35 @@ def settled(
     return replace(settings, step=found.step, accuracy=None), found
 
 
-def is_integrator_automatic(model_file: Any, settings: Settings) -> bool:
-    """Whether the integrator is to be chosen."""
-    stated = getattr(model_file.analysis, "integrator", None)
+def is_integrator_automatic(model_file: Any, settings: Settings, to_accuracy: bool = False) -> bool:
+    """Whether the integrator is to be chosen; ``to_accuracy`` it is where none is stated."""
+    stated = settings.integrator or getattr(model_file.analysis, "integrator", None)
     formulation = settings.formulation or getattr(model_file.analysis, "formulation", None)
-    return (settings.integrator or stated) == AUTO_INTEGRATOR and formulation in INTEGRATED
+    return (stated == AUTO_INTEGRATOR or (to_accuracy and stated is None)) and formulation in INTEGRATED
+
+
+def _to_accuracy(
+    model_file: Any, settings: Settings, parameters: list[str] | None, listener: Listener
+) -> tuple[Settings, Halving]:
+    """Settings with a tolerance, ever smaller until objectives and gradients differ by less than the accuracy."""
+    accuracy = settings.accuracy
+    assert accuracy is not None
+    assembled = build(model_file, replace(settings, tolerance=accuracy), parameters)
+    if not assembled.objectives:
+        raise UsageError(f"{option('accuracy')} needs objectives to judge by; give {option('tolerance')}")
+    compiling = compile_kernels(assembled.problem, listener).seconds
+    found = replace(_Tightening(assembled, accuracy).halve(listener), compiling=compiling)
+    found.tell(listener)
+    return replace(settings, tolerance=found.tolerance, accuracy=None), found
 
 
 def _with_integrator(model_file: Any, settings: Settings, listener: Listener) -> Settings:
     """Settings with the integrator that the first steps of the motion ask for."""
     from mbsim_cli.solve.open_trees.stiffness import STABLE, pilot
 
-    problem = build(model_file, replace(settings, method="none", memory=None), []).problem
+    tolerance = settings.tolerance or settings.accuracy  # where that is what a tolerance is chosen by
+    without = replace(settings, method="none", memory=None, tolerance=tolerance)
+    problem = build(model_file, without, []).problem
     compile_kernels(problem, listener)
     seen = pilot(problem)
     name = "esdirk" if seen.stiff else DEFAULT_INTEGRATOR
@@ -165,6 +199,17 @@ class _Errors(NamedTuple):
 class _Search:
     """Runs with ever shorter steps."""
 
+    _most, _divisor, _what = HALVINGS, 2.0, "step"
+
+    def _first(self) -> float:
+        return self.assembled.problem.options.step
+
+    def _with(self, step: float) -> Problem:
+        return _with_step(self.assembled.problem, step)
+
+    def _halving(self, step: float, runs: int, done: Any) -> Halving:
+        return Halving(step, self.accuracy, self._judged_by, self._error, runs, 0.0, *done)
+
     def __init__(self, assembled: Any, accuracy: float):
         self.assembled, self.accuracy = assembled, accuracy
         self._parameters = discretisation.values_of(assembled.parameters)
@@ -182,36 +227,38 @@ class _Search:
 
     def halve(self, listener: Listener) -> Halving:
         """Halve the step until the errors are below the accuracy."""
-        first, failed = self.assembled.problem.options.step, 0
+        failed = 0
         failure: AnalysisError | None = None
-        for runs in range(1, HALVINGS + 2):
-            step = first / 2 ** (runs - 1)
+        for runs in range(1, self._most + 2):
+            step = self._first() / self._divisor ** (runs - 1)
             try:
                 failure = None
-                done = self._done(step, listener)
+                done = self._done(self._with(step), listener)
             except AnalysisError as error:
                 failure, failed, self._before = error, failed + 1, None
                 if failed > FAILURES or not self._begun:
                     raise
                 continue
             if done is not None:
-                return Halving(step, self.accuracy, self._judged_by, self._error, runs, 0.0, *done)
+                return self._halving(step, runs, done)
         raise failure or self._missed(step)
 
     def _missed(self, step: float) -> AnalysisError:
         known = np.isfinite(self._error)
         why = f"the relative error of {self._worst} is still {self._error:.1e}" if known else self._worst
+        least = f"{self._what} down to {step:.3g}{' s' * (self._what == 'step')}"
         return AnalysisError(
-            f"no step down to {step:.3g} s keeps to the accuracy {self.accuracy:g}: {why}; try a larger accuracy or a "
+            f"no {least} keeps to the accuracy {self.accuracy:g}: {why}; try a larger accuracy or a "
             "shorter duration, and look for an unstable motion or a number that should be zero"
         )
 
-    def _done(self, step: float, listener: Listener) -> _Errors | None:
-        """Errors of a run with this step, if they are small enough."""
-        problem = _with_step(self.assembled.problem, step)
+    def _done(self, problem: Problem, listener: Listener) -> _Errors | None:
+        """Errors of a run, if they are small enough."""
         resolution = resolution_of(problem, self.assembled.parameters)
         results = self._run(problem, resolution, listener)
-        if not resolution.enough:  # sums over output times that miss the motion may agree by luck
+        if (
+            self._what == "step" and not resolution.enough
+        ):  # sums over output times that miss the motion may agree by luck
             self._before, self._error, self._worst = None, np.inf, resolution.reason
             return None
         if not any(map(self._counts, results.values())):
@@ -221,13 +268,16 @@ class _Search:
 
     def _run(self, problem: Problem, resolution: Any, listener: Listener) -> dict[str, Gradient]:
         self._begun = False
-        with listener.progress(f"steps of {problem.options.step:.3g} s", problem.options.duration) as show:
+        with listener.progress(self._shown(problem.options), problem.options.duration) as show:
 
             def watch(block: Any) -> None:
                 self._begun = True
                 show(float(block.time[-1]))
 
             return evaluate(problem, self.assembled.objectives, (watch,), resolution, listener)
+
+    def _shown(self, options: Any) -> str:
+        return f"steps of {options.step:.3g} s"
 
     def _followed(self, resolution: Any) -> _Errors | None:
         """Without objectives that depend on the step the motion's own estimate counts."""
@@ -283,6 +333,41 @@ class _Search:
         index = int(np.argmax(relative[worst]))
         named = [*self.assembled.parameters, *dict.fromkeys(field.name for field in self.assembled.fields)]
         return float(relative[worst][index]), discretisation.name_of(worst, index, named)
+
+
+class _Tightening(_Search):
+    """Runs with ever smaller tolerances, at the same output times."""
+
+    _most, _divisor, _what = TIGHTENINGS, 10.0, "tolerance"
+
+    def __init__(self, assembled: Any, accuracy: float):
+        super().__init__(assembled, accuracy)
+        self._sums_alone, self._fastest = False, self._divisor
+        self._judged_by = self._judged_by.removeprefix("quadrature of ")
+
+    def _first(self) -> float:
+        return min(LOOSEST, self.accuracy)
+
+    def _with(self, tolerance: float) -> Problem:
+        options = self.assembled.problem.options
+        stated = options.absolute_tolerance != options.tolerance  # and stays then
+        absolute = options.absolute_tolerance if stated else tolerance
+        changed = replace(options, tolerance=tolerance, absolute_tolerance=absolute)
+        return replace(self.assembled.problem, options=changed)
+
+    def _halving(self, tolerance: float, runs: int, done: Any) -> Halving:
+        step = self.assembled.problem.options.step
+        error = max(self._error, tolerance)  # where both runs took the longest steps that there are, they are the same
+        return Halving(step, self.accuracy, self._judged_by, error, runs, 0.0, *done, tolerance)
+
+    def _shown(self, options: Any) -> str:
+        return f"tolerance of {options.tolerance:.0e}"
+
+    def _known(self, result: Gradient, errors: np.ndarray) -> Any:
+        """The errors, and those of sums over output times, which no tolerance changes."""
+        found, gradient = result.uncertainty, errors[1 : 1 + len(result.gradient)]
+        of_sums = found.value if np.isfinite(found.value) else 0.0
+        return found._replace(value=errors[0] + of_sums, gradient=gradient)
 
 
 def _numbers(result: Gradient) -> np.ndarray:

@@ -197,3 +197,16 @@ def test_an_automatic_integrator_is_told_with_its_reason(mbsim, pendulum):
     done = mbsim("run", pendulum, "--formulation", "recursive", "--integrator", "auto", "--tolerance", "1e-4")
     assert "integrator dop853: accuracy bounds the steps of dop853 up to t = " in done.err
     assert mbsim("run", pendulum, "--formulation", "ali3p-rtdyn1", "--integrator", "auto").code == 2
+
+
+def test_an_accuracy_chooses_tolerance_and_integrator(mbsim, pendulum):
+    tree = ("run", pendulum, "--formulation", "recursive")
+    done = mbsim(*tree, "--accuracy", "1e-6", "--json")
+    assert "integrator dop853: accuracy bounds" in done.err and "tolerance of 1e-0" in done.err
+    exact = mbsim(*tree, "--tolerance", "1e-12", "--json").json["objectives"]["swing"]
+    found = done.json["objectives"]["swing"]
+    assert found["value"] == pytest.approx(exact["value"], rel=1e-6)
+    assert found["gradient"] == pytest.approx(exact["gradient"], rel=1e-6)
+    assert done.json["discretisation"]["accuracy"] == 1e-6 and done.json["discretisation"]["runs"] >= 2
+    assert mbsim(*tree, "--accuracy", "1e-6", "--tolerance", "1e-8").code == 2
+    assert mbsim(*tree, "--integrator", "rk4", "--accuracy", "1e-6").code == 2
