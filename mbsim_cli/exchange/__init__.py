@@ -4,9 +4,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mbsim_cli.errors import InputOutputError, UsageError
+from mbsim_cli.files import open_regular
 
 if TYPE_CHECKING:
     from mbsim_cli.exchange.robot import Robot
+
+BEGINNING = 100_000  # bytes that the format is told by
 
 
 def read(path: Path, floating: bool = False) -> "Robot":
@@ -18,7 +21,8 @@ def read(path: Path, floating: bool = False) -> "Robot":
     from mbsim_cli.exchange.robot import give_unphysical_inertias_away
 
     try:
-        beginning = path.read_text(encoding="utf-8", errors="replace")[:100_000]
+        with open_regular(path) as file:
+            beginning = file.read(BEGINNING).decode("utf-8", errors="replace")
     except OSError as error:
         raise InputOutputError(f"cannot read {path}: {error.strerror}") from None
     if "<robot" in beginning:

@@ -201,6 +201,12 @@ def test_mjcf_closes_loops(mbsim, tmp_path):
     assert mbsim("info", "loop.yaml", "--json").json["cut_joints"] == ["c"]
 
 
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="this system has no such device")
+def test_a_device_is_no_robot(mbsim):
+    done = mbsim("import", "/dev/zero")
+    assert done.code == 5 and "/dev/zero: it is a pipe or a device" in done.err
+
+
 def test_broken_mjcf_is_refused(tmp_path):
     pytest.importorskip("mujoco")
     path = tmp_path / "loop.xml"

@@ -1,8 +1,10 @@
 """Model files with wild numbers and entries of the wrong kind: each is valid, or refused with a sentence, in time."""
 
+import json
 import random
 import shutil
 import signal
+import subprocess
 import sys
 import traceback
 import warnings
@@ -17,6 +19,7 @@ import yaml
 from mbsim_cli.cli.validate import judge
 from mbsim_cli.errors import MbsimError
 from tests.assembly.texts import MODELS
+from tests.cli.conftest import ROOT, environment
 
 LIMIT = 60  # seconds of the wall that one look may take on a busy machine
 WILD = (
@@ -119,6 +122,18 @@ def test_two_thousand_mutated_models(beside, seeds, odd, record_property):
     record_property("counts", f"mutated models: {dict(counts)}")
     assert not escaped, "\n".join(f"{seed}: {what}" for seed, what in escaped.items())
     assert min(counts["valid"], counts["refused"]) > 100
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(0, 1000, 100))
+def test_commands_on_mutated_models(first, record_property):
+    """Two commands each: run, check, optimize, fit, linearize, sweep and others end with a sentence."""
+    words = [sys.executable, "-m", "tests.faults.wild_commands", str(first), str(first + 100)]
+    done = subprocess.run(words, cwd=ROOT, env=environment(NUMBA_DISABLE_JIT="1"), capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    record_property("counts", f"commands on mutated models: {found['counts']}")
+    assert not found["wrong"] and len(found["counts"]) > 8
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")  # as the command has it
