@@ -37,7 +37,7 @@ def driven(name, tmp_path, sampling):
 
 @pytest.mark.parametrize(("name", "sampling"), DRIVEN.items())
 def test_positions_of_runs(name, sampling, tmp_path):
-    forward = build(load(MODELS / name, Settings()), Settings(method="none", tolerance="1e-13"), None).problem
+    forward = build(load(MODELS / name, Settings()), Settings(method="none", tolerance=1e-13), None).problem
     alone = build(driven(name, tmp_path, sampling), Settings(method="none"), None).problem
     run, samples = (
         {key: np.concatenate([getattr(block, key) for block in blocks]) for key in ("time", "position", "velocity")}

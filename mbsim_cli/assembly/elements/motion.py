@@ -14,7 +14,6 @@ from mbsim_cli.assembly.tree.system import System
 from mbsim_cli.model.codes import EULER_PARAMETERS
 from mbsim_cli.model.layout import NONE
 from mbsim_cli.model.problem import Drives, Prescribed
-from mbsim_cli.solve.inverse.motion import hermite, with_slopes
 from mbsim_cli.spec.reading.suggestions import suggest
 
 PATH = "analysis.motion"
@@ -68,6 +67,8 @@ class MotionTable:
         """Where a coordinate begins, beside its law."""
         if name in self._spec.laws:
             return lambda: (0.0,)
+        from mbsim_cli.solve.inverse.motion import hermite, with_slopes  # what other analyses need not load
+
         time, table = self._read([name], duration)
         value = hermite(time, with_slopes(time, table), np.zeros(1))[0][0, 0] if table.size else 0.0
         factor, numbers = self._spec.table.scale.get(name), self._system.geometry.numbers
@@ -81,6 +82,10 @@ class MotionTable:
             if (row := self._declared(constraints, name, f"{PATH}.constraints[{index}]")) is not None:
                 rows[name] = row
         coordinates = {name: system.coordinate(name) for name in self._rows}
+        for name in self._listed:
+            if name in coordinates and coordinates[name].column == NONE:
+                hint = f"add cut: false to joint {coordinates[name].joint!r}, or give it a law"
+                system.issue(f"{TABLE}.columns.{name}", f"{name!r} belongs to a joint that is cut", hint)
         driven = analysis.drives or [name for name, found in coordinates.items() if found.column != NONE]
         found = [self._drive(name, f"analysis.drives[{index}]") for index, name in enumerate(driven)]
         if not system.issues:
@@ -151,7 +156,7 @@ class MotionTable:
                 and (law[i] == NONE or (name not in self._spec.laws and _is_euler(column)))
             ):
                 self._missing(name, column)
-        self._check_given({names[i] for i in from_table})
+        self._check_given({*(names[i] for i in from_table), *self._rows})
         for name in sorted(set(self._spec.laws) - {*names, *self._rows}):
             self._system.issue(f"{PATH}.laws.{name}", f"there is no coordinate {name!r}", suggest(name, names))
         time, table = self._read([names[i] for i in from_table], duration)

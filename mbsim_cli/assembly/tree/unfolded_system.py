@@ -58,7 +58,9 @@ def _constrained_coordinates(model_file: Any) -> Iterator[str]:
             yield spec.coordinate
     analysis = model_file.analysis
     if analysis.type == "inverse_dynamics":
+        table = analysis.motion.table
         yield from (*analysis.motion.laws, *analysis.drives)
+        yield from () if table is None else (name for name in table.columns if "." in name)
 
 
 # The system of a model file before anything is packed: deforming bodies unfolded, a tree chosen, gravity in theta.
