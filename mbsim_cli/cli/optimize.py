@@ -29,6 +29,8 @@ class Algorithm(StrEnum):
 
     AUTO = "auto"
     SLSQP = "slsqp"
+    TRUST_CONSTR = "trust-constr"
+    IPOPT = "ipopt"
     MMA = "mma"
 
 
@@ -47,6 +49,12 @@ Output = Annotated[
         "-o", "--output", metavar="OUT.h5", help="Result of the best.", show_default="MODEL-NAME.h5", readable=False
     ),
 ]
+Save = Annotated[
+    Path | None,
+    typer.Option(
+        "--save-model", metavar="MODEL.yaml", help="Write the model with the optimum in place.", readable=False
+    ),
+]
 Search = Annotated[Algorithm | None, typer.Option(help="How to search.", show_default="as in the file")]
 Evaluations = Annotated[
     int | None, typer.Option(metavar="N", min=1, help="Analyses at most.", show_default="as in the file")
@@ -61,6 +69,7 @@ def command(
     model: options.ModelPath,
     name: Name = None,
     output: Output = None,
+    save_model: Save = None,
     algorithm: Search = None,
     evaluations: Evaluations = None,
     sensitivity: Sensitivity = None,
@@ -94,6 +103,7 @@ def command(
         listener=Terminal(quiet),
         force=force,
         begun=begun,
+        save_model=save_model,
     )
     if json:
         from mbsim_cli.cli.output import emit

@@ -58,12 +58,17 @@ class SmoothStep(_Law):
 
 
 class Spline(_Law):
-    """A natural cubic spline through a table."""
+    """A curve through a table: a natural cubic spline, or straight lines or steps between its values."""
 
-    type: Literal["spline"] = field("A cubic spline.", "spline")
+    type: Literal["spline"] = field("A curve through a table.", "spline")
     x: list[Number] | None = field("Arguments, increasing; or give times.", [0, 0.1, 0.2], default=None)
     times: list[Number] | None = field("Arguments when they are times [s], increasing.", [0, 1, 2], default=None)
     values: list[Number] = field("Values at the arguments.", [0, 5, 3], min_length=2)
+    between: Literal["cubic", "linear", "constant"] = field(
+        "cubic: a natural cubic spline; linear: straight lines; constant: each value holds up to the next argument.",
+        "linear",
+        default="cubic",
+    )
     extrapolate: Extrapolate = beyond_its_ends()
 
     @property

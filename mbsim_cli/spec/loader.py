@@ -64,12 +64,17 @@ def load(
     model, broken = _validated(source, issues)
     if model is not None:
         model._source = source
+        wrong_controls = _add_controls(model)
         _override(model, {name: text for name, text in overrides.items() if not is_key(name)})
         if every_number and not issues:
             name_numbers(model)
         broken |= {(section,) for section in source.twice}
         review = Review(model, source, broken)
         expand(review)
+        if model.controls:
+            from mbsim_cli.spec.expand_controls import expand_controls
+
+            expand_controls(review, wrong_controls)
         _expand_states(review)
         for rule in RULES:
             rule(review)
@@ -77,6 +82,15 @@ def load(
     if issues or model is None:
         raise ModelError(_in_order(issues, source.file))
     return model
+
+
+def _add_controls(model: ModelFile) -> dict[str, list[str]]:
+    """Add the parameters of controls; returns what is wrong with these."""
+    if not model.controls:
+        return {}
+    from mbsim_cli.spec.expand_controls import add_values
+
+    return add_values(model)
 
 
 def _expand_states(review: Review) -> None:

@@ -48,9 +48,10 @@ class Optimization(Spec):
     constraints: dict[str, Limit] = field(
         "Objectives that are kept within limits.", {"psi2": {"at_most": 5}}, default={}
     )
-    algorithm: Literal["auto", "slsqp", "mma"] = field(
-        "slsqp: sequential quadratic programming; mma: moving asymptotes, for very many variables; "
-        "auto: slsqp up to 100 variables.",
+    algorithm: Literal["auto", "slsqp", "trust-constr", "ipopt", "mma"] = field(
+        "slsqp: sequential quadratic programming; trust-constr: trust regions; ipopt: interior points, with the extra "
+        "ipopt; mma: moving asymptotes, for very many variables; auto: slsqp, with more than 100 variables mma; where "
+        "equalities are kept and more than 20 vary ipopt, if it is installed.",
         "mma",
         default="auto",
     )
@@ -59,6 +60,14 @@ class Optimization(Spec):
         "Residual of the optimality conditions that is enough, relative to the gradient at the start.",
         1e-6,
         default=Number(1e-6),
+    )
+    starts: int = field(
+        "Searches, from the values of the file and then from places within the ranges that a fixed sequence gives; the "
+        "best of them counts.",
+        5,
+        default=1,
+        ge=1,
+        le=1000,
     )
     description: str | None = description()
 

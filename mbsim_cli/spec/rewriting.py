@@ -20,6 +20,13 @@ def with_numbers(model_file: Any, values: Mapping[str, float]) -> str:
     root, _ = read_nodes(text.encode(), source.file)
     assert root is not None
     changes: list[tuple[int, int, int, int, str]] = []  # line, column of the start and of the end, new text
+    values = dict(values)
+    for name, control in model_file.controls.items():
+        keys = [f"{name}_{k}" for k in range(control.count)]
+        if not values.keys().isdisjoint(keys):
+            scope = model_file.expressions.scope()
+            found = [float(values.pop(key, scope[key].real)) for key in keys]
+            changes.append(_of_control(text, name, f"[{', '.join(map(repr, found))}]"))
     added: dict[str, dict[str, float]] = {}
     scalars = _scalars(text)
     for name, value in values.items():
@@ -39,6 +46,25 @@ def with_numbers(model_file: Any, values: Mapping[str, float]) -> str:
     for section, entries in added.items():
         changes.append(_insertion(root, section, entries, text))
     return _changed(text, changes)
+
+
+def _of_control(text: str, name: str, found: str) -> tuple[int, int, int, int, str]:
+    """The change that makes these the initial values of a control."""
+    tree: Any = yaml.compose(text, Loader=yaml.SafeLoader)
+    for key in ("controls", name):
+        tree = next((value for node, value in getattr(tree, "value", ()) if node.value == key), None)
+    if not isinstance(tree, yaml.MappingNode) or not tree.value:
+        raise UsageError(f"the values of control {name!r} cannot be saved: the file itself does not define it")
+    initial = next((value for node, value in tree.value if node.value == "initial"), None)
+    if initial is None:
+        first = tree.value[0][0].start_mark
+        behind = ", " if tree.flow_style else "\n" + " " * first.column
+        return first.line, first.column, first.line, first.column, f"initial: {found}{behind}"
+    start, end = initial.start_mark, initial.end_mark
+    old = text[start.index : end.index].rstrip()  # lists in lines of their own end where the next key begins
+    rows = old.split("\n")
+    last = start.line + len(rows) - 1
+    return start.line, start.column, last, len(rows[-1]) + (start.column if len(rows) == 1 else 0), found
 
 
 def _value_node(root: Node, section: str, name: str) -> Node | None:

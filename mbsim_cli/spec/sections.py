@@ -13,6 +13,7 @@ from mbsim_cli.spec.bodies import Body
 from mbsim_cli.spec.checks import Check
 from mbsim_cli.spec.constraints import Constraint
 from mbsim_cli.spec.controllers import Controller
+from mbsim_cli.spec.controls import Control
 from mbsim_cli.spec.densities import Field
 from mbsim_cli.spec.dh import Table
 from mbsim_cli.spec.expressions.number import Number
@@ -67,6 +68,11 @@ class Sections(Spec):
         Controller,
         "Controllers, motors and filters by name.",
         {"hip": {"type": "pid", "coordinate": "hip.angle", "target": 0.5, "kp": 80, "kd": 2}},
+    )
+    controls: _section(
+        Control,
+        "Functions of time that an optimisation finds, by name.",
+        {"u": {"force": "push", "intervals": 40, "bounds": [-20, 20]}},
     )
     roads: _section(
         Road, "Roads by name.", {"track": {"type": "step", "position": 5.5, "width": 0.02, "height": -0.01}}

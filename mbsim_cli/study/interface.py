@@ -135,6 +135,7 @@ def optimize(
     *,
     algorithm: str | None = None,
     evaluations: int | None = None,
+    save_model: str | PathLike[str] | None = None,
     force: bool = False,
     listener: Listener = SILENT,
     **replaced: Any,
@@ -142,10 +143,11 @@ def optimize(
     """Search as ``mbsim optimize`` does for what an optimization of the file asks for, the only one or that of a name.
 
     Returns the result of the best design, which is written to ``output`` (MODEL-NAME.h5) with all designs that were
-    tried; its ``report["optimization"]`` is what ``--json`` prints. ``algorithm`` (auto, slsqp or mma) and
-    ``evaluations`` replace those of the file, other keyword arguments parameters and options of the analysis, as in
-    ``Model.run``. Raises AnalysisError where no design keeps to the limits; the one that comes nearest is written. At
-    Ctrl-C the best one so far is written before KeyboardInterrupt is raised.
+    tried; its ``report["optimization"]`` is what ``--json`` prints. ``algorithm`` (auto, slsqp, trust-constr, ipopt or
+    mma) and ``evaluations`` replace those of the file; ``save_model`` is a path for the model file at its optimum.
+    Other keyword arguments replace parameters and options of the analysis, as in ``Model.run``. Raises AnalysisError
+    where no design keeps to the limits; the one that comes nearest is written. At Ctrl-C the best one so far is written
+    before KeyboardInterrupt is raised.
     """
     from mbsim_cli.study.optimizing.methods import ALGORITHMS
     from mbsim_cli.study.optimizing.optimize import optimize as search
@@ -164,6 +166,7 @@ def optimize(
         command="mbsim_cli.optimize",
         listener=Patient(listener),
         force=force,
+        save_model=None if save_model is None else Path(save_model),
     )
     return Result(FileRecord(Path(report["output"])), report)
 

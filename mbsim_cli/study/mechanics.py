@@ -281,15 +281,11 @@ class Mechanics:
         acceleration = A[:, 3:] + np.cross(alpha, x) + np.cross(omega, velocity)
         jacobian = _pose(tw.N[body][..., :n], x)
         found = Motion(names, x, R.copy(), velocity, omega, acceleration, alpha, jacobian)
-        return (
-            found._replace(**_varied(found, kin, tw, body, d_local, w, self._gravity_of(w))) if derivatives else found
-        )
-
-    def _gravity_of(self, w: int) -> Array:
-        """Derivatives (3, w) of gravity."""
-        found = np.zeros((3, w))
-        found[:, 2 * self._n :] = self._dtheta[GRAVITY : GRAVITY + 3]
-        return found
+        if not derivatives:
+            return found
+        d_gravity = np.zeros((3, w))
+        d_gravity[:, 2 * n :] = self._dtheta[GRAVITY : GRAVITY + 3]
+        return _varied(found, kin, tw, body, d_local, d_gravity)
 
     def _place(self, name: str) -> tuple[int, Array, Array]:
         """Body, local point (3,) and its derivatives (3, p) by the parameters."""
@@ -359,10 +355,8 @@ def _pose(N: Array, x: Array) -> Array:
     return np.concatenate([N[:, 3:] + _cross(N[:, :3], x[:, :, None]), N[:, :3]], axis=1)
 
 
-def _varied(
-    found: Motion, kin: Any, tw: Any, body: Array, d_local: Array, w: int, d_gravity: Array
-) -> dict[str, Array]:
-    """Derivatives of a motion (k, 6, w), from the twists of bodies: dV = N' + N x V, dA = N'' + N' x V + N x A."""
+def _varied(found: Motion, kin: Any, tw: Any, body: Array, d_local: Array, d_gravity: Array) -> Motion:
+    """The motion with its derivatives (k, 6, w), from the twists of bodies: dV = N' + N x V, dA = N'' + N' x V + N x A."""
     N, N1, N2 = (twist[body][..., : d_local.shape[2]] for twist in (tw.N, tw.N1, tw.N2))
     V, A = kin.V[body][:, :, None], kin.A[body][:, :, None]
     dV = N1 + _crossed(N, V)
@@ -377,11 +371,11 @@ def _varied(
     d_omega, d_alpha = dV[:, :3], dA[:, :3]
     d_rate = dV[:, 3:] + _cross(d_omega, x) + _cross(omega, dx)
     d_acceleration = dA[:, 3:] + _cross(d_alpha, x) + _cross(alpha, dx) + _cross(d_omega, rate) + _cross(omega, d_rate)
-    return {
-        "d_pose": np.concatenate([dx, N[:, :3]], axis=1),
-        "d_velocity": np.concatenate([d_rate, d_omega], axis=1),
-        "d_acceleration": np.concatenate([d_acceleration, d_alpha], axis=1),
-    }
+    return found._replace(
+        d_pose=np.concatenate([dx, N[:, :3]], axis=1),
+        d_velocity=np.concatenate([d_rate, d_omega], axis=1),
+        d_acceleration=np.concatenate([d_acceleration, d_alpha], axis=1),
+    )
 
 
 def _crossed(N: Array, V: Array) -> Array:

@@ -16,7 +16,7 @@ def names_natural(model: Path) -> bool:
 
 def _checked(model: Path):
     """Kernels of bodies that deform take a minute to compile, and those of states."""
-    read = {"states", "controllers"} & set(_sections(model))
+    read = {"states", "controllers", "controls"} & set(_sections(model))
     slow = model.parent.name == "flexible" or read or "law: bristle" in model.read_text()
     return pytest.param(model, marks=[pytest.mark.slow] if slow else [], id=model.stem)
 

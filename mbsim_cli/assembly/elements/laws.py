@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from mbsim_cli.assembly.parameters.numbers import Numbers
-from mbsim_cli.assembly.parameters.tables import breakpoints, continued
+from mbsim_cli.assembly.parameters.tables import breakpoints, continued, extended
 from mbsim_cli.assembly.parameters.vectors import Scalar, table
 from mbsim_cli.assembly.tree.frames import sine
 from mbsim_cli.assembly.tree.system import System
@@ -28,6 +28,7 @@ class Term:
     count: int  # coefficients, breakpoints of a spline, or the power of a sine
     block: Callable[[], Sequence[Scalar]]
     window: Callable[[], tuple[Scalar, Scalar]] | None = None
+    parts: Sequence[Callable[[], Sequence[Scalar]]] = ()  # the block in pieces that depend on few numbers each
 
     def within(self, start: Callable[[], Scalar], end: Callable[[], Scalar]) -> "Term":
         """The term, zero before start and from end on."""
@@ -86,7 +87,8 @@ class LawTable:
         for k, term in enumerate(terms, start=1):
             window = NONE if term.window is None else theta.add(term.window)
             following = start + k if k < len(terms) else NONE
-            self._rows.append((int(term.kind), theta.add(term.block), term.count, window, following))
+            offsets = [theta.add(part) for part in term.parts or (term.block,)]
+            self._rows.append((int(term.kind), offsets[0], term.count, window, following))
             self.names.append(path)
         return start
 
@@ -120,6 +122,8 @@ class LawTable:
                 ]
             case "harmonic" if law.power > 1:
                 return [Term(Law.SINE_POWER, law.power, lambda: coefficients(numbers, law))]
+            case "spline" if law.between != "cubic":
+                return [_joined(numbers, law)]
             case "spline":
                 return [spline_term(len(law.values), partial(_table_of, numbers, law), law.extrapolate)]
         kind = Law[law.type.upper()]
@@ -184,6 +188,32 @@ def coefficients(numbers: Numbers, law: Any) -> Sequence[Scalar]:
             onset = numbers(law.onset)
             return (numbers(law.start), onset if law.side == "above" else -onset, numbers(law.slope))
     raise ValueError(law.type)
+
+
+def _joined(numbers: Numbers, law: Any) -> Term:
+    """Straight lines, or steps, between the values of a table: cubics of which the upper coefficients are zero."""
+    x, y, rows, steps = law.arguments, law.values, len(law.values), law.between == "constant"
+
+    def piece(k: int) -> list[Scalar]:
+        value = numbers(y[k])
+        slope = 0.0 if steps else (numbers(y[k + 1]) - value) / (numbers(x[k + 1]) - numbers(x[k]))
+        return [0.0, 0.0, slope, value]
+
+    def held(k: int) -> list[Scalar]:
+        return [0.0, 0.0, 0.0, numbers(y[k])]
+
+    def knots() -> list[Scalar]:
+        return [numbers(x[0]) - 1.0, *numbers.vector(x), numbers(x[-1]) + 1.0]
+
+    def block() -> list[Scalar]:
+        cubics = [c for k in range(rows - 1) for c in piece(k)]
+        last = numbers(y[-1]) if steps else None
+        return extended(numbers.vector(x), cubics, law.extrapolate, last)
+
+    parts: list[Callable[[], Sequence[Scalar]]] = []
+    if law.extrapolate == "hold":
+        parts = [knots, partial(held, 0), *(partial(piece, k) for k in range(rows - 1)), partial(held, rows - 1)]
+    return Term(Law.SPLINE, breakpoints(rows, law.extrapolate), block, parts=parts)
 
 
 def _table_of(numbers: Numbers, law: Any) -> tuple[Sequence[Scalar], Sequence[Scalar]]:

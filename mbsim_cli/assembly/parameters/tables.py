@@ -23,13 +23,19 @@ UNKNOWN = (float("nan"),) * 4
 
 def continued(x: Sequence[Scalar], y: Sequence[Scalar], extrapolate: str) -> list[Scalar]:
     """Breakpoints, then the cubics of the natural spline through (x, y) and of what continues it on both sides."""
-    pieces, count = spline(x, y), len(x)
-    knots, cubics = pieces[:count], pieces[count:]
+    return extended(x, spline(x, y)[len(x) :], extrapolate)
+
+
+def extended(
+    knots: Sequence[Scalar], cubics: Sequence[Scalar], extrapolate: str, last: Scalar | None = None
+) -> list[Scalar]:
+    """Breakpoints and cubics between ``knots``, and of what continues them; ``last`` is their value at the end."""
+    x = knots
     slope_first, first = cubics[2], cubics[3]
     a, b, slope, value = cubics[-4:]
     h = x[-1] - x[-2]
     slope_last = (3.0 * a * h + 2.0 * b) * h + slope
-    last = ((a * h + b) * h + slope) * h + value
+    last = ((a * h + b) * h + slope) * h + value if last is None else last
     if extrapolate == "hold":
         return [x[0] - 1.0, *knots, x[-1] + 1.0, 0.0, 0.0, 0.0, first, *cubics, 0.0, 0.0, 0.0, last]
     if extrapolate == "linear":

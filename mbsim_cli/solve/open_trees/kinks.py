@@ -1,7 +1,8 @@
 """Kinks: instants at which a law of time changes its formula, where steps of open trees end.
 
-They are the ends of windows, of smooth steps and of tables. Across rows within a table two derivatives are continuous,
-so steps end there only where a parameter moves them. Derivation: docs/theory/integrators.md.
+They are the ends of windows, of smooth steps and of tables, and rows of tables that straight lines or steps join.
+Across rows of a spline two derivatives are continuous, so steps end there only where a parameter moves them.
+Derivation: docs/theory/integrators.md.
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,6 +15,7 @@ from mbsim_cli.model.codes import Law
 from mbsim_cli.model.layout import NONE, Laws
 from mbsim_cli.model.problem import Problem
 
+JUMP = 1e-6  # of the values and slopes of a table, relative, that counts as one
 BESIDE = 8.0 * np.finfo(float).eps  # of a time: what the sum of a time and a step loses to round-off
 
 
@@ -89,7 +91,21 @@ def _of_term(laws: Laws, theta: np.ndarray, moved: np.ndarray, k: int) -> Iterat
         case Law.SPLINE:  # the outermost breakpoints are of straight lines that go on
             last = first + count - 2
             edges += [first + 1, last]
-            smooth = (first + 2 + np.flatnonzero(moved[first + 2 : last])).tolist()
+            edges += [first + 2 + int(k) for k in _jumping(theta, first, count)]
+            smooth = [first + 2 + int(k) for k in np.flatnonzero(moved[first + 2 : last])]
+            smooth = [number for number in smooth if number not in edges]
     for numbers, is_smooth in ((edges, False), (smooth, True)):
         for number in numbers:
             yield Kink(float(theta[number].real), (int(number),), is_smooth)
+
+
+def _jumping(theta: np.ndarray, first: int, count: int) -> np.ndarray:
+    """Inner breakpoints of a table, from its second row on, at which its value or its slope jumps: not of splines."""
+    x = theta[first : first + count].real
+    a, b, c, d = theta[first + count : first + count + 4 * (count - 1)].real.reshape(-1, 4).T
+    h = np.diff(x)
+    value, slope = ((a * h + b) * h + c) * h + d, (3.0 * a * h + 2.0 * b) * h + c
+    inner = slice(1, count - 3)  # pieces behind which a row of the table ends that is neither the first nor the last
+    gaps = np.abs(d[2:-1] - value[inner]), np.abs(c[2:-1] - slope[inner])
+    sizes = np.nanmax(np.abs(d), initial=0.0), np.nanmax(np.abs(c), initial=0.0)
+    return np.flatnonzero((gaps[0] > JUMP * sizes[0]) | (gaps[1] > JUMP * sizes[1]))

@@ -102,7 +102,7 @@ def _unread(model: ModelFile) -> Iterator[tuple[Path, str, str]]:
     read |= {name for text in model.formulas.values() for name in names(parse(text, vectors=True))}
     read |= {name for field in model.fields.values() if field.value for name in names(parse(field.value, vectors=True))}
     for name in model.parameters:
-        if name not in read:
+        if name not in read and ("parameters", name) not in model._made:
             yield ("parameters", name), "nothing reads this parameter", "gradients by it are zero"
 
 

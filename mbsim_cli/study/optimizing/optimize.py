@@ -9,13 +9,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mbsim_cli.caller import either
-from mbsim_cli.errors import AnalysisError, UsageError
+from mbsim_cli.errors import AnalysisError, ModelError, UsageError
 from mbsim_cli.io.facts import History
 from mbsim_cli.io.target import check_target
 from mbsim_cli.spec.moved import with_adjoint_by, with_fields
 from mbsim_cli.study.assembling import AUTO, Settings, load, named_or_only, stated_method
 from mbsim_cli.study.evaluation import Gradient
-from mbsim_cli.study.listener import Asking, Interrupted, Listener
+from mbsim_cli.study.fitting.saving import check_place
+from mbsim_cli.study.fitting.saving import save_model as save
+from mbsim_cli.study.listener import SILENT, Asking, Interrupted, Listener
+from mbsim_cli.study.model import Model
 from mbsim_cli.study.optimizing.design import ACTIVE, FEASIBLE, Designs, Limit, Variables, variables_of
 from mbsim_cli.study.optimizing.log import Log, identity_of
 from mbsim_cli.study.optimizing.methods import method_for, search
@@ -240,8 +243,9 @@ class Task(NamedTuple):
 
     def method(self, algorithm: str | None) -> str:
         """How to search; raises UsageError for a way that cannot keep the limits."""
-        found = method_for(algorithm or self.given.algorithm, len(self.variables.start))
-        if found == "mma" and any(limit.equal for limit in self.limits):
+        equalities = any(limit.equal for limit in self.limits)
+        found = method_for(algorithm or self.given.algorithm, len(self.variables.start), equalities)
+        if found == "mma" and equalities:
             raise UsageError("mma keeps no equalities; choose slsqp")
         return found
 
@@ -265,14 +269,20 @@ def optimize(
     listener: Listener,
     force: bool,
     begun: float | None = None,
+    save_model: Path | None = None,
 ) -> dict[str, Any]:
-    """Optimise as a model file states under a name; write the result of the best design; return what --json prints."""
+    """Optimise as a model file states under a name; write the result of the best design; return what --json prints.
+
+    ``save_model`` is where the model file is written with the values of the best design.
+    """
     timing = Timing()
     with timing.phase("load", begun):
         task = _task(path, name, settings)
         output = output or Path(f"{path.stem}-{task.name}.h5")
         guard = guard_of(task.file, force)
         target = check_target(output, **guard)
+        if save_model is not None:
+            check_place(Model._with(path, settings, SILENT), save_model, force=force)
     base = draft(task.file, task.settings, timing, task.by).plan(timing, listener)
     if task.given.fields:
         task = task._replace(variables=task.variables.with_fields(varied_fields(task.file, base)))
@@ -283,11 +293,8 @@ def optimize(
     identity = identity_of(task.file, base.settings, task.variables)
     kept = target.with_name(f"{target.name}.designs")
     log = Log(kept, identity, analyses.objectives, listener, force=force)
-    designs = task.designs(log, evaluations or task.given.evaluations)
     with closing(log), listener.shield():
-        ended, stop = _searched(method, designs, timing, listener)
-        if not designs.trials:
-            raise stop or AnalysisError(ended)
+        designs, ended, stop, starts = _best_of(task, log, evaluations, method, timing, listener)
         planned = replace(analyses.plan(designs.best.values, timing), second_run=True)
         units = {objective.name: objective.unit for objective in planned.assembled.objectives}
         units |= {volume_of(field): "1" for field in designs.variables.fields}
@@ -298,6 +305,11 @@ def optimize(
     report = {"model": str(path), "output": str(output)} | outcome.report
     report["warnings"] = [*report["warnings"], *doubts_of(designs, ended)]
     report["optimization"] = report_of(designs, history, units)
+    if starts:
+        report["optimization"]["starts"] = starts
+    if save_model is not None:
+        found, _ = task.variables.parts(designs.best.values)
+        report["saved_model"] = str(save(Model._with(path, settings, SILENT), found, save_model, force=force))
     _leave(designs, stop, output, listener)
     return report
 
@@ -311,6 +323,50 @@ def _task(path: Path, name: str | None, settings: Settings) -> Task:
     if given.fields:
         file = with_adjoint_by(file, variables.names, given.fields)
     return Task(name, given, file, settings, variables, limits_of(file, given))
+
+
+def _best_of(
+    task: Task, log: Log, evaluations: int | None, method: str, timing: Timing, listener: Listener
+) -> tuple[Designs, str, Stop | None, list[float | None]]:
+    """Search from each start; the best designs, why that search ended, what interrupted, and the optimum of each start.
+
+    The optima are left out where there is one start; one that no analysis works at has none.
+    """
+    count, most = task.given.starts, evaluations or task.given.evaluations
+    random = np.random.default_rng(0)
+    best: tuple[Designs, str] | None = None
+    found: list[float | None] = []
+    stop: Stop | None = None
+    for k in range(count):
+        designs = task.designs(log, most)
+        if k:
+            place = random.random(len(task.variables.start))
+            designs.variables = replace(task.variables, start=task.variables.values(place))
+            listener.say(f"start {k + 1} of {count}")
+        try:
+            ended, stop = _searched(method, designs, timing, listener)
+        except (AnalysisError, ModelError):
+            if not k:
+                raise
+            found.append(None)
+            continue
+        if not designs.trials:
+            if best is None:
+                raise stop or AnalysisError(ended)
+            break
+        found.append(designs.best.found[designs.objective] if designs.best.violation <= FEASIBLE else None)
+        if best is None or _key(designs, best[0]) < _key(best[0], best[0]):
+            best = designs, ended
+        if stop is not None:
+            break
+    assert best is not None
+    return *best, stop, found if count > 1 else []
+
+
+def _key(designs: Designs, scaled: Designs) -> tuple[bool, float]:
+    """What orders the best designs of searches, whose own scales differ: limits that are missed, then the objective."""
+    trial = designs.best
+    return trial.violation > FEASIBLE, designs.sign * trial.found[scaled.objective]
 
 
 def _searched(method: str, designs: Designs, timing: Timing, listener: Listener) -> tuple[str, Stop | None]:

@@ -1,0 +1,156 @@
+"""Controls: what they stand for, gradients by their values and by the duration, and optima that are known."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import mbsim_cli as mbsim
+from mbsim_cli.assembly.elements.laws import law_at
+from mbsim_cli.study.assembling import Settings, load
+
+BENCHMARKS = Path(__file__).parents[2] / "models" / "benchmarks"
+CARRIAGE = """
+mbsim: 1
+gravity: [0, 0, 0]
+parameters: {T: 2}
+bodies: {block: {mass: 2}}
+joints: {slide: {type: prismatic, bodies: [ground, block], point: origin, axis: x}}
+forces: {push: {type: drive, coordinate: slide.displacement}}
+laws: {wave: {type: harmonic, amplitude: 3, frequency: 0.25, offset: 1}}
+controls: {u: {force: push, intervals: 4, %s}}
+analysis: {step: 0.1, duration: T}
+"""
+
+
+def values(text, times):
+    """The law of the force at times (N,)."""
+    model = mbsim.loads(CARRIAGE % text)
+    problem = model._drafted(None, {}).named.problem
+    law = problem.names.laws.index("laws.u")
+    return [law_at(problem.model.laws, problem.theta.tolist(), law, t).real for t in times]
+
+
+def test_controls_are_laws_through_their_values():
+    times = [-1.0, 0.0, 0.25, 0.5, 1.6, 2.0, 5.0]
+    given = "initial: [1, 2, 4, 8, 10]"
+    assert values(given, times) == pytest.approx(np.interp(times, np.linspace(0, 2, 5), [1, 2, 4, 8, 10]))
+    assert values("between: constant, initial: [1, 2, 4, 8]", times) == [1, 1, 1, 2, 8, 8, 8]
+    assert values("initial: 2*t", times) == pytest.approx(2 * np.clip(times, 0, 2))
+    wave = [1 + 3 * np.sin(0.5 * np.pi * t) for t in np.linspace(0, 2, 5)]
+    assert values("initial: wave", times) == pytest.approx(np.interp(times, np.linspace(0, 2, 5), wave))
+    assert values("initial: T", times) == [2.0] * 7
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("initial: [1, 2]", "controls.u: 2 initial values stand for 5; 4 intervals have 5 values with both ends"),
+        ("initial: 2*z", "unknown parameter or constant 'z'"),
+        ("initial: '2*'", "controls.u: initial '2\\*'"),
+        ("bounds: [3, 4], initial: 1", "controls.u.initial: 1 lies outside the bounds 3 and 4"),
+        ("force: pull", "controls.u.force: unknown force 'pull'"),
+    ],
+)
+def test_what_controls_cannot_be(text, message):
+    text = CARRIAGE % text if "force" not in text else (CARRIAGE % "initial: 0").replace("force: push", text)
+    with pytest.raises(mbsim.ModelError, match=message):
+        mbsim.loads(text)
+
+
+def test_a_force_takes_one_law_and_a_control_a_name_of_its_own():
+    text = CARRIAGE % "initial: 0"
+    with pytest.raises(mbsim.ModelError, match="'push' has a law already"):
+        mbsim.loads(text.replace("slide.displacement}", "slide.displacement, law: wave}"))
+    with pytest.raises(mbsim.ModelError, match="'u' is also a law"):
+        mbsim.loads(text.replace("wave:", "u:"))
+    with pytest.raises(mbsim.ModelError, match="of which 'u_3' exists"):
+        mbsim.loads(text.replace("{T: 2}", "{T: 2, u_3: 1}"))
+    with pytest.raises(mbsim.ModelError, match="has no duration"):
+        mbsim.loads(text.replace("{step: 0.1, duration: T}", "{type: equilibrium}"))
+
+
+def test_saved_models_have_the_values_and_keep_their_comments(tmp_path):
+    from mbsim_cli.spec.rewriting import with_numbers
+
+    head, _, _ = (CARRIAGE % "").partition("controls:")
+    listed = "initial:" + "".join(f"\n      - {k}" for k in range(5))
+    for keys in ("intervals: 4\n    initial: 0", "intervals: 4  # four", f"{listed}\n    intervals: 4"):
+        tail = "analysis: {step: 0.1, duration: T}\n"
+        text = f"{head}controls:\n  u:\n    {keys}\n    force: push\n{tail}"
+        path = tmp_path / "m.yaml"
+        path.write_text(text)
+        file = load(path, Settings())
+        found = {f"u_{k}": float(k) / 3 for k in range(5)}
+        path.write_text(with_numbers(file, found | {"T": 3.0}))
+        again = load(path, Settings())
+        scope = again.expressions.scope()
+        assert {name: scope[name].real for name in found} == found and scope["T"] == 3.0
+        assert ("# four" in path.read_text()) == ("# four" in text)
+
+
+def slopes(path, names, step=1e-4):
+    """Gradients by the file's method, and by differences of whole runs, (objective, parameter)."""
+    model = mbsim.load(path, by=names)
+    exact, numerical = [], []
+
+    def moved(name, change):
+        return model.run({name: model.parameters[name] + change}, sensitivity="none")
+
+    for objective in model.objectives:
+        exact.append(model.value_and_gradient(objective=objective, sensitivity="adjoint")[1])
+    for name in names:
+        at = {k: np.array([found.value for found in moved(name, k * step).objectives.values()]) for k in (-2, -1, 1, 2)}
+        numerical.append((8 * (at[1] - at[-1]) - (at[2] - at[-2])) / (12 * step))
+    return np.array(exact), np.array(numerical).T
+
+
+@pytest.mark.slow
+def test_gradients_by_controls_and_by_the_duration_are_those_of_whole_runs():
+    exact, numerical = slopes(BENCHMARKS / "brachistochrone.yaml", ["T", "angle_0", "angle_7", "angle_40"])
+    assert np.allclose(exact, numerical, rtol=1e-9, atol=1e-10) and abs(numerical[1, 0]) > 1.0
+    model = mbsim.load(BENCHMARKS / "brachistochrone.yaml", by=["T", "angle_7"])
+    direct = [model.value_and_gradient(objective=name, sensitivity="ddm")[1] for name in model.objectives]
+    assert np.allclose(direct, exact[:, [0, 2]], rtol=1e-10, atol=1e-12)
+
+
+OPTIMA = {"brachistochrone": ("time", 1.80160312), "sliding_mass": ("time", 0.4), "cart_pole": ("energy", 57.9476412)}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", OPTIMA)
+def test_optima_that_are_known(tmp_path, name):
+    """That of the cart-pole was found by CasADi and Ipopt with equations written by hand, on the same 40 intervals."""
+    pytest.importorskip("cyipopt")
+    objective, value = OPTIMA[name]
+    saved = BENCHMARKS / f"{name}.yaml"
+    result = mbsim.optimize(saved, output=tmp_path / "best.h5", save_model=tmp_path / "best.yaml", algorithm="ipopt")
+    assert result.report["optimization"]["violation"] < 1e-6
+    assert result.objectives[objective].value == pytest.approx(value, rel=1e-6)
+    again = mbsim.run(tmp_path / "best.yaml", sensitivity="none")
+    assert again.objectives[objective].value == result.objectives[objective].value
+
+
+@pytest.mark.slow
+def test_a_kill_and_several_starts(tmp_path):
+    """A search that was ended goes on to the same bits; of two starts the better counts."""
+    text = (BENCHMARKS / "brachistochrone.yaml").read_text()
+    path = tmp_path / "b.yaml"
+    path.write_text(text.replace("    variables: [T, angle]\n", "    variables: [T, angle]\n    starts: 2\n"))
+    whole = mbsim.optimize(path, output=tmp_path / "whole.h5", algorithm="slsqp")
+    report = whole.report["optimization"]
+    assert len(report["starts"]) == 2 and report["value"] == min(v for v in report["starts"] if v is not None)
+    calls = []
+
+    class Ends(mbsim.Listener):
+        def poll(self):
+            calls.append(1)
+            if len(calls) == 30:
+                raise mbsim.Interrupted("enough")
+
+    with pytest.raises(mbsim.Interrupted):
+        mbsim.optimize(path, output=tmp_path / "cut.h5", algorithm="slsqp", listener=Ends())
+    assert (tmp_path / "cut.h5.designs").exists()
+    again = mbsim.optimize(path, output=tmp_path / "cut.h5", algorithm="slsqp")
+    assert again.report["optimization"]["value"] == report["value"]
+    assert not (tmp_path / "cut.h5.designs").exists()
