@@ -356,7 +356,7 @@ def _pose(N: Array, x: Array) -> Array:
 
 
 def _varied(found: Motion, kin: Any, tw: Any, body: Array, d_local: Array, d_gravity: Array) -> Motion:
-    """The motion with its derivatives (k, 6, w), from the twists of bodies: dV = N' + N x V, dA = N'' + N' x V + N x A."""
+    """With derivatives (k, 6, w), by the twists of bodies: dV = N' + N x V, dA = N'' + N' x V + N x A."""
     N, N1, N2 = (twist[body][..., : d_local.shape[2]] for twist in (tw.N, tw.N1, tw.N2))
     V, A = kin.V[body][:, :, None], kin.A[body][:, :, None]
     dV = N1 + _crossed(N, V)
