@@ -112,7 +112,7 @@ class Packed:
                 Model(
                     self.tree,
                     self.pairs.table(),
-                    self.measures.table(),
+                    self.measures.table(self.laws.table()),
                     self.constraints.table(),
                     self.forces.table(),
                     self.laws.table(),

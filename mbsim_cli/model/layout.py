@@ -14,7 +14,8 @@ body     ``BODY_SIZE``: joint frame on the parent side p_P (3), R_P (9, by rows)
 measure  geometric kinds, ``MEASURE_SIZE``: p_a (3), p_b (3), u_a (3), u_b (3), n_a (3), each in its
          own body's axes, the directions of unit length. DISTANCE: at ``APART`` a length e, g = sqrt(d . d + e^2);
          0 but for springs without length. ANGLE has no points: at ``STARTS_NEAR`` stands the value
-         that it is nearest to at the start, of those a turn apart. COORDINATES: one coefficient a coordinate.
+         that it is nearest to at the start, of those a turn apart. COORDINATES: one coefficient a coordinate, then the
+         sign of the argument of its curve, if it has one.
          EULER_NORM: none
 constraint 1: target; the constraint is Phi = measure - target - law(t)
 force    ALONG_MEASURE, 4: stiffness k, damping c, natural value g_0, constant force f_0; the force on the
@@ -46,7 +47,7 @@ r, R (R takes body axes to global axes); across a joint R = R_parent R_P R_joint
 points coincide when the joint translations are zero.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -203,6 +204,22 @@ class Pairs(NamedTuple):
     sign: np.ndarray  # +1 on the branch of b, -1 on the branch of a
 
 
+class NoCurves(NamedTuple):
+    """In the place of ``Curves`` where there are none: kernels know nothing of them then."""
+
+    none: np.ndarray  # (0,)
+
+
+NO_CURVES = NoCurves(np.zeros(0, np.int64))
+
+
+class Curves(NamedTuple):
+    """Laws of coordinates that measures of coordinates are less by, of the last coordinate that each lists."""
+
+    law: np.ndarray  # (nm,) or NONE; behind the coefficients stands the sign of the law's argument
+    laws: "Laws"  # as ``Model.laws``
+
+
 class Measures(NamedTuple):
     """Measures; those of coordinates have pair NONE and list their coordinates."""
 
@@ -211,6 +228,7 @@ class Measures(NamedTuple):
     theta: np.ndarray  # (nm,) offset of the measure block
     first: np.ndarray  # (nm + 1,) into coordinate
     coordinate: np.ndarray
+    curves: Curves | NoCurves = NO_CURVES
 
 
 class Constraints(NamedTuple):
@@ -366,4 +384,7 @@ def freeze(model: Model) -> Model:
         copy.flags.writeable = False
         return copy
 
-    return Model(*(type(group)(*map(fixed, group)) for group in model))
+    def fixed_group(group: Any) -> Any:
+        return type(group)(*(fixed_group(part) if isinstance(part, tuple) else fixed(part) for part in group))
+
+    return fixed_group(model)

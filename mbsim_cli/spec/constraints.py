@@ -1,8 +1,10 @@
 """Constraints beyond joints. Points and vectors are written body.name."""
 
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
-from mbsim_cli.spec.base import Pair, Spec, by_type, description, field
+from pydantic import model_validator
+
+from mbsim_cli.spec.base import Pair, Spec, by_type, description, field, require_one
 from mbsim_cli.spec.expressions.number import AutoNumber, Number
 from mbsim_cli.spec.laws import LawOrName
 
@@ -65,15 +67,43 @@ class PointOnPlane(_Constraint):
 
 
 class Coupling(_Constraint):
-    """A weighted sum of joint coordinates is given: gears, racks, screws."""
+    """A weighted sum of joint coordinates is given, or one follows another by a law: cams, non-circular gears."""
 
-    type: Literal["coupling"] = field("A weighted sum of coordinates.", "coupling")
-    terms: dict[str, Number] = field(
+    type: Literal["coupling"] = field("A weighted sum of coordinates, or a law between two.", "coupling")
+    terms: dict[str, Number] | None = field(
         "Coefficient of each coordinate, JOINT.coordinate.",
         {"wheel.angle": 1, "rack.displacement": "-1/r"},
+        default=None,
         min_length=1,
     )
-    offset: AutoNumber = field("What the sum equals, or auto: as it is at the start.", 0, "auto", default="auto")
+    of: str | None = field("The coordinate that follows, JOINT.coordinate.", "follower.displacement", default=None)
+    by: str | None = field("The coordinate that it follows, JOINT.coordinate.", "cam.angle", default=None)
+    law: LawOrName | None = field("Law of that coordinate, which the other one equals.", "profile", default=None)
+    offset: AutoNumber = field(
+        "What the sum equals, or what is added to the law; auto: as it is at the start, the default of sums.",
+        0,
+        "auto",
+        default="auto",
+    )
+
+    @model_validator(mode="after")
+    def _sum_or_law(self) -> "Coupling":
+        given = [name for name in ("of", "by", "law") if getattr(self, name) is not None]
+        require_one("terms, or of, by and law", (self.terms is None) == (not given) or len(given) not in (0, 3))
+        return self
+
+    @property
+    def factors(self) -> dict[str, Number]:
+        """Coefficient of each coordinate that takes part; those of a law count one."""
+        if self.terms is not None:
+            return self.terms
+        assert self.of is not None and self.by is not None  # see ``_sum_or_law``
+        return {self.of: Number(1.0), self.by: Number(1.0)}
+
+    @property
+    def target(self) -> Any:
+        """The offset of a law: none, if it is left out."""
+        return self.offset if "offset" in self.model_fields_set else Number(0.0)
 
 
 class _Ratio(_Constraint):
@@ -85,7 +115,7 @@ class _Ratio(_Constraint):
     factor: ClassVar[tuple[str, str]]  # key of the number, and how the factor is made of it
 
     @property
-    def terms(self) -> dict[str, Number]:
+    def factors(self) -> dict[str, Number]:
         """The weighted sum that equals the offset."""
         key, form = self.factor
         number = getattr(self, key)

@@ -63,14 +63,18 @@ class ConstraintTable:
     def add_declared(self, name: str, spec: Any) -> None:
         """Equations of a constraint of the model file."""
         measures, path = self.measures, f"constraints.{name}"
-        law = self._laws.number(getattr(spec, "law", None), f"{path}.law")
+        given = None if spec.type == "coupling" else getattr(spec, "law", None)  # of time
+        law = self._laws.number(given, f"{path}.law")
         match spec.type:
             case "distance":
                 self._add_target(name, measures.distance(spec.points), spec.distance, law)
             case "angle":
                 self._add_target(name, measures.angle(spec.vectors, spec.axis, path), spec.angle, law)
+            case "coupling" if spec.of is not None:
+                curve = self._laws.number(spec.law, f"{path}.law", of_time=False)
+                self._add_target(name, self._coupling(spec, path, curve), spec.target)
             case "coupling" | "gear" | "rack" | "screw":
-                self._add_target(name, self._coupling(spec, path), spec.offset, law)
+                self._add_target(name, self._coupling(spec, path), spec.offset)
             case "motion":
                 self._add_target(name, measures.coordinate(spec.coordinate, f"{path}.coordinate"), spec.offset, law)
             case "point_on_plane":
@@ -106,24 +110,27 @@ class ConstraintTable:
         rows = zip(self.offset, self.measure, self._automatic, strict=True)
         return [(offset, measure) for offset, measure, automatic in rows if automatic]
 
-    def _coupling(self, spec: Any, path: str) -> int:
-        """Weighted sum of tree coordinates, in the declared sense of each."""
-        coordinates = [self._system.coordinate(name) for name in spec.terms]
+    def _coupling(self, spec: Any, path: str, curve: int = NONE) -> int:
+        """Weighted sum of tree coordinates, in the declared sense of each, or one less a law of the other."""
+        coordinates = [self._system.coordinate(name) for name in spec.factors]
         for coordinate in coordinates:
             if coordinate.column == NONE:
                 joint = coordinate.joint
                 self._system.issue(
-                    f"{path}.terms" if spec.type == "coupling" else path,
+                    f"{path}.terms" if spec.type == "coupling" and spec.of is None else path,
                     f"joint {joint!r} is cut, so its coordinates cannot be coupled",
                     "cut another joint of the loop",
                 )
+        if curve != NONE:
+            of, by = coordinates
+            return self.measures.less_curve([of.column, by.column], (float(of.sign), float(by.sign)), curve)
         signs, numbers = [c.sign for c in coordinates], self._system.geometry.numbers
         return self.measures.combination(
             [c.column for c in coordinates],
-            lambda: [s * numbers(n) for s, n in zip(signs, spec.terms.values(), strict=True)],
+            lambda: [s * numbers(n) for s, n in zip(signs, spec.factors.values(), strict=True)],
         )
 
-    def _add_target(self, name: str, measure: int, target: Any, law: int) -> None:
+    def _add_target(self, name: str, measure: int, target: Any, law: int = NONE) -> None:
         """Equation with a stated target, or with the measure's initial value."""
         numbers = self._system.geometry.numbers
         if target == "auto":

@@ -275,6 +275,43 @@ def _term_at(laws: Laws, theta: Sequence[Scalar], law: int, x: Scalar) -> Scalar
     return total
 
 
+def slope_at(laws: Laws, theta: Sequence[Scalar], law: int, x: Scalar) -> Scalar:
+    """First derivative of a packed law; analytic, too."""
+    total = 0.0
+    while law != NONE:
+        window = laws.window[law]
+        if window == NONE or theta[window].real <= x.real < theta[window + 1].real:
+            total += _slope_of_term(laws, theta, law, x)
+        law = laws.next[law]
+    return total
+
+
+def _slope_of_term(laws: Laws, theta: Sequence[Scalar], law: int, x: Scalar) -> Scalar:
+    kind, first, count = Law(laws.kind[law]), laws.theta[law], laws.count[law]
+    c = theta[first : first + 5 * max(count, 4)]
+    match kind:
+        case Law.HARMONIC | Law.SINE_POWER:
+            angle, power = c[2] * x + c[3], int(count) if kind == Law.SINE_POWER else 1
+            return c[1] * c[2] * power * sine(angle) ** (power - 1) * sine(angle + 0.5 * np.pi)
+        case Law.ONE_SIDED:
+            s = (x - c[0]) / c[1]
+            return c[2] * (0.0 if s.real <= 0.0 else 1.0 if s.real >= 1.0 else s * s * (3.0 - 2.0 * s))
+        case Law.SMOOTH_STEP:
+            if not c[0].real < x.real < c[1].real:
+                return 0.0
+            s = (x - c[0]) / (c[1] - c[0])
+            return 30.0 * (c[3] - c[2]) * s * s * (1.0 - s) * (1.0 - s) / (c[1] - c[0])
+        case Law.SPLINE:
+            piece = min(max(bisect_right([knot.real for knot in c[:count]], x.real) - 1, 0), count - 2)
+            a, b, slope, _ = c[count + 4 * piece : count + 4 * piece + 4]
+            t = x - c[piece]
+            return (3.0 * a * t + 2.0 * b) * t + slope
+    total = 0.0
+    for power in range(count - 1, 0, -1):
+        total = total * x + power * c[power]
+    return total
+
+
 def check_start(problem: Problem, issue: Callable[..., None]) -> None:
     """Report laws of constraints whose tables do not hold at time zero, where the mechanism is assembled."""
     laws, theta = problem.model.laws, problem.theta.tolist()

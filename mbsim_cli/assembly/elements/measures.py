@@ -10,7 +10,7 @@ from mbsim_cli.assembly.tree.joints import EULER_NAMES, Frames, initial_position
 from mbsim_cli.assembly.tree.pairs import PairTable
 from mbsim_cli.assembly.tree.system import Coordinate, System, unit_of
 from mbsim_cli.model.codes import Measure
-from mbsim_cli.model.layout import MEASURE_SIZE, NONE, Measures
+from mbsim_cli.model.layout import MEASURE_SIZE, NO_CURVES, NONE, Curves, Measures
 
 _UNITS = {
     Measure.PROJECTION: "m",
@@ -31,15 +31,18 @@ class MeasureTable:
         self.pair: list[int] = []
         self.offset: list[int] = []
         self._coordinates: list[list[int]] = []
+        self._curve: list[int] = []  # law, or NONE
         self._known: dict[tuple, int] = {}
 
-    def table(self) -> Measures:
-        """The measures as arrays."""
+    def table(self, laws: Any = None) -> Measures:
+        """The measures as arrays; those with curves need the table of ``laws``."""
         first = [0]
         for coordinates in self._coordinates:
             first.append(first[-1] + len(coordinates))
         flat = [coordinate for coordinates in self._coordinates for coordinate in coordinates]
-        return table(Measures, kind=self.kind, pair=self.pair, theta=self.offset, first=first, coordinate=flat)
+        curves = Curves(self._curve, laws) if laws is not None and set(self._curve) - {NONE} else NO_CURVES
+        found = table(Measures, kind=self.kind, pair=self.pair, theta=self.offset, first=first, coordinate=flat)
+        return found._replace(curves=curves)
 
     def unit(self, measure: int) -> str:
         """Unit of a measure; a weighted sum counts in that of its first coordinate."""
@@ -52,7 +55,7 @@ class MeasureTable:
         """Drop all measures but these; return their new numbers."""
         kept = sorted(set(wanted))
         new = {old: number for number, old in enumerate(kept)}
-        lists: tuple[list[Any], ...] = (self.kind, self.pair, self.offset, self._coordinates)
+        lists: tuple[list[Any], ...] = (self.kind, self.pair, self.offset, self._coordinates, self._curve)
         for rows in lists:
             rows[:] = [rows[old] for old in kept]
         self._known = {key: new[old] for key, old in self._known.items() if old in new}
@@ -124,6 +127,12 @@ class MeasureTable:
         """Weighted sum of tree coordinates."""
         return self._append(Measure.COORDINATES, NONE, self._theta.add(coefficients), columns)
 
+    def less_curve(self, columns: list[int], signs: tuple[float, float], law: int) -> int:
+        """A coordinate less a law of another one."""
+        measure = self.combination(columns, lambda: (signs[0], 0.0, signs[1]))
+        self._curve[measure] = law
+        return measure
+
     def euler_norm(self, first_column: int) -> int:
         """Square of the norm of four Euler parameters."""
         return self._append(Measure.EULER_NORM, NONE, 0, list(range(first_column, first_column + 4)))
@@ -155,6 +164,7 @@ class MeasureTable:
         self.pair.append(pair)
         self.offset.append(offset)
         self._coordinates.append(coordinates)
+        self._curve.append(NONE)
         return len(self.kind) - 1
 
     def _of_cut_joint(self, coordinate: Coordinate, path: str) -> int:

@@ -17,7 +17,7 @@ def check_natural(system: System) -> None:
             message = "natural coordinates have no Euler parameters"
             system.issue(f"sensors.{name}", message, "read directions or angles of the body, or " + _HINT)
     for name, spec in system.model_file.constraints.items():
-        terms = list(getattr(spec, "terms", ()))
+        terms = list(getattr(spec, "factors", ()))
         terms += [spec.coordinate] if spec.type == "motion" else []
         if any(term.rpartition(".")[2] in EULER_NAMES for term in terms):
             system.issue(f"constraints.{name}", "natural coordinates have no Euler parameters", _HINT)

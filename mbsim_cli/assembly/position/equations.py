@@ -11,13 +11,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.assembly.elements.laws import law_at
+from mbsim_cli.assembly.elements.laws import law_at, slope_at
 from mbsim_cli.assembly.parameters.numbers import STEP
 from mbsim_cli.assembly.parameters.vectors import Scalar
 from mbsim_cli.assembly.tree.kinematics import Poses, columns_at, measure_row, measure_value, poses
 from mbsim_cli.model.codes import Measure
 from mbsim_cli.model.coordinates import motion_of_columns
-from mbsim_cli.model.layout import NONE, FlexibleTree
+from mbsim_cli.model.layout import NONE, Curves, FlexibleTree, Measures
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.system import cached_property
 
@@ -26,10 +26,17 @@ COORDINATES, EULER_NORM, ANGLE = map(int, (Measure.COORDINATES, Measure.EULER_NO
 OF_COORDINATES = (COORDINATES, EULER_NORM)
 
 
-def of_coordinates(kind: int, theta: Sequence[Scalar], offset: int, z: np.ndarray) -> tuple[Scalar, np.ndarray]:
+def of_coordinates(table: Measures, measure: int, theta: Sequence[Scalar], z: np.ndarray) -> tuple[Scalar, np.ndarray]:
     """Value of a measure that reads coordinates alone, and its derivatives by them."""
+    kind, offset = table.kind[measure], int(table.theta[measure])
     factors = np.array(theta[offset : offset + len(z)]) if kind == COORDINATES else z
-    return factors @ z, factors if kind == COORDINATES else 2.0 * factors
+    value, slope = factors @ z, factors if kind == COORDINATES else 2.0 * factors
+    if isinstance(table.curves, Curves) and (law := table.curves.law[measure]) != NONE:
+        sign = theta[offset + len(z)]
+        x = sign * z[-1]
+        value = value - law_at(table.curves.laws, theta, law, x)
+        slope = slope + np.append(np.zeros(len(z) - 1), -sign * slope_at(table.curves.laws, theta, law, x))
+    return value, slope
 
 
 class InitialMeasure(NamedTuple):
@@ -120,7 +127,7 @@ class Equations:
         kind, offset = int(table.kind[measure]), int(table.theta[measure])
         if kind in OF_COORDINATES:
             which = table.coordinate[table.first[measure] : table.first[measure + 1]]
-            value, slope = of_coordinates(kind, theta, offset, z[which])
+            value, slope = of_coordinates(table, measure, theta, z[which])
             np.add.at(row, which, slope)
             return value
         pair = table.pair[measure]

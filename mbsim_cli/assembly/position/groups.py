@@ -114,7 +114,7 @@ class Local:
         phi, J = np.zeros(self.m), np.zeros((self.m, len(z)))
         for i, (measure, target, law) in enumerate(self.rows):
             table, reads = model.measures, self.reads[i]
-            value, slope = of_coordinates(table.kind[measure], theta, table.theta[measure], z[reads])
+            value, slope = of_coordinates(table, measure, theta, z[reads])
             np.add.at(J[i], reads, slope)
             if i in needed:
                 phi[i] = value - theta[target] - (law_at(model.laws, theta, law, 0.0) if law != NONE else 0.0)

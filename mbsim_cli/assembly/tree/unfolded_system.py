@@ -53,7 +53,7 @@ def spanning_tree(model_file: Any) -> Topology:
 def _constrained_coordinates(model_file: Any) -> Iterator[str]:
     """Coordinates that couplings and motions speak of: better not measured over a cut, where angles wrap."""
     for spec in model_file.constraints.values():
-        yield from getattr(spec, "terms", ())
+        yield from getattr(spec, "factors", ())
         if hasattr(spec, "coordinate"):
             yield spec.coordinate
     analysis = model_file.analysis

@@ -45,6 +45,45 @@ def law_variation(laws, theta, dtheta, j, k, x):
 
 
 @kernel
+def law_third(laws, theta, k, x):
+    """Third derivative of law k at x; that behind x where it jumps."""
+    total = 0.0 * (theta[0] + x)
+    while k != NONE:
+        if not is_outside(laws, theta, k, x):
+            total = total + _third_of_term(laws, theta, k, x)
+        k = laws.next[k]
+    return total
+
+
+@kernel
+def _third_of_term(laws, theta, k, x):
+    kind, first, count = laws.kind[k], laws.theta[k], laws.count[k]
+    zero = 0.0 * (theta[first] + x)
+    if kind == CONSTANT:
+        return zero
+    if kind == POLYNOMIAL:
+        f, df, half, sixth = zero, zero, zero, zero
+        for i in range(first + count - 1, first - 1, -1):
+            sixth, half, df, f = sixth * x + half, half * x + df, df * x + f, f * x + theta[i]
+        return 6.0 * sixth
+    if kind in (HARMONIC, SINE_POWER):
+        w = theta[first + 2]
+        n = count if kind == SINE_POWER else 1
+        return theta[first + 1] * w * w * w * power_of_sine(n, w * x + theta[first + 3])[3]
+    if kind == SMOOTH_STEP:
+        x0, x1 = theta[first], theta[first + 1]
+        if x.real <= x0.real or x.real >= x1.real:
+            return zero
+        slope = 1.0 / (x1 - x0)
+        return (theta[first + 3] - theta[first + 2]) * quintic((x - x0) * slope)[3] * slope * slope * slope
+    if kind == SPLINE:
+        row, _ = spline_piece(theta, first, count, x)
+        return 6.0 * theta[row] + zero
+    w = theta[first + 1]
+    return theta[first + 2] * smooth_positive((x - theta[first]) / w)[3] / (w * w) + zero
+
+
+@kernel
 def is_outside(laws, theta, k, x):
     """Whether x lies outside the window of a term; laws are continuous, so its ends need no derivative."""
     w = laws.window[k]

@@ -10,6 +10,7 @@ from mbsim_cli.model.layout import (
     NO_ARMATURES,
     NONE,
     Constraints,
+    Curves,
     FlexibleNatural,
     FlexibleTree,
     Measures,
@@ -118,7 +119,10 @@ def _measures(system: "NaturalSystem", at: Places) -> tuple[Pairs, Measures]:
     first, flat = np.cumsum([0, *map(len, listed)]), np.concatenate([NOTHING, *listed]).astype(np.int64)
     a, b = np.array(pairs, np.int64).reshape(-1, 2).T
     without_columns = Pairs(a, b, np.zeros(len(pairs) + 1, np.int64), NOTHING, NOTHING)
-    return without_columns, Measures(kind, pair, block, first, flat)
+    curves = old.measures.curves
+    if isinstance(curves, Curves):
+        curves = curves._replace(law=[*curves.law, *[NONE] * (len(kind) - len(curves.law))])
+    return without_columns, Measures(kind, pair, block, first, flat, curves)
 
 
 def _constraints(system: "NaturalSystem", at: Places) -> Constraints:
@@ -148,4 +152,4 @@ def _sensors(system: "NaturalSystem") -> Sensors:
 
 def _whole(group: Any) -> Any:
     """Arrays of whole numbers, also where there are none."""
-    return type(group)(*(np.asarray(numbers, np.int64) for numbers in group))
+    return type(group)(*(_whole(part) if isinstance(part, tuple) else np.asarray(part, np.int64) for part in group))

@@ -16,11 +16,13 @@ def check(review: Review) -> None:
                 hint = "a spherical joint keeps two points together" if value == 0 else None
                 review.report(("constraints", name, "distance"), f"must be greater than zero, is {value:g}", hint)
         elif constraint.type in COUPLINGS:
-            values = [review.value(number) for number in constraint.terms.values()]
+            values = [review.value(number) for number in constraint.factors.values()]
             if not any(value is None or value for value in values):
                 review.report(("constraints", name, "terms"), "all factors are zero, so that it holds nothing")
             if constraint.type != "coupling":
                 _ratio(review, ("constraints", name), constraint)
+            elif constraint.of is not None and constraint.of == constraint.by:
+                review.report(("constraints", name, "by"), f"{constraint.by!r} cannot follow itself")
 
 
 def _ratio(review: Review, path: Path, constraint: Any) -> None:

@@ -32,7 +32,7 @@ def _fits(review: Review, path: Path, sensor: Reaction) -> None:
     spec = review.model.constraints[sensor.constraint] if sensor.constraint else None
     kind = spec.type if spec else ""
     if spec and kind in COUPLINGS:
-        joints = list(dict.fromkeys(name.partition(".")[0] for name in spec.terms))
+        joints = list(dict.fromkeys(name.partition(".")[0] for name in spec.factors))
         if sensor.joint not in joints:
             hint = "name one of " + ", ".join(joints) + " as joint"
             review.report(path, f"the coupling {sensor.constraint!r} acts through several joints", hint)

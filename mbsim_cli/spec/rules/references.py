@@ -150,7 +150,7 @@ class References(Lookup):
         for direction, law in getattr(item, "laws", None) or ():
             if isinstance(law, str):
                 self.law((*path, "laws", direction), law)
-        if item.type == "coupling":
+        if item.type == "coupling" and item.terms is not None:
             for coordinate in item.terms:
                 self.coordinate((*path, "terms", coordinate), coordinate, key=True)
         elif item.type in COUPLINGS:

@@ -114,10 +114,10 @@ def _suitable(review: Review, path: Path, item: Any) -> None:
 
 def _coordinates_of(path: Path, item: Any) -> list[tuple[str, Path, bool]]:
     """Coordinates that an item acts on, with their places, and whether they stand there as keys."""
-    if item.type in ("gear", "rack", "screw"):
-        return [(item.of, (*path, "of"), False), (item.by, (*path, "by"), False)]
-    if item.type == "coupling":
+    if item.type == "coupling" and item.terms is not None:
         return [(name, (*path, "terms", name), True) for name in item.terms]
+    if item.type in COUPLINGS:
+        return [(item.of, (*path, "of"), False), (item.by, (*path, "by"), False)]
     if item.type == "anti_roll_bar":
         return [(name, (*path, "coordinates", index), False) for index, name in enumerate(item.coordinates)]
     return [(item.coordinate, (*path, "coordinate"), False)]

@@ -62,7 +62,7 @@ def constraints_agree(at):
     clear_forces(tw, dG)
     numbers = at.varied.dtheta, at.varied.touch
     vary_constraints(model, theta, *numbers, lines, TIME, state.z, at.sens.z, at.kin, tw, d_phi)
-    vary_constraint_forces(model, theta, *numbers, lines, multiplier, at.sens.z, at.kin, tw, dG)
+    vary_constraint_forces(model, theta, *numbers, lines, multiplier, state.z, at.sens.z, at.kin, tw, dG)
     pull_constraints(
         model, theta, TIME, state.z, at.kin, lines, multiplier, at.virtual, at.padded(nu), at.cov
     )  # fmt: skip
@@ -123,7 +123,7 @@ def test_residual(build, imaginary):
     dG, d_phi, nu = np.zeros_like(sens.z), np.zeros_like(sens.lam), at.random(len(state.lam))
     clear_forces(tw, dG)
     vary_constraints(model, theta, *numbers, lines, TIME, state.z, sens.z, at.kin, tw, d_phi)
-    vary_constraint_forces(model, theta, *numbers, lines, state.lam, sens.z, at.kin, tw, dG)
+    vary_constraint_forces(model, theta, *numbers, lines, state.lam, state.z, sens.z, at.kin, tw, dG)
     motion = TIME, state.z, state.zd
     vary_element_forces(model, theta, *numbers, *motion, sens.z, sens.zd, at.kin, tw, dG)
     vary_bodies(model.tree, theta, *numbers, state.z, sens.z, at.kin, at.comp, tw, dG)

@@ -15,7 +15,8 @@ from mbsim_cli.kernels.algebra.spatial import (
     six_at,
     sub6,
 )
-from mbsim_cli.kernels.algorithms.equations.constraints import pull_of, rows_of_pair, vary_pull
+from mbsim_cli.kernels.algorithms.equations.constraints import VALUE, pull_of, rows_of_pair, vary_pull
+from mbsim_cli.kernels.algorithms.equations.curves import has_curve
 from mbsim_cli.kernels.algorithms.equations.measure_pull_back import (
     between,
     pull_coordinate_force,
@@ -48,7 +49,7 @@ def pull_constraints(model, theta, t, z, kin, lines, multiplier, virtual, nu, co
                 pull_coordinate_measure(
                     measures, theta, rows[first], k, z, z, z, hat, 0.0 * hat, 0.0 * hat, cov_out
                 )  # fmt: skip
-                pull_coordinate_force(measures, rows[first], k, multiplier[first], virtual, cov_out)
+                pull_coordinate_force(measures, theta, rows[first], k, z, multiplier[first], virtual, cov_out)
             else:
                 _pull_pair(model, theta, first, last, k, kin, lines, multiplier, virtual, nu, cov_out)
             for i in range(first, last):
@@ -128,3 +129,6 @@ def pull_with_velocity(factor, model, lines, rates, zd, nu2, kin, zd_out):
                 for j in range(measures.first[m], measures.first[m + 1]):
                     c = measures.coordinate[j]
                     add_to(zd_out, c, k, 2.0 * zd[c] * hat)
+            elif has_curve(measures, m):
+                c = measures.coordinate[measures.first[m + 1] - 1]
+                add_to(zd_out, c, k, -1.0 * lines[i, VALUE] * zd[c] * hat)

@@ -11,6 +11,7 @@ from mbsim_cli.kernels.algebra.spatial import (
     sub6,
 )
 from mbsim_cli.kernels.algorithms.equations.constraints import (
+    VALUE,
     coordinate_slope,
     measure_factors,
     moving_line,
@@ -18,6 +19,7 @@ from mbsim_cli.kernels.algorithms.equations.constraints import (
     rows_of_pair,
     vary_pull,
 )
+from mbsim_cli.kernels.algorithms.equations.curves import curve_at, has_curve, third_of_curve, vary_curve
 from mbsim_cli.kernels.algorithms.equations.force_variation import slope_variation, vary_by_numbers
 from mbsim_cli.kernels.algorithms.motion.bodies import (
     apply_between2,
@@ -66,7 +68,7 @@ def vary_constraints(model, theta, dtheta, touch, lines, t, z, dz, kin, tw, out)
 
 
 @kernel
-def vary_constraint_forces(model, theta, dtheta, touch, lines, multiplier, dz, kin, tw, dG_out):
+def vary_constraint_forces(model, theta, dtheta, touch, lines, multiplier, z, dz, kin, tw, dG_out):
     """Add the variation of Phi_z^T lambda at fixed lambda, as the bodies see it.
 
     Needs ``vary_kinematics`` and the lines (m, LINE_SIZE).
@@ -76,7 +78,7 @@ def vary_constraint_forces(model, theta, dtheta, touch, lines, multiplier, dz, k
     while first < rows.size:
         last, pair = rows_of_pair(rows, measures, first)
         if pair == NONE:
-            vary_pull_on_coordinates(measures, rows[first], dtheta, dz, multiplier[first], dG_out)
+            vary_pull_on_coordinates(measures, rows[first], theta, dtheta, z, dz, multiplier[first], dG_out)
         else:
             vary_forces_between(model, theta, dtheta, touch, lines, multiplier, first, last, kin, tw)
         first = last
@@ -120,13 +122,13 @@ def vary_forces_of_pair(
 
 
 @inlined
-def vary_pull_on_coordinates(measures, m, dtheta, dz, multiplier, dG_out):
+def vary_pull_on_coordinates(measures, m, theta, dtheta, z, dz, multiplier, dG_out):
     """Add the variation of the multiplier's force of a measure of coordinates."""
     for j in range(measures.first[m], measures.first[m + 1]):
         c = measures.coordinate[j]
         for g in range(0, dz.shape[1], width(dz)):
             k = block(dz, g)
-            add_to(dG_out, c, k, multiplier * slope_variation(measures, dtheta, k, m, j, at(dz, c, k)))
+            add_to(dG_out, c, k, multiplier * slope_variation(measures, theta, dtheta, k, m, j, z, at(dz, c, k)))
 
 
 @kernel
@@ -183,6 +185,9 @@ def vary_with_velocity(factor, model, lines, rates, zd, dzd, kin, second_out):
                     for j in range(measures.first[m], measures.first[m + 1]):
                         c = measures.coordinate[j]
                         add_to(second_out, first, k, 4.0 * factor * zd[c] * at(dzd, c, k))
+                elif has_curve(measures, m):
+                    c = measures.coordinate[measures.first[m + 1] - 1]
+                    add_to(second_out, first, k, -2.0 * factor * lines[first, VALUE] * zd[c] * at(dzd, c, k))
             else:
                 V, V1 = _velocity_along_path(model, pair, dzd, kin, k)
                 for i in range(first, last):
@@ -251,15 +256,22 @@ def vary_coordinate_measure(measures, theta, dtheta, m, k, z, zd, zdd, dz, dzd, 
     for j in range(measures.first[m], measures.first[m + 1]):
         c = measures.coordinate[j]
         slope = coordinate_slope(measures, theta, m, j, z)
-        d_slope = slope_variation(measures, dtheta, k, m, j, at(dz, c, k))
+        d_slope = slope_variation(measures, theta, dtheta, k, m, j, z, at(dz, c, k))
         if order == 0:
             total += slope * at(dz, c, k)
             if not quadratic:
-                total += d_slope * z[c]
+                total += at(dtheta, measures.theta[m] + j - measures.first[m], k) * z[c]
         elif order == 1:
             total += slope * at(dzd, c, k) + d_slope * zd[c]
         else:
             total += slope * at(dzdd, c, k) + d_slope * zdd[c]
             if quadratic:
                 total += 4.0 * zd[c] * at(dzd, c, k)
+    if has_curve(measures, m) and order != 1:
+        own = vary_curve(measures, theta, dtheta, k, m, z)
+        if order == 0:
+            return total - own[0]
+        c = measures.coordinate[measures.first[m + 1] - 1]
+        bend, third = curve_at(measures, theta, m, z)[2], third_of_curve(measures, theta, m, z)
+        total -= 2.0 * bend * zd[c] * at(dzd, c, k) + (third * at(dz, c, k) + own[2]) * (zd[c] * zd[c])
     return total

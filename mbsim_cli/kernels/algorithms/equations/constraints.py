@@ -14,6 +14,7 @@ from mbsim_cli.kernels.algebra.spatial import (
     sub6,
 )
 from mbsim_cli.kernels.algebra.vec3 import add3, axpy3, cross3, is_zero3, row3, scale3, sub3
+from mbsim_cli.kernels.algorithms.equations.curves import curve_at, has_curve
 from mbsim_cli.kernels.algorithms.motion.bodies import at_origin, column_at_origin, no_motion, pose_of
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.elements.laws import law_value
@@ -32,7 +33,7 @@ from mbsim_cli.kernels.elements.measures import (
 from mbsim_cli.model.codes import Measure
 from mbsim_cli.model.layout import NONE
 
-FACTORS, VALUE = 6, 12  # in a row of the lines, after the line itself
+FACTORS, VALUE = 6, 12  # in a row of the lines, after the line itself; that of a curve holds its second derivative
 LINE_SIZE = 13
 
 
@@ -64,6 +65,8 @@ def constraints(model, theta, t, z, kin, phi_out, jacobian_out, line_out):
             phi_out[i] = coordinate_measure(measures, theta, k, z) - target
             for j in range(measures.first[k], measures.first[k + 1]):
                 jacobian_out[i, measures.coordinate[j]] += coordinate_slope(measures, theta, k, j, z)
+            if has_curve(measures, k):
+                line_out[i, VALUE] = curve_at(measures, theta, k, z)[2]
 
 
 @inlined
@@ -84,6 +87,8 @@ def coordinate_measure(measures, theta, k, z):
     value = 0.0 * z[0] + 0.0 * theta[0]
     for j in range(measures.first[k], measures.first[k + 1]):
         value += _coordinate_term(measures, theta, k, j, z)
+    if has_curve(measures, k):
+        value -= curve_at(measures, theta, k, z)[0]
     return value
 
 
@@ -100,6 +105,8 @@ def coordinate_slope(measures, theta, k, j, z):
     """Derivative of the measure with respect to its j-th listed coordinate."""
     if measures.kind[k] == Measure.EULER_NORM:
         return 2.0 * z[measures.coordinate[j]] + 0.0 * theta[0]
+    if has_curve(measures, k) and j == measures.first[k + 1] - 1:
+        return theta[measures.theta[k] + j - measures.first[k]] - curve_at(measures, theta, k, z)[1]
     return theta[measures.theta[k] + j - measures.first[k]] + 0.0 * z[0]
 
 
@@ -115,6 +122,9 @@ def coordinate_rates(measures, theta, k, z, zd, zdd):
         second += slope * zdd[c]
         if measures.kind[k] == Measure.EULER_NORM:
             second += 2.0 * zd[c] * zd[c]
+    if has_curve(measures, k):
+        c = measures.coordinate[measures.first[k + 1] - 1]
+        second -= curve_at(measures, theta, k, z)[2] * zd[c] * zd[c]
     return rate, second
 
 

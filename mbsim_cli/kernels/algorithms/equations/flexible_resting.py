@@ -14,7 +14,7 @@ def vary_flexible_resting(
     """Fill dG of both systems; needs ``vary_kinematics`` and the gradient lines (m, LINE_SIZE)."""
     rest_outwards(model.tree, theta, dtheta, touch, z, dz, kin, load.x, other_load.x, rest, other)
     rest_pull(
-        model.constraints.measure, model.measures, model.pairs, theta, dtheta, touch.measure, lines, dz, kin, tw.N,
+        model.constraints.measure, model.measures, model.pairs, theta, dtheta, touch.measure, lines, z, dz, kin, tw.N,
         load.multiplier, other_load.multiplier, rest, other,
     )  # fmt: skip
     _flexible(model, theta, dtheta, touch, z, dz, kin, comp, load.x, rest)

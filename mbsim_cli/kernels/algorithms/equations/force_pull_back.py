@@ -90,7 +90,7 @@ def _pull_along_coordinates(model, theta, t, f, k, z, zd, kin, virtual, cov_out)
     for j in range(measures.first[m], measures.first[m + 1]):
         Q_hat -= coordinate_slope(measures, theta, m, j, z) * at(virtual.mu, measures.coordinate[j], k)
     pull_coordinate_measure(measures, theta, m, k, z, zd, zd, by_g * Q_hat, by_g1 * Q_hat, 0.0 * Q_hat, cov_out)
-    pull_coordinate_force(measures, m, k, -Q, virtual, cov_out)
+    pull_coordinate_force(measures, theta, m, k, z, -Q, virtual, cov_out)
     pull_measure_force(model.forces, model.laws, theta, f, t, g, g1, by_spring, k, Q_hat, cov_out.theta)
     pull_to_signal(model, f, k, Q_hat, cov_out)
 

@@ -7,6 +7,7 @@ from mbsim_cli.kernels.algebra.rot3 import rotate
 from mbsim_cli.kernels.algebra.spatial import add6, axpy6, cross_force, cross_motion, dot6, motion_at2, scale6, sub6
 from mbsim_cli.kernels.algebra.vec3 import add3, cross3, load3, load3_of, scale3, sub3
 from mbsim_cli.kernels.algorithms.equations.constraints import coordinate_measure, coordinate_rates, coordinate_slope
+from mbsim_cli.kernels.algorithms.equations.curves import curve_at, has_curve, vary_curve
 from mbsim_cli.kernels.algorithms.equations.forces import (
     applied_variation,
     applied_wrench,
@@ -37,11 +38,14 @@ from mbsim_cli.model.layout import MEASURE_SIZE, NONE
 
 
 @inlined
-def slope_variation(measures, dtheta, k, m, j, dz):
-    """Variation k of ``coordinate_slope``."""
+def slope_variation(measures, theta, dtheta, k, m, j, z, dz):
+    """Variation k of ``coordinate_slope``; dz is that of the coordinate."""
     if measures.kind[m] == Measure.EULER_NORM:
         return 2.0 * dz
-    return at(dtheta, measures.theta[m] + j - measures.first[m], k)
+    own = at(dtheta, measures.theta[m] + j - measures.first[m], k)
+    if has_curve(measures, m) and j == measures.first[m + 1] - 1:
+        own -= curve_at(measures, theta, m, z)[2] * dz + vary_curve(measures, theta, dtheta, k, m, z)[1]
+    return own
 
 
 @kernel
@@ -129,12 +133,12 @@ def vary_along_coordinates(model, theta, dtheta, t, f, k, z, zd, dz, dzd, kin, t
     for j in range(measures.first[m], measures.first[m + 1]):
         c = measures.coordinate[j]
         slope = coordinate_slope(measures, theta, m, j, z)
-        d_slope = slope_variation(measures, dtheta, k, m, j, at(dz, c, k))
+        d_slope = slope_variation(measures, theta, dtheta, k, m, j, z, at(dz, c, k))
         dQ += by_g * (slope * at(dz, c, k) + _explicit(measures, dtheta, k, m, j, z[c]))
         dQ += by_g1 * (slope * at(dzd, c, k) + d_slope * zd[c])
     for j in range(measures.first[m], measures.first[m + 1]):
         c = measures.coordinate[j]
-        d_slope = slope_variation(measures, dtheta, k, m, j, at(dz, c, k))
+        d_slope = slope_variation(measures, theta, dtheta, k, m, j, z, at(dz, c, k))
         add_to(dG_out, c, k, -dQ * coordinate_slope(measures, theta, m, j, z) - Q * d_slope)
 
 

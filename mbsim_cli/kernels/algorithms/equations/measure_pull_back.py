@@ -16,6 +16,7 @@ from mbsim_cli.kernels.algebra.spatial import (
     sub6,
 )
 from mbsim_cli.kernels.algorithms.equations.constraints import coordinate_slope
+from mbsim_cli.kernels.algorithms.equations.curves import curve_at, has_curve, pull_curve, third_of_curve
 from mbsim_cli.kernels.algorithms.motion.bodies import pose_of
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.compiler.simd import add_to, at
@@ -89,19 +90,30 @@ def pull_coordinate_measure(measures, theta, m, k, z, zd, zdd, value, first, sec
         else:
             own = z[c] * value + zd[c] * first + zdd[c] * second
             add_to(cov_out.theta, measures.theta[m] + j - measures.first[m], k, own)
+    if has_curve(measures, m):
+        c = measures.coordinate[measures.first[m + 1] - 1]
+        bend, third = curve_at(measures, theta, m, z)[2], third_of_curve(measures, theta, m, z)
+        along = zd[c] * first + zdd[c] * second
+        add_to(cov_out.z, c, k, -bend * along - third * zd[c] * zd[c] * second)
+        add_to(cov_out.zd, c, k, -2.0 * bend * zd[c] * second)
+        pull_curve(measures, theta, m, k, z, -1.0 * value, -1.0 * along, -zd[c] * zd[c] * second, cov_out.theta)
 
 
 @inlined
-def pull_coordinate_force(measures, m, k, factor, virtual, cov_out):
+def pull_coordinate_force(measures, theta, m, k, z, factor, virtual, cov_out):
     """Add the pull-back of the measure's rate under the virtual motion, times ``factor``."""
     for j in range(measures.first[m], measures.first[m + 1]):
-        pull_slope(measures, m, j, k, factor * at(virtual.mu, measures.coordinate[j], k), cov_out)
+        pull_slope(measures, theta, m, j, k, z, factor * at(virtual.mu, measures.coordinate[j], k), cov_out)
 
 
 @inlined
-def pull_slope(measures, m, j, k, hat, cov_out):
+def pull_slope(measures, theta, m, j, k, z, hat, cov_out):
     """Add the pull-back of a covector of ``coordinate_slope``."""
     if measures.kind[m] == Measure.EULER_NORM:
         add_to(cov_out.z, measures.coordinate[j], k, 2.0 * hat)
     else:
         add_to(cov_out.theta, measures.theta[m] + j - measures.first[m], k, hat)
+        if has_curve(measures, m) and j == measures.first[m + 1] - 1:
+            none = 0.0 * hat
+            add_to(cov_out.z, measures.coordinate[j], k, -curve_at(measures, theta, m, z)[2] * hat)
+            pull_curve(measures, theta, m, k, z, none, -1.0 * hat, none, cov_out.theta)

@@ -28,7 +28,8 @@ from mbsim_cli.kernels.algebra.spatial import (
 from mbsim_cli.kernels.algebra.vec3 import add3, cross3, dot3, load3_of, row3, scale3
 from mbsim_cli.kernels.algebra.whole import clear
 from mbsim_cli.kernels.algorithms.elimination.spans import before, branch_of, subtree_of
-from mbsim_cli.kernels.algorithms.equations.constraints import pull_of, rows_of_pair, vary_pull
+from mbsim_cli.kernels.algorithms.equations.constraints import VALUE, pull_of, rows_of_pair, vary_pull
+from mbsim_cli.kernels.algorithms.equations.curves import has_curve
 from mbsim_cli.kernels.algorithms.equations.force_tangent import (
     applied_force_part,
     measure_force_part,
@@ -180,6 +181,9 @@ def _constraints_part(model, theta, q, lines, multiplier, kin, comp, T_out):
                 for j in range(model.measures.first[k], model.measures.first[k + 1]):
                     c = model.measures.coordinate[j]
                     T_out[c, c] += 2.0 * q * multiplier[i]
+            elif has_curve(model.measures, k):
+                c = model.measures.coordinate[model.measures.first[k + 1] - 1]
+                T_out[c, c] -= q * multiplier[i] * lines[i, VALUE]
         else:
             _geometric_rows(model, theta, q, lines, multiplier, i, last, pair, kin, comp, T_out)
         i = last

@@ -76,7 +76,7 @@ def vary_resting(model, theta, dtheta, touch, lines, z, dz, kin, tw, load, other
     """Fill dG of both systems; needs ``vary_kinematics`` and the gradient lines (m, LINE_SIZE)."""
     rest_outwards(model.tree, theta, dtheta, touch, z, dz, kin, load.x, other_load.x, rest, other)
     rest_pull(
-        model.constraints.measure, model.measures, model.pairs, theta, dtheta, touch.measure, lines, dz, kin, tw.N,
+        model.constraints.measure, model.measures, model.pairs, theta, dtheta, touch.measure, lines, z, dz, kin, tw.N,
         load.multiplier, other_load.multiplier, rest, other,
     )  # fmt: skip
     rest_inwards(model.tree, theta, dtheta, touch, z, dz, kin, rest, other)
@@ -147,7 +147,7 @@ def _euler_own(tree, theta, z, x, dz, kin, i, c, k, turn):
 
 @kernel
 def rest_pull(
-    rows, measures, pairs, theta, dtheta, touched, lines, dz, kin, N, multiplier, other_multiplier, rest, other
+    rows, measures, pairs, theta, dtheta, touched, lines, z, dz, kin, N, multiplier, other_multiplier, rest, other
 ):
     """Add the forces of the constraints; rows between the same bodies are taken together."""
     _clear_ground(rest)
@@ -156,8 +156,8 @@ def rest_pull(
     while i < rows.size:
         last, pair = rows_of_pair(rows, measures, i)
         if pair == NONE:
-            vary_pull_on_coordinates(measures, rows[i], dtheta, dz, multiplier[i], rest.dG)
-            vary_pull_on_coordinates(measures, rows[i], dtheta, dz, other_multiplier[i], other.dG)
+            vary_pull_on_coordinates(measures, rows[i], theta, dtheta, z, dz, multiplier[i], rest.dG)
+            vary_pull_on_coordinates(measures, rows[i], theta, dtheta, z, dz, other_multiplier[i], other.dG)
         else:
             a, b = pairs.a[pair], pairs.b[pair]
             W, U = pull_of(lines, multiplier, i, last), pull_of(lines, other_multiplier, i, last)

@@ -19,6 +19,8 @@ from mbsim_cli.kernels.algebra.spatial import (
 )
 from mbsim_cli.kernels.algebra.vec3 import add3, add3_to, cross3, dot3, row3, scale3, sub3
 from mbsim_cli.kernels.algebra.whole import clear
+from mbsim_cli.kernels.algorithms.equations.constraints import VALUE
+from mbsim_cli.kernels.algorithms.equations.curves import has_curve
 from mbsim_cli.kernels.algorithms.equations.measure_pull_back import between
 from mbsim_cli.kernels.algorithms.natural.bodies import POSE, column_of, columns_of, twist_of
 from mbsim_cli.kernels.algorithms.natural.equations import held_shape, rigid_rows, shape_at, shaped
@@ -256,7 +258,7 @@ def pull_rigidity_rates(model, theta, kin, nu1, nu2, cov):
 
 
 @kernel
-def pull_natural_velocity(model, theta, lines, rates, nu2, kin, cov, zd_out):
+def pull_natural_velocity(model, theta, lines, rates, zd, nu2, kin, cov, zd_out):
     """Add 2 J'^T nu2, what Phi'' alone is of z', to zd (n, p): see ``vary_natural_with_velocity``.
 
     It is part of the pull-backs of Phi'' too. Uses up the sums over bodies.
@@ -272,6 +274,11 @@ def pull_natural_velocity(model, theta, lines, rates, nu2, kin, cov, zd_out):
                 hat = at(nu2, i, k)
                 between(cov.H, a, b, k, 1.0, scale6(hat, motion_at(lines, i)))
                 between(cov.D, a, b, k, 1.0, scale6(2.0 * hat, six_at(rates, i, 0)))
+        elif has_curve(model.measures, rows[i]):
+            c = model.measures.coordinate[model.measures.first[rows[i] + 1] - 1]
+            for g in range(0, nu2.shape[1], width(nu2)):
+                k = block(nu2, g)
+                add_to(zd_out, c, k, -2.0 * lines[i, VALUE] * zd[c] * at(nu2, i, k))
     for j in range(tree.rigid.size):
         pull1 = shaped(shape_at(theta, tree.shape[j]), columns_of(kin.rate, tree.rigid[j]))
         for g in range(0, nu2.shape[1], width(nu2)):

@@ -21,7 +21,8 @@ from mbsim_cli.kernels.algebra.spatial import (
     sub6,
 )
 from mbsim_cli.kernels.algebra.vec3 import add3, axpy3, cross3, dot3, load3, row3, scale3, sub3
-from mbsim_cli.kernels.algorithms.equations.constraints import rows_of_pair
+from mbsim_cli.kernels.algorithms.equations.constraints import VALUE, rows_of_pair
+from mbsim_cli.kernels.algorithms.equations.curves import has_curve
 from mbsim_cli.kernels.algorithms.equations.force_tangent import coordinate_force_part
 from mbsim_cli.kernels.algorithms.equations.force_variation import acts_on_bodies
 from mbsim_cli.kernels.algorithms.natural.bodies import (
@@ -92,6 +93,9 @@ def natural_tangent(model, theta, t, beta, gamma, state, lines, kin, W, seeds, T
             _let_move(seeds.twists, b, 1.0)
             vary_natural_pull(model, theta, seeds.dtheta, seeds.touch, lines, state.lam, first, last, kin, seeds.twists)
             _pair_part(tree, theta, a, b, kin, seeds, T_out)
+        elif has_curve(model.measures, rows[first]):
+            c = model.measures.coordinate[model.measures.first[rows[first] + 1] - 1]
+            T_out[c, c] -= gamma * state.lam[first] * lines[first, VALUE]
         first = last
     for f in range(model.forces.kind.size):
         if acts_on_bodies(model, f):

@@ -35,7 +35,7 @@ from mbsim_cli.model.layout import NONE
 def vary_natural_forces(model, theta, dtheta, touch, t, z, zd, multiplier, lines, dz, dzd, kin, tw, dG_out):
     """dG (n, p): what forces of elements and constraints vary on coordinates, and ``tw.F`` on bodies as they see it."""
     clear_forces(tw, dG_out)
-    vary_natural_pulls(model, theta, dtheta, touch, lines, multiplier, dz, kin, tw, dG_out)
+    vary_natural_pulls(model, theta, dtheta, touch, lines, multiplier, z, dz, kin, tw, dG_out)
     vary_signals(model, theta, dtheta, touch, t, z, zd, dz, dzd, kin, tw)
     for f in range(model.forces.kind.size):
         if acts_on_bodies(model, f):
@@ -52,13 +52,13 @@ def vary_natural_force(model, theta, dtheta, touch, t, f, kin, tw):
 
 
 @kernel
-def vary_natural_pulls(model, theta, dtheta, touch, lines, multiplier, dz, kin, tw, dG_out):
+def vary_natural_pulls(model, theta, dtheta, touch, lines, multiplier, z, dz, kin, tw, dG_out):
     """See ``vary_constraint_forces``."""
     rows, first = model.constraints.measure, 0
     while first < rows.size:
         last, pair = rows_of_pair(rows, model.measures, first)
         if pair == NONE:
-            vary_pull_on_coordinates(model.measures, rows[first], dtheta, dz, multiplier[first], dG_out)
+            vary_pull_on_coordinates(model.measures, rows[first], theta, dtheta, z, dz, multiplier[first], dG_out)
         else:
             vary_natural_pull(model, theta, dtheta, touch, lines, multiplier, first, last, kin, tw)
         first = last

@@ -189,4 +189,4 @@ def _pull_amount(model, theta, reactions, s, c, k, z, multiplier, hat, virtual, 
             for j in range(measures.first[m], measures.first[m + 1]):
                 if measures.coordinate[j] == c:
                     add_to(cov_out.lam, r, k, -coordinate_slope(measures, theta, m, j, z) * hat)
-                    pull_slope(measures, m, j, k, -multiplier[r] * hat, cov_out)
+                    pull_slope(measures, theta, m, j, k, z, -multiplier[r] * hat, cov_out)

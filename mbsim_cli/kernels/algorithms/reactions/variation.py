@@ -60,18 +60,18 @@ def vary_actions(model, theta, directions, t, z, zd, multiplier, sens, lines, ki
     dtheta, touch = directions.dtheta, directions.touch
     clear_forces(tw, dQ)
     vary_element_forces(model, theta, dtheta, touch, t, z, zd, sens.z, sens.zd, kin, tw, dQ)
-    vary_constraint_forces(model, theta, dtheta, touch, lines, multiplier, sens.z, kin, tw, dQ)
-    _leave_to_joints(model, dtheta, multiplier, sens.z, dQ)
+    vary_constraint_forces(model, theta, dtheta, touch, lines, multiplier, z, sens.z, kin, tw, dQ)
+    _leave_to_joints(model, theta, dtheta, multiplier, z, sens.z, dQ)
     _by_multipliers(model, theta, z, sens.lam, lines, kin, tw, dQ)
 
 
 @inlined
-def _leave_to_joints(model, dtheta, multiplier, dz, dQ):
+def _leave_to_joints(model, theta, dtheta, multiplier, z, dz, dQ):
     """Take back the variation of forces on coordinates that the joints carry."""
     for r in range(model.constraints.measure.size):
         m = model.constraints.measure[r]
         if drives_one(model.measures, m):
-            vary_pull_on_coordinates(model.measures, m, dtheta, dz, -multiplier[r], dQ)
+            vary_pull_on_coordinates(model.measures, m, theta, dtheta, z, dz, -multiplier[r], dQ)
 
 
 @inlined
@@ -204,5 +204,5 @@ def _vary_on_column(model, theta, dtheta, reactions, s, c, k, z, multiplier, sen
                 if measures.coordinate[j] == c:
                     slope = coordinate_slope(measures, theta, m, j, z)
                     change -= at(sens.lam, r, k) * slope
-                    change -= multiplier[r] * slope_variation(measures, dtheta, k, m, j, at(sens.z, c, k))
+                    change -= multiplier[r] * slope_variation(measures, theta, dtheta, k, m, j, z, at(sens.z, c, k))
     return reactions.sign[s] * change

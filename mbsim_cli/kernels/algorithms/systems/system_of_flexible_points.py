@@ -139,7 +139,7 @@ def _vary_rest(model, theta, dtheta, touch, lines, z, dz, kin, comp, tw, load, d
     clear_wrenches(comp.held, comp.Q)
     hold(model, theta, z, load.multiplier, lines, kin, comp.held, comp.Q)
     vary_elastic_rest(model, theta, dtheta, touch, z, load.x, dz, kin, comp, tw, dG_out)
-    vary_natural_pulls(model, theta, dtheta, touch, lines, load.multiplier, dz, kin, tw, dG_out)
+    vary_natural_pulls(model, theta, dtheta, touch, lines, load.multiplier, z, dz, kin, tw, dG_out)
     vary_weld_forces(model.tree, theta, dtheta, z, load.multiplier, dz, dG_out)
     vary_natural_work(model, theta, dtheta, touch, load.multiplier, load.x, comp.held, kin, tw, dG_out)
 

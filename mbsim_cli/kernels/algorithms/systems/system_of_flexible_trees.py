@@ -314,7 +314,8 @@ def vary_equations(model, theta, dtheta, touch, lines, t, z, dz, kin, tw, out):
 def vary_residual(model, theta, directions, t, state, sens, eq, kin, comp, tw, dG_out):
     clear_forces(tw, tw.dG)
     vary_constraint_forces(
-        model, theta, directions.dtheta, directions.touch, eq.lines, state.lam, tw.change.z, kin, tw, tw.dG
+        model, theta, directions.dtheta, directions.touch, eq.lines, state.lam, kin.motion.z, tw.change.z, kin, tw,
+        tw.dG,
     )  # fmt: skip
     _vary_forces(model, theta, directions, t, state, sens, kin, comp, tw, dG_out)
 

@@ -129,7 +129,7 @@ def _vary_rest(model, theta, dtheta, touch, lines, z, dz, kin, comp, tw, load, d
     clear_forces(tw, dG_out)
     clear_wrenches(comp.held, comp.Q)
     hold(model, theta, z, load.multiplier, lines, kin, comp.held, comp.Q)
-    vary_natural_pulls(model, theta, dtheta, touch, lines, load.multiplier, dz, kin, tw, dG_out)
+    vary_natural_pulls(model, theta, dtheta, touch, lines, load.multiplier, z, dz, kin, tw, dG_out)
     vary_natural_work(model, theta, dtheta, touch, load.multiplier, load.x, comp.held, kin, tw, dG_out)
 
 
@@ -163,7 +163,7 @@ def pull_rates(model, theta, t, z, zd, zdd, eq, kin, comp, none, nu1, nu2, cov):
 
 @merged
 def pull_rates_with_velocity(model, theta, zd, eq, kin, nu2, cov, zd_out):
-    pull_natural_velocity(model, theta, eq.lines, eq.line_rates, nu2, kin, cov, zd_out)
+    pull_natural_velocity(model, theta, eq.lines, eq.line_rates, zd, nu2, kin, cov, zd_out)
 
 
 def pull_at_rest(model, theta, t, z, no_rate, x, multiplier, eq, kin, comp, virtual, no_nu, cov):

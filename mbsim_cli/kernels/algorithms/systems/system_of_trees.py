@@ -171,7 +171,7 @@ def vary_equations(model, theta, dtheta, touch, lines, t, z, dz, kin, tw, out):
 def vary_residual(model, theta, directions, t, state, sens, eq, kin, comp, tw, dG_out):
     dtheta, touch = directions.dtheta, directions.touch
     clear_forces(tw, dG_out)
-    vary_constraint_forces(model, theta, dtheta, touch, eq.lines, state.lam, sens.z, kin, tw, dG_out)
+    vary_constraint_forces(model, theta, dtheta, touch, eq.lines, state.lam, state.z, sens.z, kin, tw, dG_out)
     vary_element_forces(model, theta, dtheta, touch, t, state.z, state.zd, sens.z, sens.zd, kin, tw, dG_out)
     vary_bodies(model.tree, theta, dtheta, touch, state.z, sens.z, kin, comp, tw, dG_out)
     vary_armatures(model, theta, dtheta, state.zdd, sens.zdd, dG_out)
