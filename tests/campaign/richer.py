@@ -395,7 +395,9 @@ class RichMechanism(Mechanism):
             name = pick(data["constraints"])
             reacting = {"constraint": name}
             if data["constraints"][name]["type"] == "coupling":
-                reacting["joint"] = next(iter(data["constraints"][name]["terms"])).partition(".")[0]
+                coupled = data["constraints"][name]
+                first = next(iter(coupled["terms"])) if "terms" in coupled else coupled["of"]
+                reacting["joint"] = first.partition(".")[0]
         reacting["axes"] = pick(("ground", "body", "ground" if "constraint" in reacting else "joint"))
         sensors: Data = {
             "s_direction": {"type": "direction", "vector": self.vector(one)},
@@ -422,7 +424,9 @@ class RichMechanism(Mechanism):
         data["sensors"] = sensors
         wide = ("direction", "angular_acceleration")
         vectors = [
-            name for name, force in data["forces"].items() if force["type"] in ("force", "torque", "drag", "tyre")
+            name
+            for name, force in data["forces"].items()
+            if force["type"] in ("force", "torque", "drag", "tyre", "bushing", "contact")
         ]
         made: Data = {}
         for name, sensor in sensors.items():
@@ -682,8 +686,56 @@ def expressed(seed: int) -> Any:
     return m
 
 
+def mounted(seed: int) -> Any:
+    """A tree or a loop with a bushing, a contact of shapes, a stiffness that follows the motion and a cam."""
+    m = (tree, loop)[seed % 2](seed)
+    bodies, number = list(m.data["bodies"]), m.number
+    free = m.add_body("ground", m.pick(("floating", "spherical", "planar")))
+    others = ["ground", *bodies]
+    m.data["forces"]["m_mount"] = {
+        "type": "bushing", "points": [m.point(m.pick(others)), m.point(free)],
+        "stiffness": [number(1, 5) for _ in range(6)], "damping": [number(0.1, 0.5) for _ in range(6)],
+        "natural": [number(-0.2, 0.2) for _ in range(6)], "preload": [number(-1, 1) for _ in range(6)],
+    }  # fmt: skip
+    center = m.point(free)
+    vector = {"center": center, "axis": f"{free}.{m.pick('xyz')}", "radius": number(0.5, 1)}
+    shape = m.pick((
+        {"type": "sphere", "center": center, "radius": number(2, 3)},
+        {"type": "rim", **vector, "tube": number(0.1, 0.3)},
+        {"type": "cylinder", **vector, "length": number(0.5, 1)},
+        {"type": "box", "center": center, "size": [number(0.5, 2) for _ in range(3)]},
+        {"type": "points", "points": [center, m.point(free)]},
+    ))  # fmt: skip
+    against = m.pick(others)
+    plane = {"type": "plane", "point": m.point(against), "normal": f"{against}.{m.pick('xyz')}"}
+    face = plane if shape["type"] in ("rim", "cylinder") else m.pick((
+        plane,
+        {"type": "sphere", "center": m.point(against), "radius": number(1, 2)},
+        {"type": "cylinder", "center": m.point(against), "axis": f"{against}.{m.pick('xyz')}", "radius": number(1, 2)},
+    ))  # fmt: skip
+    m.data["forces"]["m_touch"] = {
+        "type": "contact", "shape": shape, "against": face, "stiffness": number(2, 5), "exponent": number(1.5, 2.5),
+        "dissipation": number(0.05, 0.2), "friction": number(0.1, 0.4), "friction_speed": number(1, 2),
+    }  # fmt: skip
+    m.read = {"m_s": {"type": "distance", "points": [m.point("ground"), m.point(free)]},
+              "m_e": {"type": "expression", "value": f"m_s**2 - {number(0.2, 1)}*t"}}  # fmt: skip
+    m.data["forces"]["m_spring"] = {
+        "type": "spring_damper", "points": [m.point("ground"), m.point(free)], "natural_length": number(0.2, 1),
+        "stiffness": f"{number(1, 3)} + tanh(m_e)", "damping": f"{number(0.1, 0.5)}*(1 + m_s**2)",
+    }  # fmt: skip
+    by, of = m.add_body("ground", "revolute"), m.add_body("ground", m.pick(("revolute", "prismatic")))
+    driven = m.parent[of][1]
+    start = m.data["joints"][driven].get("initial", {})
+    m.data["joints"][driven]["initial"] = {key: value for key, value in start.items() if "velocity" not in key}
+    m.data.setdefault("constraints", {})["m_cam"] = {
+        "type": "coupling", "law": m.law(), "by": f"{m.parent[by][1]}.angle", "offset": "auto",
+        "of": next(name for name in m.coordinates() if name.startswith(f"{driven}.")),
+    }  # fmt: skip
+    return m
+
+
 GROWN = {"rich tree": tree, "rich states": stated, "rich constraints": constrained, "rich slides": sliding}
-GROWN |= {"rich loop": loop, "rich machine": machine, "rich expressions": expressed}
+GROWN |= {"rich loop": loop, "rich machine": machine, "rich expressions": expressed, "rich mounts": mounted}
 
 
 def grown(family: str, seed: int) -> RichMechanism:
