@@ -10,7 +10,7 @@ from pathlib import Path
 
 import casadi as ca
 import numpy as np
-from common import reference, report
+from common import reference, reference_of_gradients, report, report_gradients
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
@@ -19,6 +19,7 @@ from benchmarks.casadi_fivebar import ADAMS, NOMINAL, absolute, assembled_start
 
 def main() -> None:
     time, expected = reference()
+    d_expected = reference_of_gradients()
     q, qd, qdd, p, p2 = absolute()
     dae = {"x": ca.vertcat(q, qd), "p": p, "ode": ca.vertcat(qd, qdd)}
     place = ca.Function("p2", [q, p], [p2]).map(time.size - 1)
@@ -38,6 +39,27 @@ def main() -> None:
                 return np.vstack([first, found])
 
             report(f"{name}tolerance {tolerance:g}", run, expected)
+            report_gradients(f"{name}tolerance {tolerance:g}", _gradients(solver, q, p, p2, time.size), d_expected)
+
+
+def _gradients(solver: ca.Function, q: ca.SX, p: ca.SX, p2: ca.SX, rows: int):
+    """A run with forward sensitivities by all parameters, which CVODES solves and controls along with the motion."""
+    start, d_start = assembled_start(NOMINAL)
+    forward, count = solver.forward(5), solver.numel_in("p")
+    slopes = ca.Function("slopes", [q, p], [p2, ca.jacobian(p2, q), ca.jacobian(p2, p)])
+    first = [np.array(part) for part in slopes(start[:4], NOMINAL)]
+    mapped = slopes.map(rows - 1)
+    states = solver(x0=start, p=NOMINAL)["xf"]  # which the other function does not return, but computes
+
+    def run() -> np.ndarray:
+        moved = forward(x0=start, p=NOMINAL, fwd_x0=d_start, fwd_p=np.eye(count))["fwd_xf"]
+        dx = np.array(moved).reshape(start.size, 5, rows - 1)
+        _, by_q, by_p = mapped(states[:4, :], ca.repmat(NOMINAL, 1, rows - 1))
+        by_q, by_p = (np.array(part).reshape(2, rows - 1, -1) for part in (by_q, by_p))
+        later = np.einsum("irq,qpr->rip", by_q, dx[:4]) + by_p.transpose(1, 0, 2)
+        return np.concatenate([(first[1] @ d_start[:4] + first[2])[None], later])
+
+    return run
 
 
 if __name__ == "__main__":

@@ -23,6 +23,19 @@ def reference() -> tuple[np.ndarray, np.ndarray]:
     return np.array(data["time"]), np.array(data["p2"])
 
 
+def reference_of_gradients() -> np.ndarray:
+    """Derivatives (N, 2, 5) of these positions by the five parameters, from the same file."""
+    return np.array(json.loads(Path(sys.argv[1]).read_text())["d_p2"])
+
+
+def report_gradients(setting: str, run: Callable[[], np.ndarray], expected: np.ndarray) -> None:
+    """The same of derivatives (N, 2, 5); the error is relative to the largest of each parameter."""
+    size = np.abs(expected).max(axis=(0, 1))
+    report(
+        setting, lambda: (run() / size).reshape(len(expected), -1), (expected / size).reshape(len(expected), -1), "d"
+    )
+
+
 def report(setting: str, run: Callable[[], np.ndarray], expected: np.ndarray, note: str = "") -> None:
     """Print the error of a run that returns positions (N, 2), and the processor time of the quickest of some."""
     found, times = run(), []
