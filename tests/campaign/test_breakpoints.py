@@ -22,8 +22,9 @@ LEAST = 1e-11  # of a derivative that is none
 EACH, TOGETHER = 100, 10
 ROUND_OFF = 4e-16  # of a position: what accelerations of a piece of a step have of it, times its length to the power -2
 SHORT = 1e-3  # of a step: shorter pieces take accelerations from the equations of motion
-# its motion jumps by 1e-8 where a change passes the end of the run, as the last step, in which a tyre begins to press,
-# is divided otherwise with a change on its end; direct derivatives and the adjoint take products at different sides
+# Accelerations at the end of its run, on a tyre, differ by 1e-5 whether a change of laws lies on that time, and they
+# solve the equations of motion, or behind it, and they are those of the step. Direct derivatives take values from the
+# one and derivatives from both; the adjoint takes both from both.
 JUMPING = {77}
 RK4 = {"formulation": "recursive", "integrator": "rk4"}
 
