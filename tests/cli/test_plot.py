@@ -44,11 +44,11 @@ def test_without_names_all_sensors_and_gradients(plot, tmp_path):
         (("r2", "psi3"), ["r2"], ["psi3"]),
         (("r2", "psi3", "--gradient"), ["r2"], ["psi3"]),
         (("r2.x", "--gradient"), ["r2.x"], ["psi1", "psi2", "psi3"]),
-        (("r2", "--sensitivity", "L_A1, m_A1"), ["∂r2/∂L_A1", "∂r2/∂m_A1"], []),
-        (("--sensitivity", "m_A1"), ["∂r2/∂m_A1", "∂v2/∂m_A1", "∂a2/∂m_A1"], []),
-        (("r2.y", "B.angle", "--sensitivity", "L_s1"), ["∂r2.y/∂L_s1", "∂B.angle/∂L_s1"], []),
+        (("r2", "--by", "L_A1, m_A1"), ["∂r2/∂L_A1", "∂r2/∂m_A1"], []),
+        (("--by", "m_A1"), ["∂r2/∂m_A1", "∂v2/∂m_A1", "∂a2/∂m_A1"], []),
+        (("r2.y", "B.angle", "--by", "L_s1"), ["∂r2.y/∂L_s1", "∂B.angle/∂L_s1"], []),
         (("r2.x,v2.y", "B.angle"), ["r2.x, v2.y", "B.angle"], []),
-        (("r2.x,v2.y", "--sensitivity", "L_s1"), ["∂r2.x/∂L_s1, ∂v2.y/∂L_s1"], []),
+        (("r2.x,v2.y", "--by", "L_s1"), ["∂r2.x/∂L_s1, ∂v2.y/∂L_s1"], []),
         (("r2.y", "--over", "r2.x"), ["r2.y"], []),
         (("--over", "A.angle", "A.angle.velocity", "B.angle.velocity"), ["A.angle.velocity", "B.angle.velocity"], []),
     ],
@@ -104,12 +104,12 @@ def test_list(mbsim, plot, fivebar):
     [
         (("r3",), ("'r3'", "did you mean 'r2'?")),
         (("r2.w",), ("'r2.w'",)),
-        (("L_A1",), ("--sensitivity L_A1",)),
-        (("--sensitivity", "L_A2"), ("'L_A2'", "did you mean")),
-        (("iterations", "--sensitivity", "L_A1"), ("sensitivities of iterations",)),
+        (("L_A1",), ("--by L_A1",)),
+        (("--by", "L_A2"), ("'L_A2'", "did you mean")),
+        (("iterations", "--by", "L_A1"), ("sensitivities of iterations",)),
         (("-o", "a.jpg"), (".png, .svg, .pdf",)),
         (("r2", "v2", "r2"), ("'r2' is named twice",)),
-        (("--sensitivity", "L_A1,m_A1, L_A1"), ("'L_A1' is named twice",)),
+        (("--by", "L_A1,m_A1, L_A1"), ("'L_A1' is named twice",)),
         (("--label", "a", "--label", "b"), ("--label", "1 times")),
         (("r2.y", "--over", "r2"), ("a history of one number", "r2.x or r2.y or r2.z")),
         (("r2.y", "--over", "r3"), ("'r3'", "did you mean 'r2'?")),
@@ -128,7 +128,7 @@ def test_names_without_a_result(mbsim):
 
 def test_a_result_without_gradients(mbsim, pendulum):
     assert mbsim("run", pendulum, "--sensitivity", "none", "--quiet").code == 0
-    refused(mbsim("plot", "pendulum.h5", "--gradient"), "mbsim run --by ddm")
+    refused(mbsim("plot", "pendulum.h5", "--gradient"), "mbsim run --sensitivity ddm")
     refused(mbsim("plot", "pendulum.h5", "swing"), "gradient of swing")
     assert mbsim("plot", "pendulum.h5", "--json").json["histories"] == ["angle"]
 
@@ -146,7 +146,7 @@ def test_advice_is_what_would_help(mbsim, variant):
     assert mbsim("run", "none.yaml", "--quiet").code == 0
     refused(mbsim("plot", "none.h5", "--gradient"), "no result holds gradients, nor objectives that could have them")
     done = mbsim("plot", "none.h5", "iterations", "--by", "L")
-    refused(done, "no result holds sensitivities of iterations\n")
+    refused(done, "no result holds sensitivities of iterations [MB")
 
 
 def test_a_label_names_one_result_too(plot, tmp_path):
