@@ -36,7 +36,8 @@ def draw(model: Path) -> None:
     from PIL import Image, ImageDraw
 
     from mbsim_cli.assembly.drawing.scene import moving_scene
-    from mbsim_cli.report.stage import Film, frames, view_of
+    from mbsim_cli.report.camera import view_of
+    from mbsim_cli.report.stage import Film, frames
     from mbsim_cli.study.assembling import Settings, build, load
     from mbsim_cli.study.reduced_bodies import standard_input
 

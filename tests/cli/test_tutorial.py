@@ -71,6 +71,12 @@ def test_no_model_is_missing_in_the_gallery():
         assert 200 < gallery.picture_of(model).stat().st_size < 60_000, model
 
 
+def test_the_script_draws_a_model(monkeypatch, tmp_path):
+    monkeypatch.setattr(gallery, "PICTURES", tmp_path)
+    gallery.draw(Path("models/fivebar.yaml"))
+    assert (tmp_path / "fivebar.png").stat().st_size > 2000
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("model", gallery.models(), ids=lambda path: path.stem)
 def test_a_command_of_the_gallery(mbsim, model):
