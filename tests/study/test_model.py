@@ -104,7 +104,7 @@ def test_other_values_are_judged_as_the_file_is(model):
         (lambda m: m.run(step=0.1, accuracy=1e-3), "accuracy is what step='auto' keeps to"),
         (lambda m: m.run(sensitivity="dmm"), "sensitivity 'dmm' is unknown; did you mean 'ddm'"),
         (lambda m: m.run(formulation="recursiv"), "formulation 'recursiv' is unknown; did you mean 'recursive'"),
-        (lambda m: m.run(integrator="euler"), "integrator 'euler' is unknown; known: dop853, esdirk, rk4"),
+        (lambda m: m.run(integrator="euler"), "integrator 'euler' is unknown; known: auto, dop853, esdirk, rk4"),
         (lambda m: m.run(step="fast"), "step wants a positive number of seconds, or auto, not 'fast'"),
         (lambda m: m.run(duration=-1), "duration wants a positive number of seconds, not -1"),
         (lambda m: m.run(step="auto", accuracy=2), "accuracy wants a number between 0 and 1, not 2"),
