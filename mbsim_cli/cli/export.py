@@ -52,6 +52,7 @@ def command(
     derivatives: Derivatives = False,
     poses: Poses = False,
     parameter: options.Overrides = None,
+    keys: options.SetKeys = None,
     json: options.Json = False,
     quiet: options.Quiet = False,
     force: Replace = False,
@@ -66,11 +67,11 @@ def command(
     if to in ROBOTS:
         if given := options.given({"NAME": names, "--derivatives": derivatives, "--poses": poses}):
             raise UsageError(f"--to {to.value} is for models, and has no use for {given}; leave it out")
-        _robot(source, to, output, options.parse_overrides(parameter), json, quiet, force)
+        _robot(source, to, output, options.parse_overrides(parameter, keys), json, quiet, force)
         return
-    if parameter:
+    if parameter or keys:
         raise UsageError(
-            f"--to {to.value} is for results, which keep the values that they were computed with; -p is for models"
+            f"--to {to.value} is for results, which keep what they were computed with; -p and -s are for models"
         )
     _table(source, to, options.once(names or []), output, derivatives, poses, json, quiet, force)
 

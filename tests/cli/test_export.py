@@ -215,7 +215,7 @@ def test_torques_are_those_of_mujoco(mbsim, tmp_path):
         (["none.h5", "--to", "csv"], 5, "there is no file none.h5"),
         (["arm.yaml", "--to", "csv"], 5, "is not an mbsim result"),
         (["arm.yaml", "r2", "--to", "urdf"], 2, "--to urdf is for models, and has no use for NAME"),
-        (["none.h5", "--to", "csv", "-p", "a=1"], 2, "-p is for models"),
+        (["none.h5", "--to", "csv", "-p", "a=1"], 2, "-p and -s are for models"),
         (["arm.yaml"], 2, "Missing option '--to'"),
     ],
 )

@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -116,12 +117,11 @@ def test_what_is_asked_wrongly(mbsim, tmp_path, arguments, code, sentence):
 
 
 def test_a_model_stands_with_its_loops_closed(mbsim):
-    done = mbsim("view", ROOT / "models/fivebar.yaml", "--no-browser", "-p", "L_A1=1.5", "--json")
+    done = mbsim("view", ROOT / "models/fivebar.yaml", "--no-browser", "-p", "L_A1=1.5", "-s", "name=Mine", "--json")
     assert done.code == 0, done.err
-    from pathlib import Path
-
     found = data_of(Path(done.json["page"]))
-    assert found["kind"] == "model" and array(found["motion"]["position"]).shape == (1, 4, 3)
+    assert (found["kind"], found["title"]) == ("model", "Mine")
+    assert array(found["motion"]["position"]).shape == (1, 4, 3)
     value = {one["name"]: one["value"] for one in found["parameters"]}["L_A1"]
     number = found["motion"]["names"]["bar_A1.P1"]
     assert value == 1.5 and array(found["motion"]["points"])[number, 0] == 1.5
