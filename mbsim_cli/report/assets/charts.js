@@ -9,7 +9,7 @@ const WIDE = 640;
  */
 function lineChart(lines, across, options = {}) {
   const [height, wide] = [options.height ?? 190, options.wide ?? WIDE];
-  const edge = { left: 62, right: 12, top: 8, bottom: 36 };
+  const edge = { left: 70, right: 12, top: 8, bottom: 36 };
   const [x0, x1] = options.tight === false ? range(across.values) : extent(across.values);
   const svg = drawn("svg", { viewBox: `0 0 ${wide} ${height}`, role: "img", "aria-label": options.title ?? "" });
   const px = (x) => edge.left + ((x - x0) / (x1 - x0 || 1)) * (wide - edge.left - edge.right);
@@ -114,7 +114,7 @@ function path(xs, ys, px, py) {
 
 function dots(xs, ys, px, py, fill) {
   const group = drawn("g", { fill });
-  const r = ys.length > 300 ? 1.5 : 2.5;
+  const r = ys.length > 300 ? 1.5 : ys.length > 1 ? 2.5 : 4;
   for (let k = 0; k < ys.length; k += 1) if (Number.isFinite(ys[k])) group.append(drawn("circle", { cx: px(xs[k]).toFixed(1), cy: py(ys[k]).toFixed(1), r }));
   return group;
 }

@@ -17,7 +17,7 @@ function resultPage() {
     const one = histories.find(name);
     if (!one || charts.has(name)) return;
     const several = one.components.length > 1;
-    const lines = one.components.map((component, k) => ({ name: several ? component : one.name, unit: one.units[k], values: column(one.table, k), colour: colour(k) }));
+    const lines = one.components.map((component, k) => ({ name: several ? component : one.name, unit: one.units[k], values: column(one.table, k), colour: colour(k), dots: histories.time.length === 1 }));
     const largest = Math.max(...lines.map((line) => line.values.reduce((most, value) => Math.max(most, Math.abs(value) || 0), 0)));
     const moving = lines.filter((line) => line.values.some((value) => Math.abs(value) > 1e-9 * largest));
     const kept = moving.length ? moving : lines;
