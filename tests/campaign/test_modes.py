@@ -61,6 +61,7 @@ def errors_of(problem, seed):
     still = replace(problem, theta_rho=problem.theta_rho[:, :0])
     along = np.random.default_rng(seed).uniform(0.5, 1.0, problem.theta_rho.shape[1])
     known = ~np.isnan(found.d_value).any(axis=1)
+    known &= np.abs(found.value) > 1e-9 * np.abs(found.value).max(initial=0.0)  # what is left of zeros has no meaning
     value = found.value[known]
     direction = problem.theta_rho @ along
     found_by = [by_steps(linear, still, direction, value, h) for h in STEPS]
