@@ -190,7 +190,7 @@ def _declared(packing: Packing, parameters: Sequence[ParameterValue], wanted: Se
         if has_kinks(problem):
             by_all = _by_all(packing, problem, wanted)
             stops = () if problem.options.integrated else stops_of(problem, by_all)
-            problem = replace(problem, stops=stops, movable=by_all.any(axis=1), jumps=jumps_of(problem))
+            problem = replace(problem, stops=stops, movable=np.any(by_all, axis=1), jumps=jumps_of(problem))
     system.stop()
     return problem
 

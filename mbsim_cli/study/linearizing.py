@@ -70,8 +70,10 @@ def linearized(assembled: Any, at: str | float, inputs: Sequence[str], outputs: 
 
     problem = assembled.problem
     if at == "equilibrium" and (states := assembled.model_file.states):
-        shown = ", ".join(states)
-        raise UsageError(f"the search for an equilibrium does not solve for states ({shown}); take the start or a time")
+        listed = ", ".join(states)
+        raise UsageError(
+            f"the search for an equilibrium does not solve for states ({listed}); take the start or a time"
+        )
     if at == "equilibrium":
         point = at_equilibrium(problem)
     elif at == "start":

@@ -358,7 +358,8 @@ class _Tightening(_Search):
     def _halving(self, tolerance: float, runs: int, done: Any) -> Halving:
         step = self.assembled.problem.options.step
         error = max(self._error, tolerance)  # where both runs took the longest steps that there are, they are the same
-        return Halving(step, self.accuracy, self._judged_by, error, runs, 0.0, *done, tolerance)
+        uncertainties, by_fields = done
+        return Halving(step, self.accuracy, self._judged_by, error, runs, 0.0, uncertainties, by_fields, tolerance)
 
     def _shown(self, options: Any) -> str:
         return f"tolerance of {options.tolerance:.0e}"

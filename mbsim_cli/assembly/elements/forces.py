@@ -132,9 +132,9 @@ class ForceTable:
     def _moving_parts(self, name: str, spec: Any, keys: tuple[str, ...], natural: Any, measure: int) -> set[str]:
         """Those of stiffness, damping and further force that are expressions; noted as one of the next force."""
         environment = self._system.model_file.expressions
-        found = {key: getattr(spec, key, None) for key in keys}
+        found: dict[str, Any] = {key: getattr(spec, key, None) for key in keys}
         found = {key: number for key, number in found.items() if is_moving(number, environment)}
-        unstressed = NATURAL if natural in (None, "auto") else f"({natural.text})"
+        unstressed = NATURAL if natural is None or natural == "auto" else f"({natural.text})"
         along = {"stiffness": f"-({{}})*({VALUE} - {unstressed})", "damping": f"-({{}})*{RATE}"}
         if found:
             text = " + ".join(along.get(key, "({})").format(number.text) for key, number in found.items())

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from mbsim_cli.assembly.parameters.vectors import ZERO, Scalar, Vector, scale, table, transpose, unit, without
+from mbsim_cli.assembly.parameters.vectors import ZERO, Scalar, Vector, integers, scale, table, transpose, unit, without
 from mbsim_cli.assembly.tree.frames import frame
 from mbsim_cli.assembly.tree.geometry import Geometry, split
 from mbsim_cli.assembly.tree.joints import EULER_NAMES, Frames, initial_position, joint_frames
@@ -40,7 +40,7 @@ class MeasureTable:
         for coordinates in self._coordinates:
             first.append(first[-1] + len(coordinates))
         flat = [coordinate for coordinates in self._coordinates for coordinate in coordinates]
-        curves = Curves(self._curve, laws) if laws is not None and set(self._curve) - {NONE} else NO_CURVES
+        curves = Curves(integers(self._curve), laws) if laws is not None and set(self._curve) - {NONE} else NO_CURVES
         found = table(Measures, kind=self.kind, pair=self.pair, theta=self.offset, first=first, coordinate=flat)
         return found._replace(curves=curves)
 

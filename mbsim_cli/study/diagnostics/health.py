@@ -23,10 +23,22 @@ UNITS = ("position", "velocity", "acceleration")
 
 
 class Health:
-    """Largest and mean diagnostics of a run, one pass."""
+    """Largest and mean diagnostics of a run, one pass.
 
-    def __init__(self, options: Options, names: Names, kept: bool = True):
-        self._options, self._names, self._kept = options, names, kept  # whether the equations keep energy
+    ``kept`` tells whether the equations keep energy; ``touches`` are columns of sensors, and values of these at which
+    something touches.
+    """
+
+    def __init__(
+        self,
+        options: Options,
+        names: Names,
+        kept: bool = True,
+        touches: tuple[np.ndarray, np.ndarray] = (np.zeros(0, int), np.zeros(0)),
+    ):
+        self._options, self._names, self._kept = options, names, kept
+        self._column, self._value = touches
+        self._above = np.zeros((2, len(self._column)), bool)  # whether ever above the value, and ever below
         self._singular: list[tuple[float, np.ndarray]] = []  # instants behind singular positions, and constraints there
         self._instants = 0
         self._iterations = self._most = 0
@@ -46,6 +58,8 @@ class Health:
             return
         self._instants += len(block.time)
         self._counts += block.work.sum(axis=0)
+        above = block.sensors[:, self._column].real > self._value
+        self._above |= above.any(axis=0), ~above.all(axis=0)
         for row in np.flatnonzero(block.singular.any(axis=1)) if block.singular.any() else ():
             self._singular.append((float(block.time[row]), np.flatnonzero(block.singular[row])))
         self._iterations += int(block.iterations.sum())
@@ -98,8 +112,9 @@ class Health:
 
     @property
     def divides(self) -> bool:
-        """Whether steps of fixed length have been divided, as forces begin in them."""
-        return not self._options.adaptive and bool(self._counts[WORK.index("rejected")])
+        """Whether forces begin in steps of fixed length: some have been divided, or something has touched or let go."""
+        begin = bool(self._counts[WORK.index("rejected")]) or bool(self._above.all(axis=0).any())
+        return not self._options.adaptive and begin
 
     @property
     def steps(self) -> int:

@@ -76,7 +76,7 @@ class At(Stream):
     @property
     def errors(self):
         """By the motion, and by the polynomial: one instant fewer changes that."""
-        errors = np.abs(weighed(self._there.rate, self._rows) * (0.0 if self.course.ahead is None else self._ahead))
+        errors = np.abs(weighed(self._there.rate, self._rows) * self._ahead)
         if len(self._time) > 1:
             fewer = slice(1, None) if abs(self._time[0] - self.end) > abs(self._time[-1] - self.end) else slice(-1)
             other = continuation(self._time[fewer], self.end).value
@@ -84,8 +84,10 @@ class At(Stream):
         return Uncertainty.of(errors, self._sizes).plus(self.drift)
 
     @property
-    def _ahead(self) -> np.ndarray:
+    def _ahead(self) -> np.ndarray | float:
         ahead = self.course.ahead
+        if ahead is None:
+            return 0.0
         return ahead if len(ahead) == 1 + self.p else ahead[:1]
 
     @property
