@@ -23,8 +23,10 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 ONE_THREAD = {name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")}
 
-from mbsim_cli.reduction.field_gradients import element_gradients  # noqa: E402
-from mbsim_cli.reduction.fields import Simp  # noqa: E402
+from mbsim_cli.reduction.fields import (  # noqa: E402
+    Simp,
+    element_gradients,
+)
 from mbsim_cli.reduction.frames_on_mesh import mesh_node  # noqa: E402
 from mbsim_cli.reduction.mesh import (  # noqa: E402
     Selection,

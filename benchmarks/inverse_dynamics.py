@@ -21,12 +21,11 @@ path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks import trees
 from mbsim_cli import assembly, spec
-from mbsim_cli.model.names import Names
+from mbsim_cli.model.layout import Names
 from mbsim_cli.model.problem import Motion, Problem, Torques
 from mbsim_cli.solve.inverse.analysis import inverse
-from mbsim_cli.solve.inverse.engines import Lanes
 from mbsim_cli.solve.inverse.motion import Trajectory
-from mbsim_cli.solve.inverse.torques import InverseDynamics
+from mbsim_cli.solve.inverse.torques import InverseDynamics, Lanes
 
 MODEL = Path(__file__).resolve().parent.parent / "models" / "human43.yaml"
 PAPER = 16.6e-3  # s, all 301 instants, Intel i5-10310U

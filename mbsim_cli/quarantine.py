@@ -9,8 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from mbsim_cli.errors import InputOutputError, MbsimError
-from mbsim_cli.files import NO_HANDLES
-from mbsim_cli.system import ENDING, HAS_FORKS, signals
+from mbsim_cli.system import ENDING, HAS_FORKS, NO_HANDLES, signals
 
 try:
     import resource

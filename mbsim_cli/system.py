@@ -8,10 +8,13 @@ import contextlib
 import errno
 import os
 import signal
+import stat
 import sys
+from collections.abc import Callable
+from errno import EINVAL, ELOOP, EMFILE, ENAMETOOLONG, ENFILE, ENOENT, ENOTDIR, ENXIO
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 from weakref import WeakSet
 
 try:
@@ -140,3 +143,53 @@ def _after_fork() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)
+
+
+# How many processors this process may use.
+
+# threads of the numerical libraries, which read these when they are first imported
+VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+_limit: int | None = None  # that a user has set
+
+
+def usable() -> int:
+    """Those that the system gives to this process, which a queue or a container may limit."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def limit(count: int) -> None:
+    """Use no more than this many from now on."""
+    global _limit
+    _limit = max(1, count)
+
+
+def helpful(most: int) -> int:
+    """How many threads share a piece of work of which ``most`` can be done beside one another."""
+    return min(most, usable(), _limit or most)
+
+
+# Opening what users name: a pipe would never end, and a device may do anything.
+
+NO_HANDLES = (EMFILE, ENFILE)  # all that this process, or the machine, may have are in use
+_NO_FILE = (EINVAL, ELOOP, ENAMETOOLONG, ENOENT, ENOTDIR, ENXIO)
+
+
+def open_regular(path: str | os.PathLike[str]) -> BinaryIO:
+    """Open a file to read; raise OSError also where it is no regular one."""
+    handle = os.open(Path(path), os.O_RDONLY | UNBLOCKED)
+    mode = os.fstat(handle).st_mode
+    if stat.S_ISREG(mode):
+        return open(handle, "rb")
+    os.close(handle)
+    raise OSError(EINVAL, "it is a folder" if stat.S_ISDIR(mode) else "it is a pipe or a device, not a file")
+
+
+def judged(path: Path, look: Callable[[BinaryIO], bool]) -> bool:
+    """What a look into a file says, False where there is none; raise OSError where the system does not show it."""
+    try:
+        with open_regular(path) as file:
+            return look(file)
+    except OSError as error:
+        if error.errno in _NO_FILE:
+            return False
+        raise

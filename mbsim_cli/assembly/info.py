@@ -8,13 +8,12 @@ from mbsim_cli.assembly.packed import parameter_values
 from mbsim_cli.assembly.parameters.numbers import Numbers
 from mbsim_cli.assembly.tree.elastic import NodeJoint
 from mbsim_cli.model.problem import Problem
-from mbsim_cli.solve.natural.naming import origins_of
-from mbsim_cli.spec.descriptions import descriptions_of
-from mbsim_cli.spec.expressions.moving import Expression, read_by
-from mbsim_cli.spec.expressions.number import Number
+from mbsim_cli.solve.natural.plan import origins_of
+from mbsim_cli.spec.expressions.number import Expression, Number, read_by
 from mbsim_cli.spec.expressions.syntax import names as names_in
 from mbsim_cli.spec.expressions.syntax import parse
 from mbsim_cli.spec.judging.doubts import doubts_of
+from mbsim_cli.spec.model_file import descriptions_of
 from mbsim_cli.spec.reading.messages import Path
 from mbsim_cli.spec.reading.source import join
 

@@ -8,8 +8,7 @@ from mbsim_cli.assembly.elements.constraints import Identity
 from mbsim_cli.assembly.parameters.vectors import dot, transpose
 from mbsim_cli.assembly.position.closing import CLOSED, Closing
 from mbsim_cli.assembly.position.contradictions import wanted_at_start
-from mbsim_cli.assembly.position.equations import OF_COORDINATES
-from mbsim_cli.assembly.position.vanishing import left_open
+from mbsim_cli.assembly.position.equations import OF_COORDINATES, left_open
 from mbsim_cli.assembly.tree.joints import CUT_EQUATIONS, joint_frames, kind_of
 from mbsim_cli.assembly.tree.kinematics import Poses
 from mbsim_cli.assembly.tree.system import System

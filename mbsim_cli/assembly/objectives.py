@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from mbsim_cli.spec.expressions.formula import written_out
+from mbsim_cli.spec.expressions.number import written_out
 from mbsim_cli.spec.expressions.syntax import names as names_in
 from mbsim_cli.spec.expressions.syntax import parse
 from mbsim_cli.spec.objectives import MODAL, SMOOTH

@@ -7,9 +7,8 @@ from typing import Any
 
 from mbsim_cli.assembly.parameters.numbers import Numbers
 from mbsim_cli.assembly.tree.system import System
-from mbsim_cli.caller import either
-from mbsim_cli.errors import UsageError
-from mbsim_cli.model.integrators import AUTO_INTEGRATOR, DEFAULT_INTEGRATOR, MOST_STEPS
+from mbsim_cli.errors import UsageError, either
+from mbsim_cli.model.codes import AUTO_INTEGRATOR, DEFAULT_INTEGRATOR, MOST_STEPS
 from mbsim_cli.model.problem import INTEGRATED, Options
 from mbsim_cli.spec.expressions.number import Number
 

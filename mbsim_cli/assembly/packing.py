@@ -5,16 +5,37 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
-from mbsim_cli.assembly.elements.natural import check_natural
 from mbsim_cli.assembly.options import options_of
 from mbsim_cli.assembly.packed import Packed
 from mbsim_cli.assembly.parameters.numbers import Numbers
 from mbsim_cli.assembly.parameters.tables import Tables
+from mbsim_cli.assembly.tree.joints import EULER_NAMES
 from mbsim_cli.assembly.tree.system import System
-from mbsim_cli.assembly.tree.unfolded_system import unfolded_system
-from mbsim_cli.assembly.tree.unfolding import check_flexible
+from mbsim_cli.assembly.tree.unfolding import check_flexible, unfolded_system
 from mbsim_cli.model.layout import NONE
 from mbsim_cli.model.problem import Options
+from mbsim_cli.spec.states import StateJoint
+
+# What natural coordinates do not know.
+
+_HINT = "use formulation: ali3p-rtdyn1"
+
+
+def check_natural(system: System) -> None:
+    """Record what a model reads that natural coordinates do not have."""
+    for name, joint in system.joints.items():
+        if getattr(joint, "armature", None) is not None and not isinstance(joint, StateJoint):
+            system.issue(f"joints.{name}.armature", "natural coordinates have no armatures", _HINT)
+    for name, spec in system.model_file.sensors.items():
+        if spec.type == "coordinate" and spec.coordinate.rpartition(".")[2] in EULER_NAMES:
+            message = "natural coordinates have no Euler parameters"
+            system.issue(f"sensors.{name}", message, "read directions or angles of the body, or " + _HINT)
+    for name, spec in system.model_file.constraints.items():
+        terms = list(getattr(spec, "factors", ()))
+        terms += [spec.coordinate] if spec.type == "motion" else []
+        if any(term.rpartition(".")[2] in EULER_NAMES for term in terms):
+            system.issue(f"constraints.{name}", "natural coordinates have no Euler parameters", _HINT)
+
 
 # What must hold where an analysis follows open trees: no loops, and no constraints but driven coordinates.
 

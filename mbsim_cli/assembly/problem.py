@@ -1,8 +1,9 @@
 """From a validated model file to the arrays of a problem."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from math import ceil, log10, pi, remainder
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,28 +13,160 @@ from mbsim_cli.assembly.elements.laws import check_start
 from mbsim_cli.assembly.elements.sensors import Contact
 from mbsim_cli.assembly.info import describe
 from mbsim_cli.assembly.mechanism import check_identities, check_mechanism, check_wholly_driven, opposed
-from mbsim_cli.assembly.moved_starts import moved_starts
 from mbsim_cli.assembly.objectives import Objective, expressed, objectives_of
 from mbsim_cli.assembly.options import check_differentiable, doubtful_settings, end_of
 from mbsim_cli.assembly.packed import ParameterValue, parameter_values
 from mbsim_cli.assembly.packing import OTHERS, Packing, pack
 from mbsim_cli.assembly.parameters.numbers import Theta
 from mbsim_cli.assembly.parameters.tables import Reader
-from mbsim_cli.assembly.position.closing import Closing, close
+from mbsim_cli.assembly.parameters.vectors import IDENTITY, ZERO
+from mbsim_cli.assembly.position.closing import CLOSED, Closing, close
 from mbsim_cli.assembly.position.contradictions import check_driven, check_laws, check_rates
 from mbsim_cli.assembly.position.equations import Equations
-from mbsim_cli.assembly.position.independence import held_columns, independent_columns
-from mbsim_cli.assembly.position.start import kept_by_constraints, start_from
+from mbsim_cli.assembly.position.start import held_columns, independent_columns, kept_by_constraints, start_from
 from mbsim_cli.assembly.tree.elastic import Source
+from mbsim_cli.assembly.tree.joints import Pose, is_guess, kind_of, position_at, stated_position
+from mbsim_cli.assembly.tree.kinematics import Poses
 from mbsim_cli.assembly.tree.system import System
 from mbsim_cli.assembly.tree.topology import Topology
-from mbsim_cli.assembly.weighing import weighed
 from mbsim_cli.errors import ModelError, beyond_numbers
-from mbsim_cli.model.names import Names
+from mbsim_cli.model.coordinates import all_but
+from mbsim_cli.model.layout import GROUND, FlexibleTree, Names
 from mbsim_cli.model.problem import Problem
+from mbsim_cli.solve.allocate import PENALTY_RATIO
+from mbsim_cli.solve.holding import least_of_joints
 from mbsim_cli.solve.natural.system import in_natural_coordinates
 from mbsim_cli.spec import with_values
 from mbsim_cli.spec.states import StateJoint
+
+# What constraints are weighed by: the inertia that coordinates count for, and the penalty that serves all together.
+#
+# A row alone is weighed by the inertia that it meets. Together rows may meet far more: a light rod in a cylinder moves
+# an excavator's arm, and each stage of a scissor lift all those above it by a lever.
+
+SLOW = 30.0  # by which an update of multipliers shrinks what it shrinks least; below it a stated penalty is warned of
+QUICK = 1e3  # below which another penalty is raised, as positions change
+LARGEST = 1e14
+HARDLY = 1e-10  # part of a coordinate's inertia that stands for none
+SLIGHT = 1e-8  # the same of the largest one, see ``factor_penalised``
+
+
+def weighed(problem: Problem, closing: Closing, *, stated: bool) -> tuple[Problem, list[str]]:
+    """The problem with the inertia that its coordinates count for at least, and a penalty that serves all constraints.
+
+    A ``stated`` penalty stays as it is, with a sentence where it is too small.
+    """
+    inertia, tree, options = closing.inertia.diagonal, problem.model.tree, problem.options
+    least = least_of_joints(problem.model, problem.theta, inertia)
+    problem = replace(problem, least=least)
+    rows = all_but(len(closing.phi), closing.redundant)
+    if not rows.size or isinstance(tree, FlexibleTree) or options.integrated:
+        return problem, []
+    yields = _yields(closing.J[rows], closing.inertia.mass, np.maximum(inertia, least))
+    together = float(np.linalg.eigvalsh(yields)[0])
+    if options.penalty * PENALTY_RATIO * together >= (SLOW if stated else QUICK):
+        return problem, []
+    enough = min(LARGEST, 10.0 ** ceil(log10(QUICK / PENALTY_RATIO / max(together, 1e-30))))
+    if not stated:  # a power of ten, so that neighbouring designs have the same
+        return replace(problem, options=replace(options, penalty=enough)), []
+    if options.penalty >= enough:
+        return problem, []
+    softest = rows[np.abs(np.linalg.eigh(yields)[1][:, 0]).argmax()]
+    return problem, [
+        f"a penalty of {options.penalty:g} is too small where light bodies move heavy ones, most of all by "
+        f"{problem.names.constraints[softest]}: gradients of forces may be wrong, or steps fail; leave penalty out, or "
+        f"state {enough:g}"
+    ]
+
+
+def _yields(J: np.ndarray, mass: np.ndarray, counted: np.ndarray) -> np.ndarray:
+    """J M^-1 J^T, in parts of what each row yields by the inertia that it meets alone: its least eigenvalue counts."""
+    counted = np.maximum(counted, SLIGHT * counted.max())
+    rows = J / np.sqrt((J * J / counted).sum(axis=1))[:, None]
+    return rows @ np.linalg.solve(mass + HARDLY * np.diag(counted), rows.T)
+
+
+# Starts that are not as the file states them: what moved, and how far.
+
+ROUNDED = 1e-3  # rad, or the mechanism's unit of length: what is stated nearer to where it is was meant so
+CARRIED = 0.1  # the same where other values than the file's move what it states
+MOST_TOLD = 6
+
+
+class _Change(NamedTuple):
+    """A coordinate that is not where it was stated."""
+
+    name: str
+    stated: float
+    found: float
+    unit: float  # one radian, or the mechanism's unit of length
+
+    def exceeds(self, bound: float) -> bool:
+        return abs(self.found - self.stated) > bound * self.unit
+
+
+def moved_starts(packing: Packing, problem: Problem, closing: Closing) -> list[str]:
+    """Warnings about a start that is not the declared one: what moved, and among how many closed positions."""
+    first, stated = problem.model.tree.initial[0], packing.packed.stated & ~_guessed(packing.system)
+    declared = problem.theta[first : first + len(closing.z)]
+    columns = zip(problem.names.coordinates, declared, closing.z, closing.scales.columns, strict=True)
+    of_tree = [_Change(name, float(start), float(end), float(unit)) for name, start, end, unit in columns]
+    several = f", the nearest of {closing.closures} that were found" if closing.closures > 1 else ""
+    moved = closing.moved & stated & (np.abs(closing.z - declared) > CLOSED * closing.scales.length)
+    if moved.any():
+        changes = _told([change for change, is_moved in zip(of_tree, moved, strict=True) if is_moved])
+        return [f"the declared start does not close the loops; it was moved to a closed position{several}: {changes}"]
+    found = [f"the loops close in several positions: the start is at{several[1:]}"] if several else []
+    wanted = [change for change, is_stated in zip(of_tree, stated, strict=True) if is_stated]
+    wanted += _of_cut_joints(packing.system, closing)
+    bound = ROUNDED if packing.model_file.is_as_written else CARRIED
+    if (off := [change for change in wanted if change.exceeds(bound)]) and not _begins_a_search(problem):
+        keeps = "independent: true in initial keeps those of a joint, and false says that they are a guess"
+        found.append(f"loops and other stated values determine {_told(off)}; {keeps}")
+    return found
+
+
+def _guessed(system: System) -> np.ndarray:
+    """Mask (n,) of the coordinates of joints that may start anywhere."""
+    return np.array([is_guess(system.joints.get(joint)) for joint, _ in system.coordinates], dtype=bool)
+
+
+def _of_cut_joints(system: System, closing: Closing) -> Iterator[_Change]:
+    """What is stated at joints that are cut, which have no coordinates of their own."""
+    geometry, index = system.geometry, system.topology.index
+    for name in system.topology.cut:
+        joint = system.joints[name]
+        if is_guess(joint):
+            continue
+        stated = stated_position(geometry, joint, kind_of(joint))
+        first, second = (_pose(closing.at, index[body]) for body in joint.bodies)
+        found = position_at(geometry, joint, first, second)
+        for coordinate, start, end in zip(system.declared_order(name), stated, found, strict=True):
+            if start is None or coordinate.startswith("e"):  # two sets of Euler parameters are one orientation
+                continue
+            turns = coordinate.startswith("angle")
+            change = remainder(end.real - start.real, 2.0 * pi) if turns else end.real - start.real
+            unit = 1.0 if turns else closing.scales.length
+            yield _Change(f"{name}.{coordinate}", start.real, start.real + change, unit)
+
+
+def _pose(at: Poses, body: int) -> Pose:
+    return (ZERO, IDENTITY) if body == GROUND else (at.r[body], at.R[body])
+
+
+def _begins_a_search(problem: Problem) -> bool:
+    """Whether the start is but where an equilibrium is searched from."""
+    return "equilibrium" in (problem.options.analysis, problem.options.start, problem.options.at)
+
+
+def _told(changes: list[_Change]) -> str:
+    told = [f"{change.name} from {_shown(change.stated)} to {_shown(change.found)}" for change in changes[:MOST_TOLD]]
+    return ", ".join(told) + (f" and {len(changes) - MOST_TOLD} more" if len(changes) > MOST_TOLD else "")
+
+
+def _shown(value: float) -> str:
+    """A value without the round-off of zero."""
+    return f"{round(value, 12) + 0.0:.6g}"
 
 
 @dataclass(frozen=True)

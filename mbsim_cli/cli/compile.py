@@ -56,13 +56,13 @@ def command(
     if not (models or every):
         raise UsageError("name model files, or give --all to compile for any model")
     from mbsim_cli.cli.output import Terminal
-    from mbsim_cli.kernels.compiler import choice, prebuilt, watch
+    from mbsim_cli.kernels.compiler import choice, folder, watch
     from mbsim_cli.study.precompiling import precompile, specimens
 
     if into and choice.COMPILER != "linking":
         raise UsageError("only kernels of the linking compiler can come with a package; mbsim doctor says more")
     if into:
-        prebuilt.ignore()
+        folder.ignore()
     with nullcontext(models) if models else specimens() as paths:
         variants = list(precompile(paths, every, Terminal(quiet), lanes))
     report = _report(variants, named=bool(models)) | _copied(into)
@@ -77,9 +77,9 @@ def command(
 
 
 def _copied(into: Path | None) -> dict[str, str]:
-    from mbsim_cli.kernels.compiler import prebuilt, watch
+    from mbsim_cli.kernels.compiler import folder, watch
 
-    return {} if into is None or watch.STORE.trouble else {"into": prebuilt.fill(into, watch.STORE.path)}
+    return {} if into is None or watch.STORE.trouble else {"into": folder.fill(into, watch.STORE.path)}
 
 
 def _report(variants: Sequence["Variant"], named: bool) -> dict[str, Any]:

@@ -82,7 +82,7 @@ def _versions() -> dict[str, str]:
 
 
 def _threads() -> dict[str, Any]:
-    from mbsim_cli.processors import VARIABLES, usable
+    from mbsim_cli.system import VARIABLES, usable
 
     return {"usable_processors": usable()} | {name: os.environ.get(name, "") for name in VARIABLES}
 
@@ -123,8 +123,8 @@ def _dotted(version: tuple[int, ...]) -> str:
 
 def _cache() -> dict[str, Any]:
     """The folder of this version's kernels, and those of others beside it."""
-    from mbsim_cli.kernels.compiler import prebuilt
-    from mbsim_cli.kernels.compiler.inventory import bytes_of_parts, folder_of_user, folders
+    from mbsim_cli.kernels.compiler import folder as prebuilt
+    from mbsim_cli.kernels.compiler.folder import bytes_of_parts, folder_of_user, folders
     from mbsim_cli.kernels.compiler.watch import STORE
 
     kept = folders()

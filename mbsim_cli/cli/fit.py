@@ -101,13 +101,13 @@ def _check(model: Any, output: Path | None, save: Path | None, picture: Path | N
 
         check_fit(output, force=force)
     if save is not None:
-        from mbsim_cli.study.fitting.saving import check_place
+        from mbsim_cli.study.fitting.findings import check_place
 
         check_place(model, save, force=force)
     if picture is not None:
         from mbsim_cli.io.target import check_picture
         from mbsim_cli.report import require_matplotlib
-        from mbsim_cli.study.fitting.picture import kind_of
+        from mbsim_cli.study.fitting.findings import kind_of
 
         require_matplotlib()
         kind_of(picture)

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from mbsim_cli import processors
+from mbsim_cli import system
 from mbsim_cli.cli import completion
 from mbsim_cli.errors import UsageError
-from mbsim_cli.processors import VARIABLES
+from mbsim_cli.system import VARIABLES
 
 if TYPE_CHECKING:
     from mbsim_cli.study.assembling import Settings
@@ -89,7 +89,7 @@ def limit_threads(threads: int | None) -> None:
     """
     stated = os.environ.get(VARIABLES[0], "") if threads is None else str(threads)
     if stated.isdecimal():
-        processors.limit(int(stated))
+        system.limit(int(stated))
     for variable in VARIABLES:
         if threads is not None:
             os.environ[variable] = str(threads)

@@ -8,11 +8,10 @@ from typing import Any
 
 from typer import BadParameter, Exit
 
-from mbsim_cli.caller import at_a_shell
 from mbsim_cli.cli import signals
 from mbsim_cli.cli.output import emit, faint, flush
 from mbsim_cli.cli.streams import visible
-from mbsim_cli.errors import AnalysisError, InputOutputError, MbsimError, ModelError
+from mbsim_cli.errors import AnalysisError, InputOutputError, MbsimError, ModelError, at_a_shell
 from mbsim_cli.messages import ANALYSIS, FILE, INTERNAL, MODEL, USAGE, code_of
 
 USAGE_FAULT: Any = BadParameter.__mro__[1]  # the command-line library's UsageError, wherever this typer keeps it

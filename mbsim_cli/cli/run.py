@@ -14,7 +14,7 @@ import typer
 from mbsim_cli.cli import options
 from mbsim_cli.cli.output import plain_table, show_table, tell
 from mbsim_cli.errors import UsageError
-from mbsim_cli.model.integrators import INTEGRATORS
+from mbsim_cli.model.codes import INTEGRATORS
 
 if TYPE_CHECKING:
     from mbsim_cli.study.assembling import Settings

@@ -243,8 +243,8 @@ def _forecast(folder: "StudyFolder", shard: str | None, way: "Way", json: bool, 
 
 def _way(jobs: int, timeout: float | None, dask: str | None) -> "Way":
     from mbsim_cli.cli.output import say
-    from mbsim_cli.processors import usable
     from mbsim_cli.study.sweep.running import Way
+    from mbsim_cli.system import usable
 
     if dask is not None and (timeout is not None or jobs != 1):
         raise UsageError(

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mbsim_cli.errors import InputOutputError, UsageError
-from mbsim_cli.files import open_regular
+from mbsim_cli.system import open_regular
 
 if TYPE_CHECKING:
     from mbsim_cli.exchange.robot import Robot

@@ -13,7 +13,7 @@ from mbsim_cli.io.layout import Variable, inverse_variables, variables
 from mbsim_cli.io.provenance import Provenance
 from mbsim_cli.io.reader import column_units, opened, texts
 from mbsim_cli.io.skeleton import TEXT, Scales, set_unit, set_units
-from mbsim_cli.model.names import Names
+from mbsim_cli.model.layout import Names
 from mbsim_cli.reduction.mesh import CELLS
 
 # What an optimisation has tried, beside the result of its best design: ``/optimization``.

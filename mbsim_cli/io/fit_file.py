@@ -9,8 +9,8 @@ import numpy as np
 
 import mbsim_cli
 from mbsim_cli.errors import InputOutputError
-from mbsim_cli.files import judged, open_regular
 from mbsim_cli.io.target import checked, replaced
+from mbsim_cli.system import judged, open_regular
 
 FORMAT, VERSION = "mbsim-fit", 1
 LISTS = ("time", "measured", "computed", "residuals")  # of a column of readings, of one length

@@ -9,10 +9,10 @@ import h5py
 import numpy as np
 
 from mbsim_cli.errors import InputOutputError
-from mbsim_cli.files import NO_HANDLES, open_regular
 from mbsim_cli.io.guard import FormatError, require_result
 from mbsim_cli.model.units import quotient
 from mbsim_cli.quarantine import fault_of
+from mbsim_cli.system import NO_HANDLES, open_regular
 
 
 def summary(path: Path, known: bool = False) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from mbsim_cli.io.guard import attribute, naming, require_origin, require_plain
 from mbsim_cli.io.layout import KINEMATIC
 from mbsim_cli.io.reader import column_units, labels, objectives_of, opened, parameters_of, scalars, summary, texts
 from mbsim_cli.io.target import check_target, is_result, replaced
-from mbsim_cli.model.series import GradientOf, Series
+from mbsim_cli.model.pictures import GradientOf, Series
 from mbsim_cli.model.units import in_words, quotient
 
 # The histories of a result file, read when they are asked for.

@@ -17,7 +17,7 @@ from mbsim_cli.io.reader import looked_at, texts
 from mbsim_cli.quarantine import FATAL, fault_of
 from mbsim_cli.reduction.data import OF_NODES, SHAPES, Node, StandardInput, Taylor, shape_of
 from mbsim_cli.reduction.mesh import CELLS
-from mbsim_cli.reduction.shaped_mesh import ShapedMesh
+from mbsim_cli.reduction.reduce import ShapedMesh
 from mbsim_cli.reduction.sid_reader import faults
 
 # The mesh of a reduced body in its file: ``/mesh``.

@@ -11,7 +11,7 @@ from h5py import h5a, h5d, h5p, h5s, h5t
 from mbsim_cli.io.guard import FORMAT, FORMAT_VERSION
 from mbsim_cli.io.layout import WITH_RESPECT_TO, Variable, axes
 from mbsim_cli.io.provenance import Provenance, platform_facts, root_attributes, storable
-from mbsim_cli.model.names import Names
+from mbsim_cli.model.layout import Names
 from mbsim_cli.model.units import attributes_of, in_words
 
 # Datasets and attributes by the functions of HDF5: as h5py makes them, in a fourth of its time.

@@ -12,10 +12,10 @@ import h5py
 import numpy as np
 
 from mbsim_cli.errors import InputOutputError
-from mbsim_cli.files import open_regular
 from mbsim_cli.io.guard import FORMAT, FormatError, attribute, columns_of, require_result
 from mbsim_cli.io.reader import DAMAGED, reason_of
 from mbsim_cli.quarantine import fault_of
+from mbsim_cli.system import open_regular
 
 HDF5_SUFFIXES = (".h5", ".hdf5", ".hdf")
 MOST_NAMED = 20

@@ -16,12 +16,10 @@ from typing import BinaryIO
 
 import h5py
 
-from mbsim_cli.caller import either, flag
-from mbsim_cli.errors import InputOutputError
-from mbsim_cli.files import judged
+from mbsim_cli.errors import InputOutputError, either, flag
 from mbsim_cli.io.guard import FORMAT, FormatError, attribute
 from mbsim_cli.quarantine import Unjudged, fault_of
-from mbsim_cli.system import FOLDER, GUARDED, RENAMES_OPEN_FILES, lock, unlock, user
+from mbsim_cli.system import FOLDER, GUARDED, RENAMES_OPEN_FILES, judged, lock, unlock, user
 
 # A file in the making: beside its target, and given the target's name when it is whole.
 #

@@ -16,14 +16,13 @@ import numpy as np
 from mbsim_cli.errors import InputOutputError
 from mbsim_cli.io import facts, skeleton
 from mbsim_cli.io.facts import Findings, ObjectiveResult, Origin
+from mbsim_cli.io.layout import Thinning
 from mbsim_cli.io.skeleton import Scales
 from mbsim_cli.io.target import Occupied, create, may_replace, only_by_force
-from mbsim_cli.io.thinning import Thinning
 from mbsim_cli.model.memory import together, touch
 from mbsim_cli.model.problem import Block, instants_of
 from mbsim_cli.model.units import quotients
-from mbsim_cli.processors import helpful
-from mbsim_cli.system import cached_property, read_at, write_at
+from mbsim_cli.system import cached_property, helpful, read_at, write_at
 
 # The instants of a run that is short enough to be written when it has ended.
 #
@@ -334,11 +333,11 @@ class ResultWriter:
         if findings.history is not None:
             self.optimization(findings.history)
         if findings.modes is not None:
-            from mbsim_cli.io import modal_results
+            from mbsim_cli.io import linear_results
 
             with self._failures():
                 self._release()
-                modal_results.store(self._scales, findings.modes)
+                linear_results.store(self._scales, findings.modes)
         self.multipliers(findings.multipliers, findings.undetermined, findings.undetermined_sensors)
 
     def objectives(self, results: Sequence[ObjectiveResult]) -> None:

@@ -5,6 +5,7 @@ row of ``JOINT_COLUMNS``; kernels see columns only.
 """
 
 from enum import IntEnum
+from typing import NamedTuple
 
 
 class Column(IntEnum):
@@ -217,7 +218,7 @@ SENSOR_WIDTH: dict[Sensor, int] = {
 
 
 class Status(IntEnum):
-    """Outcome of a kernel; sentences for them stand in ``solve/faults/status.py``."""
+    """Outcome of a kernel; sentences for them stand in ``solve/faults/failure.py``."""
 
     OK = 0
     NO_CONVERGENCE = 1
@@ -227,3 +228,28 @@ class Status(IntEnum):
     TOO_MANY_STEPS = 5
     PASSED = 7  # no failure: the step passes an onset, or bends too much, and is to be divided
     PAUSED = 6  # no failure: the caller may look after other things before it goes on
+
+
+# Integrators of open trees and their steps, as everything knows them that does not integrate.
+
+
+class Integrator(NamedTuple):
+    """What follows from the choice of an integrator."""
+
+    control_order: int  # by which the error falls of steps that it chooses; 0 where steps are fixed
+    implicit: bool  # its stages are iterated
+
+    @property
+    def adaptive(self) -> bool:
+        """Whether it chooses its steps."""
+        return self.control_order > 0
+
+
+INTEGRATORS = {
+    "rk4": Integrator(0, implicit=False),
+    "dop853": Integrator(8, implicit=False),
+    "esdirk": Integrator(4, implicit=True),
+}
+DEFAULT_INTEGRATOR = "dop853"
+AUTO_INTEGRATOR = "auto"  # dop853, or esdirk where the first steps show that the motion is stiff
+MOST_STEPS = 1_000_000_000  # of an analysis: more are a misprint, and would fill any disk

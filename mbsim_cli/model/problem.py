@@ -5,9 +5,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mbsim_cli.model.integrators import DEFAULT_INTEGRATOR, INTEGRATORS
-from mbsim_cli.model.layout import Model, Reactions
-from mbsim_cli.model.names import Names
+from mbsim_cli.model.codes import DEFAULT_INTEGRATOR, INTEGRATORS
+from mbsim_cli.model.layout import Model, Names, Reactions
 
 WORK = ("steps", "rejected", "evaluations", "jacobians", "factorisations")  # what an integrator counts
 OPEN_TREES = ("recursive", "conventional", "partial_recursive")  # formulations without constraints

@@ -9,9 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.model.among import among
 from mbsim_cli.model.codes import EULER_PARAMETERS, TRANSLATIONS, Column, Measure
-from mbsim_cli.model.coordinates import kinds
+from mbsim_cli.model.coordinates import among, kinds
 from mbsim_cli.model.layout import P_A, P_B, P_C, P_P, FlexibleTree, Model
 
 SMALL = 1e-5  # m or rad: motion of a node by an elastic coordinate of one scale

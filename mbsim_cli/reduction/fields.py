@@ -1,12 +1,17 @@
 """Densities of elements: laws from a design number to stiffness and mass (SIMP), and the filter over neighbours."""
 
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.reduction.data import Array, Refused
+from mbsim_cli.reduction.data import Array, Refused, StandardInput, Taylor, untilde
+from mbsim_cli.reduction.integrals import columns
+from mbsim_cli.reduction.integrals import pull_back as gram_covector
 from mbsim_cli.reduction.mesh import Mesh
-from mbsim_cli.reduction.structure import Sparse
+from mbsim_cli.reduction.reduce import Reduced
+from mbsim_cli.reduction.stiffening import unit_loads
+from mbsim_cli.reduction.structure import Sparse, Structure
 
 _NEAR = 1e-9  # difference of two lengths, relative, that round-off makes
 
@@ -64,3 +69,132 @@ def _crossing(distance: Array, radius: Array) -> bool:
     at_radius = distance[np.abs(distance.real - np.real(radius)) <= _NEAR * np.real(radius)]
     apart = np.abs(np.imag(at_radius) - np.imag(radius))
     return bool((apart > _NEAR * np.maximum(np.abs(np.imag(at_radius)), np.abs(np.imag(radius)))).any())
+
+
+# Gradients by the stiffness and mass of every element, pulled back from a covector of all terms.
+#
+# As many solves as there are shapes, whatever the number of elements; no derivative of a term is ever stored.
+
+BLOCK = 20_000  # elements at a time
+
+
+def element_gradients(found: Reduced, covector: StandardInput) -> tuple[Array, Array]:
+    """Derivatives (ne) by factors on each element's stiffness and on its mass, of what has a covector of the terms.
+
+    Holds for what does not change when the basis of the kept shapes is turned (subspace gauge).
+    """
+    body, structure, shapes = found.body, found.body.structure, found.shapes
+    by_De = body.damping.pull_back(found.sid.Me.M0, found.sid.Ke.M0, covector.De.M0)
+    by_Ke = covector.Ke.M0 + by_De[1]
+    by_G = gram_covector(covector.with_terms({"Me": Taylor(covector.Me.M0 + by_De[0])}))
+    U = columns(structure.carriers, structure.displacements(shapes))
+    total = _Total(structure, _by_stiffness(structure, shapes, shapes @ by_Ke.T), _by_mass(structure, U, U @ by_G.T))
+    by_shapes = structure.K @ (shapes @ (by_Ke + by_Ke.T)) + _by_nodes(found, covector)
+    by_U = structure.m @ (U @ (by_G + by_G.T))
+    by_shapes += structure.collected(by_U[:, 4:].reshape(len(by_U), 3, -1))
+    by_shapes += _by_stresses(found, dict(covector.items()), total)
+    total.add(_answers(found, by_shapes))
+    return total.by_stiffness, total.by_mass
+
+
+class _Answer(NamedTuple):
+    """What a change of shapes or responses adds, -left^T (dK - squares dM) right; without dK of what is rigid."""
+
+    strained: bool
+    left: Array
+    right: Array
+    squares: Array | float
+
+
+class _Total(NamedTuple):
+    """Derivatives (ne) by factors on the stiffness and on the mass of elements."""
+
+    structure: Structure
+    by_stiffness: Array
+    by_mass: Array
+
+    def add(self, answers: Iterator[_Answer]) -> None:
+        """Add answers."""
+        structure = self.structure
+        for strained, left, right, squares in answers:
+            if strained:
+                self.by_stiffness[:] -= _by_stiffness(structure, left, right)
+            self.by_mass[:] += _by_mass(structure, _flat(structure, left), _flat(structure, right * squares))
+
+
+def _by_stresses(found: Reduced, given: Mapping[str, Taylor], total: _Total) -> Array:
+    """Add what terms of first order have from stresses of loads; covector of the shapes (ndof, n)."""
+    body, structure, shapes = found.body, found.body.structure, found.shapes
+    held, solver = body.held, found.solver
+    by_shapes = np.zeros_like(shapes)
+    for loads in unit_loads(body.stiffening, structure, body.nodes):
+        F = held.load(loads.forces)
+        x = solver.static(F)
+        hat = loads.pull_back(given)
+        by_factor, by_u, own = structure.geometric.pull_back(structure, held.expand(x), shapes, hat)
+        by_x = held.load(by_u)
+        y = solver.static(by_x)
+        total.by_stiffness[:] += by_factor
+        by_shapes += own
+        total.add(_responses(found, F, x, by_x, y))
+        if loads.accelerations is not None:  # the loads are of the mass
+            accelerations = loads.accelerations.reshape(len(structure.carriers), -1)
+            total.by_mass[:] += _by_mass(structure, _flat(structure, held.expand(y)), accelerations)
+    return by_shapes
+
+
+def _flat(structure: Structure, V: Array) -> Array:
+    """Displacements of the carriers with all components as columns."""
+    return structure.displacements(V).reshape(len(structure.carriers), -1)
+
+
+def _by_nodes(found: Reduced, covector: StandardInput) -> Array:
+    """Covector of the shapes (ndof, n) from those of the nodes' frames."""
+    total = np.zeros_like(found.shapes)
+    for node, given in zip(found.body.nodes, covector.nodes, strict=True):
+        by_phi, by_psi = given.phi.M0, given.psi.M0
+        by_phi = by_phi if given.origin.M1 is None else by_phi + given.origin.M1
+        by_psi = by_psi if given.AP.M1 is None else by_psi + 2 * untilde(given.AP.M1)
+        total += node.phi.T @ by_phi.T + node.psi.T @ by_psi.T
+    return total
+
+
+def _answers(found: Reduced, by_shapes: Array) -> Iterator[_Answer]:
+    """What the change of the shapes adds."""
+    held, solver = found.body.held, found.solver
+    basis = held.load(by_shapes) @ found.mixing.T
+    kept = solver.found.kept
+    count = len(kept)
+    Y = solver.response.solve(basis[:, :count])
+    yield _Answer(True, held.expand(Y), held.expand(solver.modes()), solver.found.squares[kept])
+    if basis.shape[1] > count:
+        loads, by_x = held.load(found.body.static_loads()[:, found.loaded]), basis[:, count:]
+        yield from _responses(found, loads, solver.static(loads), by_x, solver.static(by_x))
+
+
+def _responses(found: Reduced, loads: Array, x: Array, by_x: Array, y: Array) -> Iterator[_Answer]:
+    """What the change of responses x to constant loads adds, y the response to their covectors by_x; all (r, s)."""
+    expand, system = found.body.held.expand, found.solver.system
+    yield _Answer(True, expand(y), expand(x), 0.0)
+    if system.rigid.shape[1]:  # inertia of the rigid acceleration, and the mean motion that is taken out
+        accelerated, moved = (system.rigid @ np.linalg.solve(system.gram, system.rigid.T @ F) for F in (loads, by_x))
+        yield _Answer(False, expand(y), expand(accelerated), -1.0)
+        yield _Answer(False, expand(moved), expand(x), -1.0)
+
+
+def _by_stiffness(structure: Structure, left: Array, right: Array) -> Array:
+    """Sum over columns of left_e^T K_e right_e (ne), K_e without the element's factor."""
+    return _contracted(structure.stiffness, structure.dofs, left, right)
+
+
+def _by_mass(structure: Structure, left: Array, right: Array) -> Array:
+    return _contracted(structure.mass, structure.carried, left, right)
+
+
+def _contracted(matrices: Array, places: Array, left: Array, right: Array) -> Array:
+    found = np.empty(len(places))
+    for first in range(0, len(places), BLOCK):
+        part = slice(first, first + BLOCK)
+        matrix = matrices if len(matrices) == 1 else matrices[part]
+        found[part] = np.einsum("eir,eir->e", left[places[part]], matrix @ right[places[part]])
+    return found

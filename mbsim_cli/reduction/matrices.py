@@ -5,10 +5,10 @@ from pathlib import Path
 import numpy as np
 
 from mbsim_cli.errors import InputOutputError
-from mbsim_cli.files import open_regular
 from mbsim_cli.reduction.data import Array, Refused
 from mbsim_cli.reduction.mesh import Mesh
 from mbsim_cli.reduction.structure import Sparse, Structure
+from mbsim_cli.system import open_regular
 
 MARKET = b"%%MatrixMarket"
 SYMMETRIC, ALIKE = 1e-9, 1e-9  # relative

@@ -12,7 +12,7 @@ from mbsim_cli.errors import InputOutputError, UsageError
 from mbsim_cli.quarantine import fault_of
 from mbsim_cli.reduction.data import Array
 from mbsim_cli.reduction.mesh import CELLS, SOLID, Mesh
-from mbsim_cli.reduction.shaped_mesh import ShapedMesh
+from mbsim_cli.reduction.reduce import ShapedMesh
 
 # Meshes from files, by meshio (extra fem).
 

@@ -1,7 +1,8 @@
 """From a meshed body to its standard input data."""
 
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,9 +12,9 @@ from mbsim_cli.reduction.damping import Damping
 from mbsim_cli.reduction.data import Array, Node, Refused, StandardInput, Taylor, tangent, tilde
 from mbsim_cli.reduction.frames_on_mesh import MeshNode
 from mbsim_cli.reduction.integrals import columns, terms_of
-from mbsim_cli.reduction.modes import signs
+from mbsim_cli.reduction.modes import Changed, Solved, Solver, signs
 from mbsim_cli.reduction.restriction import RANK, Frame, Restriction, restriction
-from mbsim_cli.reduction.solving import Changed, Solved, Solver
+from mbsim_cli.reduction.sid_reader import EXACT, difference
 from mbsim_cli.reduction.stiffening import Stiffening, stiffened
 from mbsim_cli.reduction.structure import Structure
 from mbsim_cli.reduction.system import system_of
@@ -190,3 +191,97 @@ def _terms(body: Body, solver: Solver, shapes: Array) -> StandardInput:
 def _node(node: MeshNode, shapes: Array) -> Node:
     phi, psi = (node.phi @ shapes).T, (node.psi @ shapes).T
     return Node(node.name, Taylor(node.origin, phi), Taylor(phi), Taylor(psi), Taylor(np.eye(3), tilde(psi)))
+
+
+# A body by the independent integrals over it: what else a simulation reads follows from identities.
+
+
+class Integrals(NamedTuple):
+    """Integrals of a body with n shapes; index q of the shape that a coefficient is multiplied by first.
+
+    J2 may be -int rho Phi_q~ Phi_l~ as it is, or what counts of it, its symmetric part.
+    """
+
+    mass: Array  # ()
+    mdCM: Array  # (3)
+    J0: Array  # (3, 3)
+    J1: Array  # (n, 3, 3)
+    J2: Array  # (n, n, 3, 3)
+    Ct: Array  # (n, 3)
+    Cr0: Array  # (n, 3)
+    Cr1: Array  # (n, n, 3): q, row
+    Me: Array  # (n, n)
+    Ke: Array  # (n, n)
+
+
+def body_of(given: Integrals, nodes: tuple[Node, ...], damping: Damping) -> StandardInput:
+    """All terms: Gr = J1 - Cr0~ and 2 J2 - Cr1~, Ge = 2 Cr1, Oe = -J1/2 and -J2."""
+    given = _counted(given)
+    return StandardInput(
+        mass=Taylor(given.mass),
+        mdCM=Taylor(given.mdCM, given.Ct),
+        J=Taylor(given.J0, given.J1, given.J2),
+        Ct=Taylor(given.Ct),
+        Cr=Taylor(given.Cr0, given.Cr1),
+        Me=Taylor(given.Me),
+        Gr=Taylor(given.J1 - tilde(given.Cr0), 2 * given.J2 - tilde(given.Cr1)),
+        Ge=Taylor(2 * given.Cr1),
+        Oe=Taylor(-given.J1 / 2, -given.J2),
+        ksigma=Taylor(np.zeros_like(given.Ct[:, 0])),
+        Ke=Taylor(given.Ke),
+        De=Taylor(damping.matrix(given.Me, given.Ke)),
+        nodes=nodes,
+    )
+
+
+def node_of(name: str, origin: Array, phi: Array, psi: Array) -> Node:
+    """A frame at a place (3), displaced and turned by the shapes (n, 3)."""
+    return Node(name, Taylor(origin, phi), Taylor(phi), Taylor(psi), Taylor(np.eye(3), tilde(psi)))
+
+
+def impossible(given: Integrals) -> Iterator[tuple[str, str]]:
+    """Terms that no shapes have, with what is wrong."""
+    counted = _counted(given)
+    for term, entries, expected, wrong in (
+        ("J.M1", given.J1, counted.J1, "is not symmetric"),
+        ("J.M2", _symmetric(given.J2), counted.J2, "is another one with the two shapes exchanged"),
+        ("Cr.M1", given.Cr1, counted.Cr1, "is not the opposite with the two shapes exchanged"),
+    ):
+        if (defect := difference(entries, expected)) > EXACT:
+            yield term, f"{term} {wrong}, by {defect:.2g} of the largest entry"
+
+
+def _counted(given: Integrals) -> Integrals:
+    """Those parts of products of shapes that any body has and that move it."""
+    J2, Cr1 = _symmetric(given.J2), given.Cr1
+    return given._replace(J1=_symmetric(given.J1), J2=(J2 + J2.swapaxes(0, 1)) / 2, Cr1=(Cr1 - Cr1.swapaxes(0, 1)) / 2)
+
+
+def _symmetric(matrices: Array) -> Array:
+    return (matrices + matrices.swapaxes(-1, -2)) / 2
+
+
+# The mesh of a reduced body with what is drawn on it: displacements of its points, numbers of its cells.
+
+
+@dataclass(frozen=True)
+class ShapedMesh:
+    """Points (N, 3), cells (ne, nodes of a cell) of one of meshio's kinds, displacements by each shape (n, N, 3)."""
+
+    points: Array
+    cells: Array
+    kind: str
+    shapes: Array
+    fields: Mapping[str, Array] = field(default_factory=dict)  # numbers of the cells (ne) by name
+
+
+def shaped_mesh(found: Reduced, fields: Mapping[str, Array]) -> ShapedMesh | None:
+    """That of a body with elements; None of one by matrices, which has no cells."""
+    structure = found.body.structure
+    mesh = structure.mesh
+    if not len(mesh.cells):
+        return None
+    d = structure.translations
+    shapes = np.zeros((found.shapes.shape[1], len(mesh.points), 3))
+    shapes[:, :, :d] = found.shapes.reshape(len(mesh.points), structure.per_node, -1)[:, :d].transpose(2, 0, 1)
+    return ShapedMesh(mesh.points.real, mesh.cells, mesh.kind, shapes, fields)

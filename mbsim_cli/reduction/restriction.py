@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.model.among import all_but
+from mbsim_cli.model.coordinates import all_but
 from mbsim_cli.reduction.data import Array, Refused
 from mbsim_cli.reduction.frames_on_mesh import MeshNode
 from mbsim_cli.reduction.structure import Sparse, Structure

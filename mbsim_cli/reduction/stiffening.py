@@ -12,8 +12,8 @@ import numpy as np
 
 from mbsim_cli.reduction.data import Array, StandardInput, Taylor, tilde, untilde
 from mbsim_cli.reduction.frames_on_mesh import MeshNode
+from mbsim_cli.reduction.modes import Solver
 from mbsim_cli.reduction.restriction import Restriction
-from mbsim_cli.reduction.solving import Solver
 from mbsim_cli.reduction.structure import Structure
 
 

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.model.series import GradientOf, Series
+from mbsim_cli.model.pictures import GradientOf, Series
 
 MOST = 24  # parameters of an objective; more are not told apart
 

@@ -9,7 +9,7 @@ from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from matplotlib.path import Path
 
-from mbsim_cli.model.scene import Scene
+from mbsim_cli.model.pictures import Scene
 from mbsim_cli.report.camera import View
 from mbsim_cli.report.style import COLOURS, FAINT, GREY, INK, plain, styled
 

@@ -6,11 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mbsim_cli.kernels.algebra.panel_solve import PIVOTS
-from mbsim_cli.kernels.algorithms.elimination.constrained_solve import BY_PENALTY, Columns, Factor
-from mbsim_cli.kernels.algorithms.elimination.multiplier_range import Range
-from mbsim_cli.kernels.algorithms.elimination.panels import Panels, tree_panels
-from mbsim_cli.kernels.algorithms.elimination.sparsity import Sparsity, lists, sparsity
+from mbsim_cli.kernels.algebra.sparse_solve import PIVOTS
+from mbsim_cli.kernels.algorithms.elimination.constrained_solve import BY_PENALTY, Columns, Factor, Range
+from mbsim_cli.kernels.algorithms.elimination.structure import Panels, Sparsity, lists, sparsity, tree_panels
 from mbsim_cli.kernels.algorithms.equations.constraints import LINE_SIZE
 from mbsim_cli.kernels.algorithms.equations.resting_variation import resting
 from mbsim_cli.kernels.algorithms.equations.turning import Turns, turns
@@ -22,33 +20,41 @@ from mbsim_cli.kernels.algorithms.flexible.workspace import (
     flexible_twists,
     flexible_virtual,
 )
-from mbsim_cli.kernels.algorithms.motion.covectors import Covectors, Virtual, covectors, virtual
 from mbsim_cli.kernels.algorithms.motion.kinematics import set_ground
-from mbsim_cli.kernels.algorithms.motion.workspace import Kinematics, Twists, composite, kinematics, touch, twists
-from mbsim_cli.kernels.algorithms.natural.covectors import natural_covectors, natural_virtual
-from mbsim_cli.kernels.algorithms.natural.flexible_workspace import (
+from mbsim_cli.kernels.algorithms.motion.workspace import (
+    Covectors,
+    Kinematics,
+    Twists,
+    Virtual,
+    composite,
+    covectors,
+    kinematics,
+    touch,
+    twists,
+    virtual,
+)
+from mbsim_cli.kernels.algorithms.natural.workspace import (
     flexible_natural_forces,
     flexible_natural_kinematics,
     flexible_natural_touch,
-)
-from mbsim_cli.kernels.algorithms.natural.workspace import (
+    natural_covectors,
     natural_forces,
     natural_kinematics,
     natural_sparsity,
     natural_touch,
     natural_twists,
+    natural_virtual,
 )
 from mbsim_cli.kernels.compiler.simd import WIDTH, padded, zeros
-from mbsim_cli.kernels.drivers.linearise import Linearisation
+from mbsim_cli.kernels.drivers.instants import Linearisation
 from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
 from mbsim_cli.kernels.drivers.simulate import SensitivityWork, Work
 from mbsim_cli.kernels.integrators.ali3p import BY_UPDATES, HARDEST, WHOLE, Control, Equations, State
 from mbsim_cli.kernels.integrators.ali3p_sensitivity import Directions, OfProjections, Sensitivity
 from mbsim_cli.kernels.integrators.predictor import ADDED, TERMS, Past
 from mbsim_cli.kernels.integrators.singular_passage import TURNS, Watch
-from mbsim_cli.model.among import among
 from mbsim_cli.model.codes import TURNING, Measure, Sensor
-from mbsim_cli.model.coordinates import are_elastic, kinds
+from mbsim_cli.model.coordinates import among, are_elastic, kinds
 from mbsim_cli.model.layout import (
     NATURAL,
     STARTS_NEAR,

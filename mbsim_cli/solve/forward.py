@@ -8,37 +8,33 @@ from functools import partial
 import numpy as np
 
 from mbsim_cli.errors import AnalysisError
-from mbsim_cli.kernels.drivers.follow import follow_rows
+from mbsim_cli.kernels.drivers.observe import follow_rows
 from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
 from mbsim_cli.kernels.drivers.simulate import Progress
 from mbsim_cli.kernels.integrators.ali3p import Control
-from mbsim_cli.model.among import all_but
 from mbsim_cli.model.codes import Status
+from mbsim_cli.model.coordinates import all_but
 from mbsim_cli.model.layout import Model
 from mbsim_cli.model.problem import WORK, Block, Problem
 from mbsim_cli.model.scales import scales_of
 from mbsim_cli.solve import allocate
 from mbsim_cli.solve.allocate import NO_ROWS
-from mbsim_cli.solve.balance import Balance, is_balanced
-from mbsim_cli.solve.blocks import BrokenOff, Reader, block_of, first_rows, other_rows
+from mbsim_cli.solve.balance import Balance, driving_power, is_balanced
+from mbsim_cli.solve.blocks import BrokenOff, Reader, block_of, first_rows, other_rows, steps_at_once
 from mbsim_cli.solve.consistency import Consistency
-from mbsim_cli.solve.driving_power import driving_power
 from mbsim_cli.solve.faults.bending import Failed, why_not_converged
-from mbsim_cli.solve.faults.failure import Diagnosis
+from mbsim_cli.solve.faults.failure import Diagnosis, sentence
 from mbsim_cli.solve.faults.singular_positions import Passage, Passages
-from mbsim_cli.solve.faults.status import sentence
 from mbsim_cli.solve.faults.undefined_elements import undefined_at
 from mbsim_cli.solve.initial import Initial, assemble, require_assembled
-from mbsim_cli.solve.instant import Instant
+from mbsim_cli.solve.instant import Instant, Standing
 from mbsim_cli.solve.natural.reactions import NaturalReactions
-from mbsim_cli.solve.natural.standing import Standing
 from mbsim_cli.solve.natural.start import start_of
 from mbsim_cli.solve.open_trees.open_tree import OpenTreeSimulation
 from mbsim_cli.solve.pieces import Loop, Pieces
 from mbsim_cli.solve.reactions import reader_of
 from mbsim_cli.solve.reused_memory import ReusedMemory
 from mbsim_cli.solve.sides import mean_of, sides_of
-from mbsim_cli.solve.steps_at_once import steps_at_once
 from mbsim_cli.solve.stops import pieces_of, stopping
 from mbsim_cli.solve.tape import Checkpoint, Tape
 

@@ -4,14 +4,19 @@ The penalty of a constraint is in proportion to the inertia that it meets. A mas
 meets, by a second constraint, all that it moves: weighed by itself the law would be too soft for that.
 """
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
-from mbsim_cli.model.among import all_but, among
-from mbsim_cli.model.codes import EULER_PARAMETERS, ROTATIONS, TRANSLATIONS, Column
-from mbsim_cli.model.coordinates import kinds
+from mbsim_cli.model.codes import EULER_PARAMETERS, ROTATIONS, TRANSLATIONS, Column, Measure
+from mbsim_cli.model.coordinates import all_but, among, kinds
 from mbsim_cli.model.flexible import MASS as OWN_MASS
 from mbsim_cli.model.layout import MASS, FlexibleTree, Model
 from mbsim_cli.model.scales import scales_of
+
+if TYPE_CHECKING:
+    from mbsim_cli.solve.natural.system import NaturalSystem
+
 
 SLIGHT = 1e-2  # of a mean inertia
 
@@ -44,3 +49,36 @@ def mean_mass(model: Model, theta: np.ndarray) -> float:
         return _mean(theta[tree.theta + MASS])
     rigid = all_but(len(tree.theta), [*tree.flexible, *tree.column_body[tree.node]])
     return _mean(np.append(theta[tree.theta[rigid] + MASS], theta[tree.block + OWN_MASS]))
+
+
+# What holds coordinates that have no inertia of their own, or spin: inertia of mean bodies, and angles.
+
+
+def least_inertia(system: "NaturalSystem") -> np.ndarray:
+    """Inertia (n,) that coordinates count for, at least: where there is none, constraints need some.
+
+    Points and vectors count for a part of what they have if every body is a mean one. Coordinates of joints have none
+    and move bodies by their definition alone: such a one counts for all of a mean body, or what several hold together
+    is held too softly.
+    """
+    theta = system.problem.theta[None] + 0j
+    fields, mass = system.fields(theta), mean_mass(system.problem.model, system.problem.theta)
+    found, sizes = np.zeros(system.plan.size), []
+    for base in system.plan.bases:
+        size = max(np.linalg.norm(local(theta)[0].real) for local in base.locals[1:])
+        maps = np.abs(fields.poses[base.body][0, :, 1:].real) ** 2
+        found += mass * (maps[:3].sum(axis=0) + size * size * maps[3:].sum(axis=0))
+        sizes.append(size)
+    found *= SLIGHT
+    for d in system.equations.defined:
+        slides = system.rows[d.row].kind == Measure.PROJECTION
+        found[d.coordinate] = mass * (1.0 if slides else np.mean(np.square(sizes)))
+    return found[np.argsort(system.order)]
+
+
+def swing(system: "NaturalSystem") -> np.ndarray:
+    """Angle (n,) by which a coordinate turns bodies, or 0: what spins by itself holds no other in place."""
+    shared, found = np.array([len(bodies) > 1 for bodies in system.sharing]), np.zeros(system.plan.size)
+    for group in system.plan.groups:
+        found[system.order[group.columns]] = 1.0 / group.arm
+    return found * shared

@@ -12,9 +12,8 @@ import numpy as np
 from mbsim_cli.errors import AnalysisError
 from mbsim_cli.kernels.integrators.ali3p import State
 from mbsim_cli.kernels.integrators.ali3p_sensitivity import Sensitivity
-from mbsim_cli.model.among import all_but
 from mbsim_cli.model.codes import Column
-from mbsim_cli.model.coordinates import kinds
+from mbsim_cli.model.coordinates import all_but, kinds
 from mbsim_cli.model.layout import NONE, Model
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.model.scales import scales_of
@@ -22,11 +21,22 @@ from mbsim_cli.solve import allocate
 from mbsim_cli.solve.consistency import broken_equations, broken_identities
 from mbsim_cli.solve.equilibrium.resting import Equilibrium, settle
 from mbsim_cli.solve.faults.undefined_elements import require_defined
-from mbsim_cli.solve.instant import Geometry, Instant
-from mbsim_cli.solve.natural.standing import Standing
-from mbsim_cli.solve.pivots import Split, split_of
-from mbsim_cli.solve.quaternions import conjugate, quaternion_product
-from mbsim_cli.solve.redundancy import kept_in_range
+from mbsim_cli.solve.instant import Geometry, Instant, Standing
+from mbsim_cli.solve.redundancy import Split, kept_in_range, split_of
+
+# Products of Euler parameters, for real and complex numbers.
+
+
+def quaternion_product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """a b, each (4,): the rotation b followed by the rotation a."""
+    scalar = a[0] * b[0] - a[1:] @ b[1:]
+    return np.concatenate([[scalar], a[0] * b[1:] + b[0] * a[1:] + np.cross(a[1:], b[1:])])
+
+
+def conjugate(a: np.ndarray) -> np.ndarray:
+    """The inverse of unit Euler parameters (4,)."""
+    return np.concatenate([a[:1], -a[1:]])
+
 
 MAX_ITERATIONS = 60
 CLOSED = 1e-10  # largest constraint residual of an assembled mechanism, in its scale of length or rad

@@ -1,13 +1,17 @@
 """Analysis: what is computed, how, and to what accuracy."""
 
+from typing import Any, Literal, get_args
+
+from pydantic import model_validator
+
+from mbsim_cli.model.codes import AUTO_INTEGRATOR, DEFAULT_INTEGRATOR, INTEGRATORS
+from mbsim_cli.spec.base import Spec, by_kind, field, require_one
+from mbsim_cli.spec.expressions.number import AutoNumber, Number
+from mbsim_cli.spec.laws import LawOrName, TableFile
+
 # mypy: disable-error-code="valid-type"
 # fields are typed by calls that build what pydantic reads
 
-from typing import Any, Literal, get_args
-
-from mbsim_cli.model.integrators import AUTO_INTEGRATOR, DEFAULT_INTEGRATOR, INTEGRATORS
-from mbsim_cli.spec.base import Spec, by_kind, field
-from mbsim_cli.spec.expressions.number import AutoNumber, Number
 
 OpenTree = Literal["recursive", "conventional", "partial_recursive"]
 ClosedLoop = Literal["ali1p-rtdyn1"]
@@ -134,3 +138,112 @@ def lacks_adjoint(analysis: Any) -> str:
         return WITHOUT_ADJOINT[analysis.type]
     keys = ("formulation", "integrator", "error_control")
     return without_adjoint(*(getattr(analysis, key, None) for key in keys))
+
+
+# Static equilibrium: where the mechanism rests, and how that depends on the parameters.
+
+# mypy: disable-error-code="valid-type"
+# fields are typed by calls that build what pydantic reads
+
+
+class Equilibrium(Spec):
+    """Positions, multipliers and sensors of the mechanism at rest, at time zero."""
+
+    type: Literal["equilibrium"] = field("Kind of analysis.", "equilibrium")
+    hold: list[str] = hold()
+    sensitivity: Sensitivity = field(
+        "Gradients.", {"method": "ddm", "parameters": "all"}, default_factory=lambda: Sensitivity(method="none")
+    )
+
+
+# Modes: small motions about an equilibrium or about a steady motion.
+
+# mypy: disable-error-code="valid-type"
+# fields are typed by calls that build what pydantic reads
+
+
+class Modes(Spec):
+    """Natural frequencies, damping ratios and mode shapes, at time zero."""
+
+    type: Literal["modes"] = field("Kind of analysis.", "modes")
+    at: Literal["equilibrium", "start"] = field(
+        "What modes are about: the static equilibrium near the declared position, or the start, with its velocities.",
+        "start",
+        default="equilibrium",
+    )
+    start: Literal["declared", "equilibrium"] | None = field(
+        "With at: start, positions there: those declared, or those of the static equilibrium near them; "
+        "default declared.",
+        "equilibrium",
+        default=None,
+    )
+    hold: list[str] = hold()
+    count: int | None = field(
+        "Modes in results, those of the smallest eigenvalues; default all.", 10, default=None, ge=1, le=1_000_000
+    )
+    sensitivity: Sensitivity = field(
+        "Gradients.", {"method": "ddm", "parameters": "all"}, default_factory=lambda: Sensitivity(method="none")
+    )
+
+
+# Inverse dynamics: the torques along a given motion.
+
+# mypy: disable-error-code="valid-type"
+# fields are typed by calls that build what pydantic reads
+
+
+class MotionTable(TableFile):
+    """Coordinates, JOINT.coordinate, over time; a result of mbsim serves too."""
+
+    derivatives: Literal["spline", "table"] = field(
+        "spline: positions only, derivatives are those of a cubic spline; "
+        "table: velocities and accelerations stand in columns NAME.velocity and NAME.acceleration.",
+        "table",
+        default="spline",
+    )
+
+
+class Motion(Spec):
+    """Where every coordinate is over time."""
+
+    all: LawOrName | None = field(
+        "Law of every coordinate that laws and table do not give.",
+        {"type": "harmonic", "amplitude": 1, "frequency": 1},
+        default=None,
+    )
+    laws: dict[str, LawOrName] = field("Law of single coordinates, JOINT.coordinate.", {"q1.angle": "wave"}, default={})
+    table: MotionTable | None = field("Table of coordinates.", {"file": "walk.csv"}, default=None)
+    constraints: list[str] = field(
+        "With loops: constraints with laws that give the motion, as of a tool, and take no force.",
+        ["tool_x"],
+        default=[],
+    )
+
+    @model_validator(mode="after")
+    def _something(self) -> "Motion":
+        nothing = self.all is None and not self.laws and self.table is None and not self.constraints
+        require_one("all, laws, table or constraints", nothing)
+        return self
+
+
+class InverseDynamics(Spec):
+    """Torques that a given motion takes, and their derivatives."""
+
+    type: Literal["inverse_dynamics"] = field("Kind of analysis.", "inverse_dynamics")
+    sampling: Number = field("Time between two instants [s].", 0.01)
+    duration: Number = field("Duration [s].", 3.0)
+    motion: Motion = field("The motion.", {"all": "wave"})
+    drives: list[str] = field(
+        "With loops: coordinates, JOINT.coordinate, that are driven; default those that the motion gives.",
+        ["left.angle", "right.angle"],
+        default=[],
+    )
+    redundancy: Literal["least_norm"] | None = field(
+        "With more drives than freedoms: least_norm, the least sum of squared drives.", "least_norm", default=None
+    )
+    weights: dict[str, Number] = field(
+        "Weights of squared drives; default 1.", {"left.angle": 2, "right.angle": "1/4"}, default={}
+    )
+    sensitivity: Sensitivity = field(
+        "Gradients.", {"method": "ddm", "parameters": "all"}, default_factory=lambda: Sensitivity(method="none")
+    )

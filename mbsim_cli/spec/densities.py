@@ -4,8 +4,7 @@
 # fields are typed by calls that build what pydantic reads
 
 from mbsim_cli.spec.base import Spec, description, field, fixed_list
-from mbsim_cli.spec.expressions.formula import Formula
-from mbsim_cli.spec.expressions.number import Number
+from mbsim_cli.spec.expressions.number import Formula, Number
 
 
 class Filter(Spec):

@@ -6,10 +6,9 @@
 from typing import Literal
 
 from mbsim_cli.spec.base import Matrix, Spec, Vector, by_kind, description, field, whole_number
-from mbsim_cli.spec.bodies import Inertia
+from mbsim_cli.spec.bodies import Inertia, Shape
 from mbsim_cli.spec.expressions.number import Number
 from mbsim_cli.spec.joints import CylindricalInitial
-from mbsim_cli.spec.shapes import Shape
 
 _ZERO = Number(0.0)
 

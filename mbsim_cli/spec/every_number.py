@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from mbsim_cli.spec.base import Spec
-from mbsim_cli.spec.expressions.moving import Expression
-from mbsim_cli.spec.expressions.number import Number
+from mbsim_cli.spec.expressions.number import Expression, Number
 from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.spec.quantities import Parameter
 from mbsim_cli.spec.reading.source import join

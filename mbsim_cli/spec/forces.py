@@ -9,8 +9,7 @@ from pydantic import Field, model_validator
 
 from mbsim_cli.spec.base import Pair, Spec, Vector, by_type, description, field, fixed_list, require_one
 from mbsim_cli.spec.constraints import Plane
-from mbsim_cli.spec.expressions.moving import Expression
-from mbsim_cli.spec.expressions.number import AutoNumber, Number
+from mbsim_cli.spec.expressions.number import AutoNumber, Expression, Number
 from mbsim_cli.spec.laws import LawOrName
 from mbsim_cli.spec.roads import RoadOrName
 

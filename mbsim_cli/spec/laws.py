@@ -1,15 +1,68 @@
 """Laws: functions of time, elongation or rate."""
 
-# mypy: disable-error-code="valid-type"
-# fields are typed by calls that build what pydantic reads
-
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import model_validator
 
 from mbsim_cli.spec.base import Spec, by_kind, by_type, description, field, require_one
 from mbsim_cli.spec.expressions.number import Number
-from mbsim_cli.spec.tables import Extrapolate, TableFile, beyond_its_ends
+
+# Tables of values over an argument, in a model file or in a file of their own.
+
+# What a table says beyond its ends.
+
+Extrapolate = Literal["none", "hold", "linear"]
+
+
+def beyond_its_ends() -> Any:
+    """Return the field that says how a table goes on."""
+    return field(
+        "Beyond the ends of the table: none, an error; hold, the value there; linear, straight on.",
+        "linear",
+        default="none",
+    )
+
+
+# Tables in files, wherever a model takes one: which file, which of its columns, in which units.
+
+# mypy: disable-error-code="valid-type"
+# fields are typed by calls that build what pydantic reads
+
+
+class ColumnsFile(Spec):
+    """Columns of a CSV or HDF5 file."""
+
+    file: str = field("CSV or HDF5 file, relative to the model file.", "measured.csv")
+    columns: dict[str, str] = field(
+        "Column of the file for each quantity; default the column of the quantity's name.", {"time": "t"}, default={}
+    )
+    scale: dict[str, Number] = field(
+        "Factors on the columns, to SI units, by quantity.", {"time": 0.001}, {"z": "mm"}, default={}
+    )
+    delimiter: str | None = field("What stands between the numbers of a CSV file; default a comma.", ";", default=None)
+
+    def column(self, quantity: str) -> str:
+        """Column of the file that holds a quantity."""
+        return self.columns.get(quantity, quantity)
+
+
+class TableFile(ColumnsFile):
+    """Columns of a file: an increasing argument, and values over it."""
+
+    arguments: ClassVar[tuple[str, ...]] = ("time",)  # keys that the argument may have; one is given
+    values: ClassVar[tuple[str, ...]] = ()  # keys of the values; none: coordinates of joints
+
+    extrapolate: Extrapolate = beyond_its_ends()
+
+    @property
+    def argument(self) -> str:
+        """Key of the argument."""
+        named = {*self.columns, *self.scale}
+        return next((key for key in self.arguments if key in named), self.arguments[0])
+
+
+# mypy: disable-error-code="valid-type"
+# fields are typed by calls that build what pydantic reads
 
 
 class _Law(Spec):

@@ -101,7 +101,7 @@ def _expand_states(review: Review) -> None:
 
         expand_states(review)
     if model.controllers:
-        from mbsim_cli.spec.expand_controllers import expand_controllers
+        from mbsim_cli.spec.expand_states import expand_controllers
 
         expand_controllers(review)
     if getattr(model.analysis, "sweep", None):
@@ -109,7 +109,7 @@ def _expand_states(review: Review) -> None:
 
         expand_sweep(review)
     if any(getattr(joint, "friction", None) for joint in model.joints.values()):
-        from mbsim_cli.spec.expand_friction import expand_friction
+        from mbsim_cli.spec.expand_states import expand_friction
 
         expand_friction(review)
 

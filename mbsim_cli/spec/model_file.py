@@ -1,35 +1,27 @@
 """``ModelFile``: a whole model file, validated section by section."""
 
-# mypy: disable-error-code="valid-type"
-# fields are typed by calls that build what pydantic reads
-
+from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Discriminator, PrivateAttr, Tag
 
 from mbsim_cli.errors import Issue
-from mbsim_cli.spec.analysis import Analysis
-from mbsim_cli.spec.base import Spec, Vector, field, walk, whole_number
-from mbsim_cli.spec.equilibrium import Equilibrium
-from mbsim_cli.spec.expressions.formula import written_out
-from mbsim_cli.spec.expressions.moving import Expression, is_moving
-from mbsim_cli.spec.expressions.named_numbers import Expressions
-from mbsim_cli.spec.expressions.number import Number
-from mbsim_cli.spec.expressions.ordering import sort
+from mbsim_cli.spec.analysis import Analysis, Equilibrium, InverseDynamics, Modes
+from mbsim_cli.spec.base import Spec, Vector, field, parts, walk, whole_number
+from mbsim_cli.spec.expressions.named_numbers import Expressions, sort
+from mbsim_cli.spec.expressions.number import Expression, Number, is_moving, written_out
 from mbsim_cli.spec.expressions.syntax import ExpressionError, names, parse
 from mbsim_cli.spec.expressions.widths import width
-from mbsim_cli.spec.fits import Fit, Measurement
 from mbsim_cli.spec.forces import ON_ONE_BODY
-from mbsim_cli.spec.inverse import InverseDynamics
 from mbsim_cli.spec.kinematics import Kinematics
-from mbsim_cli.spec.modes import Modes
-from mbsim_cli.spec.optimizations import Optimization
 from mbsim_cli.spec.reading.messages import Path
 from mbsim_cli.spec.reading.source import Source
-from mbsim_cli.spec.repeat.block import Repetition
-from mbsim_cli.spec.sections import Sections
-from mbsim_cli.spec.studies import Study
+from mbsim_cli.spec.sections import Repetition, Sections
+from mbsim_cli.spec.studies import Fit, Measurement, Optimization, Study
 from mbsim_cli.system import cached_property
+
+# mypy: disable-error-code="valid-type"
+# fields are typed by calls that build what pydantic reads
 
 
 def _analysis_type(value: Any) -> str:
@@ -189,3 +181,18 @@ class ModelFile(Sections):
     def issue(self, path: str, message: str, hint: str | None = None) -> Issue:
         """Return an issue at a path such as ``bodies.coupler.points.B2``, with its file, line and column."""
         return self._source.issue(path, message, hint)
+
+
+# Free texts for the reader, with the places that they describe.
+
+
+def descriptions_of(model: ModelFile) -> Iterator[tuple[Path, str]]:
+    """Yield every description with the path of what it describes; that of the model itself stands at ()."""
+    return _below(model, ())
+
+
+def _below(value: Any, path: Path) -> Iterator[tuple[Path, str]]:
+    if isinstance(value, Spec) and (text := getattr(value, "description", None)):
+        yield path, text
+    for key, entry in parts(value):
+        yield from _below(entry, (*path, key))

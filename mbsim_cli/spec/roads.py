@@ -4,7 +4,7 @@ from typing import ClassVar, Literal
 
 from mbsim_cli.spec.base import Spec, by_kind, by_type, description, field
 from mbsim_cli.spec.expressions.number import Number
-from mbsim_cli.spec.tables import Extrapolate, TableFile, beyond_its_ends
+from mbsim_cli.spec.laws import Extrapolate, TableFile, beyond_its_ends
 
 _ZERO = Number(0.0)
 

@@ -5,7 +5,7 @@ from copy import deepcopy
 from typing import Any
 
 from mbsim_cli.spec.model_file import ModelFile
-from mbsim_cli.spec.repeat.block import SECTIONS, Repetition
+from mbsim_cli.spec.sections import SECTIONS, Repetition
 
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"
 

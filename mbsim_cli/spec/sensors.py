@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from mbsim_cli.spec.base import Pair, Spec, by_kind, by_type, description, field, require_one, whole_number
-from mbsim_cli.spec.expressions.formula import Formula
+from mbsim_cli.spec.expressions.number import Formula
 from mbsim_cli.spec.expressions.syntax import PARTS
 from mbsim_cli.spec.expressions.units import Label
 

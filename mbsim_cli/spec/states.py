@@ -1,15 +1,17 @@
 """States of one's own: numbers that change at a rate, beside the motion."""
 
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field, model_validator
+
+from mbsim_cli.spec.base import Spec, by_type, description, field, require_one
+from mbsim_cli.spec.expressions.number import Expression, Number
+from mbsim_cli.spec.expressions.units import Unit
+from mbsim_cli.spec.joints import Prismatic
+
 # mypy: disable-error-code="valid-type"
 # fields are typed by calls that build what pydantic reads
 
-from typing import ClassVar
-
-from mbsim_cli.spec.base import Spec, description, field
-from mbsim_cli.spec.expressions.moving import Expression
-from mbsim_cli.spec.expressions.number import Number
-from mbsim_cli.spec.expressions.units import Unit
-from mbsim_cli.spec.joints import Prismatic
 
 INTEGRAL = "integral"
 
@@ -30,3 +32,93 @@ class StateJoint(Prismatic):
 
     coordinates: ClassVar[tuple[str, ...]] = (INTEGRAL,)
     unit: str = field("Unit of the state.", "A", default="")
+
+
+# Controllers, motors, delays and transfer functions: short forms of states and forces by expressions.
+
+# mypy: disable-error-code="valid-type"
+# fields are typed by calls that build what pydantic reads
+
+
+_ZERO, _ONE = Number(0.0), Number(1.0)
+_COEFFICIENTS = Annotated[list[Number], Field(min_length=1)]
+
+
+class Pid(Spec):
+    """A PID controller on a coordinate: force kp e + I + D, e = target - coordinate."""
+
+    type: Literal["pid"] = field("A PID controller.", "pid")
+    coordinate: str = field("The coordinate that it controls and acts on, JOINT.coordinate.", "hip.angle")
+    target: Expression = field("Where the coordinate is to be [rad or m]: a number, expression or law.", "swing", 0.5)
+    kp: Number = field("Proportional gain [N m/rad or N/m].", 80, default=_ZERO)
+    ki: Number = field("Integral gain [N m/(rad s) or N/(m s)].", 5, default=_ZERO)
+    kd: Number = field("Derivative gain, on the rate of the coordinate [N m s/rad or N s/m].", 2, default=_ZERO)
+    target_rate: Expression | None = field(
+        "Rate of the target, for the derivative part [rad/s or m/s]; left out: zero.", "0.2*cos(t)", default=None
+    )
+    filter: Number | None = field(
+        "Time constant of a filter of the derivative part [s]; left out: none.", 0.01, default=None
+    )
+    limit: Number | None = field("Largest force or torque, both ways [N m or N]; left out: none.", 40, default=None)
+    anti_windup: Number | None = field(
+        "Gain of back-calculation at the limit: rate at which the integral part gives way [1/s].", 1, default=None
+    )
+    description: str | None = description()
+
+    @model_validator(mode="after")
+    def _effective(self) -> "Pid":
+        integral, rate = self.ki.literal != 0.0, self.kd.literal != 0.0
+        require_one("kp, ki or kd", not integral and not rate and self.kp.literal == 0.0)
+        require_one("kd beside filter", self.filter is not None and not rate)
+        require_one("kd beside target_rate", self.target_rate is not None and not rate)
+        require_one("ki and limit beside anti_windup", self.anti_windup is not None and not (integral and self.limit))
+        return self
+
+
+class DcMotor(Spec):
+    """A direct-current motor on a coordinate: L i' = u - R i - k n w, torque n k i."""
+
+    type: Literal["dc_motor"] = field("A direct-current motor.", "dc_motor")
+    coordinate: str = field("The coordinate that it turns, JOINT.coordinate.", "wheel.angle")
+    voltage: Expression = field("Voltage at its terminals [V]: a number, expression or law.", "12*ramp(t)", 12)
+    resistance: Number = field("Resistance of the winding [ohm].", 0.5)
+    inductance: Number | None = field(
+        "Inductance of the winding [H]; left out: the current follows at once.", 1e-4, default=None
+    )
+    torque_constant: Number = field("Torque over current, and voltage over speed [N m/A, V s/rad].", 0.05)
+    gear: Number = field("Turns of the rotor for one of the coordinate.", 30, default=_ONE)
+    rotor_inertia: Number | None = field("Moment of inertia of the rotor [kg m^2].", 1e-5, default=None)
+    initial: Number = field("Current at the start [A].", 2.0, default=_ZERO)
+    description: str | None = description()
+
+    @model_validator(mode="after")
+    def _effective(self) -> "DcMotor":
+        stated = "initial" in self.model_fields_set and self.inductance is None
+        require_one("inductance beside initial: without one the current follows at once", stated)
+        return self
+
+
+class Delay(Spec):
+    """A signal as it was some time ago, by a Pade approximation; the result is the state of its name."""
+
+    type: Literal["delay"] = field("A delayed signal.", "delay")
+    input: Expression = field("The signal: an expression.", "hip.angle")
+    time: Number = field("How long ago [s].", 0.02)
+    order: Annotated[int, Field(ge=1, le=8)] = field("Order of the approximation, states that it has.", 4, default=3)
+    initial: Number = field("Value of the signal before the start.", 0.1, default=_ZERO)
+    unit: Unit = field("SI unit, for tables and result files.", "rad", default="")
+    description: str | None = description()
+
+
+class TransferFunction(Spec):
+    """A signal through a transfer function; the result is the state of its name, and all states start at zero."""
+
+    type: Literal["transfer_function"] = field("A filtered signal.", "transfer_function")
+    input: Expression = field("The signal: an expression.", "hip.angle")
+    numerator: _COEFFICIENTS = field("Coefficients of the numerator, highest power of s first.", [1])
+    denominator: _COEFFICIENTS = field("Coefficients of the denominator, highest power first.", ["T", 1])
+    unit: Unit = field("SI unit, for tables and result files.", "rad", default="")
+    description: str | None = description()
+
+
+Controller = by_type(Pid, DcMotor, Delay, TransferFunction)

@@ -1,15 +1,16 @@
 """Studies: sets of parameter values that an analysis is repeated for."""
 
-# mypy: disable-error-code="valid-type"
-# fields are typed by calls that build what pydantic reads
-
 from typing import Any, Literal
 
 from pydantic import model_validator
 
-from mbsim_cli.spec.base import Spec, by_kind, description, field, require_one
-from mbsim_cli.spec.expressions.number import Number
-from mbsim_cli.spec.tables import ColumnsFile
+from mbsim_cli.spec.base import Spec, by_kind, description, field, fixed_list, require_one
+from mbsim_cli.spec.expressions.number import AutoNumber, Number
+from mbsim_cli.spec.laws import ColumnsFile
+
+# mypy: disable-error-code="valid-type"
+# fields are typed by calls that build what pydantic reads
+
 
 KINDS = ("grid", "zip", "list", "sobol", "latin_hypercube", "csv")
 
@@ -116,4 +117,175 @@ class Study(Spec):
     def _one_kind(self) -> "Study":
         given = [kind for kind in KINDS if self.stated(kind) is not None]
         require_one("one of " + ", ".join(KINDS), len(given) != 1)
+        return self
+
+
+# Optimisations: which parameters vary, what is to become least or largest, and what is kept within limits.
+
+# mypy: disable-error-code="valid-type"
+# fields are typed by calls that build what pydantic reads
+
+
+class Limit(Spec):
+    """What an objective is kept within."""
+
+    at_most: Number | None = field("Largest value.", 0.3, default=None)
+    at_least: Number | None = field("Smallest value.", 1, default=None)
+    equals: Number | None = field("The value.", 2, default=None)
+
+    @model_validator(mode="after")
+    def _some(self) -> "Limit":
+        between = self.at_most is not None or self.at_least is not None
+        require_one("at_most, at_least or both; or equals", between == (self.equals is not None))
+        return self
+
+
+class Optimization(Spec):
+    """One optimisation of parameters by gradients."""
+
+    minimize: str | None = field("Objective that is to become least.", "psi1", default=None)
+    maximize: str | None = field("Objective that is to become largest.", "psi1", default=None)
+    variables: by_kind(text=Literal["all"], list=list[str], mapping=dict[str, Range]) | None = field(
+        "Parameters that vary within their bounds, or each with its range; all: those that have bounds; "
+        "default all, none where fields vary.",
+        ["L_s1", "L_s2"],
+        {"L_s1": {"from": 2, "to": 3}},
+        "all",
+        default=None,
+    )
+    fields: list[str] = field("Fields that vary within their bounds, element by element.", ["rho"], default=[])
+    volume: dict[str, Limit] = field(
+        "Limits on the mean of fields over the volume of their bodies, after their filter.",
+        {"rho": {"at_most": 0.5}},
+        default={},
+    )
+    constraints: dict[str, Limit] = field(
+        "Objectives that are kept within limits.", {"psi2": {"at_most": 5}}, default={}
+    )
+    algorithm: Literal["auto", "slsqp", "trust-constr", "ipopt", "mma"] = field(
+        "slsqp: sequential quadratic programming; trust-constr: trust regions; ipopt: interior points, with the extra "
+        "ipopt; mma: moving asymptotes, for very many variables; auto: slsqp, with more than 100 variables mma; where "
+        "equalities are kept and more than 20 vary ipopt, if it is installed.",
+        "mma",
+        default="auto",
+    )
+    evaluations: int = field("Analyses at most.", 100, default=200, ge=1, le=1_000_000)
+    tolerance: Number = field(
+        "Residual of the optimality conditions that is enough, relative to the gradient at the start.",
+        1e-6,
+        default=Number(1e-6),
+    )
+    starts: int = field(
+        "Searches, from the values of the file and then from places within the ranges that a fixed sequence gives; the "
+        "best of them counts.",
+        5,
+        default=1,
+        ge=1,
+        le=1000,
+    )
+    description: str | None = description()
+
+    @property
+    def varied(self) -> Any:
+        """Parameters that vary, as they are stated or by default."""
+        return ([] if self.fields else "all") if self.variables is None else self.variables
+
+    @property
+    def objective(self) -> str:
+        """The objective that becomes least or largest."""
+        return self.minimize or self.maximize or ""
+
+    @model_validator(mode="after")
+    def _one_objective(self) -> "Optimization":
+        require_one("one of minimize and maximize", (self.minimize is None) == (self.maximize is None))
+        return self
+
+
+# Measurements, and fits of parameters to them: which file, what its columns measure, what may vary.
+
+# mypy: disable-error-code="valid-type"
+# fields are typed by calls that build what pydantic reads
+
+
+LOSSES = ("linear", "soft_l1", "huber", "cauchy", "arctan")
+
+
+class MeasuredColumn(Spec):
+    """What a column of a measurement holds: offset + scale * sensor(t - delay), and noise."""
+
+    sensor: str = field("History of one number, as mbsim plot names it: a sensor or a coordinate.", "r2.x", "A.angle")
+    sigma: AutoNumber = field(
+        "Standard deviation of the noise, in the unit of the column; auto: estimated from the residuals.",
+        1e-3,
+        "auto",
+        default="auto",
+    )
+    offset: Number = field("Reading where the sensor shows zero.", "b0", default=Number(0.0))
+    scale: Number = field("Reading over what the sensor shows; 1000 for millimetres.", "s0", default=Number(1.0))
+    delay: Number = field("Time by which the reading lags behind the motion [s].", "d0", default=Number(0.0))
+
+
+class Measurement(Spec):
+    """Readings over time of one run of the machine."""
+
+    file: str = field("CSV or HDF5 file, relative to the model file.", "run1.csv")
+    delimiter: str | None = field("What stands between the numbers of a CSV file; default a comma.", ";", default=None)
+    time: str = field("Column of the times, which the time of the analysis counts from zero.", "t", default="time")
+    time_scale: Number = field("Factor on the times, to seconds.", 0.001, default=Number(1.0))
+    between: fixed_list(Number, 2) | None = field(
+        "First and last time that is used [s]; default all of them.", [0.1, 2], default=None
+    )
+    parameters: dict[str, Number] = field(
+        "Values of parameters in this run, numbers or expressions of others.",
+        {"payload": 2.5, "start": "start_lab"},
+        default={},
+    )
+    columns: dict[str, MeasuredColumn] = field(
+        "What columns of the file hold, by their names.",
+        {"x2": {"sensor": "r2.x", "sigma": 1e-3, "offset": "b0"}},
+        min_length=1,
+    )
+    description: str | None = description()
+
+
+class Fit(Spec):
+    """One fit of parameters to measurements, by least squares."""
+
+    measurements: list[str] = field("Measurements that the model is fitted to.", ["lab"], min_length=1)
+    parameters: by_kind(text=Literal["all"], list=list[str], mapping=dict[str, Range]) = field(
+        "Parameters that are estimated, within their bounds if they have any, or each within a range; "
+        "all: those that have bounds.",
+        ["k", "c"],
+        {"k": {"from": 10, "to": 1000, "scale": "log"}},
+        "all",
+        default="all",
+    )
+    hold_out: list[str] = field("Measurements that the fitted model is only compared with.", ["lab2"], default=[])
+    loss: Literal["linear", "soft_l1", "huber", "cauchy", "arctan"] = field(
+        "How residuals count: linear, by their squares; the others are robust: outliers count less.",
+        "soft_l1",
+        default="linear",
+    )
+    loss_scale: Number | None = field(
+        "Residual over sigma from which on a robust loss counts less; default 1.", 2, default=None
+    )
+    evaluations: int = field("Evaluations of the model at most.", 100, default=200, ge=1, le=1_000_000)
+    tolerance: Number = field(
+        "Relative change of the sum of squares and of the parameters that ends the search.",
+        1e-10,
+        default=Number(1e-8),
+    )
+    description: str | None = description()
+
+    @property
+    def varied(self) -> Any:
+        """Parameters that are estimated, as they are stated."""
+        return self.parameters
+
+    @model_validator(mode="after")
+    def _robust(self) -> "Fit":
+        require_one(
+            "a robust loss beside loss_scale, which linear has no use for",
+            self.loss_scale is not None and self.loss == "linear",
+        )
         return self

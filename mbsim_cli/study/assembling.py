@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mbsim_cli.caller import option
-from mbsim_cli.errors import UsageError
+from mbsim_cli.errors import UsageError, option
 from mbsim_cli.model.coordinates import kinds
 from mbsim_cli.model.problem import INTEGRATED, Problem
 from mbsim_cli.study.analyses import ANALYSES

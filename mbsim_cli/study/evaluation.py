@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from mbsim_cli.assembly.densities import DensityField, field_gradients
-from mbsim_cli.caller import option
-from mbsim_cli.errors import AnalysisError, UsageError
+from mbsim_cli.errors import AnalysisError, UsageError, option
 from mbsim_cli.kernels.compiler.arguments import forget
 from mbsim_cli.model.problem import Block, Problem
 from mbsim_cli.solve.adjoint.pulled import columns_of

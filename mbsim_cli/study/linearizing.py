@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mbsim_cli.caller import option
-from mbsim_cli.errors import UsageError
+from mbsim_cli.errors import UsageError, option
 from mbsim_cli.spec.reading.suggestions import unknown
 
 KINDS = (".h5", ".npz", ".mat")
@@ -53,7 +52,7 @@ class StateSpace:
 
     def save(self, path: str | PathLike[str], *, force: bool = False) -> None:
         """Write X.h5, X.npz or X.mat by the ending; raises UsageError and InputOutputError."""
-        from mbsim_cli.io.state_space import write
+        from mbsim_cli.io.linear_results import write
 
         write(Path(path), self.content, force=force)
 

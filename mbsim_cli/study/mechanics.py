@@ -18,7 +18,7 @@ from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve import allocate
 from mbsim_cli.solve.initial import assemble, require_assembled
 from mbsim_cli.solve.instant import Instant
-from mbsim_cli.solve.pivots import rank_and_pivots
+from mbsim_cli.solve.redundancy import rank_and_pivots
 from mbsim_cli.spec.reading.suggestions import unknown
 
 Array = np.ndarray

@@ -13,7 +13,7 @@ import numpy as np
 
 from mbsim_cli.assembly.packed import parameter_values
 from mbsim_cli.errors import MbsimError, UsageError
-from mbsim_cli.model.integrators import AUTO_INTEGRATOR, INTEGRATORS
+from mbsim_cli.model.codes import AUTO_INTEGRATOR, INTEGRATORS
 from mbsim_cli.model.layout import FlexibleTree
 from mbsim_cli.spec.analysis import FORMULATIONS, METHODS
 from mbsim_cli.spec.reading.suggestions import Named, nearest, suggest
@@ -257,7 +257,7 @@ class Model:
         """
         from concurrent.futures import ThreadPoolExecutor
 
-        from mbsim_cli.processors import helpful
+        from mbsim_cli.system import helpful
 
         if isinstance(threads, bool) or not isinstance(threads, int) or threads < 0:
             raise UsageError(f"threads wants a whole number, 0 for one on each processor, not {threads!r}")

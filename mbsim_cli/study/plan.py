@@ -8,9 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mbsim_cli.caller import flag, option
-from mbsim_cli.errors import AnalysisError, UsageError
-from mbsim_cli.model.integrators import AUTO_INTEGRATOR, DEFAULT_INTEGRATOR, INTEGRATORS
+from mbsim_cli.errors import AnalysisError, UsageError, flag, option
+from mbsim_cli.model.codes import AUTO_INTEGRATOR, DEFAULT_INTEGRATOR, INTEGRATORS
 from mbsim_cli.model.problem import INTEGRATED, Problem
 from mbsim_cli.solve.resolution import loses_energy
 from mbsim_cli.spec import with_values

@@ -9,11 +9,11 @@ from time import perf_counter
 from typing import Any
 
 from mbsim_cli.errors import ModelError, UsageError, one_line
-from mbsim_cli.model.integrators import INTEGRATORS
+from mbsim_cli.model.codes import INTEGRATORS
 from mbsim_cli.study.assembling import Settings, build, load, stated_method, without_adjoint
 from mbsim_cli.study.compiling import Compiled, compile_kernels
 from mbsim_cli.study.listener import Listener
-from mbsim_cli.study.sweep.lanes import compile_lanes, without_lanes
+from mbsim_cli.study.sweep.evaluating import compile_lanes, without_lanes
 
 # Small models that need between them the kernels of all others; which these are depends on the analysis.
 #

@@ -9,12 +9,11 @@ import numpy as np
 
 from mbsim_cli.errors import AnalysisError, InputOutputError
 from mbsim_cli.io.facts import FieldOn, Findings, History, ObjectiveResult, Origin
-from mbsim_cli.io.layout import WITH_RESPECT_TO, axes
+from mbsim_cli.io.layout import WITH_RESPECT_TO, KeptRows, axes
 from mbsim_cli.io.provenance import Provenance
 from mbsim_cli.io.results import Stored
 from mbsim_cli.io.skeleton import Parameters
 from mbsim_cli.io.target import check_target
-from mbsim_cli.io.thinning import KeptRows
 from mbsim_cli.io.writer import ResultWriter
 from mbsim_cli.model.units import in_words
 from mbsim_cli.study.assembling import Settings, load
@@ -147,7 +146,7 @@ def findings_of(outcome: Outcome) -> Findings:
 
 def _modes(outcome: Outcome) -> Any:
     """``io.modal_results.ModesFound`` of an analysis of modes, else None."""
-    from mbsim_cli.io.modal_results import UNITS, ModesFound
+    from mbsim_cli.io.linear_results import UNITS, ModesFound
 
     listed = outcome.modes
     if listed is None:

@@ -12,7 +12,6 @@ from mbsim_cli.assembly.parameters.numbers import STEP, Numbers
 from mbsim_cli.assembly.tree.elastic import Supplied
 from mbsim_cli.assembly.tree.flexible import FlexibleBodies, damping_of, file_at, placed
 from mbsim_cli.errors import InputOutputError, ModelError, UsageError
-from mbsim_cli.files import judged
 from mbsim_cli.io import sid_file
 from mbsim_cli.io.tables import read_numbers, read_table
 from mbsim_cli.io.target import HDF5, is_vtk
@@ -20,15 +19,15 @@ from mbsim_cli.reduction.damping import Damping
 from mbsim_cli.reduction.data import Refused, StandardInput, Taylor, combined, real_part, selected, tangent
 from mbsim_cli.reduction.matrices import read_matrix
 from mbsim_cli.reduction.mesh_files import read_mesh, write_vtu
-from mbsim_cli.reduction.reduce import derivative, reduced
-from mbsim_cli.reduction.shaped_mesh import ShapedMesh, shaped_mesh
+from mbsim_cli.reduction.reduce import ShapedMesh, derivative, reduced, shaped_mesh
 from mbsim_cli.reduction.sid_reader import about_center, faults, warnings_of
 from mbsim_cli.reduction.sid_reader import read_sid as read_text
 from mbsim_cli.reduction.sid_writer import sid_text
-from mbsim_cli.spec.descriptions import descriptions_of
 from mbsim_cli.spec.flexible import FlexibleFile, FlexibleTerms
+from mbsim_cli.spec.model_file import descriptions_of
 from mbsim_cli.spec.reading.source import join
 from mbsim_cli.spec.reading.suggestions import suggest
+from mbsim_cli.system import judged
 
 # Flexible bodies in files of standard input data: reading either kind, and what a file holds.
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from mbsim_cli.model.among import all_but, among
 from mbsim_cli.model.codes import EULER_PARAMETERS, TRANSLATIONS, TURNING, Column, Measure
+from mbsim_cli.model.coordinates import all_but, among
 
 
 @pytest.mark.parametrize("few", [TRANSLATIONS, TURNING, EULER_PARAMETERS, (Measure.ANGLE,), ()])

@@ -6,7 +6,7 @@ import pytest
 
 from mbsim_cli.cli.options import Formulation, Integrator
 from mbsim_cli.errors import ModelError
-from mbsim_cli.model.integrators import INTEGRATORS
+from mbsim_cli.model.codes import INTEGRATORS
 from mbsim_cli.model.problem import OPEN_TREES, Options
 from mbsim_cli.spec.analysis import OPEN_TREES as OF_THE_FILE
 from mbsim_cli.spec.analysis import Analysis

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from mbsim_cli.kernels.compiler import choice, level, prebuilt, watch
+from mbsim_cli.kernels.compiler import choice, folder, installed, watch
 from mbsim_cli.kernels.compiler.choice import COMPILER
 from mbsim_cli.kernels.compiler.store import Store
 from mbsim_cli.study import precompiling
@@ -128,10 +128,10 @@ def test_without_models_small_ones_stand_for_all(mbsim, planned):
 
 @pytest.mark.skipif(COMPILER != "linking", reason="others keep nothing that could come along")
 def test_kernels_for_a_package(mbsim, pendulum, planned, monkeypatch, tmp_path):
-    monkeypatch.setattr(prebuilt, "_folder", prebuilt._folder)
+    monkeypatch.setattr(folder, "_folder", folder._folder)
     done = mbsim("compile", pendulum, "--into", tmp_path / "prebuilt")
     assert done.code == 2 and "set MBSIM_PROCESSOR to x86-64-v4 or x86-64-v3" in done.err and not planned
-    monkeypatch.setattr(level, "WANTED", "x86-64-v3")
+    monkeypatch.setattr(installed, "WANTED", "x86-64-v3")
     report = mbsim("compile", pendulum, "--into", tmp_path / "prebuilt", "--json").json
     assert Path(report["into"]).parent == tmp_path / "prebuilt"
     assert {path.name for path in Path(report["into"]).iterdir()} == {

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mbsim_cli import processors
+from mbsim_cli import system
 from mbsim_cli.cli import doctor
 from mbsim_cli.cli.options import VARIABLES, limit_threads
 from mbsim_cli.kernels.compiler import choice, watch
@@ -153,16 +153,16 @@ def test_hints(mbsim, cache, monkeypatch):
 
 
 def test_threads_that_are_stated_hold_for_compression(monkeypatch):
-    monkeypatch.setattr(processors, "_limit", None)
-    monkeypatch.setattr(processors, "usable", lambda: 16)
+    monkeypatch.setattr(system, "_limit", None)
+    monkeypatch.setattr(system, "usable", lambda: 16)
     for name in VARIABLES:
         monkeypatch.delenv(name, raising=False)
     limit_threads(None)  # the libraries take one, as nothing is stated
-    assert processors.helpful(8) == 8 and {os.environ[name] for name in VARIABLES} == {"1"}
+    assert system.helpful(8) == 8 and {os.environ[name] for name in VARIABLES} == {"1"}
     limit_threads(None)  # a process that this one starts
-    assert processors.helpful(8) == 1
+    assert system.helpful(8) == 1
     limit_threads(3)
-    assert processors.helpful(8) == 3 and {os.environ[name] for name in VARIABLES} == {"3"}
+    assert system.helpful(8) == 3 and {os.environ[name] for name in VARIABLES} == {"3"}
 
 
 def test_the_installation_is_proved_by_a_run(mbsim, monkeypatch):

@@ -14,7 +14,7 @@ import xarray
 
 import mbsim_cli
 from mbsim_cli.cli.sweep import _way as way_of
-from mbsim_cli.processors import usable
+from mbsim_cli.system import usable
 
 from .conftest import PENDULUM, environment
 
@@ -301,17 +301,17 @@ def test_a_folder_that_vanishes(mbsim, model, tmp_path, monkeypatch):
 @pytest.mark.slow  # compiles the loop of eight cases
 def test_lanes_change_no_bit(mbsim, model, tmp_path, monkeypatch):
     """Also beside cases that are invalid or fail, by workers, and in what is kept of the cases."""
-    from mbsim_cli.study.sweep import lanes
+    from mbsim_cli.study.sweep import evaluating
 
     with model.open("a") as file:
         file.write("  many: {list: [{L: 1}, {L: -1}, {k: 1e300}, {k: 3}, {L: 0.7}, {L: 2}, {k: 9}, {L: 3}, {k: 4}]}\n")
     wanted = ("--formulation", "recursive", "--sensitivity", "none", "--keep", "sensors", "--json")
-    monkeypatch.setattr(lanes, "WORTH_LOADING", np.inf)
+    monkeypatch.setattr(evaluating, "WORTH_LOADING", np.inf)
     alone = mbsim("sweep", model, "many", "-o", "alone", *wanted).json
     with monkeypatch.context() as now:
-        now.setattr(lanes, "WORTH", 0.0)
+        now.setattr(evaluating, "WORTH", 0.0)
         beside = mbsim("sweep", model, "many", "-o", "beside", *wanted).json
-    monkeypatch.setattr(lanes, "WORTH_LOADING", 0.0)
+    monkeypatch.setattr(evaluating, "WORTH_LOADING", 0.0)
     assert mbsim("sweep", model, "many", "-o", "later", *wanted).json["lanes"] == 8  # the loop is there now
     assert (alone["lanes"], beside["lanes"]) == (1, 8) and beside["failures"] == alone["failures"] != []
     with h5py.File(tmp_path / "alone" / "study.h5") as one, h5py.File(tmp_path / "beside" / "study.h5") as other:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mbsim_cli.model.names import Names
+from mbsim_cli.model.layout import Names
 from mbsim_cli.model.problem import Block
 
 SENSORS = {"r2": slice(0, 3), "theta": slice(3, 4)}

@@ -5,8 +5,8 @@ import numpy as np
 from mbsim_cli.kernels.algorithms.equations.constraints import constraint_rates, move_lines
 from mbsim_cli.kernels.algorithms.equations.sensors import sense
 from mbsim_cli.kernels.algorithms.equations.tree_pull_back import pull_gravity, pull_tree, virtual_motion
-from mbsim_cli.kernels.algorithms.motion.covectors import covectors, virtual
 from mbsim_cli.kernels.algorithms.motion.variation import vary_kinematics
+from mbsim_cli.kernels.algorithms.motion.workspace import covectors, virtual
 from mbsim_cli.kernels.compiler.simd import padded
 from mbsim_cli.kernels.integrators.ali3p import evaluate
 from mbsim_cli.model.codes import CONTACTS, FOLLOWING_MOTION, TYRES, Axes, Force, Measure

@@ -4,8 +4,7 @@ import operator
 
 import numpy as np
 
-from mbsim_cli.kernels.compiler.cases import Parted
-from mbsim_cli.kernels.compiler.simd import WIDTH
+from mbsim_cli.kernels.compiler.simd import WIDTH, Parted
 
 
 class Eight:

@@ -4,8 +4,7 @@ import numpy as np
 
 from benchmarks import trees
 from mbsim_cli.model.codes import JOINT_COLUMNS, Force, Joint, Measure
-from mbsim_cli.model.layout import NONE, Forces, freeze
-from mbsim_cli.model.names import Names
+from mbsim_cli.model.layout import NONE, Forces, Names, freeze
 from mbsim_cli.model.problem import Motion, Problem
 
 

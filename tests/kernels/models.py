@@ -25,12 +25,12 @@ from mbsim_cli.model.layout import (
     Laws,
     Measures,
     Model,
+    Names,
     Pairs,
     Sensors,
     Tree,
     freeze,
 )
-from mbsim_cli.model.names import Names
 from mbsim_cli.model.problem import Options, Problem
 from tests.kernels.elements import XYZ, Elements
 from tests.kernels.geometry import skew

@@ -4,7 +4,7 @@ import numpy as np
 
 from mbsim_cli.kernels.compiler.simd import padded
 from mbsim_cli.solve import allocate
-from mbsim_cli.solve.adjoint.reactions import ReactionPuller
+from mbsim_cli.solve.adjoint.readings import ReactionPuller
 from mbsim_cli.solve.reactions import reader_of
 
 

@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
-from mbsim_cli.kernels.compiler.cases import CASES, at_most, below, either, lanes_of, widened
 from mbsim_cli.kernels.compiler.choice import COMPILER
 from mbsim_cli.kernels.compiler.jit import entry
-from mbsim_cli.kernels.compiler.simd import add_product, at, block
+from mbsim_cli.kernels.compiler.simd import CASES, add_product, at, at_most, below, block, either, lanes_of, widened
 
 pytestmark = pytest.mark.skipif(COMPILER != "linking", reason="others compute one case at a time")
 

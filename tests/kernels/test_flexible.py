@@ -20,8 +20,7 @@ from mbsim_cli.kernels.elements.flexible_energy import (
     vary_flexible_strain,
 )
 from mbsim_cli.kernels.elements.flexible_pull_back import pull_flexible
-from mbsim_cli.kernels.elements.flexible_tangent import flexible_slopes, flexible_tangent
-from mbsim_cli.kernels.elements.flexible_variation import vary_flexible
+from mbsim_cli.kernels.elements.flexible_variation import flexible_slopes, flexible_tangent, vary_flexible
 from mbsim_cli.reduction.data import dot
 from mbsim_cli.reduction.packing import deviates, deviations, entries, sid_of
 from tests.kernels.flexible import BODIES, State, body, coordinates, packed, random_state, work

@@ -11,8 +11,7 @@ from mbsim_cli import assembly, spec
 from mbsim_cli.errors import AnalysisError
 from mbsim_cli.kernels.integrators.esdirk import ImplicitTableau
 from mbsim_cli.kernels.integrators.step_control import EVALUATIONS, FACTORISATIONS, JACOBIANS, REJECTED, STEPS
-from mbsim_cli.model.codes import Column, Joint, Law, Measure
-from mbsim_cli.model.integrators import INTEGRATORS
+from mbsim_cli.model.codes import INTEGRATORS, Column, Joint, Law, Measure
 from mbsim_cli.model.layout import COM, GROUND, INERTIA, MASS, NONE
 from mbsim_cli.solve.forward import forward
 from mbsim_cli.solve.open_trees import open_tree

@@ -9,11 +9,9 @@ from benchmarks import trees
 from mbsim_cli.errors import AnalysisError
 from mbsim_cli.kernels.algorithms.torques.lanes import LANES
 from mbsim_cli.model.codes import JOINT_COLUMNS, Joint
-from mbsim_cli.model.layout import MASS
-from mbsim_cli.model.names import Names
+from mbsim_cli.model.layout import MASS, Names
 from mbsim_cli.model.problem import Motion
-from mbsim_cli.solve.inverse.engines import General, runs_in_lanes
-from mbsim_cli.solve.inverse.torques import InverseDynamics
+from mbsim_cli.solve.inverse.torques import General, InverseDynamics, runs_in_lanes
 from tests.kernels.inverse_problems import loaded_tree, motion, problem, relative, with_spring
 
 

@@ -7,8 +7,8 @@ import sys
 import pytest
 
 from mbsim_cli.errors import InputOutputError, UsageError
-from mbsim_cli.kernels.compiler import level as _level
-from mbsim_cli.kernels.compiler import prebuilt
+from mbsim_cli.kernels.compiler import folder
+from mbsim_cli.kernels.compiler import installed as _level
 from mbsim_cli.kernels.compiler.choice import COMPILER
 from mbsim_cli.kernels.compiler.store import Store
 
@@ -47,31 +47,31 @@ def brought_along(tmp_path, monkeypatch):
         (tmp_path / "cache/kernels-1/hash" / beside).touch()
     for name, value in {"WANTED": "x86-64-v3", "own_level": lambda: "x86-64-v4"}.items():
         monkeypatch.setattr(_level, name, value)
-    monkeypatch.setattr(prebuilt, "settings", list)
-    monkeypatch.setattr(prebuilt, "_folder", tmp_path / "prebuilt")
-    prebuilt.fill(tmp_path / "prebuilt", store.path)
+    monkeypatch.setattr(folder, "settings", list)
+    monkeypatch.setattr(folder, "_folder", tmp_path / "prebuilt")
+    folder.fill(tmp_path / "prebuilt", store.path)
     return tmp_path / "prebuilt"
 
 
 def test_entries_come_along(brought_along, monkeypatch):
-    (found,) = prebuilt.entries()
+    (found,) = folder.entries()
     assert found.parent.name.startswith("x86-64-v3-") and found.name.startswith("kernels.one-")
-    assert prebuilt.prebuilt(b"kernels.one hash") == b"code" and prebuilt.prebuilt(b"kernels.two hash") is None
+    assert folder.prebuilt(b"kernels.one hash") == b"code" and folder.prebuilt(b"kernels.two hash") is None
     found.write_bytes(found.read_bytes()[:-1])
-    assert prebuilt.prebuilt(b"kernels.one hash") is None
+    assert folder.prebuilt(b"kernels.one hash") is None
     monkeypatch.setattr(_level, "WANTED", "")  # then it is the processor's own level
-    assert prebuilt.level() == "x86-64-v4" and prebuilt.entries() == []
-    monkeypatch.setattr(prebuilt, "settings", lambda: [("OPT", "1")])
-    assert prebuilt.level() == ""
+    assert folder.level() == "x86-64-v4" and folder.entries() == []
+    monkeypatch.setattr(folder, "settings", lambda: [("OPT", "1")])
+    assert folder.level() == ""
 
 
 def test_what_cannot_be_filled(brought_along, monkeypatch):
     (brought_along / "file").touch()
     with pytest.raises(InputOutputError, match="file"):
-        prebuilt.fill(brought_along / "file", str(brought_along))
+        folder.fill(brought_along / "file", str(brought_along))
     monkeypatch.setattr(_level, "WANTED", "")
     with pytest.raises(UsageError, match="set MBSIM_PROCESSOR to x86-64-v4 or x86-64-v3"):
-        prebuilt.ignore()
+        folder.ignore()
 
 
 SCRIPT = """

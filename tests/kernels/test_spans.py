@@ -5,8 +5,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from mbsim_cli.assembly.tree.pairs import PairTable
-from mbsim_cli.kernels.algorithms.elimination.spans import spans
+from mbsim_cli.assembly.tree.topology import PairTable
+from mbsim_cli.kernels.algorithms.elimination.structure import spans
 from mbsim_cli.kernels.compiler.simd import padded, together
 
 PARENT = np.array([-1, 0, 1, 0, 2, 3])

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from mbsim_cli import assembly, spec
-from mbsim_cli.kernels.algorithms.elimination.spans import spans
-from mbsim_cli.kernels.algorithms.elimination.sparsity import sparsity
+from mbsim_cli.kernels.algorithms.elimination.structure import spans, sparsity
 from mbsim_cli.kernels.algorithms.motion.workspace import force_size, law_entries, touch
 from mbsim_cli.kernels.compiler.simd import WIDTH, padded
 from mbsim_cli.model.codes import Measure

@@ -10,8 +10,7 @@ from typing import Any
 
 from mbsim_cli import spec
 from mbsim_cli.spec.base import Spec
-from mbsim_cli.spec.expressions.formula import Formula
-from mbsim_cli.spec.expressions.number import Number, _Auto
+from mbsim_cli.spec.expressions.number import Formula, Number, _Auto
 from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.spec.reading.nodes import read_nodes
 from tests.properties.schema_keys import Key, choices, field_of, name_of, parts

@@ -20,7 +20,7 @@ from mbsim_cli.solve.open_trees.methods import tableau
 from mbsim_cli.study import evaluation
 from mbsim_cli.study.assembling import Settings
 from mbsim_cli.study.fitting.fit import varied_of
-from mbsim_cli.study.fitting.measured import measured_of
+from mbsim_cli.study.fitting.readings import measured_of
 from mbsim_cli.study.listener import SILENT, Listener
 from mbsim_cli.study.objectives import accumulator
 from mbsim_cli.study.optimizing.design import variables_of

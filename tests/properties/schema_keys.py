@@ -5,7 +5,7 @@ from typing import Any, Literal, get_args, get_origin
 
 from mbsim_cli.spec.base import Spec
 from mbsim_cli.spec.model_file import ModelFile
-from mbsim_cli.spec.repeat.block import Repetition
+from mbsim_cli.spec.sections import Repetition
 
 Key = tuple[str, str]  # class that reads a mapping, key in it
 

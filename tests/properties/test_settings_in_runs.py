@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from mbsim_cli.errors import AnalysisError
-from mbsim_cli.model.integrators import INTEGRATORS
+from mbsim_cli.model.codes import INTEGRATORS
 from mbsim_cli.spec.analysis import CLOSED_LOOPS, FORMULATIONS, METHODS, OPEN_TREES, SENSITIVITIES
 from mbsim_cli.study.interface import load
 

@@ -7,8 +7,7 @@ import pytest
 
 from mbsim_cli.reduction.damping import Damping
 from mbsim_cli.reduction.data import StandardInput, dot
-from mbsim_cli.reduction.field_gradients import element_gradients
-from mbsim_cli.reduction.fields import Simp, filter_of
+from mbsim_cli.reduction.fields import Simp, element_gradients, filter_of
 from mbsim_cli.reduction.mesh import grid
 from mbsim_cli.reduction.reduce import derivative, reduced
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mbsim_cli.reduction import multigrid
-from mbsim_cli.reduction.field_gradients import element_gradients
+from mbsim_cli.reduction.fields import element_gradients
 from mbsim_cli.reduction.reduce import reduced
 
 from .bodies import brick, crank, free, waves, with_rigid_pin

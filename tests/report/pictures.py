@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mbsim_cli.model.series import GradientOf, Series
+from mbsim_cli.model.pictures import GradientOf, Series
 
 
 def series(*columns, name="r", unit="m", components=("x", "y", "z"), end=1.0):

@@ -8,7 +8,7 @@ import pytest
 from matplotlib.figure import Figure
 from PIL import Image
 
-from mbsim_cli.model.series import together
+from mbsim_cli.model.pictures import together
 from mbsim_cli.model.units import quotient
 from mbsim_cli.report.panels import MOST, Bars, Panel
 from mbsim_cli.report.sheet import draw_bars, draw_histories, save_sheet

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_rgb
 
-from mbsim_cli.model.scene import Line, Scene
+from mbsim_cli.model.pictures import Line, Scene
 from mbsim_cli.report.camera import view_of
 from mbsim_cli.report.stage import Film, _coil, frames, nice
 from mbsim_cli.report.style import COLOURS, GREY

@@ -5,7 +5,7 @@ import pytest
 
 from mbsim_cli import assembly, spec
 from mbsim_cli.model.layout import NONE
-from mbsim_cli.solve import allocate, driving_power
+from mbsim_cli.solve import allocate, balance
 from mbsim_cli.solve.forward import forward
 from tests.models.command import ROOT
 
@@ -25,7 +25,7 @@ def driven():
         stored[:] = np.concatenate([getattr(block, name) for block in blocks])[-ROWS:]
     record.reaction[:] = record.lam
     assert (problem.model.constraints.law != NONE).any()
-    return record, driving_power.driving_power(problem, problem.theta, redundant=False)
+    return record, balance.driving_power(problem, problem.theta, redundant=False)
 
 
 @pytest.mark.parametrize("lost", [[], [0], [5, 6], [3, ROWS - 1], list(range(ROWS))])

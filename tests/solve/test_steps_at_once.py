@@ -3,7 +3,7 @@
 import pytest
 
 from mbsim_cli.model.problem import Options
-from mbsim_cli.solve.steps_at_once import steps_at_once
+from mbsim_cli.solve.blocks import steps_at_once
 
 
 @pytest.mark.parametrize("formulation", ["ali3p-rtdyn1", "recursive"])

@@ -6,7 +6,7 @@ import pytest
 
 from mbsim_cli.spec.expressions.compiling import compiled
 from mbsim_cli.spec.expressions.evaluate import evaluate
-from mbsim_cli.spec.expressions.moving import read_by
+from mbsim_cli.spec.expressions.number import read_by
 from mbsim_cli.spec.expressions.syntax import ALONG_MOTION, ExpressionError, parse
 
 

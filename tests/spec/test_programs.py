@@ -7,8 +7,8 @@ import pytest
 
 from mbsim_cli.spec import Expressions, Number
 from mbsim_cli.spec.expressions.compiling import compiled
-from mbsim_cli.spec.expressions.elementary import FUNCTIONS as ELEMENTARY
 from mbsim_cli.spec.expressions.evaluate import evaluate
+from mbsim_cli.spec.expressions.program import FUNCTIONS as ELEMENTARY
 from mbsim_cli.spec.expressions.syntax import FUNCTIONS, VECTOR_FUNCTIONS, parse
 
 STEP = 1e-30

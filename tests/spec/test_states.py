@@ -8,7 +8,7 @@ import pytest
 
 from mbsim_cli import spec
 from mbsim_cli.errors import ModelError
-from mbsim_cli.spec.expand_controllers import _pade
+from mbsim_cli.spec.expand_states import _pade
 
 PAGE = (Path(__file__).parents[2] / "docs" / "controllers.md").read_text()
 MODEL = """

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from mbsim_cli.model.names import Names
+from mbsim_cli.model.layout import Names
 from mbsim_cli.study.diagnostics.steps import Extremes
 
 NAMES = Names(

@@ -9,8 +9,7 @@ from scipy.optimize import least_squares
 
 import mbsim_cli as mbsim
 from mbsim_cli.errors import InputOutputError
-from mbsim_cli.study.fitting.measured import measured_of
-from mbsim_cli.study.fitting.readings import Readings
+from mbsim_cli.study.fitting.readings import Readings, measured_of
 from mbsim_cli.study.listener import Interrupted, Listener
 from tests.models.command import ROOT
 

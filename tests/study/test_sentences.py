@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 import mbsim_cli
-from mbsim_cli import caller
+from mbsim_cli import errors
 
 ROOT = Path(mbsim_cli.__file__).parent
 OPTION = re.compile(r"(?<![-\w'(])(--[a-z][-a-z]*|-[opj])(?![-\w])")
 OF_COMMANDS = (  # reached from commands alone, or about shells
-    "caller.py",
+    "errors.py",
     "cli/",
     "kernels/",
     "report/",
@@ -61,19 +61,19 @@ def test_no_sentence_of_the_library_names_options_of_a_command():
 @pytest.mark.parametrize(
     ("said", "command", "program"),
     [
-        (lambda: caller.option("step"), "--step", "step"),
-        (lambda: caller.option("case_timeout"), "--case-timeout", "case_timeout"),
+        (lambda: errors.option("step"), "--step", "step"),
+        (lambda: errors.option("case_timeout"), "--case-timeout", "case_timeout"),
         (
-            lambda: caller.option("sensitivity", "ddm", "none"),
+            lambda: errors.option("sensitivity", "ddm", "none"),
             "--sensitivity ddm or none",
             "sensitivity='ddm' or 'none'",
         ),
-        (lambda: caller.flag("all_numbers"), "--all-numbers", "all_numbers=True"),
-        (lambda: caller.either("-o", "path"), "-o", "path"),
+        (lambda: errors.flag("all_numbers"), "--all-numbers", "all_numbers=True"),
+        (lambda: errors.either("-o", "path"), "-o", "path"),
     ],
 )
 def test_who_calls_is_told_what_can_be_given(said, command, program):
     assert said() == program
-    with caller.at_a_shell():
+    with errors.at_a_shell():
         assert said() == command
     assert said() == program

@@ -7,23 +7,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mbsim_cli.assembly.elements.laws import LawTable, law_at
-from mbsim_cli.assembly.elements.roads import RoadTable
+from mbsim_cli.assembly.elements.laws import LawTable, RoadTable, law_at
 from mbsim_cli.assembly.parameters.numbers import Numbers
 from mbsim_cli.assembly.tree.bodies import tree_table, with_elastic
 from mbsim_cli.assembly.tree.elastic import ElasticBody, Source
 from mbsim_cli.assembly.tree.frames import frame
-from mbsim_cli.assembly.tree.geometry import carries, shape_center, split
-from mbsim_cli.assembly.tree.inertia import mass_properties
+from mbsim_cli.assembly.tree.geometry import carries, mass_properties, shape_center, split
 from mbsim_cli.assembly.tree.joints import both
 from mbsim_cli.assembly.tree.kinematics import poses
-from mbsim_cli.assembly.tree.pairs import PairTable
 from mbsim_cli.assembly.tree.system import System
-from mbsim_cli.assembly.tree.unfolded_system import unfolded_system
+from mbsim_cli.assembly.tree.topology import PairTable
+from mbsim_cli.assembly.tree.unfolding import unfolded_system
 from mbsim_cli.model.layout import GROUND, FlexibleTree, Laws, Tree
-from mbsim_cli.model.scene import Line, Scene, Solid
+from mbsim_cli.model.pictures import Line, Scene, Solid
 from mbsim_cli.reduction.mesh import drawn_edges
-from mbsim_cli.reduction.shaped_mesh import ShapedMesh
+from mbsim_cli.reduction.reduce import ShapedMesh
 from mbsim_cli.solve.natural.system import NaturalSystem
 from mbsim_cli.spec.states import StateJoint
 

@@ -10,9 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mbsim_cli.assembly.elements.laws import LawTable, Term
+from mbsim_cli.assembly.elements.laws import LawTable, RoadTable, Term
 from mbsim_cli.assembly.elements.measures import MeasureTable
-from mbsim_cli.assembly.elements.roads import RoadTable
 from mbsim_cli.assembly.parameters.vectors import (
     IDENTITY,
     Scalar,
@@ -32,7 +31,7 @@ from mbsim_cli.assembly.tree.system import System, unit_of
 from mbsim_cli.model.codes import Axes, Force, Law
 from mbsim_cli.model.layout import FORCE_LAWS, GROUND, NONE, Forces
 from mbsim_cli.model.units import force_on
-from mbsim_cli.spec.expressions.moving import NATURAL, RATE, VALUE, is_moving
+from mbsim_cli.spec.expressions.number import NATURAL, RATE, VALUE, is_moving
 from mbsim_cli.spec.states import StateJoint
 
 ENDLESS = 1e12  # m, half the length of a cylinder without ends

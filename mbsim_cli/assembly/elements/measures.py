@@ -7,8 +7,8 @@ from mbsim_cli.assembly.parameters.vectors import ZERO, Scalar, Vector, integers
 from mbsim_cli.assembly.tree.frames import frame
 from mbsim_cli.assembly.tree.geometry import Geometry, split
 from mbsim_cli.assembly.tree.joints import EULER_NAMES, Frames, initial_position, joint_frames
-from mbsim_cli.assembly.tree.pairs import PairTable
 from mbsim_cli.assembly.tree.system import Coordinate, System, unit_of
+from mbsim_cli.assembly.tree.topology import PairTable
 from mbsim_cli.model.codes import Measure
 from mbsim_cli.model.layout import MEASURE_SIZE, NO_CURVES, NONE, Curves, Measures
 

@@ -7,8 +7,8 @@ from mbsim_cli.assembly.elements.constraints import ConstraintTable, Identity
 from mbsim_cli.assembly.parameters.vectors import IDENTITY, ZERO, Matrix, Scalar, Vector, table
 from mbsim_cli.assembly.tree.geometry import Geometry, split
 from mbsim_cli.assembly.tree.joints import joint_frames
-from mbsim_cli.assembly.tree.pairs import PairTable
 from mbsim_cli.assembly.tree.system import System
+from mbsim_cli.assembly.tree.topology import PairTable
 from mbsim_cli.model.layout import NONE, Constraints, Measures, Model, Reactions, freeze
 from mbsim_cli.model.problem import Reacting
 

@@ -17,9 +17,17 @@ from mbsim_cli.assembly.tree.system import System
 from mbsim_cli.model.codes import SENSOR_WIDTH, Operation, Sensor
 from mbsim_cli.model.layout import NONE, NoSignals, Signals
 from mbsim_cli.spec.expressions.compiling import steps_of
-from mbsim_cli.spec.expressions.formula import written_out
-from mbsim_cli.spec.expressions.moving import NATURAL, RATE, TIME, VALUE, coordinate_in, read_by, sensor_in
-from mbsim_cli.spec.expressions.number import Number
+from mbsim_cli.spec.expressions.number import (
+    NATURAL,
+    RATE,
+    TIME,
+    VALUE,
+    Number,
+    coordinate_in,
+    read_by,
+    sensor_in,
+    written_out,
+)
 from mbsim_cli.spec.expressions.program import Step
 from mbsim_cli.spec.expressions.syntax import parse
 

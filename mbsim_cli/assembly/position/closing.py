@@ -8,11 +8,9 @@ import numpy as np
 from mbsim_cli.assembly.position.equations import Equations
 from mbsim_cli.assembly.position.groups import Group, Scaled, groups
 from mbsim_cli.assembly.position.search import CLOSED, Found, Search, dependent_rows, determined, rank, unit_rows
-from mbsim_cli.assembly.tree.kinematics import Poses
-from mbsim_cli.assembly.tree.mass import Inertia
-from mbsim_cli.model.among import among
+from mbsim_cli.assembly.tree.kinematics import Inertia, Poses
 from mbsim_cli.model.codes import ROTATIONS
-from mbsim_cli.model.coordinates import kinds
+from mbsim_cli.model.coordinates import among, kinds
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.model.scales import Scales, scales_of
 

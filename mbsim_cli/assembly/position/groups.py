@@ -9,8 +9,7 @@ import numpy as np
 from mbsim_cli.assembly.elements.laws import law_at
 from mbsim_cli.assembly.parameters.vectors import Scalar
 from mbsim_cli.assembly.position.equations import OF_COORDINATES, Equations, InitialMeasure, of_coordinates
-from mbsim_cli.model.among import among
-from mbsim_cli.model.coordinates import of_columns
+from mbsim_cli.model.coordinates import among, of_columns
 from mbsim_cli.model.layout import NONE
 from mbsim_cli.model.problem import Problem
 

@@ -7,8 +7,9 @@ import numpy as np
 
 from mbsim_cli.assembly.parameters.vectors import Scalar, flat, integers, table
 from mbsim_cli.assembly.tree.elastic import ElasticBody, NodeJoint, ShapeRow
-from mbsim_cli.assembly.tree.inertia import mass_properties
+from mbsim_cli.assembly.tree.geometry import mass_properties
 from mbsim_cli.assembly.tree.joints import (
+    coordinates_of,
     independent,
     initial_position,
     initial_velocity,
@@ -16,11 +17,13 @@ from mbsim_cli.assembly.tree.joints import (
     kind_of,
     tree_frames,
 )
-from mbsim_cli.assembly.tree.pairs import PairTable
 from mbsim_cli.assembly.tree.system import System
+from mbsim_cli.assembly.tree.topology import PairTable
 from mbsim_cli.model.flexible import LEFT_OVER
-from mbsim_cli.model.layout import GROUND, NONE, FlexibleTree, Tree
+from mbsim_cli.model.layout import GROUND, NONE, Armatures, FlexibleTree, Tree
 from mbsim_cli.reduction import packing
+from mbsim_cli.spec.expressions.number import Number
+from mbsim_cli.spec.states import StateJoint
 
 
 def tree_table(system: System) -> Tree:
@@ -145,3 +148,28 @@ def declared_independent(system: System) -> list[bool]:
     """For every coordinate whether the file declares it independent."""
     wanted = {joint: independent(system.joints[joint]) for joint in system.topology.joints}
     return [column.coordinate in wanted.get(joint, ()) for joint, column in system.coordinates]
+
+
+# Inertias that coordinates have of their own: armatures of joints, and those of states.
+
+
+def armature_table(system: System) -> Armatures:
+    """Armatures of all tree joints; records those of joints that are cut."""
+    rows: list[tuple[int, int, int]] = []
+    for name, spec in system.joints.items():
+        inertia = getattr(spec, "armature", None)
+        if inertia is None:
+            continue
+        coordinate = system.coordinate(f"{name}.{coordinates_of(spec)[0]}")
+        if coordinate.column == NONE:
+            message = f"joint {name!r} is cut, and its coordinate has no place for an armature"
+            system.issue(f"joints.{name}.armature", message, "add cut: false to the joint, and cut another one")
+            continue
+        stored = int(not isinstance(spec, StateJoint))
+        rows.append((coordinate.column, system.theta.add(partial(_inertia, system, inertia)), stored))
+    columns = zip(*rows, strict=True) if rows else ((), (), ())
+    return table(Armatures, **dict(zip(Armatures._fields, columns, strict=True)))
+
+
+def _inertia(system: System, inertia: Number) -> tuple[Scalar]:
+    return (system.geometry.numbers(inertia),)

@@ -13,7 +13,7 @@ from mbsim_cli.model.codes import ROTATIONS, TRANSLATIONS, Column
 from mbsim_cli.model.layout import NONE
 from mbsim_cli.reduction.data import Node, NoDerivative, StandardInput, Taylor
 from mbsim_cli.reduction.integrals import in_modes, of_span, parted
-from mbsim_cli.reduction.shaped_mesh import ShapedMesh
+from mbsim_cli.reduction.reduce import ShapedMesh
 from mbsim_cli.system import cached_property
 
 Along = Callable[[], StandardInput]  # derivatives along the parameter that numbers are stepped along

@@ -14,8 +14,7 @@ from numba.core.imputils import lower_builtin, lower_getattr
 from numba.core.typing.templates import AbstractTemplate, AttributeTemplate, infer_getattr, infer_global, signature
 from numba.extending import register_model
 
-from mbsim_cli.kernels.compiler.cases import CASES, EVERY, Parted, at_most, below, either
-from mbsim_cli.kernels.compiler.simd import WIDTH
+from mbsim_cli.kernels.compiler.simd import CASES, EVERY, WIDTH, Parted, at_most, below, either
 from mbsim_cli.kernels.compiler.simd_compiled import Eight, EightModel, found_in, spread
 
 __all__ = ["type_of"]

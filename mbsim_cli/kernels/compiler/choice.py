@@ -14,8 +14,7 @@ from tempfile import TemporaryDirectory
 
 from mbsim_cli.errors import UsageError
 from mbsim_cli.kernels.compiler.folder import open_store
-from mbsim_cli.kernels.compiler.installed import is_switched_off, version
-from mbsim_cli.kernels.compiler.level import WANTED
+from mbsim_cli.kernels.compiler.installed import WANTED, is_switched_off, version
 from mbsim_cli.system import isolated, signals
 
 __all__ = ["COMPILER", "FROM", "MACHINE", "REASON", "UNTIL", "is_tested", "probe", "processor"]

@@ -19,8 +19,7 @@ import numpy as np
 
 from mbsim_cli.kernels.compiler import watch
 from mbsim_cli.kernels.compiler.choice import COMPILER
-from mbsim_cli.processors import usable
-from mbsim_cli.system import isolated
+from mbsim_cli.system import isolated, usable
 
 __all__ = ["Companion"]
 

@@ -17,12 +17,13 @@ from typing import Any, NamedTuple
 
 from mbsim_cli.kernels.compiler import watch
 from mbsim_cli.kernels.compiler.arguments import description, layout, taken_apart
+from mbsim_cli.kernels.compiler.folder import level, prebuilt
 from mbsim_cli.kernels.compiler.image import Image, Object, load
-from mbsim_cli.kernels.compiler.level import processor
-from mbsim_cli.kernels.compiler.prebuilt import level, prebuilt
+from mbsim_cli.kernels.compiler.installed import processor
 from mbsim_cli.system import waited_for
 
-__all__ = ["Bound", "Code", "Entry", "Form"]
+__all__ = ["FORMS", "KERNELS", "Bound", "Code", "Entry", "Form"]
+
 
 _Native = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 _NOTHING_RAISED = (0, -2)  # numba's codes of success, with something to return and without
@@ -181,3 +182,9 @@ def _rebuilt(content: bytes | None, given: tuple) -> Form | None:
 @cache
 def _hash_of(file: str) -> str:
     return hashlib.sha256(Path(file).read_bytes()).hexdigest()
+
+
+# Kernels that numba has not heard of yet.
+
+KERNELS: list[tuple[Any, Callable, bool]] = []  # what calls name, the function, whether its code is put into callers
+FORMS: list[tuple[Callable, Callable]] = []  # functions with what chooses their compiled forms

@@ -4,9 +4,8 @@ from collections.abc import Callable
 from functools import cached_property, update_wrapper
 from typing import Any, ClassVar
 
+from mbsim_cli.kernels.compiler.entry import FORMS, KERNELS, Entry
 from mbsim_cli.kernels.compiler.entry import Bound as bound
-from mbsim_cli.kernels.compiler.entry import Entry
-from mbsim_cli.kernels.compiler.noted import FORMS, KERNELS
 
 __all__ = ["bound", "derived", "entry", "inlined", "kernel", "merged", "overload"]
 

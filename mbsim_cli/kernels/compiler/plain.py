@@ -13,8 +13,8 @@ from typing import Any
 import numba
 from numba import extending
 
-from mbsim_cli.kernels.compiler import cases, simd, views, watch
-from mbsim_cli.kernels.compiler.level import tell_numba
+from mbsim_cli.kernels.compiler import simd, views, watch
+from mbsim_cli.kernels.compiler.installed import tell_numba
 
 __all__ = ["bound", "derived", "entry", "inlined", "kernel", "merged", "overload"]
 
@@ -81,6 +81,6 @@ if not numba.config.DISABLE_JIT:
     for _function in (
         *(simd.width, simd.block, simd.at, simd.put, simd.add_to, simd.add_product, simd.only),
         *(simd.squares, simd.total, simd.largest, views.flat, views.as_column),
-        *(cases.below, cases.at_most, cases.either),
+        *(simd.below, simd.at_most, simd.either),
     ):
         _teach(_function)

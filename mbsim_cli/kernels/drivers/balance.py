@@ -8,8 +8,12 @@ from typing import NamedTuple
 import numpy as np
 
 from mbsim_cli.kernels.algebra.whole import add_scaled, clear, copy_to
-from mbsim_cli.kernels.algorithms.elimination.constrained_solve import factor_penalised, solve_constrained
-from mbsim_cli.kernels.algorithms.elimination.multiplier_range import factor_range, keep_in_range
+from mbsim_cli.kernels.algorithms.elimination.constrained_solve import (
+    factor_penalised,
+    factor_range,
+    keep_in_range,
+    solve_constrained,
+)
 from mbsim_cli.kernels.algorithms.equations.constraints import move_lines
 from mbsim_cli.kernels.algorithms.equations.turning import expect_recorded
 from mbsim_cli.kernels.algorithms.systems.contract import (

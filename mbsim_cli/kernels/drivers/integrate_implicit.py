@@ -35,8 +35,8 @@ from mbsim_cli.kernels.drivers.stepping import (
     stands_at_kink,
     write_counters,
 )
+from mbsim_cli.kernels.integrators.dense_output import interpolate_between
 from mbsim_cli.kernels.integrators.esdirk import solve_stage, start_stage, vary_stage
-from mbsim_cli.kernels.integrators.hermite import interpolate_between
 from mbsim_cli.kernels.integrators.onsets import find_arguments, follow_arguments
 from mbsim_cli.kernels.integrators.runge_kutta import (
     copy_state,

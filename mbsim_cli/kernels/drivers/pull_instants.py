@@ -4,11 +4,25 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.kernels.algebra.whole import clear, copy_to
+from mbsim_cli.kernels.algebra.whole import add_scaled, clear, copy_to, is_nothing
+from mbsim_cli.kernels.algorithms.elimination.constrained_solve import factor_penalised
 from mbsim_cli.kernels.algorithms.equations.constraints import move_lines
+from mbsim_cli.kernels.algorithms.equations.tree_pull_back import clear_bodies
 from mbsim_cli.kernels.algorithms.equations.turning import expect_recorded
-from mbsim_cli.kernels.algorithms.systems.contract import evaluate, pull_rates, pull_residual, pull_seen, see
-from mbsim_cli.kernels.compiler.jit import entry
+from mbsim_cli.kernels.algorithms.reactions.systems import find_forces, pull_read
+from mbsim_cli.kernels.algorithms.systems.contract import (
+    constrain,
+    evaluate,
+    move,
+    place,
+    pull_rates,
+    pull_residual,
+    pull_seen,
+    see,
+)
+from mbsim_cli.kernels.compiler.jit import entry, kernel
+from mbsim_cli.kernels.drivers.balance import evaluate_with_mass, stand_at, take_solution
+from mbsim_cli.model.codes import Status
 
 
 class Asked(NamedTuple):
@@ -52,3 +66,114 @@ def pull_instants(model, theta, record, asked, work, pulling, out):
         copy_to(cov.zd, out.zd[row])
         copy_to(cov.zdd, out.zdd[row])
         copy_to(cov.lam, out.lam[row])
+
+
+# Pull-back of reactions at stored instants of any motion; nothing runs where no objective reads a reaction.
+
+
+class ReactionWork(NamedTuple):
+    """Work of pull-backs of p columns."""
+
+    cov: tuple  # Covectors; theta is summed over instants
+    virtual: tuple  # Virtual
+    none: tuple  # Virtual without motion
+    no_nu: np.ndarray  # (m, p) zeros
+    beside: np.ndarray  # (m,) multipliers of what acts beside the joints
+
+
+class MotionCovectors(NamedTuple):
+    """Covectors of the motion at N instants, with p columns."""
+
+    z: np.ndarray  # (N, n, p)
+    zd: np.ndarray
+    zdd: np.ndarray
+    lam: np.ndarray  # (N, m, p)
+
+
+@entry
+def pull_back_reactions(model, theta, reactions, work, pulling, record, multiplier, hat, out):
+    """Fill ``out`` from covectors hat (N, width, p) of the reactions; ``multiplier`` (N, m) as they are read with."""
+    kin, comp, eq, cov = work.kin, work.comp, work.eq, pulling.cov
+    for row in range(record.time.size):
+        t, z, zd, zdd = record.time[row], record.position[row], record.velocity[row], record.acceleration[row]
+        place(model, theta, z, False, kin)
+        move(model, theta, z, zd, zdd, kin)
+        constrain(model, theta, t, z, kin, eq)
+        expect_recorded(record.expected, row, kin)
+        find_forces(model, theta, t, z, zd, multiplier[row], kin, comp, eq)
+        clear_bodies(cov)
+        clear(cov.z)
+        clear(cov.zd)
+        clear(cov.zdd)
+        clear(cov.lam)
+        pull_read(
+            model, theta, reactions, t, z, zd, zdd, multiplier[row], kin, comp, eq, pulling, hat[row], cov
+        )  # fmt: skip
+        copy_to(cov.z, out.z[row])
+        copy_to(cov.zd, out.zd[row])
+        copy_to(cov.zdd, out.zdd[row])
+        copy_to(cov.lam, out.lam[row])
+
+
+# Covectors of what ``balance`` finds, pulled back to positions and velocities.
+#
+# Derivation: docs/theory/reactions.md.
+
+
+@entry
+def pull_balance(model, theta, control, record, work, pulling, hat):
+    """Replace covectors of accelerations and multipliers in ``hat`` (MotionCovectors) by more of z and z'.
+
+    The record has what was found; ``pulling.cov.theta`` is summed. Returns as ``balance``.
+    """
+    kin, comp, eq, state, factor = work.kin, work.comp, work.eq, work.state, work.projection
+    columns, cov = work.columns, pulling.cov
+    for row in range(record.time.size - 1, -1, -1):  # sums do not depend on where a run is cut
+        if is_nothing(hat.zdd[row]) and is_nothing(hat.lam[row]):
+            continue
+        t = record.time[row]
+        stand_at(record, row, record.acceleration[row], record.reaction[row], kin, state)
+        evaluate_with_mass(model, theta, t, False, state, kin, comp, eq, factor)
+        if not factor_penalised(control.projection_ratio, factor):
+            return Status.SINGULAR.value, row
+        copy_to(hat.zdd[row], columns.b)
+        copy_to(hat.lam[row], columns.e)
+        clear(pulling.virtual.mu)
+        clear(pulling.nu2)
+        take_solution(factor, columns, pulling.virtual.mu, pulling.nu2)
+        copy_to(hat.z[row], cov.z)
+        copy_to(hat.zd[row], cov.zd)
+        clear(cov.zdd)
+        pull_residual(model, theta, t, state, eq, kin, comp, pulling.virtual, pulling.no_nu, cov)
+        move_lines(model, theta, eq.lines, kin, eq.line_rates)
+        pull_rates(
+            model, theta, t, state.z, state.zd, state.zdd, eq, kin, comp, pulling.none, pulling.no_nu, pulling.nu2, cov
+        )  # fmt: skip
+        copy_to(cov.z, hat.z[row])
+        copy_to(cov.zd, hat.zd[row])
+        clear(hat.zdd[row])
+        clear(hat.lam[row])
+    return Status.OK.value, 0
+
+
+# Covectors of what sensors show at a stored instant, pulled back to its motion.
+
+
+@kernel
+def pull_row(model, theta, record, row, seen, given, kin, comp, shown, none, cov):
+    """Add to ``cov`` covectors ``seen`` (N, width, p) of the sensors and ``given`` ones of the motion, N rows or none.
+
+    Leaves the motion in ``kin``; ``shown`` (width,) is work.
+    """
+    t, z, zd, zdd = record.time[row], record.position[row], record.velocity[row], record.acceleration[row]
+    place(model, theta, z, False, kin)
+    move(model, theta, z, zd, zdd, kin)
+    expect_recorded(record.expected, row, kin)
+    if seen.shape[1] > 0:
+        see(model, theta, t, z, zd, zdd, record.reaction[row], kin, shown)
+        pull_seen(model, theta, t, z, zd, zdd, kin, comp, none, seen[row], cov)
+    if given.z.shape[0] > 0:
+        add_scaled(1.0, given.z[row], cov.z)
+        add_scaled(1.0, given.zd[row], cov.zd)
+        add_scaled(1.0, given.zdd[row], cov.zdd)
+        add_scaled(1.0, given.lam[row], cov.lam)

@@ -3,7 +3,7 @@
 from mbsim_cli.kernels.algebra.whole import copy_to
 from mbsim_cli.kernels.algorithms.systems.contract import constrain
 from mbsim_cli.kernels.compiler.jit import entry
-from mbsim_cli.kernels.drivers.pull_row import pull_row
+from mbsim_cli.kernels.drivers.pull_instants import pull_row
 from mbsim_cli.kernels.integrators.ali3p_adjoint import pull_motion, pull_projections
 from mbsim_cli.model.codes import Status
 

@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 from mbsim_cli.kernels.algorithms.elimination.constrained_solve import BY_PENALTY, solve_constrained
-from mbsim_cli.kernels.compiler.cases import either
 from mbsim_cli.kernels.compiler.jit import kernel
+from mbsim_cli.kernels.compiler.simd import either
 from mbsim_cli.kernels.integrators.ali3p import (
     AMPLIFIED,
     ROUND_OFF,

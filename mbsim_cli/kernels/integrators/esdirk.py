@@ -12,9 +12,11 @@ import numpy as np
 from mbsim_cli.kernels.algebra.linear_solve import lu_factor, lu_solve
 from mbsim_cli.kernels.algorithms.by_type import by_type
 from mbsim_cli.kernels.algorithms.closed_loops.projections import Loops
-from mbsim_cli.kernels.algorithms.open_trees.implicit_rows import close_residual, close_tangent, close_variation
 from mbsim_cli.kernels.algorithms.open_trees.open_tree import (
     OpenTree,
+    close_residual,
+    close_tangent,
+    close_variation,
     drive,
     driven_acceleration,
     vary_drive,

@@ -21,14 +21,13 @@ from mbsim_cli.kernels.algorithms.open_trees.acceleration_pull_back import (
     pull_equations,
     pull_norm,
 )
-from mbsim_cli.kernels.algorithms.open_trees.implicit_rows import close_tangent
-from mbsim_cli.kernels.algorithms.open_trees.open_tree import pull_drive
+from mbsim_cli.kernels.algorithms.open_trees.open_tree import close_tangent, pull_drive
 from mbsim_cli.kernels.algorithms.systems.contract import evaluate_free, tangent_free
 from mbsim_cli.kernels.compiler.jit import kernel, python_of
 from mbsim_cli.kernels.compiler.simd import at, block, put, width
 from mbsim_cli.kernels.elements.columns import load4, load4_of
+from mbsim_cli.kernels.integrators.dense_output import interpolate_motion, pull_between
 from mbsim_cli.kernels.integrators.esdirk_loops import pull_loop_stage
-from mbsim_cli.kernels.integrators.hermite import interpolate_motion, pull_between
 from mbsim_cli.kernels.integrators.runge_kutta import combine
 from mbsim_cli.kernels.integrators.runge_kutta_adjoint import (
     give_sum,

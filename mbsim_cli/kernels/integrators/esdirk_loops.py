@@ -15,8 +15,7 @@ from mbsim_cli.kernels.algebra.whole import add_scaled, clear, copy_to, scaled
 from mbsim_cli.kernels.algorithms.closed_loops.accelerations import accelerate
 from mbsim_cli.kernels.algorithms.closed_loops.projections import RATIO, SOLVED, UNKNOWN, are_small
 from mbsim_cli.kernels.algorithms.closed_loops.pull_back import share_of
-from mbsim_cli.kernels.algorithms.elimination.constrained_solve import factor_penalised, solve_constrained
-from mbsim_cli.kernels.algorithms.elimination.structures import keep_rows
+from mbsim_cli.kernels.algorithms.elimination.constrained_solve import factor_penalised, keep_rows, solve_constrained
 from mbsim_cli.kernels.algorithms.equations.constraints import move_lines
 from mbsim_cli.kernels.algorithms.systems.contract import (
     evaluate,

@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 from mbsim_cli.kernels.algorithms.systems.contract import foresee
-from mbsim_cli.kernels.compiler.cases import at_most, below, either
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
+from mbsim_cli.kernels.compiler.simd import at_most, below, either
 
 
 class Past(NamedTuple):

@@ -12,7 +12,7 @@ import numpy as np
 from mbsim_cli.kernels.algebra.whole import copy_to
 from mbsim_cli.kernels.algorithms.by_type import by_type
 from mbsim_cli.kernels.algorithms.closed_loops.projections import Loops, settle
-from mbsim_cli.kernels.algorithms.motion.unit_rotations import normalise, vary_normalise
+from mbsim_cli.kernels.algorithms.motion.kinematics import normalise, vary_normalise
 from mbsim_cli.kernels.algorithms.open_trees.formulations import accelerate, vary_accelerations
 from mbsim_cli.kernels.algorithms.open_trees.open_tree import OpenTree, drive, vary_drive
 from mbsim_cli.kernels.compiler.jit import inlined, kernel, merged, python_of

@@ -15,7 +15,7 @@ from mbsim_cli.kernels.algorithms.by_type import by_type
 from mbsim_cli.kernels.algorithms.closed_loops import pull_back as closed_loops
 from mbsim_cli.kernels.algorithms.closed_loops.projections import Loops, project
 from mbsim_cli.kernels.algorithms.closed_loops.pull_back import PulledLoops
-from mbsim_cli.kernels.algorithms.motion.unit_rotations import normalise, pull_normalise
+from mbsim_cli.kernels.algorithms.motion.kinematics import normalise, pull_normalise
 from mbsim_cli.kernels.algorithms.open_trees import acceleration_pull_back as open_trees
 from mbsim_cli.kernels.algorithms.open_trees.acceleration_pull_back import PulledAccelerations
 from mbsim_cli.kernels.algorithms.open_trees.open_tree import OpenTree, drive

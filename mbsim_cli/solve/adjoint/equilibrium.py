@@ -6,10 +6,9 @@ The transpose of ``statics``. Derivation: docs/theory/adjoint.md, section 4.
 import numpy as np
 
 from mbsim_cli.kernels.compiler.simd import padded, zeros
-from mbsim_cli.model.among import all_but
+from mbsim_cli.model.coordinates import all_but
 from mbsim_cli.model.problem import Problem
-from mbsim_cli.solve.adjoint.instant_puller import InstantPuller
-from mbsim_cli.solve.adjoint.pulled import Pulled, Seen, each_defined
+from mbsim_cli.solve.adjoint.pulled import InstantPuller, Pulled, Seen, each_defined
 from mbsim_cli.solve.adjoint.readings import Readings
 from mbsim_cli.solve.tape import Tape
 

@@ -10,13 +10,12 @@ from dataclasses import replace
 import numpy as np
 
 from mbsim_cli.kernels.compiler.simd import padded, zeros
-from mbsim_cli.kernels.drivers.pull_back_reactions import MotionCovectors
+from mbsim_cli.kernels.drivers.pull_instants import MotionCovectors
 from mbsim_cli.kernels.drivers.record import Record
 from mbsim_cli.model.problem import InverseBlock, Problem
 from mbsim_cli.solve import allocate
-from mbsim_cli.solve.adjoint.instant_puller import InstantPuller
-from mbsim_cli.solve.adjoint.pulled import Pulled, Seen, each_defined
-from mbsim_cli.solve.adjoint.reactions import ReactionPuller
+from mbsim_cli.solve.adjoint.pulled import InstantPuller, Pulled, Seen, each_defined
+from mbsim_cli.solve.adjoint.readings import ReactionPuller
 from mbsim_cli.solve.inverse.analysis import InverseAnalysis, instants, inverse, with_natural_values
 from mbsim_cli.solve.inverse.motion import Trajectory
 

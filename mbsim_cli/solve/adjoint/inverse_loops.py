@@ -9,13 +9,13 @@ from dataclasses import replace
 import numpy as np
 
 from mbsim_cli.kernels.compiler.simd import padded, zeros
-from mbsim_cli.kernels.drivers.pull_back_reactions import MotionCovectors
+from mbsim_cli.kernels.drivers.pull_instants import MotionCovectors
 from mbsim_cli.kernels.drivers.record import Record
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve import allocate
 from mbsim_cli.solve.adjoint.kinematics import MotionPuller
 from mbsim_cli.solve.adjoint.pulled import Pulled, Seen, each_defined
-from mbsim_cli.solve.adjoint.reactions import ReactionPuller
+from mbsim_cli.solve.adjoint.readings import ReactionPuller
 from mbsim_cli.solve.inverse.loops import Driven, given_columns, saddle, samples
 from mbsim_cli.solve.inverse.motion import Trajectory
 from mbsim_cli.solve.tape import Began, Tape

@@ -8,14 +8,13 @@ from collections.abc import Callable
 
 import numpy as np
 
-from mbsim_cli.kernels.drivers.observe_reactions import constraint_jacobians
-from mbsim_cli.kernels.drivers.pull_back_reactions import MotionCovectors
+from mbsim_cli.kernels.drivers.observe import constraint_jacobians
+from mbsim_cli.kernels.drivers.pull_instants import MotionCovectors
 from mbsim_cli.kernels.drivers.record import Record
-from mbsim_cli.model.among import all_but
+from mbsim_cli.model.coordinates import all_but
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve import allocate
-from mbsim_cli.solve.adjoint.instant_puller import InstantPuller
-from mbsim_cli.solve.adjoint.pulled import Pulled, Seen, columns_of, each_defined
+from mbsim_cli.solve.adjoint.pulled import InstantPuller, Pulled, Seen, columns_of, each_defined
 from mbsim_cli.solve.adjoint.readings import Readings
 from mbsim_cli.solve.redundancy import kept_in_range
 from mbsim_cli.solve.tape import Began, Tape

@@ -5,15 +5,16 @@ Derivation: docs/theory/adjoint.md.
 
 import numpy as np
 
+from mbsim_cli.kernels.algorithms.closed_loops.accelerations import ClosedLoops
 from mbsim_cli.kernels.algorithms.closed_loops.pull_back import PulledLoops
 from mbsim_cli.kernels.algorithms.equations.constraints import LINE_SIZE
-from mbsim_cli.kernels.algorithms.motion.covectors import Covectors
+from mbsim_cli.kernels.algorithms.motion.workspace import Covectors
 from mbsim_cli.kernels.algorithms.open_trees.acceleration_pull_back import PulledAccelerations, pulled_accelerations
 from mbsim_cli.kernels.algorithms.open_trees.flexible_open_tree import dense_elimination, pulled_flexible_accelerations
 from mbsim_cli.kernels.algorithms.open_trees.flexible_recursive import articulated_elimination
 from mbsim_cli.kernels.algorithms.open_trees.open_tree import open_tree
 from mbsim_cli.kernels.compiler.simd import padded, zeros
-from mbsim_cli.kernels.drivers.pull_back_reactions import MotionCovectors
+from mbsim_cli.kernels.drivers.pull_instants import MotionCovectors
 from mbsim_cli.kernels.drivers.record import Stretch
 from mbsim_cli.kernels.drivers.sweep_steps import StepPulling, SweepWork, sweep_steps
 from mbsim_cli.kernels.integrators.dense_output import TERMS
@@ -24,10 +25,29 @@ from mbsim_cli.model.codes import Status
 from mbsim_cli.model.layout import FlexibleTree, Model
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve import allocate
-from mbsim_cli.solve.adjoint.loops import pulled_loops
 from mbsim_cli.solve.adjoint.steps import without_solution
 from mbsim_cli.solve.open_trees.kinks import kinks_of
+from mbsim_cli.solve.open_trees.loops import loops_of
 from mbsim_cli.solve.open_trees.methods import stages_kept, tableau
+
+# Allocation of what pulls accelerations and projections of closed loops back.
+
+
+def pulled_loops(problem: Problem, theta: np.ndarray, p: int, *, redundant: bool) -> PulledLoops:
+    """Allocate PulledLoops for p columns."""
+    model, dtype = problem.model, theta.dtype.type
+    _, n, m = allocate.sizes(model)
+    loops = loops_of(problem, theta, 0, allocate.grounded(model, theta).expected, redundant=redundant)
+    loops = loops._replace(d_columns=allocate.columns(n, m, p, dtype))
+    kin = loops.kin
+    still = kin._replace(V=kin.V.copy(), A=np.zeros_like(kin.A), S1=kin.S1.copy(), S2=kin.S2.copy())
+    virtual, none = (allocate.virtual_of(model, p, dtype) for _ in range(2))
+    rest = allocate.covectors_of(model, theta.size, p, dtype)
+    rest = rest._replace(**{name: zeros((n, p), dtype) for name in ("z", "zd", "zdd")})
+    return PulledLoops(
+        loops, allocate.work_at_instant(model, theta).comp, ClosedLoops(loops, kin), still, virtual, none, rest,
+        zeros((m, p), dtype), zeros((m, p), dtype), zeros((n, p), dtype),
+    )  # fmt: skip
 
 
 class StepSweep:

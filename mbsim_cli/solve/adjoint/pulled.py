@@ -5,9 +5,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mbsim_cli.kernels.compiler.simd import fitting, padded
+from mbsim_cli.kernels.compiler.simd import fitting, padded, zeros
+from mbsim_cli.kernels.drivers.pull_instants import Asked, MotionCovectors, pull_instants
 from mbsim_cli.kernels.drivers.record import Record
+from mbsim_cli.kernels.integrators.ali3p_adjoint import AdjointWork, Pulling
+from mbsim_cli.model.layout import FlexibleNatural, Model
 from mbsim_cli.model.problem import Problem
+from mbsim_cli.solve import allocate
 
 Seen = Callable[[int, Record], np.ndarray]
 
@@ -57,3 +61,69 @@ def _of_column(seen: Seen, column: int) -> Seen:
         return found
 
     return alone
+
+
+# Allocation of what pull-backs work on.
+
+
+def work_of(model: Model, theta: np.ndarray, p: int, least: np.ndarray | None = None) -> tuple[AdjointWork, Pulling]:
+    """Allocate the work of pull-backs of p columns; ``least`` as in ``Problem``, where equations are solved."""
+    _, n, m = allocate.sizes(model)
+    dtype = theta.dtype.type
+    motion = allocate.work(model, theta, least=least)
+    kin = motion.kin
+    still = kin._replace(V=kin.V.copy(), A=np.zeros_like(kin.A), S1=kin.S1.copy(), S2=kin.S2.copy())
+    if isinstance(model.tree, FlexibleNatural):
+        still = still._replace(rate=np.zeros_like(kin.rate), second=np.zeros_like(kin.second))
+    columns, seen = allocate.columns(n, m, p, dtype), np.zeros(allocate.sensor_width(model), dtype)
+    state = allocate.state(model, dtype)
+    work = AdjointWork(
+        kin, still, motion.comp, motion.eq, motion.tangent, motion.projection, columns, state, seen
+    )  # fmt: skip
+    cov = allocate.covectors_of(model, theta.size, p, dtype)
+    rest = cov._replace(zd=zeros((n, p), dtype), zdd=zeros((n, p), dtype))
+    nu = (zeros((m, p), dtype) for _ in range(3))
+    virtual, none = (allocate.virtual_of(model, p, dtype) for _ in range(2))
+    return work, Pulling(cov, rest, virtual, none, *nu, np.zeros(n, dtype))
+
+
+# Covectors of sensors and equations at single instants, pulled back to their motion and to numbers.
+
+
+class InstantPuller:
+    """Pulls p columns of covectors, ``padded``; ``theta`` (len(theta), p) are the sums of those of numbers."""
+
+    def __init__(self, model: Model, theta: np.ndarray, p: int) -> None:
+        self._model, self._numbers, self._p = model, theta, p
+        self._work, self._pulling = work_of(model, theta, p)
+        self.theta = self._pulling.cov.theta
+
+    def pull(
+        self,
+        record: Record,
+        *,
+        seen: np.ndarray | None = None,
+        mu: np.ndarray | None = None,
+        nu: np.ndarray | None = None,
+        nu1: np.ndarray | None = None,
+        nu2: np.ndarray | None = None,
+    ) -> MotionCovectors:
+        """Covectors (N, ..., p) of the motion at the rows of a record: see ``Asked``; what is None asks for nothing."""
+        rows, dtype = len(record.time), self._numbers.dtype.type
+        _, n, m = allocate.sizes(self._model)
+        if mu is not None and nu is None:
+            nu = np.zeros((rows, m, self._p), dtype)
+        if nu2 is not None and nu1 is None:
+            nu1 = np.zeros((rows, m, self._p), dtype)
+        elif nu1 is not None and nu2 is None:
+            nu2 = np.zeros((rows, m, self._p), dtype)
+        widths = (allocate.sensor_width(self._model), n, m, m, m)
+        asked = Asked(
+            *(
+                zeros((0, width, self._p), dtype) if hat is None else np.ascontiguousarray(hat, dtype)
+                for width, hat in zip(widths, (seen, mu, nu, nu1, nu2), strict=True)
+            )
+        )
+        out = MotionCovectors(*(zeros((rows, k, self._p), dtype) for k in (n, n, n, m)))
+        pull_instants(self._model, self._numbers, record, asked, self._work, self._pulling, out)
+        return out

@@ -2,17 +2,141 @@
 
 import numpy as np
 
-from mbsim_cli.kernels.drivers.pull_back_reactions import MotionCovectors
+from mbsim_cli.kernels.compiler.simd import zeros
+from mbsim_cli.kernels.drivers.observe import constraint_jacobians
+from mbsim_cli.kernels.drivers.pull_instants import MotionCovectors, ReactionWork, pull_back_reactions, pull_balance
 from mbsim_cli.kernels.drivers.record import Record
+from mbsim_cli.model.layout import Model
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve import allocate
-from mbsim_cli.solve.adjoint.balance import BalancePuller
-from mbsim_cli.solve.adjoint.multipliers import MultiplierPuller
-from mbsim_cli.solve.adjoint.pulled import Seen, columns_of
-from mbsim_cli.solve.adjoint.reactions import ReactionPuller, nothing_given
-from mbsim_cli.solve.balance import is_balanced
-from mbsim_cli.solve.natural.reactions_adjoint import NaturalReactionPuller
+from mbsim_cli.solve.adjoint.pulled import InstantPuller, Seen, columns_of, work_of
+from mbsim_cli.solve.balance import Balance, is_balanced, require_balance
+from mbsim_cli.solve.blocks import with_reactions
+from mbsim_cli.solve.natural.reactions import NaturalReactionPuller
+from mbsim_cli.solve.reactions import ReactionReader, with_identities
+from mbsim_cli.solve.redundancy import kept_in_range, preimage, without_columns
 from mbsim_cli.solve.tape import Began
+
+# Covectors of accelerations and multipliers of the motion that is shown, pulled back to that motion and to numbers.
+
+
+class BalancePuller:
+    """Pulls p columns of their covectors back; ``theta`` (len(theta), p) are the sums of those of numbers."""
+
+    def __init__(self, problem: Problem, theta: np.ndarray, p: int, *, redundant: bool) -> None:
+        self._model, self._theta = problem.model, theta
+        self._balance = Balance(problem, theta, np.zeros((theta.size, 0), theta.dtype), redundant=redundant)
+        self._control = allocate.control(problem.options, redundant=redundant)
+        self._work, self._pulling = work_of(self._model, theta, p, problem.least)
+        self.theta = self._pulling.cov.theta
+
+    def of(self, record: Record) -> tuple[Record, np.ndarray]:
+        """See ``Balance.of``."""
+        nothing = allocate.sensitivity_record(self._model, len(record.time), 0, self._theta.dtype.type)
+        balanced, _, lost = self._balance.of(record, nothing)
+        return balanced, lost
+
+    def pull_back(self, record: Record, hat: MotionCovectors) -> MotionCovectors:
+        """Covectors of positions and velocities in place of those of a record of ``of``."""
+        out = MotionCovectors(*(part.copy() for part in hat))
+        require_balance(
+            pull_balance(self._model, self._theta, self._control, record, self._work, self._pulling, out), record
+        )
+        return out
+
+
+# Multipliers that objectives read, pulled back to the motion and to numbers.
+#
+# Where equations depend on each other they are kept in the range of J: lambda = P lambda, J w = lambda, and vary by
+# P lambda' + (1 - P) J' w. So a covector c of them leaves P c to the multipliers as solved, and (1 - P) c to J.
+# Derivation: docs/theory/adjoint.md, section 7.
+
+
+class MultiplierPuller:
+    """Takes the covectors of sensors of multipliers; ``theta`` (len(theta), p) are the sums of those of numbers.
+
+    Coordinates ``held`` are those that something else holds, in an equilibrium; ``turning`` says whether equations
+    depend on each other.
+    """
+
+    def __init__(self, problem: Problem, theta: np.ndarray, p: int, held: np.ndarray, *, turning: bool) -> None:
+        self._columns, self._equations = allocate.multiplier_sensors(problem.model)
+        self._model, self._numbers, self._held = problem.model, theta, held
+        self._at_center = allocate.control(problem.options, redundant=True).at_center
+        self._work = allocate.work(problem.model, theta)
+        self._turning = turning
+        self._instants = InstantPuller(problem.model, theta, p)
+        self.theta = self._instants.theta
+
+    def pull_back(self, record: Record, hat: np.ndarray) -> MotionCovectors:
+        """Covectors of the motion at the rows of a record; their part of hat (N, width, p) becomes zero."""
+        (_, n, m), rows, p = allocate.sizes(self._model), len(hat), hat.shape[2]
+        of_equations = zeros((rows, m, p), hat.dtype)
+        for column, equation in zip(self._columns, self._equations, strict=True):
+            of_equations[:, equation] += hat[:, column]
+        hat[:, self._columns] = 0.0
+        if not self._turning:
+            return MotionCovectors(*(zeros((rows, n, p), hat.dtype) for _ in range(3)), of_equations)
+        kept, carried = self._split(record, of_equations)
+        away = np.ascontiguousarray(of_equations - kept)
+        # Phi' of a velocity w is J w and what laws of time add, which is there without it too
+        moved, still = (
+            self._instants.pull(record._replace(velocity=velocity), nu1=sign * away)
+            for velocity, sign in ((carried, 1.0), (np.zeros_like(carried), -1.0))
+        )
+        return MotionCovectors(moved.z + still.z, *(zeros((rows, n, p), hat.dtype) for _ in range(2)), kept)
+
+    def _split(self, record: Record, hat: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The parts P c of covectors hat (N, m, p), and the w (N, n) that J takes to the multipliers."""
+        J = np.empty((*hat.shape[:2], record.position.shape[1]), self._numbers.dtype)
+        constraint_jacobians(
+            self._model, self._numbers, self._at_center, self._work, record.time, record.position, J
+        )  # fmt: skip
+        resisting = without_columns(J, self._held)
+        carried = preimage(resisting, record.reaction[..., None])[..., 0]
+        return kept_in_range(resisting, hat), np.ascontiguousarray(carried)
+
+
+# Reactions that objectives read, pulled back to the motion and to numbers.
+
+
+class ReactionPuller:
+    """Pulls p columns of covectors of reactions back; ``theta`` (len(theta), p) are the sums of those of numbers."""
+
+    def __init__(self, problem: Problem, theta: np.ndarray, p: int) -> None:
+        assert problem.reacting is not None
+        self._reacting, self._numbers, model = problem.reacting, theta, problem.reacting.model
+        dtype = theta.dtype.type
+        self._reader = ReactionReader(problem, problem.reacting, theta, zeros((theta.size, 0), dtype))
+        _, _, m = allocate.sizes(model)
+        virtuals = (allocate.virtual_of(model, p, dtype) for _ in range(2))
+        cov = allocate.covectors_of(model, theta.size, p, dtype)
+        self._pulling = ReactionWork(cov, *virtuals, zeros((m, p), dtype), np.zeros(m, dtype))
+        self._work, self.theta = allocate.work(model, theta), cov.theta
+
+    def show(self, record: Record) -> tuple[Record, np.ndarray]:
+        """A record with the reactions behind its other sensors, and which of all are undetermined, (N, width)."""
+        rows, dtype = len(record.time), self._numbers.dtype.type
+        derivatives = allocate.sensitivity_record(self._reacting.model, rows, 0, dtype)
+        sensors, _, unknown = with_reactions(record, derivatives, self._reader)
+        return record._replace(sensors=sensors), unknown
+
+    def pull_back(self, record: Record, hat: np.ndarray) -> MotionCovectors:
+        """Covectors of the motion at the rows of a record from those of its reactions, hat (N, width, p)."""
+        reacting, (_, n, m) = self._reacting, allocate.sizes(self._reacting.model)
+        rows, p, dtype = len(hat), hat.shape[2], self._numbers.dtype.type
+        out = MotionCovectors(*(zeros((rows, k, p), dtype) for k in (n, n, n, m)))
+        multiplier = with_identities(record.reaction, reacting.identities)
+        pull_back_reactions(
+            reacting.model, self._numbers, reacting.reactions, self._work, self._pulling, record, multiplier, hat, out
+        )
+        return out._replace(lam=np.ascontiguousarray(out.lam[:, : m - reacting.identities]))
+
+
+def nothing_given(model: Model, p: int, dtype: type) -> MotionCovectors:
+    """What is given where nothing reads reactions: no rows."""
+    _, n, m = allocate.sizes(model)
+    return MotionCovectors(*(zeros((0, k, p), dtype) for k in (n, n, n, m)))
 
 
 class Readings:

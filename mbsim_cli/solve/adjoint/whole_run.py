@@ -9,16 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from mbsim_cli.kernels.algorithms.motion.covectors import Covectors
-from mbsim_cli.kernels.drivers.pull_back_reactions import MotionCovectors
+from mbsim_cli.kernels.algorithms.motion.workspace import Covectors
+from mbsim_cli.kernels.drivers.pull_instants import MotionCovectors
 from mbsim_cli.kernels.drivers.record import Record, Stretch
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve import allocate
-from mbsim_cli.solve.adjoint.allocate import work_of
-from mbsim_cli.solve.adjoint.pieces import PieceSweep
-from mbsim_cli.solve.adjoint.pulled import Pulled, Seen, columns_of, each_defined
+from mbsim_cli.solve.adjoint.pulled import Pulled, Seen, columns_of, each_defined, work_of
 from mbsim_cli.solve.adjoint.readings import Readings
-from mbsim_cli.solve.adjoint.steps import StepsBack
+from mbsim_cli.solve.adjoint.steps import PieceSweep, StepsBack
 from mbsim_cli.solve.pieces import Made
 from mbsim_cli.solve.stops import stopping
 from mbsim_cli.solve.tape import Began, Tape

@@ -9,13 +9,11 @@ from typing import NoReturn
 import numpy as np
 
 from mbsim_cli.errors import AnalysisError
-from mbsim_cli.model.among import all_but
+from mbsim_cli.model.coordinates import all_but
 from mbsim_cli.model.problem import Problem
-from mbsim_cli.solve.equilibrium.modes import Modes
-from mbsim_cli.solve.equilibrium.statics import ADVICE, BALANCED, LARGEST_TURN, NEARLY_CLOSED, POLISHING, Statics
+from mbsim_cli.solve.equilibrium.statics import ADVICE, BALANCED, LARGEST_TURN, NEARLY_CLOSED, POLISHING, Modes, Statics
 from mbsim_cli.solve.instant import Instant
-from mbsim_cli.solve.pivots import rank_and_pivots
-from mbsim_cli.solve.redundancy import kept_in_range, without_columns
+from mbsim_cli.solve.redundancy import kept_in_range, rank_and_pivots, without_columns
 from mbsim_cli.solve.tables import going_on
 
 OF_STIFFNESS = 1e-12  # force over stiffness and size, of round-off

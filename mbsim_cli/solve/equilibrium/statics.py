@@ -5,22 +5,77 @@ of its modes is followed downhill, which ends in a stable equilibrium. Neutral m
 part unless a force drives them. Equations and reasons: docs/theory/equilibrium.md.
 """
 
+from dataclasses import dataclass
 from typing import NoReturn
 
 import numpy as np
 
 from mbsim_cli.errors import AnalysisError
 from mbsim_cli.kernels.compiler.simd import padded
-from mbsim_cli.model.among import all_but
 from mbsim_cli.model.codes import TURNING, Column
-from mbsim_cli.model.coordinates import kinds
+from mbsim_cli.model.coordinates import all_but, kinds
 from mbsim_cli.model.flexible import MASS as MASS_OF_FLEXIBLE
 from mbsim_cli.model.layout import GRAVITY, MASS, FlexibleTree
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.model.units import force_on
-from mbsim_cli.solve.equilibrium.modes import Modes, modes_of
 from mbsim_cli.solve.instant import Instant
-from mbsim_cli.solve.pivots import RANK_TOLERANCE
+from mbsim_cli.solve.redundancy import PIVOT_TOLERANCE
+
+# Modes of a mechanism at rest: stiffness and mass in the directions that constraints leave free.
+
+NEUTRAL = 1e-11  # stiffness over the largest one below which a mode has none
+ROUND_OFF = 1e-13  # the same over the forces, where nothing is stiff
+
+
+@dataclass(frozen=True)
+class Modes:
+    """Modes of unit mass in which the symmetric part of the stiffness is diagonal, d of them."""
+
+    shape: np.ndarray  # (n, d) change of the coordinates in each mode
+    stiffness: np.ndarray  # (d, d) 1/s^2
+    value: np.ndarray  # (d,) its diagonal
+    force: np.ndarray  # (d,) unbalanced, along each mode
+    neutral: np.ndarray  # (d,) bool: no force resists the mode
+
+    @property
+    def eigenvalues(self) -> np.ndarray:
+        """Of the stiffness over the mass, without the neutral ones, by increasing real part; 1/s^2."""
+        stiff = ~self.neutral
+        return np.sort_complex(np.linalg.eigvals(self.stiffness[np.ix_(stiff, stiff)]))
+
+    @property
+    def stable(self) -> bool:
+        """Whether every force that a small change of the coordinates brings about drives them back."""
+        return bool((self.eigenvalues.real > 0.0).all())
+
+
+def modes_of(K: np.ndarray, M: np.ndarray, J: np.ndarray, free: np.ndarray, force: np.ndarray, load: float) -> Modes:
+    """Modes of stiffness K and mass M (n, n) under constraints J (m, n), coordinates that are not ``free`` at rest.
+
+    ``force`` (n,) is unbalanced; ``load`` the size of the forces at work, of whose round-off a stiffness may consist.
+    """
+    inner = _null_space(J[:, free])
+    basis = np.zeros((K.shape[0], inner.shape[1]))
+    basis[free] = inner
+    root = np.linalg.inv(np.linalg.cholesky(basis.T @ M @ basis))
+    A = root @ (basis.T @ K @ basis) @ root.T
+    value, vectors = np.linalg.eigh(0.5 * (A + A.T))
+    shape = basis @ root.T @ vectors
+    stiffness = vectors.T @ A @ vectors
+    coupled = np.maximum(np.abs(stiffness).max(axis=0, initial=0.0), np.abs(stiffness).max(axis=1, initial=0.0))
+    noise = ROUND_OFF * load * np.abs(shape).max(axis=0, initial=0.0) ** 2
+    neutral = coupled <= np.maximum(NEUTRAL * np.abs(value).max(initial=0.0), noise)
+    return Modes(shape, stiffness, value, shape.T @ force, neutral)
+
+
+def _null_space(J: np.ndarray) -> np.ndarray:
+    """Orthonormal basis (n, d) of the directions that no constraint notices."""
+    if J.shape[0] == 0:
+        return np.eye(J.shape[1])
+    _, sizes, rows = np.linalg.svd(J)
+    rank = int((sizes > PIVOT_TOLERANCE * max(1.0, sizes.max(initial=0.0))).sum())
+    return rows[rank:].T
+
 
 MAX_TRIES = 400  # positions in all, shortened steps included
 MAX_HALVINGS = 30
@@ -100,14 +155,14 @@ class Statics:
             size = np.abs(self.eq.phi).max(initial=0.0)
             if not np.isfinite(size) or size < CLOSED:
                 break
-            change = np.linalg.lstsq(self.eq.J[:, self.free], -self.eq.phi, rcond=RANK_TOLERANCE)[0]
+            change = np.linalg.lstsq(self.eq.J[:, self.free], -self.eq.phi, rcond=PIVOT_TOLERANCE)[0]
             self.state.z[self.free] += change
         return bool(size < NEARLY_CLOSED)
 
     def _balance(self) -> np.ndarray:
         """Unbalanced forces (n,) with the multipliers that leave the least; those on held coordinates are carried."""
         J = self.eq.J[:, self.free]
-        change = np.linalg.lstsq(J.T, -self.eq.G[self.free], rcond=RANK_TOLERANCE)[0]
+        change = np.linalg.lstsq(J.T, -self.eq.G[self.free], rcond=PIVOT_TOLERANCE)[0]
         left = self.eq.G + self.eq.J.T @ change
         left[self.hold] = 0.0
         self.state.lam[:] += change

@@ -13,12 +13,10 @@ from mbsim_cli.kernels.algorithms.motion.bodies import pose_of
 from mbsim_cli.kernels.elements.laws import law_value
 from mbsim_cli.kernels.integrators.ali3p import State
 from mbsim_cli.kernels.integrators.predictor import RINGS
-from mbsim_cli.model.layout import FRICTION, SLIP_X, SLIP_Y, Model
-from mbsim_cli.model.names import Names
+from mbsim_cli.model.coordinates import with_forces
+from mbsim_cli.model.layout import FRICTION, SLIP_X, SLIP_Y, Model, Names
 from mbsim_cli.model.problem import Problem
-from mbsim_cli.model.signals import with_forces
-from mbsim_cli.solve.instant import Instant
-from mbsim_cli.solve.natural.standing import Standing
+from mbsim_cli.solve.instant import Instant, Standing
 
 SHORT = 1e-5  # part of the way between two iterates along which tangents are taken
 FLAT = 0.1  # sine between a wheel's axis and the road's normal

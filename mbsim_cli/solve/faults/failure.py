@@ -1,6 +1,7 @@
 """Why a closed mechanism could not go on: it locks, its position is singular, or nothing resists a coordinate."""
 
-from typing import Any
+import math
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -8,9 +9,35 @@ from mbsim_cli.model.codes import Status
 from mbsim_cli.model.layout import NONE, FlexibleTree
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.model.scales import scales_of
-from mbsim_cli.solve.faults.independence import Scales, independence, scales_at
-from mbsim_cli.solve.instant import Instant
+from mbsim_cli.solve.instant import Instant, Standing
 from mbsim_cli.solve.least_squares import least_squares
+
+# How far constraints are from losing rank, in any units: rows count by their sizes, coordinates by their inertia.
+
+LEAST_INERTIA = 1e-8  # share of the largest one, so that massless coordinates count too
+LEAST_SIZE = 1e-12  # of a row, the same
+
+
+class Scales(NamedTuple):
+    """What makes rows and columns of a Jacobian comparable."""
+
+    rows: np.ndarray  # (m,) their sizes over those of the columns
+    columns: np.ndarray  # (n,) roots of the inertia that each coordinate feels
+
+
+def scales_at(instant: Instant | Standing) -> Scales:
+    """Scales at an evaluated instant."""
+    inertia = np.abs(np.diag(instant.out.M))
+    columns = np.sqrt(np.maximum(inertia, LEAST_INERTIA * inertia.max()))
+    sizes = np.linalg.norm(instant.work.eq.J / columns, axis=1)
+    return Scales(np.maximum(sizes, LEAST_SIZE * sizes.max()), columns)
+
+
+def independence(J: np.ndarray, scales: Scales) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Singular values of rows of J (m, n), and their vectors (m, m) and (n, n), columns and rows."""
+    u, values, v = np.linalg.svd(J / scales.columns / scales.rows[:, None])
+    return values, u, v
+
 
 OPEN = 1e-8  # m, in the mechanism's unit, or rad: above this no position satisfies the constraints
 SINGULAR = 0.05  # of the independence that the constraints had at the start
@@ -119,3 +146,55 @@ class Diagnosis:
             f"the equations of motion are singular at t = {self.time:.6g} s: neither mass nor inertia resists {name!r} "
             "in this position"
         )
+
+
+# Sentences for the ways in which an analysis can fail: what, when, where, and what to try.
+
+_CAUSES = {
+    Status.NO_CONVERGENCE: "the Newton iteration did not converge",
+    Status.SINGULAR: "the equations of motion are singular",
+    Status.NOT_FINITE: "a number overflowed or is undefined",
+}
+_ADVICE = {
+    Status.NO_CONVERGENCE: "try a smaller step, or look for a jump in a force or law at that time",
+    Status.SINGULAR: "is there a coordinate that no mass or inertia resists, or a locked position?",
+    Status.NOT_FINITE: "try a smaller step, and look for a zero length or an overflowing law at that time",
+}
+
+HOPELESS = 100.0  # times max_steps that a run would take at its pace, when that is looked at first
+SURELY = 2.0  # the same of one that has tried many steps
+
+
+def sentence(status: Status, time: float, problem: Problem, zdd: np.ndarray, phi: np.ndarray) -> str:
+    """Describe a failure at ``time`` by the accelerations (n,) and constraints (m,) of the last iterate."""
+    names, size = problem.names, np.abs(zdd)
+    where = ""
+    if phi.size:
+        worst = int(np.argmax(np.abs(phi)))
+        where = f"; the most violated constraint is '{names.constraints[worst]}' ({abs(phi[worst]):.2g})"
+    elif names.coordinates:
+        worst = int(np.argmax(np.where(np.isfinite(size), size, np.inf)))
+        where = f"; the largest acceleration is that of '{names.coordinates[worst]}' ({size[worst]:.2g})"
+    return f"{_CAUSES[status]} at t = {time:.6g} s{where}; {_ADVICE[status]}"
+
+
+def step_sentence(status: Status, time: float, problem: Problem, size: float, coordinate: int, tried: int) -> str:
+    """Describe an integration that cannot go on from ``time``; the last step that was tried had about some ``size``."""
+    stiff = "" if problem.options.implicit else "integrator: esdirk if the model is stiff, "
+    names = problem.names.coordinates
+    where = f"; the error is largest in '{names[coordinate]}'" if names else ""
+    advice = f"look for a jump in a force or law at that time, or try {stiff}a larger tolerance"
+    if status == Status.STEP_TOO_SMALL:
+        return f"no step is short enough for the tolerance at t = {time:.6g} s, not even {size:.1e} s{where}; {advice}"
+    most, so_far = (f"{count:,}".replace(",", " ") for count in (problem.options.max_steps, tried))
+    if tried < problem.options.max_steps:
+        pace = tried * problem.options.duration / (problem.options.max_steps * time) if time > 0.0 else math.inf
+        times = min(HOPELESS, math.floor(pace))
+        return (
+            f"{so_far} steps have come to t = {time:.6g} s, the last ones of {size:.1e} s: at this pace the run takes "
+            f"more than {times:.0f} times the {most} steps that max_steps allows{where}; {advice}"
+        )
+    return (
+        f"all {most} steps that max_steps allows were tried before t = {time:.6g} s, the last ones of {size:.1e} s"
+        f"{where}; {advice} or more max_steps"
+    )

@@ -11,9 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 from mbsim_cli.kernels.integrators.singular_passage import Watch
-from mbsim_cli.solve.faults.independence import Scales, independence, scales_at
-from mbsim_cli.solve.instant import Instant
-from mbsim_cli.solve.natural.standing import Standing
+from mbsim_cli.solve.faults.failure import Scales, independence, scales_at
+from mbsim_cli.solve.instant import Instant, Standing
 from mbsim_cli.system import cached_property
 
 BISECTIONS = 40

@@ -9,9 +9,9 @@ import numpy as np
 
 from mbsim_cli.errors import AnalysisError
 from mbsim_cli.model.codes import Force, Measure
+from mbsim_cli.model.coordinates import with_forces
 from mbsim_cli.model.layout import NONE, Signals
 from mbsim_cli.model.problem import Problem
-from mbsim_cli.model.signals import with_forces
 from mbsim_cli.solve.instant import Instant
 
 COINCIDE = 1e-100  # m

@@ -8,8 +8,7 @@ import numpy as np
 from mbsim_cli.errors import AnalysisError
 from mbsim_cli.kernels.algorithms.torques.lanes import LANES
 from mbsim_cli.kernels.compiler.simd import padded
-from mbsim_cli.kernels.drivers.follow import follow_rows
-from mbsim_cli.kernels.drivers.observe import observe
+from mbsim_cli.kernels.drivers.observe import follow_rows, observe
 from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
 from mbsim_cli.kernels.elements.force_law import NATURAL, STIFFNESS
 from mbsim_cli.model.layout import NONE

@@ -5,8 +5,8 @@ from typing import NamedTuple
 import numpy as np
 
 from mbsim_cli.kernels.algorithms.motion.workspace import law_entries
-from mbsim_cli.kernels.drivers.prescribe import prescribe, pull_prescribed, vary_prescribed
-from mbsim_cli.kernels.drivers.pull_back_reactions import MotionCovectors
+from mbsim_cli.kernels.drivers.inverse_dynamics import prescribe, pull_prescribed, vary_prescribed
+from mbsim_cli.kernels.drivers.pull_instants import MotionCovectors
 from mbsim_cli.model.problem import Motion, Prescribed, Problem
 
 

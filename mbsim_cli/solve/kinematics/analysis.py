@@ -10,8 +10,8 @@ import numpy as np
 from mbsim_cli.kernels.drivers.observe import observe
 from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
 from mbsim_cli.kernels.drivers.simulate import Progress
-from mbsim_cli.model.among import all_but
 from mbsim_cli.model.codes import Status
+from mbsim_cli.model.coordinates import all_but
 from mbsim_cli.model.problem import Block, Problem
 from mbsim_cli.solve import allocate
 from mbsim_cli.solve.blocks import BrokenOff, first_rows

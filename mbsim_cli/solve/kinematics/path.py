@@ -12,7 +12,7 @@ from mbsim_cli.model.layout import NONE
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.model.scales import scales_of
 from mbsim_cli.solve.instant import Instant
-from mbsim_cli.solve.pivots import rank_and_pivots
+from mbsim_cli.solve.redundancy import rank_and_pivots
 
 ITERATIONS = 12  # of Newton, in a step
 CONTRACTING = 0.25  # correction over the one before it, at most

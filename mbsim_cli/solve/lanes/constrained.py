@@ -11,7 +11,7 @@ import numpy as np
 
 from mbsim_cli.errors import AnalysisError
 from mbsim_cli.kernels.algorithms.elimination.constrained_solve import SPARSE, CaseColumns, Solution
-from mbsim_cli.kernels.compiler.cases import TOGETHER, lanes_of, widened
+from mbsim_cli.kernels.compiler.simd import TOGETHER, lanes_of, widened
 from mbsim_cli.kernels.drivers.integrate_cases import Cases
 from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
 from mbsim_cli.kernels.drivers.simulate import Progress, Work
@@ -22,9 +22,27 @@ from mbsim_cli.model.problem import Block, Problem
 from mbsim_cli.solve import allocate
 from mbsim_cli.solve.forward import Simulation, steps_of_block
 from mbsim_cli.solve.initial import assemble, require_assembled
-from mbsim_cli.solve.lanes.alike import equal, store
 
-__all__ = ["MadeRun", "run_constrained"]
+__all__ = ["MadeRun", "equal", "run_constrained", "store"]
+
+
+# Groups of arrays of several runs: whether they are equal, and their numbers in lanes.
+
+
+def equal(a: Any, b: Any) -> bool:
+    """Whether arrays, or named tuples of such, are of one shape and equal."""
+    if isinstance(a, tuple):
+        return type(a) is type(b) and len(a) == len(b) and all(map(equal, a, b))
+    return np.array_equal(a, b)
+
+
+def store(k: int, group: Any, lanes: Any) -> None:
+    """Give lane k the numbers of a group of arrays."""
+    if isinstance(group, tuple):
+        for part, of_lanes in zip(group, lanes, strict=True):
+            store(k, part, of_lanes)
+    elif isinstance(group, np.ndarray) and group.dtype == np.float64:
+        lanes_of(lanes)[..., k] = group
 
 
 class MadeRun:

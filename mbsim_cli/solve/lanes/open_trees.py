@@ -11,21 +11,23 @@ from typing import Any
 import numpy as np
 
 from mbsim_cli.errors import AnalysisError
-from mbsim_cli.kernels.compiler.cases import TOGETHER, lanes_of, widened
+from mbsim_cli.kernels.compiler.choice import COMPILER
+from mbsim_cli.kernels.compiler.simd import TOGETHER, lanes_of, widened
 from mbsim_cli.kernels.drivers.integrate import EVALUATE, begin
 from mbsim_cli.kernels.drivers.integrate_cases import Case, Cases, Probes, integrate_cases
 from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
-from mbsim_cli.model.codes import Status
-from mbsim_cli.model.problem import Problem
+from mbsim_cli.model.codes import Force, Status
+from mbsim_cli.model.layout import FlexibleTree, Signals
+from mbsim_cli.model.problem import CLOSED_LOOPS, Problem
 from mbsim_cli.solve.blocks import other_rows
 from mbsim_cli.solve.forward import steps_of_block
-from mbsim_cli.solve.lanes.alike import equal, store
-from mbsim_cli.solve.lanes.constrained import run_constrained
+from mbsim_cli.solve.lanes.constrained import equal, run_constrained, store
 from mbsim_cli.solve.open_trees.open_tree import OpenTreeSimulation
 
-ROOM = 2**28  # bytes that the instants of runs which are made together may take
+__all__ = ["RunAhead", "run_beside", "why_alone"]
 
-__all__ = ["RunAhead", "run_beside"]
+
+ROOM = 2**28  # bytes that the instants of runs which are made together may take
 
 
 class RunAhead(OpenTreeSimulation):
@@ -150,3 +152,30 @@ def _run(runs: Sequence[RunAhead], poll: Callable[[], None]) -> float:
             lanes.follow(k, runs[min(given)])
         poll()
     return float(counts[1] / counts[0])
+
+
+# Which runs gain by being made together, and why others are made one by one.
+
+
+def why_alone(problem: Problem) -> str:
+    """What has no loop for eight runs, in words; empty where there is one."""
+    options = problem.options
+    if TOGETHER == 1:
+        return f"the {COMPILER} compiler has none"
+    if options.analysis != "forward_dynamics":
+        return "only forward dynamics has one"
+    if options.differentiates:
+        return "runs with gradients have none"
+    if options.natural:
+        return "natural coordinates have none"
+    if options.formulation in CLOSED_LOOPS:
+        return f"{options.formulation} has none"
+    if isinstance(problem.model.tree, FlexibleTree):
+        return "bodies that deform have none"
+    if isinstance(problem.model.signals, Signals):
+        return "forces by expressions of the motion have none"
+    if Force.BUSHING in problem.model.forces.kind:
+        return "bushings have none"
+    if problem.stops:
+        return "steps that end where laws change, at times that parameters move, have none"
+    return f"{options.integrator} has none" if options.implicit else ""

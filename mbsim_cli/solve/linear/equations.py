@@ -2,7 +2,7 @@
 
 q are changes of independent coordinates, u of inputs, about a state that may move. Euler parameters change by a small
 rotation about the axes of the parent, so that their norm is no equation. One evaluation along all unit directions gives
-every matrix, exactly (``kernels.drivers.linearise``). Derivation: docs/theory/linear_models.md.
+every matrix, exactly (``kernels.drivers.instants``). Derivation: docs/theory/linear_models.md.
 """
 
 from collections.abc import Sequence
@@ -15,11 +15,10 @@ from mbsim_cli.kernels.compiler.simd import padded
 from mbsim_cli.model.codes import Column
 from mbsim_cli.model.coordinates import kinds
 from mbsim_cli.model.problem import Problem
+from mbsim_cli.solve.initial import quaternion_product
 from mbsim_cli.solve.instant import Instant
 from mbsim_cli.solve.linear.point import Point
-from mbsim_cli.solve.pivots import rank_and_pivots
-from mbsim_cli.solve.quaternions import quaternion_product
-from mbsim_cli.solve.redundancy import kept_in_range
+from mbsim_cli.solve.redundancy import kept_in_range, rank_and_pivots
 
 AXES = "xyz"
 STEP = 1e-30  # of a complex step; its square vanishes beside any value

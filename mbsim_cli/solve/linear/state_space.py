@@ -8,8 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.caller import option
-from mbsim_cli.errors import UsageError
+from mbsim_cli.errors import UsageError, option
 from mbsim_cli.kernels.compiler.simd import padded
 from mbsim_cli.kernels.drivers.observe import observe
 from mbsim_cli.model.codes import APPLIED, Force, Law, Measure

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mbsim_cli.model.codes import EULER_PARAMETERS, ROTATIONS, TRANSLATIONS, Column, Measure, Sensor
-from mbsim_cli.model.layout import N_A, NONE, P_A, P_B, P_C, P_P, R_C, R_P, U_A, U_B, Model
-from mbsim_cli.model.names import Names
+from mbsim_cli.model.layout import N_A, NONE, P_A, P_B, P_C, P_P, R_C, R_P, U_A, U_B, Model, Names
 from mbsim_cli.solve.natural.fields import Local, axis, entries, given
 
 ZERO = given(np.zeros(3))

@@ -1,6 +1,6 @@
 """The start in natural coordinates, from the motion of all bodies that closing the mechanism has found."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -8,19 +8,67 @@ import numpy as np
 from mbsim_cli.errors import AnalysisError
 from mbsim_cli.kernels.integrators.ali3p import State
 from mbsim_cli.kernels.integrators.ali3p_sensitivity import Sensitivity
-from mbsim_cli.model.among import all_but
 from mbsim_cli.model.codes import Sensor
+from mbsim_cli.model.coordinates import all_but
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve import allocate
 from mbsim_cli.solve.faults.undefined_elements import undefined_at
 from mbsim_cli.solve.initial import Initial, accelerate, assemble, require_assembled
+from mbsim_cli.solve.instant import Geometry, Standing
 from mbsim_cli.solve.natural.fields import STEP, Fields, derivative_of, directions_of, value_of
-from mbsim_cli.solve.natural.naming import broken_among
-from mbsim_cli.solve.natural.plan import Group
-from mbsim_cli.solve.natural.poses import Poses, poses_of
-from mbsim_cli.solve.natural.standing import Standing
+from mbsim_cli.solve.natural.plan import Group, broken_among
 from mbsim_cli.solve.natural.system import NaturalSystem
-from mbsim_cli.solve.pivots import split_of
+from mbsim_cli.solve.redundancy import split_of
+
+# Motion of all bodies at the start, as closing the mechanism has found it.
+
+
+@dataclass(frozen=True)
+class Poses:
+    """Poses and velocities of all bodies, and of the ground, at a stack of theta."""
+
+    r: np.ndarray  # (T, nb + 1, 3)
+    R: np.ndarray  # (T, nb + 1, 3, 3)
+    V: np.ndarray  # (T, nb + 1, 2, 3)
+
+    def vector(self, body: int, local: np.ndarray) -> np.ndarray:
+        """A vector (T, 3) of a body."""
+        return np.einsum("tij,tj->ti", self.R[:, body], local)
+
+    def motion(self, body: int, local: np.ndarray, *, point: bool) -> tuple[np.ndarray, np.ndarray]:
+        """A point or vector and its rate."""
+        x, carried = self.vector(body, local), 1.0 if point else 0.0
+        x = x + carried * self.r[:, body]
+        w, v = np.moveaxis(self.V[:, body], 1, 0)
+        return x, carried * v + np.cross(w, x)
+
+
+def poses_of(problem: Problem, initial: Initial, p: int) -> Poses:
+    """Motion of the bodies at the start, with the derivatives along p directions."""
+    at = Geometry(problem, initial.theta, initial.dtheta)
+    for mine, theirs in zip(at.state, initial.state, strict=True):
+        mine[:] = theirs
+    for mine, theirs in zip(at.sens, initial.sensitivity, strict=True):
+        mine[:] = theirs
+    at.evaluate()
+    kin, tw = at.work.kin, at.twists
+    count = len(kin.r)
+    r, R = kin.r.copy(), kin.R.reshape(count, 3, 3).copy()
+    V = kin.V.reshape(count, 2, 3).copy()
+    stacks = [[x + 0j for x in (r, R, V)]]
+    for k in range(0 if np.iscomplexobj(initial.theta) else p):
+        N, N1 = (x[:, :, k].reshape(count, 2, 3) for x in (tw.N, tw.N1))
+        turn = N[:, 0]
+        dr, dR = N[:, 1] + np.cross(turn, r), np.cross(turn[:, :, None], R, axis=1)
+        dV = N1 + _cross(N, V)
+        stacks.append([x + 1j * STEP * dx for x, dx in zip((r, R, V), (dr, dR, dV), strict=True)])
+    return Poses(*(np.stack(parts) for parts in zip(*stacks, strict=True)))
+
+
+def _cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Motion cross products of rows (nb, 2, 3)."""
+    return np.stack([np.cross(a[:, 0], b[:, 0]), np.cross(a[:, 0], b[:, 1]) + np.cross(a[:, 1], b[:, 0])], axis=1)
+
 
 NOT_HELD = np.zeros(0, np.int64)
 

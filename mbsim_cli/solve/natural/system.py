@@ -1,6 +1,6 @@
 """A problem in natural coordinates: which coordinates there are, and what depends on them."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -9,16 +9,40 @@ from mbsim_cli.model.codes import Measure
 from mbsim_cli.model.coordinates import of_columns
 from mbsim_cli.model.layout import GROUND, NONE, FlexibleTree, Model
 from mbsim_cli.model.problem import Problem
-from mbsim_cli.solve.natural import naming
+from mbsim_cli.solve.natural import plan as naming
 from mbsim_cli.solve.natural.bases import Planner
 from mbsim_cli.solve.natural.equations import Equations, Weld, equations_of
 from mbsim_cli.solve.natural.fields import Fields, directions_of, nothing
 from mbsim_cli.solve.natural.joints import Row, shared_by_constraints, tree_joints
-from mbsim_cli.solve.natural.numbers import numbers_of
-from mbsim_cli.solve.natural.order import eliminated_last
 from mbsim_cli.solve.natural.plan import Plan
-from mbsim_cli.solve.natural.tables import NOTHING, model_of
+from mbsim_cli.solve.natural.tables import NOTHING, model_of, numbers_of
 from mbsim_cli.system import cached_property
+
+# The order of elimination: of the coordinates left, the one next that meets the fewest others (minimum degree).
+
+
+def eliminated_last(n: int, cliques: Sequence[np.ndarray], ahead: Collection[int] = ()) -> np.ndarray:
+    """New numbers (n,) of coordinates that meet in ``cliques``: elimination goes from the last number to the first.
+
+    Those ``ahead`` go before all others and keep their order: they have the last numbers.
+    """
+    meets: list[set[int]] = [set() for _ in range(n)]
+    for clique in cliques:
+        for c in clique.tolist():
+            meets[c].update(clique.tolist())
+    for c in range(n):
+        meets[c].discard(c)
+    left, first, order = set(range(n)), set(ahead), np.zeros(n, np.int64)
+    for number in range(n - 1, -1, -1):
+        c = max(first) if first else min(left, key=lambda x: (len(meets[x]), -x))
+        first.discard(c)
+        left.discard(c)
+        order[c] = number
+        for other in meets[c]:
+            meets[other] |= meets[c]
+            meets[other] -= {c, other}
+    return order
+
 
 MOST = 16  # coordinates of a body, at most: four points and vectors, and mixed ones
 

@@ -18,7 +18,7 @@ from mbsim_cli.kernels.integrators.esdirk_loops import LoopStages
 from mbsim_cli.kernels.integrators.onsets import Onsets
 from mbsim_cli.kernels.integrators.runge_kutta import Carry, Stages, Tableau
 from mbsim_cli.kernels.integrators.step_control import ErrorControl
-from mbsim_cli.model.integrators import INTEGRATORS
+from mbsim_cli.model.codes import INTEGRATORS
 from mbsim_cli.model.problem import WORK, Options, Problem
 from mbsim_cli.solve import allocate
 from mbsim_cli.solve.onsets import onsets_of, room_for

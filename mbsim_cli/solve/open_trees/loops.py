@@ -4,11 +4,10 @@ import numpy as np
 
 from mbsim_cli.kernels.algorithms.closed_loops.accelerations import ClosedLoops
 from mbsim_cli.kernels.algorithms.closed_loops.projections import Loops, Motion
-from mbsim_cli.kernels.algorithms.elimination.constrained_solve import Factor
-from mbsim_cli.kernels.algorithms.elimination.multiplier_range import Range
+from mbsim_cli.kernels.algorithms.elimination.constrained_solve import Factor, Range
 from mbsim_cli.kernels.algorithms.equations.resting_variation import resting
 from mbsim_cli.kernels.compiler.simd import padded, zeros
-from mbsim_cli.kernels.drivers.drift import measure_drift
+from mbsim_cli.kernels.drivers.instants import measure_drift
 from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
 from mbsim_cli.model.coordinates import are_elastic
 from mbsim_cli.model.layout import NONE, Model

@@ -15,17 +15,15 @@ from mbsim_cli.kernels.algorithms.open_trees.flexible_recursive import flexible_
 from mbsim_cli.kernels.algorithms.open_trees.partial_recursive import partial_recursive
 from mbsim_cli.kernels.algorithms.open_trees.recursive import recursive
 from mbsim_cli.kernels.compiler.simd import padded
-from mbsim_cli.kernels.drivers.follow import follow_rows
-from mbsim_cli.kernels.drivers.observe import observe
+from mbsim_cli.kernels.drivers.observe import follow_rows, observe
 from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord, Steps, Stretch
 from mbsim_cli.kernels.drivers.stepping import BEFORE_START, SIZE, TIME, TRIED
 from mbsim_cli.model.codes import Status
 from mbsim_cli.model.layout import FlexibleTree
 from mbsim_cli.model.problem import WORK, Block, Problem
 from mbsim_cli.solve import allocate
-from mbsim_cli.solve.blocks import BrokenOff, block_of, first_rows, other_rows
-from mbsim_cli.solve.faults.failure import Diagnosis
-from mbsim_cli.solve.faults.status import HOPELESS, SURELY, sentence, step_sentence
+from mbsim_cli.solve.blocks import BrokenOff, block_of, first_rows, other_rows, steps_at_once
+from mbsim_cli.solve.faults.failure import HOPELESS, SURELY, Diagnosis, sentence, step_sentence
 from mbsim_cli.solve.faults.undefined_elements import undefined_at
 from mbsim_cli.solve.open_trees.integration import hardest, integration
 from mbsim_cli.solve.open_trees.loops import LoopRows, assemble_closed, closed_loops
@@ -33,7 +31,6 @@ from mbsim_cli.solve.open_trees.methods import stages_kept
 from mbsim_cli.solve.open_trees.start import assemble_start
 from mbsim_cli.solve.reactions import reader_of
 from mbsim_cli.solve.reused_memory import ReusedMemory
-from mbsim_cli.solve.steps_at_once import steps_at_once
 from mbsim_cli.solve.tape import Checkpoint, Tape, arrays_of
 
 STEPS = 256  # that are kept at once where their number is not foreseen

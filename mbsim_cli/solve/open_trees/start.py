@@ -6,7 +6,7 @@ import numpy as np
 
 from mbsim_cli.kernels.algorithms.open_trees.open_tree import open_tree
 from mbsim_cli.kernels.compiler.simd import zeros
-from mbsim_cli.kernels.drivers.measure_start import measure_start
+from mbsim_cli.kernels.drivers.instants import measure_start
 from mbsim_cli.kernels.integrators.ali3p import State
 from mbsim_cli.kernels.integrators.ali3p_sensitivity import Sensitivity
 from mbsim_cli.model.coordinates import of_columns

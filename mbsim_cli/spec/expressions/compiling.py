@@ -12,10 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from mbsim_cli.spec.expressions import elementary
-from mbsim_cli.spec.expressions.elementary import Elementary
+from mbsim_cli.spec.expressions import program
 from mbsim_cli.spec.expressions.evaluate import evaluate
-from mbsim_cli.spec.expressions.program import Program, Step
+from mbsim_cli.spec.expressions.program import Elementary, Program, Step
 from mbsim_cli.spec.expressions.syntax import (
     ALONG_MOTION,
     COMPONENTS,
@@ -101,7 +100,7 @@ class _Compiler:
                 a, b = self.parts(left), self.parts(right)
                 a, b = (b, a) if isinstance(op, ast.Gt | ast.GtE) else (a, b)
                 strict = isinstance(op, ast.Lt | ast.Gt)
-                return self._apply(elementary.LESS if strict else elementary.LESS_EQUAL, a, b)
+                return self._apply(program.LESS if strict else program.LESS_EQUAL, a, b)
             case ast.List(elts=entries):
                 return tuple(self.parts(entry) for entry in entries)
             case ast.Attribute(value=value, attr=name):
@@ -112,7 +111,7 @@ class _Compiler:
         """Place of a part; a constant gets one."""
         if not isinstance(part, float):
             return part
-        return self._step(repr(part), lambda: (elementary.constant(part), ()))
+        return self._step(repr(part), lambda: (program.constant(part), ()))
 
     def _step(self, key: Any, step: Callable[[], Step]) -> int:
         if key not in self._known:
@@ -130,9 +129,9 @@ class _Compiler:
     def _call(self, name: str, arguments: list[Parts]) -> Parts:
         if name in ALONG_MOTION:
             return self._along_motion(name, *arguments)
-        if name not in elementary.FUNCTIONS and name not in ("dot", "cross"):
+        if name not in program.FUNCTIONS and name not in ("dot", "cross"):
             place = self.place(arguments[0])
-            return self._step(("law", name, place), lambda: (elementary.law(name), (place,)))
+            return self._step(("law", name, place), lambda: (program.law(name), (place,)))
         match name:
             case "dot":
                 return reduce(self._sum, map(self._product, *arguments))
@@ -141,23 +140,23 @@ class _Compiler:
                 pairs = ((self._product(a[i - 2], b[i - 1]), self._product(a[i - 1], b[i - 2])) for i in range(3))
                 return tuple(self._difference(x, y) for x, y in pairs)
             case "norm":
-                return self._apply(elementary.FUNCTIONS[name], *arguments[0])
-        return self._apply(elementary.FUNCTIONS[name], *arguments)
+                return self._apply(program.FUNCTIONS[name], *arguments[0])
+        return self._apply(program.FUNCTIONS[name], *arguments)
 
     def _along_motion(self, name: str, *arguments: Part) -> Part:
         """Functions of ``syntax.ALONG_MOTION``, made of others."""
         match name:
             case "if":
-                return self._apply(elementary.SELECT, *arguments)
+                return self._apply(program.SELECT, *arguments)
             case "sign":
-                return self._apply(elementary.SIGN, *arguments)
+                return self._apply(program.SIGN, *arguments)
             case "clip":
                 return self._clip(*arguments)
             case "smooth_abs":
-                return self._apply(elementary.FUNCTIONS["hypot"], *arguments)
+                return self._apply(program.FUNCTIONS["hypot"], *arguments)
             case "smooth_max":
                 a, b, width = arguments
-                apart = self._apply(elementary.FUNCTIONS["hypot"], self._difference(a, b), width)
+                apart = self._apply(program.FUNCTIONS["hypot"], self._difference(a, b), width)
                 return self._product(0.5, self._sum(self._sum(a, b), apart))
             case "impact":
                 return self._impact(*arguments)
@@ -168,15 +167,15 @@ class _Compiler:
         return self._step_of(name, *arguments)
 
     def _clip(self, x: Part, low: Part, high: Part) -> Part:
-        largest = self._apply(elementary.FUNCTIONS["max"], x, low)
-        return self._apply(elementary.FUNCTIONS["min"], largest, high)
+        largest = self._apply(program.FUNCTIONS["max"], x, low)
+        return self._apply(program.FUNCTIONS["min"], largest, high)
 
     def _step_of(self, name: str, x: Part, x0: Part, h0: Part, x1: Part, h1: Part) -> Part:
         """From h0 at x0 to h1 at x1, D = (x - x0)/(x1 - x0) held in [0, 1]."""
         D = self._clip(self._quotient(self._difference(x, x0), self._difference(x1, x0)), 0.0, 1.0)
         if name == "havsin":
             angle = self._product(pi, self._difference(D, 0.5))
-            risen = self._product(0.5, self._sum(1.0, self._apply(elementary.FUNCTIONS["sin"], angle)))
+            risen = self._product(0.5, self._sum(1.0, self._apply(program.FUNCTIONS["sin"], angle)))
         elif name == "step":  # D^2 (3 - 2 D)
             risen = self._product(self._power(D, 2.0), self._difference(3.0, self._product(2.0, D)))
         else:  # D^3 (10 - D (15 - 6 D))
@@ -188,8 +187,8 @@ class _Compiler:
         """max(k (x1 - x)^e - c v step(x, x1 - d, 1, x1, 0), 0) where x < x1, else 0."""
         spring = self._product(k, self._power(self._difference(x1, x), e))
         damped = self._product(self._product(c, v), self._step_of("step", x, self._difference(x1, d), 1.0, x1, 0.0))
-        force = self._apply(elementary.FUNCTIONS["max"], self._difference(spring, damped), 0.0)
-        return self._apply(elementary.SELECT, self._apply(elementary.LESS, x, x1), force, 0.0)
+        force = self._apply(program.FUNCTIONS["max"], self._difference(spring, damped), 0.0)
+        return self._apply(program.SELECT, self._apply(program.LESS, x, x1), force, 0.0)
 
     def _operator(self, op: ast.operator) -> Callable[[Part, Part], Part]:
         match op:
@@ -204,28 +203,28 @@ class _Compiler:
         return self._power
 
     def _negative(self, a: Part) -> Part:
-        return self._apply(elementary.NEGATE, a)
+        return self._apply(program.NEGATE, a)
 
     def _sum(self, a: Part, b: Part) -> Part:
         if _is_zero(a) or _is_zero(b):
             return b if _is_zero(a) else a
-        return self._apply(elementary.ADD, a, b)
+        return self._apply(program.ADD, a, b)
 
     def _difference(self, a: Part, b: Part) -> Part:
-        return a if _is_zero(b) else self._apply(elementary.SUBTRACT, a, b)
+        return a if _is_zero(b) else self._apply(program.SUBTRACT, a, b)
 
     def _product(self, a: Part, b: Part) -> Part:
         if _is_zero(a) or _is_zero(b):
             return 0.0
-        return self._apply(elementary.MULTIPLY, a, b)
+        return self._apply(program.MULTIPLY, a, b)
 
     def _quotient(self, a: Part, b: Part) -> Part:
-        return 0.0 if _is_zero(a) and not isinstance(b, float) else self._apply(elementary.DIVIDE, a, b)
+        return 0.0 if _is_zero(a) and not isinstance(b, float) else self._apply(program.DIVIDE, a, b)
 
     def _power(self, a: Part, b: Part) -> Part:
         if not isinstance(b, float):
-            return self._apply(elementary.POWER, a, b)
-        return 1.0 if b == 0.0 else a if b == 1.0 else self._apply(elementary.power(b), a)
+            return self._apply(program.POWER, a, b)
+        return 1.0 if b == 0.0 else a if b == 1.0 else self._apply(program.power(b), a)
 
 
 def _is_zero(part: Part) -> bool:

@@ -87,6 +87,6 @@ class Integrand:
 def _side_by_side(columns: Sequence[Any], shape: tuple[int, ...]) -> np.ndarray:
     """Numbers or arrays of a shape (B,) as columns (B, w)."""
     found = np.empty((*shape, len(columns)), complex if any(map(np.iscomplexobj, columns)) else float)
-    for k, column in enumerate(columns):
-        found[..., k] = column
+    for k, each in enumerate(columns):
+        found[..., k] = each
     return found

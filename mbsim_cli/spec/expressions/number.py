@@ -1,14 +1,88 @@
 """``Number``: what stands where the file wants a number, a literal or an expression not yet evaluated."""
 
+import ast
+import copy
 import math
 import re
-from typing import Annotated, Any
+from collections.abc import Mapping
+from typing import Annotated, Any, NamedTuple
 
-from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic import BeforeValidator, GetCoreSchemaHandler, GetJsonSchemaHandler, WithJsonSchema
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
-from mbsim_cli.spec.expressions.scoped import Scoped
-from mbsim_cli.spec.expressions.syntax import ExpressionError, parse
+from mbsim_cli.spec.expressions.evaluate import Scalar, evaluate, finite_value
+from mbsim_cli.spec.expressions.syntax import CONSTANTS, ExpressionError, column, dotted, law_of, names, parse, part_of
+
+# ``Scoped``: a text of a repetition that may be a formula; ``values`` gives the names that are its instance's own.
+
+Value = int | float | str  # a text stands for a name or formula of the file
+Values = Mapping[str, Value]
+
+
+class Scoped(str):
+    """A text that is read as it stands, and as a formula of ``values`` where a number is wanted."""
+
+    __slots__ = ("values",)
+    values: Values
+
+    @classmethod
+    def of(cls, text: str, values: Values) -> "Scoped":
+        """Return a text with the values of its instance."""
+        made = cls(text)
+        made.values = values
+        return made
+
+    def formula(self, vectors: bool = False, motion: bool = False) -> float | str:
+        """Return the value, or a formula of the file's names where it reads any; raises ExpressionError."""
+        return fixed(str(self), self.values, vectors, motion)
+
+
+def fixed(text: str, values: Values, vectors: bool = False, motion: bool = False) -> float | str:
+    """Return an expression with the names of an instance replaced, a number where no other names are left."""
+    tree = parse(text, vectors, True, motion)
+    if isinstance(tree, ast.Name) and isinstance(values.get(tree.id), str):
+        return str(values[tree.id])
+    if not vectors and _known(tree, values):
+        return float(finite_value(tree, _numbers(values)).real)
+    return ast.unparse(_replaced(tree, values))
+
+
+def _numbers(values: Values) -> dict[str, Scalar]:
+    return {name: value for name, value in values.items() if not isinstance(value, str)}
+
+
+def _known(node: ast.expr, values: Values) -> bool:
+    """Whether all names of an expression are numbers of the instance."""
+    return all(isinstance(values.get(name), int | float) for name in names(node))
+
+
+def _replaced(node: ast.expr, values: Values) -> ast.expr:
+    """A copy of an expression with parts that are known replaced by their values, names of texts by these."""
+    if isinstance(node, ast.Name) and isinstance(value := values.get(node.id), str):
+        return parse(value)
+    if not isinstance(node, ast.List | ast.Constant) and _known(node, values):
+        number = evaluate(node, _numbers(values))
+        if not isinstance(number, list):
+            literal = ast.Constant(abs(float(number)))
+            return literal if number >= 0 else ast.UnaryOp(ast.USub(), literal)
+    made = copy.copy(node)
+    match made:
+        case ast.BinOp(left=left, op=op, right=right):
+            if isinstance(op, ast.Mod | ast.FloorDiv):
+                raise ExpressionError("% and // take numbers of the repetition only", column(node))
+            made.left, made.right = _replaced(left, values), _replaced(right, values)
+        case ast.UnaryOp(operand=operand):
+            made.operand = _replaced(operand, values)
+        case ast.Call(args=arguments):
+            made.args = [_replaced(argument, values) for argument in arguments]
+        case ast.List(elts=entries):
+            made.elts = [_replaced(entry, values) for entry in entries]
+        case ast.Compare(left=left, comparators=[right]):
+            made.left, made.comparators = _replaced(left, values), [_replaced(right, values)]
+        case ast.Attribute(value=vector):
+            made.value = _replaced(vector, values)
+    return made
+
 
 _PLAIN_NAME = re.compile(r"[^\W\d]\w*")
 
@@ -93,3 +167,115 @@ def expression_error(error: ExpressionError) -> PydanticCustomError:
     # braces are pydantic's placeholders; the text goes in as a value
     context = {"text": error.message, "offset": error.offset, "hint": error.hint}
     return PydanticCustomError("expression", "{text}", context)
+
+
+# ``Formula``: an expression of sensors (vectors allowed) as it stands in an objective.
+
+
+def _read(value: Any) -> Any:
+    if type(value) in (int, float):
+        value = repr(value)
+    if isinstance(value, str):
+        try:
+            value = str(value.formula(vectors=True)) if type(value) is Scoped else value
+            parse(value, vectors=True)
+        except ExpressionError as error:
+            raise expression_error(error) from None
+    return value
+
+
+Formula = Annotated[str, BeforeValidator(_read), WithJsonSchema({"type": ["number", "string"]})]
+
+
+def written_out(text: str, definitions: Mapping[str, str]) -> str:
+    """An expression with other expressions in the place of their names."""
+    if not definitions:
+        return text
+    names = "|".join(sorted(map(re.escape, definitions), key=len, reverse=True))
+    return re.sub(rf"(?<![\w.])({names})(?![\w(])", lambda found: f"({definitions[found[1]]})", text)
+
+
+# ``Expression``: a number of a force that may also read the motion, and what such an expression reads.
+#
+# It reads sensors as objectives do, coordinates as JOINT.coordinate and JOINT.coordinate.velocity, t, parameters and
+# constants, and calls laws by their names.
+
+TIME = "t"
+VELOCITY = "velocity"
+# names that assembly writes into expressions, and no file: of what a force acts along, its rate and its natural value
+VALUE, RATE, NATURAL = "_value", "_rate", "_natural"
+
+
+class Expression(Number):
+    """A number, or an expression of the motion; which of the two, ``is_moving`` tells."""
+
+    __slots__ = ()
+
+    @classmethod
+    def read(cls, value: Any) -> "Expression":
+        """Return what stands in the file; raises PydanticCustomError."""
+        if type(value) is str or type(value) is Scoped:
+            try:
+                text = str(value.formula(vectors=True, motion=True)) if type(value) is Scoped else value
+                parse(text, vectors=True, motion=True)
+            except ExpressionError as error:
+                raise expression_error(error) from None
+            return cls(text)
+        if isinstance(value, Expression):
+            return value
+        try:
+            number = Number.read(value)
+        except PydanticCustomError as error:
+            raise error from None
+        return cls(number.text if number.literal is None else number.literal)
+
+
+class Reading(NamedTuple):
+    """What an expression reads: names, with dots or without, and laws; each with the offset of its first use."""
+
+    names: dict[str, int]
+    laws: dict[str, int]
+
+
+def is_moving(number: Any, known: Any) -> bool:
+    """Whether a number is an expression that reads other names than those known, of parameters and constants."""
+    if not isinstance(number, Expression) or number.literal is not None:
+        return False
+    try:
+        return any(name not in known for name in names(parse(number.text)))
+    except ExpressionError:
+        return True
+
+
+def read_by(text: str) -> Reading:
+    """What an expression of the motion reads."""
+    found = Reading({}, {})
+    stack: list[ast.AST] = [parse(text, vectors=True, motion=True)]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, ast.Name | ast.Attribute) and (name := _name(node)) is not None:
+            if name not in CONSTANTS:
+                found.names[name] = min(column(node), found.names.get(name, column(node)))
+            continue
+        if isinstance(node, ast.expr) and (law := law_of(node)) is not None:
+            found.laws[law] = min(column(node), found.laws.get(law, column(node)))
+        stack.extend(node.args if isinstance(node, ast.Call) else ast.iter_child_nodes(node))
+    return found
+
+
+def _name(node: ast.expr) -> str | None:
+    return node.id if isinstance(node, ast.Name) else part_of(node) or dotted(node)
+
+
+def sensor_in(name: str, sensors: Any) -> str | None:
+    """The sensor that a name reads: the name itself, or what stands before .x, .y or .z; None where it is none."""
+    if name in sensors:
+        return name
+    before, _, component = name.rpartition(".")
+    return before if before in sensors and component in ("x", "y", "z") else None
+
+
+def coordinate_in(name: str) -> tuple[str, int]:
+    """JOINT.coordinate that a name with dots reads, and the order of its derivative."""
+    before, _, last = name.rpartition(".")
+    return (before, 1) if last == VELOCITY and "." in before else (name, 0)

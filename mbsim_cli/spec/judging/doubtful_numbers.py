@@ -4,8 +4,7 @@ import math
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from mbsim_cli.spec.expressions.moving import is_moving
-from mbsim_cli.spec.expressions.number import Number
+from mbsim_cli.spec.expressions.number import Number, is_moving
 from mbsim_cli.spec.forces import ADDED_LAWS, SOURCES
 from mbsim_cli.spec.judging.geometry import local_point
 from mbsim_cli.spec.judging.review import Review

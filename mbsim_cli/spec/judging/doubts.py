@@ -7,8 +7,7 @@ from typing import Any
 
 from mbsim_cli.spec.base import walk
 from mbsim_cli.spec.every_number import Path, Place, places
-from mbsim_cli.spec.expressions.moving import read_by
-from mbsim_cli.spec.expressions.number import Number
+from mbsim_cli.spec.expressions.number import Number, read_by
 from mbsim_cli.spec.expressions.syntax import names, parse
 from mbsim_cli.spec.expressions.units import has_angle
 from mbsim_cli.spec.judging.doubtful_numbers import doubtful_forces, doubtful_sizes

@@ -6,8 +6,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from mbsim_cli.errors import Issue
-from mbsim_cli.spec.expressions.moving import is_moving
-from mbsim_cli.spec.expressions.number import Number
+from mbsim_cli.spec.expressions.number import Number, is_moving
 from mbsim_cli.spec.expressions.syntax import ExpressionError
 from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.spec.reading.messages import Path, path_of

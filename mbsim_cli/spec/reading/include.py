@@ -6,10 +6,10 @@ import os
 from collections.abc import Mapping
 
 from mbsim_cli.errors import InputOutputError, Issue, ModelError
-from mbsim_cli.files import open_regular
 from mbsim_cli.spec.reading.nodes import MAX_ENTRIES, Node, NodeError, read_nodes
 from mbsim_cli.spec.reading.source import Source
 from mbsim_cli.spec.reading.suggestions import nearest
+from mbsim_cli.system import open_regular
 
 MAX_BYTES = 50_000_000
 MAX_FILES = 100

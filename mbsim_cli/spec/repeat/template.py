@@ -7,8 +7,7 @@ from typing import Any
 from pydantic_core import PydanticCustomError
 
 from mbsim_cli.spec.expressions.named_numbers import Expressions
-from mbsim_cli.spec.expressions.number import Number
-from mbsim_cli.spec.expressions.scoped import Scoped, Value, Values, fixed
+from mbsim_cli.spec.expressions.number import Number, Scoped, Value, Values, fixed
 from mbsim_cli.spec.expressions.syntax import ExpressionError, names, parse
 from mbsim_cli.spec.reading.nodes import Node, resolve
 from mbsim_cli.spec.reading.suggestions import suggest

@@ -4,14 +4,14 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 
 from mbsim_cli.errors import Issue
-from mbsim_cli.spec.expressions.scoped import Value, Values
+from mbsim_cli.spec.expressions.number import Value, Values
 from mbsim_cli.spec.reading.include import merge
 from mbsim_cli.spec.reading.nodes import Node
 from mbsim_cli.spec.reading.source import Source, join
 from mbsim_cli.spec.reading.suggestions import suggest
-from mbsim_cli.spec.repeat.block import SECTIONS
 from mbsim_cli.spec.repeat.template import Part, Reader, RepeatError, Text, constants_of, made_node
 from mbsim_cli.spec.rules.naming import in_expressions
+from mbsim_cli.spec.sections import SECTIONS
 
 # What is wrong with a block whatever its instance: keys, names, and placeholders that read unknown names.
 

@@ -7,42 +7,34 @@ from mbsim_cli.spec.rules import (
     analysis,
     bodies,
     checks,
-    constraints,
     fits,
     flexible,
-    forces,
     formulas,
-    graph,
     laws,
-    moving,
     naming,
-    numbers,
     optimizations,
-    reactions,
     references,
     studies,
     suitability,
-    tables,
-    vectors,
     vehicles,
 )
 
 RULES: tuple[Callable[[Review], None], ...] = (
     naming.check,
-    numbers.check,
+    naming.check_numbers,
     references.check,
     suitability.check,
-    reactions.check,
-    vectors.check,
+    suitability.check_reactions,
+    bodies.check_vectors,
     bodies.check,
     flexible.check,
-    graph.check,
+    references.check_graph,
     laws.check,
-    tables.check,
+    laws.check_tables,
     vehicles.check,
-    constraints.check,
-    forces.check,
-    moving.check,
+    suitability.check_constraints,
+    suitability.check_forces,
+    formulas.check_moving,
     formulas.check,
     analysis.check,
     checks.check,
@@ -52,10 +44,19 @@ RULES: tuple[Callable[[Review], None], ...] = (
 )
 
 # What these say is about names, and holds whatever the values are.
-OF_NAMES = frozenset({naming.check, references.check, suitability.check, reactions.check, graph.check, forces.check})
+OF_NAMES = frozenset(
+    {
+        naming.check,
+        references.check,
+        suitability.check,
+        suitability.check_reactions,
+        references.check_graph,
+        suitability.check_forces,
+    }
+)
 
 # What these judge is done with a model, by the values that it was read with.
 OF_ITS_USE = frozenset({checks.check, studies.check, optimizations.check, fits.check})
 
 # This one asks every number for its value, and not the review, as all others do.
-OF_NUMBERS = frozenset({numbers.check})
+OF_NUMBERS = frozenset({naming.check_numbers})

@@ -2,13 +2,18 @@
 
 from typing import Any
 
-from mbsim_cli.model.integrators import AUTO_INTEGRATOR, DEFAULT_INTEGRATOR, INTEGRATORS, MOST_STEPS
-from mbsim_cli.spec.analysis import INTEGRATED, WITH_ADJOINT, Analysis, lacks_adjoint
-from mbsim_cli.spec.equilibrium import Equilibrium
-from mbsim_cli.spec.inverse import InverseDynamics
+from mbsim_cli.model.codes import AUTO_INTEGRATOR, DEFAULT_INTEGRATOR, INTEGRATORS, MOST_STEPS
+from mbsim_cli.spec.analysis import (
+    INTEGRATED,
+    WITH_ADJOINT,
+    Analysis,
+    Equilibrium,
+    InverseDynamics,
+    Modes,
+    lacks_adjoint,
+)
 from mbsim_cli.spec.judging.review import Review
 from mbsim_cli.spec.kinematics import Kinematics
-from mbsim_cli.spec.modes import Modes
 from mbsim_cli.spec.states import StateJoint
 
 _TIMES = ("step", "sampling", "duration", "output_interval")

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 
 from mbsim_cli.spec.analysis import WITH_ADJOINT, lacks_adjoint
-from mbsim_cli.spec.checks import Check, SensorValue
 from mbsim_cli.spec.expressions.number import Number
 from mbsim_cli.spec.judging.review import Review
+from mbsim_cli.spec.objectives import Check, SensorValue
 from mbsim_cli.spec.reading.messages import Path
 
 

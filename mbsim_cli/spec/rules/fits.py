@@ -4,12 +4,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import PurePath
 
 from mbsim_cli.spec.expressions.number import Number
-from mbsim_cli.spec.fits import Fit, Measurement
 from mbsim_cli.spec.judging.review import Review
 from mbsim_cli.spec.reading.messages import Path
+from mbsim_cli.spec.rules.laws import HDF5_SUFFIXES, delimiter_fault
 from mbsim_cli.spec.rules.studies import Fault, around_start, changed_in, known_parameters, range_of
-from mbsim_cli.spec.rules.tables import HDF5_SUFFIXES, delimiter_fault
-from mbsim_cli.spec.studies import Range
+from mbsim_cli.spec.studies import Fit, Measurement, Range
 
 
 def check(review: Review) -> None:

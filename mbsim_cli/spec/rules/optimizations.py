@@ -5,10 +5,9 @@ from typing import Any
 
 from mbsim_cli.spec.expressions.number import Number
 from mbsim_cli.spec.judging.review import Review
-from mbsim_cli.spec.optimizations import Limit, Optimization
 from mbsim_cli.spec.reading.messages import Path
 from mbsim_cli.spec.rules.studies import Fault, around_start, bounded, changed_in, known_parameters, range_of
-from mbsim_cli.spec.studies import Range
+from mbsim_cli.spec.studies import Limit, Optimization, Range
 
 
 def check(review: Review) -> None:

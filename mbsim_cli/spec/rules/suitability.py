@@ -2,10 +2,12 @@
 
 from typing import Any
 
-from mbsim_cli.spec.constraints import COUPLINGS
+from mbsim_cli.spec.constraints import COUPLINGS, Distance
+from mbsim_cli.spec.forces import ADDED_LAWS, SOURCES
 from mbsim_cli.spec.judging.review import GROUND, Review
 from mbsim_cli.spec.reading.messages import Path
 from mbsim_cli.spec.rules.references import SIDES
+from mbsim_cli.spec.sensors import Reaction
 
 _PLACES = {"force": "point", "torque": "body", "drag": "point", "tyre": "center"}  # of what acts on one body
 _ON_COORDINATES = (
@@ -121,3 +123,123 @@ def _coordinates_of(path: Path, item: Any) -> list[tuple[str, Path, bool]]:
     if item.type == "anti_roll_bar":
         return [(name, (*path, "coordinates", index), False) for index, name in enumerate(item.coordinates)]
     return [(item.coordinate, (*path, "coordinate"), False)]
+
+
+# Forces: each states something to exert, on something that moves it.
+
+
+def check_forces(review: Review) -> None:
+    """Report elements that state nothing to exert, and bars between a coordinate and itself."""
+    for name, force in review.model.forces.items():
+        if not review.intact("forces", name):
+            continue
+        possible = (*SOURCES.get(force.type, ()), *ADDED_LAWS.get(force.type, ()))
+        if possible and force.model_fields_set.isdisjoint(possible):
+            hint = f"give {', '.join(possible[:-1])} or {possible[-1]}"
+            review.report(("forces", name), "exerts nothing", hint, key=True)
+        if force.type == "bushing":
+            _symmetric(review, ("forces", name), force)
+        if force.type == "anti_roll_bar" and force.coordinates[0] == force.coordinates[1]:
+            message = f"both coordinates are {force.coordinates[0]!r}"
+            kind = "rotational_spring_damper" if ".angle" in force.coordinates[0] else "spring_damper"
+            review.report(("forces", name, "coordinates"), message, f"a spring on one is a {kind}")
+
+
+def _symmetric(review: Review, path: Path, force: Any) -> None:
+    """Report matrices that no potential, or no dissipation, gives."""
+    for key in ("stiffness_matrix", "damping_matrix"):
+        rows = getattr(force, key) or []
+        values = [[review.value(number) for number in row] for row in rows]
+        size = max((abs(value) for row in values for value in row if value is not None), default=0.0)
+        for i in range(len(values)):
+            for j in range(i):
+                low, high = values[i][j], values[j][i]
+                if low is not None and high is not None and abs(low - high) > 1e-9 * size:
+                    message = f"is not symmetric: {low:g} stands opposite to {high:g}"
+                    review.report((*path, key, i, j), message, "both entries must be equal")
+
+
+# Constraints: distances that points can have, couplings that hold something.
+
+
+def check_constraints(review: Review) -> None:
+    """Report distances that are not greater than zero, and couplings whose factors are all zero."""
+    for name, constraint in review.model.constraints.items():
+        if isinstance(constraint, Distance) and constraint.law is None:
+            value = review.value(constraint.distance)
+            if value is not None and value <= 0:
+                hint = "a spherical joint keeps two points together" if value == 0 else None
+                review.report(("constraints", name, "distance"), f"must be greater than zero, is {value:g}", hint)
+        elif constraint.type in COUPLINGS:
+            values = [review.value(number) for number in constraint.factors.values()]
+            if not any(value is None or value for value in values):
+                review.report(("constraints", name, "terms"), "all factors are zero, so that it holds nothing")
+            if constraint.type != "coupling":
+                _ratio(review, ("constraints", name), constraint)
+            elif constraint.of is not None and constraint.of == constraint.by:
+                review.report(("constraints", name, "by"), f"{constraint.by!r} cannot follow itself")
+
+
+def _ratio(review: Review, path: Path, constraint: Any) -> None:
+    """Report a gear, rack or screw without a ratio, or between coordinates of the wrong kinds."""
+    key, _ = constraint.factor
+    if (value := review.value(getattr(constraint, key))) is not None and value == 0.0:
+        review.report((*path, key), "must not be zero", "a coordinate that stands still is a motion, or no joint")
+    if constraint.of == constraint.by:
+        review.report((*path, "by"), f"{constraint.by!r} cannot follow itself")
+        return
+    turns = [name.rpartition(".")[2].startswith("angle") for name in (constraint.of, constraint.by)]
+    if constraint.type == "gear" and turns[0] != turns[1]:
+        review.report((*path, "by"), "a gear couples two angles, or two displacements", "take a rack or a screw")
+    if constraint.type != "gear" and turns != [False, True]:
+        wrong = "of" if turns[0] else "by"
+        wanted = "a displacement" if turns[0] else "an angle"
+        review.report((*path, wrong), f"{getattr(constraint, wrong)!r} is not {wanted}")
+
+
+# Reactions: what they are read of exists, joins the body that they act on, and has the axes that they ask for.
+
+
+def check_reactions(review: Review) -> None:
+    """Report reactions of nothing, on bodies that are not joined, or in axes that there are none of."""
+    for name, sensor in review.model.sensors.items():
+        if isinstance(sensor, Reaction) and _exists(review, ("sensors", name), sensor):
+            _fits(review, ("sensors", name), sensor)
+
+
+def _exists(review: Review, path: Path, sensor: Reaction) -> bool:
+    """Whether the joint and the constraint can be judged further."""
+    model, whole = review.model, True
+    if sensor.joint is not None:
+        whole = review.known((*path, "joint"), sensor.joint, "joints", "joint") and sensor.joint in model.joints
+    if sensor.constraint is None:
+        return whole
+    if sensor.constraint in review.names("joints"):
+        hint = f"write joint: {sensor.constraint}"
+        review.report((*path, "constraint"), f"{sensor.constraint!r} is a joint, not a constraint", hint)
+        return False
+    known = review.known((*path, "constraint"), sensor.constraint, "constraints", "constraint")
+    return known and whole and sensor.constraint in model.constraints
+
+
+def _fits(review: Review, path: Path, sensor: Reaction) -> None:
+    spec = review.model.constraints[sensor.constraint] if sensor.constraint else None
+    kind = spec.type if spec else ""
+    if spec and kind in COUPLINGS:
+        joints = list(dict.fromkeys(name.partition(".")[0] for name in spec.factors))
+        if sensor.joint not in joints:
+            hint = "name one of " + ", ".join(joints) + " as joint"
+            review.report(path, f"the coupling {sensor.constraint!r} acts through several joints", hint)
+            return
+    elif spec and sensor.joint is not None:
+        message = f"{sensor.constraint!r} is no coupling, and acts through no joint that could be named"
+        review.report((*path, "joint"), message, "name a joint or a constraint")
+        return
+    if sensor.axes == "joint" and spec and kind not in (*COUPLINGS, "motion"):
+        message = f"the constraint {sensor.constraint!r} has no axes of its own"
+        review.report((*path, "axes"), message, "take ground or body")
+    bodies = sensor.bodies(review.model)
+    if sensor.on is not None and bodies and sensor.on not in bodies:
+        what = f"constraint {sensor.constraint!r}" if spec else f"joint {sensor.joint!r}"
+        hint = f"it joins {bodies[0]} and {bodies[1]}"
+        review.report((*path, "on"), f"{what} exerts nothing on body {sensor.on!r}", hint)

@@ -3,7 +3,7 @@
 from itertools import pairwise
 from typing import Any
 
-from mbsim_cli.spec.expressions.ordering import shown, sort
+from mbsim_cli.spec.expressions.named_numbers import shown, sort
 from mbsim_cli.spec.forces import SphereShape
 from mbsim_cli.spec.judging.review import Review
 from mbsim_cli.spec.reading.messages import Path

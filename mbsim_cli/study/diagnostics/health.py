@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mbsim_cli.model.names import Names
+from mbsim_cli.model.layout import Names
 from mbsim_cli.model.problem import WORK, Block, InverseBlock, Options, Problem
 from mbsim_cli.system import cached_property
 

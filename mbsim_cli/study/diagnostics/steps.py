@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from mbsim_cli.model.codes import Law
-from mbsim_cli.model.layout import NONE
-from mbsim_cli.model.names import Names
+from mbsim_cli.model.layout import NONE, Names
 from mbsim_cli.model.problem import Block, InverseBlock, Problem
 from mbsim_cli.solve.tables import ends
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from mbsim_cli.model.codes import Sensor
-from mbsim_cli.model.names import Names
+from mbsim_cli.model.layout import Names
 from mbsim_cli.model.problem import Block, InverseBlock, Problem
 
 # Parameters that nothing can be differentiated by, with the reasons.

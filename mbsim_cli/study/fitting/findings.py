@@ -1,14 +1,22 @@
 """What a fit has found, as plain data and in sentences."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mbsim_cli.errors import InputOutputError, MbsimError, UsageError, option
+from mbsim_cli.io.target import check_picture, replaced
+from mbsim_cli.spec.loader import load
+from mbsim_cli.spec.reading.setting import is_key
+from mbsim_cli.spec.rewriting import with_numbers
 from mbsim_cli.study.fitting.estimate import UNDETERMINED, Direction, Estimate
 
 if TYPE_CHECKING:
-    from mbsim_cli.study.fitting.fit import Samples, Varied
+    from mbsim_cli.study.fitting.fit import Fit, Samples, Varied
+    from mbsim_cli.study.model import Model
+
 
 PART = 0.05  # of the largest part of a direction: smaller ones are not named
 CORRELATED = 0.95  # beyond which two estimates are named together
@@ -146,3 +154,77 @@ def correlated(report: Mapping[str, Any]) -> list[tuple[str, str, float]]:
         for j in range(i)
         if abs(rows[i][j]) >= CORRELATED
     ]
+
+
+# The picture of a fit: readings over the fitted model, and residuals.
+
+SUFFIXES = ("png", "svg", "pdf")
+
+
+def kind_of(path: Path) -> str:
+    """Kind of picture that a file name asks for; raises UsageError."""
+    kind = path.suffix.lower().removeprefix(".")
+    if kind not in SUFFIXES:
+        raise UsageError(f"{path}: a picture ends in {', '.join('.' + known for known in SUFFIXES)}")
+    return kind
+
+
+def save_picture(fit: "Fit", path: Path, *, force: bool) -> Path:
+    """Draw a fit; return the path. Raises UsageError and InputOutputError."""
+    from mbsim_cli.report import require_matplotlib
+
+    require_matplotlib()
+    kind, target = kind_of(path), check_picture(path, force=force)
+
+    from mbsim_cli.report.sheet import Drawn, save_fit
+
+    drawn = [
+        Drawn(f"{measurement}.{column}", s.unit, s.time, s.measured, s.computed, s.residuals, held_out)
+        for held_out, part in ((False, fit.samples), (True, fit.hold_out))
+        for measurement, columns in part.items()
+        for column, s in columns.items()
+    ]
+    with replaced(target, force=force) as temporary:
+        save_fit(drawn, temporary, kind, fit.model._file.name or fit.name)
+    return path
+
+
+# A model file with the estimates in place of what it says.
+
+
+def check_place(model: "Model", path: Path, *, force: bool) -> None:
+    """Raise UsageError or InputOutputError where a model cannot be saved at a path."""
+    if keys := [name[1:] for name in model._settings.overrides if is_key(name)]:
+        raise UsageError(f"a saved model has the keys of its file, not --set {keys[0]}; write that into the file")
+    if path.suffix not in (".yaml", ".yml"):
+        raise UsageError(f"a model file ends in .yaml; {path} does not")
+    if path.exists() and not force:
+        raise InputOutputError(f"{path} exists; {option('force')} overwrites it")
+    if path.is_dir() or not path.resolve().parent.is_dir():
+        raise InputOutputError(f"cannot write {path}: it is a folder, or there is no folder that it could stand in")
+    source = model._file.source
+    others = len(source.texts) > 1 or source.tables or model._file.measurements or model._file.study
+    if others and path.resolve().parent != model.path.resolve().parent:
+        message = f"{model.path} names other files relative to its folder"
+        raise UsageError(f"{message}; save the model in {model.path.resolve().parent}, not in {path.resolve().parent}")
+
+
+def save_model(model: "Model", estimates: dict[str, float], path: Path, *, force: bool) -> Path:
+    """Write the model's file with estimates, and values that replaced others when it was read; return the path.
+
+    Raises UsageError, and InputOutputError.
+    """
+    check_place(model, path, force=force)
+    file, value = model._file, model._file.expressions.value
+    values = {name: float(value(number).real) for name, number in file._overrides.items()} | estimates
+    text = with_numbers(file, values)
+    try:
+        read = load(file.source.file, texts={**file.source.texts, file.source.file: text})
+        scope = read.expressions.scope()
+    except MbsimError as error:
+        raise UsageError(f"the estimates cannot be saved in {file.source.file}: {error}") from error
+    if wrong := [name for name, number in values.items() if float(scope[name].real) != number]:
+        raise UsageError(f"the estimates of {', '.join(wrong)} cannot be saved in {file.source.file}")
+    with replaced(path.resolve(), force=True) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+    return path

@@ -14,8 +14,7 @@ from mbsim_cli.errors import ModelError, UsageError
 from mbsim_cli.study.assembling import named_or_only
 from mbsim_cli.study.fitting.estimate import Estimate, Group, Problem, estimate
 from mbsim_cli.study.fitting.findings import report_of, warnings_of
-from mbsim_cli.study.fitting.measured import measured_of
-from mbsim_cli.study.fitting.readings import Computed, Readings
+from mbsim_cli.study.fitting.readings import Computed, Readings, measured_of
 from mbsim_cli.study.listener import Asking, Interrupted, Listener
 from mbsim_cli.study.optimizing.log import Kind, Log, key
 from mbsim_cli.study.plan import Timing
@@ -105,7 +104,7 @@ class Fit:
 
         Raises UsageError for values that cannot be written, InputOutputError where the file cannot.
         """
-        from mbsim_cli.study.fitting.saving import save_model
+        from mbsim_cli.study.fitting.findings import save_model
 
         return save_model(self.model, self.parameters, Path(path), force=force)
 
@@ -131,7 +130,7 @@ class Fit:
 
     def save_picture(self, path: str | PathLike[str], *, force: bool = False) -> Path:
         """Draw readings, the fitted model and residuals as png, svg or pdf; return its path."""
-        from mbsim_cli.study.fitting.picture import save_picture
+        from mbsim_cli.study.fitting.findings import save_picture
 
         return save_picture(self, Path(path), force=force)
 

@@ -8,10 +8,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from mbsim_cli.assembly.objectives import Objective
-from mbsim_cli.study.objectives.expression import Expression, Minimum
-from mbsim_cli.study.objectives.final import At, Final
-from mbsim_cli.study.objectives.integral import Integral, Mean
-from mbsim_cli.study.objectives.maximum import Maximum
+from mbsim_cli.study.objectives.kinds import At, Expression, Final, Integral, Maximum, Mean, Minimum
 from mbsim_cli.study.objectives.uncertainty import Course
 
 _ALONG_TIME = {"integral": Integral, "mean": Mean, "maximum": Maximum, "final": Final, "at": At}
@@ -26,7 +23,7 @@ def accumulator(objective: Objective, p: int, course: Course | None = None) -> A
     if objective.kind in _OF_OTHERS:
         return _OF_OTHERS[objective.kind](objective, p, accumulators(objective.operands, p, course))
     if objective.mode is not None:
-        from mbsim_cli.study.objectives.modal import Modal
+        from mbsim_cli.study.objectives.kinds import Modal
 
         return Modal(objective, p)
     return _ALONG_TIME[objective.kind](objective, p, course)

@@ -8,15 +8,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mbsim_cli.caller import either
-from mbsim_cli.errors import AnalysisError, ModelError, UsageError
+from mbsim_cli.errors import AnalysisError, ModelError, UsageError, either
 from mbsim_cli.io.facts import History
 from mbsim_cli.io.target import check_target
 from mbsim_cli.spec.moved import with_adjoint_by, with_fields
 from mbsim_cli.study.assembling import AUTO, Settings, load, named_or_only, stated_method
 from mbsim_cli.study.evaluation import Gradient
-from mbsim_cli.study.fitting.saving import check_place
-from mbsim_cli.study.fitting.saving import save_model as save
+from mbsim_cli.study.fitting.findings import check_place
+from mbsim_cli.study.fitting.findings import save_model as save
 from mbsim_cli.study.listener import SILENT, Asking, Interrupted, Listener
 from mbsim_cli.study.model import Model
 from mbsim_cli.study.optimizing.design import ACTIVE, FEASIBLE, Designs, Limit, Variables, variables_of

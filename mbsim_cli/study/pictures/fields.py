@@ -14,7 +14,7 @@ from mbsim_cli.io.sid_file import read_shaped_mesh
 from mbsim_cli.io.target import is_result, is_vtk
 from mbsim_cli.reduction.mesh import skin
 from mbsim_cli.reduction.mesh_files import write_deformed
-from mbsim_cli.reduction.shaped_mesh import ShapedMesh
+from mbsim_cli.reduction.reduce import ShapedMesh
 from mbsim_cli.study.pictures.filming import Filming
 from mbsim_cli.study.pictures.selection import hint
 

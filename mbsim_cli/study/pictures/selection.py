@@ -10,7 +10,7 @@ from mbsim_cli.errors import UsageError
 from mbsim_cli.io.results import Content
 from mbsim_cli.io.study_file import StudyContent
 from mbsim_cli.io.target import RESULT_SUFFIXES, is_result
-from mbsim_cli.model.series import Series, together
+from mbsim_cli.model.pictures import Series, together
 from mbsim_cli.report.panels import Bars, Panel
 
 MOST_PANELS = 8  # where the command names none

@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from mbsim_cli.caller import option
-from mbsim_cli.errors import InputOutputError, UsageError
+from mbsim_cli.errors import InputOutputError, UsageError, option
 from mbsim_cli.study.listener import SILENT, Listener
 from mbsim_cli.study.sweep.outcomes import LOST, Case, Computed, Evaluator, Row
 

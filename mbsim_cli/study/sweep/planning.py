@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import mbsim_cli
-from mbsim_cli.caller import either, option
-from mbsim_cli.errors import InputOutputError, UsageError
+from mbsim_cli.errors import InputOutputError, UsageError, either, option
 from mbsim_cli.io.provenance import platform_facts, storable
 from mbsim_cli.io.tables import read_table
 from mbsim_cli.model.units import in_words

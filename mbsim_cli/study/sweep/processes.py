@@ -18,10 +18,9 @@ from typing import Any
 import numpy as np
 
 from mbsim_cli.errors import InputOutputError, MbsimError
-from mbsim_cli.processors import VARIABLES
 from mbsim_cli.study.listener import Listener
 from mbsim_cli.study.sweep.outcomes import LOST, TIMEOUT, Case, Computed, Evaluator, Row, several, together_of
-from mbsim_cli.system import ENDING, isolated
+from mbsim_cli.system import ENDING, VARIABLES, isolated
 
 TICK = 0.1  # s between two looks at signals and clocks
 AHEAD = 2  # groups of cases that a worker has: one to compute, and one to go on with

@@ -13,12 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import mbsim_cli
-from mbsim_cli.caller import either, flag
-from mbsim_cli.errors import AnalysisError, UsageError
+from mbsim_cli.errors import AnalysisError, UsageError, either, flag
 from mbsim_cli.io.provenance import storable
 from mbsim_cli.io.study_file import StudyTable, Track, Tracks, write_study
 from mbsim_cli.io.target import replaced
-from mbsim_cli.processors import usable
 from mbsim_cli.spec.studies import KINDS
 from mbsim_cli.study.assembling import Settings
 from mbsim_cli.study.listener import Interrupted, Listener, Patient
@@ -29,7 +27,7 @@ from mbsim_cli.study.sweep.planning import Wanted, check_tables, planned
 from mbsim_cli.study.sweep.store import MISSING, Appender, Ledger, all_kept, kept_cases, ledger_of
 from mbsim_cli.study.sweep.study_folder import Shard, StudyFolder
 from mbsim_cli.study.sweep.summary import summary_of
-from mbsim_cli.system import HAS_FORKS
+from mbsim_cli.system import HAS_FORKS, usable
 
 # From the rows of all shards to one file that other programs read.
 

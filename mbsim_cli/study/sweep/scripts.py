@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from mbsim_cli.errors import UsageError
-from mbsim_cli.files import judged
 from mbsim_cli.io.target import check_script, replaced
 from mbsim_cli.study.sweep.study_folder import SCRIPT, StudyFolder
-from mbsim_cli.system import isolated
+from mbsim_cli.system import isolated, judged
 
 _MARGIN = 1.5  # on the time that a forecast gives
 _SHORTEST = 600  # s that a job asks for at least

@@ -12,14 +12,12 @@ from typing import BinaryIO, NamedTuple
 
 import numpy as np
 
-from mbsim_cli.caller import either, option
-from mbsim_cli.errors import InputOutputError, UsageError
-from mbsim_cli.files import open_regular
+from mbsim_cli.errors import InputOutputError, UsageError, either, option
 from mbsim_cli.io.target import check_target, elsewhere, is_result, replaced
 from mbsim_cli.study.sweep.outcomes import DONE, OF_THE_MACHINE, Row, decoded, heading, is_row, numbers_in
 from mbsim_cli.study.sweep.study_folder import KEPT, ROWS, StudyFolder, case_identities
 from mbsim_cli.study.sweep.study_plan import StudyPlan
-from mbsim_cli.system import GUARDED, lock, unlock, write_at
+from mbsim_cli.system import GUARDED, lock, open_regular, unlock, write_at
 
 # Append-only files of frames, each with its length and checksum.
 #

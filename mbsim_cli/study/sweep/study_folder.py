@@ -13,12 +13,10 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.lib.format import read_array_header_1_0, read_array_header_2_0, read_magic
 
-from mbsim_cli.caller import either, flag
-from mbsim_cli.errors import InputOutputError, UsageError
-from mbsim_cli.files import open_regular
+from mbsim_cli.errors import InputOutputError, UsageError, either, flag
 from mbsim_cli.io.target import replaced
 from mbsim_cli.study.sweep.study_plan import StudyPlan, read_plan
-from mbsim_cli.system import FOLDER, HAS_HANDLES_OF_FOLDERS, lock
+from mbsim_cli.system import FOLDER, HAS_HANDLES_OF_FOLDERS, lock, open_regular
 
 # What a study computes, as hashes: a case is known by the model's content, its options and the bits of its values.
 

@@ -7,14 +7,17 @@ from mbsim_cli.kernels.algebra import complex_safe, euler_parameters, linear_sol
 from mbsim_cli.kernels.algebra.sparse_solve import eliminate_sparse, solve_sparse
 from mbsim_cli.kernels.algorithms.elimination.constrained_solve import (
     SPARSE,
+    Range,
+    eliminate,
     factor_penalised,
+    factor_range,
+    keep_in_range,
+    left_over,
+    solve,
     solve_change,
     solve_constrained,
 )
-from mbsim_cli.kernels.algorithms.elimination.multiplier_range import Range, factor_range, keep_in_range
-from mbsim_cli.kernels.algorithms.elimination.panels import panels_of
-from mbsim_cli.kernels.algorithms.elimination.sparsity import structure_of
-from mbsim_cli.kernels.algorithms.elimination.structures import eliminate, left_over, solve
+from mbsim_cli.kernels.algorithms.elimination.structure import panels_of, structure_of
 from mbsim_cli.kernels.compiler.simd import padded
 from mbsim_cli.kernels.elements.columns import euler_column, euler_column_rate, euler_column_second_rate
 from mbsim_cli.solve.allocate import columns as columns_of

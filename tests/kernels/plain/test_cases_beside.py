@@ -10,9 +10,9 @@ from mbsim_cli.errors import AnalysisError
 from mbsim_cli.kernels.compiler.choice import COMPILER
 from mbsim_cli.model.codes import Axes, Force, Law
 from mbsim_cli.model.layout import FlexibleTree
-from mbsim_cli.solve import steps_at_once
+from mbsim_cli.solve import blocks as steps_at_once
 from mbsim_cli.solve.forward import forward
-from mbsim_cli.solve.lanes import alike, alone
+from mbsim_cli.solve.lanes import constrained, open_trees
 from mbsim_cli.solve.lanes import open_trees as beside
 from mbsim_cli.solve.open_trees.open_tree import FORMULATIONS
 from tests.blocks import joined
@@ -25,10 +25,10 @@ LOOSE = {"tolerance": 1e-3, "absolute_tolerance": 1e-3}
 
 @pytest.fixture(autouse=True)
 def eight(monkeypatch):
-    for module in (alone, beside):
+    for module in (open_trees, beside):
         monkeypatch.setattr(module, "TOGETHER", 8)
     monkeypatch.setattr(beside, "widened", widened)
-    for module in (alike, beside):
+    for module in (constrained, beside):
         monkeypatch.setattr(module, "lanes_of", attrgetter("numbers"))
 
 
@@ -41,7 +41,7 @@ def cases_of(builder, count, rows, **options):
 
 def reasons_of(problem, *options):
     """Why it is made alone, by each of these options."""
-    return [alone.why_alone(replace(problem, options=replace(problem.options, **given))) for given in options]
+    return [open_trees.why_alone(replace(problem, options=replace(problem.options, **given))) for given in options]
 
 
 def assert_told_once(problems):
@@ -84,9 +84,9 @@ def assert_beside(problems):
 
 def assert_same(one, other):
     """Compare what two runs have told; return the sentence of both."""
-    (alone, failure), (found, sentence) = one, other
-    assert sentence == failure and steps_of(found) == steps_of(alone)
-    for values, expected in zip(joined(found), joined(alone), strict=True):
+    (open_trees, failure), (found, sentence) = one, other
+    assert sentence == failure and steps_of(found) == steps_of(open_trees)
+    for values, expected in zip(joined(found), joined(open_trees), strict=True):
         np.testing.assert_array_equal(values, expected)
     return failure
 
@@ -108,7 +108,7 @@ def steps_of(blocks):
 def test_each_goes_as_it_goes_alone(integrator, formulation):
     options = LOOSE if integrator == "dop853" else {}
     problems = cases_of(ball_and_arm(), 2, 1, integrator=integrator, formulation=formulation, step=0.01, **options)
-    assert not any(map(alone.why_alone, problems))
+    assert not any(map(open_trees.why_alone, problems))
     assert assert_beside(problems) == ([""] * 2, 0.0)
 
 
@@ -157,6 +157,6 @@ def test_who_can():
 
 
 def test_who_can_by_the_compiler(monkeypatch):
-    monkeypatch.setattr(alone, "TOGETHER", 1)
+    monkeypatch.setattr(open_trees, "TOGETHER", 1)
     (problem,) = cases_of(ball_and_arm(), 1, 1)
     assert reasons_of(problem, {}) == [f"the {COMPILER} compiler has none"]

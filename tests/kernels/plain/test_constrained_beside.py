@@ -10,7 +10,7 @@ from mbsim_cli.kernels.algorithms.elimination import constrained_solve
 from mbsim_cli.kernels.integrators import ali3p_cases, predictor
 from mbsim_cli.model.codes import Axes, Force, Joint, Law
 from mbsim_cli.model.layout import BODY_SIZE, MASS
-from mbsim_cli.solve.lanes import alike, alone
+from mbsim_cli.solve.lanes import constrained, open_trees
 from mbsim_cli.solve.lanes import constrained as constrained_beside
 from mbsim_cli.solve.lanes import open_trees as beside
 from tests.kernels.eight import at_most, below, either, largest, widened
@@ -29,10 +29,10 @@ from tests.kernels.plain.test_cases_beside import (
 @pytest.fixture(autouse=True)
 def eight(monkeypatch):
     numbers = attrgetter("numbers")
-    for module in (alike, constrained_beside):
+    for module in (constrained, constrained_beside):
         monkeypatch.setattr(module, "lanes_of", numbers)
     monkeypatch.setattr(constrained_beside, "widened", widened)
-    for module in (alone, constrained_beside):
+    for module in (open_trees, constrained_beside):
         monkeypatch.setattr(module, "TOGETHER", 8)
     monkeypatch.setattr(constrained_solve, "max", largest, raising=False)
     for name, twin in {"below": below, "at_most": at_most, "either": either}.items():
@@ -61,7 +61,7 @@ def any_numbers(builder, count, rows, spread):
 def test_each_goes_as_it_goes_alone():
     """Also where equations are redundant, and there are fewer cases than lanes."""
     problems = cases_of(four_bar(), 3, 4)
-    assert not any(map(alone.why_alone, problems))
+    assert not any(map(open_trees.why_alone, problems))
     assert assert_beside(problems) == ([""] * 3, 0.0)
 
 

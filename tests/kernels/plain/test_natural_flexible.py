@@ -21,7 +21,7 @@ from mbsim_cli.kernels.algorithms.systems.contract import (
 from mbsim_cli.model.layout import NONE
 from mbsim_cli.solve import allocate
 from mbsim_cli.solve.forward import forward
-from mbsim_cli.solve.natural.naming import origins_of
+from mbsim_cli.solve.natural.plan import origins_of
 from tests.kernels.covectors import TIME
 from tests.kernels.plain.test_flexible_reactions import LOOP
 from tests.kernels.plain.test_flexible_trees import BEAMS, FLOATING, MODELS, assembled, bent

@@ -6,10 +6,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from mbsim_cli.kernels.compiler.cases import TOGETHER
+from mbsim_cli.kernels.compiler.simd import TOGETHER
 from mbsim_cli.model.problem import Options
 from mbsim_cli.study.listener import SILENT
-from mbsim_cli.study.sweep import cluster, lanes, running
+from mbsim_cli.study.sweep import cluster, evaluating, running
 from mbsim_cli.study.sweep.running import Way
 from tests.study.sweep.fakes import cases_of, values_of
 
@@ -30,7 +30,7 @@ class Loops:
 
     def __init__(self, monkeypatch, *, kept=False, awaited=False):
         self.compiled, self.calls, self._kept, self._awaited = 0, 0, kept, awaited
-        monkeypatch.setattr(lanes, "_first_step", self)
+        monkeypatch.setattr(evaluating, "_first_step", self)
 
     def __call__(self, problem, listener, started, waits=None):
         self.calls += 1
@@ -45,33 +45,33 @@ class Loops:
 @pytest.mark.parametrize(("formulation", "worth"), [("recursive", 20.0), ("ali3p-rtdyn1", 40.0)])
 def test_a_loop_is_compiled_for_long_studies_only(monkeypatch, formulation, worth):
     problem, loops = problem_of(formulation), Loops(monkeypatch)
-    assert lanes.lanes_for(problem, 0.99 * worth, SILENT) == 1 and not loops.compiled
-    assert lanes.lanes_for(problem, worth, SILENT) == TOGETHER and loops.compiled == 1
+    assert evaluating.lanes_for(problem, 0.99 * worth, SILENT) == 1 and not loops.compiled
+    assert evaluating.lanes_for(problem, worth, SILENT) == TOGETHER and loops.compiled == 1
 
 
 def test_one_that_is_in_the_cache_serves_short_studies_too(monkeypatch):
     problem, loops = problem_of("ali3p-rtdyn1"), Loops(monkeypatch, kept=True)
-    assert lanes.lanes_for(problem, 3.0, SILENT) == TOGETHER and loops.calls == 1
-    assert lanes.lanes_for(problem, 1.0, SILENT) == 1 and loops.calls == 1
+    assert evaluating.lanes_for(problem, 3.0, SILENT) == TOGETHER and loops.calls == 1
+    assert evaluating.lanes_for(problem, 1.0, SILENT) == 1 and loops.calls == 1
 
 
 def test_a_short_study_does_not_wait_for_who_compiles_it(monkeypatch):
     loops = Loops(monkeypatch, kept=True, awaited=True)
-    assert lanes.lanes_for(problem_of("recursive"), 10.0, SILENT) == 1 and loops.calls == 1
+    assert evaluating.lanes_for(problem_of("recursive"), 10.0, SILENT) == 1 and loops.calls == 1
 
 
 @pytest.mark.parametrize(("made", "together"), [([None, None], 1), ([None, object()], TOGETHER)])
 @pytest.mark.parametrize("seconds", [10.0, 100.0])
 def test_a_first_step_that_cannot_be_made_loads_no_loop(monkeypatch, made, together, seconds):
-    monkeypatch.setattr(lanes, "at_every_step", lambda problem: problem)
+    monkeypatch.setattr(evaluating, "at_every_step", lambda problem: problem)
     monkeypatch.setattr("mbsim_cli.solve.lanes.open_trees.run_beside", lambda problems, poll: (made, 0.0))
-    assert lanes.lanes_for(problem_of("recursive"), seconds, SILENT) == together
+    assert evaluating.lanes_for(problem_of("recursive"), seconds, SILENT) == together
 
 
 def test_two_cases_are_quicker_one_by_one(monkeypatch):
     monkeypatch.setattr("mbsim_cli.solve.lanes.open_trees.run_beside", None)  # nothing may call it
     plans = [object(), object()]
-    assert lanes.in_lanes(plans, lambda: None) == (plans, 0.0)
+    assert evaluating.in_lanes(plans, lambda: None) == (plans, 0.0)
 
 
 @pytest.mark.parametrize(("way", "expected"), [(Way(2), False), (Way(2, 5.0), True), (Way(cluster="there"), True)])

@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 
 from mbsim_cli.kernels.algebra.whole import clear, copy_to, scaled
 from mbsim_cli.kernels.algorithms.closed_loops.projections import FAILED, SOLVED, UNKNOWN, factor_at, stands_at
-from mbsim_cli.kernels.algorithms.elimination.constrained_solve import solve_constrained
-from mbsim_cli.kernels.algorithms.elimination.multiplier_range import factor_range, keep_in_range
+from mbsim_cli.kernels.algorithms.elimination.constrained_solve import factor_range, keep_in_range, solve_constrained
 from mbsim_cli.kernels.algorithms.equations.constraints import move_lines
 from mbsim_cli.kernels.algorithms.equations.forces import measure_and_rate
 from mbsim_cli.kernels.algorithms.systems.contract import (

@@ -5,25 +5,59 @@ shrinks the constraint residual by about the ratio of the penalty term to T, kee
 on corrections, so that no digit of x is lost to the penalty. J may have dependent rows.
 """
 
-from typing import NamedTuple
+from inspect import signature
+from types import ModuleType
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from mbsim_cli.kernels.algebra.linear_solve import lu_factor, lu_solve_of
+from mbsim_cli.kernels.algebra.linear_solve import lu_factor, lu_solve, lu_solve_of
 from mbsim_cli.kernels.algebra.whole import copy_to
-from mbsim_cli.kernels.algorithms.elimination.structures import (
-    add_loads,
-    add_penalties,
-    copy_tangent,
-    eliminate,
-    find_compliances,
-    left_over,
-    solve,
-    update_multipliers,
-)
-from mbsim_cli.kernels.compiler.cases import EVERY, at_most, below, either
+from mbsim_cli.kernels.algorithms.by_type import by_type
+from mbsim_cli.kernels.algorithms.elimination import by_coordinates, by_panels
+from mbsim_cli.kernels.algorithms.elimination.structure import Panels, Sparsity
 from mbsim_cli.kernels.compiler.jit import kernel, overload, python_of
-from mbsim_cli.kernels.compiler.simd import at, block, largest, put, squares, total, width
+from mbsim_cli.kernels.compiler.simd import (
+    EVERY,
+    at,
+    at_most,
+    below,
+    block,
+    either,
+    largest,
+    put,
+    squares,
+    total,
+    width,
+)
+
+# What depends on how the structure of T + J^T alpha J is listed; chosen by the type of ``factor.sparsity``.
+#
+# A new structure is a module with these functions and a row of the table.
+
+STRUCTURES: dict[type, ModuleType] = {Sparsity: by_coordinates, Panels: by_panels}
+
+
+def _of_structure(name: str, text: str) -> Any:
+    """A function for the structure of its argument ``factor``."""
+    shape = signature(getattr(by_coordinates, name))
+    return by_type("factor.sparsity", name, text, shape, lambda kind: getattr(STRUCTURES[kind], name))
+
+
+keep_rows = _of_structure("keep_rows", "Keep J (m, n) for later steps, where ``factor.J`` is not J itself.")
+find_compliances = _of_structure("find_compliances", "alpha (m,) = J weight^-1 J^T of each row.")
+copy_tangent = _of_structure("copy_tangent", "lu = T.")
+add_penalties = _of_structure("add_penalties", "lu += J^T alpha J.")
+eliminate = _of_structure("eliminate", "Factorise lu without exchanging pivots; False where that would lose digits.")
+solve = _of_structure("solve", "Solve in place for column c of b, which may stand for several.")
+left_over = _of_structure(
+    "left_over", "step = b - T x in column c: digits that elimination lost to the penalty come back with it."
+)
+add_loads = _of_structure("add_loads", "step += J^T load in column c.")
+update_multipliers = _of_structure(
+    "update_multipliers", "rest -= J step; mu -= alpha rest; load = alpha rest - mu; return rest . alpha rest."
+)
+
 
 SPARSE = -1  # first pivot of a factorisation along the structure
 
@@ -310,3 +344,79 @@ def _share(weight, columns, c):
 
 
 LIGHT = 1e-3  # weight, relative to the largest, below which a coordinate does not blow up its share of b
+
+
+# Multipliers of redundant constraints, kept in the range of the constraint Jacobian.
+#
+# Along a combination of constraints that does not depend on the coordinates the equations say nothing, and
+# round-off would let the multipliers drift. The orthogonal projection onto the range of J removes it; J^T lambda
+# stays what it is.
+
+REGULARISATION = 1e-10
+REFINEMENTS = 3
+SINGULAR = -1  # first pivot where J^T J could not be factorised
+
+
+class Range(NamedTuple):
+    """J^T J of the constraint Jacobian, factorised."""
+
+    normal: np.ndarray  # (n, padded(n))
+    pivot: np.ndarray  # (n,)
+
+
+@kernel
+def factor_range(J, reach):
+    """Factorise J^T J for ``keep_in_range``."""
+    m, n = J.shape
+    normal = reach.normal
+    trace = 0.0 * J[0, 0]
+    for i in range(n):
+        for j in range(n):
+            total = 0.0 * J[0, 0]
+            for r in range(m):
+                total += J[r, i] * J[r, j]
+            normal[i, j] = total
+        trace += normal[i, i]
+    for i in range(n):
+        normal[i, i] += REGULARISATION * trace
+    if not lu_factor(normal, reach.pivot):
+        reach.pivot[0] = SINGULAR
+
+
+@kernel
+def keep_in_range(J, reach, lam, w, rest):
+    """Project lam (m, p) onto the range of J (m, n), of ``factor_range``; work: w and rest (n, p)."""
+    if reach.pivot[0] == SINGULAR:
+        return
+    m, n = J.shape
+    for i in range(n):
+        for k in range(lam.shape[1]):
+            w[i, k] = 0.0
+    for _ in range(REFINEMENTS):
+        _normal_residual(J, lam, w, rest)
+        lu_solve(reach.normal, reach.pivot, rest)
+        for i in range(n):
+            for k in range(lam.shape[1]):
+                w[i, k] += rest[i, k]
+    for r in range(m):
+        for k in range(lam.shape[1]):
+            total = 0.0 * J[0, 0]
+            for i in range(n):
+                total += J[r, i] * w[i, k]
+            lam[r, k] = total
+
+
+@kernel
+def _normal_residual(J, lam, w, rest):
+    """rest = J^T (lam - J w)."""
+    m, n = J.shape
+    for i in range(n):
+        for k in range(lam.shape[1]):
+            rest[i, k] = 0.0
+    for r in range(m):
+        for k in range(lam.shape[1]):
+            defect = lam[r, k]
+            for i in range(n):
+                defect -= J[r, i] * w[i, k]
+            for i in range(n):
+                rest[i, k] += J[r, i] * defect

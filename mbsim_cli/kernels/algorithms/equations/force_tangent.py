@@ -10,8 +10,7 @@ from mbsim_cli.kernels.algorithms.equations.forces import (
     measure_and_rate,
 )
 from mbsim_cli.kernels.algorithms.equations.motion_forces import motion_wrench, vary_motion_wrench
-from mbsim_cli.kernels.algorithms.motion.bodies import at_origin, pose_of
-from mbsim_cli.kernels.algorithms.motion.path_columns import span_rates, span_twists, spread, spread_seen
+from mbsim_cli.kernels.algorithms.motion.bodies import at_origin, pose_of, span_rates, span_twists, spread, spread_seen
 from mbsim_cli.kernels.compiler.jit import inlined
 from mbsim_cli.kernels.elements.measures import is_geometric, moved, vary_pose
 from mbsim_cli.model.codes import Axes, Force

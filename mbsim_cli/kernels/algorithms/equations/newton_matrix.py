@@ -27,7 +27,7 @@ from mbsim_cli.kernels.algebra.spatial import (
 )
 from mbsim_cli.kernels.algebra.vec3 import add3, cross3, dot3, load3_of, row3, scale3
 from mbsim_cli.kernels.algebra.whole import clear
-from mbsim_cli.kernels.algorithms.elimination.spans import before, branch_of, subtree_of
+from mbsim_cli.kernels.algorithms.elimination.structure import before, branch_of, subtree_of
 from mbsim_cli.kernels.algorithms.equations.constraints import VALUE, pull_of, rows_of_pair, vary_pull
 from mbsim_cli.kernels.algorithms.equations.curves import has_curve
 from mbsim_cli.kernels.algorithms.equations.force_tangent import (
@@ -35,14 +35,12 @@ from mbsim_cli.kernels.algorithms.equations.force_tangent import (
     measure_force_part,
     motion_force_part,
 )
-from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import inertia_at
-from mbsim_cli.kernels.algorithms.equations.mass_matrix import inertia_to_parent, own_inertias
+from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import inertia_at, inertia_to_parent, own_inertias
 from mbsim_cli.kernels.algorithms.equations.motion_forces import follows_motion
-from mbsim_cli.kernels.algorithms.equations.rate_matrices import own_rates, rate_at, rate_to_parent
+from mbsim_cli.kernels.algorithms.equations.residual_variation import own_rates, rate_at, rate_to_parent
 from mbsim_cli.kernels.algorithms.equations.signal_tangent import add_signal_tangent
-from mbsim_cli.kernels.algorithms.motion.bodies import pose_of
+from mbsim_cli.kernels.algorithms.motion.bodies import pose_of, span_twists, spread_seen
 from mbsim_cli.kernels.algorithms.motion.kinematics import euler_moment
-from mbsim_cli.kernels.algorithms.motion.path_columns import span_twists, spread_seen
 from mbsim_cli.kernels.algorithms.motion.workspace import (
     COLUMN_S,
     COLUMN_UP,

@@ -36,7 +36,15 @@ from mbsim_cli.kernels.algorithms.equations.constraint_variation import vary_for
 from mbsim_cli.kernels.algorithms.equations.constraints import pull_of, rows_of_pair
 from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import inertia_at
 from mbsim_cli.kernels.algorithms.equations.residual_variation import euler_turn, inertia_variation, vary_euler_rows
-from mbsim_cli.kernels.algorithms.motion.bodies import apply_to_body, between2, pose_of
+from mbsim_cli.kernels.algorithms.flexible.bodies import resting_force, vary_resting_force
+from mbsim_cli.kernels.algorithms.motion.bodies import (
+    apply_to_body,
+    apply_to_body2,
+    at_origin,
+    at_origin2,
+    between2,
+    pose_of,
+)
 from mbsim_cli.kernels.algorithms.motion.kinematics import euler_frame, offset_to_parent
 from mbsim_cli.kernels.algorithms.motion.variation import body_frame_twist, parent_frame_twist
 from mbsim_cli.kernels.compiler.jit import inlined, kernel, merged
@@ -226,3 +234,36 @@ def rest_inwards(tree, theta, dtheta, touch, z, dz, kin, rest, other):
                 accumulate_shifted2(other.dF, p, k, cross_force(own, H), back)
             accumulate_shifted2(rest.dF, p, k, dF, back)
             accumulate_shifted2(other.dF, p, k, dH, back)
+
+
+# ``resting_variation`` with bodies that deform: M x + Phi_z^T multiplier of a system without velocities.
+
+
+@merged
+def vary_flexible_resting(
+    model, theta, dtheta, touch, lines, z, dz, kin, comp, tw, load, other_load, rest, other
+):  # fmt: skip
+    """Fill dG of both systems; needs ``vary_kinematics`` and the gradient lines (m, LINE_SIZE)."""
+    rest_outwards(model.tree, theta, dtheta, touch, z, dz, kin, load.x, other_load.x, rest, other)
+    rest_pull(
+        model.constraints.measure, model.measures, model.pairs, theta, dtheta, touch.measure, lines, z, dz, kin, tw.N,
+        load.multiplier, other_load.multiplier, rest, other,
+    )  # fmt: skip
+    _flexible(model, theta, dtheta, touch, z, dz, kin, comp, load.x, rest)
+    _flexible(model, theta, dtheta, touch, z, dz, kin, comp, other_load.x, other)
+    rest_inwards(model.tree, theta, dtheta, touch, z, dz, kin, rest, other)
+
+
+@kernel
+def _flexible(model, theta, dtheta, touch, z, dz, kin, comp, x, rest):
+    """Add what accelerations x (n,) take."""
+    tree = model.tree
+    for f in range(tree.flexible.size):
+        i = tree.flexible[f]
+        A = at_origin(rest.A, kin, i)
+        apply_to_body(rest.F, kin, i, 1.0, resting_force(tree, theta, f, A, z, x, kin, comp))
+        for g in range(0, dz.shape[1], width(dz)):
+            k = block(dz, g)
+            dA = at_origin2(rest.N2, kin, i, k)
+            dF = vary_resting_force(tree, theta, dtheta, touch, f, g, k, A, dA, z, x, dz, kin, comp, rest.dG)
+            apply_to_body2(rest.dF, kin, i, k, 1.0, dF)

@@ -15,7 +15,7 @@ from mbsim_cli.kernels.algorithms.equations.constraints import coordinate_slope
 from mbsim_cli.kernels.algorithms.equations.forces import applied_wrench, measure_and_rate
 from mbsim_cli.kernels.algorithms.equations.sensor_variation import vary_sensors
 from mbsim_cli.kernels.algorithms.equations.signals import MotionVariation, by_inputs, of_inputs
-from mbsim_cli.kernels.algorithms.motion.path_columns import only6
+from mbsim_cli.kernels.algorithms.motion.bodies import only6
 from mbsim_cli.kernels.algorithms.motion.workspace import COLUMN_S, COLUMN_Y, OWN_S
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.compiler.simd import WIDTH, add_to, at, block, put, width

@@ -28,7 +28,7 @@ from mbsim_cli.kernels.algebra.spatial import (
 from mbsim_cli.kernels.algebra.vec3 import add3, add3_to, cross3, dot3, load3, row3, scale3, sub3
 from mbsim_cli.kernels.algebra.whole import clear
 from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import inertia_at
-from mbsim_cli.kernels.algorithms.equations.rate_matrices import rate_matrix
+from mbsim_cli.kernels.algorithms.equations.residual_variation import rate_matrix
 from mbsim_cli.kernels.algorithms.equations.sensors import center_of_mass
 from mbsim_cli.kernels.algorithms.motion.kinematics import euler_own
 from mbsim_cli.kernels.compiler.jit import inlined, kernel

@@ -24,9 +24,10 @@ from mbsim_cli.kernels.algorithms.motion.bodies import (
     at_origin,
     at_origin2,
     column_at_origin,
+    only6,
     pose_of,
+    spread,
 )
-from mbsim_cli.kernels.algorithms.motion.path_columns import only6, spread
 from mbsim_cli.kernels.algorithms.motion.workspace import (
     COLUMN_S,
     COLUMN_X,
@@ -35,10 +36,8 @@ from mbsim_cli.kernels.algorithms.motion.workspace import (
 )
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.compiler.simd import add_to, at, block, width
-from mbsim_cli.kernels.elements.flexible import flexible_force, flexible_shape
-from mbsim_cli.kernels.elements.flexible_mass import couple_modes, frame_inertia, put_modes
-from mbsim_cli.kernels.elements.flexible_tangent import flexible_slopes, flexible_tangent
-from mbsim_cli.kernels.elements.flexible_variation import vary_flexible
+from mbsim_cli.kernels.elements.flexible import couple_modes, flexible_force, flexible_shape, frame_inertia, put_modes
+from mbsim_cli.kernels.elements.flexible_variation import flexible_slopes, flexible_tangent, vary_flexible
 
 
 @inlined

@@ -17,7 +17,7 @@ from mbsim_cli.kernels.elements.flexible_energy import (
     pull_flexible_strain,
 )
 from mbsim_cli.kernels.elements.flexible_pull_back import pull_flexible
-from mbsim_cli.kernels.elements.flexible_tangent import flexible_slopes
+from mbsim_cli.kernels.elements.flexible_variation import flexible_slopes
 from mbsim_cli.model.layout import GRAVITY
 
 

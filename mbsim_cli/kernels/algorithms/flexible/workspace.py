@@ -11,8 +11,17 @@ from mbsim_cli.kernels.algorithms.flexible.node_columns import (
     node_rows,
     wide_rows,
 )
-from mbsim_cli.kernels.algorithms.motion.covectors import Covectors, Virtual, covectors, virtual
-from mbsim_cli.kernels.algorithms.motion.workspace import composite, kinematics, touch, touched, twists
+from mbsim_cli.kernels.algorithms.motion.workspace import (
+    Covectors,
+    Virtual,
+    composite,
+    covectors,
+    kinematics,
+    touch,
+    touched,
+    twists,
+    virtual,
+)
 from mbsim_cli.kernels.compiler.jit import inlined
 from mbsim_cli.kernels.compiler.simd import zeros
 from mbsim_cli.kernels.elements.flexible_work import elastic_work

@@ -16,12 +16,15 @@ from mbsim_cli.kernels.algebra.spatial import (
     motion_at2,
     scale6,
     shift_motion,
+    store,
     store2,
 )
 from mbsim_cli.kernels.algebra.vec3 import add3, cross3, is_zero3, load3, load3_of, row3, sub3
-from mbsim_cli.kernels.algorithms.motion.kinematics import offset_to_parent
+from mbsim_cli.kernels.algorithms.motion.kinematics import euler_own, offset_to_parent
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.compiler.simd import at, block, put, width
+from mbsim_cli.kernels.elements.columns import euler_column_rate, is_euler, load4, load4_of
+from mbsim_cli.model.codes import Column
 from mbsim_cli.model.layout import GRAVITY, P_C, P_P, R_C, R_P
 
 
@@ -133,3 +136,32 @@ def vary_velocity(V, N, N1):
 def vary_acceleration(V, A, N, N1, N2):
     """dA of a body."""
     return add6(N2, add6(cross_motion(N1, V), cross_motion(N, A)))
+
+
+# Variations of joint columns, carried by the twist of the frame they start from: docs/theory/variations.md (8).
+
+
+@inlined
+def column_variation(tree, theta, z, dz, kin, i, c, k, N, base):
+    """dS of column c of body i: N is the twist before the column, base that before its Euler parameters."""
+    S = motion_at(kin.S, c)
+    if not is_euler(tree.column_kind[c]):
+        return cross_motion(N, S)
+    j = tree.column_kind[c] - Column.EULER_0
+    local = euler_column_rate(load4(z, c - j), load4_of(dz, c - j, k), j)
+    return add6(cross_motion(base, S), euler_own(tree, theta, kin, i, local))
+
+
+@kernel
+def vary_columns(tree, theta, dtheta, touch, z, dz, k, kin, tw, dS_out):
+    """Variation k of all columns, dS (n, 6); needs ``vary_kinematics``. Cost O(n)."""
+    for i in range(tree.parent.size):
+        N = shift_motion(motion_at2(tw.N, tree.parent[i], k), offset_to_parent(tree, kin, i))
+        if touch.geometry[i, k]:
+            N = add6(N, parent_frame_twist(tree, theta, dtheta, k, kin, i))
+        base = N
+        for c in range(tree.first_column[i], tree.first_column[i + 1]):
+            if tree.column_kind[c] == Column.EULER_0:
+                base = N
+            store(dS_out, c, column_variation(tree, theta, z, dz, kin, i, c, k, N, base))
+            N = axpy6(at(dz, c, k), motion_at(kin.S, c), N)

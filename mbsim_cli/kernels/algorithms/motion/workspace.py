@@ -4,13 +4,123 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.kernels.algorithms.elimination.spans import Spans, spans
-from mbsim_cli.kernels.algorithms.elimination.structure import once_a_model
-from mbsim_cli.kernels.algorithms.motion.signal_work import signal_rows, signal_work
+from mbsim_cli.kernels.algorithms.elimination.structure import Spans, once_a_model, spans
 from mbsim_cli.kernels.compiler.simd import WIDTH, numbers, padded, zeros
 from mbsim_cli.kernels.elements.bushing import ROOM
 from mbsim_cli.model.codes import APPLIED, BETWEEN_BODIES, CONTACTS, TYRES, Force, Law
-from mbsim_cli.model.layout import BODY_SIZE, BUSHING_SIZE, CONTACT_SIZE, DRAG_SIZE, MASS, MEASURE_SIZE, NONE, TYRE_SIZE
+from mbsim_cli.model.layout import (
+    BODY_SIZE,
+    BUSHING_SIZE,
+    CONTACT_SIZE,
+    DRAG_SIZE,
+    MASS,
+    MEASURE_SIZE,
+    NONE,
+    TYRE_SIZE,
+    Signals,
+)
+
+# Work arrays of expressions that forces read, in kinematics, twists and covectors; empty where there are none.
+
+
+class SignalWork(NamedTuple):
+    """Values at a state, and what the tangent needs."""
+
+    inputs: np.ndarray  # (ni,) what sensors of inputs read
+    value: np.ndarray  # (places,) of all tapes, see ``layout.Signals``
+    slope: np.ndarray  # (places,) derivatives of each tape's value
+    none: np.ndarray  # (0,)
+    reach: np.ndarray  # (bodies read, blocks) bits of the columns that move each of ``Signals.bodies``
+    seeds: tuple  # SignalSeeds
+
+
+class SignalSeeds(NamedTuple):
+    """Motions along eight columns of the tangent at a time."""
+
+    N: np.ndarray  # (nb + 1, 6, 8), as those of ``workspace.Twists``
+    N1: np.ndarray
+    N2: np.ndarray
+    F: np.ndarray  # (0, 6, 8)
+    z: np.ndarray  # (n, 8)
+    zd: np.ndarray
+    zdd: np.ndarray
+    lam: np.ndarray  # (m, 8)
+    dtheta: np.ndarray  # (as far as sensors read, 8) zeros
+    touch: tuple  # of no numbers
+    inputs: np.ndarray  # (ni, 8)
+    value: np.ndarray  # (nu, 8)
+
+
+class NoTouch(NamedTuple):
+    """In the place of ``workspace.Touch`` where no number varies."""
+
+    geometry: np.ndarray
+    inertia: np.ndarray
+    measure: np.ndarray
+    force: np.ndarray
+
+
+class SignalRows(NamedTuple):
+    """Variations or covectors in p directions."""
+
+    inputs: np.ndarray  # (ni, p)
+    value: np.ndarray  # (nu, p)
+
+
+def _count(signals):
+    """Entries of the record of inputs, signals, and places of all tapes."""
+    if not isinstance(signals, Signals):
+        return 0, 0, 0
+    places = int((signals.steps + np.diff(signals.first_step)).sum())
+    return int(signals.row[-1]), signals.theta.size, places
+
+
+def signal_work(model, reach, dtype):
+    """Allocate SignalWork; ``reach`` tells which columns (n,) of the tangent move a body."""
+    signals = model.signals
+    inputs, number, places = _count(signals)
+    n, nb = model.tree.column_kind.size, model.tree.parent.size
+    bodies = signals.bodies if isinstance(signals, Signals) else np.zeros(0, np.int64)
+    bits = np.zeros((bodies.size, padded(n) // WIDTH), np.int64)
+    for r, body in enumerate(bodies):
+        for c in reach(body):
+            bits[r, c // WIDTH] |= 1 << (c % WIDTH)
+    rows = (nb + 1, 6, WIDTH) if number else (0, 6, WIDTH)
+    nothing = NoTouch(
+        *(np.zeros((count, WIDTH), bool) for count in (nb, nb, model.measures.kind.size, model.forces.kind.size))
+    )
+    seeds = SignalSeeds(
+        *(zeros(rows, dtype) for _ in range(3)),
+        zeros((0, 6, WIDTH), dtype),
+        *(zeros((n if number else 0, WIDTH), dtype) for _ in range(3)),
+        zeros((model.constraints.measure.size if number else 0, WIDTH), dtype),
+        zeros((_numbers_read(model) if number else 0, WIDTH), dtype),
+        nothing,
+        zeros((inputs, WIDTH), dtype),
+        zeros((number, WIDTH), dtype),
+    )
+    return SignalWork(
+        np.zeros(inputs, dtype), np.zeros(places, dtype), np.zeros(places, dtype), np.zeros(0, dtype), bits, seeds
+    )
+
+
+def signal_rows(model, p, dtype):
+    """Allocate SignalRows for p directions."""
+    inputs, number, _ = _count(model.signals)
+    return SignalRows(zeros((inputs, p), dtype), zeros((number, p), dtype))
+
+
+def _numbers_read(model):
+    """Entries of theta, from the first on, that sensors of inputs can read."""
+    signals, measures = model.signals, model.measures
+    blocks = [3, *(signals.sensor_theta + 6)]
+    listed = np.diff(measures.first)
+    for k in range(measures.kind.size):
+        blocks.append(int(measures.theta[k]) + max(MEASURE_SIZE, int(listed[k])))
+    for force in model.forces.theta:
+        blocks.append(int(force) + 32)
+    return int(max(blocks))
+
 
 COLUMN_S, COLUMN_X, COLUMN_Y, COLUMN_UP = 0, 6, 12, 18  # rows of Composite.columns
 OWN_S, OWN_DOWN, OWN_RATE = 0, 6, 12  # numbers in a row of Composite.own
@@ -169,3 +279,51 @@ def law_entries(laws, wanted):
 def force_size(kind):
     """Number of entries of theta that a force element of a kind takes."""
     return FORCE_SIZES[kind]
+
+
+# Covectors of scalars: what their variations are linear in. Derivation: docs/theory/adjoint.md.
+#
+# A scalar that depends on the motion and on theta varies by
+#
+#     sum over bodies (P . N + D . N' + H . N'') + z^ . dz + zd^ . dz' + zdd^ . dz'' + lam^ . dlambda + theta^ . dtheta,
+#
+# N the pose twists of ``variation``. Elements add to covectors, of as many scalars at once as there are columns; whatever
+# is spatial is about the global origin, where a backward sweep has the reference points of all bodies.
+
+
+class Covectors(NamedTuple):
+    """Covectors of p scalars, ``simd.fitting``; the last row of body arrays is the ground."""
+
+    P: np.ndarray  # (nb + 1, 6, p) of pose twists N
+    D: np.ndarray  # (nb + 1, 6, p) of N'
+    H: np.ndarray  # (nb + 1, 6, p) of N''
+    z: np.ndarray  # (n, p)
+    zd: np.ndarray  # (n, p)
+    zdd: np.ndarray  # (n, p)
+    lam: np.ndarray  # (m, p) of the multipliers that sensors read
+    theta: np.ndarray  # (len(theta), p)
+    each: np.ndarray  # (p,) ``simd.numbers`` of the columns, which loops go over
+    signals: tuple  # signal_work.SignalRows, zero between kernels
+
+
+class Virtual(NamedTuple):
+    """Virtual motions: covectors of the residual G, and what they move bodies by."""
+
+    mu: np.ndarray  # (n, p)
+    U: np.ndarray  # (nb + 1, 6, p) sums of S mu; the last row, the ground's, is zero
+    each: np.ndarray  # (p,) as those of Covectors
+
+
+def covectors(model, size, p, dtype=np.float64):
+    """Allocate Covectors for ``size`` numbers theta."""
+    nb, n, m = model.tree.parent.size, model.tree.column_kind.size, model.constraints.measure.size
+    bodies = (zeros((nb + 1, 6, p), dtype) for _ in range(3))
+    return Covectors(
+        *bodies, *(zeros((k, p), dtype) for k in (n, n, n, m, size)), numbers(p, dtype), signal_rows(model, p, dtype)
+    )
+
+
+def virtual(model, p, dtype=np.float64):
+    """Allocate Virtual, all at rest."""
+    nb, n = model.tree.parent.size, model.tree.column_kind.size
+    return Virtual(zeros((n, p), dtype), zeros((nb + 1, 6, p), dtype), numbers(p, dtype))

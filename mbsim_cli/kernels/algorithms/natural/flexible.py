@@ -43,7 +43,7 @@ from mbsim_cli.kernels.algorithms.natural.bodies import (
 from mbsim_cli.kernels.algorithms.natural.variation import columns2, triple2, vary_linear
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.compiler.simd import block, width
-from mbsim_cli.kernels.elements.flexible_tangent import flexible_slopes, flexible_tangent
+from mbsim_cli.kernels.elements.flexible_variation import flexible_slopes, flexible_tangent
 
 
 @inlined

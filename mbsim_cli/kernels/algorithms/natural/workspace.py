@@ -1,20 +1,21 @@
 """Work arrays of a system in natural coordinates, in the places of those of ``workspace``."""
 
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.kernels.algorithms.elimination.panels import panels_of
-from mbsim_cli.kernels.algorithms.elimination.structure import once_a_model
-from mbsim_cli.kernels.algorithms.motion.signal_work import signal_rows, signal_work
-from mbsim_cli.kernels.algorithms.motion.workspace import Touch, touch
+from mbsim_cli.kernels.algorithms.elimination.structure import once_a_model, panels_of
+from mbsim_cli.kernels.algorithms.flexible.workspace import FlexibleTouch, touched_bodies
+from mbsim_cli.kernels.algorithms.motion.workspace import Touch, covectors, signal_rows, signal_work, touch, virtual
 from mbsim_cli.kernels.algorithms.natural.bodies import POSE, NaturalForces, NaturalKinematics
 from mbsim_cli.kernels.algorithms.natural.tangent import DIRECTIONS, Seeds
 from mbsim_cli.kernels.algorithms.natural.variation import NaturalTwists
 from mbsim_cli.kernels.compiler.simd import WIDTH, zeros
 from mbsim_cli.kernels.elements.bushing import ROOM
+from mbsim_cli.kernels.elements.flexible_work import elastic_work
+from mbsim_cli.model.coordinates import columns_read
 from mbsim_cli.model.layout import GRAVITY, GROUND, NONE, FlexibleNatural
-from mbsim_cli.model.signals import columns_read
 
 NOTHING = np.zeros(0, np.int64)
 
@@ -144,3 +145,106 @@ _POSES = ("pose", "rate", "second")
 def _counts(model):
     bodies = model.tree.theta.size
     return bodies, bodies, model.measures.kind.size, model.forces.kind.size
+
+
+# Work arrays of natural coordinates with bodies that deform, in the places of those of ``natural.workspace``.
+
+
+class FlexibleNaturalKinematics(NamedTuple):
+    """``NaturalKinematics``, and what is kept of bodies that deform."""
+
+    R: np.ndarray
+    r: np.ndarray
+    ref: np.ndarray
+    V: np.ndarray
+    A: np.ndarray
+    S: np.ndarray
+    S1: np.ndarray
+    S2: np.ndarray
+    inertia: np.ndarray
+    kept: np.ndarray
+    expected: np.ndarray
+    signals: tuple
+    pose: np.ndarray
+    rate: np.ndarray
+    second: np.ndarray
+    elastic: tuple  # elements.flexible_work.Elastic
+    z: np.ndarray  # (n,) where bodies were placed
+
+
+class FlexibleNaturalForces(NamedTuple):
+    """``NaturalForces``, and what bodies that deform leave for tangent and mass matrix."""
+
+    W: np.ndarray
+    held: np.ndarray
+    Q: np.ndarray
+    seeds: tuple
+    push: np.ndarray  # (nf, 6) wrench on each body's frame about the global origin, with the opposite sign
+    D: np.ndarray  # (6 + k, 9 + k) tangent of one body; k of the one with the most elastic coordinates
+    moves: np.ndarray  # (most coordinates of a frame, 6) twists of the coordinates of one frame
+    rows: np.ndarray  # (n,) rows of elastic coordinates, zero elsewhere
+    zero: np.ndarray  # (n,) zeros
+    scratch: np.ndarray  # (n,)
+
+
+def flexible_natural_kinematics(model, dtype=np.float64):
+    """Allocate FlexibleNaturalKinematics."""
+    z = np.zeros(model.tree.column_kind.size, dtype)
+    return FlexibleNaturalKinematics(*natural_kinematics(model, dtype), elastic_work(model.tree, dtype), z)
+
+
+def flexible_natural_forces(model, theta):
+    """Allocate FlexibleNaturalForces."""
+    tree, dtype = model.tree, theta.dtype.type
+    n, k = tree.column_kind.size, np.diff(tree.elastic).max(initial=0)
+    shapes = (tree.flexible.size, 6), (6 + k, 9 + k), (np.diff(tree.first).max(initial=0), 6), n, n, n
+    return FlexibleNaturalForces(*natural_forces(model, theta), *(np.zeros(shape, dtype) for shape in shapes))
+
+
+def flexible_natural_touch(model, dtheta):
+    """``natural_touch``, with the bodies whose data vary."""
+    still = zeros((model.tree.column_kind.size, dtheta.shape[1]), dtheta.dtype)
+    return FlexibleTouch(*natural_touch(model, dtheta), touched_bodies(model.tree, dtheta), still)
+
+
+# Covectors and virtual motions of a system in natural coordinates, in the places of those of ``covectors``.
+
+
+class NaturalCovectors(NamedTuple):
+    """As ``Covectors``, and such of the poses that twists follow from; lam has rows of rigidity too."""
+
+    P: np.ndarray  # (nb + 1, 6, p)
+    D: np.ndarray  # (nb + 1, 6, p)
+    H: np.ndarray  # (nb + 1, 6, p)
+    z: np.ndarray  # (n, p)
+    zd: np.ndarray  # (n, p)
+    zdd: np.ndarray  # (n, p)
+    lam: np.ndarray  # (m, p)
+    theta: np.ndarray  # (len(theta), p)
+    each: np.ndarray  # (p,)
+    signals: tuple  # as ``Covectors``
+    pose: np.ndarray  # (nb, 12, p) of origins and columns of R
+    rate: np.ndarray  # (nb, 12, p)
+    second: np.ndarray  # (nb, 12, p)
+
+
+class NaturalVirtual(NamedTuple):
+    """As ``Virtual``, and what mu moves origins and columns of R by."""
+
+    mu: np.ndarray  # (n, p)
+    U: np.ndarray  # (nb + 1, 6, p)
+    each: np.ndarray  # (p,)
+    pose: np.ndarray  # (nb, 12, p)
+
+
+def natural_covectors(model, size, p, dtype=np.float64):
+    """Allocate NaturalCovectors for ``size`` numbers theta."""
+    tree, common = model.tree, covectors(model, size, p, dtype)
+    rows = common.lam.shape[0] + tree.rigid.size
+    poses = (zeros((tree.theta.size, POSE, p), dtype) for _ in range(3))
+    return NaturalCovectors(*common._replace(lam=zeros((rows, p), dtype)), *poses)
+
+
+def natural_virtual(model, p, dtype=np.float64):
+    """Allocate NaturalVirtual, all at rest."""
+    return NaturalVirtual(*virtual(model, p, dtype), zeros((model.tree.theta.size, POSE, p), dtype))

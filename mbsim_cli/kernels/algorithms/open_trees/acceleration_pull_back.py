@@ -27,13 +27,12 @@ from mbsim_cli.kernels.algebra.whole import clear, copy_to, is_nothing
 from mbsim_cli.kernels.algorithms.by_type import by_type
 from mbsim_cli.kernels.algorithms.equations.armatures import set_armatures
 from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import inertia_at
-from mbsim_cli.kernels.algorithms.motion.covectors import virtual
 from mbsim_cli.kernels.algorithms.motion.kinematics import (
     offset_to_parent,
     position_kinematics,
     set_ground,
 )
-from mbsim_cli.kernels.algorithms.motion.workspace import composite, kinematics, twists
+from mbsim_cli.kernels.algorithms.motion.workspace import composite, kinematics, twists, virtual
 from mbsim_cli.kernels.algorithms.open_trees.articulated_body import articulated, eliminate, set_axes, start_bodies
 from mbsim_cli.kernels.algorithms.open_trees.articulated_body_variation import (
     add_axis_forces,

@@ -25,8 +25,7 @@ from mbsim_cli.kernels.algebra.spatial import (
 from mbsim_cli.kernels.algebra.vec3 import axpy3, dot3, scale3
 from mbsim_cli.kernels.algebra.whole import clear
 from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import body_force, inertia_at
-from mbsim_cli.kernels.algorithms.equations.rate_matrices import rate_apply, rate_matrix
-from mbsim_cli.kernels.algorithms.equations.residual_variation import own_inertia_force
+from mbsim_cli.kernels.algorithms.equations.residual_variation import own_inertia_force, rate_apply, rate_matrix
 from mbsim_cli.kernels.algorithms.motion.kinematics import offset_to_parent
 from mbsim_cli.kernels.algorithms.motion.variation import (
     add_fixed,

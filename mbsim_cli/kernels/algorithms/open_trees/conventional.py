@@ -24,12 +24,15 @@ from mbsim_cli.kernels.algebra.whole import clear
 from mbsim_cli.kernels.algorithms.equations.armatures import add_armature_mass, vary_armatures_alone
 from mbsim_cli.kernels.algorithms.equations.element_forces import element_forces, vary_element_forces
 from mbsim_cli.kernels.algorithms.equations.forces import clear_wrenches
-from mbsim_cli.kernels.algorithms.equations.inertia_variation import vary_inertia
 from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import body_force, inertia_at
-from mbsim_cli.kernels.algorithms.equations.residual_variation import clear_forces
-from mbsim_cli.kernels.algorithms.motion.column_variation import vary_columns
+from mbsim_cli.kernels.algorithms.equations.residual_variation import clear_forces, vary_inertia
 from mbsim_cli.kernels.algorithms.motion.kinematics import motion_kinematics, position_kinematics, set_ground
-from mbsim_cli.kernels.algorithms.motion.variation import vary_acceleration, vary_kinematics, vary_velocity
+from mbsim_cli.kernels.algorithms.motion.variation import (
+    vary_acceleration,
+    vary_columns,
+    vary_kinematics,
+    vary_velocity,
+)
 from mbsim_cli.kernels.algorithms.motion.workspace import kinematics, twists
 from mbsim_cli.kernels.algorithms.open_trees.dense_equations import (
     add_product,

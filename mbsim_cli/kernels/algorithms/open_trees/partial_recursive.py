@@ -14,13 +14,15 @@ from mbsim_cli.kernels.algebra.whole import clear
 from mbsim_cli.kernels.algorithms.equations.armatures import add_armature_mass, vary_armatures_alone
 from mbsim_cli.kernels.algorithms.equations.element_forces import element_forces, vary_element_forces
 from mbsim_cli.kernels.algorithms.equations.forces import clear_wrenches
-from mbsim_cli.kernels.algorithms.equations.inertia_variation import store_inertia, vary_inertia
-from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import inertia_at, residual
-from mbsim_cli.kernels.algorithms.equations.mass_matrix import composite_inertia, mass_matrix
-from mbsim_cli.kernels.algorithms.equations.residual_variation import clear_forces, vary_bodies
-from mbsim_cli.kernels.algorithms.motion.column_variation import vary_columns
+from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import composite_inertia, inertia_at, mass_matrix, residual
+from mbsim_cli.kernels.algorithms.equations.residual_variation import (
+    clear_forces,
+    store_inertia,
+    vary_bodies,
+    vary_inertia,
+)
 from mbsim_cli.kernels.algorithms.motion.kinematics import motion_kinematics, position_kinematics, set_ground
-from mbsim_cli.kernels.algorithms.motion.variation import vary_kinematics
+from mbsim_cli.kernels.algorithms.motion.variation import vary_columns, vary_kinematics
 from mbsim_cli.kernels.algorithms.motion.workspace import composite, kinematics, twists
 from mbsim_cli.kernels.algorithms.open_trees.dense_equations import (
     add_product,

@@ -20,8 +20,13 @@ from mbsim_cli.kernels.algorithms.equations.constraints import coordinate_slope
 from mbsim_cli.kernels.algorithms.equations.element_forces import vary_element_forces
 from mbsim_cli.kernels.algorithms.equations.force_variation import slope_variation, vary_seen
 from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import inertia_at
-from mbsim_cli.kernels.algorithms.equations.rate_matrices import own_rates, rate_apply, rate_at
-from mbsim_cli.kernels.algorithms.equations.residual_variation import clear_forces, own_inertia_force
+from mbsim_cli.kernels.algorithms.equations.residual_variation import (
+    clear_forces,
+    own_inertia_force,
+    own_rates,
+    rate_apply,
+    rate_at,
+)
 from mbsim_cli.kernels.algorithms.motion.bodies import apply_to_body2, at_origin2, between2, pose_of
 from mbsim_cli.kernels.algorithms.motion.kinematics import offset_to_parent
 from mbsim_cli.kernels.algorithms.reactions.reactions import (

@@ -25,8 +25,7 @@ from mbsim_cli.kernels.algorithms.equations.element_forces import (
     vary_element_forces,
 )
 from mbsim_cli.kernels.algorithms.equations.forces import clear_wrenches, constraint_forces
-from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import residual
-from mbsim_cli.kernels.algorithms.equations.mass_matrix import composite_inertia, mass_matrix
+from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import composite_inertia, mass_matrix, residual
 from mbsim_cli.kernels.algorithms.equations.newton_matrix import newton_matrix
 from mbsim_cli.kernels.algorithms.equations.residual_variation import clear_forces, vary_bodies
 from mbsim_cli.kernels.algorithms.equations.resting_variation import vary_resting

@@ -9,10 +9,11 @@ entries of links on different branches keep the zeros that they were given.
 
 import numpy as np
 
-from mbsim_cli.kernels.algebra.lanes import get3, get6
-from mbsim_cli.kernels.algebra.spatial import dot6
-from mbsim_cli.kernels.algebra.vec3 import dot3
-from mbsim_cli.kernels.algorithms.torques.lanes import LANES
+from mbsim_cli.kernels.algebra.lanes import get3, get6, get9, get_symmetric, put3, put6, rows_of
+from mbsim_cli.kernels.algebra.rot3 import rotate, symmetric_rotate
+from mbsim_cli.kernels.algebra.spatial import add6, axpy6, cross_force, cross_motion, dot6, inertia_apply, sub6
+from mbsim_cli.kernels.algebra.vec3 import add3, axpy3, cross3, dot3
+from mbsim_cli.kernels.algorithms.torques.lanes import LANES, rate_apply
 from mbsim_cli.kernels.compiler.jit import kernel
 
 ENTRY = np.dtype([(name, np.float64, (LANES,)) for name in ("q", "v", "a")])
@@ -74,3 +75,269 @@ def write_row(related, i, first, count, row, by_q_out, by_v_out, by_a_out):
                 q[j] = row[j]["q"][l]
                 v[j] = row[j]["v"][l]
                 a[j] = row[j]["a"][l]
+
+
+# Gradient of a torque objective with respect to the motion, at ``LANES`` instants, in O(n).
+#
+# For a covector lambda = d psi / d tau no matrix is formed: with Lambda_i = sum of lambda_j S_j over i and its
+# ancestors, and Z_i, Y_i, X_i = sums of lambda_j (H_j, B_j, K_j) over the descendants of i,
+#     d psi / d (q_i, q_i', q_i'') = Lambda_i . (W_i, U_i, H_i)
+#         + (Z_i . S_i'' + Y_i . S_i' + X_i . S_i,  2 Z_i . S_i' + Y_i . S_i,  Z_i . S_i).
+
+# lambda, Lambda, the sums over descendants, and the three gradients
+_PULLED = {"c": 1, "L": 6, "Z": 6, "Y": 3, "X": 3, "g": 3}
+PULL = np.dtype([(name, np.float64, (k, LANES)) for name, k in _PULLED.items()])
+
+
+@kernel
+def clear_pull(pull_out):
+    """Start sums: at the ground for Lambda, at every link for the others."""
+    zero = (0.0, 0.0, 0.0)
+    for l in range(LANES):
+        put6(pull_out["L"], l, (zero, zero))
+        put6(pull_out["Z"], l, (zero, zero))
+        put3(pull_out["Y"], l, zero)
+        put3(pull_out["X"], l, zero)
+
+
+@kernel
+def weights(covector, weight, first, i, column, pull_out):
+    """lambda = covector + weight * tau, which serves linear and quadratic objectives; both (N, n)."""
+    last = covector.shape[0] - 1
+    for l in range(LANES):
+        t = min(first + l, last)
+        pull_out["c"][0, l] = covector[t, i] + weight[t, i] * column["torque"][0, l]
+
+
+@kernel
+def push(parent, column, pull_out):
+    """Lambda of a link from its parent's."""
+    for l in range(LANES):
+        put6(pull_out["L"], l, axpy6(pull_out["c"][0, l], get6(column["S"], l), get6(parent["L"], l)))
+
+
+@kernel
+def pull_back(column, own):
+    """Gradient with respect to position, velocity and acceleration of one link."""
+    for l in range(LANES):
+        L, Z, Y, X = get6(own["L"], l), get6(own["Z"], l), get3(own["Y"], l), get3(own["X"], l)
+        S, S1 = get6(column["S"], l), get6(column["S1"], l)
+        q = dot6(L, get6(column["W"], l)) + dot6(get6(column["S2"], l), Z) + dot3(S1[0], Y) + dot3(S[0], X)
+        v = dot6(L, get6(column["U"], l)) + 2.0 * dot6(S1, Z) + dot3(S[0], Y)
+        put3(own["g"], l, (q, v, dot6(L, get6(column["H"], l)) + dot6(S, Z)))
+
+
+@kernel
+def pull_to_parent(column, own, loaded, parent):
+    """Sums over the descendants of the parent."""
+    for l in range(LANES):
+        c = own["c"][0, l]
+        put6(parent["Z"], l, add6(get6(parent["Z"], l), axpy6(c, get6(column["H"], l), get6(own["Z"], l))))
+        put3(parent["Y"], l, add3(get3(parent["Y"], l), axpy3(c, get3(column["B"], l), get3(own["Y"], l))))
+    if loaded:
+        for l in range(LANES):
+            X = axpy3(own["c"][0, l], get3(column["K"], l), get3(own["X"], l))
+            put3(parent["X"], l, add3(get3(parent["X"], l), X))
+
+
+@kernel
+def pull(system, covector, weight, first, column, pull_out):
+    """Gradients ``g`` of all links at ``LANES`` instants; needs ``sweep`` with derivatives."""
+    parent, load_row = system.links.parent, system.load_sums.row
+    n = parent.size
+    clear_pull(pull_out[n])
+    for i in range(n):
+        clear_pull(pull_out[i])
+        weights(covector, weight, first, i, column[i], pull_out[i])
+        push(pull_out[parent[i]], column[i], pull_out[i])
+    for i in range(n - 1, -1, -1):
+        pull_back(column[i], pull_out[i])
+        if parent[i] < n:
+            pull_to_parent(column[i], pull_out[i], load_row[i] >= 0, pull_out[parent[i]])
+
+
+# Derivatives of torques by parameters, the motion held, at ``LANES`` instants, in O(n) a parameter.
+#
+# A parameter moves links by twists nu that their parents carry, as a coordinate of rate zero would; it changes moments of
+# links, and loads. With N, N', N'' the sums of nu, nu', nu'' over a link and its ancestors, and G the sum of the forces
+# that all this makes beyond the link's own joint,
+#     d tau_i = H_i . N_i'' + B_i . N_i' + K_i . N_i + S_i . G_i.                                                  (8)
+# Derivation: docs/theory/inverse_dynamics.md, section 6.
+
+# Own twist of a link with its rates, sums of those, and the force.
+VARY = rows_of(LANES, S=6, S1=6, S2=6, N=6, N1=6, N2=6, G=6)
+
+
+@kernel
+def vary_ground(push, own):
+    """Another gravity is another acceleration of the ground."""
+    zero = (0.0, 0.0, 0.0)
+    for l in range(LANES):
+        put6(own["N"], l, (zero, zero))
+        put6(own["N1"], l, (zero, zero))
+        put6(own["N2"], l, (zero, (push[3], push[4], push[5])))
+
+
+@kernel
+def vary_place(twist, parent, own):
+    """Own twist, which the parent carries, about the global origin, and its rates."""
+    w, v = (twist[0], twist[1], twist[2]), (twist[3], twist[4], twist[5])
+    for l in range(LANES):
+        R, V, A = get9(parent["R"], l), get6(parent["V"], l), get6(parent["A"], l)
+        turn = rotate(R, w)
+        S = (turn, add3(rotate(R, v), cross3(get3(parent["r"], l), turn)))
+        S1 = cross_motion(V, S)
+        put6(own["S"], l, S)
+        put6(own["S1"], l, S1)
+        put6(own["S2"], l, add6(cross_motion(A, S), cross_motion(V, S1)))
+
+
+@kernel
+def sum_twists(above, own):
+    """Twist of the link in all, from that of the nearest link above that moves."""
+    for l in range(LANES):
+        put6(own["N"], l, add6(get6(above["N"], l), get6(own["S"], l)))
+        put6(own["N1"], l, add6(get6(above["N1"], l), get6(own["S1"], l)))
+        put6(own["N2"], l, add6(get6(above["N2"], l), get6(own["S2"], l)))
+
+
+@kernel
+def begin_twists(own):
+    """The same where nothing above moves."""
+    for l in range(LANES):
+        put6(own["N"], l, get6(own["S"], l))
+        put6(own["N1"], l, get6(own["S1"], l))
+        put6(own["N2"], l, get6(own["S2"], l))
+
+
+@kernel
+def clear_force(own):
+    """Begin the sum of forces."""
+    zero = (0.0, 0.0, 0.0)
+    for l in range(LANES):
+        put6(own["G"], l, (zero, zero))
+
+
+@kernel
+def vary_weight(moments, body, own):
+    """Add the force of a change of mass, first moment and inertia about the link's origin, all in the link's axes."""
+    m, s = moments[0], (moments[1], moments[2], moments[3])
+    local = (moments[4], moments[5], moments[6], moments[7], moments[8], moments[9])
+    for l in range(LANES):
+        R, r = get9(body["R"], l), get3(body["r"], l)
+        V, A = get6(body["V"], l), get6(body["A"], l)
+        t, J = rotate(R, s), symmetric_rotate(R, local)
+        a, b = dot3(r, r), 2.0 * dot3(r, t)
+        J = (
+            J[0] + m * (a - r[0] * r[0]) + b - 2.0 * r[0] * t[0],
+            J[1] + m * (a - r[1] * r[1]) + b - 2.0 * r[1] * t[1],
+            J[2] + m * (a - r[2] * r[2]) + b - 2.0 * r[2] * t[2],
+            J[3] - m * r[0] * r[1] - r[0] * t[1] - r[1] * t[0],
+            J[4] - m * r[0] * r[2] - r[0] * t[2] - r[2] * t[0],
+            J[5] - m * r[1] * r[2] - r[1] * t[2] - r[2] * t[1],
+        )
+        inertia = (m, axpy3(m, r, t), J)
+        force = add6(inertia_apply(inertia, A), cross_force(V, inertia_apply(inertia, V)))
+        put6(own["G"], l, add6(get6(own["G"], l), force))
+
+
+@kernel
+def vary_load(loads, k, wrench, d_wrench, d_point, first, body, own):
+    """Take the change of load k: vectors (N, nl, 3) in its own axes, and of its point."""
+    last = wrench.shape[0] - 1
+    place = (loads.point[k, 0], loads.point[k, 1], loads.point[k, 2])
+    shift = (d_point[0], d_point[1], d_point[2])
+    torque, turns = loads.torque[k], loads.turns[k]
+    zero = (0.0, 0.0, 0.0)
+    for l in range(LANES):
+        t = min(first + l, last)
+        R = get9(body["R"], l)
+        f = (wrench[t, k, 0], wrench[t, k, 1], wrench[t, k, 2])
+        df = (d_wrench[t, 0], d_wrench[t, 1], d_wrench[t, 2])
+        if turns:
+            f, df = rotate(R, f), rotate(R, df)
+        x = add3(get3(body["r"], l), rotate(R, place))
+        change = (df, zero) if torque else (add3(cross3(x, df), cross3(rotate(R, shift), f)), df)
+        put6(own["G"], l, sub6(get6(own["G"], l), change))
+
+
+@kernel
+def force_to_parent(own, parent):
+    """Add the force of a link to its parent's."""
+    for l in range(LANES):
+        put6(parent["G"], l, add6(get6(parent["G"], l), get6(own["G"], l)))
+
+
+@kernel
+def moved_to_parent(mass, total, own, parent):
+    """Add the force of the subtree that the own twist of a link moves, S x* F + I S'' + B S', to the parent's."""
+    for l in range(LANES):
+        inertia = (mass, get3(total["h"], l), get_symmetric(total["J"], l))
+        S, S1 = get6(own["S"], l), get6(own["S1"], l)
+        force = add6(inertia_apply(inertia, get6(own["S2"], l)), cross_force(S, get6(total["F"], l)))
+        force = add6(force, rate_apply(get9(total["P"], l), get3(total["p"], l), S1[0]))
+        put6(parent["G"], l, add6(get6(parent["G"], l), force))
+
+
+@kernel
+def loads_to_parent(load_total, own, parent):
+    """Add what loads with global axes, which do not turn with the subtree, make of it."""
+    for l in range(LANES):
+        force = rate_apply(get9(load_total["D"], l), get3(load_total["f"], l), get6(own["S"], l)[0])
+        put6(parent["G"], l, add6(get6(parent["G"], l), force))
+
+
+@kernel
+def write_by_twist(loaded, column, own, first, i, k, out):
+    """Torques of twists of the link and its ancestors."""
+    for l in range(min(LANES, out.shape[0] - first)):
+        N, N1, N2 = get6(own["N"], l), get6(own["N1"], l), get6(own["N2"], l)
+        value = dot6(N2, get6(column["H"], l)) + dot3(N1[0], get3(column["B"], l))
+        if loaded:
+            value += dot3(N[0], get3(column["K"], l))
+        out[first + l, i, k] = value
+
+
+@kernel
+def add_by_force(column, own, first, i, k, out):
+    """Torques of the forces."""
+    for l in range(min(LANES, out.shape[0] - first)):
+        out[first + l, i, k] += dot6(get6(column["S"], l), get6(own["G"], l))
+
+
+@kernel
+def vary_parameter(system, change, wrench, first, k, work, out):
+    """Derivatives (N, n, p) of the torques of ``LANES`` instants by parameter k; needs ``sweep`` with derivatives."""
+    parent, n = system.links.parent, system.links.parent.size
+    body, column, vary = work.body, work.column, work.vary
+    source, rises, moves = change.source[k], change.rises[k], change.moves[k]
+    if moves[n]:
+        vary_ground(change.twist[k, n], vary[n])
+    for i in range(n):
+        if moves[i]:
+            vary_place(change.twist[k, i], body[parent[i]], vary[i])
+            above = change.above[k, i]
+            if above >= 0:
+                sum_twists(vary[above], vary[i])
+            else:
+                begin_twists(vary[i])
+        if rises[i]:
+            clear_force(vary[i])
+    for j in range(system.loads.link.size):
+        if change.loads[k, j]:
+            i = system.loads.link[j]
+            vary_load(system.loads, j, wrench, change.wrench[:, j, k], change.point[k, j], first, body[i], vary[i])
+    for i in range(n - 1, -1, -1):
+        p, row, load_row = parent[i], system.inertia_sums.row[i], system.load_sums.row[i]
+        if change.weighs[k, i]:
+            vary_weight(change.moments[k, i], body[i], vary[i])
+        if source[i] >= 0:
+            write_by_twist(load_row >= 0, column[i], vary[source[i]], first, i, k, out)
+        if rises[i]:
+            add_by_force(column[i], vary[i], first, i, k, out)
+            if p < n:
+                force_to_parent(vary[i], vary[p])
+        if moves[i] and p < n and row >= 0:
+            moved_to_parent(system.mass_below[i], work.total[row], vary[i], vary[p])
+            if load_row >= 0:
+                loads_to_parent(work.load[load_row], vary[i], vary[p])

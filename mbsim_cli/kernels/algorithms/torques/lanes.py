@@ -7,9 +7,19 @@ origin (slides that nothing turns are left out of positions). Derivation: docs/t
 
 import numpy as np
 
-from mbsim_cli.kernels.algebra.lanes import get3, get6, get9, get_symmetric, put3, put6, put9, rows_of
+from mbsim_cli.kernels.algebra.lanes import (
+    WIDEST,
+    get3,
+    get6,
+    get9,
+    get_symmetric,
+    put3,
+    put6,
+    put9,
+    rows_of,
+    sine_cosine,
+)
 from mbsim_cli.kernels.algebra.rot3 import matmul9, parallel_axis, rotate, symmetric_rotate
-from mbsim_cli.kernels.algebra.sine_cosine import WIDEST, sine_cosine
 from mbsim_cli.kernels.algebra.spatial import (
     add6,
     axpy6,

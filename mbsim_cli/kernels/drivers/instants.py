@@ -1,0 +1,185 @@
+"""Everything about one instant: residual, constraints, mass matrix, and their variations in p directions.
+
+Entries take the groups of arrays that they use, not all that a motion works on: each array costs time to compile.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mbsim_cli.kernels.algebra.whole import copy_to
+from mbsim_cli.kernels.algorithms.equations.constraints import move_lines
+from mbsim_cli.kernels.algorithms.equations.turning import expect_recorded
+from mbsim_cli.kernels.algorithms.open_trees.formulations import accelerate, vary_accelerations
+from mbsim_cli.kernels.algorithms.open_trees.open_tree import drive, vary_drive
+from mbsim_cli.kernels.algorithms.systems.contract import (
+    constrain,
+    evaluate,
+    mass,
+    measure,
+    move,
+    place,
+    rates,
+    tangent,
+    vary_bodies_of,
+    vary_equations,
+    vary_measure,
+    vary_rates,
+    vary_residual,
+)
+from mbsim_cli.kernels.compiler.jit import entry, inlined, kernel
+from mbsim_cli.kernels.compiler.simd import block, put, width
+from mbsim_cli.kernels.integrators.runge_kutta import put_on_manifold
+from mbsim_cli.model.codes import Status
+
+
+class Linearisation(NamedTuple):
+    """Results; variations have a trailing axis of p directions."""
+
+    M: np.ndarray  # (n, n)
+    T: np.ndarray  # (n, padded(n)) tangent M + beta C + gamma K
+    dG: np.ndarray  # (n, p) variation of M z'' - Q + Phi_z^T lambda
+    dphi: np.ndarray  # (3, m, p) of Phi, Phi', Phi''
+    measures: np.ndarray  # (nm,)
+    d_measures: np.ndarray  # (nm, p)
+
+
+@entry
+def linearise(model, theta, beta, gamma, at_center, directions, state, sens, kin, comp, eq, tw, out, t):
+    """Evaluate at ``state`` (G, Phi, Phi', Phi'', J are left in eq) and vary along ``sens`` and theta."""
+    evaluate(model, theta, t, at_center, state, kin, comp, eq)
+    rates(model, theta, eq.lines, t, state, kin, eq.phi1, eq.phi2)
+    tangent(model, theta, t, beta, gamma, state, eq, kin, comp, out.T)
+    _vary_equations_and_measures(model, theta, t, directions, state, sens, kin, eq, tw, out)
+    vary_residual(model, theta, directions, t, state, sens, eq, kin, comp, tw, out.dG)
+    mass(model, theta, kin, comp, out.M)
+
+
+@entry
+def close_loops(model, theta, at_center, directions, state, sens, kin, eq, tw, out, t):
+    """Evaluate and vary as ``linearise``, but constraints and measures alone: what closing a mechanism needs."""
+    place(model, theta, state.z, at_center, kin)
+    move(model, theta, state.z, state.zd, state.zdd, kin)
+    constrain(model, theta, t, state.z, kin, eq)
+    rates(model, theta, eq.lines, t, state, kin, eq.phi1, eq.phi2)
+    _vary_equations_and_measures(model, theta, t, directions, state, sens, kin, eq, tw, out)
+
+
+@inlined
+def _vary_equations_and_measures(model, theta, t, directions, state, sens, kin, eq, tw, out):
+    """Variations of the bodies' motion, of Phi, Phi', Phi'', and of measures."""
+    dtheta, touch = directions.dtheta, directions.touch
+    vary_bodies_of(model, theta, dtheta, touch, state.z, state.zd, state.zdd, kin, sens.z, sens.zd, sens.zdd, tw)
+    vary_equations(model, theta, dtheta, touch, eq.lines, t, state.z, sens.z, kin, tw, out.dphi[0])
+    move_lines(model, theta, eq.lines, kin, eq.line_rates)
+    vary_rates(model, theta, dtheta, touch, eq, t, state, sens, kin, tw, out.dphi[1], out.dphi[2])
+    for k in range(model.measures.kind.size):
+        out.measures[k] = measure(model, theta, k, state, kin)
+        for g in range(0, out.d_measures.shape[1], width(out.d_measures)):
+            d = block(out.d_measures, g)
+            value = vary_measure(model, theta, dtheta, touch, k, g, d, state, sens, kin, tw)
+            put(out.d_measures, k, d, value)
+
+
+# Everything about one instant in natural coordinates, as ``linearise`` of a tree, but for measures and tangent.
+
+
+@entry
+def stand(model, theta, at_center, directions, state, sens, kin, comp, eq, tw, out, t):
+    """Evaluate at ``state`` (G, Phi, Phi', Phi'', J are left in eq) and vary along ``sens`` and theta."""
+    dtheta, touch = directions.dtheta, directions.touch
+    evaluate(model, theta, t, at_center, state, kin, comp, eq)
+    rates(model, theta, eq.lines, t, state, kin, eq.phi1, eq.phi2)
+    mass(model, theta, kin, comp, out.M)
+    vary_bodies_of(
+        model, theta, dtheta, touch, state.z, state.zd, state.zdd, kin, sens.z, sens.zd, sens.zdd, tw
+    )  # fmt: skip
+    vary_equations(model, theta, dtheta, touch, eq.lines, t, state.z, sens.z, kin, tw, out.dphi[0])
+    move_lines(model, theta, eq.lines, kin, eq.line_rates)
+    vary_rates(model, theta, dtheta, touch, eq, t, state, sens, kin, tw, out.dphi[1], out.dphi[2])
+    vary_residual(model, theta, directions, t, state, sens, eq, kin, comp, tw, out.dG)
+
+
+# Accelerations of an open tree, and their variations, at many states.
+
+
+@entry
+def accelerations(model, theta, open_tree, time, z, zd, dyn, zdd_out, reaction_out):
+    """z'' (B, n) and multipliers of drivers (B, m) at z, zd (B, n), whose driven coordinates are set; a Status."""
+    for row in range(time.size):
+        t = time[row]
+        drive(model, theta, t, open_tree, z[row], zd[row])
+        if not accelerate(model, theta, t, z[row], zd[row], dyn, zdd_out[row], reaction_out[row]):
+            return Status.SINGULAR.value
+    return Status.OK.value
+
+
+@entry
+def accelerations_and_variations(
+    model, theta, dtheta, touch, open_tree, time, z, zd, dz, dzd, dyn, zdd_out, reaction_out, dzdd_out, d_reaction_out
+):
+    """The same, and dz'' (B, n, p), d_reaction (B, m, p) for dz, dzd (B, n, p) and dtheta (len(theta), p)."""
+    for row in range(time.size):
+        t = time[row]
+        drive(model, theta, t, open_tree, z[row], zd[row])
+        vary_drive(model, theta, dtheta, t, open_tree, z[row], zd[row], dz[row], dzd[row])
+        if not accelerate(model, theta, t, z[row], zd[row], dyn, zdd_out[row], reaction_out[row]):
+            return Status.SINGULAR.value
+        vary_accelerations(
+            model, theta, dtheta, touch, t, z[row], zd[row], zdd_out[row], dz[row], dzd[row], dyn, dzdd_out[row],
+            d_reaction_out[row],
+        )  # fmt: skip
+    return Status.OK.value
+
+
+# How far stored instants of closed loops are from their constraints.
+
+
+@entry
+def measure_drift(model, theta, kin, eq, state, record):
+    """Fill the rows of the largest |Phi|, |Phi'|, |Phi''|; ``kin``, ``eq`` and ``state`` are work."""
+    for row in range(record.time.size):
+        t = record.time[row]
+        copy_to(record.position[row], state.z)
+        copy_to(record.velocity[row], state.zd)
+        copy_to(record.acceleration[row], state.zdd)
+        expect_recorded(record.expected, row, kin)
+        place(model, theta, state.z, False, kin)
+        constrain(model, theta, t, state.z, kin, eq)
+        move(model, theta, state.z, state.zd, state.zdd, kin)
+        rates(model, theta, eq.lines, t, state, kin, eq.phi1, eq.phi2)
+        record.drift[row, 0] = _largest(eq.phi)
+        record.drift[row, 1] = _largest(eq.phi1)
+        record.drift[row, 2] = _largest(eq.phi2)
+
+
+@kernel
+def _largest(x):
+    """Largest size of real parts; zero of none."""
+    most = 0.0
+    for r in range(x.size):
+        most = max(most, np.abs(x[r].real))
+    return most
+
+
+# Values of measures at the start, for numbers that take them.
+
+
+@entry
+def measure_start(model, theta, open_tree, directions, state, sens, kin, tw, wanted, value_out, d_value_out):
+    """Measures ``wanted`` (k,) of the driven, unit start, value (k,), and their variations (k, p)."""
+    drive(model, theta, 0.0, open_tree, state.z, state.zd)
+    vary_drive(model, theta, directions.dtheta, 0.0, open_tree, state.z, state.zd, sens.z, sens.zd)
+    put_on_manifold(model, theta, 0.0, directions, open_tree, state, sens)
+    place(model, theta, state.z, True, kin)
+    move(model, theta, state.z, state.zd, state.zdd, kin)
+    dtheta, touch = directions.dtheta, directions.touch
+    vary_bodies_of(
+        model, theta, dtheta, touch, state.z, state.zd, state.zdd, kin, sens.z, sens.zd, sens.zdd, tw
+    )  # fmt: skip
+    for i in range(wanted.size):
+        value_out[i] = measure(model, theta, wanted[i], state, kin)
+        for g in range(0, dtheta.shape[1], width(dtheta)):
+            k = block(dtheta, g)
+            value = vary_measure(model, theta, dtheta, touch, wanted[i], g, k, state, sens, kin, tw)
+            put(d_value_out, i, k, value)

@@ -1,0 +1,201 @@
+"""Motions that laws of time give, how they vary with the coefficients of the laws, and the transpose of that."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mbsim_cli.kernels.algebra.whole import clear, is_finite
+from mbsim_cli.kernels.algorithms.equations.force_variation import vary_applied
+from mbsim_cli.kernels.algorithms.equations.forces import applied_wrench, clear_wrenches
+from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import residual
+from mbsim_cli.kernels.algorithms.equations.residual_variation import clear_forces, vary_bodies
+from mbsim_cli.kernels.algorithms.motion.bodies import apply_to_body
+from mbsim_cli.kernels.algorithms.motion.kinematics import motion_kinematics, position_kinematics
+from mbsim_cli.kernels.algorithms.motion.variation import vary_kinematics
+from mbsim_cli.kernels.algorithms.systems.contract import evaluate_free, vary_free
+from mbsim_cli.kernels.algorithms.torques.derivatives import (
+    ENTRY,
+    PULL,
+    VARY,
+    form_row,
+    pull,
+    vary_parameter,
+    write_row,
+)
+from mbsim_cli.kernels.algorithms.torques.lanes import BODY, COLUMN, LANES, LOAD, SUM, sweep
+from mbsim_cli.kernels.compiler.jit import entry
+from mbsim_cli.kernels.compiler.simd import at, block, width
+from mbsim_cli.kernels.elements.law_pull_back import pull_law
+from mbsim_cli.kernels.elements.laws import law_value, law_variation
+
+
+@entry
+def prescribe(laws, theta, law, sign, time, position_out, velocity_out, acceleration_out):
+    """Coordinates (N, n) and two derivatives from the laws; columns without a law are left as they are."""
+    for row in range(time.size):
+        for c in range(law.size):
+            if law[c] >= 0:
+                value, rate, second = law_value(laws, theta, law[c], time[row])
+                position_out[row, c] = sign[c] * value
+                velocity_out[row, c] = sign[c] * rate
+                acceleration_out[row, c] = sign[c] * second
+
+
+@entry
+def vary_prescribed(laws, theta, dtheta, law, sign, time, position_out, velocity_out, acceleration_out):
+    """Derivatives (N, n, p) of the same in the directions dtheta (len(theta), p)."""
+    for row in range(time.size):
+        for c in range(law.size):
+            if law[c] >= 0:
+                for d in range(dtheta.shape[1]):
+                    value, rate, second = law_variation(laws, theta, dtheta, d, law[c], time[row])
+                    position_out[row, c, d] = sign[c] * value
+                    velocity_out[row, c, d] = sign[c] * rate
+                    acceleration_out[row, c, d] = sign[c] * second
+
+
+@entry
+def pull_prescribed(laws, theta, law, sign, time, position, velocity, acceleration, theta_out):
+    """Add to theta_out (len(theta), p) what covectors (N, n, p) of the same make of the coefficients."""
+    for row in range(time.size):
+        for c in range(law.size):
+            for g in range(0, theta_out.shape[1], width(theta_out)):
+                k = block(theta_out, g)
+                value, rate, second = at(position[row], c, k), at(velocity[row], c, k), at(acceleration[row], c, k)
+                pull_law(
+                    laws, theta, law[c], time[row], k, sign[c] * value, sign[c] * rate, sign[c] * second, theta_out
+                )  # fmt: skip
+
+
+# Inverse dynamics along a trajectory: torques, their derivatives, and gradients of torque objectives.
+#
+# Trees of one-dof columns run ``LANES`` instants at a time. ``motion`` is ``model.problem.Motion``; parts of a
+# trajectory can run in threads, each with its own work.
+
+
+class LaneWork(NamedTuple):
+    """Work of one thread; everything is written before it is read."""
+
+    body: np.ndarray  # (n + 1,)
+    column: np.ndarray  # (n,)
+    total: np.ndarray  # (n,)
+    load: np.ndarray  # (n,)
+    row: np.ndarray  # (n,)
+    pull: np.ndarray  # (n + 1,)
+    vary: np.ndarray  # (n + 1,)
+
+
+def lane_work(n):
+    """Allocate LaneWork."""
+    rows = ((n + 1, BODY), (n, COLUMN), (n, SUM), (n, LOAD), (n, ENTRY), (n + 1, PULL), (n + 1, VARY))
+    return LaneWork(*(np.zeros(count, kind) for count, kind in rows))
+
+
+@entry
+def lane_torques(system, motion, wrench, work, torque_out):
+    """torque (N, n)."""
+    total, n = torque_out.shape
+    for first in range(0, total, LANES):
+        sweep(system, motion, wrench, first, False, work)
+        for i in range(n):
+            for l in range(min(LANES, total - first)):
+                torque_out[first + l, i] = work.column[i]["torque"][0, l]
+
+
+@entry
+def lane_derivatives(system, motion, wrench, change, work, torque_out, by_q_out, by_v_out, by_a_out, by_parameter_out):
+    """torque (N, n) and d torque / d position, velocity, acceleration (N, n, n), and by p parameters (N, n, p).
+
+    Return whether all of them are finite: to look at numbers that have left the caches takes longer.
+    """
+    total, n = torque_out.shape
+    related, load_row = system.related, system.load_sums.row
+    finite = True
+    for first in range(0, total, LANES):
+        count = min(LANES, total - first)
+        sweep(system, motion, wrench, first, True, work)
+        clear(by_q_out[first : first + count])
+        clear(by_v_out[first : first + count])
+        clear(by_a_out[first : first + count])
+        clear(by_parameter_out[first : first + count])
+        for k in range(by_parameter_out.shape[2]):
+            vary_parameter(system, change, wrench, first, k, work, by_parameter_out)
+        for i in range(n):
+            form_row(related, load_row[i] >= 0, i, work.column, work.row)
+            write_row(related, i, first, count, work.row, by_q_out, by_v_out, by_a_out)
+            for l in range(count):
+                torque_out[first + l, i] = work.column[i]["torque"][0, l]
+        finite &= is_finite(torque_out[first : first + count]) & is_finite(by_parameter_out[first : first + count])
+        finite &= is_finite(by_q_out[first : first + count]) & is_finite(by_v_out[first : first + count])
+        finite &= is_finite(by_a_out[first : first + count])
+    return finite
+
+
+@entry
+def lane_gradient(system, motion, wrench, covector, weight, work, torque_out, by_q_out, by_v_out, by_a_out):
+    """torque (N, n), and the gradient (N, n) with respect to position, velocity, acceleration at each instant.
+
+    The objective's covector d psi / d tau is ``covector + weight * tau``, both (N, n).
+    """
+    total, n = torque_out.shape
+    for first in range(0, total, LANES):
+        sweep(system, motion, wrench, first, True, work)
+        pull(system, covector, weight, first, work.column, work.pull)
+        for i in range(n):
+            g = work.pull[i]["g"]
+            for l in range(min(LANES, total - first)):
+                torque_out[first + l, i] = work.column[i]["torque"][0, l]
+                by_q_out[first + l, i] = g[0, l]
+                by_v_out[first + l, i] = g[1, l]
+                by_a_out[first + l, i] = g[2, l]
+
+
+# Inverse dynamics of any tree, one instant after another: Euler parameters, springs, and all parameter derivatives.
+
+
+class At(NamedTuple):
+    """The motion at an instant."""
+
+    z: np.ndarray  # (n,)
+    zd: np.ndarray
+    zdd: np.ndarray
+
+
+class Torque(NamedTuple):
+    """Forces on coordinates, and the residual, which is what the coordinates take."""
+
+    Q: np.ndarray  # (n,)
+    G: np.ndarray
+
+
+@entry
+def general_torques(model, theta, at_center, motion, directions, sens, kin, comp, tw, Q, torque_out, d_torque_out):
+    """torque (N, n) and its variations (N, n, d) in directions of theta and, ``sens``, of the coordinates (n, d)."""
+    for row in range(motion.time.size):
+        t, z, zd, zdd = motion.time[row], motion.position[row], motion.velocity[row], motion.acceleration[row]
+        state = At(z, zd, zdd)
+        evaluate_free(model, theta, t, at_center, state, kin, comp, Torque(Q, torque_out[row]))
+        if directions.dtheta.shape[1] > 0:
+            vary_free(model, theta, directions, t, state, sens, kin, comp, tw, d_torque_out[row])
+
+
+@entry
+def applied_torques(model, theta, at_center, motion, directions, sens, kin, comp, tw, Q, torque_out, d_torque_out):
+    """``general_torques`` where all forces are applied ones: compiles in 10 s instead of 16."""
+    tree = model.tree
+    dtheta, touch = directions.dtheta, directions.touch
+    for row in range(motion.time.size):
+        t, z, zd, zdd = motion.time[row], motion.position[row], motion.velocity[row], motion.acceleration[row]
+        position_kinematics(tree, theta, z, at_center, kin)
+        motion_kinematics(tree, theta, z, zd, zdd, kin)
+        clear_wrenches(comp.W, Q)
+        for f in range(model.forces.kind.size):
+            wrench, _, _ = applied_wrench(model, theta, t, kin, f)
+            apply_to_body(comp.W, kin, model.pairs.b[model.forces.pair[f]], 1.0, wrench)
+        residual(tree, kin, comp, Q, torque_out[row])
+        if dtheta.shape[1] > 0:
+            vary_kinematics(tree, theta, dtheta, touch, kin, sens.z, sens.zd, sens.zdd, tw)
+            clear_forces(tw, d_torque_out[row])
+            for f in range(model.forces.kind.size):
+                vary_applied(model, theta, dtheta, t, f, kin, tw)
+            vary_bodies(tree, theta, dtheta, touch, z, sens.z, kin, comp, tw, d_torque_out[row])

@@ -1,0 +1,400 @@
+"""Objectives that are values at one time: at the end, or at a time that is given."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from mbsim_cli.assembly.objectives import Objective
+from mbsim_cli.errors import AnalysisError
+from mbsim_cli.model.problem import Block
+from mbsim_cli.solve.linear.modes import damping_ratio, frequency
+from mbsim_cli.study.objectives.stream import Continuation, Stream, continuation, weighed
+from mbsim_cli.study.objectives.uncertainty import Course, Integrals, Uncertainty, trapezoidal
+
+
+class Final(Stream):
+    """Value at the end."""
+
+    def __init__(self, objective: Objective, p: int, course: Course | None = None):
+        super().__init__(objective, p, course)
+        self._sizes = np.zeros(1 + p)
+
+    def take(self, instants, rows):
+        """The last instants are kept anyway."""
+        self._sizes = np.maximum(self._sizes, np.abs(rows).max(axis=1))
+
+    def weights(self, time):
+        rest = self.rest.value
+        found = np.zeros(len(time), rest.dtype)
+        found[-len(rest) :] = rest
+        return found
+
+    @property
+    def errors(self):
+        """By the motion, and by what is continued to the end; there is no quadrature."""
+        ahead = np.array([np.nan]) if self.course.ahead is None else self.course.ahead
+        errors = np.abs(weighed(self.rest.rate, self._tail) * (ahead if len(ahead) == 1 + self.p else ahead[:1]))
+        return Uncertainty.of(errors, self._sizes).plus(self.drift + self.beyond(lambda rest: rest.value))
+
+    @property
+    def value(self):
+        return weighed(self.rest.value, self._tail[0])
+
+    @property
+    def gradient(self):
+        rest = self.rest
+        return weighed(rest.value, self._tail[1:]) + self.by_end(weighed(rest.rate, self._tail[0]))
+
+
+BESIDE = 2  # instants on each side of a time, that a cubic polynomial passes through
+
+
+class At(Stream):
+    """Value at the time ``objective.end``, of a cubic polynomial through the instants around it."""
+
+    def __init__(self, objective: Objective, p: int, course: Course | None = None):
+        super().__init__(objective, p, course)
+        self._time, self._rows = np.zeros(0), np.zeros((1 + p, 0))  # around the time, or the last ones so far
+        self._sizes = np.zeros(1 + p)
+
+    def take(self, instants, rows):
+        self._sizes = np.maximum(self._sizes, np.abs(rows).max(axis=1))
+        known = int(len(self._time) > 0 and instants.time[0] == self._time[-1])
+        if len(self._time) and not known:
+            return  # the time has passed
+        time = np.append(self._time, instants.time[known:])
+        rows = np.concatenate([self._rows, rows[:, known:]], axis=1)
+        near = _around(time, self.end.real)
+        self._time, self._rows = time[near].copy(), rows[:, near].copy()
+
+    @property
+    def _there(self) -> Continuation:
+        return continuation(self._time, self.end)
+
+    def weights(self, time):
+        near = _around(time, self.end.real)
+        found = continuation(time[near], self.end).value
+        weights = np.zeros(len(time), found.dtype)
+        weights[near] = found
+        return weights
+
+    @property
+    def errors(self):
+        """By the motion, and by the polynomial: one instant fewer changes that."""
+        errors = np.abs(weighed(self._there.rate, self._rows) * self._ahead)
+        if len(self._time) > 1:
+            fewer = slice(1, None) if abs(self._time[0] - self.end) > abs(self._time[-1] - self.end) else slice(-1)
+            other = continuation(self._time[fewer], self.end).value
+            errors = errors + np.abs(weighed(self._there.value, self._rows) - weighed(other, self._rows[:, fewer]))
+        return Uncertainty.of(errors, self._sizes).plus(self.drift)
+
+    @property
+    def _ahead(self) -> np.ndarray | float:
+        ahead = self.course.ahead
+        if ahead is None:
+            return 0.0
+        return ahead if len(ahead) == 1 + self.p else ahead[:1]
+
+    @property
+    def value(self):
+        return weighed(self._there.value, self._rows[0])
+
+    @property
+    def gradient(self):
+        there = self._there
+        return weighed(there.value, self._rows[1:]) + self.by_end(weighed(there.rate, self._rows[0]))
+
+
+def _around(time: np.ndarray, moment: float) -> slice:
+    """The instants beside a moment, up to four; the last ones where it lies ahead."""
+    behind = int(np.searchsorted(time, moment, side="right"))
+    first = max(0, min(behind - BESIDE, len(time) - 2 * BESIDE))
+    return slice(first, first + 2 * BESIDE)
+
+
+# Objectives that are integrals over time, and means.
+
+
+class Integral(Stream):
+    """Integral over time."""
+
+    def __init__(self, objective: Objective, p: int, course: Course | None = None):
+        super().__init__(objective, p, course)
+        self._integrals = Integrals(p)
+
+    def take(self, instants, rows):
+        self._integrals.add(instants, rows)
+
+    def weights(self, time):
+        rest = self.rest.integral
+        found = trapezoidal(time).astype(rest.dtype)
+        found[-len(rest) :] += rest
+        return found
+
+    @property
+    def errors(self):
+        others = self.extent * self.drift + self.beyond(lambda rest: rest.integral)
+        return self._integrals.uncertainty(self.course.intervals).plus(others)
+
+    @property
+    def extent(self):
+        return abs(self.end - self.course.start)
+
+    @property
+    def _whole(self):
+        """Integrals (1 + p,) until the end."""
+        return self._integrals.value + weighed(self.rest.integral, self._tail)
+
+    @property
+    def value(self):
+        return self._whole[0]
+
+    @property
+    def gradient(self):
+        return self._whole[1:] + self.by_end(weighed(self.rest.value, self._tail[0]))
+
+
+class Mean(Integral):
+    """Mean over time: the integral over the duration; of one instant what there is."""
+
+    @property
+    def _duration(self):
+        return self.end - self.course.start
+
+    def weights(self, time):
+        return np.ones(1) if self.still else super().weights(time) / self._duration
+
+    @property
+    def errors(self):
+        if self.still:
+            return Uncertainty(0.0, np.zeros(self.p), 0.0, np.zeros(self.p))
+        found, duration = super().errors, abs(self._duration)
+        return Uncertainty(*(part / duration for part in found))
+
+    @property
+    def value(self):
+        return self._tail[0, -1] if self.still else super().value / self._duration
+
+    @property
+    def gradient(self):
+        if self.still:
+            return self._tail[1:, -1]
+        return (super().gradient - self.by_end(self.value)) / self._duration
+
+
+# The largest value along time, and where it is.
+
+# What a signal and its derivatives do around the instant at which it is largest.
+
+
+class Peak:
+    """Estimates how far rows (1 + p, B), a signal and its derivatives, are off where the signal is largest.
+
+    The largest value lies up to half an interval beside the largest instant. A signal exceeds its instants there by an
+    eighth of their second difference; derivatives, which have no extremum, are off by half of their change.
+    A signal that is largest at an end of the run is so at that instant.
+    """
+
+    def __init__(self, p: int):
+        self._before = np.zeros((1 + p, 0))  # rows of the last instant but one
+        self.error = np.zeros(1 + p)
+
+    def add(self, rows: np.ndarray, largest: int | None) -> None:
+        """Take rows in that begin with the last instant before; ``largest`` is None if none is above those before."""
+        if largest is not None:
+            near = rows[:, max(0, largest - 1) : largest + 2]
+            self._look(near if largest else np.concatenate([self._before, near], axis=1))
+        if rows.shape[1] > 1:
+            self._before = rows[:, -2:-1].copy()
+
+    def _look(self, near: np.ndarray) -> None:
+        """Estimate from rows at the largest instant and beside it, if it has two sides."""
+        self.error = np.zeros(len(near))
+        if near.shape[1] == 3:
+            steps = np.diff(near.real)
+            self.error = 0.5 * np.abs(steps).max(axis=1)
+            self.error[0] = abs(steps[0, 1] - steps[0, 0]) / 8.0
+
+
+# An objective that is a smooth maximum over time.
+
+
+class Maximum(Stream):
+    """Smooth maximum log(mean over time of exp(s f)) / s; exponents are kept relative to the largest seen."""
+
+    def __init__(self, objective: Objective, p: int, course: Course | None = None):
+        super().__init__(objective, p, course)
+        self._top, self._moment = -np.inf, 0.0
+        self._integrals = Integrals(p)  # of exp(s f), and of that times the derivatives
+        self._peak = Peak(p)
+
+    def take(self, instants, rows):
+        exponent = self.objective.sharpness * rows[0]
+        largest = int(np.argmax(exponent.real))
+        self._peak.add(rows, largest if exponent.real[largest] >= self._top else None)
+        top = max(self._top, float(exponent.real[largest]))
+        shrink, share = np.exp(self._top - top), np.exp(exponent - top)
+        shares = np.where(share == 0.0, 0.0, share * rows)  # what has no part in it need not be a number
+        self._moment = shrink * self._moment + instants.weights[0] @ shares[0]
+        shares[0] = share
+        self._integrals.add(instants, shares, shrink)
+        self._top = top
+
+    def weights(self, time):
+        if self.still:
+            return np.ones(1)
+        rest = self.rest.integral
+        found = trapezoidal(time).astype(rest.dtype)
+        found[-len(rest) :] += rest
+        return found / self._total
+
+    def share(self, value):
+        return np.ones(1) if self.still else np.exp(self.objective.sharpness * value - self._top)
+
+    @property
+    def _last_weights(self):
+        """exp(s f) of the last instants, as the sums hold it."""
+        return np.exp(self.objective.sharpness * self._tail[0] - self._top)
+
+    @property
+    def _total(self):
+        return self._integrals.value[0] + weighed(self.rest.integral, self._last_weights)
+
+    @property
+    def value(self):
+        if self.still:
+            return self._tail[0, -1]
+        return (self._top + np.log(self._total / (self.end - self.course.start))) / self.objective.sharpness
+
+    @property
+    def largest(self):
+        """The largest value at an instant."""
+        return self._tail[0, -1] if self.still else self._top / self.objective.sharpness
+
+    @property
+    def gradient(self):
+        rest, value, derivative = self.rest, self._tail[0], self._tail[1:]
+        if self.still:
+            return derivative[:, -1]
+        sharpness, weight, total = self.objective.sharpness, self._last_weights, self._total
+        slope = self._integrals.value[1:] + weighed(rest.integral, weight * derivative)
+        moment = self._moment + weighed(rest.integral, weight * value)
+        by_sharpness = (moment / total - self.value) / sharpness
+        by_end = (weighed(rest.value, weight) / total - 1.0 / (self.end - self.course.start)) / sharpness
+        explicit = by_sharpness * np.asarray(self.objective.sharpness_rho)[: self.p]
+        return slope / total + explicit + self.by_end(by_end)
+
+    @property
+    def errors(self):
+        if self.still:
+            return Uncertainty(0.0, np.zeros(self.p), 0.0, np.zeros(self.p))
+        intervals = self.course.intervals
+        found = self._integrals.uncertainty_of_maximum(intervals, self.objective.sharpness)
+        return found.plus(self._integrals.narrowness(intervals) * self._peak.error).plus(self.drift)
+
+
+# An objective that is an expression of others.
+
+
+class Expression:
+    """Expression of other objectives."""
+
+    def __init__(self, objective: Objective, p: int, parts: Mapping[str, Any]):
+        self.objective, self.p, self.parts = objective, p, parts
+
+    def add(self, block: Block, shift: np.ndarray | None = None) -> None:
+        """Take the next instants in."""
+        for part in self.parts.values():
+            part.add(block, shift)
+
+    def _arguments(self):
+        operands = {name: np.reshape(part.value, (1, 1)) for name, part in self.parts.items()}
+        return operands, np.zeros(1), self.objective.values
+
+    @property
+    def value(self):
+        return self.objective.integrand.value(*self._arguments())[0]
+
+    @property
+    def streams(self):
+        """Objectives along time that the value is made of, and its derivatives by them; after the run."""
+        found = []
+        for name, partial in self.objective.integrand.linearised(*self._arguments()).by_sensor.items():
+            found += [(partial[0, 0] * factor, stream) for factor, stream in self.parts[name].streams]
+        return found
+
+    @property
+    def gradient(self):
+        total = np.zeros(self.p)
+        _, by_operand, explicit = self.objective.integrand.linearised(*self._arguments())
+        for name, partial in by_operand.items():
+            total = total + partial[0, 0] * self.parts[name].gradient
+        return total + [explicit[name][0] if name in explicit else 0.0 for name in self.objective.parameters[: self.p]]
+
+    @property
+    def uncertainty(self):
+        """Of the operands, along the expression's derivatives; its curvature is left out."""
+        total, scale = np.zeros((2, 1 + self.p)), 0.0
+        for name, partial in self.objective.integrand.linearised(*self._arguments()).by_sensor.items():
+            part = self.parts[name].uncertainty
+            rows = np.append(part.value, part.gradient), np.append(part.size, part.gradient_size)
+            total += np.abs(partial[0, 0]) * np.abs(rows)
+            scale += abs(partial[0, 0]) * part.scale
+        return Uncertainty(total[0, 0], total[0, 1:], total[1, 0], total[1, 1:], scale)
+
+
+class Minimum(Expression):
+    """Smooth minimum: what is left of the smooth maximum of the opposite."""
+
+    @property
+    def largest(self):
+        """The smallest value at an instant."""
+        return -next(iter(self.parts.values())).largest
+
+
+# An objective that is a number of a mode.
+
+PARTS = {
+    "frequency": frequency,
+    "damping_ratio": damping_ratio,
+    "real_part": lambda value, d_value: (value.real, d_value.real),
+    "imaginary_part": lambda value, d_value: (value.imag, d_value.imag),
+}
+
+
+class Modal:
+    """Frequency, damping ratio, or real or imaginary part of the eigenvalue of a mode."""
+
+    def __init__(self, objective: Objective, p: int):
+        self.objective, self.p = objective, p
+        self.value: Any = np.nan
+        self.gradient = np.zeros(p)
+
+    def add(self, block: Block, shift: np.ndarray | None = None) -> None:
+        """Take the one instant in."""
+        found, wanted = block.modes[0], self.objective.mode
+        if wanted == "largest":
+            if not found.largest:
+                raise AnalysisError(f"objective {self.objective.name}: there are no modes but neutral ones")
+            numbers = found.largest
+        else:
+            assert isinstance(wanted, int)
+            if wanted > found.value.size:
+                known = f"{found.value.size} modes" if found.value.size != 1 else "1 mode"
+                raise AnalysisError(f"objective {self.objective.name}: there is no mode {wanted}; there are {known}")
+            numbers = (wanted - 1,)
+        of_all = PARTS[self.objective.kind](found.of_all.value, found.of_all.d_value)
+        self.value, self.gradient = of_all[0][numbers[0]], of_all[1][numbers[0], : self.p]
+        if len(numbers) > 1:
+            self.gradient = np.full(self.p, np.nan)
+
+    @property
+    def uncertainty(self) -> Uncertainty:
+        """There is no discretisation."""
+        return Uncertainty(0.0, np.zeros(self.p), abs(self.value), np.abs(self.gradient), abs(self.value))
+
+    @property
+    def streams(self) -> list[Any]:
+        """No objective along time."""
+        return []
