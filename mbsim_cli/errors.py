@@ -1,4 +1,4 @@
-"""Exceptions that end a command, each with its exit code, and the issues of an invalid model."""
+"""Exceptions that end a command, each with its exit code; issues of an invalid model; how sentences name options."""
 
 import re
 from collections.abc import Iterable, Iterator

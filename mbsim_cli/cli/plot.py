@@ -9,9 +9,9 @@ import typer
 from mbsim_cli.cli import completion, options
 from mbsim_cli.cli.output import plain_table, show_table, tell
 from mbsim_cli.errors import InputOutputError, UsageError
-from mbsim_cli.io.results import Content
 
 if TYPE_CHECKING:
+    from mbsim_cli.io.results import Content
     from mbsim_cli.study.pictures.selection import Selection
 
 
@@ -236,7 +236,7 @@ def _list(contents: list[Any], json: bool) -> None:
 # What of a result can be drawn, as ``mbsim plot --list`` shows it.
 
 
-def catalogue(content: Content) -> dict[str, Any]:
+def catalogue(content: "Content") -> dict[str, Any]:
     """Histories with kind, unit and components; objectives with gradients; parameters of sensitivities.
 
     Torques of inverse dynamics have some by coordinates and their rates as well.

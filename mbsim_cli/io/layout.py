@@ -1,4 +1,4 @@
-"""What stands where in a result file: one row a variable, with the axes that label it."""
+"""What stands where in a result file: one row a variable, with the axes that label it, and which instants."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple

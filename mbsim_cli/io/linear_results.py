@@ -1,4 +1,4 @@
-"""Modes in a result: ``/modes``, with derivatives by the parameters under ``/modes/gradient``."""
+"""Linear models in files: modes in a result (``/modes``), and state spaces as HDF5, ``.npz`` or ``.mat``."""
 
 from collections.abc import Mapping
 from pathlib import Path

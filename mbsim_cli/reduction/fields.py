@@ -1,4 +1,4 @@
-"""Densities of elements: laws from a design number to stiffness and mass (SIMP), and the filter over neighbours."""
+"""Densities of elements: from a design number to stiffness and mass (SIMP), filters, and gradients by every element."""
 
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple

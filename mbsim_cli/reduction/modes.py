@@ -1,4 +1,4 @@
-"""Modes of a structure."""
+"""Modes and static shapes of a structure, or with exact first derivatives along a change of its matrices."""
 
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol

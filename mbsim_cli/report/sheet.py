@@ -1,4 +1,4 @@
-"""Sheets of pictures: histories, bars of gradients, and fields on cells."""
+"""Sheets of pictures: histories, bars of gradients, fields on cells, and fits."""
 
 from collections.abc import Sequence
 from pathlib import Path

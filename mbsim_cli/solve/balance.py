@@ -98,8 +98,8 @@ def _with(record: Any, found: Balanced) -> Any:
 
 # Power of driven constraints where steps are projected by the identity.
 #
-# That leaves lambda of the equations before the projection alone, of first order in the step: its power would not be that
-# of the motion, and the energy balance would speak of an error that is not there.
+# That leaves lambda of the equations before the projection alone, of first order in the step: its power would not be
+# that of the motion, and the energy balance would speak of an error that is not there.
 
 
 class DrivingPower:

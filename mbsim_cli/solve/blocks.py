@@ -1,4 +1,4 @@
-"""Blocks of stored instants from the rows that kernels have filled."""
+"""Blocks of stored instants from the rows that kernels have filled, and how many steps a block has."""
 
 from collections.abc import Mapping
 from typing import Any, Protocol

@@ -1,4 +1,4 @@
-"""Bodies: mass properties and design pose."""
+"""Bodies: mass properties, or a shape that gives them, and design pose."""
 
 from typing import Literal
 

@@ -251,10 +251,10 @@ def _realise(
 
 # From friction in joints to forces by expressions, and to states of bristles.
 #
-# Sources: Brown, McPhee, "A continuous velocity-based friction model for dynamics and control with physically meaningful
-# parameters", J. Comput. Nonlinear Dyn. 11 (2016), equation (16); Dupont, Hayward, Armstrong, Altpeter, "Single state
-# elastoplastic friction models", IEEE Trans. Autom. Control 47 (2002), (7)-(11); Olsson et al., "Friction models
-# and friction compensation", Eur. J. Control 4 (1998), of damping that fades with the rate.
+# Sources: Brown, McPhee, "A continuous velocity-based friction model for dynamics and control with physically
+# meaningful parameters", J. Comput. Nonlinear Dyn. 11 (2016), equation (16); Dupont, Hayward, Armstrong, Altpeter,
+# "Single state elastoplastic friction models", IEEE Trans. Autom. Control 47 (2002), (7)-(11); Olsson et al., "Friction
+# models and friction compensation", Eur. J. Control 4 (1998), of damping that fades with the rate.
 
 ELASTIC = 0.7  # of the deflection at loss: below it bristles are springs, so that nothing creeps
 

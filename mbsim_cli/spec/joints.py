@@ -1,4 +1,4 @@
-"""Joints: how two bodies may move relative to each other, and where they stand at the start."""
+"""Joints: how two bodies may move relative to each other, where they stand at the start, and friction in them."""
 
 from typing import Any, ClassVar, Literal
 

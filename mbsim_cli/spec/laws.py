@@ -1,4 +1,4 @@
-"""Laws: functions of time, elongation or rate."""
+"""Laws: functions of time, elongation or rate; tables of values, in the file or beside it."""
 
 from typing import Any, ClassVar, Literal
 

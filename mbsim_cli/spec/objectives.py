@@ -1,4 +1,4 @@
-"""Objectives: numbers that a run computes and gradients are taken of."""
+"""Objectives: numbers that a run computes and gradients are taken of; checks: what they are compared with."""
 
 from typing import Annotated, Any, Literal
 

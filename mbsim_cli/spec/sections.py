@@ -1,4 +1,4 @@
-"""Sections that hold items by name: of a model file, and of what it repeats."""
+"""Sections that hold items by name: of a model file, and of the blocks that it repeats."""
 
 from typing import Annotated, Any
 

@@ -1,4 +1,4 @@
-"""States of one's own: numbers that change at a rate, beside the motion."""
+"""States of one's own, numbers that change at a rate beside the motion; controllers, which are short for them."""
 
 from typing import Annotated, ClassVar, Literal
 

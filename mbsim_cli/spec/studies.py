@@ -1,4 +1,4 @@
-"""Studies: sets of parameter values that an analysis is repeated for."""
+"""What an analysis is repeated for: studies of parameter values, optimisations, and fits to measurements."""
 
 from typing import Any, Literal
 

@@ -6,6 +6,7 @@ import pytest
 from mbsim_cli import spec
 from mbsim_cli.assembly import build
 from mbsim_cli.errors import ModelError
+from mbsim_cli.solve.tape import arrays_of
 from tests.assembly.texts import FIVEBAR, MODELS, assemble, load
 
 
@@ -26,7 +27,7 @@ def test_the_fivebar():
     assert assembled.closing.mobility == 2
     assert len(model.measures.kind) == 4
     assert problem.theta_rho.shape == (len(problem.theta), 5)
-    assert not any(array.flags.writeable for group in model for array in group)
+    assert not any(array.flags.writeable for array in arrays_of(model))
 
 
 @pytest.mark.parametrize("cut", ["A", "P1", "P2", "P3", "B"])

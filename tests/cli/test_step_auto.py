@@ -65,7 +65,7 @@ def test_a_fast_motion_is_found_though_it_is_smooth_nowhere_at_first(mbsim, tmp_
 
 
 def test_an_accuracy_that_is_not_reached_ends_in_a_sentence(mbsim, variant, monkeypatch):
-    monkeypatch.setattr(plan, "HALVINGS", 3)
+    monkeypatch.setattr(plan._Search, "_most", 3)
     done = mbsim("run", variant(*AUTO), "--accuracy", "1e-9")
     assert done.code == 4 and "no step down to 0.000977 s keeps to the accuracy 1e-09" in done.err
     assert "swing" in done.err and "larger accuracy" in done.err

@@ -44,7 +44,7 @@ with watch_compilation(lambda name: print("compiled", name, end=" ")):
 
 def copy_of_package(folder):
     """A package of kernels with an entry and its helper, at another place and of another time."""
-    for name in ("__init__.py", "errors.py", "system.py", "model", "kernels"):
+    for name in ("__init__.py", "errors.py", "messages.py", "system.py", "model", "kernels"):
         source, target = PACKAGE / name, folder / "mbsim_cli" / name
         if source.is_dir():
             shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__"), copy_function=shutil.copy)

@@ -6,7 +6,7 @@ import numpy as np
 
 from mbsim_cli.assembly.elements.laws import law_at
 from mbsim_cli.model.codes import JOINT_COLUMNS, TYRES, Axes, Column, Force, Joint, Measure, Sensor
-from mbsim_cli.model.layout import GROUND, NONE, STARTS_NEAR, Laws
+from mbsim_cli.model.layout import APART, GROUND, NONE, STARTS_NEAR, Laws
 from tests.kernels.geometry import joint_motion, measure, poses, rotation
 from tests.kernels.textbook_laws import LAW_COUNTS, LAW_NUMBERS, law_start
 
@@ -167,6 +167,8 @@ class Elements:
             block = np.concatenate([self.vector(), self.vector(), u, self.unit(), n])
             if kind == Measure.ANGLE:
                 block[STARTS_NEAR] = 0.0
+            if kind == Measure.DISTANCE:
+                block[APART] = 0.0  # which nothing varies
         offset = self.numbers(f"{name} {kind.name.lower()} {len(self.measures)}", MEASURE_ENTRIES, block)
         self.measures.append((kind, self.pair(a, b), offset, ()))
         return len(self.measures) - 1

@@ -1,4 +1,4 @@
-"""Laws: kinds and coefficients, natural cubic splines included."""
+"""Laws and roads: kinds and coefficients, natural cubic splines included."""
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence

@@ -1,4 +1,4 @@
-"""The motion that an inverse analysis follows."""
+"""The motion that an inverse analysis follows, and how well its rows tell accelerations."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""Blocks of theta that bodies and their tree joints fill, and the initial values of the coordinates."""
+"""Blocks of theta that bodies, their tree joints and armatures fill, and the initial values of the coordinates."""
 
 from collections.abc import Sequence
 from functools import partial

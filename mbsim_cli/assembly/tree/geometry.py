@@ -1,4 +1,4 @@
-"""Geometry of bodies: shapes, points and frames."""
+"""Geometry of bodies: shapes, points, frames, and what mass and inertia follow from them."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""Poses, columns and measures at one configuration: plain, for the checks before anything runs."""
+"""Poses, columns, measures and mass matrix at one configuration: plain, for the checks before anything runs."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

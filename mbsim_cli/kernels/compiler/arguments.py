@@ -10,14 +10,8 @@ from enum import IntEnum
 from typing import Any
 
 import numpy as np
-from numba.core import cgutils, types
-from numba.core.datamodel import models
-from numba.core.extending import register_model
-from numba.core.imputils import lower_getattr_generic
-from numba.core.typing.templates import AttributeTemplate, infer_getattr
 
-__all__ = ["Reference", "description", "forget", "layout", "taken_apart"]
-
+__all__ = ["description", "forget", "layout", "taken_apart"]
 
 _FLAGS = 0x503  # contiguous as in C or Fortran, aligned, writeable: what numba's types of arrays tell apart
 _C, _FORTRAN = 1, 2  # arrays that are both, as all of a single row, are the former to numba
@@ -140,47 +134,3 @@ def _described(x: Any) -> str:
         return name if isinstance(x, IntEnum) else _letters_of_number(x)
     names = getattr(kind, "_fields", [""] * len(x))
     return f"{name}({', '.join(f'{field}: {_described(y)}' for field, y in zip(names, x, strict=True))})"
-
-
-# Groups of arrays passed by reference.
-#
-# numba passes a named tuple to a kernel as hundreds of numbers, those of every array in it. An entry is given a reference
-# to all that Python gives it: then each group in it goes as one address, and kernels read fields of a reference as those
-# of a tuple. Nothing writes to the groups themselves, only to their arrays; LLVM is told so.
-
-
-class Reference(types.Type):
-    """Address of a named tuple."""
-
-    def __init__(self, group: Any) -> None:
-        self.group, self.instance_class = group, group.instance_class
-        super().__init__(f"Reference({group})")
-
-
-@register_model(Reference)
-class _ReferenceModel(models.PrimitiveModel):
-    def __init__(self, dmm: Any, fe_type: Any) -> None:
-        super().__init__(dmm, fe_type, dmm.lookup(fe_type.group).get_value_type().as_pointer())
-
-    def from_argument(self, builder: Any, value: Any) -> Any:
-        value.add_attribute("noalias")
-        return value
-
-
-@infer_getattr
-class _Fields(AttributeTemplate):
-    key = Reference
-
-    def generic_resolve(self, reference: Any, name: str) -> Any:
-        group = reference.group
-        if name not in group.fields:
-            return None
-        field = group.types[group.fields.index(name)]
-        return Reference(field) if isinstance(field, types.BaseNamedTuple) else field
-
-
-@lower_getattr_generic(Reference)
-def _field(context: Any, builder: Any, kind: Any, value: Any, name: str) -> Any:
-    k = kind.group.fields.index(name)
-    place = cgutils.gep_inbounds(builder, value, 0, k)
-    return place if isinstance(kind.group.types[k], types.BaseNamedTuple) else builder.load(place)

@@ -16,12 +16,13 @@ from numba import extending, types
 from numba.core.compiler_lock import global_compiler_lock
 
 from mbsim_cli.kernels.compiler import simd_compiled, views_compiled  # noqa: F401 (they tell numba of their functions)
-from mbsim_cli.kernels.compiler.arguments import Reference, layout
+from mbsim_cli.kernels.compiler.arguments import layout
 from mbsim_cli.kernels.compiler.cases_compiled import type_of
 from mbsim_cli.kernels.compiler.entry import FORMS, KERNELS, Code, Form
 from mbsim_cli.kernels.compiler.installed import tell_numba
 from mbsim_cli.kernels.compiler.kept_kernels import KeptKernel, linked_code
 from mbsim_cli.kernels.compiler.linking import LinkingCompiler, MadeElsewhere, looking_again
+from mbsim_cli.kernels.compiler.reference import Reference
 
 __all__ = ["compiled", "dispatchers", "introduce"]
 

@@ -99,8 +99,8 @@ def open_parts(compiler: str) -> Store:
 
 # Compiled kernels that come with the package, for all processors of a level: read where the user's own store has none.
 #
-# ``mbsim compile --into`` fills the folder before the package is built. Who can write to it can write to the sources that
-# are run, so that it is trusted as they are.
+# ``mbsim compile --into`` fills the folder before the package is built. Who can write to it can write to the sources
+# that are run, so that it is trusted as they are.
 
 _folder: Path | None = PACKAGE / "prebuilt"
 

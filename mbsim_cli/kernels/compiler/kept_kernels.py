@@ -23,19 +23,19 @@ from numba.core.serialize import dumps
 from numba.core.sigutils import normalize_signature
 
 from mbsim_cli.kernels.compiler import watch
-from mbsim_cli.kernels.compiler.arguments import Reference
 from mbsim_cli.kernels.compiler.folder import PACKAGE
 from mbsim_cli.kernels.compiler.image import IMAGES, Image, Object
 from mbsim_cli.kernels.compiler.linking import KernelLibrary, MadeElsewhere, looking_again, needed_by, owners_of
 from mbsim_cli.kernels.compiler.objects import Elf, linked
+from mbsim_cli.kernels.compiler.reference import Reference
 
 __all__ = ["KeptKernel", "closure_hash", "linked_code"]
 
 
 # What the code of a kernel depends on: the module that it stands in, and all of ours that this one imports.
 #
-# Read from the sources, imports within functions too, so that a kernel is compiled anew if any of them changes. What all
-# kernels depend on, the compiler's own files, belongs to the name of the folder.
+# Read from the sources, imports within functions too, so that a kernel is compiled anew if any of them changes. What
+# all kernels depend on, the compiler's own files, belongs to the name of the folder.
 
 
 @cache

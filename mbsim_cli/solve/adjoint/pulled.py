@@ -1,4 +1,4 @@
-"""Gradients of several numbers at once from covectors of what they see."""
+"""Gradients of several numbers at once from covectors of what they see, and the kernels' work arrays for it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What objectives see of stored instants: covectors of sensors, and of the motion where they see it otherwise."""
+"""What objectives see of stored instants: covectors of sensors, multipliers, reactions, accelerations and motion."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Back through whole steps of ALI3-P."""
+"""Back through steps of ALI3-P, whole or made in pieces."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

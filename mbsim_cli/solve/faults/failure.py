@@ -1,4 +1,4 @@
-"""Why a closed mechanism could not go on: it locks, its position is singular, or nothing resists a coordinate."""
+"""Why a mechanism could not go on: it locks, its position is singular, nothing resists a coordinate; in sentences."""
 
 import math
 from typing import Any, NamedTuple

@@ -1,4 +1,4 @@
-"""What is chosen as natural coordinates: bases of bodies, groups of coordinates, and equations of rigidity."""
+"""What is chosen as natural coordinates: bases of bodies, groups of coordinates, equations of rigidity; their names."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace

@@ -73,8 +73,9 @@ class NaturalReactions:
 
 # Reactions that objectives read in natural coordinates, pulled back to the motion.
 #
-# They are read by way of the joints of the tree, from each instant's positions and velocities alone: their derivatives by
-# these are those along unit directions, and by parameters those at a fixed motion. Derivation: docs/theory/reactions.md.
+# They are read by way of the joints of the tree, from each instant's positions and velocities alone: their derivatives
+# by these are those along unit directions, and by parameters those at a fixed motion. Derivation:
+# docs/theory/reactions.md.
 
 AT_ONCE = 8  # instants whose derivatives along all directions are held
 

@@ -1,4 +1,4 @@
-"""``Number``: what stands where the file wants a number, a literal or an expression not yet evaluated."""
+"""What stands where the file wants a number: ``Number``, ``Expression`` (of the motion), ``Formula`` (of sensors)."""
 
 import ast
 import copy

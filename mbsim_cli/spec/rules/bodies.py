@@ -1,4 +1,4 @@
-"""Bodies: masses and sizes that exist in nature, inertia tensors that some distribution of mass has."""
+"""Bodies and directions: masses, sizes and inertia tensors that exist in nature, vectors that have a length."""
 
 from typing import Any
 

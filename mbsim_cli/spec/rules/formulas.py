@@ -1,4 +1,4 @@
-"""Objectives and sensors of type expression: their expressions read sensors, names and objectives that exist."""
+"""Expressions of objectives, sensors and forces: what they read exists, and fits."""
 
 from collections.abc import Collection, Mapping
 

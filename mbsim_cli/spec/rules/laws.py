@@ -1,4 +1,4 @@
-"""Laws: continuous, complete, and not made of themselves."""
+"""Laws and tables: continuous, complete, and not made of themselves."""
 
 from collections.abc import Iterator
 from pathlib import PurePath

@@ -1,4 +1,4 @@
-"""Names: what they may look like, and that none means two things in one place."""
+"""Names and numbers: what names may look like, that none means two things, and that every number has a value."""
 
 import unicodedata
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""References: every body, point, vector, joint coordinate, law and force that is named exists."""
+"""References: every body, point, vector, coordinate, law and force that is named exists; all bodies hang together."""
 
 from collections.abc import Callable, Iterable
 from typing import Any

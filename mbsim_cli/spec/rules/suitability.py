@@ -1,4 +1,4 @@
-"""Suitability: what forces, constraints and sensors name is of a kind that they can act on, or read."""
+"""Suitability: forces, constraints and sensors state something, of what they can act on or read."""
 
 from typing import Any
 

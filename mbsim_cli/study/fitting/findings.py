@@ -1,4 +1,4 @@
-"""What a fit has found, as plain data and in sentences."""
+"""What a fit has found: as plain data, in sentences, as a picture, and in the model file."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path

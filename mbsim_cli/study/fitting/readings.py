@@ -1,4 +1,4 @@
-"""Readings as the model computes them, with their derivatives by the parameters of a fit.
+"""Readings as measured, and as the model computes them, with their derivatives by the parameters of a fit.
 
 A column reads offset + scale * sensor(t - delay). All three may depend on parameters. The delay enters by the
 derivative by time of the interpolated history, so that derivatives are those of what is computed.

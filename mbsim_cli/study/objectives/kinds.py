@@ -1,4 +1,4 @@
-"""Objectives that are values at one time: at the end, or at a time that is given."""
+"""Kinds of objectives: values at one time, integrals and means, extremes, numbers of modes, expressions of others."""
 
 from collections.abc import Mapping
 from typing import Any

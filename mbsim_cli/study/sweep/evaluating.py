@@ -1,4 +1,4 @@
-"""One case of a study: the analysis at its values, and what it leads to."""
+"""Cases of a study, one by one or eight in one compiled loop: the analysis at their values, and what it leads to."""
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence

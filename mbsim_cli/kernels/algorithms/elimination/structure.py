@@ -155,7 +155,8 @@ def _transposed(first, entry, n):
 # Sets of columns as spans of neighbours, so that what is done to a set is done to eight columns at a time.
 #
 # A span is a block of columns and the bits of those that belong to the set. Sets are the paths of the pairs, then for
-# each body its branch (its own columns and those that carry it), then its subtree (its own columns and those it carries).
+# each body its branch (its own columns and those that carry it), then its subtree (its own columns and those it
+# carries).
 
 
 class Spans(NamedTuple):

@@ -287,8 +287,8 @@ def force_size(kind):
 #
 #     sum over bodies (P . N + D . N' + H . N'') + z^ . dz + zd^ . dz' + zdd^ . dz'' + lam^ . dlambda + theta^ . dtheta,
 #
-# N the pose twists of ``variation``. Elements add to covectors, of as many scalars at once as there are columns; whatever
-# is spatial is about the global origin, where a backward sweep has the reference points of all bodies.
+# N the pose twists of ``variation``. Elements add to covectors, of as many scalars at once as there are columns;
+# whatever is spatial is about the global origin, where a backward sweep has the reference points of all bodies.
 
 
 class Covectors(NamedTuple):

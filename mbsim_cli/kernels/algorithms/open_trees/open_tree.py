@@ -108,7 +108,8 @@ def pull_drive(model, theta, t, open_tree, z, zd, zdd, cov):
 
 # Rows of an open tree's implicit equations that dynamics do not fill: norms of Euler parameters, driven coordinates.
 #
-# The unknown is an acceleration x that moves z by g^2 x and z' by g x. On the rows of a set of Euler parameters e stands
+# The unknown is an acceleration x that moves z by g^2 x and z' by g x. On the rows of a set of Euler parameters e
+# stands
 #
 #     P G + s e n,    P = 1 - e e^T / e.e,    n = e.e'' + e'.e',
 #

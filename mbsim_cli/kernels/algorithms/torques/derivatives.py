@@ -158,9 +158,9 @@ def pull(system, covector, weight, first, column, pull_out):
 
 # Derivatives of torques by parameters, the motion held, at ``LANES`` instants, in O(n) a parameter.
 #
-# A parameter moves links by twists nu that their parents carry, as a coordinate of rate zero would; it changes moments of
-# links, and loads. With N, N', N'' the sums of nu, nu', nu'' over a link and its ancestors, and G the sum of the forces
-# that all this makes beyond the link's own joint,
+# A parameter moves links by twists nu that their parents carry, as a coordinate of rate zero would; it changes moments
+# of links, and loads. With N, N', N'' the sums of nu, nu', nu'' over a link and its ancestors, and G the sum of the
+# forces that all this makes beyond the link's own joint,
 #     d tau_i = H_i . N_i'' + B_i . N_i' + K_i . N_i + S_i . G_i.                                                  (8)
 # Derivation: docs/theory/inverse_dynamics.md, section 6.
 
