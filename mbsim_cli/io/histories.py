@@ -48,7 +48,7 @@ def _parquet(path: Path, columns: Sequence[Column], title: str) -> None:
         import pyarrow
         import pyarrow.parquet
     except ImportError:
-        raise UsageError("--to parquet needs pyarrow; in a clone of mbsim: pip install '.[tables]'") from None
+        raise UsageError("Parquet needs pyarrow; in a clone of mbsim: pip install '.[tables]'") from None
     fields = [pyarrow.field(c.name, pyarrow.float64(), metadata={"unit": c.unit}) for c in columns]
     schema = pyarrow.schema(fields, metadata={"title": title})
     table = pyarrow.table([pyarrow.array(c.values) for c in columns], schema=schema)

@@ -78,14 +78,14 @@ SCRIPT = """
 import sys
 from pathlib import Path
 import numpy as np
-from mbsim_cli.kernels.compiler import prebuilt, watch
+from mbsim_cli.kernels.compiler import folder, watch
 from mbsim_cli.kernels.compiler.jit import entry
 from mbsim_cli.kernels.algebra.vec3 import cross3
 
-prebuilt._folder = Path(sys.argv[1])
-print(sum(entry(cross3)((1.0, 2.0, 3.0), (0.1, 0.2, -0.3))).hex(), "numba" in sys.modules, prebuilt.level() or "-")
+folder._folder = Path(sys.argv[1])
+print(sum(entry(cross3)((1.0, 2.0, 3.0), (0.1, 0.2, -0.3))).hex(), "numba" in sys.modules, folder.level() or "-")
 if len(sys.argv) > 2:
-    prebuilt.fill(prebuilt._folder, watch.STORE.path)
+    folder.fill(folder._folder, watch.STORE.path)
 """
 
 

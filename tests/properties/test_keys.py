@@ -58,6 +58,8 @@ ELSEWHERE = {
     ("controls.Control", "between"): "tests/study/test_controls.py",
     ("controls.Control", "bounds"): "tests/study/test_controls.py",
     ("controls.Control", "initial"): "tests/study/test_controls.py",
+    ("model_file.ModelFile", "controls"): "tests/study/test_controls.py",
+    ("controls.Control", "description"): "tests/study/test_controls.py",
     ("controls.Control", "unit"): "tests/study/test_controls.py",
     ("analysis.Modes", "type"): "tests/cli/test_linear_page.py",
     ("analysis.Modes", "at"): "tests/cli/test_linear_page.py",

@@ -249,7 +249,7 @@ def test_from_python(tmp_path):
     assert np.array_equal(found["r2"], mbsim.open(output)["r2"])
     for given, sentence in (
         ({"name": "rst"}, "unknown optimization 'rst'"),
-        ({"algorithm": "newton"}, "unknown algorithm 'newton'; there are auto, slsqp, mma"),
+        ({"algorithm": "newton"}, "unknown algorithm 'newton'; there are auto, slsqp, trust-constr, ipopt, mma"),
         ({"evaluations": 0}, "1 at least, not 0"),
         ({"sensitivity": "fd"}, "an optimisation follows exact gradients"),
     ):

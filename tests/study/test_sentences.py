@@ -14,8 +14,11 @@ OPTION = re.compile(r"(?<![-\w'(])(--[a-z][-a-z]*|-[opj])(?![-\w])")
 OF_COMMANDS = (  # reached from commands alone, or about shells
     "errors.py",
     "cli/",
+    "exchange/",
     "kernels/",
+    "messages.py",
     "report/",
+    "spec/reading/setting.py",
     "study/reduced_bodies.py",
     "study/pictures/",
     "study/precompiling.py",

@@ -195,7 +195,7 @@ def save_picture(fit: "Fit", path: Path, *, force: bool) -> Path:
 def check_place(model: "Model", path: Path, *, force: bool) -> None:
     """Raise UsageError or InputOutputError where a model cannot be saved at a path."""
     if keys := [name[1:] for name in model._settings.overrides if is_key(name)]:
-        raise UsageError(f"a saved model has the keys of its file, not --set {keys[0]}; write that into the file")
+        raise UsageError(f"a saved model has the keys of its file, not a value of {keys[0]}; write that into the file")
     if path.suffix not in (".yaml", ".yml"):
         raise UsageError(f"a model file ends in .yaml; {path} does not")
     if path.exists() and not force:

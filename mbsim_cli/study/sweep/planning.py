@@ -340,12 +340,11 @@ def _require_free(design: Design, settings: Settings) -> None:
         if name in settings.overrides:
             stated = either(f"-p {name}", f"a value of {name}")
             raise UsageError(f"{stated} has no effect: {name!r} varies in the study")
+        places = (f".parameters.{name}", f".constants.{name}")
         for key in settings.overrides:
-            if key.startswith((f".parameters.{name}.", f".constants.{name}.")) or key in (
-                f".parameters.{name}",
-                f".constants.{name}",
-            ):
-                raise UsageError(f"--set {key[1:]} has no effect: {name!r} varies in the study")
+            if key in places or key.startswith(tuple(f"{place}." for place in places)):
+                stated = either(f"--set {key[1:]}", f"a value of {key[1:]}")
+                raise UsageError(f"{stated} has no effect: {name!r} varies in the study")
 
 
 def _warn_of_bounds(design: Design, model_file: Any, listener: Listener) -> None:

@@ -19,7 +19,7 @@ from mbsim_cli.kernels.elements.measures import (
     wrap_angle,
 )
 from mbsim_cli.model.codes import Law, Measure
-from mbsim_cli.model.layout import NONE, Forces, Laws
+from mbsim_cli.model.layout import APART, NONE, Forces, Laws
 from tests.kernels.elements import USED_ENTRIES
 from tests.kernels.geometry import measure, rotation, skew
 from tests.kernels.textbook_laws import LAW_COUNTS, LAW_NUMBERS, textbook_laws
@@ -100,10 +100,12 @@ def test_force_along_a_measure():
 class Moving:
     """Two bodies with poses, twists V, and variations N of the poses, all about the origin."""
 
-    def __init__(self, seed=3):
+    def __init__(self, kind=None, seed=3):
         rng = np.random.default_rng(seed)
         self.R = [rotation(u / np.linalg.norm(u), 1.0) for u in rng.normal(size=(2, 3))]
         self.r, self.block, self.eta = rng.normal(size=(2, 3)), rng.normal(size=15), rng.normal(size=15)
+        if kind == Measure.DISTANCE:
+            self.block[APART] = self.eta[APART] = 0.0  # which nothing varies
         self.V, self.N = rng.normal(size=(2, 2, 2, 3))
 
     def poses(self, dt=0.0, ds=0.0):
@@ -137,14 +139,14 @@ def twist(V):
 
 @pytest.mark.parametrize("kind", GEOMETRIC)
 def test_value_of_a_measure(kind):
-    moving = Moving()
+    moving = Moving(kind)
     expected = measure(kind, moving.block, *zip(moving.R, moving.r, strict=True))
     assert np.isclose(moving.factors(kind)[0], expected)
 
 
 @pytest.mark.parametrize("kind", GEOMETRIC)
 def test_line_of_a_measure_is_its_gradient(kind):
-    moving = Moving()
+    moving = Moving(kind)
     _, x, u = moving.factors(kind)
     L = line(is_force_line(kind), tuple(x), tuple(u))
     relative = moving.V[1] - moving.V[0]
@@ -156,7 +158,7 @@ def test_line_of_a_measure_is_its_gradient(kind):
 @pytest.mark.parametrize("numbers", [False, True])
 def test_variation_of_a_measure(kind, numbers):
     """Body a sees its own line still: carried along, its variation is that of a line in space."""
-    moving = Moving()
+    moving = Moving(kind)
     if numbers:
         moving.N = 0.0 * moving.N
     else:
@@ -174,7 +176,7 @@ def test_variation_of_a_measure(kind, numbers):
 @pytest.mark.parametrize("kind", GEOMETRIC)
 def test_pull_back_of_the_numbers_of_a_measure(kind):
     """Each number for itself, of g and its line and of g''."""
-    moving = Moving()
+    moving = Moving(kind)
     (Ra, ra), (Rb, rb) = moving.poses()
     rng = np.random.default_rng(8)
     hat, second_hat, L, V, A = 1.3, -0.4, *(tuple(map(tuple, x)) for x in rng.normal(size=(3, 2, 3)))
@@ -201,7 +203,7 @@ def along(R, r, V, A, t):
 @pytest.mark.parametrize("kind", GEOMETRIC)
 def test_variation_of_a_second_derivative_with_the_numbers(kind):
     """Body a stands, and body b moves."""
-    moving = Moving()
+    moving = Moving(kind)
     (Ra, ra), (Rb, rb) = moving.poses()
     V, A = (twist(x) for x in np.random.default_rng(5).normal(size=(2, 2, 3)))
 
@@ -219,7 +221,7 @@ def test_variation_of_a_second_derivative_with_the_numbers(kind):
 @pytest.mark.parametrize("kind", GEOMETRIC)
 def test_rates_of_a_line(kind):
     """Both bodies move."""
-    moving = Moving()
+    moving = Moving(kind)
     motions = [tuple(twist(x) for x in motion) for motion in np.random.default_rng(6).normal(size=(2, 2, 2, 3))]
 
     def line_at(t):

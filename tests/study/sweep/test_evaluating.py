@@ -130,7 +130,7 @@ def test_who_takes_cases_one_by_one_makes_no_loop_for_several(stated, monkeypatc
     stating = {"list": [{"root": 1.0}], "sensitivity": "none", "keep": ["psi1"]}
     study, values = plan_study(stated / "model.yaml", Wanted(None, stating), Settings(), "")
     asked = []
-    monkeypatch.setattr(evaluating.lanes, "lanes_for", lambda *given: asked.append(given) or 8)
+    monkeypatch.setattr(evaluating, "lanes_for", lambda *given: asked.append(given) or 8)
     for one_by_one, together in ((True, 1), (False, 8)):
         evaluator = CaseEvaluator(study, SILENT, one_by_one=one_by_one)
         assert row_of(evaluator, values, 0).status == DONE
