@@ -24,6 +24,6 @@ def test_both_compilers_give_the_same(tmp_path):
     usual, _ = analysed(tmp_path, "usual", MBSIM_COMPILER="linking")
     plain = {"MBSIM_COMPILER": "plain", "MBSIM_CACHE_DIR": str(tmp_path / "cache")}
     value, told = analysed(tmp_path, "plain", **plain)
-    assert np.isclose(value, usual, rtol=1e-12) and "compiling inverse_trajectory.lane_torques" in told
+    assert np.isclose(value, usual, rtol=1e-12) and "compiling inverse_dynamics.lane_torques" in told
     assert list((tmp_path / "cache").rglob("*.nbc"))
     assert analysed(tmp_path, "again", **plain)[0] == value
