@@ -26,7 +26,7 @@ from mbsim_cli.solve.faults.bending import Failed, why_not_converged
 from mbsim_cli.solve.faults.failure import Diagnosis, sentence
 from mbsim_cli.solve.faults.singular_positions import Passage, Passages
 from mbsim_cli.solve.faults.undefined_elements import undefined_at
-from mbsim_cli.solve.initial import Initial, assemble, require_assembled
+from mbsim_cli.solve.initial import Initial, assembled
 from mbsim_cli.solve.instant import Instant, Standing
 from mbsim_cli.solve.natural.reactions import NaturalReactions
 from mbsim_cli.solve.natural.start import start_of
@@ -354,8 +354,7 @@ def start(
         simulation: type[Simulation] = NaturalSimulation
         problem, initial = start_of(problem, theta)
     else:
-        simulation, initial = Simulation, assemble(problem, theta)
-        require_assembled(problem, initial.residual)
+        simulation, initial = Simulation, assembled(problem, theta)
     if tape is not None:
         tape.initial = initial
     return simulation(problem, initial, tape)

@@ -236,6 +236,13 @@ def assemble(
     return initial_of(placed, velocity)
 
 
+def assembled(problem: Problem, theta: np.ndarray | None = None, *, motion_only: bool = False) -> Initial:
+    """The start as ``assemble`` gives it; raise AnalysisError where loops stay open."""
+    initial = assemble(problem, theta, motion_only=motion_only)
+    require_assembled(problem, initial.residual)
+    return initial
+
+
 def initial_of(placed: Placed, velocity: Split, held: np.ndarray = NOTHING) -> Initial:
     """The start as it stands; ``velocity`` says which constraints are independent."""
     start, position = placed.start, placed.split

@@ -7,8 +7,8 @@ import numpy as np
 
 from mbsim_cli.model.problem import Block, Problem
 from mbsim_cli.solve.equilibrium.resting import settle
-from mbsim_cli.solve.forward import Simulation, require_assembled
-from mbsim_cli.solve.initial import Initial, initial_of, place
+from mbsim_cli.solve.forward import Simulation
+from mbsim_cli.solve.initial import Initial, initial_of, place, require_assembled
 from mbsim_cli.solve.redundancy import split_of
 from mbsim_cli.solve.tape import Tape
 

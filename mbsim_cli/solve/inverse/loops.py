@@ -18,8 +18,7 @@ from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
 from mbsim_cli.model.layout import NONE
 from mbsim_cli.model.problem import Block, Drives, InverseBlock, Motion, Problem
 from mbsim_cli.solve.blocks import BrokenOff
-from mbsim_cli.solve.forward import require_assembled
-from mbsim_cli.solve.initial import Initial, assemble
+from mbsim_cli.solve.initial import Initial, assembled
 from mbsim_cli.solve.instant import Instant
 from mbsim_cli.solve.inverse.motion import Trajectory
 from mbsim_cli.solve.kinematics.analysis import Following, Sampler
@@ -203,8 +202,7 @@ def inverse_of_loops(problem: Problem, tape: Tape | None = None) -> Iterator[Inv
 
 def samples(problem: Problem, tape: Tape | None = None) -> Iterator[tuple[FollowingDrives, Block]]:
     """Blocks of the motion, and what followed it; a block that breaks off comes before the error."""
-    initial = assemble(problem, motion_only=True)
-    require_assembled(problem, initial.residual)
+    initial = assembled(problem, motion_only=True)
     if tape is not None:
         tape.initial = initial
     following = FollowingDrives(problem, initial, tape)

@@ -15,8 +15,8 @@ from mbsim_cli.model.coordinates import all_but
 from mbsim_cli.model.problem import Block, Problem
 from mbsim_cli.solve import allocate
 from mbsim_cli.solve.blocks import BrokenOff, first_rows
-from mbsim_cli.solve.forward import Simulation, require_assembled, steps_of_block
-from mbsim_cli.solve.initial import Initial, assemble
+from mbsim_cli.solve.forward import Simulation, steps_of_block
+from mbsim_cli.solve.initial import Initial, assembled
 from mbsim_cli.solve.instant import Instant
 from mbsim_cli.solve.kinematics.path import Lost, Path
 from mbsim_cli.solve.redundancy import kept_in_range
@@ -159,8 +159,7 @@ def kinematics(problem: Problem, *, theta: np.ndarray | None = None, tape: Tape 
     A ``tape`` keeps what the adjoint needs. Raises AnalysisError where the mechanism cannot be assembled, or the motion
     cannot be followed.
     """
-    initial = assemble(problem, theta, motion_only=True)
-    require_assembled(problem, initial.residual)
+    initial = assembled(problem, theta, motion_only=True)
     if tape is not None:
         tape.initial = initial
     following = Following(problem, initial, tape)

@@ -21,7 +21,7 @@ from mbsim_cli.model.codes import Status
 from mbsim_cli.model.problem import Block, Problem
 from mbsim_cli.solve import allocate
 from mbsim_cli.solve.forward import Simulation, steps_of_block
-from mbsim_cli.solve.initial import assemble, require_assembled
+from mbsim_cli.solve.initial import assembled
 
 __all__ = ["MadeRun", "equal", "run_constrained", "store"]
 
@@ -132,8 +132,7 @@ def run_constrained(
 
 def _begun(problem: Problem) -> _Lane | None:
     try:
-        initial = assemble(problem)
-        require_assembled(problem, initial.residual)
+        initial = assembled(problem)
     except AnalysisError:  # which the run alone will say
         return None
     return _Lane(problem, initial)

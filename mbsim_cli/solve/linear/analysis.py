@@ -7,8 +7,8 @@ import numpy as np
 
 from mbsim_cli.model.problem import Block, Problem
 from mbsim_cli.solve.equilibrium.analysis import settled
-from mbsim_cli.solve.forward import Simulation, require_assembled
-from mbsim_cli.solve.initial import Initial, assemble
+from mbsim_cli.solve.forward import Simulation
+from mbsim_cli.solve.initial import Initial, assembled
 from mbsim_cli.solve.linear import modes as modal
 from mbsim_cli.solve.linear.equations import Equations, Linearising
 from mbsim_cli.solve.linear.point import Point, of_initial
@@ -77,8 +77,7 @@ def _start(problem: Problem) -> tuple[Initial, float, int]:
     if problem.options.at == "equilibrium":
         initial, drift = settled(problem)
         return initial, drift, 0 if initial.rest is None else initial.rest.iterations
-    initial = assemble(problem)
-    require_assembled(problem, initial.residual)
+    initial = assembled(problem)
     return initial, 0.0, 0 if initial.rest is None else initial.rest.iterations
 
 

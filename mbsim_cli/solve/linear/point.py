@@ -6,12 +6,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mbsim_cli.model.problem import Problem
-from mbsim_cli.solve.equilibrium.resting import settle
+from mbsim_cli.solve.equilibrium.analysis import settled
 from mbsim_cli.solve.forward import start
-from mbsim_cli.solve.initial import Initial, assemble, place, require_assembled
+from mbsim_cli.solve.initial import Initial, assembled
 from mbsim_cli.solve.open_trees.open_tree import OpenTreeSimulation
 
-EQUILIBRIUM, START = "equilibrium", "start"
 SHORTEST = 1e-12  # s, a time that is the start
 
 
@@ -46,22 +45,16 @@ class Point:
 
 def at_equilibrium(problem: Problem) -> Point:
     """The static equilibrium; raises AnalysisError where there is none."""
-    placed = place(problem)
-    require_assembled(problem, placed.residual)
-    found = settle(problem, placed.start)
-    at = placed.at_rest(problem, found)
-    return _point(problem, at.start, at.broken, 0.0)
+    return of_initial(problem, settled(problem)[0])
 
 
 def at_start(problem: Problem) -> Point:
     """The assembled start, with its velocities."""
-    initial = assemble(problem, motion_only=True)
-    require_assembled(problem, initial.residual)
-    return of_initial(problem, initial)
+    return of_initial(problem, assembled(problem, motion_only=True))
 
 
 def of_initial(problem: Problem, initial: Initial) -> Point:
-    """The same of a start that is assembled."""
+    """The point at an assembled start, or at an equilibrium."""
     state, sens, p = initial.state, initial.sensitivity, problem.theta_rho.shape[1]
     return Point(
         0.0, state.z.copy(), state.zd.copy(), initial.theta, sens.z[:, :p].copy(), sens.zd[:, :p].copy(),
@@ -89,14 +82,6 @@ def at_time(problem: Problem, time: float) -> Point:
         time, block.position[-1].copy(), block.velocity[-1].copy(), run.theta.copy(), block.d_position[-1].copy(),
         block.d_velocity[-1].copy(), run.directions.dtheta[:, :p].copy(), expected, (),
         _named(problem, block.broken[-1]),
-    )  # fmt: skip
-
-
-def _point(problem: Problem, at, broken: np.ndarray, time: float) -> Point:
-    p = problem.theta_rho.shape[1]
-    return Point(
-        time, at.state.z.copy(), np.zeros_like(at.state.z), at.theta, at.sens.z[:, :p].copy(), np.zeros((at.n, p)),
-        at.dtheta[:, :p], at.work.kin.expected.copy(), problem.hold, _named(problem, broken),
     )  # fmt: skip
 
 

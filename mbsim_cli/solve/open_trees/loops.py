@@ -1,4 +1,4 @@
-"""Closed loops as ordinary differential equations: the work of their formulation, and their start."""
+"""Closed loops as ordinary differential equations: the work of their formulation, and the check of stored instants."""
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from mbsim_cli.model.problem import Problem
 from mbsim_cli.model.scales import scales_of
 from mbsim_cli.solve import allocate
 from mbsim_cli.solve.consistency import Consistency
-from mbsim_cli.solve.initial import Initial, assemble, require_assembled
+from mbsim_cli.solve.initial import Initial
 from mbsim_cli.solve.instant import Instant
 
 
@@ -71,13 +71,6 @@ def closed_loops(problem: Problem, theta: np.ndarray, p: int, start: Initial) ->
     """Allocate ClosedLoops for p directions, ``padded``."""
     loops = loops_of(problem, theta, p, start.expected, redundant=start.redundant.size > 0)
     return ClosedLoops(loops, loops.kin)
-
-
-def assemble_closed(problem: Problem, theta: np.ndarray) -> Initial:
-    """The start: loops closed in positions and velocities. Raises AnalysisError where they stay open."""
-    initial = assemble(problem, theta, motion_only=True)
-    require_assembled(problem, initial.residual)
-    return initial
 
 
 class LoopRows:

@@ -25,8 +25,9 @@ from mbsim_cli.solve import allocate
 from mbsim_cli.solve.blocks import BrokenOff, block_of, first_rows, other_rows, steps_at_once
 from mbsim_cli.solve.faults.failure import HOPELESS, SURELY, Diagnosis, sentence, step_sentence
 from mbsim_cli.solve.faults.undefined_elements import undefined_at
+from mbsim_cli.solve.initial import assembled
 from mbsim_cli.solve.open_trees.integration import hardest, integration
-from mbsim_cli.solve.open_trees.loops import LoopRows, assemble_closed, closed_loops
+from mbsim_cli.solve.open_trees.loops import LoopRows, closed_loops
 from mbsim_cli.solve.open_trees.methods import stages_kept
 from mbsim_cli.solve.open_trees.start import assemble_start
 from mbsim_cli.solve.reactions import reader_of
@@ -66,7 +67,7 @@ class OpenTreeSimulation:
         start: Any = (
             assemble_start(problem, theta, padded(wanted), tape is None)
             if problem.options.open_tree
-            else assemble_closed(problem, theta)
+            else assembled(problem, theta, motion_only=True)
         )
         self.theta, self.state, self.rest = start.theta, start.state, start.rest
         self.started, self.rank = self.state.z.copy(), getattr(start, "rank", 0)
