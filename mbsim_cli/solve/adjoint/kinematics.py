@@ -4,8 +4,6 @@ The transpose of ``solve.kinematics``: forces, accelerations, velocities and pos
 linear equations with the Jacobian of the constraints. Derivation: docs/theory/driven_mechanisms.md.
 """
 
-from collections.abc import Callable
-
 import numpy as np
 
 from mbsim_cli.kernels.drivers.observe import constraint_jacobians
@@ -14,46 +12,26 @@ from mbsim_cli.kernels.drivers.record import Record
 from mbsim_cli.model.coordinates import all_but
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve import allocate
-from mbsim_cli.solve.adjoint.pulled import InstantPuller, Pulled, Seen, columns_of, each_defined
-from mbsim_cli.solve.adjoint.readings import Readings
+from mbsim_cli.solve.adjoint.pulled import InstantPuller
 from mbsim_cli.solve.redundancy import kept_in_range
-from mbsim_cli.solve.tape import Began, Tape
+from mbsim_cli.solve.tape import Began
 
 
-def pull_back(
-    problem: Problem,
-    tape: Tape,
-    count: int,
-    seen: Seen,
-    between: Callable[[], None] = lambda: None,
-    reacting: bool = False,
-) -> Pulled:
-    """Derivatives of ``count`` numbers that see sensors, also reactions where they are ``reacting``.
+class MotionSweep:
+    """Covectors of p columns, pulled back sample by sample; ``found`` are those of theta alone."""
 
-    ``between`` is called after every record.
-    """
-    return each_defined(lambda of: _pull_back(problem, tape, count, of, between, reacting), seen)
+    def __init__(self, problem: Problem, initial: Began, p: int) -> None:
+        self._motion = MotionPuller(problem, initial, p)
+        cov = allocate.covectors_of(problem.model, initial.theta.size, p, initial.theta.dtype.type)
+        self.found = cov._replace(theta=self._motion.instants.theta)
 
-
-def _pull_back(
-    problem: Problem, tape: Tape, count: int, seen: Seen, between: Callable[[], None], reacting: bool
-) -> Pulled:
-    initial = tape.initial
-    assert initial is not None
-    readings = Readings(problem, initial, count, seen, reacting)
-    motion = MotionPuller(problem, initial, columns_of(problem, count))
-    for first, record in tape.backwards():
-        assert isinstance(record, Record)
-        hat, given = readings.of(first, record)
-        cov = motion.instants.pull(record, seen=hat)
+    def back(self, first: int, record: Record, hat: np.ndarray, given: MotionCovectors) -> float:
+        """Pull covectors of the sensors of a record back; return the size of what was left unsolved, 0."""
+        cov = self._motion.instants.pull(record, seen=hat)
         if given.z.size:
             cov = MotionCovectors(*map(np.add, cov, given))
-        motion.pull_back(record, cov)
-        between()
-    readings.add_numbers(motion.instants.theta)
-    gradient = initial.dtheta[:, : problem.theta_rho.shape[1]].T @ motion.instants.theta
-    gradient[:, readings.undefined] = np.nan
-    return Pulled(gradient[:, :count], 0.0, readings.undefined[:count])
+        self._motion.pull_back(record, cov)
+        return 0.0
 
 
 class MotionPuller:

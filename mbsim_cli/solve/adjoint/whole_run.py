@@ -1,6 +1,7 @@
-"""Gradients of numbers by the adjoint of a whole run: the sweep back through what was kept of it.
+"""Gradients of numbers by the adjoint of a whole run: the sweep back through its tape.
 
-Derivation: docs/theory/adjoint.md.
+The formulation chooses the sweep: of ALI3-P (here), of a Runge-Kutta method (``open_tree``), or of samples that are
+solved each for itself (``kinematics``). Derivation: docs/theory/adjoint.md.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -58,9 +59,13 @@ def _sweep(problem: Problem, tape: Tape, count: int, seen: Seen, between: Callab
 
 
 def _sweep_of(problem: Problem, tape: Tape, p: int) -> Any:
-    """What goes back through a run with p columns."""
+    """The sweep through a run with p columns."""
     initial = tape.initial
     assert initial is not None
+    if problem.options.analysis == "kinematics":
+        from mbsim_cli.solve.adjoint.kinematics import MotionSweep
+
+        return MotionSweep(problem, initial, p)
     if problem.options.integrated:
         from mbsim_cli.solve.adjoint.open_tree import StepSweep
 

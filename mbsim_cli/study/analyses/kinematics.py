@@ -37,7 +37,7 @@ class Kinematics(Analysis):
         self, problem: Problem, tape: Any, count: int, seen: Any, between: Callable[[], None], reacting: bool
     ) -> Any:
         """Each sample for itself."""
-        from mbsim_cli.solve.adjoint.kinematics import pull_back
+        from mbsim_cli.solve.adjoint.whole_run import pull_back
         from mbsim_cli.solve.initial import assemble
 
         if tape.initial.dtheta.shape[1] < problem.theta_rho.shape[1]:  # parameters that the run knew nothing of
