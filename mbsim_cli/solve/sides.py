@@ -1,11 +1,11 @@
-"""Derivatives at times at which laws change on output times, or several laws at one time, and parameters move them.
+"""Derivatives by parameters that move breakpoints of laws, where these lie on output times or several at one time.
 
-A sample on an output time has two derivatives: one if the change comes earlier, one if it comes later. Each has an
-error of first order in the step, their mean one of second order, and central differences give the mean. So it is where
-two laws change at one time and a parameter moves one of them: it has a derivative before the other and one behind it.
-Two runs, whose changes come a little earlier and later, give the derivatives by such parameters. Parameters that move
-changes of one time in different ways have runs of their own; all other derivatives are those of the run itself.
-A sample that jumps on an output time has no derivative by what moves the jump: NaN.
+A sample on an output time has two derivatives: one if the breakpoint comes earlier, one if it comes later. Each has an
+error of first order in the step, their mean one of second order, and central differences give the mean. The same holds
+where two laws have breakpoints at one time and a parameter moves one of them past the other.
+Two runs, whose breakpoints come a little earlier and later, give the derivatives by such parameters. Parameters that
+move the breakpoints of one time in different ways have runs of their own; the run itself gives all other derivatives.
+A sample that jumps on an output time has no derivative by a parameter that moves the jump: NaN.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -19,7 +19,7 @@ from mbsim_cli.kernels.drivers.stepping import MEETS
 from mbsim_cli.model.codes import TYRES
 from mbsim_cli.model.problem import Block, Problem, instants_of
 from mbsim_cli.solve.adjoint.pulled import Pulled, Seen
-from mbsim_cli.solve.open_trees.kinks import Kink, kinks_of_law, movable, together
+from mbsim_cli.solve.open_trees.kinks import Kink, kinks_of_laws, movable, together
 
 __all__ = ["Sides", "jumped", "mean_of", "sides_of"]
 
@@ -90,13 +90,12 @@ def _sides(problem: Problem, theta: np.ndarray, by: np.ndarray) -> list[Sides]:
         ways = {k: way for k, m in enumerate(meetings) if (way := m.direction(column)) is not None}
         if not ways:
             continue
-        for _, shared in found:
-            if all(k not in shared or np.allclose(shared[k], way, atol=ALIKE) for k, way in ways.items()):
-                break
-        else:
-            shared = {}
-            found.append((Sides([], {}, {}), shared))
-        next(sides for sides, its in found if its is shared).columns.append(int(column))
+        fitting = next((each for each in found if _agree(each[1], ways)), None)
+        if fitting is None:
+            fitting = Sides([], {}, {}), {}
+            found.append(fitting)
+        sides, shared = fitting
+        sides.columns.append(int(column))
         shared |= ways
     beside = max(BESIDE * problem.options.step, ROUNDED * problem.options.end)
     if problem.options.integrated:  # whose steps do not tell nearer times from each other
@@ -105,6 +104,11 @@ def _sides(problem: Problem, theta: np.ndarray, by: np.ndarray) -> list[Sides]:
         for k, way in shared.items():
             _enter(sides, meetings[k], beside * way, problem)
     return [sides for sides, _ in found]
+
+
+def _agree(shared: dict[int, np.ndarray], ways: dict[int, np.ndarray]) -> bool:
+    """Whether parameters move the meetings of both in the same way."""
+    return all(k not in shared or np.allclose(shared[k], way, atol=ALIKE) for k, way in ways.items())
 
 
 def _enter(sides: Sides, meeting: Meeting, shifts: np.ndarray, problem: Problem) -> None:
@@ -125,12 +129,11 @@ def _meetings(problem: Problem, theta: np.ndarray, by: np.ndarray) -> list[Meeti
     """
     model, step, end = problem.model, problem.options.step, problem.options.end
     moved, near = movable(problem) | by.any(axis=1), MEETS * end
-    forces = model.forces.law[~np.isin(model.forces.kind, TYRES), 0]
-
-    def kinks(laws: np.ndarray) -> list[Kink]:
-        return [kink for law in set(laws.tolist()) for kink in kinks_of_law(model.laws, theta.real, moved, law)]
-
-    bending = [*kinks(model.constraints.law), *(kink for kink in kinks(forces) if not kink.smooth)]
+    driving, of_forces = (
+        kinks_of_laws(model.laws, theta.real, moved, laws)
+        for laws in (model.constraints.law, model.forces.law[~np.isin(model.forces.kind, TYRES), 0])
+    )
+    bending = [*driving, *(kink for kink in of_forces if not kink.smooth)]
     within = {kink.numbers: kink for kink in bending if near < kink.time <= end + near}
     found = []
     for group in together(list(within.values()), near):

@@ -32,8 +32,7 @@ def kinks_of(problem: Problem, theta: np.ndarray) -> Kinks:
     model, options, moved = problem.model, problem.options, movable(problem)
     near, rows = MEETS * options.end, []
     of_forces, driving = (
-        [kink for law in dict.fromkeys(laws.tolist()) for kink in kinks_of_law(model.laws, theta.real, moved, law)]
-        for laws in (model.forces.law[:, 0], model.constraints.law)
+        kinks_of_laws(model.laws, theta.real, moved, laws) for laws in (model.forces.law[:, 0], model.constraints.law)
     )
     for group in groups_of(of_forces + driving, options.end):
         first, last = group[0].time, group[-1].time
@@ -66,6 +65,11 @@ def together(kinks: Sequence[Kink], near: float) -> list[list[Kink]]:
         else:
             groups.append([kink])
     return groups
+
+
+def kinks_of_laws(laws: Laws, theta: np.ndarray, moved: np.ndarray, heads: np.ndarray) -> list[Kink]:
+    """Kinks of the laws ``heads`` (k,), each law once; see ``kinks_of_law``."""
+    return [kink for law in dict.fromkeys(heads.tolist()) for kink in kinks_of_law(laws, theta, moved, law)]
 
 
 def kinks_of_law(laws: Laws, theta: np.ndarray, moved: np.ndarray, law: int) -> list[Kink]:
