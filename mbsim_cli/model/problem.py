@@ -95,6 +95,12 @@ class Prescribed:
     torque_rows: tuple[tuple[int, float], ...] = ()  # (coordinate, sign) of each row that torque sensors fill
 
     @property
+    def torque_columns(self) -> tuple[np.ndarray, np.ndarray]:
+        """Coordinates and signs of ``torque_rows``."""
+        columns = np.array([column for column, _ in self.torque_rows], dtype=np.int64)
+        return columns, np.array([sign for _, sign in self.torque_rows], dtype=float)
+
+    @property
     def splined(self) -> bool:
         """Whether a table gives positions alone, of any coordinate."""
         return self.table.shape[0] == 1 and self.table.shape[2] > 0

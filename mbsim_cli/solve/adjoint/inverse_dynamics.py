@@ -85,16 +85,17 @@ class _Pass:
 
     def _pull_instants(self, record: Record, hat: np.ndarray) -> None:
         of_sensors, of_reactions, of_rows = np.split(hat, [self._width, self._torques], axis=1)
-        cov = self._instants.pull(record, seen=of_sensors, mu=self._of_torques(of_rows))
+        cov = self._instants.pull(record, seen=of_sensors, mu=torque_covectors(self._problem, of_rows))
         if self._reactions:
             given = self._reactions.pull_back(record, np.ascontiguousarray(of_reactions))
             cov = MotionCovectors(*map(np.add, cov, given))
         self._trajectory.pull_back(record.time, cov, self._theta)
 
-    def _of_torques(self, hat: np.ndarray) -> np.ndarray:
-        """Covectors (B, n, p) of the torques of all coordinates, from those of the rows that sensors show."""
-        n = allocate.sizes(self._problem.model)[1]
-        out = zeros((len(hat), n, self._p), hat.dtype)
-        for row, (column, sign) in enumerate(self._problem.prescribed.torque_rows):
-            out[:, column] += sign * hat[:, row]
-        return out
+
+def torque_covectors(problem: Problem, hat: np.ndarray) -> np.ndarray:
+    """Covectors (B, n, p) of the torques of all coordinates, from those of torque sensors, hat (B, width, p)."""
+    assert problem.prescribed is not None
+    out = zeros((len(hat), allocate.sizes(problem.model)[1], hat.shape[2]), hat.dtype)
+    for row, (column, sign) in enumerate(problem.prescribed.torque_rows):
+        out[:, column] += sign * hat[:, row]
+    return out

@@ -13,10 +13,11 @@ from mbsim_cli.kernels.drivers.pull_instants import MotionCovectors
 from mbsim_cli.kernels.drivers.record import Record
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve import allocate
+from mbsim_cli.solve.adjoint.inverse_dynamics import torque_covectors
 from mbsim_cli.solve.adjoint.kinematics import MotionPuller
 from mbsim_cli.solve.adjoint.pulled import Pulled, Seen, each_defined
 from mbsim_cli.solve.adjoint.readings import ReactionPuller
-from mbsim_cli.solve.inverse.loops import Driven, given_columns, saddle, samples
+from mbsim_cli.solve.inverse.loops import SAMPLES, Driven, FollowingDrives, given_columns, saddle
 from mbsim_cli.solve.inverse.motion import Trajectory
 from mbsim_cli.solve.tape import Began, Tape
 
@@ -31,7 +32,10 @@ def pull_back_loops(
 def _pull_back(problem: Problem, count: int, seen: Seen, between: Callable[[], None], reacting: bool) -> Pulled:
     tape, p = Tape(), padded(count)
     alone = replace(problem, options=replace(problem.options, sensitivity="adjoint"))
-    found = [each for following, _ in samples(alone, tape) for each in following.take()]
+    following = FollowingDrives.of(alone, tape=tape)
+    for _ in following.blocks(SAMPLES):
+        pass
+    found = following.take()
     assert tape.initial is not None
     motion, undefined = DrivePuller(problem, tape.initial, p), np.zeros(p, bool)
     reactions = ReactionPuller(problem, tape.initial.theta, p) if reacting else None
@@ -69,26 +73,23 @@ class DrivePuller(MotionPuller):
 
     def __init__(self, problem: Problem, initial: Began, p: int) -> None:
         super().__init__(problem, initial, p)
-        self._drives, self._prescribed = given_columns(problem), problem.prescribed
+        self._problem, self._drives = problem, given_columns(problem)
         self._loops = np.setdiff1d(self._rows, self._drives.row)
         self._weight = initial.theta[self._drives.weight]
         self._trajectory = Trajectory(problem) if self._drives.tabled.size else None
 
     def shown(self, driven: list[Driven]) -> np.ndarray:
-        """What torque sensors show (N, width)."""
-        rows = self._prescribed.torque_rows if self._prescribed else ()
-        return np.array([[sign * each.torque[column] for column, sign in rows] for each in driven]).reshape(
-            len(driven), len(rows)
-        )
+        """Values of torque sensors (N, width)."""
+        assert self._problem.prescribed is not None
+        columns, sign = self._problem.prescribed.torque_columns
+        return np.array([sign * each.torque[columns] for each in driven]).reshape(len(driven), len(columns))
 
     def pull_back_drives(self, record: Record, driven: list[Driven], cov: MotionCovectors, hat: np.ndarray) -> None:
         """Pull covectors of the motion, of multipliers, and of what torque sensors show (N, width, p)."""
         J, drive = self.jacobians(record), self._drives.drive
         rows, _, n = J.shape
         y = np.array([each.virtual for each in driven])
-        of_torque = zeros((rows, n, hat.shape[2]), hat.dtype)
-        for row, (column, sign) in enumerate(self._prescribed.torque_rows if self._prescribed else ()):
-            of_torque[:, column] += sign * hat[:, row]
+        of_torque = torque_covectors(self._problem, hat)
         of_drives = of_torque[:, drive]
         right = np.concatenate([np.zeros_like(of_torque), cov.lam[:, self._loops]], axis=1)
         right[:, drive] = of_drives / self._weight[:, None]

@@ -135,9 +135,7 @@ class _Sensing:
     def __init__(self, problem: Problem, trajectory: Trajectory):
         self.problem, self.model, self.trajectory = problem, problem.model, trajectory
         self.p, self.dtype = problem.theta_rho.shape[1], problem.theta.dtype.type
-        rows = problem.prescribed.torque_rows
-        self.column = np.array([column for column, _ in rows], dtype=np.int64)
-        self.sign = np.array([sign for _, sign in rows], dtype=float)
+        self.column, self.sign = problem.prescribed.torque_columns
         everything = np.arange(allocate.sizes(problem.model)[1])
         self.whole = np.array_equal(self.column, everything) and bool((self.sign == 1.0).all())
 

@@ -17,8 +17,7 @@ from mbsim_cli.kernels.compiler.simd import padded
 from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
 from mbsim_cli.model.layout import NONE
 from mbsim_cli.model.problem import Block, Drives, InverseBlock, Motion, Problem
-from mbsim_cli.solve.blocks import BrokenOff
-from mbsim_cli.solve.initial import Initial, assembled
+from mbsim_cli.solve.initial import Initial
 from mbsim_cli.solve.instant import Instant
 from mbsim_cli.solve.inverse.motion import Trajectory
 from mbsim_cli.solve.kinematics.analysis import Following, Sampler
@@ -196,25 +195,9 @@ def inverse_of_loops(problem: Problem, tape: Tape | None = None) -> Iterator[Inv
 
     A ``tape`` keeps the motion for the adjoint.
     """
-    for following, block in samples(problem, tape):
+    following = FollowingDrives.of(problem, tape=tape)
+    for block in following.blocks(SAMPLES):
         yield _inverse_block(problem, block, following.take())
-
-
-def samples(problem: Problem, tape: Tape | None = None) -> Iterator[tuple[FollowingDrives, Block]]:
-    """Blocks of the motion, and what followed it; a block that breaks off comes before the error."""
-    initial = assembled(problem, motion_only=True)
-    if tape is not None:
-        tape.initial = initial
-    following = FollowingDrives(problem, initial, tape)
-    total = round(problem.options.duration / problem.options.step)
-    try:
-        yield following, following.first_block(min(SAMPLES, total))
-        while following.step < total:
-            yield following, following.advance(min(SAMPLES, total - following.step))
-    except BrokenOff as failure:
-        if len(failure.block.time):
-            yield following, failure.block
-        raise
 
 
 def _inverse_block(problem: Problem, block: Block, found: list[Driven]) -> InverseBlock:
@@ -231,8 +214,8 @@ def _inverse_block(problem: Problem, block: Block, found: list[Driven]) -> Inver
     for level, matrix in enumerate(matrices if wanted else ()):
         first = p + level * drives.row.size
         matrix[:, :, drives.column[known]] = by[:, :, first + known] * drives.sign[known]
-    columns = np.array([column for column, _ in problem.prescribed.torque_rows], dtype=np.int64)  # type: ignore[union-attr]
-    sign = np.array([sign for _, sign in problem.prescribed.torque_rows])  # type: ignore[union-attr]
+    assert problem.prescribed is not None
+    columns, sign = problem.prescribed.torque_columns
     d_sensors: Any = np.concatenate(
         [block.d_sensors[:, :, : by_parameter.shape[2]], sign[:, None] * by_parameter[:, columns]], axis=1
     )

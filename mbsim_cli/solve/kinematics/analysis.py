@@ -4,6 +4,7 @@ Each sample is solved for itself: position, velocity, acceleration, then the for
 """
 
 from collections.abc import Iterator
+from typing import Self
 
 import numpy as np
 
@@ -26,7 +27,10 @@ LEAST_INERTIA = 1e-8  # share of the largest one, so that massless coordinates c
 
 
 class Sampler:
-    """Solves one sample after another for the motion, its forces and their derivatives; all stand in ``at``."""
+    """Solves one sample after another for the motion, its forces and their derivatives; all stand in ``at``.
+
+    ``orientation`` is that of ``path`` at the last sample.
+    """
 
     def __init__(self, problem: Problem, start: Initial, dtheta: np.ndarray) -> None:
         still = self._instant(problem, start.theta, np.zeros((start.theta.size, 0), start.theta.dtype), None)
@@ -34,6 +38,7 @@ class Sampler:
         still.work.kin.expected[:] = start.expected
         self.path = Path(problem, still, np.sort(all_but(still.m, start.redundant)))
         self.at = self._instant(problem, start.theta, dtheta, still) if dtheta.shape[1] else still
+        self.orientation = 0.0
 
     @staticmethod
     def _instant(problem: Problem, theta: np.ndarray, dtheta: np.ndarray, beside: Instant | None) -> Instant:
@@ -48,7 +53,9 @@ class Sampler:
             array[:] = 0.0
         try:
             at.evaluate(time)
-            self._require_regular(time)
+            self.orientation = path.orientation
+            if self.orientation == 0.0:
+                raise _singular(time)
             at.state.zd[:] = -path.solve(eq.phi1)
             at.sens.z[:] = -path.solve(at.out.dphi[0])
             at.evaluate(time)
@@ -58,24 +65,23 @@ class Sampler:
             at.sens.zdd[:] = -path.solve(at.out.dphi[2])
             self._balance(time)
         except np.linalg.LinAlgError:
-            self._require_regular(time, singular=True)
+            raise _singular(time) from None
 
     def _balance(self, time: float) -> None:
         """Multipliers and their derivatives; of those that give the same forces the least."""
         at, rows = self.at, self.path.rows
-        for found, derivative in ((at.state.lam, False), (at.sens.lam, True)):
-            left = at.out.dG if derivative else at.work.eq.G
-            found[rows] = -np.linalg.solve(at.work.eq.J[rows].T, left)
+        for found, load in ((at.state.lam, at.work.eq.G), (at.sens.lam, at.out.dG)):
+            found[rows] = -np.linalg.solve(at.work.eq.J[rows].T, load)
             if rows.size < at.m:
                 found[:] = kept_in_range(at.work.eq.J, found)
             at.evaluate(time)
 
-    def _require_regular(self, time: float, *, singular: bool = False) -> None:
-        if singular or self.path.orientation == 0.0:
-            raise Lost(
-                f"the position at t = {time:.6g} s is singular: constraints lose their rank there, so that velocities "
-                "and forces are not determined; choose samples that do not meet it"
-            )
+
+def _singular(time: float) -> Lost:
+    return Lost(
+        f"the position at t = {time:.6g} s is singular: constraints lose their rank there, so that velocities "
+        "and forces are not determined; choose samples that do not meet it"
+    )
 
 
 class Following(Simulation):
@@ -87,6 +93,26 @@ class Following(Simulation):
         self._sampler: Sampler | None = None
         self._start = start
         self._orientation = 0.0
+
+    @classmethod
+    def of(cls, problem: Problem, theta: np.ndarray | None = None, tape: Tape | None = None) -> Self:
+        """Assemble the start, which a ``tape`` keeps; raise AnalysisError where loops stay open."""
+        initial = assembled(problem, theta, motion_only=True)
+        if tape is not None:
+            tape.initial = initial
+        return cls(problem, initial, tape)
+
+    def blocks(self, size: int) -> Iterator[Block]:
+        """All samples, ``size`` in a block; a block that breaks off comes before the error."""
+        total = round(self.problem.options.duration / self.problem.options.step)
+        try:
+            yield self.first_block(min(size, total))
+            while self.step < total:
+                yield self.advance(min(size, total - self.step))
+        except BrokenOff as failure:
+            if len(failure.block.time):
+                yield failure.block
+            raise
 
     def _made(self, steps: int, filled: int, record: Record, d_record: SensitivityRecord) -> Progress:
         iterations, row = 0, 0
@@ -141,7 +167,7 @@ class Following(Simulation):
         J = path.at.work.eq.J[path.rows].real
         square = (J * J / np.maximum(inertia, LEAST_INERTIA * inertia.max())).sum(axis=1)
         np.maximum(watch.largest, square, out=watch.largest)
-        found, now = watch.count[2], path.orientation
+        found, now = watch.count[2], self._sampler.orientation
         if now * self._orientation < 0.0 and found < len(watch.step):
             watch.step[found] = number - 1, number
             for kept, rate in zip((watch.z, watch.zd, watch.zdd), path.at.state[:3], strict=True):
@@ -159,17 +185,5 @@ def kinematics(problem: Problem, *, theta: np.ndarray | None = None, tape: Tape 
     A ``tape`` keeps what the adjoint needs. Raises AnalysisError where the mechanism cannot be assembled, or the motion
     cannot be followed.
     """
-    initial = assembled(problem, theta, motion_only=True)
-    if tape is not None:
-        tape.initial = initial
-    following = Following(problem, initial, tape)
-    total = round(problem.options.duration / problem.options.step)
-    size = min(256, steps_of_block(problem, 0 if tape else following.p))
-    try:
-        yield following.first_block(min(size, total))
-        while following.step < total:
-            yield following.advance(min(size, total - following.step))
-    except BrokenOff as failure:
-        if len(failure.block.time):
-            yield failure.block
-        raise
+    following = Following.of(problem, theta, tape)
+    yield from following.blocks(min(256, steps_of_block(problem, 0 if tape else following.p)))

@@ -132,11 +132,6 @@ class Path:
             at.state.zd[:] = at.state.zdd[:] = 0.0  # a singular position: the next one is tried from here
         self.zd, self.zdd = at.state.zd.copy(), at.state.zdd.copy()
 
-    def _choose_rows(self) -> None:
-        J = self.at.work.eq.J.real / self._units[:, None]
-        rank, order = rank_and_pivots(J.T)
-        self.rows = np.sort(order[:rank])
-
     def _choose_rows_anew(self) -> None:
         """Take other equations where those chosen depend on each other, and others do not."""
         if len(self._units) == len(self.rows):
@@ -144,7 +139,8 @@ class Path:
         J = self.at.work.eq.J.real / self._units[:, None]
         sizes = [np.linalg.svd(part, compute_uv=False)[-1] for part in (J[self.rows], J)]
         if sizes[0] < 0.1 * sizes[1]:
-            self._choose_rows()
+            rank, order = rank_and_pivots(J.T)
+            self.rows = np.sort(order[:rank])
 
     def _size(self, z: np.ndarray) -> float:
         return float(np.abs(z.real / self._columns).max(initial=0.0))
