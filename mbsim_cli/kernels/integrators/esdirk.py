@@ -25,7 +25,14 @@ from mbsim_cli.kernels.algorithms.open_trees.open_tree import (
 from mbsim_cli.kernels.algorithms.systems.contract import evaluate_free, tangent_free, vary_free
 from mbsim_cli.kernels.compiler.jit import kernel, merged, python_of
 from mbsim_cli.kernels.compiler.views import as_column
-from mbsim_cli.kernels.integrators.esdirk_loops import solve_loop_stage, start_loop_stage, vary_loop_stage
+from mbsim_cli.kernels.integrators.esdirk_loops import (
+    NEAR,
+    STALE,
+    correct,
+    solve_loop_stage,
+    start_loop_stage,
+    vary_loop_stage,
+)
 from mbsim_cli.kernels.integrators.step_control import EVALUATIONS, FACTORISATIONS, JACOBIANS, sum_of
 from mbsim_cli.model.codes import Status
 from mbsim_cli.model.layout import NONE
@@ -70,30 +77,15 @@ class StageEquations(NamedTuple):
     no_lambda: np.ndarray  # (m,) zeros
 
 
-NEAR = 0.1  # relative change of g up to which a tangent is kept
-STALE = 0.1  # contraction above which an old tangent is formed anew
 STALLED = 0.5  # contraction above which a correction no longer shrinks
-ROUND_OFF = 4e-16  # of coordinates, relative
 
 
 @merged
 def _start_open_stage(model, theta, t, g, weights, count, tree, accelerations, state):
     """Turn zhat, vhat in ``state`` into a guess of the stage, from accelerations (s, n) of ``count`` earlier ones."""
-    for c in range(state.z.size):
-        state.zdd[c] = 0.0
-        for j in range(count):
-            state.zdd[c] += weights[j] * accelerations[j, c]
-    _move(g, state)
+    start_loop_stage(model, theta, t, g, weights, count, tree, accelerations, state)
     drive(model, theta, t, tree, state.z, state.zd)
     driven_acceleration(model, theta, t, tree, state.zdd)
-
-
-@kernel
-def _move(g, state):
-    """vhat + g A, then zhat + g Z'."""
-    for c in range(state.z.size):
-        state.zd[c] += g * state.zdd[c]
-        state.z[c] += g * state.zd[c]
 
 
 @merged
@@ -111,7 +103,7 @@ def _solve_open_stage(model, theta, t, g, control, tree, state, eq, counters):
             eq.shift[0] = g
         close_residual(tree, state, eq.G, eq.weight, eq.b)
         lu_solve(eq.T, eq.pivot, eq.b)
-        size, floor = _correct(g, control, eq.b, state)
+        size, floor = correct(g, control, eq.b, state)
         if size <= 1.0 + floor or (size > STALLED * previous and size <= control.loose):
             return Status.OK
         fresh = size <= STALE * previous
@@ -135,23 +127,6 @@ def _factor_tangent(model, theta, t, g, tree, state, eq, counters, T_out, pivot_
     counters[JACOBIANS] += 1
     counters[FACTORISATIONS] += 1
     return lu_factor(T_out, pivot_out)
-
-
-@kernel
-def _correct(g, control, x, state):
-    """Add the correction; return its size, and that of round-off, in units of the bounds: root mean squares."""
-    size, floor = 0.0, 0.0
-    for c in range(state.z.size):
-        step = x[c, 0]
-        state.zdd[c] += step
-        state.zd[c] += g * step
-        state.z[c] += g * g * step
-        z_scale = control.absolute + control.relative * np.abs(state.z[c].real)
-        zd_scale = control.absolute + control.relative * np.abs(state.zd[c].real)
-        size += (g * g * step.real / z_scale) ** 2 + (g * step.real / zd_scale) ** 2
-        floor += (ROUND_OFF * (1.0 + np.abs(state.z[c].real)) / (g * zd_scale)) ** 2
-    count = max(1, 2 * state.z.size)
-    return np.sqrt(size / count), np.sqrt(floor / count)
 
 
 @merged

@@ -45,7 +45,7 @@ NOTHING = 1e-300
 
 
 class LoopStages(NamedTuple):
-    """What stages of closed loops keep between iterations."""
+    """Arrays that stages of closed loops keep between iterations."""
 
     factor: Any  # Factor of the tangent that Newton goes by, with its own Phi_z
     shift: np.ndarray  # (1,) g of that tangent, 0 where there is none
@@ -82,7 +82,8 @@ def solve_loop_stage(model, theta, t, g, control, tree, state, eq, counters):
         for r in range(at.phi2.size):
             columns.e[r, 0] = -at.phi2[r]
         solve_constrained(factor, SOLVED, columns)
-        size, floor, change = _correct(g, control, columns, factor.weight, state)
+        size, floor = correct(g, control, columns.x, state)
+        change = _correct_multipliers(columns, factor.weight, state)
         ends = change * min(1.0, change / turned) <= control.acceleration or change > STALLED * turned
         if (ends and size <= 1.0 + floor) or (size > DIVERGING * previous and size <= LOOSE * (1.0 + floor)):
             return Status.OK
@@ -112,14 +113,14 @@ def _factor_tangent(model, theta, t, g, state, loops, factor, counters):
 
 
 @kernel
-def _correct(g, control, columns, weights, state):
-    """Add the correction; return its size, and that of round-off, in units of the bounds: root mean squares.
+def correct(g, control, x, state):
+    """Add the correction x (n, 1) of accelerations; return its size and that of round-off, in units of the bounds.
 
-    Last is the size of the correction of accelerations, relative: gradients read them, and convergence is linear.
+    Both are root mean squares.
     """
-    size, floor, moved, whole = 0.0, 0.0, 0.0, 0.0
+    size, floor = 0.0, 0.0
     for c in range(state.z.size):
-        step = columns.x[c, 0]
+        step = x[c, 0]
         state.zdd[c] += step
         state.zd[c] += g * step
         state.z[c] += g * g * step
@@ -127,12 +128,24 @@ def _correct(g, control, columns, weights, state):
         zd_scale = control.absolute + control.relative * np.abs(state.zd[c].real)
         size += (g * g * step.real / z_scale) ** 2 + (g * step.real / zd_scale) ** 2
         floor += (ROUND_OFF * (1.0 + np.abs(state.z[c].real)) / (g * zd_scale)) ** 2
+    count = max(1, 2 * state.z.size)
+    return np.sqrt(size / count), np.sqrt(floor / count)
+
+
+@kernel
+def _correct_multipliers(columns, weights, state):
+    """Add the correction of multipliers; return the size of that of accelerations, relative.
+
+    Gradients read accelerations, and convergence is linear.
+    """
+    moved, whole = 0.0, 0.0
+    for c in range(state.z.size):
+        step = columns.x[c, 0]
         moved += weights[c] * step.real * step.real
         whole += weights[c] * state.zdd[c].real * state.zdd[c].real
     for r in range(state.lam.size):
         state.lam[r] += columns.mu[r, 0]
-    count = max(1, 2 * state.z.size)
-    return np.sqrt(size / count), np.sqrt(floor / count), np.sqrt(moved / max(NOTHING, whole))
+    return np.sqrt(moved / max(NOTHING, whole))
 
 
 @merged
