@@ -40,13 +40,7 @@ class Maker:
 
     def positive(self, **numbers: Number | None) -> bool:
         """Whether the numbers of some keys, where they are known, are greater than zero; reports those that are not."""
-        fits = True
-        for key, number in numbers.items():
-            value = self.review.value(number)
-            if value is not None and value <= 0.0:
-                self.report(key, f"must be greater than zero, is {value:g}")
-                fits = False
-        return fits
+        return all([self.review.positive((*self._path, key), number) for key, number in numbers.items()])
 
     def state(self, name: str, state: State) -> None:
         """Add a state."""

@@ -140,6 +140,14 @@ class Review:
                 self._values[number.text] = None
         return self._values[number.text]
 
+    def positive(self, path: Path, number: Any) -> bool:
+        """Return whether a number is greater than zero, as far as its value is known; reports it where it is not."""
+        value = self.value(number)
+        if value is None or not value <= 0:
+            return True
+        self.report(path, f"must be greater than zero, is {value:g}")
+        return False
+
     def vector(self, numbers: list[Number] | None) -> list[float] | None:
         """Return the values of a list of numbers, None where one has no value."""
         values = [value for number in numbers or [] if (value := self.value(number)) is not None]

@@ -32,9 +32,8 @@ def check(review: Review) -> None:
     if review.lost("analysis"):
         return
     for key in _POSITIVE:
-        value = review.value(getattr(analysis, key, None))
-        if value is not None and value <= 0 and review.intact("analysis", key):
-            review.report(("analysis", key), f"must be greater than zero, is {value:g}")
+        if review.intact("analysis", key):
+            review.positive(("analysis", key), getattr(analysis, key, None))
     if isinstance(analysis, InverseDynamics):
         _inverse(review, analysis)
     else:
@@ -70,10 +69,9 @@ def _states(review: Review) -> None:
     if not states or declared:
         return
     shown, hint = ", ".join(states[:4]) + (", ..." if len(states) > 4 else ""), None
-    if isinstance(analysis, InverseDynamics):
-        message, path = f"inverse dynamics has no states, and this model has {shown}", ("analysis", "type")
-    elif isinstance(analysis, Kinematics):
-        message, path = f"kinematics has no states, and this model has {shown}", ("analysis", "type")
+    if isinstance(analysis, InverseDynamics | Kinematics):
+        kind, path = analysis.type.replace("_", " "), ("analysis", "type")
+        message = f"{kind} has no states, and this model has {shown}"
     else:
         message = f"the search for an equilibrium does not solve for states, and this model has {shown}"
         hint = "begin at declared positions, and let the states settle"
@@ -123,9 +121,7 @@ def _parameters(review: Review) -> list[str]:
 
 def _inverse(review: Review, analysis: InverseDynamics) -> None:
     for name, weight in analysis.weights.items():
-        value = review.value(weight)
-        if value is not None and value <= 0:
-            review.report(("analysis", "weights", name), f"must be greater than zero, is {value:g}")
+        review.positive(("analysis", "weights", name), weight)
     for name, sensor in review.model.sensors.items():
         if sensor.type == "multiplier":
             hint = "a torque sensor shows what a coordinate takes, a reaction what a joint does"

@@ -43,9 +43,9 @@ def _mass(review: Review, path: Path, number: Any) -> None:
 def _shape(review: Review, path: Path, shape: Any) -> None:
     _mass(review, path, shape.mass)
     for key in ("length", "radius"):
-        _positive(review, (*path, key), getattr(shape, key, None))
+        review.positive((*path, key), getattr(shape, key, None))
     for index, number in enumerate(getattr(shape, "size", [])):
-        _positive(review, (*path, "size", index), number)
+        review.positive((*path, "size", index), number)
 
 
 def _complete(review: Review, path: Path, body: Body) -> None:
@@ -56,12 +56,6 @@ def _complete(review: Review, path: Path, body: Body) -> None:
     if body.shape is not None and None not in (body.shape.mass, body.mass, body.inertia):
         message = "mass and inertia of the body stand beside it, so nothing uses it"
         review.report((*path, "shape", "mass"), message, "a shape is drawn without a mass")
-
-
-def _positive(review: Review, path: Path, number: Any) -> None:
-    value = review.value(number)
-    if value is not None and value <= 0:
-        review.report(path, f"must be greater than zero, is {value:g}")
 
 
 def _inertia(review: Review, path: Path, name: str, body: Body) -> None:

@@ -7,7 +7,7 @@ from mbsim_cli.spec.expressions.number import Number
 from mbsim_cli.spec.judging.review import Review
 from mbsim_cli.spec.reading.messages import Path
 from mbsim_cli.spec.rules.laws import HDF5_SUFFIXES, delimiter_fault
-from mbsim_cli.spec.rules.studies import Fault, around_start, changed_in, known_parameters, range_of
+from mbsim_cli.spec.rules.studies import Fault, around_start, changed_in, known_parameters, positive, range_of
 from mbsim_cli.spec.studies import Fit, Measurement, Range
 
 
@@ -26,7 +26,7 @@ def _of_measurement(review: Review, given: Measurement) -> Iterator[Fault]:
         if fault := delimiter_fault(given.delimiter, is_hdf5):
             yield Fault(("delimiter",), *fault)
     yield from known_parameters(review, ("parameters",), given.parameters)
-    yield from _positive(review, ("time_scale",), given.time_scale)
+    yield from positive(review, ("time_scale",), given.time_scale)
     ends = review.vector(given.between)
     if ends is not None and not ends[0] < ends[1]:
         yield Fault(("between",), f"{ends[1]:g} is not after {ends[0]:g}")
@@ -35,15 +35,9 @@ def _of_measurement(review: Review, given: Measurement) -> Iterator[Fault]:
         if name == given.time:
             yield Fault(path, f"column {name!r} holds the times", "time names their column", True)
         yield from _history(review, (*path, "sensor"), column.sensor)
-        yield from _positive(review, (*path, "sigma"), column.sigma)
+        yield from positive(review, (*path, "sigma"), column.sigma)
         if review.value(column.scale) == 0.0:
             yield Fault((*path, "scale"), "must not be zero: the column would not depend on the sensor")
-
-
-def _positive(review: Review, path: Path, number: object) -> Iterator[Fault]:
-    value = review.value(number)
-    if value is not None and value <= 0.0:
-        yield Fault(path, f"must be greater than zero, is {value:g}")
 
 
 def _history(review: Review, path: Path, name: str) -> Iterator[Fault]:
@@ -62,7 +56,7 @@ def _of_fit(review: Review, given: Fit) -> Iterator[Fault]:
     yield from _parameters(review, given)
     varied = varied_by(review, given)
     for key, number in (("tolerance", given.tolerance), ("loss_scale", given.loss_scale)):
-        yield from _positive(review, (key,), number)
+        yield from positive(review, (key,), number)
     for key, name in used:
         measured = review.model.measurements.get(name)
         if measured is None or not review.intact("measurements", name):

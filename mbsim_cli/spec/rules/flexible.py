@@ -121,9 +121,7 @@ def _meshed(review: Review, path: Path, body: Any) -> None:
 def _terms(review: Review, path: Path, body: FlexibleTerms) -> None:
     """Report sizes that do not fit the number of shapes, which Me tells."""
     n, terms = len(body.terms.Me), body.terms
-    mass = review.value(terms.mass)
-    if mass is not None and mass <= 0:
-        review.report((*path, "terms", "mass"), f"must be greater than zero, is {mass:g}")
+    review.positive((*path, "terms", "mass"), terms.mass)
     first, coupling = getattr(terms.J, "M1", None), getattr(terms.Cr, "M1", None)
     second = getattr(terms.J, "M2", None)
     lists: dict[tuple[str | int, ...], Any] = {

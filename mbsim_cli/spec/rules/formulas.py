@@ -33,9 +33,7 @@ def check(review: Review) -> None:
             _formula(review, (*path, "value"), objective.text, {**plain, **sensors, "t": 1}, "sensor", objectives)
         else:
             _formula(review, path, objective.text, {**plain, **sensors, "t": 1}, "sensor", objectives)
-        sharpness = review.value(objective.sharpness)
-        if sharpness is not None and sharpness <= 0:
-            review.report(("objectives", name, "sharpness"), f"must be greater than zero, is {sharpness:g}")
+        review.positive(("objectives", name, "sharpness"), objective.sharpness)
     of_others = {name: objective.text for name, objective in model.objectives.items() if objective.kind == "expression"}
     _cycles(review, "objectives", "expression", of_others)
     of_sensors = {name: spec.value for name, spec in model.sensors.items() if spec.type == "expression"}
@@ -141,10 +139,10 @@ def check_moving(review: Review) -> None:
 
 def _expression(review: Review, path: Path, number: Expression) -> None:
     model, before = review.model, len(review.issues)
-    reading = read_by(number.text)
-    widths = {**dict.fromkeys((*review.names("parameters"), *review.names("constants"), TIME), 1), **model.shown}
+    reading, sensors = read_by(number.text), model.shown
+    widths = {**dict.fromkeys((*review.names("parameters"), *review.names("constants"), TIME), 1), **sensors}
     for name, offset in reading.names.items():
-        if (sensor := sensor_in(name, model.shown)) is not None:
+        if (sensor := sensor_in(name, sensors)) is not None:
             _sensor(review, path, sensor, offset)
         elif name.partition(".")[0] in review.names("sensors"):
             if review.intact("sensors", name.partition(".")[0]):
@@ -173,8 +171,9 @@ def _expression(review: Review, path: Path, number: Expression) -> None:
 def _sensor(review: Review, path: Path, name: str, offset: int) -> None:
     spec = review.model.sensors[name.partition(".")[0]]
     if spec.type == "expression":
+        known = review.model.shown
         for other in names(parse(review.model.formulas[name], vectors=True)):
-            inner = sensor_in(other, review.model.shown)
+            inner = sensor_in(other, known)
             if inner is not None and inner not in review.model.formulas:
                 _sensor(review, path, inner, offset)
     elif spec.type not in READABLE:

@@ -30,9 +30,7 @@ def _one(review: Review, path: Path, law: Any) -> None:
     elif isinstance(law, Spline):
         _table(review, path, law)
     elif isinstance(law, OneSided):
-        onset = review.value(law.onset)
-        if onset is not None and onset <= 0:
-            review.report((*path, "onset"), f"must be greater than zero, is {onset:g}")
+        review.positive((*path, "onset"), law.onset)
     elif isinstance(law, Windowed):
         start, end = review.value(law.start), review.value(law.end)
         if start is not None and end is not None and end <= start:

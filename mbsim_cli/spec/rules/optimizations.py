@@ -6,7 +6,7 @@ from typing import Any
 from mbsim_cli.spec.expressions.number import Number
 from mbsim_cli.spec.judging.review import Review
 from mbsim_cli.spec.reading.messages import Path
-from mbsim_cli.spec.rules.studies import Fault, around_start, bounded, changed_in, known_parameters, range_of
+from mbsim_cli.spec.rules.studies import Fault, around_start, bounded, changed_in, known_parameters, positive, range_of
 from mbsim_cli.spec.studies import Limit, Optimization, Range
 
 
@@ -27,9 +27,7 @@ def _faults(review: Review, given: Optimization) -> Iterator[Fault]:
         if limit.equals is not None and given.algorithm == "mma":
             yield Fault(("constraints", name, "equals"), "mma keeps no equalities", "slsqp does", True)
     yield from _fields(review, given)
-    tolerance = review.value(given.tolerance)
-    if tolerance is not None and tolerance <= 0:
-        yield Fault(("tolerance",), f"must be greater than zero, is {tolerance:g}")
+    yield from positive(review, ("tolerance",), given.tolerance)
     yield from _variables(review, given)
 
 

@@ -169,6 +169,13 @@ def range_of(review: Review, path: Path, stated: Range) -> Iterator[Fault]:
         yield Fault((*path, "to"), "must differ from the first value")
 
 
+def positive(review: Review, path: Path, number: Number | None) -> Iterator[Fault]:
+    """A number is greater than zero."""
+    value = review.value(number)
+    if value is not None and value <= 0.0:
+        yield Fault(path, f"must be greater than zero, is {value:g}")
+
+
 def _kept(review: Review, keep: str | list[str]) -> Iterator[Fault]:
     names = [*review.names("objectives"), *review.names("sensors")]
     lost = review.lost("objectives") or review.lost("sensors")

@@ -66,8 +66,7 @@ def _contact(review: Review, path: Path, force: Any) -> None:
         if (value := review.value(number)) is not None and value < 0:
             review.report((*path, "shape", "size", index), f"must not be negative, is {value:g}")
     for index, number in enumerate(force.youngs_modulus or ()):
-        if (value := review.value(number)) is not None and value <= 0:
-            review.report((*path, "youngs_modulus", index), f"must be greater than zero, is {value:g}")
+        review.positive((*path, "youngs_modulus", index), number)
     for index, number in enumerate(force.poisson_ratio or ()):
         if (value := review.value(number)) is not None and not -1.0 <= value <= 0.5:
             review.report((*path, "poisson_ratio", index), f"must be between -1 and 0.5, is {value:g}")
@@ -75,11 +74,10 @@ def _contact(review: Review, path: Path, force: Any) -> None:
         if (value := review.value(radius)) is not None and value < 0:
             review.report((*path, "radii", index), f"must not be negative, is {value:g}")
     if force.restitution is not None:
-        value, speed = review.value(force.restitution.value), review.value(force.restitution.speed)
+        value = review.value(force.restitution.value)
         if value is not None and not 0.0 < value <= 1.0:
             review.report((*path, "restitution", "value"), f"must be above 0 and at most 1, is {value:g}")
-        if speed is not None and speed <= 0.0:
-            review.report((*path, "restitution", "speed"), f"must be greater than zero, is {speed:g}")
+        review.positive((*path, "restitution", "speed"), force.restitution.speed)
 
 
 def _upright(review: Review, path: Path) -> None:
@@ -110,9 +108,7 @@ def _road(review: Review, path: Path, road: Any) -> None:
 
 def _sizes(review: Review, path: Path, item: Any) -> None:
     for key in _POSITIVE.get(item.type, ()):
-        value = review.value(getattr(item, key))
-        if value is not None and value <= 0:
-            review.report((*path, key), f"must be greater than zero, is {value:g}")
+        review.positive((*path, key), getattr(item, key))
     for key in _NOT_NEGATIVE.get(item.type, ()):
         given = getattr(item, key)
         value = None if given is None else review.value(given)
