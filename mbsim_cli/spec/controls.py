@@ -37,3 +37,7 @@ class Control(Spec):
     def count(self) -> int:
         """Number of values."""
         return self.intervals + (self.between == "linear")
+
+    def parameters(self, name: str) -> list[str]:
+        """Names of the parameters that hold the values of the control of this name."""
+        return [f"{name}_{k}" for k in range(self.count)]

@@ -16,18 +16,13 @@ from mbsim_cli.spec.quantities import Parameter
 _TIME = re.compile(r"\bt\b")
 
 
-def names_of(name: str, control: Control) -> list[str]:
-    """Names of the parameters that the values of a control are."""
-    return [f"{name}_{k}" for k in range(control.count)]
-
-
 def add_values(model: ModelFile) -> dict[str, list[str]]:
     """Add the values of all controls to the parameters of a model, before anything is replaced or judged.
 
     Returns what is wrong with controls, by their names. Lists of parameters that name a control name its values.
     """
     wrong: dict[str, list[str]] = {}
-    values = {name: names_of(name, control) for name, control in model.controls.items()}
+    values = {name: control.parameters(name) for name, control in model.controls.items()}
     for name, control in model.controls.items():
         taken = [made for made in values[name] if made in model.parameters or made in model.constants]
         if name in model.laws:
@@ -57,10 +52,10 @@ def _add(model: ModelFile, name: str, control: Control) -> list[str]:
         return [f"an analysis of type {model.analysis.type} has no duration; forward dynamics has one"]
     times = [_part_of(duration, k, control.intervals) for k in range(control.count)]
     try:
-        starts = list(_starts(model, name, control, times))
+        starts = list(_starts(model, control, times))
     except ValueError as error:
         return [str(error)]
-    made = names_of(name, control)
+    made = control.parameters(name)
     for k, (key, start) in enumerate(zip(made, starts, strict=True)):
         model.parameters[key] = Parameter.model_construct(value=start, unit=control.unit, bounds=control.bounds)
         model._made.add(("parameters", key))
@@ -106,7 +101,7 @@ def _part_of(duration: Number, k: int, intervals: int) -> Number:
     return Number(f"({duration.text.strip()})*{k}/{intervals}")
 
 
-def _starts(model: ModelFile, name: str, control: Control, times: list[Number]) -> Iterator[Number]:
+def _starts(model: ModelFile, control: Control, times: list[Number]) -> Iterator[Number]:
     """Initial values; raises ValueError with a sentence."""
     given = control.initial
     if isinstance(given, list):
@@ -130,9 +125,9 @@ def _count_of(control: Control) -> str:
     return f"{control.intervals} intervals have {control.intervals + lines} values" + " with both ends" * lines
 
 
-def _formula(model: ModelFile, name: str, time: str = "t") -> str:
-    """A law as an expression of time; raises ValueError for tables and laws in windows."""
-    law: Any = model.laws[name] if isinstance(name, str) else name
+def _formula(model: ModelFile, name: str) -> str:
+    """A law as an expression of t; raises ValueError for tables and laws in windows."""
+    law: Any = model.laws[name]
 
     def of(number: Number | None) -> str:
         return f"({number.text.strip()})" if number is not None else ""
@@ -141,12 +136,12 @@ def _formula(model: ModelFile, name: str, time: str = "t") -> str:
         case Constant():
             return of(law.value)
         case Polynomial():
-            return " + ".join(f"{of(c)}*{time}**{k}" for k, c in enumerate(law.coefficients))
+            return " + ".join(f"{of(c)}*t**{k}" for k, c in enumerate(law.coefficients))
         case Harmonic():
             angular = of(law.angular_frequency) if law.frequency is None else f"2*pi*{of(law.frequency)}"
-            return f"{of(law.offset)} + {of(law.amplitude)}*sin({angular}*{time} + {of(law.phase)})**{law.power}"
+            return f"{of(law.offset)} + {of(law.amplitude)}*sin({angular}*t + {of(law.phase)})**{law.power}"
         case SmoothStep():
-            return f"step5({time}, {of(law.start)}, {of(law.from_)}, {of(law.end)}, {of(law.to)})"
+            return f"step5(t, {of(law.start)}, {of(law.from_)}, {of(law.end)}, {of(law.to)})"
         case Sum() if all(isinstance(part, str) for part in law.laws):
             return " + ".join(f"({_formula(model, part)})" for part in law.laws)
     raise ValueError(f"a law of type {law.type} cannot be where a control begins; write an expression of t, or a list")

@@ -21,12 +21,13 @@ def with_numbers(model_file: Any, values: Mapping[str, float]) -> str:
     assert root is not None
     changes: list[tuple[int, int, int, int, str]] = []  # line, column of the start and of the end, new text
     values = dict(values)
+    tree: Any = yaml.compose(text, Loader=yaml.SafeLoader) if model_file.controls else None
     for name, control in model_file.controls.items():
-        keys = [f"{name}_{k}" for k in range(control.count)]
+        keys = control.parameters(name)
         if not values.keys().isdisjoint(keys):
             scope = model_file.expressions.scope()
             found = [float(values.pop(key, scope[key].real)) for key in keys]
-            changes.append(_of_control(text, name, f"[{', '.join(map(repr, found))}]"))
+            changes.append(_of_control(tree, text, name, f"[{', '.join(map(repr, found))}]"))
     added: dict[str, dict[str, float]] = {}
     scalars = _scalars(text)
     for name, value in values.items():
@@ -48,9 +49,8 @@ def with_numbers(model_file: Any, values: Mapping[str, float]) -> str:
     return _changed(text, changes)
 
 
-def _of_control(text: str, name: str, found: str) -> tuple[int, int, int, int, str]:
-    """The change that makes these the initial values of a control."""
-    tree: Any = yaml.compose(text, Loader=yaml.SafeLoader)
+def _of_control(tree: Any, text: str, name: str, found: str) -> tuple[int, int, int, int, str]:
+    """The change that makes ``found`` the initial values of a control; ``tree`` is the composed text."""
     for key in ("controls", name):
         tree = next((value for node, value in getattr(tree, "value", ()) if node.value == key), None)
     if not isinstance(tree, yaml.MappingNode) or not tree.value:
