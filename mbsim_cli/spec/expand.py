@@ -1,21 +1,20 @@
-"""From Denavit-Hartenberg tables to ordinary bodies, joints, points and vectors.
+"""From Denavit-Hartenberg tables to ordinary bodies, joints, points and vectors; from ranges of coordinates to motions.
 
 A row's joint turns about, or slides along, z of the frame before its constant transform. The points and vectors that
 this takes are named ``ROW joint``, ``ROW axis`` and ``ROW zero``: with a blank, which no name of a file can have.
 """
 
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 from mbsim_cli.spec.base import Spec
 from mbsim_cli.spec.bodies import Body
+from mbsim_cli.spec.constraints import Motion
 from mbsim_cli.spec.dh import Row, Table
-from mbsim_cli.spec.expressions.evaluate import evaluate
-from mbsim_cli.spec.expressions.number import Number
-from mbsim_cli.spec.expressions.syntax import parse
+from mbsim_cli.spec.expressions.number import formula
 from mbsim_cli.spec.joints import AngleInitial, DisplacementInitial, Fixed, Prismatic, Revolute
 from mbsim_cli.spec.judging.review import GROUND, Review
+from mbsim_cli.spec.kinematics import Kinematics
 from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.spec.reading.source import Source
 
@@ -126,10 +125,18 @@ def _remember(source: Source, path: tuple[str, ...], row: str, spec: Row, body: 
         source.stands_at[(section, f"{row} {what}")] = path
 
 
-def formula(template: str, numbers: Mapping[str, Number]) -> Number:
-    """A formula with numbers in the place of names: a literal where all of them are."""
-    used = {name: number for name, number in numbers.items() if re.search(rf"\b{name}\b", template)}
-    values = {name: number.literal for name, number in used.items() if number.literal is not None}
-    if len(values) == len(used):
-        return Number(float(evaluate(parse(template), values)))
-    return Number(re.sub(r"\b(?:" + "|".join(used) + r")\b", lambda m: f"({used[m[0]].text.strip()})", template))
+def expand_sweep(review: Review) -> None:
+    """Add a motion to the constraints for every range: uniform from end to end, in the whole duration."""
+    model, analysis = review.model, review.model.analysis
+    if not isinstance(analysis, Kinematics):
+        return
+    for coordinate, given in analysis.sweep.items():
+        name, path = f"sweep_{coordinate.replace('.', '_')}", ("analysis", "sweep", coordinate)
+        if name in model.constraints:
+            review.report(path, f"{name!r} is also a constraint", "give that one another name", key=True)
+            continue
+        rate = formula("(b - a)/T", {"a": given.from_, "b": given.to, "T": analysis.lasts})
+        law = {"type": "polynomial", "coefficients": [given.from_, rate]}
+        model._made.add(("constraints", name))
+        model.constraints[name] = Motion.model_validate({"type": "motion", "coordinate": coordinate, "law": law})
+        review.source.stands_at[("constraints", name)] = path

@@ -7,7 +7,7 @@ from typing import Literal
 
 from mbsim_cli.spec.analysis import Sensitivity
 from mbsim_cli.spec.base import Spec, field
-from mbsim_cli.spec.expressions.number import Number
+from mbsim_cli.spec.expressions.number import Number, formula
 
 SECOND = Number(1.0)
 
@@ -50,6 +50,4 @@ class Kinematics(Spec):
         """Time between two samples."""
         if self.sampling is not None:
             return self.sampling
-        from mbsim_cli.spec.expand import formula
-
         return formula("T/n", {"T": self.lasts, "n": Number(float(self.intervals))})

@@ -9,7 +9,7 @@ from pydantic_core import PydanticCustomError
 
 from mbsim_cli.errors import Issue, ModelError, UsageError
 from mbsim_cli.spec.every_number import name_numbers
-from mbsim_cli.spec.expand import expand
+from mbsim_cli.spec.expand import expand, expand_sweep
 from mbsim_cli.spec.expressions.number import Number
 from mbsim_cli.spec.judging.causes import (
     MOST,
@@ -104,10 +104,7 @@ def _expand_states(review: Review) -> None:
         from mbsim_cli.spec.expand_states import expand_controllers
 
         expand_controllers(review)
-    if getattr(model.analysis, "sweep", None):
-        from mbsim_cli.spec.expand_sweep import expand_sweep
-
-        expand_sweep(review)
+    expand_sweep(review)
     if any(getattr(joint, "friction", None) for joint in model.joints.values()):
         from mbsim_cli.spec.expand_states import expand_friction
 

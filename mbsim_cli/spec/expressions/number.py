@@ -195,6 +195,15 @@ def written_out(text: str, definitions: Mapping[str, str]) -> str:
     return re.sub(rf"(?<![\w.])({names})(?![\w(])", lambda found: f"({definitions[found[1]]})", text)
 
 
+def formula(template: str, numbers: Mapping[str, Number]) -> Number:
+    """A formula with numbers in the place of names: a literal where all of them are."""
+    used = {name: number for name, number in numbers.items() if re.search(rf"\b{name}\b", template)}
+    values = {name: number.literal for name, number in used.items() if number.literal is not None}
+    if len(values) == len(used):
+        return Number(float(evaluate(parse(template), values)))
+    return Number(re.sub(r"\b(?:" + "|".join(used) + r")\b", lambda m: f"({used[m[0]].text.strip()})", template))
+
+
 # ``Expression``: a number of a force that may also read the motion, and what such an expression reads.
 #
 # It reads sensors as objectives do, coordinates as JOINT.coordinate and JOINT.coordinate.velocity, t, parameters and
