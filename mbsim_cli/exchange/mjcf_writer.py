@@ -4,7 +4,7 @@ from xml.etree.ElementTree import Element, SubElement
 
 import numpy as np
 
-from mbsim_cli.exchange.robot import GROUND, Body, Joint, Robot, quaternion_of
+from mbsim_cli.exchange.robot import GROUND, INERTIA, Body, Joint, Robot, digits, quaternion_of
 from mbsim_cli.exchange.writing import children, laid_out, words
 
 _JOINTS = {"revolute": "hinge", "prismatic": "slide", "spherical": "ball"}
@@ -30,7 +30,7 @@ def mjcf_of(robot: Robot) -> str:
     if robot.motors:
         actuators = SubElement(root, "actuator")
         for motor in robot.motors:
-            SubElement(actuators, "motor", name=motor.name, joint=motor.joint, gear=words([motor.gear]))
+            SubElement(actuators, "motor", name=motor.name, joint=motor.joint, gear=digits(motor.gear))
     if start:
         SubElement(SubElement(root, "keyframe"), "key", name="start", qpos=words(start))
     return laid_out(root, robot)
@@ -42,7 +42,7 @@ def _chain(joint: Joint, bodies: dict[str, Body], carried: dict[str, list[Joint]
     while chain[-1].kind in _JOINTS:
         body = bodies[chain[-1].bodies[1]]
         below = carried.get(body.name, [])
-        if body.mass or body.inertia.any() or len(below) != 1 or below[0].kind not in _JOINTS:
+        if not body.is_massless or len(below) != 1 or below[0].kind not in _JOINTS:
             break
         chain.append(below[0])
     return chain
@@ -55,10 +55,9 @@ def _add_body(parent: Element, chain: list[Joint], body: Body, start: list[float
         place = place + turn @ (joint.places[0] - joint.turn @ joint.places[1])
         turn = turn @ joint.turn
     made = SubElement(parent, "body", name=body.name, pos=words(place), quat=words(quaternion_of(turn)))
-    if body.mass or body.inertia.any():
-        i = body.inertia
-        full = words([i[0, 0], i[1, 1], i[2, 2], i[0, 1], i[0, 2], i[1, 2]])
-        SubElement(made, "inertial", pos=words(body.center), mass=words([body.mass]), fullinertia=full)
+    if not body.is_massless:
+        full = words(body.inertia[at] for at in INERTIA.values())
+        SubElement(made, "inertial", pos=words(body.center), mass=digits(body.mass), fullinertia=full)
     if chain[0].kind == "floating":
         SubElement(made, "freejoint", name=chain[0].name)
         start += [*place, *quaternion_of(turn)]
@@ -78,9 +77,9 @@ def _add_joint(body: Element, joint: Joint, anchor: np.ndarray, axis: np.ndarray
     if joint.coordinate:
         stated["axis"] = words(axis)
         for name, value in (("damping", joint.damping), ("armature", joint.armature)):
-            stated |= {name: words([value])} if value else {}
+            stated |= {name: digits(value)} if value else {}
         if joint.stiffness:
-            stated |= {"stiffness": words([joint.stiffness]), "springref": words([joint.natural])}
+            stated |= {"stiffness": digits(joint.stiffness), "springref": digits(joint.natural)}
         if joint.limits is not None:
             stated["range"] = words(joint.limits)
     SubElement(body, "joint", stated)
@@ -93,12 +92,10 @@ def _add_equalities(root: Element, robot: Robot) -> None:
     for joint in robot.joints:
         if not joint.closes:
             continue
-        first, second = ({} if body == GROUND else {"body": body} for body in joint.bodies)
-        if joint.kind == "spherical" and first and second:
-            bodies = {"body1": joint.bodies[0], "body2": joint.bodies[1]}
+        bodies, grounded = dict(zip(("body1", "body2"), joint.bodies, strict=True)), GROUND in joint.bodies
+        if joint.kind == "spherical" and not grounded:
             SubElement(equality, "connect", bodies | {"name": joint.name, "anchor": words(joint.places[0])})
-        elif joint.kind == "fixed" and first and second:
-            bodies = {"body1": joint.bodies[0], "body2": joint.bodies[1]}
+        elif joint.kind == "fixed" and not grounded:
             pose = [*(joint.places[0] - joint.turn @ joint.places[1]), *quaternion_of(joint.turn)]
             SubElement(equality, "weld", bodies | {"name": joint.name, "relpose": words(pose)})
         else:

@@ -12,6 +12,7 @@ import numpy as np
 from mbsim_cli.errors import InputOutputError
 
 GROUND = "ground"
+INERTIA = {"xx": (0, 0), "yy": (1, 1), "zz": (2, 2), "xy": (0, 1), "xz": (0, 2), "yz": (1, 2)}
 _AXES = {(1.0, 0.0, 0.0): "x", (0.0, 1.0, 0.0): "y", (0.0, 0.0, 1.0): "z"}
 _COORDINATES = {"revolute": "angle", "prismatic": "displacement"}
 _STOP_WAY = {"revolute": (1e4, 1e-2), "prismatic": (1e5, 1e-3)}  # stiffness and onset of stops, which formats leave out
@@ -25,6 +26,11 @@ class Body:
     mass: float = 0.0
     center: np.ndarray = field(default_factory=lambda: np.zeros(3))
     inertia: np.ndarray = field(default_factory=lambda: np.zeros((3, 3)))
+
+    @property
+    def is_massless(self) -> bool:
+        """Whether neither mass nor inertia is given."""
+        return not (self.mass or self.inertia.any())
 
 
 @dataclass
@@ -210,8 +216,8 @@ def _lines(robot: Robot) -> Iterator[str]:
     if robot.couplings:
         yield "constraints:"
         for coupling in robot.couplings:
-            terms = ", ".join(f"{name}: {_number(weight)}" for name, weight in coupling.terms.items())
-            yield f"  {coupling.name}: {{type: coupling, terms: {{{terms}}}, offset: {_number(coupling.offset)}}}"
+            terms = ", ".join(f"{name}: {digits(weight)}" for name, weight in coupling.terms.items())
+            yield f"  {coupling.name}: {{type: coupling, terms: {{{terms}}}, offset: {digits(coupling.offset)}}}"
         yield ""
     yield from _forces(robot)
     yield from _rest(robot)
@@ -261,11 +267,10 @@ def _across(axis: np.ndarray) -> np.ndarray:
 
 
 def _mass(body: Body) -> str:
-    entries = {"mass": _number(body.mass)}
-    if body.mass or body.inertia.any():
+    entries = {"mass": digits(body.mass)}
+    if not body.is_massless:
         entries["center_of_mass"] = _vector(body.center)
-        names = {"xx": (0, 0), "yy": (1, 1), "zz": (2, 2), "xy": (0, 1), "xz": (0, 2), "yz": (1, 2)}
-        inertia = {name: _number(body.inertia[at]) for name, at in names.items() if body.inertia[at]}
+        inertia = {name: digits(body.inertia[at]) for name, at in INERTIA.items() if body.inertia[at]}
         if inertia:
             entries["inertia"] = _mapping(inertia)
     return _mapping(entries)
@@ -284,11 +289,11 @@ def _joint(joint: Joint) -> str:
         w, *v = quaternion_of(joint.turn)
         entries["initial"] = f"{{orientation: {{euler_parameters: {_vector(np.array([w, *v]))}}}}}"
     if joint.armature:
-        entries["armature"] = _number(joint.armature)
+        entries["armature"] = digits(joint.armature)
     if joint.closes:
         entries["cut"] = "true"
     if joint.start and joint.coordinate:
-        entries["initial"] = f"{{{_COORDINATES[joint.kind]}: {_number(joint.start)}}}"
+        entries["initial"] = f"{{{_COORDINATES[joint.kind]}: {digits(joint.start)}}}"
     return _mapping(entries)
 
 
@@ -322,18 +327,18 @@ def _forces(robot: Robot) -> Iterator[str]:
                 else ("spring_damper", "natural_length")
             )
             rows.append(
-                f"  {joint.name}_spring: {{type: {spring}, coordinate: {where}, stiffness: {_number(joint.stiffness)}, "
-                f"damping: {_number(joint.damping)}, {rest}: {_number(joint.natural)}}}"
+                f"  {joint.name}_spring: {{type: {spring}, coordinate: {where}, stiffness: {digits(joint.stiffness)}, "
+                f"damping: {digits(joint.damping)}, {rest}: {digits(joint.natural)}}}"
             )
         elif joint.damping:
             rows.append(
                 f"  {joint.name}_damping: {{type: viscous_friction, coordinate: {where}, "
-                f"damping: {_number(joint.damping)}}}"
+                f"damping: {digits(joint.damping)}}}"
             )
     for motor in robot.motors:
         where = kinds[motor.joint].coordinate
         rows.append(
-            f"  {motor.name}: {{type: drive, coordinate: {where}, value: {_number(motor.gear)}*{motor.name}_command}}"
+            f"  {motor.name}: {{type: drive, coordinate: {where}, value: {digits(motor.gear)}*{motor.name}_command}}"
         )
     if rows:
         yield "forces:"
@@ -346,8 +351,8 @@ def _forces(robot: Robot) -> Iterator[str]:
             low, high = joint.limits or (0.0, 0.0)
             stiffness, onset = _STOP_WAY[joint.kind]
             yield (
-                f"#  {joint.name}_stop: {{type: bump_stop, coordinate: {joint.coordinate}, minimum: {_number(low)}, "
-                f"maximum: {_number(high)}, stiffness: {_number(stiffness)}, onset: {_number(onset)}}}"
+                f"#  {joint.name}_stop: {{type: bump_stop, coordinate: {joint.coordinate}, minimum: {digits(low)}, "
+                f"maximum: {digits(high)}, stiffness: {digits(stiffness)}, onset: {digits(onset)}}}"
             )
     if rows or limited:
         yield ""
@@ -375,10 +380,10 @@ def _mapping(entries: dict[str, str]) -> str:
 
 
 def _vector(numbers: np.ndarray) -> str:
-    return f"[{', '.join(map(_number, numbers))}]"
+    return f"[{', '.join(map(digits, numbers))}]"
 
 
-def _number(value: float) -> str:
+def digits(value: float) -> str:
     """All digits of a number; whole ones without a point."""
     value = float(value)
     if value == int(value) and abs(value) < 1e15:

@@ -5,8 +5,8 @@ from xml.etree.ElementTree import Element, SubElement
 import numpy as np
 
 from mbsim_cli.errors import UsageError
-from mbsim_cli.exchange.robot import GROUND, Body, Coupling, Joint, Robot
-from mbsim_cli.exchange.writing import inertia_words, laid_out, words
+from mbsim_cli.exchange.robot import GROUND, INERTIA, Body, Coupling, Joint, Robot, digits
+from mbsim_cli.exchange.writing import laid_out, words
 
 WORLD = "world"
 NO_LIMIT = {"effort": "1e9", "velocity": "1e9"}  # which the format wants with every limit
@@ -65,12 +65,12 @@ def _remark(robot: Robot) -> None:
 
 def _add_link(root: Element, body: Body, shift: np.ndarray) -> None:
     link = SubElement(root, "link", name=body.name)
-    if not (body.mass or body.inertia.any()):
+    if body.is_massless:
         return
     inertial = SubElement(link, "inertial")
     SubElement(inertial, "origin", xyz=words(body.center - shift), rpy="0 0 0")
-    SubElement(inertial, "mass", value=words([body.mass]))
-    SubElement(inertial, "inertia", inertia_words(body.inertia))
+    SubElement(inertial, "mass", value=digits(body.mass))
+    SubElement(inertial, "inertia", {f"i{name}": digits(body.inertia[at]) for name, at in INERTIA.items()})
 
 
 def _add_joint(root: Element, robot: Robot, joint: Joint, shifts: dict[str, np.ndarray]) -> None:
@@ -87,9 +87,9 @@ def _add_joint(root: Element, robot: Robot, joint: Joint, shifts: dict[str, np.n
     SubElement(made, "axis", xyz=words(joint.axis))
     low, high = joint.limits or (-1e9, 1e9)
     if kind != "continuous":  # a prismatic joint has no kind without limits
-        SubElement(made, "limit", {"lower": words([low]), "upper": words([high])} | NO_LIMIT)
+        SubElement(made, "limit", {"lower": digits(low), "upper": digits(high)} | NO_LIMIT)
     if joint.damping:
-        SubElement(made, "dynamics", damping=words([joint.damping]))
+        SubElement(made, "dynamics", damping=digits(joint.damping))
     for coupling in robot.couplings:
         _add_mimic(made, robot, joint, coupling)
 
@@ -103,9 +103,8 @@ def _add_mimic(made: Element, robot: Robot, joint: Joint, coupling: Coupling) ->
     leader = next((one for one in robot.joints if one.coordinate == other), None)
     if leader is None or made.find("mimic") is not None:
         return
-    SubElement(
-        made, "mimic", joint=leader.name, multiplier=words([-weight / own]), offset=words([coupling.offset / own])
-    )
+    multiplier, offset = digits(-weight / own), digits(coupling.offset / own)
+    SubElement(made, "mimic", joint=leader.name, multiplier=multiplier, offset=offset)
 
 
 def angles_of(turn: np.ndarray) -> np.ndarray:

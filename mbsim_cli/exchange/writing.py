@@ -1,24 +1,14 @@
-"""What writers of URDF and MJCF share: numbers, and how the file of a robot is laid out."""
+"""Shared by the writers of URDF and MJCF: lists of numbers, the tree of joints, the layout of the file."""
 
 from collections.abc import Iterable
 from xml.etree import ElementTree
 
-import numpy as np
-
-from mbsim_cli.exchange.robot import Joint, Robot
-
-ROUND_OFF = 1e-15  # numbers below, relative to the largest beside them, are zero
+from mbsim_cli.exchange.robot import Joint, Robot, digits
 
 
 def words(numbers: Iterable[float]) -> str:
-    """Numbers with all their digits, of which whole ones have no point."""
-    return " ".join(str(int(n)) if n == int(n) and abs(n) < 1e15 else repr(n) for n in map(float, numbers))
-
-
-def inertia_words(inertia: np.ndarray) -> dict[str, str]:
-    """The six numbers of an inertia by the names of URDF."""
-    places = {"ixx": (0, 0), "iyy": (1, 1), "izz": (2, 2), "ixy": (0, 1), "ixz": (0, 2), "iyz": (1, 2)}
-    return {name: words([inertia[at]]) for name, at in places.items()}
+    """Numbers with all digits, separated by blanks."""
+    return " ".join(map(digits, numbers))
 
 
 def children(robot: Robot) -> dict[str, list[Joint]]:
@@ -31,7 +21,7 @@ def children(robot: Robot) -> dict[str, list[Joint]]:
 
 
 def laid_out(root: ElementTree.Element, robot: Robot) -> str:
-    """The file's text, which begins with what could not be stated."""
+    """The text of the file, with the robot's remarks in a comment at the top."""
     ElementTree.indent(root)
     remarks = "".join(f"     {remark.replace('--', '- -')}\n" for remark in robot.remarks)
     comment = f"<!-- Exported from {robot.source.replace('--', '- -')} by mbsim.\n{remarks}-->\n"
