@@ -240,18 +240,39 @@ def _shift(kind: Law, count: int, c: Sequence[Scalar], distance: Scalar) -> list
 
 def law_at(laws: Laws, theta: Sequence[Scalar], law: int, x: Scalar) -> Scalar:
     """Value of a packed law, without compiled code; analytic, so that a complex step gives its derivative."""
+    return _sum(_term_at, laws, theta, law, x)
+
+
+def slope_at(laws: Laws, theta: Sequence[Scalar], law: int, x: Scalar) -> Scalar:
+    """First derivative of a packed law by its argument; analytic too."""
+    return _sum(_slope_of_term, laws, theta, law, x)
+
+
+def _sum(
+    of_term: Callable[[Law, int, Sequence[Scalar], Scalar], Scalar],
+    laws: Laws,
+    theta: Sequence[Scalar],
+    law: int,
+    x: Scalar,
+) -> Scalar:
+    """Sum over those terms of a packed law whose windows hold the argument."""
     total = 0.0
     while law != NONE:
         window = laws.window[law]
         if window == NONE or theta[window].real <= x.real < theta[window + 1].real:
-            total += _term_at(laws, theta, law, x)
+            first, count = laws.theta[law], laws.count[law]
+            total += of_term(Law(laws.kind[law]), count, theta[first : first + 5 * max(count, 4)], x)
         law = laws.next[law]
     return total
 
 
-def _term_at(laws: Laws, theta: Sequence[Scalar], law: int, x: Scalar) -> Scalar:
-    kind, first, count = Law(laws.kind[law]), laws.theta[law], laws.count[law]
-    c = theta[first : first + 5 * max(count, 4)]
+def _piece(count: int, c: Sequence[Scalar], x: Scalar) -> tuple[Scalar, Sequence[Scalar]]:
+    """The argument from the start of its piece of a spline, and the cubic there."""
+    piece = min(max(bisect_right([knot.real for knot in c[:count]], x.real) - 1, 0), count - 2)
+    return x - c[piece], c[count + 4 * piece : count + 4 * piece + 4]
+
+
+def _term_at(kind: Law, count: int, c: Sequence[Scalar], x: Scalar) -> Scalar:
     match kind:
         case Law.HARMONIC:
             return c[0] + c[1] * sine(c[2] * x + c[3])
@@ -266,9 +287,7 @@ def _term_at(laws: Laws, theta: Sequence[Scalar], law: int, x: Scalar) -> Scalar
             s = (x - c[0]) / (c[1] - c[0])
             return c[2] + (c[3] - c[2]) * s * s * s * (10.0 + s * (6.0 * s - 15.0))
         case Law.SPLINE:
-            piece = min(max(bisect_right([knot.real for knot in c[:count]], x.real) - 1, 0), count - 2)
-            a, b, slope, value = c[count + 4 * piece : count + 4 * piece + 4]
-            t = x - c[piece]
+            t, (a, b, slope, value) = _piece(count, c, x)
             return ((a * t + b) * t + slope) * t + value
     total = 0.0
     for coefficient in reversed(c[:count]):
@@ -276,20 +295,7 @@ def _term_at(laws: Laws, theta: Sequence[Scalar], law: int, x: Scalar) -> Scalar
     return total
 
 
-def slope_at(laws: Laws, theta: Sequence[Scalar], law: int, x: Scalar) -> Scalar:
-    """First derivative of a packed law; analytic, too."""
-    total = 0.0
-    while law != NONE:
-        window = laws.window[law]
-        if window == NONE or theta[window].real <= x.real < theta[window + 1].real:
-            total += _slope_of_term(laws, theta, law, x)
-        law = laws.next[law]
-    return total
-
-
-def _slope_of_term(laws: Laws, theta: Sequence[Scalar], law: int, x: Scalar) -> Scalar:
-    kind, first, count = Law(laws.kind[law]), laws.theta[law], laws.count[law]
-    c = theta[first : first + 5 * max(count, 4)]
+def _slope_of_term(kind: Law, count: int, c: Sequence[Scalar], x: Scalar) -> Scalar:
     match kind:
         case Law.HARMONIC | Law.SINE_POWER:
             angle, power = c[2] * x + c[3], int(count) if kind == Law.SINE_POWER else 1
@@ -303,9 +309,7 @@ def _slope_of_term(laws: Laws, theta: Sequence[Scalar], law: int, x: Scalar) -> 
             s = (x - c[0]) / (c[1] - c[0])
             return 30.0 * (c[3] - c[2]) * s * s * (1.0 - s) * (1.0 - s) / (c[1] - c[0])
         case Law.SPLINE:
-            piece = min(max(bisect_right([knot.real for knot in c[:count]], x.real) - 1, 0), count - 2)
-            a, b, slope, _ = c[count + 4 * piece : count + 4 * piece + 4]
-            t = x - c[piece]
+            t, (a, b, slope, _) = _piece(count, c, x)
             return (3.0 * a * t + 2.0 * b) * t + slope
     total = 0.0
     for power in range(count - 1, 0, -1):

@@ -27,22 +27,24 @@ def continued(x: Sequence[Scalar], y: Sequence[Scalar], extrapolate: str) -> lis
 
 
 def extended(
-    knots: Sequence[Scalar], cubics: Sequence[Scalar], extrapolate: str, last: Scalar | None = None
+    x: Sequence[Scalar], cubics: Sequence[Scalar], extrapolate: str, last: Scalar | None = None
 ) -> list[Scalar]:
-    """Breakpoints and cubics between ``knots``, and of what continues them; ``last`` is their value at the end."""
-    x = knots
+    """Breakpoints, then cubics between x and those that continue them on both sides.
+
+    ``last`` is the value at the end, by default that of the last cubic.
+    """
     slope_first, first = cubics[2], cubics[3]
     a, b, slope, value = cubics[-4:]
     h = x[-1] - x[-2]
     slope_last = (3.0 * a * h + 2.0 * b) * h + slope
     last = ((a * h + b) * h + slope) * h + value if last is None else last
     if extrapolate == "hold":
-        return [x[0] - 1.0, *knots, x[-1] + 1.0, 0.0, 0.0, 0.0, first, *cubics, 0.0, 0.0, 0.0, last]
+        return [x[0] - 1.0, *x, x[-1] + 1.0, 0.0, 0.0, 0.0, first, *cubics, 0.0, 0.0, 0.0, last]
     if extrapolate == "linear":
         before = [0.0, 0.0, slope_first, first - slope_first]
-        return [x[0] - 1.0, *knots, x[-1] + 1.0, *before, *cubics, 0.0, 0.0, slope_last, last]
+        return [x[0] - 1.0, *x, x[-1] + 1.0, *before, *cubics, 0.0, 0.0, slope_last, last]
     beyond = ROUND_OFF * (x[-1] - x[0])
-    knots = [x[0] - 1.0 - beyond, x[0] - beyond, *knots[:-1], x[-1] + beyond, x[-1] + 1.0 + beyond]
+    knots = [x[0] - 1.0 - beyond, x[0] - beyond, *x[:-1], x[-1] + beyond, x[-1] + 1.0 + beyond]
     return [*knots, *UNKNOWN, 0.0, 0.0, slope_first, first - beyond * slope_first, *cubics, *UNKNOWN]
 
 
