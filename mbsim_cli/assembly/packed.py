@@ -98,7 +98,7 @@ def parameter_values(model_file: Any, names: Sequence[str]) -> list[ParameterVal
 class Packed:
     """All tables of a model, filled in the order in which they need each other.
 
-    ``inverse.torques`` holds the options where the analysis is inverse dynamics.
+    ``inverse`` holds the options of inverse dynamics; None of another analysis.
     """
 
     def __init__(self, system: System, inverse: Options | None = None):

@@ -344,30 +344,18 @@ def _closed(packing: Packing, equations: Equations) -> Closing:
         return not opposed(system, equations.poses(equations.theta, z))
 
     closing = close(equations, packed.stated, packed.rated, accepts)
-    if packed.drives is not None:
-        _check_motion(system, equations, closing)
-    elif analysis != "inverse_dynamics":
+    inverse = packed.drives is not None  # of a mechanism with loops or constraints; open trees need no checks
+    if inverse or analysis != "inverse_dynamics":
         check_driven(system, equations)
         if not system.issues:  # a law that begins elsewhere is why loops stay open
             check_mechanism(system, problem, closing)
-        if not system.issues:
+        if not system.issues and not inverse:
             check_rates(system, equations, closing, packed.rated)
-        if not system.issues and analysis in ("forward_dynamics", "kinematics"):
+        if not system.issues and (inverse or analysis in ("forward_dynamics", "kinematics")):
             check_laws(system, equations, closing)
-        if not system.issues and analysis == "kinematics":
+        if not system.issues and (inverse or analysis == "kinematics"):
             check_wholly_driven(system, problem, closing)
     return closing
-
-
-def _check_motion(system: System, equations: Equations, closing: Closing) -> None:
-    """Record what no motion of a mechanism with loops can have, of which inverse dynamics is given one."""
-    check_driven(system, equations)
-    if not system.issues:
-        check_mechanism(system, equations.problem, closing)
-    if not system.issues:
-        check_laws(system, equations, closing)
-    if not system.issues:
-        check_wholly_driven(system, equations.problem, closing)
 
 
 def _require_finite(system: System, problem: Problem, closing: Closing) -> None:

@@ -109,10 +109,9 @@ class ForceTable:
         """A spring, damper or drive along a distance or coordinate."""
         measure, unit = self._measured(name, spec)
         natural = getattr(spec, "natural_length", getattr(spec, "natural_angle", None))
-        constant = next((getattr(spec, key) for key in ("force", "torque", "value") if hasattr(spec, key)), None)
-        entries = (getattr(spec, "stiffness", None), getattr(spec, "damping", None), natural, constant)
         numbers = self._numbers
         key = next((key for key in ("force", "torque", "value") if hasattr(spec, key)), "")
+        entries = (*(getattr(spec, part, None) for part in _SPRING), natural, getattr(spec, key, None))
         moving = self._moving_parts(name, spec, (*_SPRING, key), natural, measure)
         offset = self._system.theta.add(
             lambda: [
@@ -336,8 +335,7 @@ class ForceTable:
         body, point = split(spec.point) if spec.type == "force" else (spec.body, "origin")
         geometry, numbers = self._system.geometry, self._numbers
         moving = [
-            self._reads_motion(f"forces.{name}.value.{place}", place, number, NONE)
-            for place, number in enumerate(spec.value)
+            self._reads_motion(f"forces.{name}.value.{place}", place, number) for place, number in enumerate(spec.value)
         ]
         offset = self._system.theta.add(
             lambda: (
@@ -352,11 +350,11 @@ class ForceTable:
 
     _add_torque = _add_force
 
-    def _reads_motion(self, path: str, component: int, number: Any, measure: int) -> bool:
+    def _reads_motion(self, path: str, component: int, number: Any) -> bool:
         """Whether a component of the next force is an expression of the motion, which is noted then."""
         if not is_moving(number, self._system.model_file.expressions):
             return False
-        self.moving.append(Moving(len(self.rows), component, number.text, measure, path))
+        self.moving.append(Moving(len(self.rows), component, number.text, NONE, path))
         return True
 
     def _append(self, name: str, unit: str, row: tuple) -> None:
