@@ -1,4 +1,4 @@
-"""From controls to what they stand for: a law through values at equal distances, which are parameters."""
+"""From controls to laws through values at equal distances, which are parameters."""
 
 import re
 from collections.abc import Iterator
@@ -38,7 +38,7 @@ def add_values(model: ModelFile) -> dict[str, list[str]]:
             for name in values.keys() & given.variables.keys():
                 span = given.variables.pop(name)
                 given.variables.update(dict.fromkeys(values[name], span))
-    asked = getattr(getattr(model.analysis, "sensitivity", None), "parameters", None)
+    asked = model.analysis.sensitivity.parameters
     if isinstance(asked, list):
         asked[:] = [each for stated in asked for each in values.get(stated, [stated])]
     model.__dict__.pop("expressions", None)
@@ -95,7 +95,7 @@ def expand_controls(review: Review, wrong: dict[str, list[str]]) -> None:
 
 
 def _part_of(duration: Number, k: int, intervals: int) -> Number:
-    """k of so many parts of a duration."""
+    """Time at the end of k of so many equal intervals."""
     if duration.literal is not None:
         return Number(duration.literal * k / intervals)
     return Number(f"({duration.text.strip()})*{k}/{intervals}")

@@ -248,13 +248,7 @@ def slope_at(laws: Laws, theta: Sequence[Scalar], law: int, x: Scalar) -> Scalar
     return _sum(_slope_of_term, laws, theta, law, x)
 
 
-def _sum(
-    of_term: Callable[[Law, int, Sequence[Scalar], Scalar], Scalar],
-    laws: Laws,
-    theta: Sequence[Scalar],
-    law: int,
-    x: Scalar,
-) -> Scalar:
+def _sum(of_term: Callable[..., Scalar], laws: Laws, theta: Sequence[Scalar], law: int, x: Scalar) -> Scalar:
     """Sum over those terms of a packed law whose windows hold the argument."""
     total = 0.0
     while law != NONE:

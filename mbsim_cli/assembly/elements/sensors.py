@@ -142,7 +142,7 @@ class SensorTable:
         self.rows[name] = slice(before, self._first[-1])
 
     def add_gaps(self, laws: Laws) -> None:
-        """Read how near stops, contacts and tyres are, behind the sensors of the file: the run is judged by it."""
+        """Read the gaps of stops, contacts and tyres, behind the sensors of the file: checks of a run use them."""
         for number, (kind, measure, _, _, law, theta) in enumerate(self._forces.rows):
             row = self._first[-1]
             if kind in (*TYRES, *CONTACTS):
@@ -161,7 +161,7 @@ class SensorTable:
                 self.gaps += found
 
     def gaps_at(self, theta: np.ndarray) -> tuple[Gap, ...]:
-        """The gaps; on which side a stop is tells the sign of its onset."""
+        """The gaps; the sign of its onset tells the side of a stop."""
         sides = (gap.side or (1 if theta[gap.begins[0] + 1].real > 0.0 else -1) for gap in self.gaps)
         return tuple(gap._replace(side=side) for gap, side in zip(self.gaps, sides, strict=True))
 
@@ -185,35 +185,30 @@ class SensorTable:
             with self._system.at(f"sensors.{name}"):
                 table.add(spec)
             for part, unit in PARTS.items():
-                self.names.append(f"{name}.{part}")
-                self.units.append(unit)
-                self.components.append(COMPONENTS[3])
-                self.rows[self.names[-1]] = slice(self._behind, self._behind + 3)
-                self._behind += 3
+                self._put_behind(f"{name}.{part}", unit, COMPONENTS[3], 3)
 
     def add_torques(self) -> None:
         """Give the torque sensors their rows, behind those of all above; to be called once these are there."""
-        row = self._behind
         for name, coordinates in self._torques:
             found = [self._system.coordinate(coordinate) for coordinate in coordinates]
             self.torque_rows += [(self._system.number_of(coordinate), float(coordinate.sign)) for coordinate in found]
-            self.names.append(name)
-            self.units.append(tuple(force_on(unit_of(coordinate.name)) for coordinate in found))
-            self.components.append(tuple(coordinates) if len(found) > 1 else COMPONENTS[1])
-            self.rows[name] = slice(row, row + len(found))
-            row += len(found)
-        self._behind = row
+            units = tuple(force_on(unit_of(coordinate.name)) for coordinate in found)
+            self._put_behind(name, units, tuple(coordinates) if len(found) > 1 else COMPONENTS[1], len(found))
 
     def add_expressions(self) -> None:
         """Give sensors that are expressions of others their rows, behind those of all others."""
         file = self._system.model_file
         for name in file.formulas:
             width = file.width_of(name)
-            self.names.append(name)
-            self.units.append(file.sensors[name].unit)
-            self.components.append(COMPONENTS[width])
-            self.rows[name] = slice(self._behind, self._behind + width)
-            self._behind += width
+            self._put_behind(name, file.sensors[name].unit, COMPONENTS[width], width)
+
+    def _put_behind(self, name: str, unit: str | tuple[str, ...], components: tuple[str, ...], width: int) -> None:
+        """Give a sensor its rows, behind all rows so far."""
+        self.names.append(name)
+        self.units.append(unit)
+        self.components.append(components)
+        self.rows[name] = slice(self._behind, self._behind + width)
+        self._behind += width
 
     def _coordinates(self, spec: Any) -> list[str]:
         if spec.type == "torque":

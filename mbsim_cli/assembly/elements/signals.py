@@ -68,8 +68,8 @@ class SignalTable:
         self._rows: list[int] = [0]
         self._known: dict[Any, int] = {}  # row of what was read before
 
-    def add(self, moving: Any) -> int:
-        """Add the expression of a force, see ``forces.Moving``; return its number."""
+    def add(self, moving: Any) -> None:
+        """Add the expression of a force, see ``forces.Moving``."""
         tape = _Tape(moving.measure)
         text = written_out(moving.text, self._system.model_file.formulas)
         reading = read_by(text)
@@ -98,7 +98,6 @@ class SignalTable:
             self.automatic.append((tape.theta + numbers.index(NATURAL), moving.measure))
         self._tapes.append(tape)
         self._of_force.append((moving.force, moving.component))
-        return len(self._tapes) - 1
 
     def table(self, forces: int) -> Signals | NoSignals:
         """The expressions as arrays, of a model with so many forces."""
