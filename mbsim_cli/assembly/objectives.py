@@ -11,7 +11,7 @@ from mbsim_cli.spec.expressions.syntax import parse
 from mbsim_cli.spec.objectives import MODAL, SMOOTH
 from mbsim_cli.system import cached_property
 
-# objectives that are made of another one: its kind, what that is of, and the expression of it
+# objectives computed from another one: kind of that one, its integrand, and the expression that uses its value
 _OF_ANOTHER = {
     "minimum": ("maximum", "-({})", "-maximum"),
     "rms": ("mean", "({})**2", "if(mean > 0, sqrt(if(mean > 0, mean, 1)), 0)"),  # with a derivative where it is zero
@@ -35,7 +35,7 @@ class Objective:
     sensors: Mapping[str, slice] = field(default_factory=dict)  # rows of the record that each sensor fills
     sharpness: complex = 1.0  # of the smooth maximum
     sharpness_rho: Sequence[float] = ()  # (p,)
-    end: complex | None = None  # of the analysis, s, None where it is its last instant; of kind at its time
+    end: complex | None = None  # of the analysis, s, None at its last time point; of kind at the time itself
     end_rho: Sequence[float] = ()  # (p,)
     operands: tuple["Objective", ...] = ()  # of an expression of objectives
     values: Mapping[str, complex] | None = None  # parameter values other than those of the file

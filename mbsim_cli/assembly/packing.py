@@ -16,7 +16,7 @@ from mbsim_cli.model.layout import NONE
 from mbsim_cli.model.problem import Options
 from mbsim_cli.spec.states import StateJoint
 
-# What natural coordinates do not know.
+# Models that natural coordinates cannot represent.
 
 _HINT = "use formulation: ali3p-rtdyn1"
 
@@ -37,7 +37,7 @@ def check_natural(system: System) -> None:
             system.issue(f"constraints.{name}", "natural coordinates have no Euler parameters", _HINT)
 
 
-# What must hold where an analysis follows open trees: no loops, and no constraints but driven coordinates.
+# Settings of inverse dynamics that open trees do not have; formulations that take open trees alone.
 
 _FORWARD = "use formulation: ali3p-rtdyn1"
 

@@ -39,7 +39,7 @@ from mbsim_cli.solve.natural.system import in_natural_coordinates
 from mbsim_cli.spec import with_values
 from mbsim_cli.spec.states import StateJoint
 
-# What constraints are weighed by: the inertia that coordinates count for, and the penalty that serves all together.
+# Weights of constraints: the inertia that coordinates count for, and the penalty that serves all together.
 #
 # A row alone is weighed by the inertia that it meets. Together rows may meet far more: a light rod in a cylinder moves
 # an excavator's arm, and each stage of a scissor lift all those above it by a lever.

@@ -9,7 +9,7 @@ from mbsim_cli.system import open_regular
 if TYPE_CHECKING:
     from mbsim_cli.exchange.robot import Robot
 
-BEGINNING = 100_000  # bytes that the format is told by
+BEGINNING = 100_000  # bytes read to recognise the format
 
 
 def read(path: Path, floating: bool = False) -> "Robot":

@@ -1,4 +1,4 @@
-"""Kinematics: motions that laws give wholly, over time or over a range of coordinates."""
+"""Kinematic analysis: laws determine the whole motion, over time or over a range of coordinates."""
 
 # mypy: disable-error-code="valid-type"
 # fields are typed by calls that build what pydantic reads
@@ -42,7 +42,7 @@ class Kinematics(Spec):
 
     @property
     def intervals(self) -> int:
-        """Between the samples of a sweep."""
+        """Number of intervals between the samples of a sweep."""
         return next((each.count - 1 for each in self.sweep.values()), 1)
 
     @property

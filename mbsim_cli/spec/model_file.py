@@ -170,7 +170,7 @@ class ModelFile(Sections):
         return sum(len(joint.coordinates) for joint in self.joints.values()) if every else len(spec.coordinates)
 
     def _width_of_formula(self, name: str) -> int:
-        """1 or 3; 1 of what is wrong."""
+        """1 or 3; 1 where the expression is wrong."""
         others = {other: spec for other, spec in self.sensors.items() if spec.type != "expression"}
         widths = {shown: self._width(other, spec) for other, spec in others.items() for shown in spec.shows(other)}
         try:

@@ -128,7 +128,7 @@ class ForceTable:
         self._append(name, unit, (Force.ALONG_MEASURE, measure, NONE, self._axes(spec), laws, offset))
 
     def _moving_parts(self, name: str, spec: Any, keys: tuple[str, ...], natural: Any, measure: int) -> set[str]:
-        """Those of stiffness, damping and further force that are expressions; noted as one of the next force."""
+        """Keys of stiffness, damping and force that are expressions; their sum is noted as that of the next force."""
         environment = self._system.model_file.expressions
         found: dict[str, Any] = {key: getattr(spec, key, None) for key in keys}
         found = {key: number for key, number in found.items() if is_moving(number, environment)}

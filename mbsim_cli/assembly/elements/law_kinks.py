@@ -103,7 +103,7 @@ def _parted(leaping: Iterable[Kink], end: float, by: np.ndarray) -> Iterator[lis
 
 
 def jumps_of(problem: Problem) -> frozenset[int]:
-    """Offsets in theta of times at which the rate or the acceleration of what a law drives jumps; forces do not."""
+    """Offsets in theta of times at which the rate or acceleration of a driving law jumps."""
     laws, numbers, end = problem.model.laws, problem.theta.tolist(), problem.options.end
     unmoved, near, found = np.full(len(numbers), False), MEETS * end, set[int]()
     for law in set(problem.model.constraints.law.tolist()) - {NONE}:

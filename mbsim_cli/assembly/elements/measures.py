@@ -62,7 +62,7 @@ class MeasureTable:
         return [new[old] for old in wanted]
 
     def distance(self, points: Sequence[str], apart: float = 0.0) -> int:
-        """Distance of two points "body.name", which count as so far ``apart`` at least: sqrt(d . d + apart^2)."""
+        """Distance of two points "body.name", or with ``apart`` a smooth one: sqrt(d . d + apart^2)."""
         key = (Measure.DISTANCE, *points, apart)
         if key not in self._known:
             (a, p), (b, q) = map(split, points)

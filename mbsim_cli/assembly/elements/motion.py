@@ -136,7 +136,7 @@ class MotionTable:
         return [] if table is None else [name for name in table.columns if name not in table.arguments]
 
     def _start(self, name: str, duration: float) -> Callable[[], tuple[Scalar]]:
-        """Where a coordinate begins, beside its law."""
+        """Initial value that a table gives a coordinate; zero where a law gives it."""
         if name in self._spec.laws:
             return lambda: (0.0,)
         from mbsim_cli.solve.inverse.motion import hermite, with_slopes  # what other analyses need not load
@@ -147,7 +147,7 @@ class MotionTable:
         return lambda: (value * (1.0 if factor is None else numbers(factor)),)
 
     def drives(self, constraints: ConstraintTable) -> Drives:
-        """What gives the motion of a mechanism with loops, and what drives it; records issues."""
+        """Equations that prescribe the motion of a mechanism with loops, and its drives; records issues."""
         system, analysis = self._system, self._system.model_file.analysis
         rows = {name: constraints.names.index(f"motion {name}") for name in self._rows}
         for index, name in enumerate(self._spec.constraints):

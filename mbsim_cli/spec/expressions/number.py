@@ -211,7 +211,7 @@ def formula(template: str, numbers: Mapping[str, Number]) -> Number:
 
 TIME = "t"
 VELOCITY = "velocity"
-# names that assembly writes into expressions, and no file: of what a force acts along, its rate and its natural value
+# names that assembly alone writes into expressions of forces: the measure acted along, its rate, its natural value
 VALUE, RATE, NATURAL = "_value", "_rate", "_natural"
 
 

@@ -135,7 +135,7 @@ def _inverse(review: Review, analysis: InverseDynamics) -> None:
 
 
 def _kinematics(review: Review, analysis: Kinematics) -> None:
-    """Samples by time or by the count of ranges, which is one."""
+    """Report a missing sampling time, and ranges with other counts than the first."""
     if not analysis.sweep:
         for key in ("sampling", "duration"):
             if getattr(analysis, key) is None and review.intact("analysis", key):
@@ -152,6 +152,7 @@ def _kinematics(review: Review, analysis: Kinematics) -> None:
 
 
 def _sampling(review: Review, analysis: InverseDynamics | Kinematics) -> None:
+    """Report samples that are longer than the duration, or too many."""
     sampling, duration = review.value(analysis.sampling), review.value(analysis.duration)
     if sampling is None or duration is None or sampling <= 0 or duration <= 0:
         return
