@@ -72,7 +72,7 @@ class Analysis(Spec):
     )
     integrator: Integrator | None = field(
         "Of open trees and ali1p-rtdyn1: rk4, fixed steps; dop853, adaptive; esdirk, adaptive and implicit, for stiff "
-        "models; auto: the one of these two that the first steps ask for; default dop853.",
+        "models; auto: dop853 or esdirk, chosen by the first steps; default dop853.",
         "esdirk",
         default=None,
     )
@@ -214,7 +214,7 @@ class Motion(Spec):
     laws: dict[str, LawOrName] = field("Law of single coordinates, JOINT.coordinate.", {"q1.angle": "wave"}, default={})
     table: MotionTable | None = field("Table of coordinates.", {"file": "walk.csv"}, default=None)
     constraints: list[str] = field(
-        "With loops: constraints with laws that give the motion, as of a tool, and take no force.",
+        "With loops: constraints whose laws prescribe the motion, such as that of a tool; they exert no force.",
         ["tool_x"],
         default=[],
     )
@@ -234,12 +234,12 @@ class InverseDynamics(Spec):
     duration: Number = field("Duration [s].", 3.0)
     motion: Motion = field("The motion.", {"all": "wave"})
     drives: list[str] = field(
-        "With loops: coordinates, JOINT.coordinate, that are driven; default those that the motion gives.",
+        "With loops: driven coordinates, JOINT.coordinate; default: those whose motion is prescribed.",
         ["left.angle", "right.angle"],
         default=[],
     )
     redundancy: Literal["least_norm"] | None = field(
-        "With more drives than freedoms: least_norm, the least sum of squared drives.", "least_norm", default=None
+        "With more drives than freedoms: least_norm minimises the sum of squared drives.", "least_norm", default=None
     )
     weights: dict[str, Number] = field(
         "Weights of squared drives; default 1.", {"left.angle": 2, "right.angle": "1/4"}, default={}

@@ -78,9 +78,11 @@ class Coupling(_Constraint):
     )
     of: str | None = field("The coordinate that follows, JOINT.coordinate.", "follower.displacement", default=None)
     by: str | None = field("The coordinate that it follows, JOINT.coordinate.", "cam.angle", default=None)
-    law: LawOrName | None = field("Law of that coordinate, which the other one equals.", "profile", default=None)
+    law: LawOrName | None = field(
+        "Function that gives the coordinate under of from the one under by.", "profile", default=None
+    )
     offset: AutoNumber = field(
-        "What the sum equals, or what is added to the law; auto: as it is at the start, the default of sums.",
+        "Value of the sum, or constant added to the law; auto, the default of sums: its value at the start.",
         0,
         "auto",
         default="auto",

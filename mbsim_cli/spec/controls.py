@@ -15,7 +15,7 @@ MOST = 100_000  # intervals
 class Control(Spec):
     """A law of time of its name, over the duration of the analysis; its values are parameters: NAME_0, NAME_1, ..."""
 
-    force: str | None = field("The force that has it as its law.", "push", default=None)
+    force: str | None = field("The force that takes this function as its law.", "push", default=None)
     intervals: int = field("Intervals of equal length.", 40, ge=1, le=MOST)
     between: Literal["linear", "constant"] = field(
         "linear: straight lines between values at the ends of the intervals; constant: one value in each.",

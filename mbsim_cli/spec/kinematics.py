@@ -15,8 +15,8 @@ SECOND = Number(1.0)
 class Range(Spec):
     """A range of a coordinate, from end to end at a constant rate."""
 
-    from_: Number = field("Where it begins [m or rad].", 0, alias="from")
-    to: Number = field("Where it ends [m or rad].", "360 deg")
+    from_: Number = field("First value [m or rad].", 0, alias="from")
+    to: Number = field("Last value [m or rad].", "360 deg")
     count: int = field("Samples, both ends included.", 361, ge=2, le=10_000_000)
 
 
@@ -24,8 +24,8 @@ class Kinematics(Spec):
     """Positions, velocities, accelerations and reactions of a driven mechanism, without integration."""
 
     type: Literal["kinematics"] = field("Kind of analysis.", "kinematics")
-    sampling: Number | None = field("Time between two samples [s]; a sweep has its count instead.", 0.01, default=None)
-    duration: Number | None = field("Duration [s]; default 1 of a sweep.", 3.0, default=None)
+    sampling: Number | None = field("Time between two samples [s]; a sweep states a count instead.", 0.01, default=None)
+    duration: Number | None = field("Duration [s]; default 1 with a sweep.", 3.0, default=None)
     sweep: dict[str, Range] = field(
         "Ranges of coordinates, JOINT.coordinate, that drive the mechanism beside its laws, all together.",
         {"crank.angle": {"from": 0, "to": "360 deg", "count": 361}},

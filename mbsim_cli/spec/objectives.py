@@ -28,7 +28,9 @@ def mode(text: str) -> Any:
 class At(Spec):
     """An expression at one time."""
 
-    time: Number = field("The time [s]; between steps, of a cubic polynomial through the four around.", 0.5)
+    time: Number = field(
+        "The time [s]; between output times a cubic polynomial through the four around it is used.", 0.5
+    )
     value: Formula = field("The expression.", "r2.x - 0.5")
 
 
@@ -42,7 +44,7 @@ class Objective(Spec):
     maximum: Formula | None = field("Expression whose smooth maximum over time is taken.", "norm(a2)", default=None)
     minimum: Formula | None = field("Expression whose smooth minimum over time is taken.", "gap", default=None)
     sharpness: Number | None = field(
-        "Sharpness s of the maximum: log(mean exp(s f)) / s, or of the minimum.", 50.0, default=None
+        "Sharpness s of the smooth maximum log(mean exp(s f)) / s, or of the minimum.", 50.0, default=None
     )
     at: At | None = field("Expression taken at one time.", {"time": 0.5, "value": "r2.x"}, default=None)
     expression: Formula | None = field("Expression of other objectives.", "psi1 + 0.1*psi2", default=None)

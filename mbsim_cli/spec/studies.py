@@ -176,8 +176,8 @@ class Optimization(Spec):
         default=Number(1e-6),
     )
     starts: int = field(
-        "Searches, from the values of the file and then from places within the ranges that a fixed sequence gives; the "
-        "best of them counts.",
+        "Number of searches: the first from the values of the file, others from points of a fixed sequence within the "
+        "ranges; the best result counts.",
         5,
         default=1,
         ge=1,
