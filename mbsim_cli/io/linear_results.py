@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 import h5py
 import numpy as np
 
-from mbsim_cli.errors import InputOutputError, UsageError
+from mbsim_cli.errors import UsageError
 from mbsim_cli.io.skeleton import Scales, set_unit
-from mbsim_cli.io.target import only_by_force
+from mbsim_cli.io.target import checked, is_of_format, replaced
 
 UNITS = {"frequency": "Hz", "damping_ratio": "1", "real_part": "1/s", "imaginary_part": "rad/s"}
 
@@ -65,41 +65,29 @@ def write(path: Path, content: Mapping[str, Any], *, force: bool) -> None:
     kind = path.suffix.lower()
     if kind not in KINDS:
         raise UsageError(f"{path}: a state space is written to {', '.join(KINDS)}")
-    if path.exists() and not (force or _is_own(path)):
-        raise InputOutputError(f"{path} exists and is no state space of mbsim; {only_by_force()}")
-    temporary = path.with_name(f".{path.name}.tmp")
-    try:
+    target = checked(path, force, _is_own, "model.lin.h5", "a state space")
+    with replaced(target, is_own=_is_own, force=force) as temporary:
         if kind == ".h5":
             _hdf5(temporary, content)
-        else:
-            plain: dict[str, Any] = {name: np.asarray(value) for name, value in content.items()}
-            with temporary.open("wb") as file:
-                if kind == ".npz":
-                    np.savez(file, **plain)
-                else:
-                    from scipy.io import savemat
+            return
+        plain: dict[str, Any] = {name: np.asarray(value) for name, value in content.items()}
+        with temporary.open("wb") as file:
+            if kind == ".npz":
+                np.savez(file, **plain)
+            else:
+                from scipy.io import savemat
 
-                    names = {name: np.array(value, object) for name, value in plain.items() if value.dtype.kind == "U"}
-                    savemat(file, plain | {name: value for name, value in names.items() if value.ndim})
-        temporary.replace(path)
-    except OSError as error:
-        temporary.unlink(missing_ok=True)
-        raise InputOutputError(f"cannot write {path}: {error.strerror or error}") from error
+                names = {name: np.array(value, object) for name, value in plain.items() if value.dtype.kind == "U"}
+                savemat(file, plain | {name: value for name, value in names.items() if value.ndim})
 
 
 def _is_own(path: Path) -> bool:
     """Whether a file is a state space, which may be replaced."""
-    if path.suffix.lower() != ".h5":
-        return False
-    try:
-        with h5py.File(path) as file:
-            return file.attrs.get("format") == FORMAT
-    except OSError:
-        return False
+    return path.suffix.lower() == ".h5" and is_of_format(path, FORMAT)
 
 
 def _hdf5(path: Path, content: Mapping[str, Any]) -> None:
-    with h5py.File(path, "w", track_order=True) as file:
+    with h5py.File(path, "w", locking=False, track_order=True) as file:
         file.attrs["format"], file.attrs["format_version"] = FORMAT, 1
         file.attrs["about"], file.attrs["time"] = content["about"], content["time"]
         for axis in ("state", "input", "output"):
