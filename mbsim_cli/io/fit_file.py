@@ -1,9 +1,9 @@
-"""What a fit has found, with its readings, as a JSON file: for ``mbsim report`` and other programs."""
+"""The findings of a fit with its readings, as a JSON file for ``mbsim report`` and other programs."""
 
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 
@@ -23,12 +23,8 @@ def check_fit(path: Path, *, force: bool) -> Path:
 
 
 def is_fit(path: Path) -> bool:
-    """Whether a file is what a fit has found."""
-    return judged(path, lambda file: _begins_as_one(file))
-
-
-def _begins_as_one(file: BinaryIO) -> bool:
-    return file.read(64).startswith(b'{"format": "mbsim-fit"')
+    """Whether a file holds the findings of a fit."""
+    return judged(path, lambda file: file.read(64).startswith(f'{{"format": "{FORMAT}"'.encode()))
 
 
 def write_fit(target: Path, report: Mapping[str, Any], *, force: bool) -> None:
@@ -51,7 +47,7 @@ def _finite(value: Any) -> Any:
 
 
 def read_fit(path: Path) -> dict[str, Any]:
-    """What a fit has found, its readings as arrays; raises InputOutputError."""
+    """The findings of a fit, its readings as arrays; raises InputOutputError."""
     try:
         with open_regular(path) as file:
             found = json.load(file)
