@@ -2,7 +2,6 @@
 
 import shutil
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,6 +14,7 @@ from mbsim_cli.io.reader import column_units, labels, objectives_of, opened, par
 from mbsim_cli.io.target import check_target, is_result, replaced
 from mbsim_cli.model.pictures import GradientOf, Series
 from mbsim_cli.model.units import in_words, quotient
+from mbsim_cli.system import cached_property
 
 # The histories of a result file, read when they are asked for.
 

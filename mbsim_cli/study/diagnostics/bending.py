@@ -1,6 +1,5 @@
 """Bodies that deform: how far, as linear shapes hold up to a tenth of their size, and whether turning stiffens them."""
 
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +20,7 @@ from mbsim_cli.model.flexible import (
 )
 from mbsim_cli.model.layout import NONE, FlexibleTree
 from mbsim_cli.model.problem import Block, Problem
+from mbsim_cli.system import cached_property
 
 FAR = 0.1  # mean displacement of a body's points over its radius of gyration: the end of a slender beam turns by 0.15
 STIFFER = 1e-2  # stiffness that turning adds, relative: as much is missing in how far the body bends
