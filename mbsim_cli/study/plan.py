@@ -1,4 +1,4 @@
-"""What is decided before an analysis runs: its method of gradients and its step; and analyses with other values."""
+"""Choices before an analysis runs: its method of gradients, its step or tolerance; and analyses at other values."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -15,7 +15,6 @@ from mbsim_cli.solve.resolution import loses_energy
 from mbsim_cli.spec import with_values
 from mbsim_cli.study.analyses import ANALYSES, Analysis
 from mbsim_cli.study.assembling import AUTO, Settings, build, by_adjoint, chosen, stated_method
-from mbsim_cli.study.assembling import AUTO as AUTO_METHOD
 from mbsim_cli.study.compiling import compile_kernels, compile_objectives
 from mbsim_cli.study.diagnostics import discretisation
 from mbsim_cli.study.evaluation import Gradient, by_fields, evaluate, resolution_of
@@ -98,7 +97,7 @@ class Halving:
 
 def is_automatic(model_file: Any, settings: Settings) -> bool:
     """Whether the step is to be chosen; raises UsageError for an accuracy that nothing keeps to."""
-    automatic = (settings.step or getattr(model_file.analysis, "step", None)) == AUTO
+    automatic = _stated(model_file, settings, "step") == AUTO
     if settings.accuracy is not None and not automatic and not _is_controlled(model_file, settings):
         kept = f"{option('accuracy')} is what {option('step', 'auto')} keeps to"
         adaptive = " and ".join(name for name, each in INTEGRATORS.items() if each.adaptive)
@@ -108,9 +107,14 @@ def is_automatic(model_file: Any, settings: Settings) -> bool:
 
 def _is_controlled(model_file: Any, settings: Settings) -> bool:
     """Whether an integrator that is stated, or can be chosen, keeps errors of its steps within a tolerance."""
-    stated = settings.integrator or getattr(model_file.analysis, "integrator", None)
-    formulation = settings.formulation or getattr(model_file.analysis, "formulation", None)
-    return formulation in INTEGRATED and (stated in (None, AUTO_INTEGRATOR) or INTEGRATORS[stated].adaptive)
+    stated = _stated(model_file, settings, "integrator")
+    integrated = _stated(model_file, settings, "formulation") in INTEGRATED
+    return integrated and (stated in (None, AUTO_INTEGRATOR) or INTEGRATORS[stated].adaptive)
+
+
+def _stated(model_file: Any, settings: Settings, name: str) -> Any:
+    """An option of the analysis: the caller's, else the file's, else None."""
+    return getattr(settings, name) or getattr(model_file.analysis, name, None)
 
 
 def settled(
@@ -140,9 +144,9 @@ def settled(
 
 def is_integrator_automatic(model_file: Any, settings: Settings, to_accuracy: bool = False) -> bool:
     """Whether the integrator is to be chosen; ``to_accuracy`` it is where none is stated."""
-    stated = settings.integrator or getattr(model_file.analysis, "integrator", None)
-    formulation = settings.formulation or getattr(model_file.analysis, "formulation", None)
-    return (stated == AUTO_INTEGRATOR or (to_accuracy and stated is None)) and formulation in INTEGRATED
+    stated = _stated(model_file, settings, "integrator")
+    integrated = _stated(model_file, settings, "formulation") in INTEGRATED
+    return integrated and (stated == AUTO_INTEGRATOR or (to_accuracy and stated is None))
 
 
 def _to_accuracy(
@@ -255,9 +259,8 @@ class _Search:
         """Errors of a run, if they are small enough."""
         resolution = resolution_of(problem, self.assembled.parameters)
         results = self._run(problem, resolution, listener)
-        if (
-            self._what == "step" and not resolution.enough
-        ):  # sums over output times that miss the motion may agree by luck
+        # sums over output times that miss the motion may agree by luck
+        if self._what == "step" and not resolution.enough:
             self._before, self._error, self._worst = None, np.inf, resolution.reason
             return None
         if not any(map(self._counts, results.values())):
@@ -460,14 +463,14 @@ def draft(
         with timing.phase("load"):
             model_file, settings = moved(model_file, settings, values)
     stated = stated_method(model_file, settings)
-    method = "ddm" if stated == AUTO_METHOD else stated
+    method = "ddm" if stated == AUTO else stated
     if settings.all_numbers and method == "none":
         every, no_method = flag("all_numbers"), option("sensitivity", "none")
         raise UsageError(f"{every} takes gradients, and {no_method} computes none; leave one of them out")
     wanted = _wanted(method, model_file, settings, settings.by if by is None else by)
     with timing.phase("load"):
         named = build(model_file, settings, wanted, before)
-    if stated != AUTO_METHOD:
+    if stated != AUTO:
         return Draft(model_file, settings, method, named, wanted)
     method, why = chosen(model_file, settings, named)
     if method == "adjoint":
@@ -477,8 +480,6 @@ def draft(
 
 def moved(model_file: Any, settings: Settings, values: Mapping[str, float]) -> tuple[Any, Settings]:
     """The model at other values of its parameters, and settings that tell of them."""
-    from mbsim_cli.spec import with_values
-
     texts = {name: repr(float(value)) for name, value in values.items()}
     return with_values(model_file, values), replace(settings, overrides={**settings.overrides, **texts})
 
