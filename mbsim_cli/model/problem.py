@@ -179,6 +179,12 @@ class Problem:
     jumps: frozenset[int] = frozenset()  # offsets in theta of times at which driven accelerations jump
     ahead: Any = None  # solve.lanes.open_trees.RunAhead: this run, where it was made beside others already
 
+    @property
+    def touching(self) -> tuple[np.ndarray, np.ndarray]:
+        """For each gap the row of the record of sensors, and the value there at which it closes."""
+        values = [self.theta.real[list(gap.begins)].sum() for gap in self.gaps]
+        return np.array([gap.row for gap in self.gaps], int), np.array(values, float)
+
 
 class Block(NamedTuple):
     """B stored instants. Sensitivities have a trailing axis of p parameters (p = 0 without them)."""

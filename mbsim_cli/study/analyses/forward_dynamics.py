@@ -66,13 +66,7 @@ class ForwardDynamics(Analysis):
     def diagnostics(self, problem: Problem, objectives: Sequence[Any]) -> Health:
         """Drift, energy, iterations; where it starts at an equilibrium, whether that is stable."""
         watched = HealthFromRest if problem.options.start == "equilibrium" else Health
-        return watched(problem.options, problem.names, keeps_energy(problem), _touches(problem))
-
-
-def _touches(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
-    """Columns of sensors, and the values of these at which stops, contacts and tyres touch."""
-    values = [problem.theta.real[list(gap.begins)].sum() for gap in problem.gaps]
-    return np.array([gap.row for gap in problem.gaps], int), np.array(values, float)
+        return watched(problem.options, problem.names, keeps_energy(problem), problem.touching)
 
 
 def keeps_energy(problem: Problem) -> bool:

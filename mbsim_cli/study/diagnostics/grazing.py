@@ -34,10 +34,9 @@ class Grazing:
 
     def __init__(self, problem: Problem, count: int):
         self._problem, self._count = problem, count
-        theta, gaps = problem.theta.real, problem.gaps
+        gaps = problem.gaps
         self._side = np.array([gap.side for gap in gaps], float)
-        self._rows = np.array([gap.row for gap in gaps], int)
-        self._at = np.array([theta[list(gap.begins)].sum() for gap in gaps])
+        self._rows, self._at = problem.touching
         self._time, self._gaps = np.zeros(0), np.zeros((0, len(gaps)))
         self._shown = np.zeros((0, len(gaps), count))
         self._largest = np.zeros(len(gaps))

@@ -25,8 +25,7 @@ UNITS = ("position", "velocity", "acceleration")
 class Health:
     """Largest and mean diagnostics of a run, one pass.
 
-    ``kept`` tells whether the equations keep energy; ``touches`` are columns of sensors, and values of these at which
-    something touches.
+    ``kept`` tells whether the equations keep energy; ``touches`` is ``Problem.touching``.
     """
 
     def __init__(
