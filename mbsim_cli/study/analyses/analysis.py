@@ -78,3 +78,25 @@ class Analysis(ABC):
     def stores_sensitivities(self, problem: Problem) -> bool:
         """Whether its blocks have derivatives by parameters."""
         return problem.theta_rho.shape[1] > 0 and problem.options.sensitivity != "adjoint"
+
+
+class Taped(Analysis):
+    """An analysis whose one solver also keeps, on a tape, what its adjoint needs."""
+
+    @abstractmethod
+    def solve(self, problem: Problem, *, theta: np.ndarray | None = None, tape: Any = None) -> Iterator[Any]:
+        """Every instant, in blocks, at other numbers or kept by a tape."""
+
+    def blocks(self, problem: Problem, theta: np.ndarray | None) -> Iterator[Any]:
+        """Every instant, in blocks."""
+        return self.solve(problem, theta=theta)
+
+    def tape(self, problem: Problem) -> Any:
+        """All instants, or checkpoints, within the memory allowed."""
+        from mbsim_cli.solve.tape import Tape
+
+        return Tape(problem.options.memory)
+
+    def taped(self, problem: Problem, tape: Any) -> Iterator[Any]:
+        """Every instant, in blocks, kept by the tape."""
+        return self.solve(problem, tape=tape)

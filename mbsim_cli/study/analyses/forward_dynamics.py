@@ -9,41 +9,28 @@ import numpy as np
 from mbsim_cli.model.flexible import is_consistent
 from mbsim_cli.model.layout import NONE
 from mbsim_cli.model.problem import Problem
-from mbsim_cli.study.analyses.analysis import Analysis
+from mbsim_cli.study.analyses.analysis import Taped
 from mbsim_cli.study.diagnostics.health import Health, HealthFromRest
 
 
-class ForwardDynamics(Analysis):
+class ForwardDynamics(Taped):
     """Motion from a start, step by step."""
 
-    def blocks(self, problem: Problem, theta: np.ndarray | None) -> Iterator[Any]:
+    def solve(self, problem: Problem, *, theta: np.ndarray | None = None, tape: Any = None) -> Iterator[Any]:
         """Every step is an instant: objectives need them all."""
         from mbsim_cli.solve.forward import forward
 
-        return forward(at_every_step(problem), theta=theta)
-
-    def tape(self, problem: Problem) -> Any:
-        """All instants, or checkpoints, within the memory allowed."""
-        from mbsim_cli.solve.tape import Tape
-
-        return Tape(problem.options.memory)
-
-    def taped(self, problem: Problem, tape: Any) -> Iterator[Any]:
-        """The same; the tape keeps what an adjoint needs."""
-        from mbsim_cli.solve.forward import forward
-
-        return forward(at_every_step(problem), tape=tape)
+        return forward(at_every_step(problem), theta=theta, tape=tape)
 
     def pull_back(
         self, problem: Problem, tape: Any, count: int, seen: Any, between: Callable[[], None], reacting: bool
     ) -> Any:
         """One sweep back through time; the mean of two for parameters that need both sides of a change of laws."""
-        from mbsim_cli.solve.forward import forward
         from mbsim_cli.solve.sides import pulled_back
 
         def sweep(beside: Problem, theta: np.ndarray, watched: Any) -> Any:
             other = self.tape(problem)
-            for _ in forward(at_every_step(problem), theta=theta, tape=other):
+            for _ in self.solve(problem, theta=theta, tape=other):
                 between()
             return self._swept(beside, other, count, watched, between, reacting)
 

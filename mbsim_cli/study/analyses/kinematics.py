@@ -6,32 +6,20 @@ from typing import Any
 import numpy as np
 
 from mbsim_cli.model.problem import Problem
-from mbsim_cli.study.analyses.analysis import Analysis
+from mbsim_cli.study.analyses.analysis import Taped
 from mbsim_cli.study.diagnostics.health import DrivenHealth
 
 
-class Kinematics(Analysis):
+class Kinematics(Taped):
     """Samples of a motion, each solved for itself."""
 
     without = ("formulation", "integrator", "tolerance", "accuracy", "memory")
 
-    def blocks(self, problem: Problem, theta: np.ndarray | None) -> Iterator[Any]:
+    def solve(self, problem: Problem, *, theta: np.ndarray | None = None, tape: Any = None) -> Iterator[Any]:
         """The samples."""
         from mbsim_cli.solve.kinematics.analysis import kinematics
 
-        return kinematics(problem, theta=theta)
-
-    def tape(self, problem: Problem) -> Any:
-        """All samples."""
-        from mbsim_cli.solve.tape import Tape
-
-        return Tape()
-
-    def taped(self, problem: Problem, tape: Any) -> Iterator[Any]:
-        """The samples, kept by the tape."""
-        from mbsim_cli.solve.kinematics.analysis import kinematics
-
-        return kinematics(problem, tape=tape)
+        return kinematics(problem, theta=theta, tape=tape)
 
     def pull_back(
         self, problem: Problem, tape: Any, count: int, seen: Any, between: Callable[[], None], reacting: bool
