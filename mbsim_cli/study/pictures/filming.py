@@ -35,6 +35,18 @@ class Posed:
         """Places (F, P, 3) of the scene's points."""
         return np.array([self.moving.positions(row) for row in self.z])
 
+    @property
+    def poses(self) -> tuple[np.ndarray, np.ndarray]:
+        """Origins (F, bodies, 3) of the bodies, and their quaternions (F, bodies, 4), the scalar last."""
+        from scipy.spatial.transform import Rotation
+
+        poses = [self.moving.poses(z) for z in self.z]
+        shape = len(poses), len(self.moving.scene.bodies)
+        origins = np.array([r for r, _ in poses], dtype=float).reshape(*shape, 3)
+        rotations = np.array([R for _, R in poses], dtype=float).reshape(-1, 3, 3)
+        turned = Rotation.from_matrix(rotations).as_quat() if len(rotations) else np.zeros((0, 4))
+        return origins, turned.reshape(*shape, 4)
+
     def below(self, road: "RoadBelow") -> tuple[np.ndarray, np.ndarray]:
         """Ends along x and along y of the part of a road below the tyres that roll on it and a little further."""
         low, high = (np.array(end(self.positions[:, road.centers], axis=(0, 1))) for end in (np.min, np.max))

@@ -29,13 +29,8 @@ def filmed(content: Content) -> Filming:
 
 def motion_of(filming: Posed) -> dict[str, Any]:
     """Data of the scene at F times: ``position`` (F, bodies, 3) and ``rotation`` (F, bodies, 4; w last) of bodies."""
-    from scipy.spatial.transform import Rotation
-
     moving = filming.moving
-    scene = moving.scene
-    poses = [moving.poses(z) for z in filming.z]
-    rotations = np.array([R for _, R in poses], dtype=float).reshape(-1, 3, 3)
-    turned = Rotation.from_matrix(rotations).as_quat() if len(rotations) else np.zeros((0, 4))
+    scene, (origins, turned) = moving.scene, filming.poses
     lines, points = _lines(scene, set(moving.meshes))
     number = {old: new for new, old in enumerate(points)}
     names = {name: number[k] for name, k in scene.names.items()}
@@ -46,8 +41,8 @@ def motion_of(filming: Posed) -> dict[str, Any]:
         "plane": view.plane,
         "basis": view.basis,
         "time": filming.time,
-        "position": np.array([r for r, _ in poses], dtype=float).reshape(len(poses), -1, 3),
-        "rotation": turned.reshape(len(poses), -1, 4),
+        "position": origins,
+        "rotation": turned,
         "points": scene.local[points],
         "of": scene.body[points].tolist(),
         "names": names,
@@ -119,8 +114,9 @@ def _arrows(file: Any, bodies: Sequence[str], names: Mapping[str, int]) -> Itera
             tyre = file.forces.get(sensor.tyre)
             at = names.get(tyre.center) if tyre is not None else None
             if at is not None:
-                yield {"kind": "upwards", "history": name, "at": at, "below": float(_number(file, tyre.radius))}
-
-
-def _number(file: Any, number: Any) -> float:
-    return float(file.expressions.value(number).real)
+                yield {
+                    "kind": "upwards",
+                    "history": name,
+                    "at": at,
+                    "below": float(file.expressions.value(tyre.radius).real),
+                }

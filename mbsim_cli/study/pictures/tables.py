@@ -40,19 +40,14 @@ def table_of(content: Content, names: Sequence[str], derivatives: bool, poses: b
 
 def _poses(content: Content) -> list[Column]:
     """Place and orientation of every body at all stored times."""
-    from scipy.spatial.transform import Rotation
-
     moved = Moved(content)
-    bodies = moved.moving.scene.bodies
-    at = [moved.moving.poses(z) for z in content.motion()[0]]
-    places = np.array([r for r, _ in at], dtype=float).reshape(len(at), len(bodies), 3)
-    turned = Rotation.from_matrix(np.array([R for _, R in at], dtype=float).reshape(-1, 3, 3)).as_quat()
-    turned = _continued(turned.reshape(len(at), len(bodies), 4)[:, :, [3, 0, 1, 2]])
+    places, turned = moved.poses
+    turned = _continued(turned[:, :, [3, 0, 1, 2]])
     named = [(f"position.{axis}", "m") for axis in PLACE] + [(f"orientation.{name}", "1") for name in TURN]
     every = np.concatenate([places, turned], axis=2)
     return [
         Column(f"{body}.{name}", unit, every[:, number, k])
-        for number, body in enumerate(bodies)
+        for number, body in enumerate(moved.moving.scene.bodies)
         for k, (name, unit) in enumerate(named)
     ]
 
