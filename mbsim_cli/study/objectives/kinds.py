@@ -16,6 +16,8 @@ from mbsim_cli.study.objectives.uncertainty import Course, Integrals, Uncertaint
 class Final(Stream):
     """Value at the end."""
 
+    unknown = np.nan  # error by the motion, where no estimate of that is known
+
     def __init__(self, objective: Objective, p: int, course: Course | None = None):
         super().__init__(objective, p, course)
         self._sizes = np.zeros(1 + p)
@@ -33,33 +35,45 @@ class Final(Stream):
     @property
     def errors(self):
         """By the motion, and by what is continued to the end; there is no quadrature."""
-        ahead = np.array([np.nan]) if self.course.ahead is None else self.course.ahead
-        errors = np.abs(weighed(self.rest.rate, self._tail) * (ahead if len(ahead) == 1 + self.p else ahead[:1]))
-        return Uncertainty.of(errors, self._sizes).plus(self.drift + self.beyond(lambda rest: rest.value))
+        return Uncertainty.of(self.by_motion, self._sizes).plus(self.drift + self.beyond(lambda rest: rest.value))
+
+    @property
+    def read(self) -> tuple[Continuation, np.ndarray]:
+        """Weights of the instants that the value is read from, and their rows (1 + p, B)."""
+        return self.rest, self._tail
+
+    @property
+    def by_motion(self) -> np.ndarray:
+        """Errors (1 + p,) by the time that the motion is ahead."""
+        there, rows = self.read
+        ahead = np.array([self.unknown]) if self.course.ahead is None else self.course.ahead
+        return np.abs(weighed(there.rate, rows) * (ahead if len(ahead) == 1 + self.p else ahead[:1]))
 
     @property
     def value(self):
-        return weighed(self.rest.value, self._tail[0])
+        there, rows = self.read
+        return weighed(there.value, rows[0])
 
     @property
     def gradient(self):
-        rest = self.rest
-        return weighed(rest.value, self._tail[1:]) + self.by_end(weighed(rest.rate, self._tail[0]))
+        there, rows = self.read
+        return weighed(there.value, rows[1:]) + self.by_end(weighed(there.rate, rows[0]))
 
 
 BESIDE = 2  # instants on each side of a time, that a cubic polynomial passes through
 
 
-class At(Stream):
+class At(Final):
     """Value at the time ``objective.end``, of a cubic polynomial through the instants around it."""
+
+    unknown = 0.0
 
     def __init__(self, objective: Objective, p: int, course: Course | None = None):
         super().__init__(objective, p, course)
         self._time, self._rows = np.zeros(0), np.zeros((1 + p, 0))  # around the time, or the last ones so far
-        self._sizes = np.zeros(1 + p)
 
     def take(self, instants, rows):
-        self._sizes = np.maximum(self._sizes, np.abs(rows).max(axis=1))
+        super().take(instants, rows)
         known = int(len(self._time) > 0 and instants.time[0] == self._time[-1])
         if len(self._time) and not known:
             return  # the time has passed
@@ -69,8 +83,9 @@ class At(Stream):
         self._time, self._rows = time[near].copy(), rows[:, near].copy()
 
     @property
-    def _there(self) -> Continuation:
-        return continuation(self._time, self.end)
+    def read(self) -> tuple[Continuation, np.ndarray]:
+        """As of the end, at the time."""
+        return continuation(self._time, self.end), self._rows
 
     def weights(self, time):
         near = _around(time, self.end.real)
@@ -82,28 +97,12 @@ class At(Stream):
     @property
     def errors(self):
         """By the motion, and by the polynomial: one instant fewer changes that."""
-        errors = np.abs(weighed(self._there.rate, self._rows) * self._ahead)
+        errors = self.by_motion
         if len(self._time) > 1:
             fewer = slice(1, None) if abs(self._time[0] - self.end) > abs(self._time[-1] - self.end) else slice(-1)
             other = continuation(self._time[fewer], self.end).value
-            errors = errors + np.abs(weighed(self._there.value, self._rows) - weighed(other, self._rows[:, fewer]))
+            errors = errors + np.abs(weighed(self.read[0].value, self._rows) - weighed(other, self._rows[:, fewer]))
         return Uncertainty.of(errors, self._sizes).plus(self.drift)
-
-    @property
-    def _ahead(self) -> np.ndarray | float:
-        ahead = self.course.ahead
-        if ahead is None:
-            return 0.0
-        return ahead if len(ahead) == 1 + self.p else ahead[:1]
-
-    @property
-    def value(self):
-        return weighed(self._there.value, self._rows[0])
-
-    @property
-    def gradient(self):
-        there = self._there
-        return weighed(there.value, self._rows[1:]) + self.by_end(weighed(there.rate, self._rows[0]))
 
 
 def _around(time: np.ndarray, moment: float) -> slice:
@@ -113,7 +112,7 @@ def _around(time: np.ndarray, moment: float) -> slice:
     return slice(first, first + 2 * BESIDE)
 
 
-# Objectives that are integrals over time, and means.
+# Integrals over time, and means.
 
 
 class Integral(Stream):
@@ -183,9 +182,7 @@ class Mean(Integral):
         return (super().gradient - self.by_end(self.value)) / self._duration
 
 
-# The largest value along time, and where it is.
-
-# What a signal and its derivatives do around the instant at which it is largest.
+# The largest value along time: how far the largest instant is from it, and the smooth maximum.
 
 
 class Peak:
@@ -215,9 +212,6 @@ class Peak:
             steps = np.diff(near.real)
             self.error = 0.5 * np.abs(steps).max(axis=1)
             self.error[0] = abs(steps[0, 1] - steps[0, 0]) / 8.0
-
-
-# An objective that is a smooth maximum over time.
 
 
 class Maximum(Stream):
@@ -294,7 +288,7 @@ class Maximum(Stream):
         return found.plus(self._integrals.narrowness(intervals) * self._peak.error).plus(self.drift)
 
 
-# An objective that is an expression of others.
+# Expressions of other objectives.
 
 
 class Expression:
@@ -345,7 +339,7 @@ class Expression:
 
 
 class Minimum(Expression):
-    """Smooth minimum: what is left of the smooth maximum of the opposite."""
+    """Smooth minimum: the smooth maximum of the opposite, with its sign changed."""
 
     @property
     def largest(self):
@@ -353,7 +347,7 @@ class Minimum(Expression):
         return -next(iter(self.parts.values())).largest
 
 
-# An objective that is a number of a mode.
+# Numbers of a mode.
 
 PARTS = {
     "frequency": frequency,
