@@ -114,7 +114,7 @@ def one_line(error: Exception) -> str:
     return str(error)
 
 
-# Who calls, people at a shell or a Python program: sentences name what these can give.
+# The caller is a shell or a Python program: sentences name options as that caller writes them.
 
 _at_a_shell = False
 
@@ -131,7 +131,7 @@ def at_a_shell() -> Iterator[None]:
 
 
 def either(command: str, program: str) -> str:
-    """What people do at a shell, or what a program does."""
+    """The words for people at a shell, or those for programs."""
     return command if _at_a_shell else program
 
 

@@ -434,7 +434,7 @@ def page() -> str:
 
 
 def report(code: str) -> dict[str, Any] | None:
-    """What ``mbsim explain`` tells of a code; None where there is none."""
+    """The explanation of a code that ``mbsim explain`` prints; None for an unknown code."""
     kind = KINDS.get(code.upper())
     if kind is None:
         return None

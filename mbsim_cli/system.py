@@ -1,4 +1,4 @@
-"""What systems do differently: children of Python, forks, locks, users, signals, flags of ``os.open``.
+"""Differences between operating systems: processes, forks, locks, users, signals, flags of ``os.open``.
 
 Windows has no locks of ``fcntl``, no users by number, no files relative to the handle of a folder and fewer signals.
 There a lock excludes nobody, and the folders of a user are private by the rights that Windows gives them.
@@ -185,7 +185,7 @@ def open_regular(path: str | os.PathLike[str]) -> BinaryIO:
 
 
 def judged(path: Path, look: Callable[[BinaryIO], bool]) -> bool:
-    """What a look into a file says, False where there is none; raise OSError where the system does not show it."""
+    """The answer of a look into a file, False where there is none; raises OSError where the system denies the look."""
     try:
         with open_regular(path) as file:
             return look(file)

@@ -1,4 +1,4 @@
-"""What a result file holds beside its histories: its origin, objectives, fields, and an optimisation's history."""
+"""Content of a result file beside its histories: origin, objectives, fields, and the designs of an optimisation."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -16,7 +16,7 @@ from mbsim_cli.io.skeleton import TEXT, Scales, set_unit, set_units
 from mbsim_cli.model.layout import Names
 from mbsim_cli.reduction.mesh import CELLS
 
-# What an optimisation has tried, beside the result of its best design: ``/optimization``.
+# The designs of an optimisation, beside the result of its best one: ``/optimization``.
 
 
 class History(NamedTuple):
@@ -56,7 +56,7 @@ def store_history(scales: Scales, history: History) -> None:
 
 
 def history_of(path: Path) -> History | None:
-    """What the optimisation has tried that found a result; None of other results. Raises InputOutputError."""
+    """The designs of the optimisation that found a result; None for other results. Raises InputOutputError."""
     with opened(path) as file:
         group = file.get("optimization")
         if group is None:
@@ -182,7 +182,7 @@ def _numbered(scales: Scales, name: str, count: int) -> None:
     set_unit(dataset, "1")
 
 
-# What a result says beside its histories: before their first instant, and after the last.
+# Data of a result beside its histories: known before their first instant, and after the last.
 
 
 class Origin(NamedTuple):

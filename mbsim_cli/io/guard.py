@@ -1,4 +1,4 @@
-"""What protects readers of files: plain HDF5 objects only, their sizes, and the format and version of a file."""
+"""Checks that protect readers of files: plain HDF5 objects only, their sizes, the format and version of a file."""
 
 import math
 import re
@@ -9,7 +9,7 @@ from typing import NamedTuple
 import h5py
 import numpy as np
 
-# What any HDF5 file must be to be read: plain groups of numbers and texts, and no larger than it can hold.
+# Requirements on any HDF5 file: plain groups of numbers and texts, and no larger than it can hold.
 #
 # A file comes from anywhere, and HDF5 files may point to others, hold themselves, or claim to be larger than any
 # memory.
@@ -129,7 +129,7 @@ def _chunk_of(dataset: h5py.Dataset) -> int:
     return math.prod(dataset.chunks) if dataset.chunks and dataset.size else 0
 
 
-# What a plain file must be to be read as a result: the datasets of the format, with axes as long as their labels.
+# Requirements on a result: the datasets of the format, with axes as long as their labels.
 
 FORMAT = "mbsim-result"
 FORMAT_VERSION = 1

@@ -1,4 +1,4 @@
-"""What stands where in a result file: one row a variable, with the axes that label it, and which instants."""
+"""The layout of a result file: one row a variable, with the axes that label it, and its instants."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple

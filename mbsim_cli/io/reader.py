@@ -24,7 +24,7 @@ def summary(path: Path, known: bool = False) -> dict[str, Any]:
         return _summary(path, file)
 
 
-# What h5py raises for damaged content; what passed the checks of the format raises nothing else.
+# Exceptions of h5py for damaged content; content that passed the checks of the format raises no others.
 DAMAGED = (OSError, KeyError, RuntimeError, ValueError, TypeError, MemoryError, FormatError)
 
 

@@ -29,7 +29,7 @@ class Stored(NamedTuple):
 
 
 class FileRecord:
-    """What a result file holds; each part is read when it is asked for, and the file is open only meanwhile.
+    """The content of a result file; each part is read when it is asked for, and the file is open only meanwhile.
 
     Raises InputOutputError for another file, and where a part is read that is damaged.
     """
@@ -40,7 +40,7 @@ class FileRecord:
             require_origin(file)
 
     def report(self) -> Mapping[str, Any]:
-        """What ``mbsim inspect --json`` prints."""
+        """The report that ``mbsim inspect --json`` prints."""
         return summary(self._path, known=True)
 
     @cached_property
@@ -134,7 +134,7 @@ def derivatives_of(path: str) -> str:
     return "sensitivity/torque/parameter" if path == "torque" else f"sensitivity/{path}"
 
 
-# What of a result can be drawn, by the names that people give: histories, sensitivities, gradients, motion.
+# Drawable content of a result, by the names that people give: histories, sensitivities, gradients, motion.
 
 
 class Entry(NamedTuple):

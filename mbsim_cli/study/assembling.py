@@ -17,14 +17,14 @@ from mbsim_cli.model.coordinates import kinds
 from mbsim_cli.model.problem import INTEGRATED, Problem
 from mbsim_cli.study.analyses import ANALYSES
 
-# What a caller replaces in a file's analysis.
+# Settings that replace those of a file's analysis.
 
 AUTO = "auto"  # a step that is chosen
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What the command line replaces in a file's analysis; None replaces nothing."""
+    """Settings of the command line or of Python that replace those of a file's analysis; None replaces nothing."""
 
     overrides: Mapping[str, str] = field(default_factory=dict)
     formulation: str | None = None
@@ -41,16 +41,16 @@ class Settings:
 
     @property
     def options(self) -> dict[str, Any]:
-        """What replaces an option of the analysis; None replaces nothing."""
+        """Those that replace an option of the analysis, by name; None replaces nothing."""
         names = ("formulation", "integrator", "tolerance", "step", "duration", "memory")
         return {name: getattr(self, name) for name in names}
 
 
-# What gradients by two exact methods take, estimated before a run, in units of the time that it takes without them.
+# Costs of gradients by two exact methods, estimated before a run, in units of the time that it takes without them.
 #
 # Both take eight columns at a time: the direct method parameters, the adjoint objectives. The factors are means of
-# what ``benchmarks/adjoint.py`` measures, of mechanisms of 5 to 43 coordinates; what both methods share is left
-# out.
+# the times that ``benchmarks/adjoint.py`` measures, of mechanisms of 5 to 43 coordinates, without those that both
+# methods share.
 
 TOGETHER = 8
 STAGES = 5  # of a step of an open tree, at least

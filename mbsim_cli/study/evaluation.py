@@ -250,7 +250,7 @@ def evaluate(
 
 
 def _grazing(problem: Problem) -> Grazing | None:
-    """What watches for grazing where that matters."""
+    """A watcher for grazing, where that matters for gradients."""
     options = problem.options
     if not problem.gaps or not options.differentiates or options.analysis != "forward_dynamics":
         return None

@@ -1,4 +1,4 @@
-"""What Python programs call: ``import mbsim_cli as mbsim``. Errors are the exceptions of ``errors``."""
+"""The interface for Python programs: ``import mbsim_cli as mbsim``. Errors are the exceptions of ``errors``."""
 
 from collections.abc import Mapping, Sequence
 from os import PathLike

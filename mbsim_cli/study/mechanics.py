@@ -140,7 +140,7 @@ class Mechanics:
         d = d[..., : 2 * n + p].copy()
         return Derivatives(value, d[..., :n], d[..., n : 2 * n], d[..., 2 * n :])
 
-    # What programs call.
+    # Quantities at a state, as programs call them.
 
     def state(self, t: float = 0.0) -> State:
         """The assembled start, or the motion of the file's forward analysis at a time, s."""

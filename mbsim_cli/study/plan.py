@@ -68,7 +68,7 @@ SLOWEST, FASTEST = 2.0, 4.0  # fall of errors by a halving that is reckoned with
 
 @dataclass(frozen=True)
 class Halving:
-    """How a step was chosen: how accurate, in how many runs, and the errors that they tell."""
+    """The choice of a step, or of a tolerance: its accuracy, the number of runs, and the errors that they show."""
 
     step: float
     accuracy: float
@@ -82,7 +82,7 @@ class Halving:
 
     @property
     def report(self) -> dict[str, Any]:
-        """What ``run --json`` and results tell."""
+        """The choice as ``run --json`` and results report it."""
         return {"accuracy": self.accuracy, "error": self.error, "runs": self.runs}
 
     def tell(self, listener: Listener) -> None:
@@ -91,7 +91,7 @@ class Halving:
         listener.say(f"{what} chosen by {self.runs} runs: {self.judged_by} within {self.error:.1e}")
 
     def judged(self, results: Mapping[str, Gradient]) -> dict[str, Gradient]:
-        """Results with the errors that halving told in place of those estimated in one run."""
+        """Results with the errors of the search in place of those estimated in one run."""
         return {name: replace(r, uncertainty=self.uncertainties[name]) for name, r in results.items()}
 
 
@@ -143,7 +143,7 @@ def settled(
 
 
 def is_integrator_automatic(model_file: Any, settings: Settings, to_accuracy: bool = False) -> bool:
-    """Whether the integrator is to be chosen; ``to_accuracy`` it is where none is stated."""
+    """Whether the integrator is to be chosen; with ``to_accuracy`` also where none is stated."""
     stated = _stated(model_file, settings, "integrator")
     integrated = _stated(model_file, settings, "formulation") in INTEGRATED
     return integrated and (stated == AUTO_INTEGRATOR or (to_accuracy and stated is None))
@@ -165,7 +165,7 @@ def _to_accuracy(
 
 
 def _with_integrator(model_file: Any, settings: Settings, listener: Listener) -> Settings:
-    """Settings with the integrator that the first steps of the motion ask for."""
+    """Settings with the integrator that suits the first steps of the motion."""
     from mbsim_cli.solve.open_trees.stiffness import STABLE, pilot
 
     tolerance = settings.tolerance or settings.accuracy  # where that is what a tolerance is chosen by

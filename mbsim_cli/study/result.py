@@ -100,7 +100,7 @@ def _basis(count: int) -> np.ndarray:
     return np.round(2.0 * np.linalg.inv(conditions)) / 2.0  # all of them are halves of whole numbers
 
 
-# What a run found, as Python programs see it: objectives with gradients, histories, warnings.
+# The result of a run, as Python programs see it: objectives with gradients, histories, warnings.
 
 SECTIONS = ("", "sensors/", "coordinates/", "multipliers/", "diagnostics/")  # where short names are looked for
 
@@ -147,7 +147,7 @@ class Result(Mapping[str, np.ndarray]):
 
     @cached_property
     def report(self) -> Mapping[str, Any]:
-        """What ``mbsim run --json`` prints, of a file that was opened what ``mbsim inspect --json`` does."""
+        """The report of ``mbsim run --json``; of a file that was opened, that of ``mbsim inspect --json``."""
         return self._report() if callable(self._report) else self._report
 
     def __getitem__(self, name: str) -> np.ndarray:

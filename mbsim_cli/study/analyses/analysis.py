@@ -1,4 +1,4 @@
-"""What every kind of analysis says of itself."""
+"""The interface of every kind of analysis: its solver, its diagnostics and its adjoint."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
@@ -29,7 +29,7 @@ class Diagnostics(Protocol):
 
     @property
     def work(self) -> Any:
-        """What an integrator counted, by name; empty without one."""
+        """Counts of an integrator by name; empty without one."""
 
     @property
     def report(self) -> dict[str, Any]:
@@ -55,7 +55,7 @@ class Analysis(ABC):
 
     @abstractmethod
     def tape(self, problem: Problem) -> Any:
-        """What keeps of a run what its adjoint needs; ``time`` are all instants (N,) after the run."""
+        """A record of a run for its adjoint; its ``time`` are all instants (N,) after the run."""
 
     @abstractmethod
     def taped(self, problem: Problem, tape: Any) -> Iterator[Any]:
@@ -69,7 +69,7 @@ class Analysis(ABC):
 
     @abstractmethod
     def diagnostics(self, problem: Problem, objectives: Sequence[Any]) -> Diagnostics:
-        """What watches it."""
+        """Diagnostics that watch a run of it."""
 
     def verify(self, model: str, assembled: Any, seed: int) -> Iterator[Any]:
         """Comparisons of ``mbsim check`` that this kind of analysis alone can make."""

@@ -1,1 +1,1 @@
-"""What watches a run go by, block by block, and says in sentences what a careful reader would notice."""
+"""Diagnostics watch a run block by block, and report in sentences whatever a careful reader would notice."""

@@ -1,8 +1,9 @@
-"""Grazing: a stop, contact or tyre that is touched with no normal speed, where a motion has no derivative.
+"""Grazing: a stop, contact or tyre is touched without normal speed, and the motion has no derivative there.
 
-Beside such a motion there are some that miss and some that hit; by numbers that move the gap, what follows has a slope
-on one side and that of a square root on the other. The gap is a parabola about its least value. Where that would be
-zero but for what it changes by in a step, the steps cannot tell both apart. docs/theory/ali3p.md, section 7.
+A small change of a parameter that moves the gap turns a miss into a hit. As a function of it the later motion has a
+finite slope on one side, and on the other side it changes like a square root. The gap is a parabola about its least
+value. Where that value is zero within the change of the gap over one step, the steps cannot tell a miss from a hit.
+docs/theory/ali3p.md, section 7.
 """
 
 from collections.abc import Sequence
@@ -15,7 +16,7 @@ from mbsim_cli.model.problem import Block, Problem
 BEFORE = 4  # instants for which there is no contact before: less is a body that comes to rest on another
 WITHIN = 0.5  # of the second derivative of the gap times the square of the step: contact of two steps
 MOVES = 1.0  # of the same: how much a parameter moves the least gap, in parts of itself, if that depends on it
-SMOOTH = 1e-10  # of the largest gap: what a parabola through three instants is more than the round-off of
+SMOOTH = 1e-10  # of the largest gap: less curvature of a parabola through three instants is round-off
 WORDS = "grazing has no derivative"
 
 
@@ -25,7 +26,7 @@ class Event(NamedTuple):
     gap: int  # in ``Problem.gaps``
     time: float  # s
     instants: np.ndarray  # (3,) s, before
-    weights: np.ndarray  # (3,) of these in what there is at its least
+    weights: np.ndarray  # (3,) of these in a value at the time of the event
     bend: float  # second derivative of the gap times the square of the step
 
 
@@ -95,7 +96,7 @@ class Grazing:
 
 
 def sizes(problem: Problem) -> np.ndarray:
-    """Sizes (p,) of the parameters: what would change a number that follows one by all of it; 1 where none tells."""
+    """Sizes (p,) of the parameters: the least change that changes a number of the model by its value; 1 without any."""
     theta, by = np.abs(problem.theta.real)[:, None], np.abs(problem.theta_rho.real)
     with np.errstate(divide="ignore", invalid="ignore"):
         ratios = np.where((by > 0.0) & (theta > 0.0), theta / by, np.inf).min(axis=0, initial=np.inf)

@@ -106,7 +106,7 @@ class Health:
 
     @property
     def work(self) -> dict[str, int]:
-        """What the integrator of an open tree counted; empty without one."""
+        """Counts of the integrator of an open tree by name; empty without one."""
         return dict(zip(WORK, self._counts.tolist(), strict=True)) if self._options.integrated else {}
 
     @property
@@ -174,7 +174,7 @@ class Health:
 
 
 class DrivenHealth(Health):
-    """Of a motion that laws give wholly: no energy is integrated, and samples may be far apart."""
+    """Diagnostics of a motion that laws prescribe completely: samples may be far apart, so no energy is integrated."""
 
     def _add_energy(self, block: Block) -> None:
         """Work between samples is not known."""

@@ -1,4 +1,4 @@
-"""What a fit has found: as plain data, in sentences, as a picture, and in the model file."""
+"""The findings of a fit: as plain data, in sentences, as a picture, and in the model file."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -189,7 +189,7 @@ def save_picture(fit: "Fit", path: Path, *, force: bool) -> Path:
     return path
 
 
-# A model file with the estimates in place of what it says.
+# A model file with the estimates in place of the values that it states.
 
 
 def check_place(model: "Model", path: Path, *, force: bool) -> None:

@@ -198,7 +198,7 @@ def stepped(objective: Objective, k: int, value: complex) -> Objective:
     )
 
 
-# What accumulators of all objectives along time share: their signals, joined block to block, and the end of a run.
+# The base of all objectives along time: their signals, joined block to block, and the end of a run.
 
 
 class Stream:

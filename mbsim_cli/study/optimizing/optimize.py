@@ -25,7 +25,7 @@ from mbsim_cli.study.plan import Plan, Timing, draft
 from mbsim_cli.study.recording import guard_of, recorded
 from mbsim_cli.study.run import Outcome, run
 
-# What a model file states of an optimisation: its name, the method of gradients, limits, and fields that vary.
+# An optimisation as the model file states it: its name, the method of gradients, limits, and fields that vary.
 
 GRADIENTS = ("ddm", "adjoint", AUTO)
 
@@ -114,7 +114,7 @@ def _by_all(outcome: Outcome, variables: Variables) -> dict[str, Gradient]:
     return found
 
 
-# What an optimisation has found, for people, for programs and for its result file.
+# Reports of an optimisation: for people, for programs and for its result file.
 
 
 def line_of(designs: Designs) -> str:

@@ -74,13 +74,13 @@ def _description(file: Any) -> str:
 
 
 def _descriptions(file: Any, section: str) -> dict[str, str]:
-    """What the model file says of each entry of a section."""
+    """Descriptions of the entries of a section, as the model file states them."""
     entries = {} if file is None else getattr(file, section)
     return {name: text for name, entry in entries.items() if (text := getattr(entry, "description", None))}
 
 
 def _histories(content: Content, descriptions: Mapping[str, str], notes: list[str]) -> dict[str, Any]:
-    """Histories with their derivatives, thinned to what a page needs; what is left out stands in ``notes``."""
+    """Histories with their derivatives, thinned to the size of a page; ``notes`` list all that is left out."""
     count = len(content.time)
     rows = _some(count, MOST_TIMES)
     if len(rows) < count:
@@ -161,7 +161,7 @@ def _objectives(found: Mapping[str, Any], descriptions: Mapping[str, str]) -> li
 
 
 def _checks(content: Content, facts: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """What the file says of its own accuracy, as rows of name and text."""
+    """The accuracy that the file states, as rows of name and text."""
     rows = []
     for name in content.names("diagnostic"):
         series = content.history(name)
@@ -219,7 +219,7 @@ def _word(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, (float, np.floating)) else str(value)
 
 
-# Studies: cases as a table, and what parameters do.
+# Studies: cases as a table, and the effects of parameters.
 
 MOST_CASES = 20_000
 
@@ -254,11 +254,11 @@ def study_page(path: Path) -> dict[str, Any]:
     }
 
 
-# Fits: readings beside the model, and what is known of the parameters.
+# Fits: readings beside the model, and the estimates of the parameters.
 
 
 def fit_page(path: Path) -> dict[str, Any]:
-    """Data of what ``mbsim fit -o`` wrote; raises InputOutputError."""
+    """Data of a fit that ``mbsim fit -o`` wrote; raises InputOutputError."""
     from mbsim_cli.io.fit_file import read_fit
     from mbsim_cli.study.fitting.findings import correlated
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-# What becomes of a case: a row of fixed numbers, with sentences where there is something to say.
+# The outcome of a case: a row of fixed numbers, and warnings in sentences.
 
 DONE, INVALID, FAILED, UNREADABLE, DEFECT, TIMEOUT, LOST = 0, 3, 4, 5, 70, 124, 137
 WORDS = {

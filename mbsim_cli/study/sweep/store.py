@@ -21,8 +21,8 @@ from mbsim_cli.system import GUARDED, lock, open_regular, unlock, write_at
 
 # Append-only files of frames, each with its length and checksum.
 #
-# What a killed writer, a full disk or a crash of the machine left unfinished is recognised and skipped; the next
-# writer cuts an unfinished end off before it goes on.
+# A killed writer, a full disk or a crash of the machine can leave an unfinished frame: readers skip it, and the next
+# writer cuts it off before it goes on.
 
 MARK = b"\x93mbs"
 HEAD = struct.Struct("<4sIQ")  # mark, checksum of length and content, length
@@ -213,7 +213,7 @@ class Appender:
         return InputOutputError(f"cannot write {self._path}: {error.strerror or error}")
 
 
-# What is kept of a case beside its row: sensors along time, or its whole result file.
+# Data of a case beside its row: sensors along time, or its whole result file.
 
 _HEAD = struct.Struct("<q16sQQ")  # case, identity, instants, width; a result file follows the record
 
@@ -274,7 +274,7 @@ def all_kept(folder: StudyFolder, ledger: "Ledger", wanted: Collection[int] | No
                 yield unpacked(content)
 
 
-# What is known of a study's cases: the rows of all shards, each case once.
+# The ledger of a study: the rows of all shards, each case once.
 
 MISSING = -1
 

@@ -18,7 +18,7 @@ from mbsim_cli.io.target import replaced
 from mbsim_cli.study.sweep.study_plan import StudyPlan, read_plan
 from mbsim_cli.system import FOLDER, HAS_HANDLES_OF_FOLDERS, lock, open_regular
 
-# What a study computes, as hashes: a case is known by the model's content, its options and the bits of its values.
+# Identities of cases: hashes of the model's content, its options and the bits of the case's values.
 
 # sections that no case depends on
 WITHOUT_EFFECT = ("study", "optimization", "measurements", "fit", "checks", "name", "description")

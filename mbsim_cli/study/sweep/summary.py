@@ -139,7 +139,7 @@ def _tents(place: np.ndarray, segments: int) -> np.ndarray:
     return np.maximum(1.0 - np.abs(place[:, None] - np.arange(1, segments + 1)), 0.0)
 
 
-# What a study has found so far, as plain data.
+# The summary of a study so far, as plain data.
 
 _NUMBER = re.compile(r"(?<!\w)[-+]?\d[\d.]*(e[-+]?\d+)?")
 

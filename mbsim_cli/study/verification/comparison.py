@@ -87,7 +87,7 @@ class Analysed(NamedTuple):
         return value(check.relative_tolerance), value(check.absolute_tolerance)
 
 
-# What sensors showed, at any time.
+# Records of sensors, read at any time.
 
 
 class Recorder:

@@ -295,7 +295,7 @@ def _by_adjoint(analysed: Analysed, listener: Listener) -> Analysed:
     return analysed._replace(assembled=assembled, results=results)
 
 
-# What ``mbsim check`` does with one file: the file's own references, and an independent numerical derivative.
+# The checks of one file by ``mbsim check``: the file's own references, and an independent numerical derivative.
 
 
 def verify(path: Path, settings: Settings, seed: int, listener: Listener) -> list[Comparison]:
