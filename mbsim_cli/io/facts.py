@@ -55,9 +55,12 @@ def store_history(scales: Scales, history: History) -> None:
     scales.attach(group.create_dataset("failures", data=list(history.failures), dtype=TEXT), ("design",))
 
 
-def history_of(path: Path) -> History | None:
-    """The designs of the optimisation that found a result; None for other results. Raises InputOutputError."""
-    with opened(path) as file:
+def history_of(path: Path, known: bool = False) -> History | None:
+    """The designs of the optimisation that found a result, ``known`` as of ``summary``; None for other results.
+
+    Raises InputOutputError.
+    """
+    with opened(path, known) as file:
         group = file.get("optimization")
         if group is None:
             return None
@@ -145,10 +148,13 @@ class OnMesh(NamedTuple):
     values: np.ndarray
 
 
-def fields_of(path: Path) -> dict[str, OnMesh]:
-    """Fields of a result by name, and by OBJECTIVE.FIELD derivatives of objectives; raises InputOutputError."""
+def fields_of(path: Path, known: bool = False) -> dict[str, OnMesh]:
+    """Fields of a result by name, and by OBJECTIVE.FIELD derivatives of objectives, ``known`` as of ``summary``.
+
+    Raises InputOutputError.
+    """
     found: dict[str, OnMesh] = {}
-    with opened(path) as file:
+    with opened(path, known) as file:
         for mesh in file["mesh"].values() if "mesh" in file else ():
             name = mesh.attrs["field"]
             points, cells, kind = _checked(mesh)

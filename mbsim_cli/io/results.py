@@ -214,9 +214,7 @@ class Content:
         """Derivatives (N, k, p) of a history that is varied by all parameters, in their order."""
         entry = self.entries[name]
         with opened(self.path, known=True) as file:
-            values = np.asarray(file[entry.sensitivity][()], dtype=float)
-        if entry.column is not None:
-            values = entry.sign * values[:, [entry.column]]
+            values = _values(file[entry.sensitivity], entry)
         return values.reshape(len(self.time), -1, len(self.parameters))
 
     @property
@@ -261,7 +259,7 @@ def _of_torque(moved: Entry) -> str:
 
 
 def _values(dataset: h5py.Dataset, entry: Entry, by: int | None = None) -> np.ndarray:
-    """Values (N, k) of an entry, or their derivatives by what stands in a column of the last axis."""
+    """Values (N, k) of an entry or their derivatives (N, k, p), or of these the column ``by`` of the last axis."""
     values = np.asarray(dataset[()] if by is None else dataset[..., by], dtype=float)
     if values.ndim == 1:
         values = values[:, None]

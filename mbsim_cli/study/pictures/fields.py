@@ -92,7 +92,7 @@ def _fields(path: Path, mesh: ShapedMesh) -> dict[str, Any]:
     """Numbers of the cells: the body's field, filtered too, and derivatives of objectives by it, as OBJECTIVE.FIELD."""
     gradients = {
         label: found.values
-        for label, found in fields_of(path).items()
+        for label, found in fields_of(path, known=True).items()
         if label.rpartition(".")[2] in mesh.fields and len(found.values) == len(mesh.cells)
     }
     return {**mesh.fields, **gradients}
