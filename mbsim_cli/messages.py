@@ -8,14 +8,12 @@ stands here, and ``docs/messages.md`` is made from it.
 """
 
 import re
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 MODEL, USAGE, ANALYSIS, FILE, WARNING = "model", "usage", "analysis", "file", "warning"
 
 
-@dataclass(frozen=True)
-class Kind:
+class Kind(NamedTuple):
     """A kind of message: cause, cure, and a sentence as an example."""
 
     code: str
@@ -398,12 +396,12 @@ INTERNAL = Kind(
     "Report it with the model file and what `MBSIM_DEBUG=1` shows.", "internal error, a defect of mbsim (KeyError: 'a')",
 )  # fmt: skip
 KINDS[INTERNAL.code] = INTERNAL
-_PLACE = re.compile(r"^(?:\S+\.ya?ml[^ ]*: )(?:[\w.\[\]]+: )?")  # that sentences on model files begin with
+_PLACE = r"^(?:\S+\.ya?ml[^ ]*: )(?:[\w.\[\]]+: )?"  # that sentences on model files begin with
 
 
 def kind_of(sentence: str, family: str) -> Kind:
     """The kind of a message."""
-    plain = _PLACE.sub("", sentence.removeprefix("warning: "))
+    plain = re.sub(_PLACE, "", sentence.removeprefix("warning: "))
     return next(kind for kind in KINDS.values() if kind.family == family and re.search(kind.says, plain, re.IGNORECASE))
 
 
