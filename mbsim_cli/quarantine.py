@@ -92,7 +92,7 @@ def _seen(child: int) -> tuple[str, list[str]]:
 
 
 def _death_of(child: int, path: Path) -> str:
-    """What ended it too early, or nothing; raise OSError where it could not look."""
+    """The cause that ended it too early, or nothing; raise OSError where it could not look."""
     code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     if code in NO_HANDLES:
         raise OSError(code, os.strerror(code))
@@ -104,7 +104,7 @@ def _death_of(child: int, path: Path) -> str:
 
 
 def _look(path: Path, look: Callable[[Path], object], write: int, seconds: int, memory: int) -> None:
-    """What the child does; it never returns."""
+    """The work of the child; it never returns."""
     status = 1
     try:
         _confine(seconds, memory)
@@ -118,7 +118,7 @@ def _look(path: Path, look: Callable[[Path], object], write: int, seconds: int, 
 
 
 def _told_by(look: Callable[[Path], object], path: Path) -> str:
-    """What a look raises, or nothing; OSError of the system goes on."""
+    """The message of an exception that a look raises, or nothing; OSError of the system goes on."""
     try:
         look(path)
     except MemoryError:

@@ -192,7 +192,7 @@ def _numbered(scales: Scales, name: str, count: int) -> None:
 
 
 class Origin(NamedTuple):
-    """What the histories are of.
+    """The origin of the histories.
 
     ``sensors`` tells the rows of the record that each sensor fills; every ``every``-th instant is stored, and the last,
     some ``instants`` in all. Without ``sensitivities`` histories have no parameter axis, though gradients of objectives
@@ -242,7 +242,7 @@ class ObjectiveResult(NamedTuple):
 
 
 class Findings(NamedTuple):
-    """What the histories have led to."""
+    """The findings that follow from the histories."""
 
     objectives: Sequence[ObjectiveResult]
     fields: Sequence[FieldOn] = ()  # that gradients are taken by

@@ -137,14 +137,14 @@ STUDY = "mbsim-study"  # the format of collected studies
 
 
 class _Kind(NamedTuple):
-    """What a dataset must be: f numbers, t texts, s one number or text; axes None: those that its labels name."""
+    """The kind of a dataset: f numbers, t texts, s one number or text; axes None: those that its labels name."""
 
     content: str
     axes: tuple[str, ...] | None = None
 
 
 class _Found(NamedTuple):
-    """What a dataset is. Many thousands that stay open would each keep a part of their content in memory."""
+    """Properties of a dataset without its handle: thousands of open ones would each keep content in memory."""
 
     content: str  # f numbers, t texts
     shape: tuple[int, ...]
@@ -231,12 +231,12 @@ def _require_place(path: str, item: h5py.Group | h5py.Dataset) -> None:
 
 
 def _kind_of(path: str) -> _Kind | None:
-    """What a dataset must be by its path; None where the format says nothing of it."""
+    """The kind that a dataset must have by its path; None where the format says nothing of it."""
     return next((kind for pattern, kind in _RULES if pattern.fullmatch(path)), None)
 
 
 def _found(dataset: h5py.Dataset) -> _Found:
-    """What a dataset is; raise FormatError where it is hostile."""
+    """Properties of a dataset; raise FormatError where it is hostile."""
     require_plain(dataset)
     labels = tuple(text_of(dimension.label) for dimension in dataset.dims)
     return _Found("t" if is_text(dataset.dtype) else "f", dataset.shape, labels)

@@ -71,7 +71,7 @@ def _require_result(path: Path) -> None:
 
 
 def reason_of(error: BaseException) -> str:
-    """What an exception of h5py says, on one line."""
+    """The message of an exception of h5py, on one line."""
     return " ".join(str(error).split()) or type(error).__name__
 
 

@@ -26,7 +26,7 @@ _TEXTS = "texts"  # a kind of dataset, in groups that list names as sorted
 
 
 class Datasets:
-    """What a file gets many of; the first of a kind is made by h5py, and lends its properties to the others."""
+    """Creates datasets; reuses the property list of the first dataset with the same layout, which is faster."""
 
     def __init__(self, file: h5py.File):
         self._groups: dict[str, h5py.Group] = {"": file}

@@ -42,7 +42,7 @@ class StudyTable:
 
 
 class Track(NamedTuple):
-    """What sensors showed in one case."""
+    """Histories of sensors in one case."""
 
     case: int
     time: np.ndarray  # (T,) s
@@ -83,7 +83,7 @@ def is_study(path: Path) -> bool:
 
 
 class StudyContent(NamedTuple):
-    """What can be drawn of N cases: v varied parameters and k objectives, by name with their units."""
+    """The drawable content of N cases: v varied parameters and k objectives, by name with their units."""
 
     name: str
     varied: Mapping[str, str]

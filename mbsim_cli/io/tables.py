@@ -138,7 +138,7 @@ def _names(stream: TextIO, delimiter: str) -> list[str]:
 
 
 def _cells(lines: Iterable[str], delimiter: str) -> list[str]:
-    """What stands in the next line."""
+    """The cells of the next line."""
     return [cell.strip() for cell in next(csv.reader(lines, delimiter=delimiter, skipinitialspace=True), [])]
 
 

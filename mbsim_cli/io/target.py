@@ -31,7 +31,7 @@ _SAFE = os.O_RDWR | GUARDED
 
 
 class Occupied(FileExistsError):
-    """What stands under the wanted name must not be replaced."""
+    """The file under the wanted name must not be replaced."""
 
 
 class Temporary:
@@ -171,12 +171,12 @@ _PICTURES = re.compile(rb"\x89PNG|%PDF|GIF8|\s*<(\?xml.{0,300}<!DOCTYPE svg|svg)
 
 
 def elsewhere() -> str:
-    """What to do where an output must not be written."""
+    """Advice where an output must not be written."""
     return either("name another output with -o", "name another file")
 
 
 def only_by_force() -> str:
-    """What to do where a file is not ours to replace."""
+    """Advice where a file is not ours to replace."""
     return f"only {flag('force')} replaces it"
 
 
@@ -198,7 +198,7 @@ def is_of_format(path: Path, kind: str) -> bool:
 
 @lru_cache(maxsize=64)
 def _fault_of(path: Path, kind: str, state: tuple[int, ...]) -> str:
-    """What is wrong with a file that is in some state; looking takes a process of its own."""
+    """The fault of a file that is in some state; looking takes a process of its own."""
     return fault_of(path, partial(_require_format, kind))
 
 

@@ -1,4 +1,4 @@
-"""What is done with a model: analyses, their objectives and diagnostics, verification, records, pictures.
+"""Work with a model: analyses, their objectives and diagnostics, verification, records, pictures.
 
 Commands parse, call this and print; ``interface`` is what Python programs call.
 """

@@ -106,7 +106,7 @@ def steps_of(problem: Problem) -> int:
 
 
 def _bytes_of_instant(problem: Problem) -> int:
-    """What an adjoint keeps of an instant."""
+    """The bytes that an adjoint keeps of an instant."""
     model = problem.system.model if problem.options.natural else problem.model
     n, m = kinds(model.tree).size, model.constraints.measure.size
     rates = 2 * STAGES * n if problem.options.integrated else 0
@@ -135,7 +135,7 @@ def _count(number: int, what: str) -> str:
 
 
 def without_adjoint(analysis: Any, settings: Settings) -> str:
-    """What has no adjoint, in words; empty where there is one."""
+    """The choice that has no adjoint, in words; empty where there is one."""
     from mbsim_cli.spec.analysis import WITHOUT_ADJOINT, without_adjoint
 
     if analysis.type in WITHOUT_ADJOINT:

@@ -48,7 +48,7 @@ def _along_time(objective: Any) -> list[Any]:
 
 
 class Adjoint:
-    """What a run keeps for its adjoint, and the derivatives that come of it.
+    """The tape of a run for its adjoint, and the derivatives that come of it.
 
     Few parameters change objectives at a fixed motion too, as those of integrands; ``accumulators`` know these alone.
     """
@@ -202,7 +202,7 @@ def solved(problem: Problem, theta: np.ndarray | None, tape: Any = None) -> Iter
 
 
 def resolution_of(problem: Problem, parameters: Sequence[Any], times: np.ndarray | None = None) -> Any:
-    """What watches how well the steps of an analysis resolve its motion, and its derivatives by ``parameters``."""
+    """A watcher of how well the steps of an analysis resolve its motion, and its derivatives by ``parameters``."""
     from mbsim_cli.solve import resolution
 
     return resolution.resolution_of(problem, [parameter.value for parameter in parameters], times)

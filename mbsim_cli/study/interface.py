@@ -114,7 +114,7 @@ def _loaded(path: str | PathLike[str], replaced: dict[str, Any], listener: Liste
 
 
 def check(path: str | PathLike[str], seed: int = 0, listener: Listener = SILENT, **replaced: Any) -> list[Comparison]:
-    """What ``mbsim check`` compares: the file's own references, and gradients along a random direction by differences.
+    """Compare as ``mbsim check`` does: values with the file's references, gradients with differences along a direction.
 
     Returns a row for each number that is compared; ``passed`` says whether it is near enough, and an analysis that
     fails is a row too. ``seed`` chooses the direction. Keyword arguments replace parameters and options of the

@@ -324,7 +324,7 @@ class _Search:
         return found._replace(value=errors[0], gradient=gradient) if self._counts(result) else found
 
     def _sizes(self, result: Gradient) -> np.ndarray:
-        """What errors are relative to (1 + p,): the numbers, unless they cancel or are round-off."""
+        """The sizes that errors are relative to (1 + p,): the numbers, unless they cancel or are round-off."""
         sizes = result.uncertainty.sizes(result.value, result.gradient, self._parameters)
         return np.maximum(sizes, np.finfo(float).tiny)
 
@@ -382,7 +382,7 @@ def _numbers(result: Gradient) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Plan:
-    """What a run needs; ``named`` has the parameters of gradients also where differences give them."""
+    """The data that a run needs; ``named`` has the parameters of gradients also where differences give them."""
 
     model_file: Any
     settings: Settings  # with a step in seconds

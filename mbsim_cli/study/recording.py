@@ -101,7 +101,7 @@ def recorded(
 
 
 def origin_of(planned: Plan, command: str) -> Origin:
-    """What the histories of a run are of."""
+    """The origin of the histories of a run."""
     problem, source = planned.assembled.problem, planned.model_file.source
     options = problem.options
     provenance = Provenance(
@@ -129,7 +129,7 @@ def origin_of(planned: Plan, command: str) -> Origin:
 
 
 def findings_of(outcome: Outcome) -> Findings:
-    """What a run has led to, but for an optimisation that it may be of."""
+    """The findings of a run, without those of an optimisation that it may belong to."""
     multipliers, reactions = outcome.watchers.multipliers, outcome.watchers.reactions
     return Findings(
         _stored(outcome),
@@ -231,7 +231,7 @@ class Page:
 
 
 def page_of(outcome: Outcome, origin: Origin) -> Page:
-    """What is to be said of a run."""
+    """The page of a run: its origin, findings and timing, and the files that stay."""
     protected = guard_of(outcome.plan.model_file, False)["protected"]
     return Page(origin, findings_of(outcome), asdict(outcome.timing), protected)
 
@@ -240,7 +240,7 @@ def page_of(outcome: Outcome, origin: Origin) -> Page:
 
 
 class Record(Protocol):
-    """What a result holds along time."""
+    """The content of a result along time."""
 
     @property
     def axes(self) -> Mapping[str, Sequence[str]]:

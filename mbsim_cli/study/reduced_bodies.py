@@ -100,7 +100,7 @@ def _write_mesh(path: Path, sid: StandardInput, facts: Mapping[str, str], mesh: 
 
 
 def summary(path: Path, length: float = 1.0) -> dict[str, Any]:
-    """What a file of standard input data holds."""
+    """Content of a file of standard input data."""
     return described(read_body(path, length), str(path))
 
 
@@ -210,7 +210,7 @@ def _left(given: StandardInput, spec: Any, numbers: Numbers) -> dict[str, Standa
 
 
 def _require_sound(model_file: Any, place: str, sid: StandardInput) -> None:
-    """What the file's data were refused for when they were read, they may become."""
+    """Raise ModelError where values of design variables give data that a file would be refused for."""
     for _, message in faults(sid):
         raise ModelError([model_file.issue(f"{place}.design", f"too far from where the data were made: {message}")])
 
@@ -254,7 +254,7 @@ def chosen_body(model_file: Any, name: str | None) -> str:
 
 
 def comment_of(model_file: Any, name: str) -> str:
-    """What standard input data say that they are of."""
+    """The origin that standard input data state: model and body."""
     model = " ".join(model_file.name.split())
     return f"{name} of {model}" if model else name
 

@@ -15,7 +15,7 @@ METHOD = "ddm"  # which differentiates histories
 
 
 class _Found(NamedTuple):
-    """What a run at some values gave."""
+    """Results of a run at some values."""
 
     rho: bytes
     values: np.ndarray  # (m,)
@@ -49,7 +49,7 @@ class Residuals:
         self._last: _Found | None = None
 
     def __call__(self, rho: Sequence[float] | np.ndarray) -> np.ndarray:
-        """What is left (m,), over the scales."""
+        """Residuals (m,), over the scales."""
         return self._at(rho).values.copy()
 
     def jacobian(self, rho: Sequence[float] | np.ndarray) -> np.ndarray:

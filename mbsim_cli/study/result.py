@@ -196,7 +196,7 @@ class Result(Mapping[str, np.ndarray]):
         return None
 
     def _ipython_key_completions_(self) -> list[str]:
-        """What notebooks offer behind ``result[``."""
+        """The names that notebooks offer behind ``result[``."""
         short = (path.removeprefix(section) for path in self for section in SECTIONS[1:] if path.startswith(section))
         return [*short, *self]
 

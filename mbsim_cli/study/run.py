@@ -30,7 +30,7 @@ PERCENT = 0.01
 
 
 class Influence(NamedTuple):
-    """What a change of a number by one per cent of its scale changes, by objective; NaN where nothing may change."""
+    """Changes of objectives where a number changes by one per cent of its scale; NaN where nothing may change."""
 
     number: str
     value: float
@@ -66,7 +66,7 @@ def _scales(parameters: Sequence[Any]) -> list[float]:
 
 
 def _vector(name: str) -> str:
-    """What a component belongs to; a number that is none stands for itself."""
+    """The vector that a component belongs to; any other number stands for itself."""
     return name[:-2] if name[-2:] in (".x", ".y", ".z") else name
 
 
@@ -120,7 +120,7 @@ class Watchers:
 
     @property
     def resolved(self) -> dict[str, Any]:
-        """What is known of the motion's discretisation error."""
+        """The motion's discretisation error, as far as it is known."""
         halving = self._plan.halving
         return discretisation.of_motion(self.resolution) | (halving.report if halving else {})
 
@@ -326,7 +326,7 @@ class Outcome:
 
     @property
     def resolved(self) -> dict[str, Any]:
-        """What is known of the motion's discretisation error, and where estimates for objectives come from."""
+        """The motion's discretisation error, as far as it is known, and the source of estimates for objectives."""
         told = {"second_step": self.estimates.step, "gradients": self.estimates.reason}
         return self.watchers.resolved | {key: entry for key, entry in told.items() if entry is not None}
 

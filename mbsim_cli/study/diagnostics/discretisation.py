@@ -23,7 +23,7 @@ def of_motion(resolution: Any) -> dict[str, Any]:
 
 
 def in_words(motion: Mapping[str, Any]) -> str:
-    """What is known of a motion's error."""
+    """The error of a motion in words."""
     if motion.get("worst"):
         return f"motion {motion['motion']:.1e} ({motion['worst']})"
     return motion.get("reason", "unknown")
@@ -36,7 +36,7 @@ def of_objective(result: Any, parameters: Sequence[Any]) -> dict[str, Any]:
 
 
 def told_of(result: Any, parameters: Sequence[Any]) -> Any:
-    """What is told of the errors of a value and its derivatives, in their units."""
+    """The errors of a value and its derivatives as they are reported, in their units."""
     return result.uncertainty.told(result.value, result.gradient, values_of(parameters))
 
 
@@ -135,7 +135,7 @@ def _of_useless(name: str, result: Any, parameters: Sequence[Any]) -> list[str]:
 
 
 def _of_number(result: Any, index: int, relative: float) -> str:
-    """What the steps leave of an objective or derivative; of one that they leave nothing of zero may be right."""
+    """Words on the error of an objective or derivative; one that errors of its own size hide may be zero."""
     error, number = (
         float(np.append(*numbers)[index])
         for numbers in ((result.uncertainty.value, result.uncertainty.gradient), (result.value, result.gradient))

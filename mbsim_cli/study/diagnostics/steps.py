@@ -1,4 +1,4 @@
-"""What the steps of a motion show: smoothness, extremes, values that are not finite, and contact."""
+"""Diagnostics of the steps of a motion: smoothness, extremes, values that are not finite, and contact."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from math import isfinite

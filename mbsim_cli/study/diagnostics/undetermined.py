@@ -1,4 +1,4 @@
-"""What the equations leave open: derivatives without a value, multipliers and reactions that are one choice of many."""
+"""Numbers that the equations leave open: derivatives, and multipliers and reactions that are one choice of many."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -50,7 +50,7 @@ def masked(gradient: np.ndarray, parameters: Sequence[str], undefined: Iterable[
 
 
 def footnotes(objectives: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """What is to be said below a table of objectives: why numbers are NaN, or only one choice."""
+    """Footnotes of a table of objectives: why numbers are NaN, or only one choice."""
     reasons = {name: why for entry in objectives.values() for name, why in entry.get("undefined", {}).items()}
     lines = [f"d/d {name} is NaN: {why}" for name, why in reasons.items()]
     return lines + [f"{name}*: {why}" for name, entry in objectives.items() for why in entry.get("flags", ())]
@@ -99,7 +99,7 @@ class MultiplierHealth:
 
     @property
     def descriptions(self) -> dict[str, str]:
-        """What the multipliers in a result are, by kind."""
+        """Descriptions of the multipliers in a result, by kind."""
         if not self.projected:
             return {"lambda": "forces of the constraints, as sensors of multipliers show them"}
         return {"lambda": f"{OF_STEP}{SHOWN}", **OF_PROJECTIONS}

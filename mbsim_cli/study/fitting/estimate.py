@@ -32,7 +32,7 @@ class Group(NamedTuple):
 
 @dataclass(frozen=True)
 class Problem:
-    """What is fitted: starts and bounds (p,), ``log`` where the logarithm is searched; readings (m,), groups of them.
+    """A fit: starts and bounds (p,), ``log`` where the logarithm is searched; readings (m,), groups of them.
 
     ``compute`` gives what the model reads at values (p,).
     """
@@ -94,7 +94,7 @@ class _Search:
         self._best: tuple[float, np.ndarray, Computed] | None = None
 
     def computed(self, values: np.ndarray) -> Computed:
-        """What the model reads, computed once; raises what the model does."""
+        """The readings of the model, computed once; raises the exceptions of the model."""
         if self._last is None or self._last[0] != values.tobytes():
             if self._best is not None and np.array_equal(self._best[1], values):
                 return self._best[2]
@@ -188,7 +188,7 @@ def estimate(problem: Problem, told: Callable[[int, float], None] = lambda count
 
 
 def cost_of(problem: Problem, residuals: np.ndarray) -> float:
-    """What is minimized: half of the sum of losses."""
+    """The cost that is minimized: half of the sum of losses."""
     return 0.5 * float(_rho(problem, residuals)[0].sum())
 
 

@@ -104,7 +104,7 @@ def _column(s: "Samples") -> dict[str, Any]:
 def warnings_of(
     given: Any, varied: "Varied", found: Estimate, samples: Mapping[str, Mapping[str, "Samples"]]
 ) -> list[str]:
-    """What a reader should know."""
+    """Warnings of a fit."""
     warnings = []
     if not found.converged:
         warnings.append(f"the search has not converged: {found.ended}")

@@ -56,7 +56,7 @@ class Varied(NamedTuple):
 
 
 class Fit:
-    """What a fit has found.
+    """The findings of a fit.
 
     ``values``, ``errors`` (standard errors) and ``covariance`` (p, p) are in the order of ``names``. ``samples`` and
     ``hold_out`` have readings by measurement and column. ``report`` is what ``mbsim fit --json`` prints.

@@ -83,14 +83,14 @@ ROUND_OFF = 1e-9  # of the last time, that a reading may lie outside of the run
 
 
 class Computed(NamedTuple):
-    """What the model reads (m,), and its derivatives (m, p)."""
+    """Readings of the model (m,), and their derivatives (m, p)."""
 
     values: np.ndarray
     jacobian: np.ndarray
 
 
 class Readings:
-    """What the model reads in the run of a measurement, as a function of values (p,) of the parameters ``names``.
+    """Readings of the model in the run of a measurement, as a function of values (p,) of the parameters ``names``.
 
     ``delays`` are the least and largest values of the parameters that delays depend on: readings that lie outside of
     the run for one of them are left out, as many as ``left_out`` says, by column.

@@ -263,7 +263,7 @@ class Stream:
 
     @property
     def extent(self) -> float:
-        """What a constant signal of one adds up to."""
+        """The objective of a constant signal of one."""
         return 1.0
 
     @property

@@ -110,7 +110,7 @@ class Uncertainty(NamedTuple):
         return cls(errors[0], errors[1:], sizes[0], sizes[1:])
 
     def sizes(self, value: float, gradient: np.ndarray, parameters: np.ndarray) -> np.ndarray:
-        """What errors (1 + p,) are relative to: value and derivatives by ``parameters`` (p,), unless they cancel."""
+        """Sizes (1 + p,) for relative errors: value and derivatives by ``parameters`` (p,), unless they cancel."""
         return np.maximum(self._shown(value, gradient), self._noughts(value, parameters))
 
     def _shown(self, value: float, gradient: np.ndarray) -> np.ndarray:
@@ -231,7 +231,7 @@ class Integrals:
 
     @property
     def _last_interval(self) -> np.ndarray:
-        """What an interval without a partner adds to the quadrature (1 + p,): half of the last pair's error."""
+        """The share of an interval without a partner in the quadrature (1 + p,): half of the last pair's error."""
         before, middle, end = self._ends.T
         return self._length * ((end - middle) / 6.0 + (before - 2.0 * middle + end) / 12.0)
 

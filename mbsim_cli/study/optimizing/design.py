@@ -315,7 +315,7 @@ class Designs:
 
 
 def _size(*numbers: Any) -> float:
-    """What a quantity is about as large as."""
+    """The magnitude of a quantity."""
     size = max(float(np.abs(number).max(initial=0.0)) for number in map(np.asarray, numbers))
     return size if size > 0 else 1.0
 

@@ -35,7 +35,7 @@ def identity_of(model_file: Any, settings: Settings, variables: Variables) -> by
 
 
 class Kind(NamedTuple):
-    """What a log keeps: how it begins, what its users call it, and analyses as bytes.
+    """The kind of a log: its first bytes, its name for users, and the form of analyses as bytes.
 
     The bytes of an analysis begin with the line ``key`` of its values; what is not of this form decodes to None.
     """

@@ -105,7 +105,7 @@ def _trust_constr(designs: Designs) -> str:
 
 
 class _Problem:
-    """What Ipopt asks for."""
+    """The callbacks of Ipopt."""
 
     def __init__(self, designs: Designs):
         self._designs = designs

@@ -94,7 +94,7 @@ class Analyses:
         return drafted.plan(timing, Asking(self.listener))
 
     def objectives(self, values: np.ndarray) -> Mapping[str, Gradient]:
-        """What a design leads to, with derivatives (v,) by all variables."""
+        """Objectives of a design, with derivatives (v,) by all variables."""
         spent = Timing()
         outcome = run(self.plan(values, spent), spent, Asking(self.listener))
         return _by_all(outcome, self.variables) if self.variables.fields else outcome.results
@@ -132,7 +132,7 @@ def _beyond(designs: Designs) -> str:
 
 
 def doubts_of(designs: Designs, ended: str) -> list[str]:
-    """What a reader should know of a search that ``ended`` before an optimum."""
+    """Warnings of a search that ``ended`` before an optimum."""
     if not ended:
         return []
     best, variables = designs.best, designs.variables
@@ -314,7 +314,7 @@ def optimize(
 
 
 def _task(path: Path, name: str | None, settings: Settings) -> Task:
-    """What a model file states under a name; raises ModelError and UsageError."""
+    """The optimisation that a model file states under a name; raises ModelError and UsageError."""
     file = load(path, settings)
     name, given = stated(file, name)
     variables = variables_of(file, given.varied)
@@ -363,7 +363,7 @@ def _best_of(
 
 
 def _key(designs: Designs, scaled: Designs) -> tuple[bool, float]:
-    """What orders the best designs of searches, whose own scales differ: limits that are missed, then the objective."""
+    """The order of the best designs of searches, whose scales differ: limits that are missed, then the objective."""
     trial = designs.best
     return trial.violation > FEASIBLE, designs.sign * trial.found[scaled.objective]
 

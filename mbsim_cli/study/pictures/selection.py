@@ -1,4 +1,4 @@
-"""What a picture shows: the results and names of a command line become panels and bars."""
+"""The content of a picture: the results and names of a command line become panels and bars."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,7 +21,7 @@ NO_GRADIENT = "; mbsim run --sensitivity ddm computes them"
 
 @dataclass
 class Selection:
-    """What goes on a sheet, and what was left out for lack of room."""
+    """The content of a sheet, and the histories left out for lack of room."""
 
     panels: list[Panel] = field(default_factory=list)
     bars: list[Bars] = field(default_factory=list)
@@ -45,7 +45,7 @@ def labels_of(results: Sequence[Path], given: Sequence[str]) -> list[str]:
 
 
 def hint(name: str, known: Iterable[str], otherwise: str = "") -> str:
-    """What may be meant by an unknown name, to be put behind a sentence."""
+    """A suggestion for an unknown name, to be put behind a sentence."""
     from mbsim_cli.spec.reading.suggestions import suggest
 
     found = suggest(name, known) or otherwise
@@ -94,7 +94,7 @@ class Chooser:
     def choose(
         self, names: Sequence[str], parameters: Sequence[str], gradient: bool, over: str | None = None
     ) -> Selection:
-        """What the command line asks for; all objectives and all sensors where it names nothing.
+        """The selection of a command line; all objectives and all sensors where it names nothing.
 
         Histories that are joined by commas share their axes; ``over`` names one that takes the place of time.
         """

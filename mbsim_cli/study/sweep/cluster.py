@@ -61,7 +61,7 @@ class Cluster:
 
 
 def _computed(started: bytes, case: Case) -> Computed:
-    """What a worker of the cluster does."""
+    """The work of a worker of the cluster."""
     key = sha256(started).digest()
     if getattr(_known, "key", None) != key:
         _known.evaluator, _known.key = pickle.loads(started)(SILENT), key
@@ -69,7 +69,7 @@ def _computed(started: bytes, case: Case) -> Computed:
 
 
 def _fetched(case: Case, future: Any) -> Computed:
-    """What a worker computed; Dask may give a case up while it is fetched, too."""
+    """The result of a worker; Dask may give a case up while it is fetched, too."""
     if future.status in GIVEN_UP:
         return _lost(case, future.status, future.exception())
     try:

@@ -38,7 +38,7 @@ ENOUGH = 100  # steps of an adaptive integrator, after which all that it calls w
 
 
 def without_lanes(problem: Problem) -> str:
-    """What cannot be computed in lanes, in words; empty where such cases can."""
+    """The reason why cases cannot be computed in lanes, in words; empty where they can."""
     from mbsim_cli.solve.lanes.open_trees import why_alone
 
     return why_alone(problem)
@@ -281,7 +281,7 @@ def _numbers(plan: StudyPlan, outcome: Outcome) -> np.ndarray:
 
 
 def _remarks(plan: StudyPlan, outcome: Outcome) -> dict[str, Any]:
-    """What is out of the ordinary, where anything is."""
+    """Warnings of a case, where it has any."""
     settle_motion(outcome.plan, outcome.watchers.resolution)
     undefined = {name: why for result in outcome.results.values() for name, why in result.undefined.items()}
     warnings = [*doubts_of_values(outcome.plan.model_file), *outcome.watchers.warnings(outcome.results)]

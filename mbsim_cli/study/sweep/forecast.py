@@ -1,4 +1,4 @@
-"""What a study will take, told by a few of its cases."""
+"""The cost of a study, estimated from a few of its cases."""
 
 from collections import deque
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ GOLDEN = (5.0**0.5 - 1.0) / 2.0
 
 @dataclass(frozen=True)
 class Forecast:
-    """What so many ``cases`` will take, told by ``pilots`` of them, with so many ``workers``; times in seconds.
+    """The cost of ``cases`` with so many ``workers``, estimated from ``pilots`` of them; times in seconds.
 
     ``seconds`` go by, ``start_seconds`` of them before the first cases begin; a case takes a worker ``case_seconds``.
     ``spread`` is how far the mean time of a case may be off, relative, as the times of the pilots scatter.

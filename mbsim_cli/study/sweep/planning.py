@@ -137,7 +137,7 @@ def _combined(axes: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def _listed(cases: Sequence[Mapping[str, Any]], model_file: Any, value: Value) -> Design:
-    """What a case leaves out is as the file defines it, by the values that the case states too."""
+    """Cases as they are stated; a parameter that a case leaves out follows its definition in the file."""
     names = tuple(dict.fromkeys(name for case in cases for name in case))
     rows = []
     for number, case in enumerate(cases):
@@ -275,7 +275,7 @@ def _settled(model_file: Any, settings: Settings, method: str | None) -> Setting
 
 
 def _content(source: Any, chosen: dict[str, Any]) -> dict[str, Any]:
-    """What a case is known by, and what it is read from again: texts and tables, relative to the model's folder."""
+    """The content that identifies a case and rebuilds it: texts and tables, relative to the model's folder."""
     folder = Path(os.path.abspath(source.file)).parent
     tables = {os.path.relpath(table, folder): file_hash(table) for table in source.tables}
     return {
@@ -330,7 +330,7 @@ def _stated(model_file: Any, stated: Mapping[str, Any]) -> Any:
 
 
 def _chosen(settings: Settings) -> dict[str, Any]:
-    """What replaces something; settings that are not used leave no trace, so that new ones change no study."""
+    """The settings in use; those that are not used leave no trace, so that new ones change no study."""
     unused = asdict(Settings())
     return {name: value for name, value in asdict(settings).items() if value != unused[name]}
 
@@ -382,7 +382,7 @@ def _is_named(shown: str, names: Sequence[str]) -> bool:
 
 
 def in_lists(stated: Any) -> Any:
-    """What Python programs state, with lists in the place of arrays."""
+    """A study that a Python program states, with lists in the place of arrays."""
     if isinstance(stated, Mapping):
         return {name: in_lists(entry) for name, entry in stated.items()}
     if isinstance(stated, list | tuple):
@@ -391,7 +391,7 @@ def in_lists(stated: Any) -> Any:
 
 
 def _plain(stated: Any) -> Any:
-    """What a study states, as plain data."""
+    """A study as it is stated, as plain data."""
     if isinstance(stated, Mapping):
         return {name: _plain(entry) for name, entry in stated.items()}
     if isinstance(stated, list):

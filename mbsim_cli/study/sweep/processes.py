@@ -155,7 +155,7 @@ class _Worker:
 
     @property
     def cases(self) -> list[Case]:
-        """What it has to compute, in that order."""
+        """The cases that it has to compute, in that order."""
         return [case for group in self.groups for case in group]
 
     def give(self, group: list[Case]) -> None:
@@ -191,7 +191,7 @@ class _Worker:
 
     @property
     def death(self) -> str:
-        """What ended it."""
+        """The cause of its end."""
         code = self._process.returncode or 0
         return f"signal {-code}" if code < 0 else f"exit code {code}"
 
@@ -204,7 +204,7 @@ class _Worker:
 
 
 def work(handle: int) -> None:
-    """What a worker does until its parent is gone; the connection by its handle tells it first how to start."""
+    """The loop of a worker until its parent is gone; the connection by its handle tells it first how to start."""
     connection = Connection(handle)
     for number in ENDING:  # its parent ends it
         signal.signal(number, signal.SIG_IGN)
@@ -228,7 +228,7 @@ def work(handle: int) -> None:
 
 
 def _timed(computed: Iterator[Computed]) -> Iterator[tuple[Computed, float]]:
-    """What is computed, each with the seconds that it took."""
+    """The cases computed, each with the seconds that it took."""
     begun = monotonic()
     for found in computed:
         yield found, monotonic() - begun
@@ -258,7 +258,7 @@ class _Forwarding(Listener):
 
 
 def _refusal(sentence: str, exit_code: int) -> MbsimError:
-    """What a worker could not start for; errors with issues do not travel between processes."""
+    """The error for which a worker could not start; errors with issues do not travel between processes."""
     error = MbsimError(sentence)
     error.exit_code = exit_code
     return error

@@ -138,7 +138,7 @@ class Limits:
 
 @dataclass
 class Tally:
-    """What became of the cases of one call."""
+    """Counts of the outcomes of the cases of one call."""
 
     by_status: Counter[int] = field(default_factory=Counter)
     seconds: float = 0.0  # spent on cases, of all workers together
@@ -347,7 +347,7 @@ def work_of(
     retry: int = 1,
     failed: bool = False,
 ) -> Work:
-    """What keyword arguments state; raises UsageError."""
+    """The work that keyword arguments state; raises UsageError."""
     if not _is_whole(workers):
         raise UsageError(f"workers wants a whole number, 0 for one on each processor, not {workers!r}")
     if case_timeout is not None and not case_timeout > 0.0:

@@ -38,7 +38,7 @@ class Frame(NamedTuple):
 
 
 class _Head(NamedTuple):
-    """What stands before the content of a frame."""
+    """The numbers before the content of a frame."""
 
     checksum: int
     length: int
@@ -99,7 +99,7 @@ def _opened(path: Path) -> Iterator[tuple[BinaryIO, int]]:
 
 
 def _head(file: BinaryIO, place: int, size: int) -> _Head | None:
-    """What the frame at a place of a file of some size begins with, which is read so far; None where none does."""
+    """The head of the frame at a place of a file of some size, read up to its content; None where no frame is."""
     file.seek(place)
     head = file.read(HEAD.size)
     if len(head) < HEAD.size:
@@ -219,7 +219,7 @@ _HEAD = struct.Struct("<q16sQQ")  # case, identity, instants, width; a result fi
 
 
 class Kept(NamedTuple):
-    """What is kept of one case."""
+    """The data kept of one case."""
 
     case: int
     identity: bytes
@@ -236,7 +236,7 @@ def packed(kept: Kept) -> bytes:
 
 
 def unpacked(content: bytes) -> Kept:
-    """What a frame holds."""
+    """The data that a frame holds."""
     case, identity, instants, width = _HEAD.unpack_from(content)
     count = instants * (1 + width)
     table = np.frombuffer(content, "<f8", count, _HEAD.size).reshape(instants, 1 + width)
@@ -261,7 +261,7 @@ def kept_cases(folder: StudyFolder, *, thorough: bool) -> Iterator[tuple[int, by
 
 
 def all_kept(folder: StudyFolder, ledger: "Ledger", wanted: Collection[int] | None = None) -> Iterator[Kept]:
-    """What is kept of the cases that are done, of each once; of the ``wanted`` ones, or of all."""
+    """The data kept of the cases that are done, of each once; of the ``wanted`` ones, or of all."""
     seen, width = np.zeros(ledger.plan.cases, dtype=bool), sum(len(c.components) for c in ledger.plan.sensors)
     for path in folder.files(KEPT):
         for _, content in read_frames(path):

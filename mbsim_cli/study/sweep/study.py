@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class _Histories(NamedTuple):
-    """What sensors showed in N cases, NaN where there is nothing."""
+    """Histories of sensors in N cases, NaN where there is nothing."""
 
     time: np.ndarray  # (T,) s, or (N, T) where instants differ
     record: np.ndarray  # (N, T, w), the sensors side by side
@@ -92,7 +92,7 @@ class Study(Mapping[str, np.ndarray]):
         return dict.fromkeys([*self.varied, *self.objectives, *along])
 
     def _ipython_key_completions_(self) -> list[str]:
-        """What notebooks offer behind ``study[``."""
+        """The names that notebooks offer behind ``study[``."""
         return list(self)
 
     def unit(self, name: str) -> str:
@@ -123,7 +123,7 @@ class Study(Mapping[str, np.ndarray]):
         return dict(zip(self._sensors, map(slice, ends[:-1], ends[1:]), strict=True))
 
     def _shown(self, name: str) -> np.ndarray:
-        """What a sensor showed (N, T, components)."""
+        """Values of a sensor (N, T, components)."""
         return self._histories.record[:, :, self._columns[name]]
 
     @cached_property
@@ -147,7 +147,7 @@ class Study(Mapping[str, np.ndarray]):
         case_timeout: float | None = None,
         listener: Listener = SILENT,
     ) -> Forecast:
-        """What the cases that are missing will take, told by a few of them, of which no row is kept.
+        """The cost of the cases that are missing, estimated from a few of them, of which no row is kept.
 
         Arguments as of ``compute``. Raises UsageError and InputOutputError.
         """

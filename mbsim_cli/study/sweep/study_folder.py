@@ -75,7 +75,7 @@ class Shard:
 
     @property
     def stem(self) -> str:
-        """What the names of its files begin with."""
+        """The beginning of the names of its files."""
         return f"shard-{self.index}-of-{self.count}"
 
 
@@ -150,7 +150,7 @@ class StudyFolder:
             path.write_text(json.dumps(dict(report), indent=1) + "\n", encoding="utf-8")
 
     def forecasted(self) -> dict[str, Any] | None:
-        """What the study is expected to take; None where nobody has tried, or where it cannot be read."""
+        """The stored forecast of the study's cost; None where there is none, or where it cannot be read."""
         try:
             found = json.loads(_text(self.path / FORECAST))
         except (OSError, ValueError, RecursionError):
@@ -162,7 +162,7 @@ class StudyFolder:
         return self.path / (shard.stem + ROWS)
 
     def kept(self, shard: Shard) -> Path:
-        """What a shard keeps of its cases beside rows."""
+        """The file of a shard that keeps data of its cases beside rows."""
         return self.path / (shard.stem + KEPT)
 
     def files(self, suffix: str) -> list[Path]:

@@ -1,4 +1,4 @@
-"""What a study computes: its cases with their values, as its plan file says it; and commands that repeat a case."""
+"""The plan of a study: its cases with their values, as its plan file states them; and commands that repeat a case."""
 
 import hashlib
 import json
@@ -27,7 +27,7 @@ class Column:
 
 @dataclass(frozen=True)
 class StudyPlan:
-    """What is computed; names of files are relative to ``folder``, that of the model file."""
+    """The plan of a study; names of files are relative to ``folder``, that of the model file."""
 
     study: str
     sampler: Mapping[str, Any]  # how the cases were stated

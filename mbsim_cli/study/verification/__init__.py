@@ -1,1 +1,1 @@
-"""What ``mbsim check`` does with one file: references, other methods, and differences of whole analyses."""
+"""The checks of ``mbsim check`` on one file: references, other methods, and differences of whole analyses."""

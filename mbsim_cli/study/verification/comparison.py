@@ -1,4 +1,4 @@
-"""What verifications share: differences of values, the analysis that is verified, and rows of comparisons."""
+"""The base of verifications: differences of values, the analysis that is verified, and rows of comparisons."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace

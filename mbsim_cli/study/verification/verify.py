@@ -144,12 +144,12 @@ def _numerical(
 
 
 def dust_of(result: Gradient) -> float:
-    """What round-off makes of an objective that vanishes, and of its changes by parameters."""
+    """Round-off of an objective that vanishes, and of its changes by parameters."""
     return ROUND_OFF * result.uncertainty.scale if result.uncertainty else 0.0
 
 
 def size_of(result: Gradient) -> float:
-    """What a derivative may be small against: the objective, and what it adds up."""
+    """The size that a derivative is compared with: the objective, or the sizes of its addends."""
     return max(abs(result.value), result.uncertainty.size if result.uncertainty else 0.0)
 
 
