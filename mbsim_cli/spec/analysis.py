@@ -132,12 +132,12 @@ class Analysis(Spec):
 WITHOUT_ADJOINT = {"modes": "type: modes"}  # kinds of analysis, in words
 
 
-def lacks_adjoint(analysis: Any) -> str:
-    """``without_adjoint`` of an analysis as the file has it."""
+def lacks_adjoint(analysis: Any, formulation: str | None = None, integrator: str | None = None) -> str:
+    """``without_adjoint`` of an analysis as the file has it, or with another formulation and integrator."""
     if analysis.type in WITHOUT_ADJOINT:
         return WITHOUT_ADJOINT[analysis.type]
-    keys = ("formulation", "integrator", "error_control")
-    return without_adjoint(*(getattr(analysis, key, None) for key in keys))
+    asked = {"formulation": formulation, "integrator": integrator, "error_control": None}
+    return without_adjoint(*(stated or getattr(analysis, key, None) for key, stated in asked.items()))
 
 
 # Static equilibrium: where the mechanism rests, and how that depends on the parameters.

@@ -119,9 +119,10 @@ def _bytes_of_instant(problem: Problem) -> int:
 def chosen(model_file: Any, settings: Settings, assembled: Any) -> tuple[str, str]:
     """The method for an assembled model, and why in words."""
     from mbsim_cli.solve.tape import MEMORY
+    from mbsim_cli.spec.analysis import lacks_adjoint
 
     analysis, problem, objectives = model_file.analysis, assembled.problem, len(assembled.objectives)
-    lacking = without_adjoint(analysis, settings)
+    lacking = lacks_adjoint(analysis, settings.formulation, settings.integrator)
     if lacking:
         return "ddm", f"{lacking} has no adjoint"
     costs = costs_of(problem, objectives, MEMORY if settings.memory is None else settings.memory)
@@ -132,16 +133,6 @@ def chosen(model_file: Any, settings: Settings, assembled: Any) -> tuple[str, st
 
 def _count(number: int, what: str) -> str:
     return f"{number} {what}" if number == 1 else f"{number} {what}s"
-
-
-def without_adjoint(analysis: Any, settings: Settings) -> str:
-    """The choice that has no adjoint, in words; empty where there is one."""
-    from mbsim_cli.spec.analysis import WITHOUT_ADJOINT, without_adjoint
-
-    if analysis.type in WITHOUT_ADJOINT:
-        return WITHOUT_ADJOINT[analysis.type]
-    asked = {"formulation": settings.formulation, "integrator": settings.integrator, "error_control": None}
-    return without_adjoint(*(stated or getattr(analysis, key, None) for key, stated in asked.items()))
 
 
 # From a model file to a problem, with what the caller replaces.

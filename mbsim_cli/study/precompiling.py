@@ -10,7 +10,7 @@ from typing import Any
 
 from mbsim_cli.errors import ModelError, UsageError, one_line
 from mbsim_cli.model.codes import INTEGRATORS
-from mbsim_cli.study.assembling import Settings, build, load, stated_method, without_adjoint
+from mbsim_cli.study.assembling import Settings, build, load, stated_method
 from mbsim_cli.study.compiling import Compiled, compile_kernels
 from mbsim_cli.study.listener import Listener
 from mbsim_cli.study.sweep.evaluating import compile_lanes, without_lanes
@@ -133,11 +133,13 @@ def precompile(paths: Sequence[Path], every: bool, listener: Listener, lanes: bo
 
 def _planned(path: Path, every: bool) -> Iterator[tuple[Any, Settings]]:
     """A model, read once, with the settings of each variant."""
+    from mbsim_cli.spec.analysis import lacks_adjoint
+
     file = load(path, Settings())
     ways = list(_ways()) if every and file.analysis.type == "forward_dynamics" else [Settings()]
     for way in ways:
         for method in METHODS if file.parameters else METHODS[:1]:
-            if method != "adjoint" or not without_adjoint(file.analysis, way):
+            if method != "adjoint" or not lacks_adjoint(file.analysis, way.formulation, way.integrator):
                 yield file, replace(way, method=method)
 
 
