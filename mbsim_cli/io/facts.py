@@ -68,8 +68,8 @@ def history_of(path: Path, known: bool = False) -> History | None:
         found = np.asarray(group["objectives"][()], dtype=float)
         values = np.asarray(group["values"][()], dtype=float) if "values" in group else np.zeros((len(found), 0))
         bounds = np.asarray(group["bounds"][()], dtype=float) if "bounds" in group else np.zeros((0, 2))
-        units = {"values": variables, "objectives": objectives}
-        known = {n: column_units(file, f"optimization/{n}") if names else [] for n, names in units.items()}
+        labels = {"values": variables, "objectives": objectives}
+        units = {n: column_units(file, f"optimization/{n}") if names else [] for n, names in labels.items()}
         count = (len(found),)
         numbers = {name: np.asarray(group[name][()], dtype=float) for name in ("violation", "optimality")}
         failures = texts(group["failures"])
@@ -79,10 +79,10 @@ def history_of(path: Path, known: bool = False) -> History | None:
             raise FormatError("the history of its optimisation does not have the shape of its labels")
         return History(
             facts={name: _plain(value) for name, value in group.attrs.items()},
-            variables=dict(zip(variables, known["values"], strict=True)),
+            variables=dict(zip(variables, units["values"], strict=True)),
             bounds=bounds,
             values=values,
-            objectives=dict(zip(objectives, known["objectives"], strict=True)),
+            objectives=dict(zip(objectives, units["objectives"], strict=True)),
             found=found,
             failures=failures,
             **numbers,
