@@ -280,8 +280,9 @@ def optimize(
         output = output or Path(f"{path.stem}-{task.name}.h5")
         guard = guard_of(task.file, force)
         target = check_target(output, **guard)
-        if save_model is not None:
-            check_place(Model._with(path, settings, SILENT), save_model, force=force)
+        model = None if save_model is None else Model._with(path, settings, SILENT)
+        if model and save_model:
+            check_place(model, save_model, force=force)
     base = draft(task.file, task.settings, timing, task.by).plan(timing, listener)
     if task.given.fields:
         task = task._replace(variables=task.variables.with_fields(varied_fields(task.file, base)))
@@ -306,9 +307,9 @@ def optimize(
     report["optimization"] = report_of(designs, history, units)
     if starts:
         report["optimization"]["starts"] = starts
-    if save_model is not None:
+    if model and save_model:
         found, _ = task.variables.parts(designs.best.values)
-        report["saved_model"] = str(save(Model._with(path, settings, SILENT), found, save_model, force=force))
+        report["saved_model"] = str(save(model, found, save_model, force=force))
     _leave(designs, stop, output, listener)
     return report
 
@@ -354,7 +355,7 @@ def _best_of(
                 raise stop or AnalysisError(ended)
             break
         found.append(designs.best.found[designs.objective] if designs.best.violation <= FEASIBLE else None)
-        if best is None or _key(designs, best[0]) < _key(best[0], best[0]):
+        if best is None or _key(designs) < _key(best[0]):
             best = designs, ended
         if stop is not None:
             break
@@ -362,10 +363,10 @@ def _best_of(
     return *best, stop, found if count > 1 else []
 
 
-def _key(designs: Designs, scaled: Designs) -> tuple[bool, float]:
-    """The order of the best designs of searches, whose scales differ: limits that are missed, then the objective."""
+def _key(designs: Designs) -> tuple[bool, float]:
+    """The order of the best designs of searches: limits that are missed, then the objective."""
     trial = designs.best
-    return trial.violation > FEASIBLE, designs.sign * trial.found[scaled.objective]
+    return trial.violation > FEASIBLE, designs.sign * trial.found[designs.objective]
 
 
 def _searched(method: str, designs: Designs, timing: Timing, listener: Listener) -> tuple[str, Stop | None]:
