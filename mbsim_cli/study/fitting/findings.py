@@ -179,10 +179,7 @@ def save_picture(fit: "Fit", path: Path, *, force: bool) -> Path:
     from mbsim_cli.report.sheet import Drawn, save_fit
 
     drawn = [
-        Drawn(f"{measurement}.{column}", s.unit, s.time, s.measured, s.computed, s.residuals, held_out)
-        for held_out, part in ((False, fit.samples), (True, fit.hold_out))
-        for measurement, columns in part.items()
-        for column, s in columns.items()
+        Drawn(name, s.unit, s.time, s.measured, s.computed, s.residuals, held_out) for name, s, held_out in fit._columns
     ]
     with replaced(target, force=force) as temporary:
         save_fit(drawn, temporary, kind, fit.model._file.name or fit.name)

@@ -94,6 +94,14 @@ class Fit:
         """Sentences on what is out of the ordinary."""
         return list(self.report["warnings"])
 
+    @property
+    def _columns(self) -> Iterator[tuple[str, Samples, bool]]:
+        """MEASUREMENT.COLUMN, the readings of the column, and whether they are held out."""
+        for held_out, part in ((False, self.samples), (True, self.hold_out)):
+            for measurement, columns in part.items():
+                for column, samples in columns.items():
+                    yield f"{measurement}.{column}", samples, held_out
+
     def __repr__(self) -> str:
         rows = zip(self.names, self.values, self.errors, strict=True)
         lines = [f"  {name} = {value:.8g} +- {error:.2g}" for name, value, error in rows]
@@ -117,12 +125,10 @@ class Fit:
 
         target = check_fit(Path(path), force=force)
         readings = [
-            {"name": f"{measurement}.{column}", "held_out": held_out, "sensor": s.sensor, "unit": s.unit}
+            {"name": name, "held_out": held_out, "sensor": s.sensor, "unit": s.unit}
             | {"sigma": s.sigma, "sigma_estimated": s.sigma_estimated}
             | {"time": s.time, "measured": s.measured, "computed": s.computed, "residuals": s.residuals}
-            for held_out, part in ((False, self.samples), (True, self.hold_out))
-            for measurement, columns in part.items()
-            for column, s in columns.items()
+            for name, s, held_out in self._columns
         ]
         title = {"title": self.model._file.name or self.name, "description": self.model._file.description or ""}
         write_fit(target, self.report | title | {"readings": readings}, force=force)
