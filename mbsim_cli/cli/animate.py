@@ -6,7 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
-from mbsim_cli.cli import options
+from mbsim_cli.cli import options, signals
+from mbsim_cli.cli.output import bar, emit, say, tell
 from mbsim_cli.errors import UsageError
 
 SUFFIXES = ("gif", "mp4", "pvd")
@@ -68,9 +69,7 @@ def command(
 
     Bodies as their points, lines and shapes, joints, springs and traces.
     """
-    from mbsim_cli.cli.options import limit_threads
-
-    limit_threads(None)
+    options.limit_threads(None)
     from mbsim_cli.io.results import Content
     from mbsim_cli.io.target import check_picture
     from mbsim_cli.report import require_matplotlib
@@ -100,8 +99,6 @@ def command(
 
 def _tell(report: dict[str, Any], json: bool, quiet: bool) -> None:
     """Print what was drawn."""
-    from mbsim_cli.cli.output import emit, say, tell
-
     if json:
         emit(report)
     else:
@@ -121,8 +118,6 @@ def _pixels(size: str) -> tuple[int, int]:
 
 def _shoot(film: Any, target: Path, kind: str, fps: float, quiet: bool, force: bool) -> dict[str, Any]:
     """Draw and write every frame."""
-    from mbsim_cli.cli import signals
-    from mbsim_cli.cli.output import bar
     from mbsim_cli.io.target import replaced
     from mbsim_cli.report.stage import frames
     from mbsim_cli.report.style import require_ffmpeg, write_gif, write_mp4
@@ -146,8 +141,6 @@ def _collect(
     content: Any, output: Path, speed: float, fps: float, exaggerate: float | None, quiet: bool, force: bool
 ) -> dict[str, Any]:
     """Write the meshes of every frame, and the file that has them in time."""
-    from mbsim_cli.cli import signals
-    from mbsim_cli.cli.output import bar
     from mbsim_cli.io.target import check_collection, is_vtk, replaced
     from mbsim_cli.study.pictures.fields import folder_of, write_collection
     from mbsim_cli.study.pictures.filming import Filming

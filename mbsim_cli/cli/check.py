@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mbsim_cli.cli import options
+from mbsim_cli.cli.output import Hearing, emit, print_warnings, show_table, tell
 from mbsim_cli.errors import InputOutputError, MbsimError, UsageError, one_line
 
 if TYPE_CHECKING:
-    from mbsim_cli.cli.output import Hearing
     from mbsim_cli.study.assembling import Settings
     from mbsim_cli.study.verification.comparison import Comparison
 
@@ -64,20 +64,14 @@ def command(
 
     These are what the files' checks state, and numerical derivatives of whole analyses along a random direction.
     """
-    from mbsim_cli.cli.options import limit_threads
-
-    limit_threads(threads)
+    options.limit_threads(threads)
 
     left_out = tuple(method.value for method in without or ())
     settings = replace(settings, method=sensitivity.value, all_numbers=all_numbers, without=left_out)
-    from mbsim_cli.cli.output import Hearing
-
     listener = Hearing(quiet)
     rows, code = _all(models, settings, seed, listener)
     passed = code == 0
     if json:
-        from mbsim_cli.cli.output import emit
-
         emit({"passed": passed, "checks": [row.as_dict() for row in rows], "warnings": listener.warnings})
     else:
         _print(rows, len(models), listener.warnings)
@@ -111,10 +105,7 @@ def _print(rows: "list[Comparison]", files: int, warnings: list[str]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from mbsim_cli.cli.output import say, show_table, tell
-
-    for warning in warnings:
-        say(f"warning: {warning}")
+    print_warnings(warnings)
     table = Table()
     for title in ("model", "check", "quantity"):
         table.add_column(title)

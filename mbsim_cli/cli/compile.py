@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mbsim_cli.cli import options
+from mbsim_cli.cli.output import Terminal, emit, say, tell
 from mbsim_cli.errors import InputOutputError, UsageError
 
 if TYPE_CHECKING:
@@ -50,12 +51,9 @@ def command(
     With gradients and without, so that runs start at once. Exit code 0: all are in the cache; 5: kernels cannot be
     kept.
     """
-    from mbsim_cli.cli.options import limit_threads
-
-    limit_threads(None)
+    options.limit_threads(None)
     if not (models or every):
         raise UsageError("name model files, or give --all to compile for any model")
-    from mbsim_cli.cli.output import Terminal
     from mbsim_cli.kernels.compiler import choice, folder, watch
     from mbsim_cli.study.precompiling import precompile, specimens
 
@@ -67,8 +65,6 @@ def command(
         variants = list(precompile(paths, every, Terminal(quiet), lanes))
     report = _report(variants, named=bool(models)) | _copied(into)
     if json:
-        from mbsim_cli.cli.output import emit
-
         emit(report)
     else:
         _print(report, quiet, lanes)
@@ -97,8 +93,6 @@ def _report(variants: Sequence["Variant"], named: bool) -> dict[str, Any]:
 
 
 def _print(report: dict[str, Any], quiet: bool, lanes: bool) -> None:
-    from mbsim_cli.cli.output import say, tell
-
     for model, reason in {(entry["model"], entry["refused"]): None for entry in report["refused"]}:
         left_out = dict.fromkeys(entry["formulation"] for entry in report["refused"] if entry["model"] == model)
         tell(f"{model}: not for {', '.join(left_out)}: {reason}", quiet)

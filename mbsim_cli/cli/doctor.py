@@ -8,6 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from mbsim_cli.cli import options
+from mbsim_cli.cli.output import emit, plain_table, show_table, tell
+from mbsim_cli.errors import UsageError
 
 Probe = Annotated[
     bool, typer.Option("--probe", help="Compile a small kernel too, in a process of its own: some seconds.")
@@ -36,15 +38,11 @@ def command(probe: Probe = False, run: Run = False, generated: Generated = "", j
     Versions, compiler, threads and the cache of compiled kernels, and what is wrong with them; --run proves the
     installation by a run. Exit code 0 where nothing is wrong, 1 where something is.
     """
-    from mbsim_cli.cli.options import limit_threads
-
-    limit_threads(None)
+    options.limit_threads(None)
     if generated:
         return _print_generated(generated, json)
     report = _report(probe, run)
     if json:
-        from mbsim_cli.cli.output import emit
-
         emit(report)
     else:
         _print(report)
@@ -53,7 +51,6 @@ def command(probe: Probe = False, run: Run = False, generated: Generated = "", j
 
 def _print_generated(name: str, json: bool) -> None:
     """Source of the kernels that are generated for an element."""
-    from mbsim_cli.errors import UsageError
     from mbsim_cli.kernels.elements import generated
 
     known = generated()
@@ -61,8 +58,6 @@ def _print_generated(name: str, json: bool) -> None:
         raise UsageError(f"no element {name!r} has generated derivatives; these have: {', '.join(sorted(known))}")
     texts = {form.format(name): text for form, text in known[name].texts.items()}
     if json:
-        from mbsim_cli.cli.output import emit
-
         emit(texts)
     else:
         print("\n\n".join(texts.values()))
@@ -210,8 +205,6 @@ def _size(count: int) -> str:
 
 
 def _print(report: dict[str, Any]) -> None:
-    from mbsim_cli.cli.output import plain_table, show_table, tell
-
     compiler, cache, threads = report["compiler"], report["cache"], dict(report["threads"])
     tell(", ".join(f"{name} {version}" for name, version in report["versions"].items()))
     tell(f"compiler: {compiler['name']}, for {compiler['processor']}; tested with {compiler['tested_range']}")

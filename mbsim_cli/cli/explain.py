@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from mbsim_cli.cli import completion, options
+from mbsim_cli.cli.output import emit, plain_table, show_table, tell
 from mbsim_cli.errors import UsageError
 
 Key = Annotated[
@@ -26,8 +27,6 @@ Part = dict[str, Any]
 
 def command(key: Key = None, json: options.Json = False) -> None:
     """Explain a key of the model file, or a message by its code."""
-    from mbsim_cli.cli.output import emit
-
     if CODE.fullmatch(key or ""):
         _message(key or "", json)
         return
@@ -42,7 +41,6 @@ def command(key: Key = None, json: options.Json = False) -> None:
 
 def _message(code: str, json: bool) -> None:
     """Cause, cure and an example of a kind of message."""
-    from mbsim_cli.cli.output import emit, tell
     from mbsim_cli.messages import report
 
     found = report(code)
@@ -203,8 +201,6 @@ def _kind(part: Part) -> str:
 
 
 def _print(found: Part) -> None:
-    from mbsim_cli.cli.output import plain_table, show_table, tell
-
     if "places" in found:
         tell(f"{found['key']} is a key of several things; mbsim explain one of")
         for place in found["places"][:MOST_PLACES]:

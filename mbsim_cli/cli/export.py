@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from mbsim_cli.cli import completion, options
+from mbsim_cli.cli import completion, options, signals
+from mbsim_cli.cli.output import emit, say, tell
 from mbsim_cli.errors import UsageError
 
 
@@ -41,7 +42,6 @@ Output = Annotated[
 ]
 Derivatives = Annotated[bool, typer.Option("--derivatives", help="Add derivatives of histories by the parameters.")]
 Poses = Annotated[bool, typer.Option("--poses", help="Add place and Euler parameters of every body.")]
-Replace = Annotated[bool, typer.Option("--force", help="Overwrite a file that exists.")]
 
 
 def command(
@@ -55,15 +55,13 @@ def command(
     keys: options.SetKeys = None,
     json: options.Json = False,
     quiet: options.Quiet = False,
-    force: Replace = False,
+    force: options.Replace = False,
 ) -> None:
     """Write a result or a model in another format.
 
     Results as csv, parquet, mat or netcdf; models as urdf or mjcf, as far as these can state them.
     """
-    from mbsim_cli.cli.options import limit_threads
-
-    limit_threads(None)
+    options.limit_threads(None)
     if to in ROBOTS:
         if given := options.given({"NAME": names, "--derivatives": derivatives, "--poses": poses}):
             raise UsageError(f"--to {to.value} is for models, and has no use for {given}; leave it out")
@@ -87,8 +85,6 @@ def _table(
     quiet: bool,
     force: bool,
 ) -> None:
-    from mbsim_cli.cli import signals
-    from mbsim_cli.cli.output import emit, tell
     from mbsim_cli.io.histories import check_table, write_table
     from mbsim_cli.io.results import Content
     from mbsim_cli.study.pictures.tables import table_of
@@ -110,7 +106,6 @@ def _robot(
     source: Path, to: Format, output: Path | None, overrides: dict[str, str], json: bool, quiet: bool, force: bool
 ) -> None:
     from mbsim_cli.cli.init import write_new
-    from mbsim_cli.cli.output import emit, say, tell
     from mbsim_cli.exchange.mjcf_writer import mjcf_of
     from mbsim_cli.exchange.urdf_writer import urdf_of
     from mbsim_cli.study.robots import robot_of

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mbsim_cli.cli import options
+from mbsim_cli.cli.output import Terminal, emit, plain_table, print_warnings, show_table, tell
 
 if TYPE_CHECKING:
     from mbsim_cli.study.assembling import Settings
@@ -63,11 +64,8 @@ def command(
     Which ones, and from what, is stated by a fit of the model file.
     """
     begun = perf_counter()
-    from mbsim_cli.cli.options import limit_threads
+    options.limit_threads(threads)
 
-    limit_threads(threads)
-
-    from mbsim_cli.cli.output import Terminal
     from mbsim_cli.study.fitting.fit import fit, stated
     from mbsim_cli.study.model import Model
     from mbsim_cli.study.plan import Timing
@@ -87,8 +85,6 @@ def command(
     if picture is not None:
         report["picture"] = str(found.save_picture(picture, force=force))
     if json:
-        from mbsim_cli.cli.output import emit
-
         emit(report)
     else:
         _print(report, quiet)
@@ -115,11 +111,9 @@ def _check(model: Any, output: Path | None, save: Path | None, picture: Path | N
 
 
 def _print(report: dict[str, Any], quiet: bool) -> None:
-    from mbsim_cli.cli.output import plain_table, say, show_table, tell
     from mbsim_cli.study.fitting.findings import correlated
 
-    for warning in report["warnings"]:
-        say(f"warning: {warning}")
+    print_warnings(report["warnings"])
     found = report["fit"]
     titles = ("parameter", "start", "estimate", "standard error", "range", "unit", "held by")
     rows = [

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from mbsim_cli.cli import options
+from mbsim_cli.cli.output import emit, say, tell
 from mbsim_cli.errors import UsageError
 
 NAME = "import"
@@ -28,15 +29,17 @@ Output = Annotated[
     typer.Option("-o", "--output", metavar="MODEL.yaml", help="File.", show_default="ROBOT.yaml here", readable=False),
 ]
 BaseOption = Annotated[Base | None, typer.Option(help="Root link of a URDF.", show_default="fixed")]
-Replace = Annotated[bool, typer.Option("--force", help="Overwrite a file that exists.")]
 
 
 def command(
-    source: Source, output: Output = None, base: BaseOption = None, json: options.Json = False, force: Replace = False
+    source: Source,
+    output: Output = None,
+    base: BaseOption = None,
+    json: options.Json = False,
+    force: options.Replace = False,
 ) -> None:
     """Write a robot in URDF or MJCF as a commented model file."""
     from mbsim_cli.cli.init import write_new
-    from mbsim_cli.cli.output import emit, say, tell
     from mbsim_cli.exchange import read
     from mbsim_cli.exchange.robot import text_of
 

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from mbsim_cli.cli import options
+from mbsim_cli.cli.output import emit, plain_table, print_warnings, show_table, tell
 
 if TYPE_CHECKING:
     from mbsim_cli.study.assembling import Settings
@@ -18,24 +19,18 @@ def command(
 
     Bodies and joints, spanning tree, branches and loops, redundant constraints, and where each parameter is used.
     """
-    from mbsim_cli.cli.options import limit_threads
-
-    limit_threads(None)
+    options.limit_threads(None)
     from mbsim_cli.study.assembling import build, load
 
     origin = {"model": str(model), "overrides": dict(settings.overrides)}
     report = origin | build(load(model, settings), settings, []).info
     if json:
-        from mbsim_cli.cli.output import emit
-
         emit(report)
     else:
         _print(report)
 
 
 def _print(report: dict[str, Any]) -> None:
-    from mbsim_cli.cli.output import plain_table, say, show_table, tell
-
     tell(f"{report['model']}: {report['name']}" if report["name"] else report["model"])
     for place, text in report["descriptions"].items():
         tell(f"{place}: {text}" if place else text)
@@ -52,8 +47,7 @@ def _print(report: dict[str, Any]) -> None:
         show_table(plain_table(("natural coordinate", "of"), _natural(report["natural_coordinates"]["coordinates"])))
         for origin, names in _by_origin(report["natural_coordinates"]["constraints"]).items():
             tell(f"equations of {origin}: {', '.join(names)}")
-    for warning in report["warnings"]:
-        say(f"warning: {warning}")
+    print_warnings(report["warnings"])
     for matrix in ("joint_parent", "branch_parent", "joint_branch"):
         tell(f"{matrix.replace('_', '-')}: {' '.join(f'({a}, {b})' for a, b in report[matrix])}")
     if report["parameters"]:

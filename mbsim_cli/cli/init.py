@@ -7,6 +7,7 @@ import typer
 
 import mbsim_cli
 from mbsim_cli.cli import options
+from mbsim_cli.cli.output import emit, plain_table, show_table, tell
 from mbsim_cli.errors import InputOutputError, UsageError
 
 TEMPLATES = {
@@ -35,18 +36,19 @@ File = Annotated[
     typer.Argument(metavar="[FILE]", help="Write here, not to NAME.yaml.", show_default=False, readable=False),
 ]
 List = Annotated[bool, typer.Option("--list", help="List the templates; so does no NAME.")]
-Replace = Annotated[bool, typer.Option("--force", help="Overwrite a file that exists.")]
 
 
 def command(
-    name: Name = None, file: File = None, listed: List = False, json: options.Json = False, force: Replace = False
+    name: Name = None,
+    file: File = None,
+    listed: List = False,
+    json: options.Json = False,
+    force: options.Replace = False,
 ) -> None:
     """Write a commented model file to begin with.
 
     It is valid and runs as it stands.
     """
-    from mbsim_cli.cli.output import emit, plain_table, show_table, tell
-
     if listed and name is not None:
         raise UsageError("--list shows all templates; leave out the name or --list")
     if name is None:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from mbsim_cli.cli import options
-from mbsim_cli.cli.output import emit, plain_table, say, show_table, tell
+from mbsim_cli.cli.output import emit, plain_table, print_objectives, print_warnings, show_table, tell
 from mbsim_cli.errors import UsageError
 
 # How a flexible body in a file is shown.
@@ -34,8 +34,7 @@ def show(found: dict[str, Any], json: bool) -> None:
     show_table(plain_table(("mode", "name", "frequency [Hz]", "damping ratio"), rows))
     if found["nodes"]:
         show_table(plain_table(("node", "position [m]"), [(n, _numbers(x)) for n, x in found["nodes"].items()]))
-    for warning in found["warnings"]:
-        say(f"warning: {warning}")
+    print_warnings(found["warnings"])
 
 
 def _count(found: dict[str, Any], what: str) -> str:
@@ -84,15 +83,12 @@ def command(result: ResultPath, length_unit: LengthUnit = "m", json: options.Jso
 
     found = summary(result)
     if json:
-        from mbsim_cli.cli.output import emit
-
         emit(found)
     else:
         _print(found)
 
 
 def _print(found: dict[str, Any]) -> None:
-    from mbsim_cli.cli.output import plain_table, print_objectives, show_table, tell
     from mbsim_cli.study.diagnostics.discretisation import in_words
 
     tell(f"{found['file']}: mbsim result, {found['status']}, {found['bytes'] / 1e6:.1f} MB")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mbsim_cli.cli import options
+from mbsim_cli.cli.output import emit, tell
 from mbsim_cli.errors import UsageError
 
 if TYPE_CHECKING:
@@ -48,7 +49,6 @@ def command(
     About an equilibrium, the start, or a time of the motion.
     """
     options.limit_threads(None)
-    from mbsim_cli.cli.output import emit, tell
     from mbsim_cli.study.assembling import Settings, build, load
     from mbsim_cli.study.linearizing import KINDS, linearized
 

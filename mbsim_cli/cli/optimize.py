@@ -1,7 +1,5 @@
 """``mbsim optimize``: better values of parameters, by exact gradients."""
 
-import shlex
-import sys
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
@@ -11,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mbsim_cli.cli import completion, options
+from mbsim_cli.cli.output import Terminal, emit, plain_table, print_warnings, show_table, tell
 
 if TYPE_CHECKING:
     from mbsim_cli.study.assembling import Settings
@@ -84,11 +83,8 @@ def command(
     What is to be least or largest, and within what limits, is stated by an optimization of the model file.
     """
     begun = perf_counter()
-    from mbsim_cli.cli.options import limit_threads
+    options.limit_threads(threads)
 
-    limit_threads(threads)
-
-    from mbsim_cli.cli.output import Terminal
     from mbsim_cli.study.optimizing.optimize import optimize
 
     settings = replace(settings, method=sensitivity and sensitivity.value)
@@ -99,25 +95,20 @@ def command(
         settings,
         evaluations=evaluations,
         algorithm=algorithm and algorithm.value,
-        command=shlex.join(["mbsim", *sys.argv[1:]]),
+        command=options.command_line(),
         listener=Terminal(quiet),
         force=force,
         begun=begun,
         save_model=save_model,
     )
     if json:
-        from mbsim_cli.cli.output import emit
-
         emit(report)
     else:
         _print(report, quiet)
 
 
 def _print(report: dict[str, Any], quiet: bool) -> None:
-    from mbsim_cli.cli.output import plain_table, say, show_table, tell
-
-    for warning in report["warnings"]:
-        say(f"warning: {warning}")
+    print_warnings(report["warnings"])
     found = report["optimization"]
     titles = ("variable", "start", "optimum", "range", "unit", "held by")
     rows = [

@@ -1,6 +1,8 @@
 """Options that several commands share, and what they read of the environment."""
 
 import os
+import shlex
+import sys
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
@@ -14,6 +16,7 @@ from typer.core import TyperCommand
 
 from mbsim_cli import system
 from mbsim_cli.cli import completion
+from mbsim_cli.cli.output import say
 from mbsim_cli.errors import UsageError
 from mbsim_cli.system import VARIABLES
 
@@ -53,8 +56,6 @@ class Command(TyperCommand):
             name, equals, value = arg.partition("=")
             if (new := self.renamed.get(name)) is not None:
                 if not silent:
-                    from mbsim_cli.cli.output import say
-
                     say(f"warning: {name} is now called {new}, and will go with the next version")
                 arg = new + equals + value
             found.append(arg)
@@ -189,7 +190,13 @@ Memory = Annotated[
 Duration = Annotated[float | None, typer.Option(metavar="T", help="Duration [s].", show_default="as in the file")]
 AllNumbers = Annotated[bool, typer.Option("--all-numbers", help="Take gradients by every number of the model file.")]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite a file of another kind.")]
+Replace = Annotated[bool, typer.Option("--force", help="Overwrite a file that exists.")]
 Threads = Annotated[int | None, typer.Option(metavar="N", min=1, help="Threads of the linear algebra.")]
+
+
+def command_line() -> str:
+    """The command as typed, for the files that it writes."""
+    return shlex.join(["mbsim", *sys.argv[1:]])
 
 
 def given(values: Mapping[str, Any]) -> str:

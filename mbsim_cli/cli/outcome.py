@@ -9,7 +9,7 @@ from typing import Any
 from typer import BadParameter, Exit
 
 from mbsim_cli.cli import signals
-from mbsim_cli.cli.output import emit, faint, flush
+from mbsim_cli.cli.output import emit, faint, flush, print_issues
 from mbsim_cli.cli.streams import visible
 from mbsim_cli.errors import AnalysisError, InputOutputError, MbsimError, ModelError, at_a_shell
 from mbsim_cli.messages import ANALYSIS, FILE, INTERNAL, MODEL, USAGE, code_of
@@ -102,8 +102,6 @@ def _invalid(error: ModelError, as_json: bool) -> int:
     if as_json:
         emit(failure("the model is invalid", error.exit_code, error))
     else:
-        from mbsim_cli.cli.output import print_issues
-
         print_issues(error.issues)
     return error.exit_code
 

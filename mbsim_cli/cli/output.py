@@ -110,6 +110,12 @@ def say(sentence: str, quiet: bool = False) -> None:
         print(visible(sentence) + faint(code), file=sys.stderr)
 
 
+def print_warnings(warnings: Iterable[str], quiet: bool = False) -> None:
+    """Print warnings on standard error, a line each."""
+    for warning in warnings:
+        say(f"warning: {warning}", quiet)
+
+
 def faint(code: str) -> str:
     """The code of a message as it stands behind it, dim where a terminal has colours."""
     if not code:

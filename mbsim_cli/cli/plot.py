@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mbsim_cli.cli import completion, options
-from mbsim_cli.cli.output import plain_table, show_table, tell
+from mbsim_cli.cli import completion, options, signals
+from mbsim_cli.cli.output import emit, plain_table, say, show_table, tell
 from mbsim_cli.errors import InputOutputError, UsageError
 
 if TYPE_CHECKING:
@@ -80,7 +80,6 @@ def command(
 
     Several results are laid over each other. Of a study (study.h5) objectives are drawn over the varied parameters.
     """
-    from mbsim_cli.cli.output import emit, say, tell
     from mbsim_cli.io.results import Content
     from mbsim_cli.io.study_file import is_study
     from mbsim_cli.study.pictures.selection import Chooser, labels_of, sort_arguments
@@ -138,7 +137,6 @@ def _draw(
 
     Above it stands the label of one result if it is ``labelled``, else the name of the model if all have the same.
     """
-    from mbsim_cli.cli import signals
     from mbsim_cli.io.target import check_picture, replaced
     from mbsim_cli.report import require_matplotlib
 
@@ -165,8 +163,6 @@ def _study(
     path: Path, names: list[str], over: str | None, output: Path | None, json: bool, quiet: bool, force: bool
 ) -> None:
     """Draw objectives of a collected study over its parameters."""
-    from mbsim_cli.cli import signals
-    from mbsim_cli.cli.output import emit, say, tell
     from mbsim_cli.io.study_file import read_study
     from mbsim_cli.io.target import check_picture, replaced
     from mbsim_cli.report import require_matplotlib
@@ -195,8 +191,6 @@ def _study(
 
 def _field(arguments: list[str], name: str, output: Path | None, json: bool, quiet: bool, force: bool) -> None:
     """Draw the numbers of a body's elements."""
-    from mbsim_cli.cli import signals
-    from mbsim_cli.cli.output import emit, tell
     from mbsim_cli.io.target import check_picture, replaced
     from mbsim_cli.report import require_matplotlib
     from mbsim_cli.study.pictures.fields import field_of
@@ -226,8 +220,6 @@ def _list(contents: list[Any], json: bool) -> None:
 
     listed = {str(content.path): catalogue(content) for content in contents}
     if json:
-        from mbsim_cli.cli.output import emit
-
         emit({"results": listed})
     else:
         print_catalogue(listed)

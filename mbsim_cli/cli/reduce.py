@@ -1,13 +1,12 @@
 """``mbsim reduce``: a flexible body of a model to standard input data."""
 
-import shlex
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mbsim_cli.cli import options
+from mbsim_cli.cli import options, signals
+from mbsim_cli.cli.output import tell
 from mbsim_cli.errors import UsageError
 
 if TYPE_CHECKING:
@@ -45,12 +44,8 @@ def command(
 
     With their derivatives by the model's parameters.
     """
-    from mbsim_cli.cli.options import limit_threads
-
-    limit_threads(None)
-    from mbsim_cli.cli import signals
+    options.limit_threads(None)
     from mbsim_cli.cli.inspect import show
-    from mbsim_cli.cli.output import tell
     from mbsim_cli.io.target import check_body, replaced
     from mbsim_cli.study import reduced_bodies
     from mbsim_cli.study.assembling import load
@@ -65,7 +60,7 @@ def command(
     target = check_body(chosen, force=force, is_own=kind.is_own, protected=read)
     sid, mesh = reduced_bodies.reduce_with_mesh(model_file, name, not no_derivatives and kind.keeps_derivatives)
     with signals.shield(), replaced(target, is_own=kind.is_own, force=force) as temporary:
-        kind.write(temporary, sid, {"command": shlex.join(["mbsim", *sys.argv[1:]]), "model": str(model)}, mesh)
+        kind.write(temporary, sid, {"command": options.command_line(), "model": str(model)}, mesh)
     found = reduced_bodies.described(sid, str(chosen)) | {
         "body": name,
         "descriptions": reduced_bodies.descriptions(model_file),

@@ -5,7 +5,8 @@ from typing import Annotated
 
 import typer
 
-from mbsim_cli.cli import options
+from mbsim_cli.cli import options, signals
+from mbsim_cli.cli.output import emit, say, tell
 from mbsim_cli.errors import UsageError
 
 Source = Annotated[
@@ -34,11 +35,7 @@ def command(
 
     One HTML file that needs no network: the mechanism in space, histories, gradients, sliders of parameters.
     """
-    from mbsim_cli.cli.options import limit_threads
-
-    limit_threads(None)
-    from mbsim_cli.cli import signals
-    from mbsim_cli.cli.output import emit, say, tell
+    options.limit_threads(None)
     from mbsim_cli.io.target import check_page, is_page, replaced
     from mbsim_cli.report.page import page
     from mbsim_cli.study.pictures.pages import page_of

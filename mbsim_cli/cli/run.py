@@ -1,7 +1,5 @@
 """``mbsim run``."""
 
-import shlex
-import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from math import isfinite
@@ -12,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mbsim_cli.cli import options
-from mbsim_cli.cli.output import plain_table, show_table, tell
+from mbsim_cli.cli.output import Terminal, emit, plain_table, print_objectives, print_warnings, show_table, tell
 from mbsim_cli.errors import UsageError
 from mbsim_cli.model.codes import INTEGRATORS
 
@@ -86,13 +84,10 @@ def command(
 ) -> None:
     """Run the analysis of a model file and write the result."""
     begun = perf_counter()
-    from mbsim_cli.cli.options import limit_threads
-
-    limit_threads(threads)
+    options.limit_threads(threads)
     if top is not None and (json or not all_numbers):
         raise UsageError("--top is for the table of --all-numbers, which --json gives as a whole; leave it out")
 
-    from mbsim_cli.cli.output import Terminal
     from mbsim_cli.study.recording import record
 
     method = sensitivity and sensitivity.value
@@ -101,25 +96,21 @@ def command(
         model,
         output or Path(model.stem + ".h5"),
         settings,
-        command=shlex.join(["mbsim", *sys.argv[1:]]),
+        command=options.command_line(),
         listener=Terminal(quiet),
         force=force,
         begun=begun,
     )
     if json:
-        from mbsim_cli.cli.output import emit
-
         emit(report)
     else:
         _print(report, quiet, top or 20)
 
 
 def _print(report: dict[str, Any], quiet: bool, top: int) -> None:
-    from mbsim_cli.cli.output import print_objectives, say, tell
     from mbsim_cli.study.diagnostics import discretisation
 
-    for warning in report["warnings"]:
-        say(f"warning: {warning}")
+    print_warnings(report["warnings"])
     if "influence" in report:
         print_influence(report, top)
     if "modes" in report:
@@ -137,8 +128,6 @@ def _print(report: dict[str, Any], quiet: bool, top: int) -> None:
 
 def _print_modes(modes: list[dict[str, Any]], neutral: int) -> None:
     """Frequency, damping and eigenvalue of each mode, and the coordinates that move most in it."""
-    from mbsim_cli.cli.output import plain_table, show_table, tell
-
     rows = []
     for mode in modes[:MOST_ROWS]:
         moving = sorted(mode["shape"], key=lambda name: -abs(complex(*mode["shape"][name])))
@@ -156,8 +145,6 @@ def _print_modes(modes: list[dict[str, Any]], neutral: int) -> None:
 
 def _print_extremes(extremes: dict[str, dict[str, Any]]) -> None:
     """Least and largest values of sensors, without components that are zero in the whole run."""
-    from mbsim_cli.cli.output import plain_table, show_table, tell
-
     rows = []
     for name, e in extremes.items():
         if e["least"] or e["largest"]:

@@ -5,7 +5,8 @@ from typing import Annotated
 
 import typer
 
-from mbsim_cli.cli import options
+from mbsim_cli.cli import options, signals
+from mbsim_cli.cli.output import show, to_json
 from mbsim_cli.errors import UsageError
 
 Output = Annotated[
@@ -18,8 +19,6 @@ def command(output: Output = None, force: options.Force = False) -> None:
 
     They complete and check a file by it.
     """
-    from mbsim_cli.cli import signals
-    from mbsim_cli.cli.output import show, to_json
     from mbsim_cli.spec.schema import schema
 
     if force and output is None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mbsim_cli.cli import completion, options
-from mbsim_cli.cli.output import plain_table, say, show_table, tell
+from mbsim_cli.cli.output import emit, plain_table, say, show_table, tell
 from mbsim_cli.errors import UsageError
 
 if TYPE_CHECKING:
@@ -219,8 +219,6 @@ def status(folder: Folder, json: options.Json = False) -> None:
 
     report = {"folder": str(folder)} | status_of(ledger_of(opened(folder)))
     if json:
-        from mbsim_cli.cli.output import emit
-
         emit(report)
     else:
         print_status(report)
@@ -233,7 +231,6 @@ def collect(
     quiet: options.Quiet = False,
 ) -> None:
     """Write all rows into study.h5, whether cases are missing or not."""
-    from mbsim_cli.cli.output import emit
     from mbsim_cli.study.sweep import running
     from mbsim_cli.study.sweep.store import ledger_of
     from mbsim_cli.study.sweep.summary import status_of
@@ -265,7 +262,6 @@ def extract(
     quiet: options.Quiet = False,
 ) -> None:
     """Write the result file of a case, of a study that keeps all."""
-    from mbsim_cli.cli.output import emit, tell
     from mbsim_cli.study.sweep.store import extract_result
 
     written = extract_result(opened(folder), case, output, force=force)
@@ -293,7 +289,6 @@ def script(
     """Write a job script that computes the study in parts."""
     if slurm == parallel:
         raise UsageError("give one of --slurm and --parallel")
-    from mbsim_cli.cli.output import emit, tell
     from mbsim_cli.study.sweep.scripts import write_script
 
     where = opened(folder)

@@ -1,8 +1,6 @@
 """``mbsim sweep``."""
 
 import os
-import shlex
-import sys
 from dataclasses import replace
 from pathlib import Path
 from time import perf_counter, process_time
@@ -13,6 +11,7 @@ from typer.core import TyperGroup
 
 from mbsim_cli.cli import options
 from mbsim_cli.cli.options import Command
+from mbsim_cli.cli.output import Terminal, emit, say
 from mbsim_cli.cli.study_folders import (
     Anew,
     Csv,
@@ -34,6 +33,8 @@ from mbsim_cli.cli.study_folders import (
     collect,
     extract,
     opened,
+    print_forecast,
+    print_summary,
     script,
     status,
 )
@@ -135,9 +136,7 @@ def command(
 ) -> None:
     """Run a parameter study, or what is missing of it."""
     begun = perf_counter() - process_time()  # the interpreter has taken that to come here
-    from mbsim_cli.cli.options import limit_threads
-
-    limit_threads(threads)
+    options.limit_threads(threads)
     stated = stated_cases(csv, grid)
     way = _way(jobs, case_timeout, dask)
     limits = _limits(retry, max_failures, fail_fast)
@@ -170,11 +169,10 @@ def _planned(
     force: bool,
 ) -> "StudyFolder":
     """The folder of a study of a model, with its plan."""
-    from mbsim_cli.cli.output import Terminal
     from mbsim_cli.study.assembling import load
     from mbsim_cli.study.sweep.planning import Wanted, planned
 
-    wanted, called = Wanted(study, stated, keep and keep.value, settings.method), shlex.join(["mbsim", *sys.argv[1:]])
+    wanted, called = Wanted(study, stated, keep and keep.value, settings.method), options.command_line()
     return planned(load(model, settings), wanted, settings, output, called, Terminal(quiet=True), force=force)
 
 
@@ -194,9 +192,7 @@ def retry(
 
     Those that are missing are computed too.
     """
-    from mbsim_cli.cli.options import limit_threads
-
-    limit_threads(None)
+    options.limit_threads(None)
     limits = _limits(1, max_failures, fail_fast)
     _run(opened(folder), shard, _way(jobs, case_timeout, dask), limits, json, quiet, failed=True)
 
@@ -208,41 +204,30 @@ for done_with_folders in (status, collect, extract, script):
 def _run(
     folder: "StudyFolder", shard: str | None, way: "Way", limits: Any, json: bool, quiet: bool, failed: bool = False
 ) -> None:
-    from mbsim_cli.cli.output import Terminal
     from mbsim_cli.study.sweep.running import run_study
     from mbsim_cli.study.sweep.study_folder import shard_of
 
     part = shard_of(shard, os.environ)
     report = run_study(folder, part, way, limits, Terminal(quiet), failed=failed)
     if json:
-        from mbsim_cli.cli.output import emit
-
         emit(report)
     else:
-        from mbsim_cli.cli.study_folders import print_summary
-
         print_summary(report, quiet)
 
 
 def _forecast(folder: "StudyFolder", shard: str | None, way: "Way", json: bool, quiet: bool, begun: float) -> None:
-    from mbsim_cli.cli.output import Terminal
     from mbsim_cli.study.sweep.running import forecast_study
     from mbsim_cli.study.sweep.study_folder import shard_of
 
     found = forecast_study(folder, shard_of(shard, os.environ), way, Terminal(quiet), begun)
     report = {"folder": str(folder), "study": folder.plan().study} | found.report
     if json:
-        from mbsim_cli.cli.output import emit
-
         emit(report)
     else:
-        from mbsim_cli.cli.study_folders import print_forecast
-
         print_forecast(report)
 
 
 def _way(jobs: int, timeout: float | None, dask: str | None) -> "Way":
-    from mbsim_cli.cli.output import say
     from mbsim_cli.study.sweep.running import Way
     from mbsim_cli.system import usable
 

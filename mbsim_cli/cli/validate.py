@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from mbsim_cli.cli import options
+from mbsim_cli.cli.output import emit, print_issues, print_warnings, tell
 from mbsim_cli.errors import InputOutputError, Issue, ModelError
 
 if TYPE_CHECKING:
@@ -23,9 +24,7 @@ def command(
 
     Syntax, structure, and whether the mechanism can be assembled.
     """
-    from mbsim_cli.cli.options import limit_threads
-
-    limit_threads(None)
+    options.limit_threads(None)
     judged, unread = [], []
     for path in models:
         try:
@@ -37,15 +36,10 @@ def command(
     issues = [issue for found, _ in judged for issue in found]
     warnings = [warning for _, found in judged for warning in found]
     if json:
-        from mbsim_cli.cli.output import emit
-
         emit({"valid": not issues, "errors": [issue.as_dict() for issue in issues], "warnings": warnings})
     else:
-        from mbsim_cli.cli.output import print_issues, say, tell
-
         print_issues(issues)
-        for warning in warnings:
-            say(f"warning: {warning}", quiet)
+        print_warnings(warnings, quiet)
         if unread:
             raise InputOutputError("; ".join(unread))
         files = f"{len(models)} files" if len(models) > 1 else str(models[0])

@@ -8,7 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from mbsim_cli.cli import options
-from mbsim_cli.errors import MbsimError, UsageError
+from mbsim_cli.cli.output import emit, flush, say, tell
+from mbsim_cli.errors import InputOutputError, MbsimError, UsageError
 
 MODELS = (".yaml", ".yml")
 Source = Annotated[
@@ -41,9 +42,7 @@ def command(
 
     A model stands at its initial position, with its loops closed.
     """
-    from mbsim_cli.cli.options import limit_threads
-
-    limit_threads(None)
+    options.limit_threads(None)
     is_model = source.suffix.lower() in MODELS
     if live and not is_model:
         raise UsageError("--live is for model files, which people edit")
@@ -65,8 +64,6 @@ def command(
 
 
 def _show(address: str, report: dict[str, Any], browser: bool, json: bool, quiet: bool) -> None:
-    from mbsim_cli.cli.output import emit, say, tell
-
     if json:
         emit(report)
     else:
@@ -123,9 +120,6 @@ def _stamp(file: Path) -> str:
 def _serve(path: Path, overrides: Mapping[str, str], port: int | None, browser: bool, json: bool) -> None:
     """Serve the page of a model until the command is interrupted."""
     from http.server import BaseHTTPRequestHandler, HTTPServer
-
-    from mbsim_cli.cli.output import flush
-    from mbsim_cli.errors import InputOutputError
 
     watched = Watched(path, overrides)
     watched.refresh()
