@@ -13,19 +13,9 @@ from mbsim_cli.errors import UsageError
 SUFFIXES = ("gif", "mp4", "pvd")
 SIZES = (64, 4096)  # pixels
 SIZE = "640x480"
-ResultPath = Annotated[
-    Path, typer.Argument(metavar="RESULT.h5", help="Result file.", show_default=False, readable=False)
-]
+ResultPath = Annotated[Path, options.file_argument("RESULT.h5", "Result file.")]
 Output = Annotated[
-    Path | None,
-    typer.Option(
-        "-o",
-        "--output",
-        metavar="OUT.gif|mp4|pvd",
-        help="Moving picture, or meshes for viewers.",
-        show_default="RESULT.gif here",
-        readable=False,
-    ),
+    Path | None, options.output_option("OUT.gif|mp4|pvd", "Moving picture, or meshes for viewers.", "RESULT.gif here")
 ]
 Trace = Annotated[
     list[str] | None,

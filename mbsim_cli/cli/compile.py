@@ -15,13 +15,7 @@ if TYPE_CHECKING:
     from mbsim_cli.study.precompiling import Variant
 
 Models = Annotated[
-    list[Path] | None,
-    typer.Argument(
-        metavar="[MODEL.yaml...]",
-        help="Model files; with --all small ones stand for any.",
-        show_default=False,
-        readable=False,
-    ),
+    list[Path] | None, options.file_argument("[MODEL.yaml...]", "Model files; with --all small ones stand for any.")
 ]
 Every = Annotated[bool, typer.Option("--all", help="For every formulation and integrator, not only the file's own.")]
 Lanes = Annotated[

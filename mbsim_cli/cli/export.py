@@ -24,10 +24,7 @@ class Format(StrEnum):
 
 ROBOTS = {Format.URDF: "urdf", Format.MJCF: "xml"}
 TABLES = {Format.CSV: "csv", Format.PARQUET: "parquet", Format.MAT: "mat", Format.NETCDF: "nc"}
-Source = Annotated[
-    Path,
-    typer.Argument(metavar="RESULT.h5|MODEL.yaml", help="Result, or model file.", show_default=False, readable=False),
-]
+Source = Annotated[Path, options.file_argument("RESULT.h5|MODEL.yaml", "Result, or model file.")]
 Histories = Annotated[
     list[str] | None,
     typer.Argument(
@@ -36,10 +33,7 @@ Histories = Annotated[
     ),
 ]  # fmt: skip
 To = Annotated[Format, typer.Option(help="Tables of a result; urdf and mjcf of a model.", show_default=False)]
-Output = Annotated[
-    Path | None,
-    typer.Option("-o", "--output", metavar="OUT", help="File.", show_default="SOURCE.KIND here", readable=False),
-]
+Output = Annotated[Path | None, options.output_option("OUT", "File.", "SOURCE.KIND here")]
 Derivatives = Annotated[bool, typer.Option("--derivatives", help="Add derivatives of histories by the parameters.")]
 Poses = Annotated[bool, typer.Option("--poses", help="Add place and Euler parameters of every body.")]
 

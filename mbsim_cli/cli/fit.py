@@ -30,15 +30,7 @@ Picture = Annotated[
     ),
 ]
 Output = Annotated[
-    Path | None,
-    typer.Option(
-        "-o",
-        "--output",
-        metavar="OUT.json",
-        help="Write findings and readings, for mbsim report.",
-        show_default=False,
-        readable=False,
-    ),
+    Path | None, options.output_option("OUT.json", "Write findings and readings, for mbsim report.", False)
 ]
 Evaluations = Annotated[
     int | None, typer.Option(metavar="N", min=1, help="Evaluations at most.", show_default="as in the file")

@@ -20,14 +20,8 @@ class Base(StrEnum):
     FLOATING = "floating"
 
 
-Source = Annotated[
-    Path,
-    typer.Argument(metavar="ROBOT.urdf|.xml", help="URDF or MJCF.", show_default=False, readable=False),
-]
-Output = Annotated[
-    Path | None,
-    typer.Option("-o", "--output", metavar="MODEL.yaml", help="File.", show_default="ROBOT.yaml here", readable=False),
-]
+Source = Annotated[Path, options.file_argument("ROBOT.urdf|.xml", "URDF or MJCF.")]
+Output = Annotated[Path | None, options.output_option("MODEL.yaml", "File.", "ROBOT.yaml here")]
 BaseOption = Annotated[Base | None, typer.Option(help="Root link of a URDF.", show_default="fixed")]
 
 

@@ -31,10 +31,7 @@ def names(incomplete: str = "") -> list[str]:
 Name = Annotated[
     str | None, typer.Argument(metavar="[NAME]", help="Template.", show_default=False, autocompletion=names)
 ]
-File = Annotated[
-    Path | None,
-    typer.Argument(metavar="[FILE]", help="Write here, not to NAME.yaml.", show_default=False, readable=False),
-]
+File = Annotated[Path | None, options.file_argument("[FILE]", "Write here, not to NAME.yaml.")]
 List = Annotated[bool, typer.Option("--list", help="List the templates; so does no NAME.")]
 
 

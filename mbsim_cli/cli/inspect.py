@@ -53,13 +53,7 @@ def _ratio(value: float | None) -> str:
 # ``mbsim inspect``: what a result, or a flexible body in a file, holds.
 
 ResultPath = Annotated[
-    Path,
-    typer.Argument(
-        metavar="RESULT.h5|BODY",
-        help="Result, or standard input data (.sid.h5, .SID_FEM).",
-        show_default=False,
-        readable=False,
-    ),
+    Path, options.file_argument("RESULT.h5|BODY", "Result, or standard input data (.sid.h5, .SID_FEM).")
 ]
 
 

@@ -24,12 +24,7 @@ Inputs = Annotated[
 Outputs = Annotated[
     str | None, typer.Option(metavar="r.y,v", help="Sensors that are outputs.", show_default="all sensors")
 ]
-Output = Annotated[
-    Path | None,
-    typer.Option(
-        "-o", "--output", metavar="X.h5|X.npz|X.mat", help="File.", show_default="MODEL.lin.h5 here", readable=False
-    ),
-]
+Output = Annotated[Path | None, options.output_option("X.h5|X.npz|X.mat", "File.", "MODEL.lin.h5 here")]
 
 
 @options.replacing(*options.MODEL)

@@ -42,12 +42,7 @@ Name = Annotated[
         autocompletion=completion.optimizations,
     ),
 ]
-Output = Annotated[
-    Path | None,
-    typer.Option(
-        "-o", "--output", metavar="OUT.h5", help="Result of the best.", show_default="MODEL-NAME.h5", readable=False
-    ),
-]
+Output = Annotated[Path | None, options.output_option("OUT.h5", "Result of the best.", "MODEL-NAME.h5")]
 Save = Annotated[
     Path | None,
     typer.Option(

@@ -134,12 +134,18 @@ class Method(StrEnum):
     FD = "fd"
 
 
-ModelPath = Annotated[
-    Path, typer.Argument(metavar="MODEL.yaml", help="Model file.", show_default=False, readable=False)
-]
-ModelPaths = Annotated[
-    list[Path], typer.Argument(metavar="MODEL.yaml...", help="Model files.", show_default=False, readable=False)
-]
+def file_argument(metavar: str, help: str) -> Any:
+    """An argument that names a file or folder; the command itself reports one that cannot be read."""
+    return typer.Argument(metavar=metavar, help=help, show_default=False, readable=False)
+
+
+def output_option(metavar: str, help: str, show_default: str | bool) -> Any:
+    """The option ``-o``: the file or folder to write; ``show_default`` names it where the option is not given."""
+    return typer.Option("-o", "--output", metavar=metavar, help=help, show_default=show_default, readable=False)
+
+
+ModelPath = Annotated[Path, file_argument("MODEL.yaml", "Model file.")]
+ModelPaths = Annotated[list[Path], file_argument("MODEL.yaml...", "Model files.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print results and errors only.")]
 Overrides = Annotated[

@@ -28,12 +28,7 @@ Arguments = Annotated[
         autocompletion=completion.histories,
     ),
 ]
-Output = Annotated[
-    Path | None,
-    typer.Option(
-        "-o", "--output", metavar="OUT.png|svg|pdf", help="Picture.", show_default="RESULT.png here", readable=False
-    ),
-]
+Output = Annotated[Path | None, options.output_option("OUT.png|svg|pdf", "Picture.", "RESULT.png here")]
 By = Annotated[
     str | None,
     typer.Option(

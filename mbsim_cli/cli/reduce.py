@@ -15,17 +15,7 @@ if TYPE_CHECKING:
 BodyName = Annotated[
     str | None, typer.Argument(metavar="[BODY]", help="Flexible body; needed where there are several.")
 ]
-Output = Annotated[
-    Path | None,
-    typer.Option(
-        "-o",
-        "--output",
-        metavar="X.sid.h5|X.SID_FEM|X.vtu",
-        help="File to write.",
-        show_default="BODY.sid.h5 here",
-        readable=False,
-    ),
-]
+Output = Annotated[Path | None, options.output_option("X.sid.h5|X.SID_FEM|X.vtu", "File to write.", "BODY.sid.h5 here")]
 NoDerivatives = Annotated[bool, typer.Option("--no-derivatives", help="Leave out derivatives by parameters.")]
 
 

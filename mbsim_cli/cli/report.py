@@ -3,25 +3,17 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from mbsim_cli.cli import options, signals
 from mbsim_cli.cli.output import emit, say, tell
 from mbsim_cli.errors import UsageError
 
 Source = Annotated[
     Path,
-    typer.Argument(
-        metavar="RESULT.h5|STUDY|FIT.json",
-        help="Result of run or optimize; study.h5 or the folder of a study; what fit -o wrote.",
-        show_default=False,
-        readable=False,
+    options.file_argument(
+        "RESULT.h5|STUDY|FIT.json", "Result of run or optimize; study.h5 or the folder of a study; what fit -o wrote."
     ),
 ]
-Output = Annotated[
-    Path | None,
-    typer.Option("-o", "--output", metavar="OUT.html", help="Page.", show_default="SOURCE.html here", readable=False),
-]
+Output = Annotated[Path | None, options.output_option("OUT.html", "Page.", "SOURCE.html here")]
 
 
 def command(

@@ -51,10 +51,7 @@ def _size(entry: Mapping[str, Any]) -> str:
 
 # ``mbsim run``: the analysis that the file declares, its gradients, and the result file.
 
-Output = Annotated[
-    Path | None,
-    typer.Option("-o", "--output", metavar="OUT.h5", help="Result file.", show_default="MODEL.h5 here", readable=False),
-]
+Output = Annotated[Path | None, options.output_option("OUT.h5", "Result file.", "MODEL.h5 here")]
 Sensitivity = Annotated[
     options.Method | None, typer.Option(help="How to compute gradients.", show_default="as in the file")
 ]

@@ -144,7 +144,7 @@ class Gradients(StrEnum):
     DDM = "ddm"
 
 
-Folder = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a study.", show_default=False, readable=False)]
+Folder = Annotated[Path, options.file_argument("DIR", "Folder of a study.")]
 Jobs = Annotated[
     int, typer.Option("-j", "--jobs", metavar="N", min=0, help="Worker processes; 0: one for each processor.")
 ]
@@ -174,10 +174,7 @@ Study = Annotated[
         metavar="[STUDY]", help="Study of the file.", show_default="the only one", autocompletion=completion.studies
     ),
 ]
-Output = Annotated[
-    Path | None,
-    typer.Option("-o", "--output", metavar="DIR", help="Folder.", show_default="MODEL-STUDY here", readable=False),
-]
+Output = Annotated[Path | None, options.output_option("DIR", "Folder.", "MODEL-STUDY here")]
 Csv = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="Cases: a row of values each.", show_default="as in the file", readable=False),
@@ -253,9 +250,7 @@ def extract(
     case: Annotated[int, typer.Argument(metavar="CASE", min=0, help="Number of a case.", show_default=False)],
     output: Annotated[
         Path | None,
-        typer.Option(
-            "-o", "--output", metavar="OUT.h5", help="Result file.", show_default="DIR/case-CASE.h5", readable=False
-        ),
+        options.output_option("OUT.h5", "Result file.", "DIR/case-CASE.h5"),
     ] = None,
     force: options.Force = False,
     json: options.Json = False,
@@ -282,7 +277,7 @@ def script(
     jobs: Jobs = 1,
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", metavar="FILE", help="Script.", show_default="DIR/job.sh", readable=False),
+        options.output_option("FILE", "Script.", "DIR/job.sh"),
     ] = None,
     json: options.Json = False,
 ) -> None:

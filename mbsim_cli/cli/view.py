@@ -13,13 +13,7 @@ from mbsim_cli.errors import InputOutputError, MbsimError, UsageError
 
 MODELS = (".yaml", ".yml")
 Source = Annotated[
-    Path,
-    typer.Argument(
-        metavar="MODEL.yaml|RESULT.h5|STUDY|FIT.json",
-        help="Model file, or what mbsim report takes.",
-        show_default=False,
-        readable=False,
-    ),
+    Path, options.file_argument("MODEL.yaml|RESULT.h5|STUDY|FIT.json", "Model file, or what mbsim report takes.")
 ]
 Browser = Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page, or only print where it is.")]
 Live = Annotated[bool, typer.Option("--live", help="Serve a model, and reload the page when its file changes.")]
