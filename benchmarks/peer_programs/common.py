@@ -1,4 +1,4 @@
-"""What the programs of all peers share; it imports nothing of mbsim, and runs in any environment with numpy."""
+"""Data of the five-bar and timing of runs, for the programs of all peers; needs numpy and nothing of mbsim."""
 
 import json
 import sys
