@@ -1,5 +1,5 @@
 "use strict";
-// What all parts of the page use: the data, elements, numbers in words. Texts of a model become text nodes, never markup.
+// Helpers of all parts of the page: the data, elements, numbers as text. Texts of a model become text nodes, never markup.
 
 const data = JSON.parse(document.getElementById("data").textContent);
 
@@ -23,7 +23,7 @@ function element(name, attributes = {}, ...children) {
   return filled(made, attributes, children);
 }
 
-/** The same of SVG. */
+/** An element of SVG. */
 function drawn(name, attributes = {}, ...children) {
   return filled(document.createElementNS("http://www.w3.org/2000/svg", name), attributes, children);
 }
@@ -48,9 +48,15 @@ function shown(value, digits = 5) {
   return `${Number(mantissa)}e${Number(power)}`.replaceAll("-", "−");
 }
 
-/** Name and unit of an axis or a column; a plain number has none. */
+/** Text of a unit; a plain number has none. */
+function unitText(unit) {
+  return unit && unit !== "1" ? pretty(unit) : "";
+}
+
+/** Name and unit of an axis or a column. */
 function withUnit(name, unit) {
-  return unit && unit !== "1" ? `${name} [${pretty(unit)}]` : name;
+  const text = unitText(unit);
+  return text ? `${name} [${text}]` : name;
 }
 
 /** Units as people write them: m^2 becomes m², a blank between factors a dot. */

@@ -10,7 +10,7 @@ const WIDE = 640;
 function lineChart(lines, across, options = {}) {
   const [height, wide] = [options.height ?? 190, options.wide ?? WIDE];
   const edge = { left: 70, right: 12, top: 8, bottom: 36 };
-  const [x0, x1] = options.tight === false ? range(across.values) : extent(across.values);
+  const [x0, x1] = extent(across.values);
   const svg = drawn("svg", { viewBox: `0 0 ${wide} ${height}`, role: "img", "aria-label": options.title ?? "" });
   const px = (x) => edge.left + ((x - x0) / (x1 - x0 || 1)) * (wide - edge.left - edge.right);
   const back = (at) => x0 + ((at - edge.left) / (wide - edge.left - edge.right)) * (x1 - x0);
@@ -32,7 +32,7 @@ function lineChart(lines, across, options = {}) {
 
   function draw() {
     const all = lines.map((line) => line.values);
-    const [y0, y1] = options.y ?? range(...all, ...(predicted ?? []));
+    const [y0, y1] = range(...all, ...(predicted ?? []));
     const py = (y) => height - edge.bottom - ((y - y0) / (y1 - y0)) * (height - edge.top - edge.bottom);
     axes.replaceChildren();
     for (const tick of steps(y0, y1, (height - 40) / 30)) {
@@ -61,10 +61,10 @@ function lineChart(lines, across, options = {}) {
     cursor.setAttribute("x2", px(x));
     cursor.setAttribute("visibility", "visible");
     lines.forEach((line, number) => {
-      const unit = line.unit && line.unit !== "1" ? ` ${pretty(line.unit)}` : "";
+      const unit = unitText(line.unit);
       const now = valueAt(across.values, line.values, x);
       const then = predicted?.[number] ? ` → ${shown(valueAt(across.values, predicted[number], x), 4)}` : "";
-      entries[number].textContent = `${shown(now, 4)}${then}${unit}`;
+      entries[number].textContent = `${shown(now, 4)}${then}${unit && ` ${unit}`}`;
     });
   }
 

@@ -5,7 +5,10 @@ class Histories {
   constructor(stored) {
     this.time = numbers(stored.time).values;
     this.list = stored.list.map((one) => ({ ...one, table: numbers(one.values), by: numbers(one.derivatives) }));
-    for (const one of this.list) one.row = (time) => one.components.map((_, k) => valueAt(this.time, column(one.table, k), time));
+    for (const one of this.list) {
+      one.columns = one.components.map((_, k) => column(one.table, k));
+      one.row = (time) => one.columns.map((values) => valueAt(this.time, values, time));
+    }
   }
 
   find(name) {
@@ -67,7 +70,7 @@ function whatIf(histories, changed) {
     const rows = withSlopes.map((one) => {
       const change = changes.reduce((sum, by, k) => (by ? sum + by * (one.gradient[k] ?? NaN) : sum), 0);
       const part = one.value ? ` (${change >= 0 ? "+" : "−"}${shown(Math.abs((100 * change) / one.value), 3)} %)` : "";
-      return [one.name, shown(one.value), shown(one.value + change) + (change ? part : ""), pretty(one.unit === "1" ? "" : one.unit)];
+      return [one.name, shown(one.value), shown(one.value + change) + (change ? part : ""), unitText(one.unit)];
     });
     if (rows.length) outcome.replaceChildren(table(["objective", "as computed", "by first order", "unit"], rows, [1, 2]));
     changed(changes);
@@ -78,7 +81,7 @@ function whatIf(histories, changed) {
     const input = element("input", { type: "range", min: span[0], max: span[1], step: "any", value: parameter.value, "data-parameter": parameter.name, "aria-label": parameter.name });
     const show = () => {
       changes[k] = Math.abs(Number(input.value) - parameter.value) < 1e-9 * (span[1] - span[0]) ? 0 : Number(input.value) - parameter.value;
-      value.textContent = `${shown(parameter.value + changes[k], 4)} ${parameter.unit && parameter.unit !== "1" ? pretty(parameter.unit) : ""}`;
+      value.textContent = `${shown(parameter.value + changes[k], 4)} ${unitText(parameter.unit)}`;
     };
     input.addEventListener("input", () => (show(), told()));
     reset.push(() => ((input.value = parameter.value), (changes[k] = 0), show(), (changes[k] = 0)));

@@ -1,4 +1,4 @@
-// Puts the page together, by the kind of what it shows.
+// Builds the page of a result, a model, a study or a fit.
 
 function resultPage() {
   const histories = data.histories ? new Histories(data.histories) : null;
@@ -17,7 +17,7 @@ function resultPage() {
     const one = histories.find(name);
     if (!one || charts.has(name)) return;
     const several = one.components.length > 1;
-    const lines = one.components.map((component, k) => ({ name: several ? component : one.name, unit: one.units[k], values: column(one.table, k), colour: colour(k), dots: histories.time.length === 1 }));
+    const lines = one.components.map((component, k) => ({ name: several ? component : one.name, unit: one.units[k], values: one.columns[k], colour: colour(k), dots: histories.time.length === 1 }));
     const largest = Math.max(...lines.map((line) => line.values.reduce((most, value) => Math.max(most, Math.abs(value) || 0), 0)));
     const moving = lines.filter((line) => line.values.some((value) => Math.abs(value) > 1e-9 * largest));
     const kept = moving.length ? moving : lines;
@@ -64,7 +64,7 @@ function resultPage() {
     if (data.objectives.length && !sliders) made.push(section("Objectives", table(["objective", "value", "unit"], data.objectives.map((one) => [one.name, shown(one.value), pretty(one.unit)]), [1])));
     made.push(sliders, gradientSection());
   } else if (data.parameters?.length) {
-    made.push(section("Parameters", table(["parameter", "value", "unit", ""], data.parameters.map((one) => [one.name, shown(one.value), one.unit === "1" ? "" : pretty(one.unit), one.description]), [1])));
+    made.push(section("Parameters", table(["parameter", "value", "unit", ""], data.parameters.map((one) => [one.name, shown(one.value), unitText(one.unit), one.description]), [1])));
   }
   if (data.optimization) made.push(searchSection(data.optimization));
   window.mbsim = { moveTo: moved, stage };

@@ -117,6 +117,7 @@ class Stage {
     this.arrows = true;
     this.named = false;
     this.playing = false;
+    this.paint = paints();
     this.canvas = element("canvas", { "aria-label": "The mechanism; drag to turn it" });
     this.labels = element("canvas", { class: "labels" });
     this.frame = element("div", { class: "view" }, this.canvas, this.labels);
@@ -130,7 +131,7 @@ class Stage {
     }
     this.controls();
     new ResizeObserver(() => this.draw()).observe(this.frame);
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.draw());
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => ((this.paint = paints()), this.draw()));
   }
 
   prepare() {
@@ -283,12 +284,11 @@ class Stage {
 
   draw() {
     if (!this.gl || !this.canvas.clientWidth) return;
-    const { gl, mechanism, camera } = this;
+    const { gl, mechanism, camera, paint } = this;
     const poses = mechanism.poses(this.now);
     camera.target = this.follow === null ? this.middle : add(this.middle, poses[this.follow].origin);
     const aspect = this.canvas.clientWidth / this.canvas.clientHeight;
     const { camera: look, projection } = camera.matrices(aspect);
-    const paint = Object.fromEntries(["c0", "c1", "c2", "c3", "c4", "c5", "soft", "faint", "ink", "sky", "grid"].map((name) => [name, paintOf(`--${name}`)]));
     const of = (body) => (body < 0 ? paint.soft : paint[`c${body % 6}`]);
     gl.begin(paint.sky, look, projection);
     this.roads.forEach((road, k) => {

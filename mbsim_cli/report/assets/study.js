@@ -34,7 +34,7 @@ function parallel(axes, count, tinted, chosen) {
     const x = px(k);
     svg.append(drawn("line", { class: "axis", x1: x, x2: x, y1: top, y2: height - bottom, style: "stroke:var(--soft)" }));
     svg.append(drawn("text", { x, y: 14, "text-anchor": "middle", "font-weight": 600 }, axis.name));
-    svg.append(drawn("text", { class: "tick", x, y: 28, "text-anchor": "middle" }, axis.unit && axis.unit !== "1" ? `[${pretty(axis.unit)}]` : ""));
+    svg.append(drawn("text", { class: "tick", x, y: 28, "text-anchor": "middle" }, unitText(axis.unit) && `[${unitText(axis.unit)}]`));
     for (const tick of steps(...spans[k], 5)) {
       svg.append(drawn("line", { class: "axis", x1: x - 4, x2: x, y1: py(k, tick), y2: py(k, tick), style: "stroke:var(--soft)" }));
       svg.append(drawn("text", { class: "tick", x: x - 7, y: py(k, tick) + 4, "text-anchor": "end" }, shown(tick, 4)));
@@ -123,7 +123,10 @@ function studyPage() {
   const made = [opening(`study, ${data.cases} cases${data.failed ? `, ${data.failed} failed or missing` : ""}`)];
   made.push(section("Cases", element("p", { class: "note" }, "Drag along an axis to choose cases; click it to choose all again. The choice holds for the dots below."), element("div", { class: "bar" }, tint, told), plot.root));
   objectives.forEach((objective, k) => {
-    const bars = varied.map((one, v) => ({ name: one.name, value: effects.values[k * varied.length + v] })).map((one) => ({ ...one, text: Number.isFinite(one.value) ? `${Math.round(100 * one.value)} %` : "not known" }));
+    const bars = varied.map((one, v) => {
+      const value = effects.values[k * varied.length + v];
+      return { name: one.name, value, text: Number.isFinite(value) ? `${Math.round(100 * value)} %` : "not known" };
+    });
     const slopesOf = (v) => slopes && Float32Array.from({ length: count }, (_, row) => slopes.values[(row * objectives.length + k) * varied.length + v]);
     made.push(section(withUnit(objective.name, objective.unit), element("h3", {}, "Share of its variance by each parameter"), barChart(bars), element("h3", {}, slopes ? "Cases, with their slopes by exact gradients" : "Cases"), element("div", { class: "tiles" }, ...varied.map((one, v) => scatter(one, objective, slopesOf(v), wanted)))));
   });
@@ -134,7 +137,7 @@ function studyPage() {
 function fitPage() {
   const made = [opening(`fit ${data.name}`), lead()].filter(Boolean);
   made.push(element("p", { class: data.converged ? "" : "warning" }, data.summary));
-  const rows = data.parameters.map((one) => [one.name, shown(one.start), shown(one.value, 7), one.held_by ? `held by its ${one.held_by} end` : one.standard_error === null ? "not determined" : shown(one.standard_error, 2), one.unit === "1" ? "" : pretty(one.unit)]);
+  const rows = data.parameters.map((one) => [one.name, shown(one.start), shown(one.value, 7), one.held_by ? `held by its ${one.held_by} end` : one.standard_error === null ? "not determined" : shown(one.standard_error, 2), unitText(one.unit)]);
   made.push(section("Parameters", table(["parameter", "start", "estimate", "standard error", "unit"], rows, [1, 2, 3])));
   if (data.correlated.length) made.push(element("p", { class: "note" }, `Correlated estimates: ${data.correlated.map(([a, b, r]) => `${a} and ${b} by ${shown(r, 4)}`).join("; ")}.`));
   for (const one of data.columns) {
@@ -142,13 +145,14 @@ function fitPage() {
     const across_ = { label: "time [s]", values: time };
     const fit = lineChart([{ name: "measured", unit: one.unit, values: measured, colour: "var(--c0)", dots: true }, { name: "fitted", unit: one.unit, values: computed, colour: "var(--c1)" }], across_, { title: one.name, label: one.sensor, height: 220, named: true });
     const off = lineChart([{ name: "residual", unit: "", values: residuals, colour: "var(--c0)", dots: true }], across_, { title: "residuals over sigma", label: "residual / σ", height: 220 });
-    const facts = `${one.name}${one.held_out ? " (held out)" : ""}: ${time.length} readings of ${one.sensor}, sigma ${shown(one.sigma, 3)}${one.sigma_estimated ? " (estimated)" : ""}, rms of residuals ${shown(one.rms, 3)}`;
-    made.push(section(`${one.name}${one.held_out ? " (held out)" : ""}`, element("p", { class: "note" }, facts), element("div", { class: "columns" }, fit.root, off.root)));
+    const title = `${one.name}${one.held_out ? " (held out)" : ""}`;
+    const facts = `${title}: ${time.length} readings of ${one.sensor}, sigma ${shown(one.sigma, 3)}${one.sigma_estimated ? " (estimated)" : ""}, rms of residuals ${shown(one.rms, 3)}`;
+    made.push(section(title, element("p", { class: "note" }, facts), element("div", { class: "columns" }, fit.root, off.root)));
   }
   return [...made, ...closing()];
 }
 
-/** What a search has tried. */
+/** The analyses of a search: charts, start and best. */
 function searchSection(found) {
   const [values, results] = [found.values, found.found].map(numbers);
   const number = Float32Array.from({ length: results.shape[0] }, (_, k) => k + 1);
@@ -159,8 +163,8 @@ function searchSection(found) {
   charts.push(lineChart([{ name: "optimality", unit: "", values: optimality, colour: "var(--c5)" }], across_, { title: "optimality", label: "log10", height: 150, wide: 400 }).root);
   const [first, best] = [0, found.best];
   const rows = [
-    ...Object.entries(found.variables).map(([name, unit_], k) => [name, shown(column(values, k)[first]), shown(column(values, k)[best]), `${shown(found.bounds[k][0])} to ${shown(found.bounds[k][1])}`, unit_ === "1" ? "" : pretty(unit_)]),
-    ...Object.entries(found.objectives).map(([name, unit_], k) => [name, shown(column(results, k)[first]), shown(column(results, k)[best]), "", unit_ === "1" ? "" : pretty(unit_)]),
+    ...Object.entries(found.variables).map(([name, unit_], k) => [name, shown(column(values, k)[first]), shown(column(values, k)[best]), `${shown(found.bounds[k][0])} to ${shown(found.bounds[k][1])}`, unitText(unit_)]),
+    ...Object.entries(found.objectives).map(([name, unit_], k) => [name, shown(column(results, k)[first]), shown(column(results, k)[best]), "", unitText(unit_)]),
   ];
   const failures = found.failures.filter(Boolean).length;
   return section("Search", pairs(found.facts), table(["", "start", "best", "range", "unit"], rows, [1, 2]), failures ? element("p", { class: "note" }, `${failures} analyses failed; the search turned back from them.`) : null, element("div", { class: "tiles" }, ...charts));

@@ -1,4 +1,4 @@
-// Tables, and what every kind of page ends with: warnings, checks, provenance.
+// Tables, and the end of every page: warnings, checks, provenance.
 
 /** A table: heads and rows of texts; columns of numbers are flush right. */
 function table(heads, rows, numeric = []) {

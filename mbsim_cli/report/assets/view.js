@@ -35,6 +35,11 @@ function paintOf(name) {
   return [1, 3, 5].map((k) => parseInt(text.slice(k, k + 2), 16) / 255);
 }
 
+/** Colours of the page's style, as numbers. */
+function paints() {
+  return Object.fromEntries(["c0", "c1", "c2", "c3", "c4", "c5", "soft", "faint", "sky"].map((name) => [name, paintOf(`--${name}`)]));
+}
+
 /** Draws on a canvas; null where there is no WebGL 2. */
 function renderer(canvas) {
   const gl = canvas.getContext("webgl2", { antialias: true, preserveDrawingBuffer: true });
