@@ -67,7 +67,7 @@ def cases(name, quick):
 
 
 def _whole(path, few):
-    """What the adjoint of a run keeps, bytes."""
+    """Bytes that the adjoint of a run keeps."""
     from mbsim_cli.solve.forward import start
     from mbsim_cli.solve.tape import Tape, bytes_of
 

@@ -1,4 +1,4 @@
-"""What forces by expressions cost: the five-bar with its springs as expressions beside the built-in ones.
+"""Cost of forces by expressions: the five-bar with its springs as expressions beside the built-in ones.
 
     python benchmarks/elements.py [--repeat N] [--duration S] [--json]    # exit code 1 if a bound is missed
 

@@ -1,4 +1,4 @@
-"""What reducing flexible bodies costs: modes, standard input data, and the gradient by the densities of all elements.
+"""Cost of reducing flexible bodies: modes, standard input data, and the gradient by the densities of all elements.
 
     python benchmarks/flexible.py                 plates with 1e3, 1e4 and 1e5 elements, 1e4 and 1e5 bricks
     python benchmarks/flexible.py --quick         without the largest

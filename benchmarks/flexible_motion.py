@@ -1,4 +1,4 @@
-"""What bodies that deform cost in a motion: steps of the slider-crank beside rigid ones, and gradients by densities.
+"""Cost of bodies that deform in a motion: steps of the slider-crank beside rigid ones, and gradients by densities.
 
     python benchmarks/flexible_motion.py              one run and its gradient by 1e5 densities, of 1e4 steps
     python benchmarks/flexible_motion.py --quick      by 1e3 densities

@@ -1,4 +1,4 @@
-"""What solving takes in a command, beside the time loop that the benchmarks of single models call in their process.
+"""Time for solving in a command, beside the time loop that the benchmarks of single models call in their process.
 
     python benchmarks/solving.py [--repeat N] [--json]    # exit code 1 if a bound is missed
 

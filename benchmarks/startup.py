@@ -1,4 +1,4 @@
-"""What a command costs beside its analysis: warm runs over the start of Python with numpy and h5py, in one go.
+"""Cost of a command beside its analysis: warm runs over the start of Python with numpy and h5py, in one go.
 
     python benchmarks/startup.py [--repeat N] [--runs N] [--cold] [--json]    # exit code 1 if a bound is missed
 

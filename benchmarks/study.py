@@ -1,4 +1,4 @@
-"""What parameter studies cost beside the bare time loop: the five-bar with gradients, by one worker, two, and a shell.
+"""Cost of parameter studies beside the bare time loop: the five-bar with gradients, by one worker, two, and a shell.
 
     python benchmarks/study.py [--cases N] [--runs N] [--model NAME] [--json]
 

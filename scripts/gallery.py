@@ -59,7 +59,7 @@ def draw(model: Path) -> None:
 
 
 def paragraph(model: Path) -> str:
-    """What a model is: its own description, else the line of ``models/README.md``."""
+    """The description of a model: its own, else the line of ``models/README.md``."""
     from mbsim_cli.study.assembling import Settings, load
 
     file = load(ROOT / model, Settings())

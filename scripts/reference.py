@@ -61,7 +61,7 @@ def _example(name: str, examples: list[Any]) -> list[str]:
 
 
 def on_pre_build(config: Any) -> None:
-    """What mkdocs calls before it builds the site."""
+    """Write the pages; mkdocs calls this before it builds the site."""
     for path, text in pages().items():
         if not path.exists() or path.read_text() != text:
             path.write_text(text)

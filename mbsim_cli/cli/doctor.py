@@ -141,7 +141,7 @@ def _cache() -> dict[str, Any]:
 
 
 def _lanes(entries: Iterable[tuple[str, int]]) -> list[str]:
-    """What the loops that run eight cases of a study are compiled for."""
+    """Systems whose loops for eight cases of a study are compiled."""
     names = {name for name, _ in entries}
     return [systems for name, systems in _LOOPS.items() if name in names]
 
@@ -158,7 +158,7 @@ def _free(folder: str) -> int | None:
 
 
 def _problems(found: dict[str, Any]) -> Iterator[str]:
-    """What costs a user time or results, with what to do about it."""
+    """Faults that cost a user time or results, each with its remedy."""
     compiler, cache = found["compiler"], found["cache"]
     if compiler["name"] == "none":
         yield "NUMBA_DISABLE_JIT is set: kernels run as Python, about a hundred times slower; unset it"
@@ -181,7 +181,7 @@ def _problems(found: dict[str, Any]) -> Iterator[str]:
 
 
 def _hints(found: dict[str, Any]) -> Iterator[str]:
-    """What is not wrong and could be better."""
+    """Possible improvements where nothing is wrong."""
     compiler, cache, threads = found["compiler"], found["cache"], found["threads"]
     if not (compiler["tested"] or compiler["name"] == "plain"):
         yield f"numba {found['versions']['numba']} here is not one of the tested versions, {compiler['tested_range']}"

@@ -277,7 +277,7 @@ def picture_kind(output: Path, kinds: Sequence[str]) -> str:
     return kind
 
 
-# What commands replace in the analysis of a model file: one definition, from which each takes what it has use for.
+# Options that replace keys of a file's analysis: defined once; each command names the ones that it takes.
 
 _ANALYSIS: dict[str, Any] = {
     "parameter": Overrides,
@@ -290,7 +290,7 @@ _ANALYSIS: dict[str, Any] = {
     "duration": Duration,
     "memory": Memory,
 }
-MODEL = ("parameter", "set")  # what commands that read a model without analysing it take
+MODEL = ("parameter", "set")  # of commands that read a model without analysing it
 ANALYSIS = tuple(_ANALYSIS)
 STATED: Any = None  # default of the argument: the options always take its place
 
@@ -320,7 +320,7 @@ def replacing(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
 def _settings(stated: Mapping[str, Any]) -> "Settings":
-    """What the options of a command replace in a file's analysis."""
+    """The settings that the options of a command replace in a file's analysis."""
     from mbsim_cli.study.assembling import Settings
 
     chosen = {name: value and value.value for name in ("formulation", "integrator") if (value := stated.get(name))}

@@ -1,4 +1,4 @@
-"""What becomes of a command: exit code, and a sentence or a JSON object for everything that went wrong."""
+"""The end of a command: exit code, and a sentence or a JSON object for everything that went wrong."""
 
 import os
 import re
@@ -80,7 +80,7 @@ def _run(arguments: Sequence[str], as_json: bool) -> int:
 
 
 def _lost_folder() -> str:
-    """That the folder which the command runs in was removed, where it was."""
+    """A sentence if the current folder was removed, else empty."""
     try:
         os.getcwd()
     except OSError:

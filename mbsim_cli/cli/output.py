@@ -1,4 +1,4 @@
-"""What a command prints: results, warnings, issues and progress."""
+"""Output of commands: results, warnings, issues and progress."""
 
 import io
 import json

@@ -212,7 +212,6 @@ def _field(arguments: list[str], name: str, output: Path | None, json: bool, qui
 
 
 def _list(contents: list[Any], json: bool) -> None:
-
     listed = {str(content.path): catalogue(content) for content in contents}
     if json:
         emit({"results": listed})
@@ -220,7 +219,7 @@ def _list(contents: list[Any], json: bool) -> None:
         print_catalogue(listed)
 
 
-# What of a result can be drawn, as ``mbsim plot --list`` shows it.
+# The histories and gradients of a result that can be drawn: ``mbsim plot --list``.
 
 
 def catalogue(content: "Content") -> dict[str, Any]:

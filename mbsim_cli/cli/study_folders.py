@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from mbsim_cli.study.sweep.study_folder import StudyFolder
 
 
-# What people read of a study: status, forecast, summary.
+# Texts about a study: status, forecast, summary.
 
 SHOWN = 5  # failures, and parameters of the largest main effects
 
@@ -29,7 +29,7 @@ def print_status(report: Mapping[str, Any]) -> None:
 
 
 def print_forecast(report: Mapping[str, Any]) -> None:
-    """What a study will take."""
+    """Print the time and disk space that a study needs."""
     if not report["cases"]:
         tell(f"{report['folder']}: none of the cases asked for is missing; nothing is left to compute")
         return
@@ -42,13 +42,13 @@ def print_forecast(report: Mapping[str, Any]) -> None:
 
 
 def print_collected(report: Mapping[str, Any], quiet: bool) -> None:
-    """What was written of a study, and what it lacks."""
+    """Print the files written of a study, and its missing cases."""
     _print_losses(report)
     tell(f"{', '.join(report['written'])}: {_counts(report)}", quiet)
 
 
 def print_summary(report: Mapping[str, Any], quiet: bool) -> None:
-    """What a study has found."""
+    """Print the results of a study."""
     _print_losses(report)
     for sentence, count in report["warnings"].items():
         say(f"warning: {sentence} ({'one case' if count == 1 else f'one of {count} cases like it'})")
@@ -130,7 +130,7 @@ def _size(count: float) -> str:
 
 
 class Keep(StrEnum):
-    """What is kept of each case."""
+    """The parts of each case that are kept."""
 
     OBJECTIVES = "objectives"
     SENSORS = "sensors"
@@ -189,7 +189,7 @@ DryRun = Annotated[bool, typer.Option("--dry-run", help="Plan it, and tell from 
 Anew = Annotated[bool, typer.Option("--force", help="Begin anew where the folder has another study.")]
 
 
-# What can be done with the folder of a study, beside computing what is missing.
+# Commands on the folder of a study, beside computing missing cases.
 
 
 class Table(StrEnum):

@@ -91,7 +91,7 @@ NOT_STARTED = "{} is a study that is planned already; give the model file to pla
 
 
 class _Group(TyperGroup):
-    """What is no command is the model of a study that is to run."""
+    """Takes a first word that is no command as the model of a study to run."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         if args and args[0] not in (*self.commands, "-h", "--help"):

@@ -69,7 +69,7 @@ def _show(address: str, report: dict[str, Any], browser: bool, json: bool, quiet
             say("no browser could be opened; the page is there", quiet)
 
 
-# A model that is looked at while it is edited: a server for this machine alone.
+# The page of a model that is being edited, served to this machine alone.
 
 
 class Watched:
@@ -82,11 +82,11 @@ class Watched:
 
     @property
     def version(self) -> str:
-        """What the files are like: their times and sizes."""
+        """Times and sizes of the files."""
         return ".".join(map(_stamp, self._stamps))
 
     def refresh(self) -> None:
-        """Make the page anew where a file has changed; what is wrong with the model is a page too."""
+        """Make the page anew where a file has changed; errors of the model are a page, too."""
         before = {file: _stamp(file) for file in {self._path: "", **self._stamps}}
         if before == self._stamps:
             return
@@ -97,7 +97,7 @@ class Watched:
             data, files = model_page(self._path, self._overrides)
         except MbsimError as error:
             data, files = error_page(self._path, error)
-            files = [*before, *files]  # what was read before may be what is wrong
+            files = [*before, *files]  # the error may be in a file that was read before
         self._stamps = {file: before.get(file) or _stamp(file) for file in [self._path, *files]}
         version = ".".join(self._stamps.values())
         self.text = page(data | {"version": version}, data["title"], live=True).encode("utf-8", "replace")
@@ -141,7 +141,7 @@ def _serve(path: Path, overrides: Mapping[str, str], port: int | None, browser: 
             self.wfile.write(content)
 
         def log_message(self, *_: Any) -> None:
-            """Nothing: each half second asks once."""
+            """Log nothing: the page asks twice a second."""
 
     try:
         server = HTTPServer(("127.0.0.1", port or 0), Handler)

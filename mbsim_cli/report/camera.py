@@ -1,4 +1,4 @@
-"""From where a mechanism is seen: in pictures, films and pages."""
+"""The direction of view of pictures, films and pages."""
 
 import re
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""What is drawn, apart from how: a quantity, or an objective's gradient, as several results have it."""
+"""Data of pictures: a quantity, or the gradient of an objective, from several results."""
 
 from typing import NamedTuple
 
@@ -17,7 +17,7 @@ class Panel(NamedTuple):
     over: tuple[Series | None, ...] = ()
 
     def across(self, number: int) -> np.ndarray | None:
-        """What lies below the lines of a result (N,); None where it lacks that."""
+        """Values on the horizontal axis for a result (N,); None where it has none."""
         series, over = self.series[number], self.over[number] if self.over else None
         if self.over:
             return None if over is None else over.values[:, 0]
@@ -25,7 +25,7 @@ class Panel(NamedTuple):
 
     @property
     def across_label(self) -> tuple[str, str]:
-        """Name and unit of what lies below the lines."""
+        """Name and unit of the horizontal axis."""
         known = next((over for over in self.over if over is not None), None)
         return ("time", "s") if known is None else (known.name, known.unit)
 

@@ -1,4 +1,4 @@
-"""Pictures of a mechanism: what the camera sees of it."""
+"""Pictures of a mechanism as the camera sees it."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
@@ -98,7 +98,7 @@ class _Stage:
         until = np.searchsorted(film.traced[0], film.time[number], "right")
         for line, trail in zip(self._traces, np.moveaxis(self._trails, 1, 0), strict=True):
             line.set_data(trail[:until, 0], trail[:until, 1])
-        # what is nearer is drawn later
+        # nearer lines are drawn later
         drawn = sorted(film.scene.lines, key=lambda line: seen[list(line.points), 2].mean())
         self._lines.set_segments([self._segment(line, seen) for line in drawn])
         self._lines.set_linewidth([WIDTHS[line.kind] for line in drawn])
