@@ -125,6 +125,15 @@ def _refuse(option: str, does: str, others: dict[str, Any]) -> None:
         raise UsageError(f"{option} {does}, and has no use for {given}; leave one out")
 
 
+def _kind_and_target(picture: Path, force: bool) -> tuple[str, Path]:
+    """Kind of a picture and the checked place to write it; raises where the libraries that draw are missing."""
+    from mbsim_cli.io.target import check_picture
+    from mbsim_cli.report import require_matplotlib
+
+    require_matplotlib()
+    return options.picture_kind(picture, SUFFIXES), check_picture(picture, force=force)
+
+
 def _draw(
     contents: list[Any], chosen: "Selection", labels: list[str], output: Path, force: bool, labelled: bool
 ) -> dict[str, Any]:
@@ -132,13 +141,9 @@ def _draw(
 
     Above it stands the label of one result if it is ``labelled``, else the name of the model if all have the same.
     """
-    from mbsim_cli.io.target import check_picture, replaced
-    from mbsim_cli.report import require_matplotlib
+    from mbsim_cli.io.target import replaced
 
-    require_matplotlib()
-    kind = options.picture_kind(output, SUFFIXES)
-    target = check_picture(output, force=force)
-
+    kind, target = _kind_and_target(output, force)
     from mbsim_cli.report.sheet import save_sheet
 
     with signals.shield(), replaced(target, force=force) as temporary:
@@ -159,14 +164,12 @@ def _study(
 ) -> None:
     """Draw objectives of a collected study over its parameters."""
     from mbsim_cli.io.study_file import read_study
-    from mbsim_cli.io.target import check_picture, replaced
-    from mbsim_cli.report import require_matplotlib
+    from mbsim_cli.io.target import replaced
     from mbsim_cli.study.pictures.selection import study_panels
 
-    require_matplotlib()
     picture = output or Path(path.stem + ".png")
-    kind = options.picture_kind(picture, SUFFIXES)
-    target, study = check_picture(picture, force=force), read_study(path)
+    kind, target = _kind_and_target(picture, force)
+    study = read_study(path)
     rows, left_out = study_panels(study, names, over)
 
     from mbsim_cli.report.sheet import save_study
@@ -186,17 +189,14 @@ def _study(
 
 def _field(arguments: list[str], name: str, output: Path | None, json: bool, quiet: bool, force: bool) -> None:
     """Draw the numbers of a body's elements."""
-    from mbsim_cli.io.target import check_picture, replaced
-    from mbsim_cli.report import require_matplotlib
+    from mbsim_cli.io.target import replaced
     from mbsim_cli.study.pictures.fields import field_of
 
     if len(arguments) != 1:
         raise UsageError("--field draws on the mesh of one body: name its .sid.h5 file, or one result")
-    require_matplotlib()
     path = Path(arguments[0])
     picture = output or Path(path.name.removesuffix(".h5").removesuffix(".sid") + f"-{name}.png")
-    kind = options.picture_kind(picture, SUFFIXES)
-    target = check_picture(picture, force=force)
+    kind, target = _kind_and_target(picture, force)
     found = field_of(path, name)
 
     from mbsim_cli.report.sheet import save_cells
