@@ -3,12 +3,12 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from mbsim_cli.spec.expressions.number import written_out
 from mbsim_cli.spec.expressions.syntax import names as names_in
 from mbsim_cli.spec.expressions.syntax import parse
-from mbsim_cli.spec.objectives import MODAL, SMOOTH
+from mbsim_cli.spec.objectives import MODAL, SMOOTH, TRANSFERS
 from mbsim_cli.system import cached_property
 
 # objectives computed from another one: kind of that one, its integrand, and the expression that uses its value
@@ -16,7 +16,16 @@ _OF_ANOTHER = {
     "minimum": ("maximum", "-({})", "-maximum"),
     "rms": ("mean", "({})**2", "if(mean > 0, sqrt(if(mean > 0, mean, 1)), 0)"),  # with a derivative where it is zero
 }
-UNITS = {"frequency": "Hz", "real_part": "1/s", "imaginary_part": "rad/s"}
+UNITS = {"phase": "rad", "frequency": "Hz", "real_part": "1/s", "imaginary_part": "rad/s"}
+
+
+class Transfer(NamedTuple):
+    """From an input to an output of a frequency response, at a frequency [Hz]; None: where its gain is largest."""
+
+    input: str
+    output: str
+    frequency: complex | None
+    frequency_rho: Sequence[float]  # (p,)
 
 
 @dataclass(frozen=True)
@@ -41,6 +50,7 @@ class Objective:
     values: Mapping[str, complex] | None = None  # parameter values other than those of the file
     description: str = ""
     mode: int | str | None = None  # of a number of a mode, from 1, or largest
+    transfer: Transfer | None = None  # of a gain or phase
 
     @cached_property
     def integrand(self) -> Any:
@@ -83,6 +93,11 @@ def objectives_of(
             arguments = {"operands": tuple(map(objective, operands))}
         elif spec.kind in MODAL:
             arguments["mode"] = getattr(spec, spec.kind)
+        elif spec.kind in TRANSFERS:
+            given = getattr(spec, spec.kind)
+            f = given.frequency
+            at = (None, ()) if f is None else (numbers(f), numbers.gradient(f, parameters))
+            arguments["transfer"] = Transfer(given.input, given.output, *at)
         elif spec.kind in _OF_ANOTHER:
             kind, changed, of_it = _OF_ANOTHER[spec.kind]
             integrand = partial(expressions.integrand, changed.format(text), names)

@@ -10,6 +10,7 @@ from mbsim_cli.assembly.tree.system import System
 from mbsim_cli.errors import UsageError, either
 from mbsim_cli.model.codes import AUTO_INTEGRATOR, DEFAULT_INTEGRATOR, MOST_STEPS
 from mbsim_cli.model.problem import INTEGRATED, Options
+from mbsim_cli.spec.analysis import LINEAR
 from mbsim_cli.spec.expressions.number import Number
 
 _NUMBERS = ("step", "duration", "tolerance", "gradient_tolerance")
@@ -50,9 +51,9 @@ def options_of(model_file: Any, numbers: Numbers, **overrides: Any) -> Options:
     if analysis.type == "equilibrium":
         method = over.get("sensitivity", analysis.sensitivity.method)
         return Options(analysis=analysis.type, formulation="statics", duration=0.0, sensitivity=method)
-    if analysis.type == "modes":
+    if analysis.type in LINEAR:
         method, start = over.get("sensitivity", analysis.sensitivity.method), analysis.start or "declared"
-        at = {"at": analysis.at, "start": start, "modes": analysis.count}
+        at = {"at": analysis.at, "start": start, "modes": getattr(analysis, "count", None)}
         return Options(analysis=analysis.type, formulation="linear", duration=0.0, sensitivity=method, **at)
     if analysis.type == "kinematics":
         given = {"sensitivity": analysis.sensitivity.method, "duration": numbers(analysis.lasts)}
@@ -149,8 +150,8 @@ def end_of(model_file: Any, duration: float | None) -> Number | None:
 def check_differentiable(system: System, parameters: Sequence[str], **overrides: Any) -> None:
     """Record an issue where a gradient is wanted by a parameter that a setting of the solver depends on."""
     numbers, analysis = system.geometry.numbers, system.model_file.analysis
-    for name in _NOT_DIFFERENTIATED:
-        setting = getattr(analysis, name, None)
+    settings = [(name, getattr(analysis, name, None)) for name in _NOT_DIFFERENTIATED]
+    for name, setting in [*settings, *(("frequencies", f) for f in _frequencies(analysis))]:
         if setting in (None, AUTO) or overrides.get("step" if name == "sampling" else name) is not None:
             continue
         for parameter in parameters:
@@ -159,6 +160,12 @@ def check_differentiable(system: System, parameters: Sequence[str], **overrides:
                 constants = f"constants, which {either('-p', 'mbsim.load')} sets too"
                 hint = f"state {name} by {constants}, or leave {parameter!r} out of the sensitivity"
                 system.issue(f"analysis.{name}", message, hint)
+
+
+def _frequencies(analysis: Any) -> list[Number]:
+    """Numbers that say where a frequency response is wanted."""
+    given = getattr(analysis, "frequencies", [])
+    return given if isinstance(given, list) else [given.from_, given.to]
 
 
 def _of_constraints(analysis: Any, numbers: Numbers) -> dict[str, Any]:

@@ -317,6 +317,10 @@ def _declared(packing: Packing, parameters: Sequence[ParameterValue], wanted: Se
     undefined = {name: why for reasons in found for name, why in reasons.items() if name in wanted}
     problem = replace(problem, names=replace(problem.names, undefined=undefined))
     check_start(problem, system.issue)
+    if packing.options.analysis == "frequency_response":
+        from mbsim_cli.assembly.responding import responding
+
+        problem = responding(system, packing.numbers, problem, packed.sensors.rows)
     if problem.options.analysis == "forward_dynamics":
         if problem.options.integrated:
             check_driving_laws(problem, system.issue)

@@ -12,6 +12,7 @@ from mbsim_cli.errors import InputOutputError, UsageError
 
 if TYPE_CHECKING:
     from mbsim_cli.io.results import Content
+    from mbsim_cli.report.panels import Curve
     from mbsim_cli.study.pictures.selection import Selection
 
 
@@ -22,7 +23,8 @@ Arguments = Annotated[
     typer.Argument(
         metavar="RESULT.h5... [NAME...]",
         help="Results (they end in .h5), then names of sensors, components (SENSOR.x), coordinates "
-        "(JOINT.coordinate[.velocity|.acceleration|.torque]) and objectives; all sensors and gradients without. "
+        "(JOINT.coordinate[.velocity|.acceleration|.torque]) and objectives; all sensors and gradients without. Of a "
+        "frequency response: inputs and outputs. "
         "NAME,NAME share their axes.",
         show_default=False,
         autocompletion=completion.histories,
@@ -77,7 +79,7 @@ def command(
     """
     from mbsim_cli.io.results import Content
     from mbsim_cli.io.study_file import is_study
-    from mbsim_cli.study.pictures.selection import Chooser, labels_of, sort_arguments
+    from mbsim_cli.study.pictures.selection import Chooser, labels_of, response_curves, sort_arguments
 
     parameters = _parameters(by)
     drawn = {"--over": over, "--by": by, "--gradient": gradient, "--label": label}
@@ -101,6 +103,11 @@ def command(
         _list(contents, json)
         return
     picture = output or Path(results[0].stem + ".png")
+    if not (parameters or gradient or over) and (
+        lines := response_curves(contents, names, labels_of(results, label or []))
+    ):
+        _bode(lines, results, picture, contents[0].title, json, quiet, force)
+        return
     chosen = Chooser(contents).choose(names, parameters, gradient, over)
     report = _draw(contents, chosen, labels_of(results, label or []), picture, force, bool(label))
     if json:
@@ -157,6 +164,24 @@ def _draw(
         "gradients": [bars.objective for bars in chosen.bars],
         "left_out": chosen.left_out,
     }
+
+
+def _bode(
+    lines: list["Curve"], results: list[Path], picture: Path, title: str, json: bool, quiet: bool, force: bool
+) -> None:
+    """Draw gains and phases over the frequency."""
+    from mbsim_cli.io.target import replaced
+
+    kind, target = _kind_and_target(picture, force)
+    from mbsim_cli.report.sheet import save_bode
+
+    with signals.shield(), replaced(target, force=force) as temporary:
+        save_bode(lines, temporary, kind, title)
+    drawn = [line.label for line in lines]
+    if json:
+        emit({"output": str(picture), "results": [str(path) for path in results], "responses": drawn})
+    else:
+        tell(f"{picture}: {', '.join(drawn)}", quiet)
 
 
 def _study(

@@ -13,6 +13,7 @@ from mbsim_cli.cli import options
 from mbsim_cli.cli.output import Terminal, emit, plain_table, print_objectives, print_warnings, show_table, tell
 from mbsim_cli.errors import UsageError
 from mbsim_cli.model.codes import INTEGRATORS
+from mbsim_cli.model.units import quotient
 
 if TYPE_CHECKING:
     from mbsim_cli.study.assembling import Settings
@@ -112,9 +113,11 @@ def _print(report: dict[str, Any], quiet: bool, top: int) -> None:
         print_influence(report, top)
     if "modes" in report:
         _print_modes(report["modes"], report["diagnostics"]["neutral"])
+    if "frequency_response" in report:
+        _print_response(report["frequency_response"])
     if report["objectives"] and "influence" not in report:
         print_objectives(report["objectives"], report["parameters"])
-    elif report.get("extremes") and "modes" not in report:
+    elif report.get("extremes") and report["formulation"] != "linear":
         _print_extremes(report["extremes"])
     if estimates := discretisation.line(report):
         tell(estimates, quiet)
@@ -140,6 +143,24 @@ def _print_modes(modes: list[dict[str, Any]], neutral: int) -> None:
         tell(f"{neutral} eigenvalues are zero: what no force decides" if neutral > 1 else "1 eigenvalue is zero")
 
 
+def _print_response(found: dict[str, Any]) -> None:
+    """Of each output and input the gain at the first frequency, the largest, and where that is."""
+    frequencies, rows = found["frequencies"], []
+    first = f"gain at {frequencies[0]:g} Hz"
+    for output, unit in found["outputs"].items():
+        for given, of_input in found["inputs"].items():
+            gains = found["gain"][output][given]
+            known = [k for k, gain in enumerate(gains) if gain == gain]
+            at = max(known, key=gains.__getitem__, default=0)
+            numbers = gains[0], gains[at], frequencies[at], found["phase"][output][given][at]
+            shown = (f"{number:.8g}".replace("nan", "NaN") for number in numbers)
+            rows.append((output, given, quotient(unit, of_input), *shown))
+    heads = ("output", "input", "unit", first, "largest gain", "at [Hz]", "phase [rad]")
+    show_table(plain_table(heads, rows[:MOST_ROWS]))
+    if len(rows) > MOST_ROWS:
+        tell(f"and {len(rows) - MOST_ROWS} more; --json lists all")
+
+
 def _print_extremes(extremes: dict[str, dict[str, Any]]) -> None:
     """Least and largest values of sensors, without components that are zero in the whole run."""
     rows = []
@@ -158,7 +179,8 @@ def _method(report: dict[str, Any]) -> str:
     if report["formulation"] == "statics":
         return f"{report['diagnostics']['stability']} equilibrium, {report['diagnostics']['iterations']} iterations"
     if report["formulation"] == "linear":
-        return f"{len(report['modes'])} modes about {AROUND[report['diagnostics']['about']]}"
+        found = f"{len(report['modes'])} modes" if "modes" in report else "frequency response"
+        return f"{found} about {AROUND[report['diagnostics']['about']]}"
     if report["formulation"] == "driven":
         return f"kinematics, {report['steps'] + 1} samples"
     integrator = report["integrator"]

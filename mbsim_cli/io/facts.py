@@ -252,5 +252,6 @@ class Findings(NamedTuple):
     warnings: Sequence[str] = ()
     work: Mapping[str, int] = {}  # what an integrator counted in the whole run
     discretisation: Mapping[str, Any] = {}  # what is known of the motion's error
-    modes: Any = None  # modal_results.ModesFound of an analysis of modes
+    modes: Any = None  # linear_results.ModesFound of an analysis of modes
+    responses: Any = None  # solve.linear.response.Responses of an analysis of frequency response
     history: History | None = None  # of the optimisation that they are the best design of

@@ -8,9 +8,11 @@ import h5py
 import numpy as np
 
 from mbsim_cli.errors import UsageError
+from mbsim_cli.io.reader import opened, texts
 from mbsim_cli.io.skeleton import Scales, set_unit
 from mbsim_cli.io.target import checked, is_of_format, replaced
 
+RESPONSE = "frequency_response"
 UNITS = {"frequency": "Hz", "damping_ratio": "1", "real_part": "1/s", "imaginary_part": "rad/s"}
 
 
@@ -51,6 +53,56 @@ def store(scales: Scales, found: ModesFound) -> None:
     for name, part in parts.items():
         stored = group.create_dataset(f"gradient/{name}", data=part(found.d_shape))
         scales.attach(stored, ("mode", "coordinate", "parameter"))
+
+
+def store_responses(scales: Scales, found: Any) -> None:
+    """Write a frequency response, ``solve.linear.response.Responses``, into a result."""
+    file = scales.file
+    group = file.create_group(RESPONSE, track_order=True)
+    group.attrs["description"] = "of small motions, output over input: real and imaginary part, amplitude, angle"
+    axis = file.create_dataset("frequency", data=found.frequencies)
+    axis.make_scale("frequency")
+    set_unit(axis, "Hz")
+    for name, labels, units in (
+        ("input", found.inputs, found.input_units),
+        ("output", found.outputs, found.output_units),
+    ):
+        file.create_dataset(name, data=list(labels), dtype=h5py.string_dtype()).make_scale(name)
+        file.create_dataset(f"{name}_unit", data=list(units), dtype=h5py.string_dtype())
+    axes = ("frequency", "output", "input")
+    parts: dict[str, Any] = {"real": np.real, "imaginary": np.imag, "gain": np.abs, "phase": np.angle}
+    for name, part in parts.items():
+        scales.attach(group.create_dataset(name, data=part(found.value)), axes)
+    set_unit(group["phase"], "rad")
+    if found.d_value.shape[-1]:
+        size = np.abs(found.value)[..., None]
+        along = found.d_value * found.value.conj()[..., None]  # by |G|^2 the relative change
+        changes = {"real": found.d_value.real, "imaginary": found.d_value.imag}
+        changes |= {"gain": along.real / np.where(size == 0.0, 1.0, size)}
+        changes |= {"phase": along.imag / np.where(size == 0.0, np.nan, size * size)}
+        for name, values in changes.items():
+            scales.attach(group.create_dataset(f"gradient/{name}", data=values), (*axes, "parameter"))
+
+
+class StoredResponse(NamedTuple):
+    """The frequency response of a result: F frequencies [Hz], o outputs, k inputs."""
+
+    frequencies: np.ndarray
+    inputs: dict[str, str]  # units by name
+    outputs: dict[str, str]
+    gain: np.ndarray  # (F, o, k)
+    phase: np.ndarray  # (F, o, k) rad
+
+
+def response_of(path: Path) -> StoredResponse | None:
+    """The frequency response of a checked result, None where it has none."""
+    with opened(path, known=True) as file:
+        if RESPONSE not in file:
+            return None
+        units = [dict(zip(texts(file[name]), texts(file[f"{name}_unit"]), strict=True)) for name in ("input", "output")]
+        return StoredResponse(
+            np.asarray(file["frequency"][()]), *units, *(file[f"{RESPONSE}/{name}"][()] for name in ("gain", "phase"))
+        )
 
 
 # State spaces in files: HDF5 with named axes, NumPy's .npz, MATLAB's .mat.

@@ -332,12 +332,15 @@ class ResultWriter:
         self.objectives(findings.objectives)
         if findings.history is not None:
             self.optimization(findings.history)
-        if findings.modes is not None:
+        if findings.modes is not None or findings.responses is not None:
             from mbsim_cli.io import linear_results
 
             with self._failures():
                 self._release()
-                linear_results.store(self._scales, findings.modes)
+                if findings.modes is not None:
+                    linear_results.store(self._scales, findings.modes)
+                else:
+                    linear_results.store_responses(self._scales, findings.responses)
         self.multipliers(findings.multipliers, findings.undetermined, findings.undetermined_sensors)
 
     def objectives(self, results: Sequence[ObjectiveResult]) -> None:

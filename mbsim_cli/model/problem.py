@@ -14,6 +14,16 @@ CLOSED_LOOPS = ("ali1p-rtdyn1",)  # formulations with constraints that Runge-Kut
 INTEGRATED = (*OPEN_TREES, *CLOSED_LOOPS)
 
 
+class Response(NamedTuple):
+    """Inputs and outputs of a frequency response, and where it is wanted."""
+
+    inputs: tuple[str, ...]  # forces and laws
+    outputs: tuple[str, ...]  # (o,)
+    units: tuple[str, ...]  # (o,) of the outputs
+    rows: tuple[int, ...]  # (o,) of the sensors
+    frequencies: np.ndarray  # (F,) Hz
+
+
 @dataclass(frozen=True)
 class Options:
     """Choices of an analysis; times in seconds."""
@@ -38,12 +48,13 @@ class Options:
     onset_steps: float = 8.0  # in which a force begins, at least: longer ones are divided
     at: str | None = None  # equilibrium | start: what modes are about
     modes: int | None = None  # that are wanted, None: all
+    response: "Response | None" = None  # of an analysis of frequency response
     error_control: str = "motion"  # motion | sensitivities: what the tolerances of an open tree hold for
 
     @property
     def at_once(self) -> bool:
         """Whether the analysis is of one instant."""
-        return self.analysis in ("equilibrium", "modes")
+        return self.analysis in ("equilibrium", "modes", "frequency_response")
 
     @property
     def natural(self) -> bool:
@@ -214,7 +225,7 @@ class Block(NamedTuple):
     undetermined: np.ndarray  # (B, width) bool: reactions that redundant constraints leave open, which are NaN
     rest: np.ndarray  # (B,) solve.equilibrium.resting.Equilibrium of an instant that a motion starts from, else None
     lost: np.ndarray  # (B,) why forces of constraints are not found at an instant, and are NaN as sensors, else None
-    modes: np.ndarray  # (B,) solve.linear.analysis.Found of the instant that modes are about, else None
+    linear: np.ndarray  # (B,) solve.linear's Found or Responses of the instant that small motions are about, else None
 
 
 def instants_of(block: Any, picked: slice | list[int]) -> Any:

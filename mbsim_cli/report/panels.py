@@ -35,6 +35,16 @@ class Panel(NamedTuple):
         return bool(self.over) and all(s.unit == "m" for s in (*self.series, *self.over) if s is not None)
 
 
+class Curve(NamedTuple):
+    """The frequency response of an output to an input at F frequencies [Hz]."""
+
+    label: str
+    unit: str  # of the gain
+    frequencies: np.ndarray
+    gain: np.ndarray
+    phase: np.ndarray  # rad
+
+
 class Bars(NamedTuple):
     """An objective's gradient as the results have it, None where one does not."""
 

@@ -12,7 +12,7 @@ from matplotlib.transforms import Bbox
 from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 
 from mbsim_cli.model.units import quotient
-from mbsim_cli.report.panels import Bars, Panel
+from mbsim_cli.report.panels import Bars, Curve, Panel
 from mbsim_cli.report.style import COLOURS, DASHES, GREY, INK, plain, pretty, styled, unit_label
 
 # Gradients of objectives as bars: derivatives on the left, relative sensitivities on the right.
@@ -230,6 +230,33 @@ def save_study(rows: Sequence[Sequence[Panel]], path: Path, suffix: str, title: 
         figure = Figure(figsize=(WIDTH, clouds_height(rows)), layout="constrained")
         figure.suptitle(plain(title))
         draw_clouds(figure.add_gridspec()[0], rows, joined)
+        settle(figure)
+        figure.savefig(path, format=suffix, metadata=METADATA[suffix])
+
+
+def save_bode(curves: Sequence[Curve], path: Path, suffix: str, title: str) -> None:
+    """Draw gains above and phases below over the frequency into a file, both over logarithmic axes."""
+    with styled():
+        figure = Figure(figsize=(WIDTH, _EDGE + 2 * _FEW + 0.12 * len(curves)), layout="constrained")
+        figure.suptitle(plain(title))
+        above, below = figure.add_gridspec(2, 1).subplots(sharex=True)
+        units = {curve.unit for curve in curves}
+        for number, curve in enumerate(curves):
+            label = plain(curve.label)
+            style: dict[str, Any] = {
+                "color": COLOURS[number % len(COLOURS)],
+                "linestyle": DASHES[number // len(COLOURS) % len(DASHES)],
+                "label": label if len(units) == 1 else unit_label(label, curve.unit),
+            }
+            known = np.isfinite(curve.phase)
+            above.loglog(curve.frequencies, curve.gain, **style)
+            below.semilogx(curve.frequencies[known], np.degrees(np.unwrap(curve.phase[known])), **style)
+        above.set_ylabel(unit_label("gain", units.pop() if len(units) == 1 else ""))
+        below.set_ylabel(unit_label("phase", "deg"))
+        below.set_xlabel(unit_label("frequency", "Hz"))
+        figure.legend(*above.get_legend_handles_labels(), loc="outside lower center", ncols=2)
+        above.margins(x=0)
+        figure.align_ylabels([above, below])
         settle(figure)
         figure.savefig(path, format=suffix, metadata=METADATA[suffix])
 

@@ -47,13 +47,13 @@ def block_of(
         for array in varied:
             if array.shape[2]:  # else an adjoint run, whose derivatives come in the end
                 np.copyto(array, np.nan, where=broken[:, None, :] != 0)
-    at_rest, reasons, modes = np.full((3, rows), None)
+    at_rest, reasons, linear = np.full((3, rows), None)
     if lost or (reader and reader.lost):
         known = {**(lost or {}), **(reader.lost if reader else {})}
         reasons[:] = [known.get(t) for t in record.time.real.tolist()]
         undetermined |= np.isnan(sensors) & (reasons != None)[:, None]  # noqa: E711, instant by instant
     return Block(
-        *record[:7], sensors, *varied, *diagnostics, broken, free, singular, undetermined, at_rest, reasons, modes
+        *record[:7], sensors, *varied, *diagnostics, broken, free, singular, undetermined, at_rest, reasons, linear
     )
 
 

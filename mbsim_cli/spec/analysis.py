@@ -129,7 +129,8 @@ class Analysis(Spec):
     )
 
 
-WITHOUT_ADJOINT = {"modes": "type: modes"}  # kinds of analysis, in words
+LINEAR = ("modes", "frequency_response")  # kinds of analysis of small motions
+WITHOUT_ADJOINT = {kind: f"type: {kind}" for kind in LINEAR}  # kinds of analysis, in words
 
 
 def lacks_adjoint(analysis: Any, formulation: str | None = None, integrator: str | None = None) -> str:
@@ -156,18 +157,17 @@ class Equilibrium(Spec):
     )
 
 
-# Modes: small motions about an equilibrium or about a steady motion.
+# Small motions about an equilibrium or about a steady motion: their modes, and how they answer to inputs.
 
 # mypy: disable-error-code="valid-type"
 # fields are typed by calls that build what pydantic reads
 
 
-class Modes(Spec):
-    """Natural frequencies, damping ratios and mode shapes, at time zero."""
+class SmallMotions(Spec):
+    """Small motions about one position, at time zero."""
 
-    type: Literal["modes"] = field("Kind of analysis.", "modes")
     at: Literal["equilibrium", "start"] = field(
-        "What modes are about: the static equilibrium near the declared position, or the start, with its velocities.",
+        "What motions are about: the static equilibrium near the declared position, or the start, with its velocities.",
         "start",
         default="equilibrium",
     )
@@ -178,11 +178,41 @@ class Modes(Spec):
         default=None,
     )
     hold: list[str] = hold()
+    sensitivity: Sensitivity = field(
+        "Gradients.", {"method": "ddm", "parameters": "all"}, default_factory=lambda: Sensitivity(method="none")
+    )
+
+
+class Modes(SmallMotions):
+    """Natural frequencies, damping ratios and mode shapes, at time zero."""
+
+    type: Literal["modes"] = field("Kind of analysis.", "modes")
     count: int | None = field(
         "Modes in results, those of the smallest eigenvalues; default all.", 10, default=None, ge=1, le=1_000_000
     )
-    sensitivity: Sensitivity = field(
-        "Gradients.", {"method": "ddm", "parameters": "all"}, default_factory=lambda: Sensitivity(method="none")
+
+
+class Frequencies(Spec):
+    """So many frequencies from one to another, both included."""
+
+    from_: Number = field("First frequency [Hz].", 0.1, alias="from")
+    to: Number = field("Last frequency [Hz].", 100)
+    count: int = field("How many, both ends included.", 201, default=201, ge=2, le=1_000_000)
+    scale: Literal["linear", "log"] = field(
+        "Equal distances (linear) or equal ratios (log) between frequencies.", "linear", default="log"
+    )
+
+
+class FrequencyResponse(SmallMotions):
+    """What sensors show, as small harmonic inputs of any frequency make them oscillate."""
+
+    type: Literal["frequency_response"] = field("Kind of analysis.", "frequency_response")
+    inputs: list[str] = field(
+        "Forces, of which it is what is added to them, and laws of forces.", ["suspension"], min_length=1
+    )
+    outputs: list[str] = field("SENSOR or SENSOR.component; default all sensors.", ["comfort.z"], default=[])
+    frequencies: by_kind(list=list[Number], mapping=Frequencies) = field(
+        "Frequencies [Hz]: a list, or a range.", {"from": 0.1, "to": 100, "count": 201}, [0.5, 1, 2]
     )
 
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, Discriminator, PrivateAttr, Tag
 
 from mbsim_cli.errors import Issue
-from mbsim_cli.spec.analysis import Analysis, Equilibrium, InverseDynamics, Modes
+from mbsim_cli.spec.analysis import Analysis, Equilibrium, FrequencyResponse, InverseDynamics, Modes
 from mbsim_cli.spec.base import Spec, Vector, field, parts, walk, whole_number
 from mbsim_cli.spec.expressions.named_numbers import Expressions, sort
 from mbsim_cli.spec.expressions.number import Expression, Number, is_moving, written_out
@@ -35,6 +35,7 @@ AnyAnalysis = Annotated[
     | Annotated[InverseDynamics, Tag("type=inverse_dynamics")]
     | Annotated[Equilibrium, Tag("type=equilibrium")]
     | Annotated[Modes, Tag("type=modes")]
+    | Annotated[FrequencyResponse, Tag("type=frequency_response")]
     | Annotated[Kinematics, Tag("type=kinematics")],
     Discriminator(_analysis_type),
 ]

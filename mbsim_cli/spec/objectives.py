@@ -10,9 +10,10 @@ from mbsim_cli.spec.expressions.number import Formula, Number
 from mbsim_cli.spec.expressions.units import Label
 
 MODAL = ("frequency", "damping_ratio", "real_part", "imaginary_part")  # numbers of a mode
+TRANSFERS = ("gain", "phase")  # numbers of a frequency response
 SMOOTH = ("maximum", "minimum")
 SUMS = ("integral", "mean", "rms", *SMOOTH)  # over all output times
-KINDS = (*SUMS, "final", "at", "expression", *MODAL)
+KINDS = (*SUMS, "final", "at", "expression", *MODAL, *TRANSFERS)
 LARGEST = "largest"
 
 NO_EXPRESSION = "0"
@@ -32,6 +33,18 @@ class At(Spec):
         "The time [s]; between output times a cubic polynomial through the four around it is used.", 0.5
     )
     value: Formula = field("The expression.", "r2.x - 0.5")
+
+
+class Transfer(Spec):
+    """From an input to an output, at a frequency."""
+
+    input: str = field("Input of the analysis: FORCE, FORCE.component or a law.", "suspension")
+    output: str = field("Output: SENSOR or SENSOR.component.", "comfort.z")
+    frequency: Number | None = field(
+        "Frequency [Hz]; default, for a gain: that of the analysis at which it is largest.",
+        1.5,
+        default=None,
+    )
 
 
 class Objective(Spec):
@@ -57,6 +70,16 @@ class Objective(Spec):
         default=None,
     )
     imaginary_part: int | None = mode("Imaginary part of the eigenvalue of a mode [rad/s]")
+    gain: Transfer | None = field(
+        "Amplitude of an output over that of an input.",
+        {"input": "suspension", "output": "comfort.z", "frequency": 1.5},
+        default=None,
+    )
+    phase: Transfer | None = field(
+        "Angle by which an output is ahead of an input, -pi to pi [rad].",
+        {"input": "suspension", "output": "comfort.z", "frequency": 1.5},
+        default=None,
+    )
     unit: Label = field("Unit, for tables and result files.", "m^2 s", default="")
     description: str | None = description()
 
@@ -67,18 +90,19 @@ class Objective(Spec):
 
     @property
     def text(self) -> str:
-        """The expression, whatever the kind; nothing of a mode has one."""
+        """The expression, whatever the kind; numbers of modes and responses have none."""
         if self.at is not None:
             return self.at.value
-        return NO_EXPRESSION if self.kind in MODAL else getattr(self, self.kind)
+        return NO_EXPRESSION if self.kind in (*MODAL, *TRANSFERS) else getattr(self, self.kind)
 
     @model_validator(mode="after")
     def _one_kind(self) -> Any:
         given = [kind for kind in KINDS if getattr(self, kind) is not None]
-        choice = "integral, mean, rms, maximum, minimum, final, at, expression or a number of a mode"
+        choice = "integral, mean, rms, maximum, minimum, final, at, expression, gain, phase or a number of a mode"
         require_one(f"one of {choice}", len(given) != 1)
         smooth = given[0] if given[0] in SMOOTH else "maximum or minimum"
         require_one(f"{smooth} and sharpness together", (given[0] in SMOOTH) != (self.sharpness is not None))
+        require_one("phase and frequency together", self.phase is not None and self.phase.frequency is None)
         return self
 
 

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mbsim_cli.errors import UsageError, option
-from mbsim_cli.spec.reading.suggestions import unknown
+from mbsim_cli.errors import UsageError
 
 KINDS = (".h5", ".npz", ".mat")
 
@@ -64,7 +63,9 @@ class StateSpace:
 
 def linearized(assembled: Any, at: str | float, inputs: Sequence[str], outputs: Sequence[str] | None) -> StateSpace:
     """The state space of an assembled model; raises UsageError and AnalysisError."""
+    from mbsim_cli.assembly.responding import outputs_of
     from mbsim_cli.solve.linear.point import at_equilibrium, at_start, at_time
+    from mbsim_cli.solve.linear.response import with_expressed
     from mbsim_cli.solve.linear.state_space import inputs_of, state_space
 
     problem = assembled.problem
@@ -83,8 +84,8 @@ def linearized(assembled: Any, at: str | float, inputs: Sequence[str], outputs: 
         point = at_time(problem, float(at))
     given = inputs_of(problem, inputs, point.time)
     found = state_space(problem, point, given)
-    shown, C, D = _with_expressed(problem.expressed, found, point.time)
-    labels, units, rows = _chosen(assembled, outputs)
+    shown, C, D = with_expressed(problem.expressed, found, point.time)
+    labels, units, rows = outputs_of(problem.names, assembled.sensor_rows, outputs)
     rate = [f"{unit}/s" for unit in found.units]
     return StateSpace(
         found.A, found.B, C[rows], D[rows],
@@ -92,40 +93,3 @@ def linearized(assembled: Any, at: str | float, inputs: Sequence[str], outputs: 
         (*found.units, *rate), tuple(given.units), tuple(units), shown[rows], point.time,
         at if isinstance(at, str) else "time",
     )  # fmt: skip
-
-
-def _with_expressed(expressed: Sequence[Any], found: Any, time: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Outputs (o,), C (o, s) and D (o, k) with those of sensors that are expressions of others."""
-    shown, C, D = list(found.outputs), list(found.C), list(found.D)
-    for objective in expressed:
-        sensors = {name: found.outputs[None, objective.sensors[name]] for name in objective.integrand.sensors}
-        linear, row = objective.integrand.linearised(sensors, np.array([time])), np.zeros(len(found.outputs))
-        for name, partial in linear.by_sensor.items():
-            row[objective.sensors[name]] = partial[0]
-        used = np.flatnonzero(row)  # others need not be numbers
-        shown.append(linear.value[0])
-        C.append(row[used] @ found.C[used])
-        D.append(row[used] @ found.D[used])
-    return np.array(shown), np.array(C), np.array(D)
-
-
-def _chosen(assembled: Any, outputs: Sequence[str] | None) -> tuple[list[str], list[str], list[int]]:
-    """Labels, units and rows of outputs: SENSOR, or SENSOR.component; all of them for None."""
-    names = assembled.problem.names
-    labels, units, rows = [], [], []
-    for name, unit, components in zip(names.sensors, names.sensor_units, names.sensor_components, strict=True):
-        part = assembled.sensor_rows[name]
-        for k, row in enumerate(range(part.start, part.stop)):
-            label = components[k] if k < len(components) and part.stop - part.start > 1 else ""
-            labels.append(f"{name}.{label}" if label else name)
-            units.append(unit if isinstance(unit, str) else unit[k])
-            rows.append(row)
-    if outputs is None:
-        return labels, units, rows
-    picked: list[int] = []
-    for output in outputs:
-        found = [k for k, label in enumerate(labels) if label == output or label.startswith(f"{output}.")]
-        if not found:
-            raise UsageError(f"{option('outputs')}: {unknown('sensor', output, labels)}")
-        picked += found
-    return [labels[k] for k in picked], [units[k] for k in picked], [rows[k] for k in picked]

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import numpy as np
 
@@ -111,7 +111,7 @@ def origin_of(planned: Plan, command: str) -> Origin:
         model_file=source.file,
         included={name: text for name, text in source.texts.items() if name != source.file},
         overrides=planned.settings.overrides,
-        options={name: value for name, value in asdict(options).items() if value is not None},
+        options={name: value for name, value in asdict(replace(options, response=None)).items() if value is not None},
     )
     return Origin(
         planned.named.problem.names,
@@ -141,6 +141,7 @@ def findings_of(outcome: Outcome) -> Findings:
         dict(outcome.watchers.health.work or {}),
         outcome.resolved,
         _modes(outcome),
+        None if outcome.responses is None else cast(Any, outcome.watchers.health).found,
     )
 
 

@@ -345,6 +345,11 @@ class Outcome:
         """Modes as plain data, of an analysis of modes."""
         return getattr(self.watchers.health, "modes", None)
 
+    @property
+    def responses(self) -> dict[str, Any] | None:
+        """Frequency response as plain data, of such an analysis."""
+        return getattr(self.watchers.health, "responses", None)
+
     def flags(self, objective: Any) -> list[str]:
         """Why the value of an objective is only one choice."""
         return self.watchers.multipliers.flags(objective)
@@ -373,6 +378,8 @@ class Outcome:
         }
         if self.modes is not None:
             report["modes"] = self.modes
+        if self.responses is not None:
+            report["frequency_response"] = self.responses
         if watchers.extremes:
             report["extremes"] = watchers.extremes.report
         if plan.method == "fd":

@@ -1,5 +1,6 @@
 """The commands of docs/linear.md print what the page shows; what files about modes may not say."""
 
+import json
 import re
 
 import h5py
@@ -144,3 +145,79 @@ def test_states_have_eigenvalues_of_their_own(mbsim, tmp_path):
     assert mbsim("linearize", "lag.yaml").code == 2
     (tmp_path / "lag.yaml").write_text(LAG.replace("at: start", "at: equilibrium"))
     assert mbsim("run", "lag.yaml").code == 3
+
+
+RIDE = "mbsim: 1\n" + re.search(r"(name: Ride.*?)```", PAGE, re.DOTALL).group(1)  # type: ignore[union-attr]
+
+
+@pytest.mark.slow
+def test_frequency_response_of_the_page(mbsim, tmp_path):
+    (tmp_path / "ride.yaml").write_text(RIDE)
+    shown = re.search(r"\$ mbsim run ride.yaml\n(.*?)```", PAGE, re.DOTALL).group(1)
+    printed = mbsim("run", "ride.yaml").out
+    assert printed.splitlines()[:13] == shown.splitlines()[:13]  # all but the times
+    with h5py.File(tmp_path / "ride.h5") as file:
+        gain = file["frequency_response/gain"][:, 1, 0]
+        assert gain.max() == pytest.approx(file["objectives/shake/value"][()], rel=1e-14)
+        gradient = file["frequency_response/gradient/gain"][gain.argmax(), 1, 0]
+        assert np.allclose(gradient, file["objectives/shake/gradient"][()], rtol=1e-12)
+        assert [scale.label for scale in file["frequency_response/gain"].dims] == ["frequency", "output", "input"]
+    assert "ride.png: travel over tyre, comfort.z over tyre" in mbsim("plot", "ride.h5").out
+    assert "bode.svg: comfort.z over tyre" in mbsim("plot", "ride.h5", "comfort.z", "-o", "bode.svg").out
+    told = mbsim("plot", "ride.h5", "nobody")
+    assert told.code == 2 and "no result holds a history 'nobody'" in told.err
+
+
+@pytest.mark.slow
+def test_points_and_frequencies_of_a_response(mbsim, tmp_path):
+    """Where the spring is stiffer, where the strut is held, and of frequencies in a list."""
+    path = tmp_path / "ride.yaml"
+
+    def gains(**changes):
+        path.write_text(RIDE.replace("output: travel", "output: comfort.z"))  # of a travel of zero there is no phase
+        options = [word for key, value in changes.items() for word in ("-s", f"analysis.{key}={value}")]
+        found = json.loads(mbsim("run", path, "--json", "--force", *options).out)["frequency_response"]
+        return found["frequencies"], np.array(found["gain"]["travel"]["tyre"])
+
+    at_rest = gains()[1]
+    assert np.allclose(at_rest, gains(at="start")[1], rtol=1e-9)  # linear
+    assert np.allclose(at_rest, gains(at="start", start="equilibrium")[1], rtol=1e-9)
+    assert not gains(hold="[strut.displacement]")[1].any()
+    listed, found = gains(frequencies="[0.1, 100]")
+    assert listed == [0.1, 100.0] and np.allclose(found, at_rest[[0, -1]], rtol=1e-12)
+    even = gains(frequencies="{from: 1, to: 3, count: 3, scale: linear}")[0]
+    assert even == [1.0, 2.0, 3.0]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (
+            "inputs: [tyre]",
+            "inputs: [tire]",
+            "unknown force or law 'tire'; did you",
+        ),
+        ("comfort.z]", "nobody]", "analysis.outputs[1]: unknown sensor 'nobody'"),
+        ("comfort.z]", "comfort.z, comfort.w]", "unknown sensor 'comfort.w'"),
+        ("from: 0.1", "from: 0", "analysis.frequencies.from: must be greater than zero, is 0"),
+        ("to: 100", "to: 0.1", "the last frequency, 0.1 Hz, is not above the first, 0.1 Hz"),
+        ("to: 100", "to: k_s", "no gradient by frequencies is computed"),
+        ("{from: 0.1, to: 100, count: 301}", "[]", "there are no frequencies"),
+        ("frequency: 1.3", "frequency: -1", "objectives.lag.phase.frequency: must be greater than zero"),
+        (", frequency: 1.3", "", "give phase and frequency together"),
+        (
+            "input: tyre, output: comfort",
+            "input: suspension, output: comfort",
+            "'suspension' is no input",
+        ),
+        ("output: comfort.z}", "output: comfort}", "did you mean 'comfort.z'"),
+        ("method: ddm", "method: adjoint", "type: frequency_response has no adjoint"),
+        ("  type: frequency_response", "  type: modes", "analysis"),
+    ],
+)
+def test_responses_refused(mbsim, tmp_path, old, new, message):
+    assert old in RIDE
+    (tmp_path / "ride.yaml").write_text(RIDE.replace(old, new))
+    told = mbsim("run", "ride.yaml")
+    assert told.code == 3
+    assert message in told.err + told.out

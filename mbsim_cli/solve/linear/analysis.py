@@ -54,22 +54,26 @@ class Found:
 
 
 def modes(problem: Problem) -> Iterator[Block]:
-    """Yield the instant that modes are about, with ``Block.modes``.
+    """Yield the instant that modes are about, with ``Block.linear``.
 
     Raises AnalysisError where the mechanism cannot be assembled, no equilibrium is found, or masses are missing.
     """
-    initial, drift, iterations = _start(problem)
-    at_rest = problem.options.at == "equilibrium"
-    point = of_initial(problem, initial)
-    if not at_rest:
-        point = replace(point, hold=())
-    block = Simulation(problem, initial).first_block()
-    found = found_at(problem, point, moves=not at_rest and bool(np.any(point.zd)))
+    point, block = about(problem)
+    found = found_at(problem, point, moves=problem.options.at != "equilibrium" and bool(np.any(point.zd)))
     count = problem.options.modes
     found = found if count is None else _first(found, count)
-    block.modes[:] = [found]
+    block.linear[:] = [found]
+    yield block
+
+
+def about(problem: Problem) -> tuple[Point, Block]:
+    """The position that small motions are about, and the instant with its sensors."""
+    initial, drift, iterations = _start(problem)
+    at_rest = problem.options.at == "equilibrium"
+    point, block = of_initial(problem, initial), Simulation(problem, initial).first_block()
     drifts = np.array([[drift, 0.0, 0.0]]) if at_rest else block.drift
-    yield block._replace(iterations=np.array([iterations]), drift=drifts)
+    block = block._replace(iterations=np.array([iterations]), drift=drifts)
+    return point if at_rest else replace(point, hold=()), block
 
 
 def _start(problem: Problem) -> tuple[Initial, float, int]:

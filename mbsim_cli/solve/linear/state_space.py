@@ -18,9 +18,10 @@ from mbsim_cli.model.problem import Problem
 from mbsim_cli.model.units import force_on
 from mbsim_cli.solve import allocate
 from mbsim_cli.solve.blocks import with_reactions
-from mbsim_cli.solve.linear.equations import Linearising
+from mbsim_cli.solve.linear.equations import Equations, Linearising
 from mbsim_cli.solve.linear.point import Point
 from mbsim_cli.solve.reactions import reader_of
+from mbsim_cli.solve.redundancy import kept_in_range, rank_and_pivots
 
 AXES = "xyz"
 CONSTANT_FORCE, VECTOR = 3, 3  # where they stand in the blocks of forces
@@ -134,10 +135,15 @@ def _of_law(problem: Problem, name: str, time: float) -> list[int]:
     return places
 
 
-def state_space(problem: Problem, point: Point, inputs: Inputs) -> StateSpaceFound:
-    """Matrices about a point, with all sensors as outputs; raises AnalysisError."""
-    linear = Linearising(problem, point, inputs.directions)
-    found, k = linear.equations, inputs.directions.shape[1]
+def state_space(
+    problem: Problem, point: Point, inputs: Inputs, linear: Linearising | None = None, found: Equations | None = None
+) -> StateSpaceFound:
+    """Matrices about a point, with all sensors as outputs; raises AnalysisError.
+
+    Or of the equations ``found`` about a point near that of ``linear``, of complex numbers where that is complex.
+    """
+    linear = linear or Linearising(problem, point, inputs.directions)
+    found, k = found or linear.equations, inputs.directions.shape[1]
     d = found.M.shape[0]
     follows = -np.linalg.solve(found.M, np.concatenate([found.K, found.C, found.F[0]], axis=1))
     A = np.block([[np.zeros((d, d)), np.eye(d)], [follows[:, : 2 * d]]])
@@ -154,8 +160,8 @@ def _outputs(problem, point, found, eta, directions) -> tuple[np.ndarray, np.nda
     at, (B, B1, B2), model = found.instant, found.bases, problem.model
     count, k = eta.shape[2], directions.shape[1]
     width = padded(count)
-    record = allocate.record(model, 1, np.float64)
-    d_record = allocate.sensitivity_record(model, 1, width, np.float64)
+    record = allocate.record(model, 1, at.dtype)
+    d_record = allocate.sensitivity_record(model, 1, width, at.dtype)
     record.time[0] = point.time
     record.position[0], record.velocity[0], record.acceleration[0] = at.state[:3]
     record.lam[0] = record.reaction[0] = at.state.lam
@@ -166,13 +172,23 @@ def _outputs(problem, point, found, eta, directions) -> tuple[np.ndarray, np.nda
     d_record.acceleration[0, :, :count] = B @ eta[2] + 2.0 * B1 @ eta[1] + B2 @ eta[0]
     load = sum(part @ moved for part, moved in zip(found.G[:3], eta, strict=True))
     load[:, count - k :] += found.G[3]
-    multipliers = -np.linalg.pinv(found.J.T, rcond=1e-9) @ load
+    multipliers = _multipliers(found.J, load)
     d_record.lam[0, :, :count] = d_record.reaction[0, :, :count] = multipliers[: at.m]
-    dtheta = np.zeros((point.theta.size, width))
+    dtheta = np.zeros((point.theta.size, width), at.dtype)
     dtheta[:, count - k : count] = directions
     observe(
-        model, at.theta, at.at_center, allocate.directions(model, dtheta, np.float64), at.work.kin,
-        allocate.twists_of(model, width, np.float64), record, d_record,
+        model, at.theta, at.at_center, allocate.directions(model, dtheta, at.dtype), at.work.kin,
+        allocate.twists_of(model, width, at.dtype), record, d_record,
     )  # fmt: skip
     sensors, d_sensors, _ = with_reactions(record, d_record, reader_of(problem, at.theta, dtheta))
     return sensors[0], d_sensors[0, :, :count]
+
+
+def _multipliers(J: np.ndarray, load: np.ndarray) -> np.ndarray:
+    """Changes of multipliers (m, c) by which J^T balances loads (n, c), analytic in both; of least norm."""
+    rank, order = rank_and_pivots(J.real.T)
+    rows = order[:rank]
+    columns = rank_and_pivots(J.real[rows])[1][:rank]
+    found = np.zeros((J.shape[0], load.shape[1]), load.dtype)
+    found[rows] = -np.linalg.solve(J[np.ix_(rows, columns)].T, load[columns])
+    return found if rank == J.shape[0] else kept_in_range(J, found)

@@ -68,6 +68,10 @@ class Integrand:
             {name: np.broadcast_to(row, shape) for name, row in by_parameter.items()},
         )
 
+    def moved(self, parameter: str, step: complex) -> dict[str, complex]:
+        """Values in which one parameter is larger by a step."""
+        return {parameter: self._expressions.scope()[parameter].real + step}
+
     @cached_property
     def components(self) -> dict[str, tuple[int, ...]]:
         """Components of each sensor that the expression reads."""

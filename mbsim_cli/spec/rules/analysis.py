@@ -8,8 +8,9 @@ from mbsim_cli.spec.analysis import (
     WITH_ADJOINT,
     Analysis,
     Equilibrium,
+    FrequencyResponse,
     InverseDynamics,
-    Modes,
+    SmallMotions,
     lacks_adjoint,
 )
 from mbsim_cli.spec.judging.review import Review
@@ -42,8 +43,10 @@ def check(review: Review) -> None:
             _times(review, analysis)
             _accuracy(review, analysis)
             _integrator(review, analysis)
-        if isinstance(analysis, Modes):
-            _modes(review, analysis)
+        if isinstance(analysis, SmallMotions):
+            _small_motions(review, analysis)
+        if isinstance(analysis, FrequencyResponse):
+            _response(review, analysis)
         if isinstance(analysis, Kinematics):
             _kinematics(review, analysis)
         else:
@@ -65,7 +68,7 @@ def _states(review: Review) -> None:
     states = [name for name, joint in review.model.joints.items() if isinstance(joint, StateJoint)]
     analysis = review.model.analysis
     declared = isinstance(analysis, Analysis) and analysis.start == "declared"
-    declared |= isinstance(analysis, Modes) and analysis.at == "start" and analysis.start != "equilibrium"
+    declared |= isinstance(analysis, SmallMotions) and analysis.at == "start" and analysis.start != "equilibrium"
     if not states or declared:
         return
     shown, hint = ", ".join(states[:4]) + (", ..." if len(states) > 4 else ""), None
@@ -92,7 +95,7 @@ def _adjoint(review: Review, analysis: Any) -> None:
     lacking = lacks_adjoint(analysis)
     if analysis.sensitivity.method == "adjoint" and lacking:
         message = f"{lacking} has no adjoint"
-        other = "" if isinstance(analysis, Modes) else f"{WITH_ADJOINT}; "
+        other = "" if isinstance(analysis, SmallMotions) else f"{WITH_ADJOINT}; "
         review.report(("analysis", "sensitivity", "method"), message, f"{other}ddm is exact too")
 
 
@@ -170,15 +173,38 @@ def _no_torques(review: Review) -> None:
             review.report(("sensors", name), "torques are results of the analysis inverse_dynamics alone", hint)
 
 
-def _modes(review: Review, analysis: Modes) -> None:
+def _small_motions(review: Review, analysis: SmallMotions) -> None:
     """Positions that another key gives already."""
     if analysis.start is not None and analysis.at != "start":
         message = "the equilibrium has positions of its own"
         review.report(("analysis", "start"), message, "add at: start, or leave start out", key=True)
 
 
-def _held(review: Review, analysis: Analysis | Equilibrium | Modes) -> None:
-    begins = isinstance(analysis, Analysis) or (isinstance(analysis, Modes) and analysis.at == "start")
+def _response(review: Review, analysis: FrequencyResponse) -> None:
+    """Inputs and outputs that are not there, and frequencies that are none."""
+    model = review.model
+    for index, name in enumerate(analysis.inputs):
+        review.known(("analysis", "inputs", index), name, "forces", "force or law", {*model.forces, *model.laws})
+    for index, name in enumerate(analysis.outputs):
+        whole, _, component = name.rpartition(".")
+        known = name in model.shown or (whole in model.shown and bool(component))
+        if not known and not review.lost("sensors"):
+            near = review.suggest(name, model.shown)
+            review.report(("analysis", "outputs", index), f"unknown sensor {name!r}", near)
+    given, path = analysis.frequencies, ("analysis", "frequencies")
+    if isinstance(given, list):
+        for index, number in enumerate(given):
+            review.positive((*path, index), number)
+        if not given:
+            review.report(path, "there are no frequencies")
+    elif review.positive((*path, "from"), given.from_) and review.positive((*path, "to"), given.to):
+        low, high = review.value(given.from_), review.value(given.to)
+        if low is not None and high is not None and not low < high:
+            review.report((*path, "to"), f"the last frequency, {high:g} Hz, is not above the first, {low:g} Hz")
+
+
+def _held(review: Review, analysis: Analysis | Equilibrium | SmallMotions) -> None:
+    begins = isinstance(analysis, Analysis) or (isinstance(analysis, SmallMotions) and analysis.at == "start")
     if analysis.hold and begins and getattr(analysis, "start", None) != "equilibrium":
         message = "only a static equilibrium holds coordinates"
         review.report(("analysis", "hold"), message, "add start: equilibrium", key=True)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from mbsim_cli.spec.analysis import WITH_ADJOINT, lacks_adjoint
+from mbsim_cli.spec.analysis import LINEAR, WITH_ADJOINT, lacks_adjoint
 from mbsim_cli.spec.expressions.number import Number
 from mbsim_cli.spec.judging.review import Review
 from mbsim_cli.spec.objectives import Check, SensorValue
@@ -51,8 +51,8 @@ def _agreement(review: Review, path: Path, given: Check) -> None:
     for index, method in enumerate(given.agreement):
         if method == own and review.intact("analysis", "formulation"):
             review.report((*path, "agreement", index), f"{method} is the method of the analysis itself")
-        elif analysis.type == "modes":
-            message = "modes have one method; their gradients are compared with differences"
+        elif analysis.type in LINEAR:
+            message = "small motions have one method; their gradients are compared with differences"
             review.report((*path, "agreement", index), message)
         elif method == "adjoint" and lacks_adjoint(analysis):
             review.report((*path, "agreement", index), f"{lacks_adjoint(analysis)} has no adjoint", WITH_ADJOINT)
@@ -91,8 +91,8 @@ def _values(review: Review, path: Path, given: Check) -> None:
         if wanted is not None:
             _width(review, (*place, "value"), entry, wanted)
         time = review.value(entry.time)
-        if analysis.type in ("equilibrium", "modes") and time:
-            what = "an equilibrium has" if analysis.type == "equilibrium" else "modes have"
+        if analysis.type in ("equilibrium", *LINEAR) and time:
+            what = "an equilibrium has" if analysis.type == "equilibrium" else "small motions have"
             review.report((*place, "time"), f"{what} one instant, at time 0")
         elif time is not None and duration is not None and not 0 <= time <= duration * (1 + 1e-9):
             review.report((*place, "time"), f"{time:g} s lies outside the duration of {duration:g} s")

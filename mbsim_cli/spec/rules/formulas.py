@@ -2,12 +2,13 @@
 
 from collections.abc import Collection, Mapping
 
+from mbsim_cli.spec.analysis import LINEAR, FrequencyResponse
 from mbsim_cli.spec.expressions.named_numbers import shown, sort
 from mbsim_cli.spec.expressions.number import TIME, VELOCITY, Expression, Number, coordinate_in, read_by, sensor_in
 from mbsim_cli.spec.expressions.syntax import COMPONENTS, KNOWN, MAX_LENGTH, ExpressionError, names, parse
 from mbsim_cli.spec.expressions.widths import check_formula, width
 from mbsim_cli.spec.judging.review import Review
-from mbsim_cli.spec.objectives import MODAL
+from mbsim_cli.spec.objectives import MODAL, TRANSFERS, Transfer
 from mbsim_cli.spec.reading.messages import Path
 
 
@@ -26,6 +27,9 @@ def check(review: Review) -> None:
                 review.report(("objectives", name, objective.kind), message, key=True)
             continue
         path = ("objectives", name, objective.kind)
+        if objective.kind in TRANSFERS:
+            _transfer(review, path, getattr(objective, objective.kind))
+            continue
         if objective.kind == "expression":
             _formula(review, path, objective.text, {**plain, **objectives}, "objective", review.names("sensors"))
         elif objective.at is not None:
@@ -47,11 +51,27 @@ def check(review: Review) -> None:
                 review.report(path, message)
 
 
+def _transfer(review: Review, path: Path, given: Transfer) -> None:
+    """Report numbers of a frequency response of another kind of analysis, or between other inputs and outputs."""
+    analysis = review.model.analysis
+    if review.lost("analysis"):
+        return
+    if not isinstance(analysis, FrequencyResponse):
+        message = f"{path[-1]} is a number of a response, which only type: frequency_response finds"
+        review.report(path, message, key=True)
+        return
+    review.positive((*path, "frequency"), given.frequency)
+    for key, name, listed in (("input", given.input, analysis.inputs), ("output", given.output, analysis.outputs)):
+        if listed and not any(name == one or name.startswith(f"{one}.") for one in listed):
+            near = review.suggest(name, listed) or f"there are {', '.join(listed)}"
+            review.report((*path, key), f"{name!r} is no {key} of the analysis", near)
+
+
 def _time(review: Review, path: Path, time: Number) -> None:
     """Report a time that the analysis does not pass."""
     analysis, value = review.model.analysis, review.value(time)
     duration = review.value(getattr(analysis, "duration", None))
-    if analysis.type in ("equilibrium", "modes"):
+    if analysis.type in ("equilibrium", *LINEAR):
         review.report(path, f"type: {analysis.type} is of one instant", "final: reads it")
     elif value is not None and duration is not None and not 0 <= value <= duration:
         review.report(path, f"{value:g} s lies outside of the analysis, which lasts {duration:g} s")

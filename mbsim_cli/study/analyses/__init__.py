@@ -5,7 +5,7 @@ from mbsim_cli.study.analyses.equilibrium import Equilibrium
 from mbsim_cli.study.analyses.forward_dynamics import ForwardDynamics
 from mbsim_cli.study.analyses.inverse_dynamics import InverseDynamics
 from mbsim_cli.study.analyses.kinematics import Kinematics
-from mbsim_cli.study.analyses.modes import Modes
+from mbsim_cli.study.analyses.modes import FrequencyResponse, Modes
 
 __all__ = ["ANALYSES", "Analysis", "Diagnostics"]
 
@@ -14,5 +14,6 @@ ANALYSES: dict[str, Analysis] = {
     "inverse_dynamics": InverseDynamics(),
     "equilibrium": Equilibrium(),
     "modes": Modes(),
+    "frequency_response": FrequencyResponse(),
     "kinematics": Kinematics(),
 }

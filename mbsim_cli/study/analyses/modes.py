@@ -1,4 +1,4 @@
-"""Modes: small motions about an equilibrium or a steady motion."""
+"""Small motions about an equilibrium or a steady motion: their modes, and how they answer to inputs."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -8,9 +8,9 @@ import numpy as np
 from mbsim_cli.errors import AnalysisError
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.study.analyses.analysis import Analysis
-from mbsim_cli.study.diagnostics.modal_health import ModalHealth
+from mbsim_cli.study.diagnostics.modal_health import ModalHealth, ResponseHealth
 
-NO_ADJOINT = "modes have no adjoint"  # asked for before, by whoever lets the user choose
+NO_ADJOINT = "small motions have no adjoint"  # asked for before, by whoever lets the user choose
 
 
 class Modes(Analysis):
@@ -41,3 +41,17 @@ class Modes(Analysis):
     def diagnostics(self, problem: Problem, objectives: Sequence[Any]) -> ModalHealth:
         """Stability, equal eigenvalues, motions that are not steady."""
         return ModalHealth(problem, objectives)
+
+
+class FrequencyResponse(Modes):
+    """One instant, and how small motions about it answer to inputs."""
+
+    def blocks(self, problem: Problem, theta: np.ndarray | None) -> Iterator[Any]:
+        """The one instant; numbers are those of the problem."""
+        from mbsim_cli.solve.linear.response import responses
+
+        return responses(problem)
+
+    def diagnostics(self, problem: Problem, objectives: Sequence[Any]) -> ResponseHealth:
+        """Stability, and resonances without damping."""
+        return ResponseHealth(problem, objectives)

@@ -173,7 +173,7 @@ def _percent(error: float) -> str:
 def line(report: Mapping[str, Any]) -> str:
     """Relative estimates in one line; nothing where there are none, or where no time passes."""
     motion = report["discretisation"]
-    if report["analysis"] in ("equilibrium", "modes"):
+    if report["formulation"] in ("statics", "linear"):
         return ""
     found = {name: entry["discretisation"]["relative"] for name, entry in report["objectives"].items()}
     parts = [in_words(motion)] if motion["worst"] else []

@@ -1,7 +1,9 @@
-"""Diagnostics of modes, and modes as plain data."""
+"""Diagnostics of small motions; modes and frequency responses as plain data."""
 
 from collections.abc import Sequence
 from typing import Any
+
+import numpy as np
 
 from mbsim_cli.solve.linear.modes import damping_ratio, frequency
 from mbsim_cli.study.diagnostics.health import InstantHealth
@@ -10,14 +12,14 @@ from mbsim_cli.system import cached_property
 CLOSE = "eigenvalues that meet have no derivatives each for itself: these are NaN"
 
 
-class ModalHealth(InstantHealth):
-    """Whether small motions stay small, and which numbers are only one choice or none."""
+class LinearHealth(InstantHealth):
+    """Whether small motions stay small."""
 
     @property
     def found(self) -> Any:
-        """The modes."""
+        """The modes, or the responses."""
         assert self._block is not None
-        return self._block.modes[0]
+        return self._block.linear[0]
 
     @property
     def drift(self) -> float:
@@ -33,12 +35,28 @@ class ModalHealth(InstantHealth):
         return {
             "stability": "stable" if self.found.stable else "unstable",
             "about": self._problem.options.at,
-            "neutral": self.found.neutral,
             "neutral_coordinates": held,
             "independent_coordinates": list(self.found.independent),
             "iterations": int(self._block.iterations[0]),
             "drift": self.drift,
         }
+
+    @property
+    def warnings(self) -> list[str]:
+        """Sentences on what is out of the ordinary."""
+        found = [f"objective {name} integrates over no time, and is zero; final: reads it" for name in self._integrals]
+        if self._block is not None and self._block.rest[0] is not None and not self._block.rest[0].modes.stable:
+            found.append("the equilibrium is unstable: the smallest disturbance drives the mechanism away from it")
+        return found
+
+
+class ModalHealth(LinearHealth):
+    """Also which modes are only one choice or none."""
+
+    @cached_property
+    def report(self) -> dict[str, Any]:
+        """Diagnostics as ``run --json`` prints them."""
+        return super().report | {"neutral": self.found.neutral}
 
     @cached_property
     def modes(self) -> list[dict[str, Any]]:
@@ -66,10 +84,7 @@ class ModalHealth(InstantHealth):
     @property
     def warnings(self) -> list[str]:
         """Sentences on what is out of the ordinary."""
-        found = [f"objective {name} integrates over no time, and is zero; final: reads it" for name in self._integrals]
-        modes = self.found
-        if self._block is not None and self._block.rest[0] is not None and not self._block.rest[0].modes.stable:
-            found.append("the equilibrium is unstable: the smallest disturbance drives the mechanism away from it")
+        found, modes = super().warnings, self.found
         if self._problem.names.parameters:
             found += [f"{_numbers(group)}: {CLOSE}" for group in _groups(modes.close)]
         if modes.unsteady.size:
@@ -78,6 +93,38 @@ class ModalHealth(InstantHealth):
                 f"{100 * modes.drift.max():.2g} % in a time constant; they are those of the start alone"
             )
         return found
+
+
+class ResponseHealth(LinearHealth):
+    """Also whether an input has no response."""
+
+    @cached_property
+    def responses(self) -> dict[str, Any]:
+        """The frequency response as plain data: gains and phases by output and input, one a frequency."""
+        found = self.found
+        parts = {"gain": np.abs(found.value), "phase": np.angle(found.value)}
+        return {
+            "frequencies": found.frequencies.tolist(),
+            "inputs": dict(zip(found.inputs, found.input_units, strict=True)),
+            "outputs": dict(zip(found.outputs, found.output_units, strict=True)),
+        } | {
+            name: {
+                output: {given: part[:, o, k].tolist() for k, given in enumerate(found.inputs)}
+                for o, output in enumerate(found.outputs)
+            }
+            for name, part in parts.items()
+        }
+
+    @property
+    def warnings(self) -> list[str]:
+        """Sentences on what is out of the ordinary."""
+        found, warnings = self.found, super().warnings
+        if not found.stable:
+            warnings.append("small motions grow by themselves, and inputs have no steady response")
+        if found.resonances.size:
+            listed = ", ".join(f"{f:g}" for f in found.resonances[:4])
+            warnings.append(f"at {listed} Hz nothing damps a resonance: there is no response, and its numbers are NaN")
+        return warnings
 
 
 def _groups(close: Sequence[Sequence[int]]) -> list[list[int]]:

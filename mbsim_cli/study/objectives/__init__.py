@@ -26,6 +26,10 @@ def accumulator(objective: Objective, p: int, course: Course | None = None) -> A
         from mbsim_cli.study.objectives.kinds import Modal
 
         return Modal(objective, p)
+    if objective.transfer is not None:
+        from mbsim_cli.study.objectives.kinds import OfResponse
+
+        return OfResponse(objective, p)
     return _ALONG_TIME[objective.kind](objective, p, course)
 
 

@@ -9,6 +9,7 @@ from mbsim_cli.assembly.objectives import Objective
 from mbsim_cli.errors import AnalysisError
 from mbsim_cli.model.problem import Block
 from mbsim_cli.solve.linear.modes import damping_ratio, frequency
+from mbsim_cli.solve.linear.response import gain, phase
 from mbsim_cli.study.objectives.stream import Continuation, Stream, continuation, weighed
 from mbsim_cli.study.objectives.uncertainty import Course, Integrals, Uncertainty, trapezoidal
 
@@ -367,7 +368,7 @@ class Modal:
 
     def add(self, block: Block, shift: np.ndarray | None = None) -> None:
         """Take the one instant in."""
-        found, wanted = block.modes[0], self.objective.mode
+        found, wanted = block.linear[0], self.objective.mode
         if wanted == "largest":
             if not found.largest:
                 raise AnalysisError(f"objective {self.objective.name}: there are no modes but neutral ones")
@@ -392,3 +393,26 @@ class Modal:
     def streams(self) -> list[Any]:
         """No objective along time."""
         return []
+
+
+# Numbers of a frequency response.
+
+
+class OfResponse(Modal):
+    """Gain or phase from an input to an output, at a frequency or where the gain is largest."""
+
+    def add(self, block: Block, shift: np.ndarray | None = None) -> None:
+        """Take the one instant in."""
+        found, wanted = block.linear[0], self.objective.transfer
+        assert wanted is not None
+        o, k = found.outputs.index(wanted.output), found.inputs.index(wanted.input)
+        if wanted.frequency is None:
+            sizes = np.abs(found.value[:, o, k])
+            at = int(np.nanargmax(sizes)) if np.isfinite(sizes).any() else 0
+            value, d_value = found.value[at, o, k], found.d_value[at, o, k]
+        else:
+            every, d_every, by_frequency = found.at(wanted.frequency)
+            value, d_value = every[o, k], d_every[o, k] + by_frequency[o, k] * np.array(wanted.frequency_rho)
+        part = gain if self.objective.kind == "gain" else phase
+        self.value, gradient = part(value, d_value)
+        self.gradient = gradient[: self.p]

@@ -11,7 +11,8 @@ from mbsim_cli.io.results import Content
 from mbsim_cli.io.study_file import StudyContent
 from mbsim_cli.io.target import RESULT_SUFFIXES, is_result
 from mbsim_cli.model.pictures import Series, together
-from mbsim_cli.report.panels import Bars, Panel
+from mbsim_cli.model.units import quotient
+from mbsim_cli.report.panels import Bars, Curve, Panel
 
 MOST_PANELS = 8  # where the command names none
 MOST_BARS = 6
@@ -81,6 +82,30 @@ def study_panels(study: StudyContent, names: Sequence[str], over: str | None) ->
     across = [series(name, study.varied, study.design) for name in columns]
     up = [series(name, study.objectives, study.results) for name in rows]
     return [[Panel(one.name, (one,), (other,)) for other in across] for one in up], left_out
+
+
+def response_curves(contents: Sequence[Content], names: Sequence[str], labels: Sequence[str]) -> list[Curve]:
+    """Frequency responses of results, all or those of named outputs and inputs.
+
+    None where a result has no response, or a name is of something else.
+    """
+    from mbsim_cli.io.linear_results import response_of
+
+    found = [response_of(content.path) for content in contents]
+    known = {name for each in found if each is not None for name in (*each.inputs, *each.outputs)}
+    if None in found or not known.issuperset(names):
+        return []
+    curves = []
+    for response, result in zip(found, labels, strict=True):
+        assert response is not None
+        inputs, outputs = ([name for name in group if name in names] for group in (response.inputs, response.outputs))
+        pairs = [(o, i) for o in outputs or response.outputs for i in inputs or response.inputs]
+        for output, given in pairs:
+            place = ..., list(response.outputs).index(output), list(response.inputs).index(given)
+            label = f"{output} over {given}" + (f", {result}" if len(labels) > 1 else "")
+            unit = quotient(response.outputs[output], response.inputs[given])
+            curves.append(Curve(label, unit, response.frequencies, response.gain[place], response.phase[place]))
+    return curves
 
 
 class Chooser:
