@@ -198,7 +198,7 @@ def test_points_and_frequencies_of_a_response(mbsim, tmp_path):
             "unknown force or law 'tire'; did you",
         ),
         ("comfort.z]", "nobody]", "analysis.outputs[1]: unknown sensor 'nobody'"),
-        ("comfort.z]", "comfort.z, comfort.w]", "unknown sensor 'comfort.w'"),
+        ("comfort.z]", "comfort.z, comfort.w]", "no sensor 'comfort.w'"),
         ("from: 0.1", "from: 0", "analysis.frequencies.from: must be greater than zero, is 0"),
         ("to: 100", "to: 0.1", "the last frequency, 0.1 Hz, is not above the first, 0.1 Hz"),
         ("to: 100", "to: k_s", "no gradient by frequencies is computed"),
