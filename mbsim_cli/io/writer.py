@@ -19,7 +19,6 @@ from mbsim_cli.io.facts import Findings, ObjectiveResult, Origin
 from mbsim_cli.io.layout import Thinning
 from mbsim_cli.io.skeleton import Scales
 from mbsim_cli.io.target import Occupied, create, may_replace, only_by_force
-from mbsim_cli.model.memory import together, touch
 from mbsim_cli.model.problem import Block, instants_of
 from mbsim_cli.model.units import quotients
 from mbsim_cli.system import cached_property, helpful, read_at, write_at
@@ -81,9 +80,7 @@ def _room(columns: Sequence[np.ndarray], instants: int) -> list[np.ndarray]:
     shapes = [(instants, *values.shape[1:]) for values in columns]
     if sum(int(np.prod(shape)) * values.itemsize for shape, values in zip(shapes, columns, strict=True)) > MOST:
         return []
-    room = together(shapes, [values.dtype for values in columns])
-    touch(room)  # at once, for pages that are cleared between blocks would empty the caches as well
-    return room
+    return [np.empty(shape, values.dtype) for shape, values in zip(shapes, columns, strict=True)]
 
 
 # Rows into datasets. Columns that are there as a whole are compressed beside one another, and once where two

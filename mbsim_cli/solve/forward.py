@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 
 from mbsim_cli.errors import AnalysisError
+from mbsim_cli.kernels.compiler.simd import empty
 from mbsim_cli.kernels.drivers.observe import follow_rows
 from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
 from mbsim_cli.kernels.drivers.simulate import Progress
@@ -33,7 +34,6 @@ from mbsim_cli.solve.natural.start import start_of
 from mbsim_cli.solve.open_trees.open_tree import OpenTreeSimulation
 from mbsim_cli.solve.pieces import Loop, Pieces
 from mbsim_cli.solve.reactions import reader_of
-from mbsim_cli.solve.reused_memory import ReusedMemory
 from mbsim_cli.solve.sides import mean_of, sides_of
 from mbsim_cli.solve.stops import pieces_of, stopping
 from mbsim_cli.solve.tape import Checkpoint, Tape
@@ -50,7 +50,7 @@ class Simulation:
 
     def __init__(self, problem: Problem, start: Initial, tape: Tape | None = None) -> None:
         self.problem, self.model, self.theta = problem, problem.model, start.theta
-        self.tape, self._memory = tape, ReusedMemory()
+        self.tape = tape
         self.dtype = self.theta.dtype.type
         redundant = start.redundant.size > 0
         control = allocate.control(problem.options, redundant=redundant)
@@ -126,10 +126,9 @@ class Simulation:
         return self._run(steps, 0, *self._records((self.step + steps) // interval - self.step // interval))
 
     def _records(self, rows: int) -> tuple[Record, SensitivityRecord]:
-        memory = self._memory
         return (
-            allocate.record(self.model, rows, self.dtype, memory.zeros, corrections=self.tape is not None),
-            allocate.sensitivity_record(self.model, rows, self.sens.z.shape[1], self.dtype, memory.empty),
+            allocate.record(self.model, rows, self.dtype, corrections=self.tape is not None),
+            allocate.sensitivity_record(self.model, rows, self.sens.z.shape[1], self.dtype, empty),
         )
 
     def _run(self, steps: int, filled: int, record: Record, d_record: SensitivityRecord) -> Block:

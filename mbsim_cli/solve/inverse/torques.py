@@ -28,7 +28,6 @@ from mbsim_cli.kernels.drivers.inverse_dynamics import (
 from mbsim_cli.model.codes import APPLIED, ROTATIONS, TRANSLATIONS, Measure
 from mbsim_cli.model.coordinates import among
 from mbsim_cli.model.layout import NONE, FlexibleTree, Model
-from mbsim_cli.model.memory import together
 from mbsim_cli.model.problem import Motion, Problem, Torques
 from mbsim_cli.solve import allocate
 from mbsim_cli.system import cached_property
@@ -260,7 +259,7 @@ class InverseDynamics:
         """Arrays for the torques and derivatives of so many instants, not cleared."""
         wide, kind = self.n if self._dense else 0, self.problem.theta.dtype
         shapes = [(rows, self.n), *[(rows, wide, wide)] * 3, (rows, self.n, self.p), (rows,)]
-        return Torques(*together(shapes, [*[kind] * 5, np.bool_]))
+        return Torques(*map(np.empty, shapes, [*[kind] * 5, np.bool_]))
 
 
 def _require_tree(problem: Problem) -> None:

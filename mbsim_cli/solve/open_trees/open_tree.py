@@ -31,7 +31,6 @@ from mbsim_cli.solve.open_trees.loops import LoopRows, closed_loops
 from mbsim_cli.solve.open_trees.methods import stages_kept
 from mbsim_cli.solve.open_trees.start import assemble_start
 from mbsim_cli.solve.reactions import reader_of
-from mbsim_cli.solve.reused_memory import ReusedMemory
 from mbsim_cli.solve.tape import Checkpoint, Tape, arrays_of
 
 STEPS = 256  # that are kept at once where their number is not foreseen
@@ -61,7 +60,7 @@ class OpenTreeSimulation:
     """
 
     def __init__(self, problem: Problem, theta: np.ndarray | None = None, tape: Tape | None = None) -> None:
-        self.problem, self.model, self.tape, self._memory = problem, problem.model, tape, ReusedMemory()
+        self.problem, self.model, self.tape = problem, problem.model, tape
         wanted = problem.theta_rho.shape[1] if problem.options.differentiates else 0
         theta = np.array(problem.theta if theta is None else theta)
         start: Any = (
@@ -230,8 +229,8 @@ class OpenTreeSimulation:
     def _records(self, rows: int) -> tuple[Record, SensitivityRecord, np.ndarray]:
         p = self.sens.z.shape[1]
         return (
-            allocate.record(self.model, rows, self.dtype, self._memory.zeros),
-            allocate.sensitivity_record(self.model, rows, p, self.dtype, self._memory.zeros),
+            allocate.record(self.model, rows, self.dtype),
+            allocate.sensitivity_record(self.model, rows, p, self.dtype),
             np.zeros((rows, len(WORK)), np.int64),
         )
 
