@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from mbsim_cli.spec.expressions.number import written_out
 from mbsim_cli.spec.expressions.syntax import names as names_in
 from mbsim_cli.spec.expressions.syntax import parse
+from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.spec.objectives import MODAL, SMOOTH, TRANSFERS
 from mbsim_cli.system import cached_property
 
@@ -59,7 +60,7 @@ class Objective:
 
 
 def objectives_of(
-    model_file: Any,
+    model_file: ModelFile,
     numbers: Any,
     sensor_rows: Mapping[str, slice],
     parameters: Sequence[str],
@@ -117,7 +118,7 @@ def objectives_of(
     return [objective(name) for name in file]
 
 
-def expressed(model_file: Any, rows: Mapping[str, slice], parameters: Sequence[str]) -> tuple[Objective, ...]:
+def expressed(model_file: ModelFile, rows: Mapping[str, slice], parameters: Sequence[str]) -> tuple[Objective, ...]:
     """Each number that sensors of type expression show, as a value of other sensors, in the order of their ``rows``."""
     widths = {sensor: part.stop - part.start for sensor, part in rows.items()}
     texts = [

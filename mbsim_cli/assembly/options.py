@@ -12,6 +12,7 @@ from mbsim_cli.model.codes import AUTO_INTEGRATOR, DEFAULT_INTEGRATOR, MOST_STEP
 from mbsim_cli.model.problem import INTEGRATED, Options
 from mbsim_cli.spec.analysis import LINEAR
 from mbsim_cli.spec.expressions.number import Number
+from mbsim_cli.spec.model_file import ModelFile
 
 _NUMBERS = ("step", "duration", "tolerance", "gradient_tolerance")
 AUTO = "auto"
@@ -34,7 +35,7 @@ _WITHOUT_TOLERANCE = {
 _OF_INVERSE = ("step", "duration", "sensitivity", "output_interval")
 
 
-def options_of(model_file: Any, numbers: Numbers, **overrides: Any) -> Options:
+def options_of(model_file: ModelFile, numbers: Numbers, **overrides: Any) -> Options:
     """Options; an override of None leaves what the file says.
 
     Where an override takes a formulation of the other family, the settings that only the file's own has are left out.
@@ -53,8 +54,15 @@ def options_of(model_file: Any, numbers: Numbers, **overrides: Any) -> Options:
         return Options(analysis=analysis.type, formulation="statics", duration=0.0, sensitivity=method)
     if analysis.type in LINEAR:
         method, start = over.get("sensitivity", analysis.sensitivity.method), analysis.start or "declared"
-        at = {"at": analysis.at, "start": start, "modes": getattr(analysis, "count", None)}
-        return Options(analysis=analysis.type, formulation="linear", duration=0.0, sensitivity=method, **at)
+        return Options(
+            analysis=analysis.type,
+            formulation="linear",
+            duration=0.0,
+            sensitivity=method,
+            at=analysis.at,
+            start=start,
+            modes=getattr(analysis, "count", None),
+        )
     if analysis.type == "kinematics":
         given = {"sensitivity": analysis.sensitivity.method, "duration": numbers(analysis.lasts)}
         given |= {name: value for name, value in over.items() if name in _OF_INVERSE}
@@ -102,13 +110,13 @@ def _require_countable(duration: float, step: float) -> None:
         )
 
 
-def doubtful_settings(model_file: Any, options: Options, choices: Mapping[str, Any]) -> list[str]:
+def doubtful_settings(model_file: ModelFile, options: Options, choices: Mapping[str, Any]) -> list[str]:
     """Warnings of settings, stated in the file or chosen instead, that are rounded or have no effect."""
     of_tolerance = _loose_tolerance(model_file, options, choices.get("tolerance") is not None)
     return [*_rounded_interval(model_file, options), *of_tolerance, *_idle_gradient_tolerance(model_file, options)]
 
 
-def _rounded_interval(model_file: Any, options: Options) -> list[str]:
+def _rounded_interval(model_file: ModelFile, options: Options) -> list[str]:
     """A warning where the output interval is no whole number of steps, which results are stored by."""
     stated = getattr(model_file.analysis, "output_interval", None)
     if stated is None:
@@ -121,7 +129,7 @@ def _rounded_interval(model_file: Any, options: Options) -> list[str]:
     return [str(model_file.issue("analysis.output_interval", message, every))]
 
 
-def _loose_tolerance(model_file: Any, options: Options, is_chosen: bool) -> list[str]:
+def _loose_tolerance(model_file: ModelFile, options: Options, is_chosen: bool) -> list[str]:
     """A warning where gradients are asked to be more accurate than the motion that they are gradients of."""
     held, wanted = options.tolerance, options.gradient_tolerance
     if options.integrated or not options.differentiates or held <= wanted:
@@ -131,7 +139,7 @@ def _loose_tolerance(model_file: Any, options: Options, is_chosen: bool) -> list
     return [f"tolerance {message}; {hint}" if is_chosen else str(model_file.issue("analysis.tolerance", message, hint))]
 
 
-def _idle_gradient_tolerance(model_file: Any, options: Options) -> list[str]:
+def _idle_gradient_tolerance(model_file: ModelFile, options: Options) -> list[str]:
     """A warning where the file states how accurate gradients are, and takes none that could be."""
     analysis = model_file.analysis
     method, stated = analysis.sensitivity.method, "gradient_tolerance" in analysis.model_fields_set
@@ -141,7 +149,7 @@ def _idle_gradient_tolerance(model_file: Any, options: Options) -> list[str]:
     return [str(model_file.issue("analysis.gradient_tolerance", message, "ddm and adjoint keep to it"))]
 
 
-def end_of(model_file: Any, duration: float | None) -> Number | None:
+def end_of(model_file: ModelFile, duration: float | None) -> Number | None:
     """Number that says when the analysis ends; ``duration`` goes before the file's. None for an equilibrium."""
     stated = getattr(model_file.analysis, "duration", None)
     return stated if stated is None or duration is None else Number(duration)

@@ -32,6 +32,7 @@ from mbsim_cli.model.codes import Joint, Measure
 from mbsim_cli.model.coordinates import with_bodies
 from mbsim_cli.model.layout import Model, Names, freeze
 from mbsim_cli.model.problem import Options
+from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.system import cached_property
 
 # Whether joints allow the design position that their start is taken from.
@@ -83,7 +84,7 @@ class ParameterValue(NamedTuple):
     key: str = ""  # its name in expressions; results may call it by the path of the number that it stands for
 
 
-def parameter_values(model_file: Any, names: Sequence[str]) -> list[ParameterValue]:
+def parameter_values(model_file: ModelFile, names: Sequence[str]) -> list[ParameterValue]:
     """Values of parameters, overrides in place, with what the file says of them."""
     value, scope = model_file.expressions.value, model_file.expressions.scope()
     found = []

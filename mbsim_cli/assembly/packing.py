@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 from mbsim_cli.assembly.options import options_of
 from mbsim_cli.assembly.packed import Packed
@@ -14,6 +14,8 @@ from mbsim_cli.assembly.tree.system import System
 from mbsim_cli.assembly.tree.unfolding import check_flexible, unfolded_system
 from mbsim_cli.model.layout import NONE
 from mbsim_cli.model.problem import Options
+from mbsim_cli.spec.analysis import InverseDynamics
+from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.spec.states import StateJoint
 
 # Models that natural coordinates cannot represent.
@@ -44,7 +46,7 @@ _FORWARD = "use formulation: ali3p-rtdyn1"
 
 def check_inverse(system: System) -> None:
     """Raise ModelError for what only mechanisms with loops or constraints can use."""
-    analysis = system.model_file.analysis
+    analysis = cast(InverseDynamics, system.model_file.analysis)
     if system.topology.loops or system.model_file.constraints:
         return
     for key in ("drives", "redundancy", "weights"):
@@ -90,7 +92,7 @@ OTHERS = ("sensitivity_parameters", *SOURCES)  # choices that are no options of 
 class Packing:
     """Tables, the options of an analysis, and what both were made from."""
 
-    model_file: Any
+    model_file: ModelFile
     choices: Mapping[str, Any]
     options: Options
     system: System
@@ -108,7 +110,7 @@ class Packing:
         return not self.system.elastic
 
     @contextmanager
-    def renewed(self, model_file: Any, choices: Mapping[str, Any]) -> Iterator["Packing | None"]:
+    def renewed(self, model_file: ModelFile, choices: Mapping[str, Any]) -> Iterator["Packing | None"]:
         """The packing of a file with other values of its parameters, as long as these are read: equal to a new one.
 
         None where the file is another one, where the tables may be others or something is wrong at these values, which
@@ -121,12 +123,12 @@ class Packing:
             stack.callback(self.numbers.lock.release)
             yield self._at(stack, model_file, choices)
 
-    def _serves(self, model_file: Any, choices: Mapping[str, Any]) -> bool:
+    def _serves(self, model_file: ModelFile, choices: Mapping[str, Any]) -> bool:
         """Whether only values of parameters can be different."""
         sources = all(choices[name] is self.choices[name] for name in SOURCES)
         return self.lends and sources and model_file.has_sections_of(self.model_file)
 
-    def _at(self, stack: ExitStack, model_file: Any, choices: Mapping[str, Any]) -> "Packing | None":
+    def _at(self, stack: ExitStack, model_file: ModelFile, choices: Mapping[str, Any]) -> "Packing | None":
         try:
             changed = stack.enter_context(self.numbers.reading(model_file.expressions))
             options = _options_at(model_file, self.numbers, choices)
@@ -144,7 +146,7 @@ class Packing:
         return kinds[0] != kinds[1] or motion or not self.decisive.isdisjoint(changed)
 
 
-def pack(model_file: Any, choices: Mapping[str, Any]) -> Packing:
+def pack(model_file: ModelFile, choices: Mapping[str, Any]) -> Packing:
     """Pack a file; raises ModelError with what is wrong with the mechanism."""
     system = unfolded_system(model_file, choices["standard_input"])
     numbers = system.geometry.numbers
@@ -162,7 +164,7 @@ def pack(model_file: Any, choices: Mapping[str, Any]) -> Packing:
     return Packing(model_file, choices, options, system, packed, frozenset(numbers.read))
 
 
-def _options_at(model_file: Any, numbers: Numbers, choices: Mapping[str, Any]) -> Options:
+def _options_at(model_file: ModelFile, numbers: Numbers, choices: Mapping[str, Any]) -> Options:
     """Options of an analysis, as choices and the numbers of the file state them."""
     with numbers.recorded():  # no table depends on them
         return options_of(model_file, numbers, **{k: v for k, v in choices.items() if k not in OTHERS})

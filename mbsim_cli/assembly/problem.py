@@ -37,6 +37,7 @@ from mbsim_cli.solve.allocate import PENALTY_RATIO
 from mbsim_cli.solve.holding import least_of_joints
 from mbsim_cli.solve.natural.system import in_natural_coordinates
 from mbsim_cli.spec import with_values
+from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.spec.states import StateJoint
 
 # Weights of constraints: the inertia that coordinates count for, and the penalty that serves all together.
@@ -185,7 +186,7 @@ class Assembled:
     equations: Equations = field(repr=False)
     closing: Closing = field(repr=False)  # the mechanism at t = 0: rank, redundant rows, mobility
     theta: Theta = field(repr=False)
-    model_file: Any = field(repr=False)
+    model_file: ModelFile = field(repr=False)
     choices: Mapping[str, Any] = field(repr=False)  # arguments of ``build``
     fields: Sequence[DensityField] = field(repr=False)  # that gradients are asked for
     packing: Packing = field(repr=False)  # of this problem, or of the one that it was moved from
@@ -227,7 +228,7 @@ class Assembled:
 
 
 def build(
-    model_file: Any,
+    model_file: ModelFile,
     *,
     sensitivity: str | None = None,
     sensitivity_parameters: Sequence[str] | None = None,
@@ -392,7 +393,7 @@ def _doubts(packing: Packing, declared: Problem) -> list[str]:
     return [*of_bodies, *stated, *unsmooth_laws(declared, packing.model_file), *packing.system.warnings]
 
 
-def _parameters(model_file: Any, method: str, wanted: Sequence[str] | None) -> list[ParameterValue]:
+def _parameters(model_file: ModelFile, method: str, wanted: Sequence[str] | None) -> list[ParameterValue]:
     """Parameters that gradients are wanted for: none without a method, else those asked for, else the file's."""
     if method == "none":
         return []

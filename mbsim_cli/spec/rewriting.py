@@ -6,10 +6,11 @@ from typing import Any
 import yaml
 
 from mbsim_cli.errors import UsageError
+from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.spec.reading.nodes import Node, read_nodes
 
 
-def with_numbers(model_file: Any, values: Mapping[str, float]) -> str:
+def with_numbers(model_file: ModelFile, values: Mapping[str, float]) -> str:
     """The text of the model file where parameters and constants have these values, comments and layout kept.
 
     One that an included file defines is stated in the file itself. Raises UsageError where a value cannot be written:
@@ -33,7 +34,8 @@ def with_numbers(model_file: Any, values: Mapping[str, float]) -> str:
     for name, value in values.items():
         section = "parameters" if name in model_file.parameters else "constants"
         node = _value_node(root, section, name)
-        if node is None and model_file.source._find((section, name))[0].instance:
+        nearest = model_file.source._find((section, name))[0]
+        if node is None and nearest is not None and nearest.instance:
             raise UsageError(f"the value of {name!r} cannot be saved: a repetition makes it")
         if node is None:
             added.setdefault(section, {})[name] = value

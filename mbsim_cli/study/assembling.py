@@ -15,6 +15,7 @@ import numpy as np
 from mbsim_cli.errors import UsageError, option
 from mbsim_cli.model.coordinates import kinds
 from mbsim_cli.model.problem import INTEGRATED, Problem
+from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.study.analyses import ANALYSES
 
 # Settings that replace those of a file's analysis.
@@ -116,7 +117,7 @@ def _bytes_of_instant(problem: Problem) -> int:
 # Which of two exact methods gives gradients sooner: the direct one, by its parameters, or the adjoint.
 
 
-def chosen(model_file: Any, settings: Settings, assembled: Any) -> tuple[str, str]:
+def chosen(model_file: ModelFile, settings: Settings, assembled: Any) -> tuple[str, str]:
     """The method for an assembled model, and why in words."""
     from mbsim_cli.solve.tape import MEMORY
     from mbsim_cli.spec.analysis import lacks_adjoint
@@ -157,13 +158,13 @@ def named_or_only(known: Mapping[str, Any], name: str | None, section: str, exam
     return name, known[name]
 
 
-def stated_method(model_file: Any, settings: Settings) -> str:
+def stated_method(model_file: ModelFile, settings: Settings) -> str:
     """Sensitivity method: the caller's, else the file's; gradients by every number are direct where none is stated."""
     stated = settings.method or model_file.analysis.sensitivity.method
     return "ddm" if settings.all_numbers and stated == "none" and settings.method is None else stated
 
 
-def build(model_file: Any, settings: Settings, parameters: Sequence[str] | None, before: Any = None) -> Any:
+def build(model_file: ModelFile, settings: Settings, parameters: Sequence[str] | None, before: Any = None) -> Any:
     """Assemble a model; ``parameters`` are those of the direct method, None for the file's choice.
 
     A method that is still to be chosen is taken for the direct one. What was assembled ``before`` of the same file
@@ -214,7 +215,7 @@ def _require_applicable(kind: str, settings: Settings) -> None:
             raise UsageError(f"{option(name)} means nothing to an analysis of type {kind}; leave it out")
 
 
-def _standard_input(model_file: Any, name: str, numbers: Any) -> Any:
+def _standard_input(model_file: ModelFile, name: str, numbers: Any) -> Any:
     from mbsim_cli.study.reduced_bodies import standard_input  # scipy is slow to import, and rigid models need none
 
     return standard_input(model_file, name, numbers)

@@ -13,6 +13,7 @@ from mbsim_cli.model.codes import AUTO_INTEGRATOR, DEFAULT_INTEGRATOR, INTEGRATO
 from mbsim_cli.model.problem import INTEGRATED, Problem
 from mbsim_cli.solve.resolution import loses_energy
 from mbsim_cli.spec import with_values
+from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.study.analyses import ANALYSES, Analysis
 from mbsim_cli.study.assembling import AUTO, Settings, build, by_adjoint, chosen, stated_method
 from mbsim_cli.study.compiling import compile_kernels, compile_objectives
@@ -95,7 +96,7 @@ class Halving:
         return {name: replace(r, uncertainty=self.uncertainties[name]) for name, r in results.items()}
 
 
-def is_automatic(model_file: Any, settings: Settings) -> bool:
+def is_automatic(model_file: ModelFile, settings: Settings) -> bool:
     """Whether the step is to be chosen; raises UsageError for an accuracy that nothing keeps to."""
     automatic = _stated(model_file, settings, "step") == AUTO
     if settings.accuracy is not None and not automatic and not _is_controlled(model_file, settings):
@@ -105,20 +106,20 @@ def is_automatic(model_file: Any, settings: Settings) -> bool:
     return automatic
 
 
-def _is_controlled(model_file: Any, settings: Settings) -> bool:
+def _is_controlled(model_file: ModelFile, settings: Settings) -> bool:
     """Whether an integrator that is stated, or can be chosen, keeps errors of its steps within a tolerance."""
     stated = _stated(model_file, settings, "integrator")
     integrated = _stated(model_file, settings, "formulation") in INTEGRATED
     return integrated and (stated in (None, AUTO_INTEGRATOR) or INTEGRATORS[stated].adaptive)
 
 
-def _stated(model_file: Any, settings: Settings, name: str) -> Any:
+def _stated(model_file: ModelFile, settings: Settings, name: str) -> Any:
     """An option of the analysis: the caller's, else the file's, else None."""
     return getattr(settings, name) or getattr(model_file.analysis, name, None)
 
 
 def settled(
-    model_file: Any, settings: Settings, parameters: list[str] | None, listener: Listener
+    model_file: ModelFile, settings: Settings, parameters: list[str] | None, listener: Listener
 ) -> tuple[Settings, Halving | None]:
     """Settings with a step in seconds; gradients by ``parameters`` count, None for those of the file."""
     automatic = is_automatic(model_file, settings)
@@ -142,7 +143,7 @@ def settled(
     return replace(settings, step=found.step, accuracy=None), found
 
 
-def is_integrator_automatic(model_file: Any, settings: Settings, to_accuracy: bool = False) -> bool:
+def is_integrator_automatic(model_file: ModelFile, settings: Settings, to_accuracy: bool = False) -> bool:
     """Whether the integrator is to be chosen; with ``to_accuracy`` also where none is stated."""
     stated = _stated(model_file, settings, "integrator")
     integrated = _stated(model_file, settings, "formulation") in INTEGRATED
@@ -150,7 +151,7 @@ def is_integrator_automatic(model_file: Any, settings: Settings, to_accuracy: bo
 
 
 def _to_accuracy(
-    model_file: Any, settings: Settings, parameters: list[str] | None, listener: Listener
+    model_file: ModelFile, settings: Settings, parameters: list[str] | None, listener: Listener
 ) -> tuple[Settings, Halving]:
     """Settings with a tolerance, ever smaller until objectives and gradients differ by less than the accuracy."""
     accuracy = settings.accuracy
@@ -164,7 +165,7 @@ def _to_accuracy(
     return replace(settings, tolerance=found.tolerance, accuracy=None), found
 
 
-def _with_integrator(model_file: Any, settings: Settings, listener: Listener) -> Settings:
+def _with_integrator(model_file: ModelFile, settings: Settings, listener: Listener) -> Settings:
     """Settings with the integrator that suits the first steps of the motion."""
     from mbsim_cli.solve.open_trees.stiffness import STABLE, pilot
 
@@ -384,7 +385,7 @@ def _numbers(result: Gradient) -> np.ndarray:
 class Plan:
     """The data that a run needs; ``named`` has the parameters of gradients also where differences give them."""
 
-    model_file: Any
+    model_file: ModelFile
     settings: Settings  # with a step in seconds
     method: str
     named: Any
@@ -417,7 +418,7 @@ class Plan:
 class Draft:
     """A model that is read and assembled, so that all that it reads is known; a step may still be ``auto``."""
 
-    model_file: Any
+    model_file: ModelFile
     settings: Settings
     method: str
     named: Any
@@ -445,7 +446,7 @@ class Draft:
 
 
 def draft(
-    model_file: Any,
+    model_file: ModelFile,
     settings: Settings,
     timing: Timing,
     by: Sequence[str] | None = None,
@@ -478,13 +479,13 @@ def draft(
     return Draft(model_file, replace(settings, method=method, memory=None), method, named, wanted, why)
 
 
-def moved(model_file: Any, settings: Settings, values: Mapping[str, float]) -> tuple[Any, Settings]:
+def moved(model_file: ModelFile, settings: Settings, values: Mapping[str, float]) -> tuple[Any, Settings]:
     """The model at other values of its parameters, and settings that tell of them."""
     texts = {name: repr(float(value)) for name, value in values.items()}
     return with_values(model_file, values), replace(settings, overrides={**settings.overrides, **texts})
 
 
-def _wanted(method: str, model_file: Any, settings: Settings, by: Sequence[str] | None) -> list[str] | None:
+def _wanted(method: str, model_file: ModelFile, settings: Settings, by: Sequence[str] | None) -> list[str] | None:
     """Parameters of gradients: none without a method, those asked for, all for every number, None for the file's."""
     if method == "none":
         return []
@@ -497,7 +498,11 @@ def _wanted(method: str, model_file: Any, settings: Settings, by: Sequence[str] 
 
 
 def values_at(
-    model_file: Any, settings: Settings, changes: Mapping[str, float], listener: Listener = SILENT, before: Any = None
+    model_file: ModelFile,
+    settings: Settings,
+    changes: Mapping[str, float],
+    listener: Listener = SILENT,
+    before: Any = None,
 ) -> np.ndarray:
     """Objectives of a whole new analysis with changed parameters, judged and assembled anew.
 

@@ -16,6 +16,7 @@ from mbsim_cli.io.skeleton import Parameters
 from mbsim_cli.io.target import check_target
 from mbsim_cli.io.writer import ResultWriter
 from mbsim_cli.model.units import in_words
+from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.study.assembling import Settings, load
 from mbsim_cli.study.diagnostics.discretisation import told_of
 from mbsim_cli.study.listener import Interrupted, Listener
@@ -55,7 +56,7 @@ def record(
     return {"model": str(path), "output": str(output)} | outcome.report
 
 
-def guard_of(model_file: Any, force: bool) -> dict[str, Any]:
+def guard_of(model_file: ModelFile, force: bool) -> dict[str, Any]:
     """Which files a result may not replace, as ``check_target`` and ``ResultWriter`` take it: those of the model."""
     source = model_file.source
     return {"force": force, "protected": (*map(Path, source.texts), *source.tables)}

@@ -24,7 +24,7 @@ from mbsim_cli.reduction.sid_reader import about_center, faults, warnings_of
 from mbsim_cli.reduction.sid_reader import read_sid as read_text
 from mbsim_cli.reduction.sid_writer import sid_text
 from mbsim_cli.spec.flexible import FlexibleFile, FlexibleTerms
-from mbsim_cli.spec.model_file import descriptions_of
+from mbsim_cli.spec.model_file import ModelFile, descriptions_of
 from mbsim_cli.spec.reading.source import join
 from mbsim_cli.spec.reading.suggestions import suggest
 from mbsim_cli.system import judged
@@ -140,7 +140,7 @@ def _ratios(sid: StandardInput) -> list[float | None]:
 # A flexible body whose standard input data a file brings: what the model chooses of them, and where it moves them.
 
 
-def supplied_by_file(model_file: Any, name: str, numbers: Numbers) -> Supplied:
+def supplied_by_file(model_file: ModelFile, name: str, numbers: Numbers) -> Supplied:
     """Data of a body as the file has them, moved along its design variables, with the damping that the model states."""
     spec, place = model_file.bodies[name].flexible, f"bodies.{name}.flexible"
     given = _chosen(model_file, spec, place)
@@ -155,7 +155,7 @@ def supplied_by_file(model_file: Any, name: str, numbers: Numbers) -> Supplied:
     return Supplied(sid, lambda: tangent(current(), STEP), directions=directions)
 
 
-def _chosen(model_file: Any, spec: Any, place: str) -> StandardInput:
+def _chosen(model_file: ModelFile, spec: Any, place: str) -> StandardInput:
     """The file's data, of the modes that are kept."""
     try:
         sid = read_body(file_at(model_file, f"{place}.sid", spec.sid), UNITS[spec.length_unit])
@@ -171,7 +171,7 @@ def _chosen(model_file: Any, spec: Any, place: str) -> StandardInput:
     return selected(sid, [mode - 1 for mode in spec.modes])
 
 
-def _require_designs(model_file: Any, spec: Any, place: str, given: StandardInput) -> None:
+def _require_designs(model_file: ModelFile, spec: Any, place: str, given: StandardInput) -> None:
     if unknown := [key for key in spec.design if key not in given.design]:
         hint = suggest(unknown[0], given.design) or "mbsim reduce writes derivatives by the parameters of a model"
         message = f"the file has no derivatives by {unknown[0]!r}"
@@ -209,7 +209,7 @@ def _left(given: StandardInput, spec: Any, numbers: Numbers) -> dict[str, Standa
     return {key: redamped(along) for key, along in left.items()}
 
 
-def _require_sound(model_file: Any, place: str, sid: StandardInput) -> None:
+def _require_sound(model_file: ModelFile, place: str, sid: StandardInput) -> None:
     """Raise ModelError where values of design variables give data that a file would be refused for."""
     for _, message in faults(sid):
         raise ModelError([model_file.issue(f"{place}.design", f"too far from where the data were made: {message}")])
@@ -218,12 +218,12 @@ def _require_sound(model_file: Any, place: str, sid: StandardInput) -> None:
 # Flexible bodies of a model to standard input data, with derivatives by the parameters that they depend on.
 
 
-def flexible_bodies(model_file: Any) -> list[str]:
+def flexible_bodies(model_file: ModelFile) -> list[str]:
     """Names of the bodies that deform."""
     return [name for name, body in model_file.bodies.items() if body.flexible is not None]
 
 
-def files_of(model_file: Any) -> list[Path]:
+def files_of(model_file: ModelFile) -> list[Path]:
     """Files that the flexible bodies and their fields come from."""
     fields = model_file.fields.items()
     found = [file_at(model_file, f"fields.{name}.file", given.file) for name, given in fields if given.file is not None]
@@ -237,12 +237,12 @@ def files_of(model_file: Any) -> list[Path]:
     return found
 
 
-def descriptions(model_file: Any) -> dict[str, str]:
+def descriptions(model_file: ModelFile) -> dict[str, str]:
     """Free texts of the file by what they describe."""
     return {join(path): text for path, text in descriptions_of(model_file)}
 
 
-def chosen_body(model_file: Any, name: str | None) -> str:
+def chosen_body(model_file: ModelFile, name: str | None) -> str:
     """The body that is asked for, or the only one that deforms; raise UsageError."""
     known = flexible_bodies(model_file)
     if name is None and len(known) == 1:
@@ -253,19 +253,19 @@ def chosen_body(model_file: Any, name: str | None) -> str:
     return name
 
 
-def comment_of(model_file: Any, name: str) -> str:
+def comment_of(model_file: ModelFile, name: str) -> str:
     """The origin that standard input data state: model and body."""
     model = " ".join(model_file.name.split())
     return f"{name} of {model}" if model else name
 
 
-def standard_input(model_file: Any, name: str, numbers: Numbers) -> Supplied:
+def standard_input(model_file: ModelFile, name: str, numbers: Numbers) -> Supplied:
     """Standard input data of a body, and what gives their derivatives."""
     kinds: dict[Any, Any] = {FlexibleFile: supplied_by_file, FlexibleTerms: _by_number}
     return kinds.get(type(model_file.bodies[name].flexible), _meshed)(model_file, name, numbers)
 
 
-def reduce_with_mesh(model_file: Any, name: str, derivatives: bool) -> tuple[StandardInput, ShapedMesh | None]:
+def reduce_with_mesh(model_file: ModelFile, name: str, derivatives: bool) -> tuple[StandardInput, ShapedMesh | None]:
     """Standard input data of a body, and the mesh with its shapes where it has one.
 
     With ``derivatives``, those by the file's parameters that change it.
@@ -284,7 +284,7 @@ def reduce_with_mesh(model_file: Any, name: str, derivatives: bool) -> tuple[Sta
     return replace(sid, design=design), mesh()
 
 
-def _meshed(model_file: Any, name: str, numbers: Numbers) -> Supplied:
+def _meshed(model_file: ModelFile, name: str, numbers: Numbers) -> Supplied:
     bodies = FlexibleBodies(model_file, numbers, _Files())
     found = placed(model_file, name, lambda: reduced(bodies.body(name)))
     return Supplied(
@@ -297,7 +297,7 @@ def _meshed(model_file: Any, name: str, numbers: Numbers) -> Supplied:
     )
 
 
-def _by_number(model_file: Any, name: str, numbers: Numbers) -> Supplied:
+def _by_number(model_file: ModelFile, name: str, numbers: Numbers) -> Supplied:
     bodies = FlexibleBodies(model_file, numbers, _Files())
     sid = bodies.by_number(name)
     for term, message in faults(sid):

@@ -23,6 +23,7 @@ from mbsim_cli.model.pictures import Line, Scene, Solid
 from mbsim_cli.reduction.mesh import drawn_edges
 from mbsim_cli.reduction.reduce import ShapedMesh
 from mbsim_cli.solve.natural.system import NaturalSystem
+from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.spec.states import StateJoint
 
 # Lines that make a body's points look like a body: the edges of their convex hull.
@@ -239,7 +240,7 @@ def _placed(scene: Scene, local: np.ndarray, origins: Iterable[Any], rotations: 
     return found
 
 
-def moving_scene(model_file: Any, standard_input: Source | None = None, exaggeration: float = 1.0) -> MovingScene:
+def moving_scene(model_file: ModelFile, standard_input: Source | None = None, exaggeration: float = 1.0) -> MovingScene:
     """The scene of a model: its bodies, joints, springs and ground points.
 
     ``standard_input`` gives the data of bodies that deform, whose meshes are drawn deformed ``exaggeration`` times.

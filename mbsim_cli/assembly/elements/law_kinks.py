@@ -6,7 +6,6 @@ spread it. Where slopes or accelerations change, at instants that parameters mov
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -15,6 +14,7 @@ from mbsim_cli.kernels.drivers.stepping import MEETS
 from mbsim_cli.model.layout import NONE, Laws
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve.open_trees.kinks import Kink, groups_of, kinks_of_law, together
+from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.spec.objectives import SUMS
 
 Edge = tuple[int, list[Kink], np.ndarray, np.ndarray]  # of a law: kinks, and rates on both sides
@@ -115,7 +115,7 @@ def jumps_of(problem: Problem) -> frozenset[int]:
     return frozenset(found)
 
 
-def unsmooth_laws(problem: Problem, model_file: Any) -> list[str]:
+def unsmooth_laws(problem: Problem, model_file: ModelFile) -> list[str]:
     """Warnings about rates of driving laws that jump, and about derivatives by instants at which laws are not smooth.
 
     Steps of ALI3-P go across some of them, and sums over instants go across what leaps with accelerations.

@@ -1,7 +1,7 @@
 """The motion that an inverse analysis follows, and how well its rows tell accelerations."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -13,6 +13,8 @@ from mbsim_cli.assembly.tree.system import System
 from mbsim_cli.model.codes import EULER_PARAMETERS
 from mbsim_cli.model.layout import NONE
 from mbsim_cli.model.problem import Drives, Prescribed
+from mbsim_cli.spec.analysis import InverseDynamics
+from mbsim_cli.spec.analysis import MotionTable as TableOfMotion
 from mbsim_cli.spec.reading.suggestions import suggest
 
 # How well rows of a measured motion tell its second derivatives: they may scatter, lie too far apart, contradict.
@@ -102,7 +104,8 @@ class MotionTable:
 
     def __init__(self, system: System, laws: LawTable):
         self._system, self._laws, self._loops = system, laws, False
-        self._spec = system.model_file.analysis.motion
+        self._analysis = cast(InverseDynamics, system.model_file.analysis)
+        self._spec = self._analysis.motion
         self._tables: Tables = system.tables
         self._columns: Mapping[str, np.ndarray] = {}
         self._rows: dict[str, int] = {}  # of a mechanism with loops: constraints that give the motion
@@ -143,12 +146,18 @@ class MotionTable:
 
         time, table = self._read([name], duration)
         value = hermite(time, with_slopes(time, table), np.zeros(1))[0][0, 0] if table.size else 0.0
-        factor, numbers = self._spec.table.scale.get(name), self._system.geometry.numbers
+        factor, numbers = self._table.scale.get(name), self._system.geometry.numbers
         return lambda: (value * (1.0 if factor is None else numbers(factor)),)
+
+    @property
+    def _table(self) -> TableOfMotion:
+        """What the file says of the table, where there is one."""
+        assert self._spec.table is not None
+        return self._spec.table
 
     def drives(self, constraints: ConstraintTable) -> Drives:
         """Equations that prescribe the motion of a mechanism with loops, and its drives; records issues."""
-        system, analysis = self._system, self._system.model_file.analysis
+        system, analysis = self._system, self._analysis
         rows = {name: constraints.names.index(f"motion {name}") for name in self._rows}
         for index, name in enumerate(self._spec.constraints):
             if (row := self._declared(constraints, name, f"{PATH}.constraints[{index}]")) is not None:
@@ -202,7 +211,7 @@ class MotionTable:
 
     def _check_count(self, driven: Sequence[str], freedoms: int) -> None:
         """As many drives as the motion has laws, or a rule that shares forces out."""
-        analysis, issue = self._system.model_file.analysis, self._system.issue
+        analysis, issue = self._analysis, self._system.issue
         counted = f"drives: {len(driven)}, freedoms: {freedoms}"
         if len(set(driven)) < len(driven):
             issue("analysis.drives", "a coordinate stands twice")
@@ -325,25 +334,27 @@ class MotionTable:
     def _warn_of(self, names: list[str], what: str) -> None:
         """A warning that begins with the first of some columns."""
         more = f" and {len(names) - 1} more" if len(names) > 1 else ""
-        self._system.warnings.append(f"rows of {names[0]}{more} in {self._spec.table.file} {what}")
+        self._system.warnings.append(f"rows of {names[0]}{more} in {self._table.file} {what}")
 
     def _factors(self, names: list[str]) -> np.ndarray:
         """Indices in theta of the factors on coordinates of the table."""
         numbers = self._system.geometry.numbers
-        given = [self._spec.table.scale.get(name) for name in names]
+        given = [self._table.scale.get(name) for name in names]
         first = self._system.theta.add(lambda: [1.0 if factor is None else numbers(factor) for factor in given])
         return first + np.arange(len(names))
 
     def _check_given(self, from_table: set[str]) -> None:
         """Record what is said of coordinates that the table does not give."""
-        table = self._spec.table
-        for key in ("columns", "scale") if table is not None else ():
+        if self._spec.table is None:
+            return
+        table = self._table
+        for key in ("columns", "scale"):
             for name in set(getattr(table, key)) - {*from_table, *table.arguments}:
                 by_law = "a law gives its motion" if name in self._spec.laws else "the table has no such column"
                 self._system.issue(f"{TABLE}.{key}.{name}", f"{name!r} is not read from the table: {by_law}")
 
     def _check_range(self, time: np.ndarray, duration: float) -> None:
-        slack = 1e-9 * max(duration, 1.0) if self._spec.table.extrapolate == "none" else np.inf
+        slack = 1e-9 * max(duration, 1.0) if self._table.extrapolate == "none" else np.inf
         if time[0] > slack or time[-1] < duration - slack:
             message = f"the table covers {time[0]:g} s to {time[-1]:g} s, the analysis 0 s to {duration:g} s"
             hint = "times count from the start of the analysis; extrapolate: hold or linear goes on"

@@ -10,6 +10,7 @@ import numpy as np
 from mbsim_cli.assembly.parameters.numbers import Numbers
 from mbsim_cli.assembly.parameters.vectors import Scalar
 from mbsim_cli.errors import InputOutputError
+from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.spec.reading.suggestions import suggest
 
 # Natural cubic splines through tables, and what they are beyond the tables' ends.
@@ -88,7 +89,7 @@ Reader = Callable[..., Mapping[str, np.ndarray]]  # of a path and, where one is 
 class Tables:
     """Reads each file once; ``issue`` takes path, message and hint. Tables stand at paths of the model."""
 
-    def __init__(self, model_file: Any, read: Reader | None, issue: Callable[..., None]):
+    def __init__(self, model_file: ModelFile, read: Reader | None, issue: Callable[..., None]):
         self._model_file, self._read, self._issue = model_file, read, issue
         self._known: dict[tuple[Path, str | None], Mapping[str, np.ndarray]] = {}
 

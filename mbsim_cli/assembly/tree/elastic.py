@@ -14,6 +14,7 @@ from mbsim_cli.model.layout import NONE
 from mbsim_cli.reduction.data import Node, NoDerivative, StandardInput, Taylor
 from mbsim_cli.reduction.integrals import in_modes, of_span, parted
 from mbsim_cli.reduction.reduce import ShapedMesh
+from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.system import cached_property
 
 Along = Callable[[], StandardInput]  # derivatives along the parameter that numbers are stepped along
@@ -52,7 +53,7 @@ _NAMES = ("x", "y", "z", "angle_x", "angle_y", "angle_z")
 class ElasticBody:
     """A body that deforms: its standard input data, complex where the numbers are stepped along a parameter."""
 
-    def __init__(self, model_file: Any, name: str, numbers: Numbers, source: Source):
+    def __init__(self, model_file: ModelFile, name: str, numbers: Numbers, source: Source):
         self.name, self.spec, self._numbers = name, model_file.bodies[name].flexible, numbers
         with numbers.recorded() as read:
             self._supplied = source(model_file, name, numbers)
@@ -137,7 +138,7 @@ class ElasticBody:
         return np.any([_second(sid.nodes[node]).any(axis=(1, 2)) for sid in self.spanned], axis=0)
 
 
-def elastic_bodies(model_file: Any, numbers: Numbers, source: Source | None) -> dict[str, ElasticBody]:
+def elastic_bodies(model_file: ModelFile, numbers: Numbers, source: Source | None) -> dict[str, ElasticBody]:
     """Bodies of a file that deform, by their names."""
     names = [name for name, body in model_file.bodies.items() if body.flexible is not None]
     if names and source is None:
@@ -152,7 +153,7 @@ def _stepped(_: str, term: Taylor, rate: Taylor) -> Taylor:
     )
 
 
-def _initial(model_file: Any, body: ElasticBody) -> tuple[Sequence[Any], Sequence[Any]]:
+def _initial(model_file: ModelFile, body: ElasticBody) -> tuple[Sequence[Any], Sequence[Any]]:
     """Numbers that the file states for the start, as many as there are elastic coordinates; zeros where none are."""
     from mbsim_cli.spec.expressions.number import Number
 
@@ -167,7 +168,7 @@ def _initial(model_file: Any, body: ElasticBody) -> tuple[Sequence[Any], Sequenc
     return found[0], found[1]
 
 
-def _single(model_file: Any, body: ElasticBody) -> set[int]:
+def _single(model_file: ModelFile, body: ElasticBody) -> set[int]:
     """Coordinates, from 0, that sensors show by themselves, or that start elsewhere than at zero."""
     sensors = [sensor for sensor in model_file.sensors.values() if sensor.type == "elastic_coordinate"]
     shown = {sensor.number - 1 for sensor in sensors if sensor.body == body.name}

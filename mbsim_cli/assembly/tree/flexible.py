@@ -25,13 +25,14 @@ from mbsim_cli.spec.expressions.compiling import compiled
 from mbsim_cli.spec.expressions.evaluate import evaluate
 from mbsim_cli.spec.expressions.number import Number
 from mbsim_cli.spec.expressions.syntax import ExpressionError, names, parse
+from mbsim_cli.spec.model_file import ModelFile
 
 # Fields of a model file on the elements of a mesh: by an expression of their centres, or from a file.
 
 PLACES = ("x", "y", "z")
 
 
-def field_values(model_file: Any, name: str, mesh: Mesh, numbers: Numbers, read: Any) -> np.ndarray:
+def field_values(model_file: ModelFile, name: str, mesh: Mesh, numbers: Numbers, read: Any) -> np.ndarray:
     """Numbers of a field (ne), before any filter; raise ModelError where one is not finite or out of bounds."""
     given = model_file.fields[name]
     if name in model_file._field_values:
@@ -45,7 +46,7 @@ def field_values(model_file: Any, name: str, mesh: Mesh, numbers: Numbers, read:
     return p
 
 
-def _by_expression(model_file: Any, name: str, mesh: Mesh, numbers: Numbers) -> np.ndarray:
+def _by_expression(model_file: ModelFile, name: str, mesh: Mesh, numbers: Numbers) -> np.ndarray:
     tree = parse(model_file.fields[name].value)
     used = tuple(names(tree))
     values = {key: numbers(Number(key)) for key in used if key not in PLACES}
@@ -64,7 +65,7 @@ def _by_expression(model_file: Any, name: str, mesh: Mesh, numbers: Numbers) -> 
     raise ModelError([model_file.issue(f"fields.{name}.value", f"{message}, at the centre of element {element}")])
 
 
-def _from_file(model_file: Any, name: str, count: int, read: Any) -> np.ndarray:
+def _from_file(model_file: ModelFile, name: str, count: int, read: Any) -> np.ndarray:
     given, place = model_file.fields[name], f"fields.{name}.file"
     path = Path(model_file.source.locate(place)[0]).parent / given.file
     dataset = given.dataset or name
@@ -82,7 +83,7 @@ def _from_file(model_file: Any, name: str, count: int, read: Any) -> np.ndarray:
     return p
 
 
-def _require_within(model_file: Any, name: str, p: np.ndarray, bounds: list[float]) -> None:
+def _require_within(model_file: ModelFile, name: str, p: np.ndarray, bounds: list[float]) -> None:
     low, high = bounds
     if (outside := (p < low) | (p > high)).any():
         element = int(np.argmax(outside))
@@ -113,7 +114,7 @@ class Readers(Protocol):
 class FlexibleBodies:
     """Bodies of a file from meshes and matrices, each file of which is read once."""
 
-    def __init__(self, model_file: Any, numbers: Numbers, read: Readers):
+    def __init__(self, model_file: ModelFile, numbers: Numbers, read: Readers):
         self._model_file, self._numbers, self._read = model_file, numbers, read
         self._files: dict[Path, Mesh] = {}
         self._matrices: dict[str, Structure] = {}
@@ -321,17 +322,17 @@ def damping_of(stated: Any, numbers: Numbers) -> Damping:
     return Damping() if stated is None else Damping(*map(numbers, (stated.alpha, stated.beta, stated.ratio)))
 
 
-def file_at(model_file: Any, place: str, name: str) -> Path:
+def file_at(model_file: ModelFile, place: str, name: str) -> Path:
     """A file that is named at a place of the model, relative to the file that holds the place."""
     return Path(model_file.source.locate(place)[0]).parent / name
 
 
-def placed(model_file: Any, name: str, make: Callable[[], Any]) -> Any:
+def placed(model_file: ModelFile, name: str, make: Callable[[], Any]) -> Any:
     """What ``make`` returns; raise ModelError with the place in a body's description where it is refused."""
     return refused_at(model_file, f"bodies.{name}.flexible", make)
 
 
-def refused_at(model_file: Any, above: str, make: Callable[[], Any]) -> Any:
+def refused_at(model_file: ModelFile, above: str, make: Callable[[], Any]) -> Any:
     """The same for a description that stands elsewhere."""
     try:
         return make()

@@ -19,6 +19,7 @@ from mbsim_cli.assembly.parameters.vectors import (
 )
 from mbsim_cli.assembly.tree.frames import about_axis, normalised, orthonormalised, rotation_matrix
 from mbsim_cli.assembly.tree.topology import GROUND_NAME
+from mbsim_cli.spec.model_file import ModelFile
 
 # Centre and central inertia of homogeneous shapes.
 
@@ -80,7 +81,7 @@ def split(reference: str) -> tuple[str, str]:
 class Geometry:
     """Reads positions from the model file; every answer follows the numbers, complex step included."""
 
-    def __init__(self, numbers: Numbers, model_file: Any, nodes: Mapping[str, Any] | None = None):
+    def __init__(self, numbers: Numbers, model_file: ModelFile, nodes: Mapping[str, Any] | None = None):
         """``nodes`` are the bodies that stand for places on bodies that deform, see ``elastic.NodeJoint``."""
         self.numbers, self._nodes = numbers, nodes or {}
         self.bodies, self.points, self.vectors = model_file.bodies, model_file.points, model_file.vectors

@@ -14,6 +14,7 @@ from mbsim_cli.assembly.tree.topology import Topology
 from mbsim_cli.errors import Issue, ModelError
 from mbsim_cli.model.codes import Column
 from mbsim_cli.model.layout import NONE
+from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.spec.states import StateJoint
 
 
@@ -34,7 +35,7 @@ class System:
     """A model file with its tree; collects the issues that the packing finds."""
 
     def __init__(
-        self, model_file: Any, geometry: Geometry, theta: Theta, topology: Topology,
+        self, model_file: ModelFile, geometry: Geometry, theta: Theta, topology: Topology,
         elastic: Sequence[ElasticBody] = (),
     ):  # fmt: skip
         self.model_file, self.geometry, self.theta, self.topology = model_file, geometry, theta, topology

@@ -18,6 +18,7 @@ from mbsim_cli.assembly.tree.topology import KEEP, MOVING, NEEDED, PREFER, Edge,
 from mbsim_cli.errors import Issue, ModelError
 from mbsim_cli.reduction.sid_reader import EXACT, difference
 from mbsim_cli.spec.bodies import Body
+from mbsim_cli.spec.model_file import ModelFile
 
 _POINTS = ("point", "points", "center")
 _VECTORS = ("vector", "vectors", "axis", "reference", "direction", "normal")
@@ -32,7 +33,7 @@ _OF_FRAME = ("elastic_coordinate", "strain_energy", "deformation")  # sensors th
 class Unfolded:
     """A model file whose places on bodies that deform are bodies, and the joints to them by their names."""
 
-    model_file: Any
+    model_file: ModelFile
     nodes: Mapping[str, NodeJoint]
 
 
@@ -66,7 +67,7 @@ def _check_stiffened(system: System, joint: NodeJoint) -> None:
             return
 
 
-def unfold(model_file: Any, elastic: Mapping[str, ElasticBody]) -> Unfolded:
+def unfold(model_file: ModelFile, elastic: Mapping[str, ElasticBody]) -> Unfolded:
     """The unfolded file; raise ModelError for places that there are none of."""
     if not elastic:
         return Unfolded(model_file, {})
@@ -74,7 +75,7 @@ def unfold(model_file: Any, elastic: Mapping[str, ElasticBody]) -> Unfolded:
 
 
 class _Unfolding:
-    def __init__(self, model_file: Any, elastic: Mapping[str, ElasticBody]):
+    def __init__(self, model_file: ModelFile, elastic: Mapping[str, ElasticBody]):
         self._file, self._elastic = model_file, elastic
         self._nodes: dict[str, NodeJoint] = {}
         self._issues: list[Issue] = []
@@ -221,7 +222,7 @@ class _Unfolding:
 # Spanning tree of the joints of a model file.
 
 
-def spanning_tree(model_file: Any) -> Topology:
+def spanning_tree(model_file: ModelFile) -> Topology:
     """Spanning tree of the file's joints; raises ModelError where there is none."""
     needed = {split(name)[0] for name in _constrained_coordinates(model_file)}
 
@@ -256,7 +257,7 @@ def spanning_tree(model_file: Any) -> Topology:
     return topology
 
 
-def _constrained_coordinates(model_file: Any) -> Iterator[str]:
+def _constrained_coordinates(model_file: ModelFile) -> Iterator[str]:
     """Coordinates that couplings and motions speak of: better not measured over a cut, where angles wrap."""
     for spec in model_file.constraints.values():
         yield from getattr(spec, "factors", ())
@@ -272,7 +273,7 @@ def _constrained_coordinates(model_file: Any) -> Iterator[str]:
 # The system of a model file before anything is packed: deforming bodies unfolded, a tree chosen, gravity in theta.
 
 
-def unfolded_system(model_file: Any, standard_input: Source | None) -> System:
+def unfolded_system(model_file: ModelFile, standard_input: Source | None) -> System:
     """The system of a file; ``standard_input`` gives the data of bodies that deform."""
     numbers = Numbers(model_file.expressions)
     theta = Theta(numbers)

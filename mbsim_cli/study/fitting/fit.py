@@ -11,6 +11,7 @@ import numpy as np
 
 import mbsim_cli
 from mbsim_cli.errors import ModelError, UsageError
+from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.study.assembling import named_or_only
 from mbsim_cli.study.fitting.estimate import Estimate, Group, Problem, estimate
 from mbsim_cli.study.fitting.findings import report_of, warnings_of
@@ -189,7 +190,7 @@ def fit(
 
 
 def _searched(
-    model_file: Any,
+    model_file: ModelFile,
     name: str,
     varied: Varied,
     runs: Sequence[Readings],
@@ -224,12 +225,12 @@ def _telling_of(log: Path, listener: Listener) -> Iterator[None]:
         raise
 
 
-def stated(model_file: Any, name: str | None) -> tuple[str, Any]:
+def stated(model_file: ModelFile, name: str | None) -> tuple[str, Any]:
     """The fit of a name, or the only one; raises UsageError."""
     return named_or_only(model_file.fit, name, "fit", "{all: {measurements: [NAME], parameters: [NAME]}}")
 
 
-def varied_of(model_file: Any, given: Any) -> Varied:
+def varied_of(model_file: ModelFile, given: Any) -> Varied:
     """The parameters that a fit estimates; raises UsageError for a start outside of its bounds."""
     parameters, number, scope = model_file.parameters, model_file.expressions.value, model_file.expressions.scope()
     ranges = given.parameters if isinstance(given.parameters, Mapping) else {}
@@ -251,7 +252,7 @@ def varied_of(model_file: Any, given: Any) -> Varied:
 
 
 def _problem(
-    model_file: Any,
+    model_file: ModelFile,
     given: Any,
     varied: Varied,
     runs: Sequence[Readings],
@@ -284,7 +285,7 @@ def _problem(
     )
 
 
-def _require_influence(model_file: Any, name: str, varied: Varied, problem: Problem, computed: Computed) -> None:
+def _require_influence(model_file: ModelFile, name: str, varied: Varied, problem: Problem, computed: Computed) -> None:
     """Raise ModelError for parameters that no reading depends on where the search begins."""
     span = np.where(np.isfinite(varied.high - varied.low), varied.high - varied.low, 0.0)
     size = np.maximum(np.maximum(np.abs(varied.start), span), np.where(varied.start == 0.0, 1.0, 0.0))

@@ -12,6 +12,7 @@ import numpy as np
 
 from mbsim_cli.errors import InputOutputError, ModelError, UsageError, one_line
 from mbsim_cli.io.tables import read_table
+from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.spec.moved import with_values
 from mbsim_cli.spec.reading.suggestions import suggest
 
@@ -41,7 +42,7 @@ class Measured(NamedTuple):
     path: Path
 
 
-def measured_of(model_file: Any, name: str) -> Measured:
+def measured_of(model_file: ModelFile, name: str) -> Measured:
     """Read a measurement that a model states; raises ModelError and InputOutputError.
 
     Readings that are NaN, and those outside of ``between``, are left out.
@@ -70,7 +71,7 @@ def measured_of(model_file: Any, name: str) -> Measured:
 
 
 def _column(
-    model_file: Any, path: Path, table: Mapping[str, np.ndarray], place: tuple[str, ...], name: str
+    model_file: ModelFile, path: Path, table: Mapping[str, np.ndarray], place: tuple[str, ...], name: str
 ) -> np.ndarray:
     if name not in table:
         hint = suggest(name, list(table)) or f"columns: {', '.join(list(table)[:6])}"

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mbsim_cli.errors import AnalysisError, ModelError, UsageError, one_line
+from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.study.evaluation import Gradient
 
 # Design variables: parameters, scaled so that each goes from 0 to 1.
@@ -63,7 +64,7 @@ class Variables:
         return np.where(self.log, np.log(np.where(self.log, values, 1.0)), values)
 
 
-def variables_of(model_file: Any, stated: Any) -> Variables:
+def variables_of(model_file: ModelFile, stated: Any) -> Variables:
     """The variables that an optimisation states: names, or ranges by name, or all parameters whose bounds differ.
 
     Raises UsageError where a value that replaces that of the file lies outside of its range.

@@ -15,6 +15,7 @@ import numpy as np
 
 import mbsim_cli
 from mbsim_cli.errors import InputOutputError
+from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.study.assembling import Settings
 from mbsim_cli.study.evaluation import Gradient
 from mbsim_cli.study.listener import Listener
@@ -25,7 +26,7 @@ from mbsim_cli.study.sweep.study_folder import content_hash, file_hash
 Results = Mapping[str, Gradient]
 
 
-def identity_of(model_file: Any, settings: Settings, variables: Variables) -> bytes:
+def identity_of(model_file: ModelFile, settings: Settings, variables: Variables) -> bytes:
     """Hash of all that the analyses of designs depend on, beside the values of the variables."""
     source = model_file.source
     tables = {str(number): file_hash(table) for number, table in enumerate(source.tables)}

@@ -11,6 +11,7 @@ import numpy as np
 from mbsim_cli.errors import AnalysisError, ModelError, UsageError, either
 from mbsim_cli.io.facts import History
 from mbsim_cli.io.target import check_target
+from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.spec.moved import with_adjoint_by, with_fields
 from mbsim_cli.study.assembling import AUTO, Settings, load, named_or_only, stated_method
 from mbsim_cli.study.evaluation import Gradient
@@ -30,12 +31,12 @@ from mbsim_cli.study.run import Outcome, run
 GRADIENTS = ("ddm", "adjoint", AUTO)
 
 
-def stated(model_file: Any, name: str | None) -> tuple[str, Any]:
+def stated(model_file: ModelFile, name: str | None) -> tuple[str, Any]:
     """The optimisation of a name, or the only one; raises UsageError."""
     return named_or_only(model_file.optimization, name, "optimization", "{calm: {minimize: OBJECTIVE}}")
 
 
-def method_of_gradients(model_file: Any, settings: Settings, given: Any) -> str:
+def method_of_gradients(model_file: ModelFile, settings: Settings, given: Any) -> str:
     """The method of gradients: the caller's, else the file's where it is exact, else auto; of fields the adjoint."""
     if given.fields and settings.method not in (None, "adjoint", AUTO):
         raise UsageError(f"the adjoint alone gives gradients by fields, not {settings.method}")
@@ -47,7 +48,7 @@ def method_of_gradients(model_file: Any, settings: Settings, given: Any) -> str:
     return method if method in GRADIENTS else AUTO
 
 
-def limits_of(model_file: Any, given: Any) -> list[Limit]:
+def limits_of(model_file: ModelFile, given: Any) -> list[Limit]:
     """Limits on objectives, and on the volumes of fields, that an optimisation states."""
     number, found = model_file.expressions.value, []
     volumes = {volume_of(field): limit for field, limit in given.volume.items()}
@@ -64,7 +65,7 @@ def volume_of(field: str) -> str:
     return f"volume of {field}"
 
 
-def varied_fields(model_file: Any, base: Plan) -> dict[str, tuple[np.ndarray, float, float]]:
+def varied_fields(model_file: ModelFile, base: Plan) -> dict[str, tuple[np.ndarray, float, float]]:
     """Values (ne) of the fields that vary, and their bounds."""
     number, found = model_file.expressions.value, {}
     for given in base.assembled.fields:
@@ -80,7 +81,7 @@ def varied_fields(model_file: Any, base: Plan) -> dict[str, tuple[np.ndarray, fl
 class Analyses:
     """Analyses of a model file at values of its variables."""
 
-    model_file: Any
+    model_file: ModelFile
     settings: Settings
     variables: Variables
     by: Sequence[str] | None  # parameters that gradients are taken by; None: as the file says

@@ -17,6 +17,7 @@ from mbsim_cli.io.tables import read_table
 from mbsim_cli.model.units import in_words
 from mbsim_cli.spec.expressions.syntax import ExpressionError
 from mbsim_cli.spec.judging.doubts import doubts_of
+from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.spec.reading.suggestions import suggest
 from mbsim_cli.study.assembling import AUTO, Settings, build, load, stated_method
 from mbsim_cli.study.listener import SILENT, Listener
@@ -95,7 +96,7 @@ class Design(NamedTuple):
     values: np.ndarray  # (N, v) in the units of the file
 
 
-def design_of(study: Any, model_file: Any, read: Callable[[Any], Mapping[str, np.ndarray]]) -> Design:
+def design_of(study: Any, model_file: ModelFile, read: Callable[[Any], Mapping[str, np.ndarray]]) -> Design:
     """Cases of a study (``spec.studies.Study``); ``read`` gives the columns of a file of cases by parameter.
 
     The study has been judged by the rules of the model file.
@@ -136,7 +137,7 @@ def _combined(axes: Sequence[np.ndarray]) -> np.ndarray:
     return np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(axes))
 
 
-def _listed(cases: Sequence[Mapping[str, Any]], model_file: Any, value: Value) -> Design:
+def _listed(cases: Sequence[Mapping[str, Any]], model_file: ModelFile, value: Value) -> Design:
     """Cases as they are stated; a parameter that a case leaves out follows its definition in the file."""
     names = tuple(dict.fromkeys(name for case in cases for name in case))
     rows = []
@@ -146,7 +147,7 @@ def _listed(cases: Sequence[Mapping[str, Any]], model_file: Any, value: Value) -
     return Design(names, np.array(rows))
 
 
-def _defined(name: str, case: int, stated: Mapping[str, float], model_file: Any) -> float:
+def _defined(name: str, case: int, stated: Mapping[str, float], model_file: ModelFile) -> float:
     """Value of a parameter that a case leaves out."""
     try:
         return float(model_file.expressions.value(model_file.parameters[name].value, stated).real)
@@ -160,7 +161,7 @@ def _of_file(stated: Any, columns: Mapping[str, np.ndarray], value: Value) -> De
     return Design(names, np.column_stack([columns[name] for name in names]) * factors)
 
 
-def _scattered(parameters: Any, points: np.ndarray, model_file: Any, value: Value) -> Design:
+def _scattered(parameters: Any, points: np.ndarray, model_file: ModelFile, value: Value) -> Design:
     """Points (N, v) of the unit cube, stretched to the ranges of the parameters."""
     columns = [
         between(first, last, column, scale)
@@ -169,7 +170,7 @@ def _scattered(parameters: Any, points: np.ndarray, model_file: Any, value: Valu
     return Design(tuple(parameters), np.column_stack(columns))
 
 
-def _ranges(parameters: Any, model_file: Any, value: Value) -> Iterable[tuple[float, float, str]]:
+def _ranges(parameters: Any, model_file: ModelFile, value: Value) -> Iterable[tuple[float, float, str]]:
     for name in parameters:
         if isinstance(parameters, dict):
             stated = parameters[name]
@@ -201,7 +202,7 @@ def plan_study(
 
 
 def planned(
-    model_file: Any,
+    model_file: ModelFile,
     wanted: Wanted,
     settings: Settings,
     folder: Path | None,
@@ -218,7 +219,7 @@ def planned(
 
 
 def plan_of(
-    model_file: Any, wanted: Wanted, settings: Settings, command: str, listener: Listener
+    model_file: ModelFile, wanted: Wanted, settings: Settings, command: str, listener: Listener
 ) -> tuple[StudyPlan, np.ndarray]:
     """The plan and the values (N, v) of its cases; raises ModelError, UsageError and InputOutputError.
 
@@ -256,7 +257,7 @@ def plan_of(
     return plan, design.values
 
 
-def _settled(model_file: Any, settings: Settings, method: str | None) -> Settings:
+def _settled(model_file: ModelFile, settings: Settings, method: str | None) -> Settings:
     """Settings with the method that a study asks for, else the file's; raises UsageError for what studies lack."""
     stated = method or stated_method(model_file, settings)
     settings = replace(settings, method="ddm" if stated == AUTO else stated)
@@ -296,7 +297,7 @@ def check_tables(plan: StudyPlan) -> None:
             raise UsageError(f"{path} has changed since the study was planned, and the model reads it")
 
 
-def _study(model_file: Any, wanted: Wanted) -> tuple[str, Any]:
+def _study(model_file: ModelFile, wanted: Wanted) -> tuple[str, Any]:
     """Name and description of the study that is meant."""
     studies = model_file.study
     if wanted.stated is not None:
@@ -319,7 +320,7 @@ def _study(model_file: Any, wanted: Wanted) -> tuple[str, Any]:
     return wanted.name, studies[wanted.name]
 
 
-def _stated(model_file: Any, stated: Mapping[str, Any]) -> Any:
+def _stated(model_file: ModelFile, stated: Mapping[str, Any]) -> Any:
     """A study of the command line, judged as one of the file is."""
     from mbsim_cli.spec.rules.studies import study_of
 
@@ -347,7 +348,7 @@ def _require_free(design: Design, settings: Settings) -> None:
                 raise UsageError(f"{stated} has no effect: {name!r} varies in the study")
 
 
-def _warn_of_bounds(design: Design, model_file: Any, listener: Listener) -> None:
+def _warn_of_bounds(design: Design, model_file: ModelFile, listener: Listener) -> None:
     """Say how many cases have values beyond what the file allows itself."""
     for name, values in zip(design.names, design.values.T, strict=True):
         if (bounds := model_file.parameters[name].bounds) is not None:

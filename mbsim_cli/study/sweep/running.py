@@ -17,6 +17,7 @@ from mbsim_cli.errors import AnalysisError, UsageError, either, flag
 from mbsim_cli.io.provenance import storable
 from mbsim_cli.io.study_file import StudyTable, Track, Tracks, write_study
 from mbsim_cli.io.target import replaced
+from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.spec.studies import KINDS
 from mbsim_cli.study.assembling import Settings
 from mbsim_cli.study.listener import Interrupted, Listener, Patient
@@ -307,7 +308,7 @@ KEPT = ("objectives", "sensors", "full")
 
 
 def begun(
-    model_file: Any,
+    model_file: ModelFile,
     settings: Settings,
     study: str | Mapping[str, Any] | None,
     folder: Path | None,

@@ -10,6 +10,7 @@ import numpy as np
 from mbsim_cli.assembly.densities import field_gradients
 from mbsim_cli.errors import AnalysisError, ModelError
 from mbsim_cli.model.problem import INTEGRATED, Problem
+from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.study.analyses import ANALYSES
 from mbsim_cli.study.assembling import Settings, build, load
 from mbsim_cli.study.compiling import compile_kernels
@@ -180,7 +181,7 @@ def agreements(analysed: Analysed, listener: Listener) -> Iterator[Comparison]:
                 yield from _rows(analysed, others[method][objective], analysed.tolerances(check), labels)
 
 
-def stepped_objectives(model_file: Any) -> set[str]:
+def stepped_objectives(model_file: ModelFile) -> set[str]:
     """Objectives that the file has differentiated by complex step, which says more than differences of analyses."""
     checks = [check for check in model_file.checks.values() if COMPLEX_STEP in check.agreement]
     return {name for check in checks for name in check.objectives or model_file.objectives}
@@ -216,7 +217,7 @@ def _rows(
 # Comparisons with what a model file states of itself: values, gradients, structure.
 
 
-def sensors_named(model_file: Any, rows: Mapping[str, slice]) -> dict[str, slice]:
+def sensors_named(model_file: ModelFile, rows: Mapping[str, slice]) -> dict[str, slice]:
     """Rows of the record of the sensors that checks name, of all ``rows``."""
     named = {check.sensor for check in model_file.checks.values()}
     return {name: rows[name] for name in rows if name in named}
@@ -320,7 +321,7 @@ def verify(path: Path, settings: Settings, seed: int, listener: Listener) -> lis
     ]
 
 
-def _wanted_parameters(model_file: Any) -> list[str]:
+def _wanted_parameters(model_file: ModelFile) -> list[str]:
     """Parameters of the file's analysis, and those that its checks name, in the file's order."""
     chosen = model_file.analysis.sensitivity.parameters
     named = {name for check in model_file.checks.values() for name in check.gradient}
