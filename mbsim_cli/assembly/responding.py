@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import cast
 
 import numpy as np
 
@@ -41,7 +42,7 @@ def outputs_of(
 def responding(system: System, numbers: Numbers, problem: Problem, sensor_rows: Mapping[str, slice]) -> Problem:
     """The problem of a frequency response, with its inputs, outputs and frequencies; records what is wrong."""
     file = system.model_file
-    given: FrequencyResponse = file.analysis
+    given = cast(FrequencyResponse, file.analysis)
     inputs: list[str] = []
     for index, name in enumerate(given.inputs):
         try:

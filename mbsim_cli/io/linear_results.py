@@ -99,10 +99,11 @@ def response_of(path: Path) -> StoredResponse | None:
     with opened(path, known=True) as file:
         if RESPONSE not in file:
             return None
-        units = [dict(zip(texts(file[name]), texts(file[f"{name}_unit"]), strict=True)) for name in ("input", "output")]
-        return StoredResponse(
-            np.asarray(file["frequency"][()]), *units, *(file[f"{RESPONSE}/{name}"][()] for name in ("gain", "phase"))
+        inputs, outputs = (
+            dict(zip(texts(file[name]), texts(file[f"{name}_unit"]), strict=True)) for name in ("input", "output")
         )
+        gain, phase = (np.asarray(file[f"{RESPONSE}/{name}"][()]) for name in ("gain", "phase"))
+        return StoredResponse(np.asarray(file["frequency"][()]), inputs, outputs, gain, phase)
 
 
 # State spaces in files: HDF5 with named axes, NumPy's .npz, MATLAB's .mat.

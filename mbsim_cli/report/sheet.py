@@ -239,7 +239,10 @@ def save_bode(curves: Sequence[Curve], path: Path, suffix: str, title: str) -> N
     with styled():
         figure = Figure(figsize=(WIDTH, _EDGE + 2 * _FEW + 0.12 * len(curves)), layout="constrained")
         figure.suptitle(plain(title))
-        above, below = figure.add_gridspec(2, 1).subplots(sharex=True)
+        grid = figure.add_gridspec(2, 1)
+        above = figure.add_subplot(grid[0])
+        below = figure.add_subplot(grid[1], sharex=above)
+        above.tick_params(labelbottom=False)
         units = {curve.unit for curve in curves}
         for number, curve in enumerate(curves):
             label = plain(curve.label)

@@ -8,6 +8,7 @@ import numpy as np
 from mbsim_cli.errors import AnalysisError
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.study.analyses.analysis import Analysis
+from mbsim_cli.study.diagnostics.diagnostics import Diagnostics
 from mbsim_cli.study.diagnostics.modal_health import ModalHealth, ResponseHealth
 
 NO_ADJOINT = "small motions have no adjoint"  # asked for before, by whoever lets the user choose
@@ -38,7 +39,7 @@ class Modes(Analysis):
         """There is none."""
         raise AnalysisError(NO_ADJOINT)
 
-    def diagnostics(self, problem: Problem, objectives: Sequence[Any]) -> ModalHealth:
+    def diagnostics(self, problem: Problem, objectives: Sequence[Any]) -> Diagnostics:
         """Stability, equal eigenvalues, motions that are not steady."""
         return ModalHealth(problem, objectives)
 
@@ -52,6 +53,6 @@ class FrequencyResponse(Modes):
 
         return responses(problem)
 
-    def diagnostics(self, problem: Problem, objectives: Sequence[Any]) -> ResponseHealth:
+    def diagnostics(self, problem: Problem, objectives: Sequence[Any]) -> Diagnostics:
         """Stability, and resonances without damping."""
         return ResponseHealth(problem, objectives)
