@@ -7,8 +7,7 @@ import numpy as np
 
 from mbsim_cli.errors import AnalysisError
 from mbsim_cli.model.problem import Problem
-from mbsim_cli.study.analyses.analysis import Analysis
-from mbsim_cli.study.diagnostics.diagnostics import Diagnostics
+from mbsim_cli.study.analyses.analysis import Analysis, Diagnostics
 from mbsim_cli.study.diagnostics.modal_health import ModalHealth, ResponseHealth
 
 NO_ADJOINT = "small motions have no adjoint"  # asked for before, by whoever lets the user choose
