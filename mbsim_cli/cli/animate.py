@@ -82,6 +82,8 @@ def command(
     require_matplotlib()
     target = check_picture(picture, force=force)
     filming = Filming(Content(result), speed=speed, fps=fps, exaggeration=exaggerate)
+    for sentence in filming.moving.scene.left_out:
+        say(sentence, quiet)
     film = filming.film(trace or [], view, follow, pixels, filming.title or result.stem)
     report = _shoot(film, target, kind, fps, quiet, force) | {"motion": filming.duration}
     _tell(report | {"output": str(picture), "result": str(result)}, json, quiet)

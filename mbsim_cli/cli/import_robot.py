@@ -8,40 +8,51 @@ import typer
 
 from mbsim_cli.cli import options
 from mbsim_cli.cli.output import emit, say, tell
-from mbsim_cli.errors import UsageError
 
 NAME = "import"
 
 
 class Base(StrEnum):
-    """How a robot in URDF stands on the ground."""
+    """How roots of a URDF or SDF stand on the ground."""
 
     FIXED = "fixed"
     FLOATING = "floating"
 
 
-Source = Annotated[Path, options.file_argument("ROBOT.urdf|.xml", "URDF or MJCF.")]
+Source = Annotated[Path, options.file_argument("ROBOT.urdf|.sdf|.xml", "URDF, SDF or MJCF.")]
 Output = Annotated[Path | None, options.output_option("MODEL.yaml", "File.", "ROBOT.yaml here")]
-BaseOption = Annotated[Base | None, typer.Option(help="Root link of a URDF.", show_default="fixed")]
+BaseOption = Annotated[Base | None, typer.Option(help="Root links.", show_default="fixed for URDF, as stated for SDF")]
+Loops = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="LOOPS.yaml", help="Joints that close loops of the robot.", show_default=False, readable=False
+    ),
+]
+
+Stops = Annotated[bool, typer.Option("--stops", help="Let limits of joints act as stops, not as comments.")]
 
 
 def command(
     source: Source,
     output: Output = None,
     base: BaseOption = None,
+    loops: Loops = None,
+    stops: Stops = False,
     json: options.Json = False,
     force: options.Replace = False,
 ) -> None:
-    """Write a robot in URDF or MJCF as a commented model file."""
+    """Write a robot in URDF, SDF or MJCF as a commented model file."""
     from mbsim_cli.cli.init import write_new
-    from mbsim_cli.exchange import read
+    from mbsim_cli.exchange import find_meshes, read
+    from mbsim_cli.exchange.loops import add_loops
     from mbsim_cli.exchange.robot import text_of
 
-    if base is not None and source.suffix.lower() == ".xml":
-        raise UsageError("--base is for URDF; in MJCF a freejoint says that a body floats")
-    robot = read(source, floating=base is Base.FLOATING)
+    robot = read(source, floating=None if base is None else base is Base.FLOATING)
+    if loops is not None:
+        add_loops(robot, loops)
     target = output or Path(source.stem + ".yaml")
-    write_new(target, text_of(robot), force)
+    find_meshes(robot, source, target)
+    write_new(target, text_of(robot, stops), force)
     if json:
         found = {"bodies": len(robot.bodies), "joints": len(robot.joints), "remarks": robot.remarks}
         emit({"source": str(source), "output": str(target), **found})

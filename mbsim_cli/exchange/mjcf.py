@@ -116,6 +116,7 @@ class _Reader:
                 made.limits = (float(model.jnt_range[at, 0]) - zero, float(model.jnt_range[at, 1]) - zero)
             made.armature = float(model.dof_armature[dof])
             made.damping = float(np.ravel(model.dof_damping[dof])[0])
+            made.loss = float(np.ravel(model.dof_frictionloss[dof])[0])
             made.stiffness = float(np.ravel(model.jnt_stiffness[at])[0])
             made.natural = float(model.qpos_spring[qpos]) - zero
         self._by_joint[at] = made
@@ -176,7 +177,11 @@ class _Reader:
         for at, joint in self._by_joint.items():
             if not joint.coordinate and model.dof_armature[model.jnt_dofadr[at]]:
                 remarks.append(f"not taken over: armature of {joint.name}")
-        rubbing = [j.name for at, j in self._by_joint.items() if np.any(model.dof_frictionloss[model.jnt_dofadr[at]])]
+        rubbing = [
+            joint.name
+            for at, joint in self._by_joint.items()
+            if not joint.coordinate and np.any(model.dof_frictionloss[model.jnt_dofadr[at]])
+        ]
         if rubbing:
             remarks.append(f"not taken over: dry friction of {', '.join(rubbing)}")
         if model.opt.density or model.opt.viscosity:

@@ -50,6 +50,7 @@ class Joint:
     limits: tuple[float, float] | None = None
     armature: float = 0.0
     damping: float = 0.0
+    loss: float = 0.0  # dry friction
     stiffness: float = 0.0
     natural: float = 0.0  # coordinate where the spring is at rest
     start: float = 0.0
@@ -81,6 +82,17 @@ class Motor:
 
 
 @dataclass
+class Visual:
+    """A mesh that pictures show of a body; ``file`` as the format states it, then as the model file does."""
+
+    body: str
+    file: str
+    scale: np.ndarray
+    place: np.ndarray
+    turn: np.ndarray
+
+
+@dataclass
 class Robot:
     """All that a model file takes of another format; ``remarks`` are sentences on the rest."""
 
@@ -92,6 +104,7 @@ class Robot:
     couplings: list[Coupling] = field(default_factory=list)
     motors: list[Motor] = field(default_factory=list)
     sites: list[tuple[str, str, np.ndarray]] = field(default_factory=list)  # name, body, place
+    visuals: list[Visual] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
 
 
@@ -112,6 +125,10 @@ class Names:
         self._taken.add(made)
         self._made[name] = made
         return made
+
+    def alias(self, name: str, made: str) -> None:
+        """Let another name stand for one that was made."""
+        self._made[name] = made
 
     def __getitem__(self, name: str) -> str:
         return self._made[name]
@@ -171,6 +188,14 @@ def _is_physical(body: Body) -> bool:
     return bool(body.mass >= 0 and moments[0] >= 0 and moments[0] + moments[1] >= moments[2] - slack)
 
 
+def united(name: str, parts: list[Body]) -> Body:
+    """One body of several parts, all in the same axes."""
+    whole = Body(name)
+    for part in parts:
+        _add(part, whole, Joint("", "fixed", ("", ""), np.zeros((2, 3))))
+    return whole
+
+
 def _add(body: Body, parent: Body, joint: Joint) -> None:
     """Put a body's mass and inertia on its parent."""
     center = joint.places[0] + joint.turn @ (body.center - joint.places[1])
@@ -190,12 +215,12 @@ def _of_point(mass: float, place: np.ndarray) -> np.ndarray:
     return mass * (place @ place * np.eye(3) - np.outer(place, place))
 
 
-def text_of(robot: Robot) -> str:
-    """The model file, with comments."""
-    return "\n".join(_lines(robot)) + "\n"
+def text_of(robot: Robot, stops: bool = False) -> str:
+    """The model file, with comments; limits of joints act as ``stops``, or stand there as comments."""
+    return "\n".join(_lines(robot, stops)) + "\n"
 
 
-def _lines(robot: Robot) -> Iterator[str]:
+def _lines(robot: Robot, stops: bool) -> Iterator[str]:
     if not robot.joints:
         raise InputOutputError(f"{robot.source} has no joints")
     yield f"# Imported from {robot.source}. What is not taken over, and what needs your attention, stands at the end."
@@ -207,7 +232,7 @@ def _lines(robot: Robot) -> Iterator[str]:
     yield from _vectors(robot)
     yield "bodies:"
     for body in robot.bodies:
-        yield f"  {body.name}: {_mass(body)}"
+        yield f"  {body.name}: {_mass(body, [visual for visual in robot.visuals if visual.body == body.name])}"
     yield ""
     yield "joints:"
     for joint in robot.joints:
@@ -219,7 +244,7 @@ def _lines(robot: Robot) -> Iterator[str]:
             terms = ", ".join(f"{name}: {digits(weight)}" for name, weight in coupling.terms.items())
             yield f"  {coupling.name}: {{type: coupling, terms: {{{terms}}}, offset: {digits(coupling.offset)}}}"
         yield ""
-    yield from _forces(robot)
+    yield from _forces(robot, stops)
     yield from _rest(robot)
 
 
@@ -266,13 +291,26 @@ def _across(axis: np.ndarray) -> np.ndarray:
     return across / np.linalg.norm(across)
 
 
-def _mass(body: Body) -> str:
+def _visual(visual: Visual) -> str:
+    entries = {"mesh": _quoted(visual.file)}
+    if not np.array_equal(visual.scale, np.ones(3)):
+        entries["scale"] = _vector(visual.scale)
+    if visual.place.any():
+        entries["position"] = _vector(visual.place)
+    if not np.array_equal(visual.turn, np.eye(3)):
+        entries["orientation"] = f"{{euler_parameters: {_vector(quaternion_of(visual.turn))}}}"
+    return _mapping(entries)
+
+
+def _mass(body: Body, visuals: list[Visual]) -> str:
     entries = {"mass": digits(body.mass)}
     if not body.is_massless:
         entries["center_of_mass"] = _vector(body.center)
         inertia = {name: digits(body.inertia[at]) for name, at in INERTIA.items() if body.inertia[at]}
         if inertia:
             entries["inertia"] = _mapping(inertia)
+    if visuals:
+        entries["visuals"] = f"[{', '.join(map(_visual, visuals))}]"
     return _mapping(entries)
 
 
@@ -290,6 +328,8 @@ def _joint(joint: Joint) -> str:
         entries["initial"] = f"{{orientation: {{euler_parameters: {_vector(np.array([w, *v]))}}}}}"
     if joint.armature:
         entries["armature"] = digits(joint.armature)
+    if joint.loss:
+        entries["friction"] = f"{{loss: {digits(joint.loss)}}}"
     if joint.closes:
         entries["cut"] = "true"
     if joint.start and joint.coordinate:
@@ -315,7 +355,7 @@ def quaternion_of(turn: np.ndarray) -> np.ndarray:
     return found if found[0] >= 0 else -found
 
 
-def _forces(robot: Robot) -> Iterator[str]:
+def _forces(robot: Robot, stops: bool) -> Iterator[str]:
     kinds = {joint.name: joint for joint in robot.joints}
     rows = []
     for joint in robot.joints:
@@ -340,19 +380,21 @@ def _forces(robot: Robot) -> Iterator[str]:
         rows.append(
             f"  {motor.name}: {{type: drive, coordinate: {where}, value: {digits(motor.gear)}*{motor.name}_command}}"
         )
-    if rows:
+    limited = [joint for joint in robot.joints if joint.limits is not None and joint.coordinate]
+    if rows or (limited and stops):
         yield "forces:"
         yield from rows
-    limited = [joint for joint in robot.joints if joint.limits is not None and joint.coordinate]
     if limited:
-        yield "# Limits of joints, as stops; the format states no stiffness. Take away the # of those that you need"
-        yield "# (below forces:)."
+        yield "# Limits of joints, as stops; the format states no stiffness: check it."
+        if not stops:
+            yield "# Take away the # of those that you need (below forces:), or import with --stops."
         for joint in limited:
             low, high = joint.limits or (0.0, 0.0)
             stiffness, onset = _STOP_WAY[joint.kind]
+            bounds = f"minimum: {digits(low)}, maximum: {digits(high)}"
             yield (
-                f"#  {joint.name}_stop: {{type: bump_stop, coordinate: {joint.coordinate}, minimum: {digits(low)}, "
-                f"maximum: {digits(high)}, stiffness: {digits(stiffness)}, onset: {digits(onset)}}}"
+                f"{'' if stops else '#'}  {joint.name}_stop: {{type: bump_stop, coordinate: {joint.coordinate}, "
+                f"{bounds}, stiffness: {digits(stiffness)}, onset: {digits(onset)}}}"
             )
     if rows or limited:
         yield ""
@@ -368,7 +410,7 @@ def _rest(robot: Robot) -> Iterator[str]:
     if moving:
         yield "sensors:"
         for joint in moving[:6]:
-            yield f"  {joint.name}: {{type: coordinate, coordinate: {joint.coordinate}}}"
+            yield f"  {joint.coordinate.replace('.', '_')}: {{type: coordinate, coordinate: {joint.coordinate}}}"
         yield ""
     yield "analysis: {type: forward_dynamics, step: 1e-3, duration: 1}"
     for sentence in robot.remarks:

@@ -27,6 +27,15 @@ class Solid(NamedTuple):
     size: np.ndarray  # (3,)
 
 
+class Surface(NamedTuple):
+    """Triangles fixed to a body, and the lines that a drawing without surfaces shows of them."""
+
+    body: int
+    points: np.ndarray  # (n, 3) in the body's axes, m
+    triangles: np.ndarray  # (m, 3)
+    edges: np.ndarray  # (e, 2)
+
+
 @dataclass(frozen=True)
 class Scene:
     """P points, each fixed to a body (-1: the ground), and what joins them."""
@@ -40,6 +49,8 @@ class Scene:
     ground: tuple[int, ...]  # points of the ground
     up: tuple[int, int]  # global axis nearest to the vertical, and 1 or -1: its sense
     solids: tuple[Solid, ...] = ()  # that views in space show in place of the lines of shapes
+    surfaces: tuple[Surface, ...] = ()  # meshes of rigid bodies, for views in space
+    left_out: tuple[str, ...] = ()  # sentences on meshes that cannot be read
 
 
 # What results hand to pictures: histories and gradients, with their names and units.

@@ -74,6 +74,19 @@ class Inertia(Spec):
     yz: Number | None = field("Entry yz of the tensor, minus the product of inertia [kg m^2].", 0.0, default=None)
 
 
+class Visual(Spec):
+    """A surface that pictures show of a body; it has no part in the mechanics."""
+
+    mesh: str = field("Triangles (.stl or .obj), relative to the model file.", "meshes/arm.stl")
+    scale: fixed_list(Number, 3) | None = field(
+        "Factors on the coordinates in the file; default 1.", [0.001, 0.001, 0.001], default=None
+    )
+    position: Vector | None = field("Place of the file's origin in the body's axes [m].", [0, 0, 0.1], default=None)
+    orientation: Orientation | None = field(
+        "Axes of the file in those of the body.", {"axis": [0, 0, 1], "angle": "90 deg"}, default=None
+    )
+
+
 class Body(Spec):
     """A body, rigid unless it says how it deforms; a rigid one without a mass is a massless link."""
 
@@ -105,6 +118,7 @@ class Body(Spec):
         {"sid": "boom.SID_FEM", "length_unit": "mm"},
         default=None,
     )
+    visuals: list[Visual] = field("Surfaces that pictures show of the body.", [{"mesh": "meshes/arm.stl"}], default=[])
     position: Vector | None = field("Design position of the origin, global [m].", [0, 0, 0], default=None)
     orientation: Orientation | None = field(
         "Design orientation of the body's axes.", {"axis": [0, 0, 1], "angle": "45 deg"}, default=None

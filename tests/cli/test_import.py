@@ -50,7 +50,7 @@ def arm(tmp_path):
 def test_urdf_becomes_a_model_that_runs(mbsim, arm):
     done = mbsim("import", arm, "-o", "arm.yaml")
     assert done.code == 0 and "arm.yaml: 4 bodies, 4 joints" in done.out, done
-    assert "dry friction of shoulder" in done.err and "1 visual shapes" in done.err
+    assert "1 visual meshes are left out, as package://nowhere/a.stl: not found" in done.err
     assert "tool to lower" in done.err  # its inertia is that of no body
     assert mbsim("validate", "arm.yaml").code == 0
     again = mbsim("import", arm, "-o", "arm.yaml")
@@ -165,9 +165,11 @@ def test_commands_of_the_page_run(mbsim, tmp_path):
     pytest.importorskip("mujoco")
     (tmp_path / "robot.urdf").write_text(ARM)
     (tmp_path / "robot.xml").write_text(LOOP)
+    (tmp_path / "robot.sdf").write_text(SDF)
+    (tmp_path / "loops.yaml").write_text("end: {places: {lower: [0, 0.3, 0], base_link: [0.3, 0.1, 0.8]}}")
     page = (ROOT / "docs" / "import.md").read_text()
     commands = re.findall(r"^\$ mbsim (.*)$", page, re.MULTILINE)
-    assert len(commands) == 4
+    assert len(commands) == 6
     for command in commands:
         done = mbsim(*shlex.split(command))
         assert done.code == 0, (command, done)
@@ -213,3 +215,150 @@ def test_broken_mjcf_is_refused(tmp_path):
     path.write_text(LOOP.replace('body2="rocker"', 'body2="roker"'))
     with pytest.raises(InputOutputError, match="cannot be read as MJCF"):
         read(path)
+
+
+SDF = """\
+<?xml version="1.0"?>
+<sdf version="1.9"><world name="w"><gravity>0 0 -9.81</gravity><plugin name="physics" filename="libx.so"/>
+<model name="bars">
+  <pose>0.5 0 0 0 0 0.3</pose>
+  <frame name="pin"><pose>0.3 0 0 0 0 0</pose></frame>
+  <link name="crank"><pose>0.05 0 0 0 0 0.2</pose>
+    <inertial><mass>0.3</mass><inertia><ixx>0.001</ixx><iyy>0.002</iyy><izz>0.002</izz></inertia></inertial></link>
+  <link name="coupler"><pose relative_to="crank" degrees="true">0.1 0.05 0 0 0 -6</pose>
+    <inertial auto="true"><density>2000</density></inertial>
+    <collision name="c"><pose>0.1 0 0 0 0 0</pose><geometry><box><size>0.2 0.02 0.02</size></box></geometry></collision>
+    <visual name="v"><pose>0.1 0 0 0 0 0</pose>
+      <geometry><mesh><uri>model://bars/bar.obj</uri><scale>0.1 0.1 0.1</scale></mesh></geometry></visual></link>
+  <link name="rocker"><pose relative_to="pin">0 0.1 0 0 0 0</pose></link>
+  <joint name="a" type="revolute"><parent>world</parent><child>crank</child>
+    <axis><xyz expressed_in="__model__">0 0 1</xyz><limit><lower>-1</lower><upper>1</upper></limit>
+      <dynamics><damping>0.1</damping><friction>0.2</friction></dynamics></axis></joint>
+  <joint name="b" type="revolute"><pose relative_to="crank">0.1 0 0 0 0 0</pose><parent>crank</parent>
+    <child>coupler</child><axis><xyz>0 0 1</xyz></axis></joint>
+  <joint name="d" type="revolute"><pose relative_to="pin"/><parent>world</parent><child>rocker</child>
+    <axis><xyz>0 0 1</xyz></axis></joint>
+  <joint name="c" type="revolute"><parent>coupler</parent><child>rocker</child><axis><xyz>0 0 1</xyz></axis></joint>
+</model></world></sdf>
+"""
+CUBE = "".join(f"v {x} {y} {z}\n" for x in (-1, 1) for y in (-1, 1) for z in (-1, 1))
+CUBE += "".join(f"f {a} {b} {c}\n" for a, b, c in [(1, 2, 4), (1, 4, 3), (5, 8, 6), (5, 7, 8), (1, 5, 6), (1, 6, 2)])
+
+
+@pytest.fixture
+def bars(tmp_path):
+    (tmp_path / "bars").mkdir()
+    (tmp_path / "bars" / "bar.obj").write_text(CUBE)
+    path = tmp_path / "bars" / "robot.sdf"
+    path.write_text(SDF)
+    return path
+
+
+def test_sdf_becomes_a_closed_loop(mbsim, bars):
+    """Poses relative to frames, axes in other frames, inertia of collisions, stops, a mesh; by hand."""
+    done = mbsim("import", bars, "-o", "bars.yaml", "--stops")
+    assert done.code == 0 and "not taken over: plugin physics" in done.err, done
+    text = Path("bars.yaml").read_text()
+    assert "friction: {loss: 0.2}" in text and "\n  a_stop: {type: bump_stop" in text
+    assert 'visuals: [{mesh: "bars/bar.obj", scale: [0.1, 0.1, 0.1], position: [0.1, 0, 0]}]' in text
+    robot = read(bars)
+    a, b, d, c = robot.joints
+    at = np.array([0.5 + 0.05 * math.cos(0.3), 0.05 * math.sin(0.3), 0])
+    assert np.allclose(a.places, [at, [0, 0, 0]]) and np.allclose(a.turn[:, 0], [math.cos(0.5), math.sin(0.5), 0])
+    turn = math.radians(6)  # from the crank's frame back to the coupler's
+    assert np.allclose(b.places, [[0.1, 0, 0], [0.05 * math.sin(turn), -0.05 * math.cos(turn), 0]])
+    assert np.allclose(d.places[1], [0, -0.1, 0]) and c.closes and not d.closes
+    coupler = robot.bodies[1]
+    assert coupler.mass == pytest.approx(0.16) and coupler.inertia[2, 2] == pytest.approx(0.16 * (0.04 + 4e-4) / 12)
+    assert robot.bodies[2].mass == 1.0  # the format's own default
+    info = mbsim("info", "bars.yaml", "--json").json
+    assert info["cut_joints"] == ["c"] and info["mobility"] == 1
+
+
+def test_sdf_floats_unless_it_is_held(bars):
+    text = SDF.replace("<parent>world</parent>", "<parent>crank</parent>", 1).replace(
+        "<child>crank</child>", "<child>coupler</child>", 1
+    )
+    bars.write_text(text)
+    kinds = {joint.name: joint.kind for joint in read(bars).joints}
+    assert "floating" in kinds.values() or "base" not in kinds
+    bars.write_text(SDF.replace("<parent>world</parent>", "<parent>pin2</parent>", 1))
+    with pytest.raises(InputOutputError, match="joint a: the parent pin2 is no link"):
+        read(bars)
+
+
+ONE = """<sdf version="1.7"><model name="m" placement_frame="hook"><pose>1 2 3 0 0 0</pose>
+<frame name="hook"><pose relative_to="l">0 0 1 0 0 0</pose></frame>
+<link name="l"><pose rotation_format="quat_xyzw">0 1 0  0 0 0.7071067811865476 0.7071067811865476</pose></link>
+<link name="k"><pose relative_to="l">0.5 0 0 0 0 0</pose></link>
+<joint name="u" type="universal"><parent>l</parent><child>k</child>
+<axis><xyz>1 0 0</xyz></axis><axis2><xyz>0 1 0</xyz></axis2></joint>
+</model></sdf>"""
+
+
+def test_sdf_places_a_model_by_one_of_its_frames(tmp_path):
+    """The frame 1 m above the link is put at (1, 2, 3); a universal joint is two hinges; nothing holds the links."""
+    path = tmp_path / "one.sdf"
+    path.write_text(ONE)
+    base, first, second = read(path).joints
+    assert base.kind == "floating" and np.allclose(base.places[0], [1, 2, 2])
+    assert np.allclose(base.turn, np.eye(3))  # as the link's frame is that of the hook
+    assert first.bodies == ("l", "u_middle") and second.bodies == ("u_middle", "k")
+    assert np.allclose(first.axis, [1, 0, 0]) and np.allclose(second.axis, [0, 1, 0])
+    assert read(path, floating=False).joints[0].kind == "fixed"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ('relative_to="pin">0 0.1', 'relative_to="pn">0 0.1', "there is no frame or link bars::pn"),
+        ('name="pin"><pose>', 'name="pin"><pose relative_to="rocker">', "is stated relative to itself"),
+        ('type="revolute"><parent>coupler', 'type="hinge"><parent>coupler', "joint c: unknown type 'hinge'"),
+        ("<mass>0.3</mass>", "<mass>much</mass>", "link crank: mass wants 1 numbers, not 'much'"),
+        ("</sdf>", "", "cannot be read as XML"),
+    ],
+)
+def test_wrong_sdf_is_refused_with_a_sentence(mbsim, bars, old, new, says):
+    bars.write_text(SDF.replace(old, new, 1))
+    done = mbsim("import", bars)
+    assert done.code == 5 and says in done.err, done
+
+
+OPEN = LOOP.replace('<equality><connect name="c" body1="coupler" body2="rocker" anchor="0.35 0 0"/></equality>', "")
+LOOPS = (
+    "c: {type: revolute, places: {coupler: [0.35, 0, 0], rocker: [0.15, 0, 0]}, "
+    "axes: {coupler: [0, 0, 1], rocker: [0, 0, 1]}}"
+)
+
+
+def test_loops_of_a_file(mbsim, tmp_path):
+    pytest.importorskip("mujoco")
+    (tmp_path / "open.xml").write_text(OPEN)
+    (tmp_path / "loops.yaml").write_text(LOOPS)
+    assert mbsim("import", "open.xml", "--loops", "loops.yaml").code == 0
+    info = mbsim("info", "open.yaml", "--json").json
+    assert info["cut_joints"] == ["c"] and info["mobility"] == 1
+    for old, new, says in [
+        ("revolute", "hinge", "c: type is spherical or revolute, not 'hinge'"),
+        ("coupler: [0.35", "couple: [0.35", "there is no body 'couple'"),
+        ("[0.35, 0, 0]", "[0.35, 0]", "c: places of coupler wants three numbers"),
+        ("c: {", "a: {", "the robot has a joint a already"),
+        ("axes", "axles", "unknown key 'axles'"),
+    ]:
+        (tmp_path / "loops.yaml").write_text(LOOPS.replace(old, new, 1))
+        done = mbsim("import", "open.xml", "--loops", "loops.yaml", "--force")
+        assert done.code == 5 and says in done.err, done
+
+
+def test_a_visual_is_drawn_where_its_body_is(mbsim, bars, tmp_path):
+    pytest.importorskip("meshio")
+    from mbsim_cli import spec
+    from mbsim_cli.assembly.drawing.scene import moving_scene
+
+    assert mbsim("import", bars, "-o", "bars.yaml").code == 0
+    (surface,) = moving_scene(spec.load(tmp_path / "bars.yaml")).scene.surfaces
+    assert len(surface.triangles) == 6 and np.allclose(surface.points.mean(axis=0), [0.1, 0, 0])
+    assert np.allclose(np.ptp(surface.points, axis=0), 0.2)
+    (tmp_path / "bars" / "bar.obj").unlink()
+    scene = moving_scene(spec.load(tmp_path / "bars.yaml")).scene
+    assert not scene.surfaces and "coupler is drawn without its surface: there is no file" in scene.left_out[0]

@@ -1,4 +1,4 @@
-"""Robots that Pinocchio's package ships, imported unedited: torques of inverse dynamics are Pinocchio's."""
+"""Robots that Pinocchio's package ships, imported unedited: mass matrix, weights and torques of inverse dynamics."""
 
 import importlib.util
 import re
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import mbsim_cli as mbsim
-from mbsim_cli.exchange import read
+from mbsim_cli.exchange import find_meshes, read
 from mbsim_cli.exchange.robot import Names, Robot, text_of
 
 pytestmark = pytest.mark.oracles
@@ -45,10 +45,13 @@ def test_torques_are_pinocchios(path, tmp_path):
     except ValueError as error:
         pytest.skip(f"Pinocchio refuses it: {error}")
     robot = read(path)
+    find_meshes(robot, path, tmp_path / "robot.yaml")
     refused = [remark for remark in robot.remarks if remark.startswith("correct")]
     if refused:
         pytest.skip(refused[0])
     robot.couplings = []  # Pinocchio knows no joints that follow others here
+    for joint in robot.joints:
+        joint.loss = 0.0  # nor the friction of joints
     moving = [joint for joint in robot.joints if joint.coordinate]
     if not moving:
         pytest.skip("nothing moves")
@@ -70,6 +73,18 @@ def test_torques_are_pinocchios(path, tmp_path):
     for i, joint in enumerate(moving):
         scale = np.abs(expected).max()
         assert abs(torques[joint.coordinate] - expected[places[i]] - damping[i]) < 1e-9 * scale, joint.name
+    model.write_text(text_of(robot))
+    mechanics = mbsim.load(model).mechanics()
+    order = [joint.coordinate for joint in moving]
+    take = [order.index(name) for name in mechanics.coordinates]
+    columns = [places[i] for i in take]
+    M = pin.crba(reference, reference.createData(), q)
+    M = (np.triu(M) + np.triu(M, 1).T)[np.ix_(columns, columns)]
+    here, still = numbers[0, take], np.zeros(len(moving))
+    armature = np.diag([moving[i].armature for i in take])
+    assert np.abs(mechanics.mass_matrix(here) - armature - M).max() < 1e-9 * np.abs(M).max()
+    weight = pin.computeGeneralizedGravity(reference, reference.createData(), q)[columns]
+    assert np.abs(mechanics.inverse_dynamics(here, still, still) - weight).max() < 1e-9 * max(1.0, np.abs(weight).max())
 
 
 def test_there_are_fifty():

@@ -11,6 +11,7 @@ from mbsim_cli.assembly.elements.laws import LawTable, RoadTable, law_at
 from mbsim_cli.assembly.parameters.numbers import Numbers
 from mbsim_cli.assembly.tree.bodies import tree_table, with_elastic
 from mbsim_cli.assembly.tree.elastic import ElasticBody, Source
+from mbsim_cli.assembly.tree.flexible import file_at
 from mbsim_cli.assembly.tree.frames import frame
 from mbsim_cli.assembly.tree.geometry import carries, mass_properties, shape_center, split
 from mbsim_cli.assembly.tree.joints import both
@@ -18,9 +19,11 @@ from mbsim_cli.assembly.tree.kinematics import poses
 from mbsim_cli.assembly.tree.system import System
 from mbsim_cli.assembly.tree.topology import PairTable
 from mbsim_cli.assembly.tree.unfolding import unfolded_system
+from mbsim_cli.errors import InputOutputError, UsageError
 from mbsim_cli.model.layout import GROUND, FlexibleTree, Laws, Tree
-from mbsim_cli.model.pictures import Line, Scene, Solid
-from mbsim_cli.reduction.mesh import drawn_edges
+from mbsim_cli.model.pictures import Line, Scene, Solid, Surface
+from mbsim_cli.reduction.mesh import drawn_edges, skin
+from mbsim_cli.reduction.mesh_files import read_mesh
 from mbsim_cli.reduction.reduce import ShapedMesh
 from mbsim_cli.solve.natural.system import NaturalSystem
 from mbsim_cli.spec.model_file import ModelFile
@@ -268,6 +271,8 @@ class _Drawing:
         self._names: dict[str, int] = {}
         self._lines: list[Line] = []
         self._solids: list[Solid] = []
+        self._surfaces: list[Surface] = []
+        self._left_out: list[str] = []
         self._elastic = {body.name: body for body in system.elastic}
         self._places = {name: f"{joint.body.name}.{joint.node.name}" for name, joint in system.node_joints()}
         self.deforming: list[Deforming] = []
@@ -294,6 +299,7 @@ class _Drawing:
                 self._draw_mesh(self._index[name], self._elastic[name])
             elif name not in self._places and not isinstance(model.joints.get(name), StateJoint):
                 self._draw(self._index[name], name, spec)
+                self._draw_visuals(self._index[name], name, spec.visuals)
         return Scene(
             bodies=self._system.topology.bodies,
             local=np.array(self._local, dtype=float).reshape(-1, 3),
@@ -304,6 +310,8 @@ class _Drawing:
             ground=ground,
             up=_up(np.array(self._numbers.vector(model.gravity), dtype=float)),
             solids=tuple(self._solids),
+            surfaces=tuple(self._surfaces),
+            left_out=tuple(self._left_out),
         )
 
     def roads(self, table: RoadTable) -> Iterator[RoadBelow]:
@@ -352,6 +360,28 @@ class _Drawing:
             self._lines.append(Line("shape", number, tuple(self._add(number, point) for point in polyline)))
         for kind, edges in zip(("body", "shape"), outline(np.array([self._local[k] for k in corners])), strict=True):
             self._lines += [Line(kind, number, (corners[a], corners[b])) for a, b in edges]
+
+    def _draw_visuals(self, number: int, name: str, visuals: Any) -> None:
+        """Add the surfaces of a body; one whose file cannot be read is left out, as the motion does not need it."""
+        for at, visual in enumerate(visuals):
+            try:
+                mesh = read_mesh(file_at(self._system.model_file, f"bodies.{name}.visuals[{at}]", visual.mesh))
+            except (InputOutputError, UsageError) as error:
+                self._left_out.append(f"{name} is drawn without its surface: {error}")
+                continue
+            scale, place = (
+                np.full(3, default) if given is None else np.array(self._numbers.vector(given), dtype=float)
+                for given, default in ((visual.scale, 1.0), (visual.position, 0.0))
+            )
+            turn = np.eye(3) if visual.orientation is None else np.array(self._geometry.rotation(visual.orientation))
+            points = place + (mesh.points * scale) @ turn.astype(float).T
+            faces = skin(mesh.cells, mesh.kind)[0]
+            triangles = [faces[:, [0, k, k + 1]] for k in range(1, faces.shape[1] - 1)]
+            edges = drawn_edges(points, mesh.cells, mesh.kind)
+            self._surfaces.append(Surface(number, points, np.concatenate(triangles or [np.zeros((0, 3), int)]), edges))
+            used, ends = np.unique(edges, return_inverse=True)
+            places = np.array([self._add(number, point) for point in points[used]])
+            self._lines += [Line("mesh", number, (a, b)) for a, b in places[ends.reshape(edges.shape)].tolist()]
 
     def _draw_mesh(self, number: int, body: ElasticBody) -> None:
         """Add the edges of a body's mesh; of one without, lines from its frame to its nodes."""

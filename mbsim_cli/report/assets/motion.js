@@ -247,7 +247,7 @@ class Stage {
     const follow = element("select", { "aria-label": "Follow", onchange: () => ((this.follow = follow.value === "" ? null : Number(follow.value)), this.home(), this.draw()) }, element("option", { value: "" }, "follow nothing"));
     mechanism.motion.bodies.forEach((name, k) => follow.append(element("option", { value: k, selected: this.follow === k }, `follow ${name}`)));
     bar.append(follow);
-    if (mechanism.meshes.length) {
+    if (mechanism.meshes.some((mesh) => mesh.shapes.shape[0])) {
       const larger = element("select", { "aria-label": "Deformation", onchange: () => ((this.larger = Number(larger.value)), this.draw()) });
       for (const factor of [1, 2, 5, 10, 20, 50, 100, 1000]) larger.append(element("option", { value: factor }, `deformation × ${factor}`));
       bar.append(larger);

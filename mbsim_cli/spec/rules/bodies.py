@@ -22,6 +22,12 @@ def check(review: Review) -> None:
             _shape(review, (*path, "shape"), body.shape)
         if body.inertia is not None:
             _inertia(review, path, name, body)
+        for number, visual in enumerate(body.visuals):
+            if not visual.mesh.lower().endswith((".stl", ".obj")):
+                at = (*path, "visuals", number, "mesh")
+                review.report(at, f"pictures do not read {visual.mesh}", "a file .stl or .obj, to which others convert")
+        if body.visuals and body.flexible is not None:
+            review.report((*path, "visuals"), "a flexible body is drawn by its own mesh", "leave visuals out")
         if review.intact("bodies", name):
             _complete(review, path, body)
     _armatures(review)

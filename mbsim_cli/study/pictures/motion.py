@@ -50,7 +50,7 @@ def motion_of(filming: Posed) -> dict[str, Any]:
         "solids": [(s.kind, s.body, s.center, s.axes, s.size) for s in scene.solids],
         "joints": [number[k] for k in scene.joints],
         "ground": [number[k] for k in scene.ground],
-        "meshes": [_mesh(filming, name) for name in moving.meshes],
+        "meshes": [*(_mesh(filming, name) for name in moving.meshes), *map(_surface, scene.surfaces)],
         "roads": [_road(filming, road) for road in moving.roads],
         "arrows": list(_arrows(filming.file, scene.bodies, names)),
     }
@@ -58,11 +58,14 @@ def motion_of(filming: Posed) -> dict[str, Any]:
 
 def _lines(scene: Any, deforming: set[str]) -> tuple[list[Any], list[int]]:
     """Lines that are drawn, and the points that are used: solids and meshes take the place of some."""
-    named, solid = set(scene.names.values()), {one.body for one in scene.solids}
+    named, surfaced = set(scene.names.values()), {one.body for one in scene.surfaces}
+    solid = surfaced | {one.body for one in scene.solids}
     lines = [
         line
         for line in scene.lines
-        if line.kind != "mesh" and not (line.kind == "shape" and line.body in solid and not named & set(line.points))
+        if line.kind != "mesh"
+        and not (line.kind == "body" and line.body in surfaced)
+        and not (line.kind == "shape" and line.body in solid and not named & set(line.points))
     ]
     used = {k for line in lines for k in line.points} | set(scene.joints) | set(scene.ground) | named
     return lines, sorted(used)
@@ -85,6 +88,22 @@ def _mesh(filming: Posed, name: str) -> dict[str, Any]:
         "edges": places[shown.size :].reshape(edges.shape),
         "shapes": mesh.shapes[:, used],
         "coordinates": np.array([moving.of_tree(z)[own] for z in filming.z]),
+    }
+
+
+def _surface(surface: Any) -> dict[str, Any]:
+    """A mesh that does not deform."""
+    used, places = np.unique(np.concatenate([surface.triangles.ravel(), surface.edges.ravel()]), return_inverse=True)
+    shown = surface.triangles if len(surface.triangles) <= MOST_FACES else surface.triangles[:0]
+    if len(shown) < len(surface.triangles):
+        used, places = np.unique(surface.edges, return_inverse=True)
+    return {
+        "body": surface.body,
+        "points": surface.points[used],
+        "triangles": places.ravel()[: shown.size].reshape(shown.shape),
+        "edges": places.ravel()[shown.size :].reshape(surface.edges.shape),
+        "shapes": np.zeros((0, len(used), 3)),
+        "coordinates": np.zeros((1, 0)),
     }
 
 

@@ -55,6 +55,7 @@ def result_page(path: Path) -> dict[str, Any]:
         notes.append(f"The mechanism is not drawn: {why}.")
     else:
         data["motion"] = motion_of(filming)
+        notes += (f"{sentence}." for sentence in filming.moving.scene.left_out)
         stored, shown = len(content.time), len(filming.time)
         if shown < stored:
             notes.append(f"The view has {shown} frames of {stored} stored times, and interpolates between them.")

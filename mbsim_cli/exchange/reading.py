@@ -1,0 +1,73 @@
+"""Shared by the readers of URDF and SDF: the XML, its errors, numbers, rotations, and paths of meshes."""
+
+from collections.abc import Callable
+from pathlib import Path
+from xml.etree import ElementTree
+from xml.etree.ElementTree import Element
+
+import numpy as np
+
+from mbsim_cli.errors import InputOutputError
+from mbsim_cli.exchange.robot import Robot
+
+MESHES = (".stl", ".obj")  # that pictures can show
+
+
+class Wrong(Exception):
+    """An element states something wrong; the message is for the user."""
+
+
+def read_with(path: Path, make: Callable[[Element], Robot]) -> Robot:
+    """The robot that ``make`` finds in the root element of a file; raises InputOutputError."""
+    try:
+        return make(ElementTree.parse(path).getroot())
+    except ElementTree.ParseError as error:
+        raise InputOutputError(f"{path} cannot be read as XML: {error}") from None
+    except Wrong as error:
+        raise InputOutputError(f"{path}: {error}") from None
+
+
+def named(element: Element) -> str:
+    """The name of an element, which must have one."""
+    name = element.get("name")
+    if not name:
+        raise Wrong(f"a {element.tag} has no name")
+    return name
+
+
+def numbers_in(text: str | None, default: tuple[float, ...], what: str, where: str) -> np.ndarray:
+    """Finite numbers of a text, as many as the default has, which stands for no text."""
+    if text is None:
+        return np.array(default)
+    try:
+        found = np.array([float(word) for word in text.split()])
+    except ValueError:
+        found = np.array([])
+    if found.shape != (len(default),) or not np.all(np.isfinite(found)):
+        raise Wrong(f"{where}: {what} wants {len(default)} numbers, not {text!r}")
+    return found
+
+
+def turned(roll: float, pitch: float, yaw: float) -> np.ndarray:
+    """The rotation matrix (3, 3) of angles about the fixed axes x, y, z in turn."""
+    (cr, cp, cy), (sr, sp, sy) = (f(np.array([roll, pitch, yaw])) for f in (np.cos, np.sin))
+    about_x = np.array([[1, 0, 0], [0, cr, -sr], [0, sr, cr]])
+    about_y = np.array([[cp, 0, sp], [0, 1, 0], [-sp, 0, cp]])
+    about_z = np.array([[cy, -sy, 0], [sy, cy, 0], [0, 0, 1]])
+    return about_z @ about_y @ about_x
+
+
+def mesh_file(stated: str, robot: Path) -> Path | None:
+    """The file that a robot's path of a mesh means, None where there is none.
+
+    ``package://NAME/...`` and ``model://NAME/...`` are looked for in folders NAME in, above or beside the robot's own.
+    """
+    scheme, _, rest = stated.rpartition("://")
+    if scheme in ("", "file"):
+        candidates = [robot.parent / rest]
+    else:
+        name, _, inner = rest.partition("/")
+        folders = robot.resolve().parents
+        candidates = [folder / inner for folder in folders if folder.name == name]
+        candidates += [folder / rest for folder in folders]
+    return next((path for path in candidates if path.is_file()), None)

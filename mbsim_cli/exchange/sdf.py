@@ -1,0 +1,440 @@
+"""Models in SDF (SDFormat 1.4 to 1.12): links and frames posed relative to one another, joints, limits, loops.
+
+Read from the XML as it stands. The format has no tree: a joint whose links hang together already closes a loop.
+``include`` is not followed; plugins and sensors are listed.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from xml.etree.ElementTree import Element
+
+import numpy as np
+
+from mbsim_cli.exchange.reading import Wrong, named, numbers_in, read_with, turned
+from mbsim_cli.exchange.robot import GROUND, Body, Coupling, Joint, Names, Robot, Visual, rotation_of
+
+Pose = tuple[np.ndarray, np.ndarray]  # place, axes as columns
+Given = tuple[str, np.ndarray, np.ndarray]  # frame that a pose is relative to, pose
+HERE: Pose = (np.zeros(3), np.eye(3))
+ROOT, MODEL = "world", "__model__"
+_ONE = {"revolute": "revolute", "continuous": "revolute", "prismatic": "prismatic"}
+_TWO = ("universal", "revolute2", "screw")
+_KINDS = (*_ONE, "ball", "fixed", *_TWO)
+UNLIMITED = 1e15  # limits from here on are none
+DENSITY, GRAVITY = 1000.0, (0.0, 0.0, -9.8)  # where the format states none
+
+
+def read(path: Path, fixed: bool | None = None) -> Robot:
+    """The models in a file; links that no joint holds to the world float, unless their model is static or ``fixed``.
+
+    Raises InputOutputError where the file is no SDF, or states what no mechanism has.
+    """
+    return read_with(path, lambda root: _Reader(root, path, fixed).robot)
+
+
+@dataclass
+class _Scope:
+    """A model and its nested ones: names are looked up in the scope that states them, ``a::b`` further inside."""
+
+    element: Element
+    prefix: str  # "" of the world, "arm::" of a model in it
+    links: dict[str, Element] = field(default_factory=dict)  # by full name
+
+
+def _inverse(pose: Pose) -> Pose:
+    place, R = pose
+    return -R.T @ place, R.T
+
+
+def _after(first: Pose, second: Pose) -> Pose:
+    """The pose ``second``, stated in the axes of ``first``, where ``first`` is stated."""
+    return first[0] + first[1] @ second[0], first[1] @ second[1]
+
+
+def _text(element: Element | None, path: str) -> str | None:
+    found = None if element is None else element.find(path)
+    return None if found is None or found.text is None else found.text.strip()
+
+
+class _Reader:
+    """Collects frames of all models, then bodies and joints."""
+
+    def __init__(self, root: Element, path: Path, fixed: bool | None):
+        if root.tag != "sdf":
+            raise Wrong("the root element is no <sdf>")
+        self._old = numbers_in(root.get("version"), (1.4,), "version", "sdf")[0] < 1.45  # axes are those of the model
+        world = root.find("world")
+        whole = root if world is None else world
+        models = whole.findall("model")
+        if not models:
+            raise Wrong("there is no <model>")
+        gravity = numbers_in(_text(whole, "gravity"), GRAVITY, "gravity", "world")
+        self.robot = Robot(models[0].get("name") or path.stem, path.name, gravity)
+        self._path, self._fixed = path, fixed
+        self._frames: dict[str, Given] = {}
+        self._scopes: list[_Scope] = []
+        self._static: list[str] = []
+        self._bodies, self._joints = Names([GROUND]), Names()
+        self._made: dict[str, list[Joint]] = {}  # by full name
+        self._apart: dict[str, str] = {}  # union-find: bodies that hang together
+        for model in models:
+            self._declare(model, "", ROOT)
+        for frame in whole.findall("frame"):
+            self._declare_frame(frame, "", ROOT)
+        for scope in self._scopes:
+            for name, link in scope.links.items():
+                self.robot.bodies.append(self._body(name, link))
+        for scope in self._scopes:
+            for joint in scope.element.findall("joint"):
+                self._add_joint(scope, joint)
+        self._hold_roots()
+        self._follow()
+        self._say_what_is_dropped(whole)
+
+    # Frames: each is stated relative to another one, in any order; they are resolved when asked for.
+
+    def _declare(self, model: Element, outer: str, at: str) -> None:
+        """Note the frames of a model, of its links, joints and frames, and of the models in it."""
+        prefix = f"{outer}{named(model)}::"
+        scope = _Scope(model, prefix)
+        self._scopes.append(scope)
+        own = prefix + MODEL
+        placed = model.get("placement_frame")
+        self._frames[own] = self._pose(model, outer, at, named(model))
+        if placed:  # the pose is that of this frame, and moves the model along
+            self._frames[f"{prefix}__placed__"] = self._frames[own]
+            self._frames[own] = (f"{prefix}__from__{placed}", *HERE)
+        self._frames[prefix[:-2]] = (own, *HERE)
+        if (_text(model, "static") or "false").lower() in ("true", "1"):
+            self._static.append(prefix)
+        for link in model.findall("link"):
+            scope.links[prefix + named(link)] = link
+            self._frames[prefix + named(link)] = self._pose(link, prefix, own, f"link {named(link)}")
+        for joint in model.findall("joint"):
+            child = self._full(prefix, _text(joint, "child") or "", f"joint {named(joint)}: the child")
+            self._frames[prefix + named(joint)] = self._pose(joint, prefix, child, f"joint {named(joint)}")
+        for frame in model.findall("frame"):
+            self._declare_frame(frame, prefix, own)
+        for inner in model.findall("model"):
+            self._declare(inner, prefix, own)
+
+    def _declare_frame(self, frame: Element, prefix: str, own: str) -> None:
+        attached = frame.get("attached_to")
+        at = self._full(prefix, attached, f"frame {named(frame)}") if attached else own
+        self._frames[prefix + named(frame)] = self._pose(frame, prefix, at, f"frame {named(frame)}")
+
+    def _pose(self, element: Element, prefix: str, at: str, where: str) -> Given:
+        """The stated pose of an element, and the full name of the frame that it is relative to."""
+        pose = element.find("pose")
+        if pose is None:
+            return at, *HERE
+        relative = pose.get("relative_to")
+        frame = self._full(prefix, relative, where) if relative else at
+        text = pose.text if pose.text is None or pose.text.strip() else None
+        if pose.get("rotation_format") == "quat_xyzw":
+            numbers = numbers_in(text, (0.0, 0, 0, 0, 0, 0, 1), "pose", where)
+            return frame, numbers[:3], rotation_of(numbers[[6, 3, 4, 5]])
+        numbers = numbers_in(text, (0.0,) * 6, "pose", where)
+        turns = np.deg2rad(numbers[3:]) if pose.get("degrees") in ("true", "1") else numbers[3:]
+        return frame, numbers[:3], turned(*turns)
+
+    def _full(self, prefix: str, name: str, where: str) -> str:
+        """The full name of a frame that a scope names."""
+        if not name:
+            raise Wrong(f"{where} is missing")
+        if name == ROOT:
+            return ROOT
+        return prefix + name
+
+    def _in_world(self, name: str, where: str, asked: tuple[str, ...] = ()) -> Pose:
+        """Where a frame is; raises Wrong for one that does not exist, or stands relative to itself."""
+        if name == ROOT:
+            return HERE
+        if "__from__" in name:  # the model whose frame is placed
+            prefix, _, placed = name.partition("__from__")
+            goal = self._in_world(f"{prefix}__placed__", where, asked)
+            return _after(goal, _inverse(self._within(prefix + placed, prefix + MODEL, where)))
+        if name not in self._frames:
+            raise Wrong(f"{where}: there is no frame or link {name}")
+        if name in asked:
+            raise Wrong(f"{where}: the pose of {name} is stated relative to itself")
+        before, place, turn = self._frames[name]
+        return _after(self._in_world(before, where, (*asked, name)), (place, turn))
+
+    def _within(self, name: str, model: str, where: str) -> Pose:
+        """Where a frame is in its model, wherever that is placed."""
+        pose, count = HERE, 0
+        while name != model:
+            if name not in self._frames or count > len(self._frames):
+                raise Wrong(f"{where}: the placement frame {name} has no place in its model")
+            name, place, turn = self._frames[name]
+            pose, count = _after((place, turn), pose), count + 1
+        return pose
+
+    # Links and joints.
+
+    def _body(self, full: str, link: Element) -> Body:
+        where = f"link {named(link)}"
+        name = self._bodies.add(full if full.count("::") > 1 else full.partition("::")[2])
+        self._bodies.alias(full, name)
+        self._add_visuals(link, name)
+        inertial = link.find("inertial")
+        if inertial is not None and inertial.get("auto") in ("true", "1"):
+            return self._of_collisions(name, link, inertial)
+        if inertial is None:
+            return Body(name, 1.0, np.zeros(3), np.eye(3))  # the format's own default
+        _, place, turn = self._pose(inertial, "", ROOT, where)
+        entries = {}
+        for key, default in (("ixx", 1.0), ("iyy", 1.0), ("izz", 1.0), ("ixy", 0.0), ("ixz", 0.0), ("iyz", 0.0)):
+            entries[key] = self._number(inertial, f"inertia/{key}", default, where)
+        xx, yy, zz, xy, xz, yz = entries.values()
+        inertia = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        return Body(name, self._number(inertial, "mass", 1.0, where), place, turn @ inertia @ turn.T)
+
+    def _number(self, element: Element | None, path: str, default: float, where: str) -> float:
+        text = _text(element, path)
+        if text is not None and text.lower().lstrip("+-") in ("inf", "infinity"):
+            return float(text)
+        return float(numbers_in(text, (default,), path, where)[0])
+
+    def _of_collisions(self, name: str, link: Element, inertial: Element) -> Body:
+        """Mass and inertia of the shapes of a link, by their densities."""
+        from mbsim_cli.exchange.robot import united
+
+        where = f"link {named(link)}"
+        common = self._number(inertial, "density", DENSITY, where)
+        parts = []
+        for collision in link.findall("collision"):
+            _, place, turn = self._pose(collision, "", ROOT, where)
+            found = _solid(collision.find("geometry"), self, where)
+            if found is None:
+                self.robot.remarks.append(f"not taken over: inertia of collision {collision.get('name')} of {name}")
+                continue
+            volume, moments = found
+            mass = volume * self._number(collision, "density", common, where)
+            parts.append(Body(name, mass, place, mass * turn @ np.diag(moments) @ turn.T))
+        return united(name, parts)
+
+    def _add_visuals(self, link: Element, body: str) -> None:
+        """Note the shapes that pictures show of a link."""
+        for visual in link.findall("visual"):
+            _, place, turn = self._pose(visual, "", ROOT, f"link {named(link)}")
+            mesh = visual.find("geometry/mesh")
+            file = _text(mesh, "uri")
+            if file:
+                scale = numbers_in(_text(mesh, "scale"), (1.0, 1.0, 1.0), "scale", f"link {named(link)}")
+                self.robot.visuals.append(Visual(body, file, scale, place, turn))
+
+    def _add_joint(self, scope: _Scope, element: Element) -> None:
+        name, kind = named(element), element.get("type") or ""
+        where = f"joint {name}"
+        if kind == "gearbox":
+            self.robot.remarks.append(f"not taken over: gearbox {name}; a coupling of the two coordinates states it")
+            return
+        if kind not in _KINDS:
+            raise Wrong(f"{where}: unknown type {kind!r}; known: {', '.join(_KINDS)}, gearbox")
+        ends = []
+        for end in ("parent", "child"):
+            text = _text(element, end)
+            which = f"{where}: the {end}"
+            ends.append(self._link_of(self._full(scope.prefix, text or "", which), which))
+        frame = self._in_world(scope.prefix + name, where)
+        poses = [HERE if end == ROOT else self._in_world(end, where) for end in ends]
+        relative = [_after(_inverse(pose), frame) for pose in poses]  # of the joint's frame in both bodies
+        turn = poses[0][1].T @ poses[1][1]
+        turn[np.abs(turn) < 4e-16] = 0.0  # round-off of axes that are parallel
+        bodies = tuple(GROUND if end == ROOT else self._bodies[end] for end in ends)
+        made = list(self._parts(scope, element, kind, bodies, [place for place, _ in relative], turn, poses[1][1]))
+        if not self._join(*bodies):
+            for joint in made:
+                joint.closes = True
+        if made[0].closes and len(made) > 1:  # of a chain only its end closes the loop
+            for joint in made[:-1]:
+                joint.closes = False
+        self._made[scope.prefix + name] = made
+        self.robot.joints += made
+
+    def _link_of(self, full: str, where: str) -> str:
+        """The link that a frame is attached to, or the world."""
+        seen = 0
+        while full != ROOT and full not in self._bodies:
+            if full not in self._frames or seen > len(self._frames):
+                raise Wrong(f"{where} {full.rpartition('::')[2]} is no link")
+            full, seen = self._frames[full][0], seen + 1
+        return full
+
+    def _parts(
+        self,
+        scope: _Scope,
+        element: Element,
+        kind: str,
+        bodies: tuple[str, ...],
+        places: list[np.ndarray],
+        turn: np.ndarray,
+        child: np.ndarray,
+    ) -> Iterator[Joint]:
+        """The joint, or the chain of two with a body without mass in between."""
+        name, where = self._joints.add(named(element)), f"joint {named(element)}"
+        first, second = bodies
+        if kind in ("ball", "fixed"):
+            shape = "spherical" if kind == "ball" else "fixed"
+            yield Joint(name, shape, (first, second), np.array(places), turn)
+            return
+        axes = [child.T @ self._axis(scope, element, "axis", where)]
+        if kind in _ONE:
+            made = Joint(name, _ONE[kind], (first, second), np.array(places), turn, axes[0])
+            yield self._driven(element, "axis", made)
+            return
+        axes.append(axes[0] if kind == "screw" else child.T @ self._axis(scope, element, "axis2", where))
+        middle = self._bodies.add(f"{name}_middle")
+        self.robot.bodies.append(Body(middle))
+        # the body in between has the axes of the second one, and its origin at the joint
+        outer = Joint(name, "revolute", (first, middle), np.array([places[0], np.zeros(3)]), turn, axes[0])
+        yield self._driven(element, "axis", outer)
+        last = "prismatic" if kind == "screw" else "revolute"
+        label, own = self._joints.add(f"{name}_2"), np.array([np.zeros(3), places[1]])
+        inner = Joint(label, last, (middle, second), own, np.eye(3), axes[1])
+        if kind == "screw":
+            if _text(element, "screw_thread_pitch") is None:
+                raise Wrong(f"{where}: a screw wants screw_thread_pitch [m/rev], whose sign is defined")
+            pitch = self._number(element, "screw_thread_pitch", 0.0, where)
+            terms = {inner.coordinate: 1.0, outer.coordinate: -pitch / (2 * np.pi)}
+            self.robot.couplings.append(Coupling(f"{name}_pitch", terms, 0.0))
+            yield inner
+        else:
+            yield self._driven(element, "axis2", inner)
+
+    def _axis(self, scope: _Scope, element: Element, called: str, where: str) -> np.ndarray:
+        """The direction of an axis in the world."""
+        axis = element.find(called)
+        xyz = None if axis is None else axis.find("xyz")
+        direction = numbers_in(None if xyz is None else xyz.text, (0.0, 0.0, 1.0), f"{called} xyz", where)
+        length = float(np.linalg.norm(direction))
+        if not length > 0:
+            raise Wrong(f"{where}: the {called} has no direction")
+        expressed = None if xyz is None else xyz.get("expressed_in")
+        of_model = self._old or (_text(axis, "use_parent_model_frame") or "false").lower() in ("true", "1")
+        frame = scope.prefix + (MODEL if of_model else named(element))
+        if expressed:
+            frame = self._full(scope.prefix, expressed, where)
+        found = self._in_world(frame, where)[1] @ direction / length
+        found[np.abs(found) < 4e-16] = 0.0
+        return found
+
+    def _driven(self, element: Element, called: str, joint: Joint) -> Joint:
+        """The joint with limits, damping and spring of its axis."""
+        axis, where = element.find(called), f"joint {named(element)}"
+        joint.axis = joint.axis.copy()
+        joint.axis[np.abs(joint.axis) < 4e-16] = 0.0
+        low, high = (self._number(axis, f"limit/{end}", far, where) for end, far in (("lower", -1e16), ("upper", 1e16)))
+        limited = (low > -UNLIMITED) + (high < UNLIMITED) if element.get("type") != "continuous" else 0
+        if limited == 2:
+            joint.limits = (low, high)
+        elif limited:
+            self.robot.remarks.append(f"not taken over: the only limit of {joint.name}, {low:g} to {high:g}")
+        joint.damping = self._number(axis, "dynamics/damping", 0.0, where)
+        joint.stiffness = self._number(axis, "dynamics/spring_stiffness", 0.0, where)
+        joint.natural = self._number(axis, "dynamics/spring_reference", 0.0, where)
+        joint.loss = self._number(axis, "dynamics/friction", 0.0, where)
+        return joint
+
+    def _join(self, first: str, second: str) -> bool:
+        """Note that two bodies hang together; False where they did so already."""
+
+        def end(name: str) -> str:
+            while (above := self._apart.get(name, name)) != name:
+                name = above
+            return name
+
+        a, b = end(first), end(second)
+        self._apart[b] = a
+        return a != b
+
+    def _hold_roots(self) -> None:
+        """Fix links to the ground, or let them float, where no joint leads there."""
+        children = {joint.bodies[1] for joint in self.robot.joints}
+        held = []
+        for scope in sorted(self._scopes, key=lambda scope: scope.prefix.count("::")):
+            still = any(scope.prefix.startswith(prefix) for prefix in self._static)
+            links = sorted(scope.links, key=lambda full: self._bodies[full] in children)  # those that nothing carries
+            for full in links:
+                name = self._bodies[full]
+                if self._join(GROUND, name):
+                    kind = "fixed" if still or self._fixed else "floating"
+                    place, turn = self._in_world(full, f"link {name}")
+                    label = self._joints.add("base" if not held else f"{name}_base")
+                    held.append(Joint(label, kind, (GROUND, name), np.array([place, np.zeros(3)]), turn))
+        self.robot.joints[:0] = held
+
+    def _follow(self) -> None:
+        """Couplings of coordinates that follow others: q = multiplier (q_other - reference) + offset."""
+        for scope in self._scopes:
+            for element in scope.element.findall("joint"):
+                for number, called in enumerate(("axis", "axis2")):
+                    mimic = element.find(f"{called}/mimic")
+                    if mimic is None:
+                        continue
+                    where = f"joint {named(element)}"
+                    other = self._made.get(self._full(scope.prefix, mimic.get("joint") or "", where), [])
+                    at = 1 if mimic.get("axis") == "axis2" else 0
+                    own = self._made.get(scope.prefix + named(element), [])
+                    if len(own) <= number or len(other) <= at or not other[at].coordinate or not own[number].coordinate:
+                        self.robot.remarks.append(f"not taken over: {where} follows {mimic.get('joint')}")
+                        continue
+                    factor = self._number(mimic, "multiplier", 1.0, where)
+                    shift = self._number(mimic, "offset", 0.0, where)
+                    shift -= factor * self._number(mimic, "reference", 0.0, where)
+                    terms = {own[number].coordinate: 1.0, other[at].coordinate: -factor}
+                    name = f"{own[number].name}_follows_{other[at].name}"
+                    self.robot.couplings.append(Coupling(name, terms, shift))
+
+    def _say_what_is_dropped(self, whole: Element) -> None:
+        """List what has no place in a model file."""
+        remarks = self.robot.remarks
+        for include in whole.iter("include"):
+            remarks.append(f"not followed: include of {_text(include, 'uri')}")
+        for plugin in whole.iter("plugin"):
+            remarks.append(f"not taken over: plugin {plugin.get('name') or plugin.get('filename')}")
+        left_out = (("sensor", "sensors"), ("collision", "collision shapes and contacts"), ("light", "lights"))
+        for what, called in left_out:
+            if count := sum(1 for _ in whole.iter(what)):
+                remarks.append(f"not taken over: {count} {called}")
+        shapes = sum(1 for visual in whole.iter("visual") if visual.find("geometry/mesh/uri") is None)
+        if shapes:
+            remarks.append(f"not taken over: {shapes} visual shapes that are no meshes")
+        bounds = [one for limit in whole.iter("limit") for one in (limit.find("effort"), limit.find("velocity"))]
+        if any(one is not None and (one.text or "").strip() not in ("", "-1", "inf", "0") for one in bounds):
+            remarks.append("not taken over: limits of efforts and velocities")
+        flying = [(named(link), _text(link, "gravity") or "true") for link in whole.iter("link")]
+        weightless = [name for name, said in flying if said.lower() in ("false", "0")]
+        if weightless:
+            remarks.append(f"gravity acts on {', '.join(weightless)} too, which the file excludes")
+
+
+def _solid(geometry: Element | None, reader: _Reader, where: str) -> tuple[float, np.ndarray] | None:
+    """Volume [m^3] and principal moments of unit mass [m^2] of a shape about its centre, None of one not known here."""
+    for kind in ("box", "sphere", "cylinder", "capsule", "ellipsoid"):
+        shape = None if geometry is None else geometry.find(kind)
+        if shape is None:
+            continue
+        if kind == "box":
+            a, b, c = numbers_in(_text(shape, "size"), (1.0, 1.0, 1.0), "size", where)
+            return a * b * c, np.array([b * b + c * c, a * a + c * c, a * a + b * b]) / 12
+        if kind == "ellipsoid":
+            a, b, c = numbers_in(_text(shape, "radii"), (1.0, 1.0, 1.0), "radii", where)
+            return 4 / 3 * np.pi * a * b * c, np.array([b * b + c * c, a * a + c * c, a * a + b * b]) / 5
+        r = reader._number(shape, "radius", 1.0, where)
+        if kind == "sphere":
+            return 4 / 3 * np.pi * r**3, np.full(3, 0.4 * r * r)
+        h = reader._number(shape, "length", 1.0, where)
+        tube = np.pi * r * r * h
+        own, across = r * r / 2, r * r / 4 + h * h / 12
+        if kind == "cylinder":
+            return tube, np.array([across, across, own])
+        ends = 4 / 3 * np.pi * r**3  # two half spheres, their centres of mass 3 r / 8 beyond the tube
+        caps = 0.4 * r * r + h * h / 4 + 3 / 8 * h * r
+        volume = tube + ends
+        mixed = (tube * np.array([across, across, own]) + ends * np.array([caps, caps, 0.4 * r * r])) / volume
+        return volume, mixed
+    return None
