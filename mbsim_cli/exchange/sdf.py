@@ -354,7 +354,7 @@ class _Reader:
     def _hold_roots(self) -> None:
         """Fix links to the ground, or let them float, where no joint leads there."""
         children = {joint.bodies[1] for joint in self.robot.joints}
-        held = []
+        held: list[Joint] = []
         for scope in sorted(self._scopes, key=lambda scope: scope.prefix.count("::")):
             still = any(scope.prefix.startswith(prefix) for prefix in self._static)
             links = sorted(scope.links, key=lambda full: self._bodies[full] in children)  # those that nothing carries
