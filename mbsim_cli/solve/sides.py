@@ -3,8 +3,9 @@
 A sample on an output time has two derivatives: one if the breakpoint comes earlier, one if it comes later. Each has an
 error of first order in the step, their mean one of second order, and central differences give the mean. The same holds
 where two laws have breakpoints at one time and a parameter moves one of them past the other.
-Two runs, whose breakpoints come a little earlier and later, give the derivatives by such parameters. Parameters that
-move the breakpoints of one time in different ways have runs of their own; the run itself gives all other derivatives.
+Two runs, whose breakpoints come a little earlier and later, give the derivatives by such parameters: all breakpoints on
+output times, so that a derivative does not depend on which others are asked for. Parameters that move the breakpoints
+of one time in different ways have runs of their own; the run itself gives all other derivatives.
 A sample that jumps on an output time has no derivative by a parameter that moves the jump: NaN.
 """
 
@@ -71,6 +72,11 @@ class Meeting(NamedTuple):
             return None
         return np.asarray(rates / rates[np.argmax(np.abs(rates))])
 
+    @property
+    def alike(self) -> np.ndarray:
+        """How they move beside those that a parameter moves elsewhere: together on output times, else not at all."""
+        return np.full(len(self.kinks), 0.0 if self.row is None else 1.0)
+
 
 def sides_of(problem: Problem, theta: np.ndarray | None = None) -> list[Sides]:
     """The sides that derivatives are taken of; none where no parameter needs any."""
@@ -85,30 +91,30 @@ def sides_of(problem: Problem, theta: np.ndarray | None = None) -> list[Sides]:
 
 
 def _sides(problem: Problem, theta: np.ndarray, by: np.ndarray) -> list[Sides]:
-    meetings, found = _meetings(problem, theta, by), list[tuple[Sides, dict[int, np.ndarray]]]()
+    meetings, found = _meetings(problem, theta, by), list[tuple[Sides, list[np.ndarray]]]()
     for column in np.flatnonzero(np.any([m.rates.any(axis=0) for m in meetings], axis=0)) if meetings else ():
-        ways = {k: way for k, m in enumerate(meetings) if (way := m.direction(column)) is not None}
-        if not ways:
+        ways = [meeting.direction(column) for meeting in meetings]
+        if all(way is None for way in ways):
             continue
-        fitting = next((each for each in found if _agree(each[1], ways)), None)
-        if fitting is None:
-            fitting = Sides([], {}, {}), {}
-            found.append(fitting)
-        sides, shared = fitting
+        shared = [m.alike if way is None else way for m, way in zip(meetings, ways, strict=True)]
+        sides = next((sides for sides, its in found if all(map(_are_alike, its, shared))), None)
+        if sides is None:
+            sides = Sides([], {}, {})
+            found.append((sides, shared))
         sides.columns.append(int(column))
-        shared |= ways
     beside = max(BESIDE * problem.options.step, ROUNDED * problem.options.end)
     if problem.options.integrated:  # whose steps do not tell nearer times from each other
         beside = max(beside, 10.0 * MEETS * problem.options.end)
     for sides, shared in found:
-        for k, way in shared.items():
-            _enter(sides, meetings[k], beside * way, problem)
+        for meeting, way in zip(meetings, shared, strict=True):
+            if way.any():
+                _enter(sides, meeting, beside * way, problem)
     return [sides for sides, _ in found]
 
 
-def _agree(shared: dict[int, np.ndarray], ways: dict[int, np.ndarray]) -> bool:
-    """Whether parameters move the meetings of both in the same way."""
-    return all(k not in shared or np.allclose(shared[k], way, atol=ALIKE) for k, way in ways.items())
+def _are_alike(way: np.ndarray, other: np.ndarray) -> bool:
+    """Whether two parameters move the breakpoints of a meeting in the same way."""
+    return np.allclose(way, other, atol=ALIKE)
 
 
 def _enter(sides: Sides, meeting: Meeting, shifts: np.ndarray, problem: Problem) -> None:
@@ -119,11 +125,11 @@ def _enter(sides: Sides, meeting: Meeting, shifts: np.ndarray, problem: Problem)
         sides.shifts[kink.numbers[0]], sides.corrections[kink.numbers[0]] = float(shift), time - kink.time
     if row is not None and any(kink.numbers[0] in problem.jumps for kink in kinks):
         columns = [k for k in sides.columns if meeting.rates[:, k].any()]
-        sides.jumps.append(Jump(row, np.array(columns)))
+        sides.jumps.extend([Jump(row, np.array(columns))] if columns else [])
 
 
 def _meetings(problem: Problem, theta: np.ndarray, by: np.ndarray) -> list[Meeting]:
-    """Changes of laws that ``by`` moves, together where no more than round-off is between them.
+    """Changes of laws that a parameter of the file may move, together where only round-off is between them.
 
     Those are left out at which a force bends so little that steps do not end there.
     """
@@ -140,7 +146,7 @@ def _meetings(problem: Problem, theta: np.ndarray, by: np.ndarray) -> list[Meeti
         rates = np.array([by[list(kink.numbers)].sum(axis=0) for kink in group])
         row = round(group[0].time / step)
         on = all(abs(kink.time - step * row) <= near for kink in group)
-        if rates.any() and (on or len(group) > 1):
+        if moved[[number for kink in group for number in kink.numbers]].any() and (on or len(group) > 1):
             found.append(Meeting(group, rates, row if on else None))
     return found
 
@@ -229,6 +235,33 @@ def differ(early: np.ndarray, late: np.ndarray, largest: np.ndarray) -> np.ndarr
     return np.flatnonzero(np.abs(late - early) > JUMPS * largest)
 
 
+class Kept:
+    """Covectors of sensors along the run itself: both sides pull these back, as direct derivatives of both meet them.
+
+    An integrand that is no linear function of sensors would else be weighed by what each side shows.
+    """
+
+    def __init__(self, seen: Seen) -> None:
+        self._seen, self._found = seen, dict[int, tuple[tuple[int, ...], Any, np.ndarray]]()
+
+    def __call__(self, first: int, record: Record) -> np.ndarray:
+        """Covectors (B, width, p), kept where they are not zero."""
+        hat = self._seen(first, record)
+        read = hat.any(axis=0).nonzero()
+        self._found[first] = hat.shape, read, hat[:, *read].copy()
+        return hat
+
+    def again(self, first: int, record: Record) -> np.ndarray:
+        """The same, at the rows of a record of another run."""
+        rows, found = len(record.time), np.zeros(0)
+        for begin, (shape, read, values) in self._found.items():
+            low, high = max(first, begin), min(first + rows, begin + shape[0])
+            if low < high:
+                found = found if found.size else np.zeros((rows, *shape[1:]), values.dtype)
+                found[low - first : high - first, *read] = values[low - begin : high - begin]
+        return found
+
+
 class Watched:
     """Covectors of sensors as ``seen`` gives them, and what sensors show at some instants on the way."""
 
@@ -263,28 +296,26 @@ def pulled_back(
     problem: Problem,
     theta: np.ndarray,
     seen: Seen,
-    alone: Callable[[], Pulled],
+    alone: Callable[[Seen], Pulled],
     sweep: Callable[[Problem, np.ndarray, Seen], Pulled],
 ) -> Pulled:
-    """Derivatives by the adjoint: of ``alone``, or the mean of two sweeps where parameters need both sides.
+    """Derivatives by the adjoint: of ``alone``, and the mean of two sweeps where parameters need both sides.
 
     ``sweep(problem, theta, seen)`` makes a run of another theta and sweeps back through it.
     """
     sides = sides_of(problem, theta)
     if not sides:
-        return alone()
-    whole = sum(len(each.columns) for each in sides) == problem.theta_rho.shape[1]
-    found = None if whole else alone()
+        return alone(seen)
+    kept = Kept(seen)
+    found = alone(kept)
     for each in sides:
         watched, pair = list[Watched](), list[Pulled]()
         for side in each.of(theta):
-            watched.append(Watched(seen, [jump.row for jump in each.jumps]))
+            watched.append(Watched(kept.again, [jump.row for jump in each.jumps]))
             pair.append(sweep(replace(problem, theta=side), side, watched[-1]))
-        found = found or pair[0]
         gradient, mean = found.gradient.copy(), 0.5 * (pair[0].gradient + pair[1].gradient)
         gradient[each.columns] = mean[each.columns]
         spoil(gradient, each, *watched)
         error = max(found.error, *(one.error for one in pair))
         found = Pulled(gradient, error, found.undefined | pair[0].undefined | pair[1].undefined)
-    assert found
     return found

@@ -34,8 +34,8 @@ class ForwardDynamics(Taped):
                 between()
             return self._swept(beside, other, count, watched, between, reacting)
 
-        def alone() -> Any:
-            return self._swept(problem, tape, count, seen, between, reacting)
+        def alone(watched: Any) -> Any:
+            return self._swept(problem, tape, count, watched, between, reacting)
 
         theta = tape.initial.theta if np.iscomplexobj(tape.initial.theta) else problem.theta
         return pulled_back(problem, theta, seen, alone, sweep)
