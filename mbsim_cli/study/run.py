@@ -133,6 +133,7 @@ class Watchers:
 LEAST = 8  # steps of a run that is compared with one of half as many
 WHOLE = 1e-9  # of a step
 UNRESOLVED = 0.5  # relative error of a derivative that is not followed
+LOST = 0.1  # of an objective's size: an error of a derivative by a parameter in parts of itself that matters
 MATTERING = 1e-3  # of the largest derivative, by parameters in parts of themselves
 
 OffByFields = Mapping[str, Mapping[str, np.ndarray]]  # errors (ne,) by objective and field
@@ -220,6 +221,7 @@ def _compared(
     found = {name: _with_errors(result, others[name], share) for name, result in results.items()}
     if divided:
         found = {name: _alike(result, values_of(plan.parameters)) for name, result in found.items()}
+        found = {name: _without_lost(result, plan, fine.options.step) for name, result in found.items()}
     theirs = by_fields(assembled.fields, others)
     off = {
         name: {given: share * np.abs(numbers - theirs[name][given]) for given, numbers in entries.items()}
@@ -284,6 +286,26 @@ def _alike(result: Gradient, values: np.ndarray) -> Gradient:
     if worst > UNRESOLVED:
         least = np.divide(worst * np.max(sizes[matter]), np.abs(values), out=least, where=gradient * values != 0.0)
     return replace(result, uncertainty=result.uncertainty._replace(gradient=np.maximum(off, least)))
+
+
+def _without_lost(result: Gradient, plan: Plan, step: float) -> Gradient:
+    """A result without those derivatives through impacts whose error is larger than they are, and matters.
+
+    It matters if a change of the parameter by itself would change the objective by a tenth of its size.
+    """
+    gradient, off = result.gradient, result.uncertainty.gradient
+    size = np.fmax(abs(result.value), result.uncertainty.size)
+    matters = off * np.abs(values_of(plan.parameters)[: len(gradient)]) > LOST * size
+    lost = np.flatnonzero((off > np.abs(gradient)) & matters)
+    reasons = {
+        plan.parameters[k].name: f"forces begin within steps of {step:g} s, so that its error is some {off[k]:.2g}, "
+        f"larger than the derivative, {gradient[k]:.2g}; take a shorter step, or an adaptive integrator with "
+        "error_control: sensitivities"
+        for k in lost.tolist()
+    }
+    known = gradient.copy()
+    known[lost] = np.nan
+    return replace(result, gradient=known, undefined={**result.undefined, **reasons}) if reasons else result
 
 
 def _with_errors(result: Gradient, other: Gradient, share: float) -> Gradient:

@@ -147,7 +147,8 @@ class Uncertainty(NamedTuple):
         if ranges is not None:
             ranges, least = ranges[: len(self.gradient)], INSENSITIVE * max(abs(value), CANCELS * self.size)
             size[1:] = np.maximum(size[1:], np.divide(least, ranges, out=np.zeros(len(ranges)), where=ranges > 0.0))
-        return np.divide(found, size, out=np.where(np.isnan(found), np.nan, 0.0), where=size > 0.0)
+        unknown = np.isnan(found) | np.isnan(size)
+        return np.divide(found, size, out=np.where(unknown, np.nan, 0.0), where=size > 0.0)
 
     def plus(self, errors: np.ndarray) -> "Uncertainty":
         """The same with further errors (1 + p,)."""
