@@ -159,7 +159,7 @@ _family(
     ),
     (
         "MB210", "not available in this combination", r".",
-        "What is stated does not go together: a key with this type of analysis, formulation, joint or body, or with another key.",
+        "A key does not fit the type of analysis, formulation, joint or body that it stands with, or another key.",
         "Follow the hint behind the semicolon: leave out one of both, or take the named alternative.",
         "inverse dynamics has no multipliers; leave it out",
     ),
@@ -209,7 +209,7 @@ _family(
     ),
     (
         "MB310", "not available in this combination", r".",
-        "What is asked for does not exist for this model, kind of analysis or result.",
+        "The option or name asks for something that this model, kind of analysis or result does not have.",
         "Take the alternative that the message names.",
         "natural coordinates have no second derivatives; take coordinates of joints",
     ),

@@ -131,6 +131,14 @@ class ObjectiveValue(NamedTuple):
         return float(self.gradient[self.parameters.index(parameter)])
 
 
+class Poses(NamedTuple):
+    """Global places [m] of the origins of bodies, and Euler parameters (scalar first, without jumps) of their axes."""
+
+    bodies: tuple[str, ...]  # (B,)
+    position: np.ndarray  # (N, B, 3)
+    orientation: np.ndarray  # (N, B, 4)
+
+
 class Result(Mapping[str, np.ndarray]):
     """A mapping from names of histories to arrays, time first; and all else that a result file tells.
 
@@ -249,6 +257,13 @@ class Result(Mapping[str, np.ndarray]):
         if parameter not in known:
             raise UsageError(f"there is no derivative by {parameter!r}; there are {', '.join(known)}")
         return derivatives[..., known.index(parameter)]
+
+    @cached_property
+    def poses(self) -> "Poses":
+        """Where each body is at every stored time, from the coordinates; raises InputOutputError, UsageError."""
+        from mbsim_cli.study.pictures.tables import poses_of
+
+        return poses_of(self)
 
     @property
     def objectives(self) -> dict[str, ObjectiveValue]:

@@ -8,6 +8,7 @@ import shutil
 import numpy as np
 import pytest
 
+import mbsim_cli
 from mbsim_cli.exchange import read
 from mbsim_cli.io.results import Content
 from mbsim_cli.study.pictures.filming import Moved
@@ -86,6 +87,8 @@ def test_poses_put_points_where_they_are(mbsim, fivebar, tmp_path):
     w, *v = (found[f"bar_12.orientation.e{k}"] for k in range(4))
     v = np.stack(v, 1)
     moved = Moved(Content(fivebar)).moving
+    poses = mbsim_cli.open(fivebar).poses
+    np.testing.assert_allclose(poses.position[:, poses.bodies.index("bar_12")], place, **NEAR)
     local = moved.scene.local[moved.scene.names["bar_12.P2"]]
     there = place + local + 2 * np.cross(v, np.cross(v, local) + w[:, None] * local)
     np.testing.assert_allclose(there, np.stack([found[f"r2.{axis}"] for axis in "xyz"], 1), **NEAR)

@@ -56,7 +56,7 @@ def test_urdf_becomes_a_model_that_runs(mbsim, arm):
     again = mbsim("import", arm, "-o", "arm.yaml")
     assert again.code == 5 and "exists" in again.err
     found = mbsim("import", arm, "-o", "arm.yaml", "--json", "--force").json
-    assert (found["bodies"], found["joints"]) == (4, 4) and len(found["remarks"]) == 4
+    assert (found["bodies"], found["joints"]) == (4, 4) and len(found["remarks"]) == 3
     assert mbsim("run", "arm.yaml", "--duration", "0.01").code == 0
 
 

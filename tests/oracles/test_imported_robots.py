@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import mbsim_cli as mbsim
+from mbsim_cli.errors import ModelError
 from mbsim_cli.exchange import find_meshes, read
 from mbsim_cli.exchange.robot import Names, Robot, text_of
 
@@ -74,7 +75,11 @@ def test_torques_are_pinocchios(path, tmp_path):
         scale = np.abs(expected).max()
         assert abs(torques[joint.coordinate] - expected[places[i]] - damping[i]) < 1e-9 * scale, joint.name
     model.write_text(text_of(robot))
-    mechanics = mbsim.load(model).mechanics()
+    try:
+        mechanics = mbsim.load(model).mechanics()
+    except ModelError as error:  # Romeo's fingers: their torques are right, and no mass matrix has an inverse
+        assert all("nothing gives inertia" in str(issue) for issue in error.issues)
+        return
     order = [joint.coordinate for joint in moving]
     take = [order.index(name) for name in mechanics.coordinates]
     columns = [places[i] for i in take]

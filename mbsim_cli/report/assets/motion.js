@@ -161,6 +161,8 @@ class Stage {
         if (Number.isFinite(force)) this.largest[sort] = Math.max(this.largest[sort] ?? 0, force);
       }
     }
+    // moments that are round-off beside forces times the size of the mechanism are none
+    if (this.largest.moment < 1e-6 * (this.largest.vector ?? 0) * this.extent) delete this.largest.moment;
     this.home();
   }
 
@@ -369,11 +371,13 @@ class Stage {
       this.arrow(at, add(at, times(mechanism.vertical, row[0] * scale)), thick, paint.c2);
     } else {
       const at = mechanism.place(poses, arrow.at);
-      this.arrow(at, add(at, times(apply(poses[arrow.body].columns, row), scale)), thick, paint.c3);
+      const moment = arrow.kind === "moment";
+      this.arrow(at, add(at, times(apply(poses[arrow.body].columns, row), scale)), thick, moment ? paint.c4 : paint.c3, moment);
     }
   }
 
-  arrow(from, to, thick, tint) {
+  /** An arrow; that of a moment has two heads. */
+  arrow(from, to, thick, tint, double = false) {
     const way = minus(to, from);
     const length = size(way);
     if (length < 0.5 * thick) return;
@@ -381,6 +385,7 @@ class Stage {
     const neck = minus(to, times(unit(way), head));
     this.gl.draw(this.shapes.cylinder, between(from, neck, 0.55 * thick), tint);
     this.gl.draw(this.shapes.cone, between(neck, to, 1.5 * thick), tint);
+    if (double) this.gl.draw(this.shapes.cone, between(minus(neck, times(unit(way), Math.min(head, length - head))), neck, 1.5 * thick), tint);
   }
 
   drawLabels(poses, aspect) {

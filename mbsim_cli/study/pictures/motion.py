@@ -123,7 +123,8 @@ def _arrows(file: Any, bodies: Sequence[str], names: Mapping[str, int]) -> Itera
             at = names.get(f"{on}.{points.get(on)}")
             if at is not None:
                 body = bodies.index(on) if sensor.axes == "body" and on in bodies else GROUND
-                yield {"kind": "vector", "history": f"{name}.force", "at": at, "body": body, "sign": 1}
+                for kind, part in (("vector", "force"), ("moment", "moment")):
+                    yield {"kind": kind, "history": f"{name}.{part}", "at": at, "body": body, "sign": 1}
         elif sensor.type == "force":
             force = file.forces.get(sensor.force)
             ends = [names.get(f"{body}.{point}") for body, point in map(split, getattr(force, "points", None) or ())]

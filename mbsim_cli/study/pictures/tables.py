@@ -1,6 +1,8 @@
 """From a result to a table of histories, with their derivatives and the poses of bodies."""
 
 from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 
@@ -10,6 +12,7 @@ from mbsim_cli.io.results import Content
 from mbsim_cli.model.units import quotient
 from mbsim_cli.study.pictures.filming import Moved
 from mbsim_cli.study.pictures.selection import hint
+from mbsim_cli.study.result import Poses, Result
 
 PLACE, TURN = ("x", "y", "z"), ("e0", "e1", "e2", "e3")
 
@@ -40,16 +43,26 @@ def table_of(content: Content, names: Sequence[str], derivatives: bool, poses: b
 
 def _poses(content: Content) -> list[Column]:
     """Place and orientation of every body at all stored times."""
-    moved = Moved(content)
-    places, turned = moved.poses
-    turned = _continued(turned[:, :, [3, 0, 1, 2]])
+    found = _moved(content)
     named = [(f"position.{axis}", "m") for axis in PLACE] + [(f"orientation.{name}", "1") for name in TURN]
-    every = np.concatenate([places, turned], axis=2)
+    every = np.concatenate([found.position, found.orientation], axis=2)
     return [
         Column(f"{body}.{name}", unit, every[:, number, k])
-        for number, body in enumerate(moved.moving.scene.bodies)
+        for number, body in enumerate(found.bodies)
         for k, (name, unit) in enumerate(named)
     ]
+
+
+def _moved(content: Content) -> Poses:
+    moved = Moved(content)
+    places, turned = moved.poses
+    return Poses(tuple(moved.moving.scene.bodies), places, _continued(turned[:, :, [3, 0, 1, 2]]))
+
+
+def poses_of(result: Result) -> Poses:
+    """The poses of a result, by the model that its file holds."""
+    with TemporaryDirectory() as folder:
+        return _moved(Content(result.save(Path(folder) / "result.h5")))
 
 
 def _continued(turned: np.ndarray) -> np.ndarray:
