@@ -155,7 +155,7 @@ def _uses(assembled: "Assembled") -> dict[str, list[str]]:
     for parameter in file.parameters:
         depends = numbers.depending_on(parameter, by_name)
         found[parameter] = [places[place][0] for place in sorted(place for n in depends for place in stands[n])]
-        found[parameter] += [join(path) for path, number in _moving(file) if _reads(numbers, number.text, parameter)]
+        found[parameter] += [join(path) for path, number in _moving(file) if _reads(numbers, file, number, parameter)]
         found[parameter] += [
             f"sensors.{name}" for name, text in file.formulas.items() if parameter in names_in(parse(text, True))
         ]
@@ -175,10 +175,10 @@ def _moving(file: Any) -> Iterator[tuple[Path, Expression]]:
             yield written or path, number
 
 
-def _reads(numbers: Numbers, text: str, parameter: str) -> bool:
+def _reads(numbers: Numbers, file: Any, number: Expression, parameter: str) -> bool:
     """Whether an expression of the motion depends on a parameter, directly or through other names."""
-    known = numbers.environment.names
-    return any(numbers.depends(Number(name), parameter) for name in read_by(text).names if name in known)
+    known, names = numbers.environment.names, read_by(number.text, file.parts).names
+    return any(numbers.depends(Number(name), parameter) for name in names if name in known)
 
 
 def _parameters(assembled: "Assembled") -> list[dict[str, Any]]:

@@ -133,6 +133,8 @@ class Packed:
         for moving in self.forces.moving:
             self.signals.add(moving)
         for name, spec in file.sensors.items():
+            if name in file._unseen:
+                continue
             with system.at(f"sensors.{name}"):
                 self.sensors.add(name, spec)
         if inverse is None:

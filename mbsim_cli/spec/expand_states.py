@@ -32,7 +32,7 @@ class Maker:
     """Adds to a model what something at a path of the file is short for."""
 
     def __init__(self, review: Review, path: Path):
-        self.review, self._path = review, tuple(path)
+        self.review, self._path, self.name = review, tuple(path), str(path[1])
 
     def report(self, key: str, message: str, hint: str | None = None) -> None:
         """Add an issue at a key of what stands in the file."""
@@ -45,7 +45,7 @@ class Maker:
     def state(self, name: str, state: State) -> None:
         """Add a state."""
         model, axis = self.review.model, f"{name} axis"
-        if self._is_taken(name, tuple(_MADE)):
+        if not self.takes(name, tuple(_MADE)):
             return
         along = [Number(0.0), Number(0.0), Number(1.0)]
         model._made.add(("vectors", axis))
@@ -66,7 +66,7 @@ class Maker:
 
     def drive(self, name: str, coordinate: str, value: str) -> None:
         """Add a force or torque on a coordinate by an expression."""
-        if not self._is_taken(name, ("forces",)):
+        if self.takes(name, ("forces",)):
             self.review.model.forces[name] = Drive.model_validate(
                 {"type": "drive", "coordinate": coordinate, "value": Expression(value)}
             )
@@ -78,8 +78,8 @@ class Maker:
             self.review.report(self._path, f"{coordinate!r} cannot be used in expressions", hint)
         return "-" not in coordinate
 
-    def _is_taken(self, name: str, sections: tuple[str, ...]) -> bool:
-        """Whether something has the name already, which is reported; else where it stands is noted."""
+    def takes(self, name: str, sections: tuple[str, ...]) -> bool:
+        """Whether a name is free, and where it stands is noted; else it is reported."""
         model = self.review.model
         taken = [section for section in sections if name in getattr(model, section)]
         for section in taken:
@@ -88,7 +88,7 @@ class Maker:
         for section in () if taken else sections:
             model._made.add((section, name))
             self.review.source.stands_at[(section, name)] = self._path
-        return bool(taken)
+        return not taken
 
 
 # From controllers to what they are short for: states, forces by expressions, armatures.

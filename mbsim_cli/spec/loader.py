@@ -94,7 +94,7 @@ def _add_controls(model: ModelFile) -> dict[str, list[str]]:
 
 
 def _expand_states(review: Review) -> None:
-    """Add what states, controllers, sweeps and friction stand for; models without them do not import what does so."""
+    """Add what states, controllers, cables, sweeps and friction stand for; each imports what it needs."""
     model = review.model
     if model.states:
         from mbsim_cli.spec.expand_states import expand_states
@@ -104,6 +104,10 @@ def _expand_states(review: Review) -> None:
         from mbsim_cli.spec.expand_states import expand_controllers
 
         expand_controllers(review)
+    if model.cables:
+        from mbsim_cli.spec.expand_cables import expand_cables
+
+        expand_cables(review)
     expand_sweep(review)
     if any(getattr(joint, "friction", None) for joint in model.joints.values()):
         from mbsim_cli.spec.expand_states import expand_friction

@@ -93,6 +93,9 @@ class ModelFile(Sections):
     _places: dict[str, str] = PrivateAttr(default_factory=dict)  # paths that parameters of every number stand at
     _made: set[tuple[str, str]] = PrivateAttr(default_factory=set)  # (section, name) of what tables stand for
 
+    _parts: dict[str, str] = PrivateAttr(default_factory=dict)  # see ``parts``
+    _unseen: set[str] = PrivateAttr(default_factory=set)  # sensors that forces read, and no result shows
+
     @property
     def source(self) -> Source:
         """Text and positions that the model was read from."""
@@ -125,6 +128,11 @@ class ModelFile(Sections):
         """Expressions of the motion, with their paths."""
         found = walk(self.forces, ("forces",), Expression)
         return tuple((path, number) for path, number in found if is_moving(number, self.expressions))
+
+    @property
+    def parts(self) -> dict[str, str]:
+        """Parts of expressions of the motion by name, each made of sensors and of parts before it; not in the file."""
+        return self._parts
 
     @property
     def definitions(self) -> dict[str, Number]:

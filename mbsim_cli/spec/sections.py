@@ -7,6 +7,7 @@ from pydantic import Field as pydantic_field
 
 from mbsim_cli.spec.base import Spec, by_kind, field, fixed_list
 from mbsim_cli.spec.bodies import Body
+from mbsim_cli.spec.cables import Cable
 from mbsim_cli.spec.constraints import Constraint
 from mbsim_cli.spec.controls import Control
 from mbsim_cli.spec.densities import Field
@@ -60,6 +61,11 @@ class Sections(Spec):
     )
     forces: _section(
         Force, "Forces by name.", {"s": {"type": "spring_damper", "points": ["ground.B", "A1.P1"], "stiffness": 100}}
+    )
+    cables: _section(
+        Cable,
+        "Cables through points and over pulleys, by name.",
+        {"rope": {"path": ["ground.A", "load.B"], "stiffness": 1e5, "length": 2}},
     )
     states: _section(State, "States of one's own by name.", {"x": {"initial": 0, "rate": "(u - x)/T"}})
     controllers: _section(

@@ -67,12 +67,14 @@ class SignalTable:
         self._entries: list[Entry] = []
         self._rows: list[int] = [0]
         self._known: dict[Any, int] = {}  # row of what was read before
+        self._formulas = system.model_file.formulas
+        self._parts = {name: written_out(part, self._formulas) for name, part in system.model_file.parts.items()}
 
     def add(self, moving: Any) -> None:
         """Add the expression of a force, see ``forces.Moving``."""
         tape = _Tape(moving.measure)
-        text = written_out(moving.text, self._system.model_file.formulas)
-        reading = read_by(text)
+        text, parts = written_out(moving.text, self._formulas), self._parts
+        reading = read_by(text, parts)
         found = {name: self._read(name) for name in reading.names}
         numbers: list[str] = []
         places: dict[str, Any] = {}
@@ -82,13 +84,13 @@ class SignalTable:
             elif entries is None:
                 numbers.append(name)
             else:
-                parts = tuple(tape.place(entry, row) for entry, row in entries)
-                places[name] = parts if len(parts) > 1 else parts[0]
+                read = tuple(tape.place(entry, row) for entry, row in entries)
+                places[name] = read if len(read) > 1 else read[0]
         behind = OWN + len(tape.inputs)
         places |= {name: behind + k for k, name in enumerate(numbers)}
         tree = parse(text, vectors=True, motion=True)
         laws = {law: self._laws.number(law, law, of_time=False) for law in reading.laws}
-        steps, result = steps_of(tree, places, behind + len(numbers))
+        steps, result = steps_of(tree, places, behind + len(numbers), parts)
         tape.write(steps, result, behind + len(numbers), laws)
         tape.numbers = behind
         given = [Number(0.0) if name == NATURAL else Number(name) for name in numbers]

@@ -42,9 +42,14 @@ def compiled(tree: ast.expr, widths: Mapping[str, int]) -> Program:
     return Program(compiler.inputs, compiler.steps, result)
 
 
-def steps_of(tree: ast.expr, places: Mapping[str, Parts], inputs: int) -> tuple[list[Step], int]:
-    """Steps of a scalar expression behind so many inputs, and the place of its value; ``places`` are those of names."""
-    compiler = _Compiler(places, inputs)
+def steps_of(
+    tree: ast.expr, places: Mapping[str, Parts], inputs: int, named: Mapping[str, str]
+) -> tuple[list[Step], int]:
+    """Steps of a scalar expression behind so many inputs, and the place of its value.
+
+    ``places`` are those of names; ``named`` are expressions that it names, see ``ModelFile.parts``.
+    """
+    compiler = _Compiler(places, inputs, named)
     result = compiler.place(compiler.parts(tree))
     return compiler.steps, result
 
@@ -71,10 +76,10 @@ def value_along_motion(name: str, arguments: Sequence[float]) -> float:
 class _Compiler:
     """Collects steps; one that is there already serves again."""
 
-    def __init__(self, places: Mapping[str, Parts], inputs: int):
+    def __init__(self, places: Mapping[str, Parts], inputs: int, named: Mapping[str, str] | None = None):
         self.inputs = inputs
         self.steps: list[Step] = []
-        self._places = places
+        self._places, self._named = dict(places), named or {}
         self._known: dict[Any, int] = {}
 
     def parts(self, node: ast.expr) -> Parts:
@@ -88,7 +93,7 @@ class _Compiler:
             return self._places[path]
         match node:
             case ast.Name(id=name):
-                return self._places[name]
+                return self._of_name(name)
             case ast.UnaryOp(op=op, operand=operand):
                 value = self.parts(operand)
                 return _entrywise(self._negative, value) if isinstance(op, ast.USub) else value
@@ -103,9 +108,16 @@ class _Compiler:
                 return self._apply(program.LESS if strict else program.LESS_EQUAL, a, b)
             case ast.List(elts=entries):
                 return tuple(self.parts(entry) for entry in entries)
+            case ast.Attribute(value=ast.Name(id=vector), attr=name):
+                return self._of_name(vector)[COMPONENTS[name]]
             case ast.Attribute(value=value, attr=name):
                 return self.parts(value)[COMPONENTS[name]]
         raise AssertionError(f"unchecked node {ast.dump(node)}")
+
+    def _of_name(self, name: str) -> Parts:
+        if name in self._named and name not in self._places:
+            self._places[name] = self.parts(parse(self._named[name], vectors=True, motion=True))
+        return self._places[name]
 
     def place(self, part: Part) -> int:
         """Place of a part; a constant gets one."""

@@ -256,14 +256,17 @@ def is_moving(number: Any, known: Any) -> bool:
         return True
 
 
-def read_by(text: str) -> Reading:
-    """What an expression of the motion reads."""
-    found = Reading({}, {})
+def read_by(text: str, parts: Mapping[str, str] | None = None) -> Reading:
+    """What an expression of the motion reads, also by the ``parts`` that it names: see ``ModelFile.parts``."""
+    found, left = Reading({}, {}), dict(parts or {})
     stack: list[ast.AST] = [parse(text, vectors=True, motion=True)]
     while stack:
         node = stack.pop()
         if isinstance(node, ast.Name | ast.Attribute) and (name := _name(node)) is not None:
-            if name not in CONSTANTS:
+            part = name if name in left else name.rpartition(".")[0]
+            if part in left:
+                stack.append(parse(left.pop(part), vectors=True, motion=True))
+            elif name not in CONSTANTS and not {name, part} & (parts or {}).keys():
                 found.names[name] = min(column(node), found.names.get(name, column(node)))
             continue
         if isinstance(node, ast.expr) and (law := law_of(node)) is not None:

@@ -96,7 +96,7 @@ def _unread(model: ModelFile) -> Iterator[tuple[Path, str, str]]:
     if model._places:
         return  # every number is one
     read = {name for number in _numbers(model) for name in names(parse(number.text))}
-    read |= {name for _, number in model.moving for name in read_by(number.text).names}
+    read |= {name for _, number in model.moving for name in read_by(number.text, model.parts).names}
     read |= {name for objective in model.objectives.values() for name in names(parse(objective.text, vectors=True))}
     read |= {name for text in model.formulas.values() for name in names(parse(text, vectors=True))}
     read |= {name for field in model.fields.values() if field.value for name in names(parse(field.value, vectors=True))}
@@ -112,7 +112,7 @@ def _unused(model: ModelFile) -> Iterator[tuple[Path, str, str]]:
     flexible = [body.flexible for body in model.bodies.values() if body.flexible is not None]
     places = [flexible, *(getattr(model, section) for section in _NAMING)]
     named = {text for _, text in walk(places, (), str)}
-    named |= {law for _, number in model.moving for law in read_by(number.text).laws}
+    named |= {law for _, number in model.moving for law in read_by(number.text, model.parts).laws}
     for section, what in _NAMED.items():
         for name in getattr(model, section):
             if name not in named:

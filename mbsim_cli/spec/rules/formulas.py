@@ -148,7 +148,7 @@ def check_moving(review: Review) -> None:
     """Report what expressions of forces cannot read, and vectors where numbers are wanted."""
     if any(review.lost(section) for section in ("sensors", "parameters", "constants", "joints", "laws")):
         return
-    if not review.intact("states") or not review.intact("controllers"):
+    if not all(review.intact(section) for section in ("states", "controllers", "cables")):
         return  # names of states are not known
     for path, number in review.model.moving:
         _expression(review, path, number)
@@ -159,7 +159,7 @@ def check_moving(review: Review) -> None:
 
 def _expression(review: Review, path: Path, number: Expression) -> None:
     model, before = review.model, len(review.issues)
-    reading, sensors = read_by(number.text), model.shown
+    reading, sensors = read_by(number.text, model.parts), model.shown
     widths = {**dict.fromkeys((*review.names("parameters"), *review.names("constants"), TIME), 1), **sensors}
     for name, offset in reading.names.items():
         if (sensor := sensor_in(name, sensors)) is not None:
@@ -182,6 +182,8 @@ def _expression(review: Review, path: Path, number: Expression) -> None:
     if len(review.issues) > before or not all(review.intact("sensors", name) for name in model.sensors):
         return
     try:
+        for part, text in model.parts.items():
+            widths[part] = width(parse(text, vectors=True, motion=True), widths)
         if width(parse(number.text, vectors=True, motion=True), widths) != 1:
             raise ExpressionError("must be a number, not a vector", 0, "use dot, norm, .x, .y or .z")
     except ExpressionError as error:

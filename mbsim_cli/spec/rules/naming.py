@@ -11,8 +11,8 @@ from mbsim_cli.spec.reading.messages import Path
 
 _IN_EXPRESSIONS = ("constants", "parameters", "states", "controllers", "sensors", "objectives")
 _IN_REFERENCES = (
-    "points", "vectors", "materials", "fields", "bodies", "joints", "constraints", "forces", "laws", "roads", "dh",
-    "study", "optimization", "measurements", "fit",
+    "points", "vectors", "materials", "fields", "bodies", "joints", "constraints", "forces", "cables", "laws", "roads",
+    "dh", "study", "optimization", "measurements", "fit",
 )  # fmt: skip
 _RESERVED = {*CONSTANTS, *FUNCTIONS, *VECTOR_FUNCTIONS, "t"}
 _KEYWORDS = {"and", "as", "assert", "async", "await", "break", "class", "continue", "def", "del", "elif", "else"}

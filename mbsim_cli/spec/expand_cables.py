@@ -1,0 +1,208 @@
+"""From cables to what they are short for: forces on the bodies along the path, and torques on bodies of pulleys.
+
+Of a pulley with the axis n, a path that runs straight in the direction u touches it at r u x n from its centre, r the
+radius, negative where the path turns against the axis. So a straight part between two pulleys, or points as pulleys of
+no radius, with d from centre to centre across n and q the difference of both r, has the length s = sqrt(d.d - q^2) and
+the direction u = (s d + q d x n) / d.d. What the cable gets longer by is the sum of rates of straight parts between
+points of the bodies: those of arcs cancel. Euler and Eytelwein's friction, smooth in the speed of sliding.
+"""
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+from mbsim_cli.spec.base import Spec
+from mbsim_cli.spec.cables import Cable, Pulley
+from mbsim_cli.spec.expand_states import Maker, text_of
+from mbsim_cli.spec.expressions.number import Expression, is_moving
+from mbsim_cli.spec.forces import AppliedForce, AppliedTorque
+from mbsim_cli.spec.judging.review import GROUND, Review
+from mbsim_cli.spec.sensors import AngularVelocity, Direction, Position, Velocity
+
+MIDDLE = 0.75  # half turns about which a wrap is counted: from -1/4 to 7/4 of a half turn
+
+
+def expand_cables(review: Review) -> None:
+    """Add to a model what its cables stand for."""
+    for number, (name, spec) in enumerate(review.model.cables.items(), start=1):
+        maker = Maker(review, ("cables", name))
+        if _fits(maker, spec):
+            _Path(maker, number, name, spec).add()
+
+
+def _fits(maker: Maker, spec: Cable) -> bool:
+    """Whether numbers and places can be taken further; reports those that cannot."""
+    review, good = maker.review, maker.positive(stiffness=spec.stiffness, velocity=spec.velocity, onset=spec.onset)
+    for key in ("damping", "friction"):
+        value = review.value(getattr(spec, key))
+        if value is not None and value < 0.0:
+            maker.report(key, f"must not be negative, but is {value:g}")
+            good = False
+    for k, place in enumerate(spec.path):
+        if isinstance(place, Pulley):
+            good &= review.positive(("cables", maker.name, "path", k, "radius"), place.radius)
+            if place.center.partition(".")[0] != place.axis.partition(".")[0]:
+                path = ("cables", maker.name, "path", k, "axis")
+                review.report(path, f"{place.center!r} and {place.axis!r} must be of one body")
+                good = False
+    moves = is_moving(spec.length, review.model.expressions)
+    if moves and spec.rate is None and (spec.damping.literal != 0.0 or spec.friction.literal != 0.0):
+        message = "damping and friction need the rate of a length that moves"
+        maker.report("length", message, "give rate, the time derivative of the length")
+        good = False
+    if spec.rate is not None and not moves:
+        maker.report("rate", "the length does not move", "leave the rate out")
+        good = False
+    return good
+
+
+@dataclass(frozen=True)
+class _Node:
+    """A point or pulley of the path as texts; ``radius`` has the sign of the turn, ``axis`` is empty at a point."""
+
+    body: str
+    place: str
+    position: str
+    velocity: str
+    axis: str = ""
+    spin: str = ""
+    radius: str = "0.0"
+
+
+@dataclass(frozen=True)
+class _Straight:
+    """A straight part: its direction within the plane of its pulleys, the true one, its length and rate, as texts."""
+
+    plane: str
+    direction: str
+    length: str
+    rate: str
+    arms: tuple[str, ...]  # from the centres to where it touches
+
+
+class _Path:
+    def __init__(self, maker: Maker, number: int, name: str, spec: Cable):
+        self._maker, self._name, self._spec = maker, name, spec
+        self._own, self._parts = f"_cable{number}_", maker.review.model.parts
+
+    def add(self) -> None:
+        """Add sensors that the cable reads, and the forces that it exerts."""
+        nodes = [self._node(k, place) for k, place in enumerate(self._spec.path)]
+        parts = [self._straight(a, b) for a, b in pairwise(nodes)]
+        tensions = self._tensions(nodes, parts)
+        pulls = [self._part(f"{tension}*{part.direction}") for tension, part in zip(tensions, parts, strict=True)]
+        for k, node in enumerate(nodes):
+            if node.body == GROUND:
+                continue
+            around = [(sign, part, end) for sign, part, end in (("-", k - 1, 1), ("", k, 0)) if 0 <= part < len(parts)]
+            self._act(k, AppliedForce, "", {"type": "force", "point": node.place}, [s + pulls[i] for s, i, _ in around])
+            if node.axis:
+                turning = [f"{s}cross({parts[i].arms[end]}, {pulls[i]})" for s, i, end in around]
+                self._act(k, AppliedTorque, "_torque", {"type": "torque", "body": node.body}, turning)
+
+    def _part(self, text: str) -> str:
+        """Name of a part of expressions."""
+        name = f"{self._own}{len(self._parts)}"
+        self._parts[name] = text
+        return name
+
+    def _place(self, k: int, *key: str) -> tuple:
+        """Path in the file of what stands in the cable's path, by default of the point or centre."""
+        centre = ("center",) if isinstance(self._spec.path[k], Pulley) else ()
+        return ("cables", self._name, "path", k, *(key or centre))
+
+    def _act(self, k: int, kind: type[Spec], suffix: str, where: dict, parts: list[str]) -> None:
+        name, total = f"{self._name}_{k + 1}{suffix}", self._part(" + ".join(parts))
+        if self._maker.takes(name, ("forces",)):
+            value = [Expression(f"{total}.{axis}") for axis in "xyz"]
+            stands_at, place = self._maker.review.source.stands_at, self._place(k)
+            for key in ("point", "body"):
+                stands_at["forces", name, key] = place
+            for entry in range(3):
+                stands_at["forces", name, "value", entry] = ("cables", self._name, "length")
+            self._maker.review.model.forces[name] = kind.model_validate({**where, "value": value})
+
+    def _node(self, k: int, place: str | Pulley) -> _Node:
+        pulley = place if isinstance(place, Pulley) else None
+        point = place if isinstance(place, str) else place.center
+        body = point.partition(".")[0]
+        position = self._read(k, "p", Position, "position", {"point": point})
+        velocity = self._read(k, "v", Velocity, "velocity", {"point": point})
+        if pulley is None:
+            return _Node(body, point, position, velocity)
+        axis = self._read(k, "n", Direction, "direction", {"vector": pulley.axis}, "axis")
+        spin = self._read(k, "w", AngularVelocity, "angular_velocity", {"body": body}) if body != GROUND else ""
+        radius = self._part(("" if pulley.turn == "positive" else "-") + text_of(pulley.radius))
+        return _Node(body, point, position, velocity, self._part(f"{axis}/norm({axis})"), spin, radius)
+
+    def _read(self, k: int, what: str, kind: type[Spec], type_: str, where: dict, *key: str) -> str:
+        """Add a sensor that no result shows; return its name."""
+        name, model = f"{self._own}{what}{k + 1}", self._maker.review.model
+        if self._maker.takes(name, ("sensors",)):
+            model.sensors[name] = kind.model_validate({"type": type_, **where})
+            model._unseen.add(name)
+            stands_at, place = self._maker.review.source.stands_at, self._place(k, *key)
+            stands_at["sensors", name] = place
+            for each in where:
+                stands_at["sensors", name, each] = place
+        return name
+
+    def _straight(self, a: _Node, b: _Node) -> _Straight:
+        """The part from one node to the next."""
+        axis, part = a.axis or b.axis, self._part
+        away = part(f"{b.position} - {a.position}")
+        if not axis:
+            direction = part(f"{away}/norm({away})")
+            rate = part(f"dot({direction}, {b.velocity} - {a.velocity})")
+            return _Straight(direction, direction, part(f"norm({away})"), rate, ("", ""))
+        other = f"{b.radius}*dot({a.axis}, {b.axis})" if a.axis and b.axis else b.radius
+        across = part(f"dot({away}, {axis})")
+        flat, q = part(f"{away} - {across}*{axis}"), part(f"{other} - {a.radius}")
+        s = part(f"sqrt(dot({flat}, {flat}) - {q}**2)")
+        plane = part(f"({s}*{flat} + {q}*cross({flat}, {axis}))/dot({flat}, {flat})")
+        length = part(f"hypot({s}, {across})")
+        direction = part(f"({s}*{plane} + {across}*{axis})/{length}")
+        arms = tuple(part(f"({r})*cross({plane}, {axis})") if r else "" for r in (a.radius, other))
+        ends = [
+            f"{node.velocity} + cross({node.spin}, {arm})" if node.spin and arm else node.velocity
+            for node, arm in zip((a, b), arms, strict=True)
+        ]
+        return _Straight(plane, direction, length, part(f"dot({direction}, {ends[1]} - ({ends[0]}))"), arms)
+
+    def _wrap(self, node: _Node, before: _Straight, behind: _Straight, pulley: Pulley) -> str:
+        """Angle that the path turns by at a pulley."""
+        sign = "" if pulley.turn == "positive" else "-"
+        c = self._part(f"dot({before.plane}, {behind.plane})")
+        s = self._part(f"{sign}dot({node.axis}, cross({before.plane}, {behind.plane}))")
+        m = f"({MIDDLE}*pi)"
+        angle = f"atan2({s}*cos{m} - {c}*sin{m}, {c}*cos{m} + {s}*sin{m})"
+        return self._part(f"{m} + {angle} + {2 * pulley.turns}*pi")
+
+    def _tensions(self, nodes: list[_Node], parts: list[_Straight]) -> list[str]:
+        """Tension of each straight part."""
+        spec, part = self._spec, self._part
+        arcs, ways = {}, {}
+        for k, pulley in enumerate(spec.path):
+            if isinstance(pulley, Pulley):
+                arcs[k] = self._wrap(nodes[k], parts[k - 1], parts[k], pulley)
+                ways[k] = part(f"{text_of(pulley.radius)}*{arcs[k]}")
+        whole = part(" + ".join([*(each.length for each in parts), *ways.values()]))
+        rate = part(" + ".join(each.rate for each in parts))
+        given = "0" if spec.rate is None else text_of(spec.rate)
+        longer, onset = part(f"{whole} - {text_of(spec.length)}"), text_of(spec.onset)
+        begun = part(f"clip({longer}, 0, {onset})")
+        mean = f"{text_of(spec.stiffness)}*({begun}**2/(2*{onset}) + max({longer} - {onset}, 0))"
+        if spec.damping.literal != 0.0:
+            mean = f"max({mean} + {text_of(spec.damping)}*({rate} - {given})*{begun}/{onset}, 0)"
+        if spec.friction.literal == 0.0:
+            return [part(mean)] * len(parts)
+        ratios = ["1"] * len(parts)  # against the last part
+        shares = []
+        for k in sorted(arcs, reverse=True):
+            slides = " + ".join(each.rate for each in parts[:k])
+            slides = f"({slides} - 0.5*({rate} + {given}))/{text_of(spec.velocity)}"
+            half = part(f"exp(0.5*{text_of(spec.friction)}*{arcs[k]}*tanh({slides}))")
+            shares.append(f"{ratios[k]}*{ways[k]}*({half}**2 + 4*{half} + 1)/6")  # Simpson's rule along the arc
+            ratios[:k] = [part(f"{ratios[k]}*{half}**2")] * k
+        shares += [f"{ratio}*{each.length}" for ratio, each in zip(ratios, parts, strict=True)]
+        last = part(f"{mean}*{whole}/({' + '.join(shares)})")
+        return [part(f"{last}*{ratio}") for ratio in ratios]
