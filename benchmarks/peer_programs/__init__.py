@@ -1,1 +1,1 @@
-"""The five-bar in other programs, each a script for an environment of its own: see ``benchmarks/peers.py``."""
+"""Mechanisms in other programs, each a script for an environment of its own: see ``benchmarks/peers.py``."""

@@ -1,47 +1,173 @@
-"""Data of the five-bar and timing of runs, for the programs of all peers; needs numpy and nothing of mbsim."""
+"""Mechanisms as data, and timing of runs, for the programs of all peers; needs numpy and nothing of mbsim.
+
+Everything is given in the global frame at the start, where all coordinates of the tree are zero: bodies turn with it,
+joints of the tree are hinges about points (two of them make a universal joint), and points close the loops.
+"""
 
 import json
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
-REPEATS = 5
-LENGTH_12, LENGTH_3B = np.sqrt(3.25), np.sqrt(2.0)
-LENGTH_A1, CENTRE_A1 = np.sqrt(2.0), np.sqrt(2.0) / 2.0
-NATURAL = (np.sqrt(5.0), np.sqrt(4.25))
-STIFFNESS, GRAVITY = 100.0, 9.81
-B = np.array([1.0, 0.0, 0.0])
-ANGLES = (-0.75 * np.pi, np.arctan2(-1.0, 1.5), np.arctan2(1.0, 1.5))  # of bars A1, 12 and 23, absolute
+REPEATS, LONG = 5, 2.0  # runs of a setting; no further one where those so far took so many seconds
+GROUND = ""
+DERIVATIVES = "d"  # note of settings whose error is that of derivatives, relative to the largest of each parameter
+X, Y, Z = np.eye(3)
 
 
-def reference() -> tuple[np.ndarray, np.ndarray]:
-    """Times (N,) and positions (N, 2) of point 2, from the file that the first argument names."""
+class Body(NamedTuple):
+    name: str
+    parent: str  # body that carries it, or GROUND
+    at: np.ndarray  # (3,) point of the hinges
+    axes: list[np.ndarray]  # of the hinges, from the parent on
+    mass: float
+    center: np.ndarray  # (3,)
+    inertia: np.ndarray  # (3, 3) about the centre
+
+
+class Loop(NamedTuple):
+    a: str
+    b: str
+    at: np.ndarray  # (3,) point of both
+
+
+class Spring(NamedTuple):
+    """A spring and damper between two points, without force at the start."""
+
+    a: str
+    b: str
+    from_a: np.ndarray  # (3,)
+    to_b: np.ndarray  # (3,)
+    stiffness: float
+    damping: float
+
+
+class Mechanism(NamedTuple):
+    gravity: np.ndarray  # (3,)
+    bodies: list[Body]
+    loops: list[Loop]
+    springs: list[Spring]
+    seen: tuple[str, np.ndarray]  # body and point (3,) whose motion is compared
+    start: float = 0.0  # rate of the first hinge
+    planar: bool = False
+
+    def rates(self) -> list[np.ndarray]:
+        """Rates of the hinges of each body at the start: the first is given, loops ask for the others."""
+        first = np.cumsum([0, *(len(body.axes) for body in self.bodies)])
+        known = {body.name: (body, k) for body, k in zip(self.bodies, first, strict=False)}
+
+        def velocity(name: str, point: np.ndarray) -> np.ndarray:
+            """Of a point by rates (3, n)."""
+            by = np.zeros((3, first[-1]))
+            while name != GROUND:
+                body, k = known[name]
+                for i, axis in enumerate(body.axes):
+                    by[:, k + i] = np.cross(axis, point - body.at)
+                name = body.parent
+            return by
+
+        apart = [velocity(loop.a, loop.at) - velocity(loop.b, loop.at) for loop in self.loops]
+        matrix = np.vstack([np.eye(first[-1])[:1], *apart])
+        found = np.linalg.lstsq(matrix, np.r_[self.start, np.zeros(len(matrix) - 1)], rcond=None)[0]
+        return np.split(found, first[1:-1])
+
+
+def rod(name: str, parent: str, start: np.ndarray, end: np.ndarray, mass: float) -> Body:
+    """A thin rod in the plane of x and y, hinged at its start; moments about x and y are those about z."""
+    length = np.linalg.norm(end - start)
+    return Body(name, parent, start, [Z], mass, (start + end) / 2, mass * length**2 / 12 * np.eye(3))
+
+
+def fivebar() -> Mechanism:
+    A, p1, p2, p3, B = (np.array(p) for p in ([0.0, 0, 0], [-1.0, -1, 0], [0.5, -2, 0], [2.0, -1, 0], [1.0, 0, 0]))
+    bodies = [rod("A1", GROUND, A, p1, 1.0), rod("12", "A1", p1, p2, 1.5)]
+    bodies += [rod("23", "12", p2, p3, 1.5), rod("3B", GROUND, B, p3, 1.0)]
+    springs = [Spring(GROUND, body, B, point, 100.0, 0.0) for body, point in (("A1", p1), ("12", p2))]
+    return Mechanism(-9.81 * Y, bodies, [Loop("23", "3B", p3)], springs, ("12", p2), planar=True)
+
+
+def rssr() -> Mechanism:
+    A, B, Q = 0.3 * X, np.array([1.0, 0.4, 0.8]), np.array([1.0, 0.4, 0.2])
+    across = np.array([0.4, -0.7, 0.0]) / np.hypot(0.4, 0.7)
+    coupler = np.array([[0.081, -0.028, -0.056], [-0.028, 0.114, -0.032], [-0.056, -0.032, 0.066]])
+    bodies = [
+        Body("crank", GROUND, 0.0 * X, [Z], 0.5, 0.15 * X, np.diag([0.001, 0.004, 0.004])),
+        Body("rocker", GROUND, Q, [X], 0.8, Q + 0.3 * Z, np.diag([0.024, 0.024, 0.001])),
+        Body("coupler", "rocker", B, [Z, across], 1.2, np.array([0.65, 0.2, 0.4]), coupler),
+    ]
+    spring = Spring(GROUND, "rocker", np.array([0.5, 0.0, 1.0]), B, 50.0, 2.0)
+    return Mechanism(-9.81 * Z, bodies, [Loop("crank", "coupler", A)], [spring], ("rocker", B), 2 * np.pi)
+
+
+def four_bars(count: int = 40) -> Mechanism:
+    bodies = [rod("v0", GROUND, 0.0 * X, Y, 1.0)]
+    for i in range(1, count + 1):
+        bodies.append(rod(f"h{i}", f"v{i - 1}", (i - 1) * X + Y, i * X + Y, 1.0))
+        bodies.append(rod(f"v{i}", GROUND, i * X, i * X + Y, 1.0))
+    loops = [Loop(f"h{i}", f"v{i}", i * X + Y) for i in range(1, count + 1)]
+    return Mechanism(-9.81 * Y, bodies, loops, [], ("v0", Y), start=-1.0, planar=True)
+
+
+def chain(count: int) -> Mechanism:
+    cos, sin, inertia = np.cos(0.1), np.sin(0.1), np.diag([0.05**2 / 2, *[(3 * 0.05**2 + 1) / 12] * 2])
+    turns = (np.array([[cos, -sin, 0], [sin, cos, 0], [0, 0, 1]]), np.array([[cos, 0, sin], [0, 1, 0], [-sin, 0, cos]]))
+    bodies, at, turned = [], np.zeros(3), np.eye(3)
+    for i in range(1, count + 1):
+        axis = turned @ (Z, Y)[i % 2]
+        turned = turned @ turns[i % 2]
+        center, moments = at + 0.5 * turned[:, 0], turned @ inertia @ turned.T
+        bodies.append(Body(f"b{i}", f"b{i - 1}" if i > 1 else GROUND, at, [axis], 1.0, center, moments))
+        at = at + turned[:, 0]
+    return Mechanism(-9.81 * Z, bodies, [], [], (f"b{count}", at))
+
+
+MECHANISMS = {
+    "fivebar": fivebar,
+    "rssr": rssr,
+    "a02": four_bars,
+    "chain24": lambda: chain(24),
+    "chain256": lambda: chain(256),
+}
+
+
+class Task(NamedTuple):
+    """What a program is asked for, from the file that its first argument names."""
+
+    mechanism: Mechanism
+    time: np.ndarray  # (N,)
+    expected: np.ndarray  # (N, 3) of the point that is compared
+    derivatives: np.ndarray | None  # (N, 2, 5) of the five-bar by its parameters
+
+
+def task() -> Task:
     data = json.loads(Path(sys.argv[1]).read_text())
-    return np.array(data["time"]), np.array(data["p2"])
+    known = np.array(data["derivatives"]) if "derivatives" in data else None
+    return Task(MECHANISMS[data["mechanism"]](), np.array(data["time"]), np.array(data["place"]), known)
 
 
-def reference_of_gradients() -> np.ndarray:
-    """Derivatives (N, 2, 5) of these positions by the five parameters, from the same file."""
-    return np.array(json.loads(Path(sys.argv[1]).read_text())["d_p2"])
+def report(series: str, setting: str, run: Callable[[], np.ndarray], expected: np.ndarray, note: str = "") -> None:
+    """Print the error of a run that returns positions (N, 3), and the processor time of the quickest of some.
 
-
-def report_gradients(setting: str, run: Callable[[], np.ndarray], expected: np.ndarray) -> None:
-    """The same of derivatives (N, 2, 5); the error is relative to the largest of each parameter."""
-    size = np.abs(expected).max(axis=(0, 1))
-    report(
-        setting, lambda: (run() / size).reshape(len(expected), -1), (expected / size).reshape(len(expected), -1), "d"
-    )
-
-
-def report(setting: str, run: Callable[[], np.ndarray], expected: np.ndarray, note: str = "") -> None:
-    """Print the error of a run that returns positions (N, 2), and the processor time of the quickest of some."""
-    found, times = run(), []
-    for _ in range(REPEATS):
-        start = time.process_time()
-        run()
-        times.append(time.process_time() - start)
+    Where a second argument names a setting, that runs once, and no other.
+    """
+    if len(sys.argv) > 2:
+        if sys.argv[2] == f"{series}, {setting}" and not note:
+            run()
+        return
+    try:
+        found, times = run(), []
+        while len(times) < REPEATS and sum(times) < LONG:
+            start = time.process_time()
+            run()
+            times.append(time.process_time() - start)
+    except Exception as error:  # whatever a peer raises where it fails
+        print(f"{series}, {setting}: {error}", file=sys.stderr)
+        return
     error = float(np.linalg.norm(found - expected, axis=1).max())
-    print(json.dumps({"setting": setting, "error": error, "seconds": min(times), "note": note}), flush=True)
+    found = {"series": series, "setting": setting, "error": error, "seconds": min(times), "note": note}
+    if np.isfinite(error):
+        print(json.dumps(found), flush=True)
