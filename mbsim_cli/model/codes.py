@@ -131,7 +131,12 @@ class Force(IntEnum):
 APPLIED = (Force.POINT_FORCE, Force.TORQUE)
 TYRES = (Force.TYRE_MAGIC_FORMULA, Force.TYRE_LINEAR)
 CONTACTS = (Force.SPHERE_ON_PLANE, Force.SPHERE_ON_SPHERE)
-FOLLOWING_MOTION = (Force.DRAG, *TYRES, *CONTACTS, Force.BUSHING)  # of a body against another, or against the ground
+FOLLOWING_MOTION = {  # of a body against another, or against the ground: the file of ``kernels/elements``
+    Force.DRAG: "drag",
+    **dict.fromkeys(TYRES, "tyre"),
+    **dict.fromkeys(CONTACTS, "contact"),
+    Force.BUSHING: "bushing",
+}
 
 
 class TyreQuantity(IntEnum):

@@ -47,13 +47,15 @@ r, R (R takes body axes to global axes); across a joint R = R_parent R_P R_joint
 points coincide when the joint translations are zero.
 """
 
+from collections import namedtuple
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from mbsim_cli.model.codes import Force
+from mbsim_cli.model.codes import FOLLOWING_MOTION
 
 GRAVITY = 0
 BODY_SIZE = 34
@@ -315,19 +317,24 @@ class NoSignals(NamedTuple):
 NO_SIGNALS = NoSignals(np.zeros(0, np.int64))
 
 
-class Bushings(NamedTuple):
-    """Says by its type that there are bushings among the forces."""
+@cache
+def elements_type(families: tuple[str, ...]) -> Any:
+    """A type that says which elements there are among the forces: kernels know nothing of others.
 
-    none: np.ndarray  # (0,)
+    ``families`` are those of ``codes.FOLLOWING_MOTION``.
+    """
+    kind: Any = namedtuple(f"Elements_{'_'.join(families)}", ("none",), module=__name__)  # type: ignore[misc]
+    kind.families = families
+    return kind
 
 
-class NoBushings(NamedTuple):
-    """In the place of ``Bushings`` where there are none: kernels know nothing of them then."""
+def __getattr__(name: str) -> Any:
+    if name.startswith("Elements_"):  # as pickle looks for it
+        return elements_type(tuple(filter(None, name.split("_")[1:])))
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
-    none: np.ndarray  # (0,)
 
-
-NO_BUSHINGS = NoBushings(np.zeros(0, np.int64))
+NO_ELEMENTS = elements_type(())(np.zeros(0, np.int64))
 
 
 class Reactions(NamedTuple):
@@ -371,13 +378,13 @@ class Model(NamedTuple):
     sensors: Sensors
     armatures: Armatures = NO_ARMATURES
     signals: Signals | NoSignals = NO_SIGNALS
-    bushings: Bushings | NoBushings = NO_BUSHINGS  # as ``freeze`` finds them
+    elements: Any = NO_ELEMENTS  # of ``elements_type``, as ``freeze`` finds them
 
 
 def freeze(model: Model) -> Model:
     """Return the model with every array contiguous, typed and read-only, as the kernels require."""
-    if Force.BUSHING in model.forces.kind:
-        model = model._replace(bushings=Bushings(NO_BUSHINGS.none))
+    found = [family for kind, family in FOLLOWING_MOTION.items() if kind in model.forces.kind]
+    model = model._replace(elements=elements_type(tuple(dict.fromkeys(found)))(NO_ELEMENTS.none))
 
     def fixed(array: np.ndarray) -> np.ndarray:
         array = np.asarray(array)

@@ -1,13 +1,26 @@
 """Columns of joints, measures, laws, forces and bodies that deform, each with its variation and pull-back.
 
-Forces on one body have a value alone; ``kernels.derive`` generates the rest.
+Forces that depend on the motion of a body against another one have a value alone, an ``Element``; ``kernels.derive``
+generates the rest.
 """
 
+from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
 from typing import Any
 
-__all__ = ["generated"]
+from mbsim_cli.model.codes import FOLLOWING_MOTION
+
+__all__ = ["elements", "generated"]
+
+
+@cache
+def elements() -> tuple[Any, ...]:
+    """Every ``Element``, in the order of the kinds of forces."""
+    from mbsim_cli.kernels.elements.element import Element
+
+    modules = [import_module(f"{__name__}.{family}") for family in dict.fromkeys(FOLLOWING_MOTION.values())]
+    return tuple(each for module in modules for each in vars(module).values() if isinstance(each, Element))
 
 
 def generated() -> dict[str, Any]:

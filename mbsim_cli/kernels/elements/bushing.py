@@ -11,13 +11,32 @@ from mbsim_cli.kernels.algebra.complex_safe import atan2
 from mbsim_cli.kernels.algebra.vec3 import add3, axpy3, cross3, dot3, scale3, sub3
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.derive.trace import ByHand, branching
-from mbsim_cli.kernels.derive.write import Derivatives
+from mbsim_cli.kernels.elements.element import (
+    QUANTITIES,
+    Element,
+    axis,
+    axis_of_first,
+    point,
+    point_of_first,
+    turning,
+    velocity,
+)
 from mbsim_cli.kernels.elements.law_integrals import law_integral, law_integral_variation, pull_law_integral
 from mbsim_cli.kernels.elements.law_pull_back import pull_law
 from mbsim_cli.kernels.elements.laws import law_value, law_variation
-from mbsim_cli.model.layout import BUSHING_DAMPING, BUSHING_LAWS, BUSHING_STIFFNESS, PRELOAD, UNLOADED
+from mbsim_cli.model.codes import Force
+from mbsim_cli.model.layout import (
+    AXES_A,
+    AXES_B,
+    BUSHING_DAMPING,
+    BUSHING_LAWS,
+    BUSHING_SIZE,
+    BUSHING_STIFFNESS,
+    POINT_A,
+    PRELOAD,
+    UNLOADED,
+)
 
-ROOM = 120  # numbers that a bushing puts aside, more than any other element
 SMALL_TURN = 1e-3  # square of tan(phi) below which the rotation vector is a series
 SMALL_SQUARE = 0.25  # rad^2: the same of its rates
 HALF_TURN = 1e-24  # square of a sine: rotation vectors are finite there
@@ -181,5 +200,12 @@ def bushing(laws, law, f, theta, o, c, v, w, p, X, Y, Z, A, B, C):
     return (add3(moment, cross3(c, force)), force), quantities
 
 
-FRAMES = {name: 3 for name in ("c", "v", "w", "p", "X", "Y", "Z", "A", "B", "C")}
-DERIVATIVES = Derivatives(bushing, FRAMES, ("theta", "o"), rules=(POTENTIAL,), room=ROOM)
+FRAMES = {
+    "c": point(),
+    "v": velocity("c"),
+    "w": turning(),
+    "p": point_of_first(POINT_A),
+    **{name: axis_of_first(AXES_A + 3 * k) for k, name in enumerate("XYZ")},
+    **{name: axis(AXES_B + 3 * k) for k, name in enumerate("ABC")},
+}
+ELEMENT = Element(bushing, (Force.BUSHING,), FRAMES, BUSHING_SIZE, QUANTITIES, rules=(POTENTIAL,))

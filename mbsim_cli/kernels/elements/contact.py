@@ -11,16 +11,21 @@ import numpy as np
 from mbsim_cli.kernels.algebra.vec3 import add3, axpy3, cross3, dot3, scale3, sub3
 from mbsim_cli.kernels.compiler.jit import kernel
 from mbsim_cli.kernels.derive.trace import branching
-from mbsim_cli.kernels.derive.write import Derivatives
+from mbsim_cli.kernels.elements.element import Element, axis, axis_of_first, point, point_of_first, turning, velocity
 from mbsim_cli.kernels.elements.laws import SMOOTH_POSITIVE, smooth_positive
+from mbsim_cli.model.codes import Force
 from mbsim_cli.model.layout import (
+    AXIS,
+    CONTACT_SIZE,
     DISSIPATION,
     DYNAMIC,
     EXPONENT,
     HALF_LENGTH,
     IMPACT_DAMPING,
     IMPACT_DEPTH,
+    N_OTHER,
     OTHER_RADIUS,
+    P_OTHER,
     RIM_RADIUS,
     SPHERE_RADIUS,
     SPHERE_STIFFNESS,
@@ -127,8 +132,8 @@ def sphere_on_capsule(theta, o, c, v, w, p, n):
     return contact(theta, o, c, v, w, scale3(1.0 / distance, d), penetration)
 
 
-SPHERE = {"c": 3, "v": 3, "w": 3, "p": 3, "n": 3}
-ON_PLANE = Derivatives(
-    rim_on_plane, {"c": 3, "e": 3, "v": 3, "w": 3, "p": 3, "n": 3}, ("theta", "o"), rules=(SMOOTH_POSITIVE,), room=120
+SPHERE = {"c": point(), "v": velocity("c"), "w": turning(), "p": point_of_first(P_OTHER), "n": axis_of_first(N_OTHER)}
+ON_PLANE = Element(
+    rim_on_plane, (Force.SPHERE_ON_PLANE,), {**SPHERE, "e": axis(AXIS)}, CONTACT_SIZE, 8, rules=(SMOOTH_POSITIVE,)
 )
-ON_SPHERE = Derivatives(sphere_on_capsule, SPHERE, ("theta", "o"), rules=(SMOOTH_POSITIVE,), room=120)
+ON_SPHERE = Element(sphere_on_capsule, (Force.SPHERE_ON_SPHERE,), SPHERE, CONTACT_SIZE, 8, rules=(SMOOTH_POSITIVE,))

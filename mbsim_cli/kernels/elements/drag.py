@@ -4,8 +4,9 @@ import numpy as np
 
 from mbsim_cli.kernels.algebra.vec3 import cross3, dot3, load3, scale3, sub3
 from mbsim_cli.kernels.compiler.jit import kernel
-from mbsim_cli.kernels.derive.write import Derivatives
-from mbsim_cli.model.layout import AIR, DRAG
+from mbsim_cli.kernels.elements.element import Element, point, velocity
+from mbsim_cli.model.codes import Force
+from mbsim_cli.model.layout import AIR, DRAG, DRAG_SIZE
 
 REST = 1e-6  # (m/s)^2: |v| = sqrt(v . v + REST) has a derivative at rest
 
@@ -18,6 +19,4 @@ def drag(theta, o, c, v):
     return (cross3(c, F), F)
 
 
-DERIVATIVES = Derivatives(drag, {"c": 3, "v": 3}, ("theta", "o"))
-keep_drag, pull_drag = DERIVATIVES.keep, DERIVATIVES.pull_kept
-vary_drag, vary_drag_fixed = DERIVATIVES.vary_kept, DERIVATIVES.vary_fixed_kept
+ELEMENT = Element(drag, (Force.DRAG,), {"c": point(), "v": velocity("c")}, DRAG_SIZE)

@@ -10,13 +10,14 @@ import numpy as np
 
 from mbsim_cli.kernels.algebra.complex_safe import atan2
 from mbsim_cli.kernels.algebra.vec3 import axpy3, cross3, dot3, scale3
-from mbsim_cli.kernels.compiler.jit import inlined, kernel
+from mbsim_cli.kernels.compiler.jit import kernel
 from mbsim_cli.kernels.derive.trace import branching
-from mbsim_cli.kernels.derive.write import Derivatives
+from mbsim_cli.kernels.elements.element import Element, axis, point, turning, velocity
 from mbsim_cli.kernels.elements.law_pull_back import LAW
 from mbsim_cli.kernels.elements.laws import SMOOTH_POSITIVE, law_value, smooth_positive
-from mbsim_cli.model.codes import Force
+from mbsim_cli.model.codes import TYRES, Force
 from mbsim_cli.model.layout import (
+    AXIS,
     FRICTION,
     ONSET,
     RADIUS,
@@ -26,6 +27,7 @@ from mbsim_cli.model.layout import (
     SLIP_Y,
     SLOW,
     TYRE_DAMPING,
+    TYRE_SIZE,
     TYRE_STIFFNESS,
 )
 
@@ -33,8 +35,6 @@ SMALL_SLIP = 1e-6  # square of the slip below which the Magic Formula is a strai
 SMALL_FORCE = 1.0  # N^2: a linear tyre without load has no friction limit to divide by
 UPRIGHT = 1e-12  # square of the sine between spin axis and road normal where a wheel lies flat
 MAGIC = int(Force.TYRE_MAGIC_FORMULA)
-ROOM = 96  # numbers that a tyre puts aside
-ENERGY, POWER = 6, 7  # of a tyre's quantities, behind those of ``TyreQuantity``
 
 
 @branching()
@@ -106,36 +106,5 @@ def tyre(kind, laws, theta, o, road, c, e, v, w):
     return (cross3(axpy3(-gap, n, c), force), force), quantities
 
 
-DERIVATIVES = Derivatives(
-    tyre, {"c": 3, "e": 3, "v": 3, "w": 3}, ("theta", "o"), rules=(LAW, SMOOTH_POSITIVE), room=ROOM
-)
-keep_tyre, pull_tyre = DERIVATIVES.keep, DERIVATIVES.pull_kept
-vary_tyre, vary_tyre_fixed = DERIVATIVES.vary_kept, DERIVATIVES.vary_fixed_kept
-
-
-@inlined
-def tyre_quantity(quantities, which):
-    """One of an element's quantities, or of their variations."""
-    if which == 0:
-        return quantities[0]
-    if which == 1:
-        return quantities[1]
-    if which == 2:
-        return quantities[2]
-    if which == 3:
-        return quantities[3]
-    if which == 4:
-        return quantities[4]
-    if which == 8:
-        return quantities[8]
-    if which == 9:
-        return quantities[9]
-    if which == 10:
-        return quantities[10]
-    if which == 11:
-        return quantities[11]
-    if which == 12:
-        return quantities[12]
-    if which == 13:
-        return quantities[13]
-    return quantities[5]
+WHEEL = {"c": point(), "e": axis(AXIS), "v": velocity("c"), "w": turning()}
+ELEMENT = Element(tyre, TYRES, WHEEL, TYRE_SIZE, 8, rules=(LAW, SMOOTH_POSITIVE))

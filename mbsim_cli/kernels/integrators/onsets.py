@@ -40,7 +40,7 @@ def find_arguments(model, theta, onsets, state, kin, out):
     for j in range(onsets.force.size):
         f, argument = onsets.force[j], onsets.argument[j]
         if argument == SLIDING:
-            out[j, 0], out[j, 1] = sliding_speed(model, theta, f, kin), 0.0 * theta[0]
+            out[j, 0], out[j, 1] = sliding_speed(kin, f), 0.0 * theta[0]
         elif argument == PENETRATION:
             out[j, 0], out[j, 1] = penetration(kin, f)
         elif argument >= DEFLECTION:

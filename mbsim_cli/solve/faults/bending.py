@@ -8,13 +8,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mbsim_cli.kernels.algorithms.equations.motion_forces import is_tyre, quantities_of, seen_by_element
+from mbsim_cli.kernels.algebra.rot3 import rotate
+from mbsim_cli.kernels.algebra.vec3 import load3
+from mbsim_cli.kernels.algorithms.equations.motion_forces import is_tyre, quantities_of
 from mbsim_cli.kernels.algorithms.motion.bodies import pose_of
 from mbsim_cli.kernels.elements.laws import law_value
+from mbsim_cli.kernels.elements.measures import point_of
 from mbsim_cli.kernels.integrators.ali3p import State
 from mbsim_cli.kernels.integrators.predictor import RINGS
 from mbsim_cli.model.coordinates import with_forces
-from mbsim_cli.model.layout import FRICTION, SLIP_X, SLIP_Y, Model, Names
+from mbsim_cli.model.layout import AXIS, FRICTION, SLIP_X, SLIP_Y, Model, Names
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve.instant import Instant, Standing
 
@@ -121,10 +124,10 @@ class _Way:
 def _tyre(kin: Any, model: Model, theta: np.ndarray, f: int) -> str:
     """How the tyre of force f stands on the road; ``kin`` is of a model with this force alone."""
     forces, o = model.forces, model.forces.theta[f]
-    a, b = (pose_of(kin, bodies[forces.pair[f]]) for bodies in (model.pairs.a, model.pairs.b))
-    wheel = seen_by_element(forces.kind[f], theta, o, *a, *b, ((0.0,) * 3,) * 2)
-    _, slope, _ = law_value(model.laws, theta, forces.law[f, 0], wheel.c[0].real)
-    sine = np.linalg.norm(np.cross(np.real(wheel.e), (-slope, 0.0, 1.0))) / np.hypot(1.0, slope)
+    R, r = pose_of(kin, model.pairs.b[forces.pair[f]])
+    center, axis = point_of(R, r, load3(theta, o)), rotate(R, load3(theta, o + AXIS))
+    _, slope, _ = law_value(model.laws, theta, forces.law[f, 0], center[0].real)
+    sine = np.linalg.norm(np.cross(np.real(axis), (-slope, 0.0, 1.0))) / np.hypot(1.0, slope)
     if sine < FLAT:
         return f", whose wheel lies flat on the road ({np.degrees(np.arcsin(sine)):.1f} degrees)"
     load, slip_x, slip_y, *_ = np.real(quantities_of(kin, 0))

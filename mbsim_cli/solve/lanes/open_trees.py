@@ -16,7 +16,7 @@ from mbsim_cli.kernels.compiler.simd import TOGETHER, lanes_of, widened
 from mbsim_cli.kernels.drivers.integrate import EVALUATE, begin
 from mbsim_cli.kernels.drivers.integrate_cases import Case, Cases, Probes, integrate_cases
 from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
-from mbsim_cli.model.codes import Force, Status
+from mbsim_cli.model.codes import Status
 from mbsim_cli.model.layout import FlexibleTree, Signals
 from mbsim_cli.model.problem import CLOSED_LOOPS, Problem
 from mbsim_cli.solve.blocks import other_rows
@@ -174,7 +174,7 @@ def why_alone(problem: Problem) -> str:
         return "bodies that deform have none"
     if isinstance(problem.model.signals, Signals):
         return "forces by expressions of the motion have none"
-    if Force.BUSHING in problem.model.forces.kind:
+    if "bushing" in problem.model.elements.families:
         return "bushings have none"
     if problem.stops:
         return "steps that end where laws change, at times that parameters move, have none"

@@ -8,7 +8,8 @@ import pytest
 
 from mbsim_cli.kernels.elements.attitude import attitude, attitude_gradients
 from mbsim_cli.kernels.elements.drag import drag
-from mbsim_cli.kernels.elements.tyre import DERIVATIVES, tyre
+from mbsim_cli.kernels.elements.tyre import ELEMENT as DERIVATIVES
+from mbsim_cli.kernels.elements.tyre import tyre
 from mbsim_cli.model.codes import TYRES, Attitude, Law
 from mbsim_cli.model.layout import NONE, RADIUS, TYRE_SIZE, Laws
 from tests.kernels.geometry import rotation

@@ -1,136 +1,247 @@
 """Forces that depend on the motion of a body against another one or the ground: tyres, drag, contacts, bushings.
 
-The ports between bodies and elements. As body a of its pair sees it, an element sees a point c of body b, an axis e
-fixed in b, the velocity v of the point and the angular velocity w of b; contacts also see a point p and a normal n of
-a. Elements between two frames see point and three axes on both bodies. All return a wrench on b about the origin, and
-quantities that sensors read. ``find_motion_force`` leaves value and slopes in ``kin.kept``, from which variations and
-pull-backs at this state are made. All vectors have global axes.
-
-An element of a new kind is a line in each of the functions that choose by kind.
+One driver for all ``Element``s, in every system: it finds what an element sees, varies it, and pulls it back. The
+functions of an element are generated from what it sees, and chosen by its kind. Kernels of a model know the elements
+that it has alone, by the type of ``model.elements``. ``find_motion_force`` leaves value and slopes in ``kin.kept``,
+from which variations and pull-backs at this state are made. All vectors have global axes, as body a sees them.
 """
 
-from typing import NamedTuple
+from collections.abc import Callable, Iterator
+from functools import cache
+from inspect import signature
+from typing import Any
 
 import numpy as np
 
 from mbsim_cli.kernels.algebra.rot3 import rotate, unrotate
 from mbsim_cli.kernels.algebra.spatial import add6, cross_force, cross_motion, sub6
 from mbsim_cli.kernels.algebra.vec3 import add3, add3_to, cross3, load3, load3_of, scale3
-from mbsim_cli.kernels.algorithms.equations.bushings import (
-    bodies_of,
-    find_bushing,
-    pull_bushing_force,
-    vary_bushing_and_quantities,
-    vary_bushing_wrench,
-)
+from mbsim_cli.kernels.algorithms.by_type import by_type
 from mbsim_cli.kernels.algorithms.equations.measure_pull_back import between
 from mbsim_cli.kernels.algorithms.motion.bodies import at_origin, pose_of
-from mbsim_cli.kernels.compiler.jit import inlined, kernel
-from mbsim_cli.kernels.elements.contact import ON_PLANE, ON_SPHERE
-from mbsim_cli.kernels.elements.drag import keep_drag, pull_drag, vary_drag, vary_drag_fixed
+from mbsim_cli.kernels.compiler.jit import derived, inlined, python_of
+from mbsim_cli.kernels.derive.write import compiled_text
+from mbsim_cli.kernels.elements import elements
+from mbsim_cli.kernels.elements.element import QUANTITIES, Element
 from mbsim_cli.kernels.elements.laws import law_value
 from mbsim_cli.kernels.elements.measures import moved, point_of
-from mbsim_cli.kernels.elements.tyre import keep_tyre, pull_tyre, vary_tyre, vary_tyre_fixed
-from mbsim_cli.model.codes import Force
-from mbsim_cli.model.layout import (
-    AXIS,
-    N_OTHER,
-    P_OTHER,
-    RADIUS,
+from mbsim_cli.model.codes import FOLLOWING_MOTION, TYRES
+from mbsim_cli.model.layout import RADIUS
+
+# Ports ----------------------------------------------------------------------------------------------------------------
+#
+# Lines of the generated functions, for a vector x of an element whose numbers stand at o + place. V is the motion of b
+# against a, N its pose twist and dV the variation of V; x_hat is the covector of x, P and H those of N and of N'.
+
+VALUE = {
+    "point": "x = point_of(Rb, rb, load3(theta, o + place))",
+    "velocity": "x = moved(V, of)",
+    "turning": "x = V[0]",
+    "axis": "x = rotate(Rb, load3(theta, o + place))",
+    "point_of_first": "x = point_of(Ra, ra, load3(theta, o + place))",
+    "axis_of_first": "x = rotate(Ra, load3(theta, o + place))",
+}
+VARIATION = {  # with the numbers held
+    "point": "d_x = moved(N, x)",
+    "velocity": "d_x = add3(moved(dV, of), cross3(V[0], d_of))",
+    "turning": "d_x = dV[0]",
+    "axis": "d_x = cross3(N[0], x)",
+    "point_of_first": "d_x = scale3(0.0, N[0])",
+    "axis_of_first": "d_x = scale3(0.0, N[0])",
+}
+OWN_VARIATION = {  # with them
+    "point": "d_x = add3(moved(N, x), rotate(Rb, load3_of(dtheta, o + place, k)))",
+    "axis": "d_x = add3(cross3(N[0], x), rotate(Rb, load3_of(dtheta, o + place, k)))",
+    "point_of_first": "d_x = rotate(Ra, load3_of(dtheta, o + place, k))",
+    "axis_of_first": "d_x = rotate(Ra, load3_of(dtheta, o + place, k))",
+}
+PULL_BACK = {  # velocities come before their points
+    "velocity": "H = add6(H, (cross3(of, x_hat), x_hat)); of_hat = add3(of_hat, cross3(x_hat, V[0]))",
+    "turning": "H = (add3(H[0], x_hat), H[1])",
+    "point": "P = add6(P, (cross3(x, x_hat), x_hat)); add3_to(cov_out.theta, o + place, k, unrotate(Rb, x_hat))",
+    "axis": "P = (add3(P[0], cross3(x, x_hat)), P[1]); add3_to(cov_out.theta, o + place, k, unrotate(Rb, x_hat))",
+    "point_of_first": "add3_to(cov_out.theta, o + place, k, unrotate(Ra, x_hat))",
+    "axis_of_first": "add3_to(cov_out.theta, o + place, k, unrotate(Ra, x_hat))",
+}
+PASSIVE = {  # what values may take beside
+    "theta": "theta",
+    "o": "o",
+    "f": "f",
+    "kind": "model.forces.kind[f]",
+    "laws": "model.laws",
+    "law": "model.forces.law",
+    "road": "model.forces.law[f, 0]",
+}
+
+
+@inlined
+def bodies_of(model, f):
+    """Bodies a and b of a force."""
+    pair = model.forces.pair[f]
+    return model.pairs.a[pair], model.pairs.b[pair]
+
+
+_HELPERS = (  # that the lines above and functions below call
+    *(add3, add3_to, add6, at_origin, between, bodies_of, cross3, cross_force, cross_motion, load3, load3_of),
+    *(moved, point_of, pose_of, rotate, scale3, sub6, unrotate),
 )
+_SPACE = {python_of(helper).__name__: helper for helper in _HELPERS}
+_HERE = python_of(bodies_of)  # generated functions belong to this file
 
-keep_on_plane, keep_on_sphere = ON_PLANE.keep, ON_SPHERE.keep
-vary_on_plane, vary_on_sphere = ON_PLANE.vary_kept, ON_SPHERE.vary_kept
-vary_on_plane_fixed, vary_on_sphere_fixed = ON_PLANE.vary_fixed_kept, ON_SPHERE.vary_fixed_kept
-pull_on_plane, pull_on_sphere = ON_PLANE.pull_kept, ON_SPHERE.pull_kept
+# Functions of one element ---------------------------------------------------------------------------------------------
 
-
-class Seen(NamedTuple):
-    """What an element sees, or its variation, or covectors of it."""
-
-    c: tuple
-    e: tuple
-    v: tuple
-    w: tuple
-    p: tuple
-    n: tuple
-
-
-@inlined
-def follows_motion(kind):
-    """Whether the force depends on the motion of a body against another one or the ground."""
-    return kind == Force.DRAG or has_quantities(kind)
-
-
-@inlined
-def has_quantities(kind):
-    """Whether sensors read more of the force than its wrench."""
-    return is_tyre(kind) or kind == Force.SPHERE_ON_PLANE or kind == Force.SPHERE_ON_SPHERE or kind == Force.BUSHING
-
-
-@inlined
-def is_tyre(kind):
-    """Whether the force is a tyre's."""
-    return kind == Force.TYRE_MAGIC_FORMULA or kind == Force.TYRE_LINEAR
-
-
-@inlined
-def seen_by_element(kind, theta, o, Ra, ra, Rb, rb, V):
-    """What the element of block o sees; V is the motion of b against a."""
-    c, e = point_of(Rb, rb, load3(theta, o)), rotate(Rb, load3(theta, o + AXIS))
-    if kind == Force.SPHERE_ON_PLANE or kind == Force.SPHERE_ON_SPHERE:
-        p, n = point_of(Ra, ra, load3(theta, o + P_OTHER)), rotate(Ra, load3(theta, o + N_OTHER))
-    else:
-        p, n = scale3(0.0, c), scale3(0.0, c)
-    return Seen(c, e, moved(V, c), V[0], p, n)
-
-
-@inlined
-def _seen(model, theta, f, kin):
+_BODIES = """\
     a, b = bodies_of(model, f)
+    o = model.forces.theta[f]
     Ra, ra = pose_of(kin, a)
     Rb, rb = pose_of(kin, b)
     V = sub6(at_origin(kin.V, kin, b), at_origin(kin.V, kin, a))
-    return seen_by_element(model.forces.kind[f], theta, model.forces.theta[f], Ra, ra, Rb, rb, V)
+"""
+_TWIST = "    dV = add6(N1, cross_motion(N, at_origin(kin.V, kin, b)))\n"
+ARGUMENTS = {
+    "find": "model, theta, f, kin",
+    "vary": "model, theta, f, kin, N, N1",
+    "vary_all": "model, theta, dtheta, f, k, kin, N, N1",
+    "pull": "model, theta, f, k, kin, hat, quantities_hat, cov_out",
+}
+
+
+def _lines(element: Element, ports: dict[str, str], kinds: tuple[str, ...] = ()) -> Iterator[str]:
+    """A line for each vector that the element sees, of some kinds or of all."""
+    for name, (kind, place, of) in element.sees.items():
+        if kind in (kinds or ports):
+            words = {"x": name, "d_x": f"d_{name}", "x_hat": f"{name}_hat", "place": str(place)}
+            words |= {"of": of, "d_of": f"d_{of}", "of_hat": f"{of}_hat"}
+            yield f"    {_replaced(ports[kind], words)}\n"
+
+
+def _replaced(text: str, words: dict[str, str]) -> str:
+    """The text with whole words replaced."""
+    found, word = [], ""
+    for letter in f"{text} ":
+        if letter.isalnum() or letter == "_":
+            word += letter
+        else:
+            found += [words.get(word, word), letter]
+            word = ""
+    return "".join(found).rstrip()
+
+
+def _given(element: Element, *more: str, kept: bool = True) -> str:
+    names = [name for name in element.arguments if name not in element.sees] if kept else element.arguments
+    return ", ".join([*(PASSIVE.get(name, name) for name in names), *(["kin.kept[f]"] if kept else []), *more])
+
+
+def _text(element: Element, form: str) -> str:
+    """Source of a function of an element."""
+    name = element.function.__name__
+    head = f"def {form}_{name}_of_pair({ARGUMENTS[form]}):\n{_BODIES}{''.join(_lines(element, VALUE))}"
+    varied = ", ".join(f"d_{each}" for each in element.sees)
+    hats = ", ".join(f"{each}_hat" for each in element.sees)
+    if form == "find":
+        return f"{head}    element_keep({_given(element, kept=False)}, kin.kept[f])\n"
+    if form == "vary":
+        body = "".join(_lines(element, VARIATION))
+        found = f"element_vary_fixed({_given(element, varied)})" + ("[0]" if element.quantities else "")
+        return f"{head}{_TWIST}{body}    return {found}\n"
+    if form == "vary_all":
+        body = "".join(_lines(element, {**VARIATION, **OWN_VARIATION}))
+        call = f"element_vary({_given(element, 'dtheta', 'k', varied)})"
+        more = "(" + "0.0 * N[0][0], " * (QUANTITIES - element.quantities) + ")"
+        found = f"wrench, q = {call}" if element.quantities else f"wrench, q = {call}, ()"
+        return f"{head}{_TWIST}{body}    {found}\n    return wrench, q + {more}\n"
+    hat = f"(hat, quantities_hat[:{element.quantities}])" if element.quantities else "hat"
+    zeros = "    zero = scale3(0.0, hat[0])\n    P, H = (zero, zero), (zero, zero)\n"
+    call = f"    {hats} = element_pull({_given(element, hat, 'k', 'cov_out.theta')})\n"
+    first = "".join(_lines(element, PULL_BACK, ("velocity",)))
+    others = "".join(_lines(element, PULL_BACK, tuple(kind for kind in PULL_BACK if kind != "velocity")))
+    last = """\
+    between(cov_out.P, a, b, k, 1.0, add6(P, cross_force(at_origin(kin.V, kin, b), H)))
+    between(cov_out.D, a, b, k, 1.0, H)
+"""
+    return head + zeros + call + first + others + last
+
+
+def _function(element: Element, form: str) -> Any:
+    space = {**_SPACE, "element_keep": element.keep, "element_pull": element.pull_kept}
+    space |= {"element_vary": element.vary_kept, "element_vary_fixed": element.vary_fixed_kept}
+    name = f"{form}_{element.function.__name__}_of_pair"
+    return derived(name, lambda: compiled_text(_text(element, form), _HERE, space))
+
+
+FUNCTIONS = {form: {element: _function(element, form) for element in elements()} for form in ARGUMENTS}
+
+
+# The choice of them ---------------------------------------------------------------------------------------------------
+
+_NONE = {"find": "return", "pull": "return"}  # of a model without elements
+_NONE["vary"] = "return scale3(0.0, N[0]), scale3(0.0, N[0])"
+_NONE["vary_all"] = f"return (scale3(0.0, N[0]), scale3(0.0, N[0])), ({'0.0 * N[0][0], ' * QUANTITIES})"
+
+
+def _is(kinds: Any) -> str:
+    return " or ".join(f"kind == {int(kind)}" for kind in kinds) or "False"
+
+
+@cache
+def _choice(form: str, families: tuple[str, ...]) -> Callable:
+    """The function of a form that chooses by kind among the elements of some families."""
+    name, space = "_".join((form, "motion_force_of", *families)), dict(_SPACE)
+    text = f"def {name}({ARGUMENTS[form]}):\n    kind = model.forces.kind[f]\n"
+    for element, function in FUNCTIONS[form].items():
+        if FOLLOWING_MOTION[element.kinds[0]] in families:
+            space[function.__name__] = function
+            text += f"    if {_is(element.kinds)}:\n        return {function.__name__}({ARGUMENTS[form]})\n"
+    return compiled_text(f"{text}    {_NONE[form]}\n", _HERE, space)
+
+
+def _chosen(form: str, name: str, text: str) -> Any:
+    shape = signature(eval(f"lambda {ARGUMENTS[form]}: None"))
+    return by_type("model.elements", name, text, shape, lambda kind: _choice(form, kind.families))
+
+
+find_motion_force = _chosen("find", "find_motion_force", "Leave the force f, and its slopes, in ``kin.kept``.")
+vary_motion_wrench = _chosen(
+    "vary",
+    "vary_motion_wrench",
+    "Variation of the wrench, as a sees it, by the twist N of b against a and its rate N'; numbers are held.",
+)
+vary_with_quantities = _chosen(
+    "vary_all", "vary_with_quantities", "Variation of the wrench and of the quantities in direction k."
+)
+pull_motion_force = _chosen(
+    "pull",
+    "pull_motion_force",
+    "Add the pull-back of covectors of the wrench, as a sees it, and of the quantities.",
+)
 
 
 @inlined
-def find_motion_force(model, theta, f, kin):
-    """Leave the force f, and its slopes, in ``kin.kept``."""
-    kind, law, o = model.forces.kind[f], model.forces.law[f, 0], model.forces.theta[f]
-    if kind == Force.BUSHING:
-        find_bushing(model, theta, f, kin)
-        return
-    x, kept = _seen(model, theta, f, kin), kin.kept[f]
-    if is_tyre(kind):
-        keep_tyre(kind, model.laws, theta, o, law, x.c, x.e, x.v, x.w, kept)
-    elif kind == Force.DRAG:
-        keep_drag(theta, o, x.c, x.v, kept)
-    elif kind == Force.SPHERE_ON_PLANE:
-        keep_on_plane(theta, o, x.c, x.e, x.v, x.w, x.p, x.n, kept)
-    else:
-        keep_on_sphere(theta, o, x.c, x.v, x.w, x.p, x.n, kept)
+def vary_motion_wrench_along(model, theta, dtheta, touched, f, k, kin, N, N1):
+    """Variation of the wrench in direction k, with the numbers of the force if ``touched``."""
+    if touched:
+        return vary_with_quantities(model, theta, dtheta, f, k, kin, N, N1)[0]
+    return vary_motion_wrench(model, theta, f, kin, N, N1)
 
 
-@inlined
-def tyre_deflection(model, theta, f, kin):
-    """How far the road presses a tyre in, negative above the road, and its rate."""
-    o, x = model.forces.theta[f], _seen(model, theta, f, kin)
-    height, slope, _ = law_value(model.laws, theta, model.forces.law[f, 0], x.c[0])
-    return theta[o + RADIUS] - (x.c[2] - height), slope * x.v[0] - x.v[2]
+def _made(text: str) -> Any:
+    """A kernel of a text."""
+    return derived(text[len("def ") : text.index("(")], lambda: compiled_text(text, _HERE, {}))
 
 
-@inlined
-def penetration(kin, f):
-    """How far a contact is pressed in, negative where bodies are apart, and its rate. Needs ``find_motion_force``."""
-    return kin.kept[f, 11], kin.kept[f, 10]
+def _predicate(name: str, kinds: Any) -> Any:
+    """Whether a kind of force is one of some."""
+    return _made(f"def {name}(kind):\n    return {_is(kinds)}\n")
 
 
-@inlined
-def sliding_speed(model, theta, f, kin):
-    """Sliding speed of a contact, NaN where it does not touch. Needs ``find_motion_force``."""
-    q = kin.kept[f]
-    return q[7] if q[6].real > 0.0 else np.nan + 0.0 * q[7]
+follows_motion = _predicate("follows_motion", FOLLOWING_MOTION)  # depends on the motion of a body against another one
+has_quantities = _predicate(  # has more than its wrench for sensors to read
+    "has_quantities", [kind for element in elements() if element.quantities for kind in element.kinds]
+)
+is_tyre = _predicate("is_tyre", TYRES)
+
+
+# What is read of ``kin.kept`` -----------------------------------------------------------------------------------------
 
 
 @inlined
@@ -141,158 +252,45 @@ def motion_wrench(kin, f):
 
 @inlined
 def quantities_of(kin, f):
-    """Quantities of a tyre or contact, as ``find_motion_force`` has left them."""
+    """Quantities of an element, as ``find_motion_force`` has left them."""
     q = kin.kept[f]
     return (q[6], q[7], q[8], q[9], q[10], q[11], q[12], q[13], q[14], q[15], q[16], q[17], q[18], q[19])
 
 
 @inlined
-def _padded(wrench_and_quantities):
-    """The same with zeros for quantities that only bushings have."""
-    wrench, q = wrench_and_quantities
-    zero = 0.0 * q[0]
-    return wrench, q + (zero, zero, zero, zero, zero, zero)
-
-
-# Variation ------------------------------------------------------------------------------------------------------------
+def penetration(kin, f):
+    """How far a contact is pressed in, negative where bodies are apart, and its rate. Needs ``find_motion_force``."""
+    return kin.kept[f, 11], kin.kept[f, 10]
 
 
 @inlined
-def _vary_seen(model, theta, f, kin, N, N1, own):
-    """Variation of what the element sees, as a sees b turn and move by N with rate N'; ``own`` is that by numbers."""
+def sliding_speed(kin, f):
+    """Sliding speed of a contact, NaN where it does not touch. Needs ``find_motion_force``."""
+    q = kin.kept[f]
+    return q[7] if q[6].real > 0.0 else np.nan + 0.0 * q[7]
+
+
+@inlined
+def tyre_deflection(model, theta, f, kin):
+    """How far the road presses a tyre in, negative above the road, and its rate."""
     _, b = bodies_of(model, f)
-    x, V = _seen(model, theta, f, kin), at_origin(kin.V, kin, b)
-    dV = add6(N1, cross_motion(N, V))
-    dc = add3(moved(N, x.c), own.c)
-    return Seen(
-        dc,
-        add3(cross3(N[0], x.e), own.e),
-        add3(moved(dV, x.c), cross3(x.w, dc)),
-        dV[0],
-        own.p,
-        own.n,
-    )
+    R, r = pose_of(kin, b)
+    o = model.forces.theta[f]
+    c = point_of(R, r, load3(theta, o))
+    v = moved(at_origin(kin.V, kin, b), c)
+    height, slope, _ = law_value(model.laws, theta, model.forces.law[f, 0], c[0])
+    return theta[o + RADIUS] - (c[2] - height), slope * v[0] - v[2]
 
 
-@inlined
-def vary_motion_wrench(model, theta, f, kin, N, N1):
-    """Variation of the wrench, as a sees it, by the twist N of b against a and its rate N'; numbers are held."""
-    kind, law, o = model.forces.kind[f], model.forces.law[f, 0], model.forces.theta[f]
-    still, kept = scale3(0.0, N[0]), kin.kept[f]
-    if kind == Force.BUSHING:
-        return vary_bushing_wrench(model, theta, f, kin, N, N1)
-    d = _vary_seen(model, theta, f, kin, N, N1, Seen(still, still, still, still, still, still))
-    if is_tyre(kind):
-        return vary_tyre_fixed(kind, model.laws, theta, o, law, kept, d.c, d.e, d.v, d.w)[0]
-    if kind == Force.DRAG:
-        return vary_drag_fixed(theta, o, kept, d.c, d.v)
-    if kind == Force.SPHERE_ON_PLANE:
-        return vary_on_plane_fixed(theta, o, kept, d.c, d.e, d.v, d.w, d.p, d.n)[0]
-    return vary_on_sphere_fixed(theta, o, kept, d.c, d.v, d.w, d.p, d.n)[0]
+# One of the quantities ------------------------------------------------------------------------------------------------
 
-
-@inlined
-def vary_motion_wrench_along(model, theta, dtheta, touched, f, k, kin, N, N1):
-    """The same in direction k, with the numbers of the force if ``touched``."""
-    if not touched:
-        return vary_motion_wrench(model, theta, f, kin, N, N1)
-    if model.forces.kind[f] == Force.DRAG:
-        d = _vary_seen(model, theta, f, kin, N, N1, _own(model, dtheta, f, k, kin))
-        return vary_drag(theta, model.forces.theta[f], kin.kept[f], dtheta, k, d.c, d.v)
-    return vary_with_quantities(model, theta, dtheta, f, k, kin, N, N1)[0]
-
-
-@inlined
-def vary_with_quantities(model, theta, dtheta, f, k, kin, N, N1):
-    """Variation of the wrench and of the quantities in direction k."""
-    kind, law, o = model.forces.kind[f], model.forces.law[f, 0], model.forces.theta[f]
-    if kind == Force.BUSHING:
-        return vary_bushing_and_quantities(model, theta, dtheta, f, k, kin, N, N1)
-    d, kept = _vary_seen(model, theta, f, kin, N, N1, _own(model, dtheta, f, k, kin)), kin.kept[f]
-    if is_tyre(kind):
-        return _padded(vary_tyre(kind, model.laws, theta, o, law, kept, dtheta, k, d.c, d.e, d.v, d.w))
-    if kind == Force.SPHERE_ON_PLANE:
-        return _padded(vary_on_plane(theta, o, kept, dtheta, k, d.c, d.e, d.v, d.w, d.p, d.n))
-    return _padded(vary_on_sphere(theta, o, kept, dtheta, k, d.c, d.v, d.w, d.p, d.n))
-
-
-@inlined
-def _own(model, dtheta, f, k, kin):
-    """Variation of what the element sees with its own numbers, in direction k; velocities do not."""
-    a, b = bodies_of(model, f)
-    Ra, _ = pose_of(kin, a)
-    Rb, _ = pose_of(kin, b)
-    kind, o = model.forces.kind[f], model.forces.theta[f]
-    dc, de = rotate(Rb, load3_of(dtheta, o, k)), rotate(Rb, load3_of(dtheta, o + AXIS, k))
-    still = scale3(0.0, dc)
-    if kind == Force.SPHERE_ON_PLANE or kind == Force.SPHERE_ON_SPHERE:
-        dp, dn = rotate(Ra, load3_of(dtheta, o + P_OTHER, k)), rotate(Ra, load3_of(dtheta, o + N_OTHER, k))
-    else:
-        dp, dn = still, still
-    return Seen(dc, de, still, still, dp, dn)
-
-
-# Pull-back ------------------------------------------------------------------------------------------------------------
-
-
-@kernel
-def pull_motion_force(model, theta, f, k, kin, hat, quantities_hat, cov_out):
-    """Add the pull-back of covectors of the wrench, as a sees it, and of the quantities."""
-    a, b = bodies_of(model, f)
-    if model.forces.kind[f] == Force.BUSHING:
-        pull_bushing_force(model, theta, f, k, kin, hat, quantities_hat, cov_out)
-        return
-    o, x = model.forces.theta[f], _seen(model, theta, f, kin)
-    of = _pull_element(model, theta, f, k, kin, hat, quantities_hat, cov_out.theta)
-    H = (add3(cross3(x.c, of.v), of.w), of.v)
-    c = add3(of.c, cross3(of.v, x.w))
-    P = add6((add3(cross3(x.c, c), cross3(x.e, of.e)), c), cross_force(at_origin(kin.V, kin, b), H))
-    between(cov_out.P, a, b, k, 1.0, P)
-    between(cov_out.D, a, b, k, 1.0, H)
-    Ra, _ = pose_of(kin, a)
-    Rb, _ = pose_of(kin, b)
-    kind = model.forces.kind[f]
-    add3_to(cov_out.theta, o, k, unrotate(Rb, c))
-    add3_to(cov_out.theta, o + AXIS, k, unrotate(Rb, of.e))
-    if kind == Force.SPHERE_ON_PLANE or kind == Force.SPHERE_ON_SPHERE:
-        add3_to(cov_out.theta, o + P_OTHER, k, unrotate(Ra, of.p))
-        add3_to(cov_out.theta, o + N_OTHER, k, unrotate(Ra, of.n))
-
-
-@inlined
-def _pull_element(model, theta, f, k, kin, hat, quantities_hat, theta_out):
-    """Covectors of what the element sees; adds those of its own numbers."""
-    kind, law, o, kept = model.forces.kind[f], model.forces.law[f, 0], model.forces.theta[f], kin.kept[f]
-    hats, none = (hat, quantities_hat[:8]), scale3(0.0, hat[0])
-    if is_tyre(kind):
-        c, e, v, w = pull_tyre(kind, model.laws, theta, o, law, kept, hats, k, theta_out)
-        return Seen(c, e, v, w, none, none)
-    if kind == Force.DRAG:
-        c, v = pull_drag(theta, o, kept, hat, k, theta_out)
-        return Seen(c, none, v, none, none, none)
-    if kind == Force.SPHERE_ON_PLANE:
-        c, e, v, w, p, n = pull_on_plane(theta, o, kept, hats, k, theta_out)
-        return Seen(c, e, v, w, p, n)
-    c, v, w, p, n = pull_on_sphere(theta, o, kept, hats, k, theta_out)
-    return Seen(c, none, v, w, p, n)
+_READ = "".join(f"    if which == {k}:\n        return quantities[{k}]\n" for k in range(QUANTITIES - 1))
+_MARKED = ", ".join(f"hats[{k}] + (c if which == {k} else 0.0 * c)" for k in range(QUANTITIES))
+quantity = _made(f"def quantity(quantities, which):\n{_READ}    return quantities[{QUANTITIES - 1}]\n")
+with_quantity = _made(f"def with_quantity(hats, which, c):\n    return ({_MARKED})\n")  # c added to one covector
 
 
 @inlined
 def no_quantities(zero):
     """Covectors, all zero, of quantities."""
     return (zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero)
-
-
-@inlined
-def with_quantity(hats, which, c):
-    """The covectors of quantities, with c added to one of them."""
-    zero = 0.0 * c
-    return (
-        hats[0] + (c if which == 0 else zero), hats[1] + (c if which == 1 else zero),
-        hats[2] + (c if which == 2 else zero), hats[3] + (c if which == 3 else zero),
-        hats[4] + (c if which == 4 else zero), hats[5] + (c if which == 5 else zero),
-        hats[6] + (c if which == 6 else zero), hats[7] + (c if which == 7 else zero),
-        hats[8] + (c if which == 8 else zero), hats[9] + (c if which == 9 else zero),
-        hats[10] + (c if which == 10 else zero), hats[11] + (c if which == 11 else zero),
-        hats[12] + (c if which == 12 else zero), hats[13] + (c if which == 13 else zero),
-    )  # fmt: skip

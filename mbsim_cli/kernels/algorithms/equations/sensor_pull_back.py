@@ -48,6 +48,7 @@ from mbsim_cli.kernels.algorithms.motion.bodies import pose_of
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.compiler.simd import add_to, at, block, largest, squares, width
 from mbsim_cli.kernels.elements.attitude import attitude_gradients
+from mbsim_cli.kernels.elements.element import ENERGY
 from mbsim_cli.kernels.elements.force_law import (
     measure_force,
     measure_potential,
@@ -56,7 +57,6 @@ from mbsim_cli.kernels.elements.force_law import (
 )
 from mbsim_cli.kernels.elements.measure_pull_back import pull_point, pull_second_of_point
 from mbsim_cli.kernels.elements.measures import is_force_line, is_geometric, line, moved, point_of
-from mbsim_cli.kernels.elements.tyre import ENERGY
 from mbsim_cli.model.codes import Axes, Sensor
 from mbsim_cli.model.layout import COM, GRAVITY, MASS
 

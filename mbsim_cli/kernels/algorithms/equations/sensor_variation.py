@@ -12,6 +12,7 @@ from mbsim_cli.kernels.algorithms.equations.motion_forces import (
     bodies_of,
     follows_motion,
     has_quantities,
+    quantity,
     vary_motion_wrench_along,
     vary_with_quantities,
 )
@@ -37,13 +38,13 @@ from mbsim_cli.kernels.algorithms.motion.variation import vary_acceleration, var
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.compiler.simd import add_to, at, block, put, width
 from mbsim_cli.kernels.elements.attitude import attitude
+from mbsim_cli.kernels.elements.element import ENERGY
 from mbsim_cli.kernels.elements.force_law import (
     measure_force_variation,
     measure_potential,
     measure_potential_variation,
 )
 from mbsim_cli.kernels.elements.measures import is_geometric, point_of, vary_direction, vary_point
-from mbsim_cli.kernels.elements.tyre import ENERGY, tyre_quantity
 from mbsim_cli.model.codes import Axes, Sensor
 from mbsim_cli.model.layout import COM, GRAVITY, MASS
 
@@ -115,7 +116,7 @@ def _vary_quantities(model, theta, dtheta, t, kin, tw, out):
                 for s in range(sensors.kind.size):
                     first, further = sensors.first[s], f != sensors.index[s]
                     if sensors.kind[s] == Sensor.TYRE and reads_part(sensors, s, f):
-                        change = tyre_quantity(quantities, sensors.order[s])
+                        change = quantity(quantities, sensors.order[s])
                         if further:
                             add_to(out, first, k, change)
                         else:

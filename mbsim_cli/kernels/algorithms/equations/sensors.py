@@ -26,6 +26,7 @@ from mbsim_cli.kernels.algorithms.equations.motion_forces import (
     has_quantities,
     motion_wrench,
     quantities_of,
+    quantity,
 )
 from mbsim_cli.kernels.algorithms.equations.signal_reading import with_signal
 from mbsim_cli.kernels.algorithms.flexible.elastic_energies import (
@@ -37,10 +38,10 @@ from mbsim_cli.kernels.algorithms.flexible.elastic_energies import (
 from mbsim_cli.kernels.algorithms.motion.bodies import at_origin, no_motion, pose_of
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.elements.attitude import attitude
+from mbsim_cli.kernels.elements.element import ENERGY, POWER
 from mbsim_cli.kernels.elements.force_law import force_without_potential, measure_potential
 from mbsim_cli.kernels.elements.laws import law_value
 from mbsim_cli.kernels.elements.measures import is_geometric, moved, point_of
-from mbsim_cli.kernels.elements.tyre import ENERGY, POWER, tyre_quantity
 from mbsim_cli.model.codes import Force, Sensor
 from mbsim_cli.model.layout import COM, GRAVITY, MASS
 
@@ -54,7 +55,7 @@ def sense(model, theta, t, z, zd, zdd, multiplier, kin, out):
             find_motion_force(model, theta, f, kin)
             for s in range(sensors.kind.size):
                 if sensors.kind[s] == Sensor.TYRE and reads_part(sensors, s, f):
-                    part = tyre_quantity(quantities_of(kin, f), sensors.order[s])
+                    part = quantity(quantities_of(kin, f), sensors.order[s])
                     out[sensors.first[s]] = part if f == sensors.index[s] else out[sensors.first[s]] + part
     for s in range(sensors.kind.size):
         first = sensors.first[s]

@@ -38,7 +38,7 @@ def of_inputs(model):
     return Model(
         model.tree, model.pairs, model.measures, model.constraints, model.forces, model.laws,
         Sensors(s.kind, s.body, s.index, s.order, s.sensor_theta, s.row), model.armatures, NoSignals(s.none),
-        model.bushings,
+        model.elements,
     )  # fmt: skip
 
 

@@ -6,17 +6,14 @@ import numpy as np
 
 from mbsim_cli.kernels.algorithms.elimination.structure import Spans, once_a_model, spans
 from mbsim_cli.kernels.compiler.simd import WIDTH, numbers, padded, zeros
-from mbsim_cli.kernels.elements.bushing import ROOM
-from mbsim_cli.model.codes import APPLIED, BETWEEN_BODIES, CONTACTS, TYRES, Force, Law
+from mbsim_cli.kernels.elements import elements
+from mbsim_cli.kernels.elements.element import ROOM
+from mbsim_cli.model.codes import APPLIED, BETWEEN_BODIES, Force, Law
 from mbsim_cli.model.layout import (
     BODY_SIZE,
-    BUSHING_SIZE,
-    CONTACT_SIZE,
-    DRAG_SIZE,
     MASS,
     MEASURE_SIZE,
     NONE,
-    TYRE_SIZE,
     Signals,
 )
 
@@ -127,10 +124,7 @@ OWN_S, OWN_DOWN, OWN_RATE = 0, 6, 12  # numbers in a row of Composite.own
 FORCE_SIZES = {  # of the blocks of theta
     Force.ALONG_MEASURE: 4,
     **dict.fromkeys(APPLIED, 6),
-    Force.DRAG: DRAG_SIZE,
-    **dict.fromkeys(TYRES, TYRE_SIZE),
-    **dict.fromkeys(CONTACTS, CONTACT_SIZE),
-    Force.BUSHING: BUSHING_SIZE,
+    **{kind: element.size for element in elements() for kind in element.kinds},
 }
 
 

@@ -12,7 +12,7 @@ from mbsim_cli.kernels.algorithms.natural.bodies import POSE, NaturalForces, Nat
 from mbsim_cli.kernels.algorithms.natural.tangent import DIRECTIONS, Seeds
 from mbsim_cli.kernels.algorithms.natural.variation import NaturalTwists
 from mbsim_cli.kernels.compiler.simd import WIDTH, zeros
-from mbsim_cli.kernels.elements.bushing import ROOM
+from mbsim_cli.kernels.elements.element import ROOM
 from mbsim_cli.kernels.elements.flexible_work import elastic_work
 from mbsim_cli.model.coordinates import columns_read
 from mbsim_cli.model.layout import GRAVITY, GROUND, NONE, FlexibleNatural

@@ -1,0 +1,82 @@
+"""Forces between two bodies as elements state them: a value, and what it sees of the bodies.
+
+An element sees, as body a of its pair does, vectors of both bodies, in global axes. Numbers of theta that a vector is
+stated by have their place in the element's block. How vectors vary and are pulled back is written once, in
+``algorithms/equations/motion_forces``.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from mbsim_cli.kernels.compiler.jit import python_of
+from mbsim_cli.kernels.derive.trace import ByHand
+from mbsim_cli.kernels.derive.write import Derivatives
+from mbsim_cli.model.codes import Force
+
+__all__ = ["Element", "Sight", "axis", "axis_of_first", "point", "point_of_first", "turning", "velocity"]
+
+ROOM = 120  # numbers that an element may put aside: result and slopes
+QUANTITIES = 14  # that sensors may read of an element, at most
+ENERGY, POWER = 6, 7  # places among them of the energy that an element stores, and of the power that goes into it
+
+
+class Sight(NamedTuple):
+    """A vector that an element sees."""
+
+    kind: str  # row of the tables of ``motion_forces``
+    place: int = 0  # of its numbers in the block of the element
+    of: str = ""  # of a velocity: the point's name
+
+
+def point(place: int = 0) -> Sight:
+    """A point of body b."""
+    return Sight("point", place)
+
+
+def velocity(of: str) -> Sight:
+    """The velocity of such a point against body a."""
+    return Sight("velocity", of=of)
+
+
+def turning() -> Sight:
+    """The angular velocity of body b against body a."""
+    return Sight("turning")
+
+
+def axis(place: int) -> Sight:
+    """A vector of body b."""
+    return Sight("axis", place)
+
+
+def point_of_first(place: int) -> Sight:
+    """A point of body a."""
+    return Sight("point_of_first", place)
+
+
+def axis_of_first(place: int) -> Sight:
+    """A vector of body a."""
+    return Sight("axis_of_first", place)
+
+
+class Element(Derivatives):
+    """Forces of some kinds, from one value.
+
+    The value takes what it sees by the names in ``sees``, and any of: theta, o (its block), kind, laws, law (all rows
+    of ``Forces.law``) with f (its row), or road (its first law). It returns the wrench on body b about the origin, and,
+    unless ``quantities`` is 0, so many numbers that sensors read, among them energy and power at ``ENERGY``, ``POWER``.
+    ``size`` is how many numbers its block has.
+    """
+
+    def __init__(
+        self,
+        value: Callable[..., Any],
+        kinds: tuple[Force, ...],
+        sees: dict[str, Sight],
+        size: int,
+        quantities: int = 0,
+        rules: tuple[ByHand, ...] = (),
+    ):
+        arguments = python_of(value).__code__.co_varnames
+        sees = {name: sees[name] for name in arguments if name in sees}
+        super().__init__(value, dict.fromkeys(sees, 3), ("theta", "o"), rules, ROOM)
+        self.kinds, self.sees, self.size, self.quantities = kinds, sees, size, quantities
