@@ -126,6 +126,7 @@ class Force(IntEnum):
     SPHERE_ON_PLANE = 6  # contact of a sphere of the second body with a plane of the first
     SPHERE_ON_SPHERE = 7  # or with a sphere of the first
     BUSHING = 8  # elastic and damping forces in six directions between frames of two bodies
+    WING = 9  # lift and drag of a plate
 
 
 APPLIED = (Force.POINT_FORCE, Force.TORQUE)
@@ -136,6 +137,7 @@ FOLLOWING_MOTION = {  # of a body against another, or against the ground: the fi
     **dict.fromkeys(TYRES, "tyre"),
     **dict.fromkeys(CONTACTS, "contact"),
     Force.BUSHING: "bushing",
+    Force.WING: "wing",
 }
 
 

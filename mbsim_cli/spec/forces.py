@@ -3,7 +3,7 @@
 # mypy: disable-error-code="valid-type"
 # fields are typed by calls that build what pydantic reads
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
@@ -14,34 +14,22 @@ from mbsim_cli.spec.laws import LawOrName
 from mbsim_cli.spec.roads import RoadOrName
 
 _ZERO, _NONE = Number(0.0), Expression(0.0)
-ON_ONE_BODY = (
-    "force",
-    "torque",
-    "drag",
-    "tyre",
-    "contact",
-    "bushing",
-)  # forces that are vectors; all others have one value
-SOURCES = {  # numbers that make up what an element exerts: of each type any will do
-    "spring_damper": ("stiffness", "damping", "force"),
-    "rotational_spring_damper": ("stiffness", "damping", "torque"),
-    "force": ("value",),
-    "torque": ("value",),
-    "viscous_friction": ("damping",),
-    "drive": ("value",),
-    "anti_roll_bar": ("stiffness", "damping"),
-    "bushing": ("stiffness", "stiffness_matrix", "damping", "damping_matrix", "preload"),
-}
-ADDED_LAWS = {  # laws that are added to these; that of a force or torque multiplies it
-    **dict.fromkeys(("spring_damper", "rotational_spring_damper"), ("elongation_law", "rate_law", "law")),
-    "drive": ("law",),
-    "bushing": ("laws",),
-}
 _POINTS = ["chassis.S", "arm.S"]
 PLANE = {"point": "ground.origin", "normal": "ground.z"}
 
 
 class _Force(Spec):
+    """What rules, sensors and warnings ask of a force stands here, with its fields."""
+
+    is_vector: ClassVar[bool] = False  # a force or torque on a body, else one value
+    place: ClassVar[str | None] = None  # field that names the body, which must not be the ground
+    of_one_body: ClassVar[tuple[tuple[str, str], ...]] = ()  # fields that name a point and a vector of the same body
+    positive: ClassVar[tuple[str, ...]] = ()  # numbers that must be
+    not_negative: ClassVar[tuple[str, ...]] = ()  # numbers that may be zero, too
+    factors: ClassVar[tuple[str, ...]] = ()  # numbers that all it exerts is multiplied by
+    sources: ClassVar[tuple[str, ...]] = ()  # numbers that make up what it exerts: any will do
+    added_laws: ClassVar[tuple[str, ...]] = ()  # laws that are added to these; that of a force or torque multiplies it
+
     description: str | None = description()
 
 
@@ -51,6 +39,9 @@ def _one_length(spec: "SpringDamper | BumpStop") -> None:
 
 class SpringDamper(_Force):
     """A force along the line between two points, or along a translation of a joint."""
+
+    sources = ("stiffness", "damping", "force")
+    added_laws = ("elongation_law", "rate_law", "law")
 
     type: Literal["spring_damper"] = field("Spring and damper between two points, or at a joint.", "spring_damper")
     points: Pair | None = field("The two points; or give coordinate.", ["ground.B", "A1.P1"], default=None)
@@ -76,6 +67,9 @@ class SpringDamper(_Force):
 class RotationalSpringDamper(_Force):
     """A torque on an angle of a joint."""
 
+    sources = ("stiffness", "damping", "torque")
+    added_laws = ("elongation_law", "rate_law", "law")
+
     type: Literal["rotational_spring_damper"] = field("Spring and damper at a joint.", "rotational_spring_damper")
     coordinate: str = field("The angle, JOINT.coordinate.", "A.angle")
     stiffness: Expression = field("Stiffness [N m/rad]; also an expression of the motion.", 10.0, default=_NONE)
@@ -92,6 +86,9 @@ class RotationalSpringDamper(_Force):
 class AppliedForce(_Force):
     """A force at a point."""
 
+    is_vector, place = True, "point"
+    sources = ("value",)
+
     type: Literal["force"] = field("A force at a point.", "force")
     point: str = field("Where it acts.", "slider.P")
     value: fixed_list(Expression, 3) = field("Components [N]; also expressions of the motion.", [0, 0, "-10*sin(t)"])
@@ -101,6 +98,9 @@ class AppliedForce(_Force):
 
 class AppliedTorque(_Force):
     """A torque on a body."""
+
+    is_vector, place = True, "body"
+    sources = ("value",)
 
     type: Literal["torque"] = field("A torque on a body.", "torque")
     body: str = field("The body.", "A1")
@@ -112,6 +112,8 @@ class AppliedTorque(_Force):
 class ViscousFriction(_Force):
     """Friction in a joint, proportional to the rate."""
 
+    sources = ("damping",)
+
     type: Literal["viscous_friction"] = field("Viscous friction in a joint.", "viscous_friction")
     coordinate: str = field("The coordinate, JOINT.coordinate.", "A.angle")
     damping: Number = field("Coefficient [N m s/rad or N s/m].", 0.05)
@@ -119,6 +121,9 @@ class ViscousFriction(_Force):
 
 class Drive(_Force):
     """A generalised force on a joint coordinate: a motor."""
+
+    sources = ("value",)
+    added_laws = ("law",)
 
     type: Literal["drive"] = field("A force or torque on a coordinate.", "drive")
     coordinate: str = field("The coordinate, JOINT.coordinate.", "A.angle")
@@ -130,6 +135,8 @@ class Drive(_Force):
 
 class BumpStop(_Force):
     """A smooth one-sided spring: pushes back where a length or coordinate leaves its range."""
+
+    positive = ("stiffness", "onset")
 
     type: Literal["bump_stop"] = field("A stop at the end of a range.", "bump_stop")
     points: Pair | None = field("The two points whose distance is limited; or give coordinate.", _POINTS, default=None)
@@ -149,6 +156,8 @@ class BumpStop(_Force):
 class AntiRollBar(_Force):
     """A spring on the weighted sum of two joint coordinates, by default their difference."""
 
+    factors, sources = ("ratios",), ("stiffness", "damping")
+
     type: Literal["anti_roll_bar"] = field("A spring between two coordinates.", "anti_roll_bar")
     coordinates: Pair = field("The two coordinates, JOINT.coordinate.", ["A.angle", "B.angle"])
     ratios: fixed_list(Number, 2) = field("Their weights.", [1, 1], default=[1.0, -1.0], validate_default=True)
@@ -160,11 +169,34 @@ class AntiRollBar(_Force):
 class Drag(_Force):
     """Aerodynamic drag, F = -1/2 density area c |v| v, v the velocity through the air."""
 
+    is_vector, place = True, "point"
+    not_negative = ("area", "coefficient", "density")
+    factors = ("density", "area", "coefficient")
+
     type: Literal["drag"] = field("Aerodynamic drag.", "drag")
     point: str = field("Where it acts.", "chassis.center_of_mass")
     area: Number = field("Reference area [m^2].", 1.8)
     coefficient: Number = field("Drag coefficient.", 0.35)
     density: Number = field("Density of the air [kg/m^3].", 1.2, default=Number(1.225))
+    wind: Vector = field(
+        "Velocity of the air, global [m/s].", [-5, 0, 0], default=[0.0, 0.0, 0.0], validate_default=True
+    )
+
+
+class Wing(_Force):
+    """Lift and drag of a plate, F = -1/2 density area |v| (drag v + lift_slope (v . n) n), v through the air."""
+
+    is_vector, place, of_one_body = True, "point", (("point", "normal"),)
+    not_negative = ("area", "lift_slope", "drag_coefficient", "density")
+    factors, sources = ("density", "area"), ("lift_slope", "drag_coefficient")
+
+    type: Literal["wing"] = field("Lift and drag of a wing, a fin or a sail.", "wing")
+    point: str = field("Centre of pressure.", "rocket.fins")
+    normal: str = field("Vector across the plate, body.vector.", "rocket.y")
+    area: Number = field("Reference area [m^2].", 0.02)
+    lift_slope: Number = field("Growth of the lift coefficient with the angle of attack [1/rad].", 5.7)
+    drag_coefficient: Number = field("Drag coefficient without angle of attack.", 0.02, default=_ZERO)
+    density: Number = field("Density of the air, or of water [kg/m^3].", 1.2, default=Number(1.225))
     wind: Vector = field(
         "Velocity of the air, global [m/s].", [-5, 0, 0], default=[0.0, 0.0, 0.0], validate_default=True
     )
@@ -188,6 +220,9 @@ class LinearSlip(Spec):
 
 class Tyre(_Force):
     """A tyre between a wheel and the road."""
+
+    is_vector, place, of_one_body = True, "center", (("center", "axis"),)
+    positive, not_negative = ("radius", "stiffness", "onset", "friction", "slow_speed"), ("damping",)
 
     type: Literal["tyre"] = field("A tyre.", "tyre")
     center: str = field("Centre of the wheel, body.point.", "wheel.origin")
@@ -305,6 +340,10 @@ _BALL = {"type": "sphere", "center": "ball.origin", "radius": 0.1}
 class Contact(_Force):
     """Contact of a shape on one body with a face of another, F = stiffness d^exponent (1 + dissipation d')."""
 
+    is_vector = True
+    positive = ("stiffness", "friction_speed")
+    not_negative = ("radius", "dissipation", "friction", "static_friction")
+
     type: Literal["contact"] = field("Two bodies that touch.", "contact")
     shape: by_type(SphereShape, PointsShape, BoxShape, RimShape, CylinderShape, CapsuleShape) | None = field(
         "What touches, on the second body; with against.", _BALL, default=None
@@ -398,6 +437,10 @@ _MATRIX = [[1e6 if row == column else 0 for column in range(6)] for row in range
 class Bushing(_Force):
     """Forces in six directions between frames of two bodies: F = preload - K (x - natural) - C x' - laws."""
 
+    is_vector = True
+    sources = ("stiffness", "stiffness_matrix", "damping", "damping_matrix", "preload")
+    added_laws = ("laws",)
+
     type: Literal["bushing"] = field("An elastic mount between two bodies.", "bushing")
     points: Pair = field("Origins of the two frames, body.point.", ["frame.mount", "engine.mount"])
     axis: Pair | None = field(
@@ -442,6 +485,7 @@ Force = by_type(
     BumpStop,
     AntiRollBar,
     Drag,
+    Wing,
     Tyre,
     Contact,
     Bushing,

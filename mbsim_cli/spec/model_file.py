@@ -12,7 +12,6 @@ from mbsim_cli.spec.expressions.named_numbers import Expressions, sort
 from mbsim_cli.spec.expressions.number import Expression, Number, is_moving, written_out
 from mbsim_cli.spec.expressions.syntax import ExpressionError, names, parse
 from mbsim_cli.spec.expressions.widths import width
-from mbsim_cli.spec.forces import ON_ONE_BODY
 from mbsim_cli.spec.kinematics import Kinematics
 from mbsim_cli.spec.reading.messages import Path
 from mbsim_cli.spec.reading.source import Source
@@ -172,7 +171,7 @@ class ModelFile(Sections):
             return self._width_of_formula(name)
         if spec.type == "force":
             force = self.forces.get(spec.force)
-            return 3 if force is not None and force.type in ON_ONE_BODY else 1
+            return 3 if force is not None and force.is_vector else 1
         if spec.type != "torques":
             return spec.width
         every = spec.coordinates == "all"

@@ -8,22 +8,18 @@ from mbsim_cli.kernels.algorithms.equations.tree_pull_back import pull_gravity, 
 from mbsim_cli.kernels.algorithms.motion.variation import vary_kinematics
 from mbsim_cli.kernels.algorithms.motion.workspace import covectors, virtual
 from mbsim_cli.kernels.compiler.simd import padded
+from mbsim_cli.kernels.elements import elements
 from mbsim_cli.kernels.integrators.ali3p import evaluate
-from mbsim_cli.model.codes import CONTACTS, FOLLOWING_MOTION, TYRES, Axes, Force, Measure
+from mbsim_cli.model.codes import Axes, Force, Measure
 from mbsim_cli.model.layout import (
-    AXES_A,
-    AXES_B,
     COM,
     INERTIA,
     N_A,
-    N_OTHER,
     NONE,
     P_A,
     P_B,
     P_C,
-    P_OTHER,
     P_P,
-    POINT_A,
     R_C,
     R_P,
     U_A,
@@ -152,18 +148,15 @@ def of_axes(model, theta, body, turn, shift):
         directions += [model.measures.theta[m] + k for k, own in ((U_A, a), (U_B, b), (N_A, a)) if own]
     for f in np.flatnonzero(model.forces.kind != Force.ALONG_MEASURE):
         kind = model.forces.kind[f]
-        if model.pairs.b[model.forces.pair[f]] == body:
-            points.append(model.forces.theta[f])
-            if kind in (*TYRES, *CONTACTS) or (kind not in FOLLOWING_MOTION and model.forces.axes[f] == Axes.BODY):
-                directions.append(model.forces.theta[f] + 3)
-            if kind == Force.BUSHING:
-                directions += [model.forces.theta[f] + AXES_B + 3 * k for k in range(3)]
-        elif kind == Force.BUSHING and model.pairs.a[model.forces.pair[f]] == body:
-            points.append(model.forces.theta[f] + POINT_A)
-            directions += [model.forces.theta[f] + AXES_A + 3 * k for k in range(3)]
-        elif kind in CONTACTS and model.pairs.a[model.forces.pair[f]] == body:
-            points.append(model.forces.theta[f] + P_OTHER)
-            directions.append(model.forces.theta[f] + N_OTHER)
+        own, pair = model.forces.theta[f], model.forces.pair[f]
+        sees = next((element.sees.values() for element in elements() if kind in element.kinds), ())
+        on_b, on_a = model.pairs.b[pair] == body, model.pairs.a[pair] == body
+        for seen in sees:
+            points += [own + seen.place] if (seen.kind, True) in (("point", on_b), ("point_of_first", on_a)) else []
+            directions += [own + seen.place] if (seen.kind, True) in (("axis", on_b), ("axis_of_first", on_a)) else []
+        if not sees and on_b:
+            points.append(own)
+            directions += [own + 3] if model.forces.axes[f] == Axes.BODY else []
     for at in points:
         found[at : at + 3] += np.cross(turn, theta[at : at + 3]) + shift
     for at in directions:

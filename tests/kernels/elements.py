@@ -279,6 +279,15 @@ class Elements:
         self.forces.append((Force.DRAG, NONE, pair, Axes.GLOBAL, (NONE, NONE, NONE), offset))
         return len(self.forces) - 1
 
+    def wing(self, body):
+        """A wing of a body; return its number."""
+        entries = [f"{vector}.{c}" for vector in ("point", "normal", "air") for c in XYZ] + ["drag", "lift"]
+        offset = self.numbers(
+            f"wing {len(self.forces)}", entries, [*self.vector(0.3), *self.unit(), *self.vector(), 0.1, 0.6]
+        )
+        self.forces.append((Force.WING, NONE, self.pair(GROUND, body), Axes.GLOBAL, (NONE, NONE, NONE), offset))
+        return len(self.forces) - 1
+
     def contact(self, kind, first, second, penetration=0.05):
         """A sphere of the second body in contact with a plane or sphere of the first; return its number."""
         (Ra, ra), (Rb, rb) = self.pose(first), self.pose(second)

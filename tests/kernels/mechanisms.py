@@ -61,6 +61,7 @@ def everything(seed=7):
         for k, axes in enumerate(Axes):
             builder.applied(kind, 2 + 2 * k, axes, laws[2])
     builder.drag(4)
+    builder.wing(2)
     for k, kind in enumerate(TYRES):
         builder.tyre(kind, 2 + 2 * k, builder.sum((Law.POLYNOMIAL, None), (Law.HARMONIC, (-9.0, 9.0))))
     all_contacts(builder)
@@ -98,6 +99,7 @@ def on_single_bodies(builder, laws):
         for k, axes in enumerate(Axes):
             builder.applied(kind, 2 + 2 * k, axes, laws[2])
     builder.drag(4)
+    builder.wing(2)
     for k, kind in enumerate(TYRES):
         builder.tyre(kind, 2 + 2 * k, laws[1])
     all_contacts(builder)

@@ -138,6 +138,8 @@ def test_every_force(kind, axes):
         builder.along(builder.geometric(Measure.ANGLE, 2, 4))
     elif kind == Force.DRAG:
         builder.drag(4)
+    elif kind == Force.WING:
+        builder.wing(4)
     elif kind in TYRES:
         builder.tyre(kind, 4, builder.law(Law.POLYNOMIAL))
     elif kind in CONTACTS:
@@ -149,7 +151,7 @@ def test_every_force(kind, axes):
         builder.applied(kind, 4, axes)
     builder.every_sensor()
     problem = builder.problem(**configuration(kind + 4 * axes))
-    own = chosen(builder, "force", "point_force", "torque", "drag", "tyre", "sphere", "bushing")
+    own = chosen(builder, "force", "point_force", "torque", "drag", "wing", "tyre", "sphere", "bushing")
     assert_agree(problem, by_block(builder) | own, steps=5)
 
 

@@ -199,6 +199,18 @@ class ForceTable:
         )
         self._append(name, "N", (Force.DRAG, NONE, self._on(body), Axes.GLOBAL, (NONE, NONE, NONE), offset))
 
+    def _add_wing(self, name: str, spec: Any) -> None:
+        (body, point), (_, normal) = split(spec.point), split(spec.normal)
+        geometry, n = self._system.geometry, self._numbers
+
+        def block() -> tuple[Scalar, ...]:
+            size = 0.5 * n(spec.density) * n(spec.area)
+            plate = (*geometry.point(body, point), *unit(geometry.vector(body, normal)), *n.vector(spec.wind))
+            return (*plate, size * n(spec.drag_coefficient), size * n(spec.lift_slope))
+
+        row = (Force.WING, NONE, self._on(body), Axes.GLOBAL, (NONE, NONE, NONE), self._system.theta.add(block))
+        self._append(name, "N", row)
+
     def _add_tyre(self, name: str, spec: Any) -> None:
         (body, center), (_, axis) = split(spec.center), split(spec.axis)
         geometry, n, slip = self._system.geometry, self._numbers, spec.slip

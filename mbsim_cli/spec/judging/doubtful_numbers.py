@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from mbsim_cli.spec.expressions.number import Number, is_moving
-from mbsim_cli.spec.forces import ADDED_LAWS, SOURCES
 from mbsim_cli.spec.judging.geometry import local_point
 from mbsim_cli.spec.judging.review import Review
 from mbsim_cli.spec.model_file import ModelFile
@@ -23,7 +22,6 @@ _NEGATIVE = {
     "natural_length": "no length is, so that the element pulls at every length",
 }
 _OF_POINTS = ("natural_length",)  # a coordinate may be less than zero
-_FACTORS = {"anti_roll_bar": ("ratios",), "drag": ("density", "area", "coefficient")}  # of all that they exert
 _NATURAL = ("natural_length", "natural_angle")
 
 
@@ -54,8 +52,8 @@ def doubtful_forces(model: ModelFile, *, moved: bool = False) -> Iterator[Doubt]
 
 def _idle(path: Path, force: Any) -> Iterator[Doubt]:
     """That an element exerts nothing, however it moves; a zero that parameters make may be where a study begins."""
-    sources, factors = SOURCES.get(force.type, ()), _FACTORS.get(force.type, ())
-    if any(getattr(force, key, None) is not None for key in ADDED_LAWS.get(force.type, ())):
+    sources, factors = force.sources, force.factors
+    if any(getattr(force, key, None) is not None for key in force.added_laws):
         return
     zeros = {key for key in (*sources, *factors) if all(n.literal == 0.0 for n in _entries(force, key))}
     if zeros and (not zeros.isdisjoint(factors) or zeros.issuperset(sources)):

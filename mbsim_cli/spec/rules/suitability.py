@@ -3,13 +3,11 @@
 from typing import Any
 
 from mbsim_cli.spec.constraints import COUPLINGS, Distance
-from mbsim_cli.spec.forces import ADDED_LAWS, SOURCES
 from mbsim_cli.spec.judging.review import GROUND, Review
 from mbsim_cli.spec.reading.messages import Path
 from mbsim_cli.spec.rules.references import SIDES
 from mbsim_cli.spec.sensors import Reaction
 
-_PLACES = {"force": "point", "torque": "body", "drag": "point", "tyre": "center"}  # of what acts on one body
 _ON_COORDINATES = (
     "spring_damper",
     "rotational_spring_damper",
@@ -42,8 +40,9 @@ def _bodies(review: Review, path: Path, item: Any) -> None:
     for key, side in SIDES.items():
         if (given := getattr(item, key, None)) is not None:
             _same_body(review, (*path, key), given.point, getattr(given, side))
-    if item.type == "tyre" and path[0] == "forces":
-        _same_body(review, (*path, "axis"), item.center, item.axis)
+    if path[0] == "forces":
+        for point, vector in item.of_one_body:
+            _same_body(review, (*path, vector), getattr(item, point), getattr(item, vector))
     if item.type == "contact" and path[0] == "forces":
         _contact(review, path, item)
     if item.type == "bushing" and path[0] == "forces":
@@ -80,7 +79,7 @@ def _same_body(review: Review, path: Path, point: str, vector: str) -> None:
 
 def _acts(review: Review, path: Path, item: Any) -> None:
     """Report a force that moves nothing: one on the ground, or within one rigid body."""
-    key = _PLACES.get(item.type)
+    key = item.place
     if key is not None and getattr(item, key).partition(".")[0] == GROUND:
         message = f"the ground does not move, and a {item.type} on it changes nothing"
         review.report((*path, key), message, "name the body that it acts on")
@@ -133,7 +132,7 @@ def check_forces(review: Review) -> None:
     for name, force in review.model.forces.items():
         if not review.intact("forces", name):
             continue
-        possible = (*SOURCES.get(force.type, ()), *ADDED_LAWS.get(force.type, ()))
+        possible = (*force.sources, *force.added_laws)
         if possible and force.model_fields_set.isdisjoint(possible):
             hint = f"give {', '.join(possible[:-1])} or {possible[-1]}"
             review.report(("forces", name), "exerts nothing", hint, key=True)

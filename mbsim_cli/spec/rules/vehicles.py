@@ -14,14 +14,9 @@ _POSITIVE = {
     "ramp": ("onset",),
     "sinusoidal": ("wavelength",),
     "bumps": ("length",),
-    "tyre": ("radius", "stiffness", "onset", "friction", "slow_speed"),
-    "bump_stop": ("stiffness", "onset"),
-    "contact": ("stiffness", "friction_speed"),
     "magic_formula": ("B", "C"),
     "linear": ("longitudinal_stiffness", "lateral_stiffness"),
 }
-_CONTACT = ("radius", "dissipation", "friction", "static_friction")
-_NOT_NEGATIVE = {"tyre": ("damping",), "drag": ("area", "coefficient", "density"), "contact": _CONTACT}
 
 
 def check(review: Review) -> None:
@@ -107,9 +102,9 @@ def _road(review: Review, path: Path, road: Any) -> None:
 
 
 def _sizes(review: Review, path: Path, item: Any) -> None:
-    for key in _POSITIVE.get(item.type, ()):
+    for key in getattr(item, "positive", _POSITIVE.get(item.type, ())):
         review.positive((*path, key), getattr(item, key))
-    for key in _NOT_NEGATIVE.get(item.type, ()):
+    for key in getattr(item, "not_negative", ()):
         given = getattr(item, key)
         value = None if given is None else review.value(given)
         if value is not None and value < 0:

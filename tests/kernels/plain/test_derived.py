@@ -31,6 +31,7 @@ SAMPLES = {  # arguments that never vary, theta, inputs
     ],
     "rim_on_plane": [({}, CONTACT, RIM), ({}, CONTACT, RIM + [[0.0], [0.0], [9.0], [0.0], [0.0], [0.0]])],
     "sphere_on_capsule": [({}, CONTACT, SPHERES), ({}, CONTACT, SPHERES + [[0.6], [0.0], [0.0], [0.0], [0.0]])],
+    "wing": [({}, np.arange(1.0, 12.0), np.array([[0.1, 0.2, 0.3], [4.0, -1.0, 2.0], [0.0, 0.6, 0.8]]))],
     "tyre": [({"kind": kind, "laws": ROAD, "road": 0}, np.array(TYRE), WHEEL) for kind in TYRES],
 }
 
