@@ -183,3 +183,22 @@ def test_a_model_is_shown_while_it_is_edited(pendulum, tmp_path):
     finally:
         server.kill()
         server.wait()
+
+
+def test_checks_of_the_model_are_compared_unless_it_was_changed(of_fivebar):
+    """The fixture runs for another duration; at the file's own, references pass or fail by their tolerances."""
+    from mbsim_cli import spec
+    from mbsim_cli.study.pictures.pages import _references
+
+    rows = dict(of_fivebar["checks"])
+    assert rows["checks of the model"] == "not compared: the command line replaced values or the duration"
+    file = spec.load(ROOT / "models" / "fivebar.yaml")
+    gradient = {"L_s1": -4.2288, "L_s2": 3.2116, "m_A1": 0.31866, "x_G_A1": 0.44235}
+    found = {"value": 0.8, "gradient": gradient}
+    facts = {"overrides": {}, "options": {"duration": 5.0}, "objectives": {"psi1": found}}
+    rows = _references(Path("fivebar.h5"), file, facts)
+    texts = [text for name, text in rows if name == "check table 7, psi1"]
+    assert sum(text.startswith("passed: d psi1 / d ") for text in texts) == 4
+    assert "d psi1 / d L_A1 is not in this result" in texts
+    assert any(text.startswith("FAILED: psi1 is 0.8, 0.72687746 is stated") for _, text in rows)
+    assert ("check degrees of freedom", "not compared here; mbsim check does") in rows

@@ -47,7 +47,7 @@ def result_page(path: Path) -> dict[str, Any]:
         "parameters": _parameters(facts["parameters"], _descriptions(file, "parameters")),
         "objectives": _objectives(facts["objectives"], _descriptions(file, "objectives")),
         "warnings": facts["warnings"],
-        "checks": _checks(content, facts),
+        "checks": _checks(content, facts) + _references(path, file, facts),
         "provenance": _provenance(facts),
         "optimization": _optimization(path),
     }
@@ -181,6 +181,39 @@ def _checks(content: Content, facts: Mapping[str, Any]) -> list[tuple[str, str]]
             off = entry["discretisation"]["value"]
             if np.isfinite(off):
                 rows.append((f"estimated error of {name}", f"{abs(off / entry['value']):.1e} relative"))
+    return rows
+
+
+def _references(path: Path, file: Any, facts: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What became of the references that the model states of its objectives (``checks``), as rows of name and text."""
+    from mbsim_cli.study.verification.comparison import compare
+
+    if file is None or not file.checks:
+        return []
+    duration, done = getattr(file.analysis, "duration", None), facts["options"].get("duration")
+    if facts["overrides"] or (duration is not None and done != file.expressions.value(duration)):
+        return [("checks of the model", "not compared: the command line replaced values or the duration")]
+    value, rows = file.expressions.value, []
+    for name, check in file.checks.items():
+        entry = facts["objectives"].get(check.objective)
+        if entry is None:  # of sensors, structure and other methods
+            rows.append((f"check {name}", "not compared here; mbsim check does"))
+            continue
+        stated = [] if check.value is None else [(check.objective, entry["value"], check.value)]
+        derivatives = entry.get("gradient", {})
+        for parameter, reference in check.gradient.items():
+            stated.append((f"d {check.objective} / d {parameter}", derivatives.get(parameter), reference))
+        for what, computed, reference in stated:
+            if computed is None:
+                rows.append((f"check {name}", f"{what} is not in this result"))
+                continue
+            row = compare(
+                computed, value(reference), value(check.relative_tolerance), value(check.absolute_tolerance),
+                model=str(path), name=name, kind="benchmark",
+            )  # fmt: skip
+            verdict = "passed" if row.passed else "FAILED"
+            text = f"{verdict}: {what} is {computed:.8g}, {value(reference):.8g} is stated"
+            rows.append((f"check {name}", text + (f" ({check.source})" if check.source else "")))
     return rows
 
 
