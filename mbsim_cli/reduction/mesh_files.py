@@ -19,24 +19,7 @@ from mbsim_cli.reduction.reduce import ShapedMesh
 
 def read_mesh(path: Path) -> Mesh:
     """Read the cells of highest dimension, which are to be of one kind; groups of nodes, cells and sides are sets."""
-    try:
-        import meshio
-    except ImportError as error:
-        raise UsageError("mesh files need meshio: install the extra fem, in a clone by pip install '.[fem]'") from error
-    if not path.is_file():
-        raise InputOutputError(f"there is no file {path}")
-
-    def read(path: Path) -> Any:
-        with redirect_stdout(StringIO()):
-            return meshio.read(path)
-
-    fault = fault_of(path, read)  # readers of some formats go round for ever at the end of a file that was cut off
-    if fault:
-        raise InputOutputError(f"{path} is no mesh that meshio reads: {fault.replace('HDF5', 'meshio')}")
-    try:
-        found = read(path)
-    except (Exception, SystemExit) as error:  # of any reader
-        raise InputOutputError(f"{path} is no mesh that meshio reads: {' '.join(str(error).split())}") from error
+    found = _read(path)
     kinds = sorted(
         {block.type for block in found.cells if block.type in SOLID}, key=lambda kind: -CELLS[kind].dimension
     )
@@ -53,6 +36,41 @@ def read_mesh(path: Path) -> Mesh:
         _require_points(path, np.asarray(nodes), len(points), f"group {name!r}")
     groups = {name: np.unique(np.concatenate(parts)) for name, parts in _groups(found).items()}
     return _compact(Mesh(points, cells, kinds[0], groups=groups), path)
+
+
+def read_surface(path: Path) -> tuple[Array, Array]:
+    """Points (n, 3) and triangles (m, 3) of a surface in space; quadrilaterals are split."""
+    found = _read(path)
+    points = _points(path, found)
+    faces = [np.asarray(block.data)[:, 0 : {"triangle": 3, "quad": 4}.get(block.type, 0)] for block in found.cells]
+    triangles = [face[:, [0, k, k + 1]] for face in faces for k in range(1, face.shape[1] - 1)]
+    if not triangles:
+        raise InputOutputError(f"{path} has no triangles")
+    whole = np.concatenate(triangles).astype(int)
+    _require_points(path, whole, len(points), "a triangle")
+    return points, whole
+
+
+def _read(path: Path) -> Any:
+    """What meshio finds in a file; raises InputOutputError, UsageError."""
+    try:
+        import meshio
+    except ImportError as error:
+        raise UsageError("mesh files need meshio: install the extra fem, in a clone by pip install '.[fem]'") from error
+    if not path.is_file():
+        raise InputOutputError(f"there is no file {path}")
+
+    def read(path: Path) -> Any:
+        with redirect_stdout(StringIO()):
+            return meshio.read(path)
+
+    fault = fault_of(path, read)  # readers of some formats go round for ever at the end of a file that was cut off
+    if fault:
+        raise InputOutputError(f"{path} is no mesh that meshio reads: {fault.replace('HDF5', 'meshio')}")
+    try:
+        return read(path)
+    except (Exception, SystemExit) as error:  # of any reader
+        raise InputOutputError(f"{path} is no mesh that meshio reads: {' '.join(str(error).split())}") from error
 
 
 def _points(path: Path, found: Any) -> Array:

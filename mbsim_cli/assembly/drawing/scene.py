@@ -22,8 +22,8 @@ from mbsim_cli.assembly.tree.unfolding import unfolded_system
 from mbsim_cli.errors import InputOutputError, UsageError
 from mbsim_cli.model.layout import GROUND, FlexibleTree, Laws, Tree
 from mbsim_cli.model.pictures import Line, Scene, Solid, Surface
-from mbsim_cli.reduction.mesh import drawn_edges, skin
-from mbsim_cli.reduction.mesh_files import read_mesh
+from mbsim_cli.reduction.mesh import drawn_edges
+from mbsim_cli.reduction.mesh_files import read_surface
 from mbsim_cli.reduction.reduce import ShapedMesh
 from mbsim_cli.solve.natural.system import NaturalSystem
 from mbsim_cli.spec.model_file import ModelFile
@@ -365,20 +365,20 @@ class _Drawing:
         """Add the surfaces of a body; one whose file cannot be read is left out, as the motion does not need it."""
         for at, visual in enumerate(visuals):
             try:
-                mesh = read_mesh(file_at(self._system.model_file, f"bodies.{name}.visuals[{at}]", visual.mesh))
+                given, triangles = read_surface(
+                    file_at(self._system.model_file, f"bodies.{name}.visuals[{at}]", visual.mesh)
+                )
             except (InputOutputError, UsageError) as error:
                 self._left_out.append(f"{name} is drawn without its surface: {error}")
                 continue
             scale, place = (
-                np.full(3, default) if given is None else np.array(self._numbers.vector(given), dtype=float)
-                for given, default in ((visual.scale, 1.0), (visual.position, 0.0))
+                np.full(3, default) if stated is None else np.array(self._numbers.vector(stated), dtype=float)
+                for stated, default in ((visual.scale, 1.0), (visual.position, 0.0))
             )
             turn = np.eye(3) if visual.orientation is None else np.array(self._geometry.rotation(visual.orientation))
-            points = place + (mesh.points * scale) @ turn.astype(float).T
-            faces = skin(mesh.cells, mesh.kind)[0]
-            triangles = [faces[:, [0, k, k + 1]] for k in range(1, faces.shape[1] - 1)]
-            edges = drawn_edges(points, mesh.cells, mesh.kind)
-            self._surfaces.append(Surface(number, points, np.concatenate(triangles or [np.zeros((0, 3), int)]), edges))
+            points = place + (given * scale) @ turn.astype(float).T
+            edges = drawn_edges(points, triangles, "triangle")
+            self._surfaces.append(Surface(number, points, triangles, edges))
             used, ends = np.unique(edges, return_inverse=True)
             places = np.array([self._add(number, point) for point in points[used]])
             self._lines += [Line("mesh", number, (a, b)) for a, b in places[ends.reshape(edges.shape)].tolist()]

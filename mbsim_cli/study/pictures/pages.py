@@ -336,17 +336,21 @@ def model_page(path: Path, overrides: Mapping[str, str]) -> tuple[dict[str, Any]
     settings = Settings(overrides=dict(overrides))
     file = load(path, settings)
     assembled = build(file, settings, [])
+    standing = Standing(path, file, assembled)
     info = assembled.info
     data = {
         "kind": "model",
         "title": file.name or path.stem,
         "description": file.description or "",
-        "motion": motion_of(Standing(path, file, assembled)),
+        "motion": motion_of(standing),
         "warnings": info["warnings"],
         "checks": [("degrees of freedom", str(info["mobility"]))],
         "parameters": _of_model(info["parameters"], _descriptions(file, "parameters")),
         "provenance": [("model", str(path))],
-        "notes": ["The mechanism stands at its initial position; mbsim run gives the motion."],
+        "notes": [
+            "The mechanism stands at its initial position; mbsim run gives the motion.",
+            *(f"{sentence}." for sentence in standing.moving.scene.left_out),
+        ],
     }
     return data, list(map(Path, [*file.source.texts, *file.source.tables]))
 
