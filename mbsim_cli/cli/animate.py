@@ -34,7 +34,11 @@ Follow = Annotated[
 ]
 Exaggerate = Annotated[
     float | None,
-    typer.Option(metavar="FACTOR", help="Draw deformations of meshes so many times larger.", show_default="1"),
+    typer.Option(metavar="FACTOR", help="Draw deformations of meshes, or a mode, this much larger.", show_default="1"),
+]
+Mode = Annotated[
+    int | None,
+    typer.Option(metavar="K", min=1, help="Draw mode K of an analysis of modes, slowly.", show_default=False),
 ]
 Speed = Annotated[float, typer.Option(metavar="X", help="Seconds of motion in a second of the picture.")]
 Fps = Annotated[float, typer.Option(metavar="N", min=1, max=100, help="Frames in a second of the picture.")]
@@ -48,6 +52,7 @@ def command(
     view: ViewOption = None,
     follow: Follow = None,
     exaggerate: Exaggerate = None,
+    mode: Mode = None,
     speed: Speed = 1.0,
     fps: Fps = 25.0,
     size: Size = None,
@@ -63,7 +68,7 @@ def command(
     from mbsim_cli.io.results import Content
     from mbsim_cli.io.target import check_picture
     from mbsim_cli.report import require_matplotlib
-    from mbsim_cli.study.pictures.filming import Filming
+    from mbsim_cli.study.pictures.filming import Filming, Swinging
 
     picture = output or Path(result.stem + ".gif")
     kind = options.picture_kind(picture, SUFFIXES)
@@ -73,7 +78,7 @@ def command(
         raise UsageError(f"--exaggerate wants a factor that is not negative, not {exaggerate:g}")
     pixels = _pixels(size or SIZE)
     if kind == "pvd":
-        drawn = options.given({"--trace": trace, "--view": view, "--follow": follow, "--size": size})
+        drawn = options.given({"--trace": trace, "--view": view, "--follow": follow, "--size": size, "--mode": mode})
         if drawn:
             raise UsageError(f"a .pvd file holds meshes and no picture, and has no use for {drawn}; leave it out")
         report = _collect(Content(result), picture, speed, fps, exaggerate, quiet, force)
@@ -81,7 +86,11 @@ def command(
         return
     require_matplotlib()
     target = check_picture(picture, force=force)
-    filming = Filming(Content(result), speed=speed, fps=fps, exaggeration=exaggerate)
+    filming = (
+        Filming(Content(result), speed=speed, fps=fps, exaggeration=exaggerate)
+        if mode is None
+        else Swinging(Content(result), mode, speed, fps, exaggerate)
+    )
     for sentence in filming.moving.scene.left_out:
         say(sentence, quiet)
     film = filming.film(trace or [], view, follow, pixels, filming.title or result.stem)

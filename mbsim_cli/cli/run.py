@@ -13,7 +13,6 @@ from mbsim_cli.cli import options
 from mbsim_cli.cli.output import Terminal, emit, plain_table, print_objectives, print_warnings, show_table, tell
 from mbsim_cli.errors import UsageError
 from mbsim_cli.model.codes import INTEGRATORS
-from mbsim_cli.model.units import quotient
 
 if TYPE_CHECKING:
     from mbsim_cli.study.assembling import Settings
@@ -145,6 +144,8 @@ def _print_modes(modes: list[dict[str, Any]], neutral: int) -> None:
 
 def _print_response(found: dict[str, Any]) -> None:
     """Of each output and input the gain at the first frequency, the largest, and where that is."""
+    from mbsim_cli.model.units import quotient
+
     frequencies, rows = found["frequencies"], []
     first = f"gain at {frequencies[0]:g} Hz"
     for output, unit in found["outputs"].items():

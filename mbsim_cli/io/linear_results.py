@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import h5py
 import numpy as np
 
-from mbsim_cli.errors import UsageError
+from mbsim_cli.errors import UsageError, option
 from mbsim_cli.io.reader import opened, texts
 from mbsim_cli.io.skeleton import Scales, set_unit
 from mbsim_cli.io.target import checked, is_of_format, replaced
@@ -53,6 +53,17 @@ def store(scales: Scales, found: ModesFound) -> None:
     for name, part in parts.items():
         stored = group.create_dataset(f"gradient/{name}", data=part(found.d_shape))
         scales.attach(stored, ("mode", "coordinate", "parameter"))
+
+
+def shape_of(path: Path, mode: int) -> tuple[np.ndarray, float]:
+    """Complex shape (n,) and frequency [Hz] of a mode of a checked result; raises UsageError where it has none."""
+    with opened(path, known=True) as file:
+        count = len(file["modes/frequency"]) if "modes/frequency" in file else 0
+        if not 1 <= mode <= count:
+            held = f"{count} mode{'s' * (count != 1)}" if count else "no modes; type: modes finds them"
+            raise UsageError(f"{option('mode')}: there is no mode {mode}; {path} holds {held}")
+        real, imaginary = (np.asarray(file[f"modes/shape_{part}"][mode - 1]) for part in ("real", "imaginary"))
+        return real + 1j * imaginary, float(file["modes/frequency"][mode - 1])
 
 
 def store_responses(scales: Scales, found: Any) -> None:

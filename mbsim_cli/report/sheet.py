@@ -131,10 +131,9 @@ def draw_clouds(place: SubplotSpec, rows: Sequence[Sequence[Panel]], joined: boo
         for axes, panel in zip(axes_row, panels, strict=True):
             across, (series,) = panel.across(0), panel.series
             assert series is not None and across is not None
-            order = np.argsort(across, kind="stable")
             style: dict[str, Any] = {"marker": "o", "color": COLOURS[0], "linestyle": "-" if joined else ""}
             size = 3.5 if len(across) <= FEW_DOTS else 1.5
-            axes.plot(across[order], series.values[order, 0], markersize=size, linewidth=0.8, **style)
+            axes.plot(across, series.values[:, 0], markersize=size, linewidth=0.8, **style)
             _keep_constants_flat(axes)
         first = panels[0].series[0]
         assert first is not None

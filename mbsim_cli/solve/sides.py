@@ -19,6 +19,7 @@ from mbsim_cli.kernels.drivers.record import Record
 from mbsim_cli.kernels.drivers.stepping import MEETS
 from mbsim_cli.model.codes import TYRES
 from mbsim_cli.model.problem import Block, Problem, instants_of
+from mbsim_cli.model.signals import laws_of_time
 from mbsim_cli.solve.adjoint.pulled import Pulled, Seen
 from mbsim_cli.solve.open_trees.kinks import Kink, kinks_of_laws, movable, together
 
@@ -137,7 +138,10 @@ def _meetings(problem: Problem, theta: np.ndarray, by: np.ndarray) -> list[Meeti
     moved, near = movable(problem) | by.any(axis=1), MEETS * end
     driving, of_forces = (
         kinks_of_laws(model.laws, theta.real, moved, laws)
-        for laws in (model.constraints.law, model.forces.law[~np.isin(model.forces.kind, TYRES), 0])
+        for laws in (
+            model.constraints.law,
+            np.append(model.forces.law[~np.isin(model.forces.kind, TYRES), 0], laws_of_time(model.signals)),
+        )
     )
     bending = [*driving, *(kink for kink in of_forces if not kink.smooth)]
     within = {kink.numbers: kink for kink in bending if near < kink.time <= end + near}

@@ -12,6 +12,7 @@ from mbsim_cli.kernels.integrators.ali3p import Control
 from mbsim_cli.model.codes import Law
 from mbsim_cli.model.layout import NONE, Laws, Model
 from mbsim_cli.model.problem import Problem
+from mbsim_cli.model.signals import added_to_time
 
 
 class Bound(NamedTuple):
@@ -106,11 +107,13 @@ class Later(NamedTuple):
     column: np.ndarray
     factor: np.ndarray
     moved: np.ndarray  # where d is -1: arguments of which a law is one of their distance to time
+    added: np.ndarray  # where d is 1: numbers that expressions add to time
 
     def rate(self, theta: np.ndarray) -> np.ndarray:
         """Theta'."""
         out = self._times(theta)
         out[self.moved] -= 1.0
+        out[self.added] += 1.0
         return out
 
     def at(self, late: complex, theta: np.ndarray) -> np.ndarray:
@@ -153,7 +156,7 @@ def later(model: Model) -> Later:
             case Law.SPLINE:
                 moved += range(first, first + count)
     row, column, factor = np.array(entries).reshape(-1, 3).T
-    return Later(row.astype(int), column.astype(int), factor, np.array(moved, int))
+    return Later(row.astype(int), column.astype(int), factor, np.array(moved, int), added_to_time(model.signals))
 
 
 def _terms(laws: Laws, first: set[int]) -> set[int]:

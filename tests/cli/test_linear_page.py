@@ -147,6 +147,36 @@ def test_states_have_eigenvalues_of_their_own(mbsim, tmp_path):
     assert mbsim("run", "lag.yaml").code == 3
 
 
+@pytest.mark.slow
+def test_a_film_of_a_mode_and_a_root_locus(mbsim, quarter, tmp_path):
+    mbsim("run", "quarter.yaml")
+    for command in re.findall(r"\$ mbsim (animate .*)", PAGE):
+        assert "hop.gif: 50 frames, 0 to 1.96 s" in mbsim(*command.split()).out
+    told = mbsim("animate", "quarter.h5", "--mode", "3")
+    assert told.code == 2 and "there is no mode 3; quarter.h5 holds 2 modes" in told.err
+    (tmp_path / "locus.yaml").write_text(re.search(r"`locus.yaml`:\n\n```yaml\n(.*?)```", PAGE, re.DOTALL).group(1))
+    for command in re.findall(r"\$ mbsim (.* locus.*)", PAGE):
+        told = mbsim(*command.split())
+        assert told.code == 0, told.err
+    assert "imaginary over real, 20 cases" in told.out
+
+
+def test_amplitudes_of_a_film_of_a_mode(mbsim, quarter, tmp_path):
+    """A tenth of the mechanism at most, times the factor; half a period later on the other side."""
+    from mbsim_cli.io.results import Content
+    from mbsim_cli.study.pictures.filming import Swinging
+
+    mbsim("run", "quarter.yaml")
+    content = Content(tmp_path / "quarter.h5")
+    one, three = (Swinging(content, 2, speed=1.0, fps=20.0, exaggeration=factor) for factor in (None, 3.0))
+    rest = content.motion()[0][0]
+    assert np.allclose(three.z - rest, 3.0 * (one.z - rest), rtol=1e-12, atol=1e-15)
+    assert np.allclose(one.z[:20] - rest, rest - one.z[20:], rtol=1e-12, atol=1e-15)
+    moved = np.linalg.norm(one.positions - one.moving.positions(rest), axis=2).max()
+    size = np.ptp(one.moving.positions(rest), axis=0).max()
+    assert 0.08 * size < moved <= 0.1 * size * (1 + 1e-9)
+
+
 RIDE = "mbsim: 1\n" + re.search(r"(name: Ride.*?)```", PAGE, re.DOTALL).group(1)  # type: ignore[union-attr]
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
+import mbsim_cli as mbsim
 from mbsim_cli import spec
 from mbsim_cli.assembly.parameters.numbers import STEP
 from mbsim_cli.study.assembling import Settings, build
@@ -261,3 +262,36 @@ def test_results_at_some_instants_are_those_of_all(projection):
     data = slider_crank(0.1607, 0.32, drives=True, projection=projection)
     some = found_by(data | {"analysis": data["analysis"] | {"output_interval": 0.008}})[0]
     assert np.array_equal(shown(some), shown(found_by(data)[0]))
+
+
+OF_TIME = """
+mbsim: 1
+gravity: [0, 0, -9.81]
+parameters: {b: 0.2037, a: 3}
+bodies: {rod: {mass: 1, center_of_mass: [0.5, 0, 0], inertia: {xx: 0.1, yy: 0.1, zz: 0.1}}}
+joints: {p: {type: revolute, bodies: [ground, rod], point: origin, axis: y}}
+laws: {w: {type: spline, times: [0, b, 0.2], values: [0, 5, 0], between: linear, extrapolate: hold}}
+forces:
+  d: {type: drive, coordinate: p.angle, LAW}
+  e: {type: drive, coordinate: p.angle, value: "a*sin(30*t)"}
+sensors: {q: {type: coordinate, coordinate: p.angle}}
+objectives: {end: {final: q}}
+analysis: {formulation: FORMULATION, step: 0.01, duration: 0.2, sensitivity: {method: ddm}}
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("formulation", ["ali3p-rtdyn1", "ali3p-natural", "recursive, integrator: rk4"])
+def test_expressions_of_time_beside_and_around_laws(formulation):
+    """By a knot within a step: DDM, adjoint and differences; a law of a force is the same as one that it reads at t."""
+    found = []
+    for law in ("law: w", 'value: "w(t)"'):
+        text = OF_TIME.replace("LAW", law).replace("FORMULATION", formulation).replace("0.2037", "0.0837")
+        model = mbsim.loads(text, by=["b"])
+        value, by_ddm = model.value_and_gradient(objective="end", sensitivity="ddm")
+        _, by_adjoint = model.value_and_gradient(objective="end", sensitivity="adjoint")
+        ends = [model.run({"b": 0.0837 + h}, sensitivity="none").objectives["end"].value for h in (1e-6, -1e-6)]
+        assert by_ddm == pytest.approx(by_adjoint, rel=1e-9)
+        assert by_ddm[0] == pytest.approx((ends[0] - ends[1]) / 2e-6, rel=5e-6)
+        found.append([value, by_ddm[0]])
+    assert found[0] == pytest.approx(found[1], rel=1e-11)

@@ -133,6 +133,52 @@ def test_optima_that_are_known(tmp_path, name):
     assert again.objectives[objective].value == result.objectives[objective].value
 
 
+# the published swing-up (Kelly, SIAM Review 59, 2017; Dymos), in whole newtons
+PUBLISHED = [2, 4, 7, 8, 9, 9, 8, 6, 3, 2, 0, -1, -3, -4, -6, -9, -12, -14, -13, -9, -4, 0, 2, 3, 3, 3, 3, 2, 2, 2]
+PUBLISHED += [1, 1, 1, 1, 0, 0, 0, 0, -1, -1, -2]
+
+
+@pytest.mark.slow
+def test_the_published_swing_up_is_another_local_optimum(tmp_path):
+    """58.810317 by a collocation; 58.8103442 by CasADi and Ipopt with the same steps as here."""
+    pytest.importorskip("cyipopt")
+    path = tmp_path / "cart.yaml"
+    path.write_text(
+        (BENCHMARKS / "cart_pole.yaml").read_text().replace("initial: 0, unit", f"initial: {PUBLISHED}, unit")
+    )
+    result = mbsim.optimize(path, output=tmp_path / "best.h5", algorithm="ipopt")
+    assert result.report["optimization"]["violation"] < 1e-6
+    assert result.objectives["energy"].value == pytest.approx(58.810344, rel=1e-7)
+    assert result.objectives["energy"].value == pytest.approx(58.810317, rel=1e-4)
+
+
+ENDS = """
+sensors: {x: {type: coordinate, coordinate: slide.displacement}}
+states: {work: {rate: "%s", initial: 0}}
+objectives: {end: {final: x}, sum: {final: work}}
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("integrator", ["rk4", "dop853"])
+@pytest.mark.parametrize("between", ["linear", "constant"])
+def test_the_derivative_by_a_duration_whose_times_fall_on_steps(integrator, between):
+    """By differences to both sides; of the force and of a state that reads the control."""
+    values = [1, 5, -2, 4, 7][: 5 if between == "linear" else 4]
+    text = CARRIAGE % f"between: {between}, initial: {values}" + ENDS % "u(t)*(1 + t)"
+    text = text.replace("{step: 0.1,", f"{{formulation: recursive, integrator: {integrator}, step: 0.1,")
+    model = mbsim.loads(text, by=["T", "u_1"])
+
+    def at(T):
+        return np.array([one.value for one in model.run({"T": T}, sensitivity="none").objectives.values()])
+
+    h = 1e-5
+    sides = [(at(2.0 + h) - at(2.0)) / h, (at(2.0) - at(2.0 - h)) / h]
+    for method in ("ddm", "adjoint"):
+        exact = [model.value_and_gradient(objective=name, sensitivity=method)[1][0] for name in model.objectives]
+        assert all(exact == pytest.approx(side, rel=1e-4) for side in sides)
+
+
 @pytest.mark.slow
 def test_a_kill_and_several_starts(tmp_path):
     """A search that was ended goes on to the same bits; of two starts the better counts."""

@@ -13,7 +13,7 @@ from mbsim_cli.assembly.elements.laws import law_at
 from mbsim_cli.kernels.drivers.stepping import MEETS
 from mbsim_cli.model.layout import NONE, Laws
 from mbsim_cli.model.problem import Problem
-from mbsim_cli.solve.open_trees.kinks import Kink, groups_of, kinks_of_law, together
+from mbsim_cli.solve.open_trees.kinks import Kink, groups_of, kinks_of_law, laws_of_forces, together
 from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.spec.objectives import SUMS
 
@@ -63,7 +63,7 @@ def _driving(problem: Problem, driving: np.ndarray | None = None) -> Iterator[Ed
 def has_kinks(problem: Problem) -> bool:
     """Whether any law of time may change on the way: most models have none."""
     laws, everywhere = problem.model.laws, np.full(len(problem.theta), True)
-    of_time = {*problem.model.forces.law[:, 0].tolist(), *problem.model.constraints.law.tolist()}
+    of_time = {*laws_of_forces(problem.model).tolist(), *problem.model.constraints.law.tolist()}
     return any(kinks_of_law(laws, problem.theta, everywhere, law) for law in of_time)
 
 
@@ -77,7 +77,7 @@ def stops_of(problem: Problem, by_all: np.ndarray) -> tuple[tuple[int, ...], ...
     model, moved, found = problem.model, np.array(by_all.any(axis=1)), dict[tuple[float, bytes], tuple[int, ...]]()
     of_forces, driving = (
         {kink for law in laws.tolist() for kink in kinks_of_law(model.laws, problem.theta, moved, law)}
-        for laws in (model.forces.law[:, 0], model.constraints.law)
+        for laws in (laws_of_forces(model), model.constraints.law)
     )
     stopping = {kink for kink in of_forces if not kink.smooth} | driving
     for kink in sorted(stopping - _crossed(problem, by_all)):

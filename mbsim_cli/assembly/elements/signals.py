@@ -33,6 +33,8 @@ from mbsim_cli.spec.expressions.syntax import parse
 
 OWN = 3  # places of g, g' and t
 _OWN = {VALUE: 0, RATE: 1, TIME: 2}
+LATE = "late"  # a number, zero, that is added to t
+_SHIFTED = parse(f"{TIME} + {LATE}")
 _CODES = {
     "add": Operation.ADD,
     "subtract": Operation.SUBTRACT,
@@ -79,7 +81,9 @@ class SignalTable:
         numbers: list[str] = []
         places: dict[str, Any] = {}
         for name, entries in found.items():
-            if name in _OWN:
+            if name == TIME:
+                numbers.append(LATE)
+            elif name in _OWN:
                 places[name] = _OWN[name]
             elif entries is None:
                 numbers.append(name)
@@ -90,10 +94,13 @@ class SignalTable:
         places |= {name: behind + k for k, name in enumerate(numbers)}
         tree = parse(text, vectors=True, motion=True)
         laws = {law: self._laws.number(law, law, of_time=False) for law in reading.laws}
-        steps, result = steps_of(tree, places, behind + len(numbers), parts)
-        tape.write(steps, result, behind + len(numbers), laws)
+        first, shifted = behind + len(numbers), list[Step]()
+        if TIME in found:  # steps of ALI3-P may end later with a number, and t with them: see ``solve.stops.later``
+            shifted, places[TIME] = steps_of(_SHIFTED, {TIME: _OWN[TIME], LATE: places[LATE]}, first)
+        steps, result = steps_of(tree, places, first + len(shifted), parts)
+        tape.write([*shifted, *steps], result, first, laws)
         tape.numbers = behind
-        given = [Number(0.0) if name == NATURAL else Number(name) for name in numbers]
+        given = [Number(0.0) if name in (NATURAL, LATE) else Number(name) for name in numbers]
         value = self._system.geometry.numbers
         tape.theta = self._system.theta.add(partial(_block, value, given, tape.constants))
         if NATURAL in numbers:

@@ -20,6 +20,7 @@ from mbsim_cli.solve import allocate
 from mbsim_cli.solve.blocks import with_reactions
 from mbsim_cli.solve.linear.equations import Equations, Linearising
 from mbsim_cli.solve.linear.point import Point
+from mbsim_cli.solve.open_trees.kinks import laws_of_forces
 from mbsim_cli.solve.reactions import reader_of
 from mbsim_cli.solve.redundancy import kept_in_range, rank_and_pivots
 
@@ -103,7 +104,7 @@ def _unit_along(problem: Problem, measure: int) -> str:
 
 def _laws(problem: Problem) -> list[str]:
     """Laws of time that have names."""
-    used = {*problem.model.forces.law[:, 0].tolist(), *problem.model.constraints.law.tolist()} - {NONE}
+    used = {*laws_of_forces(problem.model).tolist(), *problem.model.constraints.law.tolist()} - {NONE}
     names = (problem.names.laws[k] for k in sorted(used))
     return [name.removeprefix("laws.") for name in names if name.startswith("laws.")]
 
@@ -115,7 +116,7 @@ def _of_law(problem: Problem, name: str, time: float) -> list[int]:
         raise UsageError(
             f"{option('inputs')}: law {name!r} drives a motion, and is no force; name forces, or laws of forces"
         )
-    heads = {law for law in problem.model.forces.law[:, 0].tolist() if law != NONE and problem.names.laws[law] == path}
+    heads = {law for law in laws_of_forces(problem.model).tolist() if law != NONE and problem.names.laws[law] == path}
     places: list[int] = []
     for head in sorted(heads):
         term = head

@@ -12,8 +12,9 @@ import numpy as np
 
 from mbsim_cli.kernels.drivers.stepping import MEETS, Kinks
 from mbsim_cli.model.codes import Law
-from mbsim_cli.model.layout import NONE, Laws
+from mbsim_cli.model.layout import NONE, Laws, Model
 from mbsim_cli.model.problem import Problem
+from mbsim_cli.model.signals import laws_of_time
 
 JUMP = 1e-6  # of the values and slopes of a table, relative, that counts as one
 BESIDE = 8.0 * np.finfo(float).eps  # of a time: what the sum of a time and a step loses to round-off
@@ -28,11 +29,14 @@ class Kink(NamedTuple):
 
 
 def kinks_of(problem: Problem, theta: np.ndarray) -> Kinks:
-    """All kinks of a run but those at its start and at its end, where no step goes beyond them."""
+    """All kinks of a run but those at its start; of those at its end, where no step goes beyond them, moved ones.
+
+    Towards one at the end stages lie before it, and so do accelerations there: what moves it moves the end, too.
+    """
     model, options, moved = problem.model, problem.options, movable(problem)
     near, rows = MEETS * options.end, []
     of_forces, driving = (
-        kinks_of_laws(model.laws, theta.real, moved, laws) for laws in (model.forces.law[:, 0], model.constraints.law)
+        kinks_of_laws(model.laws, theta.real, moved, laws) for laws in (laws_of_forces(model), model.constraints.law)
     )
     for group in groups_of(of_forces + driving, options.end):
         first, last = group[0].time, group[-1].time
@@ -40,6 +44,11 @@ def kinks_of(problem: Problem, theta: np.ndarray) -> Kinks:
         time = last if options.adaptive or abs(row - last) > near else row
         leaps = next((kink for kink in group if kink in driving), group[0])  # forces do not
         rows.append((time, first - BESIDE * first, last + BESIDE * last, leaps.numbers[0]))  # steps begin at zero there
+    ending = [kink for kink in of_forces + driving if abs(kink.time - options.end) <= near]
+    if any(moved[number] for kink in ending for number in kink.numbers):
+        first = min(kink.time for kink in ending)
+        early = min(first, options.end) - BESIDE * first
+        rows.append((options.end, early, early, ending[0].numbers[0]))
     time, before, behind, number = np.array(rows, float).reshape(-1, 4).T.copy()
     return Kinks(time, before, behind, number.astype(np.int64))
 
@@ -48,6 +57,11 @@ def movable(problem: Problem) -> np.ndarray:
     """Which numbers (len(theta),) parameters of the file move, whether derivatives by them are wanted or not."""
     moved = np.asarray(problem.theta_rho.any(axis=1))
     return moved if problem.movable is None else moved | problem.movable
+
+
+def laws_of_forces(model: Model) -> np.ndarray:
+    """Laws (k,) of time that forces have, themselves or in their expressions; NONE among them."""
+    return np.concatenate([model.forces.law[:, 0], laws_of_time(model.signals)])
 
 
 def groups_of(kinks: Sequence[Kink], end: float) -> list[list[Kink]]:

@@ -163,6 +163,38 @@ class Filming(Moved):
         return lines + [np.array([[a, side, z] for side in y]) for a, z in zip(across, heights, strict=True)]
 
 
+class Swinging(Filming):
+    """A mode of a result about the position that it belongs to: one oscillation that neither grows nor decays."""
+
+    PERIOD = 2.0  # s of the film, whatever the frequency
+    EXTENT = 0.1  # of the mechanism, that points move by at most
+
+    def __init__(self, content: Content, mode: int, speed: float, fps: float, exaggeration: float | None = None):
+        """``exaggeration`` is a factor on the amplitude. Raises UsageError for a mode that is not there."""
+        from mbsim_cli.io.linear_results import shape_of
+
+        self._shape, self._period = np.zeros(0), self.PERIOD / speed
+        super().__init__(content, 1.0, fps)
+        shape, frequency = shape_of(content.path, mode)
+        rest = self.z[0]
+        size = float(np.ptp(self.positions[0], axis=0).max()) or 1.0
+        small = 1e-4
+        ahead = [self.moving.positions(rest + small * part) - self.positions[0] for part in (shape.real, shape.imag)]
+        moves = float(np.linalg.norm(np.hypot(*ahead), axis=1).max()) / small
+        self._shape = self.EXTENT * size / (moves or 1.0) * (1.0 if exaggeration is None else exaggeration) * shape
+        self.title = f"{self.title or content.path.stem}: mode {mode}, {frequency:.4g} Hz"
+        self.duration = self._period
+        self.time = np.arange(max(2, round(self._period * fps))) / fps
+        self.z = self._coordinates(self.time)
+        self.__dict__.pop("positions", None)
+
+    def _coordinates(self, times: np.ndarray) -> np.ndarray:
+        if not self._shape.size:
+            return self._stored[0]
+        turn = np.exp(2j * np.pi * times / self._period)
+        return self._stored[0][:1] + np.real(turn[:, None] * self._shape)
+
+
 def _with_stored_fields(file: Any, path: Path) -> Any:
     """The model with the fields that a checked result holds: an optimisation's are not those that its text states."""
     from mbsim_cli.io.facts import fields_of

@@ -54,15 +54,17 @@ def hint(name: str, known: Iterable[str], otherwise: str = "") -> str:
 
 
 def study_panels(study: StudyContent, names: Sequence[str], over: str | None) -> tuple[list[list[Panel]], list[str]]:
-    """Objectives (rows) of a study over varied parameters (columns), as panels; and what was left out.
+    """Objectives (rows) of a study over varied parameters (columns) or one of them, as panels; and what was left out.
 
     Raises UsageError for other names.
     """
-    for name, known in (*((name, study.objectives) for name in names), *(((over, study.varied),) if over else ())):
+    across_one = study.objectives if over in study.objectives else study.varied
+    for name, known in (*((name, study.objectives) for name in names), *(((over, across_one),) if over else ())):
         if name not in known:
             kind = "varied parameter" if known is study.varied else "objective"
             raise UsageError(f"the study has no {kind} {name!r}{hint(name, known)}")
-    rows, columns = list(names) or list(study.objectives), [over] if over else list(study.varied)
+    others = [name for name in study.objectives if name != over]
+    rows, columns = list(names) or others, [over] if over else list(study.varied)
     left_out = [
         f"{most} of {len(found)} {kind} are drawn; name those you want{how}"
         for kind, found, most, how in (
@@ -75,11 +77,13 @@ def study_panels(study: StudyContent, names: Sequence[str], over: str | None) ->
         raise UsageError("the study has no objectives over parameters that could be drawn")
     rows, columns = rows if names else rows[:MOST_BARS], columns[:MOST_COLUMNS]
     cases = np.arange(len(study.design), dtype=float)
+    order = np.argsort(study.design[:, 0], kind="stable") if len(study.varied) == 1 else slice(None)  # lines join them
 
     def series(name: str, units: Mapping[str, str], values: np.ndarray) -> Series:
-        return Series(name, (units[name],), ("value",), cases, values[:, [list(units).index(name)]])
+        return Series(name, (units[name],), ("value",), cases, values[order][:, [list(units).index(name)]])
 
-    across = [series(name, study.varied, study.design) for name in columns]
+    of_objective = across_one is study.objectives
+    across = [series(name, across_one, study.results if of_objective else study.design) for name in columns]
     up = [series(name, study.objectives, study.results) for name in rows]
     return [[Panel(one.name, (one,), (other,)) for other in across] for one in up], left_out
 
