@@ -96,7 +96,7 @@ class SignalTable:
         laws = {law: self._laws.number(law, law, of_time=False) for law in reading.laws}
         first, shifted = behind + len(numbers), list[Step]()
         if TIME in found:  # steps of ALI3-P may end later with a number, and t with them: see ``solve.stops.later``
-            shifted, places[TIME] = steps_of(_SHIFTED, {TIME: _OWN[TIME], LATE: places[LATE]}, first)
+            shifted, places[TIME] = steps_of(_SHIFTED, {TIME: _OWN[TIME], LATE: places[LATE]}, first, {})
         steps, result = steps_of(tree, places, first + len(shifted), parts)
         tape.write([*shifted, *steps], result, first, laws)
         tape.numbers = behind
