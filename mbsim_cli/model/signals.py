@@ -14,10 +14,8 @@ from mbsim_cli.model.layout import NoSignals, Signals
 T = 2  # place of t in a tape
 
 
-def _reading(signals: Signals | NoSignals) -> Iterator[tuple[int, int]]:
+def _reading(signals: Signals) -> Iterator[tuple[int, int]]:
     """Expressions that read t, and their first steps."""
-    if isinstance(signals, NoSignals):
-        return
     for u, (first, last) in enumerate(pairwise(signals.first_step.tolist())):
         if first < last and signals.code[first] == Operation.ADD and signals.operand[first, 0] == T:
             yield u, first
@@ -25,12 +23,16 @@ def _reading(signals: Signals | NoSignals) -> Iterator[tuple[int, int]]:
 
 def added_to_time(signals: Signals | NoSignals) -> np.ndarray:
     """Offsets in theta of what expressions add to t."""
+    if isinstance(signals, NoSignals):
+        return np.zeros(0, np.int64)
     found = [signals.theta[u] + signals.operand[first, 1] - signals.numbers[u] for u, first in _reading(signals)]
     return np.array(found, dtype=np.int64)
 
 
 def laws_of_time(signals: Signals | NoSignals) -> np.ndarray:
     """Laws (k,) that expressions take at t."""
+    if isinstance(signals, NoSignals):
+        return np.zeros(0, np.int64)
     found: list[int] = []
     for u, first in _reading(signals):
         steps = slice(first, signals.first_step[u + 1])
