@@ -18,6 +18,7 @@ import yaml
 
 from mbsim_cli.cli.validate import judge
 from mbsim_cli.errors import MbsimError
+from mbsim_cli.study.assembling import Settings
 from tests.assembly.texts import MODELS
 from tests.cli.conftest import ROOT, environment
 
@@ -71,7 +72,7 @@ def looked_at(path: Path) -> str:
     signal.signal(signal.SIGALRM, lambda *_: (_ for _ in ()).throw(TimeoutError(f"more than {LIMIT} s")))
     signal.alarm(LIMIT)
     try:
-        issues, _ = judge(path, {})
+        issues, _ = judge(path, Settings())
         return "refused" if issues else "valid"
     except MbsimError:
         return "refused"
