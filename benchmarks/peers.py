@@ -269,7 +269,7 @@ def mbsim_run(case: Case, series: str, setting: str) -> list:
         options |= {"step": number, "output_interval": case.row}
     chosen = [part for key, value in options.items() for part in ("--set", f"analysis.{key}={value}")]
     chosen += [part for pair in case.overrides.items() for part in ("-p", "=".join(pair))]
-    return [sys.executable, "-m", "mbsim_cli", "run", MODELS / f"{case.model}.yaml", *chosen]
+    return [Path(sys.executable).with_name("mbsim"), "run", MODELS / f"{case.model}.yaml", *chosen]
 
 
 def draw(found: dict[str, dict[str, list[dict]]], picture: Path) -> None:
