@@ -61,6 +61,11 @@ def test_what_is_refused(tmp_path, sections, joint, sentence):
     assert re.search(sentence, str(error.value)), str(error.value)
 
 
+def test_a_sensor_may_have_the_name_of_a_joint_with_friction(tmp_path):
+    angle = "sensors: {hip: {type: coordinate, coordinate: hip.angle}}"
+    assert loaded(tmp_path, angle, ", friction: {loss: 0.3}").sensors["hip"].coordinate == "hip.angle"
+
+
 @pytest.mark.parametrize("analysis", ["{type: equilibrium}", "{start: equilibrium, step: 1e-3, duration: 1}"])
 def test_no_equilibrium_of_states(tmp_path, analysis):
     text = MODEL.replace("{step: 1e-3, duration: 1}", analysis) % ("", "states: {x: {rate: -x}}")

@@ -164,7 +164,7 @@ def _expression(review: Review, path: Path, number: Expression) -> None:
     for name, offset in reading.names.items():
         if (sensor := sensor_in(name, sensors)) is not None:
             _sensor(review, path, sensor, offset)
-        elif name.partition(".")[0] in review.names("sensors"):
+        elif name.partition(".")[0] in review.names("sensors") and not _is_coordinate(review, name):
             if review.intact("sensors", name.partition(".")[0]):
                 _part(review, path, name, offset)
         elif "." in name:
@@ -214,6 +214,12 @@ def _part(review: Review, path: Path, name: str, offset: int) -> None:
     else:
         hint = f"write {sensor}.x, {sensor}.y or {sensor}.z" if part not in COMPONENTS else None
         review.report(path, f"sensor {sensor!r} has no part {part!r}", hint, offset)
+
+
+def _is_coordinate(review: Review, name: str) -> bool:
+    """Whether a joint has the coordinate that a name reads, though a sensor may have the name of the joint."""
+    joint, _, coordinate = coordinate_in(name)[0].partition(".")
+    return joint in review.model.joints and coordinate in review.model.joints[joint].coordinates
 
 
 def _coordinate(review: Review, path: Path, name: str, offset: int) -> None:
