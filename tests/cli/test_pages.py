@@ -54,6 +54,7 @@ def test_every_command_of_the_pages_is_run_by_a_test():
         "docs/fit.md",
         "docs/linear.md",
         "docs/kinematics.md",
+        "docs/hpc.md",
         "docs/report.md",
         "docs/export.md",
     }

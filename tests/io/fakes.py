@@ -46,6 +46,6 @@ def block(first: int, count: int, n: int = 2, m: int = 3, p: int = 2, step: floa
         "broken": np.zeros((count, p), np.int64),
         **dict.fromkeys(("free", "singular"), np.zeros((count, m), bool)),
         "undetermined": np.zeros((count, 4), bool),
-        **dict.fromkeys(("rest", "lost", "modes"), np.full(count, None)),
+        **dict.fromkeys(("rest", "lost", "linear"), np.full(count, None)),
     }
     return Block(time=time, gradient_error=np.zeros(count), **counts, **marks, **fields)
