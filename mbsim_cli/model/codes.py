@@ -139,6 +139,7 @@ FOLLOWING_MOTION = {  # of a body against another, or against the ground: the fi
     Force.BUSHING: "bushing",
     Force.WING: "wing",
 }
+TOGETHER = frozenset(("drag", "tyre", "contact"))  # a model with one has kernels for all: each set has its own kernels
 
 
 class TyreQuantity(IntEnum):

@@ -55,7 +55,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mbsim_cli.model.codes import FOLLOWING_MOTION
+from mbsim_cli.model.codes import FOLLOWING_MOTION, TOGETHER
 
 GRAVITY = 0
 BODY_SIZE = 34
@@ -319,7 +319,7 @@ NO_SIGNALS = NoSignals(np.zeros(0, np.int64))
 
 @cache
 def elements_type(families: tuple[str, ...]) -> Any:
-    """A type that says which elements there are among the forces: kernels know nothing of others.
+    """A type that says which elements kernels know of: those that there are among the forces, and few others.
 
     ``families`` are those of ``codes.FOLLOWING_MOTION``.
     """
@@ -383,8 +383,10 @@ class Model(NamedTuple):
 
 def freeze(model: Model) -> Model:
     """Return the model with every array contiguous, typed and read-only, as the kernels require."""
-    found = [family for kind, family in FOLLOWING_MOTION.items() if kind in model.forces.kind]
-    model = model._replace(elements=elements_type(tuple(dict.fromkeys(found)))(NO_ELEMENTS.none))
+    found = {family for kind, family in FOLLOWING_MOTION.items() if kind in model.forces.kind}
+    known = found if found.isdisjoint(TOGETHER) else found | TOGETHER
+    families = tuple(family for family in dict.fromkeys(FOLLOWING_MOTION.values()) if family in known)
+    model = model._replace(elements=elements_type(families)(NO_ELEMENTS.none))
 
     def fixed(array: np.ndarray) -> np.ndarray:
         array = np.asarray(array)
