@@ -96,12 +96,13 @@ def attempt(seed: int, folder: Path, duration: float, geometry: float) -> tuple[
     if code:
         return code, report.get("message", "") + "".join(f" {error['message']}" for error in report["errors"])
     psi = report["objectives"]["psi"]
-    finite = np.isfinite([psi["value"], *psi["gradient"].values()]).all()
+    known = [value for name, value in psi["gradient"].items() if name not in psi["undefined"]]
+    finite = None not in known and np.isfinite([psi["value"], *known]).all()
     return code, "" if finite else f"not finite: {psi}"
 
 
 def is_allowed(code: int, message: str) -> bool:
-    """Success with finite numbers, or exit code 4 with a sentence that says what failed and when."""
+    """Success with numbers that are finite or say why not, or exit code 4 with a sentence that says what failed and when."""
     if code == ANALYSIS_FAILED:
         return SENTENCE.search(message) is not None and "nan" not in message.lower()
     return code == 0 and not message

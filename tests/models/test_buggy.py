@@ -77,7 +77,7 @@ def test_the_gradient_predicts_softer_springs():
 
 @pytest.mark.parametrize("geometry", [0.0, 0.3])
 def test_other_vehicles_run_or_say_why_not(tmp_path, geometry):
-    """Data changed by up to 30 % at random: a finite result, or a sentence on what failed and when."""
+    """Data changed by up to 30 % at random: a finite result, or a sentence on what failed, and when or why."""
     found = [attempt(seed, tmp_path, 1.5, geometry) for seed in range(5)]
     assert [message for code, message in found if not is_allowed(code, message)] == []
     assert any(code == 0 for code, _ in found)
