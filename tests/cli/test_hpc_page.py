@@ -6,6 +6,7 @@ import shutil
 
 import h5py
 import numpy as np
+import pytest
 
 from .conftest import ROOT
 
@@ -16,6 +17,7 @@ COMMANDS = [
 ]
 
 
+@pytest.mark.slow
 def test_commands_work_one_after_the_other(mbsim, tmp_path):
     shutil.copytree(ROOT / "models", tmp_path / "models")
     model = tmp_path / "models" / "fivebar.yaml"

@@ -110,6 +110,7 @@ def test_derivatives_agree(tmp_path, formulation):
     assert np.count_nonzero(np.abs(gradients) > 1e-12) == 10
 
 
+@pytest.mark.slow
 def test_belt_friction(tmp_path):
     """Tensions at both ends of a cable that is drawn over a post: exp(mu theta), over 2 turns and 3/4, or 1/4."""
     model = """
