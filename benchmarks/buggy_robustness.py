@@ -102,7 +102,7 @@ def attempt(seed: int, folder: Path, duration: float, geometry: float) -> tuple[
 
 
 def is_allowed(code: int, message: str) -> bool:
-    """Success with numbers that are finite or say why not, or exit code 4 with a sentence that says what failed and when."""
+    """Success with numbers that are finite or say why not, or exit code 4 with a sentence on what failed and when."""
     if code == ANALYSIS_FAILED:
         return SENTENCE.search(message) is not None and "nan" not in message.lower()
     return code == 0 and not message
