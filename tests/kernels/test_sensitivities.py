@@ -130,8 +130,15 @@ def law_span(builder, law):
     return range(offset, offset + len(LAW_NUMBERS[builder.laws[law][0]]))
 
 
+KERNELS_OF_THEIR_OWN = (
+    Force.BUSHING,
+    Force.WING,
+)  # a minute to compile; test_everything_with_every_option has them too
+FORCES = [pytest.param(k, marks=[pytest.mark.slow] * (k in ALONE), id=k.name.lower()) for k in Force]
+
+
 @pytest.mark.parametrize("axes", Axes, ids=lambda axes: axes.name.lower())
-@pytest.mark.parametrize("kind", Force, ids=lambda kind: kind.name.lower())
+@pytest.mark.parametrize("kind", FORCES)
 def test_every_force(kind, axes):
     builder = branches()
     if kind == Force.ALONG_MEASURE:

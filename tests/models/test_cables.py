@@ -91,15 +91,12 @@ def test_length_tension_and_energy(tmp_path):
     assert np.abs(result["M"]).max() < 1e-12 * tension.max()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "formulation",
     [
-        "ali3p-rtdyn1",
-        *(pytest.param(each, marks=pytest.mark.slow) for each in ("ali3p-rtdyn0", "ali3p-natural")),
-        *(
-            pytest.param(f"{each}, integrator: dop853", marks=pytest.mark.slow)
-            for each in ("recursive", "ali1p-rtdyn1")
-        ),
+        *("ali3p-rtdyn1", "ali3p-rtdyn0", "ali3p-natural"),
+        *("recursive, integrator: dop853", "ali1p-rtdyn1, integrator: dop853"),
     ],
 )
 def test_derivatives_agree(tmp_path, formulation):
