@@ -10,7 +10,7 @@ from tests.kernels.mechanisms import everything, loop
 CASES = {"everything": everything, **{f"{j.name.lower()}": (lambda j=j: loop(j, j)) for j in Joint}}
 
 
-@pytest.fixture(params=CASES)
+@pytest.fixture(params=[pytest.param("everything", marks=pytest.mark.slow), *list(CASES)[1:]])  # a minute to compile
 def case(request):
     builder = CASES[request.param]()
     problem = builder.problem()

@@ -130,10 +130,7 @@ def law_span(builder, law):
     return range(offset, offset + len(LAW_NUMBERS[builder.laws[law][0]]))
 
 
-KERNELS_OF_THEIR_OWN = (
-    Force.BUSHING,
-    Force.WING,
-)  # a minute to compile; test_everything_with_every_option has them too
+ALONE = (Force.BUSHING, Force.WING)  # kernels of their own, a minute each; test_everything_with_every_option has them
 FORCES = [pytest.param(k, marks=[pytest.mark.slow] * (k in ALONE), id=k.name.lower()) for k in Force]
 
 
