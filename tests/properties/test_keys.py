@@ -34,6 +34,7 @@ ELSEWHERE = {
     ("analysis.Analysis", "accuracy"): "tests/cli/test_step_auto.py",
     ("objectives.Check", "field_gradient"): "tests/spec/test_gradients_by_fields.py, tests/models/test_models.py",
     ("quantities.Orientation", "rotation_matrix"): "no entry of a rotation changes alone; see below",
+    ("cables.Cable", "length"): "goes with its rate: tests/models/test_cables.py",
     ("joints.Friction", "law"): "asks for keys that the other has not: tests/spec/test_states.py",
     ("bodies.Visual", "mesh"): "tests/cli/test_import.py",
     ("bodies.Visual", "scale"): "tests/cli/test_import.py",
