@@ -196,3 +196,12 @@ analysis: {type: equilibrium, sensitivity: {method: ddm, parameters: all}}
 def test_what_is_refused(tmp_path, old, new, sentence):
     with pytest.raises(ModelError, match=sentence):
         spec.load(written(tmp_path / "a.yaml", replaced=[(old, new)]))
+
+
+def test_a_length_reads_a_coordinate_beside_another_force(tmp_path):
+    """The other force, which reads none, is checked without the parts of the cable."""
+    moving = [("length: l", "length: l - 0.1*block.angle"), ("sensors:", PUSH + "\nsensors:")]
+    assert spec.load(written(tmp_path / "a.yaml", replaced=moving)).forces["push"].is_vector
+
+
+PUSH = 'forces: {push: {type: force, point: weight.origin, value: ["3*sin(t)", 0, 0]}}'

@@ -240,10 +240,11 @@ class Expression(Number):
 
 
 class Reading(NamedTuple):
-    """What an expression reads: names, with dots or without, and laws; each with the offset of its first use."""
+    """Names, with dots or without, and laws that an expression reads, each with the offset of its first use."""
 
     names: dict[str, int]
     laws: dict[str, int]
+    parts: set[str]  # that it names, themselves or by others: see ``ModelFile.parts``
 
 
 def is_moving(number: Any, known: Any) -> bool:
@@ -257,16 +258,17 @@ def is_moving(number: Any, known: Any) -> bool:
 
 
 def read_by(text: str, parts: Mapping[str, str] | None = None) -> Reading:
-    """What an expression of the motion reads, also by the ``parts`` that it names: see ``ModelFile.parts``."""
-    found, left = Reading({}, {}), dict(parts or {})
+    """The reading of an expression of the motion, with that of the ``parts`` that it names."""
+    found, parts = Reading({}, {}, set()), parts or {}
     stack: list[ast.AST] = [parse(text, vectors=True, motion=True)]
     while stack:
         node = stack.pop()
         if isinstance(node, ast.Name | ast.Attribute) and (name := _name(node)) is not None:
-            part = name if name in left else name.rpartition(".")[0]
-            if part in left:
-                stack.append(parse(left.pop(part), vectors=True, motion=True))
-            elif name not in CONSTANTS and not {name, part} & (parts or {}).keys():
+            part = name if name in parts else name.rpartition(".")[0]
+            if part in parts and part not in found.parts:
+                found.parts.add(part)
+                stack.append(parse(parts[part], vectors=True, motion=True))
+            elif part not in parts and name not in CONSTANTS:
                 found.names[name] = min(column(node), found.names.get(name, column(node)))
             continue
         if isinstance(node, ast.expr) and (law := law_of(node)) is not None:

@@ -150,14 +150,16 @@ def check_moving(review: Review) -> None:
         return
     if not all(review.intact(section) for section in ("states", "controllers", "cables")):
         return  # names of states are not known
+    of_parts: dict[str, int] = {}
     for path, number in review.model.moving:
-        _expression(review, path, number)
+        _expression(review, path, number, of_parts)
     if review.model.moving and review.model.analysis.type == "inverse_dynamics":
         path = review.model.moving[0][0]
         review.report(path, "inverse dynamics takes no force that depends on the motion", "give a number or a law")
 
 
-def _expression(review: Review, path: Path, number: Expression) -> None:
+def _expression(review: Review, path: Path, number: Expression, of_parts: dict[str, int]) -> None:
+    """Report what an expression cannot read; ``of_parts`` are widths of parts that others have named before."""
     model, before = review.model, len(review.issues)
     reading, sensors = read_by(number.text, model.parts), model.shown
     widths = {**dict.fromkeys((*review.names("parameters"), *review.names("constants"), TIME), 1), **sensors}
@@ -183,7 +185,9 @@ def _expression(review: Review, path: Path, number: Expression) -> None:
         return
     try:
         for part, text in model.parts.items():
-            widths[part] = width(parse(text, vectors=True, motion=True), widths)
+            if part in reading.parts and part not in of_parts:
+                of_parts[part] = width(parse(text, vectors=True, motion=True), widths | of_parts)
+        widths |= of_parts
         if width(parse(number.text, vectors=True, motion=True), widths) != 1:
             raise ExpressionError("must be a number, not a vector", 0, "use dot, norm, .x, .y or .z")
     except ExpressionError as error:
