@@ -33,10 +33,7 @@ def _fits(maker: Maker, spec: Cable) -> bool:
     """Whether numbers and places can be taken further; reports those that cannot."""
     review, good = maker.review, maker.positive(stiffness=spec.stiffness, velocity=spec.velocity, onset=spec.onset)
     for key in ("damping", "friction"):
-        value = review.value(getattr(spec, key))
-        if value is not None and value < 0.0:
-            maker.report(key, f"must not be negative, but is {value:g}")
-            good = False
+        good &= review.not_negative(("cables", maker.name, key), getattr(spec, key))
     for k, place in enumerate(spec.path):
         if isinstance(place, Pulley):
             good &= review.positive(("cables", maker.name, "path", k, "radius"), place.radius)

@@ -148,6 +148,14 @@ class Review:
         self.report(path, f"must be greater than zero, is {value:g}")
         return False
 
+    def not_negative(self, path: Path, number: Any) -> bool:
+        """Return whether a number is not less than zero, the same way; True for None."""
+        value = None if number is None else self.value(number)
+        if value is None or not value < 0:
+            return True
+        self.report(path, f"must not be negative, is {value:g}")
+        return False
+
     def vector(self, numbers: list[Number] | None) -> list[float] | None:
         """Return the values of a list of numbers, None where one has no value."""
         values = [value for number in numbers or [] if (value := self.value(number)) is not None]

@@ -24,9 +24,7 @@ def check(review: Review) -> None:
         if given.agreement:
             _agreement(review, path, given)
         for key in ("relative_tolerance", "absolute_tolerance"):
-            tolerance = review.value(getattr(given, key))
-            if tolerance is not None and tolerance < 0:
-                review.report((*path, key), f"must not be negative, is {tolerance:g}")
+            review.not_negative((*path, key), getattr(given, key))
 
 
 def _is_shown(review: Review, path: Path, name: str) -> bool:

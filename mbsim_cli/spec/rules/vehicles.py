@@ -51,23 +51,19 @@ def _contact(review: Review, path: Path, force: Any) -> None:
     for key in ("shape", "against", "impact"):
         given = getattr(force, key)
         for name in ("radius", "length", "depth", "damping", "tube"):
-            number = getattr(given, name, None)
-            value = None if number is None else review.value(number)
-            least = name in ("damping", "tube") or (name == "radius" and isinstance(given, SphereShape))
-            if value is not None and (value < 0 or (value == 0 and not least)):
-                what = "must not be negative" if least else "must be greater than zero"
-                review.report((*path, key, name), f"{what}, is {value:g}")
+            may_be_zero = name in ("damping", "tube") or (name == "radius" and isinstance(given, SphereShape))
+            judge = review.not_negative if may_be_zero else review.positive
+            if (number := getattr(given, name, None)) is not None:
+                judge((*path, key, name), number)
     for index, number in enumerate(getattr(force.shape, "size", None) or ()):
-        if (value := review.value(number)) is not None and value < 0:
-            review.report((*path, "shape", "size", index), f"must not be negative, is {value:g}")
+        review.not_negative((*path, "shape", "size", index), number)
     for index, number in enumerate(force.youngs_modulus or ()):
         review.positive((*path, "youngs_modulus", index), number)
     for index, number in enumerate(force.poisson_ratio or ()):
         if (value := review.value(number)) is not None and not -1.0 <= value <= 0.5:
             review.report((*path, "poisson_ratio", index), f"must be between -1 and 0.5, is {value:g}")
     for index, radius in enumerate(force.radii or ()):
-        if (value := review.value(radius)) is not None and value < 0:
-            review.report((*path, "radii", index), f"must not be negative, is {value:g}")
+        review.not_negative((*path, "radii", index), radius)
     if force.restitution is not None:
         value = review.value(force.restitution.value)
         if value is not None and not 0.0 < value <= 1.0:
@@ -105,7 +101,4 @@ def _sizes(review: Review, path: Path, item: Any) -> None:
     for key in getattr(item, "positive", _POSITIVE.get(item.type, ())):
         review.positive((*path, key), getattr(item, key))
     for key in getattr(item, "not_negative", ()):
-        given = getattr(item, key)
-        value = None if given is None else review.value(given)
-        if value is not None and value < 0:
-            review.report((*path, key), f"must not be negative, is {value:g}")
+        review.not_negative((*path, key), getattr(item, key))
