@@ -96,29 +96,14 @@ class Moved(Posed):
             raise InputOutputError(f"{content.path}: its coordinates are not those of the model stored with it")
 
 
-class Filming(Moved):
-    """The motion of a result at the instants of a film."""
+class Filmed(Moved):
+    """The mechanism of a result at the instants of a film, whose motion lasts ``duration``."""
 
-    def __init__(self, content: Content, speed: float, fps: float, exaggeration: float | None = None):
-        """``exaggeration`` is how many times larger deformations are drawn; None: as they are."""
-        super().__init__(content, exaggeration)
-        start, end = float(content.time[0]), float(content.time[-1])
-        self.duration = end - start
-        frames = (end - start) / speed * fps * (1 + 1e-9)
-        if not frames < MOST_FRAMES:
-            raise UsageError(f"the film would have {frames:.3g} frames; --speed and --fps make it shorter")
-        count = int(np.floor(frames)) + 1
-        self.time = start + np.arange(count) * speed / fps
-        self._rows, self._stored = content.time, content.motion()
-        if not np.isfinite(self._stored[0]).all():
-            raise InputOutputError(f"{content.path} holds positions that are not finite numbers, which cannot be drawn")
-        if not all(np.isfinite(rates).all() for rates in self._stored):
-            self._stored = self._stored[:1]
-        self.z = self._coordinates(self.time)
+    duration: float
 
     def _coordinates(self, times: np.ndarray) -> np.ndarray:
-        """Coordinates (F, n), between rows as their rates say."""
-        return interpolated(self._rows, times, self._stored)
+        """Coordinates (F, n) at times of the film."""
+        raise NotImplementedError
 
     def film(
         self, traces: Sequence[str], view: str | None, follow: str | None, size: tuple[int, int], title: str
@@ -163,36 +148,57 @@ class Filming(Moved):
         return lines + [np.array([[a, side, z] for side in y]) for a, z in zip(across, heights, strict=True)]
 
 
-class Swinging(Filming):
+class Filming(Filmed):
+    """The motion of a result at the instants of a film."""
+
+    def __init__(self, content: Content, speed: float, fps: float, exaggeration: float | None = None):
+        """``exaggeration`` is how many times larger deformations are drawn; None: as they are."""
+        super().__init__(content, exaggeration)
+        start, end = float(content.time[0]), float(content.time[-1])
+        self.duration = end - start
+        frames = (end - start) / speed * fps * (1 + 1e-9)
+        if not frames < MOST_FRAMES:
+            raise UsageError(f"the film would have {frames:.3g} frames; --speed and --fps make it shorter")
+        count = int(np.floor(frames)) + 1
+        self.time = start + np.arange(count) * speed / fps
+        self._rows, self._stored = content.time, content.motion()
+        if not np.isfinite(self._stored[0]).all():
+            raise InputOutputError(f"{content.path} holds positions that are not finite numbers, which cannot be drawn")
+        if not all(np.isfinite(rates).all() for rates in self._stored):
+            self._stored = self._stored[:1]
+        self.z = self._coordinates(self.time)
+
+    def _coordinates(self, times: np.ndarray) -> np.ndarray:
+        """Coordinates (F, n), between rows as their rates say."""
+        return interpolated(self._rows, times, self._stored)
+
+
+class Swinging(Filmed):
     """A mode of a result about the position that it belongs to: one oscillation that neither grows nor decays."""
 
     PERIOD = 2.0  # s of the film, whatever the frequency
     EXTENT = 0.1  # of the mechanism, that points move by at most
+    SMALL = 1e-4  # amplitude at which points move in proportion
 
     def __init__(self, content: Content, mode: int, speed: float, fps: float, exaggeration: float | None = None):
         """``exaggeration`` is a factor on the amplitude. Raises UsageError for a mode that is not there."""
         from mbsim_cli.io.linear_results import shape_of
 
-        self._shape, self._period = np.zeros(0), self.PERIOD / speed
-        super().__init__(content, 1.0, fps)
+        super().__init__(content)
         shape, frequency = shape_of(content.path, mode)
-        rest = self.z[0]
-        size = float(np.ptp(self.positions[0], axis=0).max()) or 1.0
-        small = 1e-4
-        ahead = [self.moving.positions(rest + small * part) - self.positions[0] for part in (shape.real, shape.imag)]
-        moves = float(np.linalg.norm(np.hypot(*ahead), axis=1).max()) / small
+        self._rest, places = self.z[0], self.moving.positions(self.z[0])
+        apart = [self.moving.positions(self._rest + self.SMALL * part) - places for part in (shape.real, shape.imag)]
+        moves = float(np.linalg.norm(np.hypot(*apart), axis=1).max()) / self.SMALL
+        size = float(np.ptp(places, axis=0).max()) or 1.0
         self._shape = self.EXTENT * size / (moves or 1.0) * (1.0 if exaggeration is None else exaggeration) * shape
         self.title = f"{self.title or content.path.stem}: mode {mode}, {frequency:.4g} Hz"
-        self.duration = self._period
-        self.time = np.arange(max(2, round(self._period * fps))) / fps
+        self.duration = self.PERIOD / speed
+        self.time = np.arange(max(2, round(self.duration * fps))) / fps
         self.z = self._coordinates(self.time)
-        self.__dict__.pop("positions", None)
 
     def _coordinates(self, times: np.ndarray) -> np.ndarray:
-        if not self._shape.size:
-            return self._stored[0]
-        turn = np.exp(2j * np.pi * times / self._period)
-        return self._stored[0][:1] + np.real(turn[:, None] * self._shape)
+        turn = np.exp(2j * np.pi * times / self.duration)
+        return self._rest + np.real(turn[:, None] * self._shape)
 
 
 def _with_stored_fields(file: Any, path: Path) -> Any:
