@@ -10,7 +10,7 @@ from mbsim_cli.assembly.tree.system import System
 from mbsim_cli.errors import UsageError, either
 from mbsim_cli.model.codes import AUTO_INTEGRATOR, DEFAULT_INTEGRATOR, MOST_STEPS
 from mbsim_cli.model.problem import INTEGRATED, Options
-from mbsim_cli.spec.analysis import FrequencyResponse, Modes
+from mbsim_cli.spec.analysis import SmallMotions
 from mbsim_cli.spec.expressions.number import Number
 from mbsim_cli.spec.model_file import ModelFile
 
@@ -52,7 +52,7 @@ def options_of(model_file: ModelFile, numbers: Numbers, **overrides: Any) -> Opt
     if analysis.type == "equilibrium":
         method = over.get("sensitivity", analysis.sensitivity.method)
         return Options(analysis=analysis.type, formulation="statics", duration=0.0, sensitivity=method)
-    if isinstance(analysis, Modes | FrequencyResponse):
+    if isinstance(analysis, SmallMotions):
         method, start = over.get("sensitivity", analysis.sensitivity.method), analysis.start or "declared"
         return Options(
             analysis=analysis.type,

@@ -65,7 +65,7 @@ def responding(system: System, numbers: Numbers, problem: Problem, sensor_rows: 
                 message = unknown(key, getattr(transfer, key), known)
                 system.issue(f"objectives.{name}.{objective.kind}.{key}", message)
     response = Response(tuple(given.inputs), tuple(labels), tuple(units), tuple(rows), _frequencies(given, numbers))
-    return replace(problem, options=replace(problem.options, response=response))
+    return replace(problem, response=response)
 
 
 def _without_option(error: UsageError, name: str) -> str:

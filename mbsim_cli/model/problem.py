@@ -48,7 +48,6 @@ class Options:
     onset_steps: float = 8.0  # in which a force begins, at least: longer ones are divided
     at: str | None = None  # equilibrium | start: what modes are about
     modes: int | None = None  # that are wanted, None: all
-    response: "Response | None" = None  # of an analysis of frequency response
     error_control: str = "motion"  # motion | sensitivities: what the tolerances of an open tree hold for
 
     @property
@@ -179,6 +178,7 @@ class Problem:
     drives: Drives | None = None  # of inverse dynamics with loops
     hold: tuple[int, ...] = ()  # coordinates that keep their initial values in a static equilibrium
     reacting: Reacting | None = None
+    response: Response | None = None  # of an analysis of frequency response
     least: np.ndarray | None = None  # (n,) inertia that coordinates count for, at least; of natural ones in the model
     system: Any = None  # solve.natural.system.NaturalSystem of natural coordinates: ``names`` are its own
     moved: np.ndarray | None = None  # (len(theta), w) d theta / d numbers that fields move, of an adjoint by fields

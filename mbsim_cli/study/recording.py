@@ -112,7 +112,7 @@ def origin_of(planned: Plan, command: str) -> Origin:
         model_file=source.file,
         included={name: text for name, text in source.texts.items() if name != source.file},
         overrides=planned.settings.overrides,
-        options={name: value for name, value in asdict(replace(options, response=None)).items() if value is not None},
+        options={name: value for name, value in asdict(options).items() if value is not None},
     )
     return Origin(
         planned.named.problem.names,

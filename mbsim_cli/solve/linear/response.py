@@ -66,7 +66,7 @@ def responses(problem: Problem) -> Iterator[Block]:
     Raises AnalysisError where the mechanism cannot be assembled, no equilibrium is found, or masses are missing, and
     UsageError for inputs that are none.
     """
-    wanted = problem.options.response
+    wanted = problem.response
     assert wanted is not None
     point, block = about(problem)
     inputs = inputs_of(problem, wanted.inputs, point.time)
