@@ -43,14 +43,15 @@ def read(path: Path, floating: bool | None = None) -> "Robot":
 
 def find_meshes(robot: "Robot", source: Path, target: Path) -> None:
     """State the meshes of a robot relative to the model file, and list those that pictures cannot show."""
-    from mbsim_cli.exchange.reading import MESHES, mesh_file
+    from mbsim_cli.exchange.reading import mesh_file
+    from mbsim_cli.spec.bodies import SURFACES
 
     found, left = [], {}
     for visual in robot.visuals:
         file = mesh_file(visual.file, source)
         if file is None:
             left[visual.file] = "not found"
-        elif file.suffix.lower() not in MESHES:
+        elif file.suffix.lower() not in SURFACES:
             left[visual.file] = "pictures read .stl and .obj"
         else:
             visual.file = Path(os.path.relpath(file.resolve(), target.resolve().parent)).as_posix()

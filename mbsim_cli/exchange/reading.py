@@ -10,8 +10,6 @@ import numpy as np
 from mbsim_cli.errors import InputOutputError
 from mbsim_cli.exchange.robot import Robot
 
-MESHES = (".stl", ".obj")  # that pictures can show
-
 
 class Wrong(Exception):
     """An element states something wrong; the message is for the user."""

@@ -126,7 +126,8 @@ def _enter(sides: Sides, meeting: Meeting, shifts: np.ndarray, problem: Problem)
         sides.shifts[kink.numbers[0]], sides.corrections[kink.numbers[0]] = float(shift), time - kink.time
     if row is not None and any(kink.numbers[0] in problem.jumps for kink in kinks):
         columns = [k for k in sides.columns if meeting.rates[:, k].any()]
-        sides.jumps.extend([Jump(row, np.array(columns))] if columns else [])
+        if columns:
+            sides.jumps.append(Jump(row, np.array(columns)))
 
 
 def _meetings(problem: Problem, theta: np.ndarray, by: np.ndarray) -> list[Meeting]:

@@ -74,6 +74,9 @@ class Inertia(Spec):
     yz: Number | None = field("Entry yz of the tensor, minus the product of inertia [kg m^2].", 0.0, default=None)
 
 
+SURFACES = (".stl", ".obj")  # files of surfaces that pictures read
+
+
 class Visual(Spec):
     """A surface that pictures show of a body; it has no part in the mechanics."""
 

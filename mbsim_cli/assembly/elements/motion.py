@@ -151,7 +151,7 @@ class MotionTable:
 
     @property
     def _table(self) -> TableOfMotion:
-        """What the file says of the table, where there is one."""
+        """The table of the file, which must have one."""
         assert self._spec.table is not None
         return self._spec.table
 
@@ -345,9 +345,8 @@ class MotionTable:
 
     def _check_given(self, from_table: set[str]) -> None:
         """Record what is said of coordinates that the table does not give."""
-        if self._spec.table is None:
+        if (table := self._spec.table) is None:
             return
-        table = self._table
         for key in ("columns", "scale"):
             for name in set(getattr(table, key)) - {*from_table, *table.arguments}:
                 by_law = "a law gives its motion" if name in self._spec.laws else "the table has no such column"

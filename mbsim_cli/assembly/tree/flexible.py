@@ -67,7 +67,7 @@ def _by_expression(model_file: ModelFile, name: str, mesh: Mesh, numbers: Number
 
 def _from_file(model_file: ModelFile, name: str, count: int, read: Any) -> np.ndarray:
     given, place = model_file.fields[name], f"fields.{name}.file"
-    path = Path(model_file.source.locate(place)[0]).parent / given.file
+    path = file_at(model_file, place, given.file)
     dataset = given.dataset or name
     try:
         p = read.numbers(path, dataset)

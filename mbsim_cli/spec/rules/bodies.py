@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from mbsim_cli.spec.bodies import Body, Inertia
+from mbsim_cli.spec.bodies import SURFACES, Body, Inertia
 from mbsim_cli.spec.judging.geometry import about_center, local_point, local_vector, parallel, positive_semidefinite
 from mbsim_cli.spec.judging.review import Review
 from mbsim_cli.spec.quantities import DesignVector, Orientation
@@ -23,7 +23,7 @@ def check(review: Review) -> None:
         if body.inertia is not None:
             _inertia(review, path, name, body)
         for number, visual in enumerate(body.visuals):
-            if not visual.mesh.lower().endswith((".stl", ".obj")):
+            if not visual.mesh.lower().endswith(SURFACES):
                 at = (*path, "visuals", number, "mesh")
                 review.report(at, f"pictures do not read {visual.mesh}", "a file .stl or .obj, to which others convert")
         if body.visuals and body.flexible is not None:

@@ -6,6 +6,7 @@ that it has alone, by the type of ``model.elements``. ``find_motion_force`` leav
 from which variations and pull-backs at this state are made. All vectors have global axes, as body a sees them.
 """
 
+import re
 from collections.abc import Callable, Iterator
 from functools import cache
 from inspect import signature
@@ -112,19 +113,7 @@ def _lines(element: Element, ports: dict[str, str], kinds: tuple[str, ...] = ())
         if kind in (kinds or ports):
             words = {"x": name, "d_x": f"d_{name}", "x_hat": f"{name}_hat", "place": str(place)}
             words |= {"of": of, "d_of": f"d_{of}", "of_hat": f"{of}_hat"}
-            yield f"    {_replaced(ports[kind], words)}\n"
-
-
-def _replaced(text: str, words: dict[str, str]) -> str:
-    """The text with whole words replaced."""
-    found, word = [], ""
-    for letter in f"{text} ":
-        if letter.isalnum() or letter == "_":
-            word += letter
-        else:
-            found += [words.get(word, word), letter]
-            word = ""
-    return "".join(found).rstrip()
+            yield re.sub(r"\w+", lambda word, by=words: by.get(word[0], word[0]), f"    {ports[kind]}\n")
 
 
 def _given(element: Element, *more: str, kept: bool = True) -> str:
