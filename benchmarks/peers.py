@@ -145,7 +145,7 @@ class Ours:
             self.sizes = np.abs(self.slopes).max(axis=(0, 1))
 
     def reference(self) -> dict:
-        """What the programs of peers read."""
+        """The file that programs of peers read."""
         found = {"time": self.time.tolist(), "place": self.place.tolist()}
         return found | ({"derivatives": self.slopes.tolist()} if self.case.derivatives else {})
 

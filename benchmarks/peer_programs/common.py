@@ -135,7 +135,7 @@ MECHANISMS = {
 
 
 class Task(NamedTuple):
-    """What a program is asked for, from the file that its first argument names."""
+    """A mechanism, and its known motion, from the file that the first argument names."""
 
     mechanism: Mechanism
     time: np.ndarray  # (N,)
