@@ -101,7 +101,7 @@ def test_rotating_plate_of_bricks(speed):
     frame = Frame(fixed=at(structure, x=0))
     sid = reduced(Body(structure, frame, (), modes=tuple(range(12)), stiffening=Stiffening(rotation=True))).sid
     beam, slip = 3.51602 * np.sqrt(2e11 * 0.004**2 / 12 / 7800), 0.5 * (0.0125 / 0.004) ** 2
-    assert sid.frequencies()[0] * 2 * np.pi == pytest.approx(beam * np.sqrt(1 + slip), rel=1e-3)  # docs/model-file.md
+    assert sid.frequencies()[0] * 2 * np.pi == pytest.approx(beam * np.sqrt(1 + slip), rel=1e-3)  # model/flexible.md
     unit = sid.frequencies()[0] * 2 * np.pi / ROTATING[0][0]
     K = sid.Ke.M0 + (speed * unit) ** 2 * sid.Oe.M1[:, :, 2, 2].T
     found = np.sqrt(np.sort(np.linalg.eigvals(np.linalg.solve(sid.Me.M0, K)).real)) / unit

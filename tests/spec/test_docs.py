@@ -1,4 +1,4 @@
-"""Every YAML block of the page on the model file is valid, alone or laid over the page's model."""
+"""Every YAML block of the pages on the model file is valid: alone, or over the first one; sentences are short."""
 
 import re
 from pathlib import Path
@@ -10,14 +10,21 @@ from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.spec.schema import schema
 from tests.spec.example import editor, write
 
-PAGE = (Path(__file__).parents[2] / "docs" / "model-file.md").read_text()
-BLOCKS = re.findall(r"```yaml\n(.*?)```", PAGE, flags=re.DOTALL)
+DOCS = Path(__file__).parents[2] / "docs"
+PAGES = {path.stem: path.read_text() for path in (DOCS / "model-file.md", *sorted((DOCS / "model").glob("*.md")))}
+PAGE = "\n".join(PAGES.values())
+BLOCKS = {
+    f"{name}-{number}": block
+    for name, text in PAGES.items()
+    for number, block in enumerate(re.findall(r"```yaml\n(.*?)```", text, flags=re.DOTALL))
+}
+BASE = BLOCKS["model-file-0"]
 
 
-@pytest.mark.parametrize("number", range(len(BLOCKS)))
-def test_block(tmp_path, number):
-    write(tmp_path, BLOCKS[0], "base.yaml")
-    text = BLOCKS[0] if number == 0 else f"mbsim: 1\ninclude: [base.yaml]\n{BLOCKS[number]}"
+@pytest.mark.parametrize("name", BLOCKS)
+def test_block(tmp_path, name):
+    write(tmp_path, BASE, "base.yaml")
+    text = BASE if BLOCKS[name] is BASE else f"mbsim: 1\ninclude: [base.yaml]\n{BLOCKS[name]}"
     model = spec.load(write(tmp_path, text))
     editor().validate(model.source.data())
 
@@ -38,5 +45,27 @@ def test_every_key_and_type_is_described():
     assert missing == set()
 
 
-def test_every_section_is_described():
-    assert all(name in PAGE for name in ModelFile.model_fields)
+def test_every_section_has_its_page():
+    rows = re.findall(r"^\| (`.*?) \| (.*) \|$", PAGES["model-file"].partition("## Sections")[2], re.MULTILINE)
+    listed = {name for row, _ in rows for name in re.findall(r"`([^`]+)`", row)}
+    assert set(ModelFile.model_fields) <= listed
+    linked = {name for _, pages in rows for name in re.findall(r"model/([\w-]+)\.md", pages)}
+    assert linked == PAGES.keys() - {"model-file"}
+
+
+USERS = [path for folder in (".", "tutorial", "model") for path in (DOCS / folder).glob("*.md")]
+USERS = [DOCS.parent / "README.md", *(path for path in USERS if path.stem != "reference")]  # which git ignores
+BLOCK = re.compile(r"```.*?```|<!--.*?-->|^#.*?$", re.DOTALL | re.MULTILINE)  # what holds no sentences
+PIECE = re.compile(r"\n\s*\n|\n(?=\s*(?:[-*] |\d+\. |    ))|\|")  # paragraphs, items of lists, cells of tables
+
+
+def _sentences(text):
+    for piece in PIECE.split(BLOCK.sub("\n\n", text)):
+        plain = re.sub(r"\]\([^)]*\)", "]", re.sub(r"`[^`]*`", "code", " ".join(piece.split())))
+        yield from re.split(r"(?<=[.!?])[\"*)]*\s+", plain)
+
+
+@pytest.mark.parametrize("page", USERS, ids=lambda page: page.stem)
+def test_sentences_are_short(page):
+    long = [text for text in _sentences(page.read_text()) if len(re.findall(r"\w[\w'\-./]*", text)) > 40]
+    assert not long, "more than 40 words: divide it"
