@@ -132,13 +132,15 @@ class Force(IntEnum):
 APPLIED = (Force.POINT_FORCE, Force.TORQUE)
 TYRES = (Force.TYRE_MAGIC_FORMULA, Force.TYRE_LINEAR)
 CONTACTS = (Force.SPHERE_ON_PLANE, Force.SPHERE_ON_SPHERE)
-FOLLOWING_MOTION = {  # of a body against another, or against the ground: the file of ``kernels/elements``
+ON_BODIES = {  # all others act on bodies: the file of ``kernels/elements`` with their ``Element``
+    **dict.fromkeys(APPLIED, "applied"),
     Force.DRAG: "drag",
     **dict.fromkeys(TYRES, "tyre"),
     **dict.fromkeys(CONTACTS, "contact"),
     Force.BUSHING: "bushing",
     Force.WING: "wing",
 }
+EVERYWHERE = frozenset(("applied",))  # all kernels know them
 TOGETHER = frozenset(("drag", "tyre", "contact"))  # a model with one has kernels for all: each set has its own kernels
 
 

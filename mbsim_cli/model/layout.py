@@ -20,7 +20,7 @@ measure  geometric kinds, ``MEASURE_SIZE``: p_a (3), p_b (3), u_a (3), u_b (3), 
 constraint 1: target; the constraint is Phi = measure - target - law(t)
 force    ALONG_MEASURE, 4: stiffness k, damping c, natural value g_0, constant force f_0; the force on the
          rate of the measure g is Q = f_0 + law_t(t) - k (g - g_0) - c g' - law_e(g - g_0) - law_r(g').
-         POINT_FORCE, 6: point (3) in body axes, vector (3). TORQUE, 6: three unused, vector (3).
+         POINT_FORCE, ``APPLIED_SIZE``: point (3) in body axes, vector (3). TORQUE, the same: three unused, vector (3).
          The vector is multiplied by law_t(t) where there is one. DRAG, ``DRAG_SIZE``: point (3) in body axes, three
          unused, velocity of the air (3) in global axes, coefficient; TYRE_*, ``TYRE_SIZE``: centre (3) and spin
          axis (3) in body axes, then the numbers named from ``RADIUS`` on; contacts, ``CONTACT_SIZE``: centre (3) and
@@ -55,7 +55,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mbsim_cli.model.codes import FOLLOWING_MOTION, TOGETHER
+from mbsim_cli.model.codes import EVERYWHERE, ON_BODIES, TOGETHER
 
 GRAVITY = 0
 BODY_SIZE = 34
@@ -64,6 +64,7 @@ MEASURE_SIZE = 15
 P_A, P_B, U_A, U_B, N_A = 0, 3, 6, 9, 12
 APART = 6  # of distances: how far apart points are, at least; 0 but for springs without length
 STARTS_NEAR = P_A  # of ANGLE
+APPLIED_SIZE, VECTOR = 6, 3
 DRAG_SIZE = 10
 AIR, DRAG = 6, 9
 TYRE_SIZE = 16
@@ -321,7 +322,7 @@ NO_SIGNALS = NoSignals(np.zeros(0, np.int64))
 def elements_type(families: tuple[str, ...]) -> Any:
     """A type that says which elements kernels know of: those that there are among the forces, and few others.
 
-    ``families`` are those of ``codes.FOLLOWING_MOTION``.
+    ``families`` are those of ``codes.ON_BODIES``.
     """
     kind: Any = namedtuple(f"Elements_{'_'.join(families)}", ("none",), module=__name__)  # type: ignore[misc]
     kind.families = families
@@ -383,9 +384,9 @@ class Model(NamedTuple):
 
 def freeze(model: Model) -> Model:
     """Return the model with every array contiguous, typed and read-only, as the kernels require."""
-    found = {family for kind, family in FOLLOWING_MOTION.items() if kind in model.forces.kind}
+    found = EVERYWHERE.union(family for kind, family in ON_BODIES.items() if kind in model.forces.kind)
     known = found if found.isdisjoint(TOGETHER) else found | TOGETHER
-    families = tuple(family for family in dict.fromkeys(FOLLOWING_MOTION.values()) if family in known)
+    families = tuple(family for family in dict.fromkeys(ON_BODIES.values()) if family in known)
     model = model._replace(elements=elements_type(families)(NO_ELEMENTS.none))
 
     def fixed(array: np.ndarray) -> np.ndarray:

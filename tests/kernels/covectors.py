@@ -149,14 +149,12 @@ def of_axes(model, theta, body, turn, shift):
     for f in np.flatnonzero(model.forces.kind != Force.ALONG_MEASURE):
         kind = model.forces.kind[f]
         own, pair = model.forces.theta[f], model.forces.pair[f]
-        sees = next((element.sees.values() for element in elements() if kind in element.kinds), ())
         on_b, on_a = model.pairs.b[pair] == body, model.pairs.a[pair] == body
-        for seen in sees:
+        turns = on_b and model.forces.axes[f] == Axes.BODY
+        for seen in next(element.sees.values() for element in elements() if kind in element.kinds):
             points += [own + seen.place] if (seen.kind, True) in (("point", on_b), ("point_of_first", on_a)) else []
-            directions += [own + seen.place] if (seen.kind, True) in (("axis", on_b), ("axis_of_first", on_a)) else []
-        if not sees and on_b:
-            points.append(own)
-            directions += [own + 3] if model.forces.axes[f] == Axes.BODY else []
+            carried = ("axis", on_b), ("axis_of_first", on_a), ("given", turns)
+            directions += [own + seen.place] if (seen.kind, True) in carried else []
     for at in points:
         found[at : at + 3] += np.cross(turn, theta[at : at + 3]) + shift
     for at in directions:

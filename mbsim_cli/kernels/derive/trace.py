@@ -295,9 +295,10 @@ def _runnable(function: Callable, made: dict[Callable, Callable]) -> Callable:
 
 def _calling_by_hand(rule: ByHand) -> Callable:
     def call(*given: Any) -> tuple[Symbol, ...]:
-        x = given[-1]
-        text = f"{python_of(rule.value).__name__}({', '.join([*map(str, given[:-1]), '{0}'])})"
-        return x.graph.call(rule, text, [x], rule.count)
+        *before, x = given
+        varying = [x] if isinstance(x, Symbol) else []  # of time it depends by its numbers alone
+        text = f"{python_of(rule.value).__name__}({', '.join([*map(str, before), '{0}' if varying else str(x)])})"
+        return x.graph.call(rule, text, varying, rule.count)
 
     return call
 

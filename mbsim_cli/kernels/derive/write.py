@@ -264,8 +264,8 @@ class Derivatives:
         given, (rule, _) = self.graph.operations[call].given, self.graph.operations[call].detail
         if isinstance(rule, ByHand) and k + 1 == rule.count and set(given) & set(found):
             raise TypeError(f"{self.function.__name__}: {rule.value.__name__} gives no derivative of its last number")
-        items = range(k + 1, k + 2) if isinstance(rule, ByHand) else range(1, len(given) + 1)
-        slopes = [self.graph.node(Operation("item", (call,), each)) for each in items]
+        first = k + 1 if isinstance(rule, ByHand) else 1
+        slopes = [self.graph.node(Operation("item", (call,), first + each)) for each in range(len(given))]
         found[index] = [(each, slope) for each, slope in zip(given, slopes, strict=True) if each in found]
 
     # Texts
@@ -326,7 +326,7 @@ class Derivatives:
             return []
         name = f"own{call}"
         if not any(line.strip().startswith(f"{name} =") for line in lines):
-            given = text[text.index("(") + 1 : -1].format(values.name(self.graph.operations[call].given[0], lines))
+            given = text[text.index("(") + 1 : -1].format(*self._names_given(call, values, lines))
             laws, theta, rest = given.split(", ", 2)
             lines(f"{name} = {python_of(rule.vary).__name__}({laws}, {theta}, dtheta, k, {rest})")
         return [f"{name}[{k}]"]
@@ -366,9 +366,12 @@ class Derivatives:
         """From covectors of what a law returned to its own numbers."""
         rule, text = self.graph.operations[call].detail
         if isinstance(rule, ByHand) and rule.pull is not None:
-            given = text[text.index("(") + 1 : -1].format(values.name(self.graph.operations[call].given[0], lines))
+            given = text[text.index("(") + 1 : -1].format(*self._names_given(call, values, lines))
             hats = ", ".join(found.get(k, f"0.0 * {like}") for k in range(rule.count))
             lines(f"{python_of(rule.pull).__name__}({given}, k, {hats}, hat_out)")
+
+    def _names_given(self, call: int, values: Values, lines: Lines) -> list[str]:
+        return [values.name(each, lines) for each in self.graph.operations[call].given]
 
     def _times(self, values: Values, slope: Symbol | float, what: str, lines: Lines) -> str:
         number = slope if isinstance(slope, float) else slope.value

@@ -5,11 +5,10 @@ from typing import NamedTuple
 import numpy as np
 
 from mbsim_cli.kernels.algebra.whole import clear, is_finite
-from mbsim_cli.kernels.algorithms.equations.force_variation import vary_applied
-from mbsim_cli.kernels.algorithms.equations.forces import applied_wrench, clear_wrenches
+from mbsim_cli.kernels.algorithms.equations.force_variation import vary_motion_force
+from mbsim_cli.kernels.algorithms.equations.forces import add_force_on_bodies, clear_wrenches
 from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import residual
 from mbsim_cli.kernels.algorithms.equations.residual_variation import clear_forces, vary_bodies
-from mbsim_cli.kernels.algorithms.motion.bodies import apply_to_body
 from mbsim_cli.kernels.algorithms.motion.kinematics import motion_kinematics, position_kinematics
 from mbsim_cli.kernels.algorithms.motion.variation import vary_kinematics
 from mbsim_cli.kernels.algorithms.systems.contract import evaluate_free, vary_free
@@ -190,12 +189,11 @@ def applied_torques(model, theta, at_center, motion, directions, sens, kin, comp
         motion_kinematics(tree, theta, z, zd, zdd, kin)
         clear_wrenches(comp.W, Q)
         for f in range(model.forces.kind.size):
-            wrench, _, _ = applied_wrench(model, theta, t, kin, f)
-            apply_to_body(comp.W, kin, model.pairs.b[model.forces.pair[f]], 1.0, wrench)
+            add_force_on_bodies(model, theta, t, f, kin, comp.W)
         residual(tree, kin, comp, Q, torque_out[row])
         if dtheta.shape[1] > 0:
             vary_kinematics(tree, theta, dtheta, touch, kin, sens.z, sens.zd, sens.zdd, tw)
             clear_forces(tw, d_torque_out[row])
             for f in range(model.forces.kind.size):
-                vary_applied(model, theta, dtheta, t, f, kin, tw)
+                vary_motion_force(model, theta, dtheta, touch, t, f, kin, tw)
             vary_bodies(tree, theta, dtheta, touch, z, sens.z, kin, comp, tw, d_torque_out[row])

@@ -1,7 +1,6 @@
 """Columns of joints, measures, laws, forces and bodies that deform, each with its variation and pull-back.
 
-Forces that depend on the motion of a body against another one have a value alone, an ``Element``; ``kernels.derive``
-generates the rest.
+Forces on bodies have a value alone, an ``Element``; ``kernels.derive`` generates the rest.
 """
 
 from functools import cache
@@ -9,7 +8,7 @@ from importlib import import_module
 from pkgutil import iter_modules
 from typing import Any
 
-from mbsim_cli.model.codes import FOLLOWING_MOTION
+from mbsim_cli.model.codes import ON_BODIES
 
 __all__ = ["elements", "generated"]
 
@@ -19,7 +18,7 @@ def elements() -> tuple[Any, ...]:
     """Every ``Element``, in the order of the kinds of forces."""
     from mbsim_cli.kernels.elements.element import Element
 
-    modules = [import_module(f"{__name__}.{family}") for family in dict.fromkeys(FOLLOWING_MOTION.values())]
+    modules = [import_module(f"{__name__}.{family}") for family in dict.fromkeys(ON_BODIES.values())]
     return tuple(each for module in modules for each in vars(module).values() if isinstance(each, Element))
 
 

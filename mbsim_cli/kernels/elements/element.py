@@ -13,7 +13,7 @@ from mbsim_cli.kernels.derive.trace import ByHand
 from mbsim_cli.kernels.derive.write import Derivatives
 from mbsim_cli.model.codes import Force
 
-__all__ = ["Element", "Sight", "axis", "axis_of_first", "point", "point_of_first", "turning", "velocity"]
+__all__ = ["Element", "Sight", "axis", "axis_of_first", "given", "point", "point_of_first", "turning", "velocity"]
 
 ROOM = 120  # numbers that an element may put aside: result and slopes
 QUANTITIES = 14  # that sensors may read of an element, at most
@@ -58,13 +58,18 @@ def axis_of_first(place: int) -> Sight:
     return Sight("axis_of_first", place)
 
 
+def given(place: int) -> Sight:
+    """A vector that the file gives in the axes of the force, with the expressions of the motion that add to it."""
+    return Sight("given", place)
+
+
 class Element(Derivatives):
     """Forces of some kinds, from one value.
 
-    The value takes what it sees by the names in ``sees``, and any of: theta, o (its block), kind, laws, law (all rows
-    of ``Forces.law``) with f (its row), or road (its first law). It returns the wrench on body b about the origin, and,
-    unless ``quantities`` is 0, so many numbers that sensors read, among them energy and power at ``ENERGY``, ``POWER``.
-    ``size`` is how many numbers its block has.
+    The value takes what it sees by the names in ``sees``, and any of: theta, o (its block), kind, t, laws, law (all
+    rows of ``Forces.law``) with f (its row), or road (its first law). It returns the wrench on body b about the origin,
+    and, unless ``quantities`` is 0, so many numbers that sensors read, among them energy and power at ``ENERGY``,
+    ``POWER``. ``size`` is how many numbers its block has.
     """
 
     def __init__(

@@ -13,7 +13,7 @@ from mbsim_cli.kernels.compiler.simd import padded
 from mbsim_cli.kernels.drivers.observe import observe
 from mbsim_cli.model.codes import APPLIED, Force, Law, Measure
 from mbsim_cli.model.coordinates import of_columns
-from mbsim_cli.model.layout import NONE
+from mbsim_cli.model.layout import NONE, VECTOR
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.model.units import force_on
 from mbsim_cli.solve import allocate
@@ -25,7 +25,7 @@ from mbsim_cli.solve.reactions import reader_of
 from mbsim_cli.solve.redundancy import kept_in_range, rank_and_pivots
 
 AXES = "xyz"
-CONSTANT_FORCE, VECTOR = 3, 3  # where they stand in the blocks of forces
+CONSTANT_FORCE = 3  # where it stands in the block of a force along a measure
 OFFSETS = {  # numbers of a law that move all of its values
     Law.CONSTANT: (0,),
     Law.POLYNOMIAL: (0,),

@@ -7,7 +7,7 @@ from mbsim_cli.kernels.derive.trace import branching
 from mbsim_cli.kernels.derive.write import Derivatives, leaves, slopes_of
 from mbsim_cli.kernels.elements import generated
 from mbsim_cli.model.codes import TYRES, Law
-from mbsim_cli.model.layout import BUSHING_SIZE, NONE, TYRE_SIZE, Laws
+from mbsim_cli.model.layout import APPLIED_SIZE, BUSHING_SIZE, NONE, TYRE_SIZE, Laws
 from tests.kernels.geometry import rotation
 
 STEP = 1e-30
@@ -23,7 +23,11 @@ STRAIGHT[7:], TURNED[7:] = np.eye(3), rotation(np.array([0.6, 0.0, 0.8]), 2.5).T
 TWO_LAWS = Laws(*(np.repeat(column, 2) for column in ROAD))._replace(theta=np.array([BUSHING_SIZE, BUSHING_SIZE]))
 ALONG = np.array([NONE, NONE, NONE, 0, NONE, 1, NONE, 0, 1])
 RIM = np.insert(SPHERES, 1, [0.0, 0.8, 0.6], axis=0)
+RAMP = {"laws": ROAD._replace(theta=np.array([APPLIED_SIZE])), "f": 0, "t": 0.7}
+PUSH = np.array([0.1, 0.2, 0.3, 4.0, -1.0, 2.0, 0.5, -0.2, 0.4])
 SAMPLES = {  # arguments that never vary, theta, inputs
+    "point_force": [({**RAMP, "law": np.array([[law]])}, PUSH, SPHERES[:2]) for law in (0, NONE)],
+    "torque": [({**RAMP, "law": np.array([[law]])}, PUSH, SPHERES[:1]) for law in (0, NONE)],
     "drag": [({}, np.arange(1.0, 11.0), np.array([[0.1, 0.2, 0.3], [4.0, -1.0, 2.0]]))],
     "bushing": [
         ({"laws": TWO_LAWS, "law": ALONG[None], "f": 0}, np.append(BUSHING, (0.1, -0.2, 0.4)), frames)

@@ -10,18 +10,17 @@ import numpy as np
 import pytest
 
 import mbsim_cli
-from mbsim_cli.kernels.algorithms.equations.motion_forces import follows_motion, has_quantities, is_tyre
+from mbsim_cli.kernels.algorithms.equations.motion_forces import has_quantities, is_on_bodies, is_tyre
 from mbsim_cli.kernels.algorithms.equations.sensors import reads_motion, sense
 from mbsim_cli.kernels.algorithms.motion.workspace import FORCE_SIZES
 from mbsim_cli.kernels.elements.columns import is_euler, is_translation
 from mbsim_cli.kernels.elements.measures import is_force_line, is_geometric
 from mbsim_cli.model.codes import (
-    APPLIED,
     BETWEEN_BODIES,
     CONTACTS,
     EULER_PARAMETERS,
-    FOLLOWING_MOTION,
     OF_COORDINATES,
+    ON_BODIES,
     ROTATIONS,
     SENSOR_WIDTH,
     TRANSLATIONS,
@@ -64,8 +63,8 @@ def test_measures():
 def test_forces():
     assert holding(is_tyre, Force) == set(TYRES)
     assert holding(has_quantities, Force) == {*TYRES, *CONTACTS, Force.BUSHING}
-    assert holding(follows_motion, Force) == set(FOLLOWING_MOTION)
-    assert sorted((Force.ALONG_MEASURE, *APPLIED, *FOLLOWING_MOTION)) == sorted(Force) == sorted(FORCE_SIZES)
+    assert holding(is_on_bodies, Force) == set(ON_BODIES)
+    assert sorted((Force.ALONG_MEASURE, *ON_BODIES)) == sorted(Force) == sorted(FORCE_SIZES)
 
 
 def test_sensors():

@@ -5,9 +5,7 @@ Forces between bodies see relative motion only. What W . N'_U gives, N'_U the ra
 global origin, where all bodies must have their reference points. Derivation: docs/theory/adjoint.md.
 """
 
-from mbsim_cli.kernels.algebra.rot3 import unrotate
 from mbsim_cli.kernels.algebra.spatial import (
-    accumulate2,
     axpy6,
     cross_force,
     dot6,
@@ -16,9 +14,8 @@ from mbsim_cli.kernels.algebra.spatial import (
     scale6,
     sub6,
 )
-from mbsim_cli.kernels.algebra.vec3 import add3, add3_to, cross3, dot3, load3, scale3
 from mbsim_cli.kernels.algorithms.equations.constraints import coordinate_measure, coordinate_rates, coordinate_slope
-from mbsim_cli.kernels.algorithms.equations.forces import applied_wrench, measure_and_rate
+from mbsim_cli.kernels.algorithms.equations.forces import measure_and_rate
 from mbsim_cli.kernels.algorithms.equations.measure_pull_back import (
     between,
     pull_coordinate_force,
@@ -27,21 +24,16 @@ from mbsim_cli.kernels.algorithms.equations.measure_pull_back import (
 )
 from mbsim_cli.kernels.algorithms.equations.motion_forces import (
     bodies_of,
-    follows_motion,
     motion_wrench,
     no_quantities,
     pull_motion_force,
 )
-from mbsim_cli.kernels.algorithms.equations.signal_reading import pull_to_signal, pull_to_signals, with_signal
-from mbsim_cli.kernels.algorithms.motion.bodies import pose_of
-from mbsim_cli.kernels.compiler.jit import inlined, kernel
+from mbsim_cli.kernels.algorithms.equations.signal_reading import pull_to_signal, with_signal
+from mbsim_cli.kernels.compiler.jit import kernel
 from mbsim_cli.kernels.compiler.simd import at, block, width
 from mbsim_cli.kernels.elements.force_law import measure_force, pull_measure_force
-from mbsim_cli.kernels.elements.law_pull_back import pull_law
-from mbsim_cli.kernels.elements.laws import law_value
 from mbsim_cli.kernels.elements.measures import is_geometric
-from mbsim_cli.model.codes import Axes, Force
-from mbsim_cli.model.layout import NONE
+from mbsim_cli.model.codes import Force
 
 
 @kernel
@@ -50,10 +42,8 @@ def pull_forces(model, theta, t, z, zd, kin, virtual, cov_out):
     for f in range(model.forces.kind.size):
         for g in range(0, virtual.each.size, width(virtual.each)):
             k = block(virtual.each, g)
-            if follows_motion(model.forces.kind[f]):
-                _pull_motion_force(model, theta, f, k, kin, virtual, cov_out)
-            elif model.forces.kind[f] != Force.ALONG_MEASURE:
-                _pull_applied(model, theta, t, f, k, kin, virtual, cov_out)
+            if model.forces.kind[f] != Force.ALONG_MEASURE:
+                _pull_motion_force(model, theta, t, f, k, kin, virtual, cov_out)
             elif is_geometric(model.measures.kind[model.forces.measure[f]]):
                 _pull_along_measure(model, theta, t, f, k, kin, virtual, cov_out)
             else:
@@ -96,44 +86,8 @@ def _pull_along_coordinates(model, theta, t, f, k, z, zd, kin, virtual, cov_out)
 
 
 @kernel
-def _pull_applied(model, theta, t, f, k, kin, virtual, cov_out):
-    """As the body sees the force: in body axes it stands still, in global axes it turns back."""
-    forces = model.forces
-    b = model.pairs.b[forces.pair[f]]
-    R, _ = pose_of(kin, b)
-    _, point, vector = applied_wrench(model, theta, t, kin, f)
-    w, v = motion_at2(virtual.U, b, k)
-    if forces.kind[f] == Force.TORQUE:
-        hat = scale3(-1.0, w)
-    else:
-        hat = scale3(-1.0, add3(v, cross3(w, point)))
-        add3_to(cov_out.theta, forces.theta[f], k, unrotate(R, cross3(w, vector)))
-    if forces.axes[f] != Axes.BODY:
-        accumulate2(cov_out.P, b, k, 1.0, (cross3(hat, vector), scale3(0.0, hat)))
-    pull_given(model, theta, t, f, k, R, hat, cov_out)
-
-
-@inlined
-def pull_given(model, theta, t, f, k, R, hat, cov_out):
-    """Add what a covector of an applied force or torque, global axes, is of its own numbers."""
-    forces = model.forces
-    o, law = forces.theta[f], forces.law[f, 0]
-    if forces.axes[f] == Axes.BODY:
-        hat = unrotate(R, hat)
-    theta_out = cov_out.theta
-    pull_to_signals(model, f, k, hat, cov_out)
-    if law == NONE:
-        add3_to(theta_out, o + 3, k, hat)
-    else:
-        factor, _, _ = law_value(model.laws, theta, law, t)
-        add3_to(theta_out, o + 3, k, scale3(factor, hat))
-        by_factor = dot3(load3(theta, o + 3), hat)
-        pull_law(model.laws, theta, law, t, k, by_factor, 0.0 * by_factor, 0.0 * by_factor, theta_out)
-
-
-@kernel
-def _pull_motion_force(model, theta, f, k, kin, virtual, cov_out):
+def _pull_motion_force(model, theta, t, f, k, kin, virtual, cov_out):
     a, b = bodies_of(model, f)
     Ua, Ub = motion_at2(virtual.U, a, k), motion_at2(virtual.U, b, k)
     between(cov_out.P, a, b, k, -1.0, cross_force(Ub, motion_wrench(kin, f)))
-    pull_motion_force(model, theta, f, k, kin, sub6(Ua, Ub), no_quantities(0.0 * Ub[0][0]), cov_out)
+    pull_motion_force(model, theta, t, f, k, kin, sub6(Ua, Ub), no_quantities(0.0 * Ub[0][0]), cov_out)

@@ -1,19 +1,12 @@
 """What forces add to the tangent of the equations of motion, for the columns of one span of their path at a time."""
 
 from mbsim_cli.kernels.algebra.spatial import add6, axpy6, cross_motion, dot6, scale6, sub6
-from mbsim_cli.kernels.algebra.vec3 import cross3, scale3
 from mbsim_cli.kernels.algorithms.equations.constraints import coordinate_measure, coordinate_rates, coordinate_slope
-from mbsim_cli.kernels.algorithms.equations.forces import (
-    applied_variation,
-    applied_wrench,
-    force_along,
-    measure_and_rate,
-)
+from mbsim_cli.kernels.algorithms.equations.forces import force_along, measure_and_rate
 from mbsim_cli.kernels.algorithms.equations.motion_forces import motion_wrench, vary_motion_wrench
-from mbsim_cli.kernels.algorithms.motion.bodies import at_origin, pose_of, span_rates, span_twists, spread, spread_seen
+from mbsim_cli.kernels.algorithms.motion.bodies import at_origin, pose_of, span_rates, span_twists, spread_seen
 from mbsim_cli.kernels.compiler.jit import inlined
-from mbsim_cli.kernels.elements.measures import is_geometric, moved, vary_pose
-from mbsim_cli.model.codes import Axes, Force
+from mbsim_cli.kernels.elements.measures import is_geometric, vary_pose
 
 
 @inlined
@@ -57,23 +50,10 @@ def coordinate_force_part(model, theta, t, beta, gamma, z, zd, f, kin, T_out):
 
 
 @inlined
-def applied_force_part(model, theta, t, q, f, kin, comp, T_out):
-    pair = model.forces.pair[f]
-    W, point, vector = applied_wrench(model, theta, t, kin, f)
-    turns = 1.0 if model.forces.axes[f] == Axes.BODY else 0.0
-    torque = model.forces.kind[f] == Force.TORQUE
-    for s in range(comp.spans.first[pair], comp.spans.first[pair + 1]):
-        _, N = span_twists(comp, q, s)
-        d_vector = scale3(turns, cross3(N[0], vector))
-        dW = applied_variation(torque, point, vector, moved(N, point), d_vector)
-        spread(model.pairs, pair, comp, s, N, W, dW, T_out)
-
-
-@inlined
-def motion_force_part(model, theta, q, f, kin, comp, T_out):
+def motion_force_part(model, theta, t, q, f, kin, comp, T_out):
     pair, W = model.forces.pair[f], motion_wrench(kin, f)
     for s in range(comp.spans.first[pair], comp.spans.first[pair + 1]):
         Na, Nb = span_twists(comp, q, s)
         Na1, Nb1 = span_rates(comp, s)
-        dW = vary_motion_wrench(model, theta, f, kin, sub6(Nb, Na), sub6(Nb1, Na1))
+        dW = vary_motion_wrench(model, theta, t, f, kin, sub6(Nb, Na), sub6(Nb1, Na1))
         spread_seen(model.pairs, pair, comp, s, add6(Na, Nb), W, dW, T_out)

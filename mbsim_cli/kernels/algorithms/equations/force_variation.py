@@ -3,27 +3,21 @@
 See ``residual_variation`` for what bodies make of them.
 """
 
-from mbsim_cli.kernels.algebra.rot3 import rotate
-from mbsim_cli.kernels.algebra.spatial import add6, axpy6, cross_force, cross_motion, dot6, motion_at2, scale6, sub6
-from mbsim_cli.kernels.algebra.vec3 import add3, cross3, load3, load3_of, scale3, sub3
+from mbsim_cli.kernels.algebra.spatial import add6, axpy6, cross_force, cross_motion, dot6, scale6, sub6
 from mbsim_cli.kernels.algorithms.equations.constraints import coordinate_measure, coordinate_rates, coordinate_slope
 from mbsim_cli.kernels.algorithms.equations.curves import curve_at, has_curve, vary_curve
 from mbsim_cli.kernels.algorithms.equations.forces import (
-    applied_variation,
-    applied_wrench,
     force_along,
     measure_and_rate,
 )
 from mbsim_cli.kernels.algorithms.equations.motion_forces import (
     bodies_of,
-    follows_motion,
     motion_wrench,
     vary_motion_wrench_along,
 )
-from mbsim_cli.kernels.algorithms.equations.signal_reading import with_signal_variation, with_variations_of_signals
+from mbsim_cli.kernels.algorithms.equations.signal_reading import with_signal_variation
 from mbsim_cli.kernels.algorithms.motion.bodies import (
     apply_between2,
-    apply_to_body2,
     at_origin,
     between2,
     pose_of,
@@ -31,10 +25,9 @@ from mbsim_cli.kernels.algorithms.motion.bodies import (
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.compiler.simd import add_to, at, block, width
 from mbsim_cli.kernels.elements.force_law import measure_force_variation
-from mbsim_cli.kernels.elements.laws import law_value, law_variation
 from mbsim_cli.kernels.elements.measures import is_geometric, vary_numbers, vary_pose
-from mbsim_cli.model.codes import Axes, Force, Measure
-from mbsim_cli.model.layout import MEASURE_SIZE, NONE
+from mbsim_cli.model.codes import Force, Measure
+from mbsim_cli.model.layout import MEASURE_SIZE
 
 
 @inlined
@@ -69,12 +62,10 @@ def acts_on_bodies(model, f):
 @inlined
 def vary_force_on_bodies(model, theta, dtheta, touch, t, f, kin, tw):
     """Add the variation of the force element f to ``tw.F``, from the twists of its bodies against each other."""
-    if follows_motion(model.forces.kind[f]):
-        _vary_motion_force(model, theta, dtheta, touch, f, kin, tw)
-    elif model.forces.kind[f] == Force.ALONG_MEASURE:
+    if model.forces.kind[f] == Force.ALONG_MEASURE:
         _vary_along_measure(model, theta, dtheta, touch, t, f, kin, tw)
     else:
-        vary_applied(model, theta, dtheta, t, f, kin, tw)
+        vary_motion_force(model, theta, dtheta, touch, t, f, kin, tw)
 
 
 @inlined
@@ -151,42 +142,11 @@ def _explicit(measures, dtheta, k, m, j, z):
 
 
 @inlined
-def vary_applied(model, theta, dtheta, t, f, kin, tw):
-    """Variation of an applied force or torque, as its body sees it, taken from it."""
-    forces = model.forces
-    o, b = forces.theta[f], model.pairs.b[forces.pair[f]]
-    R, _ = pose_of(kin, b)
-    _, point, vector = applied_wrench(model, theta, t, kin, f)
-    for g in range(0, dtheta.shape[1], width(dtheta)):
-        k = block(dtheta, g)
-        d_point = rotate(R, load3_of(dtheta, o, k))
-        given = given_variation(model, theta, dtheta, t, f, k, tw)
-        if forces.axes[f] == Axes.BODY:
-            d_vector = rotate(R, given)
-        else:
-            d_vector = sub3(given, cross3(motion_at2(tw.N, b, k)[0], vector))
-        dW = applied_variation(forces.kind[f] == Force.TORQUE, point, vector, d_point, d_vector)
-        apply_to_body2(tw.F, kin, b, k, -1.0, dW)
-
-
-@inlined
-def given_variation(model, theta, dtheta, t, f, k, tw):
-    """Variation k of the vector of an applied force or torque, in the axes that it is given in."""
-    forces = model.forces
-    o = forces.theta[f]
-    factor, d_factor = 1.0 + 0.0 * theta[0], 0.0 * at(dtheta, o, k)
-    if forces.law[f, 0] != NONE:
-        factor, _, _ = law_value(model.laws, theta, forces.law[f, 0], t)
-        d_factor, _, _ = law_variation(model.laws, theta, dtheta, k, forces.law[f, 0], t)
-    given = add3(scale3(factor, load3_of(dtheta, o + 3, k)), scale3(d_factor, load3(theta, o + 3)))
-    return with_variations_of_signals(model, tw, f, k, given)
-
-
-@inlined
-def _vary_motion_force(model, theta, dtheta, touch, f, kin, tw):
+def vary_motion_force(model, theta, dtheta, touch, t, f, kin, tw):
+    """Variation of a force on bodies, as they see it, taken from them."""
     (a, b), W = bodies_of(model, f), motion_wrench(kin, f)
     for g in range(0, dtheta.shape[1], width(dtheta)):
         k = block(dtheta, g)
         N, N1 = between2(tw.N, kin, a, b, k), between2(tw.N1, kin, a, b, k)
-        dW = vary_motion_wrench_along(model, theta, dtheta, touch.force[f, g], f, k, kin, N, N1)
+        dW = vary_motion_wrench_along(model, theta, dtheta, touch.force[f, g], t, f, k, kin, tw, N, N1)
         apply_between2(tw.F, kin, a, b, k, -1.0, dW, cross_force(N, W))

@@ -1,22 +1,18 @@
 """Forces of elements and constraints on the bodies, and on the coordinates directly."""
 
-from mbsim_cli.kernels.algebra.rot3 import rotate
 from mbsim_cli.kernels.algebra.spatial import dot6, motion_at, sub6
-from mbsim_cli.kernels.algebra.vec3 import add3, cross3, load3, scale3, sub3
 from mbsim_cli.kernels.algebra.whole import clear
 from mbsim_cli.kernels.algorithms.equations.constraints import coordinate_measure, coordinate_rates, coordinate_slope
 from mbsim_cli.kernels.algorithms.equations.motion_forces import (
     bodies_of,
     find_motion_force,
-    follows_motion,
     motion_wrench,
 )
-from mbsim_cli.kernels.algorithms.equations.signal_reading import reads_signals, with_signal, with_signals
+from mbsim_cli.kernels.algorithms.equations.signal_reading import reads_signals, with_signal
 from mbsim_cli.kernels.algorithms.motion.bodies import apply_to_body, at_origin, pose_of
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.elements.force_law import measure_force
-from mbsim_cli.kernels.elements.laws import law_value
-from mbsim_cli.kernels.elements.measures import is_force_line, is_geometric, line, measure_value, point_of, unwrapped
+from mbsim_cli.kernels.elements.measures import is_force_line, is_geometric, line, measure_value, unwrapped
 from mbsim_cli.model.codes import Axes, Force
 from mbsim_cli.model.layout import NONE
 
@@ -32,19 +28,22 @@ def clear_wrenches(W, Q):
 def forces_of_elements(model, theta, t, z, zd, kin, W_out, Q_out):
     """Add the forces of all elements to the bodies W (nb + 1, 6) and the coordinates Q (n,).
 
-    Leaves in ``kin.kept`` the forces that depend on the motion of their bodies.
+    Leaves in ``kin.kept`` the forces on bodies.
     """
     for f in range(model.forces.kind.size):
         if model.forces.kind[f] == Force.ALONG_MEASURE:
             _force_along_measure(model, theta, t, z, zd, kin, f, W_out, Q_out)
-        elif follows_motion(model.forces.kind[f]):
-            find_motion_force(model, theta, f, kin)
-            a, b = bodies_of(model, f)
-            apply_to_body(W_out, kin, b, 1.0, motion_wrench(kin, f))
-            apply_to_body(W_out, kin, a, -1.0, motion_wrench(kin, f))
         else:
-            wrench, _, _ = applied_wrench(model, theta, t, kin, f)
-            apply_to_body(W_out, kin, model.pairs.b[model.forces.pair[f]], 1.0, wrench)
+            add_force_on_bodies(model, theta, t, f, kin, W_out)
+
+
+@inlined
+def add_force_on_bodies(model, theta, t, f, kin, W_out):
+    """Add the force f to its bodies, and leave it in ``kin.kept``."""
+    find_motion_force(model, theta, t, f, kin)
+    a, b = bodies_of(model, f)
+    apply_to_body(W_out, kin, b, 1.0, motion_wrench(kin, f))
+    apply_to_body(W_out, kin, a, -1.0, motion_wrench(kin, f))
 
 
 @inlined
@@ -87,29 +86,6 @@ def measure_and_rate(model, theta, k, kin):
 
 
 @inlined
-def applied_wrench(model, theta, t, kin, f):
-    """Wrench about the origin of an applied force or torque, its point, and its vector in global axes."""
-    forces = model.forces
-    o = forces.theta[f]
-    R, r = pose_of(kin, model.pairs.b[forces.pair[f]])
-    vector = load3(theta, o + 3)
-    if forces.law[f, 0] != NONE:
-        factor, _, _ = law_value(model.laws, theta, forces.law[f, 0], t)
-        vector = scale3(factor, vector)
-    else:
-        vector = scale3(1.0 + 0.0 * t, vector)
-    vector = with_signals(model, kin, f, vector)
-    if forces.axes[f] == Axes.BODY:
-        vector = rotate(R, vector)
-    else:
-        vector = scale3(1.0 + 0.0 * R[0], vector)
-    point = point_of(R, r, load3(theta, o))
-    if forces.kind[f] == Force.TORQUE:
-        return (vector, scale3(0.0, vector)), point, vector
-    return (cross3(point, vector), vector), point, vector
-
-
-@inlined
 def does_work(forces, f):
     """Whether a force along a measure has energy and power: the rate of a state has none."""
     return forces.kind[f] == Force.ALONG_MEASURE and forces.axes[f] != NONE
@@ -127,15 +103,6 @@ def is_dead_load(model, f):
     )
 
 
-@inlined
-def force_on_body(model, theta, t, f, kin):
-    """Force [N] that an element exerts on its second body, or torque [N m], global axes."""
-    if follows_motion(model.forces.kind[f]):
-        return motion_wrench(kin, f)[1]
-    _, _, vector = applied_wrench(model, theta, t, kin, f)
-    return vector
-
-
 @kernel
 def constraint_forces(model, theta, z, kin, multiplier, line_in, W_out, Q_out):
     """Add -Phi_z^T multiplier, as forces on the bodies and on the coordinates."""
@@ -150,11 +117,3 @@ def constraint_forces(model, theta, z, kin, multiplier, line_in, W_out, Q_out):
         else:
             for j in range(measures.first[k], measures.first[k + 1]):
                 Q_out[measures.coordinate[j]] -= multiplier[i] * coordinate_slope(measures, theta, k, j, z)
-
-
-@inlined
-def applied_variation(torque, point, vector, d_point, d_vector):
-    """Variation of the wrench of an applied force or torque."""
-    if torque:
-        return (d_vector, scale3(0.0, sub3(d_vector, d_point)))
-    return (add3(cross3(d_point, vector), cross3(point, d_vector)), d_vector)

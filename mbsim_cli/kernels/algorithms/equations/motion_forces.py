@@ -1,4 +1,4 @@
-"""Forces that depend on the motion of a body against another one or the ground: tyres, drag, contacts, bushings.
+"""Forces on bodies: applied ones, and those that depend on the motion of a body against another one or the ground.
 
 One driver for all ``Element``s, in every system: it finds what an element sees, varies it, and pulls it back. The
 functions of an element are generated from what it sees, and chosen by its kind. Kernels of a model know the elements
@@ -19,6 +19,12 @@ from mbsim_cli.kernels.algebra.spatial import add6, cross_force, cross_motion, s
 from mbsim_cli.kernels.algebra.vec3 import add3, add3_to, cross3, load3, load3_of, scale3
 from mbsim_cli.kernels.algorithms.by_type import by_type
 from mbsim_cli.kernels.algorithms.equations.measure_pull_back import between
+from mbsim_cli.kernels.algorithms.equations.signal_reading import (
+    pull_to_signals,
+    reads_signals,
+    with_signals,
+    with_variations_of_signals,
+)
 from mbsim_cli.kernels.algorithms.motion.bodies import at_origin, pose_of
 from mbsim_cli.kernels.compiler.jit import derived, inlined, python_of
 from mbsim_cli.kernels.derive.write import compiled_text
@@ -26,7 +32,7 @@ from mbsim_cli.kernels.elements import elements
 from mbsim_cli.kernels.elements.element import QUANTITIES, Element
 from mbsim_cli.kernels.elements.laws import law_value
 from mbsim_cli.kernels.elements.measures import moved, point_of
-from mbsim_cli.model.codes import FOLLOWING_MOTION, TYRES
+from mbsim_cli.model.codes import ON_BODIES, TYRES, Axes, Force
 from mbsim_cli.model.layout import RADIUS
 
 # Ports ----------------------------------------------------------------------------------------------------------------
@@ -41,6 +47,7 @@ VALUE = {
     "axis": "x = rotate(Rb, load3(theta, o + place))",
     "point_of_first": "x = point_of(Ra, ra, load3(theta, o + place))",
     "axis_of_first": "x = rotate(Ra, load3(theta, o + place))",
+    "given": "x = in_axes(model, f, Rb, with_signals(model, kin, f, load3(theta, o + place)))",
 }
 VARIATION = {  # with the numbers held
     "point": "d_x = moved(N, x)",
@@ -49,12 +56,14 @@ VARIATION = {  # with the numbers held
     "axis": "d_x = cross3(N[0], x)",
     "point_of_first": "d_x = scale3(0.0, N[0])",
     "axis_of_first": "d_x = scale3(0.0, N[0])",
+    "given": "d_x = turned(model, f, N[0], x)",
 }
 OWN_VARIATION = {  # with them
     "point": "d_x = add3(moved(N, x), rotate(Rb, load3_of(dtheta, o + place, k)))",
     "axis": "d_x = add3(cross3(N[0], x), rotate(Rb, load3_of(dtheta, o + place, k)))",
     "point_of_first": "d_x = rotate(Ra, load3_of(dtheta, o + place, k))",
     "axis_of_first": "d_x = rotate(Ra, load3_of(dtheta, o + place, k))",
+    "given": "d_x = add3(turned(model, f, N[0], x), vary_given(model, dtheta, f, o + place, k, Rb, tw))",
 }
 PULL_BACK = {  # velocities come before their points
     "velocity": "H = add6(H, (cross3(of, x_hat), x_hat)); of_hat = add3(of_hat, cross3(x_hat, V[0]))",
@@ -63,11 +72,14 @@ PULL_BACK = {  # velocities come before their points
     "axis": "P = (add3(P[0], cross3(x, x_hat)), P[1]); add3_to(cov_out.theta, o + place, k, unrotate(Rb, x_hat))",
     "point_of_first": "add3_to(cov_out.theta, o + place, k, unrotate(Ra, x_hat))",
     "axis_of_first": "add3_to(cov_out.theta, o + place, k, unrotate(Ra, x_hat))",
+    "given": "P = (add3(P[0], turned(model, f, x, x_hat)), P[1]); "
+    "pull_given(model, f, o + place, k, Rb, x_hat, cov_out)",
 }
 PASSIVE = {  # what values may take beside
     "theta": "theta",
     "o": "o",
     "f": "f",
+    "t": "t",
     "kind": "model.forces.kind[f]",
     "laws": "model.laws",
     "law": "model.forces.law",
@@ -82,9 +94,37 @@ def bodies_of(model, f):
     return model.pairs.a[pair], model.pairs.b[pair]
 
 
+@inlined
+def in_axes(model, f, R, x):
+    """A vector that stands in the axes of the force, global or those of its body, in global axes."""
+    return rotate(R, x) if model.forces.axes[f] == Axes.BODY else scale3(1.0 + 0.0 * R[0], x)
+
+
+@inlined
+def turned(model, f, n, x):
+    """n x x where vectors of the force turn with its body, else zero."""
+    change = cross3(n, x)
+    return change if model.forces.axes[f] == Axes.BODY else scale3(0.0, change)
+
+
+@inlined
+def vary_given(model, dtheta, f, o, k, R, tw):
+    """Variation k of a given vector with its numbers at o and its expressions, global axes."""
+    return in_axes(model, f, R, with_variations_of_signals(model, tw, f, k, load3_of(dtheta, o, k)))
+
+
+@inlined
+def pull_given(model, f, o, k, R, hat, cov_out):
+    """Its transpose."""
+    if model.forces.axes[f] == Axes.BODY:
+        hat = unrotate(R, hat)
+    pull_to_signals(model, f, k, hat, cov_out)
+    add3_to(cov_out.theta, o, k, hat)
+
+
 _HELPERS = (  # that the lines above and functions below call
     *(add3, add3_to, add6, at_origin, between, bodies_of, cross3, cross_force, cross_motion, load3, load3_of),
-    *(moved, point_of, pose_of, rotate, scale3, sub6, unrotate),
+    *(in_axes, moved, point_of, pose_of, pull_given, rotate, scale3, sub6, turned, unrotate, vary_given, with_signals),
 )
 _SPACE = {python_of(helper).__name__: helper for helper in _HELPERS}
 _HERE = python_of(bodies_of)  # generated functions belong to this file
@@ -100,10 +140,10 @@ _BODIES = """\
 """
 _TWIST = "    dV = add6(N1, cross_motion(N, at_origin(kin.V, kin, b)))\n"
 ARGUMENTS = {
-    "find": "model, theta, f, kin",
-    "vary": "model, theta, f, kin, N, N1",
-    "vary_all": "model, theta, dtheta, f, k, kin, N, N1",
-    "pull": "model, theta, f, k, kin, hat, quantities_hat, cov_out",
+    "find": "model, theta, t, f, kin",
+    "vary": "model, theta, t, f, kin, N, N1",
+    "vary_all": "model, theta, dtheta, t, f, k, kin, tw, N, N1",
+    "pull": "model, theta, t, f, k, kin, hat, quantities_hat, cov_out",
 }
 
 
@@ -178,7 +218,7 @@ def _choice(form: str, families: tuple[str, ...]) -> Callable:
     name, space = "_".join((form, "motion_force_of", *families)), dict(_SPACE)
     text = f"def {name}({ARGUMENTS[form]}):\n    kind = model.forces.kind[f]\n"
     for element, function in FUNCTIONS[form].items():
-        if FOLLOWING_MOTION[element.kinds[0]] in families:
+        if ON_BODIES[element.kinds[0]] in families:
             space[function.__name__] = function
             text += f"    if {_is(element.kinds)}:\n        return {function.__name__}({ARGUMENTS[form]})\n"
     return compiled_text(f"{text}    {_NONE[form]}\n", _HERE, space)
@@ -193,7 +233,7 @@ find_motion_force = _chosen("find", "find_motion_force", "Leave the force f, and
 vary_motion_wrench = _chosen(
     "vary",
     "vary_motion_wrench",
-    "Variation of the wrench, as a sees it, by the twist N of b against a and its rate N'; numbers are held.",
+    "Variation of the wrench, as a sees it, by the twist N of b against a and its rate N'; all else is held.",
 )
 vary_with_quantities = _chosen(
     "vary_all", "vary_with_quantities", "Variation of the wrench and of the quantities in direction k."
@@ -206,11 +246,11 @@ pull_motion_force = _chosen(
 
 
 @inlined
-def vary_motion_wrench_along(model, theta, dtheta, touched, f, k, kin, N, N1):
+def vary_motion_wrench_along(model, theta, dtheta, touched, t, f, k, kin, tw, N, N1):
     """Variation of the wrench in direction k, with the numbers of the force if ``touched``."""
-    if touched:
-        return vary_with_quantities(model, theta, dtheta, f, k, kin, N, N1)[0]
-    return vary_motion_wrench(model, theta, f, kin, N, N1)
+    if touched or reads_signals(model, f):
+        return vary_with_quantities(model, theta, dtheta, t, f, k, kin, tw, N, N1)[0]
+    return vary_motion_wrench(model, theta, t, f, kin, N, N1)
 
 
 def _made(text: str) -> Any:
@@ -223,7 +263,7 @@ def _predicate(name: str, kinds: Any) -> Any:
     return _made(f"def {name}(kind):\n    return {_is(kinds)}\n")
 
 
-follows_motion = _predicate("follows_motion", FOLLOWING_MOTION)  # depends on the motion of a body against another one
+is_on_bodies = _predicate("is_on_bodies", ON_BODIES)
 has_quantities = _predicate(  # has more than its wrench for sensors to read
     "has_quantities", [kind for element in elements() if element.quantities for kind in element.kinds]
 )
@@ -237,6 +277,19 @@ is_tyre = _predicate("is_tyre", TYRES)
 def motion_wrench(kin, f):
     """Wrench on b about the origin, as ``find_motion_force`` has left it."""
     return load3(kin.kept[f], 0), load3(kin.kept[f], 3)
+
+
+@inlined
+def vector_of(model, f, wrench):
+    """What sensors read of a wrench: the force, of a torque the moment."""
+    return wrench[0] if model.forces.kind[f] == Force.TORQUE else wrench[1]
+
+
+@inlined
+def wrench_of(model, f, hat):
+    """Its transpose."""
+    none = scale3(0.0, hat)
+    return (hat, none) if model.forces.kind[f] == Force.TORQUE else (none, hat)
 
 
 @inlined

@@ -30,13 +30,8 @@ from mbsim_cli.kernels.algebra.whole import clear
 from mbsim_cli.kernels.algorithms.elimination.structure import before, branch_of, subtree_of
 from mbsim_cli.kernels.algorithms.equations.constraints import VALUE, pull_of, rows_of_pair, vary_pull
 from mbsim_cli.kernels.algorithms.equations.curves import has_curve
-from mbsim_cli.kernels.algorithms.equations.force_tangent import (
-    applied_force_part,
-    measure_force_part,
-    motion_force_part,
-)
+from mbsim_cli.kernels.algorithms.equations.force_tangent import measure_force_part, motion_force_part
 from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import inertia_at, inertia_to_parent, own_inertias
-from mbsim_cli.kernels.algorithms.equations.motion_forces import follows_motion
 from mbsim_cli.kernels.algorithms.equations.residual_variation import own_rates, rate_at, rate_to_parent
 from mbsim_cli.kernels.algorithms.equations.signal_tangent import add_signal_tangent
 from mbsim_cli.kernels.algorithms.motion.bodies import pose_of, span_twists, spread_seen
@@ -70,10 +65,8 @@ def newton_matrix(model, theta, t, beta, gamma, z, zd, lines, multiplier, kin, c
     for f in range(model.forces.kind.size):
         if model.forces.kind[f] == Force.ALONG_MEASURE:
             measure_force_part(model, theta, t, beta, gamma, z, zd, f, kin, comp, T_out)
-        elif follows_motion(model.forces.kind[f]):
-            motion_force_part(model, theta, gamma, f, kin, comp, T_out)
         else:
-            applied_force_part(model, theta, t, gamma, f, kin, comp, T_out)
+            motion_force_part(model, theta, t, gamma, f, kin, comp, T_out)
     add_signal_tangent(model, theta, t, beta, gamma, z, zd, kin, comp, T_out)
 
 

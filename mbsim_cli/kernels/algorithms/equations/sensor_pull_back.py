@@ -10,8 +10,7 @@ from mbsim_cli.kernels.algebra.vec3 import add3, add3_to, cross3, dot3, load3, l
 from mbsim_cli.kernels.algorithms.equations.armatures import pull_armature_kinetic
 from mbsim_cli.kernels.algorithms.equations.constraint_pull_back import pull_rates
 from mbsim_cli.kernels.algorithms.equations.constraints import measure_factors, moving_line
-from mbsim_cli.kernels.algorithms.equations.force_pull_back import pull_given
-from mbsim_cli.kernels.algorithms.equations.forces import applied_wrench, does_work, force_on_body, is_dead_load
+from mbsim_cli.kernels.algorithms.equations.forces import does_work, is_dead_load
 from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import inertia_at
 from mbsim_cli.kernels.algorithms.equations.measure_pull_back import (
     between,
@@ -21,15 +20,16 @@ from mbsim_cli.kernels.algorithms.equations.measure_pull_back import (
 )
 from mbsim_cli.kernels.algorithms.equations.motion_forces import (
     bodies_of,
-    follows_motion,
-    has_quantities,
+    is_on_bodies,
     no_quantities,
     pull_motion_force,
     with_quantity,
+    wrench_of,
 )
 from mbsim_cli.kernels.algorithms.equations.sensors import (
     body_sensor,
     center_of_mass,
+    force_on_body,
     is_sensed,
     read_kind,
     reads_motion,
@@ -57,7 +57,7 @@ from mbsim_cli.kernels.elements.force_law import (
 )
 from mbsim_cli.kernels.elements.measure_pull_back import pull_point, pull_second_of_point
 from mbsim_cli.kernels.elements.measures import is_force_line, is_geometric, line, moved, point_of
-from mbsim_cli.model.codes import Axes, Sensor
+from mbsim_cli.model.codes import Sensor
 from mbsim_cli.model.layout import COM, GRAVITY, MASS
 
 
@@ -96,10 +96,8 @@ def pull_sensors(model, theta, t, z, zd, zdd, kin, hat, cov_out):
                 pull_elastic_strain(model, theta, index, k, c, z, cov_out)
             elif kind == Sensor.ATTITUDE:
                 _pull_attitude(sensors, s, k, c, kin, cov_out)
-            elif kind == Sensor.FORCE_ON_BODY and not has_quantities(model.forces.kind[index]):
-                _pull_force_on_body(model, theta, t, index, k, load3_of(hat, first, k), kin, cov_out)
     for f in range(model.forces.kind.size):
-        if has_quantities(model.forces.kind[f]) and is_sensed(sensors, f):
+        if is_on_bodies(model.forces.kind[f]) and is_sensed(sensors, f):
             for g in range(0, cov_out.each.size, width(cov_out.each)):
                 _pull_quantities(model, theta, t, f, block(cov_out.each, g), hat, kin, cov_out)
 
@@ -272,23 +270,8 @@ def _pull_attitude(sensors, s, k, c, kin, cov_out):
 
 
 @kernel
-def _pull_force_on_body(model, theta, t, f, k, c, kin, cov_out):
-    """Of an applied force or torque, or drag, from the covector of the vector, global axes."""
-    forces = model.forces
-    b = model.pairs.b[forces.pair[f]]
-    if follows_motion(forces.kind[f]):
-        pull_motion_force(model, theta, f, k, kin, (scale3(0.0, c), c), no_quantities(0.0 * c[0]), cov_out)
-    else:
-        R, _ = pose_of(kin, b)
-        if forces.axes[f] == Axes.BODY:
-            _, _, vector = applied_wrench(model, theta, t, kin, f)
-            accumulate2(cov_out.P, b, k, 1.0, _turn(cross3(vector, c)))
-        pull_given(model, theta, t, f, k, R, c, cov_out)
-
-
-@kernel
 def _pull_quantities(model, theta, t, f, k, hat, kin, cov_out):
-    """Of all sensors of the tyre or contact of force f, at once."""
+    """Of all sensors of the force f on bodies, at once."""
     sensors, zero, asked = model.sensors, 0.0 * at(hat, 0, k), False
     force, quantities = (zero, zero, zero), no_quantities(zero)
     for s in range(sensors.kind.size):
@@ -303,5 +286,5 @@ def _pull_quantities(model, theta, t, f, k, hat, kin, cov_out):
             quantities, asked = with_quantity(quantities, ENERGY, at(hat, first, k)), True
     if asked:
         a, _ = bodies_of(model, f)
-        accumulate2(cov_out.P, a, k, 1.0, _turn(cross3(force_on_body(model, theta, t, f, kin), force)))
-        pull_motion_force(model, theta, f, k, kin, ((zero, zero, zero), force), quantities, cov_out)
+        accumulate2(cov_out.P, a, k, 1.0, _turn(cross3(force_on_body(model, f, kin), force)))
+        pull_motion_force(model, theta, t, f, k, kin, wrench_of(model, f, force), quantities, cov_out)

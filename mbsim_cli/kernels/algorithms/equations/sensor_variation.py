@@ -5,21 +5,20 @@ from mbsim_cli.kernels.algebra.spatial import dot6, inertia_apply, motion_at, mo
 from mbsim_cli.kernels.algebra.vec3 import add3, add3_to, cross3, dot3, load3, load3_of
 from mbsim_cli.kernels.algorithms.equations.armatures import vary_armature_kinetic
 from mbsim_cli.kernels.algorithms.equations.constraint_variation import vary_coordinate_measure, vary_measure
-from mbsim_cli.kernels.algorithms.equations.force_variation import given_variation
-from mbsim_cli.kernels.algorithms.equations.forces import does_work, force_along, force_on_body, is_dead_load
+from mbsim_cli.kernels.algorithms.equations.forces import does_work, force_along, is_dead_load
 from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import inertia_at
 from mbsim_cli.kernels.algorithms.equations.motion_forces import (
     bodies_of,
-    follows_motion,
-    has_quantities,
+    is_on_bodies,
     quantity,
-    vary_motion_wrench_along,
     vary_with_quantities,
+    vector_of,
 )
 from mbsim_cli.kernels.algorithms.equations.residual_variation import inertia_variation
 from mbsim_cli.kernels.algorithms.equations.sensors import (
     body_sensor,
     center_of_mass,
+    force_on_body,
     is_sensed,
     read_kind,
     reads_motion,
@@ -45,7 +44,7 @@ from mbsim_cli.kernels.elements.force_law import (
     measure_potential_variation,
 )
 from mbsim_cli.kernels.elements.measures import is_geometric, point_of, vary_direction, vary_point
-from mbsim_cli.model.codes import Axes, Sensor
+from mbsim_cli.model.codes import Sensor
 from mbsim_cli.model.layout import COM, GRAVITY, MASS
 
 
@@ -60,7 +59,7 @@ def vary_sensors(model, theta, dtheta, touch, t, z, zd, zdd, sens, kin, tw, out)
 
 @inlined
 def _vary_sensor(model, theta, dtheta, touch, t, s, g, z, zd, zdd, sens, kin, tw, out):
-    """Variation of sensor s in the directions from g on; of tyres and contacts see ``_vary_quantities``."""
+    """Variation of sensor s in the directions from g on; of forces on bodies see ``_vary_quantities``."""
     sensors, k = model.sensors, block(out, g)
     first, kind = sensors.first[s], sensors.kind[s]
     if reads_motion(kind):
@@ -96,23 +95,20 @@ def _vary_sensor(model, theta, dtheta, touch, t, s, g, z, zd, zdd, sens, kin, tw
         put(out, first, k, value)
     elif kind == Sensor.ATTITUDE:
         put(out, first, k, _vary_attitude(sensors, s, k, kin, tw))
-    elif kind == Sensor.FORCE_ON_BODY and not has_quantities(model.forces.kind[sensors.index[s]]):
-        force = _vary_force_on_body(model, theta, dtheta, touch, t, sensors.index[s], g, k, kin, tw)
-        _put3(out, first, k, force)
 
 
 @inlined
 def _vary_quantities(model, theta, dtheta, t, kin, tw, out):
-    """Variation of sensors of tyres and contacts, each of which is varied once, and of the energy that they store."""
+    """Variation of sensors of forces on bodies, each of which is varied once, and of the energy that they store."""
     sensors = model.sensors
     for f in range(model.forces.kind.size):
-        if has_quantities(model.forces.kind[f]) and is_sensed(sensors, f):
+        if is_on_bodies(model.forces.kind[f]) and is_sensed(sensors, f):
             a, b = bodies_of(model, f)
             for g in range(0, out.shape[1], width(out)):
                 k = block(out, g)
                 N, N1 = between2(tw.N, kin, a, b, k), between2(tw.N1, kin, a, b, k)
-                wrench, quantities = vary_with_quantities(model, theta, dtheta, f, k, kin, N, N1)
-                turned = cross3(motion_at2(tw.N, a, k)[0], force_on_body(model, theta, t, f, kin))
+                wrench, quantities = vary_with_quantities(model, theta, dtheta, t, f, k, kin, tw, N, N1)
+                turned = cross3(motion_at2(tw.N, a, k)[0], force_on_body(model, f, kin))
                 for s in range(sensors.kind.size):
                     first, further = sensors.first[s], f != sensors.index[s]
                     if sensors.kind[s] == Sensor.TYRE and reads_part(sensors, s, f):
@@ -122,7 +118,7 @@ def _vary_quantities(model, theta, dtheta, t, kin, tw, out):
                         else:
                             put(out, first, k, change)
                     elif sensors.kind[s] == Sensor.FORCE_ON_BODY and reads_part(sensors, s, f):
-                        change3 = add3(wrench[1], turned)
+                        change3 = add3(vector_of(model, f, wrench), turned)
                         if further:
                             add3_to(out, first, k, change3)
                         else:
@@ -136,21 +132,6 @@ def _put3(out, first, k, value):
     put(out, first, k, value[0])
     put(out, first + 1, k, value[1])
     put(out, first + 2, k, value[2])
-
-
-@inlined
-def _vary_force_on_body(model, theta, dtheta, touch, t, f, g, k, kin, tw):
-    """Variation of an applied force or torque, or drag, global axes."""
-    forces = model.forces
-    a, b = bodies_of(model, f)
-    R, _ = pose_of(kin, b)
-    N, N1 = between2(tw.N, kin, a, b, k), between2(tw.N1, kin, a, b, k)
-    if follows_motion(forces.kind[f]):
-        return vary_motion_wrench_along(model, theta, dtheta, touch.force[f, g], f, k, kin, N, N1)[1]
-    given = given_variation(model, theta, dtheta, t, f, k, tw)
-    if forces.axes[f] == Axes.BODY:
-        return add3(rotate(R, given), cross3(N[0], force_on_body(model, theta, t, f, kin)))
-    return given
 
 
 @inlined

@@ -11,10 +11,8 @@ from mbsim_cli.kernels.algorithms.equations.constraints import (
     measure_rates,
 )
 from mbsim_cli.kernels.algorithms.equations.forces import (
-    applied_wrench,
     does_work,
     force_along,
-    force_on_body,
     is_dead_load,
     measure_and_rate,
 )
@@ -22,11 +20,12 @@ from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import inertia_at
 from mbsim_cli.kernels.algorithms.equations.motion_forces import (
     bodies_of,
     find_motion_force,
-    follows_motion,
     has_quantities,
+    is_on_bodies,
     motion_wrench,
     quantities_of,
     quantity,
+    vector_of,
 )
 from mbsim_cli.kernels.algorithms.equations.signal_reading import with_signal
 from mbsim_cli.kernels.algorithms.flexible.elastic_energies import (
@@ -42,7 +41,7 @@ from mbsim_cli.kernels.elements.element import ENERGY, POWER
 from mbsim_cli.kernels.elements.force_law import force_without_potential, measure_potential
 from mbsim_cli.kernels.elements.laws import law_value
 from mbsim_cli.kernels.elements.measures import is_geometric, moved, point_of
-from mbsim_cli.model.codes import Force, Sensor
+from mbsim_cli.model.codes import Sensor
 from mbsim_cli.model.layout import COM, GRAVITY, MASS
 
 
@@ -51,8 +50,8 @@ def sense(model, theta, t, z, zd, zdd, multiplier, kin, out):
     """All sensors, out (width,). Needs V and A of the motion in ``kin``, and leaves there ``kin.kept``."""
     sensors = model.sensors
     for f in range(model.forces.kind.size):
-        if follows_motion(model.forces.kind[f]):
-            find_motion_force(model, theta, f, kin)
+        if is_on_bodies(model.forces.kind[f]):
+            find_motion_force(model, theta, t, f, kin)
             for s in range(sensors.kind.size):
                 if sensors.kind[s] == Sensor.TYRE and reads_part(sensors, s, f):
                     part = quantity(quantities_of(kin, f), sensors.order[s])
@@ -85,9 +84,9 @@ def sense(model, theta, t, z, zd, zdd, multiplier, kin, out):
         elif kind == Sensor.ATTITUDE:
             out[first] = _attitude_of(sensors, s, kin)
         elif kind == Sensor.FORCE_ON_BODY:
-            force = force_on_body(model, theta, t, sensors.index[s], kin)
+            force = force_on_body(model, sensors.index[s], kin)
             for part in range(1, 1 + max(sensors.body[s], 0)):
-                force = add3(force, force_on_body(model, theta, t, sensors.index[s] + part, kin))
+                force = add3(force, force_on_body(model, sensors.index[s] + part, kin))
             for k in range(3):
                 out[first + k] = force[k]
 
@@ -115,7 +114,7 @@ def reads_part(sensors, s, f):
 
 @inlined
 def is_sensed(sensors, f):
-    """Whether a sensor reads the tyre of force f."""
+    """Whether a sensor reads the force f on bodies."""
     found = False
     for s in range(sensors.kind.size):
         of_force = sensors.kind[s] == Sensor.TYRE or sensors.kind[s] == Sensor.FORCE_ON_BODY
@@ -194,6 +193,12 @@ def value_and_rate(model, theta, k, z, zd, kin):
 
 
 @inlined
+def force_on_body(model, f, kin):
+    """Force [N] that an element exerts on its second body, or torque [N m], global axes; needs ``kin.kept``."""
+    return vector_of(model, f, motion_wrench(kin, f))
+
+
+@inlined
 def _force_of(model, theta, t, f, z, zd, kin):
     """Force of an element along its measure."""
     g, g1 = value_and_rate(model, theta, model.forces.measure[f], z, zd, kin)
@@ -249,14 +254,11 @@ def other_power(model, theta, t, z, zd, multiplier, kin):
             without = force_without_potential(model.forces, model.laws, theta, f, t, g1)
             without, _, _ = with_signal(model, kin, f, without, 0.0 * g1, 0.0 * g1)
             total += without * g1
-        elif follows_motion(kind):
+        elif is_on_bodies(kind) and not is_dead_load(model, f):
             a, b = bodies_of(model, f)
             total += dot6(sub6(at_origin(kin.V, kin, b), at_origin(kin.V, kin, a)), motion_wrench(kin, f))
             if has_quantities(kind):
                 total += quantities_of(kin, f)[POWER]
-        elif kind != Force.ALONG_MEASURE and not is_dead_load(model, f):
-            wrench, _, _ = applied_wrench(model, theta, t, kin, f)
-            total += dot6(at_origin(kin.V, kin, model.pairs.b[model.forces.pair[f]]), wrench)
     for i in range(model.constraints.measure.size):
         _, rate, _ = law_value(model.laws, theta, model.constraints.law[i], t)
         total -= multiplier[i] * rate

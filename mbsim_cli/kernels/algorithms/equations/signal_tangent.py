@@ -7,20 +7,20 @@ docs/theory/expressions.md.
 
 from inspect import signature
 
-from mbsim_cli.kernels.algebra.rot3 import row9
 from mbsim_cli.kernels.algebra.spatial import dot6, rows_at, scale6, shift_motion, six_at
-from mbsim_cli.kernels.algebra.vec3 import cross3, row3, scale3
+from mbsim_cli.kernels.algebra.vec3 import cross3, load3, row3, scale3
 from mbsim_cli.kernels.algorithms.by_type import by_type
 from mbsim_cli.kernels.algorithms.equations.constraints import coordinate_slope
-from mbsim_cli.kernels.algorithms.equations.forces import applied_wrench, measure_and_rate
+from mbsim_cli.kernels.algorithms.equations.forces import measure_and_rate
+from mbsim_cli.kernels.algorithms.equations.motion_forces import in_axes
 from mbsim_cli.kernels.algorithms.equations.sensor_variation import vary_sensors
 from mbsim_cli.kernels.algorithms.equations.signals import MotionVariation, by_inputs, of_inputs
-from mbsim_cli.kernels.algorithms.motion.bodies import only6
+from mbsim_cli.kernels.algorithms.motion.bodies import only6, pose_of
 from mbsim_cli.kernels.algorithms.motion.workspace import COLUMN_S, COLUMN_Y, OWN_S
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.compiler.simd import WIDTH, add_to, at, block, put, width
-from mbsim_cli.kernels.elements.measures import is_geometric
-from mbsim_cli.model.codes import Axes, Force
+from mbsim_cli.kernels.elements.measures import is_geometric, point_of
+from mbsim_cli.model.codes import Force
 from mbsim_cli.model.layout import NONE, NoSignals
 
 
@@ -40,9 +40,8 @@ def _tree_part(model, theta, t, beta, gamma, z, zd, kin, comp, T_out):
         for f in range(model.forces.kind.size):
             for j in range(3):
                 if signals.of_force[f, j] != NONE:
-                    _tree_rows(
-                        model, theta, t, z, f, j, k, at(seeds.value, signals.of_force[f, j], o), kin, comp, T_out
-                    )
+                    slope = at(seeds.value, signals.of_force[f, j], o)
+                    _tree_rows(model, theta, z, f, j, k, slope, kin, comp, T_out)
 
 
 @inlined
@@ -81,37 +80,32 @@ def find_slopes(model, theta, t, beta, gamma, z, zd, first, kin):
 
 
 @inlined
-def _tree_rows(model, theta, t, z, f, j, k, slope, kin, comp, T_out):
+def _tree_rows(model, theta, z, f, j, k, slope, kin, comp, T_out):
     """Take the force of one unit of component j of force f, times the slope, from the rows of its path."""
     measures, m = model.measures, model.forces.measure[f]
     if m != NONE and not is_geometric(measures.kind[m]):
         for i in range(measures.first[m], measures.first[m + 1]):
             add_to(T_out, measures.coordinate[i], k, -coordinate_slope(measures, theta, m, i, z) * slope)
     else:
-        pair, L = unit_force(model, theta, t, f, j, kin)
+        pair, L = unit_force(model, theta, f, j, kin)
         for i in range(model.pairs.first[pair], model.pairs.first[pair + 1]):
             c, sign = model.pairs.column[i], model.pairs.sign[i]
             add_to(T_out, c, k, -sign * dot6(six_at(comp.own, c, OWN_S), L) * slope)
 
 
 @inlined
-def unit_force(model, theta, t, f, j, kin):
+def unit_force(model, theta, f, j, kin):
     """Pair of a force on bodies, and the wrench about the origin of one unit of its component j."""
     m = model.forces.measure[f]
     if m != NONE:
         _, _, L = measure_and_rate(model, theta, m, kin)
         return model.measures.pair[m], L
     pair = model.forces.pair[f]
-    R = row9(kin.R, model.pairs.b[pair])
-    if model.forces.axes[f] == Axes.BODY:
-        e = R[j], R[j + 3], R[j + 6]
-    else:
-        one = 1.0 + 0.0 * R[0]
-        e = one if j == 0 else 0.0 * one, one if j == 1 else 0.0 * one, one if j == 2 else 0.0 * one
+    R, r = pose_of(kin, model.pairs.b[pair])
+    e = in_axes(model, f, R, (1.0 if j == 0 else 0.0, 1.0 if j == 1 else 0.0, 1.0 if j == 2 else 0.0))
     if model.forces.kind[f] == Force.TORQUE:
         return pair, (e, scale3(0.0, e))
-    _, point, _ = applied_wrench(model, theta, t, kin, f)
-    return pair, (cross3(point, e), e)
+    return pair, (cross3(point_of(R, r, load3(theta, model.forces.theta[f])), e), e)
 
 
 class _Without:

@@ -38,7 +38,7 @@ def _natural_part(model, theta, t, beta, gamma, state, kin, own, T_out):
             for j in range(3):
                 u = signals.of_force[f, j]
                 if u != NONE:
-                    _rows(model, theta, t, state.z, f, j, k, at(seeds.value, u, o), kin, T_out)
+                    _rows(model, theta, state.z, f, j, k, at(seeds.value, u, o), kin, T_out)
 
 
 @inlined
@@ -50,13 +50,13 @@ def _six(columns, i, row, k):
 
 
 @inlined
-def _rows(model, theta, t, z, f, j, k, slope, kin, T_out):
+def _rows(model, theta, z, f, j, k, slope, kin, T_out):
     measures, m = model.measures, model.forces.measure[f]
     if m != NONE and not is_geometric(measures.kind[m]):
         for i in range(measures.first[m], measures.first[m + 1]):
             add_to(T_out, measures.coordinate[i], k, -coordinate_slope(measures, theta, m, i, z) * slope)
     else:
-        pair, L = unit_force(model, theta, t, f, j, kin)
+        pair, L = unit_force(model, theta, f, j, kin)
         dW = scale6(slope, L)
         _take(model, theta, model.pairs.b[pair], k, dW, kin, T_out)
         _take(model, theta, model.pairs.a[pair], k, scale6(-1.0, dW), kin, T_out)
