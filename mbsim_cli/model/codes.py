@@ -117,7 +117,7 @@ class Operation(IntEnum):
 class Force(IntEnum):
     """Force elements. Gravity is not among them: it is the acceleration of the base."""
 
-    ALONG_MEASURE = 0  # springs, dampers, friction, motors: acts on the rate of a measure
+    ALONG_MEASURE = 0  # springs, dampers, friction, motors: act on the rate of a measure
     POINT_FORCE = 1  # at a point of a body
     TORQUE = 2  # on a body
     DRAG = 3  # at a point of a body, against its velocity through the air, quadratic
@@ -132,7 +132,8 @@ class Force(IntEnum):
 APPLIED = (Force.POINT_FORCE, Force.TORQUE)
 TYRES = (Force.TYRE_MAGIC_FORMULA, Force.TYRE_LINEAR)
 CONTACTS = (Force.SPHERE_ON_PLANE, Force.SPHERE_ON_SPHERE)
-ON_BODIES = {  # all others act on bodies: the file of ``kernels/elements`` with their ``Element``
+ALONG = {Force.ALONG_MEASURE: "spring"}  # of forces along a measure: the file of ``kernels/elements`` with the kind
+ON_BODIES = {  # the same of all others
     **dict.fromkeys(APPLIED, "applied"),
     Force.DRAG: "drag",
     **dict.fromkeys(TYRES, "tyre"),
@@ -140,7 +141,8 @@ ON_BODIES = {  # all others act on bodies: the file of ``kernels/elements`` with
     Force.BUSHING: "bushing",
     Force.WING: "wing",
 }
-EVERYWHERE = frozenset(("applied",))  # all kernels know them
+ELEMENTS = {**ALONG, **ON_BODIES}
+EVERYWHERE = frozenset(("spring", "applied"))  # all kernels know them
 TOGETHER = frozenset(("drag", "tyre", "contact"))  # a model with one has kernels for all: each set has its own kernels
 
 

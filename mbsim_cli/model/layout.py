@@ -55,7 +55,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mbsim_cli.model.codes import EVERYWHERE, ON_BODIES, TOGETHER
+from mbsim_cli.model.codes import ELEMENTS, EVERYWHERE, TOGETHER
 
 GRAVITY = 0
 BODY_SIZE = 34
@@ -322,7 +322,7 @@ NO_SIGNALS = NoSignals(np.zeros(0, np.int64))
 def elements_type(families: tuple[str, ...]) -> Any:
     """A type that says which elements kernels know of: those that there are among the forces, and few others.
 
-    ``families`` are those of ``codes.ON_BODIES``.
+    ``families`` are those of ``codes.ELEMENTS``.
     """
     kind: Any = namedtuple(f"Elements_{'_'.join(families)}", ("none",), module=__name__)  # type: ignore[misc]
     kind.families = families
@@ -384,9 +384,9 @@ class Model(NamedTuple):
 
 def freeze(model: Model) -> Model:
     """Return the model with every array contiguous, typed and read-only, as the kernels require."""
-    found = EVERYWHERE.union(family for kind, family in ON_BODIES.items() if kind in model.forces.kind)
+    found = EVERYWHERE.union(family for kind, family in ELEMENTS.items() if kind in model.forces.kind)
     known = found if found.isdisjoint(TOGETHER) else found | TOGETHER
-    families = tuple(family for family in dict.fromkeys(ON_BODIES.values()) if family in known)
+    families = tuple(family for family in dict.fromkeys(ELEMENTS.values()) if family in known)
     model = model._replace(elements=elements_type(families)(NO_ELEMENTS.none))
 
     def fixed(array: np.ndarray) -> np.ndarray:

@@ -9,8 +9,9 @@ from mbsim_cli.kernels.algorithms.motion.variation import vary_kinematics
 from mbsim_cli.kernels.algorithms.motion.workspace import covectors, virtual
 from mbsim_cli.kernels.compiler.simd import padded
 from mbsim_cli.kernels.elements import elements
+from mbsim_cli.kernels.elements.element import Element
 from mbsim_cli.kernels.integrators.ali3p import evaluate
-from mbsim_cli.model.codes import Axes, Force, Measure
+from mbsim_cli.model.codes import ALONG, Axes, Measure
 from mbsim_cli.model.layout import (
     COM,
     INERTIA,
@@ -146,12 +147,12 @@ def of_axes(model, theta, body, turn, shift):
         a, b = (ends[model.measures.pair[m]] == body for ends in (model.pairs.a, model.pairs.b))
         points += [model.measures.theta[m] + k for k, own in ((P_A, a), (P_B, b)) if own and has_points(model, m)]
         directions += [model.measures.theta[m] + k for k, own in ((U_A, a), (U_B, b), (N_A, a)) if own]
-    for f in np.flatnonzero(model.forces.kind != Force.ALONG_MEASURE):
+    for f in np.flatnonzero(~np.isin(model.forces.kind, list(ALONG))):
         kind = model.forces.kind[f]
         own, pair = model.forces.theta[f], model.forces.pair[f]
         on_b, on_a = model.pairs.b[pair] == body, model.pairs.a[pair] == body
         turns = on_b and model.forces.axes[f] == Axes.BODY
-        for seen in next(element.sees.values() for element in elements() if kind in element.kinds):
+        for seen in next(element.sees.values() for element in elements(Element) if kind in element.kinds):
             points += [own + seen.place] if (seen.kind, True) in (("point", on_b), ("point_of_first", on_a)) else []
             carried = ("axis", on_b), ("axis_of_first", on_a), ("given", turns)
             directions += [own + seen.place] if (seen.kind, True) in carried else []

@@ -3,6 +3,7 @@
 import numpy as np
 
 from mbsim_cli.model.codes import (
+    ALONG,
     CONTACTS,
     JOINT_COLUMNS,
     SENSOR_WIDTH,
@@ -46,7 +47,7 @@ class Builder(Elements):
 
     def sensor_of_force(self, k):
         """Kind of the sensor that reads a force."""
-        return Sensor.FORCE if self.forces[k][0] == Force.ALONG_MEASURE else Sensor.FORCE_ON_BODY
+        return Sensor.FORCE if self.forces[k][0] in ALONG else Sensor.FORCE_ON_BODY
 
     def every_sensor(self):
         """One sensor of each kind and order."""

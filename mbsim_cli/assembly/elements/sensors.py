@@ -15,6 +15,7 @@ from mbsim_cli.assembly.tree.elastic import ElasticBody, ShapeRow
 from mbsim_cli.assembly.tree.geometry import split
 from mbsim_cli.assembly.tree.system import System, integrated, unit_of
 from mbsim_cli.model.codes import (
+    ALONG,
     CONTACTS,
     SENSOR_WIDTH,
     TYRES,
@@ -241,7 +242,7 @@ class SensorTable:
                 return self._contact(spec, path)
             case "force":
                 number = self._force_number[spec.force]
-                along = self._forces.kinds[number] == Force.ALONG_MEASURE
+                along = self._forces.kinds[number] in ALONG
                 kind, unit = Sensor.FORCE if along else Sensor.FORCE_ON_BODY, self._forces.units[number]
                 return Entry(kind, unit, self._forces.parts.get(spec.force, 0) - 1, number)
             case "multiplier":

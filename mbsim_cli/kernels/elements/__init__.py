@@ -1,6 +1,6 @@
 """Columns of joints, measures, laws, forces and bodies that deform, each with its variation and pull-back.
 
-Forces on bodies have a value alone, an ``Element``; ``kernels.derive`` generates the rest.
+Forces have values alone, in an ``Element`` or ``AlongMeasure``; ``kernels.derive`` generates the rest.
 """
 
 from functools import cache
@@ -8,18 +8,16 @@ from importlib import import_module
 from pkgutil import iter_modules
 from typing import Any
 
-from mbsim_cli.model.codes import ON_BODIES
+from mbsim_cli.model.codes import ELEMENTS
 
 __all__ = ["elements", "generated"]
 
 
 @cache
-def elements() -> tuple[Any, ...]:
-    """Every ``Element``, in the order of the kinds of forces."""
-    from mbsim_cli.kernels.elements.element import Element
-
-    modules = [import_module(f"{__name__}.{family}") for family in dict.fromkeys(ON_BODIES.values())]
-    return tuple(each for module in modules for each in vars(module).values() if isinstance(each, Element))
+def elements(kind: type) -> tuple[Any, ...]:
+    """All of ``Element``, or of ``AlongMeasure``, in the order of the kinds of forces."""
+    modules = [import_module(f"{__name__}.{family}") for family in dict.fromkeys(ELEMENTS.values())]
+    return tuple(each for module in modules for each in vars(module).values() if isinstance(each, kind))
 
 
 def generated() -> dict[str, Any]:

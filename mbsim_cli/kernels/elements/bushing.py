@@ -10,7 +10,7 @@ import numpy as np
 from mbsim_cli.kernels.algebra.complex_safe import atan2
 from mbsim_cli.kernels.algebra.vec3 import add3, axpy3, cross3, dot3, scale3, sub3
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
-from mbsim_cli.kernels.derive.trace import ByHand, branching
+from mbsim_cli.kernels.derive.trace import branching
 from mbsim_cli.kernels.elements.element import (
     QUANTITIES,
     Element,
@@ -21,9 +21,7 @@ from mbsim_cli.kernels.elements.element import (
     turning,
     velocity,
 )
-from mbsim_cli.kernels.elements.law_integrals import law_integral, law_integral_variation, pull_law_integral
-from mbsim_cli.kernels.elements.law_pull_back import pull_law
-from mbsim_cli.kernels.elements.laws import law_value, law_variation
+from mbsim_cli.kernels.elements.law_integrals import POTENTIAL, potential
 from mbsim_cli.model.codes import Force
 from mbsim_cli.model.layout import (
     AXES_A,
@@ -70,30 +68,6 @@ def rate_factor(s):
         return 1.0 / 12.0 + s * (1.0 / 720.0 + s * (1.0 / 30240.0 + s * high))
     half = 0.5 * np.sqrt(s)
     return (1.0 - half * np.cos(half) / np.sin(half)) / s
-
-
-@kernel
-def potential(laws, theta, law, x):
-    """Integral of a law, the law and its slope."""
-    value, slope, _ = law_value(laws, theta, law, x)
-    return law_integral(laws, theta, law, x), value, slope
-
-
-@kernel
-def potential_variation(laws, theta, dtheta, k, law, x):
-    """Variation k of the three at fixed x."""
-    own, slope, _ = law_variation(laws, theta, dtheta, k, law, x)
-    return law_integral_variation(laws, theta, dtheta, k, law, x), own, slope
-
-
-@kernel
-def pull_potential(laws, theta, law, x, k, stored, value, slope, hat_out):
-    """Add the pull-back of covectors of the three."""
-    pull_law_integral(laws, theta, law, x, k, stored, hat_out)
-    pull_law(laws, theta, law, x, k, value, slope, 0.0 * value, hat_out)
-
-
-POTENTIAL = ByHand(potential, 3, potential_variation, pull_potential)
 
 
 @inlined

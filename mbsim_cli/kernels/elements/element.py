@@ -1,8 +1,8 @@
-"""Forces between two bodies as elements state them: a value, and what it sees of the bodies.
+"""Forces as elements state them: a value, and what it sees of the mechanism.
 
-An element sees, as body a of its pair does, vectors of both bodies, in global axes. Numbers of theta that a vector is
-stated by have their place in the element's block. How vectors vary and are pulled back is written once, in
-``algorithms/equations/motion_forces``.
+A force along a measure sees the measure and its rate. One on bodies sees, as body a of its pair does, vectors of both,
+in global axes. Numbers of theta that a vector is stated by have their place in the element's block. How measures and
+vectors vary and are pulled back is written once, in ``algorithms/equations``.
 """
 
 from collections.abc import Callable
@@ -13,7 +13,18 @@ from mbsim_cli.kernels.derive.trace import ByHand
 from mbsim_cli.kernels.derive.write import Derivatives
 from mbsim_cli.model.codes import Force
 
-__all__ = ["Element", "Sight", "axis", "axis_of_first", "given", "point", "point_of_first", "turning", "velocity"]
+__all__ = [
+    "AlongMeasure",
+    "Element",
+    "Sight",
+    "axis",
+    "axis_of_first",
+    "given",
+    "point",
+    "point_of_first",
+    "turning",
+    "velocity",
+]
 
 ROOM = 120  # numbers that an element may put aside: result and slopes
 QUANTITIES = 14  # that sensors may read of an element, at most
@@ -61,6 +72,27 @@ def axis_of_first(place: int) -> Sight:
 def given(place: int) -> Sight:
     """A vector that the file gives in the axes of the force, with the expressions of the motion that add to it."""
     return Sight("given", place)
+
+
+class AlongMeasure(Derivatives):
+    """Forces of some kinds along a measure or a coordinate, from one value.
+
+    The value takes the measure g and its rate g1, or one of them, and any of: theta, o (its block), t, laws and law
+    (all rows of ``Forces.law``) with f (its row). It returns the force, conjugate to g1. ``energy`` is what the force
+    stores, of g and the same numbers. ``size`` is how many numbers its block has.
+    """
+
+    def __init__(
+        self,
+        value: Callable[..., Any],
+        kinds: tuple[Force, ...],
+        size: int,
+        energy: Derivatives | None = None,
+        rules: tuple[ByHand, ...] = (),
+    ):
+        arguments = python_of(value).__code__.co_varnames
+        super().__init__(value, {x: 1 for x in ("g", "g1") if x in arguments}, ("theta", "o"), rules, ROOM)
+        self.kinds, self.size, self.energy = kinds, size, energy
 
 
 class Element(Derivatives):

@@ -10,7 +10,8 @@ import numpy as np
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.compiler.simd import add_to, at
 from mbsim_cli.kernels.compiler.views import as_column
-from mbsim_cli.kernels.elements.law_pull_back import pull_term
+from mbsim_cli.kernels.derive.trace import ByHand
+from mbsim_cli.kernels.elements.law_pull_back import pull_law, pull_term
 from mbsim_cli.kernels.elements.laws import (
     CONSTANT,
     HARMONIC,
@@ -18,6 +19,8 @@ from mbsim_cli.kernels.elements.laws import (
     SINE_POWER,
     SMOOTH_STEP,
     SPLINE,
+    law_value,
+    law_variation,
     smooth_positive,
     term_value,
     term_variation,
@@ -245,3 +248,27 @@ def _one_sided_own(theta, dtheta, j, first, x):
     p, _, _, _ = smooth_positive(s)
     dw = at(dtheta, first + 1, j)
     return at(dtheta, first + 2, j) * (w * w * P) + k * w * (dw * (2.0 * P - s * p) - at(dtheta, first, j) * p)
+
+
+@kernel
+def potential(laws, theta, law, x):
+    """Integral of a law, the law and its slope."""
+    value, slope, _ = law_value(laws, theta, law, x)
+    return law_integral(laws, theta, law, x), value, slope
+
+
+@kernel
+def potential_variation(laws, theta, dtheta, k, law, x):
+    """Variation k of the three at fixed x."""
+    own, slope, _ = law_variation(laws, theta, dtheta, k, law, x)
+    return law_integral_variation(laws, theta, dtheta, k, law, x), own, slope
+
+
+@kernel
+def pull_potential(laws, theta, law, x, k, stored, value, slope, hat_out):
+    """Add the pull-back of covectors of the three."""
+    pull_law_integral(laws, theta, law, x, k, stored, hat_out)
+    pull_law(laws, theta, law, x, k, value, slope, 0.0 * value, hat_out)
+
+
+POTENTIAL = ByHand(potential, 3, potential_variation, pull_potential)

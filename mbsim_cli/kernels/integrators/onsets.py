@@ -12,7 +12,7 @@ import numpy as np
 from mbsim_cli.kernels.algorithms.equations.motion_forces import penetration, sliding_speed, tyre_deflection
 from mbsim_cli.kernels.algorithms.systems.contract import measure_and_rate_of
 from mbsim_cli.kernels.compiler.jit import kernel
-from mbsim_cli.kernels.elements.force_law import NATURAL
+from mbsim_cli.kernels.elements.spring import NATURAL
 from mbsim_cli.model.layout import TYRE_DAMPING, TYRE_STIFFNESS
 
 ELONGATION, RATE, DEFLECTION, LOAD, PENETRATION, SLIDING = range(6)

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from mbsim_cli.errors import AnalysisError
-from mbsim_cli.model.codes import Force, Measure
+from mbsim_cli.model.codes import ALONG, Measure
 from mbsim_cli.model.coordinates import with_forces
 from mbsim_cli.model.layout import NONE, Signals
 from mbsim_cli.model.problem import Problem
@@ -57,8 +57,7 @@ def _force(problem: Problem, instant: Instant, time: float) -> str | None:
     for f, kind in enumerate(problem.model.forces.kind):
         alone = _alone(problem, instant, f, time)
         if not np.isfinite(alone.work.eq.G).all():
-            along = kind == Force.ALONG_MEASURE
-            k = int(problem.model.forces.measure[f]) if along else -1
+            k = int(problem.model.forces.measure[f]) if kind in ALONG else -1
             return f"the force of '{problem.names.forces[f]}' {_expression(problem, alone, f) or _reason(alone, k)}"
     return None
 

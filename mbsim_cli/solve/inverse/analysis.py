@@ -10,7 +10,7 @@ from mbsim_cli.kernels.algorithms.torques.lanes import LANES
 from mbsim_cli.kernels.compiler.simd import padded
 from mbsim_cli.kernels.drivers.observe import follow_rows, observe
 from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
-from mbsim_cli.kernels.elements.force_law import NATURAL, STIFFNESS
+from mbsim_cli.kernels.elements.spring import NATURAL, STIFFNESS
 from mbsim_cli.model.layout import NONE
 from mbsim_cli.model.problem import InverseBlock, Motion, Problem, Torques
 from mbsim_cli.solve import allocate

@@ -9,6 +9,7 @@ from mbsim_cli.kernels.elements import generated
 from mbsim_cli.model.codes import TYRES, Law
 from mbsim_cli.model.layout import APPLIED_SIZE, BUSHING_SIZE, NONE, TYRE_SIZE, Laws
 from tests.kernels.geometry import rotation
+from tests.kernels.textbook_laws import LAW_COUNTS, LAW_NUMBERS
 
 STEP = 1e-30
 ROAD = Laws(*(np.array([entry]) for entry in (int(Law.POLYNOMIAL), TYRE_SIZE, 3, NONE, NONE)))
@@ -25,7 +26,16 @@ ALONG = np.array([NONE, NONE, NONE, 0, NONE, 1, NONE, 0, 1])
 RIM = np.insert(SPHERES, 1, [0.0, 0.8, 0.6], axis=0)
 RAMP = {"laws": ROAD._replace(theta=np.array([APPLIED_SIZE])), "f": 0, "t": 0.7}
 PUSH = np.array([0.1, 0.2, 0.3, 4.0, -1.0, 2.0, 0.5, -0.2, 0.4])
+KINDS = (Law.HARMONIC, Law.POLYNOMIAL, Law.SPLINE)
+COUNTS = [LAW_COUNTS.get(kind, len(LAW_NUMBERS[kind])) for kind in KINDS]
+SPRING = np.array([30.0, 1.2, 0.4, 2.0, *(number for kind in KINDS for number in LAW_NUMBERS[kind])])
+STARTS = 4 + np.cumsum([0, *(len(LAW_NUMBERS[kind]) for kind in KINDS[:-1])])
+ANY_LAW = {"laws": Laws(np.array(KINDS), STARTS, np.array(COUNTS), *[np.full(3, NONE)] * 2), "f": 0, "t": 0.3}
 SAMPLES = {  # arguments that never vary, theta, inputs
+    "spring": [
+        ({**ANY_LAW, "law": np.array([law])}, SPRING, (0.7, -0.2)) for law in ([0, 1, 2], [2, 0, 1], [NONE] * 3)
+    ],
+    "spring_energy": [({**ANY_LAW, "law": np.array([[0, law, 1]])}, SPRING, (0.7,)) for law in (0, 1, 2, NONE)],
     "point_force": [({**RAMP, "law": np.array([[law]])}, PUSH, SPHERES[:2]) for law in (0, NONE)],
     "torque": [({**RAMP, "law": np.array([[law]])}, PUSH, SPHERES[:1]) for law in (0, NONE)],
     "drag": [({}, np.arange(1.0, 11.0), np.array([[0.1, 0.2, 0.3], [4.0, -1.0, 2.0]]))],
@@ -50,10 +60,11 @@ def assert_derivatives(made, passive, theta, state):
     """Variation, pull-back, and both from what is put aside, of a value at block 0 of theta."""
     named = {**passive, made.numbers[0]: theta, made.numbers[1]: 0}
     state = np.array(state)
+    as_given = (lambda inputs: map(tuple, inputs)) if state.ndim == 2 else list
     names = list(made.inputs)
 
     def given(theta, state, without=()):
-        inputs = dict(zip(names, map(tuple, state), strict=True))
+        inputs = dict(zip(names, as_given(state), strict=True))
         everything = {**named, **inputs, made.numbers[0]: theta}
         return [everything[name] for name in made.arguments if name not in without]
 
@@ -68,7 +79,7 @@ def assert_derivatives(made, passive, theta, state):
         moved = made.function(*given(theta + 1j * STEP * dtheta, state + 1j * STEP * d_state))
         exact = np.imag(list(leaves(moved))) / STEP
         held = np.imag(list(leaves(made.function(*given(theta + 0j, state + 1j * STEP * d_state))))) / STEP
-        directions = [tuple(each) for each in d_state]
+        directions = list(as_given(d_state))
         for found, wanted in (
             (made.vary(*given(theta, state), dtheta[:, None], 0, *directions), exact),
             (made.vary_kept(*aside, dtheta[:, None], 0, *directions), exact),

@@ -1,9 +1,8 @@
-"""Laws, forces along a measure, and measures against numpy and the complex step."""
+"""Laws and measures against numpy and the complex step."""
 
 import numpy as np
 import pytest
 
-from mbsim_cli.kernels.elements.force_law import measure_force, measure_force_variation, pull_measure_force
 from mbsim_cli.kernels.elements.law_pull_back import pull_law
 from mbsim_cli.kernels.elements.laws import law_value, law_variation
 from mbsim_cli.kernels.elements.measure_pull_back import pull_numbers, pull_second
@@ -19,7 +18,7 @@ from mbsim_cli.kernels.elements.measures import (
     wrap_angle,
 )
 from mbsim_cli.model.codes import Law, Measure
-from mbsim_cli.model.layout import APART, NONE, Forces, Laws
+from mbsim_cli.model.layout import APART, NONE, Laws
 from tests.kernels.elements import USED_ENTRIES
 from tests.kernels.geometry import measure, rotation, skew
 from tests.kernels.textbook_laws import LAW_COUNTS, LAW_NUMBERS, textbook_laws
@@ -68,33 +67,6 @@ def test_pull_back_of_laws(kind, x):
     varied = np.array([law_variation(laws, theta, np.eye(theta.size), j, 0, x) for j in range(theta.size)])
     np.testing.assert_allclose(found, varied @ hats.T, rtol=1e-12, atol=1e-12 * np.abs(varied).max())
     assert kind == Law.ONE_SIDED or np.abs(varied).max() > 0.0
-
-
-def test_force_along_a_measure():
-    none = np.full(3, NONE)
-    laws = Laws(np.array([Law.HARMONIC, Law.POLYNOMIAL, Law.SPLINE]), np.zeros(3, int), np.zeros(3, int), none, none)
-    theta, starts, counts = [30.0, 1.2, 0.4, 2.0], [], []
-    for kind in laws.kind:
-        starts.append(len(theta))
-        counts.append(int(law(Law(kind))[0].count[0]))
-        theta += LAW_NUMBERS[Law(kind)]
-    laws, theta = laws._replace(theta=np.array(starts), count=np.array(counts)), np.array(theta)
-    one = np.zeros(1, int)
-    forces = Forces(one, one, np.array([NONE]), one, np.array([[0, 1, 2]]), one)
-    t, g, g1 = 0.3, 0.7, -0.2
-    _Q, by_g, by_g1 = measure_force(forces, laws, theta, 0, t, g, g1)
-    assert np.isclose(measure_force(forces, laws, theta, 0, t, g + 1j * EPS, g1)[0].imag / EPS, by_g)
-    assert np.isclose(measure_force(forces, laws, theta, 0, t, g, g1 + 1j * EPS)[0].imag / EPS, by_g1)
-    for direction in np.eye(theta.size):
-        exact = measure_force(forces, laws, theta + 1j * EPS * direction, 0, t, g, g1)[0].imag / EPS
-        assert np.isclose(
-            measure_force_variation(forces, laws, theta, direction[:, None], 0, 0, t, g, g1), exact, atol=1e-13
-        )
-    pulled, varied = np.zeros((theta.size, 1)), np.eye(theta.size)
-    pull_measure_force(forces, laws, theta, 0, t, g, g1, by_g, 0, 1.7, pulled)
-    for j in range(theta.size):
-        by_number = measure_force_variation(forces, laws, theta, varied, j, 0, t, g, g1)
-        assert np.isclose(pulled[j, 0], 1.7 * by_number, rtol=1e-12, atol=1e-13)
 
 
 class Moving:

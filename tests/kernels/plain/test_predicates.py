@@ -10,12 +10,14 @@ import numpy as np
 import pytest
 
 import mbsim_cli
+from mbsim_cli.kernels.algorithms.equations.along_measures import is_along
 from mbsim_cli.kernels.algorithms.equations.motion_forces import has_quantities, is_on_bodies, is_tyre
 from mbsim_cli.kernels.algorithms.equations.sensors import reads_motion, sense
 from mbsim_cli.kernels.algorithms.motion.workspace import FORCE_SIZES
 from mbsim_cli.kernels.elements.columns import is_euler, is_translation
 from mbsim_cli.kernels.elements.measures import is_force_line, is_geometric
 from mbsim_cli.model.codes import (
+    ALONG,
     BETWEEN_BODIES,
     CONTACTS,
     EULER_PARAMETERS,
@@ -64,7 +66,8 @@ def test_forces():
     assert holding(is_tyre, Force) == set(TYRES)
     assert holding(has_quantities, Force) == {*TYRES, *CONTACTS, Force.BUSHING}
     assert holding(is_on_bodies, Force) == set(ON_BODIES)
-    assert sorted((Force.ALONG_MEASURE, *ON_BODIES)) == sorted(Force) == sorted(FORCE_SIZES)
+    assert holding(is_along, Force) == set(ALONG)
+    assert sorted((*ALONG, *ON_BODIES)) == sorted(Force) == sorted(FORCE_SIZES)
 
 
 def test_sensors():

@@ -14,7 +14,8 @@ from mbsim_cli.kernels.algebra.spatial import (
     scale6,
     sub6,
 )
-from mbsim_cli.kernels.algorithms.equations.constraints import coordinate_measure, coordinate_rates, coordinate_slope
+from mbsim_cli.kernels.algorithms.equations.along_measures import along, is_along, pull_along
+from mbsim_cli.kernels.algorithms.equations.constraints import coordinate_slope
 from mbsim_cli.kernels.algorithms.equations.forces import measure_and_rate
 from mbsim_cli.kernels.algorithms.equations.measure_pull_back import (
     between,
@@ -28,12 +29,10 @@ from mbsim_cli.kernels.algorithms.equations.motion_forces import (
     no_quantities,
     pull_motion_force,
 )
-from mbsim_cli.kernels.algorithms.equations.signal_reading import pull_to_signal, with_signal
+from mbsim_cli.kernels.algorithms.equations.signal_reading import pull_to_signal
 from mbsim_cli.kernels.compiler.jit import kernel
 from mbsim_cli.kernels.compiler.simd import at, block, width
-from mbsim_cli.kernels.elements.force_law import measure_force, pull_measure_force
 from mbsim_cli.kernels.elements.measures import is_geometric
-from mbsim_cli.model.codes import Force
 
 
 @kernel
@@ -42,7 +41,7 @@ def pull_forces(model, theta, t, z, zd, kin, virtual, cov_out):
     for f in range(model.forces.kind.size):
         for g in range(0, virtual.each.size, width(virtual.each)):
             k = block(virtual.each, g)
-            if model.forces.kind[f] != Force.ALONG_MEASURE:
+            if not is_along(model.forces.kind[f]):
                 _pull_motion_force(model, theta, t, f, k, kin, virtual, cov_out)
             elif is_geometric(model.measures.kind[model.forces.measure[f]]):
                 _pull_along_measure(model, theta, t, f, k, kin, virtual, cov_out)
@@ -55,9 +54,8 @@ def _pull_along_measure(model, theta, t, f, k, kin, virtual, cov_out):
     m = model.forces.measure[f]
     pair = model.measures.pair[m]
     a, b = model.pairs.a[pair], model.pairs.b[pair]
-    g, g1, L = measure_and_rate(model, theta, m, kin)
-    Q, by_spring, by_damper = measure_force(model.forces, model.laws, theta, f, t, g, g1)
-    Q, by_g, by_g1 = with_signal(model, kin, f, Q, by_spring, by_damper)
+    _, _, L = measure_and_rate(model, theta, m, kin)
+    Q, by_g, by_g1 = along(model, theta, t, f, kin)
     Ua, Ub = motion_at2(virtual.U, a, k), motion_at2(virtual.U, b, k)
     Q_hat = -1.0 * dot6(sub6(Ub, Ua), L)
     rate_hat = by_g1 * Q_hat
@@ -65,23 +63,20 @@ def _pull_along_measure(model, theta, t, f, k, kin, virtual, cov_out):
     Kb = axpy6(-Q, Ub, scale6(rate_hat, motion_at(kin.V, b)))
     pull_line(model, theta, m, k, kin, by_g * Q_hat, Ka, Kb, cov_out)
     between(cov_out.D, a, b, k, 1.0, scale6(rate_hat, L))
-    pull_measure_force(model.forces, model.laws, theta, f, t, g, g1, by_spring, k, Q_hat, cov_out.theta)
+    pull_along(model, theta, t, f, k, kin, Q_hat, cov_out.theta)
     pull_to_signal(model, f, k, Q_hat, cov_out)
 
 
 @kernel
 def _pull_along_coordinates(model, theta, t, f, k, z, zd, kin, virtual, cov_out):
     measures, m = model.measures, model.forces.measure[f]
-    g = coordinate_measure(measures, theta, m, z)
-    g1, _ = coordinate_rates(measures, theta, m, z, zd, zd)
-    Q, by_spring, by_damper = measure_force(model.forces, model.laws, theta, f, t, g, g1)
-    Q, by_g, by_g1 = with_signal(model, kin, f, Q, by_spring, by_damper)
+    Q, by_g, by_g1 = along(model, theta, t, f, kin)
     Q_hat = 0.0 * at(virtual.mu, 0, k)
     for j in range(measures.first[m], measures.first[m + 1]):
         Q_hat -= coordinate_slope(measures, theta, m, j, z) * at(virtual.mu, measures.coordinate[j], k)
     pull_coordinate_measure(measures, theta, m, k, z, zd, zd, by_g * Q_hat, by_g1 * Q_hat, 0.0 * Q_hat, cov_out)
     pull_coordinate_force(measures, theta, m, k, z, -Q, virtual, cov_out)
-    pull_measure_force(model.forces, model.laws, theta, f, t, g, g1, by_spring, k, Q_hat, cov_out.theta)
+    pull_along(model, theta, t, f, k, kin, Q_hat, cov_out.theta)
     pull_to_signal(model, f, k, Q_hat, cov_out)
 
 

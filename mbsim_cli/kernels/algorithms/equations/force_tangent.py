@@ -1,8 +1,9 @@
 """What forces add to the tangent of the equations of motion, for the columns of one span of their path at a time."""
 
 from mbsim_cli.kernels.algebra.spatial import add6, axpy6, cross_motion, dot6, scale6, sub6
-from mbsim_cli.kernels.algorithms.equations.constraints import coordinate_measure, coordinate_rates, coordinate_slope
-from mbsim_cli.kernels.algorithms.equations.forces import force_along, measure_and_rate
+from mbsim_cli.kernels.algorithms.equations.along_measures import along
+from mbsim_cli.kernels.algorithms.equations.constraints import coordinate_slope
+from mbsim_cli.kernels.algorithms.equations.forces import measure_and_rate
 from mbsim_cli.kernels.algorithms.equations.motion_forces import motion_wrench, vary_motion_wrench
 from mbsim_cli.kernels.algorithms.motion.bodies import at_origin, pose_of, span_rates, span_twists, spread_seen
 from mbsim_cli.kernels.compiler.jit import inlined
@@ -10,11 +11,11 @@ from mbsim_cli.kernels.elements.measures import is_geometric, vary_pose
 
 
 @inlined
-def measure_force_part(model, theta, t, beta, gamma, z, zd, f, kin, comp, T_out):
+def measure_force_part(model, theta, t, beta, gamma, z, f, kin, comp, T_out):
     measures = model.measures
     k = model.forces.measure[f]
     if not is_geometric(measures.kind[k]):
-        coordinate_force_part(model, theta, t, beta, gamma, z, zd, f, kin, T_out)
+        coordinate_force_part(model, theta, t, beta, gamma, z, f, kin, T_out)
         return
     pair, kind, o = measures.pair[k], measures.kind[k], measures.theta[k]
     a, b = model.pairs.a[pair], model.pairs.b[pair]
@@ -22,8 +23,8 @@ def measure_force_part(model, theta, t, beta, gamma, z, zd, f, kin, comp, T_out)
     Rb, rb = pose_of(kin, b)
     Va, Vb = at_origin(kin.V, kin, a), at_origin(kin.V, kin, b)
     v = sub6(Vb, Va)
-    g, g1, L = measure_and_rate(model, theta, k, kin)
-    Q, by_g, by_g1 = force_along(model, theta, f, t, g, g1, kin)
+    _, _, L = measure_and_rate(model, theta, k, kin)
+    Q, by_g, by_g1 = along(model, theta, t, f, kin)
     for s in range(comp.spans.first[pair], comp.spans.first[pair + 1]):
         Na, Nb = span_twists(comp, gamma, s)
         Na1, Nb1 = span_rates(comp, s)
@@ -35,12 +36,10 @@ def measure_force_part(model, theta, t, beta, gamma, z, zd, f, kin, comp, T_out)
 
 
 @inlined
-def coordinate_force_part(model, theta, t, beta, gamma, z, zd, f, kin, T_out):
+def coordinate_force_part(model, theta, t, beta, gamma, z, f, kin, T_out):
     """Add to T what a force along a measure of coordinates does."""
     measures, k = model.measures, model.forces.measure[f]
-    g = coordinate_measure(measures, theta, k, z)
-    g1, _ = coordinate_rates(measures, theta, k, z, zd, zd)
-    _, by_g, by_g1 = force_along(model, theta, f, t, g, g1, kin)
+    _, by_g, by_g1 = along(model, theta, t, f, kin)
     slope = gamma * by_g + beta * by_g1
     for i in range(measures.first[k], measures.first[k + 1]):
         left = slope * coordinate_slope(measures, theta, k, i, z)

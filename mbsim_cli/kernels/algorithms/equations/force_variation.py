@@ -4,12 +4,10 @@ See ``residual_variation`` for what bodies make of them.
 """
 
 from mbsim_cli.kernels.algebra.spatial import add6, axpy6, cross_force, cross_motion, dot6, scale6, sub6
-from mbsim_cli.kernels.algorithms.equations.constraints import coordinate_measure, coordinate_rates, coordinate_slope
+from mbsim_cli.kernels.algorithms.equations.along_measures import along, is_along, own_along
+from mbsim_cli.kernels.algorithms.equations.constraints import coordinate_slope
 from mbsim_cli.kernels.algorithms.equations.curves import curve_at, has_curve, vary_curve
-from mbsim_cli.kernels.algorithms.equations.forces import (
-    force_along,
-    measure_and_rate,
-)
+from mbsim_cli.kernels.algorithms.equations.forces import measure_and_rate
 from mbsim_cli.kernels.algorithms.equations.motion_forces import (
     bodies_of,
     motion_wrench,
@@ -24,9 +22,8 @@ from mbsim_cli.kernels.algorithms.motion.bodies import (
 )
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.compiler.simd import add_to, at, block, width
-from mbsim_cli.kernels.elements.force_law import measure_force_variation
 from mbsim_cli.kernels.elements.measures import is_geometric, vary_numbers, vary_pose
-from mbsim_cli.model.codes import Force, Measure
+from mbsim_cli.model.codes import Measure
 from mbsim_cli.model.layout import MEASURE_SIZE
 
 
@@ -55,14 +52,13 @@ def vary_forces(model, theta, dtheta, touch, t, z, zd, dz, dzd, kin, tw, dG_out)
 @inlined
 def acts_on_bodies(model, f):
     """Whether force f acts on bodies, and not on coordinates."""
-    along = model.forces.kind[f] == Force.ALONG_MEASURE
-    return not along or is_geometric(model.measures.kind[model.forces.measure[f]])
+    return not is_along(model.forces.kind[f]) or is_geometric(model.measures.kind[model.forces.measure[f]])
 
 
 @inlined
 def vary_force_on_bodies(model, theta, dtheta, touch, t, f, kin, tw):
     """Add the variation of the force element f to ``tw.F``, from the twists of its bodies against each other."""
-    if model.forces.kind[f] == Force.ALONG_MEASURE:
+    if is_along(model.forces.kind[f]):
         _vary_along_measure(model, theta, dtheta, touch, t, f, kin, tw)
     else:
         vary_motion_force(model, theta, dtheta, touch, t, f, kin, tw)
@@ -97,8 +93,8 @@ def _vary_along_measure(model, theta, dtheta, touch, t, f, kin, tw):
     a, b = model.pairs.a[pair], model.pairs.b[pair]
     Vb = at_origin(kin.V, kin, b)
     v = sub6(Vb, at_origin(kin.V, kin, a))
-    g, g1, L = measure_and_rate(model, theta, m, kin)
-    Q, by_g, by_g1 = force_along(model, theta, f, t, g, g1, kin)
+    _, _, L = measure_and_rate(model, theta, m, kin)
+    Q, by_g, by_g1 = along(model, theta, t, f, kin)
     for start in range(0, dtheta.shape[1], width(dtheta)):
         k = block(dtheta, start)
         N = between2(tw.N, kin, a, b, k)
@@ -106,7 +102,7 @@ def _vary_along_measure(model, theta, dtheta, touch, t, f, kin, tw):
         dv = add6(between2(tw.N1, kin, a, b, k), cross_motion(N, Vb))
         dQ = by_g * dg + by_g1 * (dot6(v, dL) + dot6(dv, L))
         if touch.force[f, start]:
-            dQ += measure_force_variation(model.forces, model.laws, theta, dtheta, k, f, t, g, g1)
+            dQ += own_along(model, theta, dtheta, t, f, k, kin)
         dQ = with_signal_variation(model, tw, f, k, dQ)
         apply_between2(tw.F, kin, a, b, k, -1.0, axpy6(dQ, L, scale6(Q, dL)), cross_force(N, scale6(Q, L)))
 
@@ -116,10 +112,8 @@ def vary_along_coordinates(model, theta, dtheta, t, f, k, z, zd, dz, dzd, kin, t
     """Add the variation k of minus a force along a measure of coordinates."""
     measures = model.measures
     m = model.forces.measure[f]
-    g = coordinate_measure(measures, theta, m, z)
-    g1, _ = coordinate_rates(measures, theta, m, z, zd, zd)
-    Q, by_g, by_g1 = force_along(model, theta, f, t, g, g1, kin)
-    dQ = measure_force_variation(model.forces, model.laws, theta, dtheta, k, f, t, g, g1)
+    Q, by_g, by_g1 = along(model, theta, t, f, kin)
+    dQ = own_along(model, theta, dtheta, t, f, k, kin)
     dQ = with_signal_variation(model, tw, f, k, dQ)
     for j in range(measures.first[m], measures.first[m + 1]):
         c = measures.coordinate[j]

@@ -2,16 +2,16 @@
 
 from mbsim_cli.kernels.algebra.spatial import dot6, motion_at, sub6
 from mbsim_cli.kernels.algebra.whole import clear
+from mbsim_cli.kernels.algorithms.equations.along_measures import along, find_along, is_along
 from mbsim_cli.kernels.algorithms.equations.constraints import coordinate_measure, coordinate_rates, coordinate_slope
 from mbsim_cli.kernels.algorithms.equations.motion_forces import (
     bodies_of,
     find_motion_force,
     motion_wrench,
 )
-from mbsim_cli.kernels.algorithms.equations.signal_reading import reads_signals, with_signal
+from mbsim_cli.kernels.algorithms.equations.signal_reading import reads_signals
 from mbsim_cli.kernels.algorithms.motion.bodies import apply_to_body, at_origin, pose_of
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
-from mbsim_cli.kernels.elements.force_law import measure_force
 from mbsim_cli.kernels.elements.measures import is_force_line, is_geometric, line, measure_value, unwrapped
 from mbsim_cli.model.codes import Axes, Force
 from mbsim_cli.model.layout import NONE
@@ -28,10 +28,10 @@ def clear_wrenches(W, Q):
 def forces_of_elements(model, theta, t, z, zd, kin, W_out, Q_out):
     """Add the forces of all elements to the bodies W (nb + 1, 6) and the coordinates Q (n,).
 
-    Leaves in ``kin.kept`` the forces on bodies.
+    Leaves them in ``kin.kept``.
     """
     for f in range(model.forces.kind.size):
-        if model.forces.kind[f] == Force.ALONG_MEASURE:
+        if is_along(model.forces.kind[f]):
             _force_along_measure(model, theta, t, z, zd, kin, f, W_out, Q_out)
         else:
             add_force_on_bodies(model, theta, t, f, kin, W_out)
@@ -52,23 +52,18 @@ def _force_along_measure(model, theta, t, z, zd, kin, f, W_out, Q_out):
     k = model.forces.measure[f]
     if is_geometric(measures.kind[k]):
         g, g1, L = measure_and_rate(model, theta, k, kin)
-        Q, _, _ = force_along(model, theta, f, t, g, g1, kin)
+        find_along(model, theta, t, f, g, g1, kin)
+        Q, _, _ = along(model, theta, t, f, kin)
         pair = measures.pair[k]
         apply_to_body(W_out, kin, model.pairs.b[pair], Q, L)
         apply_to_body(W_out, kin, model.pairs.a[pair], -Q, L)
     else:
         g = coordinate_measure(measures, theta, k, z)
         g1, _ = coordinate_rates(measures, theta, k, z, zd, zd)
-        Q, _, _ = force_along(model, theta, f, t, g, g1, kin)
+        find_along(model, theta, t, f, g, g1, kin)
+        Q, _, _ = along(model, theta, t, f, kin)
         for j in range(measures.first[k], measures.first[k + 1]):
             Q_out[measures.coordinate[j]] += Q * coordinate_slope(measures, theta, k, j, z)
-
-
-@inlined
-def force_along(model, theta, f, t, g, g1, kin):
-    """Force of an element along its measure, with its expression, and its slopes by g and g'."""
-    Q, by_g, by_g1 = measure_force(model.forces, model.laws, theta, f, t, g, g1)
-    return with_signal(model, kin, f, Q, by_g, by_g1)
 
 
 @inlined
@@ -83,12 +78,6 @@ def measure_and_rate(model, theta, k, kin):
     g = unwrapped(kind, g, kin.expected[k])
     L = line(is_force_line(kind), x, u)
     return g, dot6(sub6(at_origin(kin.V, kin, b), at_origin(kin.V, kin, a)), L), L
-
-
-@inlined
-def does_work(forces, f):
-    """Whether a force along a measure has energy and power: the rate of a state has none."""
-    return forces.kind[f] == Force.ALONG_MEASURE and forces.axes[f] != NONE
 
 
 @inlined

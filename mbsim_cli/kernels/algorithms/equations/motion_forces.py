@@ -7,9 +7,7 @@ from which variations and pull-backs at this state are made. All vectors have gl
 """
 
 import re
-from collections.abc import Callable, Iterator
-from functools import cache
-from inspect import signature
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -17,7 +15,7 @@ import numpy as np
 from mbsim_cli.kernels.algebra.rot3 import rotate, unrotate
 from mbsim_cli.kernels.algebra.spatial import add6, cross_force, cross_motion, sub6
 from mbsim_cli.kernels.algebra.vec3 import add3, add3_to, cross3, load3, load3_of, scale3
-from mbsim_cli.kernels.algorithms.by_type import by_type
+from mbsim_cli.kernels.algorithms.equations.by_kind import by_kind, made, predicate
 from mbsim_cli.kernels.algorithms.equations.measure_pull_back import between
 from mbsim_cli.kernels.algorithms.equations.signal_reading import (
     pull_to_signals,
@@ -198,9 +196,6 @@ def _function(element: Element, form: str) -> Any:
     return derived(name, lambda: compiled_text(_text(element, form), _HERE, space))
 
 
-FUNCTIONS = {form: {element: _function(element, form) for element in elements()} for form in ARGUMENTS}
-
-
 # The choice of them ---------------------------------------------------------------------------------------------------
 
 _NONE = {"find": "return", "pull": "return"}  # of a model without elements
@@ -208,25 +203,9 @@ _NONE["vary"] = "return scale3(0.0, N[0]), scale3(0.0, N[0])"
 _NONE["vary_all"] = f"return (scale3(0.0, N[0]), scale3(0.0, N[0])), ({'0.0 * N[0][0], ' * QUANTITIES})"
 
 
-def _is(kinds: Any) -> str:
-    return " or ".join(f"kind == {int(kind)}" for kind in kinds) or "False"
-
-
-@cache
-def _choice(form: str, families: tuple[str, ...]) -> Callable:
-    """The function of a form that chooses by kind among the elements of some families."""
-    name, space = "_".join((form, "motion_force_of", *families)), dict(_SPACE)
-    text = f"def {name}({ARGUMENTS[form]}):\n    kind = model.forces.kind[f]\n"
-    for element, function in FUNCTIONS[form].items():
-        if ON_BODIES[element.kinds[0]] in families:
-            space[function.__name__] = function
-            text += f"    if {_is(element.kinds)}:\n        return {function.__name__}({ARGUMENTS[form]})\n"
-    return compiled_text(f"{text}    {_NONE[form]}\n", _HERE, space)
-
-
 def _chosen(form: str, name: str, text: str) -> Any:
-    shape = signature(eval(f"lambda {ARGUMENTS[form]}: None"))
-    return by_type("model.elements", name, text, shape, lambda kind: _choice(form, kind.families))
+    functions = {element: _function(element, form) for element in elements(Element)}
+    return by_kind(name, ARGUMENTS[form], functions, _NONE[form], _HERE, text)
 
 
 find_motion_force = _chosen("find", "find_motion_force", "Leave the force f, and its slopes, in ``kin.kept``.")
@@ -253,21 +232,11 @@ def vary_motion_wrench_along(model, theta, dtheta, touched, t, f, k, kin, tw, N,
     return vary_motion_wrench(model, theta, t, f, kin, N, N1)
 
 
-def _made(text: str) -> Any:
-    """A kernel of a text."""
-    return derived(text[len("def ") : text.index("(")], lambda: compiled_text(text, _HERE, {}))
-
-
-def _predicate(name: str, kinds: Any) -> Any:
-    """Whether a kind of force is one of some."""
-    return _made(f"def {name}(kind):\n    return {_is(kinds)}\n")
-
-
-is_on_bodies = _predicate("is_on_bodies", ON_BODIES)
-has_quantities = _predicate(  # has more than its wrench for sensors to read
-    "has_quantities", [kind for element in elements() if element.quantities for kind in element.kinds]
+is_on_bodies = predicate("is_on_bodies", ON_BODIES, _HERE)
+has_quantities = predicate(  # has more than its wrench for sensors to read
+    "has_quantities", [kind for each in elements(Element) if each.quantities for kind in each.kinds], _HERE
 )
-is_tyre = _predicate("is_tyre", TYRES)
+is_tyre = predicate("is_tyre", TYRES, _HERE)
 
 
 # What is read of ``kin.kept`` -----------------------------------------------------------------------------------------
@@ -328,8 +297,8 @@ def tyre_deflection(model, theta, f, kin):
 
 _READ = "".join(f"    if which == {k}:\n        return quantities[{k}]\n" for k in range(QUANTITIES - 1))
 _MARKED = ", ".join(f"hats[{k}] + (c if which == {k} else 0.0 * c)" for k in range(QUANTITIES))
-quantity = _made(f"def quantity(quantities, which):\n{_READ}    return quantities[{QUANTITIES - 1}]\n")
-with_quantity = _made(f"def with_quantity(hats, which, c):\n    return ({_MARKED})\n")  # c added to one covector
+quantity = made(f"def quantity(quantities, which):\n{_READ}    return quantities[{QUANTITIES - 1}]\n", _HERE)
+with_quantity = made(f"def with_quantity(hats, which, c):\n    return ({_MARKED})\n", _HERE)  # c added to one covector
 
 
 @inlined

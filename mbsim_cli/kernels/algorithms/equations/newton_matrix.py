@@ -28,6 +28,7 @@ from mbsim_cli.kernels.algebra.spatial import (
 from mbsim_cli.kernels.algebra.vec3 import add3, cross3, dot3, load3_of, row3, scale3
 from mbsim_cli.kernels.algebra.whole import clear
 from mbsim_cli.kernels.algorithms.elimination.structure import before, branch_of, subtree_of
+from mbsim_cli.kernels.algorithms.equations.along_measures import is_along
 from mbsim_cli.kernels.algorithms.equations.constraints import VALUE, pull_of, rows_of_pair, vary_pull
 from mbsim_cli.kernels.algorithms.equations.curves import has_curve
 from mbsim_cli.kernels.algorithms.equations.force_tangent import measure_force_part, motion_force_part
@@ -48,7 +49,7 @@ from mbsim_cli.kernels.algorithms.motion.workspace import (
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.compiler.simd import add_to, at, block, only
 from mbsim_cli.kernels.elements.columns import load4
-from mbsim_cli.model.codes import Column, Force, Measure
+from mbsim_cli.model.codes import Column, Measure
 from mbsim_cli.model.layout import NONE
 
 
@@ -63,8 +64,8 @@ def newton_matrix(model, theta, t, beta, gamma, z, zd, lines, multiplier, kin, c
     _euler_part(model.tree, theta, gamma, z, kin, comp, T_out)
     _constraints_part(model, theta, gamma, lines, multiplier, kin, comp, T_out)
     for f in range(model.forces.kind.size):
-        if model.forces.kind[f] == Force.ALONG_MEASURE:
-            measure_force_part(model, theta, t, beta, gamma, z, zd, f, kin, comp, T_out)
+        if is_along(model.forces.kind[f]):
+            measure_force_part(model, theta, t, beta, gamma, z, f, kin, comp, T_out)
         else:
             motion_force_part(model, theta, t, gamma, f, kin, comp, T_out)
     add_signal_tangent(model, theta, t, beta, gamma, z, zd, kin, comp, T_out)

@@ -7,10 +7,17 @@ reference points.
 from mbsim_cli.kernels.algebra.rot3 import row9, unrotate
 from mbsim_cli.kernels.algebra.spatial import accumulate2, inertia_apply, motion_at, scale6, shift_motion
 from mbsim_cli.kernels.algebra.vec3 import add3, add3_to, cross3, dot3, load3, load3_of, scale3
+from mbsim_cli.kernels.algorithms.equations.along_measures import (
+    along,
+    does_work,
+    energy_along,
+    pull_along,
+    pull_energy_along,
+)
 from mbsim_cli.kernels.algorithms.equations.armatures import pull_armature_kinetic
 from mbsim_cli.kernels.algorithms.equations.constraint_pull_back import pull_rates
 from mbsim_cli.kernels.algorithms.equations.constraints import measure_factors, moving_line
-from mbsim_cli.kernels.algorithms.equations.forces import does_work, is_dead_load
+from mbsim_cli.kernels.algorithms.equations.forces import is_dead_load
 from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import inertia_at
 from mbsim_cli.kernels.algorithms.equations.measure_pull_back import (
     between,
@@ -37,7 +44,7 @@ from mbsim_cli.kernels.algorithms.equations.sensors import (
     sensor_direction,
     value_and_rate,
 )
-from mbsim_cli.kernels.algorithms.equations.signal_reading import pull_to_signal, with_signal
+from mbsim_cli.kernels.algorithms.equations.signal_reading import pull_to_signal
 from mbsim_cli.kernels.algorithms.equations.tree_pull_back import pull_own_inertia
 from mbsim_cli.kernels.algorithms.flexible.pull_back import (
     pull_elastic_kinetic,
@@ -49,12 +56,6 @@ from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.compiler.simd import add_to, at, block, largest, squares, width
 from mbsim_cli.kernels.elements.attitude import attitude_gradients
 from mbsim_cli.kernels.elements.element import ENERGY
-from mbsim_cli.kernels.elements.force_law import (
-    measure_force,
-    measure_potential,
-    pull_measure_force,
-    pull_measure_potential,
-)
 from mbsim_cli.kernels.elements.measure_pull_back import pull_point, pull_second_of_point
 from mbsim_cli.kernels.elements.measures import is_force_line, is_geometric, line, moved, point_of
 from mbsim_cli.model.codes import Sensor
@@ -204,12 +205,10 @@ def pull_measure(model, theta, m, order, k, c, z, zd, zdd, kin, cov_out):
 @kernel
 def _pull_force(model, theta, t, f, k, c, z, zd, zdd, kin, cov_out):
     m = model.forces.measure[f]
-    g, g1 = value_and_rate(model, theta, m, z, zd, kin)
-    Q, by_spring, by_damper = measure_force(model.forces, model.laws, theta, f, t, g, g1)
-    _, by_g, by_g1 = with_signal(model, kin, f, Q, by_spring, by_damper)
+    _, by_g, by_g1 = along(model, theta, t, f, kin)
     pull_measure(model, theta, m, 0, k, by_g * c, z, zd, zdd, kin, cov_out)
     pull_measure(model, theta, m, 1, k, by_g1 * c, z, zd, zdd, kin, cov_out)
-    pull_measure_force(model.forces, model.laws, theta, f, t, g, g1, by_spring, k, c, cov_out.theta)
+    pull_along(model, theta, t, f, k, kin, c, cov_out.theta)
     pull_to_signal(model, f, k, c, cov_out)
 
 
@@ -238,9 +237,9 @@ def _pull_potential_energy(model, theta, k, c, z, zd, zdd, kin, cov_out):
         o, m = forces.theta[f], forces.measure[f]
         if does_work(forces, f):
             g, _ = value_and_rate(model, theta, m, z, zd, kin)
-            _, by_g = measure_potential(forces, model.laws, theta, f, g)
+            _, by_g = energy_along(model, theta, f, g)
             pull_measure(model, theta, m, 0, k, by_g * c, z, zd, zdd, kin, cov_out)
-            pull_measure_potential(forces, model.laws, theta, f, g, by_g, k, c, cov_out.theta)
+            pull_energy_along(model, theta, f, k, g, c, cov_out.theta)
         elif is_dead_load(model, f):
             b = model.pairs.b[forces.pair[f]]
             R, r = pose_of(kin, b)

@@ -3,9 +3,16 @@
 from mbsim_cli.kernels.algebra.rot3 import rotate
 from mbsim_cli.kernels.algebra.spatial import dot6, inertia_apply, motion_at, motion_at2
 from mbsim_cli.kernels.algebra.vec3 import add3, add3_to, cross3, dot3, load3, load3_of
+from mbsim_cli.kernels.algorithms.equations.along_measures import (
+    along,
+    does_work,
+    energy_along,
+    energy_own_along,
+    own_along,
+)
 from mbsim_cli.kernels.algorithms.equations.armatures import vary_armature_kinetic
 from mbsim_cli.kernels.algorithms.equations.constraint_variation import vary_coordinate_measure, vary_measure
-from mbsim_cli.kernels.algorithms.equations.forces import does_work, force_along, is_dead_load
+from mbsim_cli.kernels.algorithms.equations.forces import is_dead_load
 from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import inertia_at
 from mbsim_cli.kernels.algorithms.equations.motion_forces import (
     bodies_of,
@@ -38,11 +45,6 @@ from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.compiler.simd import add_to, at, block, put, width
 from mbsim_cli.kernels.elements.attitude import attitude
 from mbsim_cli.kernels.elements.element import ENERGY
-from mbsim_cli.kernels.elements.force_law import (
-    measure_force_variation,
-    measure_potential,
-    measure_potential_variation,
-)
 from mbsim_cli.kernels.elements.measures import is_geometric, point_of, vary_direction, vary_point
 from mbsim_cli.model.codes import Sensor
 from mbsim_cli.model.layout import COM, GRAVITY, MASS
@@ -192,11 +194,10 @@ def vary_any_measure(model, theta, dtheta, touch, m, g, k, z, zd, zdd, sens, kin
 @inlined
 def _vary_force(model, theta, dtheta, touch, t, f, start, k, z, zd, zdd, sens, kin, tw):
     m = model.forces.measure[f]
-    g, g1 = value_and_rate(model, theta, m, z, zd, kin)
-    _, by_g, by_g1 = force_along(model, theta, f, t, g, g1, kin)
+    _, by_g, by_g1 = along(model, theta, t, f, kin)
     dg = vary_any_measure(model, theta, dtheta, touch, m, start, k, z, zd, zdd, sens, kin, tw, 0)
     dg1 = vary_any_measure(model, theta, dtheta, touch, m, start, k, z, zd, zdd, sens, kin, tw, 1)
-    own = measure_force_variation(model.forces, model.laws, theta, dtheta, k, f, t, g, g1)
+    own = own_along(model, theta, dtheta, t, f, k, kin)
     return with_signal_variation(model, tw, f, k, by_g * dg + by_g1 * dg1 + own)
 
 
@@ -229,9 +230,9 @@ def _vary_potential_energy(model, theta, dtheta, touch, start, k, z, zd, zdd, se
         o, m = model.forces.theta[f], model.forces.measure[f]
         if does_work(model.forces, f):
             g, _ = value_and_rate(model, theta, m, z, zd, kin)
-            _, by_g = measure_potential(model.forces, model.laws, theta, f, g)
+            _, by_g = energy_along(model, theta, f, g)
             dg = vary_any_measure(model, theta, dtheta, touch, m, start, k, z, zd, zdd, sens, kin, tw, 0)
-            total += by_g * dg + measure_potential_variation(model.forces, model.laws, theta, dtheta, k, f, g)
+            total += by_g * dg + energy_own_along(model, theta, dtheta, f, k, g)
         elif is_dead_load(model, f):
             b = model.pairs.b[model.forces.pair[f]]
             R, r = pose_of(kin, b)

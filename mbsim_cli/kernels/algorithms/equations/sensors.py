@@ -3,6 +3,7 @@
 from mbsim_cli.kernels.algebra.rot3 import rotate, row9
 from mbsim_cli.kernels.algebra.spatial import dot6, inertia_apply, motion_at, sub6
 from mbsim_cli.kernels.algebra.vec3 import add3, cross3, dot3, load3, row3
+from mbsim_cli.kernels.algorithms.equations.along_measures import along, does_work, energy_along, find_along
 from mbsim_cli.kernels.algorithms.equations.armatures import armature_kinetic
 from mbsim_cli.kernels.algorithms.equations.constraints import (
     coordinate_measure,
@@ -10,12 +11,7 @@ from mbsim_cli.kernels.algorithms.equations.constraints import (
     measure_factors,
     measure_rates,
 )
-from mbsim_cli.kernels.algorithms.equations.forces import (
-    does_work,
-    force_along,
-    is_dead_load,
-    measure_and_rate,
-)
+from mbsim_cli.kernels.algorithms.equations.forces import is_dead_load, measure_and_rate
 from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import inertia_at
 from mbsim_cli.kernels.algorithms.equations.motion_forces import (
     bodies_of,
@@ -27,7 +23,6 @@ from mbsim_cli.kernels.algorithms.equations.motion_forces import (
     quantity,
     vector_of,
 )
-from mbsim_cli.kernels.algorithms.equations.signal_reading import with_signal
 from mbsim_cli.kernels.algorithms.flexible.elastic_energies import (
     elastic_kinetic,
     elastic_potential,
@@ -38,7 +33,6 @@ from mbsim_cli.kernels.algorithms.motion.bodies import at_origin, no_motion, pos
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.elements.attitude import attitude
 from mbsim_cli.kernels.elements.element import ENERGY, POWER
-from mbsim_cli.kernels.elements.force_law import force_without_potential, measure_potential
 from mbsim_cli.kernels.elements.laws import law_value
 from mbsim_cli.kernels.elements.measures import is_geometric, moved, point_of
 from mbsim_cli.model.codes import Sensor
@@ -202,7 +196,8 @@ def force_on_body(model, f, kin):
 def _force_of(model, theta, t, f, z, zd, kin):
     """Force of an element along its measure."""
     g, g1 = value_and_rate(model, theta, model.forces.measure[f], z, zd, kin)
-    Q, _, _ = force_along(model, theta, f, t, g, g1, kin)
+    find_along(model, theta, t, f, g, g1, kin)
+    Q, _, _ = along(model, theta, t, f, kin)
     return Q
 
 
@@ -232,7 +227,7 @@ def potential_energy(model, theta, z, kin):
     for f in range(model.forces.kind.size):
         if does_work(model.forces, f):
             value, _ = value_and_rate(model, theta, model.forces.measure[f], z, z, kin)
-            stored, _ = measure_potential(model.forces, model.laws, theta, f, value)
+            stored, _ = energy_along(model, theta, f, value)
             total += stored
         elif has_quantities(model.forces.kind[f]):
             total += quantities_of(kin, f)[ENERGY]
@@ -250,10 +245,9 @@ def other_power(model, theta, t, z, zd, multiplier, kin):
     for f in range(model.forces.kind.size):
         kind = model.forces.kind[f]
         if does_work(model.forces, f):
-            _, g1 = value_and_rate(model, theta, model.forces.measure[f], z, zd, kin)
-            without = force_without_potential(model.forces, model.laws, theta, f, t, g1)
-            without, _, _ = with_signal(model, kin, f, without, 0.0 * g1, 0.0 * g1)
-            total += without * g1
+            g, g1 = value_and_rate(model, theta, model.forces.measure[f], z, zd, kin)
+            _, by_g = energy_along(model, theta, f, g)
+            total += (_force_of(model, theta, t, f, z, zd, kin) + by_g) * g1
         elif is_on_bodies(kind) and not is_dead_load(model, f):
             a, b = bodies_of(model, f)
             total += dot6(sub6(at_origin(kin.V, kin, b), at_origin(kin.V, kin, a)), motion_wrench(kin, f))

@@ -7,8 +7,8 @@ import numpy as np
 from mbsim_cli.kernels.algorithms.elimination.structure import Spans, once_a_model, spans
 from mbsim_cli.kernels.compiler.simd import WIDTH, numbers, padded, zeros
 from mbsim_cli.kernels.elements import elements
-from mbsim_cli.kernels.elements.element import ROOM
-from mbsim_cli.model.codes import BETWEEN_BODIES, Force, Law
+from mbsim_cli.kernels.elements.element import ROOM, AlongMeasure, Element
+from mbsim_cli.model.codes import BETWEEN_BODIES, Law
 from mbsim_cli.model.layout import (
     BODY_SIZE,
     MASS,
@@ -122,8 +122,7 @@ def _numbers_read(model):
 COLUMN_S, COLUMN_X, COLUMN_Y, COLUMN_UP = 0, 6, 12, 18  # rows of Composite.columns
 OWN_S, OWN_DOWN, OWN_RATE = 0, 6, 12  # numbers in a row of Composite.own
 FORCE_SIZES = {  # of the blocks of theta
-    Force.ALONG_MEASURE: 4,
-    **{kind: element.size for element in elements() for kind in element.kinds},
+    kind: each.size for each in (*elements(AlongMeasure), *elements(Element)) for kind in each.kinds
 }
 
 
@@ -139,7 +138,7 @@ class Kinematics(NamedTuple):
     S1: np.ndarray  # (n, 6) their first time derivatives
     S2: np.ndarray  # (n, 6) their second time derivatives
     inertia: np.ndarray  # (nb + 1, 10) mass, first and second moments about ref
-    kept: np.ndarray  # (nf, ROOM) forces on bodies, as ``find_motion_force`` leaves them
+    kept: np.ndarray  # (nf, ROOM) forces, as ``find_motion_force`` and ``find_along`` leave them
     expected: np.ndarray  # (nm,) value near which an angle between bodies is read, see ``turning``
     signals: tuple  # signal_work.SignalWork
 

@@ -21,6 +21,7 @@ from mbsim_cli.kernels.algebra.spatial import (
     sub6,
 )
 from mbsim_cli.kernels.algebra.vec3 import add3, axpy3, cross3, dot3, load3, row3, scale3, sub3
+from mbsim_cli.kernels.algorithms.equations.along_measures import is_along
 from mbsim_cli.kernels.algorithms.equations.constraints import VALUE, rows_of_pair
 from mbsim_cli.kernels.algorithms.equations.curves import has_curve
 from mbsim_cli.kernels.algorithms.equations.force_tangent import coordinate_force_part
@@ -46,7 +47,6 @@ from mbsim_cli.kernels.algorithms.natural.signal_tangent import add_natural_sign
 from mbsim_cli.kernels.algorithms.natural.work_variation import vary_natural_force, vary_natural_pull
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.compiler.simd import WIDTH, add_to, at, block, put, width
-from mbsim_cli.model.codes import Force
 from mbsim_cli.model.layout import GROUND, NONE
 
 RATES = 8  # direction of the first unit rate; unit twists come first
@@ -104,7 +104,7 @@ def natural_tangent(model, theta, t, beta, gamma, state, lines, kin, W, seeds, T
             vary_natural_force(model, theta, seeds.dtheta, seeds.touch, t, f, kin, seeds.twists)
             _pair_part(tree, theta, a, b, kin, seeds, T_out)
         else:
-            coordinate_force_part(model, theta, t, beta, gamma, state.z, state.zd, f, kin, T_out)
+            coordinate_force_part(model, theta, t, beta, gamma, state.z, f, kin, T_out)
     for i in range(tree.theta.size):
         _rows_of_body(tree, theta, i, seeds, T_out)
     add_natural_signal_tangent(model, theta, t, beta, gamma, state, kin, seeds, T_out)
@@ -121,8 +121,8 @@ def _clear_blocks(seeds, T_out):
 @inlined
 def _bodies_of(model, f):
     """Bodies of a force whose motion against each other changes it; one that is given acts from the ground."""
-    along = model.forces.kind[f] == Force.ALONG_MEASURE
-    pair = model.measures.pair[model.forces.measure[f]] if along else model.forces.pair[f]
+    on_measure = is_along(model.forces.kind[f])
+    pair = model.measures.pair[model.forces.measure[f]] if on_measure else model.forces.pair[f]
     return model.pairs.a[pair], model.pairs.b[pair]
 
 

@@ -1,0 +1,104 @@
+"""Forces along measures and coordinates: value, slopes, energy, and how these vary with numbers, of each kind.
+
+``find_along`` leaves a force and its slopes in ``kin.kept``, where the others find them. Functions of an element are
+generated from its values, and chosen by its kind. How measures vary is written once, where forces are applied.
+"""
+
+from typing import Any
+
+from mbsim_cli.kernels.algorithms.equations.by_kind import by_kind, predicate
+from mbsim_cli.kernels.algorithms.equations.signal_reading import with_signal
+from mbsim_cli.kernels.compiler.jit import derived, inlined, python_of
+from mbsim_cli.kernels.compiler.simd import at
+from mbsim_cli.kernels.derive.write import Derivatives, compiled_text
+from mbsim_cli.kernels.elements import elements
+from mbsim_cli.kernels.elements.element import AlongMeasure
+from mbsim_cli.model.codes import ALONG
+from mbsim_cli.model.layout import NONE
+
+
+@inlined
+def along(model, theta, t, f, kin):
+    """Force along a measure, with its expression, and its slopes by g and g'."""
+    by_g, by_g1 = slopes_along(model, theta, t, f, kin)
+    return with_signal(model, kin, f, kin.kept[f, 0], by_g, by_g1)
+
+
+@inlined
+def does_work(forces, f):
+    """Whether a force along a measure has energy and power: the rate of a state has none."""
+    return is_along(forces.kind[f]) and forces.axes[f] != NONE
+
+
+_HERE = python_of(does_work)  # generated functions belong to this file
+is_along = predicate("is_along", ALONG, _HERE)
+
+# Functions of one element ---------------------------------------------------------------------------------------------
+#
+# Their arguments and lines, with ``held`` the arguments of the value, ``aside`` those of what was put aside, ``one_g``
+# the input g, or none; and the last line where there is no such element.
+
+_PASSIVE = {"f": "f", "law": "model.forces.law", "laws": "model.laws", "o": "model.forces.theta[f]"}
+_FORCE = {
+    "find": ("model, theta, t, f, g, g1, kin", "keep({held}, kin.kept[f])", "return"),
+    "slopes": (
+        "model, theta, t, f, kin",
+        "zero = 0.0 * kin.kept[f, 0]; one = 1.0 + zero; "
+        "return vary_fixed({aside}, {one_g}), vary_fixed({aside}, {one_g1})",
+        "return 0.0 * kin.kept[f, 0], 0.0 * kin.kept[f, 0]",
+    ),
+    "own": (
+        "model, theta, dtheta, t, f, k, kin",
+        "zero = 0.0 * at(dtheta, 0, k); return vary({aside}, dtheta, k, {none})",
+        "return 0.0 * at(dtheta, 0, k)",
+    ),
+    "pull": ("model, theta, t, f, k, kin, hat, theta_out", "pull({aside}, hat, k, theta_out)", "return"),
+}
+_ENERGY = {
+    "energy": (
+        "model, theta, f, g",
+        "return value({held}), vary_fixed({held}, 1.0 + 0.0 * g)",
+        "return 0.0 * g, 0.0 * g",
+    ),
+    "energy_own": (
+        "model, theta, dtheta, f, k, g",
+        "return vary({held}, dtheta, k, 0.0 * at(dtheta, 0, k))",
+        "return 0.0 * at(dtheta, 0, k)",
+    ),
+    "pull_energy": ("model, theta, f, k, g, hat, theta_out", "pull({held}, hat, k, theta_out)", "return"),
+}
+
+
+def _function(form: str, arguments: str, line: str, of: Derivatives, *, kept: bool) -> Any:
+    """The function of a form of an element, or of its energy."""
+
+    def given(names: list[str]) -> str:
+        return ", ".join(_PASSIVE.get(name, name) for name in names)
+
+    aside = [*(name for name in of.arguments if name not in of.inputs), "kin.kept[f]"]
+    seeds = {f"one_{each}": ", ".join("one" if name == each else "zero" for name in of.inputs) for each in ("g", "g1")}
+    text = line.format(held=given(of.arguments), aside=given(aside), none=", ".join("zero" for _ in of.inputs), **seeds)
+    name = f"{form}_of_{of.function.__name__}"
+    space = {"at": at, "value": of.function, "keep": of.keep, "vary": of.vary_kept if kept else of.vary}
+    space |= {"vary_fixed": of.vary_fixed_kept if kept else of.vary_fixed, "pull": of.pull_kept if kept else of.pull}
+    return derived(name, lambda: compiled_text(f"def {name}({arguments}):\n    {text}\n", _HERE, space))
+
+
+def _chosen(form: str, text: str) -> Any:
+    kept = form in _FORCE
+    arguments, line, otherwise = (_FORCE if kept else _ENERGY)[form]
+    functions = {
+        each: _function(form, arguments, line, each if kept else each.energy, kept=kept)
+        for each in elements(AlongMeasure)
+        if kept or each.energy
+    }
+    return by_kind(f"{form}_along", arguments, functions, otherwise, _HERE, text)
+
+
+find_along = _chosen("find", "Leave the force f, without its expression, and its slopes, in ``kin.kept``.")
+slopes_along = _chosen("slopes", "Slopes of the force by g and g'.")
+own_along = _chosen("own", "Variation k of the force with its own numbers, at fixed g and g'.")
+pull_along = _chosen("pull", "Add what a covector of the force is of its own numbers to ``theta_out``.")
+energy_along = _chosen("energy", "What the force stores at g, and its derivative by g.")
+energy_own_along = _chosen("energy_own", "Variation k of the energy with the force's own numbers, at fixed g.")
+pull_energy_along = _chosen("pull_energy", "Add what a covector of the energy is of these numbers to ``theta_out``.")
