@@ -1,5 +1,6 @@
 """``mbsim linearize``: the state space of small motions, with names and units."""
 
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,6 +12,15 @@ from mbsim_cli.errors import UsageError
 
 if TYPE_CHECKING:
     from mbsim_cli.study.assembling import Settings
+
+
+class Format(StrEnum):
+    """Formats of a state space."""
+
+    HDF5 = "h5"
+    NPZ = "npz"
+    MAT = "mat"
+
 
 At = Annotated[
     str,
@@ -24,7 +34,8 @@ Inputs = Annotated[
 Outputs = Annotated[
     str | None, typer.Option(metavar="r.y,v", help="Sensors that are outputs.", show_default="all sensors")
 ]
-Output = Annotated[Path | None, options.output_option("X.h5|X.npz|X.mat", "File.", "MODEL.lin.h5 here")]
+To = Annotated[Format | None, typer.Option(help="Format.", show_default="that of -o, else h5")]
+Output = Annotated[Path | None, options.output_option("X.h5|X.npz|X.mat", "File.", "MODEL.lin.FORMAT here")]
 
 
 @options.replacing(*options.MODEL)
@@ -33,6 +44,7 @@ def command(
     at: At = "equilibrium",
     inputs: Inputs = None,
     outputs: Outputs = None,
+    to: To = None,
     output: Output = None,
     settings: "Settings" = options.STATED,
     json: options.Json = False,
@@ -47,9 +59,11 @@ def command(
     from mbsim_cli.study.assembling import Settings, build, load
     from mbsim_cli.study.linearizing import KINDS, linearized
 
-    target = output or Path(f"{model.stem}.lin.h5")
+    target = output or Path(f"{model.stem}.lin.{to or Format.HDF5}")
     if target.suffix.lower() not in KINDS:
         raise UsageError(f"-o {target}: a state space is written to {', '.join(KINDS)}")
+    if to and target.suffix.lower() != f".{to}":
+        raise UsageError(f"-o {target} is not --to {to}: the ending of a file says its format; leave one of them out")
     assembled = build(load(model, settings), Settings(), [])
     found = linearized(assembled, _at(at), _names(inputs) or [], _names(outputs))
     found.save(target, force=force)

@@ -45,7 +45,8 @@ class Instant:
     def evaluate(self, t: float = 0.0) -> None:
         """Everything about the current state, along the current sensitivities."""
         self._evaluate(t)
-        self.work.kin.expected[self.angles] = self.out.measures[self.angles].real
+        if self.angles.size:
+            self.work.kin.expected[self.angles] = self.out.measures[self.angles].real
 
     def _entry(self) -> Callable[[float], Any]:
         """What evaluates, at a time."""

@@ -6,14 +6,16 @@ M(q) q'' + J(q)^T lambda = Q(q, q', t), Phi(q, t) = 0. Every call is one evaluat
 the start of a run, so nothing further is compiled. Paper 000, equations (4)-(20).
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from mbsim_cli.errors import AnalysisError, UsageError
-from mbsim_cli.model.layout import GRAVITY, FlexibleTree
+from mbsim_cli.kernels.compiler.jit import bound
+from mbsim_cli.kernels.drivers.places import move_places, vary_places
+from mbsim_cli.model.layout import FlexibleTree
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve import allocate
 from mbsim_cli.solve.initial import assemble, require_assembled
@@ -72,6 +74,18 @@ class Motion(NamedTuple):
     d_acceleration: Array | None = None  # of the acceleration and the angular acceleration
 
 
+class _Places(NamedTuple):
+    """Places that kinematics are asked of: their motion at an instant, and its variations, are written into arrays."""
+
+    names: tuple[str, ...]
+    move: Callable[[], Any]
+    pose: Array  # (k, 12)
+    motion: Array  # (k, 12)
+    jacobian: Array  # (k, 6, n)
+    vary: Callable[[], Any] | None  # None where derivatives have not been asked for
+    varied: tuple[Array, Array, Array]  # (k, 6, 2 n + p), padded
+
+
 class Mechanics:
     """A mechanism at fixed values of its parameters. Calls share work arrays: one object belongs to one thread.
 
@@ -93,12 +107,11 @@ class Mechanics:
         self.bodies = names.bodies
         n, p = len(self.coordinates), len(self.parameters)
         self._n, self._p = n, p
-        self._gravity = self._theta[GRAVITY : GRAVITY + 3]
         self._dtheta = initial.dtheta[:, :p]
         self._plain = Instant(self._problem, self._theta, np.zeros((self._theta.size, 0)))
         self._varied: Instant | None = None
         self._rows: Array | None = None  # independent constraints
-        self._local: dict[str, tuple[int, Array, Array]] = {}
+        self._places: dict[tuple[tuple[str, ...] | None, bool], _Places] = {}
 
     def __repr__(self) -> str:
         return f"<mbsim mechanics: {self._n} coordinates, {len(self.constraint_names)} constraints>"
@@ -161,9 +174,14 @@ class Mechanics:
         if not derivatives:
             return self._at(False, t, q).out.M.copy()
         at = self._at(True, t, q)
-        value, still = at.out.M.copy(), at.out.dG.copy()
-        columns = [self._at(True, t, q, None, unit).out.dG - still for unit in np.eye(self._n)]
-        return self._split(value, np.stack(columns, axis=1))
+        value, still, zdd = at.out.M.copy(), at.out.dG.copy(), at.state.zdd
+        columns = np.empty((self._n, *still.shape))
+        for column in range(self._n):
+            zdd[:] = 0.0
+            zdd[column] = 1.0
+            at.evaluate(t)
+            np.subtract(at.out.dG, still, out=columns[:, column])
+        return self._split(value, columns)
 
     def forces(self, q: Any, v: Any, t: float = 0.0, *, derivatives: bool = False) -> Any:
         """Q (n,): forces of elements, weights, and inertia forces of velocities. Without constraints M q'' = Q."""
@@ -261,37 +279,39 @@ class Mechanics:
 
         Without v, or a, these are zero. Raises UsageError for places that there are not, or on bodies that deform.
         """
-        if isinstance(self._problem.model.tree, FlexibleTree):
-            raise UsageError("kinematics of bodies that deform are not available here; read sensors of a run")
-        names = tuple(self.bodies if of is None else of)
-        places = [self._place(name) for name in names]
-        at = self._at(True, t, q, v, a)
-        kin, tw, k, n = at.work.kin, at.twists, len(places), self._n
-        w = 2 * n + self._p
-        body = np.array([place[0] for place in places], dtype=int)
-        local = np.array([place[1] for place in places]).reshape(k, 3)
-        d_local = np.zeros((k, 3, w))
-        d_local[:, :, 2 * n :] = np.array([place[2] for place in places]).reshape(k, 3, self._p)
-        R = kin.R[body].reshape(k, 3, 3)
-        x = kin.r[body] + np.einsum("kij,kj->ki", R, local)
-        V, A = kin.V[body], kin.A[body].copy()
-        A[:, 3:] += self._gravity
-        omega, alpha = V[:, :3].copy(), A[:, :3]
-        velocity = V[:, 3:] + np.cross(omega, x)
-        acceleration = A[:, 3:] + np.cross(alpha, x) + np.cross(omega, velocity)
-        jacobian = _pose(tw.N[body][..., :n], x)
-        found = Motion(names, x, R.copy(), velocity, omega, acceleration, alpha, jacobian)
-        if not derivatives:
+        asked = None if of is None else tuple(of), derivatives
+        names, move, pose, motion, jacobian, vary, varied = self._places.get(asked) or self._placed(*asked)
+        self._at(derivatives, t, q, v, a)
+        move()
+        x, m = pose.copy(), motion.copy()
+        R = x[:, 3:].reshape(-1, 3, 3)
+        found = Motion(names, x[:, :3], R, m[:, :3], m[:, 3:6], m[:, 6:9], m[:, 9:], jacobian.copy())
+        if vary is None:
             return found
-        d_gravity = np.zeros((3, w))
-        d_gravity[:, 2 * n :] = self._dtheta[GRAVITY : GRAVITY + 3]
-        return _varied(found, kin, tw, body, d_local, d_gravity)
+        vary()
+        w = 2 * self._n + self._p
+        d_pose, d_velocity, d_acceleration = (d[..., :w].copy() for d in varied)
+        return found._replace(d_pose=d_pose, d_velocity=d_velocity, d_acceleration=d_acceleration)
 
-    def _place(self, name: str) -> tuple[int, Array, Array]:
-        """Body, local point (3,) and its derivatives (3, p) by the parameters."""
-        if name not in self._local:
-            self._local[name] = self._read_place(name)
-        return self._local[name]
+    def _placed(self, asked: tuple[str, ...] | None, derivatives: bool) -> _Places:
+        tree, theta, n = self._problem.model.tree, self._theta, self._n
+        if isinstance(tree, FlexibleTree):
+            raise UsageError("kinematics of bodies that deform are not available here; read sensors of a run")
+        names = tuple(self.bodies) if asked is None else asked
+        read, k = [self._read_place(name) for name in names], len(names)
+        body = np.array([place[0] for place in read], dtype=tree.parent.dtype)
+        local = np.array([place[1] for place in read]).reshape(k, 3)
+        kin, pose, motion, jacobian = self._plain.work.kin, np.zeros((k, 12)), np.zeros((k, 12)), np.zeros((k, 6, n))
+        move = bound(move_places, tree, theta, kin, body, local, pose, motion, jacobian)
+        vary, varied = None, (np.zeros(0), np.zeros(0), np.zeros(0))
+        if derivatives:
+            at = self._directions()
+            d_local = np.zeros((k, 3, at.p))
+            d_local[:, :, 2 * n : 2 * n + self._p] = np.array([place[2] for place in read]).reshape(k, 3, self._p)
+            varied = np.zeros((k, 6, at.p)), np.zeros((k, 6, at.p)), np.zeros((k, 6, at.p))
+            vary = bound(vary_places, theta, at.dtheta, kin, at.twists, body, local, d_local, *varied)
+        self._places[asked, derivatives] = found = _Places(names, move, pose, motion, jacobian, vary, varied)
+        return found
 
     def _read_place(self, name: str) -> tuple[int, Array, Array]:
         from mbsim_cli.assembly.parameters.numbers import STEP, Numbers
@@ -343,41 +363,3 @@ class Mechanics:
                 break
         eq = self._at(False, t, q, v).work.eq
         return State(q, v - np.linalg.lstsq(eq.J, eq.phi1, rcond=1e-10)[0])
-
-
-def _cross(a: Array, b: Array) -> Array:
-    """Products (k, 3, w) of a and b, each (k, 3, w) or (k, 3, 1)."""
-    return np.cross(a, b, axis=1)
-
-
-def _pose(N: Array, x: Array) -> Array:
-    """Velocities and angular velocities (k, 6, w) of places x (k, 3) by twists (k, 6, w) about the global origin."""
-    return np.concatenate([N[:, 3:] + _cross(N[:, :3], x[:, :, None]), N[:, :3]], axis=1)
-
-
-def _varied(found: Motion, kin: Any, tw: Any, body: Array, d_local: Array, d_gravity: Array) -> Motion:
-    """With derivatives (k, 6, w), by the twists of bodies: dV = N' + N x V, dA = N'' + N' x V + N x A."""
-    N, N1, N2 = (twist[body][..., : d_local.shape[2]] for twist in (tw.N, tw.N1, tw.N2))
-    V, A = kin.V[body][:, :, None], kin.A[body][:, :, None]
-    dV = N1 + _crossed(N, V)
-    dA = N2 + _crossed(N1, V) + _crossed(N, A)
-    dA[:, 3:] += d_gravity
-    own = np.einsum("kij,kjw->kiw", found.rotation, d_local)
-    x, omega, alpha, rate = (
-        part[:, :, None]
-        for part in (found.position, found.angular_velocity, found.angular_acceleration, found.velocity)
-    )
-    dx = N[:, 3:] + _cross(N[:, :3], x) + own
-    d_omega, d_alpha = dV[:, :3], dA[:, :3]
-    d_rate = dV[:, 3:] + _cross(d_omega, x) + _cross(omega, dx)
-    d_acceleration = dA[:, 3:] + _cross(d_alpha, x) + _cross(alpha, dx) + _cross(d_omega, rate) + _cross(omega, d_rate)
-    return found._replace(
-        d_pose=np.concatenate([dx, N[:, :3]], axis=1),
-        d_velocity=np.concatenate([d_rate, d_omega], axis=1),
-        d_acceleration=np.concatenate([d_acceleration, d_alpha], axis=1),
-    )
-
-
-def _crossed(N: Array, V: Array) -> Array:
-    """Products N x V of twists (k, 6, w), angular part first."""
-    return np.concatenate([_cross(N[:, :3], V[:, :3]), _cross(N[:, :3], V[:, 3:]) + _cross(N[:, 3:], V[:, :3])], axis=1)

@@ -6,6 +6,7 @@ import re
 import h5py
 import numpy as np
 import pytest
+from scipy.io import loadmat
 
 from .conftest import ROOT
 
@@ -103,6 +104,8 @@ def test_state_space(mbsim, vertical, tmp_path):
     assert np.allclose(stored["C"], [[0, 1, 0, 0], body], rtol=1e-12)
     assert np.allclose(stored["D"], [[0], [1 / m_b]], rtol=1e-12)
     assert list(stored["outputs"]) == ["travel", "comfort.z"]
+    assert mbsim("linearize", "vertical.yaml", "--inputs", "suspension", "--to", "mat").code == 0
+    assert np.array_equal(loadmat(tmp_path / "vertical.lin.mat")["A"], stored["A"])
 
 
 @pytest.mark.parametrize(
@@ -113,6 +116,7 @@ def test_state_space(mbsim, vertical, tmp_path):
         (["--at", "-1"], "--at wants a time in seconds, equilibrium or start"),
         (["--at", "0.1"], "a time is one of a motion; type: modes has none"),
         (["-o", "x.txt"], "a state space is written to .h5, .npz, .mat"),
+        (["--to", "mat", "-o", "x.npz"], "-o x.npz is not --to mat"),
     ],
 )
 @pytest.mark.slow

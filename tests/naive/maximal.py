@@ -180,8 +180,8 @@ class System:
         found = [c.equations(m, len(self.bodies), t) for c in constraints]
         return [np.concatenate(part) for part in zip(*found, strict=True)]
 
-    def accelerations(self, t: float, m: Motion) -> tuple[np.ndarray, np.ndarray]:
-        """Accelerations (nb, 6) and multipliers: M a + J^T lambda = Q, J a = gamma, by least squares if redundant."""
+    def mass_and_load(self, t: float, m: Motion) -> tuple[np.ndarray, np.ndarray]:
+        """Masses (6 nb, 6 nb) and forces (6 nb), gyroscopic ones included, at the centres of mass."""
         size = 6 * len(self.bodies)
         mass, load = np.zeros((size, size)), np.zeros(size)
         for i, body in enumerate(self.bodies):
@@ -193,6 +193,12 @@ class System:
         for i, force, torque in self.loads(t, m):
             load[6 * i : 6 * i + 3] += force
             load[6 * i + 3 : 6 * i + 6] += torque
+        return mass, load
+
+    def accelerations(self, t: float, m: Motion) -> tuple[np.ndarray, np.ndarray]:
+        """Accelerations (nb, 6) and multipliers: M a + J^T lambda = Q, J a = gamma, by least squares if redundant."""
+        mass, load = self.mass_and_load(t, m)
+        size = len(load)
         if not self.constraints:
             return np.linalg.solve(mass, load).reshape(-1, 6), np.zeros(0)
         _, jacobian, _, gamma = self.equations(t, m, self.constraints)

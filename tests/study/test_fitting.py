@@ -2,6 +2,9 @@
 
 import runpy
 import shutil
+import signal
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -192,6 +195,36 @@ def test_a_killed_fit_goes_on(tmp_path, monkeypatch):
     log.write_text("mine")
     with pytest.raises(InputOutputError, match="is not a log of mbsim fit"):
         mbsim.load(path).fit("all", log=log)
+
+
+KILLED = """
+import os, signal, sys
+import mbsim_cli as mbsim
+
+class Ends(mbsim.Listener):
+    def say(self, sentence):
+        if sentence.startswith(f"evaluation {sys.argv[3]}:"):
+            os.kill(os.getpid(), signal.SIGKILL)
+
+mbsim.load(sys.argv[1], listener=Ends()).fit("all", log=sys.argv[2])
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("after", [2, 5])
+def test_a_fit_that_the_system_kills_goes_on(tmp_path, monkeypatch, after):
+    path, log = write(tmp_path), tmp_path / "log"
+    whole = mbsim.load(path).fit("all")
+    words = [sys.executable, "-c", KILLED, str(path), str(log), str(after)]
+    assert subprocess.run(words, cwd=ROOT, capture_output=True).returncode == -signal.SIGKILL
+    runs = []
+    recorded = mbsim.Model._recorded
+    monkeypatch.setattr(mbsim.Model, "_recorded", lambda *a, **k: (runs.append(1), recorded(*a, **k))[1])
+    listener = Ends(1000)
+    again = mbsim.load(path, listener=listener).fit("all", log=log)
+    assert f"{after} evaluations of an earlier search are read" in listener.said[0]
+    assert again.values.tobytes() == whole.values.tobytes() and not log.exists()
+    assert len(runs) < 2 * (whole.estimate.evaluations - after) + 5  # of two measurements, and of the one held out
 
 
 def test_too_few_evaluations_are_told(tmp_path):

@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 import mbsim_cli as mbsim
+from mbsim_cli.model.codes import Column
+from mbsim_cli.model.coordinates import kinds
 from mbsim_cli.solve.forward import start
 from tests.naive.random_mechanisms import frame_of, random_mechanism, system_of
 from tests.naive.reactions import assembled
@@ -110,8 +112,8 @@ def test_forces_of_a_motion_with_drives_make_it_again(moving):
         model.inverse_dynamics(q, v, a, drives=["A.angle"])
 
 
-def bodies_accelerate_as_in_the_textbook(folder, seed):
-    """Accelerations of all bodies, by those of the coordinates, against absolute coordinates with multipliers."""
+def agrees_with_the_textbook(folder, seed):
+    """M, Q and accelerations, by the motion of all bodies, against absolute coordinates with multipliers."""
     twin = random_mechanism(seed, bodies=2 + seed % 5, loops=seed % 3)
     found = assembled(folder, twin, sensitivity="none")
     block = start(found.problem, None).first_block()
@@ -124,19 +126,38 @@ def bodies_accelerate_as_in_the_textbook(folder, seed):
     m = model.kinematics(q, v, model.accelerations(q, v), of=names)
     size = max(1.0, np.abs(expected).max())
     close = 1e-8 * size  # the textbook's own least squares are good to 1e-9 near singular positions
-    assert np.abs(np.concatenate([m.acceleration, m.angular_acceleration], axis=1) - expected).max() < close
+    assert np.abs(_rates(m) - expected).max() < close
     assert np.abs(model.constraints(q, v).value).max(initial=0.0) < 1e-10
+    mass, load = system.mass_and_load(0.0, motion)
+    J, unforced = m.jacobian.reshape(-1, len(q)), _rates(model.kinematics(q, v, of=names)).ravel()
+    turns = _turns(model.mechanics(), q)
+    M, Q = J.T @ mass @ J, J.T @ (load - mass @ unforced)
+    assert np.abs(turns.T @ (model.mass_matrix(q) - M) @ turns).max() < 1e-11 * np.abs(M).max()
+    assert np.abs(turns.T @ (model.forces(q, v) - Q)).max() < 1e-10 * max(1.0, np.abs(Q).max())
+
+
+def _rates(m):
+    return np.concatenate([m.acceleration, m.angular_acceleration], axis=1)
+
+
+def _turns(at, q):
+    """Projection (n, n) that keeps the norm of Euler parameters."""
+    found = np.eye(len(q))
+    for c in np.flatnonzero(kinds(at._problem.model.tree) == Column.EULER_0):
+        e = q[c : c + 4]
+        found[c : c + 4, c : c + 4] -= np.outer(e, e)
+    return found
 
 
 @pytest.mark.parametrize("seed", range(6))
 def test_random_mechanisms(tmp_path, seed):
-    bodies_accelerate_as_in_the_textbook(tmp_path, seed)
+    agrees_with_the_textbook(tmp_path, seed)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6, 100))
 def test_many_random_mechanisms(tmp_path, seed):
-    bodies_accelerate_as_in_the_textbook(tmp_path, seed)
+    agrees_with_the_textbook(tmp_path, seed)
 
 
 PENDULUM = {
