@@ -1,14 +1,17 @@
 """Writes the gallery of the documentation: a picture, a paragraph and a command for each model of ``models/``.
 
 ``python scripts/gallery.py [MODEL.yaml...]`` draws the models named, or all, where their loops are closed at the start,
-and writes ``docs/gallery.md``. Nothing is simulated. Needs the extra ``plot``.
+runs them, and writes ``docs/gallery.md``. Needs the extra ``plot``.
 """
 
 import re
+import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs" / "gallery.md"
 PICTURES = ROOT / "docs" / "pictures" / "gallery"
 SIZE, COLOURS = (420, 315), 48
 GROUPS = {
@@ -75,13 +78,30 @@ def _listed(model: Path) -> str:
     return rows[0].strip() if rows else ""
 
 
-def page() -> str:
-    """Text of the gallery."""
+def printed(model: Path) -> str:
+    """What the command of a model prints: its objectives, else the last line up to the seconds."""
+    command = [sys.executable, "-m", "mbsim_cli.cli.app", "run", ROOT / model]
+    with tempfile.TemporaryDirectory() as folder:
+        lines = subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines()
+    values = next((number for number, line in enumerate(lines) if line.startswith("│ value ")), None)
+    shown = [lines[-1].partition(" (load ")[0]] if values is None else lines[values - 3 : values + 1]
+    return "\n".join(shown) + "\n"
+
+
+def outputs() -> dict[str, str]:
+    """What the page shows of the output of each model's command."""
+    return dict(re.findall(r"\$ mbsim run (\S+)\n```\n\n```text\n(.*?)```", PAGE.read_text(), re.DOTALL))
+
+
+def page(new: dict[str, str]) -> str:
+    """Text of the gallery; ``new`` has outputs that differ from those that the page shows."""
+    shown = outputs() | new
     lines = [
         "# Gallery",
         "",
         "Every model of `models/`, drawn where its loops are closed at the start.",
-        "`mbsim check MODEL` compares each with the references that it states.",
+        "Below each command stand the objectives that it prints, without their derivatives.",
+        "`mbsim check MODEL` compares each model with the references that it states.",
         "This page is made by `python scripts/gallery.py`.",
     ]
     for folder, title in GROUPS.items():
@@ -89,16 +109,19 @@ def page() -> str:
         for model in (path for path in models() if path.parent.as_posix() == folder):
             picture = picture_of(model).relative_to(ROOT / "docs").as_posix()
             lines += ["", f"### {model.stem}", "", f"![{model.stem}]({picture})", "", paragraph(model), ""]
-            lines += ["```console", f"$ mbsim run {model.as_posix()}", "```"]
+            lines += ["```console", f"$ mbsim run {model.as_posix()}", "```", ""]
+            lines += ["```text", *shown[model.as_posix()].splitlines(), "```"]
     return "\n".join(lines) + "\n"
 
 
 def main(names: list[str]) -> None:
-    """Draw, and write the page."""
+    """Draw and run, and write the page."""
+    new = {}
     for model in [Path(name) for name in names] or models():
         draw(model)
+        new[model.as_posix()] = printed(model)
         print(picture_of(model), picture_of(model).stat().st_size)
-    (ROOT / "docs" / "gallery.md").write_text(page())
+    PAGE.write_text(page(new))
 
 
 if __name__ == "__main__":

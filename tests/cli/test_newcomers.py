@@ -1,10 +1,15 @@
 """The first ten minutes: a bare command, templates, explanations and completion at a shell."""
 
 import json
+import os
+import pty
+import select
 import shutil
+import signal
 import subprocess
 import sys
 import sysconfig
+import time
 from pathlib import Path
 
 import pytest
@@ -120,29 +125,69 @@ def test_completion(line, offered, tmp_path):
     assert (done.returncode, set(done.stdout.split()), done.stderr) == (0, offered, "")
 
 
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_completion_in_shells(shell, tmp_path):
-    """The script that is installed works in the shell itself."""
+SHELLS = {  # a shell that reads no settings of this machine, and how the script of completion is loaded there
+    "bash": (["--norc", "-i"], "source ./script"),
+    "zsh": (["-f", "-i"], "autoload -Uz compinit; compinit -u -D; source ./script"),
+}
+
+
+class Terminal:
+    """A shell at a terminal of its own."""
+
+    def __init__(self, *command: str, **extra: str):
+        self.process, self.end = pty.fork()
+        if not self.process:
+            os.execvpe(command[0], command, environment(**extra))
+
+    def type(self, text: str, until: str) -> None:
+        """Press keys, and wait until the shell shows a text."""
+        os.write(self.end, text.encode())
+        shown, patience = "", time.monotonic() + 60
+        while until not in shown:
+            assert select.select([self.end], [], [], patience - time.monotonic())[0], f"{text!r} shows {shown!r}"
+            shown += os.read(self.end, 4096).decode()
+
+    def close(self) -> None:
+        os.kill(self.process, signal.SIGKILL)
+        os.waitpid(self.process, 0)
+        os.close(self.end)
+
+
+def script_of(shell: str) -> tuple[str, str]:
+    """The script that ``--install-completion`` installs, and a search path on which mbsim is."""
     if shutil.which(shell) is None:
         pytest.skip(f"{shell} is not installed")
     folder = Path(sysconfig.get_path("scripts"))
     if not (folder / "mbsim").exists():
         pytest.skip("mbsim is not installed")
-    path = f"{folder}:{environment()['PATH']}"
-    script = subprocess.run(
-        [folder / "mbsim"], env=environment(_MBSIM_COMPLETE=f"source_{shell}"), capture_output=True, text=True
-    ).stdout
-    asks = {
-        "bash": "COMP_WORDS=(mbsim expl); COMP_CWORD=1; _mbsim_completion mbsim; echo ${COMPREPLY[@]}",
-        "fish": "complete -C 'mbsim expl'",
-    }
-    if shell == "zsh":  # its widgets want a terminal: what the script evaluates is looked at
-        asked = {"_TYPER_COMPLETE_ARGS": "mbsim expl", "_MBSIM_COMPLETE": "complete_zsh", "PATH": path}
-        done = subprocess.run(["zsh", "-fc", "mbsim"], env=environment(**asked), capture_output=True, text=True)
-    else:
-        done = subprocess.run(
-            [shell, "-c", f"{script}\n{asks[shell]}"], env=environment(PATH=path), capture_output=True, text=True
-        )
+    asked = environment(_MBSIM_COMPLETE=f"source_{shell}")
+    done = subprocess.run([folder / "mbsim"], env=asked, capture_output=True, text=True, check=True)
+    return done.stdout, f"{folder}:{environment()['PATH']}"
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_completion_at_a_terminal(shell, tmp_path, monkeypatch):
+    """The tabulator completes commands, files, values, and names of the file that the line states."""
+    script, path = script_of(shell)
+    monkeypatch.chdir(tmp_path)
+    Path("script").write_text(script)
+    shutil.copy(ROOT / "models" / "fivebar.yaml", "M.yaml")
+    options, load = SHELLS[shell]
+    terminal = Terminal(shell, *options, PATH=path, PS1="> ", TERM="dumb", COLUMNS="200", HOME=str(tmp_path))
+    try:
+        terminal.type(f"{load}; echo re''ady\n", "ready")
+        for typed, shown in (("mbsim expl", "ain"), ("mbsim run M.y", "aml"), ("mbsim run M.yaml -p m_A", "1="),
+                             ("mbsim run M.yaml --sensitivity ad", "joint"), ("mbsim sweep M.yaml sp", "rings")):  # fmt: skip
+            terminal.type(f"{typed}\t", f"{typed}{shown}")
+            terminal.type("\x15#\n", "> ")  # Ctrl-U
+    finally:
+        terminal.close()
+
+
+def test_completion_in_fish(tmp_path):
+    script, path = script_of("fish")
+    asked = f"{script}\ncomplete -C 'mbsim expl'"
+    done = subprocess.run(["fish", "-c", asked], env=environment(PATH=path), capture_output=True, text=True)
     assert "explain" in done.stdout, done
 
 
