@@ -360,7 +360,7 @@ _family(
         "steps of 0.01 s leave the motion of A.angle an estimated error of 2 %; try a step of 0.004 s, or step: auto",
     ),
     (
-        "MB606", "initial values were changed", r"closing the loops|loops and other|stated (value|angular)|initial|not used",
+        "MB606", "initial values were changed", r"closing the loops|stated (value|angular)|initial|not used",
         "Closing the loops moved a coordinate away from the value that the file states.",
         "`independent: true` keeps the value; `independent: false` marks it as a guess and silences this.",
         "joint B is cut: its stated angular velocity is not used",
@@ -378,7 +378,7 @@ _family(
         "the search has not converged: the limit of evaluations was reached",
     ),
     (
-        "MB610", "doubtful number", r"are \S+ turns|degrees stand|nothing uses|negative|exerts nothing|gyration|free fall|rads?\b|stands for|larger than|smaller than|unusual|bounds|doubt",
+        "MB610", "doubtful number", r"are \S+ turns|degrees stand|nothing uses|negative|exerts nothing|gyration|lies from the origin|free fall|rads?\b|stands for|larger than|smaller than|unusual|bounds|doubt",
         "A number of the file is possible and unlikely, such as a density of a gas or an angle of 90 rad.",
         "Check its unit; angles are in radians unless `deg` is written.",
         "in 2 of 10 cases 'L' lies outside of its bounds 1 and 2",

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import ceil, log10, pi, remainder
+from math import ceil, degrees, log10, pi, remainder
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -105,6 +105,11 @@ class _Change(NamedTuple):
     def exceeds(self, bound: float) -> bool:
         return abs(self.found - self.stated) > bound * self.unit
 
+    def shown(self, value: float) -> str:
+        """A value without the round-off of zero, an angle in degrees."""
+        is_angle = self.name.rpartition(".")[2].startswith("angle")
+        return f"{round(degrees(value), 10) + 0.0:.6g} deg" if is_angle else f"{round(value, 12) + 0.0:.6g}"
+
 
 def moved_starts(packing: Packing, problem: Problem, closing: Closing) -> list[str]:
     """Warnings about a start that is not the declared one: what moved, and among how many closed positions."""
@@ -122,8 +127,8 @@ def moved_starts(packing: Packing, problem: Problem, closing: Closing) -> list[s
     wanted += _of_cut_joints(packing.system, closing)
     bound = ROUNDED if packing.model_file.is_as_written else CARRIED
     if (off := [change for change in wanted if change.exceeds(bound)]) and not _begins_a_search(problem):
-        keeps = "independent: true in initial keeps those of a joint, and false says that they are a guess"
-        found.append(f"loops and other stated values determine {_told(off)}; {keeps}")
+        keeps = "independent: true in initial keeps the value, and independent: false marks it as a guess"
+        found.append(f"closing the loops changed initial values: {_told(off)}; {keeps}")
     return found
 
 
@@ -161,13 +166,9 @@ def _begins_a_search(problem: Problem) -> bool:
 
 
 def _told(changes: list[_Change]) -> str:
-    told = [f"{change.name} from {_shown(change.stated)} to {_shown(change.found)}" for change in changes[:MOST_TOLD]]
+    told = [f"{change.name} from {change.shown(change.stated)} to {change.shown(change.found)}" for change in changes]
+    told = told[:MOST_TOLD]
     return ", ".join(told) + (f" and {len(changes) - MOST_TOLD} more" if len(changes) > MOST_TOLD else "")
-
-
-def _shown(value: float) -> str:
-    """A value without the round-off of zero."""
-    return f"{round(value, 12) + 0.0:.6g}"
 
 
 @dataclass(frozen=True)

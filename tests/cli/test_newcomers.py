@@ -129,6 +129,13 @@ SHELLS = {  # a shell that reads no settings of this machine, and how the script
     "bash": (["--norc", "-i"], "source ./script"),
     "zsh": (["-f", "-i"], "autoload -Uz compinit; compinit -u -D; source ./script"),
 }
+PRESSED = [  # what is typed, and what the tabulator adds
+    ("mbsim expl", "ain"),
+    ("mbsim run M.y", "aml"),
+    ("mbsim run M.yaml -p m_A", "1="),
+    ("mbsim run M.yaml --sensitivity ad", "joint"),
+    ("mbsim sweep M.yaml sp", "rings"),
+]
 
 
 class Terminal:
@@ -176,8 +183,7 @@ def test_completion_at_a_terminal(shell, tmp_path, monkeypatch):
     terminal = Terminal(shell, *options, PATH=path, PS1="> ", TERM="dumb", COLUMNS="200", HOME=str(tmp_path))
     try:
         terminal.type(f"{load}; echo re''ady\n", "ready")
-        for typed, shown in (("mbsim expl", "ain"), ("mbsim run M.y", "aml"), ("mbsim run M.yaml -p m_A", "1="),
-                             ("mbsim run M.yaml --sensitivity ad", "joint"), ("mbsim sweep M.yaml sp", "rings")):  # fmt: skip
+        for typed, shown in PRESSED:
             terminal.type(f"{typed}\t", f"{typed}{shown}")
             terminal.type("\x15#\n", "> ")  # Ctrl-U
     finally:

@@ -98,6 +98,30 @@ def test_units_that_are_off_by_a_thousand(tmp_path, old, new, expected):
     assert _doubts(tmp_path, variant(old, new)) == [*([f"model.yaml:{expected}"] if expected else []), *UNUSED]
 
 
+@pytest.mark.parametrize(
+    ("shape", "points", "said"),
+    [
+        (
+            "type: rod",
+            "{b: [0, 0, 0]}, K: {b: [0, -0.5, 0]}",
+            "rod lies from the origin along x, but point K is at [0, -0.5, 0]",
+        ),
+        ("type: rod", "{b: [-1, 0, 0]}", "rod lies from the origin along x, but point A is at [-1, 0, 0]"),
+        ("type: cylinder, radius: 1, axis: z", "{b: [1, 0, 0]}", "cylinder lies from the origin along z, but point A"),
+        ("type: rod", "{b: [0, 0, 0]}", None),  # of a body with nothing else there is no other way
+        ("type: rod", "{b: [0, -0.5, 0]}, K: {b: [1, 0, 0]}", None),
+        ("type: rod, center: [0, 0, 0]", "{b: [-1, 0, 0]}", None),
+        ("type: rod, axis: y", "{b: [0, 0.5, 0]}", None),
+    ],
+)
+def test_rods_beside_the_points_of_their_body(tmp_path, shape, points, said):
+    text = f"mbsim: 1\npoints: {{A: {points}}}\nbodies: {{b: {{shape: {{{shape}, length: 1, mass: 1}}}}}}\n"
+    text += "joints: {free: {type: floating, bodies: [ground, b]}}\n"
+    found = _doubts(tmp_path, text)
+    assert len(found) == (said is not None)
+    assert all(f"bodies.b.shape: this {said}" in doubt and doubt.endswith("say where it lies") for doubt in found)
+
+
 def test_a_model_without_bodies(tmp_path):
     sentence = "the model has no bodies, and nothing moves; they stand under bodies, or in a table under dh"
     assert _doubts(tmp_path, "mbsim: 1\n") == [f"model.yaml:1:1: {sentence}"]

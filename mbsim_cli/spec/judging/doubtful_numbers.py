@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from mbsim_cli.spec.bodies import Cylinder, Rod
 from mbsim_cli.spec.expressions.number import Number, is_moving
 from mbsim_cli.spec.judging.geometry import local_point
 from mbsim_cli.spec.judging.review import Review
@@ -94,6 +95,7 @@ def doubtful_sizes(model: ModelFile) -> Iterator[tuple[Path, str, str]]:
     for name, body in model.bodies.items():
         if ("bodies", name) not in model._made:
             yield from _size(review, name, body, carried.get(name, []))
+            yield from _beside(review, name, body, carried.get(name, []))
 
 
 def _size(review: Review, name: str, body: Any, names: list[str]) -> Iterator[tuple[Path, str, str]]:
@@ -109,6 +111,20 @@ def _size(review: Review, name: str, body: Any, names: list[str]) -> Iterator[tu
     if distance > 0 and not _THIN < radius / distance < _WIDE:
         message = f"a radius of gyration of {radius:.3g} m, where a point is {distance:.3g} m from the centre of mass"
         yield ("bodies", name, "inertia"), message, "lengths are in m, masses in kg, inertias in kg m^2"
+
+
+def _beside(review: Review, name: str, body: Any, names: list[str]) -> Iterator[tuple[Path, str, str]]:
+    """That a rod or cylinder by default lies along an axis on which the body goes another way."""
+    shape = body.shape
+    if not isinstance(shape, (Rod, Cylinder)) or shape.center is not None or body.center_of_mass is not None:
+        return
+    places = {point: place for point in names if (place := local_point(review, name, point)) and any(place)}
+    along = "xyz".index(shape.axis)
+    if places and all(place[along] <= 0 for place in places.values()):
+        point, place = next(iter(places.items()))
+        stands = ", ".join(f"{entry:g}" for entry in place)
+        message = f"this {shape.type} lies from the origin along {shape.axis}, but point {point} is at [{stands}]"
+        yield ("bodies", name, "shape"), message, "axis and center say where it lies"
 
 
 def _largest_moment(review: Review, given: Any) -> float | None:
