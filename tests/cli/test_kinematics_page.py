@@ -51,6 +51,12 @@ def test_refused(mbsim, tmp_path, old, new, message):
     assert message in told.err
 
 
+def test_few_samples_ask_for_more(mbsim, tmp_path):
+    (tmp_path / "cam.yaml").write_text(CAM.replace("count: 361", "count: 13"))
+    told = mbsim("run", "cam.yaml").err
+    assert "take more samples: a shorter sampling, or a larger count of the sweep" in told and "step" not in told
+
+
 def test_a_freedom_without_a_law_is_named(mbsim, tmp_path):
     text = re.sub(r"constraints:\n.*\n", "", CAM).replace("  force: {type: multiplier, constraint: contact}\n", "")
     (tmp_path / "cam.yaml").write_text(text)

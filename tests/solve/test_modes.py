@@ -152,6 +152,91 @@ forces:
         assert np.allclose(found.d_value[:, k], slope, rtol=1e-8)
 
 
+HALF_CAR = (
+    """
+mbsim: 1
+gravity: [0, 0, 0]
+parameters: {m: 600, J: 900, a: 1.2, b: 1.5, k: 20e3, c: 1500}
+points:
+  front: {ground: [a, 0, 0], body: [a, 0, 1]}
+  rear: {ground: [-b, 0, 0], body: [-b, 0, 1]}
+  centre: {carrier: [0, 0, 1], body: [0, 0, 1]}
+bodies: {carrier: {mass: 0}, body: {mass: m, center_of_mass: [0, 0, 1], inertia: {yy: J}}}
+joints:
+  bounce: {type: prismatic, bodies: [ground, carrier], point: origin, axis: z}
+  pitch: {type: revolute, bodies: [carrier, body], point: centre, axis: y}
+forces:
+  front: {type: spring_damper, points: [ground.front, body.front], stiffness: k, damping: c, natural_length: 1}
+  rear: {type: spring_damper, points: [ground.rear, body.rear], stiffness: 1.3*k, damping: c, natural_length: 1}
+"""
+    + MODAL
+)
+
+
+@pytest.mark.slow
+def test_half_car(tmp_path):
+    """Roots of (m s^2 + c_z s + k_z) (J s^2 + c_p s + k_p) - (c_x s + k_x)^2, and slopes of it."""
+    found = found_in(problem_of(HALF_CAR, tmp_path))
+
+    def determinant(s, m, J, a, b, k, c):
+        bounce = m * s**2 + 2.0 * c * s + 2.3 * k
+        pitch = J * s**2 + (a**2 + b**2) * c * s + (a**2 + 1.3 * b**2) * k
+        return bounce * pitch - ((a - b) * c * s + (a - 1.3 * b) * k) ** 2
+
+    values = np.array([600, 900, 1.2, 1.5, 20e3, 1500])
+    assert found.value.size == 2
+    for s, d_s in zip(found.value, found.d_value, strict=True):
+        h = 1e-3
+        slope = sum(determinant(s + w * h, *values) / (4 * w * h) for w in (1, 1j, -1, -1j))
+        assert abs(determinant(s, *values)) < TIGHT * abs(slope * s)
+        for k, value in enumerate(values):
+            step = 1e-3 * value * np.eye(6)[k]
+            by = sum(determinant(s, *(values + w * step)) / (4e-3 * w * value) for w in (1, 1j, -1, -1j))
+            assert d_s[k] == pytest.approx(-by / slope, rel=TIGHT), k
+
+
+LINKS = (
+    """
+mbsim: 1
+gravity: [0, 0, 0]
+parameters: {EI: 3, mass: 2, length: 1.5}
+constants: {h: length/%(n)d, part: mass/%(n)d, k: EI/h}
+repeat:
+  row:
+    for: {i: [1, %(n)d]}
+    points: {tip: {"b{i}": [h, 0, 0]}}
+    bodies: {"b{i}": {shape: {type: rod, length: h, mass: part}}}
+    joints: {"j{i}": {type: revolute, bodies: ["b{i-1}", "b{i}"], point: [tip, origin], axis: y}}
+    forces: {"f{i}": {type: rotational_spring_damper, coordinate: "j{i}.angle", stiffness: k, natural_angle: 0}}
+    first:
+      joints: {"j{i}": {bodies: [ground, "b{i}"], point: origin}}
+      forces: {"f{i}": {stiffness: 2*k}}
+"""
+    + MODAL
+)
+
+
+@pytest.mark.slow
+def test_rigid_links_approach_a_clamped_beam(tmp_path):
+    """To 1e-9 the frequencies of the links, and with the square of their length those of Euler and Bernoulli."""
+    exact = np.array([1.8751040687119611, 4.694091132974175]) ** 2 * np.sqrt(3.0 / (2.0 / 1.5 * 1.5**4))
+    errors = []
+    for n in (8, 16):
+        found = found_in(problem_of(LINKS % {"n": n}, tmp_path))
+        h, part, k = 1.5 / n, 2.0 / n, 3.0 * n / 1.5
+        turned = np.tril(np.ones((n, n)))  # slopes of the links by the angles of joints
+        height = h * (np.tril(np.ones((n, n)), -1) + 0.5 * np.eye(n)) @ turned
+        M = part * height.T @ height + part * h * h / 12.0 * turned.T @ turned
+        omega = np.sqrt(np.linalg.eigvals(np.linalg.solve(M, np.diag([2.0 * k] + (n - 1) * [k]))))
+        assert np.allclose(found.value.imag, np.sort(omega.real), rtol=TIGHT)
+        assert np.allclose(
+            found.d_value.imag, np.outer(found.value.imag, [0.5 / 3.0, -0.5 / 2.0, -1.5 / 1.5]), rtol=1e-8
+        )
+        errors.append(found.value.imag[:2] / exact - 1.0)
+    assert np.allclose(errors[0] / errors[1], 4.0, rtol=0.1)
+    assert np.abs(errors[1]).max() < 0.01
+
+
 @pytest.mark.slow
 def test_rotating_shaft(tmp_path):
     """Forward and backward whirl: I s^2 + i J speed s + k = 0 of complex tilts."""

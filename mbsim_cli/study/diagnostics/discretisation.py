@@ -83,7 +83,8 @@ def warnings(resolution: Any, results: Mapping[str, Any], parameters: Sequence[A
         worst = int(np.argmax(relative))
         if relative[worst] > LIMIT:
             what = name_of(name, worst, parameters)
-            found.append(f"{what} {_of_number(result, worst, relative[worst])}")
+            advice = MORE_SAMPLES if getattr(resolution, "reason", None) == GIVEN else ADVICE
+            found.append(f"{what} {_of_number(result, worst, relative[worst], advice)}")
         found += _of_useless(name, result, parameters)
     return found
 
@@ -134,21 +135,22 @@ def _of_useless(name: str, result: Any, parameters: Sequence[Any]) -> list[str]:
     ]
 
 
-def _of_number(result: Any, index: int, relative: float) -> str:
+def _of_number(result: Any, index: int, relative: float, advice: str) -> str:
     """Words on the error of an objective or derivative; one that errors of its own size hide may be zero."""
     error, number = (
         float(np.append(*numbers)[index])
         for numbers in ((result.uncertainty.value, result.uncertainty.gradient), (result.value, result.gradient))
     )
     if relative < LOST:
-        return f"has an estimated discretisation error of {_percent(relative)}; {ADVICE}"
+        return f"has an estimated discretisation error of {_percent(relative)}; {advice}"
     return (
         f"is {number:.1e} with an estimated discretisation error of {error:.1e}, so that it may be zero; "
-        f"{ADVICE} if it should not be"
+        f"{advice} if it should not be"
     )
 
 
 ADVICE = "try a shorter step, or step: auto"
+MORE_SAMPLES = "take more samples: a shorter sampling, or a larger count of the sweep"  # of a motion that is given
 
 
 def _of_motion(error: float, coordinate: str | None, options: Options) -> str:
