@@ -127,6 +127,7 @@ def test_a_model_without_bodies(tmp_path):
     assert _doubts(tmp_path, "mbsim: 1\n") == [f"model.yaml:1:1: {sentence}"]
 
 
+IDLE = "leave it out, unless it is an input of mbsim linearize"
 SPRING = "type: spring_damper, points: [ground.A, bar.B]"
 ANGLE = "coordinate: A.angle"
 BAR = "type: anti_roll_bar, coordinates: [A.angle, B.angle_1]"
@@ -147,18 +148,18 @@ NEGATIVE = "it pushes away from the state without force"
             f"{SPRING}, stiffness: 1, natural_length: -2",
             [".natural_length: is negative: -2; no length is, so that the element pulls at every length"],
         ),
-        (f"{SPRING}, stiffness: 0", [": exerts nothing with zero stiffness; leave it out"]),
+        (f"{SPRING}, stiffness: 0", [": exerts nothing with zero stiffness; " + IDLE]),
         (f"{SPRING}, stiffness: 0, damping: m - 1.5", []),  # what damping would do there is a question
         (f"{SPRING}, stiffness: 0, force: 1", []),
         (f"{SPRING}, stiffness: 0, rate_law: wave", []),
-        (f"type: rotational_spring_damper, {ANGLE}, torque: 0", [": exerts nothing with zero torque; leave it out"]),
-        (f"type: drive, {ANGLE}, value: 0", [": exerts nothing with zero value; leave it out"]),
-        (f"type: viscous_friction, {ANGLE}, damping: 0", [": exerts nothing with zero damping; leave it out"]),
-        ("type: force, point: bar.B, value: [0, 0, 0], law: wave", [": exerts nothing with zero value; leave it out"]),
-        ("type: torque, body: bar, value: [0, 0, 0]", [": exerts nothing with zero value; leave it out"]),
-        (f"{BAR}, stiffness: 1, ratios: [0, 0]", [": exerts nothing with zero ratios; leave it out"]),
-        (f"{BAR}, stiffness: 0", [": exerts nothing with zero stiffness; leave it out"]),
-        ("type: drag, point: bar.B, area: 0, coefficient: 1", [": exerts nothing with zero area; leave it out"]),
+        (f"type: rotational_spring_damper, {ANGLE}, torque: 0", [": exerts nothing with zero torque; " + IDLE]),
+        (f"type: drive, {ANGLE}, value: 0", [": exerts nothing with zero value; " + IDLE]),
+        (f"type: viscous_friction, {ANGLE}, damping: 0", [": exerts nothing with zero damping; " + IDLE]),
+        ("type: force, point: bar.B, value: [0, 0, 0], law: wave", [": exerts nothing with zero value; " + IDLE]),
+        ("type: torque, body: bar, value: [0, 0, 0]", [": exerts nothing with zero value; " + IDLE]),
+        (f"{BAR}, stiffness: 1, ratios: [0, 0]", [": exerts nothing with zero ratios; " + IDLE]),
+        (f"{BAR}, stiffness: 0", [": exerts nothing with zero stiffness; " + IDLE]),
+        ("type: drag, point: bar.B, area: 0, coefficient: 1", [": exerts nothing with zero area; " + IDLE]),
         (
             f"type: rotational_spring_damper, {ANGLE}, damping: 2, natural_angle: 0",
             [".natural_angle: nothing reads it; it belongs to a stiffness or an elongation_law"],
@@ -195,3 +196,18 @@ def test_parameters_that_nothing_reads(tmp_path, read):
     assert _doubts(tmp_path, text)[:1] == [
         "model.yaml:8:3: parameters.k: nothing reads this parameter; gradients by it are zero"
     ]
+
+
+@pytest.mark.parametrize(("inputs", "count"), [("push", 0), ("spring", 1)])
+def test_a_force_that_is_an_input_may_be_zero(tmp_path, inputs, count):
+    text = f"""\
+mbsim: 1
+bodies: {{cart: {{mass: 1}}}}
+joints: {{slide: {{type: prismatic, bodies: [ground, cart], point: origin, axis: x}}}}
+forces:
+  push: {{type: drive, coordinate: slide.displacement, value: 0}}
+  spring: {{type: spring_damper, coordinate: slide.displacement, stiffness: 9}}
+sensors: {{x: {{type: coordinate, coordinate: slide.displacement}}}}
+analysis: {{type: frequency_response, inputs: [{inputs}], outputs: [x], frequencies: {{from: 1, to: 9}}}}
+"""
+    assert sum(IDLE in doubt for doubt in _doubts(tmp_path, text)) == count

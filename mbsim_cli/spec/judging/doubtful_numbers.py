@@ -37,6 +37,7 @@ class Doubt(NamedTuple):
 def doubtful_forces(model: ModelFile, *, moved: bool = False) -> Iterator[Doubt]:
     """Doubts about forces; of a model that is ``moved`` to other values of parameters those that the values cause."""
     values = model.expressions
+    inputs = {name.partition(".")[0] for name in getattr(model.analysis, "inputs", ())}
     for name, force in model.forces.items():
         path = ("forces", name)
         for key, why in _NEGATIVE.items():
@@ -47,8 +48,12 @@ def doubtful_forces(model: ModelFile, *, moved: bool = False) -> Iterator[Doubt]
                 if judged and (value := values.value(number).real) < 0:
                     yield Doubt((*path, key), f"is negative: {value:g}", why)
         if not moved:
-            yield from _idle(path, force)
+            if name not in inputs:
+                yield from _idle(path, force)
             yield from _unread(path, force)
+
+
+IDLE = "leave it out, unless it is an input of mbsim linearize"
 
 
 def _idle(path: Path, force: Any) -> Iterator[Doubt]:
@@ -59,7 +64,7 @@ def _idle(path: Path, force: Any) -> Iterator[Doubt]:
     zeros = {key for key in (*sources, *factors) if all(n.literal == 0.0 for n in _entries(force, key))}
     if zeros and (not zeros.isdisjoint(factors) or zeros.issuperset(sources)):
         shown = [key for key in (*factors, *sources) if key in zeros and key in force.model_fields_set]
-        yield Doubt(path, f"exerts nothing with zero {' and '.join(shown)}", "leave it out")
+        yield Doubt(path, f"exerts nothing with zero {' and '.join(shown)}", IDLE)
 
 
 def _unread(path: Path, force: Any) -> Iterator[Doubt]:
