@@ -38,6 +38,7 @@ from mbsim_cli.solve.holding import least_of_joints
 from mbsim_cli.solve.natural.system import in_natural_coordinates
 from mbsim_cli.spec import with_values
 from mbsim_cli.spec.model_file import ModelFile
+from mbsim_cli.spec.objectives import SUMS
 from mbsim_cli.spec.states import StateJoint
 
 # Weights of constraints: the inertia that coordinates count for, and the penalty that serves all together.
@@ -314,6 +315,7 @@ def _declared(packing: Packing, parameters: Sequence[ParameterValue], wanted: Se
         reacting=packed.reacting,
         gaps=packed.sensors.gaps_at(values),
         expressed=expressed(packing.model_file, packed.sensors.rows, wanted),
+        summed=any(objective.kind in SUMS for objective in packing.model_file.objectives.values()),
     )
     found = [packing.numbers.undefined, *(body.undefined for body in system.elastic)]
     undefined = {name: why for reasons in found for name, why in reasons.items() if name in wanted}

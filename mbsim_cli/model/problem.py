@@ -189,6 +189,7 @@ class Problem:
     movable: np.ndarray | None = None  # (len(theta),) bool: numbers of laws that parameters of the file move
     jumps: frozenset[int] = frozenset()  # offsets in theta of times at which driven accelerations jump
     ahead: Any = None  # solve.lanes.open_trees.RunAhead: this run, where it was made beside others already
+    summed: bool = False  # an objective sums over time: adaptive integrators also give the instants inside their steps
 
     @property
     def touching(self) -> tuple[np.ndarray, np.ndarray]:
@@ -226,6 +227,9 @@ class Block(NamedTuple):
     rest: np.ndarray  # (B,) solve.equilibrium.resting.Equilibrium of an instant that a motion starts from, else None
     lost: np.ndarray  # (B,) why forces of constraints are not found at an instant, and are NaN as sensors, else None
     linear: np.ndarray  # (B,) solve.linear's Found or Responses of the instant that small motions are about, else None
+    inside: Any = None  # Block of instants inside steps by which integrals are summed, up to the end of the last step;
+    # None where these are sums over the stored instants
+    length: Any = None  # (B,) of such a block: what each instant weighs in an integral, s
 
 
 def instants_of(block: Any, picked: slice | list[int]) -> Any:

@@ -6,7 +6,6 @@ a motion: docs/theory/resolution.md.
 """
 
 from collections.abc import Sequence
-from itertools import pairwise
 
 import numpy as np
 
@@ -18,7 +17,6 @@ BOOLE = np.array([7.0, 32.0, 12.0, 32.0, 7.0]) / 90.0  # of the window's length
 SMALL = 1e-3  # of the largest motion of a unit: what moves less is measured by that
 ROUND_OFF = 1e-9  # m or rad, or of a coordinate over a parameter: what moves less is at rest
 AT_REST = 1e-3  # of the largest squared speed: what is slower tells no time
-UNSEEN = (0.1, 1.0)  # of the range of a coordinate and of its rate: what windows miss of them on average
 COMPARED = 1000  # times at which two runs are compared
 NOTHING = np.zeros(0)
 FOLLOWED = 0.3  # of how far a coordinate moves: one that is off by more at the end tells no time
@@ -212,72 +210,9 @@ class NoSteps:
         return np.zeros((1, len(block.time))) if self._exact else None
 
 
-class Sampling:
-    """Watches whether output times are close enough to follow a motion that an adaptive integrator has resolved.
-
-    Over four intervals coordinates change by the integral of their rates and these by that of accelerations, where
-    output times show them. A motion that has the period of the output times rests at all of them, and only its
-    accelerations do not. Angles count by sin + cos, since a fast turn at constant speed is a straight line.
-    """
-
-    worst = (float("nan"), None)  # nothing is known of the motion's error
-
-    def __init__(self, tolerance: str, names: Sequence[str], units: Sequence[str], step: float):
-        self._tolerance, self._names, self._step = tolerance, names, step
-        self._turns = np.array([unit == "rad" for unit in units], bool)
-        self._waiting: list[np.ndarray] = []  # output times since the last window ended, and its end
-        self._windows = 0
-        self._missing = np.zeros((2, len(names)))  # sums over windows, of positions and of rates
-        self._least, self._most = np.full((2, len(names)), np.inf), np.full((2, len(names)), -np.inf)
-
-    def add(self, block: Block) -> None:
-        """Take the next output times in."""
-        rows = [block.time, *self._seen(*(x.real for x in (block.position, block.velocity, block.acceleration)))]
-        time, *rows = map(_joined, self._waiting, rows) if self._waiting else rows
-        windows = max(0, len(time) - 1) // WINDOW
-        ends = slice(0, windows * WINDOW + 1, WINDOW)
-        for k, (values, rates) in enumerate(pairwise(rows)):
-            self._least[k] = np.fmin(self._least[k], values.min(axis=0, initial=np.inf))
-            self._most[k] = np.fmax(self._most[k], values.max(axis=0, initial=-np.inf))
-            if windows:
-                change = _in_windows(windows, rates[..., None])[0][:, 0]
-                self._missing[k] += np.abs(np.diff(values[ends].T) - np.diff(time[ends]) * change).sum(axis=1)
-        self._windows += windows
-        self._waiting = [row[windows * WINDOW :].copy() for row in (time, *rows)]
-
-    def _seen(self, z: np.ndarray, v: np.ndarray, a: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Coordinates, rates and accelerations (B, n), those of turns as sin + cos of the angle."""
-        s, c = np.sin(z), np.cos(z)
-        of_turns = s + c, (c - s) * v, (c - s) * a - (s + c) * v**2
-        found = (np.where(self._turns, turned, given) for turned, given in zip(of_turns, (z, v, a), strict=True))
-        return tuple(found)  # type: ignore[return-value]
-
-    @property
-    def unseen(self) -> str:
-        """The coordinate whose motion between output times is seen least; empty where all are followed."""
-        if not self._windows or not len(self._names):
-            return ""
-        size = self._most - self._least
-        size[1] = np.maximum(size[1], size[0] / (self._windows * WINDOW * self._step))
-        size = np.maximum(size, np.array([[ROUND_OFF], [ROUND_OFF / self._step]]))
-        missed = self._missing / (self._windows * size) / np.array(UNSEEN)[:, None]
-        return self._names[int(np.argmax(missed.max(axis=0)))] if missed.max() > 1.0 else ""
-
-    @property
-    def enough(self) -> bool:
-        """Whether sums over output times tell anything."""
-        return not self.unseen
-
-    @property
-    def reason(self) -> str:
-        """Why the error of the motion is not known, or that of sums over output times."""
-        name = self.unseen
-        return f"output times {self._step:g} s apart do not follow the motion of {name}" if name else self._tolerance
-
-
 def resolution_of(
     problem: Problem, parameters: Sequence[float], times: np.ndarray | None = None
-) -> Resolution | Sampling | NoSteps:
+) -> Resolution | NoSteps:
     """What watches the instants of an analysis, of which ``parameters`` have these values.
 
     ``times`` are those of another run that it is to be compared with; else those of a run of half as many steps.
@@ -293,8 +228,7 @@ def resolution_of(
     if options.at_once:
         return NoSteps("an equilibrium takes no steps" if options.analysis == "equilibrium" else "modes take no steps")
     if options.adaptive:
-        kept, names = f"{options.integrator} keeps {_controlled(options)}", problem.names
-        return Sampling(kept, names.coordinates, names.coordinate_units, options.step)
+        return NoSteps(f"{options.integrator} keeps {_controlled(options)}", exact=False)
     if loses_energy(problem):
         return NoSteps("projection: identity leaves errors of first order, which step: auto tells", exact=False)
     names, steps = problem.names, round(options.duration / options.step)

@@ -177,17 +177,49 @@ def mean_of(problem: Problem, theta: np.ndarray | None, sides: Sequence[Sides], 
     runs = [run(alone, None if theta is None else theta.real)]
     runs += [run(problem, side) for each in sides for side in each.of(own)]
     pending: list[Any] = [None] * len(runs)
-    samples = Samples()
+    samples, inside = Samples(), Within(sides)
     while True:
         for k, blocks in enumerate(runs):
             while pending[k] is None or not len(pending[k].time):
                 pending[k] = next(blocks, None)
                 if pending[k] is None:
                     return
+                inside.add(k - 1, pending[k])
         rows = min(len(block.time) for block in pending)
         motion, *beside = (instants_of(block, slice(0, rows)) for block in pending)
-        yield _mean(motion, beside, sides, samples, problem.options.step)
+        mean = _mean(motion, beside, sides, samples, problem.options.step)
+        yield mean._replace(inside=inside.taken())
         pending = [instants_of(block, slice(rows, None)) for block in pending]
+
+
+class Within:
+    """Instants inside the steps of all sides, by which integrals are summed: each pair has its share of the weight.
+
+    No step goes across what the sides part, so each has the derivatives of its own order of breakpoints. Those by the
+    parameters of a pair are its own alone.
+    """
+
+    def __init__(self, sides: Sequence[Sides]) -> None:
+        self._sides, self._found = sides, list[Block]()
+
+    def add(self, run: int, block: Block) -> None:
+        """Take in those of a side; ``run`` counts them, and is -1 for the motion itself."""
+        inside, pairs = block.inside, len(self._sides)
+        if run < 0 or inside is None:
+            return
+        d_sensors = inside.d_sensors.copy()
+        for k, each in enumerate(self._sides if d_sensors.shape[2] else ()):
+            d_sensors[..., each.columns] *= pairs if k == run // 2 else 0.0
+        self._found.append(inside._replace(d_sensors=d_sensors, length=inside.length / (2 * pairs)))
+
+    def taken(self) -> Block | None:
+        """All of them since the last time, None where there are none."""
+        found, self._found = self._found, []
+        if not found:
+            return None
+        names = [name for name in Block._fields if isinstance(getattr(found[0], name), np.ndarray)]
+        joined: dict[str, Any] = {name: np.concatenate([getattr(part, name) for part in found]) for name in names}
+        return found[0]._replace(**joined)
 
 
 def _mean(motion: Block, beside: list[Block], sides: Sequence[Sides], samples: "Samples", step: float) -> Block:
@@ -205,7 +237,7 @@ def _mean(motion: Block, beside: list[Block], sides: Sequence[Sides], samples: "
             found[name] = np.max([own, *(getattr(side, name) for side in beside)], axis=0)
         elif name == "rest":
             found[name] = given
-        elif np.iscomplexobj(given):
+        elif isinstance(given, np.ndarray) and np.iscomplexobj(given):
             found[name] = own + 0.5j * (given.imag + getattr(beside[1], name).imag)
     for each, early, late in zip(sides, beside[::2], beside[1::2], strict=True):
         samples.add(early)
@@ -249,15 +281,19 @@ class Kept:
     def __init__(self, seen: Seen) -> None:
         self._seen, self._found = seen, dict[int, tuple[tuple[int, ...], Any, np.ndarray]]()
 
-    def __call__(self, first: int, record: Record) -> np.ndarray:
-        """Covectors (B, width, p), kept where they are not zero."""
-        hat = self._seen(first, record)
+    def __call__(self, first: int, record: Record, *length: np.ndarray) -> np.ndarray:
+        """Covectors (B, width, p), kept where they are not zero; those inside steps are as each run shows them."""
+        hat = self._seen(first, record, *length)
+        if length:
+            return hat
         read = hat.any(axis=0).nonzero()
         self._found[first] = hat.shape, read, hat[:, *read].copy()
         return hat
 
-    def again(self, first: int, record: Record) -> np.ndarray:
+    def again(self, first: int, record: Record, *length: np.ndarray) -> np.ndarray:
         """The same, at the rows of a record of another run."""
+        if length:
+            return self._seen(first, record, *length)
         rows, found = len(record.time), np.zeros(0)
         for begin, (shape, read, values) in self._found.items():
             low, high = max(first, begin), min(first + rows, begin + shape[0])
@@ -276,9 +312,11 @@ class Watched:
         self.shown: dict[int, np.ndarray] = {}
         self.read: dict[int, np.ndarray] = {}  # (width, p) which numbers see a sensor
 
-    def __call__(self, first: int, record: Record) -> np.ndarray:
+    def __call__(self, first: int, record: Record, *length: np.ndarray) -> np.ndarray:
         """Covectors (B, width, p)."""
-        hat = self._seen(first, record)
+        hat = self._seen(first, record, *length)
+        if length:
+            return hat
         largest = np.fmax.reduce(np.abs(record.sensors.real), axis=0, initial=0.0)
         self.largest = np.fmax(self.largest, largest) if self.largest.size else largest
         for row in self._rows:

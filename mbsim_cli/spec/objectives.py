@@ -12,7 +12,7 @@ from mbsim_cli.spec.expressions.units import Label
 MODAL = ("frequency", "damping_ratio", "real_part", "imaginary_part")  # numbers of a mode
 TRANSFERS = ("gain", "phase")  # numbers of a frequency response
 SMOOTH = ("maximum", "minimum")
-SUMS = ("integral", "mean", "rms", *SMOOTH)  # over all output times
+SUMS = ("integral", "mean", "rms", *SMOOTH)  # over time
 KINDS = (*SUMS, "final", "at", "expression", *MODAL, *TRANSFERS)
 LARGEST = "largest"
 

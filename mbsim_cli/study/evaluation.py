@@ -66,7 +66,9 @@ class Adjoint:
 
     def at_fixed_motion(self, block: Block) -> Block:
         """A block whose sensors do not depend on parameters."""
-        return block._replace(d_sensors=np.broadcast_to(0.0, (*block.sensors.shape, len(self._explicit))))
+        inside = getattr(block, "inside", None)
+        fixed = block._replace(d_sensors=np.broadcast_to(0.0, (*block.sensors.shape, len(self._explicit))))
+        return fixed if inside is None else fixed._replace(inside=self.at_fixed_motion(inside))
 
     def gradients(
         self, accumulators: Mapping[str, Any], between: Callable[[], None], grazing: Grazing | None = None
@@ -109,7 +111,7 @@ def rehearse(problem: Problem, objectives: Sequence[Any], tape: Any) -> None:
 
     count = max(1, len(objectives))
 
-    def nothing(first: int, record: Any) -> np.ndarray:
+    def nothing(first: int, record: Any, *length: np.ndarray) -> np.ndarray:
         return np.zeros((*record.sensors.shape, columns_of(problem, count)), record.sensors.dtype)
 
     reacting = reads_reactions(problem, objectives)
@@ -125,19 +127,22 @@ class SensorCovectors:
     def __init__(self, accumulators: Sequence[Any], columns: int, time: np.ndarray, single: Sequence[Any] = ()):
         self._columns, self._single, self._behind = columns, single, len(accumulators)
         self._streams = [
-            (column, factor * stream.weights(time), stream)
+            (column, factor, factor * stream.weights(time), stream)
             for column, found in enumerate(accumulators)
             for factor, stream in found.streams
         ]
 
-    def __call__(self, first: int, record: Any) -> np.ndarray:
-        """Covectors (B, width, p) at the rows of a record."""
+    def __call__(self, first: int, record: Any, length: np.ndarray | None = None) -> np.ndarray:
+        """Covectors (B, width, p) at the rows of a record; rows inside steps weigh a ``length`` (B,) in integrals."""
         rows = slice(first, first + record.time.size)
         out = np.zeros((*record.sensors.shape, self._columns), record.sensors.dtype)
-        for column, weights, stream in self._streams:
-            used = np.flatnonzero(weights[rows])  # what has no weight may be undefined
+        for column, factor, weights, stream in self._streams:
+            here = weights[rows] if length is None else factor * stream.weight_inside * length
+            used = np.flatnonzero(here)  # what has no weight may be undefined
             if used.size:
-                self._add(out[:, :, column], used, weights[rows][used], stream, record)
+                self._add(out[:, :, column], used, here[used], stream, record)
+        if length is not None:
+            return out
         for column, (instants, row, factors) in enumerate(self._single, start=self._behind):
             here = (instants >= first) & (instants < first + record.time.size)
             out[instants[here] - first, row, column] = factors[here]
@@ -199,6 +204,12 @@ def solved(problem: Problem, theta: np.ndarray | None, tape: Any = None) -> Iter
     analysis = ANALYSES[problem.options.analysis]
     blocks = analysis.blocks(problem, theta) if tape is None else analysis.taped(problem, tape)
     return blocks if not problem.expressed else (with_expressed(problem.expressed, block) for block in blocks)
+
+
+def _rows_inside(block: Any) -> int:
+    """How many instants inside steps a block has."""
+    inside = getattr(block, "inside", None)
+    return 0 if inside is None else len(inside.time)
 
 
 def resolution_of(problem: Problem, parameters: Sequence[Any], times: np.ndarray | None = None) -> Any:
@@ -297,8 +308,13 @@ def accumulated(
     found = adjoint.accumulators if adjoint else accumulators(objectives, problem.theta_rho.shape[1])
 
     def add(block: Block) -> None:
-        shift = resolution.add(block) if resolution else None
         seen = adjoint.at_fixed_motion(block) if adjoint else block
+        if _rows_inside(block):
+            for each in found.values():
+                each.add_inside(seen.inside)
+        if not len(block.time):  # the next instant is far
+            return
+        shift = resolution.add(block) if resolution else None
         for each in found.values():
             each.add(seen, shift)
         for take in consumers:
@@ -306,8 +322,7 @@ def accumulated(
 
     with np.errstate(all="ignore"):  # what is not finite is reported by the caller, as a sentence
         for block in blocks_of(problem, theta, adjoint.tape if adjoint else None):
-            if len(block.time):  # none where the next instant is far
-                add(block)
+            add(block)
             del block  # its memory is for the next one
             listener.poll()
     return found

@@ -260,7 +260,7 @@ class _Search:
         """Errors of a run, if they are small enough."""
         resolution = resolution_of(problem, self.assembled.parameters)
         results = self._run(problem, resolution, listener)
-        # sums over output times that miss the motion may agree by luck
+        # runs of few steps may agree by luck
         if self._what == "step" and not resolution.enough:
             self._before, self._error, self._worst = None, np.inf, resolution.reason
             return None

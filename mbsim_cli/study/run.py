@@ -114,7 +114,6 @@ class Watchers:
             *self.multipliers.warnings,
             *self._finite.warnings,
             *steps.warnings(results, plan.assembled.objectives),
-            *discretisation.warnings_of_sampling(self.resolution, plan.assembled.objectives),
             *discretisation.warnings(self.resolution, results, plan.parameters, options),
         ]
 

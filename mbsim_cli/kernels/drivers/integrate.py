@@ -11,11 +11,13 @@ from typing import NamedTuple
 import numpy as np
 
 from mbsim_cli.kernels.compiler.jit import entry, inlined, kernel, merged
-from mbsim_cli.kernels.drivers.record import are_full, write_instant, write_step
+from mbsim_cli.kernels.drivers.record import are_full, write_inside, write_instant, write_step
 from mbsim_cli.kernels.drivers.stepping import (
     BEFORE_START,
     BEGIN,
+    DUE,
     MEETS,
+    PARTS,
     PASSED,
     SIZE,
     TIME,
@@ -32,8 +34,10 @@ from mbsim_cli.kernels.drivers.stepping import (
     next_kink,
     next_size,
     next_step,
+    number_inside,
     smallest_step,
     stands_at_kink,
+    time_inside,
     write_counters,
 )
 from mbsim_cli.kernels.integrators.dense_output import form_dense, interpolate
@@ -50,7 +54,7 @@ from mbsim_cli.kernels.integrators.step_control import EVALUATIONS, SHRINK, STEP
 from mbsim_cli.kernels.integrators.step_control import REJECTED as REJECTED_STEPS
 from mbsim_cli.model.codes import Status
 
-START, LEAP, GUESS, STAGE, ROW = range(5)  # what is evaluated
+START, LEAP, GUESS, STAGE, ROW, INSIDE = range(6)  # what is evaluated
 WHAT, AT, FILLED, STAGE_OF, LENGTH, REJECTED, REGULAR, BEGUN, LEAPT = range(9)  # ``IntegrationWork.course``
 COURSE = 9
 EVALUATE = -1  # no status: the call is not at its end
@@ -59,7 +63,7 @@ EVALUATE = -1  # no status: the call is not at its end
 class IntegrationWork(NamedTuple):
     """Work arrays, and what one call leaves to the next."""
 
-    clock: np.ndarray  # (5,) time, beginning of the last step, size of the next one, steps tried, kinks: ``stepping``
+    clock: np.ndarray  # (7,) time, beginning of the last step, size of the next one, steps tried, kinks: ``stepping``
     kinks: tuple  # Kinks
     course: np.ndarray  # (9,) of one call: what is evaluated and when, rows that are filled, stage, length of the step,
     # whether the step before was rejected, whether accelerations were found, steps tried before, whether rates have
@@ -92,6 +96,7 @@ def integrate(
     sens,
     work,
     steps,
+    inside,
     record,
     counters_out,
     d_record,
@@ -102,7 +107,7 @@ def integrate(
     while status == EVALUATE:
         status = form_probe(
             model, theta, directions, step, times, end, tableau, control, dyn.open_tree, state, sens, work, steps,
-            record, counters_out, d_record,
+            inside, record, counters_out, d_record,
         )  # fmt: skip
         if status == EVALUATE:
             regular = evaluate_state(model, theta, work.course[AT], directions, dyn, work.probe, work.d_probe)
@@ -112,8 +117,9 @@ def integrate(
                 number = work.kinks.number[next_kink(work.clock)]
                 leap(theta, directions.dtheta, number, work.probe, state, sens)
             status = take_in(
-                regular, step, times, end, tableau, control, state, sens, work, steps, record, counters_out, d_record
-            )
+                regular, step, times, end, tableau, control, state, sens, work, steps, inside, record, counters_out,
+                d_record,
+            )  # fmt: skip
     return status
 
 
@@ -128,26 +134,32 @@ def begin(work):
 
 @inlined
 def form_probe(
-    model, theta, directions, step, times, end, tableau, control, open_tree, state, sens, work, steps, record,
-    counters_out, d_record,
+    model, theta, directions, step, times, end, tableau, control, open_tree, state, sens, work, steps, inside,
+    record, counters_out, d_record,
 ):  # fmt: skip
     """Form the state that is to be evaluated next, and note what for; return EVALUATE, or with what the call ends."""
     clock, course, probe, d_probe, stages = work.clock, work.course, work.probe, work.d_probe, work.stages
     s, near, t, kinks = tableau.b.size, MEETS * end, clock[TIME], work.kinks
     row, stage, waits = int(course[FILLED]), int(course[STAGE_OF]), stands_at_kink(clock, kinks)
+    due = clock[DUE] > 0.0
     while t != BEFORE_START and not waits and row < times.size and np.abs(t - times[row]) <= near:
         write_instant(times[row], state, sens, record, d_record, row)
         write_counters(work.counters, counters_out[row])
         row += 1
     course[FILLED] = row
-    if row == times.size:
+    if row == times.size and not due:
         return Status.OK.value
     if t == BEFORE_START:
         what, at = START, 0.0
         copy_state(state, sens, probe, d_probe)
         put_on_manifold(model, theta, at, directions, open_tree, probe, d_probe)
-    elif t - times[row] > near:
-        what, at = ROW, times[row]
+    elif due or t - times[row] > near:
+        if due:
+            if inside.count[0] == inside.length.size:
+                return Status.PAUSED.value
+            what, at = INSIDE, time_inside(clock, inside)
+        else:
+            what, at = ROW, times[row]
         interpolate((at - clock[BEGIN]) / (t - clock[BEGIN]), work.dense, probe, d_probe)
         put_on_manifold(model, theta, at, directions, open_tree, probe, d_probe)
     elif waits:
@@ -184,7 +196,9 @@ def form_probe(
 
 
 @inlined
-def take_in(regular, step, times, end, tableau, control, state, sens, work, steps, record, counters_out, d_record):
+def take_in(
+    regular, step, times, end, tableau, control, state, sens, work, steps, inside, record, counters_out, d_record
+):  # fmt: skip
     """Go on with the accelerations of the probe, ``regular`` where there are any; return EVALUATE, or a status."""
     clock, course, counters, probe, d_probe = work.clock, work.course, work.counters, work.probe, work.d_probe
     stages, s, near, t = work.stages, tableau.b.size, MEETS * end, clock[TIME]
@@ -207,6 +221,10 @@ def take_in(regular, step, times, end, tableau, control, state, sens, work, step
         write_instant(at, probe, d_probe, record, d_record, row)
         write_counters(counters, counters_out[row])
         course[FILLED] = row + 1
+    elif what == INSIDE:
+        part = (t - clock[BEGIN]) / clock[PARTS]
+        write_inside(at, part, number_inside(clock, inside), probe, d_probe, inside)
+        clock[DUE] -= 1.0
     elif what == GUESS:
         clock[SIZE] = first_step(control, at - t, state, probe)
     else:
@@ -239,13 +257,13 @@ def take_in(regular, step, times, end, tableau, control, state, sens, work, step
             else:
                 follow_arguments(work.reached, work.onsets)
         stage += 1
-        inside = control.adaptive and times[row] < t + h - near
-        if accepted and not (inside and stage < tableau.c.size):
-            if inside:
+        between = control.adaptive and (inside.share.size > 0 or times[row] < t + h - near)
+        if accepted and not (between and stage < tableau.c.size):
+            if between:
                 form_dense(h, tableau.dense, state, sens, work.trial, work.d_trial, stages, s, work.dense)
             write_step(t, reached, h, stage, s, state, stages, work.trial, steps)
             _accept(state, sens, work)
-            move_clock(reached, clock, work.kinks)
+            move_clock(reached, h, step, clock, work.kinks, inside)
             if not control.adaptive:
                 grow(step, clock)
             stage = 0

@@ -28,6 +28,7 @@ class Case(NamedTuple):
     sens: tuple
     work: tuple
     steps: tuple
+    inside: tuple
     record: tuple
     counters: np.ndarray
     d_record: tuple
@@ -91,7 +92,7 @@ def integrate_cases(model, theta, step, end, tableau, control, dyn, cases, probe
                     regular = _accelerate_alone(model, case)
                 statuses[k] = take_in(
                     regular, step, case.times, end, tableau, control, case.state, case.sens, case.work, case.steps,
-                    case.record, case.counters, case.d_record,
+                    case.inside, case.record, case.counters, case.d_record,
                 )  # fmt: skip
 
 
@@ -113,7 +114,7 @@ def _form(k, model, step, end, tableau, control, case, lanes):
     work = case.work
     status = form_probe(
         model, case.theta, case.directions, step, case.times, end, tableau, control, case.dyn.open_tree, case.state,
-        case.sens, work, case.steps, case.record, case.counters, case.d_record,
+        case.sens, work, case.steps, case.inside, case.record, case.counters, case.d_record,
     )  # fmt: skip
     if status == EVALUATE:
         lanes.t[0, k] = work.course[AT]

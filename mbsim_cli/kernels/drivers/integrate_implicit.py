@@ -10,11 +10,13 @@ import numpy as np
 
 from mbsim_cli.kernels.algebra.whole import copy_to
 from mbsim_cli.kernels.compiler.jit import entry, merged
-from mbsim_cli.kernels.drivers.record import are_full, write_instant, write_step
+from mbsim_cli.kernels.drivers.record import are_full, write_inside, write_instant, write_step
 from mbsim_cli.kernels.drivers.stepping import (
     BEFORE_START,
     BEGIN,
+    DUE,
     MEETS,
+    PARTS,
     PASSED,
     SIZE,
     TIME,
@@ -31,8 +33,10 @@ from mbsim_cli.kernels.drivers.stepping import (
     next_kink,
     next_size,
     next_step,
+    number_inside,
     smallest_step,
     stands_at_kink,
+    time_inside,
     write_counters,
 )
 from mbsim_cli.kernels.integrators.dense_output import interpolate_between
@@ -49,13 +53,13 @@ from mbsim_cli.kernels.integrators.runge_kutta import (
 from mbsim_cli.kernels.integrators.step_control import EVALUATIONS, REJECTED, SHRINK, STEPS, error_norm, factor_of
 from mbsim_cli.model.codes import Status
 
-START, LEAP, GUESS, STEP, ROW = range(5)  # what is evaluated
+START, LEAP, GUESS, STEP, ROW, INSIDE = range(6)  # what is evaluated
 
 
 class ImplicitWork(NamedTuple):
     """Work arrays, and what one call leaves to the next."""
 
-    clock: np.ndarray  # (5,) time, beginning of the last step, size of the next one, steps tried, kinks: ``stepping``
+    clock: np.ndarray  # (7,) time, beginning of the last step, size of the next one, steps tried, kinks: ``stepping``
     kinks: tuple  # Kinks
     counters: np.ndarray  # (5,) steps, rejected steps, evaluations, Jacobians, factorisations
     probe: tuple  # State that is evaluated
@@ -94,6 +98,7 @@ def integrate_implicit(
     sens,
     work,
     steps,
+    inside,
     record,
     counters_out,
     d_record,
@@ -102,19 +107,25 @@ def integrate_implicit(
     clock, counters, probe, d_probe = work.clock, work.counters, work.probe, work.d_probe
     adaptive, s, near, kinks = control.error.adaptive, tableau.c.size, MEETS * end, work.kinks
     row, h, at, rejected, regular, error, begun, leapt = 0, 0.0, 0.0, False, True, 0.0, clock[TRIED], False
-    while row < times.size:
-        t, waits = clock[TIME], stands_at_kink(clock, kinks)
+    while row < times.size or clock[DUE] > 0.0:
+        t, waits, due = clock[TIME], stands_at_kink(clock, kinks), clock[DUE] > 0.0
         if t == BEFORE_START:
             what, at = START, 0.0
             copy_state(state, sens, probe, d_probe)
             put_on_manifold(model, theta, at, directions, dyn.open_tree, probe, d_probe)
-        elif not waits and np.abs(t - times[row]) <= near:
+        elif not waits and row < times.size and np.abs(t - times[row]) <= near:
             write_instant(times[row], state, sens, record, d_record, row)
             write_counters(counters, counters_out[row])
             row += 1
             continue
-        elif t - times[row] > near:
-            what, at, h = ROW, times[row], t - clock[BEGIN]
+        elif due or t - times[row] > near:
+            h = t - clock[BEGIN]
+            if due:
+                if inside.count[0] == inside.length.size:
+                    return Status.PAUSED.value
+                what, at = INSIDE, time_inside(clock, inside)
+            else:
+                what, at = ROW, times[row]
             interpolate_between(
                 (at - clock[BEGIN]) / h, h, work.begin, work.d_begin, work.finish, work.d_finish, probe, d_probe
             )  # fmt: skip
@@ -168,6 +179,10 @@ def integrate_implicit(
             write_instant(at, probe, d_probe, record, d_record, row)
             write_counters(counters, counters_out[row])
             row += 1
+        elif what == INSIDE:
+            part = (t - clock[BEGIN]) / clock[PARTS]
+            write_inside(at, part, number_inside(clock, inside), probe, d_probe, inside)
+            clock[DUE] -= 1.0
         elif what == GUESS:
             clock[SIZE] = first_step(control.error, at - t, state, probe)
         elif divides(h, t, end, work.onsets, work.reached):
@@ -179,7 +194,7 @@ def integrate_implicit(
                 clock[SIZE] = next_size(h, factor_of(error, control.error.exponent, rejected), at, clock, kinks)
             else:
                 grow(step, clock)
-            _take_step(t, at, h, s, state, sens, work, steps)
+            _take_step(t, at, h, s, step, state, sens, work, steps, inside)
             rejected = False
             if not is_finite(state, sens):
                 return Status.NOT_FINITE.value
@@ -222,13 +237,13 @@ def _take_start(at, s, state, sens, work, steps):
 
 
 @merged
-def _take_step(t, at, h, s, state, sens, work, steps):
+def _take_step(t, at, h, s, step, state, sens, work, steps, inside):
     """Go on from the probe at the end of a step of ``s`` stages."""
     if steps.time.size > 0:
         copy_to(work.finish.zdd, steps.zdd[steps.count[0], s + 1])
     write_step(t, at, h, s + 1, s, state, work.stages, work.probe, steps)
     _accept(s - 1, state, sens, work)
-    move_clock(at, work.clock, work.kinks)
+    move_clock(at, h, step, work.clock, work.kinks, inside)
 
 
 @merged

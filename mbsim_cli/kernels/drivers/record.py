@@ -52,11 +52,27 @@ class Steps(NamedTuple):
     zdd: np.ndarray  # (K, S, n) and last, of these, what an interpolant has at the beginning
 
 
+class Inside(NamedTuple):
+    """Instants inside every step, those of a rule of quadrature by which integrals over time are summed.
+
+    Without any ``share`` none are wanted. Results do not keep them, and steps do not depend on them.
+    """
+
+    share: np.ndarray  # (q,) of a step, or of an equal part of it, that has passed there
+    weight: np.ndarray  # (q,) of its length in an integral
+    count: np.ndarray  # (1,) rows that are filled
+    length: np.ndarray  # (K,) what each row weighs in an integral, s
+    rows: Record  # K rows
+    d_rows: SensitivityRecord
+
+
 class Stretch(NamedTuple):
     """Instants of an open tree, and the steps that they lie in: the first of these ends before, or is the start."""
 
     rows: Record
     steps: Steps
+    inside: Record  # instants inside these steps, but for the first
+    length: np.ndarray  # (K,) as of ``Inside``
 
     @property
     def time(self):
@@ -82,6 +98,15 @@ def write_step(t, end, h, count, last, state, stages, finish, steps):
 def are_full(steps):
     """Whether there is no room for another step, where they are stored."""
     return steps.time.size > 0 and steps.count[0] == steps.time.size
+
+
+@kernel
+def write_inside(t, length, number, state, sens, inside):
+    """Store the instant of a ``number`` inside a step, whose parts have a ``length``."""
+    row = inside.count[0]
+    inside.length[row] = length * inside.weight[number % inside.weight.size]
+    write_instant(t, state, sens, inside.rows, inside.d_rows, row)
+    inside.count[0] = row + 1
 
 
 @kernel

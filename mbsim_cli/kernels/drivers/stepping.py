@@ -14,14 +14,16 @@ from mbsim_cli.kernels.integrators.onsets import passes_onset
 from mbsim_cli.kernels.integrators.step_control import initial_step, size_of, sum_of, trial_step_of
 from mbsim_cli.model.codes import Status
 
-# In ``clock``: time, beginning of the last step, size of the next one (0: unknown), steps tried, kinks passed
-TIME, BEGIN, SIZE, TRIED, PASSED = range(5)
-CLOCK = 5
+# In ``clock``: time, beginning of the last step, size of the next one (0: unknown), steps tried, kinks passed, instants
+# inside the last step that are not stored yet, and the equal parts of it that these lie in
+TIME, BEGIN, SIZE, TRIED, PASSED, DUE, PARTS = range(7)
+CLOCK = 7
 BEFORE_START = -1.0  # the time then
 SMALLEST = 1e-14  # step, relative to the time
 DIVISIBLE = 1e3  # smallest steps that a step may be, and is divided where a force begins
 EARLY = 1e-10  # times before this share of the duration count as that
 LONGEST = 0.05  # step, relative to the duration: a short pulse after a rest should not be stepped over
+INTERVALS = 4.0  # between output times, over which one part of a step may go for integrals: as many instants as these
 MEETS = 1e-12  # how near, relative to the duration, the end of a step is to a row's time
 
 
@@ -123,8 +125,10 @@ def next_size(h, factor, reached, clock, kinks):
 
 
 @kernel
-def move_clock(reached, clock, kinks):
-    """Go on to the end of a step."""
+def move_clock(reached, h, step, clock, kinks, inside):
+    """Go on to the end of a step of length h; the instants inside it are due."""
+    clock[PARTS] = max(1.0, np.ceil(h / (INTERVALS * step)))
+    clock[DUE] = clock[PARTS] * inside.share.size
     clock[BEGIN], clock[TIME] = (
         clock[TIME], kinks.time[next_kink(clock)] if meets_kink(reached, clock, kinks) else reached
     )  # fmt: skip
@@ -168,6 +172,19 @@ def first_step(control, h, state, probe):
     rate = size_of(control, state.zd, state.z) + size_of(control, state.zdd, state.zd)
     change = size_of(control, probe.z, state.z) + size_of(control, probe.zd, state.zd)
     return initial_step(control, rate, change, h)
+
+
+@kernel
+def number_inside(clock, inside):
+    """Number of the next instant inside the last step."""
+    return int(clock[PARTS]) * inside.share.size - int(clock[DUE])
+
+
+@kernel
+def time_inside(clock, inside):
+    """Time of the next instant inside the last step."""
+    number, q = number_inside(clock, inside), inside.share.size
+    return clock[BEGIN] + (number // q + inside.share[number % q]) / clock[PARTS] * (clock[TIME] - clock[BEGIN])
 
 
 @kernel

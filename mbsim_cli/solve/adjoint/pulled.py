@@ -13,7 +13,7 @@ from mbsim_cli.model.layout import FlexibleNatural, Model
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve import allocate
 
-Seen = Callable[[int, Record], np.ndarray]
+Seen = Callable[..., np.ndarray]  # (first, record), and of rows inside steps (first, record, length)
 
 
 @dataclass(frozen=True)
@@ -54,8 +54,8 @@ def each_defined(pull: Callable[[Seen], Pulled], seen: Seen) -> Pulled:
 def _of_column(seen: Seen, column: int) -> Seen:
     """Covectors of one number alone."""
 
-    def alone(first: int, record: Record) -> np.ndarray:
-        found = seen(first, record)
+    def alone(first: int, record: Record, *length: np.ndarray) -> np.ndarray:
+        found = seen(first, record, *length)
         others = np.arange(found.shape[2]) != column
         found[:, :, others] = 0.0
         return found

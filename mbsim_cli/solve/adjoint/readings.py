@@ -143,7 +143,8 @@ class Readings:
     """Covectors of ``count`` numbers at the instants of a run; ``undefined`` (p,) are those that read no number.
 
     ``seen(first, record)`` gives those (B, width, p), p ``columns_of`` them, of the sensors at the rows of a record,
-    the first of which is the instant ``first``; also of reactions, behind the others, where they are ``reacting``.
+    the first of which is the instant ``first``; also of reactions, behind the others, where they are ``reacting``. Rows
+    inside steps are asked for with what they weigh in integrals, and have no numbers.
     """
 
     def __init__(self, problem: Problem, initial: Began, count: int, seen: Seen, reacting: bool) -> None:
@@ -160,8 +161,11 @@ class Readings:
             self._multipliers = MultiplierPuller(problem, theta, p, initial.held, turning=turning)
         self.undefined = np.zeros(p, bool)
 
-    def of(self, first: int, record: Record) -> tuple[np.ndarray, MotionCovectors]:
-        """Covectors of the sensors (B, width, p) at the rows of a record, and of the motion, of B rows or none."""
+    def of(self, first: int, record: Record, length: np.ndarray | None = None) -> tuple[np.ndarray, MotionCovectors]:
+        """Covectors of the sensors (B, width, p) at the rows of a record, and of the motion, of B rows or none.
+
+        Rows inside steps have a ``length`` (B,): what each weighs in an integral.
+        """
         reactions, given = self._reactions, self._nothing
         lost = np.zeros(len(record.time), bool)
         if self._balance:
@@ -169,7 +173,7 @@ class Readings:
         shown, unknown = reactions.show(record) if reactions else (record, np.zeros(record.sensors.shape, bool))
         unknown[np.ix_(lost, self._forces)] = True
         unknown[lost, self._width :] = True
-        hat = self._seen(first, shown)
+        hat = self._seen(first, shown) if length is None else self._seen(first, shown, length)
         self.undefined |= np.isnan(hat).any(axis=(0, 1)) | (hat[unknown] != 0.0).any(axis=0)
         hat[:, :, self.undefined] = 0.0  # they are no numbers, and what is left unsolved of them is none
         if reactions:

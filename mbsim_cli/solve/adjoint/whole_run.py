@@ -47,6 +47,9 @@ def _sweep(problem: Problem, tape: Tape, count: int, seen: Seen, between: Callab
     readings, worst = Readings(problem, initial, count, seen, reacting), 0.0
     for first, record in tape.backwards():
         hat, given = readings.of(first, record.rows if isinstance(record, Stretch) else record)
+        if isinstance(record, Stretch) and record.length.size:
+            within = readings.of(first, record.inside, record.length)
+            record, hat, given = _in_order(record, (hat, given), within)
         worst = max(worst, sweep.back(first, record, hat, given))
         between()
         del record, hat, given  # room for what is made again
@@ -56,6 +59,20 @@ def _sweep(problem: Problem, tape: Tape, count: int, seen: Seen, between: Callab
     gradient += readings.of_parameters[:, :count]
     gradient[:, readings.undefined[:count]] = np.nan
     return Pulled(gradient, worst, readings.undefined[:count])
+
+
+def _in_order(stretch: Stretch, at_rows: Any, inside: Any) -> tuple[Stretch, np.ndarray, MotionCovectors]:
+    """A stretch whose rows are also those inside its steps, with the covectors of both, in the order of time."""
+    order = np.argsort(np.concatenate([stretch.rows.time, stretch.inside.time]).real, kind="stable")
+
+    def joined(one: Any, other: Any) -> Any:
+        if isinstance(one, tuple):
+            parts = map(joined, one, other)
+            return type(one)(*parts) if hasattr(one, "_fields") else tuple(parts)
+        return np.concatenate([one, other])[order] if len(one) + len(other) == len(order) else one
+
+    rows, hat, given = joined((stretch.rows, *at_rows), (stretch.inside, *inside))
+    return stretch._replace(rows=rows), hat, given
 
 
 def _sweep_of(problem: Problem, tape: Tape, p: int) -> Any:

@@ -100,10 +100,11 @@ class Diagnosis:
         share = np.where(self.problem.model.constraints.law == NONE, np.abs(direction), 0.0)
         share = share if share.max() > NOTICED else np.abs(direction)  # joints rather than what drives them
         name = self.problem.names.constraints[int(np.argmax(share))].partition(".")[0]
+        by = "a larger tolerance, or by ali3p-rtdyn1" if self.problem.options.adaptive else "a smaller step"
         return (
             f"the mechanism meets a singular position at t = {self.time:.6g} s: the constraints of {name!r} lose their "
             f"independence (to {value / usual:.2g} of that at the start), so that motions branch or forces grow beyond "
-            "bounds; keep clear of it, or pass it with a smaller step"
+            f"bounds; keep clear of it, or pass it with {by}"
         )
 
     def _independence(self, x: np.ndarray, rank: int, scales: Scales) -> tuple[float, np.ndarray]:

@@ -15,7 +15,7 @@ from mbsim_cli.kernels.compiler.choice import COMPILER
 from mbsim_cli.kernels.compiler.simd import TOGETHER, lanes_of, widened
 from mbsim_cli.kernels.drivers.integrate import EVALUATE, begin
 from mbsim_cli.kernels.drivers.integrate_cases import Case, Cases, Probes, integrate_cases
-from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
+from mbsim_cli.kernels.drivers.record import Inside, Record, SensitivityRecord
 from mbsim_cli.model.codes import Status
 from mbsim_cli.model.layout import FlexibleTree, Signals
 from mbsim_cli.model.problem import CLOSED_LOOPS, Problem
@@ -23,6 +23,7 @@ from mbsim_cli.solve.blocks import other_rows
 from mbsim_cli.solve.forward import steps_of_block
 from mbsim_cli.solve.lanes.constrained import equal, run_constrained, store
 from mbsim_cli.solve.open_trees.open_tree import OpenTreeSimulation
+from mbsim_cli.solve.tape import arrays_of
 
 __all__ = ["RunAhead", "run_beside", "why_alone"]
 
@@ -36,7 +37,7 @@ class RunAhead(OpenTreeSimulation):
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem)
         self.total = round(problem.options.duration / problem.options.step)
-        self._made: deque[tuple[tuple[Record, SensitivityRecord, np.ndarray], int]] = deque()
+        self._made: deque[tuple[tuple[Record, SensitivityRecord, np.ndarray], int, Inside]] = deque()
         self._made_of: Problem | None = problem
 
     @property
@@ -47,15 +48,20 @@ class RunAhead(OpenTreeSimulation):
 
     def calls(self) -> Generator[Case, int, None]:
         """What each call of the time loop is given; the status that it ends with is sent back."""
-        rows, size, room = 1, steps_of_block(self.problem, 0), super()._records(1)
+        rows, size, room, used = 1, steps_of_block(self.problem, 0), super()._records(1), 0
         while rows:
+            inside = self._room_inside()
             done = np.count_nonzero(room[0].time)
             begin(self.work)
             status = yield Case(
                 self.theta, self._times(room[0].time.size)[done:], self.directions, self.dyn, self.state, self.sens,
-                self.work, self._room(0), other_rows(room[0], done), room[2][done:], other_rows(room[1], done),
+                self.work, self._room(0), inside, other_rows(room[0], done), room[2][done:], other_rows(room[1], done),
             )  # fmt: skip
-            self._made.append((room, status))
+            self._made.append((room, status, inside))
+            used += sum(array.nbytes for array in arrays_of(inside))
+            if TOGETHER * (self.bytes + used) > ROOM:  # it is made alone
+                self._made_of = None
+                return
             if status == Status.PAUSED:
                 continue
             if status != Status.OK or not np.isfinite(room[0].acceleration[0]).all():
@@ -75,7 +81,9 @@ class RunAhead(OpenTreeSimulation):
         return self._made[0][0]
 
     def _move_on(self, record: Record, d_record: SensitivityRecord, work: np.ndarray) -> int:
-        return self._made.popleft()[1]
+        _, status, inside = self._made.popleft()
+        self._take_inside(inside)
+        return status
 
 
 def run_beside(problems: Sequence[Problem], poll: Callable[[], None]) -> tuple[list[Any], float]:

@@ -16,7 +16,7 @@ from mbsim_cli.kernels.algorithms.open_trees.partial_recursive import partial_re
 from mbsim_cli.kernels.algorithms.open_trees.recursive import recursive
 from mbsim_cli.kernels.compiler.simd import padded
 from mbsim_cli.kernels.drivers.observe import follow_rows, observe
-from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord, Steps, Stretch
+from mbsim_cli.kernels.drivers.record import Inside, Record, SensitivityRecord, Steps, Stretch
 from mbsim_cli.kernels.drivers.stepping import BEFORE_START, SIZE, TIME, TRIED
 from mbsim_cli.model.codes import Status
 from mbsim_cli.model.layout import FlexibleTree
@@ -28,12 +28,13 @@ from mbsim_cli.solve.faults.undefined_elements import undefined_at
 from mbsim_cli.solve.initial import assembled
 from mbsim_cli.solve.open_trees.integration import hardest, integration
 from mbsim_cli.solve.open_trees.loops import LoopRows, closed_loops
-from mbsim_cli.solve.open_trees.methods import stages_kept
+from mbsim_cli.solve.open_trees.methods import SHARES, WEIGHTS, stages_kept
 from mbsim_cli.solve.open_trees.start import assemble_start
 from mbsim_cli.solve.reactions import reader_of
 from mbsim_cli.solve.tape import Checkpoint, Tape, arrays_of
 
 STEPS = 256  # that are kept at once where their number is not foreseen
+INSIDE_ROWS, INSIDE_NUMBERS = 256, 200_000  # rows inside steps, and numbers in them, that are made at once
 FORMULATIONS = {"recursive": recursive, "conventional": conventional, "partial_recursive": partial_recursive}
 FLEXIBLE = {
     "recursive": flexible_recursive,
@@ -51,6 +52,16 @@ def _formulation(problem: Problem, theta: np.ndarray, p: int, start: Any) -> Any
     deforms = isinstance(problem.model.tree, FlexibleTree)
     make = (FLEXIBLE if deforms else FORMULATIONS)[problem.options.formulation]
     return make(problem.model, theta, p, theta.dtype.type)
+
+
+def _joined(parts: list[Any]) -> Any:
+    """Arrays, or groups of groups of them, behind each other."""
+    if len(parts) == 1:
+        return parts[0]
+    if isinstance(parts[0], np.ndarray):
+        return np.concatenate(parts)
+    joined = [_joined(list(each)) for each in zip(*parts, strict=True)]
+    return type(parts[0])(*joined) if hasattr(parts[0], "_fields") else tuple(joined)
 
 
 class OpenTreeSimulation:
@@ -91,6 +102,12 @@ class OpenTreeSimulation:
         self.turns = turns(self.model)
         if self.loops:
             self.turns.value[:] = start.expected[self.turns.measure]
+        self.rule = (SHARES, WEIGHTS) if problem.summed and problem.options.adaptive else (np.zeros(0), np.zeros(0))
+        self.nothing_inside = self._rows_inside(np.zeros(0), np.zeros(0), 0)
+        self.turns_inside = turns(self.model)
+        self.turns_inside.value[:] = self.turns.value
+        self.inside: list[Inside] = []  # instants inside steps that no block has yet
+        self.inside_taken: list[Inside] = []  # those towards the next rows
         self.step = 0
         self.unfinished: tuple[Record, SensitivityRecord, np.ndarray] | None = None
         self.end = problem.options.end
@@ -126,16 +143,16 @@ class OpenTreeSimulation:
         self.unfinished = None
         status = self._move_on(record, d_record, work)
         if status == Status.OK:
-            block = self._block(record, d_record, work)
+            block = self._with_inside(self._block(record, d_record, work))
             if self.tape is not None:
-                self._keep(self.tape, Stretch(record, self._steps_taken()))
+                self._keep(self.tape, self._stretch(record))
             return block
         if status == Status.PAUSED and self._is_hopeless():
             status = Status.TOO_MANY_STEPS
         if status == Status.PAUSED:
             self.unfinished = record, d_record, work
         rows = 0 if self.unfinished else np.count_nonzero(record.time)
-        block = self._block(first_rows(record, rows), first_rows(d_record, rows), work[:rows])
+        block = self._with_inside(self._block(first_rows(record, rows), first_rows(d_record, rows), work[:rows]))
         if self.unfinished:
             return block
         raise BrokenOff(self._failure(Status(status)), block)
@@ -164,13 +181,41 @@ class OpenTreeSimulation:
         """Fill rows that are not, and keep the steps where they are wanted; return a Status."""
         done = np.count_nonzero(record.time)  # of an instant after the start the time is not zero
         steps = self._room(0 if self.tape is None else record.time.size if self.foreseen else STEPS)
+        inside = self._room_inside()
         status: int = self.drive(
             self.model, self.theta, float(self.problem.options.step), self._times(record.time.size)[done:], self.end,
             self.tableau, self.control, self.directions, self.dyn, self.state, self.sens, self.work, steps,
-            other_rows(record, done), work[done:], other_rows(d_record, done),
+            inside, other_rows(record, done), work[done:], other_rows(d_record, done),
         )  # fmt: skip
         self.taken.append(first_rows(steps, steps.count[0]))
+        self._take_inside(inside)
         return status
+
+    def _take_inside(self, inside: Inside) -> None:
+        """Keep the instants inside steps that a call has stored, with what sensors show."""
+        count = inside.count[0]
+        if count:
+            rows, d_rows = first_rows(inside.rows, count), first_rows(inside.d_rows, count)
+            found = inside._replace(length=inside.length[:count], rows=rows, d_rows=d_rows)
+            self._observe(rows, d_rows, self.turns_inside)
+            self.inside.append(found)
+            if self.tape is not None:
+                self.inside_taken.append(found)
+
+    def _with_inside(self, block: Block) -> Block:
+        """The block with the instants inside steps that none has had before, where any are wanted."""
+        if not self.rule[0].size:
+            return block
+        parts, self.inside = self.inside or [self.nothing_inside], []
+        length, rows, d_rows = _joined([(part.length, part.rows, part.d_rows) for part in parts])
+        inside = self._block(rows, d_rows, np.zeros((length.size, len(WORK)), np.int64), observed=True)
+        return block._replace(inside=inside._replace(length=length))
+
+    def _stretch(self, record: Record) -> Stretch:
+        """The rows with the steps and the instants inside them since the rows before."""
+        parts, self.inside_taken = self.inside_taken or [self.nothing_inside], []
+        length, inside = _joined([(part.length, part.rows) for part in parts])
+        return Stretch(record, self._steps_taken(), inside, length)
 
     def steps_ahead(self, count: int) -> Steps:
         """The next steps, ``count`` at most, or fewer where the run ends; it is of no use for anything else then."""
@@ -179,8 +224,8 @@ class OpenTreeSimulation:
         while status == Status.PAUSED and steps.count[0] < count:
             status = self.drive(
                 self.model, self.theta, float(self.problem.options.step), np.array([self.end]), self.end, self.tableau,
-                self.control, self.directions, self.dyn, self.state, self.sens, self.work, steps, rows[0], rows[2],
-                rows[1],
+                self.control, self.directions, self.dyn, self.state, self.sens, self.work, steps,
+                self.nothing_inside, rows[0], rows[2], rows[1],
             )  # fmt: skip
         return first_rows(steps, steps.count[0])
 
@@ -197,6 +242,20 @@ class OpenTreeSimulation:
             *np.empty((2, count, stages, n), dtype),
         )  # fmt: skip
 
+    def _room_inside(self) -> Inside:
+        """Allocate Inside, for whole steps; without room where none are wanted."""
+        share, weight = self.rule
+        if not share.size:
+            return self.nothing_inside
+        record, d_record, _ = OpenTreeSimulation._records(self, 1)
+        numbers = sum(array.size for array in (*record, *d_record))
+        steps = max(1, min(INSIDE_ROWS, INSIDE_NUMBERS // numbers) // share.size)
+        return self._rows_inside(share, weight, steps * share.size)
+
+    def _rows_inside(self, share: np.ndarray, weight: np.ndarray, rows: int) -> Inside:
+        record, d_record, _ = OpenTreeSimulation._records(self, rows)
+        return Inside(share, weight, np.zeros(1, np.int64), np.zeros(rows), record, d_record)
+
     def _steps_taken(self) -> Steps:
         """Those towards rows that have been filled, behind the one before, if any; the last one is remembered."""
         parts = [first_rows(self.earlier, self.earlier.count[0]), *self.taken]
@@ -209,7 +268,7 @@ class OpenTreeSimulation:
     @property
     def _remembered(self) -> list[np.ndarray]:
         """All that a step goes on from, to the last bit."""
-        return arrays_of((self.state, self.work, self.turns, self.earlier))
+        return arrays_of((self.state, self.work, self.turns, self.turns_inside, self.earlier))
 
     def checkpoint(self) -> Checkpoint:
         """Where the run stands, and all that it goes on from."""
@@ -223,8 +282,9 @@ class OpenTreeSimulation:
         record, d_record, work = self._records(steps)
         while self._move_on(record, d_record, work) == Status.PAUSED:
             pass
-        self._observe(record, d_record)
-        return Stretch(record, self._steps_taken())
+        self._observe(record, d_record, self.turns)
+        self.inside = []
+        return self._stretch(record)
 
     def _records(self, rows: int) -> tuple[Record, SensitivityRecord, np.ndarray]:
         p = self.sens.z.shape[1]
@@ -254,17 +314,18 @@ class OpenTreeSimulation:
             return step_sentence(status, time, self.problem, float(clock[SIZE]), worst, int(clock[TRIED]))
         return sentence(status, time, self.problem, self.state.zdd, np.zeros(0))
 
-    def _block(self, record: Any, d_record: Any, work: np.ndarray) -> Block:
+    def _block(self, record: Any, d_record: Any, work: np.ndarray, *, observed: bool = False) -> Block:
         """Instants with their sensors."""
-        self._observe(record, d_record)
+        if not observed:
+            self._observe(record, d_record, self.turns)
         judged = self.loops.judged(record, d_record) if self.loops else ()
         return block_of(record, d_record, self.p, work[:, WORK.index("evaluations")], work, self.reactions, *judged)
 
-    def _observe(self, record: Any, d_record: Any) -> None:
-        """Fill in what sensors show."""
+    def _observe(self, record: Any, d_record: Any, turning: Any) -> None:
+        """Fill in what sensors show; ``turning`` are the angles that are followed from row to row."""
         kin = allocate.grounded(self.model, self.theta)
-        if self.turns.measure.size:
-            follow_rows(self.model, self.theta, kin, self.turns, record)
+        if turning.measure.size:
+            follow_rows(self.model, self.theta, kin, turning, record)
         if self.loops:
             self.loops.take(record)
         observe(

@@ -8,7 +8,6 @@ import numpy as np
 
 from mbsim_cli.model.problem import Options
 from mbsim_cli.solve.resolution import GIVEN, ROUND_OFF
-from mbsim_cli.spec.objectives import SUMS
 
 LIMIT = 1e-2  # relative error that is warned of
 LOST = 1.0  # relative error beyond which a motion is not followed at all
@@ -87,21 +86,6 @@ def warnings(resolution: Any, results: Mapping[str, Any], parameters: Sequence[A
             found.append(f"{what} {_of_number(result, worst, relative[worst], advice)}")
         found += _of_useless(name, result, parameters)
     return found
-
-
-def warnings_of_sampling(resolution: Any, objectives: Sequence[Any]) -> list[str]:
-    """A sentence where an adaptive integrator resolves a motion that its output times do not show."""
-    if not getattr(resolution, "unseen", "") or not any(map(_is_sum, objectives)):
-        return []
-    return [
-        f"{resolution.reason}: integrals and maxima over them may be wrong by any amount; try a shorter step between "
-        "them, on which the integrator's own steps do not depend"
-    ]
-
-
-def _is_sum(objective: Any) -> bool:
-    """Whether an objective is a sum over output times."""
-    return objective.kind in SUMS or any(map(_is_sum, objective.operands))
 
 
 def relative_norm(errors: np.ndarray, numbers: np.ndarray) -> float:

@@ -1,7 +1,7 @@
 """Objectives and their gradients, accumulated block by block while a simulation runs.
 
-An integral is trapezoidal on the instants that arrive, so its gradient is that of the computed sum. Where parameters
-change the duration, gradients include that: see ``continuation``.
+An integral is trapezoidal on the instants that arrive, or by Gauss's rule inside adaptive steps, so its gradient is
+that of the computed sum. Where parameters change the duration, gradients include that: see ``continuation``.
 """
 
 from collections.abc import Iterable

@@ -116,8 +116,17 @@ def _around(time: np.ndarray, moment: float) -> slice:
 # Integrals over time, and means.
 
 
+def _with_rest(time: np.ndarray, inside: bool, rest: np.ndarray) -> np.ndarray:
+    """Weights of the stored instants in an integral; instants ``inside`` steps leave them the rest to the end."""
+    found = (np.zeros(len(time)) if inside else trapezoidal(time)).astype(rest.dtype)
+    found[-len(rest) :] += rest
+    return found
+
+
 class Integral(Stream):
     """Integral over time."""
+
+    sums = True
 
     def __init__(self, objective: Objective, p: int, course: Course | None = None):
         super().__init__(objective, p, course)
@@ -126,11 +135,15 @@ class Integral(Stream):
     def take(self, instants, rows):
         self._integrals.add(instants, rows)
 
+    def take_inside(self, length, rows):
+        self._integrals.add_inside(length, rows)
+
+    @property
+    def weight_inside(self):
+        return 1.0
+
     def weights(self, time):
-        rest = self.rest.integral
-        found = trapezoidal(time).astype(rest.dtype)
-        found[-len(rest) :] += rest
-        return found
+        return _with_rest(time, self._inside, self.rest.integral)
 
     @property
     def errors(self):
@@ -164,6 +177,10 @@ class Mean(Integral):
 
     def weights(self, time):
         return np.ones(1) if self.still else super().weights(time) / self._duration
+
+    @property
+    def weight_inside(self):
+        return 1.0 / self._duration
 
     @property
     def errors(self):
@@ -218,6 +235,8 @@ class Peak:
 class Maximum(Stream):
     """Smooth maximum log(mean over time of exp(s f)) / s; exponents are kept relative to the largest seen."""
 
+    sums = True
+
     def __init__(self, objective: Objective, p: int, course: Course | None = None):
         super().__init__(objective, p, course)
         self._top, self._moment = -np.inf, 0.0
@@ -225,24 +244,34 @@ class Maximum(Stream):
         self._peak = Peak(p)
 
     def take(self, instants, rows):
+        shares, shrink = self._shares(rows, instants.weights[0])
+        self._integrals.add(instants, shares, shrink)
+
+    def take_inside(self, length, rows):
+        shares, shrink = self._shares(rows, length)
+        self._integrals.add_inside(length, shares, shrink)
+
+    def _shares(self, rows: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, Any]:
+        """exp(s f) and that times the derivatives, at instants of these weights; what was added so far shrinks."""
         exponent = self.objective.sharpness * rows[0]
         largest = int(np.argmax(exponent.real))
         self._peak.add(rows, largest if exponent.real[largest] >= self._top else None)
         top = max(self._top, float(exponent.real[largest]))
         shrink, share = np.exp(self._top - top), np.exp(exponent - top)
         shares = np.where(share == 0.0, 0.0, share * rows)  # what has no part in it need not be a number
-        self._moment = shrink * self._moment + instants.weights[0] @ shares[0]
+        self._moment = shrink * self._moment + weights @ shares[0]
         shares[0] = share
-        self._integrals.add(instants, shares, shrink)
         self._top = top
+        return shares, shrink
+
+    @property
+    def weight_inside(self):
+        return 1.0 / self._total
 
     def weights(self, time):
         if self.still:
             return np.ones(1)
-        rest = self.rest.integral
-        found = trapezoidal(time).astype(rest.dtype)
-        found[-len(rest) :] += rest
-        return found / self._total
+        return _with_rest(time, self._inside, self.rest.integral) / self._total
 
     def share(self, value):
         return np.ones(1) if self.still else np.exp(self.objective.sharpness * value - self._top)
@@ -302,6 +331,11 @@ class Expression:
         """Take the next instants in."""
         for part in self.parts.values():
             part.add(block, shift)
+
+    def add_inside(self, inside: Block) -> None:
+        """Take instants inside steps in."""
+        for part in self.parts.values():
+            part.add_inside(inside)
 
     def _arguments(self):
         operands = {name: np.reshape(part.value, (1, 1)) for name, part in self.parts.items()}

@@ -98,6 +98,9 @@ def _last(found: Linearised) -> dict[str, np.ndarray]:
 
 def with_expressed(expressed: Sequence[Objective], block: Any) -> Any:
     """The block with the numbers of sensors that are expressions of others, behind these."""
+    inside = getattr(block, "inside", None)
+    if inside is not None:
+        block = block._replace(inside=with_expressed(expressed, inside))
     signals = [integrand_of(objective, block).rows for objective in expressed]
     rows = np.stack(signals, axis=1)  # (1 + p, k, B)
     unknown = np.zeros((rows.shape[2], rows.shape[1]), bool)
@@ -207,6 +210,8 @@ class Stream:
     Objectives of one run may share its ``course``.
     """
 
+    sums = False  # whether it is a sum over time: of instants inside steps, where a run has them
+
     def __init__(self, objective: Objective, p: int, course: Course | None = None):
         self.objective, self.p = objective, p
         self.course = Course() if course is None else course
@@ -214,6 +219,7 @@ class Stream:
         self._spread = Spread(p)
         self._rest: Continuation | None = None  # where it is known
         self._scale = Scale(objective)
+        self._inside = False  # whether such instants are summed
 
     def add(self, block: Block, shift: np.ndarray | None = None) -> None:
         """Take the next instants in; ``shift`` (1 + p, B) as of ``Course.instants``."""
@@ -225,7 +231,24 @@ class Stream:
         rows = rows[:, rows.shape[1] - len(instants.time) :]
         self._scale.add(block, signal)
         self._spread.add(rows, self._scale.value)
-        self.take(instants, rows)
+        self._inside = getattr(block, "inside", None) is not None
+        if not (self.sums and self._inside):
+            self.take(instants, rows)
+
+    def add_inside(self, inside: Block) -> None:
+        """Take instants inside steps in, in the order of steps: each of them weighs its ``length`` in an integral."""
+        if self.sums:
+            signal = integrand_of(self.objective, inside)
+            self._scale.add(inside, signal)
+            self.take_inside(inside.length, signal.rows)
+
+    def take_inside(self, length: np.ndarray, rows: np.ndarray) -> None:
+        """Take the signal at such instants in."""
+
+    @property
+    def weight_inside(self) -> Any:
+        """The derivative of the value by the signal at such an instant, over its ``length`` and but for ``share``."""
+        return 0.0
 
     def take(self, instants: Instants, rows: np.ndarray) -> None:
         """Take a connected run of instants in."""
