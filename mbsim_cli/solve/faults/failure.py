@@ -63,6 +63,13 @@ class Diagnosis:
         except np.linalg.LinAlgError:  # a motion that ran away beyond finite numbers tells nothing of positions
             return None
 
+    def locked(self, reached: np.ndarray) -> str | None:
+        """What locks, if no position closes the mechanism at the time; adaptive steps end just before such a time."""
+        try:
+            return self._locked(least_squares(self._at, reached / self.scales.columns))
+        except np.linalg.LinAlgError:
+            return None
+
     def _at(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Constraints (m,) and their Jacobian (m, n), in the mechanism's units."""
         rows, columns = self.scales.rows, self.scales.columns

@@ -42,6 +42,7 @@ FLEXIBLE = {
     "partial_recursive": flexible_open_tree,
 }
 
+AHEAD = 1e-3  # of the time between output times
 JUDGED = 300_000  # steps that a run may try before its pace is looked at
 
 
@@ -294,6 +295,11 @@ class OpenTreeSimulation:
             np.zeros((rows, len(WORK)), np.int64),
         )
 
+    @property
+    def _ahead(self) -> float:
+        """By how much later a mechanism is looked at that cannot go on: steps of its end become ever shorter."""
+        return AHEAD * self.problem.options.step if self.problem.options.adaptive else 0.0
+
     def _failure(self, status: Status) -> str:
         """Why the integration could not go on, as a sentence."""
         clock = self.work.clock
@@ -303,9 +309,10 @@ class OpenTreeSimulation:
             if undefined is not None:
                 return undefined
         if not self.problem.options.open_tree and self.dtype is np.float64:
-            diagnosis = Diagnosis(self.problem, self.theta, time)
+            diagnosis, later = (Diagnosis(self.problem, self.theta, t) for t in (time, time + self._ahead))
             assert self.loops
             found = self.loops.contradiction_at(self.state.z, self.dyn.kin.expected, time)
+            found = found or later.locked(self.state.z)
             found = found or diagnosis.sentence(status, self.started, self.rank, self.state.z)
             if found is not None:
                 return found

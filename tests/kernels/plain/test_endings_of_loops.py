@@ -1,0 +1,67 @@
+"""Adaptive steps of closed loops end with a reason: a mechanism that locks, too few steps; some positions are passed."""
+
+from mbsim_cli import assembly, spec
+from mbsim_cli.errors import AnalysisError
+from mbsim_cli.kernels.integrators.step_control import REJECTED, STEPS
+from mbsim_cli.solve.open_trees.open_tree import OpenTreeSimulation
+
+FOUR_BAR = """\
+mbsim: 1
+gravity: [0, -9.81, 0]
+parameters: {{a: {a}, b: {b}, d: {d}}}
+vectors: {{z: {{all: [0, 0, 1]}}}}
+points:
+  O: {{ground: [0, 0, 0], crank: [0, 0, 0]}}
+  B: {{crank: [a, 0, 0], rod: [0, 0, 0]}}
+  C: {{rod: [b, 0, 0], rocker: [1, 0, 0]}}
+  D: {{ground: [d, 0, 0], rocker: [0, 0, 0]}}
+bodies:
+  crank: {{shape: {{type: rod, length: a, mass: 1}}}}
+  rod: {{shape: {{type: rod, length: b, mass: 1}}}}
+  rocker: {{shape: {{type: rod, length: 1, mass: 1}}}}
+joints:
+  A: {{type: revolute, bodies: [ground, crank], point: O, axis: z, initial: {first}}}
+  J: {{type: revolute, bodies: [crank, rod], point: B, axis: z}}
+  K: {{type: revolute, bodies: [rod, rocker], point: C, axis: z}}
+  E: {{type: revolute, bodies: [ground, rocker], point: D, axis: z, initial: {{angle: {other}, independent: false}}}}
+analysis: {{formulation: ali1p-rtdyn1, integrator: dop853, tolerance: 1e-6, step: 0.05, duration: 1}}
+"""
+DRIVEN = """\
+laws: {turn: {type: polynomial, coefficients: [0, 3]}}
+constraints: {motor: {type: motion, coordinate: A.angle, law: turn, offset: auto}}
+"""
+LOCKING = FOUR_BAR.format(a=1.5, b=1, d=3, first="{angle: 20 deg, angular_velocity: 3}", other="150 deg") + DRIVEN
+FOLDING = FOUR_BAR.format(a=1, b=2, d=2, first="{angle: 60 deg}", other="60 deg")
+
+
+def ended(tmp_path, text, **options):
+    """The run, and why it ended; empty where it came to its end."""
+    (tmp_path / "a.yaml").write_text(text)
+    problem = assembly.build(spec.load(tmp_path / "a.yaml", {}), sensitivity="none", **options).problem
+    simulation = OpenTreeSimulation(problem)
+    simulation.first_block()
+    try:
+        while simulation.step < round(problem.options.duration / problem.options.step):
+            simulation.advance(5)
+    except AnalysisError as error:
+        return simulation, str(error)
+    return simulation, ""
+
+
+def test_a_mechanism_that_is_driven_too_far_locks(tmp_path):
+    """Steps become shorter towards the last position that the mechanism has."""
+    simulation, why = ended(tmp_path, LOCKING, max_steps=60)
+    assert "the mechanism locks at t = 0.001" in why and "does 'motor' drive it further than it can go?" in why
+    counters = simulation.work.counters
+    assert counters[REJECTED] > 0 and counters[STEPS] > 10
+
+
+def test_too_few_steps_are_named(tmp_path):
+    _, why = ended(tmp_path, FOLDING, max_steps=5)
+    assert "all 5 steps that max_steps allows were tried before t = 0.25 s" in why and "more max_steps" in why
+
+
+def test_a_folded_parallelogram_is_passed(tmp_path):
+    """Its constraints lose rank where all bars lie on one line."""
+    simulation, why = ended(tmp_path, FOLDING)
+    assert not why and simulation.state.z[0] < 0.0
