@@ -1,4 +1,4 @@
-"""Adaptive steps of closed loops end with a reason: a mechanism that locks, too few steps; some positions are passed."""
+"""Adaptive steps of closed loops end with a reason: a mechanism that locks, too few steps."""
 
 from mbsim_cli import assembly, spec
 from mbsim_cli.errors import AnalysisError
