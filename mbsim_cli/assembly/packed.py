@@ -115,6 +115,8 @@ class Packed:
         self.constraints.add_euler_norms()
         for joint in system.topology.cut:
             self.constraints.add_cut_joint(joint)
+        for joint in system.topology.joints:
+            self.constraints.add_held(joint)
         for name, spec in file.constraints.items():
             with system.at(f"constraints.{name}"):
                 self.constraints.add_declared(name, spec)

@@ -12,6 +12,7 @@ from mbsim_cli.assembly.elements.law_kinks import check_driving_laws, has_kinks,
 from mbsim_cli.assembly.elements.laws import check_start
 from mbsim_cli.assembly.elements.sensors import Contact
 from mbsim_cli.assembly.info import describe
+from mbsim_cli.assembly.loads import release_loads, require_loads
 from mbsim_cli.assembly.mechanism import check_identities, check_mechanism, check_wholly_driven, opposed
 from mbsim_cli.assembly.objectives import Objective, expressed, objectives_of
 from mbsim_cli.assembly.options import check_differentiable, doubtful_settings, end_of
@@ -253,7 +254,12 @@ def build(
                 if renewed is not None:
                     return _assembled(renewed, before.packing)
         packing = pack(model_file, choices)
-        return _assembled(packing, packing)
+        found = _assembled(packing, packing)
+        if release_loads(found.problem, found.closing, packing.system):
+            packing = pack(model_file, choices)
+            found = _assembled(packing, packing)
+            require_loads(found.problem, found.closing, packing.system)
+        return found
     except (ArithmeticError, np.linalg.LinAlgError) as error:
         raise ModelError([model_file.issue("bodies", *beyond_numbers(error))]) from error
 

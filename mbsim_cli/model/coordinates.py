@@ -110,6 +110,8 @@ def columns_read(model, columns_of_body, columns_of_measure):
             )
             found = [own]
             for s in read:
+                if signals.kind[s] == Sensor.MULTIPLIER:
+                    continue
                 if signals.kind[s] == Sensor.MEASURE:
                     found.append(columns_of_measure(signals.index[s]))
                     continue

@@ -309,6 +309,15 @@ class Signals(NamedTuple):
     none: np.ndarray  # (0,)
 
 
+class LoadedSignals(Signals):
+    """Expressions some of which read multipliers: the equations of motion are implicit in these.
+
+    Kernels choose by this type, so that models without such forces pay nothing.
+    """
+
+    __slots__ = ()
+
+
 class NoSignals(NamedTuple):
     """In the place of ``Signals`` where no force reads an expression: kernels know nothing of them then."""
 

@@ -140,6 +140,13 @@ def multiplier_sensors(model: Model) -> tuple[np.ndarray, np.ndarray]:
     return model.sensors.first[reading], model.sensors.index[reading]
 
 
+def force_sensors(model: Model) -> np.ndarray:
+    """Where sensors of forces stand among all numbers."""
+    reading = np.flatnonzero(np.isin(model.sensors.kind, (Sensor.FORCE, Sensor.FORCE_ON_BODY)))
+    rows = [np.arange(model.sensors.first[s], model.sensors.first[s + 1]) for s in reading]
+    return np.concatenate([NO_ROWS, *rows])
+
+
 def equations(model: Model, dtype: type) -> Equations:
     """Allocate Equations."""
     _, n, m = sizes(model)

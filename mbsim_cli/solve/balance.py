@@ -13,7 +13,7 @@ from mbsim_cli.kernels.drivers.balance import Balanced, balance
 from mbsim_cli.kernels.drivers.observe import observe
 from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
 from mbsim_cli.model.codes import Status
-from mbsim_cli.model.layout import NONE
+from mbsim_cli.model.layout import NONE, LoadedSignals
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve import allocate
 from mbsim_cli.solve.blocks import first_rows, other_rows
@@ -25,7 +25,7 @@ def is_balanced(problem: Problem, reacting: bool) -> bool:
     """Whether sensors read forces of constraints behind projections, also reactions where they are ``reacting``."""
     options, model = problem.options, problem.model
     projected = options.analysis == "forward_dynamics" and not options.integrated and model.constraints.measure.size > 0
-    reads = allocate.multiplier_sensors(model)[0].size > 0
+    reads = allocate.multiplier_sensors(model)[0].size > 0 or isinstance(model.signals, LoadedSignals)
     return bool(projected and (reads or (reacting and not options.natural)))  # natural ones are read of the tree
 
 

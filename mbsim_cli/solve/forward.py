@@ -9,13 +9,13 @@ import numpy as np
 
 from mbsim_cli.errors import AnalysisError
 from mbsim_cli.kernels.compiler.simd import empty
-from mbsim_cli.kernels.drivers.observe import follow_rows
+from mbsim_cli.kernels.drivers.observe import follow_rows, observe
 from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
 from mbsim_cli.kernels.drivers.simulate import Progress
 from mbsim_cli.kernels.integrators.ali3p import Control
 from mbsim_cli.model.codes import Status
 from mbsim_cli.model.coordinates import all_but
-from mbsim_cli.model.layout import Model
+from mbsim_cli.model.layout import LoadedSignals, Model
 from mbsim_cli.model.problem import WORK, Block, Problem
 from mbsim_cli.model.scales import scales_of
 from mbsim_cli.solve import allocate
@@ -184,7 +184,7 @@ class Simulation:
         interval = self.problem.options.output_interval
         rows = self.step // interval - begun // interval
         made, d_made = (first_rows(other_rows(part, filled), rows) for part in (record, d_record))
-        if self.balance and self.multipliers[0].size:
+        if self.balance and (self.multipliers[0].size or isinstance(self.model.signals, LoadedSignals)):
             self._read_multipliers(made, d_made)
         if self._driving:
             self._driving.write(made)
@@ -203,6 +203,12 @@ class Simulation:
         *balanced, lost = self.balance.of(record, d_record)
         for part, found in zip((record, d_record), balanced, strict=True):
             part.reaction[:] = found.reaction
+        if isinstance(self.model.signals, LoadedSignals):  # forces, too, are those of the motion
+            observe(
+                self.model, self.theta, self.control.at_center, self.directions, self.work.kin, self.extra.twists,
+                record, d_record,
+            )  # fmt: skip
+        for part, found in zip((record, d_record), balanced, strict=True):
             part.sensors[:, columns] = found.reaction[:, equations]
             part.sensors[np.ix_(lost, columns)] = np.nan
 

@@ -14,7 +14,7 @@ from mbsim_cli.kernels.integrators.ali3p import State
 from mbsim_cli.kernels.integrators.ali3p_sensitivity import Sensitivity
 from mbsim_cli.model.codes import Column
 from mbsim_cli.model.coordinates import all_but, kinds
-from mbsim_cli.model.layout import NONE, Model
+from mbsim_cli.model.layout import NONE, LoadedSignals, Model
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.model.scales import scales_of
 from mbsim_cli.solve import allocate
@@ -42,6 +42,7 @@ MAX_ITERATIONS = 60
 CLOSED = 1e-10  # largest constraint residual of an assembled mechanism, in its scale of length or rad
 SOLVED = 1e-12  # largest one that Newton leaves, the same
 ACCURATE = 1e-10  # derivatives of assembled positions, relative
+LOADED_ITERATIONS = 30  # of accelerations where forces read multipliers
 NOTHING = np.zeros(0, dtype=int)
 
 
@@ -138,15 +139,18 @@ def _assemble_velocity(start: Instant, free: np.ndarray) -> Split:
 def accelerate(start: Instant | Standing, rows: np.ndarray) -> None:
     """Accelerations and multipliers of the independent constraints, and their derivatives."""
     state, eq, sens, n = start.state, start.work.eq, start.sens, start.n
-    J = eq.J[rows]
+    J, loaded = eq.J[rows], isinstance(start.model.signals, LoadedSignals)
     kkt = np.block([[start.out.M, J.T], [J, np.zeros((rows.size, rows.size), start.dtype)]])
     try:
-        x = np.linalg.solve(kkt, -np.concatenate([eq.G, eq.phi2[rows]]))
-        if not np.isfinite(x).all():
-            raise np.linalg.LinAlgError
-        state.zdd[:], state.lam[rows] = x[:n], x[n:]
-        _keep(start, rows, state.lam)
-        start.evaluate()
+        for _ in range(LOADED_ITERATIONS if loaded else 1):
+            x = np.linalg.solve(_with_loads(start, kkt, rows), -np.concatenate([eq.G, eq.phi2[rows]]))
+            if not np.isfinite(x).all():
+                raise np.linalg.LinAlgError
+            state.zdd[:] += x[:n]
+            state.lam[rows] += x[n:]
+            _keep(start, rows, state.lam)
+            start.evaluate()
+        kkt = _with_loads(start, kkt, rows)
         y = np.linalg.solve(kkt, -np.concatenate([start.out.dG, start.out.dphi[2][rows]]))
     except np.linalg.LinAlgError:
         raise AnalysisError(
@@ -155,6 +159,15 @@ def accelerate(start: Instant | Standing, rows: np.ndarray) -> None:
         ) from None
     sens.zdd[:], sens.lam[rows] = y[:n], y[n:]
     _keep(start, rows, sens.lam)
+
+
+def _with_loads(start: Instant | Standing, kkt: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """The matrix of accelerations and multipliers where forces read multipliers."""
+    if not isinstance(start.model.signals, LoadedSignals):
+        return kkt
+    work, found = start.work.kin.signals.load, kkt.copy()
+    found[: start.n, start.n :] -= work.exerted @ work.slope[rows].T
+    return found
 
 
 def _keep(start: Instant | Standing, rows: np.ndarray, multipliers: np.ndarray) -> None:

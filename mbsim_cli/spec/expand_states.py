@@ -10,11 +10,11 @@ from typing import Any
 
 from mbsim_cli.spec.bodies import Body
 from mbsim_cli.spec.expressions.number import Expression, Number
-from mbsim_cli.spec.forces import Drive
+from mbsim_cli.spec.forces import AppliedTorque, Drive
 from mbsim_cli.spec.joints import DisplacementInitial, Friction
 from mbsim_cli.spec.judging.review import GROUND, Review
 from mbsim_cli.spec.reading.messages import Path
-from mbsim_cli.spec.sensors import CoordinateSensor
+from mbsim_cli.spec.sensors import AngularVelocity, CoordinateSensor, Multiplier
 from mbsim_cli.spec.states import INTEGRAL, DcMotor, Delay, Pid, State, StateJoint, TransferFunction
 
 _MADE = {"bodies": "a body", "joints": "a joint", "forces": "a force", "sensors": "a sensor"}
@@ -67,6 +67,7 @@ class Maker:
     def drive(self, name: str, coordinate: str, value: str) -> None:
         """Add a force or torque on a coordinate by an expression."""
         if self.takes(name, ("forces",)):
+            self.review.source.stands_at[("forces", name, "value")] = self._path
             self.review.model.forces[name] = Drive.model_validate(
                 {"type": "drive", "coordinate": coordinate, "value": Expression(value)}
             )
@@ -257,7 +258,9 @@ def expand_friction(review: Review) -> None:
     """Add to a model what friction in its joints stands for."""
     for joint, spec in list(review.model.joints.items()):
         friction = getattr(spec, "friction", None)
-        if isinstance(friction, Friction):
+        if isinstance(friction, Friction) and spec.type == "spherical":
+            _add_to_ball(Maker(review, ("joints", joint, "friction")), joint, friction)
+        elif isinstance(friction, Friction):
             _add(
                 Maker(review, ("joints", joint, "friction")),
                 f"{joint}_friction",
@@ -274,23 +277,19 @@ def expand_friction(review: Review) -> None:
 
 
 def _add(maker: Maker, name: str, coordinate: str, spec: Friction) -> None:
-    fits = maker.positive(loss=spec.loss, velocity=spec.velocity, stiffness=spec.stiffness)
-    if not maker.is_readable(coordinate) or not fits:
+    if not maker.is_readable(coordinate):
         return
-    lost, breakaway = maker.review.value(spec.loss), maker.review.value(spec.breakaway)
-    if lost is not None and breakaway is not None and breakaway < lost:
-        maker.report("breakaway", f"must not be less than loss, which is {lost:g}")
+    sizes = _sizes(maker, spec, coordinate)
+    if sizes is None:
         return
-    v, loss, turn = f"{coordinate}.velocity", text_of(spec.loss), text_of(spec.velocity)
-    most = loss if spec.breakaway is None else text_of(spec.breakaway)
+    v, turn, (loss, most) = f"{coordinate}.velocity", text_of(spec.velocity), sizes
     viscous = "" if spec.viscous.literal == 0.0 else f" + {text_of(spec.viscous)}*{v}"
     if spec.law == "brown_mcphee":
-        drop = "" if spec.breakaway is None else f" + ({most} - {loss})*({v}/{turn})/(({v}/(2*{turn}))**2 + 0.75)**2"
-        maker.drive(name, coordinate, f"-({loss}*tanh(4*{v}/{turn}){drop}{viscous})")
+        maker.drive(name, coordinate, f"-({_brown_mcphee(loss, most, v, turn)}{viscous})")
         return
     assert spec.stiffness is not None
     z, stiffness = f"{name}_bristle", text_of(spec.stiffness)
-    steady = loss if spec.breakaway is None else f"({loss} + ({most} - {loss})*exp(-({v}/{turn})**2))"
+    steady = loss if most == loss else f"({loss} + ({most} - {loss})*exp(-({v}/{turn})**2))"
     begin = f"({ELASTIC}*{loss}/{stiffness})"
     share = f"max(0, min(1, (abs({z}) - {begin})/({steady}/{stiffness} - {begin})))"
     slip = f"(0.5 - 0.5*cos(pi*{share}))*{stiffness}/{steady}*max({v}*{z}, 0)*{z}/max(abs({z}), {begin})"
@@ -298,3 +297,87 @@ def _add(maker: Maker, name: str, coordinate: str, spec: Friction) -> None:
     maker.state(z, State(rate=Expression(rate)))
     damping = "" if spec.damping is None else f" + {text_of(spec.damping)}*exp(-({v}/{turn})**2)*({rate})"
     maker.drive(name, coordinate, f"-({stiffness}*{z}{damping}{viscous})")
+
+
+def _brown_mcphee(loss: str, most: str, v: str, turn: str) -> str:
+    drop = "" if most == loss else f" + ({most} - {loss})*({v}/{turn})/(({v}/(2*{turn}))**2 + 0.75)**2"
+    return f"{loss}*tanh(4*{v}/{turn}){drop}"
+
+
+def _sizes(maker: Maker, spec: Friction, coordinate: str) -> tuple[str, str] | None:
+    """Friction while it slides and the most that holds, as texts; None where what is wrong is reported."""
+    given = {"loss": spec.loss, "dynamic": spec.dynamic, "radius": spec.radius}
+    if not maker.positive(**given, velocity=spec.velocity, stiffness=spec.stiffness):
+        return None
+    key, smallest = ("breakaway", "loss") if spec.dynamic is None else ("static", "dynamic")
+    sliding, holding = getattr(spec, smallest), getattr(spec, key)
+    lost, most = (maker.review.value(number) for number in (sliding, holding))
+    if lost is not None and most is not None and most < lost:
+        maker.report(key, f"must not be less than {smallest}, which is {lost:g}")
+        return None
+    load = "" if spec.dynamic is None else _load(maker, coordinate, spec)
+    if load is None:
+        return None
+    loss = text_of(sliding) + load
+    return loss, loss if holding is None else text_of(holding) + load
+
+
+def _add_to_ball(maker: Maker, joint: str, spec: Friction) -> None:
+    """Friction of a spherical joint: a torque against the relative angular velocity, on both bodies."""
+    if spec.law == "bristle":
+        maker.report("law", "bristles are of single coordinates, and a spherical joint has none", "law: brown_mcphee")
+        return
+    sizes = _sizes(maker, spec, f"{joint}.angle")
+    if sizes is None:
+        return
+    model, turn = maker.review.model, text_of(spec.velocity)
+    bodies, turning = model.joints[joint].bodies, []
+    for k, body in enumerate(bodies):
+        if body != GROUND and maker.takes(read := f"_turn_{joint}_{k + 1}", ("sensors",)):
+            model.sensors[read] = AngularVelocity.model_validate({"type": "angular_velocity", "body": body})
+            model._unseen.add(read)
+            turning.append(f"{'-' if k == 0 else ''}{read}")
+    name, rate, speed = f"{joint}_friction", f"_rate_{joint}", f"_speed_{joint}"
+    model._parts[rate] = " + ".join(turning)
+    model._parts[speed] = f"sqrt(dot({rate}, {rate}) + ({SLOW!r}*{turn})**2)"
+    model._parts[torque := f"_rub_{joint}"] = (
+        f"-(({_brown_mcphee(*sizes, speed, turn)})/{speed} + {text_of(spec.viscous)})*{rate}"
+    )
+    for body, force, sign in ((bodies[1], name, ""), (bodies[0], f"{name}_back", "-")):
+        if body != GROUND and maker.takes(force, ("forces",)):
+            value = [Expression(f"{sign}{torque}.{axis}") for axis in "xyz"]
+            model.forces[force] = AppliedTorque.model_validate({"type": "torque", "body": body, "value": value})
+
+
+SLOW = 1e-9  # of ``velocity``: below it the direction of the angular velocity counts less
+UNLOADED = 1e-12  # N: load of a joint that carries nothing, whose friction has a derivative even so
+
+
+def _load(maker: Maker, coordinate: str, spec: Friction) -> str | None:
+    """Factor of coefficients of friction: the force across the joint, and the radius; None where it is reported.
+
+    Multipliers of the constraints that hold the joint's point are the components of that force, in its axes.
+    """
+    model, owner = maker.review.model, coordinate.partition(".")[0]
+    joint: Any = model.joints[owner]
+    turns = coordinate.partition(".")[2].startswith("angle")
+    if turns != (spec.radius is not None):
+        if turns:
+            maker.report("dynamic", "friction of an angle needs the radius that it acts at", "add radius")
+        else:
+            maker.report("radius", "friction of a displacement acts along it, at no radius", "leave it out")
+        return None
+    joint._held = joint.across
+    squares = []
+    for axis in joint.across:
+        read = f"_load_{owner}_{axis}"
+        if read not in model.sensors:
+            if not maker.takes(read, ("sensors",)):
+                return None
+            model.sensors[read] = Multiplier.model_validate({"type": "multiplier", "constraint": f"{owner}.{axis}"})
+            model._unseen.add(read)
+        squares.append(f"{read}**2")
+    part = f"_load_{owner}"
+    model._parts[part] = f"sqrt({' + '.join(squares)} + {UNLOADED!r}**2)"
+    radius = "" if spec.radius is None else f"*{text_of(spec.radius)}"
+    return f"*{part}{radius}"

@@ -2,7 +2,7 @@
 
 from typing import Any, ClassVar, Literal
 
-from pydantic import model_validator
+from pydantic import PrivateAttr, model_validator
 
 from mbsim_cli.spec.base import (
     NameOrPair,
@@ -19,20 +19,28 @@ from mbsim_cli.spec.base import (
 from mbsim_cli.spec.expressions.number import Number
 from mbsim_cli.spec.quantities import Orientation
 
-# Friction in joints by a given loss.
+# Friction in joints: by a given loss, or by what the joint carries.
 
 # mypy: disable-error-code="valid-type"
 # fields are typed by calls that build what pydantic reads
 
 
 _ZERO = Number(0.0)
-_BY_REACTION = ("static", "dynamic", "radius")
 
 
 class Friction(Spec):
-    """Dry friction on a coordinate, of a size that does not depend on what the joint carries."""
+    """Dry friction on a coordinate: of a given size, or in proportion to the force that the joint carries."""
 
-    loss: Number = field("Friction while it slides [N m or N].", 0.8)
+    loss: Number | None = field("Friction while it slides [N m or N], whatever the joint carries.", 0.8, default=None)
+    dynamic: Number | None = field(
+        "Coefficient of friction while it slides: friction is this times the force that the joint carries, and radius.",
+        0.15,
+        default=None,
+    )
+    static: Number | None = field(
+        "Coefficient of the friction that holds, at most; left out: dynamic.", 0.2, default=None
+    )
+    radius: Number | None = field("Radius that friction of an angle acts at [m]; beside dynamic.", 0.01, default=None)
     breakaway: Number | None = field("Friction that holds, at most [N m or N]; left out: loss.", 1.1, default=None)
     velocity: Number = field(
         "Rate over which friction turns round, and falls from breakaway to loss [rad/s or m/s].",
@@ -54,12 +62,14 @@ class Friction(Spec):
         default=None,
     )
 
-    @model_validator(mode="before")
-    @classmethod
-    def _not_by_reaction(cls, data: Any) -> Any:
-        given = [key for key in _BY_REACTION if isinstance(data, dict) and key in data]
-        require_one(f"loss instead of {given[0] if given else ''}: friction does not follow the reaction", bool(given))
-        return data
+    @model_validator(mode="after")
+    def _one_size(self) -> "Friction":
+        require_one("loss, or dynamic", (self.loss is None) == (self.dynamic is None))
+        by_load = self.dynamic is not None
+        require_one("static instead of breakaway, beside dynamic", by_load and self.breakaway is not None)
+        for key in () if by_load else ("static", "radius"):
+            require_one(f"dynamic beside {key}", getattr(self, key) is not None)
+        return self
 
     @model_validator(mode="after")
     def _of_bristles(self) -> "Friction":
@@ -141,6 +151,8 @@ class PlanarInitial(AngleInitial):
 
 class _Joint(Spec):
     coordinates: ClassVar[tuple[str, ...]] = ()
+    across: ClassVar[str] = ""  # axes of its frame that forces which it carries have, but for those along coordinates
+    _held: str = PrivateAttr(default="")  # of these those that constraints hold, whose multipliers friction reads
 
     bodies: Pair = field("The two bodies; the order decides the sign of the coordinates.", ["ground", "A1"])
     cut: bool | None = field(
@@ -193,6 +205,7 @@ class Revolute(_Armed):
     """Rotation about an axis."""
 
     coordinates: ClassVar[tuple[str, ...]] = ("angle",)
+    across: ClassVar[str] = "xy"
     type: Literal["revolute"] = field("Rotation about an axis.", "revolute")
     initial: AngleInitial = field("Start.", {"angle": "-135 deg"}, default_factory=AngleInitial)
 
@@ -201,6 +214,7 @@ class Prismatic(_Armed):
     """Translation along an axis."""
 
     coordinates: ClassVar[tuple[str, ...]] = ("displacement",)
+    across: ClassVar[str] = "xy"
     type: Literal["prismatic"] = field("Translation along an axis.", "prismatic")
     initial: DisplacementInitial = field("Start.", {"displacement": 0.1}, default_factory=DisplacementInitial)
 
@@ -209,6 +223,7 @@ class Cylindrical(_AboutAxis, _Rubbing):
     """Translation along an axis and rotation about it."""
 
     coordinates: ClassVar[tuple[str, ...]] = ("displacement", "angle")
+    across: ClassVar[str] = "xy"
     type: Literal["cylindrical"] = field("Translation along an axis and rotation about it.", "cylindrical")
     initial: CylindricalInitial = field("Start.", {"displacement": 0.1, "angle": 0}, default_factory=CylindricalInitial)
 
@@ -217,6 +232,7 @@ class Universal(_Rubbing):
     """A cardan joint: rotation about an axis of the first body, then about one of the second."""
 
     coordinates: ClassVar[tuple[str, ...]] = ("angle_1", "angle_2")
+    across: ClassVar[str] = "xyz"
     type: Literal["universal"] = field("A universal (cardan) joint.", "universal")
     axes: Pair = field("Vector of the first body and vector of the second; they stay perpendicular.", ["z", "x"])
     reference: NameOrPair | None = field(
@@ -231,7 +247,11 @@ class Spherical(_AtPoint):
     """Rotation about a point, by Euler parameters."""
 
     coordinates: ClassVar[tuple[str, ...]] = _EULER
+    across: ClassVar[str] = "xyz"
     type: Literal["spherical"] = field("Rotation about a point.", "spherical")
+    friction: Friction | None = field(
+        "Dry friction: a torque against the relative angular velocity.", {"dynamic": 0.1, "radius": 0.02}, default=None
+    )
     initial: SphericalInitial = field("Start.", {"angular_velocity": [0, 0, 5]}, default_factory=SphericalInitial)
 
 

@@ -8,7 +8,7 @@ from mbsim_cli.assembly.elements.laws import LawTable
 from mbsim_cli.assembly.elements.measures import MeasureTable
 from mbsim_cli.assembly.parameters.vectors import Scalar, table
 from mbsim_cli.assembly.tree.geometry import split
-from mbsim_cli.assembly.tree.joints import CUT_EQUATIONS, kind_of
+from mbsim_cli.assembly.tree.joints import CUT_EQUATIONS, held_of, kind_of
 from mbsim_cli.assembly.tree.system import System
 from mbsim_cli.model.layout import NONE, Constraints
 
@@ -59,6 +59,12 @@ class ConstraintTable:
         for equation in CUT_EQUATIONS[kind_of(self._system.joints[name])]:
             measure = self.measures.between_frames(name, equation.kind, equation.axis_a, equation.axis_b)
             self._add(f"{name}.{equation.name}", measure, lambda: (0.0,))
+
+    def add_held(self, name: str) -> None:
+        """Equations that keep the point of a tree joint in place, so that their multipliers are its load."""
+        for coordinate in held_of(self._system.joints[name]):
+            reference = f"{name}.{coordinate}"
+            self._add(reference, self.measures.coordinate(reference, ""), lambda: (0.0,))
 
     def add_declared(self, name: str, spec: Any) -> None:
         """Equations of a constraint of the model file."""

@@ -349,6 +349,10 @@ class SensorTable:
                 measure = measures.coordinate(spec.coordinate, f"{path}.coordinate")
         return Entry(Sensor.MEASURE, unit + RATES[order], index=measure, order=order)
 
+    def has_equation(self, name: str) -> bool:
+        """Whether there is a constraint equation of a name."""
+        return name in self._equations
+
     def _equation(self, name: str, path: str) -> int:
         """Number of a constraint equation."""
         matches = self._equations.get(name, [])

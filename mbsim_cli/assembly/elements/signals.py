@@ -15,7 +15,7 @@ from mbsim_cli.assembly.elements.sensors import Entry, SensorTable
 from mbsim_cli.assembly.parameters.vectors import Scalar, table
 from mbsim_cli.assembly.tree.system import System
 from mbsim_cli.model.codes import SENSOR_WIDTH, Operation, Sensor
-from mbsim_cli.model.layout import NONE, NoSignals, Signals
+from mbsim_cli.model.layout import NONE, LoadedSignals, NoSignals, Signals
 from mbsim_cli.spec.expressions.compiling import steps_of
 from mbsim_cli.spec.expressions.number import (
     NATURAL,
@@ -69,6 +69,7 @@ class SignalTable:
         self._entries: list[Entry] = []
         self._rows: list[int] = [0]
         self._known: dict[Any, int] = {}  # row of what was read before
+        self._unseen, self._nothing = system.model_file._unseen, set[str]()  # the latter: loads that a joint lacks
         self._formulas = system.model_file.formulas
         self._parts = {name: written_out(part, self._formulas) for name, part in system.model_file.parts.items()}
 
@@ -100,7 +101,7 @@ class SignalTable:
         steps, result = steps_of(tree, places, first + len(shifted), parts)
         tape.write([*shifted, *steps], result, first, laws)
         tape.numbers = behind
-        given = [Number(0.0) if name in (NATURAL, LATE) else Number(name) for name in numbers]
+        given = [Number(0.0) if name in (NATURAL, LATE) or name in self._nothing else Number(name) for name in numbers]
         value = self._system.geometry.numbers
         tape.theta = self._system.theta.add(partial(_block, value, given, tape.constants))
         if NATURAL in numbers:
@@ -116,9 +117,9 @@ class SignalTable:
         of_force = np.full((forces, 3), NONE)
         for u, place in enumerate(self._of_force):
             of_force[place] = u
-        tapes = self._tapes
+        tapes, loaded = self._tapes, any(entry.kind == Sensor.MULTIPLIER for entry in self._entries)
         sizes = [tape.steps + len(tape.code) for tape in tapes]
-        return table(
+        found = table(
             Signals,
             of_force=of_force,
             measure=[tape.measure for tape in tapes],
@@ -141,13 +142,16 @@ class SignalTable:
             bodies=nothing,  # ``model.signals.with_bodies`` finds them
             none=nothing,
         )
+        return LoadedSignals(*found) if loaded else found
 
     def _read(self, name: str) -> list[tuple[Entry, int]] | None:
         """Entries, with their rows in the record, of what a name reads; None for t, parameters and constants."""
         file = self._system.model_file
         if (sensor := sensor_in(name, file.shown)) is not None:
             entry = self._as_measure(self._sensors.entry, sensor, file.sensors[sensor])
-            rows = self._row(("sensor", sensor), entry)
+            rows = NONE if entry is None else self._row(("sensor", sensor), entry)
+            if entry is None:
+                return None
             every = [(entry, rows + k) for k in range(SENSOR_WIDTH[entry.kind])]
             return every if sensor == name else [every["xyz".index(name[-1])]]
         if "." in name:
@@ -157,8 +161,11 @@ class SignalTable:
             return [(entry, self._row(("measure", measure, order), entry))]
         return None
 
-    def _as_measure(self, entry_of: Any, name: str, spec: Any) -> Entry:
+    def _as_measure(self, entry_of: Any, name: str, spec: Any) -> Entry | None:
         """The entry of a sensor; a coordinate is read as a measure, which is one in all coordinates."""
+        if spec.type == "multiplier" and name in self._unseen and not self._sensors.has_equation(spec.constraint):
+            self._nothing.add(name)
+            return None
         if spec.type == "coordinate":
             measure = self._measures.coordinate(spec.coordinate, f"sensors.{name}.coordinate")
             return Entry(Sensor.MEASURE, "", index=measure, order=spec.derivative)

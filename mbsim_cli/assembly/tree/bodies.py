@@ -10,6 +10,7 @@ from mbsim_cli.assembly.tree.elastic import ElasticBody, NodeJoint, ShapeRow
 from mbsim_cli.assembly.tree.geometry import mass_properties
 from mbsim_cli.assembly.tree.joints import (
     coordinates_of,
+    held_of,
     independent,
     initial_position,
     initial_velocity,
@@ -135,11 +136,14 @@ def _add_initial(system: System, joint: str, read) -> None:
     order = system.declared_order(joint)
     columns = system.columns_of(joint)
     if columns:
-        places = [(order.index(column.coordinate), column.sign) for column in columns]
+        held = held_of(spec)
+        places = [
+            (NONE if column.coordinate in held else order.index(column.coordinate), column.sign) for column in columns
+        ]
 
         def block() -> Sequence[Scalar]:
             values = read(geometry, spec)
-            return [sign * values[place] for place, sign in places]
+            return [0.0 if place == NONE else sign * values[place] for place, sign in places]
 
         system.theta.add(block)
 

@@ -102,6 +102,14 @@ def coordinates_of(spec: Any) -> tuple[str, ...]:
     return tuple(spec.coordinates)
 
 
+HELD = dict(zip("xyz", TRANSLATIONS, strict=True))  # coordinates of the joint's point that a tree joint may keep at zero
+
+
+def held_of(spec: Any) -> tuple[str, ...]:
+    """Coordinates of a joint's point that constraints keep at zero, for their multipliers are the load of the joint."""
+    return tuple(getattr(spec, "_held", ()))
+
+
 def freedom(spec: Any) -> int:
     """Number of coordinates of a joint."""
     return len(coordinates_of(spec))
@@ -116,7 +124,7 @@ def tree_columns(spec: Any, backwards: bool) -> tuple[TreeColumn, ...]:
     """
     kind = kind_of(spec)
     columns = spec.columns if isinstance(spec, NodeJoint) else JOINT_COLUMNS[kind]
-    named = list(zip(coordinates_of(spec), columns, strict=True))
+    named = [(name, HELD[name]) for name in held_of(spec)] + list(zip(coordinates_of(spec), columns, strict=True))
     if not backwards:
         return tuple(TreeColumn(name, column, 1) for name, column in named)
     euler = [pair for pair in named if pair[1] in EULER_PARAMETERS]

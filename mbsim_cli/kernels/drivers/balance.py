@@ -15,6 +15,7 @@ from mbsim_cli.kernels.algorithms.elimination.constrained_solve import (
     solve_constrained,
 )
 from mbsim_cli.kernels.algorithms.equations.constraints import move_lines
+from mbsim_cli.kernels.algorithms.equations.loads import find_loads, iterations_of_loads, take_loads, with_loads
 from mbsim_cli.kernels.algorithms.equations.turning import expect_recorded
 from mbsim_cli.kernels.algorithms.systems.contract import (
     evaluate,
@@ -54,13 +55,16 @@ def balance(model, theta, control, directions, state, work, extra, record, d_rec
     for row in range(record.time.size):
         t = record.time[row]
         stand_at(record, row, found.zdd[row], found.lam[row], kin, state)
-        evaluate_with_mass(model, theta, t, control.at_center, state, kin, work.comp, eq, factor)
-        if not factor_penalised(control.projection_ratio, factor):
-            return Status.SINGULAR.value, row
-        rates(model, theta, eq.lines, t, state, kin, eq.phi1, eq.phi2)
-        copy_to(eq.G, work.column.b)
-        copy_to(eq.phi2, work.column.e)
-        take_solution(factor, work.column, as_column(state.zdd), as_column(state.lam))
+        for _ in range(iterations_of_loads(model)):
+            evaluate_with_mass(model, theta, t, control.at_center, state, kin, work.comp, eq, factor)
+            find_loads(model, theta, t, state.z, kin)
+            if not factor_penalised(control.projection_ratio, factor):
+                return Status.SINGULAR.value, row
+            rates(model, theta, eq.lines, t, state, kin, eq.phi1, eq.phi2)
+            copy_to(eq.G, work.column.b)
+            copy_to(eq.phi2, work.column.e)
+            if not take_solution(model, False, kin, factor, work.column, as_column(state.zdd), as_column(state.lam)):
+                return Status.SINGULAR.value, row
         if share_left(factor, ROUND_OFF / control.h**2, state, work.column.e, left) > SOLVED:
             return Status.NO_CONVERGENCE.value, row
         if control.redundant:
@@ -96,16 +100,21 @@ def evaluate_with_mass(model, theta, t, at_center, state, kin, comp, eq, factor)
 
 
 @kernel
-def take_solution(factor, columns, x_out, mu_out):
+def take_solution(model, transposed, kin, factor, columns, x_out, mu_out):
     """Take x and mu of all right-hand sides off ``x_out`` and ``mu_out``; b and e become what is left of them.
 
     Where constraints hold nearly all of b, x is small and close to it says little of mu: what is left is solved anew.
+    Returns whether a solution is found; needs ``find_loads``.
     """
     for _ in range(ROUNDS):
         solve_constrained(factor, CLOSE, columns)
+        if not with_loads(model, transposed, factor, kin, columns):
+            return False
         add_scaled(-1.0, columns.x, x_out)
         add_scaled(-1.0, columns.mu, mu_out)
         _take_forces(factor, columns)
+        take_loads(model, transposed, kin, columns)
+    return True
 
 
 @kernel
@@ -163,4 +172,5 @@ def _vary(model, theta, t, directions, state, sens, kin, comp, eq, factor, extra
         model, theta, dtheta, touch, eq, t, state, sens, kin, extra.twists, resting.velocity.dphi, columns.e
     )  # fmt: skip
     clear(sens.lam)
-    take_solution(factor, columns, sens.zdd, sens.lam)
+    find_loads(model, theta, t, state.z, kin)
+    take_solution(model, False, kin, factor, columns, sens.zdd, sens.lam)

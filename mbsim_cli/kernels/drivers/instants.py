@@ -9,6 +9,7 @@ import numpy as np
 
 from mbsim_cli.kernels.algebra.whole import copy_to
 from mbsim_cli.kernels.algorithms.equations.constraints import move_lines
+from mbsim_cli.kernels.algorithms.equations.loads import find_loads
 from mbsim_cli.kernels.algorithms.equations.turning import expect_recorded
 from mbsim_cli.kernels.algorithms.open_trees.formulations import accelerate, vary_accelerations
 from mbsim_cli.kernels.algorithms.open_trees.open_tree import drive, vary_drive
@@ -53,6 +54,7 @@ def linearise(model, theta, beta, gamma, at_center, directions, state, sens, kin
     _vary_equations_and_measures(model, theta, t, directions, state, sens, kin, eq, tw, out)
     vary_residual(model, theta, directions, t, state, sens, eq, kin, comp, tw, out.dG)
     mass(model, theta, kin, comp, out.M)
+    find_loads(model, theta, t, state.z, kin)
 
 
 @entry

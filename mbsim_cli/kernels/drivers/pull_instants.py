@@ -7,6 +7,7 @@ import numpy as np
 from mbsim_cli.kernels.algebra.whole import add_scaled, clear, copy_to, is_nothing
 from mbsim_cli.kernels.algorithms.elimination.constrained_solve import factor_penalised
 from mbsim_cli.kernels.algorithms.equations.constraints import move_lines
+from mbsim_cli.kernels.algorithms.equations.loads import find_loads
 from mbsim_cli.kernels.algorithms.equations.tree_pull_back import clear_bodies
 from mbsim_cli.kernels.algorithms.equations.turning import expect_recorded
 from mbsim_cli.kernels.algorithms.reactions.systems import find_forces, pull_read
@@ -140,7 +141,8 @@ def pull_balance(model, theta, control, record, work, pulling, hat):
         copy_to(hat.lam[row], columns.e)
         clear(pulling.virtual.mu)
         clear(pulling.nu2)
-        take_solution(factor, columns, pulling.virtual.mu, pulling.nu2)
+        find_loads(model, theta, t, state.z, kin)
+        take_solution(model, True, kin, factor, columns, pulling.virtual.mu, pulling.nu2)
         copy_to(hat.z[row], cov.z)
         copy_to(hat.zd[row], cov.zd)
         clear(cov.zdd)

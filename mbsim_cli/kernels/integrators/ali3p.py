@@ -15,6 +15,7 @@ from mbsim_cli.kernels.algorithms.elimination.constrained_solve import (
     keep_rows,
     solve_constrained,
 )
+from mbsim_cli.kernels.algorithms.equations.loads import find_loads, with_loads
 from mbsim_cli.kernels.algorithms.equations.motion_forces import has_quantities
 from mbsim_cli.kernels.algorithms.systems.contract import evaluate, mass, move, rates, speeds, tangent
 from mbsim_cli.kernels.compiler.jit import kernel, merged
@@ -114,6 +115,9 @@ def newton(model, theta, t, control, scale, state, kept, kin, comp, eq, factor, 
             fresh = True
         put_residual(h, eq, columns, 0)
         solve_constrained(factor, tolerance, columns)
+        find_loads(model, theta, t, state.z, kin)
+        if not with_loads(model, False, factor, kin, columns):
+            return Status.SINGULAR, iteration, scale
         size, acceleration, floor = size_of_correction(h, state, factor, columns, 0)
         reached = max(scale, acceleration)
         if not np.isfinite(size) and (iteration == 0 or not bends):

@@ -13,6 +13,7 @@ from mbsim_cli.kernels.algebra.linear_solve import transpose
 from mbsim_cli.kernels.algebra.whole import add_scaled, clear, copy_to, scaled
 from mbsim_cli.kernels.algorithms.elimination.constrained_solve import factor_penalised, solve_constrained
 from mbsim_cli.kernels.algorithms.equations.constraints import move_lines
+from mbsim_cli.kernels.algorithms.equations.loads import find_loads, forget_multipliers, with_loads
 from mbsim_cli.kernels.algorithms.systems.contract import (
     compose,
     evaluate,
@@ -123,9 +124,13 @@ def pull_motion(model, theta, t, control, work, pulling):
     add_scaled(q, cov.z, columns.b)
     clear(columns.e)
     error = solve_constrained(factor, control.gradient_tolerance, columns)
+    find_loads(model, theta, t, state.z, kin)
+    if not with_loads(model, True, factor, kin, columns):
+        return Status.SINGULAR, 1.0
     scaled(-1.0, columns.x, pulling.virtual.mu)
     scaled(-1.0 / q, columns.mu, pulling.nu)
     pull_residual(model, theta, t, state, eq, kin, comp, pulling.virtual, pulling.nu, cov)
+    forget_multipliers(model, cov)
     # what is left of zdd^ is minus that of the accelerations before: the equations that mu solves
     scaled(q, cov.z, cov.zdd)
     add_scaled(0.5 * h, cov.zd, cov.zdd)

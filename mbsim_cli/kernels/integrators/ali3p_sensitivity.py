@@ -11,6 +11,7 @@ import numpy as np
 from mbsim_cli.kernels.algebra.whole import add_scaled, scale, scaled
 from mbsim_cli.kernels.algorithms.elimination.constrained_solve import solve_change
 from mbsim_cli.kernels.algorithms.equations.constraints import move_lines
+from mbsim_cli.kernels.algorithms.equations.loads import find_loads, with_loads
 from mbsim_cli.kernels.algorithms.equations.resting_variation import Load
 from mbsim_cli.kernels.algorithms.systems.contract import (
     load,
@@ -79,6 +80,9 @@ def vary_motion(model, theta, t, control, directions, state, sens, kin, comp, eq
     scale(4.0 / (h * h), columns.e)
     vary_residual(model, theta, directions, t, state, sens, eq, kin, comp, tw, columns.b)
     error = solve_change(factor, control.ratio, control.gradient_tolerance, sens.zdd, columns)
+    find_loads(model, theta, t, state.z, kin)
+    if not with_loads(model, False, factor, kin, columns):
+        return Status.SINGULAR, 1.0
     add_scaled(-0.25 * h * h, columns.x, sens.z)
     add_scaled(-0.5 * h, columns.x, sens.zd)
     add_scaled(-1.0, columns.x, sens.zdd)

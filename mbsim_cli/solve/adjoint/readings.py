@@ -6,7 +6,7 @@ from mbsim_cli.kernels.compiler.simd import zeros
 from mbsim_cli.kernels.drivers.observe import constraint_jacobians
 from mbsim_cli.kernels.drivers.pull_instants import MotionCovectors, ReactionWork, pull_back_reactions, pull_balance
 from mbsim_cli.kernels.drivers.record import Record
-from mbsim_cli.model.layout import Model
+from mbsim_cli.model.layout import LoadedSignals, Model
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve import allocate
 from mbsim_cli.solve.adjoint.pulled import InstantPuller, Seen, columns_of, work_of
@@ -159,6 +159,8 @@ class Readings:
             self._balance = BalancePuller(problem, theta, p, redundant=turning)
         if multipliers and (turning or self._balance):
             self._multipliers = MultiplierPuller(problem, theta, p, initial.held, turning=turning)
+        self._loads = allocate.force_sensors(model)
+        self._loaded = InstantPuller(model, theta, p) if isinstance(model.signals, LoadedSignals) else None
         self.undefined = np.zeros(p, bool)
 
     def of(self, first: int, record: Record, length: np.ndarray | None = None) -> tuple[np.ndarray, MotionCovectors]:
@@ -182,6 +184,12 @@ class Readings:
         if self._multipliers:
             turned = self._multipliers.pull_back(record, hat)
             given = MotionCovectors(*map(np.add, given, turned)) if reactions else turned
+        if self._loaded is not None:
+            forces = np.zeros_like(hat)
+            forces[:, self._loads] = hat[:, self._loads]
+            hat[:, self._loads] = 0.0
+            turned = self._loaded.pull(record, seen=forces)
+            given = MotionCovectors(*map(np.add, given, turned)) if reactions or self._multipliers else turned
         if self._balance:
             given = self._balance.pull_back(record, given)
         return hat, given
@@ -195,7 +203,7 @@ class Readings:
 
     def add_numbers(self, theta_out: np.ndarray) -> None:
         """Add covectors of numbers, summed over instants, that are not pulled back with the motion: (len(theta), p)."""
-        for puller in (self._reactions, self._multipliers, self._balance):
+        for puller in (self._reactions, self._multipliers, self._loaded, self._balance):
             if puller:
                 theta_out += puller.theta
 

@@ -135,10 +135,11 @@ READABLE = (
     "roll",
     "pitch",
     "yaw",
+    "multiplier",
 )
 _WHY_NOT = {
     **dict.fromkeys(("acceleration", "angular_acceleration", "acceleration_along"), "it reads accelerations"),
-    **dict.fromkeys(("multiplier", "reaction"), "it reads forces of constraints"),
+    "reaction": "it reads forces of constraints",
     **dict.fromkeys(("torque", "torques"), "it belongs to inverse dynamics"),
 }
 _HINT = "forces depend on positions, velocities, t and parameters"
@@ -178,6 +179,9 @@ def _expression(review: Review, path: Path, number: Expression, of_parts: dict[s
         if law not in review.names("laws"):
             hint = review.suggest(law, {*review.names("laws"), *KNOWN})
             review.report(path, f"unknown function or law {law!r}", hint, offset)
+    loads = [name for name in reading.names if name in model.sensors and model.sensors[name].type == "multiplier"]
+    if loads and (why := _no_multipliers(review)):
+        review.report(path, f"it depends on forces of constraints: {why[0]}", why[1])
     beside = getattr(model.forces[path[1]], "law", None)
     if model.forces[path[1]].type in ("force", "torque") and beside is not None:
         review.report((*path[:2], "law"), "it multiplies a value that is an expression", "write law_name(t) in there")
@@ -192,6 +196,18 @@ def _expression(review: Review, path: Path, number: Expression, of_parts: dict[s
             raise ExpressionError("must be a number, not a vector", 0, "use dot, norm, .x, .y or .z")
     except ExpressionError as error:
         review.report(path, error.message, error.hint, error.offset)
+
+
+def _no_multipliers(review: Review) -> tuple[str, str] | None:
+    """Why forces cannot depend on multipliers here, and what would do; None where they can."""
+    analysis, model = review.model.analysis, review.model
+    if analysis.type != "forward_dynamics":
+        return f"type: {analysis.type} has no such forces", "forward dynamics has"
+    if analysis.formulation not in ("ali3p-rtdyn0", "ali3p-rtdyn1"):
+        return f"formulation {analysis.formulation} has no such forces", "use formulation: ali3p-rtdyn1"
+    if any(body.flexible is not None for body in model.bodies.values()):
+        return "models with bodies that deform have no such forces", "give friction a loss instead of dynamic"
+    return None
 
 
 def _sensor(review: Review, path: Path, name: str, offset: int) -> None:

@@ -4,16 +4,18 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mbsim_cli.kernels.algorithms.elimination.constrained_solve import Columns
 from mbsim_cli.kernels.algorithms.elimination.structure import Spans, once_a_model, spans
 from mbsim_cli.kernels.compiler.simd import WIDTH, numbers, padded, zeros
 from mbsim_cli.kernels.elements import elements
 from mbsim_cli.kernels.elements.element import ROOM, AlongMeasure, Element
-from mbsim_cli.model.codes import BETWEEN_BODIES, Law
+from mbsim_cli.model.codes import BETWEEN_BODIES, Law, Sensor
 from mbsim_cli.model.layout import (
     BODY_SIZE,
     MASS,
     MEASURE_SIZE,
     NONE,
+    LoadedSignals,
     Signals,
 )
 
@@ -29,6 +31,31 @@ class SignalWork(NamedTuple):
     none: np.ndarray  # (0,)
     reach: np.ndarray  # (bodies read, blocks) bits of the columns that move each of ``Signals.bodies``
     seeds: tuple  # SignalSeeds
+    load: tuple  # LoadWork, or NoLoad where no expression reads multipliers
+
+
+class LoadWork(NamedTuple):
+    """Work of forces that read multipliers, r of them; see ``equations/loads.py``."""
+
+    lam: np.ndarray  # (m,) multipliers that inputs are read with
+    force: np.ndarray  # (r,) force, component and signal of each
+    component: np.ndarray
+    signal: np.ndarray
+    equation: np.ndarray  # (ni,) that each row of the record of inputs is the multiplier of, or NONE
+    exerted: np.ndarray  # (n, r) generalised force of one unit
+    slope: np.ndarray  # (m, r) derivative by multipliers
+    x: np.ndarray  # (n, r) solutions for what is exerted, or of the transposed equations for the slopes
+    mu: np.ndarray  # (m, r)
+    small: np.ndarray  # (r, padded(r))
+    pivot: np.ndarray  # (r,)
+    share: np.ndarray  # (r, 1)
+    columns: tuple  # Columns of one column
+
+
+class NoLoad(NamedTuple):
+    """In the place of ``LoadWork``."""
+
+    none: np.ndarray  # (0,)
 
 
 class SignalSeeds(NamedTuple):
@@ -62,6 +89,7 @@ class SignalRows(NamedTuple):
 
     inputs: np.ndarray  # (ni, p)
     value: np.ndarray  # (nu, p)
+    lam: np.ndarray  # (m, p) variations of multipliers that inputs are read with; no rows where none is read
 
 
 def _count(signals):
@@ -97,14 +125,38 @@ def signal_work(model, reach, dtype):
         zeros((number, WIDTH), dtype),
     )
     return SignalWork(
-        np.zeros(inputs, dtype), np.zeros(places, dtype), np.zeros(places, dtype), np.zeros(0, dtype), bits, seeds
-    )
+        np.zeros(inputs, dtype), np.zeros(places, dtype), np.zeros(places, dtype), np.zeros(0, dtype), bits, seeds,
+        _load_work(model, n, dtype),
+    )  # fmt: skip
+
+
+def _load_work(model, n, dtype):
+    signals, m = model.signals, model.constraints.measure.size
+    if not isinstance(signals, LoadedSignals):
+        return NoLoad(np.zeros(0, dtype))
+    equation = np.full(int(signals.row[-1]), NONE)
+    reading = signals.kind == Sensor.MULTIPLIER
+    equation[signals.row[:-1][reading]] = signals.index[reading]
+    found = [
+        (f, j, u)
+        for f, components in enumerate(signals.of_force)
+        for j, u in enumerate(components)
+        if u != NONE and (equation[signals.input[signals.first_input[u] : signals.first_input[u + 1]]] != NONE).any()
+    ]
+    r = len(found)
+    shapes = (n, r), (m, r), (n, r), (m, r), (r, padded(r))
+    columns = (np.zeros((k, 1), dtype) for k in (n, m, n, m, n, m, m))
+    return LoadWork(
+        np.zeros(m, dtype), *np.array(found, np.int64).T.copy(), equation, *(np.zeros(shape, dtype) for shape in shapes),
+        np.zeros(r, np.int64), np.zeros((r, 1), dtype), Columns(*columns),
+    )  # fmt: skip
 
 
 def signal_rows(model, p, dtype):
     """Allocate SignalRows for p directions."""
     inputs, number, _ = _count(model.signals)
-    return SignalRows(zeros((inputs, p), dtype), zeros((number, p), dtype))
+    m = model.constraints.measure.size if isinstance(model.signals, LoadedSignals) else 0
+    return SignalRows(zeros((inputs, p), dtype), zeros((number, p), dtype), zeros((m, p), dtype))
 
 
 def _numbers_read(model):

@@ -13,6 +13,7 @@ from mbsim_cli.kernels.algorithms.equations.constraints import coordinate_slope
 from mbsim_cli.kernels.algorithms.equations.element_forces import element_forces
 from mbsim_cli.kernels.algorithms.equations.forces import clear_wrenches, constraint_forces
 from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import body_force
+from mbsim_cli.kernels.algorithms.equations.loads import read_multipliers
 from mbsim_cli.kernels.algorithms.motion.bodies import pose_of
 from mbsim_cli.kernels.algorithms.motion.kinematics import offset_to_parent
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
@@ -55,6 +56,7 @@ def joint_forces(model, theta, t, z, zd, multiplier, lines, kin, comp, Q):
 def act_on_bodies(model, theta, t, z, zd, multiplier, lines, kin, comp, Q):
     """Forces of elements and constraints on single bodies, comp.W, and on coordinates, but for what joints carry."""
     clear_wrenches(comp.W, Q)
+    read_multipliers(model, multiplier, kin)
     element_forces(model, theta, t, z, zd, kin, comp.W, Q)
     _constraint_part(model, theta, z, multiplier, lines, kin, comp, Q)
 

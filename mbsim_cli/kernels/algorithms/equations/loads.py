@@ -1,0 +1,198 @@
+"""Forces that read multipliers, as friction by the load of a joint does: what they add to linear systems.
+
+With P (n, r) the generalised forces of one unit of r such forces, and R (m, r) their derivatives by the multipliers,
+corrections of accelerations and multipliers solve [T, J^T - P R^T; J, 0] [x; mu] = [b; e]. The factors of
+[T, J^T; J, 0] serve: with its solutions [x_P; mu_P] for [P; 0],
+
+    [x; mu] = [x_0; mu_0] + [x_P; mu_P] c,    (1 - R^T mu_P) c = R^T mu_0,
+
+and for the transposed matrix the same with R in the rows of the constraints and P read of x. Chosen by the type of
+``model.signals``: models without such forces pay nothing. Derivation: docs/theory/expressions.md, section 5.
+"""
+
+from inspect import signature
+
+from mbsim_cli.kernels.algebra.linear_solve import lu_factor, lu_solve
+from mbsim_cli.kernels.algebra.spatial import dot6
+from mbsim_cli.kernels.algebra.whole import clear, copy_to, scaled
+from mbsim_cli.kernels.algorithms.by_type import by_type
+from mbsim_cli.kernels.algorithms.elimination.constrained_solve import solve_constrained
+from mbsim_cli.kernels.algorithms.equations.constraints import coordinate_slope
+from mbsim_cli.kernels.algorithms.equations.signal_tangent import unit_force
+from mbsim_cli.kernels.algorithms.motion.bodies import column_at_origin
+from mbsim_cli.kernels.compiler.jit import kernel
+from mbsim_cli.kernels.elements.measures import is_geometric
+from mbsim_cli.model.layout import NONE, LoadedSignals
+
+ACCURATE = 1e-9  # tolerance of the solutions for P, which all corrections rest on
+
+
+@kernel
+def _find(model, theta, t, z, kin):
+    signals, work, measures, pairs = model.signals, kin.signals.load, model.measures, model.pairs
+    clear(work.exerted)
+    clear(work.slope)
+    for j in range(work.force.size):
+        f, u = work.force[j], work.signal[j]
+        o, first = signals.offset[u] + 3, signals.first_input[u]
+        for i in range(first, signals.first_input[u + 1]):
+            r = work.equation[signals.input[i]]
+            if r != NONE:
+                work.slope[r, j] += kin.signals.slope[o + i - first]
+        m = model.forces.measure[f]
+        if m != NONE and not is_geometric(measures.kind[m]):
+            for i in range(measures.first[m], measures.first[m + 1]):
+                work.exerted[measures.coordinate[i], j] += coordinate_slope(measures, theta, m, i, z)
+        else:
+            pair, L = unit_force(model, theta, t, f, work.component[j], kin)
+            for i in range(pairs.first[pair], pairs.first[pair + 1]):
+                c = pairs.column[i]
+                work.exerted[c, j] = pairs.sign[i] * dot6(column_at_origin(kin.S, model.tree, kin, c), L)
+
+
+@kernel
+def _correct(transposed, factor, kin, columns):
+    """Add to the solutions of ``columns`` what the forces that read multipliers make of them."""
+    work = kin.signals.load
+    own, r = work.columns, work.force.size
+    for j in range(r):
+        clear(own.b)
+        clear(own.e)
+        for c in range(own.b.shape[0]):
+            own.b[c, 0] = 0.0 if transposed else work.exerted[c, j]
+        for i in range(own.e.shape[0]):
+            own.e[i, 0] = work.slope[i, j] if transposed else 0.0
+        solve_constrained(factor, ACCURATE, own)
+        for c in range(own.b.shape[0]):
+            work.x[c, j] = own.x[c, 0]
+        for i in range(own.e.shape[0]):
+            work.mu[i, j] = own.mu[i, 0]
+    for i in range(r):
+        for j in range(r):
+            work.small[i, j] = 1.0 if i == j else 0.0
+            for c in range(own.b.shape[0] if transposed else 0):
+                work.small[i, j] -= work.exerted[c, i] * work.x[c, j]
+            for k in range(0 if transposed else own.e.shape[0]):
+                work.small[i, j] -= work.slope[k, i] * work.mu[k, j]
+    if not lu_factor(work.small, work.pivot):
+        return False
+    for k in range(columns.b.shape[1]):
+        for i in range(r):
+            work.share[i, 0] = 0.0
+            for c in range(own.b.shape[0] if transposed else 0):
+                work.share[i, 0] += work.exerted[c, i] * columns.x[c, k]
+            for q in range(0 if transposed else own.e.shape[0]):
+                work.share[i, 0] += work.slope[q, i] * columns.mu[q, k]
+        lu_solve(work.small, work.pivot, work.share)
+        for j in range(r):
+            for c in range(own.b.shape[0]):
+                columns.x[c, k] += work.x[c, j] * work.share[j, 0]
+            for q in range(own.e.shape[0]):
+                columns.mu[q, k] += work.mu[q, j] * work.share[j, 0]
+    return True
+
+
+@kernel
+def _take(transposed, kin, columns):
+    """What a solution of ``columns`` leaves: b gets P R^T mu back, of the transposed matrix e gets R P^T x."""
+    work = kin.signals.load
+    for k in range(columns.b.shape[1]):
+        for j in range(work.force.size):
+            share = 0.0 * columns.b[0, k]
+            if transposed:
+                for c in range(columns.b.shape[0]):
+                    share += work.exerted[c, j] * columns.x[c, k]
+                for q in range(columns.e.shape[0]):
+                    columns.e[q, k] += work.slope[q, j] * share
+            else:
+                for q in range(columns.e.shape[0]):
+                    share += work.slope[q, j] * columns.mu[q, k]
+                for c in range(columns.b.shape[0]):
+                    columns.b[c, k] += work.exerted[c, j] * share
+
+
+class _Without:
+    """Of models without forces that read multipliers."""
+
+    @staticmethod
+    def read_multipliers(model, lam, kin):
+        pass
+
+    @staticmethod
+    def vary_multipliers(model, share, dlam, tw):
+        pass
+
+    @staticmethod
+    def find_loads(model, theta, t, z, kin):
+        pass
+
+    @staticmethod
+    def with_loads(model, transposed, factor, kin, columns):
+        return True
+
+    @staticmethod
+    def take_loads(model, transposed, kin, columns):
+        pass
+
+    @staticmethod
+    def forget_multipliers(model, cov):
+        pass
+
+    @staticmethod
+    def iterations_of_loads(model):
+        return 1
+
+
+class _With:
+    """Of models with such forces."""
+
+    @staticmethod
+    def read_multipliers(model, lam, kin):
+        copy_to(lam, kin.signals.load.lam)
+
+    @staticmethod
+    def vary_multipliers(model, share, dlam, tw):
+        scaled(share, dlam, tw.signals.lam)
+
+    @staticmethod
+    def find_loads(model, theta, t, z, kin):
+        _find(model, theta, t, z, kin)
+
+    @staticmethod
+    def with_loads(model, transposed, factor, kin, columns):
+        return _correct(transposed, factor, kin, columns)
+
+    @staticmethod
+    def take_loads(model, transposed, kin, columns):
+        _take(transposed, kin, columns)
+
+    @staticmethod
+    def forget_multipliers(model, cov):
+        clear(cov.lam)
+
+    @staticmethod
+    def iterations_of_loads(model):
+        return 12
+
+
+def _of_loads(name, text):
+    shape = signature(getattr(_With, name))
+    return by_type(
+        "model.signals", name, text, shape, lambda kind: getattr(_With if kind is LoadedSignals else _Without, name)
+    )
+
+
+read_multipliers = _of_loads("read_multipliers", "Let forces read multipliers (m,); before ``find_signals``.")
+vary_multipliers = _of_loads(
+    "vary_multipliers", "Let multipliers that forces read vary by a share of dlam (m, p); before ``vary_signals``."
+)
+find_loads = _of_loads("find_loads", "Leave P and R in ``kin.signals.load``; needs ``element_forces`` at the state.")
+with_loads = _of_loads(
+    "with_loads",
+    "Complete the solutions of ``columns`` by the factors, of the transposed matrix or not; False where none is found.",
+)
+take_loads = _of_loads("take_loads", "Give b or e of ``columns`` back what the forces take of the solutions.")
+forget_multipliers = _of_loads(
+    "forget_multipliers", "Clear covectors of multipliers that the equations of a step have solved for."
+)
+iterations_of_loads = _of_loads("iterations_of_loads", "Iterations that accelerations and multipliers may take.")
