@@ -1,6 +1,6 @@
 """Joints: how two bodies may move relative to each other, where they stand at the start, and friction in them."""
 
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from pydantic import PrivateAttr, model_validator
 

@@ -102,7 +102,7 @@ def coordinates_of(spec: Any) -> tuple[str, ...]:
     return tuple(spec.coordinates)
 
 
-HELD = dict(zip("xyz", TRANSLATIONS, strict=True))  # coordinates of the joint's point that a tree joint may keep at zero
+HELD = dict(zip("xyz", TRANSLATIONS, strict=True))  # of its point, which a tree joint may keep at zero
 
 
 def held_of(spec: Any) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from inspect import signature
 
 from mbsim_cli.kernels.algebra.linear_solve import lu_factor, lu_solve
 from mbsim_cli.kernels.algebra.spatial import dot6
-from mbsim_cli.kernels.algebra.whole import clear, copy_to, scaled
+from mbsim_cli.kernels.algebra.whole import clear, copy_to
 from mbsim_cli.kernels.algorithms.by_type import by_type
 from mbsim_cli.kernels.algorithms.elimination.constrained_solve import solve_constrained
 from mbsim_cli.kernels.algorithms.equations.constraints import coordinate_slope
@@ -119,7 +119,11 @@ class _Without:
         pass
 
     @staticmethod
-    def vary_multipliers(model, share, dlam, tw):
+    def vary_multipliers(model, dlam, tw):
+        pass
+
+    @staticmethod
+    def hold_multipliers(model, tw):
         pass
 
     @staticmethod
@@ -151,8 +155,12 @@ class _With:
         copy_to(lam, kin.signals.load.lam)
 
     @staticmethod
-    def vary_multipliers(model, share, dlam, tw):
-        scaled(share, dlam, tw.signals.lam)
+    def vary_multipliers(model, dlam, tw):
+        copy_to(dlam, tw.signals.lam)
+
+    @staticmethod
+    def hold_multipliers(model, tw):
+        clear(tw.signals.lam)
 
     @staticmethod
     def find_loads(model, theta, t, z, kin):
@@ -184,8 +192,9 @@ def _of_loads(name, text):
 
 read_multipliers = _of_loads("read_multipliers", "Let forces read multipliers (m,); before ``find_signals``.")
 vary_multipliers = _of_loads(
-    "vary_multipliers", "Let multipliers that forces read vary by a share of dlam (m, p); before ``vary_signals``."
+    "vary_multipliers", "Let multipliers that forces read vary by dlam (m, p); before ``vary_signals``."
 )
+hold_multipliers = _of_loads("hold_multipliers", "Let them not vary: what they vary by is solved for.")
 find_loads = _of_loads("find_loads", "Leave P and R in ``kin.signals.load``; needs ``element_forces`` at the state.")
 with_loads = _of_loads(
     "with_loads",

@@ -146,9 +146,10 @@ def _load_work(model, n, dtype):
     r = len(found)
     shapes = (n, r), (m, r), (n, r), (m, r), (r, padded(r))
     columns = (np.zeros((k, 1), dtype) for k in (n, m, n, m, n, m, m))
+    matrices = (np.zeros(shape, dtype) for shape in shapes)
     return LoadWork(
-        np.zeros(m, dtype), *np.array(found, np.int64).T.copy(), equation, *(np.zeros(shape, dtype) for shape in shapes),
-        np.zeros(r, np.int64), np.zeros((r, 1), dtype), Columns(*columns),
+        np.zeros(m, dtype), *np.array(found, np.int64).T.copy(), equation, *matrices, np.zeros(r, np.int64),
+        np.zeros((r, 1), dtype), Columns(*columns),
     )  # fmt: skip
 
 

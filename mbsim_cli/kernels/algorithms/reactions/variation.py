@@ -20,6 +20,7 @@ from mbsim_cli.kernels.algorithms.equations.constraints import coordinate_slope
 from mbsim_cli.kernels.algorithms.equations.element_forces import vary_element_forces
 from mbsim_cli.kernels.algorithms.equations.force_variation import slope_variation, vary_seen
 from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import inertia_at
+from mbsim_cli.kernels.algorithms.equations.loads import vary_multipliers
 from mbsim_cli.kernels.algorithms.equations.residual_variation import (
     clear_forces,
     own_inertia_force,
@@ -27,7 +28,6 @@ from mbsim_cli.kernels.algorithms.equations.residual_variation import (
     rate_apply,
     rate_at,
 )
-from mbsim_cli.kernels.algorithms.equations.loads import vary_multipliers
 from mbsim_cli.kernels.algorithms.motion.bodies import apply_to_body2, at_origin2, between2, pose_of
 from mbsim_cli.kernels.algorithms.motion.kinematics import offset_to_parent
 from mbsim_cli.kernels.algorithms.reactions.reactions import (
@@ -65,7 +65,7 @@ def vary_actions(model, theta, directions, t, z, zd, multiplier, sens, lines, ki
     """Variation of ``act_on_bodies`` in tw.F, as the bodies see it, and of -Q in dQ (n, p)."""
     dtheta, touch = directions.dtheta, directions.touch
     clear_forces(tw, dQ)
-    vary_multipliers(model, 1.0, sens.lam, tw)
+    vary_multipliers(model, sens.lam, tw)
     vary_element_forces(model, theta, dtheta, touch, t, z, zd, sens.z, sens.zd, kin, tw, dQ)
     vary_constraint_forces(model, theta, dtheta, touch, lines, multiplier, z, sens.z, kin, tw, dQ)
     _leave_to_joints(model, theta, dtheta, multiplier, z, sens.z, dQ)

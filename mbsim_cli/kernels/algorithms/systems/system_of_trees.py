@@ -26,7 +26,7 @@ from mbsim_cli.kernels.algorithms.equations.element_forces import (
 )
 from mbsim_cli.kernels.algorithms.equations.forces import clear_wrenches, constraint_forces
 from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import composite_inertia, mass_matrix, residual
-from mbsim_cli.kernels.algorithms.equations.loads import read_multipliers, vary_multipliers
+from mbsim_cli.kernels.algorithms.equations.loads import hold_multipliers, read_multipliers, vary_multipliers
 from mbsim_cli.kernels.algorithms.equations.newton_matrix import newton_matrix
 from mbsim_cli.kernels.algorithms.equations.residual_variation import clear_forces, vary_bodies
 from mbsim_cli.kernels.algorithms.equations.resting_variation import vary_resting
@@ -174,7 +174,7 @@ def vary_residual(model, theta, directions, t, state, sens, eq, kin, comp, tw, d
     dtheta, touch = directions.dtheta, directions.touch
     clear_forces(tw, dG_out)
     vary_constraint_forces(model, theta, dtheta, touch, eq.lines, state.lam, state.z, sens.z, kin, tw, dG_out)
-    vary_multipliers(model, 0.0, sens.lam, tw)
+    hold_multipliers(model, tw)
     vary_element_forces(model, theta, dtheta, touch, t, state.z, state.zd, sens.z, sens.zd, kin, tw, dG_out)
     vary_bodies(model.tree, theta, dtheta, touch, state.z, sens.z, kin, comp, tw, dG_out)
     vary_armatures(model, theta, dtheta, state.zdd, sens.zdd, dG_out)
@@ -198,7 +198,7 @@ def vary_rates_with_velocity(factor, model, theta, eq, zd, dzd, kin, tw, second_
 
 
 def vary_seen(model, theta, directions, t, z, zd, zdd, sens, kin, tw, out):
-    vary_multipliers(model, 1.0, sens.lam, tw)
+    vary_multipliers(model, sens.lam, tw)
     vary_signals(model, theta, directions.dtheta, directions.touch, t, z, zd, sens.z, sens.zd, kin, tw)
     vary_sensors(
         model, theta, directions.dtheta, directions.touch, t, z, zd, zdd, sens, kin, tw, out
