@@ -142,6 +142,9 @@ class Packed:
         if inverse is None:
             self.sensors.add_contacts()
             self.sensors.add_gaps(self.laws.table())
+        places = [self._place(moving) for moving in self.forces.moving]
+        forward = file.analysis.type == "forward_dynamics"
+        self.branchings = self.signals.add_branchings(places) if forward else ()
         reactions = ReactionTable(system, self.pairs, self.constraints, self.identities)
         self.sensors.add_reactions(reactions)
         self.sensors.add_torques()

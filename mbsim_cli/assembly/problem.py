@@ -320,6 +320,7 @@ def _declared(packing: Packing, parameters: Sequence[ParameterValue], wanted: Se
         hold=held_columns(system),
         reacting=packed.reacting,
         gaps=packed.sensors.gaps_at(values),
+        branchings=packed.branchings,
         expressed=expressed(packing.model_file, packed.sensors.rows, wanted),
         summed=any(objective.kind in SUMS for objective in packing.model_file.objectives.values()),
     )

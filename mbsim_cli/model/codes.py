@@ -114,6 +114,9 @@ class Operation(IntEnum):
     TANH = 27
 
 
+JUMPING = (Operation.LESS, Operation.LESS_EQUAL, Operation.SIGN)  # operations whose values jump
+
+
 class Force(IntEnum):
     """Force elements. Gravity is not among them: it is the acceleration of the base."""
 

@@ -158,6 +158,14 @@ class Gap(NamedTuple):
     begins: tuple[int, ...] = ()  # offsets in theta of the numbers that this value is the sum of
 
 
+class Branching(NamedTuple):
+    """An expression of a force that may jump: it compares numbers, or takes a sign."""
+
+    signal: int  # in ``Model.signals``
+    place: str  # in the file
+    rows: tuple[int, ...]  # of the record of sensors: g and g' of the force's measure, NONE without one, and the inputs
+
+
 @dataclass(frozen=True)
 class Problem:
     """A model with its numbers: everything a solver needs, and nothing of the file it came from.
@@ -185,6 +193,7 @@ class Problem:
     broken: tuple[tuple[int, int], ...] = ()  # (parameter, equation it breaks that no coordinate has a part in)
     stops: tuple[tuple[int, ...], ...] = ()  # offsets in theta of what times are sums of that steps of ALI3-P end at
     gaps: tuple[Gap, ...] = ()  # in whose sight a run is watched for grazing
+    branchings: tuple[Branching, ...] = ()  # expressions that a run is watched for jumps of
     expressed: tuple[Any, ...] = ()  # assembly.objectives.Objective of each number that sensors of expressions show
     movable: np.ndarray | None = None  # (len(theta),) bool: numbers of laws that parameters of the file move
     jumps: frozenset[int] = frozenset()  # offsets in theta of times at which driven accelerations jump

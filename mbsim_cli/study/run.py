@@ -1,6 +1,6 @@
 """One whole run: the analysis, what watches it, the second run that estimates errors, and derivatives afterwards."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, NamedTuple
@@ -73,6 +73,14 @@ def _vector(name: str) -> str:
 # All that watches a run go by, and what it has to say in the end.
 
 
+def _jumps_of(problem: Any) -> Iterator[Any]:
+    """What watches expressions that may jump, if there are any."""
+    if problem.branchings:
+        from mbsim_cli.study.diagnostics.jumps import JumpHealth
+
+        yield JumpHealth(problem)
+
+
 class Watchers:
     """Health of the analysis, bodies that deform, tyres, reactions, multipliers, and how well steps resolve it."""
 
@@ -89,13 +97,15 @@ class Watchers:
         self._stiffening = StiffeningHealth(problem)
         self._contact = ContactHealth(problem, assembled.contacts)
         self.reactions = UnknownReactions(problem, objectives, assembled.sensor_rows, assembled.overdetermined)
+        self._jumps = list(_jumps_of(problem))
         self._finite = FiniteHealth(assembled.sensor_rows)
         self.extremes = None if objectives else Extremes(problem.names, assembled.sensor_rows)
 
     def add(self, block: Any) -> None:
         """Take the next instants in."""
         for watcher in (
-            self.health, self._bending, self._stiffening, self._contact, self.reactions, self._finite, self.multipliers,
+            self.health, self._bending, self._stiffening, self._contact, *self._jumps, self.reactions, self._finite,
+            self.multipliers,
         ):  # fmt: skip
             watcher.add(block)
         if self.extremes:
@@ -110,6 +120,7 @@ class Watchers:
             *self._bending.warnings,
             *self._stiffening.warnings,
             *self._contact.warnings,
+            *(sentence for watcher in self._jumps for sentence in watcher.warnings),
             *self.reactions.warnings,
             *self.multipliers.warnings,
             *self._finite.warnings,

@@ -161,6 +161,13 @@ class SensorTable:
                 self._first.append(row + 1)
                 self.gaps += found
 
+    def add_unseen(self, entry: Entry) -> int:
+        """Read what no result shows, behind the sensors of the file; return its first row."""
+        row = self._first[-1]
+        self._entries.append(entry)
+        self._first.append(row + SENSOR_WIDTH[entry.kind])
+        return row
+
     def gaps_at(self, theta: np.ndarray) -> tuple[Gap, ...]:
         """The gaps; the sign of its onset tells the side of a stop."""
         sides = (gap.side or (1 if theta[gap.begins[0] + 1].real > 0.0 else -1) for gap in self.gaps)

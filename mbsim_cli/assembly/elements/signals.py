@@ -4,6 +4,7 @@
 which of its components the expression adds to, the text, and the measure that the force acts along.
 """
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -14,8 +15,9 @@ from mbsim_cli.assembly.elements.measures import MeasureTable
 from mbsim_cli.assembly.elements.sensors import Entry, SensorTable
 from mbsim_cli.assembly.parameters.vectors import Scalar, table
 from mbsim_cli.assembly.tree.system import System
-from mbsim_cli.model.codes import SENSOR_WIDTH, Operation, Sensor
+from mbsim_cli.model.codes import JUMPING, SENSOR_WIDTH, Operation, Sensor
 from mbsim_cli.model.layout import NONE, LoadedSignals, NoSignals, Signals
+from mbsim_cli.model.problem import Branching
 from mbsim_cli.spec.expressions.compiling import steps_of
 from mbsim_cli.spec.expressions.number import (
     NATURAL,
@@ -108,6 +110,30 @@ class SignalTable:
             self.automatic.append((tape.theta + numbers.index(NATURAL), moving.measure))
         self._tapes.append(tape)
         self._of_force.append((moving.force, moving.component))
+
+    def add_branchings(self, places: Sequence[str]) -> tuple[Branching, ...]:
+        """Let the record read what expressions do that may jump; ``places`` says where each stands in the file."""
+        automatic = {offset for offset, _ in self.automatic}  # numbers that the start alone knows
+        starts, rows, found = dict(zip(self._rows, self._entries, strict=False)), dict[Any, int](), list[Branching]()
+
+        def row_of(key: Any, entry: Entry) -> int:
+            if key not in rows:
+                rows[key] = self._sensors.add_unseen(entry)
+            return rows[key]
+
+        for u, (tape, place) in enumerate(zip(self._tapes, places, strict=True)):
+            first = [max(start for start in starts if start <= row) for row in tape.inputs]
+            known = automatic.isdisjoint(range(tape.theta, tape.theta + tape.steps - tape.numbers))
+            loaded = any(starts[start].kind == Sensor.MULTIPLIER for start in first)
+            if not known or loaded or not set(tape.code) & set(JUMPING):
+                continue
+            own = [NONE, NONE]
+            if tape.measure != NONE:
+                measures = (Entry(Sensor.MEASURE, "", index=tape.measure, order=order) for order in (0, 1))
+                own = [row_of(("own", tape.measure, entry.order), entry) for entry in measures]
+            read = [row_of(start, starts[start]) + row - start for start, row in zip(first, tape.inputs, strict=True)]
+            found.append(Branching(u, place, (*own, *read)))
+        return tuple(found)
 
     def table(self, forces: int) -> Signals | NoSignals:
         """The expressions as arrays, of a model with so many forces."""

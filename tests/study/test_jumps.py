@@ -1,0 +1,71 @@
+"""Jumps of expressions that forces are made of: found in a motion that is given, without a run."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from mbsim_cli import spec
+from mbsim_cli.assembly.problem import build
+from mbsim_cli.study.diagnostics.jumps import JumpHealth
+
+MODEL = """
+mbsim: 1
+parameters: {F: 2}
+laws: {soft: {type: polynomial, coefficients: [0, 3]}}
+bodies: {block: {mass: 1}}
+joints: {s: {type: prismatic, bodies: [ground, block], point: origin, axis: x}}
+sensors: {x: {type: coordinate, coordinate: s.displacement}, r: {type: position, point: block.origin}}
+forces: {push: {type: drive, coordinate: s.displacement, value: "VALUE"}}
+analysis: {step: 0.01, duration: 1}
+"""
+
+
+def warnings_of(tmp_path, value, x, v, blocks=1):
+    """What is said of a motion x(t) with the rate v(t), which comes in so many blocks."""
+    path = tmp_path / "model.yaml"
+    path.write_text(MODEL.replace("VALUE", value))
+    problem = build(spec.load(path)).problem
+    health = JumpHealth(problem)
+    for time in np.array_split(np.linspace(0.0, 1.0, 101), blocks):
+        sensors = np.zeros((time.size, int(problem.model.sensors.first[-1])))
+        for branching in problem.branchings:
+            own = branching.rows[:2]
+            sensors[:, own[0]], sensors[:, own[1]] = x(time), v(time)
+            for row in branching.rows[2:]:
+                sensors[:, row] = x(time)
+        health.add(SimpleNamespace(time=time, sensors=sensors))
+    return health.warnings
+
+
+def swing(t):
+    return np.cos(7.0 * t)
+
+
+def rate(t):
+    return -7.0 * np.sin(7.0 * t)
+
+
+@pytest.mark.parametrize("blocks", [1, 7])
+@pytest.mark.parametrize(
+    ("value", "what", "size"),
+    [
+        ("if(x < 0.2, F, 1)", "2 times, first before t = 0.2 s", 1.0),
+        ("if(r.x >= 0.2, 3*x, 3)", "2 times", 2.4),
+        ("-sign(s.displacement.velocity)", "2 times, first before t = 0.45 s", -2.0),
+        ("if(t < 0.605, 1, 1 + soft(x))", "before t = 0.61 s", 3 * np.cos(7 * 0.605)),
+    ],
+)
+def test_jumps_are_told_with_place_and_time(tmp_path, value, what, size, blocks):
+    (sentence,) = warnings_of(tmp_path, value, swing, rate, blocks)
+    assert "model.yaml:8:" in sentence and "forces.push.value" in sentence
+    if "0.2 s" not in what:
+        assert what in sentence
+    assert float(sentence.split(", by ")[1].split(":")[0]) == pytest.approx(size, rel=0.06)
+
+
+@pytest.mark.parametrize(
+    "value", ["if(x < 0, 0.5*x, x)", "abs(x)", "max(x, 0.1)", "if(x < 0, x**2, 0)", "impact(x, 0, 0.2, 9, 1.5, 1, 0.1)"]
+)
+def test_bends_are_none(tmp_path, value):
+    assert warnings_of(tmp_path, value, swing, rate) == []
