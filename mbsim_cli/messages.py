@@ -378,7 +378,7 @@ _family(
         "the search has not converged: the limit of evaluations was reached",
     ),
     (
-        "MB610", "doubtful number", r"are \S+ turns|degrees stand|nothing uses|negative|exerts nothing|gyration|lies from the origin|free fall|rads?\b|stands for|larger than|smaller than|unusual|bounds|doubt",
+        "MB610", "doubtful number", r"are \S+ turns|degrees stand|nothing uses|negative|exerts nothing|gyration|lies from the origin|free fall|rads?\b|stands for|larger than|smaller than|unusual|bounds|doubt|added or compared",
         "A number of the file is possible and unlikely, such as a density of a gas or an angle of 90 rad.",
         "Check its unit; angles are in radians unless `deg` is written.",
         "in 2 of 10 cases 'L' lies outside of its bounds 1 and 2",

@@ -109,6 +109,42 @@ def instead_of(found: Quantity) -> str:
     return "write the number alone, in SI units"
 
 
+Dimension = tuple[tuple[str, float], ...]  # powers of base units, sorted; angles are plain ratios
+_BASED: dict[str, dict[str, float]] = {
+    "Hz": {"s": -1},
+    "N": {"kg": 1, "m": 1, "s": -2},
+    "Pa": {"kg": 1, "m": -1, "s": -2},
+    "J": {"kg": 1, "m": 2, "s": -2},
+    "W": {"kg": 1, "m": 2, "s": -3},
+    "C": {"A": 1, "s": 1},
+    "V": {"kg": 1, "m": 2, "s": -3, "A": -1},
+    "F": {"kg": -1, "m": -2, "s": 4, "A": 2},
+    "ohm": {"kg": 1, "m": 2, "s": -3, "A": -2},
+    "H": {"kg": 1, "m": 2, "s": -2, "A": -2},
+    **{symbol: {symbol: 1} for symbol in ("m", "kg", "s", "A", "K", "mol", "cd")},
+    **{symbol: {} for symbol in ("1", "rad", "sr")},
+}
+
+
+def dimension_of(unit: str) -> Dimension | None:
+    """Powers of base units; None where a unit is not known, or read in more than one way (``a/b c``)."""
+    found: dict[str, float] = {}
+    sides = unit.replace("·", " ").replace("*", " ").replace("^", "").split("/") if "**" not in unit else []
+    behind = [side.strip().removeprefix("(").removesuffix(")") for side in sides[1:]]
+    if not sides or any("(" in part or ")" in part for part in (sides[0], *behind)):
+        return None
+    if any(" " in side.strip() and not side.strip().startswith("(") for side in sides[1:]):
+        return None
+    for part, sign in ((sides[0], 1.0), *((part, -1.0) for part in behind)):
+        for token in part.split():
+            match = re.fullmatch(r"([A-Za-z]+|1)(-?\d+(?:\.\d+)?)?", token)
+            if match is None or match[1] not in _BASED:
+                return None
+            for symbol, power in _BASED[match[1]].items():
+                found[symbol] = found.get(symbol, 0.0) + sign * power * float(match[2] or 1)
+    return tuple(sorted((symbol, power) for symbol, power in found.items() if power))
+
+
 def _symbols(unit: str) -> list[str] | None:
     """Symbols of a unit; None where it is not one."""
     found, place, depth, open_ended = [], 0, 0, True

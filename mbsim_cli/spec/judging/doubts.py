@@ -11,6 +11,7 @@ from mbsim_cli.spec.expressions.number import Number, read_by
 from mbsim_cli.spec.expressions.syntax import names, parse
 from mbsim_cli.spec.expressions.units import has_angle
 from mbsim_cli.spec.judging.doubtful_numbers import doubtful_forces, doubtful_sizes
+from mbsim_cli.spec.judging.unit_sums import unit_sums
 from mbsim_cli.spec.model_file import ModelFile
 
 _DEGREES = re.compile(r"\s*[-+]?[\d.]+(?:[eE][-+]?\d+)? deg\s*")
@@ -30,7 +31,7 @@ def doubts_of(model: ModelFile) -> list[str]:
     )
     values = (model.source.issue(*doubt) for doubt in of_values)
     of_names = (*_still(model), *_unread(model), *_unused(model))
-    return [*map(str, values), *(str(model.source.issue(*doubt, key=True)) for doubt in of_names)]
+    return [*map(str, values), *unit_sums(model), *(str(model.source.issue(*doubt, key=True)) for doubt in of_names)]
 
 
 def doubts_of_values(model: ModelFile) -> list[str]:
