@@ -19,7 +19,7 @@ from mbsim_cli.kernels.algorithms.equations.sensors import sense, value_and_rate
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.compiler.simd import add_to, at, block, put, width
 from mbsim_cli.kernels.elements.tape import pull_numbers_of_tape, run_tape, vary_numbers_of_tape
-from mbsim_cli.model.layout import NONE, LoadedSignals, Model, NoSignals, Sensors
+from mbsim_cli.model.layout import NONE, Model, NoSignals, Sensors
 
 
 class MotionVariation(NamedTuple):
@@ -42,45 +42,11 @@ def of_inputs(model):
     )  # fmt: skip
 
 
-def _lam_of(model, work):
-    return work.load.lam
-
-
-def _none_of(model, work):
-    return work.none
-
-
-multipliers_read = by_type(
-    "model.signals",
-    "multipliers_read",
-    "Multipliers that inputs are read with.",
-    signature(_lam_of),
-    lambda kind: _lam_of if kind is LoadedSignals else _none_of,
-)
-
-
-def _dlam_of(model, found, dz):
-    return found.lam
-
-
-def _no_dlam_of(model, found, dz):
-    return dz
-
-
-variations_read = by_type(
-    "model.signals",
-    "variations_read",
-    "Their variations; where none are read, anything of the type of dz.",
-    signature(_dlam_of),
-    lambda kind: _dlam_of if kind is LoadedSignals else _no_dlam_of,
-)
-
-
 @kernel
 def _find(model, theta, t, z, zd, kin):
     signals, work = model.signals, kin.signals
     if signals.kind.size > 0:
-        sense(of_inputs(model), theta, t, z, zd, zd, multipliers_read(model, work), kin, work.inputs)
+        sense(of_inputs(model), theta, t, z, zd, zd, work.load.lam, kin, work.inputs)
     for u in range(signals.theta.size):
         o, m = signals.offset[u], signals.measure[u]
         if m != NONE:
@@ -100,7 +66,7 @@ def _find(model, theta, t, z, zd, kin):
 def _vary(model, theta, dtheta, touch, t, z, zd, dz, dzd, kin, tw):
     signals, found = model.signals, tw.signals
     if signals.kind.size > 0:
-        sens = MotionVariation(dz, dzd, dzd, variations_read(model, found, dz))
+        sens = MotionVariation(dz, dzd, dzd, found.lam)
         vary_sensors(of_inputs(model), theta, dtheta, touch, t, z, zd, zd, sens, kin, tw, found.inputs)
     for u in range(signals.theta.size):
         for g in range(0, dtheta.shape[1], width(dtheta)):

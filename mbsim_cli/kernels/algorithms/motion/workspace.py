@@ -28,7 +28,6 @@ class SignalWork(NamedTuple):
     inputs: np.ndarray  # (ni,) what sensors of inputs read
     value: np.ndarray  # (places,) of all tapes, see ``layout.Signals``
     slope: np.ndarray  # (places,) derivatives of each tape's value
-    none: np.ndarray  # (0,)
     reach: np.ndarray  # (bodies read, blocks) bits of the columns that move each of ``Signals.bodies``
     seeds: tuple  # SignalSeeds
     load: tuple  # LoadWork, or NoLoad where no expression reads multipliers
@@ -55,7 +54,7 @@ class LoadWork(NamedTuple):
 class NoLoad(NamedTuple):
     """In the place of ``LoadWork``."""
 
-    none: np.ndarray  # (0,)
+    lam: np.ndarray  # (0,)
 
 
 class SignalSeeds(NamedTuple):
@@ -125,7 +124,7 @@ def signal_work(model, reach, dtype):
         zeros((number, WIDTH), dtype),
     )
     return SignalWork(
-        np.zeros(inputs, dtype), np.zeros(places, dtype), np.zeros(places, dtype), np.zeros(0, dtype), bits, seeds,
+        np.zeros(inputs, dtype), np.zeros(places, dtype), np.zeros(places, dtype), bits, seeds,
         _load_work(model, n, dtype),
     )  # fmt: skip
 
