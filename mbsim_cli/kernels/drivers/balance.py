@@ -57,7 +57,7 @@ def balance(model, theta, control, directions, state, work, extra, record, d_rec
         stand_at(record, row, found.zdd[row], found.lam[row], kin, state)
         for _ in range(iterations_of_loads(model)):
             evaluate_with_mass(model, theta, t, control.at_center, state, kin, work.comp, eq, factor)
-            find_loads(model, theta, t, state.z, kin)
+            find_loads(model, theta, state.z, kin)
             if not factor_penalised(control.projection_ratio, factor):
                 return Status.SINGULAR.value, row
             rates(model, theta, eq.lines, t, state, kin, eq.phi1, eq.phi2)
@@ -172,5 +172,5 @@ def _vary(model, theta, t, directions, state, sens, kin, comp, eq, factor, extra
         model, theta, dtheta, touch, eq, t, state, sens, kin, extra.twists, resting.velocity.dphi, columns.e
     )  # fmt: skip
     clear(sens.lam)
-    find_loads(model, theta, t, state.z, kin)
+    find_loads(model, theta, state.z, kin)
     take_solution(model, False, kin, factor, columns, sens.zdd, sens.lam)

@@ -54,7 +54,7 @@ def linearise(model, theta, beta, gamma, at_center, directions, state, sens, kin
     _vary_equations_and_measures(model, theta, t, directions, state, sens, kin, eq, tw, out)
     vary_residual(model, theta, directions, t, state, sens, eq, kin, comp, tw, out.dG)
     mass(model, theta, kin, comp, out.M)
-    find_loads(model, theta, t, state.z, kin)
+    find_loads(model, theta, state.z, kin)
 
 
 @entry

@@ -141,7 +141,7 @@ def pull_balance(model, theta, control, record, work, pulling, hat):
         copy_to(hat.lam[row], columns.e)
         clear(pulling.virtual.mu)
         clear(pulling.nu2)
-        find_loads(model, theta, t, state.z, kin)
+        find_loads(model, theta, state.z, kin)
         take_solution(model, True, kin, factor, columns, pulling.virtual.mu, pulling.nu2)
         copy_to(hat.z[row], cov.z)
         copy_to(hat.zd[row], cov.zd)

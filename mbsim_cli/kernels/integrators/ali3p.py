@@ -115,7 +115,7 @@ def newton(model, theta, t, control, scale, state, kept, kin, comp, eq, factor, 
             fresh = True
         put_residual(h, eq, columns, 0)
         solve_constrained(factor, tolerance, columns)
-        find_loads(model, theta, t, state.z, kin)
+        find_loads(model, theta, state.z, kin)
         if not with_loads(model, False, factor, kin, columns):
             return Status.SINGULAR, iteration, scale
         size, acceleration, floor = size_of_correction(h, state, factor, columns, 0)

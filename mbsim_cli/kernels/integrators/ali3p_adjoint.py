@@ -124,7 +124,7 @@ def pull_motion(model, theta, t, control, work, pulling):
     add_scaled(q, cov.z, columns.b)
     clear(columns.e)
     error = solve_constrained(factor, control.gradient_tolerance, columns)
-    find_loads(model, theta, t, state.z, kin)
+    find_loads(model, theta, state.z, kin)
     if not with_loads(model, True, factor, kin, columns):
         return Status.SINGULAR, 1.0
     scaled(-1.0, columns.x, pulling.virtual.mu)

@@ -80,7 +80,7 @@ def vary_motion(model, theta, t, control, directions, state, sens, kin, comp, eq
     scale(4.0 / (h * h), columns.e)
     vary_residual(model, theta, directions, t, state, sens, eq, kin, comp, tw, columns.b)
     error = solve_change(factor, control.ratio, control.gradient_tolerance, sens.zdd, columns)
-    find_loads(model, theta, t, state.z, kin)
+    find_loads(model, theta, state.z, kin)
     if not with_loads(model, False, factor, kin, columns):
         return Status.SINGULAR, 1.0
     add_scaled(-0.25 * h * h, columns.x, sens.z)

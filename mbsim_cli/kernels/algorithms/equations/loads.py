@@ -28,7 +28,7 @@ ACCURATE = 1e-9  # tolerance of the solutions for P, which all corrections rest 
 
 
 @kernel
-def _find(model, theta, t, z, kin):
+def _find(model, theta, z, kin):
     signals, work, measures, pairs = model.signals, kin.signals.load, model.measures, model.pairs
     clear(work.exerted)
     clear(work.slope)
@@ -44,7 +44,7 @@ def _find(model, theta, t, z, kin):
             for i in range(measures.first[m], measures.first[m + 1]):
                 work.exerted[measures.coordinate[i], j] += coordinate_slope(measures, theta, m, i, z)
         else:
-            pair, L = unit_force(model, theta, t, f, work.component[j], kin)
+            pair, L = unit_force(model, theta, f, work.component[j], kin)
             for i in range(pairs.first[pair], pairs.first[pair + 1]):
                 c = pairs.column[i]
                 work.exerted[c, j] = pairs.sign[i] * dot6(column_at_origin(kin.S, model.tree, kin, c), L)
@@ -127,7 +127,7 @@ class _Without:
         pass
 
     @staticmethod
-    def find_loads(model, theta, t, z, kin):
+    def find_loads(model, theta, z, kin):
         pass
 
     @staticmethod
@@ -163,8 +163,8 @@ class _With:
         clear(tw.signals.lam)
 
     @staticmethod
-    def find_loads(model, theta, t, z, kin):
-        _find(model, theta, t, z, kin)
+    def find_loads(model, theta, z, kin):
+        _find(model, theta, z, kin)
 
     @staticmethod
     def with_loads(model, transposed, factor, kin, columns):
