@@ -104,8 +104,12 @@ def test_delays_are_as_good_as_their_order(order):
 
 OTHERS = """
 mbsim: 1
-bodies: {shank: {mass: 1}, bar: {mass: 1}, slider: {mass: 1}, load: {mass: 1}}
-points: {A: {ground: [0, 0, 0], bar: [0, 0, 0]}, B: {bar: [1, 0, 0], load: [0, 0, 0]}}
+bodies: {shank: {mass: 1}, bar: {mass: 1}, slider: {mass: 1}, load: {mass: 1}, rod: {mass: 1}, hull: {mass: 1}}
+points:
+  A: {ground: [0, 0, 0], bar: [0, 0, 0]}
+  B: {bar: [1, 0, 0], load: [0, 0, 0]}
+  C: {bar: [0, 1, 0], rod: [0, 0, 0]}
+  D: {rod: [0, 1, 0], hull: [0, 0, 0]}
 joints:
   knee: {type: revolute, bodies: [ground, shank], point: origin, axis: z}
 """
@@ -116,7 +120,7 @@ FREE = "  free_{0}: {{type: floating, bodies: [ground, {0}]}}\n"
 def test_blocks_of_the_page(tmp_path, number):
     blocks = re.findall(r"```yaml\n(.*?)```", PAGE, flags=re.DOTALL)
     assert len(blocks) == 3
-    loose = ("bar", "slider", "load") if number < 2 else ()
+    loose = ("bar", "slider", "load", "rod", "hull") if number < 2 else ()
     (tmp_path / "base.yaml").write_text(blocks[0])
     (tmp_path / "others.yaml").write_text(OTHERS + "".join(FREE.format(body) for body in loose))
     text = blocks[number] if number == 0 else f"mbsim: 1\ninclude: [base.yaml, others.yaml]\n{blocks[number]}"

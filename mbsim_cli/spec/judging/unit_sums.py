@@ -101,7 +101,7 @@ def _dimension(node: ast.expr, of: Callable[[str], Dimension | None], clash: Cal
             return _dimension(operand, of, clash)
         case ast.BinOp(left=left, op=ast.Add() | ast.Sub(), right=right):
             return of_all([left, right])
-        case ast.BinOp(left=left, op=ast.Pow(), right=ast.Constant(value=power)):
+        case ast.BinOp(left=left, op=ast.Pow(), right=ast.Constant(value=int() | float() as power)):
             base = _dimension(left, of, clash)
             return None if base is None else tuple((symbol, count * power) for symbol, count in base if power)
         case ast.BinOp(left=left, op=ast.Mult() | ast.Div() as op, right=right):

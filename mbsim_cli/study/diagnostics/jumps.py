@@ -4,7 +4,7 @@ Expressions are evaluated anew between the stored times where a branch changes, 
 the other one. Where the values of both agree there, the expression bends and does not jump.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -47,6 +47,7 @@ class JumpHealth:
 
     def __init__(self, problem: Problem) -> None:
         self._problem, self._theta = problem, problem.theta.real.tolist()
+        self._signals: Any = problem.model.signals
         self._largest = [0.0] * len(problem.branchings)
         self._jumps: list[dict[int, list[_Jump]]] = [{} for _ in problem.branchings]  # by the step of the tape
         self._last: tuple[np.ndarray, np.ndarray] | None = None  # time and sensors of the latest stored time
@@ -65,7 +66,7 @@ class JumpHealth:
                 self._watch(k, branching, time, sensors)
 
     def _watch(self, k: int, branching: Branching, time: np.ndarray, sensors: np.ndarray) -> None:
-        signals, u = self._problem.model.signals, branching.signal
+        signals, u = self._signals, branching.signal
         read = np.stack([np.zeros_like(time) if row == NONE else sensors[:, row] for row in branching.rows])
         read = np.insert(read, 2, time, axis=0)  # as the places of a tape begin
         values = self._values(u, read)
@@ -83,7 +84,7 @@ class JumpHealth:
 
     def _place(self, u: int, step: int) -> int:
         """Place of what a step of signal u gives."""
-        signals = self._problem.model.signals
+        signals = self._signals
         return int(signals.steps[u] + step - signals.first_step[u])
 
     def _just_before(self, u: int, step: int, before: np.ndarray, behind: np.ndarray) -> np.ndarray:
@@ -99,7 +100,7 @@ class JumpHealth:
 
     def _values(self, u: int, read: np.ndarray, flipped: int = NONE) -> list[np.ndarray]:
         """All places of a tape from what it reads (places, N); the step ``flipped`` takes the other branch."""
-        signals, laws = self._problem.model.signals, self._problem.model.laws
+        signals, laws = self._signals, self._problem.model.laws
         offset, count = int(signals.theta[u]), int(signals.steps[u] - signals.numbers[u])
         values = [*read, *(np.full_like(read[0], number) for number in self._theta[offset : offset + count])]
         for step in range(signals.first_step[u], signals.first_step[u + 1]):
@@ -121,7 +122,7 @@ class JumpHealth:
     def warnings(self) -> list[str]:
         """Sentences on expressions that jump."""
         found = []
-        codes = getattr(self._problem.model.signals, "code", ())
+        codes = getattr(self._signals, "code", ())
         for branching, largest, by_step in zip(self._problem.branchings, self._largest, self._jumps, strict=True):
             for step, every in by_step.items():
                 jumps = [jump for jump in every if abs(jump.size) > SLIGHT * largest]
