@@ -1,12 +1,16 @@
 """Generated derivatives of elements: against the complex step of the value, transposes against variations."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
+from mbsim_cli.kernels.algorithms.equations.along_measures import FORCE, function_of
 from mbsim_cli.kernels.derive.trace import branching
 from mbsim_cli.kernels.derive.write import Derivatives, leaves, slopes_of
 from mbsim_cli.kernels.elements import generated
-from mbsim_cli.model.codes import TYRES, Law
+from mbsim_cli.kernels.elements.element import ROOM, AlongMeasure
+from mbsim_cli.model.codes import TYRES, Force, Law
 from mbsim_cli.model.layout import APPLIED_SIZE, BUSHING_SIZE, NONE, TYRE_SIZE, Laws
 from tests.kernels.geometry import rotation
 from tests.kernels.textbook_laws import LAW_COUNTS, LAW_NUMBERS
@@ -96,6 +100,21 @@ def assert_derivatives(made, passive, theta, state):
             pulled = np.array(list(leaves(covectors))).reshape(state.shape)
             total = (pulled * d_state).sum() + hat_out[:, 0] @ dtheta
             assert np.isclose(total, numbers @ exact, rtol=1e-9, atol=1e-11 * np.abs(numbers * exact).max())
+
+
+def test_a_force_along_a_measure_may_see_no_rate():
+    def attraction(theta, o, g):
+        return -theta[o] * g * g
+
+    element = AlongMeasure(attraction, (Force.ALONG_MEASURE,), 1)
+    model = SimpleNamespace(forces=SimpleNamespace(theta=[0]))
+    theta, kin, pulled = np.array([3.0]), SimpleNamespace(kept=np.zeros((1, ROOM))), np.zeros((1, 1))
+    find, slopes, own, pull = (function_of(form, *FORCE[form][:2], element, kept=True) for form in FORCE)
+    find(model, theta, 0.0, 0, 2.0, 5.0, kin)
+    assert kin.kept[0, 0] == -12.0 and slopes(model, theta, 0.0, 0, kin) == (-12.0, 0.0)
+    assert own(model, theta, np.array([[0.5]]), 0.0, 0, 0, kin) == -2.0
+    pull(model, theta, 0.0, 0, 0, kin, 0.5, pulled)
+    assert pulled[0, 0] == -2.0
 
 
 def shaped(structure, numbers):

@@ -39,7 +39,7 @@ is_along = predicate("is_along", ALONG, _HERE)
 # the input g, or none; and the last line where there is no such element.
 
 _PASSIVE = {"f": "f", "law": "model.forces.law", "laws": "model.laws", "o": "model.forces.theta[f]"}
-_FORCE = {
+FORCE = {
     "find": ("model, theta, t, f, g, g1, kin", "keep({held}, kin.kept[f])", "return"),
     "slopes": (
         "model, theta, t, f, kin",
@@ -54,7 +54,7 @@ _FORCE = {
     ),
     "pull": ("model, theta, t, f, k, kin, hat, theta_out", "pull({aside}, hat, k, theta_out)", "return"),
 }
-_ENERGY = {
+ENERGY = {
     "energy": (
         "model, theta, f, g",
         "return value({held}), vary_fixed({held}, 1.0 + 0.0 * g)",
@@ -69,7 +69,7 @@ _ENERGY = {
 }
 
 
-def _function(form: str, arguments: str, line: str, of: Derivatives, *, kept: bool) -> Any:
+def function_of(form: str, arguments: str, line: str, of: Derivatives, *, kept: bool) -> Any:
     """The function of a form of an element, or of its energy."""
 
     def given(names: list[str]) -> str:
@@ -85,10 +85,10 @@ def _function(form: str, arguments: str, line: str, of: Derivatives, *, kept: bo
 
 
 def _chosen(form: str, text: str) -> Any:
-    kept = form in _FORCE
-    arguments, line, otherwise = (_FORCE if kept else _ENERGY)[form]
+    kept = form in FORCE
+    arguments, line, otherwise = (FORCE if kept else ENERGY)[form]
     functions = {
-        each: _function(form, arguments, line, each if kept else each.energy, kept=kept)
+        each: function_of(form, arguments, line, each if kept else each.energy, kept=kept)
         for each in elements(AlongMeasure)
         if kept or each.energy
     }
