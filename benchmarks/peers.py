@@ -160,7 +160,8 @@ class Ours:
 
         changed = {"duration": self.case.duration, "sensitivity": "none", "output_interval": 1} | options
         problem = self.problem if changed["sensitivity"] == "none" else self.varied
-        blocks = list(forward(replace(problem, options=replace(problem.options, **changed))))
+        alone = replace(problem, options=replace(problem.options, **changed), summed=False)  # no objectives
+        blocks = list(forward(alone))
         time, seen, d_seen = (
             np.concatenate([getattr(b, name) for b in blocks]) for name in ("time", "sensors", "d_sensors")
         )

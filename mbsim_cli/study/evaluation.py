@@ -206,12 +206,6 @@ def solved(problem: Problem, theta: np.ndarray | None, tape: Any = None) -> Iter
     return blocks if not problem.expressed else (with_expressed(problem.expressed, block) for block in blocks)
 
 
-def _rows_inside(block: Any) -> int:
-    """How many instants inside steps a block has."""
-    inside = getattr(block, "inside", None)
-    return 0 if inside is None else len(inside.time)
-
-
 def resolution_of(problem: Problem, parameters: Sequence[Any], times: np.ndarray | None = None) -> Any:
     """A watcher of how well the steps of an analysis resolve its motion, and its derivatives by ``parameters``."""
     from mbsim_cli.solve import resolution
@@ -308,16 +302,11 @@ def accumulated(
     found = adjoint.accumulators if adjoint else accumulators(objectives, problem.theta_rho.shape[1])
 
     def add(block: Block) -> None:
+        shift = resolution.add(block) if resolution and len(block.time) else None
         seen = adjoint.at_fixed_motion(block) if adjoint else block
-        if _rows_inside(block):
-            for each in found.values():
-                each.add_inside(seen.inside)
-        if not len(block.time):  # the next instant is far
-            return
-        shift = resolution.add(block) if resolution else None
         for each in found.values():
             each.add(seen, shift)
-        for take in consumers:
+        for take in consumers if len(block.time) else ():  # without instants the next one is far
             take(block)
 
     with np.errstate(all="ignore"):  # what is not finite is reported by the caller, as a sentence

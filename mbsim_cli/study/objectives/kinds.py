@@ -332,11 +332,6 @@ class Expression:
         for part in self.parts.values():
             part.add(block, shift)
 
-    def add_inside(self, inside: Block) -> None:
-        """Take instants inside steps in."""
-        for part in self.parts.values():
-            part.add_inside(inside)
-
     def _arguments(self):
         operands = {name: np.reshape(part.value, (1, 1)) for name, part in self.parts.items()}
         return operands, np.zeros(1), self.objective.values

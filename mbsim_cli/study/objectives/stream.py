@@ -222,7 +222,12 @@ class Stream:
         self._inside = False  # whether such instants are summed
 
     def add(self, block: Block, shift: np.ndarray | None = None) -> None:
-        """Take the next instants in; ``shift`` (1 + p, B) as of ``Course.instants``."""
+        """Take the next instants in, if any; ``shift`` (1 + p, B) as of ``Course.instants``."""
+        inside = getattr(block, "inside", None)
+        if inside is not None and len(inside.time):
+            self.add_inside(inside)
+        if not len(block.time):  # the next one is far
+            return
         self._rest = None
         instants = self.course.instants(block.time, shift)
         signal = integrand_of(self.objective, block)
@@ -231,7 +236,7 @@ class Stream:
         rows = rows[:, rows.shape[1] - len(instants.time) :]
         self._scale.add(block, signal)
         self._spread.add(rows, self._scale.value)
-        self._inside = getattr(block, "inside", None) is not None
+        self._inside = inside is not None
         if not (self.sums and self._inside):
             self.take(instants, rows)
 
