@@ -111,6 +111,8 @@ def _advice(system: System, kept: list[str], name: str) -> str:
 
 def check_identities(system: System, problem: Problem, identities: Sequence[Identity]) -> tuple[tuple[int, int], ...]:
     """Record equations that no motion could satisfy; return the parameters that would break others, see ``Problem``."""
+    if not identities:
+        return ()
     values, derivatives = left_open(problem, identities)
     gaps: dict[str, float] = {}
     for identity, value in zip(identities, values, strict=True):

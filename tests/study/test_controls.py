@@ -1,6 +1,7 @@
 """Controls: what they stand for, gradients by their values and by the duration, and optima that are known."""
 
 from pathlib import Path
+from time import process_time
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ import pytest
 import mbsim_cli as mbsim
 from mbsim_cli.assembly.elements.laws import law_at
 from mbsim_cli.study.assembling import Settings, load
+from tests.work import calls_of
 
 BENCHMARKS = Path(__file__).parents[2] / "models" / "benchmarks"
 CARRIAGE = """
@@ -114,6 +116,40 @@ def test_gradients_by_controls_and_by_the_duration_are_those_of_whole_runs():
         numerical.append((8 * (at(1) - at(-1)) - (at(2) - at(-2))) / (12 * step))
     assert np.abs(adjoint - np.array(numerical).T).max() < 2e-9
     assert abs(adjoint[1, 0]) > 1.0
+
+
+def test_assembly_grows_with_the_number_of_values():
+    """Not with its square: a derivative by one value evaluates no other."""
+
+    def assembled(intervals):
+        model = mbsim.loads((CARRIAGE % "initial: 2*t").replace("intervals: 4", f"intervals: {intervals}"))
+        return calls_of(lambda: model._drafted(None, {"sensitivity": "adjoint"}))
+
+    assembled(10)
+    assert assembled(320) < 5.0 * assembled(80)
+
+
+@pytest.mark.slow
+def test_a_gradient_by_a_thousand_values_costs_three_motions():
+    """In processor time, by turns."""
+    text = (BENCHMARKS / "cart_pole.yaml").read_text().partition("\nchecks:")[0]
+    for old, new in (("intervals: 40", "intervals: 1000"), ("initial: 0, unit", "initial: 3*sin(5*t), unit")):
+        assert old in text
+        text = text.replace(old, new)
+    model = mbsim.loads(text.replace("step: 0.01", "step: 0.002"))
+    calls = {
+        "motion": lambda: model.run(sensitivity="none"),
+        "gradient": lambda: model.value_and_gradient(objective="energy", sensitivity="adjoint"),
+    }
+    spent = {name: [] for name in calls}
+    for turn in range(12):
+        for name, call in calls.items():
+            begun = process_time()
+            call()
+            if turn:
+                spent[name].append(process_time() - begun)
+    assert len(model.differentiated) > 1000
+    assert np.median(spent["gradient"]) < 3.0 * np.median(spent["motion"]), spent
 
 
 OPTIMA = {"brachistochrone": ("time", 1.80160312), "sliding_mass": ("time", 0.4), "cart_pole": ("energy", 57.9476412)}

@@ -105,7 +105,7 @@ class Expressions:
         if key not in self._scopes:
             if len(self._scopes) >= _KEPT_SCOPES:
                 self._scopes.clear()
-            self._scopes[key] = self._evaluate_all(values)
+            self._scopes[key] = self._moved(values)
         return self._scopes[key]
 
     def gradient(self, number: Number, values: Mapping[str, Scalar] | None = None) -> dict[str, float]:
@@ -154,7 +154,10 @@ class Expressions:
         """
         found = copy(self)
         found._offsets, found._scopes, found._gradients = offsets, {}, {}
-        found._base = found._evaluate_all({})
+        found._base = {}
+        for name in self._order:
+            if name not in self.errors:
+                found._base[name] = found._evaluate(name, found._base)
         return found
 
     def differing(self, other: "Expressions") -> set[str]:
@@ -220,9 +223,11 @@ class Expressions:
             for name in cycle:
                 self.errors.setdefault(name, ExpressionError(message, reported=not first or name != cycle[0]))
 
-    def _evaluate_all(self, values: Mapping[str, Scalar]) -> dict[str, Scalar]:
-        scope: dict[str, Scalar] = {}
-        for name in self._order:
+    def _moved(self, values: Mapping[str, Scalar]) -> dict[str, Scalar]:
+        # only names that depend on those replaced are evaluated: a Jacobian replaces each of many names once
+        moved = set().union(*(self.affected(name) for name in values if name in self._definitions))
+        scope = dict(self._base)
+        for name in sorted(moved, key=self._rank.__getitem__):
             if name in values:
                 scope[name] = values[name]
             elif name not in self.errors:
