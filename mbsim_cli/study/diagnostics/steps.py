@@ -126,7 +126,10 @@ def _unknown(block: Block | InverseBlock) -> list[tuple[str, np.ndarray]]:
     return [
         (name, values)
         for name, values in zip(block._fields, block, strict=True)
-        if id(values) not in known and values.dtype.kind in "fc" and name not in _ESTIMATES
+        if isinstance(values, np.ndarray)
+        and id(values) not in known
+        and values.dtype.kind in "fc"
+        and name not in _ESTIMATES
     ]
 
 
