@@ -44,7 +44,8 @@ class _Reader:
         self._mujoco = mujoco
         self._model = model
         name = bytes(model.names).split(b"\0", 1)[0].decode(errors="replace")
-        self.robot = Robot(name or path.stem, path.name, np.array(model.opt.gravity))
+        gravity = np.zeros(3) if self._is_off("GRAVITY") else np.array(model.opt.gravity)
+        self.robot = Robot(name or path.stem, path.name, gravity)
         self._start = np.array(model.key_qpos[0] if model.nkey else model.qpos0)
         self._bodies, self._joints = Names(), Names()
         self._body_names = [GROUND] + [
@@ -63,6 +64,10 @@ class _Reader:
 
     def _named(self, kind: str, number: int) -> str:
         return self._mujoco.mj_id2name(self._model, getattr(self._mujoco.mjtObj, f"mjOBJ_{kind}"), number) or ""
+
+    def _is_off(self, flag: str) -> bool:
+        """Whether the options of the model disable something; versions of MuJoCo know different flags."""
+        return bool(self._model.opt.disableflags & getattr(self._mujoco.mjtDisableBit, f"mjDSBL_{flag}", 0))
 
     def _add_body(self, number: int) -> None:
         model, name = self._model, self._body_names[number]
@@ -115,9 +120,9 @@ class _Reader:
             if model.jnt_limited[at]:
                 made.limits = (float(model.jnt_range[at, 0]) - zero, float(model.jnt_range[at, 1]) - zero)
             made.armature = float(model.dof_armature[dof])
-            made.damping = float(np.ravel(model.dof_damping[dof])[0])
-            made.loss = float(np.ravel(model.dof_frictionloss[dof])[0])
-            made.stiffness = float(np.ravel(model.jnt_stiffness[at])[0])
+            made.damping = 0.0 if self._is_off("DAMPER") else float(np.ravel(model.dof_damping[dof])[0])
+            made.loss = 0.0 if self._is_off("FRICTIONLOSS") else float(np.ravel(model.dof_frictionloss[dof])[0])
+            made.stiffness = 0.0 if self._is_off("SPRING") else float(np.ravel(model.jnt_stiffness[at])[0])
             made.natural = float(model.qpos_spring[qpos]) - zero
         self._by_joint[at] = made
         self.robot.joints.append(made)
@@ -128,6 +133,9 @@ class _Reader:
         for number in range(model.neq):
             kind, data = int(model.eq_type[number]), model.eq_data[number]
             label = self._named("EQUALITY", number) or f"equality{number + 1}"
+            if self._is_off("EQUALITY") or not model.eq_active0[number]:
+                self.robot.remarks.append(f"not taken over: equality constraint {label}, which is not active")
+                continue
             if kind in (CONNECT, WELD) and model.eq_objtype[number] == self._mujoco.mjtObj.mjOBJ_BODY:
                 first, second = (self._body_names[ids[number]] for ids in (model.eq_obj1id, model.eq_obj2id))
                 if kind == CONNECT:
@@ -177,13 +185,20 @@ class _Reader:
         for at, joint in self._by_joint.items():
             if not joint.coordinate and model.dof_armature[model.jnt_dofadr[at]]:
                 remarks.append(f"not taken over: armature of {joint.name}")
-        rubbing = [
-            joint.name
-            for at, joint in self._by_joint.items()
-            if not joint.coordinate and np.any(model.dof_frictionloss[model.jnt_dofadr[at]])
-        ]
-        if rubbing:
-            remarks.append(f"not taken over: dry friction of {', '.join(rubbing)}")
+        for what, numbers, places in (
+            ("dry friction", model.dof_frictionloss, model.jnt_dofadr),
+            ("damping", model.dof_damping, model.jnt_dofadr),
+            ("stiffness", model.jnt_stiffness, range(model.njnt)),
+        ):
+            having = (
+                joint.name
+                for at, joint in self._by_joint.items()
+                if not joint.coordinate and np.any(numbers[places[at]])
+            )
+            if names := ", ".join(having):
+                remarks.append(f"not taken over: {what} of {names}")
+        if np.any(model.body_gravcomp):
+            remarks.append("not taken over: compensation of gravity (gravcomp)")
         if model.opt.density or model.opt.viscosity:
             remarks.append("not taken over: forces of the medium (density, viscosity)")
         for number, what in ((model.ngeom, "shapes (their masses count) and contacts"), (model.ntendon, "tendons")):

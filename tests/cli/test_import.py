@@ -161,6 +161,21 @@ def test_mjcf_accelerates_as_mujoco_does(tmp_path):
     assert flight == pytest.approx([0.3, -0.2, -9.81], rel=1e-12)
 
 
+def test_what_an_mjcf_disables_is_off(tmp_path):
+    pytest.importorskip("mujoco")
+    path = tmp_path / "off.xml"
+    flags = '<flag gravity="disable" spring="disable" damper="disable"/>'
+    path.write_text(MJCF.replace('-9.81"/>', f'-9.81">{flags}</option>').replace('damping="0"', 'damping="0.1"'))
+    robot = read(path)
+    assert np.all(robot.gravity == 0)
+    assert all(joint.stiffness == joint.damping == 0 for joint in robot.joints)
+    assert "not taken over: damping of socket" in robot.remarks
+    path.write_text(LOOP.replace('name="c"', 'name="c" active="false"'))
+    robot = read(path)
+    assert not any(joint.closes for joint in robot.joints)
+    assert "not taken over: equality constraint c, which is not active" in robot.remarks
+
+
 def test_commands_of_the_page_run(mbsim, tmp_path):
     pytest.importorskip("mujoco")
     (tmp_path / "robot.urdf").write_text(ARM)
@@ -201,6 +216,20 @@ def test_mjcf_closes_loops(mbsim, tmp_path):
     done = mbsim("import", path)
     assert done.code == 0, done
     assert mbsim("info", "loop.yaml", "--json").json["cut_joints"] == ["c"]
+
+
+@pytest.mark.slow
+def test_mjcf_moves_with_its_loop_closed(tmp_path):
+    path = tmp_path / "loop.xml"
+    path.write_text(LOOP)
+    pytest.importorskip("mujoco")
+    gap = "  gap: {type: distance, points: [coupler.c_end, rocker.c_start]}\n"
+    points = "points:\n  c_end: {coupler: [0.35, 0, 0]}\n  c_start: {rocker: [0.15, 0, 0]}\n"
+    text = text_of(read(path)).replace("gravity: [0, 0, -9.81]", "gravity: [0, -9.81, 0]")
+    text = re.sub(r"^points:.*\n", points, re.sub(r"^sensors:\n", f"sensors:\n{gap}", text, flags=re.M), flags=re.M)
+    (tmp_path / "loop.yaml").write_text(text)
+    result = mbsim_cli.run(tmp_path / "loop.yaml")
+    assert np.abs(result["gap"]).max() < 1e-9 and np.ptp(result["a_angle"]) > 0.5
 
 
 @pytest.mark.skipif(not Path("/dev/zero").exists(), reason="this system has no such device")

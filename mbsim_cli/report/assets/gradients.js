@@ -48,7 +48,7 @@ function gradientSection() {
           return { name: parameter.name, value: slope === null ? NaN : value, text: why ? "does not exist" : shown(value, 4) + unit_, title: why ?? parameter.description };
         });
         rows.sort((a, b) => (Number.isFinite(b.value) ? Math.abs(b.value) : -1) - (Number.isFinite(a.value) ? Math.abs(a.value) : -1));
-        const title = relative.checked ? `ρ/${one.name} · d ${one.name}/dρ` : `d ${one.name}/dρ`;
+        const title = relative.checked ? `${one.name}: change in % by 1 % of` : `${one.name}: derivative by`;
         return element("div", {}, element("h3", {}, title), element("div", { class: "note" }, one.description), barChart(rows.slice(0, 24), { title }), rows.length > 24 ? element("p", { class: "note" }, `The 24 largest of ${rows.length}.`) : null);
       }),
     );

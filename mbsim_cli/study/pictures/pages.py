@@ -193,11 +193,11 @@ def _references(path: Path, file: Any, facts: Mapping[str, Any]) -> list[tuple[s
     duration, done = getattr(file.analysis, "duration", None), facts["options"].get("duration")
     if facts["overrides"] or (duration is not None and done != file.expressions.value(duration)):
         return [("checks of the model", "not compared: the command line replaced values or the duration")]
-    value, rows = file.expressions.value, []
+    value, rows, others = file.expressions.value, [], []
     for name, check in file.checks.items():
         entry = facts["objectives"].get(check.objective)
         if entry is None:  # of sensors, structure and other methods
-            rows.append((f"check {name}", "not compared here; mbsim check does"))
+            others.append(name)
             continue
         stated = [] if check.value is None else [(check.objective, entry["value"], check.value)]
         derivatives = entry.get("gradient", {})
@@ -214,7 +214,7 @@ def _references(path: Path, file: Any, facts: Mapping[str, Any]) -> list[tuple[s
             verdict = "passed" if row.passed else "FAILED"
             text = f"{verdict}: {what} is {computed:.8g}, {value(reference):.8g} is stated"
             rows.append((f"check {name}", text + (f" ({check.source})" if check.source else "")))
-    return rows
+    return [*rows, ("other checks", f"{', '.join(others)}: mbsim check compares them")] if others else rows
 
 
 def _provenance(facts: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -1,0 +1,72 @@
+"""Robots in MJCF that packages ship, imported unedited: accelerations at random positions and rates are MuJoCo's."""
+
+import importlib.util
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import mbsim_cli as mbsim
+from mbsim_cli.exchange import read
+from mbsim_cli.exchange.robot import text_of
+
+pytestmark = pytest.mark.oracles
+mujoco = pytest.importorskip("mujoco")
+FOLDERS = {"gymnasium": ["envs/mujoco/assets"], "dm_control": ["suite", "third_party", "locomotion/walkers/assets"]}
+MOVING = (int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE))
+
+
+def _robots() -> list[Path]:
+    found = []
+    for package, folders in FOLDERS.items():
+        if spec := importlib.util.find_spec(package):
+            for folder in folders:
+                found += sorted((Path(spec.origin).parent / folder).rglob("*.xml"))
+    return found
+
+
+ROBOTS = _robots()
+
+
+@pytest.mark.parametrize("path", ROBOTS, ids=[f"{path.parent.name}-{path.stem}" for path in ROBOTS])
+def test_accelerations_are_mujocos(path, tmp_path):
+    try:
+        reference = mujoco.MjModel.from_xml_path(str(path))
+    except ValueError as error:
+        pytest.skip(f"MuJoCo refuses it: {error}")
+    if not reference.nv:
+        pytest.skip("nothing moves")
+    robot = read(path)
+    assert not any(joint.closes for joint in robot.joints) and not robot.couplings  # else positions depend on others
+    for joint in robot.joints:
+        joint.loss = 0.0  # MuJoCo holds by constraints
+    target = tmp_path / "robot.yaml"
+    target.write_text(text_of(robot))
+    model, data = mbsim.load(target), mujoco.MjData(reference)
+    for name in ("CONTACT", "ACTUATION", "LIMIT", "FRICTIONLOSS", "EQUALITY"):  # what is not taken over, or by hand
+        reference.opt.disableflags |= getattr(mujoco.mjtDisableBit, f"mjDSBL_{name}")
+    reference.opt.density = reference.opt.viscosity = 0.0
+    reference.tendon_stiffness[:], reference.tendon_damping[:] = 0.0, 0.0
+    if reference.nkey:
+        mujoco.mj_resetDataKeyframe(reference, data, 0)
+        data.qvel[:] = 0.0
+    q, v = (np.array(part) for part in model.state())
+    at = {}  # place of a joint's coordinate in MuJoCo's rates and here, and its sign here
+    random = np.random.default_rng(1)
+    for number in range(reference.njnt):
+        if reference.jnt_type[number] not in MOVING:
+            continue
+        name = mujoco.mj_id2name(reference, mujoco.mjtObj.mjOBJ_JOINT, number)
+        for column, own in enumerate(model.mechanics().coordinates):
+            if own.removeprefix("-") in (f"{name}.angle", f"{name}.displacement"):
+                at[reference.jnt_dofadr[number]] = column, -1.0 if own.startswith("-") else 1.0
+                change, rate = random.uniform(-0.5, 0.5, 2)
+                data.qpos[reference.jnt_qposadr[number]] += change
+                data.qvel[reference.jnt_dofadr[number]] = rate
+                q[column] += at[reference.jnt_dofadr[number]][1] * change
+                v[column] = at[reference.jnt_dofadr[number]][1] * rate
+    mujoco.mj_forward(reference, data)
+    found = model.accelerations(q, v)
+    assert at
+    for dof, (column, sign) in at.items():
+        assert abs(sign * found[column] - data.qacc[dof]) < 1e-9 * np.abs(data.qacc).max(), (dof, column)
