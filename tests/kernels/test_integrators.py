@@ -43,7 +43,8 @@ def run(problem, integrator, steps, step, *, fixed=False, directions=None, theta
     blocks = [simulation.first_block()]
     while simulation.step < steps:
         blocks.append(simulation.advance(steps - simulation.step))
-    return {name: np.concatenate([getattr(block, name) for block in blocks]) for name in blocks[0]._fields}
+    names = [name for name in blocks[0]._fields if isinstance(getattr(blocks[0], name), np.ndarray)]
+    return {name: np.concatenate([getattr(block, name) for block in blocks]) for name in names}
 
 
 def ball_and_arm():

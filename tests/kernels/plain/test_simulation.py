@@ -55,7 +55,8 @@ def test_the_first_block_goes_on_into_steps():
         together = start(stored).first_block(4)
         assert together.time.size == 1 + 4 // interval
         for name, found, *parts in zip(together._fields, together, *pieces, strict=True):
-            np.testing.assert_array_equal(found, np.concatenate(parts), err_msg=name)
+            if found is not None:  # instants inside steps
+                np.testing.assert_array_equal(found, np.concatenate(parts), err_msg=name)
 
 
 def test_a_run_is_given_in_blocks_from_the_initial_instant_on():
