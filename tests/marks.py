@@ -1,5 +1,24 @@
 """Parameters of tests whose kernels take a minute or more to compile."""
 
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
 import pytest
 
+ROOT = Path(__file__).parents[1]
 NATURAL = pytest.param("ali3p-natural", marks=pytest.mark.slow)
+
+
+def by_kernels(models: Iterable[Path], slow: tuple[str, ...] = ()) -> list:
+    """Models as parameters; ``slow`` are those with these names, of bodies that deform, of states and of bristles."""
+    return [
+        pytest.param(model, id=model.stem, marks=[pytest.mark.slow] if model.stem in slow or _has_own(model) else [])
+        for model in models
+    ]
+
+
+def _has_own(model: Path) -> bool:
+    text = (ROOT / model).read_text()
+    states = {"states", "controllers", "controls"} & set(re.findall(r"^(\w+):", text, re.MULTILINE))
+    return model.parent.name == "flexible" or bool(states) or "law: bristle" in text

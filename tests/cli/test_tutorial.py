@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from scripts import gallery
+from tests.marks import by_kernels
 
 from .conftest import ROOT
 from .test_readme import NUMBER, numbers_of
@@ -76,16 +77,7 @@ def test_the_script_draws_a_model(monkeypatch, tmp_path):
     assert (tmp_path / "fivebar.png").stat().st_size > 2000
 
 
-KERNELS_ARE_THERE = {"fivebar", "double_pendulum_2s", "human43"}  # compiled by other tests of the default group
-
-
-@pytest.mark.parametrize(
-    "model",
-    [
-        pytest.param(model, id=model.stem, marks=[] if model.stem in KERNELS_ARE_THERE else pytest.mark.slow)
-        for model in gallery.models()
-    ],
-)
+@pytest.mark.parametrize("model", by_kernels(gallery.models(), slow=("a01_pendulum", "a02_four_bars_40")))
 def test_a_command_of_the_gallery(mbsim, model):
     done = mbsim("run", ROOT / model)
     assert done.code == 0, done.err

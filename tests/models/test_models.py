@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.marks import by_kernels
 from tests.models.command import ROOT, mbsim
 
 MODELS = sorted((ROOT / "models").rglob("*.yaml"))
@@ -14,18 +15,7 @@ def names_natural(model: Path) -> bool:
     return "ali3p-natural" in model.read_text()
 
 
-def _checked(model: Path):
-    """Kernels of bodies that deform take a minute to compile, and those of states."""
-    read = {"states", "controllers", "controls"} & set(_sections(model))
-    slow = model.parent.name == "flexible" or read or "law: bristle" in model.read_text()
-    return pytest.param(model, marks=[pytest.mark.slow] if slow else [], id=model.stem)
-
-
-def _sections(model: Path) -> list[str]:
-    return re.findall(r"^(\w+):", model.read_text(), re.MULTILINE)
-
-
-@pytest.mark.parametrize("model", list(map(_checked, MODELS)))
+@pytest.mark.parametrize("model", by_kernels(MODELS))
 def test_checks(model: Path):
     """But for natural coordinates, whose kernels take a minute to compile."""
     without = ["--without", "ali3p-natural"] if names_natural(model) else []
