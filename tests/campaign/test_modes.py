@@ -59,12 +59,13 @@ def errors_of(problem, seed):
         w, v, powers = left[:, -1].conj(), right[-1].conj(), np.array([s * s, s, 1.0])
         largest = max(np.linalg.norm(part) for part in (s * s * M, s * C, K))
         scale = w @ (2.0 * s * M + C) @ v
-        if 1e-14 * largest > 1e-3 * abs(scale * s):  # what round-off leaves of zeros has no meaning
+        condition = largest / abs(scale * s)  # of the eigenvalue
+        if condition > 1e11:  # what round-off leaves of zeros has no meaning
             continue
         assert sizes[-1] <= 1e-10 * largest
         slopes = [-(w @ np.tensordot(powers, d, 1) @ v) / scale for d in (by_step, by_difference)]
         terms = np.abs(w) @ np.tensordot(np.abs(powers), np.abs(by_step), 1) @ np.abs(v) / abs(scale)
-        size = max(np.abs(d_s) @ along, 1e-6 * abs(s), 1e-5 * terms)
+        size = max(np.abs(d_s) @ along, 1e-6 * condition * abs(s), 1e-5 * terms)  # the rest is round-off
         errors.append([abs(d_s @ along - slope) / size for slope in slopes])
     return np.array(errors).reshape(-1, 2).T
 
