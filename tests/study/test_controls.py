@@ -131,7 +131,7 @@ def test_assembly_grows_with_the_number_of_values():
 
 @pytest.mark.slow
 def test_a_gradient_by_a_thousand_values_costs_three_motions():
-    """In processor time, by turns."""
+    """In processor time, by turns: the least of each, without the garbage that other calls leave."""
     text = (BENCHMARKS / "cart_pole.yaml").read_text().partition("\nchecks:")[0]
     for old, new in (("intervals: 40", "intervals: 1000"), ("initial: 0, unit", "initial: 3*sin(5*t), unit")):
         assert old in text
@@ -149,7 +149,7 @@ def test_a_gradient_by_a_thousand_values_costs_three_motions():
             if turn:
                 spent[name].append(process_time() - begun)
     assert len(model.differentiated) > 1000
-    assert np.median(spent["gradient"]) < 3.0 * np.median(spent["motion"]), spent
+    assert min(spent["gradient"]) < 3.0 * min(spent["motion"]), spent
 
 
 OPTIMA = {"brachistochrone": ("time", 1.80160312), "sliding_mass": ("time", 0.4), "cart_pole": ("energy", 57.9476412)}
