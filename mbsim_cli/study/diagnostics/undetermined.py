@@ -219,12 +219,15 @@ class UnknownReactions:
         return [
             *self._lost.warnings,
             f"redundant constraints leave {_listed(found)} undetermined{self._because}; {REMEDY}",
-            *(self._of_objective(objective) for objective in self._objectives if self._reads(objective)),
+            *(self._of_objective(objective, found) for objective in self._objectives if self._reads(objective)),
         ]
 
-    def _of_objective(self, objective: Any) -> str:
-        read = f"objective {objective.name} reads {_listed(self._reads(objective))}, and is no number"
-        return f"{read}; components that are determined can be read alone, as R.force.x"
+    def _of_objective(self, objective: Any, undetermined: list[str]) -> str:
+        read = self._reads(objective)
+        part, _, axis = read[0].rpartition(".")
+        known = [one for other in "xyz" if (one := f"{part}.{other}") not in undetermined] if axis in "xyz" else []
+        remedy = f"; {' and '.join(known)} can be read alone" if known else ""
+        return f"objective {objective.name} is NaN, for it reads {_listed(read)} (not determined){remedy}"
 
 
 class Lost:
