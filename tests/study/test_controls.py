@@ -93,11 +93,14 @@ def test_saved_models_have_the_values_and_keep_their_comments(tmp_path):
 
 @pytest.mark.slow
 def test_gradients_by_controls_and_by_the_duration_are_those_of_whole_runs():
-    """Where values change within steps, which then end there; the lines between values meet at angles."""
+    """Where values change within steps, which then end there; the lines between values meet at angles.
+
+    What moves these ends moves the sums of the method too: that part, of the order of its error, is left out.
+    """
     rng = np.random.default_rng(0)
     angles = [round(0.2 + k / 20 + 0.1 * float(x), 3) for k, x in enumerate(rng.random(41))]
     text = (BENCHMARKS / "brachistochrone.yaml").read_text()
-    for old, new in (("step: 0.02", "step: 0.1"), ("value: 2,", "value: 1.93,"), ('"0.1 + t"', str(angles))):
+    for old, new in (("step: 0.02", "step: 0.0051"), ("value: 2,", "value: 1.93,"), ('"0.1 + t"', str(angles))):
         assert old in text
         text = text.replace(old, new)
     model = mbsim.loads(text, by=["T", "angle_7"])
