@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
+_OWN = re.compile(r"law: bristle|friction: \{dynamic|value: .*step5\(")
 NATURAL = pytest.param("ali3p-natural", marks=pytest.mark.slow)
 
 
 def by_kernels(models: Iterable[Path], slow: tuple[str, ...] = ()) -> list:
-    """Models as parameters; ``slow`` are those with these names, of bodies that deform, of states and of bristles."""
+    """Models as parameters; ``slow`` are those with these names, and those of kernels of their own."""
     return [
         pytest.param(model, id=model.stem, marks=[pytest.mark.slow] if model.stem in slow or _has_own(model) else [])
         for model in models
@@ -19,6 +20,7 @@ def by_kernels(models: Iterable[Path], slow: tuple[str, ...] = ()) -> list:
 
 
 def _has_own(model: Path) -> bool:
+    """Whether it has bodies that deform, states, friction by bristles or by load, or forces by functions of t."""
     text = (ROOT / model).read_text()
     states = {"states", "controllers", "controls"} & set(re.findall(r"^(\w+):", text, re.MULTILINE))
-    return model.parent.name == "flexible" or bool(states) or "law: bristle" in text
+    return model.parent.name == "flexible" or bool(states) or bool(_OWN.search(text))
