@@ -145,9 +145,10 @@ def _load_work(model, n, dtype):
     r = len(found)
     shapes = (n, r), (m, r), (n, r), (m, r), (r, padded(r))
     columns = (np.zeros((k, 1), dtype) for k in (n, m, n, m, n, m, m))
+    which = np.array(found, np.int64).reshape(-1, 3).T.copy()
     matrices = (np.zeros(shape, dtype) for shape in shapes)
     return LoadWork(
-        np.zeros(m, dtype), *np.array(found, np.int64).reshape(-1, 3).T.copy(), equation, *matrices, np.zeros(r, np.int64),
+        np.zeros(m, dtype), *which, equation, *matrices, np.zeros(r, np.int64),
         np.zeros((r, 1), dtype), Columns(*columns),
     )  # fmt: skip
 
