@@ -62,7 +62,7 @@ joints:
     bodies: [ground, slider]
     point: C
     axis: x
-    friction: {dynamic: mu, velocity: 0.3, law: bristle, stiffness: 2000}
+    friction: {dynamic: mu, velocity: 0.3}
 sensors:
   q: {type: coordinate, coordinate: O.angle}
   R: {type: reaction, joint: B}
