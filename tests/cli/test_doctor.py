@@ -132,7 +132,7 @@ def test_generated_derivatives_are_printed(mbsim):
     done = mbsim("doctor", "--generated", "drag")
     assert "def vary_drag(theta, o, c, v, dtheta, k, d_c, d_v):" in done.out
     assert set(mbsim("doctor", "--generated", "tyre", "--json").json) >= {"keep_tyre", "pull_tyre_kept"}
-    assert f"these have: {', '.join(sorted(generated()))}" in mbsim("doctor", "--generated", "spring").err
+    assert f"these have: {', '.join(sorted(generated()))}" in mbsim("doctor", "--generated", "magnet").err
 
 
 def test_a_probe_that_fails(mbsim, cache, monkeypatch):
