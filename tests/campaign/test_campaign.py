@@ -26,7 +26,7 @@ from tests.campaign.richer import FAMILIES as RICH_FAMILIES
 EACH = 100  # mechanisms of a family
 TOGETHER = 10  # of them in one test
 SHARE_UNSURE = 0.02  # derivatives whose differences tell nothing, of all
-FEW = [("open tree", 3), ("open tree", 7), ("loop in space", 4), ("loop in space", 8), ("loop in a plane", 2)]
+FEW = [("open tree", 3), ("open tree", 7), ("loop in space", 4), ("loop in a plane", 2)]
 
 
 @pytest.mark.parametrize(("family", "seed"), FEW)

@@ -217,6 +217,7 @@ def share(found: list[Error], holds: Any) -> float:
     return float(np.mean([holds(error) for error in found]))
 
 
+@pytest.mark.slow
 def test_a_few_mechanisms():
     for seed in (3, 7):
         found = list(errors(stated("loop in a plane", generator.FAMILIES["loop in a plane"], seed)))

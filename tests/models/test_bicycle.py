@@ -8,6 +8,7 @@ from scipy.linalg import expm, logm
 from mbsim_cli.assembly import build
 from mbsim_cli.solve.forward import forward
 from mbsim_cli.spec import load, with_values
+from tests.marks import NATURAL
 from tests.models.command import ROOT, run
 
 MODEL = ROOT / "models" / "benchmarks" / "whipple_bicycle.yaml"
@@ -49,7 +50,7 @@ def test_eigenvalues(v, tmp_path):
     assert np.allclose(found, expected, rtol=1e-4, atol=4e-5)
 
 
-@pytest.mark.parametrize("formulation", ["ali3p-rtdyn1", "ali3p-natural"])
+@pytest.mark.parametrize("formulation", ["ali3p-rtdyn1", NATURAL])
 def test_falls(formulation, tmp_path):
     """From a lean of 0.01 at 3 m/s; tyres so stiff make Newton's corrections overshoot where the fork turns round.
 
@@ -61,7 +62,7 @@ def test_falls(formulation, tmp_path):
     assert (leans_by, steers_by) == pytest.approx((1.444, -4.9), rel=2e-2)
 
 
-@pytest.mark.parametrize("formulation", ["ali3p-rtdyn1", "ali3p-natural"])
+@pytest.mark.parametrize("formulation", ["ali3p-rtdyn1", NATURAL])
 def test_falls_over(formulation, tmp_path):
     """From a lean of 0.3 at 1 m/s, without the slip that its tyres need: accelerations ring from step to step.
 
@@ -72,7 +73,7 @@ def test_falls_over(formulation, tmp_path):
     assert (steers, steers_by) == pytest.approx((-2.16773, -1.8387), abs=1.5e-2)
 
 
-@pytest.mark.parametrize("formulation", ["ali3p-rtdyn1", "ali3p-natural"])
+@pytest.mark.parametrize("formulation", ["ali3p-rtdyn1", NATURAL])
 def test_lies_on_the_road(formulation):
     """Both wheels lean by 78 degrees, and it turns about their rims: accelerations grow to 5e3 rad/s^2 within 3 ms.
 

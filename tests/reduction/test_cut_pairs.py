@@ -26,6 +26,7 @@ analysis: {step: 2e-4, duration: 0.004, sensitivity: {method: ddm, parameters: a
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["ddm", "adjoint"])
 @pytest.mark.parametrize("width", ["0.02", "0.02000001"], ids=["equal", "nearly equal"])
 @pytest.mark.parametrize(("count", "defined"), [(1, False), (2, True)])
