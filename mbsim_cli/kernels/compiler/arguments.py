@@ -33,7 +33,7 @@ _place = _place_in_object if all(_place_in_object(a) == _place_by_numpy(a) for a
 
 
 _LARGE = 16  # arrays, numbers and groups in a group that is worth remembering
-_MOST = 64  # groups: all that a run gives to its calls
+_MOST = 12  # groups
 _known: dict[int, tuple[tuple, tuple, list]] = {}  # by address: the group, which is held so that it keeps it
 
 
