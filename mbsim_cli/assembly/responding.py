@@ -19,10 +19,10 @@ from mbsim_cli.spec.reading.suggestions import unknown
 def outputs_of(
     names: Names, sensor_rows: Mapping[str, slice], outputs: Sequence[str] | None
 ) -> tuple[list[str], list[str], list[int]]:
-    """Labels, units and rows of outputs: SENSOR, or SENSOR.component; all of them for None. Raises UsageError."""
+    """Labels, units and rows of outputs: SENSOR, or SENSOR.component; for None all with rows. Raises UsageError."""
     labels, units, rows = [], [], []
     for name, unit, components in zip(names.sensors, names.sensor_units, names.sensor_components, strict=True):
-        part = sensor_rows[name]
+        part = sensor_rows.get(name, slice(0, 0))
         for k, row in enumerate(range(part.start, part.stop)):
             label = components[k] if k < len(components) and part.stop - part.start > 1 else ""
             labels.append(f"{name}.{label}" if label else name)

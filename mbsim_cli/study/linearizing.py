@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mbsim_cli.errors import UsageError
+from mbsim_cli.errors import UsageError, option
 
 KINDS = (".h5", ".npz", ".mat")
 
@@ -85,7 +85,13 @@ def linearized(assembled: Any, at: str | float, inputs: Sequence[str], outputs: 
     given = inputs_of(problem, inputs, point.time)
     found = state_space(problem, point, given)
     shown, C, D = with_expressed(problem.expressed, found, point.time)
-    labels, units, rows = outputs_of(problem.names, assembled.sensor_rows, outputs)
+    readable = {name: part for name, part in assembled.sensor_rows.items() if part.stop <= shown.size}
+    for name in outputs or ():
+        if name.partition(".")[0] in assembled.sensor_rows.keys() - readable.keys():
+            raise UsageError(
+                f"{option('outputs')}: {name!r} shows torques of inverse dynamics; small motions have none"
+            )
+    labels, units, rows = outputs_of(problem.names, readable, outputs)
     rate = [f"{unit}/s" for unit in found.units]
     return StateSpace(
         found.A, found.B, C[rows], D[rows],

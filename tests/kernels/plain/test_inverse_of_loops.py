@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import mbsim_cli
-from mbsim_cli.errors import ModelError
+from mbsim_cli.errors import ModelError, UsageError
 
 MODEL = """\
 mbsim: 1
@@ -164,3 +164,11 @@ def test_an_open_tree_needs_no_drives(loaded):
     )
     with pytest.raises(ModelError, match="the mechanism is an open tree, of which all coordinates are driven"):
         loaded(MODEL, tree.replace("  sensitivity:", "  drives: [A.angle]\n  sensitivity:")).run()
+
+
+def test_small_motions_show_no_torques():
+    model = mbsim_cli.loads(MODEL)
+    shown = {label.partition(".")[0] for label in model.linearize("start").outputs}
+    assert shown == {"first", "last", "pin"}
+    with pytest.raises(UsageError, match="'left' shows torques of inverse dynamics; small motions have none"):
+        model.linearize("start", outputs=["left"])
