@@ -1,7 +1,7 @@
 """Functions that are chosen by the type of an argument, compiled or not; that costs nothing at run time."""
 
 from collections.abc import Callable
-from inspect import Signature
+from inspect import Signature, signature
 from typing import Any
 
 from mbsim_cli.kernels.compiler.jit import overload, python_of
@@ -28,3 +28,16 @@ def by_type(place: str, name: str, text: str, shape: Signature, choose: Callable
     function.__name__, function.__doc__ = name, text
     overload(function)(compiled)
     return function
+
+
+def members_by_type(place: str, like: Any, of: Callable[[type], Any]) -> Callable[[str, str], Any]:
+    """A maker of such functions by name and docstring: members of the module or class that ``of`` gives for the type.
+
+    They have the arguments of the members of ``like``.
+    """
+
+    def member(name: str, text: str) -> Any:
+        shape = signature(python_of(getattr(like, name)))
+        return by_type(place, name, text, shape, lambda kind: getattr(of(kind), name))
+
+    return member

@@ -3,15 +3,14 @@
 One loop decides what is next, an instant inside the step or a stage, and pulls rates back in one place.
 """
 
-from inspect import signature
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from mbsim_cli.kernels.algebra.whole import copy_to
-from mbsim_cli.kernels.algorithms.by_type import by_type
-from mbsim_cli.kernels.compiler.jit import entry, kernel, python_of
+from mbsim_cli.kernels.algorithms.by_type import members_by_type
+from mbsim_cli.kernels.compiler.jit import entry, kernel
 from mbsim_cli.kernels.compiler.simd import add_to, block, width
 from mbsim_cli.kernels.compiler.simd import at as entry_of
 from mbsim_cli.kernels.drivers.pull_instants import pull_row
@@ -29,10 +28,7 @@ from mbsim_cli.model.codes import Status
 METHODS: dict[type, ModuleType] = {Tableau: runge_kutta_adjoint, ImplicitTableau: esdirk_adjoint}
 
 
-def _of_method(name: str, text: str) -> Any:
-    """A function that goes by the type of its argument ``tableau``."""
-    shape = signature(python_of(getattr(runge_kutta_adjoint, name)))
-    return by_type("tableau", name, text, shape, lambda kind: getattr(METHODS[kind], name))
+_of_method = members_by_type("tableau", runge_kutta_adjoint, METHODS.__getitem__)
 
 
 end_of = _of_method("end_of", "Stage that is the end of the step.")

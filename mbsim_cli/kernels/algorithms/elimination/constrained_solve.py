@@ -5,15 +5,14 @@ shrinks the constraint residual by about the ratio of the penalty term to T, kee
 on corrections, so that no digit of x is lost to the penalty. J may have dependent rows.
 """
 
-from inspect import signature
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from mbsim_cli.kernels.algebra.linear_solve import lu_factor, lu_solve, lu_solve_of
 from mbsim_cli.kernels.algebra.whole import copy_to
-from mbsim_cli.kernels.algorithms.by_type import by_type
+from mbsim_cli.kernels.algorithms.by_type import members_by_type
 from mbsim_cli.kernels.algorithms.elimination import by_coordinates, by_panels
 from mbsim_cli.kernels.algorithms.elimination.structure import Panels, Sparsity
 from mbsim_cli.kernels.compiler.jit import kernel, overload, python_of
@@ -38,10 +37,7 @@ from mbsim_cli.kernels.compiler.simd import (
 STRUCTURES: dict[type, ModuleType] = {Sparsity: by_coordinates, Panels: by_panels}
 
 
-def _of_structure(name: str, text: str) -> Any:
-    """A function for the structure of its argument ``factor``."""
-    shape = signature(getattr(by_coordinates, name))
-    return by_type("factor.sparsity", name, text, shape, lambda kind: getattr(STRUCTURES[kind], name))
+_of_structure = members_by_type("factor.sparsity", by_coordinates, STRUCTURES.__getitem__)
 
 
 keep_rows = _of_structure("keep_rows", "Keep J (m, n) for later steps, where ``factor.J`` is not J itself.")

@@ -4,9 +4,7 @@ A measure of coordinates is g = c . z - s(x), s its curve if it has one, x the l
 by z; x = sign z, so that slopes have that sign. Models without curves compile nothing of it: ``model.measures.curves``.
 """
 
-from inspect import signature
-
-from mbsim_cli.kernels.algorithms.by_type import by_type
+from mbsim_cli.kernels.algorithms.by_type import members_by_type
 from mbsim_cli.kernels.compiler.jit import kernel
 from mbsim_cli.kernels.compiler.simd import at
 from mbsim_cli.kernels.elements.law_pull_back import pull_law
@@ -97,11 +95,7 @@ class _With:
         _pull(measures, theta, m, k, z, value, first, second, theta_out)
 
 
-def _of_curves(name, text):
-    shape = signature(getattr(_With, name))
-    return by_type(
-        "measures.curves", name, text, shape, lambda kind: getattr(_Without if kind is NoCurves else _With, name)
-    )
+_of_curves = members_by_type("measures.curves", _With, lambda kind: _Without if kind is NoCurves else _With)
 
 
 has_curve = _of_curves("has_curve", "Whether measure m has a curve.")

@@ -10,12 +10,10 @@ and for the transposed matrix the same with R in the rows of the constraints and
 ``model.signals``: models without such forces pay nothing. Derivation: docs/theory/expressions.md, section 5.
 """
 
-from inspect import signature
-
 from mbsim_cli.kernels.algebra.linear_solve import lu_factor, lu_solve
 from mbsim_cli.kernels.algebra.spatial import dot6
 from mbsim_cli.kernels.algebra.whole import clear, copy_to
-from mbsim_cli.kernels.algorithms.by_type import by_type
+from mbsim_cli.kernels.algorithms.by_type import members_by_type
 from mbsim_cli.kernels.algorithms.elimination.constrained_solve import solve_constrained
 from mbsim_cli.kernels.algorithms.equations.constraints import coordinate_slope
 from mbsim_cli.kernels.algorithms.equations.signal_tangent import unit_force
@@ -183,11 +181,7 @@ class _With:
         return 12
 
 
-def _of_loads(name, text):
-    shape = signature(getattr(_With, name))
-    return by_type(
-        "model.signals", name, text, shape, lambda kind: getattr(_With if kind is LoadedSignals else _Without, name)
-    )
+_of_loads = members_by_type("model.signals", _With, lambda kind: _With if kind is LoadedSignals else _Without)
 
 
 read_multipliers = _of_loads("read_multipliers", "Let forces read multipliers (m,); before ``find_signals``.")

@@ -4,9 +4,7 @@
 ``cov.signals``.
 """
 
-from inspect import signature
-
-from mbsim_cli.kernels.algorithms.by_type import by_type
+from mbsim_cli.kernels.algorithms.by_type import members_by_type
 from mbsim_cli.kernels.compiler.jit import inlined
 from mbsim_cli.kernels.compiler.simd import add_to, at
 from mbsim_cli.kernels.elements.tape import result_of
@@ -114,11 +112,7 @@ def _pull_component(model, f, j, k, hat, cov):
         add_to(cov.signals.value, u, k, hat)
 
 
-def _of_signals(name, text):
-    shape = signature(getattr(_With, name))
-    return by_type(
-        "model.signals", name, text, shape, lambda kind: getattr(_Without if kind is NoSignals else _With, name)
-    )
+_of_signals = members_by_type("model.signals", _With, lambda kind: _Without if kind is NoSignals else _With)
 
 
 reads_signals = _of_signals("reads_signals", "Whether force f reads an expression.")

@@ -6,13 +6,12 @@ sensors of the inputs: the model with these in place of its own is ``of_inputs(m
 docs/theory/expressions.md.
 """
 
-from inspect import signature
 from typing import NamedTuple
 
 import numpy as np
 
 from mbsim_cli.kernels.algebra.whole import clear
-from mbsim_cli.kernels.algorithms.by_type import by_type
+from mbsim_cli.kernels.algorithms.by_type import members_by_type
 from mbsim_cli.kernels.algorithms.equations.sensor_pull_back import pull_sensors
 from mbsim_cli.kernels.algorithms.equations.sensor_variation import vary_sensors
 from mbsim_cli.kernels.algorithms.equations.sensors import sense, value_and_rate
@@ -136,11 +135,7 @@ class _With:
         _pull(model, theta, t, z, zd, kin, cov_out)
 
 
-def _of_signals(name, text):
-    shape = signature(getattr(_With, name))
-    return by_type(
-        "model.signals", name, text, shape, lambda kind: getattr(_Without if kind is NoSignals else _With, name)
-    )
+_of_signals = members_by_type("model.signals", _With, lambda kind: _Without if kind is NoSignals else _With)
 
 
 find_signals = _of_signals("find_signals", "Leave values and slopes in ``kin.signals``; needs V of all bodies.")

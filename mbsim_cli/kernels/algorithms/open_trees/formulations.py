@@ -3,11 +3,9 @@
 ``dyn`` is the NamedTuple of a formulation; a new one is a module with these functions and a row of the table.
 """
 
-from inspect import signature
 from types import ModuleType
-from typing import Any
 
-from mbsim_cli.kernels.algorithms.by_type import by_type
+from mbsim_cli.kernels.algorithms.by_type import members_by_type
 from mbsim_cli.kernels.algorithms.closed_loops import accelerations as closed_loops
 from mbsim_cli.kernels.algorithms.closed_loops.accelerations import ClosedLoops
 from mbsim_cli.kernels.algorithms.open_trees import (
@@ -22,7 +20,6 @@ from mbsim_cli.kernels.algorithms.open_trees.flexible_open_tree import FlexibleO
 from mbsim_cli.kernels.algorithms.open_trees.flexible_recursive import FlexibleRecursive
 from mbsim_cli.kernels.algorithms.open_trees.partial_recursive import PartialRecursive
 from mbsim_cli.kernels.algorithms.open_trees.recursive import Recursive
-from mbsim_cli.kernels.compiler.jit import python_of
 
 FORMULATIONS: dict[type, ModuleType] = {
     Conventional: conventional,
@@ -34,10 +31,7 @@ FORMULATIONS: dict[type, ModuleType] = {
 }
 
 
-def _of_formulation(name: str, text: str) -> Any:
-    """A function of the formulation that its argument ``dyn`` is of."""
-    shape = signature(python_of(getattr(recursive, name)))
-    return by_type("dyn", name, text, shape, lambda kind: getattr(FORMULATIONS[kind], name))
+_of_formulation = members_by_type("dyn", recursive, FORMULATIONS.__getitem__)
 
 
 accelerate = _of_formulation(

@@ -3,11 +3,9 @@
 A new system is a module with these functions and a row of the table.
 """
 
-from inspect import signature
 from types import ModuleType
-from typing import Any
 
-from mbsim_cli.kernels.algorithms.by_type import by_type
+from mbsim_cli.kernels.algorithms.by_type import members_by_type
 from mbsim_cli.kernels.algorithms.systems import (
     system_of_flexible_points,
     system_of_flexible_trees,
@@ -25,10 +23,7 @@ SYSTEMS: dict[type, ModuleType] = {
 }
 
 
-def _of_system(name: str, text: str) -> Any:
-    """A function of the system that its argument ``model`` is one of."""
-    shape = signature(getattr(system_of_trees, name))
-    return by_type("model.tree", name, text, shape, lambda kind: getattr(SYSTEMS[kind], name))
+_of_system = members_by_type("model.tree", system_of_trees, SYSTEMS.__getitem__)
 
 
 place = _of_system("place", "Poses of all bodies.")
