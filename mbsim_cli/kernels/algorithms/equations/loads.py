@@ -18,7 +18,7 @@ from mbsim_cli.kernels.algorithms.elimination.constrained_solve import solve_con
 from mbsim_cli.kernels.algorithms.equations.constraints import coordinate_slope
 from mbsim_cli.kernels.algorithms.equations.signal_tangent import unit_force
 from mbsim_cli.kernels.algorithms.motion.bodies import column_at_origin
-from mbsim_cli.kernels.compiler.jit import kernel
+from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.elements.measures import is_geometric
 from mbsim_cli.model.layout import NONE, LoadedSignals
 
@@ -48,6 +48,19 @@ def _find(model, theta, z, kin):
                 work.exerted[c, j] = pairs.sign[i] * dot6(column_at_origin(kin.S, model.tree, kin, c), L)
 
 
+@inlined
+def _read(transposed, work, j, x, mu, k):
+    """The force j of column k of a solution: R^T mu, of the transposed matrix P^T x."""
+    total = 0.0 * x[0, k]
+    if transposed:
+        for c in range(x.shape[0]):
+            total += work.exerted[c, j] * x[c, k]
+    else:
+        for q in range(mu.shape[0]):
+            total += work.slope[q, j] * mu[q, k]
+    return total
+
+
 @kernel
 def _correct(transposed, factor, kin, columns):
     """Add to the solutions of ``columns`` what the forces that read multipliers make of them."""
@@ -67,20 +80,12 @@ def _correct(transposed, factor, kin, columns):
             work.mu[i, j] = own.mu[i, 0]
     for i in range(r):
         for j in range(r):
-            work.small[i, j] = 1.0 if i == j else 0.0
-            for c in range(own.b.shape[0] if transposed else 0):
-                work.small[i, j] -= work.exerted[c, i] * work.x[c, j]
-            for k in range(0 if transposed else own.e.shape[0]):
-                work.small[i, j] -= work.slope[k, i] * work.mu[k, j]
+            work.small[i, j] = (1.0 if i == j else 0.0) - _read(transposed, work, i, work.x, work.mu, j)
     if not lu_factor(work.small, work.pivot):
         return False
     for k in range(columns.b.shape[1]):
         for i in range(r):
-            work.share[i, 0] = 0.0
-            for c in range(own.b.shape[0] if transposed else 0):
-                work.share[i, 0] += work.exerted[c, i] * columns.x[c, k]
-            for q in range(0 if transposed else own.e.shape[0]):
-                work.share[i, 0] += work.slope[q, i] * columns.mu[q, k]
+            work.share[i, 0] = _read(transposed, work, i, columns.x, columns.mu, k)
         lu_solve(work.small, work.pivot, work.share)
         for j in range(r):
             for c in range(own.b.shape[0]):
@@ -96,15 +101,11 @@ def _take(transposed, kin, columns):
     work = kin.signals.load
     for k in range(columns.b.shape[1]):
         for j in range(work.force.size):
-            share = 0.0 * columns.b[0, k]
+            share = _read(transposed, work, j, columns.x, columns.mu, k)
             if transposed:
-                for c in range(columns.b.shape[0]):
-                    share += work.exerted[c, j] * columns.x[c, k]
                 for q in range(columns.e.shape[0]):
                     columns.e[q, k] += work.slope[q, j] * share
             else:
-                for q in range(columns.e.shape[0]):
-                    share += work.slope[q, j] * columns.mu[q, k]
                 for c in range(columns.b.shape[0]):
                     columns.b[c, k] += work.exerted[c, j] * share
 
