@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mbsim_cli.errors import AnalysisError
+from mbsim_cli.kernels.algorithms.equations.loads import SETTLED
 from mbsim_cli.kernels.integrators.ali3p import State
 from mbsim_cli.kernels.integrators.ali3p_sensitivity import Sensitivity
 from mbsim_cli.model.codes import Column
@@ -150,6 +151,8 @@ def accelerate(start: Instant | Standing, rows: np.ndarray) -> None:
             state.lam[rows] += x[n:]
             _keep(start, rows, state.lam)
             start.evaluate()
+            if np.abs(x[n:]).max(initial=0.0) <= SETTLED * np.abs(state.lam).max(initial=0.0):
+                break
         kkt = _with_loads(start, kkt, rows)
         y = np.linalg.solve(kkt, -np.concatenate([start.out.dG, start.out.dphi[2][rows]]))
     except np.linalg.LinAlgError:

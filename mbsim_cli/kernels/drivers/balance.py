@@ -15,7 +15,7 @@ from mbsim_cli.kernels.algorithms.elimination.constrained_solve import (
     solve_constrained,
 )
 from mbsim_cli.kernels.algorithms.equations.constraints import move_lines
-from mbsim_cli.kernels.algorithms.equations.loads import find_loads, iterations_of_loads, take_loads, with_loads
+from mbsim_cli.kernels.algorithms.equations.loads import find_loads, loads_settled, take_loads, with_loads
 from mbsim_cli.kernels.algorithms.equations.turning import expect_recorded
 from mbsim_cli.kernels.algorithms.systems.contract import (
     evaluate,
@@ -40,6 +40,7 @@ class Balanced(NamedTuple):
 
 CLOSE = 1e-6  # of a solution, what may be left at first
 ROUNDS = 3  # of solving for what is left
+LOADED = 12  # iterations, at most, where forces read multipliers
 SOLVED = 1e-3  # what is left of constraints that are: mostly 1e-30, near singular positions up to 1e-7
 ROUND_OFF = 1e-15  # of positions
 NOTHING = 1e-300
@@ -55,7 +56,7 @@ def balance(model, theta, control, directions, state, work, extra, record, d_rec
     for row in range(record.time.size):
         t = record.time[row]
         stand_at(record, row, found.zdd[row], found.lam[row], kin, state)
-        for _ in range(iterations_of_loads(model)):
+        for _ in range(LOADED):
             evaluate_with_mass(model, theta, t, control.at_center, state, kin, work.comp, eq, factor)
             find_loads(model, theta, state.z, kin)
             if not factor_penalised(control.projection_ratio, factor):
@@ -65,6 +66,8 @@ def balance(model, theta, control, directions, state, work, extra, record, d_rec
             copy_to(eq.phi2, work.column.e)
             if not take_solution(model, False, kin, factor, work.column, as_column(state.zdd), as_column(state.lam)):
                 return Status.SINGULAR.value, row
+            if loads_settled(model, state.lam, kin):
+                break
         if share_left(factor, ROUND_OFF / control.h**2, state, work.column.e, left) > SOLVED:
             return Status.NO_CONVERGENCE.value, row
         if control.redundant:

@@ -10,6 +10,8 @@ and for the transposed matrix the same with R in the rows of the constraints and
 ``model.signals``: models without such forces pay nothing. Derivation: docs/theory/expressions.md, section 5.
 """
 
+import numpy as np
+
 from mbsim_cli.kernels.algebra.linear_solve import lu_factor, lu_solve
 from mbsim_cli.kernels.algebra.spatial import dot6
 from mbsim_cli.kernels.algebra.whole import clear, copy_to
@@ -23,6 +25,7 @@ from mbsim_cli.kernels.elements.measures import is_geometric
 from mbsim_cli.model.layout import NONE, LoadedSignals
 
 ACCURATE = 1e-9  # tolerance of the solutions for P, which all corrections rest on
+SETTLED = 1e-13  # of the largest multiplier: a smaller change is round-off
 
 
 @kernel
@@ -110,6 +113,16 @@ def _take(transposed, kin, columns):
                     columns.b[c, k] += work.exerted[c, j] * share
 
 
+@kernel
+def _settled(lam, kin):
+    """Whether multipliers are those that forces have read."""
+    change, largest = 0.0, 0.0
+    for i in range(lam.size):
+        change = max(change, np.abs(lam[i] - kin.signals.load.lam[i]))
+        largest = max(largest, np.abs(lam[i]))
+    return change <= SETTLED * largest
+
+
 class _Without:
     """Of models without forces that read multipliers."""
 
@@ -142,8 +155,8 @@ class _Without:
         pass
 
     @staticmethod
-    def iterations_of_loads(model):
-        return 1
+    def loads_settled(model, lam, kin):
+        return True
 
 
 class _With:
@@ -178,8 +191,8 @@ class _With:
         clear(cov.lam)
 
     @staticmethod
-    def iterations_of_loads(model):
-        return 12
+    def loads_settled(model, lam, kin):
+        return _settled(lam, kin)
 
 
 _of_loads = members_by_type("model.signals", _With, lambda kind: _With if kind is LoadedSignals else _Without)
@@ -199,4 +212,6 @@ take_loads = _of_loads("take_loads", "Give b or e of ``columns`` back what the f
 forget_multipliers = _of_loads(
     "forget_multipliers", "Clear covectors of multipliers that the equations of a step have solved for."
 )
-iterations_of_loads = _of_loads("iterations_of_loads", "Iterations that accelerations and multipliers may take.")
+loads_settled = _of_loads(
+    "loads_settled", "Whether multipliers are those that forces have read, so that an iteration of both can end."
+)
