@@ -175,9 +175,9 @@ class SignalTable:
         file = self._system.model_file
         if (sensor := sensor_in(name, file.shown)) is not None:
             entry = self._as_measure(self._sensors.entry, sensor, file.sensors[sensor])
-            rows = NONE if entry is None else self._row(("sensor", sensor), entry)
             if entry is None:
                 return None
+            rows = self._row(("sensor", sensor), entry)
             every = [(entry, rows + k) for k in range(SENSOR_WIDTH[entry.kind])]
             return every if sensor == name else [every["xyz".index(name[-1])]]
         if "." in name:

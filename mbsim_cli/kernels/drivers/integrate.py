@@ -11,13 +11,12 @@ from typing import NamedTuple
 import numpy as np
 
 from mbsim_cli.kernels.compiler.jit import entry, inlined, kernel, merged
-from mbsim_cli.kernels.drivers.record import are_full, write_inside, write_instant, write_step
+from mbsim_cli.kernels.drivers.record import are_full, write_instant, write_step
 from mbsim_cli.kernels.drivers.stepping import (
     BEFORE_START,
     BEGIN,
     DUE,
     MEETS,
-    PARTS,
     PASSED,
     SIZE,
     TIME,
@@ -34,9 +33,9 @@ from mbsim_cli.kernels.drivers.stepping import (
     next_kink,
     next_size,
     next_step,
-    number_inside,
     smallest_step,
     stands_at_kink,
+    take_inside,
     time_inside,
     write_counters,
 )
@@ -222,9 +221,7 @@ def take_in(
         write_counters(counters, counters_out[row])
         course[FILLED] = row + 1
     elif what == INSIDE:
-        part = (t - clock[BEGIN]) / clock[PARTS]
-        write_inside(at, part, number_inside(clock, inside), probe, d_probe, inside)
-        clock[DUE] -= 1.0
+        take_inside(at, clock, probe, d_probe, inside)
     elif what == GUESS:
         clock[SIZE] = first_step(control, at - t, state, probe)
     else:

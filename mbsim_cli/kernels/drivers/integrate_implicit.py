@@ -10,13 +10,12 @@ import numpy as np
 
 from mbsim_cli.kernels.algebra.whole import copy_to
 from mbsim_cli.kernels.compiler.jit import entry, merged
-from mbsim_cli.kernels.drivers.record import are_full, write_inside, write_instant, write_step
+from mbsim_cli.kernels.drivers.record import are_full, write_instant, write_step
 from mbsim_cli.kernels.drivers.stepping import (
     BEFORE_START,
     BEGIN,
     DUE,
     MEETS,
-    PARTS,
     PASSED,
     SIZE,
     TIME,
@@ -33,9 +32,9 @@ from mbsim_cli.kernels.drivers.stepping import (
     next_kink,
     next_size,
     next_step,
-    number_inside,
     smallest_step,
     stands_at_kink,
+    take_inside,
     time_inside,
     write_counters,
 )
@@ -180,9 +179,7 @@ def integrate_implicit(
             write_counters(counters, counters_out[row])
             row += 1
         elif what == INSIDE:
-            part = (t - clock[BEGIN]) / clock[PARTS]
-            write_inside(at, part, number_inside(clock, inside), probe, d_probe, inside)
-            clock[DUE] -= 1.0
+            take_inside(at, clock, probe, d_probe, inside)
         elif what == GUESS:
             clock[SIZE] = first_step(control.error, at - t, state, probe)
         elif divides(h, t, end, work.onsets, work.reached):

@@ -10,6 +10,7 @@ import numpy as np
 
 from mbsim_cli.kernels.compiler.jit import kernel, merged
 from mbsim_cli.kernels.compiler.views import as_column
+from mbsim_cli.kernels.drivers.record import write_inside
 from mbsim_cli.kernels.integrators.onsets import passes_onset
 from mbsim_cli.kernels.integrators.step_control import initial_step, size_of, sum_of, trial_step_of
 from mbsim_cli.model.codes import Status
@@ -185,6 +186,14 @@ def time_inside(clock, inside):
     """Time of the next instant inside the last step."""
     number, q = number_inside(clock, inside), inside.share.size
     return clock[BEGIN] + (number // q + inside.share[number % q]) / clock[PARTS] * (clock[TIME] - clock[BEGIN])
+
+
+@kernel
+def take_inside(t, clock, state, sens, inside):
+    """Store the next instant inside the last step."""
+    length = (clock[TIME] - clock[BEGIN]) / clock[PARTS]
+    write_inside(t, length, number_inside(clock, inside), state, sens, inside)
+    clock[DUE] -= 1.0
 
 
 @kernel

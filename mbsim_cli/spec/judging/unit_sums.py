@@ -35,15 +35,13 @@ _ALIKE = {"min": 0, "max": 0, "hypot": 0, "atan2": 0, "if": 1, "clip": 0}  # fun
 _SAME = ("abs", "norm", "min", "max", "hypot", "clip")  # those that keep the unit
 _PURE = ("sin", "cos", "tan", "asin", "acos", "atan", "atan2", "exp", "log", "log10", "sinh", "cosh", "tanh", "sign")
 
-Found = tuple[Path, str, str, int]  # place, message, hint, offset in the text
-
 
 def unit_sums(model: ModelFile) -> Iterator[str]:
     """Sentences on sums of different units in forces, states and sensors; objectives may weigh by one what they add."""
     source: Source = model.source
     for path, text in _texts(model):
-        for _, message, hint, offset in _of_text(model, path, text):
-            yield str(source.issue(path, message, hint, offset))
+        for message, offset in _of_text(model, text)[:1]:
+            yield str(source.issue(path, message, "multiply one by what converts it", offset))
 
 
 def _texts(model: ModelFile) -> Iterator[tuple[Path, str]]:
@@ -58,28 +56,25 @@ def _texts(model: ModelFile) -> Iterator[tuple[Path, str]]:
             yield ("sensors", name, "value"), spec.value
 
 
-def _of_text(model: ModelFile, path: Path, text: str) -> Iterator[Found]:
+def _of_text(model: ModelFile, text: str) -> list[tuple[str, int]]:
+    """Sums and comparisons of different units, each with its offset in the text."""
+    found = list[tuple[str, int]]()
     try:
         tree = parse(text, vectors=True, motion=True)
     except ExpressionError:
-        return
-    units, found = _Units(model), list[Found]()
+        return found
 
     def clash(node: ast.expr, a: tuple[str, Dimension], b: tuple[str, Dimension]) -> None:
         message = f"{a[0]!r} is in {_shown(a[1])} and {b[0]!r} in {_shown(b[1])}: they cannot be added or compared"
-        found.append((path, message, "multiply one by what converts it", column(node)))
+        found.append((message, column(node)))
 
-    _dimension(tree, units.of, clash)
-    yield from found[:1]
+    _dimension(tree, _Units(model).of, clash)
+    return found
 
 
 def _shown(dimension: Dimension) -> str:
     parts = [f"{symbol}^{power:g}" if power != 1 else symbol for symbol, power in dimension]
     return " ".join(parts) or "rad or 1"
-
-
-def _text(node: ast.expr) -> str:
-    return ast.unparse(node)
 
 
 def _dimension(node: ast.expr, of: Callable[[str], Dimension | None], clash: Callable[..., None]) -> Dimension | None:
@@ -92,7 +87,7 @@ def _dimension(node: ast.expr, of: Callable[[str], Dimension | None], clash: Cal
         known = [(each, found) for each in nodes if (found := _dimension(each, of, clash)) is not None]
         for each, found in known[1:]:
             if found != known[0][1]:
-                clash(node, (_text(known[0][0]), known[0][1]), (_text(each), found))
+                clash(node, (ast.unparse(known[0][0]), known[0][1]), (ast.unparse(each), found))
                 return None
         return known[0][1] if len(known) == len(nodes) else None
 

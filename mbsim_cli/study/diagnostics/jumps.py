@@ -12,6 +12,7 @@ from mbsim_cli.assembly.elements.laws import law_at
 from mbsim_cli.model.codes import JUMPING, Operation
 from mbsim_cli.model.layout import NONE
 from mbsim_cli.model.problem import Block, Branching, Problem
+from mbsim_cli.study.diagnostics.steps import Following
 
 SLIGHT = 1e-3  # of the largest value: smaller jumps are not warned of
 HALVINGS = 50  # of the time between stored ones
@@ -50,17 +51,13 @@ class JumpHealth:
         self._signals: Any = problem.model.signals
         self._largest = [0.0] * len(problem.branchings)
         self._jumps: list[dict[int, list[_Jump]]] = [{} for _ in problem.branchings]  # by the step of the tape
-        self._last: tuple[np.ndarray, np.ndarray] | None = None  # time and sensors of the latest stored time
+        self._following = Following()
 
     def add(self, block: Block) -> None:
         """Take the next instants in."""
         if not self._problem.branchings or not len(block.time):
             return
-        time, sensors = block.time, np.real(block.sensors)
-        if self._last is not None:
-            time = np.append(self._last[0], time)
-            sensors = np.concatenate([self._last[1], sensors])
-        self._last = time[-1:].copy(), sensors[-1:].copy()
+        time, sensors = self._following.of(block)
         with np.errstate(all="ignore"):
             for k, branching in enumerate(self._problem.branchings):
                 self._watch(k, branching, time, sensors)

@@ -193,6 +193,22 @@ STEPS = 3  # a feature of the road passed in fewer is not resolved
 _ONLY_HERE = "gradients hold for these instants only"
 
 
+class Following:
+    """Times and sensors of blocks, each behind the last instant of the block before."""
+
+    def __init__(self) -> None:
+        self._last: tuple[np.ndarray, np.ndarray] | None = None  # time and sensors of the latest instant
+
+    def of(self, block: Block | InverseBlock) -> tuple[np.ndarray, np.ndarray]:
+        """Times (B + 1,) and sensors (B + 1, width); of the first block B of them."""
+        time, sensors = block.time, np.real(block.sensors)
+        if self._last is not None:
+            time = np.append(self._last[0], time)
+            sensors = np.concatenate([self._last[1], sensors])
+        self._last = time[-1:].copy(), sensors[-1:].copy()
+        return time, sensors
+
+
 class ContactHealth:
     """Watches the tyres of a run go by; ``contacts`` say where the record holds each one's load and place."""
 
@@ -201,17 +217,13 @@ class ContactHealth:
         self._features = [features(problem, contact.road) for contact in contacts]
         self._lifted: dict[str, list[float]] = {}  # times of each tyre's lift-offs and landings
         self._coarse: dict[str, tuple[float, float, np.ndarray]] = {}  # steps, time and feature of the worst passage
-        self._last: tuple[np.ndarray, np.ndarray] | None = None  # time and sensors of the latest instant
+        self._following = Following()
 
     def add(self, block: Block | InverseBlock) -> None:
         """Take the next instants in."""
         if not self._contacts or not len(block.time):
             return
-        time, sensors = block.time, np.real(block.sensors)
-        if self._last is not None:
-            time = np.append(self._last[0], time)
-            sensors = np.concatenate([self._last[1], sensors])
-        self._last = time[-1:].copy(), sensors[-1:].copy()
+        time, sensors = self._following.of(block)
         for contact, ranges in zip(self._contacts, self._features, strict=True):
             touching = sensors[:, contact.load] > 0.0
             self._lifted.setdefault(contact.tyre, []).extend(time[1:][touching[1:] != touching[:-1]].tolist())

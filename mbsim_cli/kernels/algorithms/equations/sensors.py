@@ -247,7 +247,9 @@ def other_power(model, theta, t, z, zd, multiplier, kin):
         if does_work(model.forces, f):
             g, g1 = value_and_rate(model, theta, model.forces.measure[f], z, zd, kin)
             _, by_g = energy_along(model, theta, f, g)
-            total += (_force_of(model, theta, t, f, z, zd, kin) + by_g) * g1
+            find_along(model, theta, t, f, g, g1, kin)
+            Q, _, _ = along(model, theta, t, f, kin)
+            total += (Q + by_g) * g1
         elif is_on_bodies(kind) and not is_dead_load(model, f):
             a, b = bodies_of(model, f)
             total += dot6(sub6(at_origin(kin.V, kin, b), at_origin(kin.V, kin, a)), motion_wrench(kin, f))
