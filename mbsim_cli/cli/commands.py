@@ -7,6 +7,7 @@ from mbsim_cli.cli import (
     animate,
     check,
     compile,
+    completion,
     doctor,
     explain,
     export,
@@ -36,6 +37,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
+
+completion.leave_open()
 
 WELCOME = """\
 mbsim simulates multibody systems that a YAML file describes, and computes gradients by any number in that file.

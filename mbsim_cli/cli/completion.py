@@ -28,12 +28,25 @@ def parameters(ctx: Context, incomplete: str) -> list[str]:
     return [name for name in names if name.startswith(incomplete)]
 
 
-def set_keys(incomplete: str) -> list[str]:
-    """Keys of the model file with ``=`` behind, for ``--set``; one that holds others ends in a dot."""
-    known = keys(incomplete)
-    if len(known) > 1 or not known:
-        return known
-    return [f"{known[0]}." if len(keys(known[0] + ".")) else f"{known[0]}="]
+def set_keys(ctx: Context, incomplete: str) -> list[str]:
+    """Keys for ``--set``, of the file and those that may stand beside them; ``=`` or a dot follows."""
+    from mbsim_cli.cli.explain import explain
+    from mbsim_cli.spec.loader import NAMED
+    from mbsim_cli.spec.schema import written_out
+
+    stem = incomplete.rpartition(".")[0]
+    words, here = stem.split(".") if stem else [], _root(ctx)
+    for word in words:
+        inner = here.get(word)
+        here = inner if isinstance(inner, dict) else {}
+    found = {name: "." if isinstance(inner, dict) else "=" for name, inner in here.items()}
+    if not words or len(words) == 1 + (words[0] in NAMED):  # what the schema has here; it ends a level below
+        place = ".".join([*words[:1], *filter(None, [here.get("type")])])
+        with contextlib.suppress(Exception):
+            below = explain(written_out(), place).get("keys", {})
+            found = {name: "." if not words and name in {*NAMED, "analysis"} else "=" for name in below} | found
+    candidates = (".".join([*words, name]) + mark for name, mark in found.items())
+    return sorted(name for name in candidates if name.startswith(incomplete))
 
 
 def studies(ctx: Context, incomplete: str) -> list[str]:
@@ -56,16 +69,55 @@ def histories(ctx: Context, incomplete: str) -> list[str]:
     return []
 
 
-def _names(ctx: Context, section: str) -> Iterator[str]:
+# Scripts of typer add a blank behind every word, also behind NAME= and KEY. where a value or a further key follows.
+
+_OPEN_ENDS = {  # a line of the script for this shell, and what replaces it; fish adds no blank behind these
+    "bash": (
+        "    return 0\n",
+        "    [[ ${#COMPREPLY[@]} == 1 && $COMPREPLY == *[=.] ]] && compopt -o nospace\n    return 0\n",
+    ),
+    "zsh": (
+        '  eval $(env _TYPER_COMPLETE_ARGS="${words[1,$CURRENT]}" %(autocomplete_var)s=complete_zsh %(prog_name)s)\n',
+        '  local found="$(env _TYPER_COMPLETE_ARGS="${words[1,$CURRENT]}" %(autocomplete_var)s=complete_zsh'
+        ' %(prog_name)s)"\n'
+        """  if [[ $found == *[=.]'"))'* && $found != *'":"'* ]]; then\n"""
+        "    compadd -S '' -- ${(Q)${(z)${${found#*'(('}%%'))'*}}}\n"
+        "  else\n    eval $found\n  fi\n",
+    ),
+}
+
+
+def leave_open() -> None:
+    """Let the scripts that typer shows and installs end such words without a blank; other scripts of it stay."""
+    from typer import _completion_classes, _completion_shared
+
+    for shell, name in (("bash", "BashComplete"), ("zsh", "ZshComplete")):
+        script = _completion_shared._completion_scripts[shell].replace(*_OPEN_ENDS[shell])
+        _completion_shared._completion_scripts[shell] = script
+        getattr(_completion_classes, name).source_template = script
+
+
+def _names(ctx: Context, section: str) -> list[str]:
     """Names in a section of the model file, those of included files too; names that ``repeat`` makes are left out."""
+    inner = _root(ctx).get(section)
+    return list(inner) if isinstance(inner, dict) else []
+
+
+def _root(ctx: Context) -> dict[str, Any]:
+    """The model file that the line states as mappings and texts; empty where it cannot be read."""
     from mbsim_cli.spec.reading.include import read_source
 
     with contextlib.suppress(Exception):
-        path = next(iter(_stated(ctx, "model", "models")))
-        source, _ = read_source(path)
-        node = source.root and source.root.value.get(section)
-        if node is not None and isinstance(node.value, dict):
-            yield from node.value
+        source, _ = read_source(next(iter(_stated(ctx, "model", "models"))))
+        return _plain(source.root) if source.root else {}
+    return {}
+
+
+def _plain(node: Any) -> Any:
+    """A node as mappings; a list counts as a text."""
+    if isinstance(node.value, dict):
+        return {name: _plain(inner) for name, inner in node.value.items()}
+    return "" if isinstance(node.value, list) else node.value
 
 
 def _stated(ctx: Context, *names: str) -> Iterator[Any]:
