@@ -19,6 +19,7 @@ def main() -> None:
     if _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler:
         _signal.signal(_signal.SIGINT, _signal.SIG_DFL)  # no exception out of an import
     gc.set_threshold(MOST_OBJECTS)
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # the search for them takes longer than validation
     from mbsim_cli.cli import signals, streams
 
     streams.prepare()

@@ -3,8 +3,19 @@
 from collections.abc import Iterable, Iterator
 from typing import Annotated, Any, Union, get_args
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, ValidationInfo, model_validator
-from pydantic_core import PydanticCustomError
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    Field,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+    Tag,
+    ValidationInfo,
+    model_validator,
+)
+from pydantic_core import CoreSchema, PydanticCustomError, PydanticKnownError, core_schema
 
 from mbsim_cli.spec.expressions.number import Number
 from mbsim_cli.spec.reading.messages import Path
@@ -33,21 +44,46 @@ def _kind(value: Any) -> str:
     return "<number>" if isinstance(value, int | float) else f"<{type(value).__name__}>"
 
 
-def _type_tag(value: Any) -> str:
-    kind = value.get("type") if isinstance(value, dict) else getattr(value, "type", None)
-    return f"type={kind}"
-
-
 def by_kind(**members: Any) -> Any:
     """Return a union told apart by the YAML kind: ``text=``, ``list=``, ``mapping=``, ``true_or_false=``."""
     tagged = tuple(Annotated[member, Tag(f"<{kind.replace('_', ' ')}>")] for kind, member in members.items())
     return Annotated[Union[tagged], Discriminator(_kind)]  # noqa: UP007
 
 
+class ByType:
+    """Annotation of a union of classes: validates a mapping by the one that its ``type`` names.
+
+    pydantic builds the validator of a class when a model first has one: a model uses few of the many, and each costs.
+    """
+
+    def __init__(self, default: str | None = None):
+        self._default = default  # where ``type`` is left out
+        self._classes: dict[str, type[Spec]] = {}
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        members = get_args(source) or (source,)
+        self._classes = {get_args(each.model_fields["type"].annotation)[0]: each for each in members}
+        return core_schema.with_info_plain_validator_function(self._read)
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        for each in self._classes.values():
+            each.model_rebuild()
+        members = {kind: each.__pydantic_core_schema__ for kind, each in self._classes.items()}
+        return handler(core_schema.tagged_union_schema(members, _kind))
+
+    def _read(self, value: Any, info: ValidationInfo) -> Any:
+        kind = value.get("type", self._default) if isinstance(value, dict) else getattr(value, "type", self._default)
+        found = self._classes.get(kind) if isinstance(kind, str) else None
+        if found is None:
+            expected = ", ".join(f"'type={each}'" for each in self._classes)
+            given = {"discriminator": "type", "tag": str(kind), "expected_tags": expected}
+            raise PydanticKnownError("union_tag_invalid", given)
+        return found.__pydantic_validator__.validate_python(value, context=info.context)
+
+
 def by_type(*classes: type[Spec]) -> Any:
-    """Return a union told apart by the key ``type``; the tags cannot be mistaken for keys of the file."""
-    tagged = tuple(Annotated[c, Tag(f"type={get_args(c.model_fields['type'].annotation)[0]}")] for c in classes)
-    return Annotated[Union[tagged], Discriminator(_type_tag)]  # noqa: UP007
+    """Return a union told apart by the key ``type``."""
+    return Annotated[Union[classes], ByType()]  # noqa: UP007
 
 
 def field(description: str, *examples: Any, **options: Any) -> Any:

@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Discriminator, PrivateAttr, Tag
+from pydantic import ConfigDict, PrivateAttr
 
 from mbsim_cli.errors import Issue
 from mbsim_cli.spec.analysis import Analysis, Equilibrium, FrequencyResponse, InverseDynamics, Modes
-from mbsim_cli.spec.base import Spec, Vector, field, parts, walk, whole_number
+from mbsim_cli.spec.base import ByType, Spec, Vector, field, parts, walk, whole_number
 from mbsim_cli.spec.expressions.named_numbers import Expressions, sort
 from mbsim_cli.spec.expressions.number import Expression, Number, is_moving, written_out
 from mbsim_cli.spec.expressions.syntax import ExpressionError, names, parse
@@ -15,7 +15,7 @@ from mbsim_cli.spec.expressions.widths import width
 from mbsim_cli.spec.kinematics import Kinematics
 from mbsim_cli.spec.reading.messages import Path
 from mbsim_cli.spec.reading.source import Source
-from mbsim_cli.spec.sections import Repetition, Sections
+from mbsim_cli.spec.sections import Sections
 from mbsim_cli.spec.studies import Fit, Measurement, Optimization, Study
 from mbsim_cli.system import cached_property
 
@@ -23,20 +23,8 @@ from mbsim_cli.system import cached_property
 # fields are typed by calls that build what pydantic reads
 
 
-def _analysis_type(value: Any) -> str:
-    # forward dynamics need not say so
-    kind = value.get("type", "forward_dynamics") if isinstance(value, dict) else getattr(value, "type", None)
-    return f"type={kind if isinstance(value, dict | Spec) else 'forward_dynamics'}"
-
-
 AnyAnalysis = Annotated[
-    Annotated[Analysis, Tag("type=forward_dynamics")]
-    | Annotated[InverseDynamics, Tag("type=inverse_dynamics")]
-    | Annotated[Equilibrium, Tag("type=equilibrium")]
-    | Annotated[Modes, Tag("type=modes")]
-    | Annotated[FrequencyResponse, Tag("type=frequency_response")]
-    | Annotated[Kinematics, Tag("type=kinematics")],
-    Discriminator(_analysis_type),
+    Analysis | InverseDynamics | Equilibrium | Modes | FrequencyResponse | Kinematics, ByType("forward_dynamics")
 ]
 
 
@@ -58,7 +46,7 @@ class ModelFile(Sections):
         default=[0.0, 0.0, -9.81],
         validate_default=True,
     )
-    repeat: dict[str, Repetition] = field(
+    repeat: dict[str, Any] = field(  # written out before validation; editors see ``schema.Repetition``
         "Blocks that stand for many items.",
         {"row": {"for": {"i": [1, "n"]}, "bodies": {"ball_{i}": {"mass": 1}}}},
         default={},

@@ -5,7 +5,6 @@ from typing import Any, Literal, get_args, get_origin
 
 from mbsim_cli.spec.base import Spec
 from mbsim_cli.spec.model_file import ModelFile
-from mbsim_cli.spec.sections import Repetition
 
 Key = tuple[str, str]  # class that reads a mapping, key in it
 
@@ -16,12 +15,12 @@ def name_of(cls: type[Spec]) -> str:
 
 
 def every_class() -> set[type[Spec]]:
-    """Classes that read any part of a model file; blocks of ``repeat`` are written out before."""
+    """Classes that read any part of a model file."""
     found: set[type[Spec]] = set()
     waiting: list[type[Spec]] = [ModelFile]
     while waiting:
         cls = waiting.pop()
-        if cls not in found and cls is not Repetition:
+        if cls not in found:
             found.add(cls)
             for field in cls.model_fields.values():
                 waiting += [part for part in parts(field) if isinstance(part, type) and issubclass(part, Spec)]
