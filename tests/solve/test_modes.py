@@ -348,3 +348,33 @@ def test_modes_of_matrices():
     f, _ = frequency(found.value[:1], np.zeros((1, 0)))
     z, _ = damping_ratio(found.value[:1], np.zeros((1, 0)))
     assert f[0] == pytest.approx(1.0 / (2 * np.pi)) and z[0] == pytest.approx(0.1)
+
+
+PLATE = """
+mbsim: 1
+gravity: [3.05, 3.079, 0.153]
+parameters: {m: 1.546, k: %s}
+vectors: {n: {ground: [0.48, -0.267, -0.167], plate: [0.744, 0.571, 0.882]}}
+bodies: {plate: {mass: m, center_of_mass: [-0.198, -0.184, -0.14], inertia: {xx: 0.319, yy: 0.26, zz: 0.289}}}
+joints:
+  slide:
+    type: planar
+    bodies: [ground, plate]
+    point: origin
+    axis: n
+    initial: {position: [-0.095, 0.207], velocity: [0.648, -0.095], angle: 0.414}
+forces: {s: {type: spring_damper, coordinate: slide.x, stiffness: k, natural_length: 0}}
+analysis: {type: modes, at: start, sensitivity: {method: ddm, parameters: all}}
+"""
+
+
+@pytest.mark.parametrize(("stiffness", "neutral"), [(1e-12, 4), (1e-9, 2)])
+def test_round_off_of_zeros_is_no_mode(tmp_path, stiffness, neutral):
+    """A gliding plate on a very soft spring: the derivative of its weight by the angle cancels that of its inertia."""
+    problem = problem_of(PLATE % stiffness, tmp_path)
+    linear = Linearising(problem, at_start(problem))
+    equations, found = linear.equations, found_at(problem, linear.point, moves=False)
+    assert modes_of(equations.M, equations.C, equations.K).neutral == 2
+    assert found.neutral == neutral and found.stable
+    assert found.value.size == (6 - neutral) // 2
+    assert abs(found.value[-1]) == pytest.approx(0.8196 * np.sqrt(stiffness), rel=1e-3)

@@ -14,6 +14,7 @@ from mbsim_cli.solve.linear.equations import Equations, Linearising
 from mbsim_cli.solve.linear.point import Point, of_initial
 
 MOMENT = 1e-4  # s, over which it is seen whether a motion is steady
+ROUNDINGS = 4  # of the point, by which eigenvalues are told from round-off
 STEADY = 1e-3  # relative change of an eigenvalue in a time constant of its own
 
 
@@ -85,11 +86,20 @@ def _start(problem: Problem) -> tuple[Initial, float, int]:
     return initial, 0.0, 0 if initial.rest is None else initial.rest.iterations
 
 
+def modes_about(linear: Linearising) -> modal.Modes:
+    """Modes about the point of a linearisation, without eigenvalues that are zero but for round-off."""
+    found = modal.modes_of(*_matrices(linear.equations))
+    if found.slow.any():
+        rounded = (linear.at(linear.point.rounded(seed)) for seed in range(ROUNDINGS))
+        found = found.kept_in([modal.modes_of(*_matrices(equations)) for equations in rounded])
+    return found
+
+
 def found_at(problem: Problem, point: Point, *, moves: bool) -> Found:
     """Modes about a point, with derivatives by the parameters of the problem."""
     linear = Linearising(problem, point)
     at, matrices = linear.equations, _matrices(linear.equations)
-    found = modal.modes_of(*matrices)
+    found = modes_about(linear)
     T, (*changes, d_T) = at.bases[0] @ at.motions.R, linear.derivatives()
     d_value, d_q = modal.derivatives(found, matrices, (changes[0], changes[1], changes[2]))
     broken = [k for k, name in enumerate(problem.names.parameters) if name in point.broken]

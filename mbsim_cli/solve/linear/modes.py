@@ -12,6 +12,8 @@ NEUTRAL = 1e-13  # of the size of each equation, below which a combination of st
 CLOSE = 1e-7  # relative distance of eigenvalues that have no derivatives each for itself
 REFINEMENTS = 3  # Newton steps of an eigenvalue and its shape
 REAL = 1e-12  # imaginary part, relative, that is round-off
+SLOW, SLOWEST = 1e-6, 1e-3  # of the largest eigenvalue, and 1/s: smaller ones may be zeros changed by round-off
+KEPT = 0.1  # relative change by round-off of an eigenvalue that is not zero, at most
 
 
 @dataclass(frozen=True)
@@ -27,6 +29,29 @@ class Modes:
     def stable(self) -> bool:
         """Whether no mode grows."""
         return bool((self.value.real <= REAL * np.abs(self.value)).all())
+
+    @property
+    def slow(self) -> np.ndarray:
+        """Eigenvalues (k,) that may be zeros changed by round-off."""
+        size = np.abs(self.value)
+        return size <= max(SLOW * size.max(initial=0.0), SLOWEST)
+
+    def kept_in(self, others: Sequence["Modes"]) -> "Modes":
+        """The modes, less slow ones that are missing from ``others``, which differ by round-off: these are zero.
+
+        Round-off of size e makes of a zero an eigenvalue of size e, of a double one of sqrt(e). Real parts that
+        differ by as much as their size are zero, too.
+        """
+        value, kept, neutral = self.value.copy(), ~self.slow, self.neutral
+        for k in np.flatnonzero(self.slow):
+            own = value[k]
+            found = np.array([min(other.value, key=lambda x: abs(x - own), default=np.inf) for other in others])
+            kept[k] = (np.abs(found - own) <= KEPT * abs(own)).all()
+            neutral += 0 if kept[k] else 2 if own.imag > 0.0 else 1
+            if KEPT * abs(own.real) <= np.abs(found.real - own.real).max():
+                value[k] = 1j * own.imag
+        value = value[kept]
+        return Modes(value, self.shape[:, kept], neutral, tuple(_close_to(value, k) for k in range(value.size)))
 
 
 def modes_of(M: np.ndarray, C: np.ndarray, K: np.ndarray) -> Modes:

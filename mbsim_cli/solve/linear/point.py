@@ -12,6 +12,7 @@ from mbsim_cli.solve.initial import Initial, assembled
 from mbsim_cli.solve.open_trees.open_tree import OpenTreeSimulation
 
 SHORTEST = 1e-12  # s, a time that is the start
+ROUNDED = 1e-15  # relative, like the error of a few operations
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,12 @@ class Point:
             zd=self.zd + step * self.dzd[:, k],
             theta=self.theta + step * self.dtheta[:, k],
         )
+
+    def rounded(self, seed: int) -> "Point":
+        """The same point with other round-off."""
+        random = np.random.default_rng(seed)
+        z, zd, theta = (x * (1.0 + ROUNDED * random.uniform(-1.0, 1.0, x.size)) for x in (self.z, self.zd, self.theta))
+        return replace(self, z=z, zd=zd, theta=theta)
 
 
 def at_equilibrium(problem: Problem) -> Point:

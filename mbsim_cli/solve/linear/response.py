@@ -10,12 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mbsim_cli.model.problem import Block, Problem
-from mbsim_cli.solve.linear.analysis import about
+from mbsim_cli.solve.linear.analysis import about, modes_about
 from mbsim_cli.solve.linear.equations import STEP, Linearising
-from mbsim_cli.solve.linear.point import Point
 from mbsim_cli.solve.linear.state_space import Inputs, inputs_of, state_space
 
-GROWS = 1e-9  # relative real part of an eigenvalue that is no round-off
 RESONANT = 1e-12  # of the numbers in a matrix: the least singular value of one that can be inverted
 
 
@@ -42,12 +40,7 @@ class Responses:
     matrices: Matrices
     changes: Matrices
     independent: Sequence[str]  # coordinates
-
-    @property
-    def stable(self) -> bool:
-        """Whether no small motion grows."""
-        values = np.linalg.eigvals(self.matrices.A)
-        return bool((values.real <= GROWS * np.abs(values).max(initial=0.0)).all())
+    stable: bool  # whether no small motion grows
 
     @property
     def resonances(self) -> np.ndarray:
@@ -70,26 +63,27 @@ def responses(problem: Problem) -> Iterator[Block]:
     assert wanted is not None
     point, block = about(problem)
     inputs = inputs_of(problem, wanted.inputs, point.time)
-    matrices, changes, names = differentiated(problem, point, inputs, list(wanted.rows))
+    linear = Linearising(problem, point, inputs.directions)
+    matrices, changes = differentiated(problem, linear, inputs, list(wanted.rows))
     found = [transfer(matrices, changes, f)[:2] for f in wanted.frequencies]
     value, d_value = (np.array(part) for part in zip(*found, strict=True))
     block.linear[:] = [
         Responses(
             wanted.frequencies, tuple(inputs.names), tuple(inputs.units), wanted.outputs, wanted.units, value, d_value,
-            matrices, changes, names,
+            matrices, changes, linear.names, modes_about(linear).stable,
         )
     ]  # fmt: skip
     yield block
 
 
 def differentiated(
-    problem: Problem, point: Point, inputs: Inputs, rows: Sequence[int]
-) -> tuple[Matrices, Matrices, Sequence[str]]:
-    """The state space with some rows of sensors as outputs, its derivatives by all parameters, and its coordinates.
+    problem: Problem, linear: Linearising, inputs: Inputs, rows: Sequence[int]
+) -> tuple[Matrices, Matrices]:
+    """The state space with some rows of sensors as outputs, and its derivatives by all parameters.
 
     They are exact: one evaluation a parameter, in complex numbers.
     """
-    linear = Linearising(problem, point, inputs.directions)
+    point = linear.point
     values = _shown(state_space(problem, point, inputs, linear), problem, rows, point.time)
     p = point.dz.shape[1]
     changes = Matrices(*(np.zeros((p, *matrix.shape)) for matrix in values))
@@ -98,7 +92,7 @@ def differentiated(
         there = state_space(problem, stepped, inputs, linear, linear.at(stepped))
         for out, matrix in zip(changes, _shown(there, problem, rows, point.time, name), strict=True):
             out[k] = np.nan if name in point.broken else matrix.imag / STEP
-    return values, changes, linear.names
+    return values, changes
 
 
 def _shown(found: Any, problem: Problem, rows: Sequence[int], time: float, stepped: str | None = None) -> Matrices:
