@@ -12,10 +12,10 @@ from mbsim_cli.solve.natural.plan import origins_of
 from mbsim_cli.spec.expressions.number import Expression, Number, read_by
 from mbsim_cli.spec.expressions.syntax import names as names_in
 from mbsim_cli.spec.expressions.syntax import parse
-from mbsim_cli.spec.judging.doubts import doubts_of
 from mbsim_cli.spec.model_file import descriptions_of
 from mbsim_cli.spec.reading.messages import Path
 from mbsim_cli.spec.reading.source import join
+from mbsim_cli.spec.warnings import doubts_of
 
 if TYPE_CHECKING:
     from mbsim_cli.assembly.problem import Assembled

@@ -105,11 +105,11 @@ def _names(ctx: Context, section: str) -> list[str]:
 
 def _root(ctx: Context) -> dict[str, Any]:
     """The model file that the line states as mappings and texts; empty where it cannot be read."""
-    from mbsim_cli.spec.reading.include import read_source
+    from mbsim_cli.spec.reading.source import read_source
 
     with contextlib.suppress(Exception):
         source, _ = read_source(next(iter(_stated(ctx, "model", "models"))))
-        return _plain(source.root) if source.root else {}
+        return _plain(source.root)
     return {}
 
 

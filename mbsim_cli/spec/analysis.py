@@ -1,17 +1,16 @@
 """Analysis: what is computed, how, and to what accuracy."""
 
+# mypy: disable-error-code="valid-type"
+# fields are typed by calls that build what pydantic reads
+
 from typing import Any, Literal, get_args
 
 from pydantic import model_validator
 
 from mbsim_cli.model.codes import AUTO_INTEGRATOR, DEFAULT_INTEGRATOR, INTEGRATORS
 from mbsim_cli.spec.base import Spec, by_kind, field, require_one
-from mbsim_cli.spec.expressions.number import AutoNumber, Number
+from mbsim_cli.spec.expressions.number import AutoNumber, Number, formula
 from mbsim_cli.spec.laws import LawOrName, TableFile
-
-# mypy: disable-error-code="valid-type"
-# fields are typed by calls that build what pydantic reads
-
 
 OpenTree = Literal["recursive", "conventional", "partial_recursive"]
 ClosedLoop = Literal["ali1p-rtdyn1"]
@@ -143,9 +142,6 @@ def lacks_adjoint(analysis: Any, formulation: str | None = None, integrator: str
 
 # Static equilibrium: where the mechanism rests, and how that depends on the parameters.
 
-# mypy: disable-error-code="valid-type"
-# fields are typed by calls that build what pydantic reads
-
 
 class Equilibrium(Spec):
     """Positions, multipliers and sensors of the mechanism at rest, at time zero."""
@@ -158,9 +154,6 @@ class Equilibrium(Spec):
 
 
 # Small motions about an equilibrium or about a steady motion: their modes, and how they answer to inputs.
-
-# mypy: disable-error-code="valid-type"
-# fields are typed by calls that build what pydantic reads
 
 
 class SmallMotions(Spec):
@@ -218,9 +211,6 @@ class FrequencyResponse(SmallMotions):
 
 # Inverse dynamics: the torques along a given motion.
 
-# mypy: disable-error-code="valid-type"
-# fields are typed by calls that build what pydantic reads
-
 
 class MotionTable(TableFile):
     """Coordinates, JOINT.coordinate, over time; a result of mbsim serves too."""
@@ -277,3 +267,50 @@ class InverseDynamics(Spec):
     sensitivity: Sensitivity = field(
         "Gradients.", {"method": "ddm", "parameters": "all"}, default_factory=lambda: Sensitivity(method="none")
     )
+
+
+# Kinematic analysis: laws determine the whole motion, over time or over a range of coordinates.
+
+
+SECOND = Number(1.0)
+
+
+class Range(Spec):
+    """A range of a coordinate, from end to end at a constant rate."""
+
+    from_: Number = field("First value [m or rad].", 0, alias="from")
+    to: Number = field("Last value [m or rad].", "360 deg")
+    count: int = field("Samples, both ends included.", 361, ge=2, le=10_000_000)
+
+
+class Kinematics(Spec):
+    """Positions, velocities, accelerations and reactions of a driven mechanism, without integration."""
+
+    type: Literal["kinematics"] = field("Kind of analysis.", "kinematics")
+    sampling: Number | None = field("Time between two samples [s]; a sweep states a count instead.", 0.01, default=None)
+    duration: Number | None = field("Duration [s]; default 1 with a sweep.", 3.0, default=None)
+    sweep: dict[str, Range] = field(
+        "Ranges of coordinates, JOINT.coordinate, that drive the mechanism beside its laws, all together.",
+        {"crank.angle": {"from": 0, "to": "360 deg", "count": 361}},
+        default={},
+    )
+    sensitivity: Sensitivity = field(
+        "Gradients.", {"method": "ddm", "parameters": "all"}, default_factory=lambda: Sensitivity(method="none")
+    )
+
+    @property
+    def lasts(self) -> Number:
+        """Duration."""
+        return SECOND if self.duration is None else self.duration
+
+    @property
+    def intervals(self) -> int:
+        """Number of intervals between the samples of a sweep."""
+        return next((each.count - 1 for each in self.sweep.values()), 1)
+
+    @property
+    def samples(self) -> Number:
+        """Time between two samples."""
+        if self.sampling is not None:
+            return self.sampling
+        return formula("T/n", {"T": self.lasts, "n": Number(float(self.intervals))})

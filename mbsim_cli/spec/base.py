@@ -106,6 +106,7 @@ def description() -> Any:
     return field("Free text for the reader.", "bar between the points A and P1", default=None)
 
 
+ZERO = Number(0.0)
 Vector = fixed_list(Number, 3)
 Matrix = fixed_list(Vector, 3)
 Pair = fixed_list(str, 2)

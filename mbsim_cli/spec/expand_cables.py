@@ -11,11 +11,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from mbsim_cli.spec.base import Spec
-from mbsim_cli.spec.cables import Cable, Pulley
 from mbsim_cli.spec.expand_states import Maker, text_of
 from mbsim_cli.spec.expressions.number import Expression, is_moving
-from mbsim_cli.spec.forces import AppliedForce, AppliedTorque
-from mbsim_cli.spec.judging.review import GROUND, Review
+from mbsim_cli.spec.forces import AppliedForce, AppliedTorque, Cable, Pulley
+from mbsim_cli.spec.review import GROUND, Review
 from mbsim_cli.spec.sensors import AngularVelocity, Direction, Position, Velocity
 
 MIDDLE = 0.75  # half turns about which a wrap is counted: from -1/4 to 7/4 of a half turn

@@ -12,8 +12,8 @@ from mbsim_cli.spec.bodies import Body
 from mbsim_cli.spec.expressions.number import Expression, Number
 from mbsim_cli.spec.forces import AppliedTorque, Drive
 from mbsim_cli.spec.joints import DisplacementInitial, Friction
-from mbsim_cli.spec.judging.review import GROUND, Review
 from mbsim_cli.spec.reading.messages import Path
+from mbsim_cli.spec.review import GROUND, Review
 from mbsim_cli.spec.sensors import AngularVelocity, CoordinateSensor, Multiplier
 from mbsim_cli.spec.states import INTEGRAL, DcMotor, Delay, Pid, State, StateJoint, TransferFunction
 

@@ -1,20 +1,56 @@
-"""Flexible bodies: a mesh with what is kept of it, or standard input data from a file."""
-
-from typing import Annotated, Any, Literal
-
-from pydantic import Discriminator, Field, Tag
-
-from mbsim_cli.spec.base import Matrix, Spec, Vector, by_kind, by_type, description, field, fixed_list
-from mbsim_cli.spec.densities import Density
-from mbsim_cli.spec.expressions.number import Number
-
-# Meshes of flexible bodies: plates, solids and beams of our own, and mesh files.
+"""Flexible bodies: meshes, standard input data, and fields of one number an element for their densities."""
 
 # mypy: disable-error-code="valid-type"
 # fields are typed by calls that build what pydantic reads
 
+from typing import Annotated, Any, Literal
 
-Count = Annotated[int, Field(ge=1, le=1_000_000)]
+from pydantic import Discriminator, Tag
+from pydantic import Field as Limits
+
+from mbsim_cli.spec.base import Matrix, Spec, Vector, by_kind, by_type, description, field, fixed_list
+from mbsim_cli.spec.expressions.number import Formula, Number
+
+
+class Filter(Spec):
+    """Averages over neighbours, with weights that fall linearly to zero."""
+
+    radius: Number = field("Distance of centres beyond which an element counts no more [m].", 0.0075)
+
+
+class Field(Spec):
+    """Numbers of elements: an expression, or a dataset of a file."""
+
+    value: Formula | None = field(
+        "Number of an element, of its centre's x, y and z [m].", 0.5, "0.7 + x/2", default=None
+    )
+    file: str | None = field("HDF5 file with a number for each element.", "rho.h5", default=None)
+    dataset: str | None = field("Dataset of the file; default the field's name.", "fields/rho", default=None)
+    bounds: fixed_list(Number, 2) | None = field("Lower and upper limit.", [0.01, 1], default=None)
+    filter: Filter | None = field("Filter.", {"radius": 0.0075}, default=None)
+    description: str | None = description()
+
+
+class SimpLaw(Spec):
+    """Stiffness and mass by powers of a density p: E p^s; rho p, below a threshold rho c p^q."""
+
+    penalty: Number = field("Exponent s of the stiffness.", 3, default=Number(3.0))
+    threshold: Number = field("Density below which mass falls faster.", 0.1, default=Number(0.1))
+    factor: Number = field("Factor c below the threshold.", 1e5, default=Number(1e5))
+    exponent: Number = field("Exponent q below the threshold.", 6, default=Number(6.0))
+
+
+class Density(Spec):
+    """Density of a body's elements, relative to its material."""
+
+    name: str = field("Field of the densities.", "rho", alias="field")
+    law: SimpLaw = field("How stiffness and mass follow.", {"penalty": 3}, default_factory=SimpLaw)
+
+
+# Meshes of flexible bodies: plates, solids and beams of our own, and mesh files.
+
+
+Count = Annotated[int, Limits(ge=1, le=1_000_000)]
 
 
 class RectangleMesh(Spec):
@@ -99,12 +135,8 @@ class Matrices(Spec):
 FlexibleMesh = by_type(RectangleMesh, BrickMesh, BeamMesh, MeshFile, Matrices)
 
 
-# mypy: disable-error-code="valid-type"
-# fields are typed by calls that build what pydantic reads
-
-
 Range = by_kind(number=Number, text=Number, list=fixed_list(Number, 2))
-ModeNumber = Annotated[int, Field(ge=1, le=10_000)]
+ModeNumber = Annotated[int, Limits(ge=1, le=10_000)]
 
 
 class NodeSet(Spec):
@@ -129,8 +161,8 @@ class BodyFrame(Spec):
 class ModesKept(Spec):
     """Which shapes the body deforms in."""
 
-    count: Annotated[int, Field(ge=0, le=1000)] | None = field("Number of lowest eigenmodes.", 6, default=None)
-    keep: Annotated[list[ModeNumber], Field(min_length=1)] | None = field(
+    count: Annotated[int, Limits(ge=0, le=1000)] | None = field("Number of lowest eigenmodes.", 6, default=None)
+    keep: Annotated[list[ModeNumber], Limits(min_length=1)] | None = field(
         "Numbers of the eigenmodes that are kept, the lowest is 1.", [1, 2, 4], default=None
     )
     static: list[str] = field("Nodes whose unit forces and moments add static shapes.", ["pin"], default=[])
@@ -156,10 +188,10 @@ class BodyDamping(Spec):
 class ElasticStart(Spec):
     """Start of the elastic coordinates; what is not stated is zero."""
 
-    position: Annotated[list[Number], Field(min_length=1)] | None = field(
+    position: Annotated[list[Number], Limits(min_length=1)] | None = field(
         "Elastic coordinates.", [1e-5, 0], default=None
     )
-    velocity: Annotated[list[Number], Field(min_length=1)] | None = field("Their rates.", [0, 1e-3], default=None)
+    velocity: Annotated[list[Number], Limits(min_length=1)] | None = field("Their rates.", [0, 1e-3], default=None)
 
 
 def _initial() -> Any:
@@ -199,7 +231,7 @@ class FlexibleFile(Spec):
 
     sid: str = field("File (.SID_FEM or .sid.h5), relative to the model file.", "boom.SID_FEM")
     length_unit: Literal["m", "cm", "mm", "in"] = field("Unit of length of a .SID_FEM file.", "mm", default="m")
-    modes: Annotated[list[ModeNumber], Field(min_length=1)] | None = field(
+    modes: Annotated[list[ModeNumber], Limits(min_length=1)] | None = field(
         "Numbers of the modes that are kept; default all.", [1, 2], default=None
     )
     design: dict[str, Number] = field(
@@ -213,8 +245,8 @@ class FlexibleFile(Spec):
     description: str | None = description()
 
 
-Rows = Annotated[list[Vector], Field(min_length=1)]  # of three columns, a row a shape
-Square = Annotated[list[Annotated[list[Number], Field(min_length=1)]], Field(min_length=1)]
+Rows = Annotated[list[Vector], Limits(min_length=1)]  # of three columns, a row a shape
+Square = Annotated[list[Annotated[list[Number], Limits(min_length=1)]], Limits(min_length=1)]
 
 
 class Inertia(Spec):

@@ -1,4 +1,4 @@
-"""Forces. Points are written body.name, coordinates JOINT.coordinate."""
+"""Forces and torques; cables through points and over pulleys."""
 
 # mypy: disable-error-code="valid-type"
 # fields are typed by calls that build what pydantic reads
@@ -7,13 +7,12 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from mbsim_cli.spec.base import Pair, Spec, Vector, by_type, description, field, fixed_list, require_one
+from mbsim_cli.spec.base import ZERO, Pair, Spec, Vector, by_kind, by_type, description, field, fixed_list, require_one
 from mbsim_cli.spec.constraints import Plane
 from mbsim_cli.spec.expressions.number import AutoNumber, Expression, Number
-from mbsim_cli.spec.laws import LawOrName
-from mbsim_cli.spec.roads import RoadOrName
+from mbsim_cli.spec.laws import LawOrName, RoadOrName
 
-_ZERO, _NONE = Number(0.0), Expression(0.0)
+_NONE = Expression(0.0)
 _POINTS = ["chassis.S", "arm.S"]
 PLANE = {"point": "ground.origin", "normal": "ground.z"}
 
@@ -162,7 +161,7 @@ class AntiRollBar(_Force):
     coordinates: Pair = field("The two coordinates, JOINT.coordinate.", ["A.angle", "B.angle"])
     ratios: fixed_list(Number, 2) = field("Their weights.", [1, 1], default=[1.0, -1.0], validate_default=True)
     stiffness: Number = field("Stiffness [N m/rad or N/m].", 800)
-    damping: Number = field("Damping [N m s/rad or N s/m].", 5, default=_ZERO)
+    damping: Number = field("Damping [N m s/rad or N s/m].", 5, default=ZERO)
     natural: AutoNumber = field("Weighted sum without force, or auto: that at the start.", 0, "auto", default="auto")
 
 
@@ -195,7 +194,7 @@ class Wing(_Force):
     normal: str = field("Vector across the plate, body.vector.", "rocket.y")
     area: Number = field("Reference area [m^2].", 0.02)
     lift_slope: Number = field("Growth of the lift coefficient with the angle of attack [1/rad].", 5.7)
-    drag_coefficient: Number = field("Drag coefficient without angle of attack.", 0.02, default=_ZERO)
+    drag_coefficient: Number = field("Drag coefficient without angle of attack.", 0.02, default=ZERO)
     density: Number = field("Density of the air, or of water [kg/m^3].", 1.2, default=Number(1.225))
     wind: Vector = field(
         "Velocity of the air, global [m/s].", [-5, 0, 0], default=[0.0, 0.0, 0.0], validate_default=True
@@ -230,7 +229,7 @@ class Tyre(_Force):
     road: RoadOrName | None = field("The road; left out: a plane at height 0.", "track", default=None)
     radius: Number = field("Unloaded radius [m].", 0.2825)
     stiffness: Number = field("Vertical stiffness [N/m].", 120000)
-    damping: Number = field("Vertical damping [N s/m].", 300, default=_ZERO)
+    damping: Number = field("Vertical damping [N s/m].", 300, default=ZERO)
     onset: Number = field("Deflection over which contact sets in [m].", 1e-4, default=Number(1e-4))
     friction: Number = field("Coefficient of friction.", 0.9)
     slip: by_type(MagicFormula, LinearSlip) = field(
@@ -256,7 +255,7 @@ class SphereShape(Spec):
 
     type: Literal["sphere"] = field("A sphere, or a point.", "sphere")
     center: str = field("Centre, body.point.", "ball.origin")
-    radius: Number = field("Radius [m].", 0.1, default=_ZERO)
+    radius: Number = field("Radius [m].", 0.1, default=ZERO)
 
 
 class PointsShape(Spec):
@@ -281,7 +280,7 @@ class RimShape(Spec):
     center: str = field("Centre, body.point.", "disc.origin")
     axis: str = field("Vector across the circle, body.vector.", "disc.y")
     radius: Number = field("Radius [m].", 0.3)
-    tube: Number = field("Radius of the rounded edge, about the circle [m].", 0.01, default=_ZERO)
+    tube: Number = field("Radius of the rounded edge, about the circle [m].", 0.01, default=ZERO)
 
 
 class CylinderShape(Spec):
@@ -365,12 +364,12 @@ class Contact(_Force):
     )
     poisson_ratio: fixed_list(Number, 2) | None = field("Their Poisson's ratios.", [0.3, 0.45], default=None)
     exponent: Number = field("Exponent of the penetration; 1.5 by Hertz.", 1.5, default=Number(1.5))
-    dissipation: Number = field("Dissipation [s/m].", 0.3, default=_ZERO)
+    dissipation: Number = field("Dissipation [s/m].", 0.3, default=ZERO)
     restitution: Restitution | None = field(
         "Dissipation by a coefficient of restitution.", {"value": 0.7, "speed": 2}, default=None
     )
     impact: Impact | None = field("Damping as of Adams' IMPACT.", {"damping": 100, "depth": 1e-4}, default=None)
-    friction: Number = field("Coefficient of dynamic friction.", 0.3, default=_ZERO)
+    friction: Number = field("Coefficient of dynamic friction.", 0.3, default=ZERO)
     static_friction: Number | None = field("Of static friction; left out: the dynamic one.", 0.4, default=None)
     friction_speed: Number = field("Sliding speed at which friction is largest [m/s].", 1e-3, default=Number(1e-3))
 
@@ -490,3 +489,50 @@ Force = by_type(
     Contact,
     Bushing,
 )
+
+
+# Cables.
+
+
+class Pulley(Spec):
+    """A pulley of a body that a cable runs over."""
+
+    center: str = field("Centre, body.point.", "block.origin")
+    axis: str = field("Vector along its axis, of the same body.", "block.z")
+    radius: Number = field("Radius of the middle of the cable [m].", 0.1)
+    turn: Literal["positive", "negative"] = field(
+        "How the path goes round: positive by the right hand about the axis.", "negative", default="positive"
+    )
+    turns: Annotated[int, Field(ge=0, le=100)] = field("Full turns beside the wrap of the path.", 1, default=0)
+
+
+_PATH = ["ground.A", {"center": "block.origin", "axis": "block.z", "radius": 0.1}, "ground.B"]
+
+
+class Cable(Spec):
+    """A cable that pulls where it is longer than its length, and never pushes."""
+
+    path: Annotated[list[by_kind(text=str, mapping=Pulley)], Field(min_length=2)] = field(
+        "What it runs through from end to end: points, body.name, and pulleys.", _PATH
+    )
+    stiffness: Number = field("Stiffness of the whole cable [N/m]; that of the material, E A, over its length.", 1e5)
+    damping: Number = field("Damping [N s/m].", 50, default=ZERO)
+    length: Expression = field("Length without tension [m]; an expression of the motion: a winch.", "6 - reel(t)", 4.2)
+    rate: Expression | None = field(
+        "Time derivative of the length [m/s], where that is an expression; the winch is at the first end.",
+        "-0.2",
+        default=None,
+    )
+    friction: Number = field("Coefficient of friction on pulleys.", 0.1, default=ZERO)
+    velocity: Number = field("Speed of sliding over which friction turns round [m/s].", 0.01, default=Number(0.01))
+    onset: Number = field("Elongation over which tension sets in [m].", 1e-4, default=Number(1e-4))
+    description: str | None = description()
+
+    @model_validator(mode="after")
+    def _ends(self) -> "Cable":
+        ends = [end for end in (self.path[0], self.path[-1]) if isinstance(end, Pulley)]
+        require_one("points as ends: a cable ends at points, and pulleys stand between them", bool(ends))
+        between = any(isinstance(each, Pulley) for each in self.path)
+        require_one("a pulley in the path beside friction", self.friction.literal != 0.0 and not between)
+        require_one("friction beside velocity", "velocity" in self.model_fields_set and self.friction.literal == 0.0)
+        return self

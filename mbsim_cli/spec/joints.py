@@ -1,10 +1,15 @@
-"""Joints: how two bodies may move relative to each other, where they stand at the start, and friction in them."""
+"""Joints, and Denavit-Hartenberg tables: chains and trees of joints, a row each."""
+
+# mypy: disable-error-code="valid-type"
+# fields are typed by calls that build what pydantic reads
 
 from typing import ClassVar, Literal
 
 from pydantic import PrivateAttr, model_validator
 
 from mbsim_cli.spec.base import (
+    ZERO,
+    Matrix,
     NameOrPair,
     Pair,
     Spec,
@@ -15,17 +20,12 @@ from mbsim_cli.spec.base import (
     field,
     fixed_list,
     require_one,
+    whole_number,
 )
+from mbsim_cli.spec.bodies import Inertia, Orientation, Shape
 from mbsim_cli.spec.expressions.number import Number
-from mbsim_cli.spec.quantities import Orientation
 
 # Friction in joints: by a given loss, or by what the joint carries.
-
-# mypy: disable-error-code="valid-type"
-# fields are typed by calls that build what pydantic reads
-
-
-_ZERO = Number(0.0)
 
 
 class Friction(Spec):
@@ -47,7 +47,7 @@ class Friction(Spec):
         0.01,
         default=Number(1e-3),
     )
-    viscous: Number = field("Further friction, in proportion to the rate [N m s/rad or N s/m].", 0.02, default=_ZERO)
+    viscous: Number = field("Further friction, in proportion to the rate [N m s/rad or N s/m].", 0.02, default=ZERO)
     law: Literal["brown_mcphee", "bristle"] = field(
         "brown_mcphee is a smooth function of the rate and creeps under load; bristle has a state and holds.",
         "bristle",
@@ -78,10 +78,6 @@ class Friction(Spec):
         given = self.stiffness is not None or self.damping is not None
         require_one("law: bristle, which alone has stiffness and damping", given and not bristles)
         return self
-
-
-# mypy: disable-error-code="valid-type"
-# fields are typed by calls that build what pydantic reads
 
 
 _EULER = ("e0", "e1", "e2", "e3")
@@ -275,3 +271,63 @@ class Planar(_AboutAxis):
 
 
 Joint = by_type(Fixed, Revolute, Prismatic, Universal, Cylindrical, Spherical, Floating, Planar)
+
+
+# Denavit-Hartenberg tables: a row is a joint of one degree of freedom and the body behind it.
+
+
+class Link(Spec):
+    """What hangs on a row; coordinates are those of the row's frame. Without a mass the link is virtual."""
+
+    name: str | None = field("Name of the body; default that of the row.", "thigh", default=None)
+    mass: Number | None = field("Mass [kg]; default the shape's, or 0.", 9.5, "m_2", default=None)
+    center_of_mass: by_kind(text=str, list=Vector) | None = field(
+        "Centre of mass in the row's frame [m], or a point of the body.", ["-L/2", 0, 0], default=None
+    )
+    inertia: by_kind(mapping=Inertia, list=Matrix) | None = field(
+        "Inertia tensor in the axes of the row's frame [kg m^2].", {"zz": "1/6"}, default=None
+    )
+    inertia_about: str = field(
+        "Point that the inertia is stated about: center_of_mass, origin, or a point of the body.",
+        "origin",
+        default="center_of_mass",
+    )
+    shape: Shape | None = field(
+        "Uniform solid that gives what is not stated beside it.",
+        {"type": "cylinder", "length": "L", "radius": "L/10", "mass": 9.5, "center": ["-L/2", 0, 0]},
+        default=None,
+    )
+
+
+class Row(Spec):
+    """One joint with the constant transform that follows it (distal) or precedes it (proximal)."""
+
+    variable: Literal["theta", "d", "none"] = field(
+        "What the joint varies: theta (revolute), d (prismatic), or nothing (a fixed frame).", "d", default="theta"
+    )
+    sign: whole_number(Literal[1, -1]) = field("Sign of the joint coordinate in theta or d.", -1, default=1)
+    theta: Number = field("Angle about z [rad], beside the coordinate where it is the variable.", "pi/2", default=ZERO)
+    d: Number = field("Offset along z [m], beside the coordinate where it is the variable.", "L_4", default=ZERO)
+    a: Number = field("Offset along x [m].", "L_1", default=ZERO)
+    alpha: Number = field("Angle about x [rad].", "-90 deg", default=ZERO)
+    parent: str | None = field(
+        "Row that this one follows, or a body; default the row before, of the first the base.", "q5", default=None
+    )
+    link: Link | None = field("What hangs on the row; left out it is massless.", {"mass": 4.5}, default=None)
+    initial: CylindricalInitial | None = field(
+        "Start: angle and angular_velocity, or displacement and velocity.", {"angle": "30 deg"}, default=None
+    )
+    description: str | None = description()
+
+
+class Table(Spec):
+    """A table of rows; each yields a joint of the row's name, and a body."""
+
+    convention: Literal["distal", "proximal"] = field(
+        "distal: frame i at the far end of link i, theta and d first; proximal: at the near end, alpha and a first.",
+        "distal",
+        default="distal",
+    )
+    base: str = field("Body whose axes the first row starts from.", "ground", default="ground")
+    rows: dict[str, Row] = field("Rows by name, parents before their children.", {"q1": {"d": 0.4}}, min_length=1)
+    description: str | None = description()

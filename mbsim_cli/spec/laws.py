@@ -1,11 +1,15 @@
-"""Laws: functions of time, elongation or rate; tables of values, in the file or beside it."""
+"""Functions: laws of time, elongation or rate, controls that an optimisation finds, roads over x; tables of values."""
+
+# mypy: disable-error-code="valid-type"
+# fields are typed by calls that build what pydantic reads
 
 from typing import Any, ClassVar, Literal
 
 from pydantic import model_validator
 
-from mbsim_cli.spec.base import Spec, by_kind, by_type, description, field, require_one
+from mbsim_cli.spec.base import ZERO, Spec, by_kind, by_type, description, field, fixed_list, require_one
 from mbsim_cli.spec.expressions.number import Number
+from mbsim_cli.spec.expressions.units import Unit
 
 # Tables of values over an argument, in a model file or in a file of their own.
 
@@ -24,9 +28,6 @@ def beyond_its_ends() -> Any:
 
 
 # Tables in files, wherever a model takes one: which file, which of its columns, in which units.
-
-# mypy: disable-error-code="valid-type"
-# fields are typed by calls that build what pydantic reads
 
 
 class ColumnsFile(Spec):
@@ -59,10 +60,6 @@ class TableFile(ColumnsFile):
         """Key of the argument."""
         named = {*self.columns, *self.scale}
         return next((key for key in self.arguments if key in named), self.arguments[0])
-
-
-# mypy: disable-error-code="valid-type"
-# fields are typed by calls that build what pydantic reads
 
 
 class _Law(Spec):
@@ -189,3 +186,122 @@ class Piecewise(_Law):
 
 Law = by_type(Constant, Polynomial, Harmonic, SmoothStep, Spline, Table, OneSided, Windowed, Sum, Piecewise)
 LawOrName = by_kind(text=str, mapping=Law)
+
+
+# Controls: functions of time whose values are numbers that an optimisation varies.
+
+
+MOST_INTERVALS = 100_000  # intervals
+
+
+class Control(Spec):
+    """A law of time of its name, over the duration of the analysis; its values are parameters: NAME_0, NAME_1, ..."""
+
+    force: str | None = field("The force that takes this function as its law.", "push", default=None)
+    intervals: int = field("Intervals of equal length.", 40, ge=1, le=MOST_INTERVALS)
+    between: Literal["linear", "constant"] = field(
+        "linear: straight lines between values at the ends of the intervals; constant: one value in each.",
+        "linear",
+        default="linear",
+    )
+    bounds: fixed_list(Number, 2) | None = field("Lower and upper limit of the values.", [-20, 20], default=None)
+    initial: by_kind(number=Number, text=str, list=list[Number]) = field(
+        "Values to begin with: one for all, an expression of t, the name of a law, or a list.",
+        0,
+        "5*sin(pi*t)",
+        [0, 1.5, 2],
+        default=Number(0.0),
+    )
+    unit: Unit = field("Unit of the values.", "N", default="")
+    description: str | None = description()
+
+    @property
+    def count(self) -> int:
+        """Number of values."""
+        return self.intervals + (self.between == "linear")
+
+    def parameters(self, name: str) -> list[str]:
+        """Names of the parameters that hold the values of the control of this name."""
+        return [f"{name}_{k}" for k in range(self.count)]
+
+
+# Roads: their height along x, in global axes with z up; the same for all y.
+
+
+class _Road(Spec):
+    description: str | None = description()
+
+
+class Flat(_Road):
+    """A plane."""
+
+    type: Literal["flat"] = field("A plane.", "flat")
+    height: Number = field("Its height [m].", 0.1, default=ZERO)
+
+
+class Ramp(_Road):
+    """A slope that begins, and may end, smoothly."""
+
+    type: Literal["ramp"] = field("A slope.", "ramp")
+    start: Number = field("x where it begins [m].", 10.0)
+    end: Number | None = field("x where it begins to level out [m]; left out: never.", 20.0, default=None)
+    slope: Number = field("Rise over length.", 0.08)
+    onset: Number = field("Length over which the slope grows and vanishes [m].", 0.5, default=Number(0.2))
+
+
+class Step(_Road):
+    """A quintic step up or down."""
+
+    type: Literal["step"] = field("A step with a smooth edge.", "step")
+    position: Number = field("x where it begins [m].", 5.5)
+    width: Number = field("Length over which the road rises or falls [m].", 0.02)
+    height: Number = field("Height behind it, negative for a step down [m].", -0.01)
+
+
+class Sinusoidal(_Road):
+    """offset + amplitude sin(2 pi x / wavelength + phase)."""
+
+    type: Literal["sinusoidal"] = field("Waves.", "sinusoidal")
+    amplitude: Number = field("Amplitude [m].", 0.02)
+    wavelength: Number = field("Length of a wave [m].", 1.5)
+    phase: Number = field("Phase at x = 0 [rad].", "90 deg", default=ZERO)
+    offset: Number = field("Mean height [m].", 0.0, default=ZERO)
+
+
+class Bumps(_Road):
+    """Bumps height sin(pi s)^3, 0 < s < 1, on a plane at height 0."""
+
+    type: Literal["bumps"] = field("Bumps on a plane.", "bumps")
+    positions: list[Number] = field("x where each begins [m].", [5, 15], min_length=1)
+    length: Number = field("Length of a bump [m].", 0.5)
+    height: Number = field("Its height [m].", 0.05)
+
+
+class Profile(_Road):
+    """A natural cubic spline through a table."""
+
+    type: Literal["profile"] = field("A table of heights.", "profile")
+    x: list[Number] = field("Places, increasing [m].", [0, 1, 2], min_length=2)
+    z: list[Number] = field("Heights [m].", [0, 0.02, 0], min_length=2)
+    extrapolate: Extrapolate = beyond_its_ends()
+
+
+class MeasuredProfile(TableFile, _Road):
+    """The same from a file."""
+
+    arguments: ClassVar[tuple[str, ...]] = ("x",)
+    values: ClassVar[tuple[str, ...]] = ("z",)
+
+    type: Literal["table"] = field("Columns x and z of a file.", "table")
+
+
+class RoadSum(_Road):
+    """The sum of other roads."""
+
+    type: Literal["sum"] = field("The sum of other roads.", "sum")
+    roads: list[str] = field("Their names.", ["hill", "bumps"], min_length=2)
+
+
+SimpleRoad = by_type(Flat, Ramp, Step, Sinusoidal, Bumps, Profile, MeasuredProfile)
+Road = by_type(Flat, Ramp, Step, Sinusoidal, Bumps, Profile, MeasuredProfile, RoadSum)
+RoadOrName = by_kind(text=str, mapping=SimpleRoad)

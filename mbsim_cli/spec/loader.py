@@ -1,38 +1,32 @@
 """``load``: from a path to a validated ``ModelFile``, or one error that holds everything that is wrong."""
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any, get_origin
 
 from pydantic import ValidationError
 from pydantic_core import PydanticCustomError
 
 from mbsim_cli.errors import Issue, ModelError, UsageError
-from mbsim_cli.spec.every_number import name_numbers
-from mbsim_cli.spec.expand import expand, expand_sweep
+from mbsim_cli.spec.expand import add_values, expand
 from mbsim_cli.spec.expressions.number import Number
-from mbsim_cli.spec.judging.causes import (
-    MOST,
-    consequences,
-    first_errors,
-    is_large,
-    leave_out_own_sections,
-    rename_sections,
-)
-from mbsim_cli.spec.judging.review import Broken, Review, valid_part
 from mbsim_cli.spec.model_file import ModelFile
-from mbsim_cli.spec.reading.include import read_source
-from mbsim_cli.spec.reading.messages import issue_of
+from mbsim_cli.spec.parameters import name_numbers
+from mbsim_cli.spec.reading.messages import Path, issue_of, keys_of, path_of
 from mbsim_cli.spec.reading.nodes import replace_wildcards, resolve
-from mbsim_cli.spec.reading.setting import is_key, set_keys
-from mbsim_cli.spec.reading.source import Source
-from mbsim_cli.spec.reading.suggestions import suggest
-from mbsim_cli.spec.repeat.writer import write_out
+from mbsim_cli.spec.reading.source import Source, is_key, read_source, set_keys
+from mbsim_cli.spec.reading.suggestions import nearest, suggest
+from mbsim_cli.spec.review import Broken, Review
 from mbsim_cli.spec.rules import RULES
 
+KEYS = tuple(field.alias or name for name, field in ModelFile.model_fields.items())
 NAMED = frozenset(  # sections of items whose names users choose
-    field.alias or name for name, field in ModelFile.model_fields.items() if get_origin(field.annotation) is dict
+    key
+    for key, field in zip(KEYS, ModelFile.model_fields.values(), strict=True)
+    if get_origin(field.annotation) is dict
 )
+OWN = "x-"  # what sections of the user's own begin with
 
 
 def load(
@@ -52,30 +46,26 @@ def load(
     source, issues = read_source(path, texts)
     if any(issue.path == "include" for issue in issues):  # what is not there would be missed everywhere
         raise ModelError(_in_order(issues, source.file))
-    leave_out_own_sections(source)
-    issues += rename_sections(source)
+    source.root.value = {key: node for key, node in source.root.value.items() if not key.startswith(OWN)}
+    issues += _rename_sections(source)
     overrides = overrides or {}
-    made = set_keys(source, overrides, NAMED)
-    if wrong := write_out(source, overrides):
-        raise ModelError(_in_order(issues + wrong, source.file))
-    set_keys(source, made, NAMED)
-    if source.root is not None:
-        replace_wildcards(source.root)
+    of_made_items = set_keys(source, overrides, NAMED)
+    if "repeat" in source.root.value:
+        from mbsim_cli.spec.repeat import write_out
+
+        if wrong := write_out(source, overrides):
+            raise ModelError(_in_order(issues + wrong, source.file))
+        set_keys(source, of_made_items, NAMED)
+    replace_wildcards(source.root)
     model, broken = _validated(source, issues)
     if model is not None:
         model._source = source
-        wrong_controls = _add_controls(model)
+        wrong_controls = add_values(model)
         _override(model, {name: text for name, text in overrides.items() if not is_key(name)})
         if every_number and not issues:
             name_numbers(model)
-        broken |= {(section,) for section in source.twice}
-        review = Review(model, source, broken)
-        expand(review)
-        if model.controls:
-            from mbsim_cli.spec.expand_controls import expand_controls
-
-            expand_controls(review, wrong_controls)
-        _expand_states(review)
+        review = Review(model, source, broken | {(section,) for section in source.twice})
+        expand(review, wrong_controls)
         for rule in RULES:
             rule(review)
         issues += review.issues
@@ -84,75 +74,41 @@ def load(
     return model
 
 
-def _add_controls(model: ModelFile) -> dict[str, list[str]]:
-    """Add the parameters of controls; returns what is wrong with these."""
-    if not model.controls:
-        return {}
-    from mbsim_cli.spec.expand_controls import add_values
-
-    return add_values(model)
+def _in_order(issues: Iterable[Issue], first: str) -> list[Issue]:
+    distinct = dict.fromkeys(issues)
+    rank = {file: place for place, file in enumerate(dict.fromkeys([first, *(issue.file for issue in distinct)]))}
+    return sorted(distinct, key=lambda issue: (rank[issue.file], issue.line, issue.column))
 
 
-def _expand_states(review: Review) -> None:
-    """Add what states, controllers, cables, sweeps and friction stand for; each imports what it needs."""
-    model = review.model
-    if model.states:
-        from mbsim_cli.spec.expand_states import expand_states
+def _rename_sections(source: Source) -> list[Issue]:
+    """Give misspelt sections the names that they were meant to have, and report them.
 
-        expand_states(review)
-    if model.controllers:
-        from mbsim_cli.spec.expand_states import expand_controllers
-
-        expand_controllers(review)
-    if model.cables:
-        from mbsim_cli.spec.expand_cables import expand_cables
-
-        expand_cables(review)
-    expand_sweep(review)
-    if any(getattr(joint, "friction", None) for joint in model.joints.values()):
-        from mbsim_cli.spec.expand_states import expand_friction
-
-        expand_friction(review)
-
-
-def _validated(source: Source, issues: list[Issue]) -> tuple[ModelFile | None, Broken]:
-    """The valid part of a file, and the places of the rest, whose ``issues`` are added.
-
-    Raises ModelError with the first errors where there are very many.
+    Everything that names what they hold would be wrong, too.
     """
-    data: dict[str, Any] = source.data()
-    classes: dict[int, Any] = {}
-    if is_large(data):
-        _refuse_many(issues, classes, data, source)
-    try:
-        return ModelFile.model_validate(data, context=classes), set()
-    except ValidationError as error:
-        if error.error_count() <= MOST:
-            issues += _issues_of(error.errors(include_url=False), classes, data, source)
-            return valid_part(data, error)
-    _refuse_many(issues, classes, data, source)
-    return None, set()
-
-
-def _issues_of(entries: Sequence[Any], classes: dict[int, Any], data: Any, source: Source) -> list[Issue]:
-    follow = set(consequences(entries, classes, data))
-    causes = [entry for number, entry in enumerate(entries) if number not in follow]
-    return [issue_of(entry, classes, data, source) for entry in causes]
-
-
-def _refuse_many(issues: list[Issue], classes: dict[int, Any], data: Any, source: Source) -> None:
-    """Raise ModelError with the first errors of a large file, if there are any."""
-    entries = first_errors(data, classes)
-    if not entries:
-        return
-    found = _in_order([*issues, *_issues_of(entries, classes, data, source)], source.file)
-    if len(entries) == MOST:
-        found.append(Issue(source.file, 0, 0, "", f"only the first {MOST} errors are listed"))
-    raise ModelError(found)
+    root, issues = source.root, []
+    for key in [key for key in root.value if key not in KEYS]:
+        meant = nearest(key, KEYS)
+        if meant is not None and meant not in root.value:
+            issues.append(source.issue((key,), f"unknown key {key!r}", f"did you mean {meant!r}?", key=True))
+            root.value[meant] = root.value.pop(key)
+    return issues
 
 
 def _override(model: ModelFile, overrides: Mapping[str, str]) -> None:
-    if wrong := [sentence for name, text in overrides.items() if (sentence := _put(model, name, text))]:
+    """Replace values of parameters and constants; raises UsageError."""
+    known, wrong = (*model.parameters, *model.constants), []
+    for name, text in overrides.items():
+        if name in known:
+            try:
+                model._overrides[name] = Number.read(resolve(text.strip()))
+                continue
+            except PydanticCustomError as error:
+                hint = (error.context or {}).get("hint")
+                sentence = f"value {text!r} of parameter {name!r}: {error.message()}"
+        else:
+            hint, sentence = suggest(name, known), f"unknown parameter {name!r}"
+        wrong.append(f"{sentence}; {hint}" if hint else sentence)
+    if wrong:
         raise UsageError("; ".join(wrong))
     errors = ((name, model.expressions.errors.get(name)) for name in overrides)
     if wrong := [
@@ -163,22 +119,116 @@ def _override(model: ModelFile, overrides: Mapping[str, str]) -> None:
         raise UsageError("; ".join(wrong))
 
 
-def _put(model: ModelFile, name: str, text: str) -> str:
-    """Replace the value of a parameter or constant; return what is wrong with that."""
-    known = (*model.parameters, *model.constants)
-    if name not in known:
-        hint, sentence = suggest(name, known), f"unknown parameter {name!r}"
-    else:
+# Validation: the valid part of a file's data, so that the rest can be reviewed in the same pass.
+
+MOST = 10_000  # errors that are listed
+LARGE = 100_000  # items of all sections: above that they are validated in pieces first, for each error takes a kilobyte
+PIECE = 1_000  # items validated at once
+ROUNDS = 8
+Entry = Mapping[str, Any]  # of ``ValidationError.errors()``
+
+
+def _validated(source: Source, issues: list[Issue]) -> tuple[ModelFile | None, Broken]:
+    """The valid part of a file, and the places of the rest, whose ``issues`` are added.
+
+    Raises ModelError with the first errors where there are very many.
+    """
+    data: dict[str, Any] = source.root.data()
+    classes: dict[int, Any] = {}
+    if sum(len(items) for items in data.values() if isinstance(items, dict)) > LARGE:
+        _refuse_many(issues, classes, data, source)
+    try:
+        return ModelFile.model_validate(data, context=classes), set()
+    except ValidationError as error:
+        if error.error_count() <= MOST:
+            issues += _issues_of(error.errors(include_url=False), classes, data, source)
+            return _valid_part(data, error)
+    _refuse_many(issues, classes, data, source)
+    return None, set()
+
+
+def _issues_of(entries: Sequence[Entry], classes: dict[int, Any], data: Any, source: Source) -> list[Issue]:
+    """Issues of a validation error, without keys that are missing only because they are misspelt."""
+    meant: set[Path] = set()
+    for entry in entries:
+        if entry["type"] == "extra_forbidden":
+            *place, key = path_of(entry["loc"])
+            known, given = keys_of(classes, data, tuple(place))
+            match = nearest(str(key), [name for name in known if name not in given])
+            meant |= {(*place, match)} if match is not None else set()
+    causes = (entry for entry in entries if entry["type"] != "missing" or path_of(entry["loc"]) not in meant)
+    return [issue_of(entry, classes, data, source) for entry in causes]
+
+
+def _refuse_many(issues: list[Issue], classes: dict[int, Any], data: Any, source: Source) -> None:
+    """Raise ModelError with the first errors of a large file, if there are any."""
+    entries = list(islice(_errors(data, classes), MOST))
+    if not entries:
+        return
+    found = _in_order([*issues, *_issues_of(entries, classes, data, source)], source.file)
+    if len(entries) == MOST:
+        found.append(Issue(source.file, 0, 0, "", f"only the first {MOST} errors are listed"))
+    raise ModelError(found)
+
+
+def _errors(data: dict[str, Any], classes: dict[int, Any]) -> Iterator[Entry]:
+    """Errors of all sections, each validated as a file of its own, long ones in pieces."""
+    for section, content in data.items():
+        pieces = [content]
+        if cut := isinstance(content, dict) and len(content) > PIECE:
+            items = list(content.items())
+            pieces = [dict(items[start : start + PIECE]) for start in range(0, len(items), PIECE)]
+        for piece in pieces:
+            try:
+                ModelFile.model_validate({section: piece}, context=classes)
+                continue
+            except ValidationError as error:
+                message = f"more than {MOST} of its entries are wrong"
+                many: list[Any] = [{"type": "many", "loc": (section,), "msg": message}]
+                entries = error.errors(include_url=False) if error.error_count() <= MOST else many
+            for entry in entries:
+                path = path_of(entry["loc"])
+                absent = entry["type"] == "missing" and len(path) == (2 if cut else 1)  # it may be in another piece
+                if path[:1] == (section,) and not absent:
+                    yield entry
+
+
+def _valid_part(data: dict[str, Any], error: ValidationError) -> tuple[ModelFile | None, Broken]:
+    """Return the model without its invalid parts, and the items (section, name) or sections that lost some.
+
+    None when what is left makes no model. ``data`` is changed.
+    """
+    broken: Broken = set()
+    for _ in range(ROUNDS):
+        for entry in error.errors(include_url=False, include_context=False):
+            path = path_of(entry["loc"])
+            broken.add(path[:2])
+            inside = path[:-1] if entry["type"] == "missing" else path
+            if inside:
+                broken.add(inside[:2])  # a section that lacks a key goes as a whole
+                _remove(data, inside)
+        data["mbsim"] = 1
         try:
-            model._overrides[name] = Number.read(resolve(text.strip()))
-            return ""
-        except PydanticCustomError as error:
-            hint = (error.context or {}).get("hint")
-            sentence = f"value {text!r} of parameter {name!r}: {error.message()}"
-    return f"{sentence}; {hint}" if hint else sentence
+            return ModelFile.model_validate(data), broken
+        except ValidationError as remaining:
+            error = remaining
+    return None, broken
 
 
-def _in_order(issues: Iterable[Issue], first: str) -> list[Issue]:
-    distinct = dict.fromkeys(issues)
-    rank = {file: place for place, file in enumerate(dict.fromkeys([first, *(issue.file for issue in distinct)]))}
-    return sorted(distinct, key=lambda issue: (rank[issue.file], issue.line, issue.column))
+def _remove(data: Any, path: Path) -> None:
+    # of a list the whole goes: the places of its other entries must not move
+    owner: tuple[dict[str, Any], str] | None = None
+    below_list = False
+    for part in path:
+        if isinstance(data, dict):
+            if part not in data:
+                return  # an earlier error took it out
+            owner = owner if below_list else (data, str(part))
+            data = data[part]
+        elif isinstance(data, list) and isinstance(part, int) and part < len(data):
+            below_list = True
+            data = data[part]
+        else:
+            break
+    if owner is not None:
+        owner[0].pop(owner[1], None)

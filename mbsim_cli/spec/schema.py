@@ -6,8 +6,7 @@ from typing import Any
 
 from mbsim_cli.spec.base import by_kind, field, fixed_list
 from mbsim_cli.spec.expressions.number import Number
-from mbsim_cli.spec.model_file import ModelFile
-from mbsim_cli.spec.sections import SECTIONS, Sections
+from mbsim_cli.spec.model_file import SECTIONS, ModelFile, Sections
 
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"
 

@@ -4,7 +4,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from mbsim_cli.spec.base import Spec, by_type, description, field, require_one
+from mbsim_cli.spec.base import ZERO, Spec, by_type, description, field, require_one
 from mbsim_cli.spec.expressions.number import Expression, Number
 from mbsim_cli.spec.expressions.units import Unit
 from mbsim_cli.spec.joints import Prismatic
@@ -40,7 +40,7 @@ class StateJoint(Prismatic):
 # fields are typed by calls that build what pydantic reads
 
 
-_ZERO, _ONE = Number(0.0), Number(1.0)
+_ONE = Number(1.0)
 _COEFFICIENTS = Annotated[list[Number], Field(min_length=1)]
 
 
@@ -50,9 +50,9 @@ class Pid(Spec):
     type: Literal["pid"] = field("A PID controller.", "pid")
     coordinate: str = field("The coordinate that it controls and acts on, JOINT.coordinate.", "hip.angle")
     target: Expression = field("Where the coordinate is to be [rad or m]: a number, expression or law.", "swing", 0.5)
-    kp: Number = field("Proportional gain [N m/rad or N/m].", 80, default=_ZERO)
-    ki: Number = field("Integral gain [N m/(rad s) or N/(m s)].", 5, default=_ZERO)
-    kd: Number = field("Derivative gain, on the rate of the coordinate [N m s/rad or N s/m].", 2, default=_ZERO)
+    kp: Number = field("Proportional gain [N m/rad or N/m].", 80, default=ZERO)
+    ki: Number = field("Integral gain [N m/(rad s) or N/(m s)].", 5, default=ZERO)
+    kd: Number = field("Derivative gain, on the rate of the coordinate [N m s/rad or N s/m].", 2, default=ZERO)
     target_rate: Expression | None = field(
         "Rate of the target, for the derivative part [rad/s or m/s]; left out: zero.", "0.2*cos(t)", default=None
     )
@@ -88,7 +88,7 @@ class DcMotor(Spec):
     torque_constant: Number = field("Torque over current, and voltage over speed [N m/A, V s/rad].", 0.05)
     gear: Number = field("Turns of the rotor for one of the coordinate.", 30, default=_ONE)
     rotor_inertia: Number | None = field("Moment of inertia of the rotor [kg m^2].", 1e-5, default=None)
-    initial: Number = field("Current at the start [A].", 2.0, default=_ZERO)
+    initial: Number = field("Current at the start [A].", 2.0, default=ZERO)
     description: str | None = description()
 
     @model_validator(mode="after")
@@ -105,7 +105,7 @@ class Delay(Spec):
     input: Expression = field("The signal: an expression.", "hip.angle")
     time: Number = field("How long ago [s].", 0.02)
     order: Annotated[int, Field(ge=1, le=8)] = field("Order of the approximation, states that it has.", 4, default=3)
-    initial: Number = field("Value of the signal before the start.", 0.1, default=_ZERO)
+    initial: Number = field("Value of the signal before the start.", 0.1, default=ZERO)
     unit: Unit = field("SI unit, for tables and result files.", "rad", default="")
     description: str | None = description()
 

@@ -12,7 +12,7 @@ from mbsim_cli.model.problem import Options, Problem
 from mbsim_cli.model.units import quotient
 from mbsim_cli.solve.onsets import begins_within_steps
 from mbsim_cli.solve.resolution import Resolution, loses_energy
-from mbsim_cli.spec.judging.doubts import doubts_of
+from mbsim_cli.spec.warnings import doubts_of
 from mbsim_cli.study.diagnostics import discretisation, steps
 from mbsim_cli.study.diagnostics.bending import BendingHealth, StiffeningHealth
 from mbsim_cli.study.diagnostics.discretisation import LIMIT, values_of

@@ -8,8 +8,7 @@ import pytest
 
 from mbsim_cli import spec
 from mbsim_cli.spec import loader
-from mbsim_cli.spec.judging import causes
-from mbsim_cli.spec.reading import include
+from mbsim_cli.spec.reading import source
 from mbsim_cli.spec.reading.nodes import read_nodes
 from tests.cli.conftest import COMMAND, PENDULUM, environment
 
@@ -53,7 +52,7 @@ def test_memory_is_in_proportion_to_entries(entry):
     "text, place", [("a: {b: [1, 2, 3, 4, 5]}\n", "1:18: a.b"), ("a: &x [1]\nc: [*x, *x, *x]", "c")]
 )
 def test_entries_are_limited_and_aliases_count(tmp_path, monkeypatch, text, place):
-    monkeypatch.setattr(include, "MAX_ENTRIES", 6)
+    monkeypatch.setattr(source, "MAX_ENTRIES", 6)
     (tmp_path / "m.yaml").write_text(text)
     with pytest.raises(spec.ModelError, match=f"{place}: there are more than .* entries"):
         spec.load(tmp_path / "m.yaml")
@@ -62,7 +61,7 @@ def test_entries_are_limited_and_aliases_count(tmp_path, monkeypatch, text, plac
 def test_included_files_are_counted_together(tmp_path, monkeypatch):
     (tmp_path / "a.yaml").write_text("mbsim: 1\nconstants: {a: 1, b: 2}\n")
     (tmp_path / "m.yaml").write_text("include: [a.yaml, a.yaml]\n")
-    monkeypatch.setattr(include, "MAX_ENTRIES", 12)
+    monkeypatch.setattr(source, "MAX_ENTRIES", 12)
     with pytest.raises(spec.ModelError, match="there are more than"):
         spec.load(tmp_path / "m.yaml")
 
@@ -77,18 +76,17 @@ def test_large_files_are_judged_in_pieces(variant, monkeypatch):
     path = variant("sensors: {angle", WRONG)
     whole = issues(path)
     assert len(whole) == 30 and "unknown type 'spee'" in whole[0]
-    monkeypatch.setattr(causes, "LARGE", 20)
-    monkeypatch.setattr(causes, "PIECE", 7)
+    monkeypatch.setattr(loader, "LARGE", 20)
+    monkeypatch.setattr(loader, "PIECE", 7)
     assert issues(path) == whole
-    for module in (causes, loader):
-        monkeypatch.setattr(module, "MOST", 12)
+    monkeypatch.setattr(loader, "MOST", 12)
     first = issues(path)
     assert first[:-1] == whole[:12] and "only the first 12 errors are listed" in first[-1]
 
 
 def test_what_is_missing_from_a_piece_may_be_in_another(variant, monkeypatch):
-    monkeypatch.setattr(causes, "LARGE", 0)
-    monkeypatch.setattr(causes, "PIECE", 1)
+    monkeypatch.setattr(loader, "LARGE", 0)
+    monkeypatch.setattr(loader, "PIECE", 1)
     assert (
         len(
             spec.load(variant("sensors: {angle", "sensors: {b: {type: coordinate, coordinate: A.angle}, angle")).sensors
@@ -98,8 +96,7 @@ def test_what_is_missing_from_a_piece_may_be_in_another(variant, monkeypatch):
 
 
 def test_a_list_of_nothing_but_errors_is_one(variant, monkeypatch):
-    for module in (causes, loader):
-        monkeypatch.setattr(module, "MOST", 12)
+    monkeypatch.setattr(loader, "MOST", 12)
     (found,) = issues(variant("parameters: all", f"parameters: [{'[], ' * 50}k]"))
     assert "analysis: more than 12 of its entries are wrong" in found
 

@@ -14,7 +14,7 @@ from mbsim_cli.assembly.tree.flexible import FlexibleBodies
 from mbsim_cli.reduction.packing import deviations, entries
 from mbsim_cli.reduction.reduce import _along, reduced
 from mbsim_cli.reduction.system import system_of
-from mbsim_cli.spec.moved import with_fields
+from mbsim_cli.spec.parameters import with_fields
 from mbsim_cli.study.assembling import Settings
 from mbsim_cli.study.compiling import compile_kernels
 from mbsim_cli.study.evaluation import accumulated

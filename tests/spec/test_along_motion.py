@@ -4,9 +4,9 @@ import math
 
 import pytest
 
-from mbsim_cli.spec.expressions.compiling import compiled
 from mbsim_cli.spec.expressions.evaluate import evaluate
 from mbsim_cli.spec.expressions.number import read_by
+from mbsim_cli.spec.expressions.program import compiled
 from mbsim_cli.spec.expressions.syntax import ALONG_MOTION, ExpressionError, parse
 
 

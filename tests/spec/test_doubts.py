@@ -3,7 +3,7 @@
 import pytest
 
 from mbsim_cli import spec
-from mbsim_cli.spec.judging.doubts import doubts_of, doubts_of_values
+from mbsim_cli.spec.warnings import doubts_of, doubts_of_values
 from tests.spec.example import VALID, variant, write
 
 ARM = """\

@@ -93,7 +93,7 @@ def test_what_is_done_with_a_model_is_not_judged_by_its_cases(path):
 
 def test_rules_that_read_nothing_else_are_not_asked_again(path, monkeypatch):
     """Without them the next values are judged in a third of the time."""
-    from mbsim_cli.spec import moved
+    from mbsim_cli.spec import parameters
 
     asked: list[str] = []
 
@@ -104,7 +104,9 @@ def test_rules_that_read_nothing_else_are_not_asked_again(path, monkeypatch):
 
         return judge
 
-    monkeypatch.setattr(moved, "RULES", [rule if rule in moved.OF_NAMES else noting(rule) for rule in moved.RULES])
+    monkeypatch.setattr(
+        parameters, "RULES", [rule if rule in parameters.OF_NAMES else noting(rule) for rule in parameters.RULES]
+    )
     model = spec.load(path)
     with_values(model, {"m": 1.9})
     everything, asked[:] = set(asked), []

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from mbsim_cli.spec import Expressions, Number
-from mbsim_cli.spec.expressions.compiling import compiled
 from mbsim_cli.spec.expressions.evaluate import evaluate
 from mbsim_cli.spec.expressions.program import FUNCTIONS as ELEMENTARY
+from mbsim_cli.spec.expressions.program import compiled
 from mbsim_cli.spec.expressions.syntax import FUNCTIONS, VECTOR_FUNCTIONS, parse
 
 STEP = 1e-30

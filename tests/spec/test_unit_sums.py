@@ -4,7 +4,7 @@ import pytest
 
 from mbsim_cli import spec
 from mbsim_cli.spec.expressions.units import dimension_of
-from mbsim_cli.spec.judging.doubts import doubts_of
+from mbsim_cli.spec.warnings import doubts_of
 
 MODEL = """
 mbsim: 1

@@ -73,7 +73,7 @@ def test_a_force_takes_one_law_and_a_control_a_name_of_its_own():
 
 
 def test_saved_models_have_the_values_and_keep_their_comments(tmp_path):
-    from mbsim_cli.spec.rewriting import with_numbers
+    from mbsim_cli.spec.parameters import with_numbers
 
     head, _, _ = (CARRIAGE % "").partition("controls:")
     listed = "initial:" + "".join(f"\n      - {k}" for k in range(5))

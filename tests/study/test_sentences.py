@@ -18,7 +18,7 @@ OF_COMMANDS = (  # reached from commands alone, or about shells
     "kernels/",
     "messages.py",
     "report/",
-    "spec/reading/setting.py",
+    "spec/reading/source.py",
     "study/reduced_bodies.py",
     "study/pictures/",
     "study/precompiling.py",

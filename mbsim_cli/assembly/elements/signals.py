@@ -18,7 +18,6 @@ from mbsim_cli.assembly.tree.system import System
 from mbsim_cli.model.codes import JUMPING, SENSOR_WIDTH, Operation, Sensor
 from mbsim_cli.model.layout import NONE, LoadedSignals, NoSignals, Signals
 from mbsim_cli.model.problem import Branching
-from mbsim_cli.spec.expressions.compiling import steps_of
 from mbsim_cli.spec.expressions.number import (
     NATURAL,
     RATE,
@@ -30,7 +29,7 @@ from mbsim_cli.spec.expressions.number import (
     sensor_in,
     written_out,
 )
-from mbsim_cli.spec.expressions.program import Step
+from mbsim_cli.spec.expressions.program import Step, steps_of
 from mbsim_cli.spec.expressions.syntax import parse
 
 OWN = 3  # places of g, g' and t

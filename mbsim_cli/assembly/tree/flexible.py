@@ -21,9 +21,9 @@ from mbsim_cli.reduction.reduce import Body, Integrals, Reduced, body_of, imposs
 from mbsim_cli.reduction.restriction import Frame
 from mbsim_cli.reduction.stiffening import Stiffening
 from mbsim_cli.reduction.structure import Structure
-from mbsim_cli.spec.expressions.compiling import compiled
 from mbsim_cli.spec.expressions.evaluate import evaluate
 from mbsim_cli.spec.expressions.number import Number
+from mbsim_cli.spec.expressions.program import compiled
 from mbsim_cli.spec.expressions.syntax import ExpressionError, names, parse
 from mbsim_cli.spec.model_file import ModelFile
 

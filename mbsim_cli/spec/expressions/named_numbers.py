@@ -14,7 +14,7 @@ from mbsim_cli.spec.expressions.syntax import ExpressionError, is_constant, name
 from mbsim_cli.spec.reading.suggestions import MAX_SUGGESTIONS, suggest
 
 if TYPE_CHECKING:
-    from mbsim_cli.spec.expressions.integrand import Integrand
+    from mbsim_cli.spec.expressions.program import Integrand
 
 
 # Order of definitions: every name behind those that it reads; cycles are reported.
@@ -120,7 +120,7 @@ class Expressions:
             return dict(self.name_gradient(name, values)) if name not in BUILT_IN else {}
         if is_constant(parse(number.text)):
             return {}
-        from mbsim_cli.spec.expressions.compiling import compiled_number
+        from mbsim_cli.spec.expressions.program import compiled_number
 
         used, program = compiled_number(number.text)
         scope = self.scope(values)
@@ -186,7 +186,7 @@ class Expressions:
 
     def integrand(self, text: str, sensor_widths: Mapping[str, int]) -> "Integrand":
         """Compile an expression of sensors, time ``t`` and names; numpy is loaded here."""
-        from mbsim_cli.spec.expressions.integrand import Integrand
+        from mbsim_cli.spec.expressions.program import Integrand
 
         return Integrand(self, text, sensor_widths)
 

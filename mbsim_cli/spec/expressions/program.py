@@ -1,15 +1,31 @@
-"""``Program``: a scalar expression as steps on numbers or whole arrays, with the exact derivatives by all its inputs.
+"""``Program``: an expression as steps on numbers or arrays, with exact derivatives; ``Integrand``: an objective's."""
 
-Derivatives go backwards through the steps, so that all of them together cost little more than the value, however many
-components a vector has.
-"""
-
+import ast
 import math
-from collections.abc import Callable, Sequence
-from functools import lru_cache
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache, reduce
+from itertools import accumulate, count
+from math import pi
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+
+from mbsim_cli.spec.expressions.evaluate import check_formula, evaluate
+from mbsim_cli.spec.expressions.syntax import (
+    ALONG_MOTION,
+    COMPONENTS,
+    dotted,
+    function_name,
+    is_constant,
+    names,
+    parse,
+    part_of,
+)
+from mbsim_cli.system import cached_property
+
+if TYPE_CHECKING:
+    from mbsim_cli.spec.expressions.named_numbers import Expressions
+
 
 # Elementary operations on numbers and arrays, real or complex: value, and derivative by each argument.
 #
@@ -220,3 +236,316 @@ def _without_gaps(inputs: int, steps: Sequence[Step], result: int, reached: froz
             moved[place] = inputs + len(kept)
             kept.append((operation, tuple(moved[operand] for operand in operands)))
     return kept, moved[result]
+
+
+# Checked trees of expressions made into programs, vectors entry by entry.
+
+
+Part = int | float  # the place of a value, or a constant
+Parts = Any  # a Part, or a tuple of those of a vector
+
+
+def compiled(tree: ast.expr, widths: Mapping[str, int]) -> Program:
+    """Program of a scalar expression; its inputs are the names in their order, one for each entry of a vector."""
+    ends = accumulate(widths.values())
+    places = {
+        name: end - 1 if width == 1 else tuple(range(end - width, end))
+        for (name, width), end in zip(widths.items(), ends, strict=True)
+    }
+    compiler = _Compiler(places, sum(widths.values()))
+    result = compiler.place(compiler.parts(tree))
+    return Program(compiler.inputs, compiler.steps, result)
+
+
+def steps_of(
+    tree: ast.expr, places: Mapping[str, Parts], inputs: int, named: Mapping[str, str]
+) -> tuple[list[Step], int]:
+    """Steps of a scalar expression behind so many inputs, and the place of its value.
+
+    ``places`` are those of names; ``named`` are expressions that it names, see ``ModelFile.parts``.
+    """
+    compiler = _Compiler(places, inputs, named)
+    result = compiler.place(compiler.parts(tree))
+    return compiler.steps, result
+
+
+@lru_cache(maxsize=65536)
+def compiled_number(text: str) -> tuple[tuple[str, ...], Program]:
+    """The names that a number reads, and its program."""
+    tree = parse(text)
+    used = tuple(names(tree))
+    return used, compiled(tree, dict.fromkeys(used, 1))
+
+
+@lru_cache(maxsize=4096)
+def compiled_formula(text: str, widths: tuple[tuple[str, int], ...]) -> Program:
+    """Program of an expression of vectors, by the names of its inputs and their entries."""
+    return compiled(parse(text, vectors=True), dict(widths))
+
+
+def value_along_motion(name: str, arguments: Sequence[float]) -> float:
+    """Value of a function of ``syntax.ALONG_MOTION`` at constants."""
+    return float(_Compiler({}, 0)._along_motion(name, *map(float, arguments)))
+
+
+class _Compiler:
+    """Collects steps; one that is there already serves again."""
+
+    def __init__(self, places: Mapping[str, Parts], inputs: int, named: Mapping[str, str] | None = None):
+        self.inputs = inputs
+        self.steps: list[Step] = []
+        self._places, self._named = dict(places), named or {}
+        self._known: dict[Any, int] = {}
+
+    def parts(self, node: ast.expr) -> Parts:
+        """What an expression is made of."""
+        if is_constant(node):  # folded first, so that no tower of powers can explode
+            value = evaluate(node, {})
+            return tuple(map(float, value)) if isinstance(value, list) else float(value)
+        if (part := part_of(node)) is not None:
+            return self._places[part]
+        if isinstance(node, ast.Attribute) and (path := dotted(node)) is not None and path in self._places:
+            return self._places[path]
+        match node:
+            case ast.Name(id=name):
+                return self._of_name(name)
+            case ast.UnaryOp(op=op, operand=operand):
+                value = self.parts(operand)
+                return _entrywise(self._negative, value) if isinstance(op, ast.USub) else value
+            case ast.BinOp(left=left, op=op, right=right):
+                return _entrywise(self._operator(op), self.parts(left), self.parts(right))
+            case ast.Call(func=ast.Name(id=name), args=arguments):
+                return self._call(function_name(name), [self.parts(argument) for argument in arguments])
+            case ast.Compare(left=left, ops=[op], comparators=[right]):
+                a, b = self.parts(left), self.parts(right)
+                a, b = (b, a) if isinstance(op, ast.Gt | ast.GtE) else (a, b)
+                strict = isinstance(op, ast.Lt | ast.Gt)
+                return self._apply(LESS if strict else LESS_EQUAL, a, b)
+            case ast.List(elts=entries):
+                return tuple(self.parts(entry) for entry in entries)
+            case ast.Attribute(value=ast.Name(id=vector), attr=name):
+                return self._of_name(vector)[COMPONENTS[name]]
+            case ast.Attribute(value=value, attr=name):
+                return self.parts(value)[COMPONENTS[name]]
+        raise AssertionError(f"unchecked node {ast.dump(node)}")
+
+    def _of_name(self, name: str) -> Parts:
+        if name in self._named and name not in self._places:
+            self._places[name] = self.parts(parse(self._named[name], vectors=True, motion=True))
+        return self._places[name]
+
+    def place(self, part: Part) -> int:
+        """Place of a part; a constant gets one."""
+        if not isinstance(part, float):
+            return part
+        return self._step(repr(part), lambda: (constant(part), ()))
+
+    def _step(self, key: Any, step: Callable[[], Step]) -> int:
+        if key not in self._known:
+            self.steps.append(step())
+            self._known[key] = self.inputs + len(self.steps) - 1
+        return self._known[key]
+
+    def _apply(self, operation: Elementary, *parts: Part) -> Part:
+        if all(isinstance(part, float) for part in parts):
+            with np.errstate(all="ignore"):
+                return float(operation.value(*map(np.float64, parts)))
+        operands = tuple(map(self.place, parts))
+        return self._step((operation, operands), lambda: (operation, operands))
+
+    def _call(self, name: str, arguments: list[Parts]) -> Parts:
+        if name in ALONG_MOTION:
+            return self._along_motion(name, *arguments)
+        if name not in FUNCTIONS and name not in ("dot", "cross"):
+            place = self.place(arguments[0])
+            return self._step(("law", name, place), lambda: (law(name), (place,)))
+        match name:
+            case "dot":
+                return reduce(self._sum, map(self._product, *arguments))
+            case "cross":
+                a, b = arguments
+                pairs = ((self._product(a[i - 2], b[i - 1]), self._product(a[i - 1], b[i - 2])) for i in range(3))
+                return tuple(self._difference(x, y) for x, y in pairs)
+            case "norm":
+                return self._apply(FUNCTIONS[name], *arguments[0])
+        return self._apply(FUNCTIONS[name], *arguments)
+
+    def _along_motion(self, name: str, *arguments: Part) -> Part:
+        """Functions of ``syntax.ALONG_MOTION``, made of others."""
+        match name:
+            case "if":
+                return self._apply(SELECT, *arguments)
+            case "sign":
+                return self._apply(SIGN, *arguments)
+            case "clip":
+                return self._clip(*arguments)
+            case "smooth_abs":
+                return self._apply(FUNCTIONS["hypot"], *arguments)
+            case "smooth_max":
+                a, b, width = arguments
+                apart = self._apply(FUNCTIONS["hypot"], self._difference(a, b), width)
+                return self._product(0.5, self._sum(self._sum(a, b), apart))
+            case "impact":
+                return self._impact(*arguments)
+            case "bistop":
+                x, v, low, high, *law = arguments
+                back = self._impact(self._negative(x), self._negative(v), self._negative(high), *law)
+                return self._difference(self._impact(x, v, low, *law), back)
+        return self._step_of(name, *arguments)
+
+    def _clip(self, x: Part, low: Part, high: Part) -> Part:
+        largest = self._apply(FUNCTIONS["max"], x, low)
+        return self._apply(FUNCTIONS["min"], largest, high)
+
+    def _step_of(self, name: str, x: Part, x0: Part, h0: Part, x1: Part, h1: Part) -> Part:
+        """From h0 at x0 to h1 at x1, D = (x - x0)/(x1 - x0) held in [0, 1]."""
+        D = self._clip(self._quotient(self._difference(x, x0), self._difference(x1, x0)), 0.0, 1.0)
+        if name == "havsin":
+            angle = self._product(pi, self._difference(D, 0.5))
+            risen = self._product(0.5, self._sum(1.0, self._apply(FUNCTIONS["sin"], angle)))
+        elif name == "step":  # D^2 (3 - 2 D)
+            risen = self._product(self._power(D, 2.0), self._difference(3.0, self._product(2.0, D)))
+        else:  # D^3 (10 - D (15 - 6 D))
+            inner = self._difference(10.0, self._product(D, self._difference(15.0, self._product(6.0, D))))
+            risen = self._product(self._power(D, 3.0), inner)
+        return self._sum(h0, self._product(self._difference(h1, h0), risen))
+
+    def _impact(self, x: Part, v: Part, x1: Part, k: Part, e: Part, c: Part, d: Part) -> Part:
+        """max(k (x1 - x)^e - c v step(x, x1 - d, 1, x1, 0), 0) where x < x1, else 0."""
+        spring = self._product(k, self._power(self._difference(x1, x), e))
+        damped = self._product(self._product(c, v), self._step_of("step", x, self._difference(x1, d), 1.0, x1, 0.0))
+        force = self._apply(FUNCTIONS["max"], self._difference(spring, damped), 0.0)
+        return self._apply(SELECT, self._apply(LESS, x, x1), force, 0.0)
+
+    def _operator(self, op: ast.operator) -> Callable[[Part, Part], Part]:
+        match op:
+            case ast.Add():
+                return self._sum
+            case ast.Sub():
+                return self._difference
+            case ast.Mult():
+                return self._product
+            case ast.Div():
+                return self._quotient
+        return self._power
+
+    def _negative(self, a: Part) -> Part:
+        return self._apply(NEGATE, a)
+
+    def _sum(self, a: Part, b: Part) -> Part:
+        if _is_zero(a) or _is_zero(b):
+            return b if _is_zero(a) else a
+        return self._apply(ADD, a, b)
+
+    def _difference(self, a: Part, b: Part) -> Part:
+        return a if _is_zero(b) else self._apply(SUBTRACT, a, b)
+
+    def _product(self, a: Part, b: Part) -> Part:
+        if _is_zero(a) or _is_zero(b):
+            return 0.0
+        return self._apply(MULTIPLY, a, b)
+
+    def _quotient(self, a: Part, b: Part) -> Part:
+        return 0.0 if _is_zero(a) and not isinstance(b, float) else self._apply(DIVIDE, a, b)
+
+    def _power(self, a: Part, b: Part) -> Part:
+        if not isinstance(b, float):
+            return self._apply(POWER, a, b)
+        return 1.0 if b == 0.0 else a if b == 1.0 else self._apply(power(b), a)
+
+
+def _is_zero(part: Part) -> bool:
+    return isinstance(part, float) and part == 0.0
+
+
+def _entrywise(operation: Callable[..., Part], *parts: Parts) -> Parts:
+    width = max((len(part) for part in parts if isinstance(part, tuple)), default=0)
+    if not width:
+        return operation(*parts)
+    spread = (part if isinstance(part, tuple) else (part,) * width for part in parts)
+    return tuple(operation(*entries) for entries in zip(*spread, strict=True))
+
+
+# ``Integrand``: an objective's expression as a vectorised function with exact partial derivatives.
+
+
+TIME = "t"
+
+
+class Linearised(NamedTuple):
+    """An expression at B instants, and its derivatives."""
+
+    value: np.ndarray  # (B,)
+    by_sensor: dict[str, np.ndarray]  # (B, width) each
+    by_parameter: dict[str, np.ndarray]  # (B,) each: explicit ones, not through sensors
+
+
+class Integrand:
+    """f(sensors, t, parameters) at B instants; sensors are arrays (B, width), t is (B,).
+
+    ``sensors`` and ``parameters`` name what the expression reads, directly or through other names.
+    """
+
+    def __init__(self, expressions: "Expressions", text: str, widths: Mapping[str, int]):
+        check_formula(text, {**dict.fromkeys(expressions.names, 1), TIME: 1, **widths})
+        tree = parse(text, vectors=True)
+        used = names(tree)
+        self.text = text
+        self.sensors = tuple(name for name in used if name in widths)
+        self._widths = {name: widths[name] for name in self.sensors}
+        self._names = tuple(name for name in used if name not in widths and name != TIME)
+        self._expressions = expressions
+        inputs = {**self._widths, **dict.fromkeys((*self._names, TIME), 1)}
+        self._program = compiled_formula(text, tuple(inputs.items()))
+
+    @cached_property
+    def parameters(self) -> tuple[str, ...]:
+        """Parameters that the expression depends on other than through sensors."""
+        return tuple(self._expressions.chain((name, 1.0) for name in self._names))
+
+    def value(self, sensors: Mapping[str, np.ndarray], t: np.ndarray, values: Mapping[str, Any] | None = None) -> Any:
+        """Return f, shape (B,); ``values`` replaces parameter values."""
+        return np.broadcast_to(self._program.value(self._inputs(sensors, t, values)), np.shape(t))
+
+    def linearised(
+        self, sensors: Mapping[str, np.ndarray], t: np.ndarray, values: Mapping[str, Any] | None = None
+    ) -> Linearised:
+        """Return f with all its derivatives."""
+        value, rows = self._program.value_and_gradient(self._inputs(sensors, t, values))
+        shape, left = np.shape(t), iter(rows)
+        by_sensor = {
+            name: _side_by_side([next(left) for _ in range(width)], shape) for name, width in self._widths.items()
+        }
+        by_parameter = self._expressions.chain(zip(self._names, left, strict=False), values)  # behind them t is left
+        return Linearised(
+            np.broadcast_to(value, shape),
+            by_sensor,
+            {name: np.broadcast_to(row, shape) for name, row in by_parameter.items()},
+        )
+
+    def moved(self, parameter: str, step: complex) -> dict[str, complex]:
+        """Values in which one parameter is larger by a step."""
+        return {parameter: self._expressions.scope()[parameter].real + step}
+
+    @cached_property
+    def components(self) -> dict[str, tuple[int, ...]]:
+        """Components of each sensor that the expression reads."""
+        places = count()
+        return {
+            name: tuple(k for k, place in zip(range(width), places, strict=False) if self._program.reads(place))
+            for name, width in self._widths.items()
+        }
+
+    def _inputs(self, sensors: Mapping[str, np.ndarray], t: np.ndarray, values: Mapping[str, Any] | None) -> list[Any]:
+        """Values of what the program reads: components of sensors, names, the time."""
+        scope = self._expressions.scope(values)
+        components = [sensors[name][:, k] for name, width in self._widths.items() for k in range(width)]
+        return [*components, *(scope[name] for name in self._names), t]
+
+
+def _side_by_side(columns: Sequence[Any], shape: tuple[int, ...]) -> np.ndarray:
+    """Numbers or arrays of a shape (B,) as columns (B, w)."""
+    found = np.empty((*shape, len(columns)), complex if any(map(np.iscomplexobj, columns)) else float)
+    for k, each in enumerate(columns):
+        found[..., k] = each
+    return found

@@ -1,11 +1,16 @@
-"""``Source``: where in which file every value of a model stands."""
+"""``Source``: files of a model and where in them every value stands; files merged, keys replaced."""
 
-from collections.abc import Sequence
+import codecs
+import errno
+import os
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path as FilePath
 from typing import Any
 
-from mbsim_cli.errors import Issue
-from mbsim_cli.spec.reading.nodes import Node
+from mbsim_cli.errors import InputOutputError, Issue, ModelError, UsageError
+from mbsim_cli.spec.reading.nodes import MAX_ENTRIES, Node, NodeError, read_nodes
+from mbsim_cli.spec.reading.suggestions import nearest, suggest
+from mbsim_cli.system import open_regular
 
 MAX_SHOWN = 1000
 MAX_SPLIT = 5_000_000  # letters of a file of which lines are shown
@@ -20,7 +25,7 @@ class Source:
         self.file = file
         self.texts: dict[str, str] = {}
         self.tables: dict[FilePath, None] = {}  # files of numbers that were read for the model
-        self.root: Node | None = None
+        self.root = Node({}, file, 1, 1)  # of the merged files
         self.twice: set[str] = set()  # sections with two items of one name, of which one is not seen
         self.stands_at: dict[Keys, Keys] = {}  # of what is made from other parts of the file, where those stand
         self._lines: dict[str, list[str]] = {}
@@ -32,7 +37,7 @@ class Source:
 
     def data(self) -> Any:
         """Return the merged files as plain lists, dicts and scalars."""
-        return self.root.data() if self.root is not None else None
+        return self.root.data()
 
     def line(self, file: str, line: int) -> str:
         """Return a line of a file, counted from 1; empty where there is none, or it or the file is too long to show."""
@@ -61,7 +66,7 @@ class Source:
 
     def _along(self, path: Path) -> tuple[list[Node], bool]:
         # the nodes along the path, and whether they are all of it
-        nodes = [self.root] if self.root is not None else []
+        nodes = [self.root]
         keys = list(self._written(path))
         while nodes and keys:
             below, used = _step(nodes[-1].value, keys)
@@ -113,3 +118,281 @@ def _step(value: Any, keys: list[Any]) -> tuple[Node | None, int]:
             if key in value:
                 return value[key], count
     return None, 0
+
+
+# Reading a file and those that it includes, merged into one tree of nodes.
+
+
+MAX_BYTES = 50_000_000
+MAX_FILES = 100
+
+
+def read_source(path: str | os.PathLike[str], texts: Mapping[str, str] | None = None) -> tuple[Source, list[Issue]]:
+    """Return the merged source of a model and what is wrong with it as YAML.
+
+    With ``texts`` files are looked up there by name, and none is opened.
+    Raises InputOutputError when the file itself cannot be read, ModelError when nothing can be made of it.
+    """
+    file = os.fspath(path)
+    try:
+        text = _bytes(file, texts)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise InputOutputError(f"cannot read {file}: {reason}{_meant(file, texts)}") from None
+    source = Source(file)
+    reader = _Reader(source, texts)
+    root = reader.read(file, text, ())
+    if root is None or not isinstance(root.value, dict):
+        line, column = (root.line, root.column) if root is not None else (1, 1)
+        empty = root is None or root.value is None
+        message = "the file is empty" if empty else "the file is not a mapping of sections"
+        bare = Issue(file, line, column, "", message, "a model begins with 'mbsim: 1'", source.line(file, line))
+        raise ModelError(reader.issues or [bare])
+    source.root = root
+    return source, reader.issues
+
+
+def _meant(file: str, texts: Mapping[str, str] | None) -> str:
+    """The model beside a file that is not there whose name is nearly the same."""
+    folder, name = os.path.split(file)
+    if texts is not None or os.path.exists(file) or not os.access(folder or ".", os.R_OK | os.X_OK):
+        return ""
+    models = (entry for entry in os.listdir(folder or ".") if entry.endswith((".yaml", ".yml")) and entry != name)
+    by_stem = {os.path.splitext(entry)[0]: entry for entry in models}
+    match = nearest(os.path.splitext(name)[0], by_stem)
+    return f"; did you mean {os.path.join(folder, by_stem[match])}?" if match else ""
+
+
+def _bytes(file: str, texts: Mapping[str, str] | None) -> bytes:
+    if texts is not None:
+        if file not in texts:
+            raise FileNotFoundError(errno.ENOENT, "it is not stored with the model")
+        return texts[file].encode()
+    with open_regular(file) as stream:
+        return stream.read(MAX_BYTES + 1)
+
+
+class _Reader:
+    def __init__(self, source: Source, texts: Mapping[str, str] | None) -> None:
+        self._source = source
+        self._texts = texts
+        self._files = self._bytes = 0  # read, each as often as it is included
+        self._room = MAX_ENTRIES
+        self.issues: list[Issue] = []
+
+    def read(self, file: str, text: bytes, above: tuple[str, ...]) -> Node | None:
+        self._source.texts[file] = _decoded(text)
+        self._bytes += len(text)
+        if self._bytes > MAX_BYTES:
+            self._report(file, NodeError(f"the files are larger than {MAX_BYTES // 1_000_000} MB", 1, 1))
+            return None
+        try:
+            root, errors = read_nodes(text, file, self._room)
+        except NodeError as error:
+            self._report(file, error)
+            return None
+        self._room -= root.size if root is not None else 0
+        for duplicate in errors:
+            self._report(file, duplicate)
+            if duplicate.path.count(".") < 2:
+                self._source.twice.add(duplicate.path.partition(".")[0])
+        if root is None or not isinstance(root.value, dict) or "include" not in root.value:
+            return root
+        return self._with_includes(root, file, (*above, os.path.realpath(file)))
+
+    def _with_includes(self, root: Node, file: str, above: tuple[str, ...]) -> Node:
+        merged = Node({}, file, root.line, root.column)
+        entries = root.value["include"].value
+        for entry in entries if isinstance(entries, list) else []:
+            if isinstance(entry.value, str) and (included := self._included(entry, file, above)) is not None:
+                self._require_version(included, root)
+                merged = merge(merged, included)
+        return merge(merged, root)
+
+    def _require_version(self, included: Node, root: Node) -> None:
+        """Report an included file of another version of the format, which the file that includes it would hide."""
+        own, other = root.value.get("mbsim"), included.value.get("mbsim")
+        if own is not None and other is not None and other.value != own.value:
+            message = f"is not the version of {root.file}, which includes this file"
+            self._report(other.file, NodeError(message, other.line, other.column, path="mbsim"))
+
+    def _included(self, entry: Node, file: str, above: tuple[str, ...]) -> Node | None:
+        target = os.path.normpath(os.path.join(os.path.dirname(file), entry.value))
+        if os.path.realpath(target) in above:
+            self._report(file, NodeError(f"{entry.value!r} includes itself", entry.line, entry.column, path="include"))
+            return None
+        self._files += 1
+        if self._files >= MAX_FILES:
+            self._report(file, NodeError(f"more than {MAX_FILES} files", entry.line, entry.column, path="include"))
+            return None
+        try:
+            text = _bytes(target, self._texts)
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+            self._report(
+                file, NodeError(f"cannot read {entry.value!r}: {reason}", entry.line, entry.column, path="include")
+            )
+            return None
+        root = self.read(target, text, above)
+        if root is not None and isinstance(root.value, dict):
+            # what an included file includes is already merged into it
+            root.value.pop("include", None)
+            return root
+        if root is not None:
+            self._report(target, NodeError("the file is not a mapping of sections", root.line, root.column))
+        return None
+
+    def _report(self, file: str, error: NodeError) -> None:
+        excerpt = self._source.line(file, error.line)
+        self.issues.append(Issue(file, error.line, error.column, error.path, error.message, error.hint, excerpt))
+
+
+def _decoded(text: bytes) -> str:
+    """The text of a file, by the mark that it begins with as YAML wants it."""
+    wide = text.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    return text.decode("utf-16" if wide else "utf-8", errors="replace").replace("\0", "\ufffd")
+
+
+def merge(below: Node, above: Node) -> Node:
+    """Return one node laid over another: mappings are merged key by key, anything else is replaced.
+
+    A mapping of another ``type`` is something else, and replaces what is below it.
+    """
+    if not isinstance(below.value, dict) or not isinstance(above.value, dict):
+        return above
+    types = [part.value["type"].value for part in (below, above) if "type" in part.value]
+    if len(types) == 2 and types[0] != types[1]:
+        return above
+    # a new mapping: an alias may share the old one
+    entries = dict(below.value)
+    for key, node in above.value.items():
+        entries[key] = merge(entries[key], node) if key in entries else node
+    merged = Node(entries, above.file, above.line, above.column)
+    merged.key_line, merged.key_column = above.key_line, above.key_column
+    return merged
+
+
+# Keys of a model file replaced by the command line: ``--set analysis.step=1e-4``.
+
+
+MARK = "."  # that paths of keys begin with among overrides
+AXES = ("x", "y", "z")
+NOT_SET = {
+    "include": "files are merged before keys are set",
+    "repeat": "set the constants that it reads, or keys of the items that it makes",
+    "x-": "sections whose names begin with x- are not read",
+}
+
+
+def is_key(name: str) -> bool:
+    """Whether an override replaces a key of the file rather than a parameter."""
+    return name.startswith(MARK)
+
+
+def set_keys(source: Source, overrides: Mapping[str, str], named: Collection[str]) -> dict[str, str]:
+    """Put values (YAML) in place of keys of a file, or add keys that it does not state; return the rest.
+
+    Items of the sections ``named`` have names that users choose: there only items that exist can change. The rest are
+    keys of items that repetitions have still to make. Raises UsageError.
+    """
+    rest: dict[str, str] = {}
+    for name, text in overrides.items():
+        if is_key(name):
+            setting = _Setting(name, text, source.file)
+            if "repeat" in source.root.value and setting.waits(source.root, named):
+                rest[name] = text
+            else:
+                source.root = setting.put(source.root, named)
+    return rest
+
+
+class _Setting:
+    """One key with its new value."""
+
+    def __init__(self, name: str, text: str, file: str):
+        path = name.removeprefix(MARK)
+        self._option = f"--set {path}={text}"
+        self._words = path.replace("[", ".").replace("]", "").split(".")
+        if not all(self._words):
+            self._refuse("a key is written as analysis.step, entries of lists as points.A.rod[0]")
+        for section, why in NOT_SET.items():
+            if self._words[0] == section or (section.endswith("-") and self._words[0].startswith(section)):
+                self._refuse(f"{self._words[0]!r} cannot be set: {why}")
+        self._value = self._read(text, file)
+
+    def waits(self, root: Node, named: Collection[str]) -> bool:
+        """Whether the item does not exist yet."""
+        section = root.value.get(self._words[0])
+        items = section.value if section is not None and isinstance(section.value, dict) else {}
+        return len(self._words) > 1 and self._words[0] in named and _longest(self._words[1:], items) is None
+
+    def put(self, root: Node, named: Collection[str]) -> Node:
+        """Return the tree with the value in it; nodes along the path are copied, as aliases may share them."""
+        return self._put(root, self._words, self._words[0] in named, 0)
+
+    def _put(self, node: Node | None, words: list[str], named: bool, depth: int) -> Node:
+        if not words:
+            return self._value
+        node = node if node is not None else self._value
+        below = {} if node is self._value else node.value
+        here = Node(below, node.file, node.line, node.column, plain=False)
+        here.key_line, here.key_column, here.instance = node.key_line, node.key_column, node.instance
+        if isinstance(below, list):
+            index = self._index(words[0], below)
+            entry = self._put(below[index], words[1:], False, depth + 1)
+            here.value = [*below[:index], entry, *below[index + 1 :]]
+            return here
+        if not isinstance(below, dict):
+            if below is not None and depth:
+                self._refuse(f"{'.'.join(self._words[:depth])} is {below!r}, and has no key {words[0]!r}")
+            below = {}
+        count = _longest(words, below)
+        if count is None and named and depth == 1:
+            hint = suggest(words[0], below)
+            self._refuse(f"{self._words[0]} has no {words[0]!r}" + (f"; {hint}" if hint else ""))
+        count = count or 1
+        key = ".".join(words[:count])
+        here.value = below | {key: self._put(below.get(key), words[count:], named, depth + count)}
+        return here
+
+    def _index(self, word: str, entries: list[Node]) -> int:
+        """Place in a list: a number, the name of an entry, or an axis of a vector."""
+        if word.isdecimal() and int(word) < len(entries):
+            return int(word)
+        if word in AXES and len(entries) == len(AXES):
+            return AXES.index(word)
+        for place, entry in enumerate(entries):
+            own = entry.value.get("name") if isinstance(entry.value, dict) else entry
+            if own is not None and own.value == word:
+                return place
+        return self._refuse(f"there is no entry {word!r} in a list of {len(entries)}; entries count from 0")
+
+    def _read(self, text: str, file: str) -> Node:
+        try:
+            node, wrong = read_nodes(text.encode(), file)
+        except NodeError as error:
+            wrong = [error]
+        for first in wrong:
+            self._refuse(first.message + (f"; {first.hint}" if first.hint else ""))
+        node = node if node is not None else Node(None, file, 0, 0)
+        for entry in _within(node):  # nothing of it stands in the file
+            entry.line, entry.column, entry.key_line, entry.key_column, entry.plain = 0, 0, 0, 0, False
+            entry.instance = f" (in {self._option})"
+        return node
+
+    def _refuse(self, why: str) -> Any:
+        raise UsageError(f"{self._option}: {why}")
+
+
+def _longest(words: list[str], entries: Mapping[str, Any]) -> int | None:
+    """How many words make the longest key that exists: names of checks may hold dots."""
+    return next((n for n in range(min(len(words), 6), 0, -1) if ".".join(words[:n]) in entries), None)
+
+
+def _within(node: Node) -> list[Node]:
+    found, at = [node], 0
+    while at < len(found):
+        value = found[at].value
+        found += value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+        at += 1
+    return found

@@ -2,61 +2,47 @@
 
 from collections.abc import Callable
 
-from mbsim_cli.spec.judging.review import Review
-from mbsim_cli.spec.rules import (
-    analysis,
-    bodies,
-    checks,
-    fits,
-    flexible,
-    formulas,
-    laws,
-    naming,
-    optimizations,
-    references,
-    studies,
-    suitability,
-    vehicles,
-)
+from mbsim_cli.spec.review import Review
+from mbsim_cli.spec.rules import analysis, bodies, formulas, laws, names, studies, suitability
 
 RULES: tuple[Callable[[Review], None], ...] = (
-    naming.check,
-    naming.check_numbers,
-    references.check,
+    names.check_names,
+    names.check_numbers,
+    names.check_references,
     suitability.check,
     suitability.check_reactions,
     bodies.check_vectors,
     bodies.check,
-    flexible.check,
-    references.check_graph,
+    bodies.check_flexible,
+    names.check_graph,
     laws.check,
     laws.check_tables,
-    vehicles.check,
+    suitability.check_sizes,
     suitability.check_constraints,
     suitability.check_forces,
     formulas.check_moving,
     formulas.check,
     analysis.check,
-    checks.check,
+    formulas.check_values,
     studies.check,
-    optimizations.check,
-    fits.check,
+    studies.check_optimizations,
+    studies.check_fits,
 )
 
 # What these say is about names, and holds whatever the values are.
 OF_NAMES = frozenset(
     {
-        naming.check,
-        references.check,
+        names.check_names,
+        names.check_references,
         suitability.check,
         suitability.check_reactions,
-        references.check_graph,
+        names.check_graph,
         suitability.check_forces,
     }
 )
 
 # What these judge is done with a model, by the values that it was read with.
-OF_ITS_USE = frozenset({checks.check, studies.check, optimizations.check, fits.check})
+OF_ITS_USE = frozenset({formulas.check_values, studies.check, studies.check_optimizations, studies.check_fits})
 
 # This one asks every number for its value, and not the review, as all others do.
-OF_NUMBERS = frozenset({naming.check_numbers})
+OF_NUMBERS = frozenset({names.check_numbers})

@@ -10,11 +10,11 @@ from mbsim_cli.spec.analysis import (
     Equilibrium,
     FrequencyResponse,
     InverseDynamics,
+    Kinematics,
     SmallMotions,
     lacks_adjoint,
 )
-from mbsim_cli.spec.judging.review import Review
-from mbsim_cli.spec.kinematics import Kinematics
+from mbsim_cli.spec.review import Review
 from mbsim_cli.spec.states import StateJoint
 
 _TIMES = ("step", "sampling", "duration", "output_interval")

@@ -1,12 +1,131 @@
-"""Bodies and directions: masses, sizes and inertia tensors that exist in nature, vectors that have a length."""
+"""Bodies, rigid and flexible: masses, sizes, inertia tensors and directions that exist in nature."""
 
+import math
+from math import prod
 from typing import Any
 
-from mbsim_cli.spec.bodies import SURFACES, Body, Inertia
-from mbsim_cli.spec.judging.geometry import about_center, local_point, local_vector, parallel, positive_semidefinite
-from mbsim_cli.spec.judging.review import Review
-from mbsim_cli.spec.quantities import DesignVector, Orientation
+from mbsim_cli.spec.base import walk
+from mbsim_cli.spec.bodies import SURFACES, Body, DesignPoint, DesignVector, Inertia, Orientation
+from mbsim_cli.spec.expressions.number import Number
+from mbsim_cli.spec.expressions.syntax import names, parse
+from mbsim_cli.spec.flexible import Field, FlexibleFile, FlexibleTerms, NodeSet
 from mbsim_cli.spec.reading.messages import Path
+from mbsim_cli.spec.review import Review
+
+_TOLERANCE = 1e-9
+Matrix = list[list[float]]
+_IDENTITY: Matrix = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
+
+
+def local_point(review: Review, body: str, name: str) -> list[float] | None:
+    """Return a point's coordinates in the axes of a body; None where something is missing or wrong."""
+    if name == "origin":
+        return [0.0, 0.0, 0.0]
+    if name == "center_of_mass":
+        return _center_of_mass(review, body)
+    point = review.model.points.get(name)
+    if isinstance(point, DesignPoint):
+        return _from_design(review, body, point)
+    return review.vector(point[body]) if point is not None and body in point else None
+
+
+def local_vector(review: Review, body: str, name: str) -> list[float] | None:
+    """Return a vector's components in the axes of a body, as given; None where something is missing or wrong."""
+    vector = review.model.vectors.get(name)
+    if isinstance(vector, DesignVector) and body in vector.bodies:
+        design, rotation = review.vector(vector.design), _orientation_of(review, body)
+        return None if design is None or rotation is None else _transposed_times(rotation, design)
+    if isinstance(vector, dict) and (body in vector or "all" in vector):
+        return review.vector(vector.get(body, vector.get("all")))
+    return _IDENTITY["xyz".index(name)] if name in ("x", "y", "z") else None
+
+
+def parallel(a: list[float], b: list[float]) -> bool:
+    """Whether two vectors are parallel, or one of them is zero."""
+    cross = [a[i - 2] * b[i - 1] - a[i - 1] * b[i - 2] for i in range(3)]
+    return math.hypot(*cross) <= _TOLERANCE * math.hypot(*a) * math.hypot(*b)
+
+
+def _center_of_mass(review: Review, name: str) -> list[float] | None:
+    body = review.model.bodies[name]
+    if isinstance(body.center_of_mass, str):
+        return local_point(review, name, body.center_of_mass) if body.center_of_mass != "center_of_mass" else None
+    if body.center_of_mass is not None:
+        return review.vector(body.center_of_mass)
+    return _shape_center(review, body.shape) if body.shape is not None else [0.0, 0.0, 0.0]
+
+
+def _shape_center(review: Review, shape: Any) -> list[float] | None:
+    if shape.center is not None:
+        return review.vector(shape.center)
+    if not hasattr(shape, "length"):
+        return [0.0, 0.0, 0.0]
+    length = review.value(shape.length)
+    return None if length is None else [length / 2 if axis == shape.axis else 0.0 for axis in "xyz"]
+
+
+def _from_design(review: Review, body: str, point: DesignPoint) -> list[float] | None:
+    pose = review.model.bodies[body]
+    design = review.vector(point.design)
+    position = review.vector(pose.position) if pose.position is not None else [0.0, 0.0, 0.0]
+    rotation = _orientation_of(review, body)
+    if design is None or position is None or rotation is None:
+        return None
+    return _transposed_times(rotation, [d - p for d, p in zip(design, position, strict=True)])
+
+
+def _transposed_times(m: Matrix, a: list[float]) -> list[float]:
+    return [sum(m[k][i] * a[k] for k in range(3)) for i in range(3)]
+
+
+def _orientation_of(review: Review, name: str) -> Matrix | None:
+    body = review.model.bodies.get(name)
+    return _IDENTITY if body is None else _rotation(review, body.orientation)
+
+
+def _rotation(review: Review, given: Any) -> Matrix | None:
+    if given is None:
+        return _IDENTITY
+    if given.rotation_matrix is not None:
+        return review.matrix(given.rotation_matrix)
+    e = review.vector(given.euler_parameters) if given.euler_parameters is not None else _of_axis(review, given)
+    if e is None:
+        return None
+    e0, v = e[0], e[1:]
+    skew = [[0.0, -v[2], v[1]], [v[2], 0.0, -v[0]], [-v[1], v[0], 0.0]]
+    square = 2 * e0 * e0 - 1
+    return [[(square if i == j else 0.0) + 2 * (v[i] * v[j] + e0 * skew[i][j]) for j in range(3)] for i in range(3)]
+
+
+def _of_axis(review: Review, given: Any) -> list[float] | None:
+    axis, angle = review.vector(given.axis), review.value(given.angle)
+    if axis is None or angle is None or not any(axis):
+        return None
+    norm = math.hypot(*axis)
+    return [math.cos(angle / 2), *(math.sin(angle / 2) * a / norm for a in axis)]
+
+
+def about_center(tensor: Matrix, mass: float, c: list[float]) -> Matrix:
+    """Return the inertia about the centre of mass, which lies at ``c`` from where ``tensor`` is stated (Steiner)."""
+    square = sum(x * x for x in c)
+    return [[tensor[i][j] - mass * ((square if i == j else 0.0) - c[i] * c[j]) for j in range(3)] for i in range(3)]
+
+
+def positive_semidefinite(m: Matrix, scale: float) -> bool:
+    """Whether a symmetric matrix has no negative eigenvalue beyond round-off at ``scale``."""
+    if scale == 0:
+        return True
+    a = [[entry / scale + (_TOLERANCE if i == j else 0.0) for j, entry in enumerate(row)] for i, row in enumerate(m)]
+    # with the small shift every pivot of the elimination must stay positive
+    for k in range(3):
+        if a[k][k] <= 0:
+            return False
+        for i in range(k + 1, 3):
+            factor = a[i][k] / a[k][k]
+            for j in range(k, 3):
+                a[i][j] -= factor * a[k][j]
+    return True
+
 
 _SYMMETRY = 1e-9
 MEASURED = 0.1  # excess of a moment over the sum of the others that errors of measurement explain
@@ -211,3 +330,190 @@ def _orthonormal(m: list) -> bool:
                 return False
     cross = [m[0][i - 2] * m[1][i - 1] - m[0][i - 1] * m[1][i - 2] for i in range(3)]
     return sum(a * b for a, b in zip(cross, m[2], strict=True)) > 0
+
+
+# Flexible bodies: names that exist, sizes and materials that exist in nature, choices that say one thing.
+
+
+LOADS = ("rotation", "acceleration")  # that stiffen, beside forces at nodes
+_RIGID = ("mass", "center_of_mass", "inertia", "shape")
+_NOT_NEGATIVE = ("alpha", "beta", "ratio", "inner_radius")
+PLACES = ("x", "y", "z")
+MOST_ELEMENTS = 2_000_000
+_ANY_SIGN = ("initial", "design", "origin", "x", "y", "z", "nearest", "poisson_ratio")
+
+
+def check_flexible(review: Review) -> None:
+    """Report what no flexible body can be made of."""
+    for name, material in review.model.materials.items():
+        _above_zero(review, ("materials", name), material)
+        ratio = review.value(material.poisson_ratio)
+        if ratio is not None and not -1 < ratio < 0.5:
+            review.report(("materials", name, "poisson_ratio"), f"must lie between -1 and 0.5, is {ratio:g}")
+    for name, given in review.model.fields.items():
+        _field(review, ("fields", name), given)
+    for name, sensor in review.model.sensors.items():
+        if sensor.type in ("strain_energy", "elastic_coordinate"):
+            _deforming(review, ("sensors", name, "body"), sensor.body)
+        elif sensor.type == "deformation":
+            _deforming(review, ("sensors", name, "point"), sensor.point.partition(".")[0])
+    for name, body in review.model.bodies.items():
+        if body.flexible is not None:
+            _body(review, name, body)
+
+
+def _body(review: Review, name: str, body: Any) -> None:
+    path, given = ("bodies", name, "flexible"), body.flexible
+    _alone(review, name, body)
+    if isinstance(given, FlexibleTerms):
+        _above_zero(review, (*path, "damping"), given.damping)
+        _terms(review, path, given)
+        return
+    _above_zero(review, path, given)
+    if isinstance(given, FlexibleFile):
+        _increasing(review, (*path, "modes"), given.modes)
+    elif review.intact("bodies", name):
+        _meshed(review, path, given)
+
+
+def _deforming(review: Review, path: Path, name: str) -> None:
+    body = review.model.bodies.get(name)
+    if body is None and "." in name:
+        review.report(path, f"{name!r} is no body that deforms", "name the body, not a node of it")
+    elif body is not None and body.flexible is None:
+        review.report(path, f"body {name!r} is rigid", "name a body that has 'flexible'")
+
+
+def _field(review: Review, path: Path, given: Field) -> None:
+    _above_zero(review, path, given.filter)
+    if (given.value is None) == (given.file is None):
+        review.report(path, "a field has a value or a file", "give value: EXPRESSION, or file: NAME.h5", key=True)
+    if given.dataset is not None and given.file is None:
+        review.report((*path, "dataset"), "stands without 'file'", "name the HDF5 file that holds it", key=True)
+    bounds = review.vector(given.bounds)
+    if bounds is not None and bounds[0] > bounds[1]:
+        review.report((*path, "bounds"), "the lower bound is greater than the upper bound")
+    known = {*PLACES, *review.names("parameters"), *review.names("constants")}
+    for name, offset in names(parse(given.value)).items() if given.value is not None else ():
+        if name not in known:
+            hint = review.suggest(name, known) or "x, y and z are the places of an element's centre"
+            review.report((*path, "value"), f"unknown parameter or constant {name!r}", hint, offset)
+
+
+def _alone(review: Review, name: str, body: Any) -> None:
+    for key in _RIGID:
+        if getattr(body, key) is not None:
+            message = "stands beside 'flexible', whose mesh or file gives it"
+            review.report(("bodies", name, key), message, "leave it out", key=True)
+
+
+def _above_zero(review: Review, path: Path, part: Any) -> None:
+    """Report numbers that are not positive, but for places and factors."""
+    for place, number in walk(part, path, Number):
+        names = [key for key in place if isinstance(key, str)]
+        value = review.value(number)
+        if value is None or any(key in _ANY_SIGN for key in names[len(path) :]):
+            continue
+        if value < 0 or (value == 0 and names[-1] not in _NOT_NEGATIVE):
+            wanted = "be negative" if names[-1] in _NOT_NEGATIVE else "be greater than zero"
+            review.report(place, f"must {'not ' * (wanted == 'be negative')}{wanted}, is {value:g}")
+
+
+def _meshed(review: Review, path: Path, body: Any) -> None:
+    elements = getattr(body.mesh, "elements", 1)
+    count = prod(elements) if isinstance(elements, list) else elements
+    if count > MOST_ELEMENTS:
+        review.report((*path, "mesh", "elements"), f"{count} elements are more than {MOST_ELEMENTS}")
+    _material(review, path, body)
+    if body.density is not None:
+        review.known((*path, "density", "field"), body.density.name, "fields", "field")
+        if body.mesh.type == "matrices":
+            review.report((*path, "density"), "matrices have no elements", "leave it out", key=True)
+    for name, given in body.sets.items():
+        _set(review, (*path, "sets", name), given)
+    for name, node in body.nodes.items():
+        _named(review, (*path, "nodes", name, "set"), node.set, body.sets, "set")
+        if name in LOADS:
+            review.report((*path, "nodes", name), f"{name!r} means something else under stiffening", key=True)
+    if not isinstance(body.frame, str):
+        _frame(review, (*path, "frame"), body)
+    _modes(review, (*path, "modes"), body)
+    for index, what in enumerate(body.stiffening):
+        _named(review, (*path, "stiffening", index), what, (*LOADS, *body.nodes), "load")
+
+
+def _terms(review: Review, path: Path, body: FlexibleTerms) -> None:
+    """Report sizes that do not fit the number of shapes, which Me tells."""
+    n, terms = len(body.terms.Me), body.terms
+    review.positive((*path, "terms", "mass"), terms.mass)
+    first, coupling = getattr(terms.J, "M1", None), getattr(terms.Cr, "M1", None)
+    second = getattr(terms.J, "M2", None)
+    lists: dict[tuple[str | int, ...], Any] = {
+        ("terms", "Ct"): terms.Ct,
+        ("terms", "Cr"): terms.Cr if isinstance(terms.Cr, list) else terms.Cr.M0,
+        ("terms", "Ke"): terms.Ke,
+        ("terms", "J", "M1"): first,
+        ("terms", "J", "M2"): second,
+        ("terms", "Cr", "M1"): coupling,
+    }
+    lists |= {("terms", name, i): row for name in ("Me", "Ke") for i, row in enumerate(getattr(terms, name))}
+    lists |= {("terms", "J", "M2", i): row for i, row in enumerate(second or ())}
+    lists |= {("terms", "Cr", "M1", i): rows for i, rows in enumerate(coupling or ())}
+    for name, node in body.nodes.items():
+        lists |= {("nodes", name, key): getattr(node, key) for key in ("phi", "psi")}
+    for place, entries in lists.items():
+        if entries is not None and len(entries) != n:
+            review.report((*path, *place), f"has {len(entries)} entries, not {n} as Me has rows")
+
+
+def _material(review: Review, path: Path, body: Any) -> None:
+    if body.mesh.type == "matrices":
+        if body.material is not None:
+            review.report((*path, "material"), "matrices have no material", "leave it out")
+    elif body.material is None:
+        review.report(path, "key 'material' is missing", key=True)
+    else:
+        review.known((*path, "material"), body.material, "materials", "material")
+
+
+def _named(review: Review, path: Path, name: str, known: Any, what: str) -> None:
+    if name not in known:
+        review.report(path, f"unknown {what} {name!r}", review.suggest(name, known))
+
+
+def _set(review: Review, path: Path, given: NodeSet) -> None:
+    coordinates = [key for key in "xyz" if getattr(given, key) is not None]
+    ways = [*(["coordinates"] if coordinates else []), *(key for key in ("group", "nearest") if getattr(given, key))]
+    if len(ways) != 1:
+        hint = "coordinates (x, y, z), a group of the mesh file, or the place that one node is nearest to"
+        review.report(path, f"a set is chosen in one way, not by {' and '.join(ways) or 'nothing'}", hint, key=True)
+    for key in coordinates:
+        span = review.vector(value) if isinstance(value := getattr(given, key), list) else None
+        if span is not None and span[0] > span[1]:
+            review.report((*path, key), f"the range ends at {span[1]:g}, below its start {span[0]:g}")
+
+
+def _increasing(review: Review, path: Path, modes: list[int] | None) -> None:
+    if modes is not None and sorted(set(modes)) != modes:
+        review.report(path, "the modes are to stand in increasing order, each once")
+
+
+def _frame(review: Review, path: Path, body: Any) -> None:
+    frame = body.frame
+    if (frame.fixed is None) == (frame.chord is None):
+        review.report(path, "the frame follows one thing", "give fixed: SET, chord: [NODE, NODE], or free", key=True)
+    if frame.fixed is not None:
+        _named(review, (*path, "fixed"), frame.fixed, body.sets, "set")
+    for index, name in enumerate(frame.chord or ()):
+        _named(review, (*path, "chord", index), name, body.nodes, "node")
+
+
+def _modes(review: Review, path: Path, body: Any) -> None:
+    modes = body.modes
+    if (modes.count is None) == (modes.keep is None):
+        review.report(path, "give count or keep", "the number of modes, or the list of those to keep", key=True)
+    elif modes.count == 0 and not modes.static:
+        review.report((*path, "count"), "the body has no shape to deform in", "more modes, or static shapes")
+    _increasing(review, (*path, "keep"), modes.keep)
+    for index, name in enumerate(modes.static):
+        _named(review, (*path, "static", index), name, body.nodes, "node")

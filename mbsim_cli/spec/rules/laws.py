@@ -6,9 +6,9 @@ from typing import Any
 
 from mbsim_cli.spec.base import walk
 from mbsim_cli.spec.expressions.named_numbers import shown, sort
-from mbsim_cli.spec.judging.review import Review
 from mbsim_cli.spec.laws import ColumnsFile, OneSided, Piecewise, SmoothStep, Spline, Sum, TableFile, Windowed
 from mbsim_cli.spec.reading.messages import Path
+from mbsim_cli.spec.review import Review
 
 _PLACES = ("law", "elongation_law", "rate_law")
 

@@ -1,6 +1,7 @@
-"""Studies: parameters that exist and may vary, ranges that make sense, something to keep."""
+"""Studies, optimisations and fits: parameters that exist and may vary, ranges that make sense, limits, measurements."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import PurePath
 from typing import Any, NamedTuple
 
 from pydantic import ValidationError
@@ -8,11 +9,12 @@ from pydantic import ValidationError
 from mbsim_cli.spec.base import walk
 from mbsim_cli.spec.expressions.number import Number
 from mbsim_cli.spec.expressions.syntax import ExpressionError
-from mbsim_cli.spec.judging.review import Review
 from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.spec.reading.messages import Path, issue_of
 from mbsim_cli.spec.reading.source import join
-from mbsim_cli.spec.studies import Cloud, Range, Steps, Study
+from mbsim_cli.spec.review import Review
+from mbsim_cli.spec.rules.laws import HDF5_SUFFIXES, delimiter_fault
+from mbsim_cli.spec.studies import Cloud, Fit, Limit, Measurement, Optimization, Range, Steps, Study
 
 MOST_CASES = 10_000_000
 
@@ -212,3 +214,283 @@ def _numbers(review: Review, study: Study) -> Iterator[Fault]:
             review.model.expressions.value(number)
         except ExpressionError as error:
             yield Fault(path, error.message, error.hint)
+
+
+# Optimisations: objectives and parameters that exist, ranges that hold the start, limits that leave something.
+
+
+def check_optimizations(review: Review) -> None:
+    """Report what cannot be optimised."""
+    for name, given in review.model.optimization.items():
+        if review.intact("optimization", name):
+            for fault in _faults(review, given):
+                review.report(("optimization", name, *fault.path), fault.message, fault.hint, key=fault.key)
+
+
+def _faults(review: Review, given: Optimization) -> Iterator[Fault]:
+    key = "minimize" if given.minimize is not None else "maximize"
+    yield from _objective(review, (key,), given.objective)
+    for name, limit in given.constraints.items():
+        yield from _objective(review, ("constraints", name), name, key=True)
+        yield from _limit(review, given, ("constraints", name), limit)
+        if limit.equals is not None and given.algorithm == "mma":
+            yield Fault(("constraints", name, "equals"), "mma keeps no equalities", "slsqp does", True)
+    yield from _fields(review, given)
+    yield from positive(review, ("tolerance",), given.tolerance)
+    yield from _variables(review, given)
+
+
+def _objective(review: Review, path: Path, name: str, key: bool = False) -> Iterator[Fault]:
+    known = review.names("objectives")
+    if name not in known and not review.lost("objectives"):
+        yield Fault(path, f"unknown objective {name!r}", review.suggest(name, known), key)
+
+
+def _limit(review: Review, given: Optimization, path: Path, limit: Limit) -> Iterator[Fault]:
+    low, high = review.value(limit.at_least), review.value(limit.at_most)
+    if low is not None and high is not None and low > high:
+        yield Fault((*path, "at_least"), f"{low:g} is more than at_most, {high:g}")
+    for key in ("at_least", "at_most", "equals"):
+        yield from _at_rest(review, (*path, key), getattr(limit, key), _varied(review, given))
+
+
+def _varied(review: Review, given: Optimization) -> set[str]:
+    """Parameters that vary."""
+    if given.varied == "all":
+        return {name for name, parameter in review.model.parameters.items() if _is_free(review, parameter)}
+    return set(given.varied)
+
+
+def _at_rest(review: Review, path: Path, number: Number | None, varied: set[str]) -> Iterator[Fault]:
+    """A number that the search leaves as it is, for it is read at the start alone."""
+    if number is not None and (moving := changed_in(review, number, varied)):
+        hint = "an objective may have it in its formula, and a number as its limit"
+        yield Fault(path, f"{number.text} is read at the start alone, and would not follow {moving}", hint)
+
+
+def _fields(review: Review, given: Optimization) -> Iterator[Fault]:
+    known = review.names("fields")
+    for index, name in enumerate(given.fields):
+        path: Path = ("fields", index)
+        if name not in known:
+            if not review.lost("fields"):
+                yield Fault(path, f"unknown field {name!r}", review.suggest(name, known))
+        elif name in given.fields[:index]:
+            yield Fault(path, f"{name!r} stands twice")
+        elif review.intact("fields", name) and review.model.fields[name].bounds is None:
+            yield Fault(path, f"field {name!r} has no bounds that it could vary within", "give it bounds")
+        elif review.intact("fields", name) and not _is_free(review, review.model.fields[name]):
+            yield Fault(path, f"the bounds of field {name!r} leave it nothing to vary within")
+        elif len(users := _bodies_of(review, name)) != 1:
+            yield Fault(path, f"field {name!r} gives the densities of {len(users)} bodies, not of one")
+    for name, limit in given.volume.items():
+        if name not in given.fields:
+            yield Fault(("volume", name), f"{name!r} is not among the fields that vary", None, True)
+        yield from _limit(review, given, ("volume", name), limit)
+        yield from _within_bounds(review, name, limit)
+        if limit.equals is not None and given.algorithm == "mma":
+            yield Fault(("volume", name, "equals"), "mma keeps no equalities", "at_most does", True)
+
+
+def _within_bounds(review: Review, name: str, limit: Limit) -> Iterator[Fault]:
+    """A limit on a mean lies between the bounds of what it is the mean of: others hold always, or never."""
+    field = review.model.fields.get(name)
+    bounds = review.vector(field.bounds) if field is not None and review.intact("fields", name) else None
+    for key in ("at_least", "at_most", "equals"):
+        value = review.value(getattr(limit, key))
+        if bounds is not None and value is not None and not bounds[0] <= value <= bounds[1]:
+            message = f"no mean comes to {value:g}: {name!r} lies between {bounds[0]:g} and {bounds[1]:g}"
+            yield Fault(("volume", name, key), message)
+
+
+def _bodies_of(review: Review, field: str) -> list[str]:
+    """Bodies whose densities a field gives."""
+    found = []
+    for name, body in review.model.bodies.items():
+        density = getattr(body.flexible, "density", None)
+        if density is not None and density.name == field:
+            found.append(name)
+    return found
+
+
+def _variables(review: Review, given: Optimization) -> Iterator[Fault]:
+    stated = given.varied
+    if stated == "all":
+        if review.intact("parameters") and not any(_is_free(review, p) for p in review.model.parameters.values()):
+            message = "no parameter has bounds that it could vary within"
+            yield Fault(("variables",), message, "give those that vary bounds, or ranges here", True)
+        return
+    if not stated and not given.fields:
+        yield Fault(("variables",), "needs one parameter at least")
+    listed = isinstance(stated, list)
+    yield from known_parameters(review, ("variables",), stated, key=not listed)
+    for index, name in enumerate(stated):
+        path: Path = ("variables", index if listed else name)
+        if listed and name in stated[:index]:
+            yield Fault(path, f"{name!r} stands twice")
+        elif name not in review.model.parameters or not review.intact("parameters", name):
+            continue
+        elif listed:
+            yield from bounded(review, path, name)
+        else:
+            yield from _range_of_search(review, given, path, name, stated[name])
+
+
+def _range_of_search(review: Review, given: Optimization, path: Path, name: str, stated: Range) -> Iterator[Fault]:
+    others = _varied(review, given) - {name}
+    yield from range_of(review, path, stated)
+    yield from _at_rest(review, (*path, "from"), stated.from_, others)
+    yield from _at_rest(review, (*path, "to"), stated.to, others)
+    yield from _start(review, path, name, stated)
+
+
+def _is_free(review: Review, has_bounds: Any) -> bool:
+    """Whether a parameter or field has bounds that differ, as far as they have values."""
+    if has_bounds.bounds is None:
+        return False
+    ends = review.vector(has_bounds.bounds)
+    return ends is None or ends[0] != ends[1]
+
+
+def _start(review: Review, path: Path, name: str, stated: Range) -> Iterator[Fault]:
+    """The range holds the value that the search begins with, and lies within the parameter's own bounds."""
+    yield from around_start(review, path, name, stated)
+    low, high = review.value(stated.from_), review.value(stated.to)
+    if low is None or high is None:
+        return
+    bounds = review.vector(review.model.parameters[name].bounds)
+    if bounds is not None and not bounds[0] <= low <= high <= bounds[1]:
+        yield Fault(path, f"reaches beyond the bounds {bounds[0]:g} and {bounds[1]:g} of {name!r}", None, True)
+
+
+# Fits: histories, columns and parameters that exist, numbers that the search leaves as they are.
+
+
+def check_fits(review: Review) -> None:
+    """Report what no fit can be made of."""
+    for section, faults in (("measurements", _of_measurement), ("fit", _of_fit)):
+        for name, given in getattr(review.model, section).items():
+            if review.intact(section, name):
+                for fault in faults(review, given):
+                    review.report((section, name, *fault.path), fault.message, fault.hint, key=fault.key)
+
+
+def _of_measurement(review: Review, given: Measurement) -> Iterator[Fault]:
+    if given.delimiter is not None:
+        is_hdf5 = PurePath(given.file).suffix.lower() in HDF5_SUFFIXES
+        if fault := delimiter_fault(given.delimiter, is_hdf5):
+            yield Fault(("delimiter",), *fault)
+    yield from known_parameters(review, ("parameters",), given.parameters)
+    yield from positive(review, ("time_scale",), given.time_scale)
+    ends = review.vector(given.between)
+    if ends is not None and not ends[0] < ends[1]:
+        yield Fault(("between",), f"{ends[1]:g} is not after {ends[0]:g}")
+    for name, column in given.columns.items():
+        path: Path = ("columns", name)
+        if name == given.time:
+            yield Fault(path, f"column {name!r} holds the times", "time names their column", True)
+        yield from _history(review, (*path, "sensor"), column.sensor)
+        yield from positive(review, (*path, "sigma"), column.sigma)
+        if review.value(column.scale) == 0.0:
+            yield Fault((*path, "scale"), "must not be zero: the column would not depend on the sensor")
+
+
+def _history(review: Review, path: Path, name: str) -> Iterator[Fault]:
+    """The first part of a history's name is a sensor or a joint; the run tells whether the rest is right."""
+    first = name.partition(".")[0]
+    if any(review.lost(section) for section in ("sensors", "joints", "bodies")):
+        return
+    known = review.names("sensors") | review.names("joints") | review.names("bodies")  # bodies have elastic coordinates
+    if not any(name == other or name.startswith(f"{other}.") for other in known):
+        yield Fault(path, f"unknown sensor or joint {first!r}", review.suggest(first, known))
+
+
+def _of_fit(review: Review, given: Fit) -> Iterator[Fault]:
+    used = [("measurements", name) for name in given.measurements] + [("hold_out", name) for name in given.hold_out]
+    yield from _measurements(review, given)
+    yield from _parameters(review, given)
+    varied = varied_by(review, given)
+    for key, number in (("tolerance", given.tolerance), ("loss_scale", given.loss_scale)):
+        yield from positive(review, (key,), number)
+    for key, name in used:
+        measured = review.model.measurements.get(name)
+        if measured is None or not review.intact("measurements", name):
+            continue
+        fixed: list[tuple[str, object]] = [("time_scale", measured.time_scale)]
+        fixed += [("between", number) for number in measured.between or ()]
+        fixed += [(f"columns.{column}.sigma", entry.sigma) for column, entry in measured.columns.items()]
+        for what, stated in fixed:
+            if isinstance(stated, Number) and (moving := changed_in(review, stated, varied)):
+                message = f"{what} of {name!r} has the value of {moving}, which this fit changes"
+                yield Fault((key,), message, "state a number there", True)
+        for column, entry in measured.columns.items():
+            moving = changed_in(review, entry.delay, varied)
+            for parameter in filter(None, moving.split(", ")):
+                if _ends_of(review, given, parameter) is None:
+                    message = f"{parameter!r}, the delay of column {column!r} of {name!r}, has no bounds"
+                    hint = "bounds say which readings lie within the run whatever the delay is"
+                    yield Fault(("parameters",), message, hint, True)
+
+
+def _measurements(review: Review, given: Fit) -> Iterator[Fault]:
+    known, lost = review.names("measurements"), review.lost("measurements")
+    for key, names in (("measurements", given.measurements), ("hold_out", given.hold_out)):
+        for index, name in enumerate(names):
+            if name not in known and not lost:
+                yield Fault((key, index), f"unknown measurement {name!r}", review.suggest(name, known))
+            elif name in names[:index]:
+                yield Fault((key, index), f"{name!r} stands twice")
+            elif key == "hold_out" and name in given.measurements:
+                yield Fault((key, index), f"{name!r} is held out, and fitted to", "leave it out of one of the lists")
+
+
+def varied_by(review: Review, given: Fit) -> set[str]:
+    """Parameters that a fit estimates."""
+    if given.parameters == "all":
+        bounded = ((name, parameter.bounds) for name, parameter in review.model.parameters.items())
+        return {name for name, bounds in bounded if bounds is not None and _differ(review.vector(bounds))}
+    return set(given.parameters)
+
+
+def _differ(ends: Sequence[float] | None) -> bool:
+    return ends is None or ends[0] != ends[1]
+
+
+def _ends_of(review: Review, given: Fit, name: str) -> object:
+    """What a parameter varies within, None without limits."""
+    if isinstance(given.parameters, dict):
+        return given.parameters.get(name)
+    parameter = review.model.parameters.get(name)
+    return None if parameter is None else parameter.bounds
+
+
+def _parameters(review: Review, given: Fit) -> Iterator[Fault]:
+    stated = given.parameters
+    if stated == "all":
+        if review.intact("parameters") and not varied_by(review, given):
+            message = "no parameter has bounds that it could vary within"
+            yield Fault(("parameters",), message, "name the parameters that are estimated", True)
+        return
+    if not stated:
+        yield Fault(("parameters",), "needs one parameter at least")
+    listed = isinstance(stated, list)
+    yield from known_parameters(review, ("parameters",), stated, key=not listed)
+    fitted_to = [review.model.measurements[name] for name in given.measurements if name in review.model.measurements]
+    for index, name in enumerate(stated):
+        path: Path = ("parameters", index if listed else name)
+        if listed and name in stated[:index]:
+            yield Fault(path, f"{name!r} stands twice")
+        elif fitted_to and all(name in measured.parameters for measured in fitted_to):
+            yield Fault(path, f"every measurement states its own value of {name!r}", "leave it out", not listed)
+        elif not listed:
+            yield from _range_of_fit(review, path, name, stated[name])
+        elif name in review.model.parameters and (bounds := review.model.parameters[name].bounds) is not None:
+            ends = review.vector(bounds)
+            if not _differ(ends):
+                yield Fault(path, f"the bounds of parameter {name!r} leave it nothing to vary within")
+
+
+def _range_of_fit(review: Review, path: Path, name: str, stated: Range) -> Iterator[Fault]:
+    """A range that holds the start of the search."""
+    yield from range_of(review, path, stated)
+    yield from around_start(review, path, name, stated)

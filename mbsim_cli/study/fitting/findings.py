@@ -9,8 +9,8 @@ import numpy as np
 from mbsim_cli.errors import InputOutputError, MbsimError, UsageError, option
 from mbsim_cli.io.target import check_picture, replaced
 from mbsim_cli.spec.loader import load
-from mbsim_cli.spec.reading.setting import is_key
-from mbsim_cli.spec.rewriting import with_numbers
+from mbsim_cli.spec.parameters import with_numbers
+from mbsim_cli.spec.reading.source import is_key
 from mbsim_cli.study.fitting.estimate import UNDETERMINED, Direction, Estimate
 
 if TYPE_CHECKING:

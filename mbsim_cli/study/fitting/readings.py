@@ -13,7 +13,7 @@ import numpy as np
 from mbsim_cli.errors import InputOutputError, ModelError, UsageError, one_line
 from mbsim_cli.io.tables import read_table
 from mbsim_cli.spec.model_file import ModelFile
-from mbsim_cli.spec.moved import with_values
+from mbsim_cli.spec.parameters import with_values
 from mbsim_cli.spec.reading.suggestions import suggest
 
 if TYPE_CHECKING:

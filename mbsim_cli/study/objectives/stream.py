@@ -9,7 +9,7 @@ import numpy as np
 
 from mbsim_cli.assembly.objectives import Objective
 from mbsim_cli.model.problem import Block
-from mbsim_cli.spec.expressions.integrand import Linearised
+from mbsim_cli.spec.expressions.program import Linearised
 from mbsim_cli.study.objectives.uncertainty import INSTANTS, NOUGHT, Course, Instants, Spread, Uncertainty
 
 # From the last instant to the end of an analysis: what objectives add where its duration is no whole number of

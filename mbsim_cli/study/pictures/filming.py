@@ -204,7 +204,7 @@ class Swinging(Filmed):
 def _with_stored_fields(file: Any, path: Path) -> Any:
     """The model with the fields that a checked result holds: an optimisation's are not those that its text states."""
     from mbsim_cli.io.facts import fields_of
-    from mbsim_cli.spec.moved import with_fields
+    from mbsim_cli.spec.parameters import with_fields
 
     stored = {name: found.values for name, found in fields_of(path, known=True).items() if name in file.fields}
     return with_fields(file, stored) if stored else file

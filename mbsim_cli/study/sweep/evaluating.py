@@ -14,7 +14,7 @@ import numpy as np
 from mbsim_cli.errors import AnalysisError, InputOutputError, MbsimError, ModelError, UsageError, one_line
 from mbsim_cli.io.layout import KeptRows
 from mbsim_cli.model.problem import Problem
-from mbsim_cli.spec.judging.doubts import doubts_of_values
+from mbsim_cli.spec.warnings import doubts_of_values
 from mbsim_cli.study.analyses.forward_dynamics import at_every_step
 from mbsim_cli.study.assembling import Settings
 from mbsim_cli.study.compiling import require_keeping

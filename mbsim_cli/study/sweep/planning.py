@@ -16,9 +16,9 @@ from mbsim_cli.io.provenance import platform_facts, storable
 from mbsim_cli.io.tables import read_table
 from mbsim_cli.model.units import in_words
 from mbsim_cli.spec.expressions.syntax import ExpressionError
-from mbsim_cli.spec.judging.doubts import doubts_of
 from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.spec.reading.suggestions import suggest
+from mbsim_cli.spec.warnings import doubts_of
 from mbsim_cli.study.assembling import AUTO, Settings, build, load, stated_method
 from mbsim_cli.study.listener import SILENT, Listener
 from mbsim_cli.study.plan import is_automatic, is_integrator_automatic

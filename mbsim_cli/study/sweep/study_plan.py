@@ -162,7 +162,7 @@ _OPTIONS = ("formulation", "integrator", "tolerance", "step", "duration")
 
 def command_of(plan: StudyPlan, values: Sequence[float]) -> str:
     """One line for a shell: ``mbsim run`` with the exact values (v,) of the case."""
-    from mbsim_cli.spec.reading.setting import is_key
+    from mbsim_cli.spec.reading.source import is_key
 
     settings = plan.settings
     chosen = {column.name: repr(float(value)) for column, value in zip(plan.varied, values, strict=True)}

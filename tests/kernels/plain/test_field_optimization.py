@@ -149,7 +149,7 @@ def test_gradients_by_fields_are_those_of_the_adjoint(model):
 def test_the_volume_and_its_derivatives(model):
     """Mean of the filtered field; each element's derivative by differences of the field."""
     from mbsim_cli.assembly.parameters.numbers import Numbers
-    from mbsim_cli.spec.moved import with_fields
+    from mbsim_cli.spec.parameters import with_fields
     from mbsim_cli.study.reduced_bodies import standard_input
 
     file = spec.load(model)

@@ -1,1 +1,0 @@
-"""What is wrong with a model file, or doubtful, and what of it can be judged nevertheless."""

@@ -1,0 +1,287 @@
+"""Values of parameters: other values in a model, written back into its file, every number of a file as a parameter."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import yaml
+
+from mbsim_cli.errors import ModelError, UsageError
+from mbsim_cli.spec.analysis import Sensitivity
+from mbsim_cli.spec.base import Spec
+from mbsim_cli.spec.bodies import Parameter
+from mbsim_cli.spec.expressions.number import Expression, Number
+from mbsim_cli.spec.expressions.syntax import names as names_in
+from mbsim_cli.spec.expressions.syntax import parse
+from mbsim_cli.spec.model_file import ModelFile
+from mbsim_cli.spec.reading.nodes import Node, read_nodes
+from mbsim_cli.spec.reading.source import join
+from mbsim_cli.spec.reading.suggestions import suggest
+from mbsim_cli.spec.review import Review
+from mbsim_cli.spec.rules import OF_ITS_USE, OF_NAMES, OF_NUMBERS, RULES
+
+SECTIONS = (
+    "gravity", "points", "vectors", "materials", "fields", "bodies", "joints", "dh", "constraints", "laws", "roads",
+    "forces", "sensors", "objectives",
+)  # fmt: skip
+TOGETHER = ("rotation_matrix",)  # entries that make sense together only
+_UNIT = re.compile(r"\[([^\]]+)\]")
+Path = tuple[str | int, ...]
+
+
+class Place(NamedTuple):
+    """A number where it stands: ``holder[key]`` is it."""
+
+    path: Path
+    holder: Any
+    key: Any
+    number: Number
+    unit: str
+
+
+def name_numbers(model: ModelFile) -> None:
+    """Put a parameter in the place of every number that the physics reads; constants become parameters."""
+    for name in list(model.constants):
+        model.parameters[name] = Parameter(value=model.constants.pop(name))
+    taken = {*model.parameters, *model.sensors, *model.objectives}
+    count = 0
+    for place in list(places(model)):
+        while (name := f"number_{count}") in taken:
+            count += 1
+        count += 1
+        model.parameters[name] = Parameter.model_construct(value=place.number, unit=place.unit)
+        place.holder[place.key] = Number(name)
+        model._places[name] = _shown(place)
+        model.source.stands_at[("parameters", name)] = place.path
+    model.__dict__.pop("expressions", None)  # overrides were judged by those without these parameters
+
+
+def places(model: ModelFile) -> Iterator[Place]:
+    for section in SECTIONS:
+        if section in model.model_fields_set:
+            yield from _within(model.__dict__, section, (section,), "m/s^2" if section == "gravity" else "")
+
+
+def _within(holder: Any, key: Any, path: Path, unit: str) -> Iterator[Place]:
+    """Places of an entry; what the file leaves out has none."""
+    value = holder[key]
+    if isinstance(value, Number):
+        if value.plain_name is None and not (isinstance(value, Expression) and value.literal is None):
+            yield Place(path, holder, key, value, unit)
+    elif isinstance(value, Spec):
+        for name, known in type(value).model_fields.items():
+            if name in value.model_fields_set and name not in TOGETHER:
+                found = _UNIT.search(known.description or "")
+                yield from _within(value.__dict__, name, (*path, known.alias or name), found[1] if found else unit)
+    elif type(value) is dict:
+        for name in value:
+            yield from _within(value, name, (*path, name), unit or _of_section(path))
+    elif type(value) is list:
+        for index in range(len(value)):
+            yield from _within(value, index, (*path, index), unit)
+
+
+def _of_section(path: Path) -> str:
+    return {"points": "m", "vectors": "1"}.get(str(path[0]), "")
+
+
+def _shown(place: Place) -> str:
+    """The path with letters for the components of a vector."""
+    last = place.path[-1]
+    if isinstance(last, int) and len(place.holder) == 3 and not isinstance(place.path[-2], int):
+        return join((*place.path[:-1], "xyz"[last]))
+    return join(place.path)
+
+
+# A model at other values of its parameters, reviewed as if the file had been read with them.
+
+
+Rule = Callable[[Review], None]
+
+
+@dataclass(frozen=True)
+class _Judged:
+    """What rules have read of a model in which they found nothing wrong: they find nothing where it is the same."""
+
+    model: ModelFile
+    names: Mapping[Rule, frozenset[str]]  # that the numbers mention which a rule has read
+
+    def holding(self, moved: ModelFile) -> frozenset[Rule]:
+        """Rules that need not look at a model."""
+        if not moved.has_sections_of(self.model):
+            return frozenset()
+        differing = moved.expressions.differing(self.model.expressions)
+        return frozenset(rule for rule, names in self.names.items() if names.isdisjoint(differing))
+
+
+def with_values(model: ModelFile, values: Mapping[str, float | str]) -> ModelFile:
+    """The same model where parameters have these values, or expressions, as after ``load`` with overrides.
+
+    Where every number is a parameter, paths name them too. Constants are not moved: they may say how often something
+    is repeated. Checks, studies and optimisations of the file are not judged again. Raises ModelError with all issues
+    that the values cause, UsageError for names that are no parameters and numbers that are not finite.
+    """
+    moved = model.model_copy()
+    moved.__dict__.pop("expressions", None)  # cached for the values before
+    by_path = {path: name for name, path in model._places.items()}
+    named = {by_path.get(name, name): value for name, value in values.items()}
+    moved._overrides = {**model._overrides, **{name: _number(model, name, value) for name, value in named.items()}}
+    holding = frozenset() if model._judged is None else model._judged.holding(moved)
+    review, read = Review(moved, moved.source, set()), dict[Rule, set[str]]()
+    for rule in RULES:
+        if rule not in OF_NAMES | OF_ITS_USE | holding:
+            review.read = read[rule] = set()
+            rule(review)
+    if review.issues:
+        raise ModelError(review.issues)
+    if not holding:
+        names = {rule: _names_in(texts) for rule, texts in read.items() if rule not in OF_NUMBERS}
+        model._judged = moved._judged = _Judged(moved, names)
+    return moved
+
+
+def _names_in(texts: set[str]) -> frozenset[str]:
+    return frozenset(name for text in texts for name in names_in(parse(text)))
+
+
+def with_fields(model: ModelFile, values: Mapping[str, Any]) -> ModelFile:
+    """The same model where fields have these numbers (ne)."""
+    moved = model.model_copy()
+    moved._field_values = {**model._field_values, **values}
+    return moved
+
+
+def with_adjoint_by(model: ModelFile, parameters: Sequence[str], fields: Sequence[str]) -> ModelFile:
+    """The same model whose analysis takes gradients by these parameters and fields, by the adjoint."""
+    sensitivity = Sensitivity(method="adjoint", parameters=list(parameters), fields=list(fields))
+    return model.model_copy(update={"analysis": model.analysis.model_copy(update={"sensitivity": sensitivity})})
+
+
+def _number(model: ModelFile, name: str, value: float | str) -> Number:
+    if name in model.constants:
+        raise UsageError(f"{name!r} is a constant, which has its value since the model was read; parameters can change")
+    if name not in model.parameters:
+        hint = suggest(name, model.parameters)
+        raise UsageError(f"unknown parameter {name!r}" + (f"; {hint}" if hint else ""))
+    if isinstance(value, str):
+        return Number(value)
+    number = float(value)
+    if not abs(number) < float("inf"):
+        raise UsageError(f"parameter {name!r} wants a finite number, not {number}")
+    return Number(number)
+
+
+# A model file with other values of parameters and constants: the same text with other numbers.
+
+
+def with_numbers(model_file: ModelFile, values: Mapping[str, float]) -> str:
+    """The text of the model file where parameters and constants have these values, comments and layout kept.
+
+    One that an included file defines is stated in the file itself. Raises UsageError where a value cannot be written:
+    it stands as an alias, or a repetition makes it.
+    """
+    source = model_file.source
+    text = source.text
+    root, _ = read_nodes(text.encode(), source.file)
+    assert root is not None
+    changes: list[tuple[int, int, int, int, str]] = []  # line, column of the start and of the end, new text
+    values = dict(values)
+    tree: Any = yaml.compose(text, Loader=yaml.SafeLoader) if model_file.controls else None
+    for name, control in model_file.controls.items():
+        keys = control.parameters(name)
+        if not values.keys().isdisjoint(keys):
+            scope = model_file.expressions.scope()
+            found = [float(values.pop(key, scope[key].real)) for key in keys]
+            changes.append(_of_control(tree, text, name, f"[{', '.join(map(repr, found))}]"))
+    added: dict[str, dict[str, float]] = {}
+    scalars = _scalars(text)
+    for name, value in values.items():
+        section = "parameters" if name in model_file.parameters else "constants"
+        node = _value_node(root, section, name)
+        nearest = model_file.source._find((section, name))[0]
+        if node is None and nearest is not None and nearest.instance:
+            raise UsageError(f"the value of {name!r} cannot be saved: a repetition makes it")
+        if node is None:
+            added.setdefault(section, {})[name] = value
+            continue
+        place = (node.line - 1, node.column - 1)
+        start = place if place in scalars else (place[0], place[1] - 1)  # nodes of quoted texts begin behind the quote
+        end = scalars.get(start)
+        if end is None or _count(root, node) > 1:
+            raise UsageError(f"the value of {name!r} cannot be saved: it is an alias, or others are aliases of it")
+        changes.append((*start, *end, repr(float(value))))
+    for section, entries in added.items():
+        changes.append(_insertion(root, section, entries, text))
+    return _changed(text, changes)
+
+
+def _of_control(tree: Any, text: str, name: str, found: str) -> tuple[int, int, int, int, str]:
+    """The change that makes ``found`` the initial values of a control; ``tree`` is the composed text."""
+    for key in ("controls", name):
+        tree = next((value for node, value in getattr(tree, "value", ()) if node.value == key), None)
+    if not isinstance(tree, yaml.MappingNode) or not tree.value:
+        raise UsageError(f"the values of control {name!r} cannot be saved: the file itself does not define it")
+    initial = next((value for node, value in tree.value if node.value == "initial"), None)
+    if initial is None:
+        first = tree.value[0][0].start_mark
+        behind = ", " if tree.flow_style else "\n" + " " * first.column
+        return first.line, first.column, first.line, first.column, f"initial: {found}{behind}"
+    start, end = initial.start_mark, initial.end_mark
+    old = text[start.index : end.index].rstrip()  # lists in lines of their own end where the next key begins
+    rows = old.split("\n")
+    last = start.line + len(rows) - 1
+    return start.line, start.column, last, len(rows[-1]) + (start.column if len(rows) == 1 else 0), found
+
+
+def _value_node(root: Node, section: str, name: str) -> Node | None:
+    """The scalar that gives a parameter or constant its value, in the file itself."""
+    entries = root.value.get(section)
+    node = entries.value.get(name) if entries is not None and isinstance(entries.value, dict) else None
+    if node is not None and isinstance(node.value, dict):
+        node = node.value.get("value")
+    return node
+
+
+def _scalars(text: str) -> dict[tuple[int, int], tuple[int, int]]:
+    """Where scalars end, by where they begin: line and column, from 0."""
+    events = yaml.parse(text, Loader=yaml.SafeLoader)  # whose marks count letters, with any characters before them
+    return {
+        (event.start_mark.line, event.start_mark.column): (event.end_mark.line, event.end_mark.column)
+        for event in events
+        if isinstance(event, yaml.ScalarEvent) and event.start_mark is not None and event.end_mark is not None
+    }
+
+
+def _count(node: Node, wanted: Node) -> int:
+    """How many nodes stand where the wanted one does: aliases of it stand there, too."""
+    found = int((node.line, node.column) == (wanted.line, wanted.column) and not isinstance(node.value, dict | list))
+    parts = node.value.values() if isinstance(node.value, dict) else node.value if isinstance(node.value, list) else ()
+    return found + sum(_count(part, wanted) for part in parts)
+
+
+def _insertion(root: Node, section: str, entries: Mapping[str, float], text: str) -> tuple[int, int, int, int, str]:
+    """New entries of a section, at its beginning, or as a new section at the end of the text."""
+    node = root.value.get(section)
+    form = "{name}: {{value: {value!r}}}" if section == "parameters" else "{name}: {value!r}"
+    pairs = [form.format(name=name, value=float(value)) for name, value in entries.items()]
+    if node is None:
+        lines = text.split("\n")
+        place = len(lines) - 1, len(lines[-1])
+        return *place, *place, "\n" * bool(lines[-1]) + f"{section}:\n" + "".join(f"  {pair}\n" for pair in pairs)
+    if not node.value:
+        raise UsageError(f"values of {', '.join(entries)} cannot be saved: the section {section} is empty here")
+    line, column = node.line - 1, node.column - 1
+    if text.split("\n")[line][column] == "{":
+        return line, column + 1, line, column + 1, ", ".join(pairs) + ", "
+    return line, column, line, column, "".join(f"{pair}\n{' ' * column}" for pair in pairs)
+
+
+def _changed(text: str, changes: list[tuple[int, int, int, int, str]]) -> str:
+    """The text with pieces replaced, the last first."""
+    starts = [0]
+    for row in text.split("\n"):
+        starts.append(starts[-1] + len(row) + 1)
+    for line, column, last, end, new in sorted(changes, reverse=True):
+        text = text[: starts[line] + column] + new + text[starts[last] + end :]
+    return text

@@ -1,0 +1,448 @@
+"""Warnings of what may stand in a valid model, and is seldom meant."""
+
+import ast
+import math
+import re
+from collections.abc import Callable, Iterator
+from math import tau
+from typing import Any, NamedTuple
+
+from mbsim_cli.spec.base import walk
+from mbsim_cli.spec.bodies import Cylinder, DesignPoint, Rod
+from mbsim_cli.spec.expressions.number import Number, coordinate_in, is_moving, read_by, sensor_in
+from mbsim_cli.spec.expressions.syntax import ExpressionError, column, dotted, function_name, names, parse, part_of
+from mbsim_cli.spec.expressions.units import Dimension, dimension_of, has_angle
+from mbsim_cli.spec.model_file import ModelFile
+from mbsim_cli.spec.parameters import Place, places
+from mbsim_cli.spec.reading.messages import Path
+from mbsim_cli.spec.reading.source import Source
+from mbsim_cli.spec.review import Review
+from mbsim_cli.spec.rules.bodies import local_point
+
+_DEGREES = re.compile(r"\s*[-+]?[\d.]+(?:[eE][-+]?\d+)? deg\s*")
+_NAMED = {"laws": "law", "roads": "road", "materials": "material", "fields": "field"}  # what acts by its name alone
+_NAMING = ("forces", "constraints", "laws", "roads", "analysis")  # and bodies that deform
+_OF_ITS_USE = ("checks", "study", "optimization")  # sections of what is done with a model
+
+
+def doubts_of(model: ModelFile) -> list[str]:
+    """Sentences with their places."""
+    of_values = (
+        *_angles(model),
+        *_no_angles(model),
+        *_beyond_bounds(model),
+        *doubtful_sizes(model),
+        *doubtful_forces(model),
+    )
+    values = (model.source.issue(*doubt) for doubt in of_values)
+    of_names = (*_still(model), *_unread(model), *_unused(model))
+    return [*map(str, values), *unit_sums(model), *(str(model.source.issue(*doubt, key=True)) for doubt in of_names)]
+
+
+def doubts_of_values(model: ModelFile) -> list[str]:
+    """Those that other values of parameters may cause."""
+    return [str(model.source.issue(*doubt)) for doubt in doubtful_forces(model, moved=True)]
+
+
+def _angles(model: ModelFile) -> Iterator[tuple[Path, str, str]]:
+    """Plain numbers of more than a turn where an angle in radians stands: degrees, most of them."""
+    for path, number in _in_radians(model):
+        value = number.literal
+        if value is not None and abs(value) > tau:
+            message = f"{value:g} rad are {abs(value) / tau:.3g} turns"
+            yield path, message, f"degrees are written {value:g} deg"
+
+
+def _in_radians(model: ModelFile) -> Iterator[tuple[Path, Number]]:
+    for path, number, unit in _with_units(model):
+        if unit == "rad":
+            yield path, number
+
+
+def _no_angles(model: ModelFile) -> Iterator[tuple[Path, str, str]]:
+    """Degrees where a number is in metres, kilograms, seconds."""
+    for path, number, unit in _with_units(model):
+        if _DEGREES.fullmatch(number.text) and not has_angle(unit):
+            yield path, f"a number of degrees stands where the unit is {unit}", "deg is pi/180"
+
+
+def _with_units(model: ModelFile) -> Iterator[tuple[Path, Number, str]]:
+    """Numbers whose unit is known, as the file has them or -p in their place."""
+    definitions = model.definitions
+    for name, parameter in model.parameters.items():
+        if parameter.unit:
+            yield ("parameters", name, "value"), definitions[name], parameter.unit
+    for place in places(model):
+        if place.unit and place.path[:2] not in model._made:
+            yield place.path, place.number, "rad" if _limits_an_angle(place) else place.unit
+
+
+def _limits_an_angle(place: Place) -> bool:
+    return place.unit == "m or rad" and ".angle" in (place.holder.get("coordinate") or "")
+
+
+def _beyond_bounds(model: ModelFile) -> Iterator[tuple[Path, str, None]]:
+    """Values in place of the file's, which may go beyond what the file allows itself."""
+    for name, parameter in model.parameters.items():
+        if name in model._overrides and parameter.bounds is not None:
+            value, *bounds = (model.expressions.value(n).real for n in (model.definitions[name], *parameter.bounds))
+            if not bounds[0] <= value <= bounds[1]:
+                message = f"{value:g}, which stands for it, lies outside the bounds {bounds[0]:g} and {bounds[1]:g}"
+                yield ("parameters", name, "value"), message, None
+
+
+def _still(model: ModelFile) -> Iterator[tuple[Path, str, str]]:
+    """That the model has nothing that could move."""
+    if not model.bodies:
+        yield (), "the model has no bodies, and nothing moves", "they stand under bodies, or in a table under dh"
+
+
+def _unread(model: ModelFile) -> Iterator[tuple[Path, str, str]]:
+    """Parameters that nothing reads."""
+    if model._places:
+        return  # every number is one
+    read = {name for number in _numbers(model) for name in names(parse(number.text))}
+    read |= {name for _, number in model.moving for name in read_by(number.text, model.parts).names}
+    read |= {name for objective in model.objectives.values() for name in names(parse(objective.text, vectors=True))}
+    read |= {name for text in model.formulas.values() for name in names(parse(text, vectors=True))}
+    read |= {name for field in model.fields.values() if field.value for name in names(parse(field.value, vectors=True))}
+    for name in model.parameters:
+        if name not in read and ("parameters", name) not in model._made:
+            yield ("parameters", name), "nothing reads this parameter", "gradients by it are zero"
+
+
+def _unused(model: ModelFile) -> Iterator[tuple[Path, str, str]]:
+    """Items whose name no place holds where such an item acts."""
+    if not any(getattr(model, section) for section in _NAMED):
+        return
+    flexible = [body.flexible for body in model.bodies.values() if body.flexible is not None]
+    places = [flexible, *(getattr(model, section) for section in _NAMING)]
+    named = {text for _, text in walk(places, (), str)}
+    named |= {law for _, number in model.moving for law in read_by(number.text, model.parts).laws}
+    for section, what in _NAMED.items():
+        for name in getattr(model, section):
+            if name not in named:
+                yield (section, name), f"nothing uses this {what}", "it acts where its name stands"
+
+
+def _numbers(model: ModelFile) -> Iterator[Any]:
+    return (number for path, number in model.computed if path[0] not in _OF_ITS_USE)
+
+
+# Doubts about numbers of forces: signs that no passive element has, elements that exert nothing, lengths not read.
+#
+# Laws and tables say what they say on purpose. What no tyre, stop or drag can be is refused (``rules.vehicles``),
+# and so is an element that states nothing to exert (``rules.forces``).
+
+_NEGATIVE = {
+    "stiffness": "it pushes away from the state without force",
+    "damping": "it feeds energy in",
+    "natural_length": "no length is, so that the element pulls at every length",
+}
+_OF_POINTS = ("natural_length",)  # a coordinate may be less than zero
+_NATURAL = ("natural_length", "natural_angle")
+
+
+class Doubt(NamedTuple):
+    """What is said of a place, as ``Source.issue`` takes it."""
+
+    path: Path
+    message: str
+    hint: str
+
+
+def doubtful_forces(model: ModelFile, *, moved: bool = False) -> Iterator[Doubt]:
+    """Doubts about forces; of a model that is ``moved`` to other values of parameters those that the values cause."""
+    values = model.expressions
+    inputs = {name.partition(".")[0] for name in getattr(model.analysis, "inputs", ())}
+    for name, force in model.forces.items():
+        path = ("forces", name)
+        for key, why in _NEGATIVE.items():
+            if key in _OF_POINTS and getattr(force, "points", None) is None:
+                continue
+            for number in _entries(force, key):
+                judged = (not moved or number.literal is None) and not is_moving(number, values)
+                if judged and (value := values.value(number).real) < 0:
+                    yield Doubt((*path, key), f"is negative: {value:g}", why)
+        if not moved:
+            if name not in inputs:
+                yield from _idle(path, force)
+            yield from _unread_lengths(path, force)
+
+
+IDLE = "leave it out, unless it is an input of mbsim linearize"
+
+
+def _idle(path: Path, force: Any) -> Iterator[Doubt]:
+    """That an element exerts nothing, however it moves; a zero that parameters make may be where a study begins."""
+    sources, factors = force.sources, force.factors
+    if any(getattr(force, key, None) is not None for key in force.added_laws):
+        return
+    zeros = {key for key in (*sources, *factors) if all(n.literal == 0.0 for n in _entries(force, key))}
+    if zeros and (not zeros.isdisjoint(factors) or zeros.issuperset(sources)):
+        shown = [key for key in (*factors, *sources) if key in zeros and key in force.model_fields_set]
+        yield Doubt(path, f"exerts nothing with zero {' and '.join(shown)}", IDLE)
+
+
+def _unread_lengths(path: Path, force: Any) -> Iterator[Doubt]:
+    """Natural lengths and angles that nothing counts from."""
+    given = force.model_fields_set
+    for key in _NATURAL:
+        if key in given and given.isdisjoint(("stiffness", "elongation_law")):
+            yield Doubt((*path, key), "nothing reads it", "it belongs to a stiffness or an elongation_law")
+
+
+def _entries(force: Any, key: str) -> list[Number]:
+    found = getattr(force, key, None)
+    if isinstance(found, list):
+        return [number for entry in found for number in (entry if isinstance(entry, list) else [entry])]
+    return [found] if isinstance(found, Number) else []
+
+
+# Doubts about units: free fall in millimetres, and inertias that belong to bodies of quite another size.
+
+_EARTH = 9.81  # m/s^2
+_NEARLY = 0.01
+_THIN, _WIDE = 1 / 300, 100.0  # radius of gyration by the distance of points; of bodies that exist 1/30 to 20
+
+
+def doubtful_sizes(model: ModelFile) -> Iterator[tuple[Path, str, str]]:
+    """What lengths in millimetres or inertias in other units than kg m^2 leave behind."""
+    review = Review(model, model.source, set())
+    fall = math.hypot(*(review.vector(model.gravity) or (0.0,)))
+    for unit, factor in (("mm", 1000), ("cm", 100)):
+        if abs(fall / factor / _EARTH - 1) < _NEARLY:
+            yield ("gravity",), f"free fall of {fall:g} m/s^2 is that of the earth in {unit}", "lengths are in m"
+    carried = _carried(model)
+    for name, body in model.bodies.items():
+        if ("bodies", name) not in model._made:
+            yield from _size(review, name, body, carried.get(name, []))
+            yield from _beside(review, name, body, carried.get(name, []))
+
+
+def _size(review: Review, name: str, body: Any, names: list[str]) -> Iterator[tuple[Path, str, str]]:
+    """That an inertia stated in the file does not fit where the points of its body are."""
+    mass, moment = review.value(body.mass), _largest_moment(review, body.inertia)
+    if not (mass and moment and mass > 0 and moment > 0):
+        return
+    places = [place for point in names if (place := local_point(review, name, point))]
+    center = local_point(review, name, "center_of_mass")
+    if center is None or not places:
+        return
+    radius, distance = math.sqrt(moment / mass), max(math.dist(center, place) for place in places)
+    if distance > 0 and not _THIN < radius / distance < _WIDE:
+        message = f"a radius of gyration of {radius:.3g} m, where a point is {distance:.3g} m from the centre of mass"
+        yield ("bodies", name, "inertia"), message, "lengths are in m, masses in kg, inertias in kg m^2"
+
+
+def _beside(review: Review, name: str, body: Any, names: list[str]) -> Iterator[tuple[Path, str, str]]:
+    """That a rod or cylinder by default lies along an axis on which the body goes another way."""
+    shape = body.shape
+    if not isinstance(shape, (Rod, Cylinder)) or shape.center is not None or body.center_of_mass is not None:
+        return
+    places = {point: place for point in names if (place := local_point(review, name, point)) and any(place)}
+    along = "xyz".index(shape.axis)
+    if places and all(place[along] <= 0 for place in places.values()):
+        point, place = next(iter(places.items()))
+        stands = ", ".join(f"{entry:g}" for entry in place)
+        message = f"this {shape.type} lies from the origin along {shape.axis}, but point {point} is at [{stands}]"
+        yield ("bodies", name, "shape"), message, "axis and center say where it lies"
+
+
+def _largest_moment(review: Review, given: Any) -> float | None:
+    """The largest moment of inertia on the diagonal."""
+    if given is None:
+        return None
+    numbers = [given[i][i] for i in range(3)] if isinstance(given, list) else [given.xx, given.yy, given.zz]
+    return max((value for number in numbers if (value := review.value(number)) is not None), default=None)
+
+
+def _carried(model: ModelFile) -> dict[str, list[str]]:
+    """Names of the points on each body."""
+    found: dict[str, list[str]] = {}
+    for name, point in model.points.items():
+        for body in point.bodies if isinstance(point, DesignPoint) else point:
+            found.setdefault(body, []).append(name)
+    return found
+
+
+# Sums and comparisons in expressions of quantities whose units are known and differ.
+
+
+_UNITS = {
+    "position": "m",
+    "velocity": "m/s",
+    "acceleration": "m/s^2",
+    "angular_velocity": "rad/s",
+    "angular_acceleration": "rad/s^2",
+    "direction": "1",
+    "kinetic_energy": "J",
+    "potential_energy": "J",
+    "strain_energy": "J",
+    "velocity_along": "m/s",
+    "acceleration_along": "m/s^2",
+}
+_OF_ORDER = {"distance": "m", "displacement": "m", "angle": "rad", "roll": "rad", "pitch": "rad", "yaw": "rad"}
+_RATES = ("", "/s", "/s^2")
+_PARTS = {"force": "N", "moment": "N m"}  # of reactions
+_ALIKE = {"min": 0, "max": 0, "hypot": 0, "atan2": 0, "if": 1, "clip": 0}  # functions whose arguments, from one on, add
+_SAME = ("abs", "norm", "min", "max", "hypot", "clip")  # those that keep the unit
+_PURE = ("sin", "cos", "tan", "asin", "acos", "atan", "atan2", "exp", "log", "log10", "sinh", "cosh", "tanh", "sign")
+
+
+def unit_sums(model: ModelFile) -> Iterator[str]:
+    """Sentences on sums of different units in forces, states and sensors; objectives may weigh by one what they add."""
+    source: Source = model.source
+    for path, text in _texts(model):
+        for message, offset in _of_text(model, text)[:1]:
+            yield str(source.issue(path, message, "multiply one by what converts it", offset))
+
+
+def _texts(model: ModelFile) -> Iterator[tuple[Path, str]]:
+    for path, number in model.moving:
+        if path[:2] not in model._made:
+            yield path, number.text
+    for name, state in model.states.items():
+        if state.rate.literal is None:
+            yield ("states", name, "rate"), state.rate.text
+    for name, spec in model.sensors.items():
+        if spec.type == "expression":
+            yield ("sensors", name, "value"), spec.value
+
+
+def _of_text(model: ModelFile, text: str) -> list[tuple[str, int]]:
+    """Sums and comparisons of different units, each with its offset in the text."""
+    found = list[tuple[str, int]]()
+    try:
+        tree = parse(text, vectors=True, motion=True)
+    except ExpressionError:
+        return found
+
+    def clash(node: ast.expr, a: tuple[str, Dimension], b: tuple[str, Dimension]) -> None:
+        message = f"{a[0]!r} is in {_shown(a[1])} and {b[0]!r} in {_shown(b[1])}: they cannot be added or compared"
+        found.append((message, column(node)))
+
+    _dimension(tree, _Units(model).of, clash)
+    return found
+
+
+def _shown(dimension: Dimension) -> str:
+    parts = [f"{symbol}^{power:g}" if power != 1 else symbol for symbol, power in dimension]
+    return " ".join(parts) or "rad or 1"
+
+
+def _dimension(node: ast.expr, of: Callable[[str], Dimension | None], clash: Callable[..., None]) -> Dimension | None:
+    """Dimension of a value or of the entries of a vector; None where it is not known."""
+    name = part_of(node) or dotted(node) or (node.id if isinstance(node, ast.Name) else None)
+    if name is not None:
+        return of(name)
+
+    def of_all(nodes: list[ast.expr]) -> Dimension | None:
+        known = [(each, found) for each in nodes if (found := _dimension(each, of, clash)) is not None]
+        for each, found in known[1:]:
+            if found != known[0][1]:
+                clash(node, (ast.unparse(known[0][0]), known[0][1]), (ast.unparse(each), found))
+                return None
+        return known[0][1] if len(known) == len(nodes) else None
+
+    match node:
+        case ast.UnaryOp(operand=operand):
+            return _dimension(operand, of, clash)
+        case ast.BinOp(left=left, op=ast.Add() | ast.Sub(), right=right):
+            return of_all([left, right])
+        case ast.BinOp(left=left, op=ast.Pow(), right=ast.Constant(value=int() | float() as power)):
+            base = _dimension(left, of, clash)
+            return None if base is None else tuple((symbol, count * power) for symbol, count in base if power)
+        case ast.BinOp(left=left, op=ast.Mult() | ast.Div() as op, right=right):
+            a, b = _dimension(left, of, clash), _dimension(right, of, clash)
+            return None if a is None or b is None else _product(a, b, -1.0 if isinstance(op, ast.Div) else 1.0)
+        case ast.Compare(left=left, comparators=[right]):
+            of_all([left, right])
+            return ()
+        case ast.List(elts=entries):
+            return of_all(list(entries))
+        case ast.Attribute(value=value):
+            return _dimension(value, of, clash)
+        case ast.Call(func=ast.Name(id=called), args=arguments):
+            return _of_call(function_name(called), list(arguments), of, clash, of_all)
+    return None
+
+
+def _of_call(
+    called: str, arguments: list[ast.expr], of: Callable[[str], Dimension | None], clash: Callable[..., None],
+    of_all: Callable[[list[ast.expr]], Dimension | None],
+) -> Dimension | None:  # fmt: skip
+    if called in _ALIKE:
+        first = _ALIKE[called]
+        for argument in arguments[:first]:
+            _dimension(argument, of, clash)
+        found = of_all(arguments[first:])
+        return () if called in _PURE else found
+    each = [_dimension(argument, of, clash) for argument in arguments]
+    if called in _SAME:
+        return each[0]
+    if called in ("dot", "cross"):
+        return None if None in each else _product(each[0] or (), each[1] or (), 1.0)
+    if called == "sqrt":
+        return None if each[0] is None else tuple((symbol, 0.5 * count) for symbol, count in each[0])
+    return () if called in _PURE else None
+
+
+def _product(a: Dimension, b: Dimension, sign: float) -> Dimension:
+    total = dict(a)
+    for symbol, count in b:
+        total[symbol] = total.get(symbol, 0.0) + sign * count
+    return tuple(sorted((symbol, count) for symbol, count in total.items() if count))
+
+
+class _Units:
+    """Dimensions of names, as expressions of the motion read them."""
+
+    def __init__(self, model: ModelFile) -> None:
+        self._model, self._known = model, dict[str, Dimension | None]()
+
+    def of(self, name: str) -> Dimension | None:
+        """The dimension of a name; None where it is not known."""
+        if name not in self._known:
+            unit = self._unit(name)
+            self._known[name] = dimension_of(unit) if unit else None
+        return self._known[name]
+
+    def _unit(self, name: str) -> str:
+        model = self._model
+        if name in model.parameters:
+            return str(model.parameters[name].unit)
+        if name in model.states:
+            return str(model.states[name].unit)
+        if name in ("pi", "deg"):
+            return "1"
+        if name == "t":
+            return "s"
+        if (sensor := sensor_in(name, model.shown)) is not None:
+            return self._of_sensor(sensor)
+        joint, _, coordinate = coordinate_in(name)[0].partition(".")
+        if joint in model.joints and coordinate in model.joints[joint].coordinates:
+            return self._of_coordinate(coordinate, coordinate_in(name)[1])
+        return ""
+
+    def _of_sensor(self, name: str) -> str:
+        owner, _, part = name.partition(".")
+        spec: Any = self._model.sensors[owner]
+        order = getattr(spec, "derivative", 0)
+        if spec.type == "reaction":
+            return _PARTS.get(part, "")
+        if spec.type == "expression":
+            return str(spec.unit)
+        if spec.type == "coordinate":
+            joint, _, coordinate = spec.coordinate.partition(".")
+            known = joint in self._model.joints and (("joints", joint) not in self._model._made)
+            return self._of_coordinate(coordinate, order) if known else ""
+        if spec.type in _OF_ORDER:
+            return _OF_ORDER[spec.type] + _RATES[order]
+        return _UNITS.get(spec.type, "")
+
+    @staticmethod
+    def _of_coordinate(coordinate: str, order: int) -> str:
+        if coordinate.startswith("e"):
+            return ""
+        return ("rad" if coordinate.startswith("angle") else "m") + _RATES[order]
