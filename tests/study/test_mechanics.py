@@ -2,7 +2,6 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from timeit import repeat
 
 import numpy as np
 import pytest
@@ -161,43 +160,13 @@ def test_many_random_mechanisms(tmp_path, seed):
     agrees_with_the_textbook(tmp_path, seed)
 
 
-def robot(joints):
-    """An arm of revolute joints, about z and y in turn."""
-    turns = {"type": "revolute", "point": "origin"}
-    model = {"mbsim": 1, "gravity": [0, 0, -9.81], "parameters": {"m": 3.0}, "bodies": {}, "joints": {}, "points": {}}
-    for k in range(joints):
-        below, name = f"b{k - 1}" if k else "ground", f"b{k}"
-        inertia = {"xx": 0.03, "yy": 0.03, "zz": 0.01, "xy": 0.001}
-        model["bodies"][name] = {"mass": "m", "center_of_mass": [0.02, 0.01, 0.15], "inertia": inertia}
-        model["points"][f"p{k}"] = {below: [0, 0, 0.3], name: [0, 0, 0]}
-        model["joints"][f"j{k}"] = turns | {"bodies": [below, name], "point": f"p{k}", "axis": "zy"[k % 2]}
-    return mbsim.loads(model)
-
-
 @pytest.mark.slow
 def test_calls_add_less_than_twenty_microseconds_to_the_kernel():
-    """Of a robot with seven joints; the least of many times, which a busy machine stretches little."""
-    model = robot(7)
-    at, (q, v, a) = model.mechanics(), np.random.default_rng(0).normal(size=(3, 7))
+    """Of a robot with seven joints."""
+    from benchmarks.calls import BOUND, measured
 
-    def least(call):
-        call()
-        return min(repeat(call, number=20, repeat=300)) / 20 * 1e6
-
-    plain, varied = (least(lambda on=on: on.evaluate(0.0)) for on in (at._plain, at._directions()))
-    calls = {
-        "mass_matrix": (lambda **asked: model.mass_matrix(q, **asked), 0, 8),
-        "forces": (lambda **asked: model.forces(q, v, **asked), 0, 1),
-        "accelerations": (lambda **asked: model.accelerations(q, v, **asked), 1, 1),
-        "inverse_dynamics": (lambda **asked: model.inverse_dynamics(q, v, a, **asked), 0, 1),
-        "kinematics": (lambda **asked: model.kinematics(q, v, a, **asked), 0, 1),
-    }
-    beyond = {"constraints": least(lambda: model.constraints(q, v)) - varied}
-    for name, (call, without, along) in calls.items():
-        beyond[name] = least(call) - plain
-        beyond[f"d {name}"] = least(lambda call=call: call(derivatives=True)) - without * plain - along * varied
-    print(beyond)
-    assert max(beyond.values()) < 20.0, beyond
+    beyond = {name: whole - kernel for name, (whole, kernel) in measured(7).items()}
+    assert max(beyond.values()) < BOUND, beyond
 
 
 PENDULUM = {
