@@ -25,8 +25,6 @@ RULES: tuple[Callable[[Review], None], ...] = (
     analysis.check,
     formulas.check_values,
     studies.check,
-    studies.check_optimizations,
-    studies.check_fits,
 )
 
 # What these say is about names, and holds whatever the values are.
@@ -42,7 +40,7 @@ OF_NAMES = frozenset(
 )
 
 # What these judge is done with a model, by the values that it was read with.
-OF_ITS_USE = frozenset({formulas.check_values, studies.check, studies.check_optimizations, studies.check_fits})
+OF_ITS_USE = frozenset({formulas.check_values, studies.check})
 
 # This one asks every number for its value, and not the review, as all others do.
 OF_NUMBERS = frozenset({names.check_numbers})

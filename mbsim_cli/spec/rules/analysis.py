@@ -15,6 +15,7 @@ from mbsim_cli.spec.analysis import (
     lacks_adjoint,
 )
 from mbsim_cli.spec.review import Review
+from mbsim_cli.spec.rules.bodies import with_densities_of
 from mbsim_cli.spec.states import StateJoint
 
 _TIMES = ("step", "sampling", "duration", "output_interval")
@@ -29,7 +30,7 @@ _IMPLICIT = " and ".join(name for name, integrator in INTEGRATORS.items() if int
 
 def check(review: Review) -> None:
     """Report what no analysis can run with, and bounds that a parameter lies outside of."""
-    analysis = review.model.analysis
+    analysis, sensors = review.model.analysis, review.model.sensors
     if review.lost("analysis"):
         return
     for key in _POSITIVE:
@@ -38,29 +39,52 @@ def check(review: Review) -> None:
     if isinstance(analysis, InverseDynamics):
         _inverse(review, analysis)
     else:
-        _no_torques(review)
-        if isinstance(analysis, Analysis):
-            _times(review, analysis)
-            _accuracy(review, analysis)
-            _integrator(review, analysis)
-        if isinstance(analysis, SmallMotions):
-            _small_motions(review, analysis)
-        if isinstance(analysis, FrequencyResponse):
-            _response(review, analysis)
-        if isinstance(analysis, Kinematics):
-            _kinematics(review, analysis)
-        else:
-            _held(review, analysis)
-    stated = _parameters(review)
-    for index, name in enumerate(stated):
-        path = ("analysis", "sensitivity", "parameters", index)
-        if review.known(path, name, "parameters", "parameter") and name in stated[:index]:
-            review.report(path, f"{name!r} stands twice")
-    _fields(review)
-    _nothing_wanted(review, analysis)
-    _adjoint(review, analysis)
+        for name in (name for name, sensor in sensors.items() if sensor.type in ("torque", "torques")):
+            hint = "a force sensor shows what a force element gives, a reaction what a joint or motion does"
+            review.report(("sensors", name), "torques are results of the analysis inverse_dynamics alone", hint)
+    if isinstance(analysis, Analysis):
+        _times(review, analysis)
+        _accuracy(review, analysis)
+        _integrator(review, analysis)
+    if isinstance(analysis, SmallMotions) and analysis.start is not None and analysis.at != "start":
+        message = "the equilibrium has positions of its own"
+        review.report(("analysis", "start"), message, "add at: start, or leave start out", key=True)
+    if isinstance(analysis, FrequencyResponse):
+        _response(review, analysis)
+    if isinstance(analysis, Kinematics):
+        _kinematics(review, analysis)
+    elif not isinstance(analysis, InverseDynamics):
+        declared = getattr(analysis, "at", "start") == "start" and not isinstance(analysis, Equilibrium)
+        if analysis.hold and declared and getattr(analysis, "start", None) != "equilibrium":
+            message = "only a static equilibrium holds coordinates"
+            review.report(("analysis", "hold"), message, "add start: equilibrium", key=True)
+    _sensitivity(review, analysis)
     _bounds(review)
     _states(review)
+
+
+def _sensitivity(review: Review, analysis: Any) -> None:
+    """Report parameters and fields that there are no gradients by, gradients by nothing, and an adjoint that is not."""
+    given, path = analysis.sensitivity, ("analysis", "sensitivity")
+    stated = given.parameters if isinstance(given.parameters, list) else []
+    for index, name in enumerate(stated):
+        place = (*path, "parameters", index)
+        if review.known(place, name, "parameters", "parameter") and name in stated[:index]:
+            review.report(place, f"{name!r} stands twice")
+    if given.fields and given.method != "adjoint":
+        hint = "write method: adjoint, or leave fields out"
+        message = f"the adjoint alone gives gradients by fields, not {given.method}"
+        review.report((*path, "fields"), message, hint, key=True)
+    for index, name in enumerate(given.fields):
+        place = (*path, "fields", index)
+        if review.known(place, name, "fields", "field") and not with_densities_of(review, name):
+            review.report(place, f"no body has its densities from field {name!r}")
+    if given.method != "none" and given.parameters == [] and not given.fields:
+        hint = "name parameters, or write method: none"
+        review.report((*path, "parameters"), "gradients by nothing are wanted", hint, key=True)
+    if given.method == "adjoint" and (lacking := lacks_adjoint(analysis)):
+        other = "" if isinstance(analysis, SmallMotions) else f"{WITH_ADJOINT}; "
+        review.report((*path, "method"), f"{lacking} has no adjoint", f"{other}ddm is exact too")
 
 
 def _states(review: Review) -> None:
@@ -80,46 +104,6 @@ def _states(review: Review) -> None:
         hint = "begin at declared positions, and let the states settle"
         path = ("analysis", "start" if isinstance(analysis, Analysis) else "type")
     review.report(path, message, hint)
-
-
-def _nothing_wanted(review: Review, analysis: Any) -> None:
-    """Report a method of gradients by nothing."""
-    given = analysis.sensitivity
-    if given.method != "none" and given.parameters == [] and not given.fields:
-        path = ("analysis", "sensitivity", "parameters")
-        review.report(path, "gradients by nothing are wanted", "name parameters, or write method: none", key=True)
-
-
-def _adjoint(review: Review, analysis: Any) -> None:
-    """Report an adjoint that an analysis does not have."""
-    lacking = lacks_adjoint(analysis)
-    if analysis.sensitivity.method == "adjoint" and lacking:
-        message = f"{lacking} has no adjoint"
-        other = "" if isinstance(analysis, SmallMotions) else f"{WITH_ADJOINT}; "
-        review.report(("analysis", "sensitivity", "method"), message, f"{other}ddm is exact too")
-
-
-def _fields(review: Review) -> None:
-    """Report fields that there are no gradients by."""
-    given, path = review.model.analysis.sensitivity, ("analysis", "sensitivity", "fields")
-    if given.fields and given.method != "adjoint":
-        hint = "write method: adjoint, or leave fields out"
-        review.report(path, f"the adjoint alone gives gradients by fields, not {given.method}", hint, key=True)
-    for index, name in enumerate(given.fields):
-        users = [body for body, spec in review.model.bodies.items() if _densities(spec) == name]
-        if review.known((*path, index), name, "fields", "field") and not users:
-            review.report((*path, index), f"no body has its densities from field {name!r}")
-
-
-def _densities(body: Any) -> str | None:
-    """The field that a body's densities come from."""
-    density = getattr(body.flexible, "density", None)
-    return None if density is None else density.name
-
-
-def _parameters(review: Review) -> list[str]:
-    given = review.model.analysis.sensitivity.parameters
-    return given if isinstance(given, list) else []
 
 
 def _inverse(review: Review, analysis: InverseDynamics) -> None:
@@ -166,20 +150,6 @@ def _sampling(review: Review, analysis: InverseDynamics | Kinematics) -> None:
         review.report(("analysis", "sampling"), f"{duration / sampling:.3g} steps are more than {MOST_STEPS:.0e}")
 
 
-def _no_torques(review: Review) -> None:
-    for name, sensor in review.model.sensors.items():
-        if sensor.type in ("torque", "torques"):
-            hint = "a force sensor shows what a force element gives, a reaction what a joint or motion does"
-            review.report(("sensors", name), "torques are results of the analysis inverse_dynamics alone", hint)
-
-
-def _small_motions(review: Review, analysis: SmallMotions) -> None:
-    """Positions that another key gives already."""
-    if analysis.start is not None and analysis.at != "start":
-        message = "the equilibrium has positions of its own"
-        review.report(("analysis", "start"), message, "add at: start, or leave start out", key=True)
-
-
 def _response(review: Review, analysis: FrequencyResponse) -> None:
     """Inputs and outputs that are not there, and frequencies that are none."""
     model = review.model
@@ -203,19 +173,15 @@ def _response(review: Review, analysis: FrequencyResponse) -> None:
             review.report((*path, "to"), f"the last frequency, {high:g} Hz, is not above the first, {low:g} Hz")
 
 
-def _held(review: Review, analysis: Analysis | Equilibrium | SmallMotions) -> None:
-    begins = isinstance(analysis, Analysis) or (isinstance(analysis, SmallMotions) and analysis.at == "start")
-    if analysis.hold and begins and getattr(analysis, "start", None) != "equilibrium":
-        message = "only a static equilibrium holds coordinates"
-        review.report(("analysis", "hold"), message, "add start: equilibrium", key=True)
-
-
 def _times(review: Review, analysis: Analysis) -> None:
     step, duration, interval = map(review.value, (analysis.step, analysis.duration, analysis.output_interval))
     if duration is None or duration <= 0:
         return
     if step is None:
-        _automatic_step(review, duration, interval)
+        if interval is not None and interval > 0 and duration / interval > MOST_STEPS:
+            count = f"{duration / interval:.3g}"
+            message = f"a step is no longer than this interval: {count} are more than {MOST_STEPS:.0e}"
+            review.report(("analysis", "output_interval"), message)
         return
     if step <= 0:
         return
@@ -228,12 +194,6 @@ def _times(review: Review, analysis: Analysis) -> None:
         review.report(("analysis", "output_interval"), message)
     elif interval is not None and interval / step > MOST_STEPS:
         message = f"an output interval of {interval / step:.3g} steps is more than {MOST_STEPS:.0e}"
-        review.report(("analysis", "output_interval"), message)
-
-
-def _automatic_step(review: Review, duration: float, interval: float | None) -> None:
-    if interval is not None and interval > 0 and duration / interval > MOST_STEPS:
-        message = f"a step is no longer than this interval: {duration / interval:.3g} are more than {MOST_STEPS:.0e}"
         review.report(("analysis", "output_interval"), message)
 
 

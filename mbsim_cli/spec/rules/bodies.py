@@ -24,9 +24,13 @@ def local_point(review: Review, body: str, name: str) -> list[float] | None:
     if name == "center_of_mass":
         return _center_of_mass(review, body)
     point = review.model.points.get(name)
-    if isinstance(point, DesignPoint):
-        return _from_design(review, body, point)
-    return review.vector(point[body]) if point is not None and body in point else None
+    if not isinstance(point, DesignPoint):
+        return review.vector(point[body]) if point is not None and body in point else None
+    pose, rotation = review.model.bodies[body].position, _orientation_of(review, body)
+    design, position = review.vector(point.design), [0.0, 0.0, 0.0] if pose is None else review.vector(pose)
+    if design is None or position is None or rotation is None:
+        return None
+    return _transposed_times(rotation, [d - p for d, p in zip(design, position, strict=True)])
 
 
 def local_vector(review: Review, body: str, name: str) -> list[float] | None:
@@ -52,11 +56,8 @@ def _center_of_mass(review: Review, name: str) -> list[float] | None:
         return local_point(review, name, body.center_of_mass) if body.center_of_mass != "center_of_mass" else None
     if body.center_of_mass is not None:
         return review.vector(body.center_of_mass)
-    return _shape_center(review, body.shape) if body.shape is not None else [0.0, 0.0, 0.0]
-
-
-def _shape_center(review: Review, shape: Any) -> list[float] | None:
-    if shape.center is not None:
+    shape = body.shape
+    if shape is not None and shape.center is not None:
         return review.vector(shape.center)
     if not hasattr(shape, "length"):
         return [0.0, 0.0, 0.0]
@@ -64,45 +65,31 @@ def _shape_center(review: Review, shape: Any) -> list[float] | None:
     return None if length is None else [length / 2 if axis == shape.axis else 0.0 for axis in "xyz"]
 
 
-def _from_design(review: Review, body: str, point: DesignPoint) -> list[float] | None:
-    pose = review.model.bodies[body]
-    design = review.vector(point.design)
-    position = review.vector(pose.position) if pose.position is not None else [0.0, 0.0, 0.0]
-    rotation = _orientation_of(review, body)
-    if design is None or position is None or rotation is None:
-        return None
-    return _transposed_times(rotation, [d - p for d, p in zip(design, position, strict=True)])
-
-
 def _transposed_times(m: Matrix, a: list[float]) -> list[float]:
     return [sum(m[k][i] * a[k] for k in range(3)) for i in range(3)]
 
 
 def _orientation_of(review: Review, name: str) -> Matrix | None:
+    """Rotation from the axes of a body to global ones in the design position; None where numbers are wrong."""
     body = review.model.bodies.get(name)
-    return _IDENTITY if body is None else _rotation(review, body.orientation)
-
-
-def _rotation(review: Review, given: Any) -> Matrix | None:
-    if given is None:
+    if body is None or (given := body.orientation) is None:
         return _IDENTITY
     if given.rotation_matrix is not None:
         return review.matrix(given.rotation_matrix)
-    e = review.vector(given.euler_parameters) if given.euler_parameters is not None else _of_axis(review, given)
+    if given.euler_parameters is not None:
+        e = review.vector(given.euler_parameters)
+    else:
+        axis, angle = review.vector(given.axis), review.value(given.angle)
+        if axis is None or angle is None or not any(axis):
+            return None
+        norm = math.hypot(*axis)
+        e = [math.cos(angle / 2), *(math.sin(angle / 2) * a / norm for a in axis)]
     if e is None:
         return None
     e0, v = e[0], e[1:]
     skew = [[0.0, -v[2], v[1]], [v[2], 0.0, -v[0]], [-v[1], v[0], 0.0]]
     square = 2 * e0 * e0 - 1
     return [[(square if i == j else 0.0) + 2 * (v[i] * v[j] + e0 * skew[i][j]) for j in range(3)] for i in range(3)]
-
-
-def _of_axis(review: Review, given: Any) -> list[float] | None:
-    axis, angle = review.vector(given.axis), review.value(given.angle)
-    if axis is None or angle is None or not any(axis):
-        return None
-    norm = math.hypot(*axis)
-    return [math.cos(angle / 2), *(math.sin(angle / 2) * a / norm for a in axis)]
 
 
 def about_center(tensor: Matrix, mass: float, c: list[float]) -> Matrix:
@@ -135,24 +122,25 @@ _DIAGONAL = ("xx", "yy", "zz")
 def check(review: Review) -> None:
     """Report negative masses and sizes, incomplete shapes and impossible inertias."""
     for name, body in review.model.bodies.items():
-        path = ("bodies", name)
+        path, shape = ("bodies", name), body.shape
         _mass(review, path, body.mass)
-        if body.shape is not None:
-            _shape(review, (*path, "shape"), body.shape)
+        if shape is not None:
+            _mass(review, (*path, "shape"), shape.mass)
+            for key in ("length", "radius"):
+                review.positive((*path, "shape", key), getattr(shape, key, None))
+            for index, number in enumerate(getattr(shape, "size", [])):
+                review.positive((*path, "shape", "size", index), number)
         if body.inertia is not None:
             _inertia(review, path, name, body)
         for number, visual in enumerate(body.visuals):
             if not visual.mesh.lower().endswith(SURFACES):
-                at = (*path, "visuals", number, "mesh")
-                review.report(at, f"pictures do not read {visual.mesh}", "a file .stl or .obj, to which others convert")
+                place = (*path, "visuals", number, "mesh")
+                hint = "a file .stl or .obj, to which others convert"
+                review.report(place, f"pictures do not read {visual.mesh}", hint)
         if body.visuals and body.flexible is not None:
             review.report((*path, "visuals"), "a flexible body is drawn by its own mesh", "leave visuals out")
         if review.intact("bodies", name):
             _complete(review, path, body)
-    _armatures(review)
-
-
-def _armatures(review: Review) -> None:
     for name, joint in review.model.joints.items():
         value = review.value(getattr(joint, "armature", None))
         if value is not None and value < 0:
@@ -163,14 +151,6 @@ def _mass(review: Review, path: Path, number: Any) -> None:
     mass = review.value(number)
     if mass is not None and mass < 0:
         review.report((*path, "mass"), f"the mass is negative: {mass:g} kg")
-
-
-def _shape(review: Review, path: Path, shape: Any) -> None:
-    _mass(review, path, shape.mass)
-    for key in ("length", "radius"):
-        review.positive((*path, key), getattr(shape, key, None))
-    for index, number in enumerate(getattr(shape, "size", [])):
-        review.positive((*path, "size", index), number)
 
 
 def _complete(review: Review, path: Path, body: Body) -> None:
@@ -358,22 +338,20 @@ def check_flexible(review: Review) -> None:
         elif sensor.type == "deformation":
             _deforming(review, ("sensors", name, "point"), sensor.point.partition(".")[0])
     for name, body in review.model.bodies.items():
-        if body.flexible is not None:
-            _body(review, name, body)
-
-
-def _body(review: Review, name: str, body: Any) -> None:
-    path, given = ("bodies", name, "flexible"), body.flexible
-    _alone(review, name, body)
-    if isinstance(given, FlexibleTerms):
-        _above_zero(review, (*path, "damping"), given.damping)
-        _terms(review, path, given)
-        return
-    _above_zero(review, path, given)
-    if isinstance(given, FlexibleFile):
-        _increasing(review, (*path, "modes"), given.modes)
-    elif review.intact("bodies", name):
-        _meshed(review, path, given)
+        path, given = ("bodies", name, "flexible"), body.flexible
+        for key in _RIGID if given is not None else ():
+            if getattr(body, key) is not None:
+                message = "stands beside 'flexible', whose mesh or file gives it"
+                review.report(("bodies", name, key), message, "leave it out", key=True)
+        if isinstance(given, FlexibleTerms):
+            _above_zero(review, (*path, "damping"), given.damping)
+            _terms(review, path, given)
+        elif given is not None:
+            _above_zero(review, path, given)
+            if isinstance(given, FlexibleFile):
+                _increasing(review, (*path, "modes"), given.modes)
+            elif review.intact("bodies", name):
+                _meshed(review, path, given)
 
 
 def _deforming(review: Review, path: Path, name: str) -> None:
@@ -400,13 +378,6 @@ def _field(review: Review, path: Path, given: Field) -> None:
             review.report((*path, "value"), f"unknown parameter or constant {name!r}", hint, offset)
 
 
-def _alone(review: Review, name: str, body: Any) -> None:
-    for key in _RIGID:
-        if getattr(body, key) is not None:
-            message = "stands beside 'flexible', whose mesh or file gives it"
-            review.report(("bodies", name, key), message, "leave it out", key=True)
-
-
 def _above_zero(review: Review, path: Path, part: Any) -> None:
     """Report numbers that are not positive, but for places and factors."""
     for place, number in walk(part, path, Number):
@@ -420,11 +391,17 @@ def _above_zero(review: Review, path: Path, part: Any) -> None:
 
 
 def _meshed(review: Review, path: Path, body: Any) -> None:
-    elements = getattr(body.mesh, "elements", 1)
+    elements, frame, modes = getattr(body.mesh, "elements", 1), body.frame, body.modes
     count = prod(elements) if isinstance(elements, list) else elements
     if count > MOST_ELEMENTS:
         review.report((*path, "mesh", "elements"), f"{count} elements are more than {MOST_ELEMENTS}")
-    _material(review, path, body)
+    if body.mesh.type == "matrices":
+        if body.material is not None:
+            review.report((*path, "material"), "matrices have no material", "leave it out")
+    elif body.material is None:
+        review.report(path, "key 'material' is missing", key=True)
+    else:
+        review.known((*path, "material"), body.material, "materials", "material")
     if body.density is not None:
         review.known((*path, "density", "field"), body.density.name, "fields", "field")
         if body.mesh.type == "matrices":
@@ -435,9 +412,22 @@ def _meshed(review: Review, path: Path, body: Any) -> None:
         _named(review, (*path, "nodes", name, "set"), node.set, body.sets, "set")
         if name in LOADS:
             review.report((*path, "nodes", name), f"{name!r} means something else under stiffening", key=True)
-    if not isinstance(body.frame, str):
-        _frame(review, (*path, "frame"), body)
-    _modes(review, (*path, "modes"), body)
+    if not isinstance(frame, str):
+        if (frame.fixed is None) == (frame.chord is None):
+            hint = "give fixed: SET, chord: [NODE, NODE], or free"
+            review.report((*path, "frame"), "the frame follows one thing", hint, key=True)
+        if frame.fixed is not None:
+            _named(review, (*path, "frame", "fixed"), frame.fixed, body.sets, "set")
+        for index, name in enumerate(frame.chord or ()):
+            _named(review, (*path, "frame", "chord", index), name, body.nodes, "node")
+    if (modes.count is None) == (modes.keep is None):
+        hint = "the number of modes, or the list of those to keep"
+        review.report((*path, "modes"), "give count or keep", hint, key=True)
+    elif modes.count == 0 and not modes.static:
+        review.report((*path, "modes", "count"), "the body has no shape to deform in", "more modes, or static shapes")
+    _increasing(review, (*path, "modes", "keep"), modes.keep)
+    for index, name in enumerate(modes.static):
+        _named(review, (*path, "modes", "static", index), name, body.nodes, "node")
     for index, what in enumerate(body.stiffening):
         _named(review, (*path, "stiffening", index), what, (*LOADS, *body.nodes), "load")
 
@@ -466,16 +456,6 @@ def _terms(review: Review, path: Path, body: FlexibleTerms) -> None:
             review.report((*path, *place), f"has {len(entries)} entries, not {n} as Me has rows")
 
 
-def _material(review: Review, path: Path, body: Any) -> None:
-    if body.mesh.type == "matrices":
-        if body.material is not None:
-            review.report((*path, "material"), "matrices have no material", "leave it out")
-    elif body.material is None:
-        review.report(path, "key 'material' is missing", key=True)
-    else:
-        review.known((*path, "material"), body.material, "materials", "material")
-
-
 def _named(review: Review, path: Path, name: str, known: Any, what: str) -> None:
     if name not in known:
         review.report(path, f"unknown {what} {name!r}", review.suggest(name, known))
@@ -498,22 +478,7 @@ def _increasing(review: Review, path: Path, modes: list[int] | None) -> None:
         review.report(path, "the modes are to stand in increasing order, each once")
 
 
-def _frame(review: Review, path: Path, body: Any) -> None:
-    frame = body.frame
-    if (frame.fixed is None) == (frame.chord is None):
-        review.report(path, "the frame follows one thing", "give fixed: SET, chord: [NODE, NODE], or free", key=True)
-    if frame.fixed is not None:
-        _named(review, (*path, "fixed"), frame.fixed, body.sets, "set")
-    for index, name in enumerate(frame.chord or ()):
-        _named(review, (*path, "chord", index), name, body.nodes, "node")
-
-
-def _modes(review: Review, path: Path, body: Any) -> None:
-    modes = body.modes
-    if (modes.count is None) == (modes.keep is None):
-        review.report(path, "give count or keep", "the number of modes, or the list of those to keep", key=True)
-    elif modes.count == 0 and not modes.static:
-        review.report((*path, "count"), "the body has no shape to deform in", "more modes, or static shapes")
-    _increasing(review, (*path, "keep"), modes.keep)
-    for index, name in enumerate(modes.static):
-        _named(review, (*path, "static", index), name, body.nodes, "node")
+def with_densities_of(review: Review, field: str) -> list[str]:
+    """Bodies whose densities a field gives."""
+    densities = {name: getattr(body.flexible, "density", None) for name, body in review.model.bodies.items()}
+    return [name for name, density in densities.items() if density is not None and density.name == field]

@@ -25,23 +25,38 @@ def check(review: Review) -> None:
 
 
 def _one(review: Review, path: Path, law: Any) -> None:
-    if isinstance(law, SmoothStep):
-        _step(review, path, law)
-    elif isinstance(law, Spline):
-        _table(review, path, law)
-    elif isinstance(law, OneSided):
-        review.positive((*path, "onset"), law.onset)
-    elif isinstance(law, Windowed):
+    if isinstance(law, SmoothStep | Windowed):
         start, end = review.value(law.start), review.value(law.end)
         if start is not None and end is not None and end <= start:
-            review.report((*path, "end"), f"the window ends at {end:g}, not behind its start at {start:g}")
+            _ends_early(review, (*path, "end"), law, start, end)
+    elif isinstance(law, Spline):
+        key = "x" if law.x is not None else "times"
+        if len(law.arguments) != len(law.values):
+            message = f"{len(law.values)} values stand for {len(law.arguments)} {key}"
+            review.report((*path, "values"), message)
+        else:
+            _increasing(review, (*path, key), law.arguments, key)
+    elif isinstance(law, OneSided):
+        review.positive((*path, "onset"), law.onset)
     elif isinstance(law, Piecewise):
-        _pieces(review, path, law)
+        if len(law.laws) != len(law.breaks) + 1:
+            message = f"{len(law.laws)} laws stand for {len(law.breaks)} breaks"
+            review.report((*path, "laws"), message, "there is one law more than breaks")
+        _increasing(review, (*path, "breaks"), law.breaks, "breaks")
     for place, part in _parts(path, law):
         if isinstance(part, str):
             review.known(place, part, "laws", "law")
         else:
             _one(review, place, part)
+
+
+def _ends_early(review: Review, path: Path, law: SmoothStep | Windowed, start: float, end: float) -> None:
+    if isinstance(law, Windowed):
+        review.report(path, f"the window ends at {end:g}, not behind its start at {start:g}")
+    elif start == end:
+        review.report(path, f"the law is not continuous: it jumps at {start:g}", "end must lie behind start")
+    else:
+        review.report(path, f"the step ends at {end:g} before it starts at {start:g}")
 
 
 def _parts(path: Path, law: Any) -> Iterator[tuple[Path, Any]]:
@@ -51,13 +66,6 @@ def _parts(path: Path, law: Any) -> Iterator[tuple[Path, Any]]:
     elif isinstance(law, Sum | Piecewise):
         for index, part in enumerate(law.laws):
             yield (*path, "laws", index), part
-
-
-def _pieces(review: Review, path: Path, law: Piecewise) -> None:
-    if len(law.laws) != len(law.breaks) + 1:
-        message = f"{len(law.laws)} laws stand for {len(law.breaks)} breaks"
-        review.report((*path, "laws"), message, "there is one law more than breaks")
-    _increasing(review, (*path, "breaks"), law.breaks, "breaks")
 
 
 def _laws(review: Review) -> Iterator[tuple[Path, Any]]:
@@ -76,25 +84,6 @@ def _laws(review: Review) -> Iterator[tuple[Path, Any]]:
             for direction, law in getattr(item, "laws", None) or ():
                 if law is not None and not isinstance(law, str):
                     yield (section, name, "laws", direction), law
-
-
-def _step(review: Review, path: Path, law: SmoothStep) -> None:
-    start, end = review.value(law.start), review.value(law.end)
-    if start is None or end is None or start < end:
-        return
-    if start == end:
-        review.report((*path, "end"), f"the law is not continuous: it jumps at {start:g}", "end must lie behind start")
-    else:
-        review.report((*path, "end"), f"the step ends at {end:g} before it starts at {start:g}")
-
-
-def _table(review: Review, path: Path, law: Spline) -> None:
-    key = "x" if law.x is not None else "times"
-    if len(law.arguments) != len(law.values):
-        message = f"{len(law.values)} values stand for {len(law.arguments)} {key}"
-        review.report((*path, "values"), message)
-        return
-    _increasing(review, (*path, key), law.arguments, key)
 
 
 def _increasing(review: Review, path: Path, numbers: list, key: str) -> None:
@@ -118,33 +107,27 @@ _SECTIONS = ("laws", "roads", "forces", "constraints", "analysis")
 
 def check_tables(review: Review) -> None:
     """Report what no table can be read by."""
-    for path, table in _tables(review):
-        if table.values:
-            _quantities(review, path, table)
-        _factors(review, path, table)
     for section in (*_SECTIONS, "study"):
         for path, table in walk(getattr(review.model, section), (section,), ColumnsFile):
-            _delimiter(review, path, table)
-
-
-def _tables(review: Review) -> Iterator[tuple[Path, TableFile]]:
-    for section in _SECTIONS:
-        yield from walk(getattr(review.model, section), (section,), TableFile)
+            is_hdf5 = PurePath(table.file).suffix.lower() in HDF5_SUFFIXES
+            if table.delimiter is not None and (fault := delimiter_fault(table.delimiter, is_hdf5)):
+                review.report((*path, "delimiter"), *fault)
+            if isinstance(table, TableFile) and section != "study":
+                _quantities(review, path, table)
 
 
 def _quantities(review: Review, path: Path, table: TableFile) -> None:
-    known = (*table.arguments, *table.values)
-    for place in ("columns", "scale"):
-        for quantity in getattr(table, place):
-            if quantity not in known:
-                hint = review.suggest(quantity, known)
-                review.report((*path, place, quantity), f"unknown quantity {quantity!r} of a table", hint, key=True)
-    given = [key for key in table.arguments if key in table.columns or key in table.scale]
-    if len(given) > 1:
-        review.report(path, f"{' and '.join(given)} both name the argument of the table", "give one of them")
-
-
-def _factors(review: Review, path: Path, table: TableFile) -> None:
+    """Report quantities that the place does not know, two arguments, and factors that mean nothing."""
+    if table.values:
+        known = (*table.arguments, *table.values)
+        for key in ("columns", "scale"):
+            for quantity in getattr(table, key):
+                if quantity not in known:
+                    hint = review.suggest(quantity, known)
+                    review.report((*path, key, quantity), f"unknown quantity {quantity!r} of a table", hint, key=True)
+        given = [key for key in table.arguments if key in table.columns or key in table.scale]
+        if len(given) > 1:
+            review.report(path, f"{' and '.join(given)} both name the argument of the table", "give one of them")
     for quantity, factor in table.scale.items():
         place = (*path, "scale", quantity)
         value = review.value(factor)
@@ -157,14 +140,6 @@ def _factors(review: Review, path: Path, table: TableFile) -> None:
         elif not table.values and quantity in table.arguments and review.model.expressions.gradient(factor):
             message = "the factor on the time of a motion's table must not depend on parameters"
             review.report(place, message, "no gradient by it is computed; make it a constant")
-
-
-def _delimiter(review: Review, path: Path, table: ColumnsFile) -> None:
-    if table.delimiter is None:
-        return
-    is_hdf5 = PurePath(table.file).suffix.lower() in HDF5_SUFFIXES
-    if fault := delimiter_fault(table.delimiter, is_hdf5):
-        review.report((*path, "delimiter"), *fault)
 
 
 def delimiter_fault(delimiter: str, is_hdf5: bool) -> tuple[str, str | None] | None:

@@ -1,6 +1,6 @@
 """Studies, optimisations and fits: parameters that exist and may vary, ranges that make sense, limits, measurements."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import PurePath
 from typing import Any, NamedTuple
 
@@ -13,6 +13,7 @@ from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.spec.reading.messages import Path, issue_of
 from mbsim_cli.spec.reading.source import join
 from mbsim_cli.spec.review import Review
+from mbsim_cli.spec.rules.bodies import with_densities_of
 from mbsim_cli.spec.rules.laws import HDF5_SUFFIXES, delimiter_fault
 from mbsim_cli.spec.studies import Cloud, Fit, Limit, Measurement, Optimization, Range, Steps, Study
 
@@ -29,11 +30,17 @@ class Fault(NamedTuple):
 
 
 def check(review: Review) -> None:
-    """Report what no study can be made of."""
-    for name, study in review.model.study.items():
-        if review.intact("study", name):
-            for fault in faults(review, study):
-                review.report(("study", name, *fault.path), fault.message, fault.hint, key=fault.key)
+    """Report what no study, optimisation or fit can be made of."""
+    for section, faults_of in (
+        ("study", faults),
+        ("optimization", _of_optimization),
+        ("measurements", _of_measurement),
+        ("fit", _of_fit),
+    ):
+        for name, given in getattr(review.model, section).items():
+            if review.intact(section, name):
+                for fault in faults_of(review, given):
+                    review.report((section, name, *fault.path), fault.message, fault.hint, key=fault.key)
 
 
 def faults(review: Review, study: Study) -> Iterator[Fault]:
@@ -44,7 +51,10 @@ def faults(review: Review, study: Study) -> Iterator[Fault]:
     elif study.kind == "list":
         for index, case in enumerate(stated):
             yield from known_parameters(review, ("list", index), case)
-            yield from _by_the_file(review, ("list", index), case)
+            for name, number in case.items():
+                if moving := changed_in(review, number, set(case) - {name}):
+                    message = f"{number.text} has the file's value of {moving}, which this case changes too"
+                    yield Fault(("list", index, name), message, "state the number")
         if not any(stated):
             yield Fault(("list",), "no case changes a parameter", "mbsim run computes the file's own values", True)
     elif study.kind == "csv":
@@ -71,14 +81,6 @@ def known_parameters(review: Review, path: Path, names: Any, key: bool = True) -
             yield Fault(place, f"unknown parameter {name!r}", review.suggest(name, known), key)
 
 
-def _by_the_file(review: Review, path: Path, case: Mapping[str, Any]) -> Iterator[Fault]:
-    """Values of a case that are formulas of others that it changes too."""
-    for name, number in case.items():
-        if moving := changed_in(review, number, set(case) - {name}):
-            message = f"{number.text} has the file's value of {moving}, which this case changes too"
-            yield Fault((*path, name), message, "state the number")
-
-
 def changed_in(review: Review, number: Number | None, changing: set[str]) -> str:
     """Names of those parameters among some that a number has the value by."""
     if number is None or number.literal is not None or review.value(number) is None:
@@ -95,7 +97,12 @@ def _axes(review: Review, kind: str, axes: Mapping[str, Any]) -> Iterator[Fault]
         elif not axis:
             yield Fault((kind, name), "needs one value at least")
         elif kind == "grid":
-            yield from _twice(review, (kind, name), axis)
+            before: set[float] = set()
+            for index, number in enumerate(axis):
+                if (value := review.value(number)) in before:
+                    yield Fault((kind, name, index), f"{value:g} stands twice, and would make equal cases")
+                elif value is not None:
+                    before.add(value)
     first = next(iter(lengths))
     if kind == "zip":
         for name, length in lengths.items():
@@ -110,16 +117,6 @@ def _axes(review: Review, kind: str, axes: Mapping[str, Any]) -> Iterator[Fault]
         yield Fault(
             (kind,), f"{cases:.3g} cases are more than {MOST_CASES:.0e}", "a sobol fills space with fewer", True
         )
-
-
-def _twice(review: Review, path: Path, axis: list[Number]) -> Iterator[Fault]:
-    """Values of a grid that would make equal cases."""
-    seen: set[float] = set()
-    for index, number in enumerate(axis):
-        if (value := review.value(number)) in seen:
-            yield Fault((*path, index), f"{value:g} stands twice, and would make equal cases")
-        elif value is not None:
-            seen.add(value)
 
 
 def _cloud(review: Review, kind: str, cloud: Cloud) -> Iterator[Fault]:
@@ -201,33 +198,21 @@ def study_of(model: ModelFile, stated: Mapping[str, Any]) -> tuple[Study | None,
         issues = [issue_of(entry, {}, dict(stated), model.source) for entry in error.errors(include_url=False)]
         return None, [f"{issue.path}: {issue.message}" + (f"; {issue.hint}" if issue.hint else "") for issue in issues]
     review = Review(model, model.source, set())
-    found = [*faults(review, study), *_numbers(review, study)]
+    found = list(faults(review, study))
+    for path, number in walk(study, (), Number):  # those of a file are validated with all others of it
+        try:
+            review.model.expressions.value(number)
+        except ExpressionError as error:
+            found.append(Fault(path, error.message, error.hint))
     return study, [
         f"{join(fault.path)}: {fault.message}" + (f"; {fault.hint}" if fault.hint else "") for fault in found
     ]
 
 
-def _numbers(review: Review, study: Study) -> Iterator[Fault]:
-    """Numbers without a value; those of a file are judged with all others of it."""
-    for path, number in walk(study, (), Number):
-        try:
-            review.model.expressions.value(number)
-        except ExpressionError as error:
-            yield Fault(path, error.message, error.hint)
-
-
 # Optimisations: objectives and parameters that exist, ranges that hold the start, limits that leave something.
 
 
-def check_optimizations(review: Review) -> None:
-    """Report what cannot be optimised."""
-    for name, given in review.model.optimization.items():
-        if review.intact("optimization", name):
-            for fault in _faults(review, given):
-                review.report(("optimization", name, *fault.path), fault.message, fault.hint, key=fault.key)
-
-
-def _faults(review: Review, given: Optimization) -> Iterator[Fault]:
+def _of_optimization(review: Review, given: Optimization) -> Iterator[Fault]:
     key = "minimize" if given.minimize is not None else "maximize"
     yield from _objective(review, (key,), given.objective)
     for name, limit in given.constraints.items():
@@ -256,9 +241,18 @@ def _limit(review: Review, given: Optimization, path: Path, limit: Limit) -> Ite
 
 def _varied(review: Review, given: Optimization) -> set[str]:
     """Parameters that vary."""
-    if given.varied == "all":
-        return {name for name, parameter in review.model.parameters.items() if _is_free(review, parameter)}
-    return set(given.varied)
+    return _free_parameters(review) if given.varied == "all" else set(given.varied)
+
+
+def _free_parameters(review: Review) -> set[str]:
+    """Parameters that have bounds to vary within."""
+    return {name for name, parameter in review.model.parameters.items() if _are_apart(review, parameter.bounds)}
+
+
+def _are_apart(review: Review, bounds: list[Number] | None) -> bool:
+    """Whether there are bounds that differ, as far as they have values."""
+    ends = review.vector(bounds)
+    return bounds is not None and (ends is None or ends[0] != ends[1])
 
 
 def _at_rest(review: Review, path: Path, number: Number | None, varied: set[str]) -> Iterator[Fault]:
@@ -279,44 +273,29 @@ def _fields(review: Review, given: Optimization) -> Iterator[Fault]:
             yield Fault(path, f"{name!r} stands twice")
         elif review.intact("fields", name) and review.model.fields[name].bounds is None:
             yield Fault(path, f"field {name!r} has no bounds that it could vary within", "give it bounds")
-        elif review.intact("fields", name) and not _is_free(review, review.model.fields[name]):
+        elif review.intact("fields", name) and not _are_apart(review, review.model.fields[name].bounds):
             yield Fault(path, f"the bounds of field {name!r} leave it nothing to vary within")
-        elif len(users := _bodies_of(review, name)) != 1:
+        elif len(users := with_densities_of(review, name)) != 1:
             yield Fault(path, f"field {name!r} gives the densities of {len(users)} bodies, not of one")
     for name, limit in given.volume.items():
         if name not in given.fields:
             yield Fault(("volume", name), f"{name!r} is not among the fields that vary", None, True)
         yield from _limit(review, given, ("volume", name), limit)
-        yield from _within_bounds(review, name, limit)
+        field = review.model.fields.get(name)
+        bounds = review.vector(field.bounds) if field is not None and review.intact("fields", name) else None
+        for key in ("at_least", "at_most", "equals"):  # of a mean between bounds others hold always, or never
+            value = review.value(getattr(limit, key))
+            if bounds is not None and value is not None and not bounds[0] <= value <= bounds[1]:
+                message = f"no mean comes to {value:g}: {name!r} lies between {bounds[0]:g} and {bounds[1]:g}"
+                yield Fault(("volume", name, key), message)
         if limit.equals is not None and given.algorithm == "mma":
             yield Fault(("volume", name, "equals"), "mma keeps no equalities", "at_most does", True)
-
-
-def _within_bounds(review: Review, name: str, limit: Limit) -> Iterator[Fault]:
-    """A limit on a mean lies between the bounds of what it is the mean of: others hold always, or never."""
-    field = review.model.fields.get(name)
-    bounds = review.vector(field.bounds) if field is not None and review.intact("fields", name) else None
-    for key in ("at_least", "at_most", "equals"):
-        value = review.value(getattr(limit, key))
-        if bounds is not None and value is not None and not bounds[0] <= value <= bounds[1]:
-            message = f"no mean comes to {value:g}: {name!r} lies between {bounds[0]:g} and {bounds[1]:g}"
-            yield Fault(("volume", name, key), message)
-
-
-def _bodies_of(review: Review, field: str) -> list[str]:
-    """Bodies whose densities a field gives."""
-    found = []
-    for name, body in review.model.bodies.items():
-        density = getattr(body.flexible, "density", None)
-        if density is not None and density.name == field:
-            found.append(name)
-    return found
 
 
 def _variables(review: Review, given: Optimization) -> Iterator[Fault]:
     stated = given.varied
     if stated == "all":
-        if review.intact("parameters") and not any(_is_free(review, p) for p in review.model.parameters.values()):
+        if review.intact("parameters") and not _free_parameters(review):
             message = "no parameter has bounds that it could vary within"
             yield Fault(("variables",), message, "give those that vary bounds, or ranges here", True)
         return
@@ -337,42 +316,21 @@ def _variables(review: Review, given: Optimization) -> Iterator[Fault]:
 
 
 def _range_of_search(review: Review, given: Optimization, path: Path, name: str, stated: Range) -> Iterator[Fault]:
+    """The range holds the value that the search begins with, and lies within the parameter's own bounds."""
     others = _varied(review, given) - {name}
     yield from range_of(review, path, stated)
     yield from _at_rest(review, (*path, "from"), stated.from_, others)
     yield from _at_rest(review, (*path, "to"), stated.to, others)
-    yield from _start(review, path, name, stated)
-
-
-def _is_free(review: Review, has_bounds: Any) -> bool:
-    """Whether a parameter or field has bounds that differ, as far as they have values."""
-    if has_bounds.bounds is None:
-        return False
-    ends = review.vector(has_bounds.bounds)
-    return ends is None or ends[0] != ends[1]
-
-
-def _start(review: Review, path: Path, name: str, stated: Range) -> Iterator[Fault]:
-    """The range holds the value that the search begins with, and lies within the parameter's own bounds."""
     yield from around_start(review, path, name, stated)
     low, high = review.value(stated.from_), review.value(stated.to)
-    if low is None or high is None:
-        return
     bounds = review.vector(review.model.parameters[name].bounds)
-    if bounds is not None and not bounds[0] <= low <= high <= bounds[1]:
+    if low is None or high is None or bounds is None:
+        return
+    if not bounds[0] <= low <= high <= bounds[1]:
         yield Fault(path, f"reaches beyond the bounds {bounds[0]:g} and {bounds[1]:g} of {name!r}", None, True)
 
 
 # Fits: histories, columns and parameters that exist, numbers that the search leaves as they are.
-
-
-def check_fits(review: Review) -> None:
-    """Report what no fit can be made of."""
-    for section, faults in (("measurements", _of_measurement), ("fit", _of_fit)):
-        for name, given in getattr(review.model, section).items():
-            if review.intact(section, name):
-                for fault in faults(review, given):
-                    review.report((section, name, *fault.path), fault.message, fault.hint, key=fault.key)
 
 
 def _of_measurement(review: Review, given: Measurement) -> Iterator[Fault]:
@@ -426,7 +384,10 @@ def _of_fit(review: Review, given: Fit) -> Iterator[Fault]:
         for column, entry in measured.columns.items():
             moving = changed_in(review, entry.delay, varied)
             for parameter in filter(None, moving.split(", ")):
-                if _ends_of(review, given, parameter) is None:
+                ends = getattr(review.model.parameters.get(parameter), "bounds", None)
+                if isinstance(given.parameters, dict):
+                    ends = given.parameters.get(parameter)
+                if ends is None:
                     message = f"{parameter!r}, the delay of column {column!r} of {name!r}, has no bounds"
                     hint = "bounds say which readings lie within the run whatever the delay is"
                     yield Fault(("parameters",), message, hint, True)
@@ -446,22 +407,7 @@ def _measurements(review: Review, given: Fit) -> Iterator[Fault]:
 
 def varied_by(review: Review, given: Fit) -> set[str]:
     """Parameters that a fit estimates."""
-    if given.parameters == "all":
-        bounded = ((name, parameter.bounds) for name, parameter in review.model.parameters.items())
-        return {name for name, bounds in bounded if bounds is not None and _differ(review.vector(bounds))}
-    return set(given.parameters)
-
-
-def _differ(ends: Sequence[float] | None) -> bool:
-    return ends is None or ends[0] != ends[1]
-
-
-def _ends_of(review: Review, given: Fit, name: str) -> object:
-    """What a parameter varies within, None without limits."""
-    if isinstance(given.parameters, dict):
-        return given.parameters.get(name)
-    parameter = review.model.parameters.get(name)
-    return None if parameter is None else parameter.bounds
+    return _free_parameters(review) if given.parameters == "all" else set(given.parameters)
 
 
 def _parameters(review: Review, given: Fit) -> Iterator[Fault]:
@@ -483,14 +429,9 @@ def _parameters(review: Review, given: Fit) -> Iterator[Fault]:
         elif fitted_to and all(name in measured.parameters for measured in fitted_to):
             yield Fault(path, f"every measurement states its own value of {name!r}", "leave it out", not listed)
         elif not listed:
-            yield from _range_of_fit(review, path, name, stated[name])
-        elif name in review.model.parameters and (bounds := review.model.parameters[name].bounds) is not None:
-            ends = review.vector(bounds)
-            if not _differ(ends):
+            yield from range_of(review, path, stated[name])
+            yield from around_start(review, path, name, stated[name])
+        elif name in review.model.parameters:
+            bounds = review.model.parameters[name].bounds
+            if bounds is not None and not _are_apart(review, bounds):
                 yield Fault(path, f"the bounds of parameter {name!r} leave it nothing to vary within")
-
-
-def _range_of_fit(review: Review, path: Path, name: str, stated: Range) -> Iterator[Fault]:
-    """A range that holds the start of the search."""
-    yield from range_of(review, path, stated)
-    yield from around_start(review, path, name, stated)
