@@ -27,7 +27,7 @@ from benchmarks.reference import GRADIENTS  # noqa: E402
 from mbsim_cli import assembly, spec  # noqa: E402
 from mbsim_cli.solve.forward import forward  # noqa: E402
 from mbsim_cli.study.objectives import accumulator  # noqa: E402
-from mbsim_cli.study.objectives.stream import integrand_of  # noqa: E402
+from mbsim_cli.study.streams import integrand_of  # noqa: E402
 
 PAGE = ROOT / "docs" / "formulations.md"
 PICTURES = ROOT / "docs" / "pictures"

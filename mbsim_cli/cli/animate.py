@@ -68,7 +68,7 @@ def command(
     from mbsim_cli.io.results import Content
     from mbsim_cli.io.target import check_picture
     from mbsim_cli.report import require_matplotlib
-    from mbsim_cli.study.pictures.filming import Filming, Swinging
+    from mbsim_cli.study.pictures.motion import Filming, Swinging
 
     picture = output or Path(result.stem + ".gif")
     kind = options.picture_kind(picture, SUFFIXES)
@@ -143,8 +143,7 @@ def _collect(
 ) -> dict[str, Any]:
     """Write the meshes of every frame, and the file that has them in time."""
     from mbsim_cli.io.target import check_collection, is_vtk, replaced
-    from mbsim_cli.study.pictures.fields import folder_of, write_collection
-    from mbsim_cli.study.pictures.filming import Filming
+    from mbsim_cli.study.pictures.motion import Filming, folder_of, write_collection
 
     target = check_collection(output, force=force)
     folder = folder_of(target)

@@ -1,42 +1,18 @@
-"""The commands; each file registers one and imports what it needs when it runs."""
+"""The commands; each file has one, and is imported where the line needs it."""
+
+from collections.abc import Sequence
+from importlib import import_module
 
 import typer
 
 import mbsim_cli
-from mbsim_cli.cli import (
-    animate,
-    check,
-    compile,
-    completion,
-    doctor,
-    explain,
-    export,
-    fit,
-    import_robot,
-    info,
-    init,
-    inspect,
-    linearize,
-    optimize,
-    plot,
-    reduce,
-    report,
-    run,
-    schema,
-    sweep,
-    validate,
-    view,
-)
+from mbsim_cli.cli import completion
 from mbsim_cli.cli.options import Command
 
-app = typer.Typer(
-    name="mbsim",
-    help="Simulate multibody systems described in YAML, and compute gradients with respect to any number in the file.",
-    rich_markup_mode=None,  # plain help: rich would double the time that --help takes
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-
+COMMANDS = (  # by their files, in the order of help
+    "init", "import_robot", "export", "run", "check", "validate", "info", "explain", "schema", "inspect", "plot",
+    "animate", "report", "view", "linearize", "reduce", "optimize", "fit", "compile", "doctor", "sweep",
+)  # fmt: skip
 
 completion.leave_open()
 
@@ -46,44 +22,37 @@ mbsim --help lists the commands; mbsim explain KEY tells what a key of the file 
 To begin: mbsim init fivebar"""
 
 
-def _version(wanted: bool) -> None:
+def _print_version(wanted: bool) -> None:
     if wanted:
         print(f"mbsim {mbsim_cli.__version__}")
         raise typer.Exit
 
 
-@app.callback(invoke_without_command=True)
 def _options(
     context: typer.Context,
-    version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the version."),
+    version: bool = typer.Option(False, "--version", callback=_print_version, is_eager=True, help="Print the version."),
 ) -> None:
     if context.invoked_subcommand is None:
         print(WELCOME)
 
 
-for command in (
-    init,
-    import_robot,
-    export,
-    run,
-    check,
-    validate,
-    info,
-    explain,
-    schema,
-    inspect,
-    plot,
-    animate,
-    report,
-    view,
-    linearize,
-    reduce,
-    optimize,
-    fit,
-    compile,
-    doctor,
-):
-    name = getattr(command, "NAME", command.__name__.rsplit(".", 1)[1])
-    renamed = getattr(command, "RENAMED", {})
-    app.command(name, cls=type("Command", (Command,), {"renamed": renamed}))(command.command)
-app.add_typer(sweep.app, name="sweep")
+def app_of(arguments: Sequence[str] = ()) -> typer.Typer:
+    """The command line; where the arguments begin with a command, it alone is imported: all would take longer."""
+    app = typer.Typer(
+        name="mbsim",
+        help="Simulate multibody systems described in YAML, and compute gradients with respect to any number in the "
+        "file.",
+        rich_markup_mode=None,  # plain help: rich would double the time that --help takes
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback(invoke_without_command=True)(_options)
+    named = [name for name in COMMANDS if arguments and arguments[0] == name]
+    for file in named or COMMANDS:
+        module = import_module(f"mbsim_cli.cli.{file}")
+        if file == "sweep":
+            app.add_typer(module.app, name=file)
+        else:
+            kind = type("Command", (Command,), {"renamed": getattr(module, "RENAMED", {})})
+            app.command(getattr(module, "NAME", file), cls=kind)(module.command)
+    return app

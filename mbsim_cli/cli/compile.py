@@ -12,7 +12,7 @@ from mbsim_cli.cli.output import Terminal, emit, say, tell
 from mbsim_cli.errors import InputOutputError, UsageError
 
 if TYPE_CHECKING:
-    from mbsim_cli.study.precompiling import Variant
+    from mbsim_cli.study.compiling import Variant
 
 Models = Annotated[
     list[Path] | None, options.file_argument("[MODEL.yaml...]", "Model files; with --all small ones stand for any.")
@@ -49,7 +49,7 @@ def command(
     if not (models or every):
         raise UsageError("name model files, or give --all to compile for any model")
     from mbsim_cli.kernels.compiler import choice, folder, watch
-    from mbsim_cli.study.precompiling import precompile, specimens
+    from mbsim_cli.study.compiling import precompile, specimens
 
     if into and choice.COMPILER != "linking":
         raise UsageError("only kernels of the linking compiler can come with a package; mbsim doctor says more")

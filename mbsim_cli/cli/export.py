@@ -79,9 +79,9 @@ def _table(
     quiet: bool,
     force: bool,
 ) -> None:
-    from mbsim_cli.io.histories import check_table, write_table
     from mbsim_cli.io.results import Content
-    from mbsim_cli.study.pictures.tables import table_of
+    from mbsim_cli.io.tables import check_table, write_table
+    from mbsim_cli.study.pictures.selection import table_of
 
     written = output or Path(f"{source.stem}.{TABLES[to]}")
     target = check_table(written, force=force)

@@ -85,7 +85,7 @@ def command(
 def _check(model: Any, output: Path | None, save: Path | None, picture: Path | None, force: bool) -> None:
     """Raise before the search what would keep its findings from being written."""
     if output is not None:
-        from mbsim_cli.io.fit_file import check_fit
+        from mbsim_cli.io.study_file import check_fit
 
         check_fit(output, force=force)
     if save is not None:

@@ -73,7 +73,7 @@ def command(result: ResultPath, length_unit: LengthUnit = "m", json: options.Jso
         return show(reduced_bodies.summary(result, reduced_bodies.metres(length_unit)), json)
     if length_unit != "m":
         raise UsageError("--length-unit is for files of standard input data (.SID_FEM); results are in metres")
-    from mbsim_cli.io.reader import summary
+    from mbsim_cli.io.results import summary
 
     found = summary(result)
     if json:

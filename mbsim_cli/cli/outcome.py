@@ -45,11 +45,11 @@ def _close_output() -> None:
 
 
 def _run(arguments: Sequence[str], as_json: bool) -> int:
-    from mbsim_cli.cli.commands import app
+    from mbsim_cli.cli.commands import app_of
 
     try:
         with at_a_shell():
-            return app(list(arguments), standalone_mode=False, prog_name="mbsim") or 0
+            return app_of(arguments)(list(arguments), standalone_mode=False, prog_name="mbsim") or 0
     except signals.Stopped as stop:
         return _fail(str(stop), stop.exit_code, as_json, stop)
     except Exit as end:

@@ -215,7 +215,7 @@ def _study(
 def _field(arguments: list[str], name: str, output: Path | None, json: bool, quiet: bool, force: bool) -> None:
     """Draw the numbers of a body's elements."""
     from mbsim_cli.io.target import replaced
-    from mbsim_cli.study.pictures.fields import field_of
+    from mbsim_cli.study.pictures.motion import field_of
 
     if len(arguments) != 1:
         raise UsageError("--field draws on the mesh of one body: name its .sid.h5 file, or one result")

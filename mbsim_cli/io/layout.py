@@ -1,13 +1,20 @@
-"""The layout of a result file: one row a variable, with the axes that label it, and its instants."""
+"""The layout of a result file: one row a variable, with the axes that label it; groups, datasets, scales and units."""
 
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
+import h5py
 import numpy as np
+from h5py import h5a, h5d, h5p, h5s, h5t
 
+from mbsim_cli.io.guard import FORMAT, FORMAT_VERSION
+from mbsim_cli.io.provenance import Provenance, platform_facts, root_attributes, storable
 from mbsim_cli.model.layout import Names
 from mbsim_cli.model.problem import Block
-from mbsim_cli.model.units import RATES, force_on, in_words, quotients
+from mbsim_cli.model.units import RATES, attributes_of, force_on, in_words, quotients
+
+# The layout of a result file: one row a variable, with the axes that label it, and its instants.
 
 COMPONENTS = {1: ("value",), 3: ("x", "y", "z")}
 WITH_RESPECT_TO = "with_respect_to"  # the coordinates again: HDF5 viewers want two names for two axes
@@ -178,3 +185,309 @@ class KeptRows:
         """One of the arrays (N, ...), of all instants that are kept; there is one at least."""
         parts = self._parts if self._last is None else [*self._parts, self._last]
         return np.concatenate([part[number] for part in parts])
+
+
+# The skeleton of a result file: groups, datasets with labels, scales and units.
+
+# Datasets and attributes by the functions of HDF5: as h5py makes them, in a fourth of its time.
+#
+# That counts where a model has thousands of sensors, each with a dataset, one of its derivatives and one of their
+# units.
+
+TEXT = h5py.string_dtype()
+_TEXT_TYPE = h5t.py_create(TEXT, logical=True)
+_ONE = h5s.create(h5s.SCALAR)
+_TEXTS = "texts"  # a kind of dataset, in groups that list names as sorted
+
+
+class Datasets:
+    """Creates datasets; reuses the property list of the first dataset with the same layout, which is faster."""
+
+    def __init__(self, file: h5py.File):
+        self._groups: dict[str, h5py.Group] = {"": file}
+        self._kinds: dict[object, h5p.PropDCID] = {}
+
+    def growing(
+        self, path: str, widths: tuple[int, ...], dtype: str, rows: int, compression: dict[str, object]
+    ) -> h5py.Dataset:
+        """An empty dataset that grows along its first axis, in chunks of so many rows."""
+        shape, most, chunks = (0, *widths), (None, *widths), (rows, *widths)
+
+        def first(group: h5py.Group, name: str) -> h5py.Dataset:
+            return group.create_dataset(name, shape, dtype, maxshape=most, chunks=chunks, **compression)
+
+        space = h5s.create_simple(shape, (h5s.UNLIMITED, *widths))
+        numbers = h5t.py_create(np.dtype(dtype), logical=True)
+        return self._made(path, (chunks, dtype, bool(compression)), first, numbers, space)
+
+    def texts(self, path: str, entries: np.ndarray) -> h5py.Dataset:
+        """A dataset of texts."""
+
+        def first(group: h5py.Group, name: str) -> h5py.Dataset:
+            return group.create_dataset(name, entries.shape, TEXT)
+
+        dataset = self._made(path, _TEXTS, first, _TEXT_TYPE, h5s.create_simple(entries.shape))
+        dataset.id.write(h5s.ALL, h5s.ALL, entries.astype(TEXT))
+        return dataset
+
+    def _made(
+        self,
+        path: str,
+        kind: object,
+        first: Callable[[h5py.Group, str], h5py.Dataset],
+        numbers: h5t.TypeID,
+        space: h5s.SpaceID,
+    ) -> h5py.Dataset:
+        folder, _, name = path.rpartition("/")
+        group = self._group(folder, kind != _TEXTS)
+        if kind not in self._kinds or not name.isascii():
+            dataset = first(group, name)
+            self._kinds[kind] = dataset.id.get_create_plist()
+            return dataset
+        return h5py.Dataset(h5d.create(group.id, name.encode(), numbers, space, self._kinds[kind]))
+
+    def _group(self, path: str, ordered: bool) -> h5py.Group:
+        """A group, made where there is none; it keeps the order of names if so wanted."""
+        if path not in self._groups:
+            folder, _, name = path.rpartition("/")
+            parent = self._group(folder, ordered=True)
+            self._groups[path] = parent[name] if name in parent else parent.create_group(name, track_order=ordered)
+        return self._groups[path]
+
+
+def set_text(dataset: h5py.Dataset, name: str, text: str) -> None:
+    """Give a dataset an attribute."""
+    if h5a.exists(dataset.id, name.encode()):
+        dataset.attrs[name] = text
+    else:
+        h5a.create(dataset.id, name.encode(), _TEXT_TYPE, _ONE).write(np.asarray(text, dtype=TEXT))
+
+
+# Axes of a result file, kept at hand: to open one again takes as long as to create a dataset.
+
+_REFERENCES = h5py.h5t.py_create(h5py.vlen_dtype(h5py.ref_dtype), logical=True)
+MOST_LISTED = 1000  # datasets that a scale lists; HDF5 copies the list for each, and has room for some 4000
+
+
+class Scales:
+    """Dimension scales in the root of a file that is written."""
+
+    def __init__(self, file: h5py.File):
+        self.file, self.datasets = file, Datasets(file)
+        self._scales: dict[str, h5py.Dataset] = {}
+        self._listed: dict[str, int] = {}  # datasets that each scale lists
+        self._referring: dict[tuple[str, ...], np.ndarray] = {}
+
+    def length(self, name: str) -> int:
+        """Number of labels of an axis."""
+        return len(self._scale(name))
+
+    def _scale(self, name: str) -> h5py.Dataset:
+        if name not in self._scales:
+            self._scales[name] = self.file[name]
+            self._listed[name] = _listed(self._scales[name])
+        return self._scales[name]
+
+    def attach(self, dataset: h5py.Dataset, names: Sequence[str]) -> None:
+        """Label each dimension of a dataset with a scale, which lists the dataset while it has room.
+
+        Readers go from a dataset to its scales; the way back is for programs that delete or move scales.
+        """
+        scales = [self._scale(name) for name in names]
+        for dimension, name in enumerate(names):  # by the functions of HDF5: a walk over dataset.dims takes longer
+            h5py.h5ds.set_label(dataset.id, dimension, name.encode())
+        if max(self._listed[name] for name in names) < MOST_LISTED:
+            for dimension, (name, scale) in enumerate(zip(names, scales, strict=True)):
+                h5py.h5ds.attach_scale(dataset.id, scale.id, dimension)
+                self._listed[name] += 1
+        else:
+            space = h5py.h5s.create_simple((len(scales),))
+            h5py.h5a.create(dataset.id, b"DIMENSION_LIST", _REFERENCES, space).write(self._references(tuple(names)))
+
+    def _references(self, names: tuple[str, ...]) -> np.ndarray:
+        """References to scales, as datasets list them."""
+        if names not in self._referring:
+            references = np.empty(len(names), object)
+            references[:] = [np.array([self._scale(name).ref], h5py.ref_dtype) for name in names]
+            self._referring[names] = references.astype(h5py.vlen_dtype(h5py.ref_dtype))
+        return self._referring[names]
+
+
+def attach(dataset: h5py.Dataset, names: Sequence[str]) -> None:
+    """Label each dimension of one dataset with a scale."""
+    Scales(dataset.file).attach(dataset, names)
+
+
+def _listed(scale: h5py.Dataset) -> int:
+    name = b"REFERENCE_LIST"
+    return h5py.h5a.open(scale.id, name).shape[0] if h5py.h5a.exists(scale.id, name) else 0
+
+
+# The parts of a result file that do not grow: origin, axes, tables; and empty datasets for those that do.
+
+CHUNK_BYTES = 256 * 1024
+# A chunk that several blocks fill is compressed once if the cache holds it; more would grow with the run.
+CACHE = {"rdcc_nslots": 61, "rdcc_nbytes": 2 * CHUNK_BYTES, "rdcc_w0": 1.0}
+MOST_CACHED = 512 * CHUNK_BYTES  # of all datasets together: with more of them chunks are smaller
+MOST_ROWS = 16384  # of a chunk
+LEVEL = 1
+COMPRESSION = {"compression": "gzip", "compression_opts": LEVEL}  # what repeats does so as whole numbers: unshuffled
+SECONDS = ("step", "duration")  # of the options; all others are plain numbers
+
+
+class Parameters(NamedTuple):
+    """Numbers of the parameters that gradients were computed for."""
+
+    value: Sequence[float] = ()  # (p,)
+    bounds: Sequence[tuple[float, float]] = ()  # (p, 2), NaN where there are none
+
+
+def describe(file: h5py.File, provenance: Provenance) -> None:
+    """Write root attributes and ``/meta``."""
+    file.attrs.update({"format": FORMAT, "format_version": FORMAT_VERSION, "status": "partial"})
+    file.attrs.update(root_attributes(provenance))
+    meta = file.create_group("meta", track_order=True)
+    meta.create_dataset("model_file", data=storable(provenance.model_file), dtype=TEXT)
+    meta.create_dataset("model_yaml", data=provenance.model_text, dtype=TEXT)
+    tables = {
+        "included": {storable(name): text for name, text in provenance.included.items()},
+        "parameters": provenance.overrides,
+        "options": provenance.options,
+        "platform": platform_facts(),
+    }
+    for name, entries in tables.items():
+        table(meta, name, entries, dict.fromkeys(SECONDS, "s"))
+
+
+def table(
+    parent: h5py.Group, name: str, entries: Mapping[str, object], units: Mapping[str, str] = MappingProxyType({})
+) -> None:
+    """Write a group of scalars, numbers with their unit; a slash in a name would nest groups."""
+    group = parent.create_group(name, track_order=True)
+    for key, value in entries.items():
+        dataset = group.create_dataset(key.replace("/", "|"), data=value)
+        if dataset.dtype.kind in "iuf":
+            set_unit(dataset, units.get(key, "1"))
+
+
+def listed(group: h5py.Group, name: str, texts: Sequence[str]) -> None:
+    """Write texts that label themselves, for there is an axis for them alone."""
+    group.create_dataset(name, data=list(texts), dtype=TEXT).make_scale(name)
+
+
+def label(
+    scales: Scales,
+    names: Names,
+    sensors: Mapping[str, slice],
+    parameters: Parameters,
+    rows: Sequence[Variable],
+    instants: int,
+) -> None:
+    """Create the axes as dimension scales in the root, where netCDF readers find them for every group."""
+    file = scales.file
+    time = file.create_dataset("time", (0,), "f8", maxshape=(None,), chunks=(_chunk_of(instants, CHUNK_BYTES // 8),))
+    set_unit(time, "s")
+    time.make_scale("time")
+    for name, entries in axes(names, sensors).items():
+        file.create_dataset(name, data=list(entries), dtype=TEXT).make_scale(name)
+    if any(WITH_RESPECT_TO in row.axes for row in rows):
+        file.create_dataset(WITH_RESPECT_TO, data=list(names.coordinates), dtype=TEXT).make_scale(WITH_RESPECT_TO)
+    if names.coordinates:
+        _list_columns(scales, "coordinates", "coordinate", name=names.coordinates, unit=names.coordinate_units)
+    if names.parameters:
+        _store_parameters(scales, names, parameters)
+
+
+def _store_parameters(scales: Scales, names: Names, parameters: Parameters) -> None:
+    """Names, values, units and bounds of the parameters; bounds that the model does not state are NaN."""
+    file, units = scales.file, names.parameter_units
+    file.create_dataset("bound", data=["lower", "upper"], dtype=TEXT).make_scale("bound")
+    _list_columns(scales, "parameters", "parameter", name=names.parameters, value=parameters.value, unit=units)
+    bounds = np.asarray(parameters.bounds, dtype=float).reshape(-1, 2)
+    scales.attach(file.create_dataset("parameters/bounds", data=bounds), ("parameter", "bound"))
+    for name in ("value", "bounds"):
+        set_unit(file[f"parameters/{name}"], in_words(units))
+
+
+def _list_columns(scales: Scales, group: str, axis: str, **columns: Sequence) -> None:
+    folder = scales.file.create_group(group, track_order=True)
+    for name, entries in columns.items():
+        dtype = "f8" if name == "value" else TEXT
+        scales.attach(folder.create_dataset(name, data=list(entries), dtype=dtype), (axis,))
+
+
+def reasons(scales: Scales, group: h5py.Group, undefined: Mapping[str, str]) -> None:
+    """Write (p,) why there is no derivative by a parameter; empty texts where there is one."""
+    parameters = (name.decode() for name in scales.file["parameter"][()])
+    texts = [undefined.get(name, "") for name in parameters]
+    scales.attach(group.create_dataset("undefined", data=texts, dtype=TEXT), ("parameter",))
+
+
+def note_multipliers(file: h5py.File, descriptions: Mapping[str, str], undetermined: Sequence[str]) -> None:
+    """Say what each kind of multipliers is, and of which equations they are one choice of many."""
+    for kind, note in descriptions.items():
+        for path in (f"multipliers/{kind}", f"sensitivity/multipliers/{kind}"):
+            if path in file:
+                file[path].attrs["description"] = note
+    if undetermined:
+        file["multipliers"].attrs["undetermined"] = ", ".join(undetermined)
+
+
+def set_unit(dataset: h5py.Dataset, unit: str) -> None:
+    """State a unit."""
+    for name, text in attributes_of(unit).items():
+        set_text(dataset, name, text)
+
+
+def set_units(scales: Scales, dataset: h5py.Dataset, axes: Sequence[str], units: np.ndarray) -> None:
+    """State the unit of all numbers of a dataset; where they differ all of them, and each under ``/units``.
+
+    ``units`` run along ``axes``; an axis along which they are all the same has one entry.
+    """
+    set_unit(dataset, in_words(units))
+    if units.size > 1:
+        changing = [axis for axis, size in zip(axes, units.shape, strict=True) if size > 1]
+        listed = scales.datasets.texts(f"units{dataset.name}", np.squeeze(units))
+        scales.attach(listed, changing)
+
+
+def _chunk_of(instants: int, most: int) -> int:
+    """Rows of a chunk, at most so many: of equal chunks, for what a chunk has room for is written too."""
+    most = max(1, min(MOST_ROWS, most))
+    return -(-instants // -(-instants // most))
+
+
+def repeats(values: np.ndarray) -> bool:
+    """Whether more than a third of the numbers (B, ...) are those before them, in time or in their row.
+
+    What does not repeat hardly becomes smaller: compressing it would take longer than all else that is written.
+    """
+    rows = np.ascontiguousarray(values).reshape(len(values), -1)
+    bits = rows.view(f"i{rows.itemsize}")  # of equal bits: undetermined numbers repeat too
+    same = bits[1:] == bits[:-1]
+    same[:, 1:] |= bits[1:, 1:] == bits[1:, :-1]
+    return np.count_nonzero(same) > same.size / 3
+
+
+def growing(scales: Scales, row: Variable, of: int, instants: int, compressed: bool) -> h5py.Dataset:
+    """Create an empty dataset along time, one ``of`` so many; its group keeps the order of names."""
+    widths = tuple(map(scales.length, row.axes))
+    chunk_bytes = min(CHUNK_BYTES, MOST_CACHED // of)
+    steps = _chunk_of(instants, chunk_bytes // (8 * int(np.prod(widths))))
+    dataset = scales.datasets.growing(row.path, widths, row.dtype, steps, COMPRESSION if compressed else {})
+    scales.attach(dataset, ("time", *row.axes))
+    set_units(scales, dataset, row.axes, row.unit)
+    return dataset
+
+
+def extend(dataset: h5py.Dataset, first: int, values: np.ndarray) -> None:
+    """Write the next instants (B, ...) from a row on; indexing a dataset takes several times as long."""
+    if len(values):
+        content = np.ascontiguousarray(values)
+        dataset.id.set_extent((first + len(content), *content.shape[1:]))
+        if first == 0:
+            dataset.id.write(h5py.h5s.ALL, h5py.h5s.ALL, content)
+            return
+        place = dataset.id.get_space()
+        place.select_hyperslab((first, *(0 for _ in content.shape[1:])), content.shape)
+        dataset.id.write(h5py.h5s.create_simple(content.shape), place, content)

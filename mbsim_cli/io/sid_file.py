@@ -13,7 +13,7 @@ import mbsim_cli
 from mbsim_cli.errors import InputOutputError
 from mbsim_cli.io.guard import FormatError, attribute, naming, require_plain, walk
 from mbsim_cli.io.provenance import storable
-from mbsim_cli.io.reader import looked_at, texts
+from mbsim_cli.io.results import looked_at, texts
 from mbsim_cli.quarantine import FATAL, fault_of
 from mbsim_cli.reduction.data import OF_NODES, SHAPES, Node, StandardInput, Taylor, shape_of
 from mbsim_cli.reduction.mesh import CELLS

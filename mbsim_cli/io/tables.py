@@ -1,21 +1,24 @@
-"""Tables that a model refers to: columns by name from a CSV or HDF5 file."""
+"""Tables: numbers read from CSV and HDF5; histories written as CSV, Parquet, MATLAB and netCDF."""
 
 import csv
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import takewhile
 from json import dumps
 from pathlib import Path
-from typing import TextIO
+from typing import Any, NamedTuple, TextIO
 
 import h5py
 import numpy as np
 
-from mbsim_cli.errors import InputOutputError
+from mbsim_cli.errors import InputOutputError, UsageError
 from mbsim_cli.io.guard import FORMAT, FormatError, attribute, columns_of, require_result
-from mbsim_cli.io.reader import DAMAGED, reason_of
+from mbsim_cli.io.results import DAMAGED, reason_of
+from mbsim_cli.io.target import checked, replaced
 from mbsim_cli.quarantine import fault_of
 from mbsim_cli.system import open_regular
+
+# Tables that a model refers to: columns by name from a CSV or HDF5 file.
 
 HDF5_SUFFIXES = (".h5", ".hdf5", ".hdf")
 MOST_NAMED = 20
@@ -51,7 +54,7 @@ def read_table(path: Path, delimiter: str = ",") -> Mapping[str, np.ndarray]:
     """
     try:
         open_regular(path).close()
-        return _hdf5(path) if path.suffix.lower() in HDF5_SUFFIXES else _csv(path, delimiter)
+        return _read_hdf5(path) if path.suffix.lower() in HDF5_SUFFIXES else _read_csv(path, delimiter)
     except UnicodeDecodeError as error:
         raise InputOutputError(f"cannot read {path}: it is no text in UTF-8; save it as such") from error
     except (*DAMAGED, csv.Error) as error:
@@ -83,7 +86,7 @@ def read_numbers(path: Path, dataset: str) -> np.ndarray:
         raise InputOutputError(f"cannot read {path}: {reason_of(error)}") from error
 
 
-def _csv(path: Path, delimiter: str) -> Mapping[str, np.ndarray]:
+def _read_csv(path: Path, delimiter: str) -> Mapping[str, np.ndarray]:
     """Numbers below one line of names; lines that begin with # before it are skipped."""
     with path.open(newline="", encoding="utf-8-sig") as stream:
         comments = sum(1 for _ in takewhile(lambda line: line.startswith("#"), stream))
@@ -169,7 +172,7 @@ def _is_number(text: str) -> bool:
     return text.isascii() and "_" not in text  # other digits and _ only Python reads
 
 
-def _hdf5(path: Path) -> dict[str, np.ndarray]:
+def _read_hdf5(path: Path) -> dict[str, np.ndarray]:
     """Datasets of one dimension in the root; of a result of mbsim the time and the coordinates."""
     if fault := fault_of(path, _hdf5_columns):
         raise FormatError(fault)
@@ -188,3 +191,79 @@ def _hdf5_columns(path: Path) -> dict[str, np.ndarray]:
                     sign = -1.0 if name.startswith("-") else 1.0
                     columns[name.removeprefix("-") + suffix] = sign * values
     return columns
+
+
+# Histories of a result as tables of other programs: CSV, Parquet, MATLAB, netCDF.
+
+
+class Column(NamedTuple):
+    """Numbers (N,) along time."""
+
+    name: str
+    unit: str
+    values: np.ndarray
+
+
+def check_table(path: Path, *, force: bool) -> Path:
+    """Return the resolved target, or raise where a table must not or cannot be written: nothing tells whose one is."""
+    return checked(path, force, lambda _: False, "table.csv", "a table")
+
+
+def write_table(target: Path, kind: str, columns: Sequence[Column], *, title: str, force: bool) -> None:
+    """Write columns, the first of which is the time; raises InputOutputError, and UsageError without a library."""
+    write = {"csv": _write_csv, "parquet": _write_parquet, "mat": _write_mat, "netcdf": _write_netcdf}[kind]
+    with replaced(target, is_own=lambda _: False, force=force) as path:
+        try:
+            write(path, columns, title)
+        except (ValueError, TypeError) as error:
+            raise InputOutputError(f"cannot write {target}: {error}") from error
+
+
+def _write_csv(path: Path, columns: Sequence[Column], title: str) -> None:
+    """A line of names, then numbers with all their digits."""
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow([column.name for column in columns])
+        writer.writerows(zip(*(column.values.tolist() for column in columns), strict=True))
+
+
+def _write_parquet(path: Path, columns: Sequence[Column], title: str) -> None:
+    """Units stand in the metadata of the fields."""
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        raise UsageError("Parquet needs pyarrow; in a clone of mbsim: pip install '.[tables]'") from None
+    fields = [pyarrow.field(c.name, pyarrow.float64(), metadata={"unit": c.unit}) for c in columns]
+    schema = pyarrow.schema(fields, metadata={"title": title})
+    table = pyarrow.table([pyarrow.array(c.values) for c in columns], schema=schema)
+    pyarrow.parquet.write_table(table, path)
+
+
+def _write_mat(path: Path, columns: Sequence[Column], title: str) -> None:
+    """``time`` (N, 1), ``values`` (N, k) with cell arrays ``names`` and ``units``: names of MATLAB hold no dots."""
+    from scipy.io import savemat
+
+    time, *rest = columns
+    data: dict[str, Any] = {
+        "title": title,
+        "time": time.values[:, None],
+        "values": np.column_stack([column.values for column in rest]) if rest else np.zeros((len(time.values), 0)),
+        "names": np.array([column.name for column in rest], dtype=object),
+        "units": np.array([column.unit for column in rest], dtype=object),
+    }
+    with path.open("wb") as file:
+        savemat(file, data, do_compression=True)
+
+
+def _write_netcdf(path: Path, columns: Sequence[Column], title: str) -> None:
+    """netCDF-3 with 64-bit offsets: a variable for each column, with its unit."""
+    from scipy.io import netcdf_file
+
+    with path.open("wb") as stream, netcdf_file(stream, "w", version=2) as file:
+        file.title = title.encode()
+        file.createDimension("time", len(columns[0].values))
+        for column in columns:
+            variable = file.createVariable(column.name.replace("/", "_"), "f8", ("time",))
+            variable[:] = column.values
+            variable.units = (column.unit or "1").encode()

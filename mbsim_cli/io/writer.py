@@ -14,10 +14,9 @@ import h5py
 import numpy as np
 
 from mbsim_cli.errors import InputOutputError
-from mbsim_cli.io import facts, skeleton
+from mbsim_cli.io import facts, layout
 from mbsim_cli.io.facts import Findings, ObjectiveResult, Origin
-from mbsim_cli.io.layout import Thinning
-from mbsim_cli.io.skeleton import Scales
+from mbsim_cli.io.layout import Scales, Thinning
 from mbsim_cli.io.target import Occupied, create, may_replace, only_by_force
 from mbsim_cli.model.problem import Block, instants_of
 from mbsim_cli.model.units import quotients
@@ -104,7 +103,7 @@ def extend(datasets: Sequence[h5py.Dataset], first: int, columns: Sequence[np.nd
     with _packed(packings, columns) as chunks:
         for dataset, values, packing in zip(datasets, columns, packings, strict=True):
             if packing is None:
-                skeleton.extend(dataset, first, values)
+                layout.extend(dataset, first, values)
             else:
                 _place(dataset, len(values), packing, chunks[packing])
             yield
@@ -141,7 +140,7 @@ def _compressed(values: np.ndarray, packing: Packing) -> bytes:
         content = np.concatenate(
             [content, np.zeros((packing.shape[0] - len(content), *packing.shape[1:]), packing.dtype)]
         )
-    return zlib.compress(content.data, skeleton.LEVEL)
+    return zlib.compress(content.data, layout.LEVEL)
 
 
 def _place(dataset: h5py.Dataset, count: int, packing: Packing, chunks: Sequence) -> None:
@@ -257,11 +256,11 @@ class ResultWriter:
     @cached_property
     def _scales(self) -> Scales:
         """Axes of the file, which is opened and gets all that does not grow; short runs have ended by then."""
-        file = h5py.File(self._sink, "w", track_order=True, **skeleton.CACHE)
-        skeleton.describe(file, self._origin.provenance)
+        file = h5py.File(self._sink, "w", track_order=True, **layout.CACHE)
+        layout.describe(file, self._origin.provenance)
         scales = Scales(file)
         origin = self._origin
-        skeleton.label(scales, origin.names, origin.sensors, origin.parameters, self._rows, origin.instants)
+        layout.label(scales, origin.names, origin.sensors, origin.parameters, self._rows, origin.instants)
         return scales
 
     @property
@@ -291,7 +290,7 @@ class ResultWriter:
 
     def _judge(self, columns: Sequence[np.ndarray]) -> None:
         """Find out what repeats."""
-        self._repeating = [skeleton.repeats(values) for values in columns]
+        self._repeating = [layout.repeats(values) for values in columns]
 
     def _store(self, block: Block) -> None:
         """Hold or write the next rows."""
@@ -320,7 +319,7 @@ class ResultWriter:
     def _grow(self) -> None:
         """Create what grows along time; compressed where it repeats."""
         for row, repeating in zip(self._rows, self._repeating or repeat(False), strict=False):
-            grown = skeleton.growing(self._scales, row, len(self._rows), self._origin.instants, repeating)
+            grown = layout.growing(self._scales, row, len(self._rows), self._origin.instants, repeating)
             self._variables.append(grown)
 
     def findings(self, findings: Findings) -> None:
@@ -330,14 +329,12 @@ class ResultWriter:
         if findings.history is not None:
             self.optimization(findings.history)
         if findings.modes is not None or findings.responses is not None:
-            from mbsim_cli.io import linear_results
-
             with self._failures():
                 self._release()
                 if findings.modes is not None:
-                    linear_results.store(self._scales, findings.modes)
+                    facts.store_modes(self._scales, findings.modes)
                 else:
-                    linear_results.store_responses(self._scales, findings.responses)
+                    facts.store_responses(self._scales, findings.responses)
         self.multipliers(findings.multipliers, findings.undetermined, findings.undetermined_sensors)
 
     def objectives(self, results: Sequence[ObjectiveResult]) -> None:
@@ -348,22 +345,22 @@ class ResultWriter:
                 group = file.create_group(f"objectives/{result.name}", track_order=True)
                 group.attrs["description"] = result.description
                 group["value"] = float(result.value)
-                skeleton.set_unit(group["value"], result.unit)
+                layout.set_unit(group["value"], result.unit)
                 group.attrs["method"] = result.method
                 if result.flags:
-                    skeleton.listed(group, "flags", result.flags)
+                    layout.listed(group, "flags", result.flags)
                 if result.undefined:
-                    skeleton.reasons(self._scales, group, result.undefined)
+                    layout.reasons(self._scales, group, result.undefined)
                 self._derivatives(group, "gradient", result, result.gradient)
                 of_elements = {"gradient_fields": result.by_fields, "discretisation_fields": result.off_by_fields}
                 for kind, fields in of_elements.items():
                     for name, numbers in fields.items():
                         stored = group.create_dataset(f"{kind}/{name}", data=numbers)
                         self._scales.attach(stored, (facts.element_axis(name),))
-                        skeleton.set_unit(stored, result.unit)
+                        layout.set_unit(stored, result.unit)
                 if result.discretisation is not None:
                     group["discretisation"] = float(result.discretisation.value)
-                    skeleton.set_unit(group["discretisation"], result.unit)
+                    layout.set_unit(group["discretisation"], result.unit)
                     self._derivatives(group, "gradient_discretisation", result, result.discretisation.gradient)
 
     def _derivatives(self, group: h5py.Group, name: str, result: ObjectiveResult, values: np.ndarray | None) -> None:
@@ -373,7 +370,7 @@ class ResultWriter:
             stored.attrs["method"] = result.method
             self._scales.attach(stored, ("parameter",))
             units = quotients((result.unit,), self._origin.names.parameter_units)[0]
-            skeleton.set_units(self._scales, stored, ("parameter",), units)
+            layout.set_units(self._scales, stored, ("parameter",), units)
 
     def multipliers(
         self, descriptions: Mapping[str, str], undetermined: Sequence[str], sensors: Mapping[str, str]
@@ -381,7 +378,7 @@ class ResultWriter:
         """Say what multipliers are, and which of them and of the sensors that read them are one choice of many."""
         with self._failures():
             file = self._release()
-            skeleton.note_multipliers(file, descriptions, undetermined)
+            layout.note_multipliers(file, descriptions, undetermined)
             for name, reason in sensors.items():
                 file[f"sensors/{name}"].attrs["undetermined"] = reason
 
@@ -413,7 +410,7 @@ class ResultWriter:
             for name, entries in (("work", work), ("discretisation", discretisation)):
                 if entries:
                     known = {key: value for key, value in entries.items() if value is not None}
-                    skeleton.table(self._file["meta"], name, known)
+                    layout.table(self._file["meta"], name, known)
             self._complete(timing, warnings, "complete")
         return self._publish()
 
@@ -445,9 +442,9 @@ class ResultWriter:
         self._release()
         if not self._variables:
             self._grow()
-        skeleton.table(self._file["meta"], "timing", timing, dict.fromkeys(timing, "s"))
+        layout.table(self._file["meta"], "timing", timing, dict.fromkeys(timing, "s"))
         if warnings:
-            skeleton.listed(self._file["meta"], "warnings", warnings)
+            layout.listed(self._file["meta"], "warnings", warnings)
         self._file.attrs["status"] = status
         self._file.close()
         self._require_written()

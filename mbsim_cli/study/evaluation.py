@@ -12,11 +12,10 @@ from mbsim_cli.kernels.compiler.arguments import forget
 from mbsim_cli.model.problem import Block, Problem
 from mbsim_cli.solve.adjoint.pulled import columns_of
 from mbsim_cli.study.analyses import ANALYSES
-from mbsim_cli.study.diagnostics.grazing import Grazing
-from mbsim_cli.study.diagnostics.undetermined import UndefinedDirections, UnknownReactions, masked
+from mbsim_cli.study.diagnostics.undetermined import Grazing, UndefinedDirections, UnknownReactions, masked
 from mbsim_cli.study.listener import SILENT, Listener
-from mbsim_cli.study.objectives import accumulators
-from mbsim_cli.study.objectives.stream import by_few, explicit_parameters, with_expressed
+from mbsim_cli.study.objectives import accumulators, by_few, explicit_parameters
+from mbsim_cli.study.streams import with_expressed
 
 # Gradients of objectives by one sweep back through the run that found their values.
 

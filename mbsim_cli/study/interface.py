@@ -10,9 +10,8 @@ from mbsim_cli.io.results import FileRecord
 from mbsim_cli.study.assembling import Settings
 from mbsim_cli.study.listener import SILENT, Interrupted, Listener, Patient
 from mbsim_cli.study.model import OPTIONS, PARAMETERS, Model, options_in, require_distinct, values_in
-from mbsim_cli.study.residuals import Residuals
-from mbsim_cli.study.result import ObjectiveValue, Result
-from mbsim_cli.study.sweep.forecast import Forecast
+from mbsim_cli.study.result import ObjectiveValue, Residuals, Result
+from mbsim_cli.study.sweep.running import Forecast
 from mbsim_cli.study.sweep.study import Study
 from mbsim_cli.study.verification.comparison import Comparison
 from mbsim_cli.study.verification.verify import verify

@@ -51,9 +51,9 @@ class StateSpace:
 
     def save(self, path: str | PathLike[str], *, force: bool = False) -> None:
         """Write X.h5, X.npz or X.mat by the ending; raises UsageError and InputOutputError."""
-        from mbsim_cli.io.linear_results import write
+        from mbsim_cli.io.facts import write_state_space
 
-        write(Path(path), self.content, force=force)
+        write_state_space(Path(path), self.content, force=force)
 
     @property
     def content(self) -> dict[str, Any]:

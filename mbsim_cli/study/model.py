@@ -22,8 +22,7 @@ from mbsim_cli.study.assembling import load as read
 from mbsim_cli.study.listener import SILENT, Listener
 from mbsim_cli.study.plan import Draft, Plan, Timing, draft, moved
 from mbsim_cli.study.recording import MemoryRecord
-from mbsim_cli.study.residuals import Residuals
-from mbsim_cli.study.result import Result
+from mbsim_cli.study.result import Residuals, Result
 from mbsim_cli.study.run import run
 
 if TYPE_CHECKING:

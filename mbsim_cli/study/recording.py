@@ -9,10 +9,9 @@ import numpy as np
 
 from mbsim_cli.errors import AnalysisError, InputOutputError
 from mbsim_cli.io.facts import FieldOn, Findings, History, ObjectiveResult, Origin
-from mbsim_cli.io.layout import WITH_RESPECT_TO, KeptRows, axes
+from mbsim_cli.io.layout import WITH_RESPECT_TO, KeptRows, Parameters, axes
 from mbsim_cli.io.provenance import Provenance
 from mbsim_cli.io.results import Stored
-from mbsim_cli.io.skeleton import Parameters
 from mbsim_cli.io.target import check_target
 from mbsim_cli.io.writer import ResultWriter
 from mbsim_cli.model.units import in_words
@@ -148,7 +147,7 @@ def findings_of(outcome: Outcome) -> Findings:
 
 def _modes(outcome: Outcome) -> Any:
     """``io.modal_results.ModesFound`` of an analysis of modes, else None."""
-    from mbsim_cli.io.linear_results import UNITS, ModesFound
+    from mbsim_cli.io.facts import MODE_UNITS, ModesFound
 
     listed = outcome.modes
     if listed is None:
@@ -156,10 +155,10 @@ def _modes(outcome: Outcome) -> Any:
     health: Any = outcome.watchers.health  # of analyses at rest
     found = health.found
     parameters = outcome.plan.assembled.problem.names.parameters
-    numbers = {name: np.array([mode[name] for mode in listed]) for name in UNITS}
+    numbers = {name: np.array([mode[name] for mode in listed]) for name in MODE_UNITS}
     gradients = {
         name: np.array([list(mode["gradient"][name].values()) for mode in listed]).reshape(-1, len(parameters))
-        for name in UNITS
+        for name in MODE_UNITS
     }
     return ModesFound(numbers, gradients, found.shape.T, found.d_shape.transpose(1, 0, 2), found.neutral)
 

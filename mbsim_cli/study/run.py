@@ -14,9 +14,8 @@ from mbsim_cli.solve.onsets import begins_within_steps
 from mbsim_cli.solve.resolution import Resolution, loses_energy
 from mbsim_cli.spec.warnings import doubts_of
 from mbsim_cli.study.diagnostics import discretisation, steps
-from mbsim_cli.study.diagnostics.bending import BendingHealth, StiffeningHealth
 from mbsim_cli.study.diagnostics.discretisation import LIMIT, values_of
-from mbsim_cli.study.diagnostics.steps import ContactHealth, Extremes, FiniteHealth
+from mbsim_cli.study.diagnostics.steps import BendingHealth, ContactHealth, Extremes, FiniteHealth, StiffeningHealth
 from mbsim_cli.study.diagnostics.undetermined import MultiplierHealth, UnknownReactions
 from mbsim_cli.study.evaluation import Gradient, accumulated, by_fields, evaluate, resolution_of
 from mbsim_cli.study.listener import Listener
@@ -76,7 +75,7 @@ def _vector(name: str) -> str:
 def _jumps_of(problem: Any) -> Iterator[Any]:
     """What watches expressions that may jump, if there are any."""
     if problem.branchings:
-        from mbsim_cli.study.diagnostics.jumps import JumpHealth
+        from mbsim_cli.study.diagnostics.undetermined import JumpHealth
 
         yield JumpHealth(problem)
 

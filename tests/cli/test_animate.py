@@ -12,7 +12,7 @@ from mbsim_cli.assembly import build
 from mbsim_cli.assembly.drawing.scene import moving_scene
 from mbsim_cli.errors import InputOutputError
 from mbsim_cli.io.results import Content
-from mbsim_cli.study.pictures.filming import Filming
+from mbsim_cli.study.pictures.motion import Filming
 from tests.assembly.test_scene import natural_coordinates
 
 from .conftest import ROOT

@@ -13,9 +13,9 @@ import pytest
 from mbsim_cli.kernels.compiler import choice, folder, installed, watch
 from mbsim_cli.kernels.compiler.choice import COMPILER
 from mbsim_cli.kernels.compiler.store import Store
-from mbsim_cli.study import precompiling
-from mbsim_cli.study.compiling import Compiled
-from mbsim_cli.study.precompiling import specimens
+from mbsim_cli.study import compiling
+from mbsim_cli.study.compiling import Compiled, specimens
+from mbsim_cli.study.sweep import evaluating
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -30,9 +30,9 @@ def planned(monkeypatch):
         found.append((options.formulation, options.integrator if options.integrated else None, options.sensitivity))
         return Compiled(["simulate.run"], 0.5)
 
-    monkeypatch.setattr(precompiling, "compile_kernels", compile_kernels)
-    monkeypatch.setattr(precompiling, "compile_lanes", lambda problem, listener: [])
-    monkeypatch.setattr(precompiling, "perf_counter", lambda: 0.0)
+    monkeypatch.setattr(compiling, "compile_kernels", compile_kernels)
+    monkeypatch.setattr(evaluating, "compile_lanes", lambda problem, listener: [])
+    monkeypatch.setattr(compiling, "perf_counter", lambda: 0.0)
     return found
 
 
@@ -45,7 +45,7 @@ def loops(monkeypatch, planned):
         found.append((problem.options.formulation, problem.options.integrator if problem.options.integrated else None))
         return ["loop"]
 
-    monkeypatch.setattr(precompiling, "compile_lanes", compile_lanes)
+    monkeypatch.setattr(evaluating, "compile_lanes", compile_lanes)
     return found
 
 
@@ -199,13 +199,13 @@ def recorded(function):
         return function(*arguments)
     return call
 plain.entry = recorded
-from mbsim_cli.study import precompiling
+from mbsim_cli.study import compiling
 from mbsim_cli.study.listener import SILENT
 from mbsim_cli.study.compiling import Compiled
-from mbsim_cli.study.precompiling import specimens
-precompiling._ways = lambda: [precompiling.Settings(formulation="recursive", integrator="rk4"), precompiling.Settings()]
+from mbsim_cli.study.compiling import specimens
+compiling._ways = lambda: [compiling.Settings(formulation="recursive", integrator="rk4"), compiling.Settings()]
 with specimens() as paths:
-    refused = [variant.model for variant in precompiling.precompile(paths, True, SILENT) if variant.refused]
+    refused = [variant.model for variant in compiling.precompile(paths, True, SILENT) if variant.refused]
 assert all("closed_loop" in model for model in refused), refused
 print(*called)
 """

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from mbsim_cli.study.diagnostics import discretisation
-from mbsim_cli.study.objectives.uncertainty import Uncertainty
+from mbsim_cli.study.streams import Uncertainty
 from tests.cli.conftest import ROOT
 
 SPRING = """\

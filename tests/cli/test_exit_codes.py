@@ -7,7 +7,7 @@ from typing import get_args, get_type_hints
 
 import pytest
 
-from mbsim_cli.cli.commands import app
+from mbsim_cli.cli.commands import app_of
 
 from .conftest import ROOT
 
@@ -255,6 +255,7 @@ def test_of_several_files_all_are_judged(mbsim, variant):
 
 def files_of_commands():
     """What commands say of the files that they are given, with names."""
+    app = app_of()
     groups = (app, *(group.typer_instance for group in app.registered_groups))
     for command in (command for group in groups for command in group.registered_commands):
         for name, hint in get_type_hints(command.callback, include_extras=True).items():

@@ -11,7 +11,7 @@ import pytest
 import mbsim_cli
 from mbsim_cli.exchange import read
 from mbsim_cli.io.results import Content
-from mbsim_cli.study.pictures.filming import Moved
+from mbsim_cli.study.pictures.motion import Moved
 
 from .conftest import ROOT
 from .test_import import ARM

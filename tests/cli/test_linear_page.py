@@ -168,7 +168,7 @@ def test_a_film_of_a_mode_and_a_root_locus(mbsim, quarter, tmp_path):
 def test_amplitudes_of_a_film_of_a_mode(mbsim, quarter, tmp_path):
     """A tenth of the mechanism at most, times the factor; half a period later on the other side."""
     from mbsim_cli.io.results import Content
-    from mbsim_cli.study.pictures.filming import Swinging
+    from mbsim_cli.study.pictures.motion import Swinging
 
     mbsim("run", "quarter.yaml")
     content = Content(tmp_path / "quarter.h5")

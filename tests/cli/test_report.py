@@ -16,7 +16,7 @@ import pytest
 
 from mbsim_cli.io.results import Content
 from mbsim_cli.io.study_file import read_study
-from mbsim_cli.study.pictures.filming import Filming
+from mbsim_cli.study.pictures.motion import Filming
 
 from .conftest import COMMAND, ROOT, environment, ordinary_signals
 

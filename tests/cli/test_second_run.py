@@ -10,7 +10,7 @@ import mbsim_cli as mbsim
 from mbsim_cli.study import run
 from mbsim_cli.study.diagnostics import discretisation
 from mbsim_cli.study.evaluation import Gradient
-from mbsim_cli.study.objectives.uncertainty import Uncertainty
+from mbsim_cli.study.streams import Uncertainty
 from tests.cli.conftest import ROOT
 
 FIVEBAR = ROOT / "models" / "fivebar.yaml"

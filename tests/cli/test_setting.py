@@ -4,11 +4,11 @@ import h5py
 import pytest
 from typer.main import get_command
 
-from mbsim_cli.cli.commands import app
+from mbsim_cli.cli.commands import app_of
 
 
 def test_every_command_that_reads_a_model_takes_it():
-    group = get_command(app)
+    group = get_command(app_of())
     commands = dict(group.commands)
     commands |= {f"sweep {name}": command for name, command in commands.pop("sweep").commands.items()}
     taking = {

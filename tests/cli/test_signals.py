@@ -89,16 +89,16 @@ def test_a_poll_lets_it_through_once(handlers):
 @pytest.mark.parametrize(("most", "left"), [(writer.MOST, "pendulum.h5"), (0, "pendulum.h5.partial")])
 def test_a_file_that_is_being_made_is_kept(handlers, mbsim, pendulum, tmp_path, monkeypatch, strikes_in, most, left):
     """A short run has ended by then, of a long one the first block."""
-    from mbsim_cli.io import skeleton
+    from mbsim_cli.io import layout
 
-    honest = getattr(skeleton, strikes_in)
+    honest = getattr(layout, strikes_in)
 
     def struck(*arguments, **named):
         os.kill(os.getpid(), signal.SIGTERM)
         return honest(*arguments, **named)
 
     monkeypatch.setattr(writer, "MOST", most)
-    monkeypatch.setattr(skeleton, strikes_in, struck)
+    monkeypatch.setattr(layout, strikes_in, struck)
     done = mbsim("run", pendulum)
     assert done.code == 143 and done.err.splitlines()[-1] == "mbsim: terminated"
     assert sorted(path.name for path in tmp_path.iterdir()) == [left, "pendulum.yaml"]

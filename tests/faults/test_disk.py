@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from mbsim_cli.io.facts import Origin
+from mbsim_cli.io.layout import Parameters
 from mbsim_cli.io.provenance import Provenance
-from mbsim_cli.io.skeleton import Parameters
 from mbsim_cli.io.writer import ResultWriter, Sink
 from tests.cli.conftest import COMMAND, environment
 from tests.io import fakes

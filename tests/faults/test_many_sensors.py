@@ -4,7 +4,7 @@ import h5py
 import pytest
 import xarray
 
-from mbsim_cli.io import reader, skeleton
+from mbsim_cli.io import layout, results
 from tests.cli.conftest import PENDULUM
 
 REPEATED = """\
@@ -22,7 +22,7 @@ def run(mbsim, tmp_path, count):
 
 
 def test_scales_without_room_still_label(mbsim, tmp_path, monkeypatch):
-    monkeypatch.setattr(skeleton, "MOST_LISTED", 8)
+    monkeypatch.setattr(layout, "MOST_LISTED", 8)
     path = run(mbsim, tmp_path, 20)
     with h5py.File(path) as file:
         assert len(file["time"].attrs["REFERENCE_LIST"]) == 8
@@ -39,6 +39,6 @@ def test_scales_without_room_still_label(mbsim, tmp_path, monkeypatch):
 def test_twenty_thousand_sensors_with_gradients(mbsim, tmp_path):
     """HDF5 refused 2060, whose list of references fills an attribute."""
     count = 20_000
-    found = reader.summary(run(mbsim, tmp_path, count))["datasets"]
+    found = results.summary(run(mbsim, tmp_path, count))["datasets"]
     assert found[f"sensitivity/sensors/s{count}"]["axes"] == ["time", "scalar", "parameter"]
     assert sum(name.startswith("sensors/") for name in found) == count + 1

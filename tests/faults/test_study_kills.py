@@ -13,8 +13,7 @@ from pathlib import Path
 import h5py
 import pytest
 
-from mbsim_cli.study.sweep.outcomes import DONE
-from mbsim_cli.study.sweep.store import ledger_of
+from mbsim_cli.study.sweep.store import DONE, ledger_of
 from mbsim_cli.study.sweep.study_folder import StudyFolder
 from tests.cli.conftest import COMMAND, PENDULUM, environment
 from tests.cli.test_interruption import PATIENCE

@@ -6,9 +6,9 @@ import pytest
 
 from mbsim_cli.errors import InputOutputError
 from mbsim_cli.io.facts import ObjectiveResult, Origin
+from mbsim_cli.io.layout import Parameters
 from mbsim_cli.io.provenance import Provenance
 from mbsim_cli.io.results import Content
-from mbsim_cli.io.skeleton import Parameters
 from mbsim_cli.io.target import check_picture, is_picture, replaced
 from mbsim_cli.io.writer import ResultWriter
 

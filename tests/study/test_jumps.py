@@ -7,7 +7,7 @@ import pytest
 
 from mbsim_cli import spec
 from mbsim_cli.assembly.problem import build
-from mbsim_cli.study.diagnostics.jumps import JumpHealth
+from mbsim_cli.study.diagnostics.undetermined import JumpHealth
 
 MODEL = """
 mbsim: 1

@@ -8,7 +8,7 @@ import pytest
 from mbsim_cli.assembly import build
 from mbsim_cli.model.problem import Block
 from mbsim_cli.study.objectives import accumulator
-from mbsim_cli.study.objectives.uncertainty import Spread
+from mbsim_cli.study.streams import Spread
 from tests.assembly.texts import load
 
 TEXT = """

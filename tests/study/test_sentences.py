@@ -21,10 +21,10 @@ OF_COMMANDS = (  # reached from commands alone, or about shells
     "spec/reading/source.py",
     "study/reduced_bodies.py",
     "study/pictures/",
-    "study/precompiling.py",
+    "study/compiling.py",
     "study/sweep/running.py",
-    "study/sweep/study_plan.py",
-    "study/sweep/scripts.py",
+    "study/sweep/study_folder.py",
+    "study/sweep/cluster.py",
     "study/sweep/study_folder.py",
     "study/verification/verify.py",
 )

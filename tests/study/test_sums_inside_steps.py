@@ -11,7 +11,7 @@ from mbsim_cli.kernels.compiler.simd import TOGETHER
 from mbsim_cli.solve.forward import forward
 from mbsim_cli.solve.lanes.open_trees import run_beside
 from mbsim_cli.study.evaluation import accumulated, evaluate
-from mbsim_cli.study.objectives.stream import stepped
+from mbsim_cli.study.objectives import stepped
 from tests.kernels.differentiate import EPS
 
 FIVEBAR = Path(__file__).parents[2] / "models" / "fivebar.yaml"

@@ -1,13 +1,17 @@
-"""Numbers that the equations leave open: derivatives, and multipliers and reactions that are one choice of many."""
+"""Numbers that the equations leave open, and derivatives that do not exist: rank, reactions, grazing, jumps."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from mbsim_cli.model.codes import Sensor
-from mbsim_cli.model.layout import Names
-from mbsim_cli.model.problem import Block, InverseBlock, Problem
+from mbsim_cli.assembly.elements.laws import law_at
+from mbsim_cli.model.codes import JUMPING, Operation, Sensor
+from mbsim_cli.model.layout import NONE, Names
+from mbsim_cli.model.problem import Block, Branching, InverseBlock, Problem
+from mbsim_cli.study.diagnostics.steps import Following
+
+# Numbers that the equations leave open: derivatives, and multipliers and reactions that are one choice of many.
 
 # Parameters that nothing can be differentiated by, with the reasons.
 
@@ -274,3 +278,231 @@ class Lost:
 def _listed(names: Sequence[str]) -> str:
     more = f" and {len(names) - MOST} more" if len(names) > MOST else ""
     return ", ".join(names[:MOST]) + more
+
+
+# Grazing: a stop, contact or tyre is touched without normal speed, and the motion has no derivative there.
+#
+# A small change of a parameter that moves the gap turns a miss into a hit. As a function of it the later motion has a
+# finite slope on one side, and on the other side it changes like a square root. The gap is a parabola about its least
+# value. Where that value is zero within the change of the gap over one step, the steps cannot tell a miss from a hit.
+# docs/theory/ali3p.md, section 7.
+
+BEFORE = 4  # instants for which there is no contact before: less is a body that comes to rest on another
+WITHIN = 0.5  # of the second derivative of the gap times the square of the step: contact of two steps
+MOVES = 1.0  # of the same: how much a parameter moves the least gap, in parts of itself, if that depends on it
+SMOOTH = 1e-10  # of the largest gap: less curvature of a parabola through three instants is round-off
+WORDS = "grazing has no derivative"
+
+
+class Event(NamedTuple):
+    """A gap that has its least value, zero as far as steps tell."""
+
+    gap: int  # in ``Problem.gaps``
+    time: float  # s
+    instants: np.ndarray  # (3,) s, before
+    weights: np.ndarray  # (3,) of these in a value at the time of the event
+    bend: float  # second derivative of the gap times the square of the step
+
+
+class Grazing:
+    """Watches the gaps of a motion go by; ``count`` directions are followed by the blocks, or none by the adjoint."""
+
+    def __init__(self, problem: Problem, count: int):
+        self._problem, self._count = problem, count
+        gaps = problem.gaps
+        self._side = np.array([gap.side for gap in gaps], float)
+        self._rows, self._at = problem.touching
+        self._time, self._gaps = np.zeros(0), np.zeros((0, len(gaps)))
+        self._shown = np.zeros((0, len(gaps), count))
+        self._largest = np.zeros(len(gaps))
+        self.events: list[Event] = []
+        self._moved: list[np.ndarray] = []  # derivatives (p,) of the gap of each event
+
+    def add(self, block: Block) -> None:
+        """Take the next instants in."""
+        gaps = self._side * (self._at - block.sensors[:, self._rows].real)
+        self._time, self._gaps = np.append(self._time, block.time), np.concatenate([self._gaps, gaps])
+        if self._count:
+            self._shown = np.concatenate([self._shown, block.d_sensors[:, self._rows].real])
+        self._largest = np.maximum(self._largest, np.abs(gaps).max(axis=0, initial=0.0))
+        if len(self._time) > BEFORE:
+            self._find()
+        self._time, self._gaps, self._shown = self._time[-BEFORE:], self._gaps[-BEFORE:], self._shown[-BEFORE:]
+
+    def _find(self) -> None:
+        """Note where a gap that closes is about to open again, or to be closed, with hardly any speed."""
+        g, t, n = self._gaps, self._time, len(self._time) - 1
+        before = [g[k : n - (BEFORE - 1) + k] for k in range(BEFORE)]  # those at BEFORE - 1, ..., 0 instants before
+        last, behind = before[-1], g[BEFORE:]
+        near = (np.min(before, axis=0) > 0.0) & (last < before[-2]) & ((behind <= 0.0) | (behind >= last))
+        for row, gap in zip(*np.nonzero(near), strict=True):
+            at = row + BEFORE - 1
+            h = t[at] - t[at - 1]
+            bend = g[at, gap] - 2.0 * g[at - 1, gap] + g[at - 2, gap]  # times h^2
+            rate = 0.5 * (3.0 * g[at, gap] - 4.0 * g[at - 1, gap] + g[at - 2, gap])  # times h
+            if bend <= SMOOTH * self._largest[gap] or abs(g[at, gap] - 0.5 * rate**2 / bend) > WITHIN * bend:
+                continue
+            s, three = -rate / bend, slice(at - 2, at + 1)
+            weights = 0.5 * np.array([s * (s + 1.0), -2.0 * s * (s + 2.0), (s + 1.0) * (s + 2.0)])
+            self.events.append(Event(int(gap), float(t[at] + h * s), t[three], weights, float(bend)))
+            if self._count:
+                self._moved.append(weights @ self._shown[three, gap])
+
+    def seen(self, time: np.ndarray) -> Sequence[tuple[np.ndarray, int, np.ndarray]]:
+        """Instants (3,) by number in ``time``, row of the sensor, and weights: of each event, for the adjoint."""
+        gaps = self._problem.gaps
+        return [(np.searchsorted(time, e.instants), gaps[e.gap].row, e.weights) for e in self.events]
+
+    def reasons(self, moved: np.ndarray | None = None) -> dict[str, str]:
+        """Why there is no derivative, by parameter; ``moved`` (E, p) are those of the sensors of all events."""
+        found: dict[str, str] = {}
+        names, problem = self._problem.names, self._problem
+        for event, shown in zip(self.events, self._moved if moved is None else moved, strict=True):
+            gap = problem.gaps[event.gap]
+            moves = np.abs(problem.theta_rho[list(gap.begins)].real.sum(axis=0) - shown[: len(names.parameters)])
+            for k in np.flatnonzero(moves * sizes(problem) > MOVES * event.bend):
+                found.setdefault(
+                    names.parameters[k],
+                    f"{names.forces[gap.force]} is touched at t = {event.time:.6g} s without normal speed, as far as "
+                    f"steps tell, and {names.parameters[k]} moves it: {WORDS}",
+                )
+        return found
+
+
+def sizes(problem: Problem) -> np.ndarray:
+    """Sizes (p,) of the parameters: the least change that changes a number of the model by its value; 1 without any."""
+    theta, by = np.abs(problem.theta.real)[:, None], np.abs(problem.theta_rho.real)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratios = np.where((by > 0.0) & (theta > 0.0), theta / by, np.inf).min(axis=0, initial=np.inf)
+    return np.where(np.isfinite(ratios), ratios, 1.0)
+
+
+def is_of_grazing(why: str) -> bool:
+    """Whether a reason is that of an event here."""
+    return why.endswith(WORDS)
+
+
+# Jumps of expressions that forces are made of: where a run goes across a comparison or a sign that changes them.
+#
+# Expressions are evaluated anew between the stored times where a branch changes, with the branch that is taken and with
+# the other one. Where the values of both agree there, the expression bends and does not jump.
+
+SLIGHT = 1e-3  # of the largest value: smaller jumps are not warned of
+HALVINGS = 50  # of the time between stored ones
+_OF_ONE = ("NEGATE", "SQRT", "EXP", "LOG", "SIN", "COS", "TAN", "SINH", "COSH", "TANH", "ABS", "SIGN")
+_NAMED = {"NEGATE": "negative", "ABS": "absolute"}
+_OF_TWO = {
+    Operation.ADD: np.add,
+    Operation.SUBTRACT: np.subtract,
+    Operation.MULTIPLY: np.multiply,
+    Operation.DIVIDE: np.divide,
+    Operation.POWER: np.power,
+    Operation.ATAN2: np.arctan2,
+    Operation.HYPOT: np.hypot,
+    Operation.MINIMUM: np.minimum,
+    Operation.MAXIMUM: np.maximum,
+    Operation.LESS: np.less,
+    Operation.LESS_EQUAL: np.less_equal,
+}
+_FUNCTIONS = {Operation[name]: getattr(np, _NAMED.get(name, name.lower())) for name in _OF_ONE} | {
+    Operation.ASIN: np.arcsin,
+    Operation.ACOS: np.arccos,
+    Operation.ATAN: np.arctan,
+}
+
+
+class _Jump(NamedTuple):
+    time: float
+    size: float
+
+
+class JumpHealth:
+    """Which expressions jump, when first and how often, one pass over the stored times."""
+
+    def __init__(self, problem: Problem) -> None:
+        self._problem, self._theta = problem, problem.theta.real.tolist()
+        self._signals: Any = problem.model.signals
+        self._largest = [0.0] * len(problem.branchings)
+        self._jumps: list[dict[int, list[_Jump]]] = [{} for _ in problem.branchings]  # by the step of the tape
+        self._following = Following()
+
+    def add(self, block: Block) -> None:
+        """Take the next instants in."""
+        if not self._problem.branchings or not len(block.time):
+            return
+        time, sensors = self._following.of(block)
+        with np.errstate(all="ignore"):
+            for k, branching in enumerate(self._problem.branchings):
+                self._watch(k, branching, time, sensors)
+
+    def _watch(self, k: int, branching: Branching, time: np.ndarray, sensors: np.ndarray) -> None:
+        signals, u = self._signals, branching.signal
+        read = np.stack([np.zeros_like(time) if row == NONE else sensors[:, row] for row in branching.rows])
+        read = np.insert(read, 2, time, axis=0)  # as the places of a tape begin
+        values = self._values(u, read)
+        self._largest[k] = max(self._largest[k], float(np.nanmax(np.abs(values[signals.result[u]]), initial=0.0)))
+        for step in range(signals.first_step[u], signals.first_step[u + 1]):
+            if signals.code[step] not in JUMPING:
+                continue
+            side = values[self._place(u, step)]
+            ahead = np.flatnonzero(side[1:] != side[:-1])
+            if ahead.size:
+                near = self._just_before(u, step, read[:, ahead], read[:, ahead + 1])
+                sizes = self._values(u, near, step)[signals.result[u]] - self._values(u, near)[signals.result[u]]
+                found = self._jumps[k].setdefault(step, [])
+                found += [_Jump(float(t), float(size)) for t, size in zip(time[ahead + 1], sizes, strict=True)]
+
+    def _place(self, u: int, step: int) -> int:
+        """Place of what a step of signal u gives."""
+        signals = self._signals
+        return int(signals.steps[u] + step - signals.first_step[u])
+
+    def _just_before(self, u: int, step: int, before: np.ndarray, behind: np.ndarray) -> np.ndarray:
+        """What signal u reads (places, k) just before its step changes, on straight lines between stored times."""
+        share, size = np.zeros(before.shape[1]), 1.0
+        place = self._place(u, step)
+        side = self._values(u, before)[place]
+        for _ in range(HALVINGS):
+            size *= 0.5
+            there = self._values(u, before + (share + size) * (behind - before))
+            share += np.where(there[place] == side, size, 0.0)
+        return before + share * (behind - before)
+
+    def _values(self, u: int, read: np.ndarray, flipped: int = NONE) -> list[np.ndarray]:
+        """All places of a tape from what it reads (places, N); the step ``flipped`` takes the other branch."""
+        signals, laws = self._signals, self._problem.model.laws
+        offset, count = int(signals.theta[u]), int(signals.steps[u] - signals.numbers[u])
+        values = [*read, *(np.full_like(read[0], number) for number in self._theta[offset : offset + count])]
+        for step in range(signals.first_step[u], signals.first_step[u + 1]):
+            code, (a, b, c) = Operation(int(signals.code[step])), signals.operand[step]
+            if code == Operation.LAW:
+                found = np.array([law_at(laws, self._theta, int(b), float(x)).real for x in values[a]])
+            elif code == Operation.SELECT:
+                found = np.where(values[a] != 0.0, values[b], values[c])
+            elif code in _FUNCTIONS:
+                found = _FUNCTIONS[code](values[a])
+            else:
+                found = 1.0 * _OF_TWO[code](values[a], values[b])
+            if step == flipped:
+                found = -found if code == Operation.SIGN else 1.0 - found
+            values.append(found)
+        return values
+
+    @property
+    def warnings(self) -> list[str]:
+        """Sentences on expressions that jump."""
+        found = []
+        codes = getattr(self._signals, "code", ())
+        for branching, largest, by_step in zip(self._problem.branchings, self._largest, self._jumps, strict=True):
+            for step, every in by_step.items():
+                jumps = [jump for jump in every if abs(jump.size) > SLIGHT * largest]
+                if not jumps:
+                    continue
+                what = "a sign" if codes[step] == Operation.SIGN else "a comparison"
+                often = f"{len(jumps)} times, first before" if len(jumps) > 1 else "before"
+                found.append(
+                    f"{branching.place}: the expression jumps where {what} changes, {often} t = {jumps[0].time:.6g} s, "
+                    f"by {jumps[0].size:.4g}: steps go across, and derivatives lack the jump; smooth it, as by step or "
+                    "tanh"
+                )
+        return found

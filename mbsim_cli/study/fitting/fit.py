@@ -122,7 +122,7 @@ class Fit:
 
         Raises InputOutputError.
         """
-        from mbsim_cli.io.fit_file import check_fit, write_fit
+        from mbsim_cli.io.study_file import check_fit, write_fit
 
         target = check_fit(Path(path), force=force)
         readings = [

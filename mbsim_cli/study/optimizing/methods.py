@@ -1,12 +1,186 @@
-"""Methods that search for a better design: quadratic programming, trust regions, interior points, moving asymptotes."""
+"""Methods of optimization: those of scipy, Ipopt, and the method of moving asymptotes."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
 
+import numpy as np
+
 from mbsim_cli.errors import UsageError
-from mbsim_cli.study.optimizing import moving_asymptotes
-from mbsim_cli.study.optimizing.design import Designs, Enough
+from mbsim_cli.study.optimizing.design import FEASIBLE, Designs, Enough, Trial
+
+# The method of moving asymptotes with curvatures from two designs, safeguarded by conservative steps.
+#
+# Costs and excesses are approximated by separable convex functions of 1/(U - u) and 1/(u - L): Svanberg, Int. J. Numer.
+# Methods Eng. 24 (1987) 359. Where a slope grew more between two designs than the asymptotes explain, the approximation
+# has it right at both: Bruyneel, Duysinx, Fleury, Struct. Multidisc. Optim. 24 (2002) 263. A step that gains nothing is
+# taken back, and the next one more cautious until it bounds what the analysis finds: Svanberg, SIAM J. Optim. 12 (2002)
+# 555. Limits that are linear stay so. A step's cost grows linearly with the number of variables.
+
+INNER = 20  # trials of a step
+PRICE = 1e3  # of an excess that a step cannot avoid, scaled
+CLOSE, MOVE = 0.1, 0.5  # share of the way to an asymptote that a step keeps, and largest step
+FIRST, LEAST, MOST = 0.5, 1e-3, 10.0  # distance of the asymptotes
+APART, TOGETHER = 1.2, 0.7  # how it changes where a variable goes on, and where it turns back
+ENOUGH = 0.01  # of the gain that an approximation promises
+AT_LEAST = 1e-3  # caution, relative to the mean slope
+FADING, GROWING = 0.7, 10.0  # change of caution from step to step, and most by which a trial raises it
+FORGOTTEN = 0.1  # the same of caution that all variables share
+APPRECIABLE, INSIDE = 1e-4, 0.98  # steps of a variable that tell its curvature: least; of the way to an asymptote, most
+STILL = 1e-12
+NEWTON, SAME = 60, 1e-14
+
+
+def moving_asymptotes(designs: Designs) -> str:
+    """Try designs; return why the search ended."""
+    trial = designs.at(designs.variables.scaled(designs.variables.start))
+    width = np.full(len(trial.u), FIRST)
+    before, path = trial, [trial.u, trial.u]
+    caution, shared = np.zeros_like(_slopes(trial)), np.zeros((1 + len(trial.excess), 1))
+    while True:
+        least = AT_LEAST * np.abs(_slopes(trial)).mean(1, keepdims=True)
+        near = _Approximation.of(trial, width, np.maximum(FADING * caution, least), FORGOTTEN * shared)
+        near = near.with_slopes_of(before)
+        for _ in range(INNER):
+            found = designs.at(near.optimum())
+            gaps = _values(found) - near.values(found.u)
+            still = np.abs(found.u - trial.u).max() < STILL
+            if still or _good(trial, found, near) or (gaps <= 1e-12 + 1e-9 * np.abs(_values(found))).all():
+                break
+            near = near.with_slopes_of(found).above(found)
+        caution, shared = near.caution, near.shared
+        turns = (found.u - trial.u) * (path[-1] - path[-2]) if len(path) > 2 else np.zeros(len(width))
+        width = np.clip(width * np.where(turns < 0, TOGETHER, np.where(turns > 0, APART, 1.0)), LEAST, MOST)
+        if np.abs(found.u - trial.u).max() < STILL:
+            return "the search found no better design"
+        before, trial = trial, found
+        path.append(trial.u)
+
+
+def _good(before: Trial, after: Trial, near: "_Approximation") -> bool:
+    """Whether a step gains a good part of what its approximation promises, and no limit is passed by more."""
+    promised = before.cost - near.values(after.u)[0]
+    kept = after.violation <= max(before.violation, FEASIBLE)
+    return kept and not after.failure and before.cost - after.cost >= ENOUGH * promised > 0
+
+
+def _slopes(trial: Trial) -> np.ndarray:
+    """Gradients (1 + c, v) of cost and excesses."""
+    return np.vstack([trial.gradient, trial.slopes])
+
+
+def _values(trial: Trial) -> np.ndarray:
+    """Cost and excesses (1 + c)."""
+    return np.append(trial.cost, trial.excess)
+
+
+@dataclass
+class _Approximation:
+    """Functions (1 + c) about a design: constant + sum of p/(U - u) + q/(u - L) + straight u, coefficients (1 + c, v).
+
+    ``shared`` (1 + c, 1) is caution for all variables.
+    """
+
+    trial: Trial
+    width: np.ndarray
+    caution: np.ndarray
+    shared: np.ndarray
+    p: np.ndarray
+    q: np.ndarray
+    straight: np.ndarray
+    constant: np.ndarray
+
+    @classmethod
+    def of(cls, trial: Trial, width: np.ndarray, caution: np.ndarray, shared: np.ndarray) -> "_Approximation":
+        """The approximation that is tangent at a design; caution adds to its curvatures."""
+        slopes, linear = _slopes(trial), np.append(False, trial.linear)[:, None]
+        rising, falling = np.maximum(slopes, 0.0), np.maximum(-slopes, 0.0)
+        p = np.where(linear, 0.0, width**2 * (1.001 * rising + 0.001 * falling + caution + shared))
+        q = np.where(linear, 0.0, width**2 * (0.001 * rising + 1.001 * falling + caution + shared))
+        straight = np.where(linear, slopes, 0.0)
+        constant = _values(trial) - ((p + q) / width).sum(1) - straight @ trial.u
+        return cls(trial, width, caution, shared, p, q, straight, constant)
+
+    def with_slopes_of(self, other: Trial) -> "_Approximation":
+        """The same with so much curvature that slopes at another design are those found there, if they are steeper."""
+        if other.failure:
+            return self
+        step, slopes = other.u - self.trial.u, _slopes(self.trial)
+        told = (np.abs(step) > APPRECIABLE) & (np.abs(step) < INSIDE * self.width)
+        step = np.where(told, step, APPRECIABLE * self.width)
+        ahead, behind = (self.width / (self.width - step)) ** 2, (self.width / (self.width + step)) ** 2
+        own = np.where(slopes > 0, ahead, behind) * slopes
+        wanted = np.where(told, (_slopes(other) - own) / (ahead - behind), 0.0)
+        caution = np.maximum(self.caution, np.minimum(wanted, GROWING * (self.caution + np.abs(slopes))))
+        return _Approximation.of(self.trial, self.width, caution, self.shared)
+
+    def above(self, found: Trial) -> "_Approximation":
+        """The same with so much curvature everywhere that it bounds what was found at a place."""
+        gaps = np.maximum(_values(found) - self.values(found.u), 0.0)
+        ahead, behind = self._distances(found.u)
+        bend = float((self.width**2 * (1 / ahead + 1 / behind - 2 / self.width)).sum())
+        most = GROWING * (self.shared + self.caution.mean(1, keepdims=True))
+        shared = self.shared + 1.1 * gaps[:, None] / max(bend, 1e-300)
+        return _Approximation.of(self.trial, self.width, self.caution, np.minimum(shared, most))
+
+    def values(self, u: np.ndarray) -> np.ndarray:
+        """Approximate cost and excesses (1 + c)."""
+        ahead, behind = self._distances(u)
+        return self.constant + (self.p / ahead + self.q / behind).sum(1) + self.straight @ u
+
+    def _distances(self, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """To the upper and lower asymptote."""
+        return self.trial.u + self.width - u, u - self.trial.u + self.width
+
+    def optimum(self) -> np.ndarray:
+        """The best design (v,) of the approximation, by its dual."""
+        from scipy.optimize import minimize
+
+        count = len(self.trial.excess)
+        if not count:
+            return self._at(np.zeros(0))
+
+        def dual(y: np.ndarray) -> tuple[float, np.ndarray]:
+            values = self.values(self._at(y))
+            beyond = np.maximum(y - PRICE, 0.0)
+            value = values[0] + y @ values[1:] - (beyond @ beyond) / 2
+            return -value, -(values[1:] - beyond)
+
+        options = {"ftol": 1e-16, "gtol": 1e-11, "maxiter": 500}
+        found: Any = minimize(
+            dual, np.ones(count), jac=True, method="L-BFGS-B", bounds=[(0, None)] * count, options=options
+        )
+        return self._at(found.x)
+
+    def _at(self, y: np.ndarray) -> np.ndarray:
+        """The design that the multipliers (c,) ask for."""
+        weights = np.append(1.0, y)
+        p, q, straight = weights @ self.p, weights @ self.q, weights @ self.straight
+        low, high = self.trial.u - self.width, self.trial.u + self.width
+        reach = np.minimum((1 - CLOSE) * self.width, MOVE)
+        least, most = np.maximum(self.trial.u - reach, 0.0), np.minimum(self.trial.u + reach, 1.0)
+        if straight.any():
+            return _level(p, q, straight, low, high, least, most)
+        P, Q = np.sqrt(p), np.sqrt(q)
+        return np.clip((P * low + Q * high) / (P + Q), least, most)
+
+
+def _level(p: Any, q: Any, straight: Any, low: Any, high: Any, least: Any, most: Any) -> np.ndarray:
+    """Where p/(high - u)^2 - q/(u - low)^2 + straight is zero, or the nearest end of a range: Newton's method."""
+    u = (least + most) / 2
+    for _ in range(NEWTON):
+        slope = p / (high - u) ** 2 - q / (u - low) ** 2 + straight
+        least, most = np.where(slope < 0, u, least), np.where(slope < 0, most, u)
+        there = u - slope / (2 * p / (high - u) ** 3 + 2 * q / (u - low) ** 3)
+        there = np.where((there > least) & (there < most), there, (least + most) / 2)
+        if np.abs(there - u).max() < SAME:
+            return there
+        u = there
+    return u
+
+
+# Methods that search for a better design: quadratic programming, trust regions, interior points, moving asymptotes.
 
 ALGORITHMS = ("auto", "slsqp", "trust-constr", "ipopt", "mma")
 FEW = 20  # variables above which equalities are kept sooner by Ipopt, where it is installed
@@ -38,7 +212,7 @@ def method_for(stated: str, variables: int, equalities: bool = False) -> str:
 def search(method: str, designs: Designs) -> str:
     """Try designs until one is optimal; return why the search ended otherwise, or nothing."""
     designs.patience = PATIENCE[method]
-    searches: dict[str, Callable[[Designs], str]] = {"slsqp": _slsqp, "mma": moving_asymptotes.search}
+    searches: dict[str, Callable[[Designs], str]] = {"slsqp": _slsqp, "mma": moving_asymptotes}
     searches |= {"trust-constr": _trust_constr, "ipopt": _ipopt}
     try:
         return searches[method](designs)

@@ -1,29 +1,259 @@
-"""The motion of a mechanism as data that a page draws in space: poses, points, lines, solids, meshes, roads, arrows."""
+"""A motion as pictures show it: frames of a film, lines and meshes of a page, fields of a body's elements."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
 from mbsim_cli.assembly.tree.geometry import split
 from mbsim_cli.assembly.tree.joints import both
+from mbsim_cli.errors import InputOutputError, MbsimError, ModelError, UsageError
+from mbsim_cli.io.facts import OnMesh, fields_of
 from mbsim_cli.io.results import Content
+from mbsim_cli.io.sid_file import read_shaped_mesh
+from mbsim_cli.io.target import is_result, is_vtk
 from mbsim_cli.model.layout import GROUND
 from mbsim_cli.reduction.mesh import drawn_edges, skin
+from mbsim_cli.reduction.mesh_files import write_deformed
+from mbsim_cli.reduction.reduce import ShapedMesh
 from mbsim_cli.report.camera import view_of
-from mbsim_cli.study.pictures.filming import Filming, Posed
+from mbsim_cli.study.pictures.selection import hint
+from mbsim_cli.study.result import interpolated
+from mbsim_cli.system import cached_property
 
-MOST_FRAMES, FRAMES_EACH_SECOND = 600, 60
+if TYPE_CHECKING:
+    from mbsim_cli.assembly.drawing.scene import MovingScene, RoadBelow
+
+
+# From a result to a film: the stored model is read again, and moved along the stored coordinates.
+
+MOST_FRAMES = 1_000_000
+FINE = 8  # places of a trace for each frame
+ROAD_POINTS = 200
+
+
+class Posed:
+    """A mechanism at F times: the scene that moves, its model file, its coordinates ``z`` (F, n) at ``time`` (F,)."""
+
+    path: Path
+    file: Any
+    moving: "MovingScene"
+    time: np.ndarray
+    z: np.ndarray
+
+    @cached_property
+    def positions(self) -> np.ndarray:
+        """Places (F, P, 3) of the scene's points."""
+        return np.array([self.moving.positions(row) for row in self.z])
+
+    @property
+    def poses(self) -> tuple[np.ndarray, np.ndarray]:
+        """Origins (F, bodies, 3) of the bodies, and their quaternions (F, bodies, 4), the scalar last."""
+        from scipy.spatial.transform import Rotation
+
+        poses = [self.moving.poses(z) for z in self.z]
+        shape = len(poses), len(self.moving.scene.bodies)
+        origins = np.array([r for r, _ in poses], dtype=float).reshape(*shape, 3)
+        rotations = np.array([R for _, R in poses], dtype=float).reshape(-1, 3, 3)
+        turned = Rotation.from_matrix(rotations).as_quat() if len(rotations) else np.zeros((0, 4))
+        return origins, turned.reshape(*shape, 4)
+
+    def below(self, road: "RoadBelow") -> tuple[np.ndarray, np.ndarray]:
+        """Ends along x and along y of the part of a road below the tyres that roll on it and a little further."""
+        low, high = (np.array(end(self.positions[:, road.centers], axis=(0, 1))) for end in (np.min, np.max))
+        x, y = (np.array([low[k] - far * road.radius, high[k] + far * road.radius]) for k, far in ((0, 2.0), (1, 1.0)))
+        return x, y
+
+
+class Standing(Posed):
+    """An assembled model at t = 0, its loops closed and its bodies not deformed."""
+
+    def __init__(self, path: Path, file: Any, assembled: Any):
+        from mbsim_cli.assembly.drawing.scene import moving_scene
+        from mbsim_cli.study.reduced_bodies import standard_input
+
+        self.path, self.file, self.time = path, file, np.zeros(1)
+        self.moving = moving_scene(file, standard_input)
+        closed = assembled.closing.z
+        self.z = np.append(closed, np.zeros(len(self.moving.coordinates) - len(closed)))[None]
+
+
+class Moved(Posed):
+    """The mechanism of a result, whose stored model is read again."""
+
+    def __init__(self, content: Content, exaggeration: float | None = None):
+        """``exaggeration`` is how many times larger deformations are drawn; None: as they are."""
+        from mbsim_cli import spec
+        from mbsim_cli.assembly.drawing.scene import moving_scene
+        from mbsim_cli.study.reduced_bodies import flexible_bodies, standard_input
+
+        self.path = content.path
+        if not len(content.time):
+            raise InputOutputError(f"{content.path} holds no instants to draw")
+        self.time, self.z = content.time, content.motion()[0]
+        model, self.title = content.model, content.title
+        try:
+            file = spec.load(model.file, model.overrides, model.texts)
+            if exaggeration is not None and not flexible_bodies(file):
+                raise UsageError(f"--exaggerate is for bodies that deform; {content.path} has none")
+            self.file = file = _with_stored_fields(file, content.path)
+            larger = 1.0 if exaggeration is None else exaggeration
+            self.moving = moving_scene(file, standard_input, larger)
+            if list(self.moving.coordinates) != content.coordinates:
+                self.moving = _natural(self.moving, file, content)
+        except ModelError as error:
+            raise InputOutputError(f"{content.path}: the model stored with it is invalid: {error.issues[0]}") from error
+        if list(self.moving.coordinates) != content.coordinates:
+            raise InputOutputError(f"{content.path}: its coordinates are not those of the model stored with it")
+
+
+class Filmed(Moved):
+    """The mechanism of a result at the instants of a film, whose motion lasts ``duration``."""
+
+    duration: float
+
+    def _coordinates(self, times: np.ndarray) -> np.ndarray:
+        """Coordinates (F, n) at times of the film."""
+        raise NotImplementedError
+
+    def film(
+        self, traces: Sequence[str], view: str | None, follow: str | None, size: tuple[int, int], title: str
+    ) -> Any:
+        """The film with its points by name; raises UsageError for names that are not in the model."""
+        from mbsim_cli.report.camera import view_of
+        from mbsim_cli.report.stage import Film
+
+        scene = self.moving.scene
+        bodies = [body for body in scene.bodies if f"{body}.origin" in scene.names]
+        if follow is not None and follow not in bodies:
+            raise UsageError(f"--follow: there is no body {follow!r}{hint(follow, bodies)}")
+        for name in traces:
+            if name not in scene.names:
+                raise UsageError(f"--trace: there is no point {name!r}{hint(name, scene.names)}")
+        tracing = [scene.names[name] for name in traces]
+        between = np.linspace(0, len(self.time) - 1, 1 + (len(self.time) - 1) * FINE) if tracing else np.zeros(0)
+        moments = np.interp(between, np.arange(len(self.time)), self.time)
+        paths = [self.moving.positions(z)[tracing] for z in self._coordinates(moments)] if tracing else []
+        return Film(
+            scene=scene,
+            time=self.time,
+            positions=self.positions,
+            view=view_of(view, scene.up, self.positions),
+            traces=tracing,
+            traced=(moments, np.array(paths).reshape(len(moments), len(tracing), 3)),
+            roads=[line for road in self.moving.roads for line in self._road(road)],
+            follow=None if follow is None else scene.names[f"{follow}.origin"],
+            size=size,
+            title=title,
+        )
+
+    def _road(self, road: "RoadBelow") -> list[np.ndarray]:
+        """Lines (k, 3) along a road and across it."""
+        x, y = self.below(road)
+        along = np.linspace(x[0], x[1], ROAD_POINTS)
+        across = np.arange(np.ceil(x[0] / road.radius), np.floor(x[1] / road.radius) + 1) * road.radius
+        across = across[:: 1 + len(across) // ROAD_POINTS]
+        ahead = np.stack([along, np.zeros_like(along), self.moving.heights(road, along)], axis=1)
+        lines = [ahead + [0.0, side, 0.0] for side in np.linspace(y[0], y[1], 5)]
+        heights = self.moving.heights(road, across)
+        return lines + [np.array([[a, side, z] for side in y]) for a, z in zip(across, heights, strict=True)]
+
+
+class Filming(Filmed):
+    """The motion of a result at the instants of a film."""
+
+    def __init__(self, content: Content, speed: float, fps: float, exaggeration: float | None = None):
+        """``exaggeration`` is how many times larger deformations are drawn; None: as they are."""
+        super().__init__(content, exaggeration)
+        start, end = float(content.time[0]), float(content.time[-1])
+        self.duration = end - start
+        frames = (end - start) / speed * fps * (1 + 1e-9)
+        if not frames < MOST_FRAMES:
+            raise UsageError(f"the film would have {frames:.3g} frames; --speed and --fps make it shorter")
+        count = int(np.floor(frames)) + 1
+        self.time = start + np.arange(count) * speed / fps
+        self._rows, self._stored = content.time, content.motion()
+        if not np.isfinite(self._stored[0]).all():
+            raise InputOutputError(f"{content.path} holds positions that are not finite numbers, which cannot be drawn")
+        if not all(np.isfinite(rates).all() for rates in self._stored):
+            self._stored = self._stored[:1]
+        self.z = self._coordinates(self.time)
+
+    def _coordinates(self, times: np.ndarray) -> np.ndarray:
+        """Coordinates (F, n), between rows as their rates say."""
+        return interpolated(self._rows, times, self._stored)
+
+
+class Swinging(Filmed):
+    """A mode of a result about the position that it belongs to: one oscillation that neither grows nor decays."""
+
+    PERIOD = 2.0  # s of the film, whatever the frequency
+    EXTENT = 0.1  # of the mechanism, that points move by at most
+    SMALL = 1e-4  # amplitude at which points move in proportion
+
+    def __init__(self, content: Content, mode: int, speed: float, fps: float, exaggeration: float | None = None):
+        """``exaggeration`` is a factor on the amplitude. Raises UsageError for a mode that is not there."""
+        from mbsim_cli.io.facts import shape_of
+
+        super().__init__(content)
+        shape, frequency = shape_of(content.path, mode)
+        self._rest, places = self.z[0], self.moving.positions(self.z[0])
+        apart = [self.moving.positions(self._rest + self.SMALL * part) - places for part in (shape.real, shape.imag)]
+        moves = float(np.linalg.norm(np.hypot(*apart), axis=1).max()) / self.SMALL
+        size = float(np.ptp(places, axis=0).max()) or 1.0
+        self._shape = self.EXTENT * size / (moves or 1.0) * (1.0 if exaggeration is None else exaggeration) * shape
+        self.title = f"{self.title or content.path.stem}: mode {mode}, {frequency:.4g} Hz"
+        self.duration = self.PERIOD / speed
+        self.time = np.arange(max(2, round(self.duration * fps))) / fps
+        self.z = self._coordinates(self.time)
+
+    def _coordinates(self, times: np.ndarray) -> np.ndarray:
+        turn = np.exp(2j * np.pi * times / self.duration)
+        return self._rest + np.real(turn[:, None] * self._shape)
+
+
+def _with_stored_fields(file: Any, path: Path) -> Any:
+    """The model with the fields that a checked result holds: an optimisation's are not those that its text states."""
+    from mbsim_cli.io.facts import fields_of
+    from mbsim_cli.spec.parameters import with_fields
+
+    stored = {name: found.values for name, found in fields_of(path, known=True).items() if name in file.fields}
+    return with_fields(file, stored) if stored else file
+
+
+def _natural(moving: "MovingScene", file: Any, content: Content) -> "MovingScene":
+    """The scene as natural coordinates move it, where those of the result are such; else as it was.
+
+    Which there are may depend on the parameters that gradients were wanted for.
+    """
+    from mbsim_cli.assembly.drawing.scene import in_natural_coordinates
+    from mbsim_cli.study.assembling import Settings, build
+
+    with suppress(MbsimError):  # of an analysis that has no formulations
+        for parameters in ([name for name in content.parameters if name in file.parameters], []):
+            system = build(file, Settings(formulation="ali3p-natural", method="ddm"), parameters).problem.system
+            if list(system.coordinate_names) == content.coordinates:
+                return in_natural_coordinates(moving, system)
+    return moving
+
+
+# The motion of a mechanism as data that a page draws in space: poses, points, lines, solids, meshes, roads, arrows.
+
+MOST_POSED_FRAMES, FRAMES_EACH_SECOND = 600, 60
 MOST_POSES = 40_000  # bodies times frames: 1.1 MB
 MOST_FACES = 20_000  # of a mesh; one with more is drawn by its edges
-ROAD_POINTS = 400
+ROAD_SAMPLES = 400
 
 
 def filmed(content: Content) -> Filming:
     """A result at as many times as a page holds; raises InputOutputError where it cannot be drawn."""
     duration = float(content.time[-1] - content.time[0]) if len(content.time) else 0.0
     bodies = max(1, len(content.coordinates))  # about as many
-    count = max(2.0, min(MOST_FRAMES, MOST_POSES / bodies, max(200.0, FRAMES_EACH_SECOND * duration)))
+    count = max(2.0, min(MOST_POSED_FRAMES, MOST_POSES / bodies, max(200.0, FRAMES_EACH_SECOND * duration)))
     return Filming(content, speed=1.0, fps=count / duration if duration > 0.0 else 1.0)
 
 
@@ -109,7 +339,7 @@ def _surface(surface: Any) -> dict[str, Any]:
 
 def _road(filming: Posed, road: Any) -> dict[str, Any]:
     (first, last), across = filming.below(road)
-    x = np.linspace(first, last, ROAD_POINTS)
+    x = np.linspace(first, last, ROAD_SAMPLES)
     return {"x": x, "z": filming.moving.heights(road, x), "y": across.tolist()}
 
 
@@ -140,3 +370,85 @@ def _arrows(file: Any, bodies: Sequence[str], names: Mapping[str, int]) -> Itera
                     "at": at,
                     "below": float(file.expressions.value(tyre.radius).real),
                 }
+
+
+# Fields on meshes of flexible bodies: as pictures, and as files for other viewers.
+
+# Fields on meshes, as pictures show them.
+
+
+class DrawnField(NamedTuple):
+    """Faces (f, corners) among points (N, 3), the cell (f) of each, and numbers of the cells (ne)."""
+
+    points: np.ndarray
+    faces: np.ndarray
+    owner: np.ndarray
+    values: np.ndarray
+
+
+def field_of(path: Path, name: str) -> DrawnField:
+    """A field of a reduced body's file, or of a result, where OBJECTIVE.FIELD are derivatives by it.
+
+    Raises UsageError where there is none of the name.
+    """
+    meshes = fields_of(path) if is_result(path) else _of_body(path)
+    if name not in meshes:
+        known = ", ".join(meshes) or "none"
+        raise UsageError(f"{path} has no field {name!r}, it has {known}{hint(name, meshes)}")
+    points, cells, kind, values = meshes[name]
+    return DrawnField(points, *skin(cells, kind), values)
+
+
+def _of_body(path: Path) -> dict[str, OnMesh]:
+    mesh = read_shaped_mesh(path)
+    if mesh is None:
+        raise UsageError(f"{path} has no mesh; mbsim reduce writes one with bodies that have elements")
+    return {name: OnMesh(mesh.points, mesh.cells, mesh.kind, values) for name, values in mesh.fields.items()}
+
+
+# The meshes of a motion for viewers: a .vtu file a body and instant, and a .pvd file that has them all in time.
+
+
+def folder_of(target: Path) -> Path:
+    """The folder beside a .pvd file that holds its meshes; raises InputOutputError where it holds anything else."""
+    folder = target.with_name(f"{target.stem}_vtu")
+    if folder.exists() and not (folder.is_dir() and all(map(is_vtk, folder.iterdir()))):
+        raise InputOutputError(f"{folder} is there and is no folder of meshes; name another output with -o")
+    return folder
+
+
+def write_collection(filming: Filming, target: Path, folder: Path, told: Callable[[int], None]) -> str:
+    """Write meshes at all instants of a film into a folder; return the text of the .pvd file."""
+    moving = filming.moving
+    if not moving.meshes:
+        raise UsageError(f"{filming.path} has no body with a mesh that a .pvd file could show")
+    fields = {name: _fields(filming.path, mesh) for name, mesh in moving.meshes.items()}
+    temporary = folder.with_name(f".{folder.name}.tmp")
+    shutil.rmtree(temporary, ignore_errors=True)
+    temporary.mkdir()
+    rows = []
+    try:
+        for number, (time, z) in enumerate(zip(filming.time, filming.z, strict=True)):
+            for part, (name, mesh) in enumerate(moving.meshes.items()):
+                file = f"{name}-{number:05d}.vtu"
+                places, displacements = moving.deformed(name, z)
+                write_deformed(temporary / file, mesh, places, displacements, fields[name])
+                place = quoteattr(f"{folder.name}/{file}")
+                rows.append(f'<DataSet timestep="{float(time)!r}" part="{part}" name={quoteattr(name)} file={place}/>')
+            told(number + 1)
+        shutil.rmtree(folder, ignore_errors=True)
+        temporary.rename(folder)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+    head = '<?xml version="1.0"?>\n<VTKFile type="Collection" version="0.1">\n<Collection>\n'
+    return head + "\n".join(rows) + "\n</Collection>\n</VTKFile>\n"
+
+
+def _fields(path: Path, mesh: ShapedMesh) -> dict[str, Any]:
+    """Numbers of the cells: the body's field, filtered too, and derivatives of objectives by it, as OBJECTIVE.FIELD."""
+    gradients = {
+        label: found.values
+        for label, found in fields_of(path, known=True).items()
+        if label.rpartition(".")[2] in mesh.fields and len(found.values) == len(mesh.cells)
+    }
+    return {**mesh.fields, **gradients}

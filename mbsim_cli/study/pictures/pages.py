@@ -7,11 +7,9 @@ from typing import Any
 import numpy as np
 
 from mbsim_cli.errors import InputOutputError, MbsimError, ModelError
-from mbsim_cli.io.fit_file import LISTS, is_fit
-from mbsim_cli.io.reader import summary
-from mbsim_cli.io.results import Content, Entry
-from mbsim_cli.study.pictures.filming import Filming
-from mbsim_cli.study.pictures.motion import filmed, motion_of
+from mbsim_cli.io.results import Content, Entry, summary
+from mbsim_cli.io.study_file import READINGS, is_fit
+from mbsim_cli.study.pictures.motion import Filming, filmed, motion_of
 
 MOST_TIMES = 601  # of histories
 MOST_NUMBERS = 500_000  # of histories and their derivatives together: 2.7 MB as text
@@ -293,7 +291,7 @@ def study_page(path: Path) -> dict[str, Any]:
 
 def fit_page(path: Path) -> dict[str, Any]:
     """Data of a fit that ``mbsim fit -o`` wrote; raises InputOutputError."""
-    from mbsim_cli.io.fit_file import read_fit
+    from mbsim_cli.io.study_file import read_fit
     from mbsim_cli.study.fitting.findings import correlated
 
     stored = read_fit(path)
@@ -303,7 +301,7 @@ def fit_page(path: Path) -> dict[str, Any]:
         freedom = f"chi-square {found['chi_square']:.5g} of {found['degrees_of_freedom']} degrees of freedom"
         columns = [
             {key: one[key] for key in ("name", "held_out", "sensor", "unit", "sigma", "sigma_estimated")}
-            | {key: one[key][np.argsort(one["time"], kind="stable")] for key in LISTS}
+            | {key: one[key][np.argsort(one["time"], kind="stable")] for key in READINGS}
             | {"rms": float(np.sqrt(np.mean((one["computed"] - one["measured"]) ** 2)))}
             for one in stored["readings"]
         ]
@@ -331,7 +329,7 @@ def fit_page(path: Path) -> dict[str, Any]:
 def model_page(path: Path, overrides: Mapping[str, str]) -> tuple[dict[str, Any], list[Path]]:
     """Data of a model at t = 0, with its loops closed, and the files it is read from; raises what reading raises."""
     from mbsim_cli.study.assembling import Settings, build, load
-    from mbsim_cli.study.pictures.filming import Standing
+    from mbsim_cli.study.pictures.motion import Standing
 
     settings = Settings(overrides=dict(overrides))
     file = load(path, settings)

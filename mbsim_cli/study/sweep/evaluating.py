@@ -15,16 +15,15 @@ from mbsim_cli.errors import AnalysisError, InputOutputError, MbsimError, ModelE
 from mbsim_cli.io.layout import KeptRows
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.spec.warnings import doubts_of_values
-from mbsim_cli.study.analyses.forward_dynamics import at_every_step
+from mbsim_cli.study.analyses import at_every_step
 from mbsim_cli.study.assembling import Settings
 from mbsim_cli.study.compiling import require_keeping
 from mbsim_cli.study.listener import SILENT, Asking, Listener
 from mbsim_cli.study.plan import Plan, Timing, draft
 from mbsim_cli.study.recording import recorded
 from mbsim_cli.study.run import Outcome, run, settle_motion
-from mbsim_cli.study.sweep.outcomes import DEFECT, DONE, INVALID, LOST, UNREADABLE, Case, Computed, Row
-from mbsim_cli.study.sweep.store import Kept, packed
-from mbsim_cli.study.sweep.study_plan import StudyPlan, command_of
+from mbsim_cli.study.sweep.store import DEFECT, DONE, INVALID, LOST, UNREADABLE, Case, Computed, Kept, Row, packed
+from mbsim_cli.study.sweep.study_folder import StudyPlan, command_of
 
 # Cases in lanes: where a study has no gradients, the runs of eight cases are made in one compiled loop.
 #

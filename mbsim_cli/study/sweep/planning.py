@@ -22,8 +22,7 @@ from mbsim_cli.spec.warnings import doubts_of
 from mbsim_cli.study.assembling import AUTO, Settings, build, load, stated_method
 from mbsim_cli.study.listener import SILENT, Listener
 from mbsim_cli.study.plan import is_automatic, is_integrator_automatic
-from mbsim_cli.study.sweep.study_folder import StudyFolder, content_hash, file_hash, samples_hash
-from mbsim_cli.study.sweep.study_plan import Column, StudyPlan
+from mbsim_cli.study.sweep.study_folder import Column, StudyFolder, StudyPlan, content_hash, file_hash, samples_hash
 
 # Points that fill the unit cube.
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from mbsim_cli.errors import InputOutputError, MbsimError
 from mbsim_cli.study.listener import Listener
-from mbsim_cli.study.sweep.outcomes import LOST, TIMEOUT, Case, Computed, Evaluator, Row, several, together_of
+from mbsim_cli.study.sweep.store import LOST, TIMEOUT, Case, Computed, Evaluator, Row, several, together_of
 from mbsim_cli.system import ENDING, VARIABLES, isolated
 
 TICK = 0.1  # s between two looks at signals and clocks

@@ -16,11 +16,9 @@ from mbsim_cli.spec.reading.suggestions import Named, unknown
 from mbsim_cli.study.listener import SILENT, Listener
 from mbsim_cli.study.result import Result
 from mbsim_cli.study.sweep import running
-from mbsim_cli.study.sweep.forecast import Forecast
-from mbsim_cli.study.sweep.running import columns_of, forecast_study, table_of
+from mbsim_cli.study.sweep.running import Forecast, columns_of, forecast_study, table_of
 from mbsim_cli.study.sweep.store import all_kept, extract_result, ledger_of
-from mbsim_cli.study.sweep.study_folder import StudyFolder
-from mbsim_cli.study.sweep.study_plan import Column
+from mbsim_cli.study.sweep.study_folder import Column, StudyFolder
 from mbsim_cli.study.sweep.summary import summary_of
 from mbsim_cli.system import cached_property
 

@@ -1,12 +1,13 @@
-"""The folder of a study: its names, its identity, and the shards that processes work on at the same time."""
+"""The plan of a study, and the folder that keeps it with its progress."""
 
 import contextlib
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from math import prod
+import shlex
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from math import isfinite, prod
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -15,8 +16,175 @@ from numpy.lib.format import read_array_header_1_0, read_array_header_2_0, read_
 
 from mbsim_cli.errors import InputOutputError, UsageError, either, flag
 from mbsim_cli.io.target import replaced
-from mbsim_cli.study.sweep.study_plan import StudyPlan, read_plan
 from mbsim_cli.system import FOLDER, HAS_HANDLES_OF_FOLDERS, lock, open_regular
+
+# The plan of a study: its cases with their values, as its plan file states them; and commands that repeat a case.
+
+# The plan of a study: everything that its rows depend on, and nothing that changes while they are computed.
+
+FORMAT, VERSION = "mbsim-study-plan", 1
+
+
+@dataclass(frozen=True)
+class Column:
+    """A number with a name and a unit; a sensor has labels of its components."""
+
+    name: str
+    unit: str = ""
+    components: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class StudyPlan:
+    """The plan of a study; names of files are relative to ``folder``, that of the model file."""
+
+    study: str
+    sampler: Mapping[str, Any]  # how the cases were stated
+    cases: int
+    varied: Sequence[Column]
+    objectives: Sequence[Column]
+    parameters: Sequence[Column]  # that gradients are taken by
+    sensors: Sequence[Column]  # kept along time
+    full: bool  # whether the result file of each case is kept
+    content: str  # hash of all that a case depends on, beside its values
+    folder: str
+    file: str
+    texts: Mapping[str, str]
+    tables: Mapping[str, str]  # hashes of files of numbers
+    settings: Mapping[str, Any]  # that replace those of the file
+    command: str
+    created: str
+    mbsim_version: str
+    samples: str = ""  # hash of the values of the cases
+    platform: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def path(self) -> Path:
+        """The model file."""
+        return Path(self.folder, self.file)
+
+    @property
+    def numbers(self) -> int:
+        """Numbers of a row: of each objective its value and its derivatives."""
+        return len(self.objectives) * (1 + len(self.parameters))
+
+    @property
+    def keeps(self) -> bool:
+        """Whether more than a row is kept of a case."""
+        return self.full or bool(self.sensors)
+
+    def text(self) -> str:
+        """The plan as it is stored."""
+        data = asdict(self)
+        about = {"format": FORMAT, "format_version": VERSION, "checksum": _checksum(data)}
+        return json.dumps(about | data, indent=1) + "\n"
+
+
+def _checksum(data: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()
+
+
+_COLUMNS = ("varied", "objectives", "parameters", "sensors")
+_NAMED = ("texts", "tables", "platform")  # texts by names
+_WORDS = ("study", "content", "folder", "file", "command", "created", "mbsim_version", "samples")
+_NUMBERS = ("tolerance", "accuracy", "duration", "memory")
+_CHOICES = ("formulation", "integrator", "method")
+MOST_CASES = 10**12
+
+
+def read_plan(text: str, where: Path) -> StudyPlan:
+    """The plan that a text holds; raises InputOutputError where it holds none."""
+    try:
+        data = json.loads(text)
+        if not isinstance(data, dict) or data.pop("format", None) != FORMAT:
+            raise ValueError("it is not the plan of a study")
+        if data.pop("format_version") != VERSION:
+            raise ValueError("another version of mbsim wrote it")
+        if data.pop("checksum", None) not in (None, _checksum(data)):
+            raise ValueError("it is not what was stored")
+        plan = StudyPlan(**data | {name: [_column(**entry) for entry in data[name]] for name in _COLUMNS})
+        for wrong in _of_the_wrong_kind(plan):
+            raise ValueError(f"its {wrong} is not what a plan has there")
+        return plan
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        way_out = f"remove it and repeat the command that planned the study: rows in {where.parent} stay valid"
+        raise InputOutputError(f"cannot read the plan {where}: {error}; {way_out}") from error
+
+
+def _of_the_wrong_kind(plan: StudyPlan) -> Iterator[str]:
+    """Entries that cannot be what was stored, by name: a checksum tells damage, and not who wrote it."""
+    yield from (name for name in _WORDS if not _is_text(getattr(plan, name)))
+    yield from (name for name in _NAMED if not _are_texts(getattr(plan, name)))
+    for name in _COLUMNS:
+        columns = getattr(plan, name)
+        words = [word for column in columns for word in (column.name, column.unit, *column.components)]
+        if not all(map(_is_text, words)) or len({column.name for column in columns}) < len(columns):
+            yield name
+    if type(plan.cases) is not int or not 0 <= plan.cases <= MOST_CASES:
+        yield "cases"
+    if type(plan.full) is not bool:
+        yield "full"
+    if not isinstance(plan.sampler, Mapping):
+        yield "sampler"
+    if not isinstance(plan.settings, Mapping):
+        yield "settings"
+        return
+    for name, value in plan.settings.items():
+        if not _is_setting(name, value):
+            yield f"settings.{name}"
+
+
+def _is_setting(name: str, value: Any) -> bool:
+    if name == "overrides":
+        return _are_texts(value)
+    if name in _CHOICES:
+        return value is None or _is_text(value)
+    if name == "step" and isinstance(value, str):
+        return _is_text(value)
+    if name in ("step", *_NUMBERS):
+        return value is None or (type(value) in (int, float) and isfinite(value))
+    return (name == "all_numbers" and type(value) is bool) or (name in ("by", "without") and _is_list_of_texts(value))
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and "\0" not in value and not any("\ud800" <= sign <= "\udbff" for sign in value)
+
+
+def _are_texts(value: Any) -> bool:
+    return isinstance(value, Mapping) and all(map(_is_text, (*value, *value.values())))
+
+
+def _is_list_of_texts(value: Any) -> bool:
+    return value is None or (isinstance(value, (list, tuple)) and all(map(_is_text, value)))
+
+
+def _column(name: str, unit: str, components: Sequence[str]) -> Column:
+    if not isinstance(components, list):
+        raise ValueError(f"components of {name!r} are no list")
+    return Column(name, unit, tuple(components))
+
+
+# The command that repeats one case of a study.
+
+_OPTIONS = ("formulation", "integrator", "tolerance", "step", "duration")
+
+
+def command_of(plan: StudyPlan, values: Sequence[float]) -> str:
+    """One line for a shell: ``mbsim run`` with the exact values (v,) of the case."""
+    from mbsim_cli.spec.reading.source import is_key
+
+    settings = plan.settings
+    chosen = {column.name: repr(float(value)) for column, value in zip(plan.varied, values, strict=True)}
+    words = ["mbsim", "run", str(plan.path)]
+    for name, value in {**settings.get("overrides", {}), **chosen}.items():
+        words += ["-s", f"{name[1:]}={value}"] if is_key(name) else ["-p", f"{name}={value}"]
+    for name in _OPTIONS:
+        if settings.get(name) is not None:
+            words += [f"--{name}", str(settings[name])]
+    return shlex.join([*words, "--sensitivity", settings["method"]])
+
+
+# The folder of a study: its names, its identity, and the shards that processes work on at the same time.
 
 # Identities of cases: hashes of the model's content, its options and the bits of the case's values.
 

@@ -15,8 +15,7 @@ from mbsim_cli.io.results import Content
 from mbsim_cli.study.assembling import Settings
 from mbsim_cli.study.listener import Listener
 from mbsim_cli.study.optimizing.optimize import optimize
-from mbsim_cli.study.pictures.fields import field_of
-from mbsim_cli.study.pictures.filming import Filming
+from mbsim_cli.study.pictures.motion import Filming, field_of
 
 from .test_flexible_adjoint import MODEL
 

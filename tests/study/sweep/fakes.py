@@ -10,9 +10,8 @@ import numpy as np
 
 from mbsim_cli.errors import AnalysisError
 from mbsim_cli.study.listener import Listener
-from mbsim_cli.study.sweep.outcomes import DONE, FAILED, LOST, Case, Computed, Row
-from mbsim_cli.study.sweep.study_folder import case_identities
-from mbsim_cli.study.sweep.study_plan import Column, StudyPlan
+from mbsim_cli.study.sweep.store import DONE, FAILED, LOST, Case, Computed, Row
+from mbsim_cli.study.sweep.study_folder import Column, StudyPlan, case_identities
 
 FAILS, DIES, HANGS, SLOW = -1.0, -2.0, -3.0, -4.0
 

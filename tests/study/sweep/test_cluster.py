@@ -15,8 +15,8 @@ from mbsim_cli.errors import InputOutputError
 from mbsim_cli.study.assembling import Settings
 from mbsim_cli.study.listener import SILENT
 from mbsim_cli.study.sweep.evaluating import CaseEvaluator
-from mbsim_cli.study.sweep.outcomes import LOST, InProcess
 from mbsim_cli.study.sweep.planning import Wanted, plan_study
+from mbsim_cli.study.sweep.store import LOST, InProcess
 from tests.cli.conftest import PENDULUM, ROOT, environment
 from tests.study.sweep.fakes import cases_of, values_of
 

@@ -11,8 +11,8 @@ from mbsim_cli.study.diagnostics import discretisation
 from mbsim_cli.study.listener import SILENT
 from mbsim_cli.study.sweep import evaluating
 from mbsim_cli.study.sweep.evaluating import CaseEvaluator
-from mbsim_cli.study.sweep.outcomes import DONE, INVALID, UNREADABLE, Case
 from mbsim_cli.study.sweep.planning import Wanted, plan_study
+from mbsim_cli.study.sweep.store import DONE, INVALID, UNREADABLE, Case
 from tests.assembly.texts import FIVEBAR
 
 # Whole, a mechanism that cannot be closed, a mass that cannot be, and an objective that is no number.

@@ -11,11 +11,21 @@ import numpy as np
 import pytest
 
 from mbsim_cli.errors import InputOutputError, UsageError
-from mbsim_cli.study.sweep.outcomes import DONE, FAILED, LOST, TIMEOUT, encoded
 from mbsim_cli.study.sweep.running import collect
-from mbsim_cli.study.sweep.store import MISSING, Appender, Kept, framed, ledger_of, packed
-from mbsim_cli.study.sweep.study_folder import Shard, StudyFolder, samples_hash
-from mbsim_cli.study.sweep.study_plan import Column
+from mbsim_cli.study.sweep.store import (
+    DONE,
+    FAILED,
+    LOST,
+    MISSING,
+    TIMEOUT,
+    Appender,
+    Kept,
+    encoded,
+    framed,
+    ledger_of,
+    packed,
+)
+from mbsim_cli.study.sweep.study_folder import Column, Shard, StudyFolder, samples_hash
 from tests.cli.conftest import environment
 from tests.study.sweep.fakes import cases_of, plan_of, row_of, values_of
 from tests.work import calls_of

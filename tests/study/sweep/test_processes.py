@@ -9,8 +9,8 @@ import pytest
 from mbsim_cli.errors import InputOutputError, MbsimError
 from mbsim_cli.study.listener import SILENT
 from mbsim_cli.study.sweep import processes
-from mbsim_cli.study.sweep.outcomes import DONE, LOST, TIMEOUT, InProcess
 from mbsim_cli.study.sweep.processes import Processes
+from mbsim_cli.study.sweep.store import DONE, LOST, TIMEOUT, InProcess
 from tests.study.sweep.fakes import (
     DIES,
     HANGS,

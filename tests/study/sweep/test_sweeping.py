@@ -7,11 +7,9 @@ import pytest
 
 from mbsim_cli.errors import AnalysisError, UsageError
 from mbsim_cli.study.listener import SILENT, Interrupted, Listener
-from mbsim_cli.study.sweep.forecast import forecast
-from mbsim_cli.study.sweep.outcomes import DONE, FAILED, LOST, Computed, InProcess
 from mbsim_cli.study.sweep.planning import sobol
-from mbsim_cli.study.sweep.running import Limits, cases_of, sweep
-from mbsim_cli.study.sweep.store import ledger_of
+from mbsim_cli.study.sweep.running import Limits, cases_of, forecast, sweep
+from mbsim_cli.study.sweep.store import DONE, FAILED, LOST, Computed, InProcess, ledger_of
 from mbsim_cli.study.sweep.study_folder import Shard, StudyFolder, shard_of
 from mbsim_cli.study.sweep.summary import main_effects, unknown_effects
 from tests.study.sweep.fakes import FAILS, Grouped, Unsteady, evaluate, plan_of, values_of
@@ -199,7 +197,7 @@ class Timed:
     def __init__(self, monkeypatch, workers, taking, start=3.0):
         self.workers, self.taking, self.computed, self.now = workers, taking, [], 0.0
         self.start, self.closed = start, False
-        monkeypatch.setattr("mbsim_cli.study.sweep.forecast.perf_counter", lambda: self.now)
+        monkeypatch.setattr("mbsim_cli.study.sweep.running.perf_counter", lambda: self.now)
 
     def compute(self, waiting):
         try:

@@ -1,6 +1,11 @@
-"""Kinds of objectives: values at one time, integrals and means, extremes, numbers of modes, expressions of others."""
+"""Objectives and their gradients, accumulated block by block while a simulation runs; one class a kind.
 
-from collections.abc import Mapping
+An integral is trapezoidal on the instants that arrive, or by Gauss's rule inside adaptive steps, so its gradient is
+that of the computed sum. Where parameters change the duration, gradients include that: see ``continuation``.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,8 +15,16 @@ from mbsim_cli.errors import AnalysisError
 from mbsim_cli.model.problem import Block
 from mbsim_cli.solve.linear.modes import damping_ratio, frequency
 from mbsim_cli.solve.linear.response import gain, phase
-from mbsim_cli.study.objectives.stream import Continuation, Stream, continuation, weighed
-from mbsim_cli.study.objectives.uncertainty import Course, Integrals, Uncertainty, trapezoidal
+from mbsim_cli.study.streams import (
+    Continuation,
+    Course,
+    Integrals,
+    Stream,
+    Uncertainty,
+    continuation,
+    trapezoidal,
+    weighed,
+)
 
 
 class Final(Stream):
@@ -445,3 +458,77 @@ class OfResponse(Modal):
         part = gain if self.objective.kind == "gain" else phase
         self.value, gradient = part(value, d_value)
         self.gradient = gradient[: self.p]
+
+
+# Accumulators of one run.
+
+_ALONG_TIME = {"integral": Integral, "mean": Mean, "maximum": Maximum, "final": Final, "at": At}
+_OF_OTHERS = {"expression": Expression, "rms": Expression, "minimum": Minimum}
+
+
+def accumulator(objective: Objective, p: int, course: Course | None = None) -> Any:
+    """Accumulator of one objective: ``add(block, shift)``, then ``value``, ``gradient`` (p,) and ``uncertainty``.
+
+    Those of one run may share its ``course``.
+    """
+    if objective.kind in _OF_OTHERS:
+        return _OF_OTHERS[objective.kind](objective, p, accumulators(objective.operands, p, course))
+    if objective.mode is not None:
+        return Modal(objective, p)
+    if objective.transfer is not None:
+        return OfResponse(objective, p)
+    return _ALONG_TIME[objective.kind](objective, p, course)
+
+
+def accumulators(objectives: Iterable[Objective], p: int, course: Course | None = None) -> dict[str, Any]:
+    """Accumulators of objectives of one run, by name."""
+    course = Course() if course is None else course
+    return {objective.name: accumulator(objective, p, course) for objective in objectives}
+
+
+# Objectives with other parameters.
+
+
+def by_few(objective: Objective, chosen: Sequence[int]) -> Objective:
+    """The objective with derivatives by the ``chosen`` ones of its parameters alone."""
+
+    def of_chosen(by_parameter: Sequence[float]) -> Sequence[float]:
+        return [by_parameter[k] for k in chosen] if len(by_parameter) else by_parameter
+
+    return replace(
+        objective,
+        compile=lambda: objective.integrand,
+        parameters=tuple(objective.parameters[k] for k in chosen),
+        sharpness_rho=of_chosen(objective.sharpness_rho),
+        end_rho=of_chosen(objective.end_rho),
+        operands=tuple(by_few(operand, chosen) for operand in objective.operands),
+    )
+
+
+def explicit_parameters(objective: Objective) -> set[int]:
+    """Parameters, by number, that the objective depends on also at a fixed motion."""
+    found = set().union(*map(explicit_parameters, objective.operands)) if objective.operands else set()
+    named = set(objective.integrand.parameters)
+    found |= {k for k, name in enumerate(objective.parameters) if name in named}
+    for by_parameter in (objective.sharpness_rho, objective.end_rho):
+        found |= set(np.flatnonzero(np.asarray(by_parameter)).tolist())
+    return found
+
+
+def stepped(objective: Objective, k: int, value: complex) -> Objective:
+    """The objective where its parameter k has a complex value, real but for a tiny step; without derivatives."""
+
+    def moved(number: complex, by_parameter: Sequence[float]) -> complex:
+        return number + 1j * value.imag * by_parameter[k] if len(by_parameter) else number
+
+    return replace(
+        objective,
+        compile=lambda: objective.integrand,
+        parameters=(),
+        sharpness=moved(objective.sharpness, objective.sharpness_rho),
+        sharpness_rho=(),
+        end=None if objective.end is None else moved(objective.end, objective.end_rho),
+        end_rho=(),
+        operands=tuple(stepped(operand, k, value) for operand in objective.operands),
+        values={objective.parameters[k]: value},
+    )

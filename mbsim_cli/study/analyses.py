@@ -1,0 +1,358 @@
+"""The kinds of analysis: how each is solved, watched and differentiated; a new one is a row of ``ANALYSES``."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any, Protocol
+
+import numpy as np
+
+from mbsim_cli.errors import AnalysisError
+from mbsim_cli.model.flexible import is_consistent
+from mbsim_cli.model.layout import NONE
+from mbsim_cli.model.problem import Problem
+from mbsim_cli.study.diagnostics.health import (
+    DrivenHealth,
+    Health,
+    HealthFromRest,
+    ModalHealth,
+    ResponseHealth,
+    RestHealth,
+    TorqueHealth,
+)
+
+# The interface of every kind of analysis: its solver, its diagnostics and its adjoint.
+
+
+class Diagnostics(Protocol):
+    """Watches the blocks of an analysis go by."""
+
+    @property
+    def drifts(self) -> bool:
+        """Whether constraints are violated by more than round-off."""
+
+    @property
+    def drift(self) -> float:
+        """Largest violation of a constraint, m or 1."""
+
+    @property
+    def steps(self) -> int:
+        """Steps taken."""
+
+    def gradients_solved(self, error: float) -> None:
+        """Take in the relative size of what gradients that come after the run leave unsolved."""
+
+    @property
+    def work(self) -> Any:
+        """Counts of an integrator by name; empty without one."""
+
+    @property
+    def report(self) -> dict[str, Any]:
+        """Diagnostics as ``run --json`` prints them."""
+
+    @property
+    def warnings(self) -> Sequence[str]:
+        """Sentences on what is out of the ordinary."""
+
+    def add(self, block: Any) -> None:
+        """Take the next instants in."""
+
+
+class Analysis(ABC):
+    """A kind of analysis: how its problem is solved, watched, stored and verified."""
+
+    without: tuple[str, ...] = ()  # options of ``Settings`` that it has no use for
+    inverse = False  # whether its blocks are those of inverse dynamics
+
+    @abstractmethod
+    def blocks(self, problem: Problem, theta: np.ndarray | None) -> Iterator[Any]:
+        """Every instant, in blocks; ``theta`` may replace the numbers of the problem, also by complex ones."""
+
+    @abstractmethod
+    def tape(self, problem: Problem) -> Any:
+        """A record of a run for its adjoint; its ``time`` are all instants (N,) after the run."""
+
+    @abstractmethod
+    def taped(self, problem: Problem, tape: Any) -> Iterator[Any]:
+        """Every instant, in blocks, kept by the tape."""
+
+    @abstractmethod
+    def pull_back(
+        self, problem: Problem, tape: Any, count: int, seen: Any, between: Callable[[], None], reacting: bool
+    ) -> Any:
+        """``solve.adjoint.pulled.Pulled`` of ``count`` numbers by covectors of what they see."""
+
+    @abstractmethod
+    def diagnostics(self, problem: Problem, objectives: Sequence[Any]) -> Diagnostics:
+        """Diagnostics that watch a run of it."""
+
+    def verify(self, model: str, assembled: Any, seed: int) -> Iterator[Any]:
+        """Comparisons of ``mbsim check`` that this kind of analysis alone can make."""
+        yield from ()
+
+    def stores_sensitivities(self, problem: Problem) -> bool:
+        """Whether its blocks have derivatives by parameters."""
+        return problem.theta_rho.shape[1] > 0 and problem.options.sensitivity != "adjoint"
+
+
+class Taped(Analysis):
+    """An analysis whose one solver also keeps, on a tape, what its adjoint needs."""
+
+    @abstractmethod
+    def solve(self, problem: Problem, *, theta: np.ndarray | None = None, tape: Any = None) -> Iterator[Any]:
+        """Every instant, in blocks, at other numbers or kept by a tape."""
+
+    def blocks(self, problem: Problem, theta: np.ndarray | None) -> Iterator[Any]:
+        """Every instant, in blocks."""
+        return self.solve(problem, theta=theta)
+
+    def tape(self, problem: Problem) -> Any:
+        """All instants, or checkpoints, within the memory allowed."""
+        from mbsim_cli.solve.tape import Tape
+
+        return Tape(problem.options.memory)
+
+    def taped(self, problem: Problem, tape: Any) -> Iterator[Any]:
+        """Every instant, in blocks, kept by the tape."""
+        return self.solve(problem, tape=tape)
+
+
+# Forward dynamics: the motion that forces cause.
+
+
+class ForwardDynamics(Taped):
+    """Motion from a start, step by step."""
+
+    def solve(self, problem: Problem, *, theta: np.ndarray | None = None, tape: Any = None) -> Iterator[Any]:
+        """Every step is an instant: objectives need them all."""
+        from mbsim_cli.solve.forward import forward
+
+        return forward(at_every_step(problem), theta=theta, tape=tape)
+
+    def pull_back(
+        self, problem: Problem, tape: Any, count: int, seen: Any, between: Callable[[], None], reacting: bool
+    ) -> Any:
+        """One sweep back through time; the mean of two for parameters that need both sides of a change of laws."""
+        from mbsim_cli.solve.sides import pulled_back
+
+        def sweep(beside: Problem, theta: np.ndarray, watched: Any) -> Any:
+            other = self.tape(problem)
+            for _ in self.solve(problem, theta=theta, tape=other):
+                between()
+            return self._swept(beside, other, count, watched, between, reacting)
+
+        def alone(watched: Any) -> Any:
+            return self._swept(problem, tape, count, watched, between, reacting)
+
+        theta = tape.initial.theta if np.iscomplexobj(tape.initial.theta) else problem.theta
+        return pulled_back(problem, theta, seen, alone, sweep)
+
+    @staticmethod
+    def _swept(problem: Problem, tape: Any, count: int, seen: Any, between: Callable[[], None], reacting: bool) -> Any:
+        from mbsim_cli.solve.adjoint.whole_run import pull_back
+        from mbsim_cli.solve.initial import assemble
+        from mbsim_cli.solve.natural.start import start_of
+
+        if tape.initial.dtheta.shape[1] < problem.theta_rho.shape[1]:  # parameters that the run knew nothing of
+            tape.initial = start_of(problem)[1] if problem.options.natural else assemble(problem)
+        return pull_back(problem, tape, count, seen, between, reacting)
+
+    def diagnostics(self, problem: Problem, objectives: Sequence[Any]) -> Health:
+        """Drift, energy, iterations; where it starts at an equilibrium, whether that is stable."""
+        watched = HealthFromRest if problem.options.start == "equilibrium" else Health
+        return watched(problem.options, problem.names, keeps_energy(problem), problem.touching)
+
+
+def keeps_energy(problem: Problem) -> bool:
+    """Whether the equations of motion do: of bodies whose terms have all identities but those of bodies that stiffen.
+
+    Derivation: docs/theory/flexible_bodies.md, sections 2 and 5.
+    """
+    tree: Any = problem.model.tree
+    if not hasattr(tree, "deviation"):
+        return True
+    bodies = zip(tree.block, tree.deviation, np.diff(tree.elastic), strict=True)
+    return all(second == NONE or is_consistent(problem.theta, first, second, int(n)) for first, second, n in bodies)
+
+
+def at_every_step(problem: Problem) -> Problem:
+    """The problem whose blocks have every step as an instant."""
+    return replace(problem, options=replace(problem.options, output_interval=1))
+
+
+# Inverse dynamics: the torques that a motion takes.
+
+
+class InverseDynamics(Analysis):
+    """Torques along a given motion, with all their derivatives."""
+
+    without = ("formulation", "integrator", "tolerance", "memory")
+    inverse = True
+
+    def blocks(self, problem: Problem, theta: np.ndarray | None) -> Iterator[Any]:
+        """The instants of the motion; numbers are those of the problem."""
+        from mbsim_cli.solve.inverse.analysis import inverse
+
+        return inverse(problem)
+
+    def tape(self, problem: Problem) -> Any:
+        """The times of the motion."""
+        from mbsim_cli.solve.adjoint.inverse_dynamics import TorqueTape
+
+        return TorqueTape()
+
+    def taped(self, problem: Problem, tape: Any) -> Iterator[Any]:
+        """The instants of the motion, without derivatives."""
+        return tape.blocks(problem)
+
+    def pull_back(
+        self, problem: Problem, tape: Any, count: int, seen: Any, between: Callable[[], None], reacting: bool
+    ) -> Any:
+        """Each instant for itself."""
+        if problem.drives is not None:
+            from mbsim_cli.solve.adjoint.inverse_loops import pull_back_loops
+
+            return pull_back_loops(problem, count, seen, between, reacting)
+        from mbsim_cli.solve.adjoint.inverse_dynamics import pull_back
+
+        return pull_back(problem, count, seen, between, reacting)
+
+    def diagnostics(self, problem: Problem, objectives: Sequence[Any]) -> TorqueHealth:
+        """The largest torque."""
+        return TorqueHealth(problem)
+
+    def verify(self, model: str, assembled: Any, seed: int) -> Iterator[Any]:
+        """Derivatives of torques by the motion and by parameters."""
+        from mbsim_cli.study.verification.verify import torque_directions
+
+        if assembled.problem.drives is not None:  # its objectives are compared, which read them
+            return iter(())
+        return torque_directions(model, assembled, seed)
+
+    def stores_sensitivities(self, problem: Problem) -> bool:
+        """Derivatives by the motion need no parameters."""
+        return problem.options.sensitivity == "ddm"
+
+
+# Static equilibrium: the position in which forces balance.
+
+
+class Equilibrium(Taped):
+    """One instant at rest."""
+
+    without = ("formulation", "integrator", "tolerance", "step", "accuracy", "duration", "memory")
+
+    def solve(self, problem: Problem, *, theta: np.ndarray | None = None, tape: Any = None) -> Iterator[Any]:
+        """The one instant."""
+        from mbsim_cli.solve.equilibrium.analysis import equilibrium
+
+        return equilibrium(problem, theta=theta, tape=tape)
+
+    def pull_back(
+        self, problem: Problem, tape: Any, count: int, seen: Any, between: Callable[[], None], reacting: bool
+    ) -> Any:
+        """One solution of the equilibrium's equations, transposed."""
+        from mbsim_cli.solve.adjoint.equilibrium import pull_back
+
+        if tape.initial.dtheta.shape[1] < problem.theta_rho.shape[1]:  # parameters that the run knew nothing of
+            tape = self.tape(problem)
+            for _ in self.taped(problem, tape):
+                pass
+        return pull_back(problem, tape, count, seen, reacting)
+
+    def diagnostics(self, problem: Problem, objectives: Sequence[Any]) -> RestHealth:
+        """Stability, natural frequencies, and what no force decides."""
+        return RestHealth(problem, objectives)
+
+
+# Kinematics: a motion that laws give wholly, and the forces that keep to it.
+
+
+class Kinematics(Taped):
+    """Samples of a motion, each solved for itself."""
+
+    without = ("formulation", "integrator", "tolerance", "accuracy", "memory")
+
+    def solve(self, problem: Problem, *, theta: np.ndarray | None = None, tape: Any = None) -> Iterator[Any]:
+        """The samples."""
+        from mbsim_cli.solve.kinematics.analysis import kinematics
+
+        return kinematics(problem, theta=theta, tape=tape)
+
+    def pull_back(
+        self, problem: Problem, tape: Any, count: int, seen: Any, between: Callable[[], None], reacting: bool
+    ) -> Any:
+        """Each sample for itself."""
+        from mbsim_cli.solve.adjoint.whole_run import pull_back
+        from mbsim_cli.solve.initial import assemble
+
+        if tape.initial.dtheta.shape[1] < problem.theta_rho.shape[1]:  # parameters that the run knew nothing of
+            tape.initial = assemble(problem, motion_only=True)
+        return pull_back(problem, tape, count, seen, between, reacting)
+
+    def diagnostics(self, problem: Problem, objectives: Sequence[Any]) -> DrivenHealth:
+        """Drift, iterations, and singular positions."""
+        return DrivenHealth(problem.options, problem.names)
+
+
+# Small motions about an equilibrium or a steady motion: their modes, and how they answer to inputs.
+
+NO_ADJOINT = "small motions have no adjoint"  # asked for before, by whoever lets the user choose
+
+
+class Modes(Analysis):
+    """One instant, and the modes about it."""
+
+    without = ("formulation", "integrator", "tolerance", "step", "accuracy", "duration", "memory")
+
+    def blocks(self, problem: Problem, theta: np.ndarray | None) -> Iterator[Any]:
+        """The one instant; numbers are those of the problem."""
+        from mbsim_cli.solve.linear.analysis import modes
+
+        return modes(problem)
+
+    def tape(self, problem: Problem) -> Any:
+        """There is none."""
+        raise AnalysisError(NO_ADJOINT)
+
+    def taped(self, problem: Problem, tape: Any) -> Iterator[Any]:
+        """There is none."""
+        raise AnalysisError(NO_ADJOINT)
+
+    def pull_back(
+        self, problem: Problem, tape: Any, count: int, seen: Any, between: Callable[[], None], reacting: bool
+    ) -> Any:
+        """There is none."""
+        raise AnalysisError(NO_ADJOINT)
+
+    def diagnostics(self, problem: Problem, objectives: Sequence[Any]) -> Diagnostics:
+        """Stability, equal eigenvalues, motions that are not steady."""
+        return ModalHealth(problem, objectives)
+
+
+class FrequencyResponse(Modes):
+    """One instant, and how small motions about it answer to inputs."""
+
+    def blocks(self, problem: Problem, theta: np.ndarray | None) -> Iterator[Any]:
+        """The one instant; numbers are those of the problem."""
+        from mbsim_cli.solve.linear.response import responses
+
+        return responses(problem)
+
+    def diagnostics(self, problem: Problem, objectives: Sequence[Any]) -> Diagnostics:
+        """Stability, and resonances without damping."""
+        return ResponseHealth(problem, objectives)
+
+
+# The kinds of analysis, by the name that model files give them; a new one is registered here.
+
+__all__ = ["ANALYSES", "Analysis", "Diagnostics"]
+
+ANALYSES: dict[str, Analysis] = {
+    "forward_dynamics": ForwardDynamics(),
+    "inverse_dynamics": InverseDynamics(),
+    "equilibrium": Equilibrium(),
+    "modes": Modes(),
+    "frequency_response": FrequencyResponse(),
+    "kinematics": Kinematics(),
+}
