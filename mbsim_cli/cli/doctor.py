@@ -136,7 +136,11 @@ def _cache() -> dict[str, Any]:
         "bytes_of_parts": bytes_of_parts(),
         "prebuilt": [path.name.rsplit("-", 1)[0] for path in prebuilt.entries()],
         "prebuilt_for": prebuilt.level(),
-        "stale": [_stale(folder) for folder in kept if folder is not own and folder.entries],
+        "stale": [
+            {"folder": folder.name, "entries": len(folder.entries), "bytes": folder.size, "newest": folder.newest}
+            for folder in kept
+            if folder is not own and folder.entries
+        ],
     }
 
 
@@ -144,10 +148,6 @@ def _lanes(entries: Iterable[tuple[str, int]]) -> list[str]:
     """Systems whose loops for eight cases of a study are compiled."""
     names = {name for name, _ in entries}
     return [systems for name, systems in _LOOPS.items() if name in names]
-
-
-def _stale(folder: Any) -> dict[str, Any]:
-    return {"folder": folder.name, "entries": len(folder.entries), "bytes": folder.size, "newest": folder.newest}
 
 
 def _free(folder: str) -> int | None:

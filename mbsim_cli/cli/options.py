@@ -37,7 +37,15 @@ class Command(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """As any command, once all values are known to be stated once."""
-        args = self._with_new_names(args, silent=ctx.resilient_parsing)
+        current = []  # with former names of options replaced
+        for arg in args:
+            name, equals, value = arg.partition("=")
+            if (new := self.renamed.get(name)) is not None:
+                if not ctx.resilient_parsing:
+                    say(f"warning: {name} is now called {new}, and will go with the next version")
+                arg = new + equals + value
+            current.append(arg)
+        args = current
         if ctx.resilient_parsing:  # a line that a shell completes: its last option may wait for its value
             return super().parse_args(ctx, args[:-1] if args and args[-1].startswith("-") else args)
         _, _, order = self.make_parser(ctx).parse_args(args=list(args))
@@ -48,18 +56,6 @@ class Command(TyperCommand):
             if times > 1:
                 raise UsageError(f"{max(parameter.opts, key=len)} is given twice; leave one of them out")
         return super().parse_args(ctx, args)
-
-    def _with_new_names(self, args: list[str], silent: bool) -> list[str]:
-        """The arguments with former names of options replaced, and a warning for each."""
-        found = []
-        for arg in args:
-            name, equals, value = arg.partition("=")
-            if (new := self.renamed.get(name)) is not None:
-                if not silent:
-                    say(f"warning: {name} is now called {new}, and will go with the next version")
-                arg = new + equals + value
-            found.append(arg)
-        return found
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """Arguments as their metavars state them; the library adds brackets and types, in each version others."""

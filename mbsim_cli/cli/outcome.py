@@ -61,7 +61,11 @@ def _run(arguments: Sequence[str], as_json: bool) -> int:
     except USAGE_FAULT as fault:
         return _fail(_usage(fault), 2, as_json)
     except ModelError as error:
-        return _invalid(error, as_json)
+        if as_json:
+            emit(failure("the model is invalid", error.exit_code, error))
+        else:
+            print_issues(error.issues)
+        return error.exit_code
     except MbsimError as error:
         return _fail(str(error), error.exit_code, as_json, error)
     except MemoryError:
@@ -96,14 +100,6 @@ def _usage(fault: Any) -> str:
         match = nearest(choice[1], re.findall("'([^']*)'", choice[2]))
         sentence += f"; did you mean {match!r}?" if match else ""
     return f"{sentence} (see {fault.ctx.command_path} --help)" if fault.ctx else sentence
-
-
-def _invalid(error: ModelError, as_json: bool) -> int:
-    if as_json:
-        emit(failure("the model is invalid", error.exit_code, error))
-    else:
-        print_issues(error.issues)
-    return error.exit_code
 
 
 def _fail(sentence: str, exit_code: int, as_json: bool, error: BaseException | None = None) -> int:

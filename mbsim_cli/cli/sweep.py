@@ -21,7 +21,6 @@ from mbsim_cli.cli.study_folders import (
     Folder,
     Grid,
     Jobs,
-    Keep,
     KeepOption,
     MaxFailures,
     Output,
@@ -152,28 +151,23 @@ def command(
     else:
         method = sensitivity and sensitivity.value
         settings = replace(settings, method=method)
-        folder = _planned(model, study, stated, keep, settings, output, force)
+        from mbsim_cli.study.assembling import load
+        from mbsim_cli.study.sweep.planning import Wanted, planned
+
+        wanted, called = Wanted(study, stated, keep and keep.value, settings.method), options.command_line()
+        folder = planned(load(model, settings), wanted, settings, output, called, Terminal(quiet=True), force=force)
     if dry_run:
-        _forecast(folder, shard, way, json, quiet, begun)
+        from mbsim_cli.study.sweep.running import forecast_study
+        from mbsim_cli.study.sweep.study_folder import shard_of
+
+        found = forecast_study(folder, shard_of(shard, os.environ), way, Terminal(quiet), begun)
+        report = {"folder": str(folder), "study": folder.plan().study} | found.report
+        if json:
+            emit(report)
+        else:
+            print_forecast(report)
     else:
         _run(folder, shard, way, limits, json, quiet)
-
-
-def _planned(
-    model: Path,
-    study: str | None,
-    stated: Any,
-    keep: Keep | None,
-    settings: "Settings",
-    output: Path | None,
-    force: bool,
-) -> "StudyFolder":
-    """The folder of a study of a model, with its plan."""
-    from mbsim_cli.study.assembling import load
-    from mbsim_cli.study.sweep.planning import Wanted, planned
-
-    wanted, called = Wanted(study, stated, keep and keep.value, settings.method), options.command_line()
-    return planned(load(model, settings), wanted, settings, output, called, Terminal(quiet=True), force=force)
 
 
 @app.command(cls=Command)
@@ -213,18 +207,6 @@ def _run(
         emit(report)
     else:
         print_summary(report, quiet)
-
-
-def _forecast(folder: "StudyFolder", shard: str | None, way: "Way", json: bool, quiet: bool, begun: float) -> None:
-    from mbsim_cli.study.sweep.running import forecast_study
-    from mbsim_cli.study.sweep.study_folder import shard_of
-
-    found = forecast_study(folder, shard_of(shard, os.environ), way, Terminal(quiet), begun)
-    report = {"folder": str(folder), "study": folder.plan().study} | found.report
-    if json:
-        emit(report)
-    else:
-        print_forecast(report)
 
 
 def _way(jobs: int, timeout: float | None, dask: str | None) -> "Way":

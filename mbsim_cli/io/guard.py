@@ -211,7 +211,9 @@ def require_result(file: h5py.File) -> None:
         with naming(path):
             _require_place(path, item)
             if isinstance(item, h5py.Dataset):
-                datasets[path] = _found(item)
+                require_plain(item)
+                labels = tuple(text_of(dimension.label) for dimension in item.dims)
+                datasets[path] = _Found("t" if is_text(item.dtype) else "f", item.shape, labels)
     _require_together(datasets)
     for path, found in datasets.items():
         with naming(path):
@@ -233,13 +235,6 @@ def _require_place(path: str, item: h5py.Group | h5py.Dataset) -> None:
 def _kind_of(path: str) -> _Kind | None:
     """The kind that a dataset must have by its path; None where the format says nothing of it."""
     return next((kind for pattern, kind in _RULES if pattern.fullmatch(path)), None)
-
-
-def _found(dataset: h5py.Dataset) -> _Found:
-    """Properties of a dataset; raise FormatError where it is hostile."""
-    require_plain(dataset)
-    labels = tuple(text_of(dimension.label) for dimension in dataset.dims)
-    return _Found("t" if is_text(dataset.dtype) else "f", dataset.shape, labels)
 
 
 def _require_axes(path: str, found: _Found, datasets: dict[str, _Found]) -> None:

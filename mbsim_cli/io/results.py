@@ -27,7 +27,27 @@ def summary(path: Path, known: bool = False) -> dict[str, Any]:
     One that is ``known`` has been checked, or is read in the process of somebody who accepts what HDF5 does there.
     """
     with opened(path, known) as file:
-        return _summary(path, file)
+        time = file["time"]
+        itself = {"file": str(path), "bytes": path.stat().st_size}
+        return {
+            **itself,
+            **{name: _plain(value) for name, value in file.attrs.items() if name not in itself},
+            "instants": len(time),
+            "start": float(time[0]) if len(time) else None,
+            "end": float(time[-1]) if len(time) else None,
+            "coordinates": texts(file.get("coordinates/name")),
+            "constraints": texts(file.get("constraint")),
+            "parameters": parameters_of(file),
+            "overrides": scalars(file.get("meta/parameters")),
+            "options": scalars(file.get("meta/options")),
+            "timing": scalars(file.get("meta/timing")),
+            "work": scalars(file.get("meta/work")),
+            "discretisation": scalars(file.get("meta/discretisation")),
+            "platform": scalars(file.get("meta/platform")),
+            "warnings": texts(file.get("meta/warnings")),
+            "objectives": objectives_of(file),
+            "datasets": _datasets(file),
+        }
 
 
 # Exceptions of h5py for damaged content; content that passed the checks of the format raises no others.
@@ -79,30 +99,6 @@ def _require_result(path: Path) -> None:
 def reason_of(error: BaseException) -> str:
     """The message of an exception of h5py, on one line."""
     return " ".join(str(error).split()) or type(error).__name__
-
-
-def _summary(path: Path, file: h5py.File) -> dict[str, Any]:
-    time = file["time"]
-    itself = {"file": str(path), "bytes": path.stat().st_size}
-    return {
-        **itself,
-        **{name: _plain(value) for name, value in file.attrs.items() if name not in itself},
-        "instants": len(time),
-        "start": float(time[0]) if len(time) else None,
-        "end": float(time[-1]) if len(time) else None,
-        "coordinates": texts(file.get("coordinates/name")),
-        "constraints": texts(file.get("constraint")),
-        "parameters": parameters_of(file),
-        "overrides": scalars(file.get("meta/parameters")),
-        "options": scalars(file.get("meta/options")),
-        "timing": scalars(file.get("meta/timing")),
-        "work": scalars(file.get("meta/work")),
-        "discretisation": scalars(file.get("meta/discretisation")),
-        "platform": scalars(file.get("meta/platform")),
-        "warnings": texts(file.get("meta/warnings")),
-        "objectives": objectives_of(file),
-        "datasets": _datasets(file),
-    }
 
 
 def parameters_of(file: h5py.File) -> dict[str, dict[str, Any]]:

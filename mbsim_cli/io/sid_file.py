@@ -108,7 +108,10 @@ def write_sid(path: Path, sid: StandardInput, facts: Mapping[str, str], mesh: Sh
         _write_texts(file, "warnings", sid.warnings)
         _write_texts(file, "node/name", [node.name for node in sid.nodes])
         _write_texts(file, "design/name", list(sid.design))
-        _write_terms(file, sid)
+        for name, term in _stacked(sid):
+            for order, entries in zip(ORDERS, term, strict=True):
+                if entries is not None:
+                    file[f"{name}/{order}"] = entries
         if sid.design:
             _write_design(file, sid)
         if mesh is not None:
@@ -123,13 +126,6 @@ def read_shaped_mesh(path: Path) -> ShapedMesh | None:
 
 def _write_texts(file: h5py.File, path: str, entries: Any) -> None:
     file.create_dataset(path, data=np.array(list(entries), dtype=object), dtype=h5py.string_dtype())
-
-
-def _write_terms(file: h5py.File, sid: StandardInput) -> None:
-    for path, term in _stacked(sid):
-        for order, entries in zip(ORDERS, term, strict=True):
-            if entries is not None:
-                file[f"{path}/{order}"] = entries
 
 
 def _write_design(file: h5py.File, sid: StandardInput) -> None:
@@ -177,7 +173,13 @@ def _require_format(path: Path) -> None:
 def read_sid(path: Path) -> StandardInput:
     """Read a body; raise InputOutputError where the file is not one, or damaged."""
     with looked_at(path, _require_sid, "holds no standard input data") as file:
-        sid = _read(file)
+        sid = _terms(file, "", None)
+        labels: dict[str, Any] = {
+            "modes": tuple(texts(file.get("mode/name"))),
+            "warnings": tuple(texts(file.get("warnings"))),
+        }
+        design = {name: _terms(file, "d", row) for row, name in enumerate(texts(file["design/name"]))}
+        sid = replace(sid, **labels, comment=file.attrs.get("comment", ""), design=design)
         for name, message in faults(sid):
             raise FormatError(f"{name}: {message}")
         return sid
@@ -231,16 +233,6 @@ def _require_shape(datasets: Mapping[str, h5py.Dataset], path: str, shape: tuple
             raise FormatError(f"{path} is {datasets[path].shape}, not numbers of shape {shape}")
         if not np.isfinite(datasets[path][()]).all():
             raise FormatError(f"{path} holds numbers that are not finite")
-
-
-def _read(file: h5py.File) -> StandardInput:
-    sid = _terms(file, "", None)
-    labels: dict[str, Any] = {
-        "modes": tuple(texts(file.get("mode/name"))),
-        "warnings": tuple(texts(file.get("warnings"))),
-    }
-    design = {name: _terms(file, "d", row) for row, name in enumerate(texts(file["design/name"]))}
-    return replace(sid, **labels, comment=file.attrs.get("comment", ""), design=design)
 
 
 def _terms(file: h5py.File, prefix: str, row: int | None) -> StandardInput:

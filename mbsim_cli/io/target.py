@@ -71,7 +71,12 @@ class Temporary:
                 raise Occupied(errno.EEXIST, "what stands there now is not to be replaced") from None
             self.path.replace(target)
         self._close()
-        _sync_folder(target.parent)
+        with contextlib.suppress(OSError):  # the new name survives a crash of the machine, where the file system can
+            handle = os.open(target.parent, os.O_RDONLY | FOLDER)
+            try:
+                os.fsync(handle)
+            finally:
+                os.close(handle)
         return target
 
     def keep(self, word: str, replaceable: Callable[[Path], bool]) -> Path:
@@ -150,16 +155,6 @@ def _is_complete(path: Path) -> bool:
         return error.errno is not None  # the system does not show it, so it may be
     except (RuntimeError, KeyError, TypeError, ValueError):
         return False
-
-
-def _sync_folder(folder: Path) -> None:
-    """Have a new name survive a crash of the machine, where the file system can."""
-    with contextlib.suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY | FOLDER)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
 
 
 # Where results and pictures may be written, and how: a temporary file beside the target, then a rename.

@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from mbsim_cli.model.flexible import is_consistent
 from mbsim_cli.model.layout import NONE
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.study.diagnostics.health import (
+    Diagnostics,
     DrivenHealth,
     Health,
     HealthFromRest,
@@ -24,40 +25,6 @@ from mbsim_cli.study.diagnostics.health import (
 # The interface of every kind of analysis: its solver, its diagnostics and its adjoint.
 
 
-class Diagnostics(Protocol):
-    """Watches the blocks of an analysis go by."""
-
-    @property
-    def drifts(self) -> bool:
-        """Whether constraints are violated by more than round-off."""
-
-    @property
-    def drift(self) -> float:
-        """Largest violation of a constraint, m or 1."""
-
-    @property
-    def steps(self) -> int:
-        """Steps taken."""
-
-    def gradients_solved(self, error: float) -> None:
-        """Take in the relative size of what gradients that come after the run leave unsolved."""
-
-    @property
-    def work(self) -> Any:
-        """Counts of an integrator by name; empty without one."""
-
-    @property
-    def report(self) -> dict[str, Any]:
-        """Diagnostics as ``run --json`` prints them."""
-
-    @property
-    def warnings(self) -> Sequence[str]:
-        """Sentences on what is out of the ordinary."""
-
-    def add(self, block: Any) -> None:
-        """Take the next instants in."""
-
-
 class Analysis(ABC):
     """A kind of analysis: how its problem is solved, watched, stored and verified."""
 
@@ -65,16 +32,17 @@ class Analysis(ABC):
     inverse = False  # whether its blocks are those of inverse dynamics
 
     @abstractmethod
-    def blocks(self, problem: Problem, theta: np.ndarray | None) -> Iterator[Any]:
-        """Every instant, in blocks; ``theta`` may replace the numbers of the problem, also by complex ones."""
+    def solve(self, problem: Problem, *, theta: np.ndarray | None = None, tape: Any = None) -> Iterator[Any]:
+        """Every instant, in blocks.
 
-    @abstractmethod
+        ``theta`` may replace the numbers of the problem, also by complex ones. A ``tape`` keeps what an adjoint needs.
+        """
+
     def tape(self, problem: Problem) -> Any:
-        """A record of a run for its adjoint; its ``time`` are all instants (N,) after the run."""
+        """A record of a run for its adjoint, within the memory allowed; its ``time`` are all instants (N,) after it."""
+        from mbsim_cli.solve.tape import Tape
 
-    @abstractmethod
-    def taped(self, problem: Problem, tape: Any) -> Iterator[Any]:
-        """Every instant, in blocks, kept by the tape."""
+        return Tape(problem.options.memory)
 
     @abstractmethod
     def pull_back(
@@ -95,32 +63,10 @@ class Analysis(ABC):
         return problem.theta_rho.shape[1] > 0 and problem.options.sensitivity != "adjoint"
 
 
-class Taped(Analysis):
-    """An analysis whose one solver also keeps, on a tape, what its adjoint needs."""
-
-    @abstractmethod
-    def solve(self, problem: Problem, *, theta: np.ndarray | None = None, tape: Any = None) -> Iterator[Any]:
-        """Every instant, in blocks, at other numbers or kept by a tape."""
-
-    def blocks(self, problem: Problem, theta: np.ndarray | None) -> Iterator[Any]:
-        """Every instant, in blocks."""
-        return self.solve(problem, theta=theta)
-
-    def tape(self, problem: Problem) -> Any:
-        """All instants, or checkpoints, within the memory allowed."""
-        from mbsim_cli.solve.tape import Tape
-
-        return Tape(problem.options.memory)
-
-    def taped(self, problem: Problem, tape: Any) -> Iterator[Any]:
-        """Every instant, in blocks, kept by the tape."""
-        return self.solve(problem, tape=tape)
-
-
 # Forward dynamics: the motion that forces cause.
 
 
-class ForwardDynamics(Taped):
+class ForwardDynamics(Analysis):
     """Motion from a start, step by step."""
 
     def solve(self, problem: Problem, *, theta: np.ndarray | None = None, tape: Any = None) -> Iterator[Any]:
@@ -189,21 +135,17 @@ class InverseDynamics(Analysis):
     without = ("formulation", "integrator", "tolerance", "memory")
     inverse = True
 
-    def blocks(self, problem: Problem, theta: np.ndarray | None) -> Iterator[Any]:
-        """The instants of the motion; numbers are those of the problem."""
+    def solve(self, problem: Problem, *, theta: np.ndarray | None = None, tape: Any = None) -> Iterator[Any]:
+        """The instants of the motion, without derivatives where a tape keeps them; numbers are those of the problem."""
         from mbsim_cli.solve.inverse.analysis import inverse
 
-        return inverse(problem)
+        return inverse(problem) if tape is None else tape.blocks(problem)
 
     def tape(self, problem: Problem) -> Any:
         """The times of the motion."""
         from mbsim_cli.solve.adjoint.inverse_dynamics import TorqueTape
 
         return TorqueTape()
-
-    def taped(self, problem: Problem, tape: Any) -> Iterator[Any]:
-        """The instants of the motion, without derivatives."""
-        return tape.blocks(problem)
 
     def pull_back(
         self, problem: Problem, tape: Any, count: int, seen: Any, between: Callable[[], None], reacting: bool
@@ -237,7 +179,7 @@ class InverseDynamics(Analysis):
 # Static equilibrium: the position in which forces balance.
 
 
-class Equilibrium(Taped):
+class Equilibrium(Analysis):
     """One instant at rest."""
 
     without = ("formulation", "integrator", "tolerance", "step", "accuracy", "duration", "memory")
@@ -256,7 +198,7 @@ class Equilibrium(Taped):
 
         if tape.initial.dtheta.shape[1] < problem.theta_rho.shape[1]:  # parameters that the run knew nothing of
             tape = self.tape(problem)
-            for _ in self.taped(problem, tape):
+            for _ in self.solve(problem, tape=tape):
                 pass
         return pull_back(problem, tape, count, seen, reacting)
 
@@ -268,7 +210,7 @@ class Equilibrium(Taped):
 # Kinematics: a motion that laws give wholly, and the forces that keep to it.
 
 
-class Kinematics(Taped):
+class Kinematics(Analysis):
     """Samples of a motion, each solved for itself."""
 
     without = ("formulation", "integrator", "tolerance", "accuracy", "memory")
@@ -305,17 +247,13 @@ class Modes(Analysis):
 
     without = ("formulation", "integrator", "tolerance", "step", "accuracy", "duration", "memory")
 
-    def blocks(self, problem: Problem, theta: np.ndarray | None) -> Iterator[Any]:
+    def solve(self, problem: Problem, *, theta: np.ndarray | None = None, tape: Any = None) -> Iterator[Any]:
         """The one instant; numbers are those of the problem."""
         from mbsim_cli.solve.linear.analysis import modes
 
         return modes(problem)
 
     def tape(self, problem: Problem) -> Any:
-        """There is none."""
-        raise AnalysisError(NO_ADJOINT)
-
-    def taped(self, problem: Problem, tape: Any) -> Iterator[Any]:
         """There is none."""
         raise AnalysisError(NO_ADJOINT)
 
@@ -333,7 +271,7 @@ class Modes(Analysis):
 class FrequencyResponse(Modes):
     """One instant, and how small motions about it answer to inputs."""
 
-    def blocks(self, problem: Problem, theta: np.ndarray | None) -> Iterator[Any]:
+    def solve(self, problem: Problem, *, theta: np.ndarray | None = None, tape: Any = None) -> Iterator[Any]:
         """The one instant; numbers are those of the problem."""
         from mbsim_cli.solve.linear.response import responses
 
@@ -346,7 +284,6 @@ class FrequencyResponse(Modes):
 
 # The kinds of analysis, by the name that model files give them; a new one is registered here.
 
-__all__ = ["ANALYSES", "Analysis", "Diagnostics"]
 
 ANALYSES: dict[str, Analysis] = {
     "forward_dynamics": ForwardDynamics(),

@@ -172,8 +172,11 @@ def build(model_file: ModelFile, settings: Settings, parameters: Sequence[str] |
     """
     from mbsim_cli import assembly
 
-    _require_applicable(model_file.analysis.type, settings)
-    formulation = settings.formulation or getattr(model_file.analysis, "formulation", model_file.analysis.type)
+    kind = model_file.analysis.type
+    for name in ANALYSES[kind].without:
+        if getattr(settings, name) is not None:
+            raise UsageError(f"{option(name)} means nothing to an analysis of type {kind}; leave it out")
+    formulation = settings.formulation or getattr(model_file.analysis, "formulation", kind)
     if settings.integrator and formulation not in INTEGRATED:
         raise UsageError(
             f"{option('integrator')} is for {', '.join(INTEGRATED)}; {formulation} has none to choose from"
@@ -206,13 +209,6 @@ def by_adjoint(assembled: Any) -> Any:
     options = replace(assembled.problem.options, sensitivity="adjoint")
     problem, choices = replace(assembled.problem, options=options), assembled.choices | {"sensitivity": "adjoint"}
     return replace(assembled, problem=problem, choices=choices)
-
-
-def _require_applicable(kind: str, settings: Settings) -> None:
-    """Raise UsageError for an option that the kind of analysis has no use for."""
-    for name in ANALYSES[kind].without:
-        if getattr(settings, name) is not None:
-            raise UsageError(f"{option(name)} means nothing to an analysis of type {kind}; leave it out")
 
 
 def _standard_input(model_file: ModelFile, name: str, numbers: Any) -> Any:

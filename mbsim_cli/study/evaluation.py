@@ -200,8 +200,7 @@ def blocks_of(problem: Problem, theta: np.ndarray | None = None, tape: Any = Non
 
 def solved(problem: Problem, theta: np.ndarray | None, tape: Any = None) -> Iterator[Any]:
     """The blocks of the analysis as its solver gives them."""
-    analysis = ANALYSES[problem.options.analysis]
-    blocks = analysis.blocks(problem, theta) if tape is None else analysis.taped(problem, tape)
+    blocks = ANALYSES[problem.options.analysis].solve(problem, theta=theta, tape=tape)
     return blocks if not problem.expressed else (with_expressed(problem.expressed, block) for block in blocks)
 
 

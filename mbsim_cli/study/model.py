@@ -83,7 +83,11 @@ def numbers_of(values: Mapping[str, Any]) -> dict[str, float]:
 
 def _option(name: str, value: Any) -> Any:
     if name in _CHOICES:
-        return _choice(name, value, _CHOICES[name])
+        choices = _CHOICES[name]
+        if value not in choices:
+            hint = suggest(str(value), choices) or f"known: {', '.join(choices)}"
+            raise UsageError(f"{name} {value!r} is unknown; {hint}")
+        return value
     if name == "step" and value == AUTO:
         return value
     number = _number(value)
@@ -91,13 +95,6 @@ def _option(name: str, value: Any) -> Any:
         wanted = "a number between 0 and 1" if name == "accuracy" else f"a positive number{_SIZES[name]}"
         raise UsageError(f"{name} wants {wanted}{', or auto' * (name == 'step')}, not {value!r}")
     return number
-
-
-def _choice(name: str, value: Any, choices: tuple[str, ...]) -> Any:
-    if value not in choices:
-        hint = suggest(str(value), choices) or f"known: {', '.join(choices)}"
-        raise UsageError(f"{name} {value!r} is unknown; {hint}")
-    return value
 
 
 def _value(name: str, value: Any) -> float:

@@ -265,7 +265,11 @@ class _Search:
             self._before, self._error, self._worst = None, np.inf, resolution.reason
             return None
         if not any(map(self._counts, results.values())):
-            return self._followed(resolution)
+            if not np.isfinite(resolution.worst[0]):
+                raise UsageError(f"an automatic step needs an integral or maximum to judge by: {resolution.reason}")
+            self._judged_by = "the motion"
+            self._error, self._worst = resolution.worst[0], f"the motion of {resolution.worst[1]}"
+            return _Errors({}, {}) if self._error <= self.accuracy else None
         before, self._before = self._before, _Run(results, by_fields(self.assembled.fields, results))
         return None if before is None else self._compared(before, self._before)
 
@@ -281,14 +285,6 @@ class _Search:
 
     def _shown(self, options: Any) -> str:
         return f"steps of {options.step:.3g} s"
-
-    def _followed(self, resolution: Any) -> _Errors | None:
-        """Without objectives that depend on the step the motion's own estimate counts."""
-        if not np.isfinite(resolution.worst[0]):
-            raise UsageError(f"an automatic step needs an integral or maximum to judge by: {resolution.reason}")
-        self._judged_by = "the motion"
-        self._error, self._worst = resolution.worst[0], f"the motion of {resolution.worst[1]}"
-        return _Errors({}, {}) if self._error <= self.accuracy else None
 
     def _compared(self, before: _Run, run: _Run) -> _Errors | None:
         """Errors from the differences of two runs; None where they, or those before, are too large."""
@@ -425,18 +421,14 @@ class Draft:
     wanted: list[str] | None  # parameters of gradients, None for the file's
     why: str = ""  # the method was chosen
 
-    @property
-    def _by_method(self) -> list[str] | None:
-        """Parameters that runs themselves differentiate by."""
-        return self.wanted if self.method in ("ddm", "adjoint") else []
-
     def plan(self, timing: Timing, listener: Listener) -> Plan:
         """Choose the step where that is automatic, which takes runs, and leave out what differences differentiate."""
         file, named = self.model_file, self.named
         if self.why:
             listener.say(f"gradients by {self.method}: {self.why}")
         with timing.phase("solve"):
-            settings, halving = settled(file, self.settings, self._by_method, listener)
+            by = self.wanted if self.method in ("ddm", "adjoint") else []  # what runs themselves differentiate by
+            settings, halving = settled(file, self.settings, by, listener)
         timing.move(halving.compiling if halving else 0.0, "solve", "compile")
         with timing.phase("load"):
             if halving:

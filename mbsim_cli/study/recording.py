@@ -1,9 +1,9 @@
 """Results on their way to a file or to Python: rows while an analysis runs, and the facts around them."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -204,108 +204,28 @@ def _keep(writer: ResultWriter, stop: Interrupted | AnalysisError, listener: Lis
         listener.warn(f"mbsim: the result up to t = {writer.end:g} s is kept in {kept}")
 
 
-# A result file of a run that is over, from what is kept of it in memory.
+# The histories of a run, by the paths that they have in result files, in memory.
 
 COMMAND = "mbsim_cli.run"
 
 
-@dataclass(frozen=True)
-class Page:
-    """All that a result file says beside histories, as plain data."""
+class MemoryRecord:
+    """Collects the blocks of a run, and all else that its result file says.
 
-    origin: Origin
-    findings: Findings
-    timing: Mapping[str, float]  # s
-    protected: tuple[Path, ...]  # files of the model, which nothing replaces
-
-    def write(self, path: Path, columns: Sequence[np.ndarray], *, force: bool) -> None:
-        """Write a result with its histories, time (N,) first; raises InputOutputError."""
-        target = check_target(path, force=force, protected=self.protected)
-        writer = ResultWriter(target, self.origin, force, self.protected)
-        try:
-            writer.whole(columns)
-            writer.findings(self.findings)
-            writer.finish(self.timing, self.findings.warnings, self.findings.work, self.findings.discretisation)
-        except BaseException:
-            writer.discard()
-            raise
-
-
-def page_of(outcome: Outcome, origin: Origin) -> Page:
-    """The page of a run: its origin, findings and timing, and the files that stay."""
-    protected = guard_of(outcome.plan.model_file, False)["protected"]
-    return Page(origin, findings_of(outcome), asdict(outcome.timing), protected)
-
-
-# The histories of a run, by the paths that they have in result files; here kept in memory.
-
-
-class Record(Protocol):
-    """The content of a result along time."""
-
-    @property
-    def axes(self) -> Mapping[str, Sequence[str]]:
-        """Labels along every axis but time."""
-
-    @property
-    def paths(self) -> Sequence[str]:
-        """Paths of all variables, ``time`` among them."""
-
-    def variable(self, path: str) -> Stored:
-        """A variable; raises KeyError."""
-
-    @property
-    def by_fields(self) -> Mapping[str, Mapping[str, np.ndarray]]:
-        """Derivatives (ne,) by the elements of fields, by objective and field."""
-
-    def save(self, path: Path, *, force: bool) -> None:
-        """Write a result file; raises InputOutputError."""
-
-
-class _OfRun:
-    """Histories of a run of this program, whose page says all else."""
-
-    page: Page
-    paths: Sequence[str]
-
-    def variable(self, path: str) -> Stored:
-        """A variable by its path; raises KeyError."""
-        raise NotImplementedError
-
-    @property
-    def by_fields(self) -> Mapping[str, Mapping[str, np.ndarray]]:
-        """Derivatives (ne,) by the elements of fields, by objective and field."""
-        return {objective.name: objective.by_fields for objective in self.page.findings.objectives}
-
-    def save(self, path: Path, *, force: bool) -> None:
-        """Write the result file of the run; raises InputOutputError."""
-        self.page.write(path, [self.variable(name).values for name in self.paths], force=force)
-
-
-class FinishedRecord(_OfRun):
-    """All of a run, as plain data."""
-
-    def __init__(self, axes: Mapping[str, Sequence[str]], variables: Mapping[str, Stored], page: Page):
-        self.axes, self._variables, self.page = axes, variables, page
-        self.paths = list(variables)
-
-    def variable(self, path: str) -> Stored:
-        """A variable by its path; raises KeyError."""
-        return self._variables[path]
-
-
-class MemoryRecord(_OfRun):
-    """Collects the blocks of a run; every ``every``-th time point is kept, and the last, None: as the file says."""
+    Every ``every``-th time point is kept, and the last; None: as the file says.
+    """
 
     def __init__(self, plan: Plan, every: int | None = None):
         origin = origin_of(plan, COMMAND)
         self._origin = origin = origin if every is None else origin._replace(every=every)
+        self._protected = guard_of(plan.model_file, False)["protected"]  # files of the model, which nothing replaces
         self._rows = {row.path: row for row in origin.variables}
-        self.paths = ["time", *self._rows]
-        self.axes: dict[str, Sequence[str]] = dict(axes(origin.names, origin.sensors))
+        self._variables: dict[str, Stored] = {}  # of a record that was pickled, in place of rows
+        self._kept = KeptRows(origin.every)
+        self.paths: Sequence[str] = ["time", *self._rows]  # of all variables
+        self.axes: dict[str, Sequence[str]] = dict(axes(origin.names, origin.sensors))  # labels along all but time
         if any(WITH_RESPECT_TO in row.axes for row in self._rows.values()):
             self.axes[WITH_RESPECT_TO] = origin.names.coordinates
-        self._kept = KeptRows(origin.every)
 
     def add(self, block: Any) -> None:
         """Take the next instants in; they are copied."""
@@ -313,16 +233,36 @@ class MemoryRecord(_OfRun):
 
     def end(self, outcome: Outcome) -> None:
         """Take in what the run has led to."""
-        self.page = page_of(outcome, self._origin)
+        self._findings, self._timing = findings_of(outcome), asdict(outcome.timing)
 
     def variable(self, path: str) -> Stored:
         """A variable by its path; raises KeyError."""
+        if path in self._variables:
+            return self._variables[path]
         if path == "time":
             return Stored(self._kept.column(0), ("time",), "s")
         row = self._rows[path]
         values = self._kept.column(self.paths.index(path))
         return Stored(values, ("time", *row.axes), in_words(row.unit), () if row.by else row.units)
 
-    def __reduce__(self) -> Any:
-        """Pickled as what it holds; what picks that from blocks stays behind."""
-        return FinishedRecord, (self.axes, {path: self.variable(path) for path in self.paths}, self.page)
+    @property
+    def by_fields(self) -> Mapping[str, Mapping[str, np.ndarray]]:
+        """Derivatives (ne,) by the elements of fields, by objective and field."""
+        return {objective.name: objective.by_fields for objective in self._findings.objectives}
+
+    def save(self, path: Path, *, force: bool) -> None:
+        """Write the result file of the run; raises InputOutputError."""
+        target, findings = check_target(path, force=force, protected=self._protected), self._findings
+        writer = ResultWriter(target, self._origin, force, self._protected)
+        try:
+            writer.whole([self.variable(name).values for name in self.paths])
+            writer.findings(findings)
+            writer.finish(self._timing, findings.warnings, findings.work, findings.discretisation)
+        except BaseException:
+            writer.discard()
+            raise
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Plain data: what picks variables from blocks stays behind."""
+        variables = {path: self.variable(path) for path in self.paths}
+        return vars(self) | {"_variables": variables, "_rows": {}, "_kept": KeptRows(1)}

@@ -105,7 +105,8 @@ def summary(path: Path, length: float = 1.0) -> dict[str, Any]:
 
 
 def described(sid: StandardInput, file: str) -> dict[str, Any]:
-    """Modes, masses, nodes and doubts of a body."""
+    """Modes, masses, nodes and warnings of a body."""
+    names = list(sid.modes) or [str(i + 1) for i in range(sid.n)]
     return {
         "file": file,
         "kind": "standard input data",
@@ -115,16 +116,12 @@ def described(sid: StandardInput, file: str) -> dict[str, Any]:
         "inertia": about_center(sid).tolist(),
         "modes": [
             {"name": name, "frequency": frequency, "damping": ratio}
-            for name, frequency, ratio in zip(_names(sid), sid.frequencies().tolist(), _ratios(sid), strict=True)
+            for name, frequency, ratio in zip(names, sid.frequencies().tolist(), _ratios(sid), strict=True)
         ],
         "nodes": {node.name: node.origin.M0.tolist() for node in sid.nodes},
         "design": list(sid.design),
         "warnings": list(sid.warnings),
     }
-
-
-def _names(sid: StandardInput) -> list[str]:
-    return list(sid.modes) or [str(i + 1) for i in range(sid.n)]
 
 
 def _ratios(sid: StandardInput) -> list[float | None]:
@@ -144,13 +141,20 @@ def supplied_by_file(model_file: ModelFile, name: str, numbers: Numbers) -> Supp
     """Data of a body as the file has them, moved along its design variables, with the damping that the model states."""
     spec, place = model_file.bodies[name].flexible, f"bodies.{name}.flexible"
     given = _chosen(model_file, spec, place)
-    _require_designs(model_file, spec, place, given)
+    if unknown := [key for key in spec.design if key not in given.design]:
+        hint = suggest(unknown[0], given.design) or "mbsim reduce writes derivatives by the parameters of a model"
+        message = f"the file has no derivatives by {unknown[0]!r}"
+        raise ModelError([model_file.issue(f"{place}.design.{unknown[0]}", message, hint)])
 
     def current() -> StandardInput:
-        return _damped(_moved(given, {key: numbers(change) for key, change in spec.design.items()}), spec, numbers)
+        sid = _moved(given, {key: numbers(change) for key, change in spec.design.items()})
+        if spec.damping is None:
+            return sid
+        return replace(sid, De=Taylor(damping_of(spec.damping, numbers).matrix(sid.Me.M0, sid.Ke.M0)))
 
     sid = replace(real_part(current()), design=_left(given, spec, numbers))
-    _require_sound(model_file, place, sid)
+    for _, message in faults(sid):
+        raise ModelError([model_file.issue(f"{place}.design", f"too far from where the data were made: {message}")])
     directions = tuple(given.design[key] for key in spec.design)
     return Supplied(sid, lambda: tangent(current(), STEP), directions=directions)
 
@@ -171,13 +175,6 @@ def _chosen(model_file: ModelFile, spec: Any, place: str) -> StandardInput:
     return selected(sid, [mode - 1 for mode in spec.modes])
 
 
-def _require_designs(model_file: ModelFile, spec: Any, place: str, given: StandardInput) -> None:
-    if unknown := [key for key in spec.design if key not in given.design]:
-        hint = suggest(unknown[0], given.design) or "mbsim reduce writes derivatives by the parameters of a model"
-        message = f"the file has no derivatives by {unknown[0]!r}"
-        raise ModelError([model_file.issue(f"{place}.design.{unknown[0]}", message, hint)])
-
-
 def _moved(given: StandardInput, changes: Mapping[str, Any]) -> StandardInput:
     """The data where design variables are elsewhere: linear, as their derivatives are all that is known."""
     sid = given
@@ -186,12 +183,6 @@ def _moved(given: StandardInput, changes: Mapping[str, Any]) -> StandardInput:
     far = [f"design variable {key!r} is {c.real:g} from where the data were made; they go linearly with it"
            for key, c in changes.items() if c.real]  # fmt: skip
     return replace(sid, warnings=(*given.warnings, *far))
-
-
-def _damped(sid: StandardInput, spec: Any, numbers: Numbers) -> StandardInput:
-    if spec.damping is None:
-        return sid
-    return replace(sid, De=Taylor(damping_of(spec.damping, numbers).matrix(sid.Me.M0, sid.Ke.M0)))
 
 
 def _left(given: StandardInput, spec: Any, numbers: Numbers) -> dict[str, StandardInput]:
@@ -207,12 +198,6 @@ def _left(given: StandardInput, spec: Any, numbers: Numbers) -> dict[str, Standa
         return replace(along, De=Taylor(np.imag(De) / STEP))
 
     return {key: redamped(along) for key, along in left.items()}
-
-
-def _require_sound(model_file: ModelFile, place: str, sid: StandardInput) -> None:
-    """Raise ModelError where values of design variables give data that a file would be refused for."""
-    for _, message in faults(sid):
-        raise ModelError([model_file.issue(f"{place}.design", f"too far from where the data were made: {message}")])
 
 
 # Flexible bodies of a model to standard input data, with derivatives by the parameters that they depend on.

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from mbsim_cli.errors import UsageError
-from mbsim_cli.io.results import Column, Stored, columns, derivatives_of
+from mbsim_cli.io.results import Column, FileRecord, Stored, columns, derivatives_of
 from mbsim_cli.model.units import attributes_of, derivative_by
 from mbsim_cli.spec.reading.suggestions import Named, unknown
-from mbsim_cli.study.recording import Record
+from mbsim_cli.study.recording import MemoryRecord
 from mbsim_cli.system import cached_property
 
 if TYPE_CHECKING:
@@ -154,7 +154,7 @@ class Result(Mapping[str, np.ndarray]):
     __eq__ = object.__eq__  # arrays are not compared; a mapping would try
     __hash__ = object.__hash__
 
-    def __init__(self, record: Record, report: Mapping[str, Any] | Callable[[], Mapping[str, Any]]):
+    def __init__(self, record: MemoryRecord | FileRecord, report: Mapping[str, Any] | Callable[[], Mapping[str, Any]]):
         self.record, self._report = record, report
 
     @cached_property

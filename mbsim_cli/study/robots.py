@@ -91,7 +91,8 @@ class _Tree:
             made = Joint(called, kind, (before, after), own, turn if number == 0 else np.eye(3), axis)
             made.axis = made.axis * column.sign
             made.start = self._at(name, column) * column.sign
-            made.armature = _armature(self._system, spec)
+            stated = getattr(spec, "armature", None)
+            made.armature = 0.0 if stated is None else float(self._system.geometry.numbers(stated))
             self._robot.joints.append(made)
             self.joints[f"{name}.{column.coordinate}"] = made
             if not last:
@@ -115,11 +116,6 @@ class _Tree:
             shift = turned @ shift
         made.places = np.array([made.places[0] + first @ shift, made.places[1]])
         made.turn = first @ turned @ second.T
-
-
-def _armature(system: Any, spec: Any) -> float:
-    stated = getattr(spec, "armature", None)
-    return 0.0 if stated is None else float(system.geometry.numbers(stated))
 
 
 def _relative(p_a: Any, R_a: Any, p_b: Any, R_b: Any) -> tuple[np.ndarray, np.ndarray]:

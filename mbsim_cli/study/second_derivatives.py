@@ -70,7 +70,12 @@ def hessian_vector(assembled: Any, objective: str, direction: np.ndarray, listen
     if not direction.any():
         return np.zeros(len(direction))
     if assembled.problem.options.integrated:
-        _require_no_leap(assembled.problem, direction)
+        for kink in leaping(assembled.problem):
+            if assembled.problem.theta_rho[kink.numbers[0]] @ direction:
+                raise UsageError(
+                    f"second derivatives by the instant {kink.time:g} s, at which accelerations leap, are not known; "
+                    "take laws with two continuous derivatives, or formulation: ali3p-rtdyn1"
+                )
     problem, objectives = _beside(assembled, direction)
     chosen = [found for found in objectives if found.name == objective]
     compile_kernels(problem, listener, objectives=chosen)
@@ -84,15 +89,6 @@ def hessian_vector(assembled: Any, objective: str, direction: np.ndarray, listen
     value = float(accumulators[objective].value.real)
     require_finite({objective: Gradient(value, found, undefined=dict.fromkeys(lost, ""))}, unknown.objectives)
     return found
-
-
-def _require_no_leap(problem: Any, direction: np.ndarray) -> None:
-    for kink in leaping(problem):
-        if problem.theta_rho[kink.numbers[0]] @ direction:
-            raise UsageError(
-                f"second derivatives by the instant {kink.time:g} s, at which accelerations leap, are not known; "
-                "take laws with two continuous derivatives, or formulation: ali3p-rtdyn1"
-            )
 
 
 def _beside(assembled: Any, direction: np.ndarray) -> tuple[Any, list[Any]]:

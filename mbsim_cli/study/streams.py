@@ -53,25 +53,22 @@ class Course:
         ``shift`` (1 + p, B) is by how much time their motion and its derivatives are ahead, None if not known.
         """
         if self._latest[0] is not time:
-            self._latest = time, self._joined(time, shift)
+            known = len(self.last[-1:])
+            if not known:
+                self.start = time[0]
+            self.last, joined = np.append(self.last, time)[-INSTANTS:], np.append(self.last[-1:], time)
+            shifts = np.zeros((1 if shift is None else len(shift), len(joined)))
+            if shift is not None:
+                shifts[:, known:] = shift
+                if known and self.ahead is not None:
+                    shifts[:, 0] = self.ahead
+            self.ahead = None if shift is None else shifts[:, -1]
+            by_quadrature = np.diff(joined) / -6.0
+            by_quadrature[(self.intervals + 1) % 2 :: 2] *= -1.0
+            self.intervals += len(joined) - 1
+            weights = np.stack([trapezoidal(joined), _of_changes(by_quadrature)])
+            self._latest = time, Instants(joined, weights, _of_changes(0.5 * (shifts[:, 1:] + shifts[:, :-1])))
         return self._latest[1]
-
-    def _joined(self, time: np.ndarray, shift: np.ndarray | None) -> Instants:
-        known = len(self.last[-1:])
-        if not known:
-            self.start = time[0]
-        self.last, joined = np.append(self.last, time)[-INSTANTS:], np.append(self.last[-1:], time)
-        shifts = np.zeros((1 if shift is None else len(shift), len(joined)))
-        if shift is not None:
-            shifts[:, known:] = shift
-            if known and self.ahead is not None:
-                shifts[:, 0] = self.ahead
-        self.ahead = None if shift is None else shifts[:, -1]
-        by_quadrature = np.diff(joined) / -6.0
-        by_quadrature[(self.intervals + 1) % 2 :: 2] *= -1.0
-        self.intervals += len(joined) - 1
-        weights = np.stack([trapezoidal(joined), _of_changes(by_quadrature)])
-        return Instants(joined, weights, _of_changes(0.5 * (shifts[:, 1:] + shifts[:, :-1])))
 
 
 def _of_changes(factors: np.ndarray) -> np.ndarray:

@@ -41,13 +41,9 @@ def told_of(result: Any, parameters: Sequence[Any]) -> Any:
 
 def relative_of(result: Any, parameters: Sequence[Any]) -> np.ndarray:
     """Errors (1 + p,) relative to a value and its derivatives."""
-    return result.uncertainty.relative(result.value, result.gradient, values_of(parameters), _ranges_of(parameters))
-
-
-def _ranges_of(parameters: Sequence[Any]) -> np.ndarray:
-    """Lengths (p,) of the ranges of parameters; zero without bounds."""
     bounds = (getattr(parameter, "bounds", None) or (0.0, 0.0) for parameter in parameters)
-    return np.array([high - low for low, high in bounds], float)
+    ranges = np.array([high - low for low, high in bounds], float)
+    return result.uncertainty.relative(result.value, result.gradient, values_of(parameters), ranges)
 
 
 def values_of(parameters: Sequence[Any]) -> np.ndarray:

@@ -1,7 +1,6 @@
 """Diagnostics of each kind of analysis: drift of constraints, convergence, energy, stability; modes as plain data."""
 
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -25,7 +24,48 @@ INCONSISTENT = "bodies that deform, whose data do not fit together to the second
 UNITS = ("position", "velocity", "acceleration")
 
 
-class Health:
+class Diagnostics:
+    """What watches the blocks of an analysis; these are of one without steps, constraints or an integrator."""
+
+    def add(self, block: Any) -> None:
+        """Take the next instants in."""
+        raise NotImplementedError
+
+    def gradients_solved(self, error: float) -> None:
+        """Take in the relative size of what gradients that come after the run leave unsolved."""
+
+    @property
+    def drifts(self) -> bool:
+        """Whether constraints are violated by more than round-off."""
+        return False
+
+    @property
+    def drift(self) -> float:
+        """Largest violation of a constraint, m or 1."""
+        return 0.0
+
+    @property
+    def steps(self) -> int:
+        """Steps taken."""
+        return 0
+
+    @property
+    def work(self) -> Mapping[str, int]:
+        """Counts of an integrator by name; empty without one."""
+        return {}
+
+    @property
+    def report(self) -> dict[str, Any]:
+        """Diagnostics as ``run --json`` prints them."""
+        raise NotImplementedError
+
+    @property
+    def warnings(self) -> list[str]:
+        """Sentences on what is out of the ordinary."""
+        return []
+
+
+class Health(Diagnostics):
     """Largest and mean diagnostics of a run, one pass.
 
     ``kept`` tells whether the equations keep energy; ``touches`` is ``Problem.touching``.
@@ -194,20 +234,13 @@ class DrivenHealth(Health):
 UNSTABLE = "the smallest disturbance drives the mechanism away from it"
 
 
-class InstantHealth:
+class InstantHealth(Diagnostics):
     """Diagnostics of an analysis that has one time point and no steps."""
-
-    drifts = False
-    steps = 0
-    work: Mapping[str, int] = MappingProxyType({})
 
     def __init__(self, problem: Problem, objectives: Sequence[Any]):
         self._problem = problem
         self._integrals = [objective.name for objective in objectives if objective.kind == "integral"]
         self._block: Block | None = None
-
-    def gradients_solved(self, error: float) -> None:
-        """Nothing is left unsolved: no iteration solves for gradients."""
 
     def add(self, block: Block) -> None:
         """Take the one instant in."""
@@ -216,8 +249,6 @@ class InstantHealth:
 
 class RestHealth(InstantHealth):
     """The same for a static equilibrium: whether it is stable, and what no force decides."""
-
-    drift = 0.0
 
     @cached_property
     def report(self) -> dict[str, Any]:
@@ -264,29 +295,27 @@ class HealthFromRest(Health):
 # Diagnostics of inverse dynamics.
 
 
-class TorqueHealth:
+class TorqueHealth(Diagnostics):
     """The same for inverse dynamics: the largest torque, and where."""
-
-    drifts, drift = False, 0.0
-    warnings: tuple[str, ...] = ()
-    work: Mapping[str, int] = MappingProxyType({})
 
     def __init__(self, problem: Problem):
         self._names = problem.names.coordinates
-        self.steps = -1  # the first instant ends no step
+        self._instants = 0
         self._largest: tuple[float, str, float] = (0.0, "", 0.0)
-
-    def gradients_solved(self, error: float) -> None:
-        """Nothing is left unsolved: no iteration solves for gradients."""
 
     def add(self, block: InverseBlock) -> None:
         """Take the next instants in."""
-        self.steps += len(block.time)
+        self._instants += len(block.time)
         sizes = np.abs(block.torque)
         if sizes.size and not sizes.max() < self._largest[0]:
             row, column = divmod(int(sizes.argmax()), sizes.shape[1])
             found = (float(sizes[row, column]), self._names[column], float(block.time[row]))
             self._largest = max(self._largest, found)
+
+    @property
+    def steps(self) -> int:
+        """Steps taken; the first instant ends none."""
+        return self._instants - 1
 
     @property
     def report(self) -> dict[str, Any]:

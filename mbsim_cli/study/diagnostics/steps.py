@@ -168,7 +168,9 @@ class FiniteHealth:
             if name in ("sensors", "d_sensors"):  # undetermined reactions as well
                 wrong &= ~block.undetermined.reshape(*block.undetermined.shape, *[1] * (wrong.ndim - 2))
             for what, instants in self._parts(name, wrong):
-                self._count(what, instants, block.time)
+                if instants.any():
+                    count, first = self._found.get(what, (0, float(block.time[np.argmax(instants)])))
+                    self._found[what] = count + int(instants.sum()), first
 
     def _parts(self, field: str, wrong: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
         """Names of what is wrong, and the instants (B,)."""
@@ -182,11 +184,6 @@ class FiniteHealth:
             plain = "torque" if field.startswith("by_") else field.removeprefix("d_").rstrip("_")
             of = "derivatives of " if field.startswith(("d_", "by_")) else ""
             yield of + _NAMES.get(plain, plain), np.logical_or.reduce(by_instant, axis=1)
-
-    def _count(self, what: str, wrong: np.ndarray, time: np.ndarray) -> None:
-        if wrong.any():
-            count, first = self._found.get(what, (0, float(time[np.argmax(wrong)])))
-            self._found[what] = count + int(wrong.sum()), first
 
     @property
     def warnings(self) -> list[str]:

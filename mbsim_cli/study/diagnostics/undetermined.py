@@ -326,27 +326,23 @@ class Grazing:
             self._shown = np.concatenate([self._shown, block.d_sensors[:, self._rows].real])
         self._largest = np.maximum(self._largest, np.abs(gaps).max(axis=0, initial=0.0))
         if len(self._time) > BEFORE:
-            self._find()
+            g, t, n = self._gaps, self._time, len(self._time) - 1
+            before = [g[k : n - (BEFORE - 1) + k] for k in range(BEFORE)]  # those at BEFORE - 1, ..., 0 instants before
+            last, behind = before[-1], g[BEFORE:]
+            near = (np.min(before, axis=0) > 0.0) & (last < before[-2]) & ((behind <= 0.0) | (behind >= last))
+            for row, gap in zip(*np.nonzero(near), strict=True):
+                at = row + BEFORE - 1
+                h = t[at] - t[at - 1]
+                bend = g[at, gap] - 2.0 * g[at - 1, gap] + g[at - 2, gap]  # times h^2
+                rate = 0.5 * (3.0 * g[at, gap] - 4.0 * g[at - 1, gap] + g[at - 2, gap])  # times h
+                if bend <= SMOOTH * self._largest[gap] or abs(g[at, gap] - 0.5 * rate**2 / bend) > WITHIN * bend:
+                    continue
+                s, three = -rate / bend, slice(at - 2, at + 1)
+                weights = 0.5 * np.array([s * (s + 1.0), -2.0 * s * (s + 2.0), (s + 1.0) * (s + 2.0)])
+                self.events.append(Event(int(gap), float(t[at] + h * s), t[three], weights, float(bend)))
+                if self._count:
+                    self._moved.append(weights @ self._shown[three, gap])
         self._time, self._gaps, self._shown = self._time[-BEFORE:], self._gaps[-BEFORE:], self._shown[-BEFORE:]
-
-    def _find(self) -> None:
-        """Note where a gap that closes is about to open again, or to be closed, with hardly any speed."""
-        g, t, n = self._gaps, self._time, len(self._time) - 1
-        before = [g[k : n - (BEFORE - 1) + k] for k in range(BEFORE)]  # those at BEFORE - 1, ..., 0 instants before
-        last, behind = before[-1], g[BEFORE:]
-        near = (np.min(before, axis=0) > 0.0) & (last < before[-2]) & ((behind <= 0.0) | (behind >= last))
-        for row, gap in zip(*np.nonzero(near), strict=True):
-            at = row + BEFORE - 1
-            h = t[at] - t[at - 1]
-            bend = g[at, gap] - 2.0 * g[at - 1, gap] + g[at - 2, gap]  # times h^2
-            rate = 0.5 * (3.0 * g[at, gap] - 4.0 * g[at - 1, gap] + g[at - 2, gap])  # times h
-            if bend <= SMOOTH * self._largest[gap] or abs(g[at, gap] - 0.5 * rate**2 / bend) > WITHIN * bend:
-                continue
-            s, three = -rate / bend, slice(at - 2, at + 1)
-            weights = 0.5 * np.array([s * (s + 1.0), -2.0 * s * (s + 2.0), (s + 1.0) * (s + 2.0)])
-            self.events.append(Event(int(gap), float(t[at] + h * s), t[three], weights, float(bend)))
-            if self._count:
-                self._moved.append(weights @ self._shown[three, gap])
 
     def seen(self, time: np.ndarray) -> Sequence[tuple[np.ndarray, int, np.ndarray]]:
         """Instants (3,) by number in ``time``, row of the sensor, and weights: of each event, for the adjoint."""

@@ -165,7 +165,7 @@ def estimate(problem: Problem, told: Callable[[int, float], None] = lambda count
     search = _Search(problem, told)
     values = np.clip(problem.start, problem.low, problem.high)
     computed = search.computed(values)
-    sigmas = _first_noise(problem, computed.values - problem.readings)
+    sigmas = _noise(problem, computed, 0.0)
     held, everything = np.zeros(len(values), dtype=int), np.ones(len(values), dtype=bool)
     for _ in range(NOISE_ROUNDS if _noise_matters(problem) else 1):
         search.sigma = _by_reading(problem, sigmas)
@@ -176,7 +176,7 @@ def estimate(problem: Problem, told: Callable[[int, float], None] = lambda count
             values = np.where(held < 0, problem.low, np.where(held > 0, problem.high, values))
             values, ended, converged = search.over(held == 0, values)
             computed = search.computed(values)
-        before, sigmas = sigmas, _noise(problem, computed)
+        before, sigmas = sigmas, _noise(problem, computed, min(len(problem.start) / len(problem.readings), 0.99))
         if not converged or np.all(np.abs(sigmas - before) <= NOISE_CHANGE * sigmas):
             break
     sigma = _by_reading(problem, sigmas)
@@ -216,15 +216,9 @@ def _noise_matters(problem: Problem) -> bool:
     return bool(unknown) and (len(problem.groups) > 1 or problem.loss != "linear")
 
 
-def _first_noise(problem: Problem, residuals: np.ndarray) -> np.ndarray:
-    """Noise by group where the search begins."""
-    return np.array([_spread(problem, group, residuals[group.place], 0.0) for group in problem.groups])
-
-
-def _noise(problem: Problem, computed: Computed) -> np.ndarray:
+def _noise(problem: Problem, computed: Computed, share: float) -> np.ndarray:
     """Noise by group at an estimate; parameters take their share of the degrees of freedom."""
     residuals = computed.values - problem.readings
-    share = min(len(problem.start) / len(problem.readings), 0.99)
     return np.array([_spread(problem, group, residuals[group.place], share) for group in problem.groups])
 
 

@@ -154,13 +154,9 @@ class Readings:
                 raise self._wrong(column, "with its delay no reading lies within the run")
             kept.append(column._replace(times=column.times[inside], readings=column.readings[inside]))
             self.left_out[column.name] = int(np.count_nonzero(~inside))
-            self.units[column.name] = self._unit(result, column)
+            self._history(result, column)
+            self.units[column.name] = result.unit(column.given.sensor) if column.given.scale.literal == 1.0 else ""
         self._kept = tuple(kept)
-
-    def _unit(self, result: "Result", column: Column) -> str:
-        """Unit of a column: that of its sensor, where it is not scaled."""
-        self._history(result, column)
-        return result.unit(column.given.sensor) if column.given.scale.literal == 1.0 else ""
 
     def _delays_of(self, column: Column, rho: Mapping[str, float]) -> tuple[float, float]:
         """Least and largest delay, taken at the corners of the parameters' ranges."""

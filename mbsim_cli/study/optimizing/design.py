@@ -240,7 +240,11 @@ class Designs:
             raise Enough(f"the limit of {self.most} analyses is reached")
         trial = self._tried(u)
         self.trials.append(trial)
-        self._forget()
+        # keep derivatives of the latest designs and the best only: of fields they are many
+        if len(self.trials) > KEPT and (old := self.trials[-KEPT - 1]) is not self.best:
+            nothing = np.zeros(0)
+            few = old.values[: len(self.variables.names)]
+            self.trials[-KEPT - 1] = replace(old, u=nothing, values=few, gradient=nothing, slopes=nothing)
         self.told(self)
         if self._optimal(trial):
             raise Enough("")
@@ -260,13 +264,6 @@ class Designs:
         nearest, near = (min(trial.optimality.residual for trial in trials) for trials in (before, last))
         return not (fails < failed or (fails == failed and better) or near < 0.5 * nearest)
 
-    def _forget(self) -> None:
-        """Keep derivatives of the latest designs and the best only: of fields they are many."""
-        if len(self.trials) > KEPT and (old := self.trials[-KEPT - 1]) is not self.best:
-            nothing = np.zeros(0)
-            few = old.values[: len(self.variables.names)]
-            self.trials[-KEPT - 1] = replace(old, u=nothing, values=few, gradient=nothing, slopes=nothing)
-
     def _optimal(self, trial: Trial) -> bool:
         return trial.violation <= FEASIBLE and trial.optimality.residual <= self.tolerance
 
@@ -274,11 +271,22 @@ class Designs:
         values = self.variables.values(u)
         try:
             results = self.analyse(values)
-            _require_derivatives(results, {self.objective, *(limit.name for limit in self.limits)})
+            for name in sorted({self.objective, *(limit.name for limit in self.limits)}):
+                result = results[name]
+                if not (np.isfinite(result.value) and np.isfinite(result.gradient).all()):
+                    why = next(iter(result.undefined.values()), "the value is not finite")
+                    raise AnalysisError(f"objective {name} has no gradient to follow: {why}")
         except (AnalysisError, ModelError) as error:
             if not self.trials:
                 raise
-            return self._failed(u, values, one_line(error))
+            # Worse than all others, so that a search turns back.
+            last = self.trials[-1]
+            worst = 1.0 + FAILED * max(abs(trial.cost) for trial in self.trials)
+            nothing = dict.fromkeys(last.found, float("nan"))
+            unknown = Optimality(float("inf"), np.zeros(len(self.limits)), np.zeros(len(u)))
+            return replace(
+                last, u=u, values=values, found=nothing, cost=worst, optimality=unknown, failure=one_line(error)
+            )
         return self._judged(u, values, results)
 
     def _judged(self, u: np.ndarray, values: np.ndarray, results: Mapping[str, Gradient]) -> Trial:
@@ -300,14 +308,6 @@ class Designs:
         judged = optimality(u, gradient, excess, slopes, equal)
         return Trial(u, values, found, cost, gradient, excess, slopes, judged, equal, linear)
 
-    def _failed(self, u: np.ndarray, values: np.ndarray, sentence: str) -> Trial:
-        """A design without a result: worse than all others, so that a search turns back."""
-        last = self.trials[-1]
-        worst = 1.0 + FAILED * max(abs(trial.cost) for trial in self.trials)
-        nothing = dict.fromkeys(last.found, float("nan"))
-        unknown = Optimality(float("inf"), np.zeros(len(self.limits)), np.zeros(len(u)))
-        return replace(last, u=u, values=values, found=nothing, cost=worst, optimality=unknown, failure=sentence)
-
     def multipliers(self, trial: Trial) -> np.ndarray:
         """By how much the optimal objective changes with each limit (c,), in their units."""
         scale, of_limits = self._scales
@@ -319,11 +319,3 @@ def _size(*numbers: Any) -> float:
     """The magnitude of a quantity."""
     size = max(float(np.abs(number).max(initial=0.0)) for number in map(np.asarray, numbers))
     return size if size > 0 else 1.0
-
-
-def _require_derivatives(results: Mapping[str, Gradient], names: set[str]) -> None:
-    for name in sorted(names):
-        result = results[name]
-        if not (np.isfinite(result.value) and np.isfinite(result.gradient).all()):
-            why = next(iter(result.undefined.values()), "the value is not finite")
-            raise AnalysisError(f"objective {name} has no gradient to follow: {why}")

@@ -277,7 +277,13 @@ def optimize(
     """
     timing = Timing()
     with timing.phase("load", begun):
-        task = _task(path, name, settings)
+        file = load(path, settings)
+        name, given = stated(file, name)
+        variables = variables_of(file, given.varied)
+        settings = replace(settings, method=method_of_gradients(file, settings, given))
+        if given.fields:
+            file = with_adjoint_by(file, variables.names, given.fields)
+        task = Task(name, given, file, settings, variables, limits_of(file, given))
         output = output or Path(f"{path.stem}-{task.name}.h5")
         guard = guard_of(task.file, force)
         target = check_target(output, **guard)
@@ -313,17 +319,6 @@ def optimize(
         report["saved_model"] = str(save(model, found, save_model, force=force))
     _leave(designs, stop, output, listener)
     return report
-
-
-def _task(path: Path, name: str | None, settings: Settings) -> Task:
-    """The optimisation that a model file states under a name; raises ModelError and UsageError."""
-    file = load(path, settings)
-    name, given = stated(file, name)
-    variables = variables_of(file, given.varied)
-    settings = replace(settings, method=method_of_gradients(file, settings, given))
-    if given.fields:
-        file = with_adjoint_by(file, variables.names, given.fields)
-    return Task(name, given, file, settings, variables, limits_of(file, given))
 
 
 def _best_of(

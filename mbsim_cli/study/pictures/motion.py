@@ -100,7 +100,12 @@ class Moved(Posed):
             file = spec.load(model.file, model.overrides, model.texts)
             if exaggeration is not None and not flexible_bodies(file):
                 raise UsageError(f"--exaggerate is for bodies that deform; {content.path} has none")
-            self.file = file = _with_stored_fields(file, content.path)
+            from mbsim_cli.io.facts import fields_of
+            from mbsim_cli.spec.parameters import with_fields
+
+            fields = fields_of(content.path, known=True).items()  # those of an optimum differ from the model's text
+            stored = {name: found.values for name, found in fields if name in file.fields}
+            self.file = file = with_fields(file, stored) if stored else file
             larger = 1.0 if exaggeration is None else exaggeration
             self.moving = moving_scene(file, standard_input, larger)
             if list(self.moving.coordinates) != content.coordinates:
@@ -214,15 +219,6 @@ class Swinging(Filmed):
     def _coordinates(self, times: np.ndarray) -> np.ndarray:
         turn = np.exp(2j * np.pi * times / self.duration)
         return self._rest + np.real(turn[:, None] * self._shape)
-
-
-def _with_stored_fields(file: Any, path: Path) -> Any:
-    """The model with the fields that a checked result holds: an optimisation's are not those that its text states."""
-    from mbsim_cli.io.facts import fields_of
-    from mbsim_cli.spec.parameters import with_fields
-
-    stored = {name: found.values for name, found in fields_of(path, known=True).items() if name in file.fields}
-    return with_fields(file, stored) if stored else file
 
 
 def _natural(moving: "MovingScene", file: Any, content: Content) -> "MovingScene":

@@ -40,7 +40,7 @@ def result_page(path: Path) -> dict[str, Any]:
     data: dict[str, Any] = {
         "kind": "result",
         "title": content.title or path.stem,
-        "description": _description(file),
+        "description": ("" if file is None else file.description or ""),
         "histories": _histories(content, _descriptions(file, "sensors"), notes),
         "parameters": _parameters(facts["parameters"], _descriptions(file, "parameters")),
         "objectives": _objectives(facts["objectives"], _descriptions(file, "objectives")),
@@ -66,10 +66,6 @@ def _filming(content: Content) -> tuple[Filming | None, str]:
         return filmed(content), ""
     except MbsimError as error:
         return None, str(error)
-
-
-def _description(file: Any) -> str:
-    return "" if file is None else file.description or ""
 
 
 def _descriptions(file: Any, section: str) -> dict[str, str]:

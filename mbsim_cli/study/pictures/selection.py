@@ -134,7 +134,11 @@ class Chooser:
         Histories that are joined by commas share their axes; ``over`` names one that takes the place of time.
         """
         chosen = Selection()
-        self._check_parameters(parameters)
+        known = [*self._parameters, *self._coordinates]
+        for name in parameters:
+            if name not in known:
+                near = hint(name, known) if known else NO_GRADIENT
+                raise UsageError(f"no result holds sensitivities by {name!r}{near}")
         groups = [name.split(",") for name in names]
         histories, objectives = self._split([name for group in groups for name in group], gradient)
         for group in groups:
@@ -222,28 +226,17 @@ class Chooser:
     def _derived(self, name: str, by: str) -> bool:
         return any((found := _history(c, name)) and c.is_varied(found[0], by) for c in self._contents)
 
-    def _check_parameters(self, parameters: Sequence[str]) -> None:
-        known = [*self._parameters, *self._coordinates]
-        for name in parameters:
-            if name not in known:
-                near = hint(name, known) if known else NO_GRADIENT
-                raise UsageError(f"no result holds sensitivities by {name!r}{near}")
-
     def _sensitivity(self, name: str, parameter: str) -> Panel:
         for each in name.split(","):
-            self._require_derived(each, parameter)
+            if not self._derived(each, parameter):
+                if parameter in self._parameters:
+                    lacking = any(_history(c, each) and not c.parameters for c in self._contents)
+                    raise UsageError(f"no result holds sensitivities of {each}{NO_GRADIENT if lacking else ''}")
+                raise UsageError(
+                    f"torques alone have sensitivities by coordinates, and {each} is none; JOINT.angle.torque is"
+                )
         title = ", ".join(f"∂{each}/∂{parameter}" for each in name.split(","))
         return Panel(title, self._series(name, parameter))
-
-    def _require_derived(self, name: str, parameter: str) -> None:
-        """Raise UsageError where no result has derivatives of a history by a parameter."""
-        if not self._derived(name, parameter):
-            if parameter in self._parameters:
-                lacking = any(_history(c, name) and not c.parameters for c in self._contents)
-                raise UsageError(f"no result holds sensitivities of {name}{NO_GRADIENT if lacking else ''}")
-            raise UsageError(
-                f"torques alone have sensitivities by coordinates, and {name} is none; JOINT.angle.torque is"
-            )
 
 
 def _history(content: Content, name: str) -> tuple[str, str] | None:

@@ -37,7 +37,12 @@ class Cluster:
 
     def __init__(self, address: str, start: Start, listener: Listener):
         self._listener = listener
-        self._distributed = _library()
+        try:
+            import distributed
+        except ImportError:
+            needed = "the package distributed; in a clone of mbsim: pip install '.[dask]'"
+            raise UsageError(f"{option('dask')} needs {needed}") from None
+        self._distributed = distributed
         self._started = pickle.dumps(start)
         try:
             self._client = self._distributed.Client(address, timeout=PATIENCE)
@@ -95,15 +100,6 @@ def _lost(case: Case, status: str, reason: Any) -> Computed:
     return Computed(Row(case.number, case.identity, LOST, 0.0, np.zeros(0), {"failure": " ".join(sentence.split())}))
 
 
-def _library() -> Any:
-    try:
-        import distributed
-    except ImportError:
-        needed = "the package distributed; in a clone of mbsim: pip install '.[dask]'"
-        raise UsageError(f"{option('dask')} needs {needed}") from None
-    return distributed
-
-
 # Job scripts: a study in shards, as an array of SLURM or side by side on one machine.
 
 _MARGIN = 1.5  # on the time that a forecast gives
@@ -147,7 +143,16 @@ def write_script(kind: str, folder: StudyFolder, target: Path | None, shards: in
     """Write a script, by default into the folder, with the time limit that a forecast gives; return its path."""
     script = target or folder.path / SCRIPT
     plan, place = folder.plan(), check_script(script, _is_script)
-    text = _job_script(kind, folder.path, script, plan.study, shards, workers, folder.forecasted())
+    words = {
+        "folder": _word(str(folder.path.resolve())),
+        "script": _word(str(script)),
+        "mbsim": " ".join(map(_word, program())),
+        "name": _word(f"mbsim-{plan.study}" if plan.study else "mbsim"),
+        "shards": shards,
+        "workers": workers,
+        "time": _time(folder.forecasted(), shards * workers),
+    }
+    text = TEMPLATES[kind].format(**words)
     with replaced(place, is_own=_is_script) as path:
         path.write_text(text, encoding="utf-8", errors="surrogateescape")
         path.chmod(0o755)
@@ -157,22 +162,6 @@ def write_script(kind: str, folder: StudyFolder, target: Path | None, shards: in
 def _is_script(path: Path) -> bool:
     """Whether a file is a job script of ours."""
     return judged(path, lambda file: file.read(len(_FIRST)) == _FIRST)
-
-
-def _job_script(
-    kind: str, folder: Path, script: Path, name: str, shards: int, workers: int, forecast: Mapping[str, Any] | None
-) -> str:
-    """A script that computes all shards, each with so many workers."""
-    words = {
-        "folder": _word(str(folder.resolve())),
-        "script": _word(str(script)),
-        "mbsim": " ".join(map(_word, program())),
-        "name": _word(f"mbsim-{name}" if name else "mbsim"),
-        "shards": shards,
-        "workers": workers,
-        "time": _time(forecast, shards * workers),
-    }
-    return TEMPLATES[kind].format(**words)
 
 
 def program() -> list[str]:

@@ -153,7 +153,8 @@ class CaseEvaluator:
         start = perf_counter()
         found = self._computed(case, start)
         if self._may_have_lanes and found.row.status == DONE:
-            self._begin_lanes(found.row.seconds)
+            self._may_have_lanes = False
+            self.together = lanes_for(self._base.assembled.problem, found.row.seconds * self._plan.cases, self._people)
         return found
 
     def several(self, cases: Sequence[Case]) -> Iterator[Computed]:
@@ -179,11 +180,6 @@ class CaseEvaluator:
                 each.plan = plan
                 each.timing.solve += (perf_counter() - start) / len(plans)
         return planned
-
-    def _begin_lanes(self, seconds: float) -> None:
-        """Compute cases together from now on, where a study of cases that take so long gains by it."""
-        self._may_have_lanes = False
-        self.together = lanes_for(self._base.assembled.problem, seconds * self._plan.cases, self._people)
 
     def _computed(self, case: Case, start: float, planned: _Planned | None = None) -> Computed:
         """A case, which may be planned, since ``start``."""
@@ -211,13 +207,10 @@ class CaseEvaluator:
         moved = {column.name: float(value) for column, value in values}
         base = self._base
         drafted = draft(base.model_file, base.settings, timing, values=moved, before=base.named)
-        return _Planned(self._of_kept(drafted.plan(timing, SILENT)), timing)
-
-    def _of_kept(self, plan: Plan) -> Plan:
-        """A plan without the objectives that are not kept: they take no time, cause no failure and no warning."""
-        kept = {column.name for column in self._plan.objectives}
+        plan = drafted.plan(timing, SILENT)
+        kept = {column.name for column in self._plan.objectives}  # others cause no failure and no warning
         objectives = [objective for objective in plan.assembled.objectives if objective.name in kept]
-        return replace(plan, assembled=replace(plan.assembled, objectives=objectives))
+        return _Planned(replace(plan, assembled=replace(plan.assembled, objectives=objectives)), timing)
 
     def _solved(self, case: Case, planned: _Planned) -> tuple[np.ndarray, Mapping[str, Any], bytes]:
         plan, timing, nothing = planned.plan, planned.timing, np.zeros(0)
@@ -228,7 +221,9 @@ class CaseEvaluator:
             tracks = _Tracks(self._plan, plan) if self._plan.sensors else None
             outcome = run(plan, timing, self._listener, tracks.add if tracks else None)
             kept = packed(Kept(case.number, case.identity, *tracks.whole)) if tracks else b""
-        return _numbers(self._plan, outcome), _remarks(self._plan, outcome), kept
+        found = (outcome.results[column.name] for column in self._plan.objectives)
+        numbers = np.concatenate([np.zeros(0), *(np.append(result.value, result.gradient) for result in found)])
+        return numbers, _remarks(self._plan, outcome), kept
 
     def _recorded(self, planned: Plan, case: Case, timing: Timing) -> tuple[Outcome, bytes]:
         """The outcome, and the result file that ``mbsim run`` would write."""
@@ -271,12 +266,6 @@ def _require_known(plan: StudyPlan, assembled: Any) -> None:
                 )
     if len(plan.parameters) != len(names.parameters):
         raise InputOutputError("the plan of the study has other derivatives than the model gives")
-
-
-def _numbers(plan: StudyPlan, outcome: Outcome) -> np.ndarray:
-    """Of each objective its value and its derivatives."""
-    found = (outcome.results[column.name] for column in plan.objectives)
-    return np.concatenate([np.zeros(0), *(np.append(result.value, result.gradient) for result in found)])
 
 
 def _remarks(plan: StudyPlan, outcome: Outcome) -> dict[str, Any]:

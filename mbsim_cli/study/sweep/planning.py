@@ -111,7 +111,10 @@ def design_of(study: Any, model_file: ModelFile, read: Callable[[Any], Mapping[s
     if study.kind == "list":
         return _listed(stated, model_file, value)
     if study.kind == "csv":
-        return _of_file(stated, read(stated), value)
+        columns = read(stated)
+        names = tuple(columns)
+        factors = [value(stated.scale[name]) if name in stated.scale else 1.0 for name in names]
+        return Design(names, np.column_stack([columns[name] for name in names]) * factors)
     points = POINTS[study.kind](len(stated.parameters), stated.count, stated.seed)
     return _scattered(stated.parameters, points, model_file, value)
 
@@ -152,12 +155,6 @@ def _defined(name: str, case: int, stated: Mapping[str, float], model_file: Mode
         return float(model_file.expressions.value(model_file.parameters[name].value, stated).real)
     except ExpressionError as error:
         raise UsageError(f"case {case} of the list leaves {name!r} without a value: {error.message}") from error
-
-
-def _of_file(stated: Any, columns: Mapping[str, np.ndarray], value: Value) -> Design:
-    names = tuple(columns)
-    factors = [value(stated.scale[name]) if name in stated.scale else 1.0 for name in names]
-    return Design(names, np.column_stack([columns[name] for name in names]) * factors)
 
 
 def _scattered(parameters: Any, points: np.ndarray, model_file: ModelFile, value: Value) -> Design:
@@ -237,6 +234,8 @@ def plan_of(
     objectives, sensors = _kept(assembled, keep)
     if not (objectives or sensors or keep == "full"):
         raise UsageError(f"{option('keep', str(keep))} keeps nothing: the model has no {keep}")
+    unused = asdict(Settings())  # such settings leave no trace, so that new ones change no study
+    chosen = {name: value for name, value in asdict(settings).items() if value != unused[name]}
     plan = StudyPlan(
         study=name,
         sampler={"kind": study.kind, "stated": _plain(study.stated(study.kind))},
@@ -246,7 +245,7 @@ def plan_of(
         parameters=[Column(p.name, p.unit) for p in assembled.parameters],
         sensors=sensors,
         full=keep == "full",
-        **_content(model_file.source, _chosen(settings)),
+        **_content(model_file.source, chosen),
         command=storable(command),
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         mbsim_version=mbsim_cli.__version__,
@@ -303,7 +302,13 @@ def _study(model_file: ModelFile, wanted: Wanted) -> tuple[str, Any]:
         if wanted.name is not None:
             others = either("--csv and --grid", "those stated")
             raise UsageError(f"a study of the file has its own cases; leave out its name, or {others}")
-        return "", _stated(model_file, {**wanted.stated, **({"keep": wanted.keep} if wanted.keep else {})})
+        from mbsim_cli.spec.rules.studies import study_of
+
+        keep = {"keep": wanted.keep} if wanted.keep else {}
+        study, wrong = study_of(model_file, in_lists({**wanted.stated, **keep}))
+        if wrong:
+            raise UsageError("; ".join(wrong))
+        return "", study
     known = ", ".join(studies)
     if wanted.name is None:
         if len(studies) == 1:
@@ -317,22 +322,6 @@ def _study(model_file: ModelFile, wanted: Wanted) -> tuple[str, Any]:
         hint = suggest(wanted.name, studies)
         raise UsageError(f"unknown study {wanted.name!r}" + (f"; {hint}" if hint else ""))
     return wanted.name, studies[wanted.name]
-
-
-def _stated(model_file: ModelFile, stated: Mapping[str, Any]) -> Any:
-    """A study of the command line, judged as one of the file is."""
-    from mbsim_cli.spec.rules.studies import study_of
-
-    study, wrong = study_of(model_file, in_lists(stated))
-    if wrong:
-        raise UsageError("; ".join(wrong))
-    return study
-
-
-def _chosen(settings: Settings) -> dict[str, Any]:
-    """The settings in use; those that are not used leave no trace, so that new ones change no study."""
-    unused = asdict(Settings())
-    return {name: value for name, value in asdict(settings).items() if value != unused[name]}
 
 
 def _require_free(design: Design, settings: Settings) -> None:
@@ -371,14 +360,9 @@ def _kept(assembled: Any, keep: str | Sequence[str]) -> tuple[list[Column], list
     sensors = [
         Column(shown, in_words([unit] if isinstance(unit, str) else unit), tuple(components))
         for shown, unit, components in zip(names.sensors, names.sensor_units, names.sensor_components, strict=True)
-        if shown in assembled.sensor_rows and (named is None or _is_named(shown, named))
+        if shown in assembled.sensor_rows and (named is None or (shown in named or shown.partition(".")[0] in named))
     ]
     return objectives, sensors
-
-
-def _is_named(shown: str, names: Sequence[str]) -> bool:
-    """Whether what is shown, such as the force of a reaction, belongs to a sensor that is named."""
-    return shown in names or shown.partition(".")[0] in names
 
 
 def in_lists(stated: Any) -> Any:

@@ -49,7 +49,8 @@ class Processes:
         try:
             while waiting or any(worker.cases for worker in self._team):
                 self._give(waiting)
-                ready = wait([worker.connection for worker in self._team], self._patience())
+                patience = min((TICK, *(worker.time_left(self._timeout) for worker in self._team)))
+                ready = wait([worker.connection for worker in self._team], patience)
                 for worker in [worker for worker in self._team if worker.connection in ready]:
                     yield from self._heard(worker, waiting)
                 for worker in [worker for worker in self._team if worker.is_late(self._timeout)]:
@@ -60,10 +61,6 @@ class Processes:
             for worker in self._team:
                 worker.end()
             self._team.clear()
-
-    def _patience(self) -> float:
-        """How long to listen: until a case takes too long, and not longer than people wait."""
-        return min((TICK, *(worker.time_left(self._timeout) for worker in self._team)))
 
     def _give(self, waiting: deque[Case]) -> None:
         """Have enough workers, and keep each in work."""

@@ -368,7 +368,10 @@ def run_study(
     begun = perf_counter()
     ledger = ledger_of(folder, thorough=failed or shard.count == 1)
     check_tables(ledger.plan)
-    _warn_of_versions(ledger, listener)
+    planned, own = ledger.plan.mbsim_version, mbsim_cli.__version__
+    if planned != own and ledger.counts.get(DONE):
+        sentence = f"mbsim {planned} planned the study and this is mbsim {own}: rows of both may differ in their last"
+        listener.warn(f"warning: {sentence} digits; {flag('force')} begins anew")
     cases = cases_of(ledger, shard, failed=failed)
     tally, together = Tally(), 1
     if cases:
@@ -393,14 +396,6 @@ def run_study(
         "lanes": together,
         "collected": collected,
     }
-
-
-def _warn_of_versions(ledger: Ledger, listener: Listener) -> None:
-    """Say so where rows of another version are there already."""
-    planned, own = ledger.plan.mbsim_version, mbsim_cli.__version__
-    if planned != own and ledger.counts.get(DONE):
-        sentence = f"mbsim {planned} planned the study and this is mbsim {own}: rows of both may differ in their last"
-        listener.warn(f"warning: {sentence} digits; {flag('force')} begins anew")
 
 
 def workers_of(ledger: Ledger, cases: Sequence[Case] | deque[Case], way: Way, listener: Listener) -> Workers:
@@ -498,7 +493,9 @@ def work_of(
     for name, count in (("max_failures", max_failures), ("retry", retry)):
         if count is not None and not _is_whole(count):
             raise UsageError(f"{name} wants a whole number, not {count!r}")
-    way = Way(workers or usable(), case_timeout, None if dask is None else _address(dask))
+    if not (dask is None or isinstance(dask, str)):  # a client
+        dask = str(dask.scheduler.address)
+    way = Way(workers or usable(), case_timeout, dask)
     return Work(way, _shard(shard), Limits(retry, max_failures), failed)
 
 
@@ -513,11 +510,6 @@ def _shard(stated: tuple[int, int] | None) -> Shard:
     if not whole or not 1 <= stated[0] <= stated[1]:
         raise UsageError(f"shard wants (I, N) with I from 1 to N, not {stated!r}")
     return Shard(*stated)
-
-
-def _address(dask: Any) -> str:
-    """Of a scheduler, or of the one that a client knows."""
-    return dask if isinstance(dask, str) else str(dask.scheduler.address)
 
 
 def computed(folder: StudyFolder, work: Work, listener: Listener) -> dict[str, Any]:

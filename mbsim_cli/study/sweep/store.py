@@ -292,7 +292,8 @@ class Appender:
         self._synced = monotonic()
         try:
             self._handle = os.open(path, os.O_RDWR | os.O_CREAT | GUARDED, 0o666)
-            self._lock()
+            if lock(self._handle) is False:  # None: without locks the size of the file tells later
+                raise self._occupied()
             self._end = max((frame.end for frame in read_frames(path)), default=0)
             os.ftruncate(self._handle, self._end)
         except OSError as error:
@@ -301,10 +302,6 @@ class Appender:
         except BaseException:
             self._give_up()
             raise
-
-    def _lock(self) -> None:
-        if lock(self._handle) is False:  # None: without locks the size of the file tells later
-            raise self._occupied()
 
     def append(self, content: bytes) -> None:
         """Write a frame; where that fails nothing of it stays. Raises InputOutputError."""

@@ -143,7 +143,9 @@ def _is_setting(name: str, value: Any) -> bool:
         return _is_text(value)
     if name in ("step", *_NUMBERS):
         return value is None or (type(value) in (int, float) and isfinite(value))
-    return (name == "all_numbers" and type(value) is bool) or (name in ("by", "without") and _is_list_of_texts(value))
+    if name in ("by", "without"):
+        return value is None or (isinstance(value, (list, tuple)) and all(map(_is_text, value)))
+    return name == "all_numbers" and type(value) is bool
 
 
 def _is_text(value: Any) -> bool:
@@ -152,10 +154,6 @@ def _is_text(value: Any) -> bool:
 
 def _are_texts(value: Any) -> bool:
     return isinstance(value, Mapping) and all(map(_is_text, (*value, *value.values())))
-
-
-def _is_list_of_texts(value: Any) -> bool:
-    return value is None or (isinstance(value, (list, tuple)) and all(map(_is_text, value)))
 
 
 def _column(name: str, unit: str, components: Sequence[str]) -> Column:
@@ -369,20 +367,22 @@ class StudyFolder:
 
         Another one is refused without ``force``, which removes what was computed by it.
         """
-        self._make()
-        with self._locked():
-            if self.is_planned and not force:
-                return self._go_on(self.plan(), plan, values)
-            if self.is_planned:
-                self._clear()
-            self._store(plan, values)
-            return plan
-
-    def _make(self) -> None:
         try:
             self.path.mkdir(exist_ok=True)
         except OSError as error:
             raise InputOutputError(f"cannot make the folder {self}: {error.strerror}") from error
+        with self._locked():
+            if self.is_planned and not force:
+                return self._go_on(self.plan(), plan, values)
+            if self.is_planned:  # remove it before the samples change
+                own = [self.path / name for name in (PLAN, COLLECTED, FORECAST)]
+                for path in [*own, *self.files(ROWS), *self.files(KEPT)]:
+                    try:
+                        path.unlink(missing_ok=True)
+                    except OSError as error:
+                        raise InputOutputError(f"cannot remove {path}: {error.strerror}") from error
+            self._store(plan, values)
+            return plan
 
     @contextlib.contextmanager
     def _locked(self) -> Iterator[None]:
@@ -435,15 +435,6 @@ class StudyFolder:
         self._store_samples(values)
         with replaced(self.path / PLAN, force=True) as path:
             path.write_text(plan.text(), encoding="utf-8")
-
-    def _clear(self) -> None:
-        """Remove an earlier plan, before the samples change, and what it has led to."""
-        own = [self.path / name for name in (PLAN, COLLECTED, FORECAST)]
-        for path in [*own, *self.files(ROWS), *self.files(KEPT)]:
-            try:
-                path.unlink(missing_ok=True)
-            except OSError as error:
-                raise InputOutputError(f"cannot remove {path}: {error.strerror}") from error
 
 
 def _array(file: BinaryIO) -> np.ndarray | None:

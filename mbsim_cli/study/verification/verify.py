@@ -360,7 +360,10 @@ def references_by_elements(analysed: Analysed, listener: Listener) -> Iterator[C
     """Compare derivatives by elements of fields, which the adjoint gives."""
     checks = {name: check for name, check in analysed.file.checks.items() if check.field_gradient}
     if checks and not analysed.assembled.fields:
-        analysed = _by_adjoint(analysed, listener)
+        assembled = build(analysed.file, replace(analysed.settings, method="adjoint"), None)
+        compile_kernels(assembled.problem, listener, objectives=assembled.objectives)
+        results = evaluate(assembled.problem, assembled.objectives, listener=listener)
+        analysed = analysed._replace(assembled=assembled, results=results)
     for name, check in checks.items():
         moved = analysed.results[check.objective].moved
         by_field = {} if moved is None else field_gradients(analysed.assembled.fields, moved)
@@ -373,14 +376,6 @@ def references_by_elements(analysed: Analysed, listener: Listener) -> Iterator[C
             reference = [analysed.file.expressions.value(number) for number in elements.values()]
             chosen = computed[[int(element) for element in elements]]
             yield compare(chosen, reference, *analysed.tolerances(check), parameter=field, **labels)
-
-
-def _by_adjoint(analysed: Analysed, listener: Listener) -> Analysed:
-    """The same analysis, differentiated by the adjoint."""
-    assembled = build(analysed.file, replace(analysed.settings, method="adjoint"), None)
-    compile_kernels(assembled.problem, listener, objectives=assembled.objectives)
-    results = evaluate(assembled.problem, assembled.objectives, listener=listener)
-    return analysed._replace(assembled=assembled, results=results)
 
 
 # The checks of one file by ``mbsim check``: the file's own references, and an independent numerical derivative.
