@@ -81,7 +81,7 @@ def _table(
 ) -> None:
     from mbsim_cli.io.results import Content
     from mbsim_cli.io.tables import check_table, write_table
-    from mbsim_cli.study.pictures.selection import table_of
+    from mbsim_cli.study.pictures.motion import table_of
 
     written = output or Path(f"{source.stem}.{TABLES[to]}")
     target = check_table(written, force=force)

@@ -265,7 +265,7 @@ class Result(Mapping[str, np.ndarray]):
     @cached_property
     def poses(self) -> "Poses":
         """Where each body is at every stored time, from the coordinates; raises InputOutputError, UsageError."""
-        from mbsim_cli.study.pictures.selection import poses_of
+        from mbsim_cli.study.pictures.motion import poses_of
 
         return poses_of(self)
 
