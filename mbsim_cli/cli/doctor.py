@@ -9,13 +9,17 @@ import typer
 
 from mbsim_cli.cli import options
 from mbsim_cli.cli.output import emit, plain_table, show_table, tell
-from mbsim_cli.errors import UsageError
+from mbsim_cli.errors import MbsimError, UsageError
 
 Probe = Annotated[
     bool, typer.Option("--probe", help="Compile a small kernel too, in a process of its own: some seconds.")
 ]
 Run = Annotated[
-    bool, typer.Option("--run", help="Run the five-bar linkage with its gradients too, and compare with known digits.")
+    bool,
+    typer.Option(
+        "--run/--no-run",
+        help="Run the five-bar linkage with its gradients, where nothing is wrong, and compare digits.",
+    ),
 ]
 Generated = Annotated[
     str,
@@ -32,11 +36,11 @@ _REMEDY = {
 }
 
 
-def command(probe: Probe = False, run: Run = False, generated: Generated = "", json: options.Json = False) -> None:
-    """Tell whether compiler and cache work, and what would help.
+def command(probe: Probe = False, run: Run = True, generated: Generated = "", json: options.Json = False) -> None:
+    """Prove the installation by a run, and tell what would help.
 
-    Versions, compiler, threads and the cache of compiled kernels, and what is wrong with them; --run proves the
-    installation by a run. Exit code 0 where nothing is wrong, 1 where something is.
+    Versions, compiler, threads and the cache of compiled kernels, and what is wrong with them; then a run whose
+    numbers are known. Exit code 0 where nothing is wrong, 1 where something is.
     """
     options.limit_threads(None)
     if generated:
@@ -64,9 +68,14 @@ def _print_generated(name: str, json: bool) -> None:
 
 
 def _report(probe: bool, run: bool) -> dict[str, Any]:
-    compiler, proof, cache = _compiler(probe), _proof() if run else None, _cache()
-    found = {"versions": _versions(), "threads": _threads(), "compiler": compiler, "cache": cache, "run": proof}
-    return found | {"problems": list(_problems(found)), "hints": list(_hints(found))}
+    found: dict[str, Any] = {"versions": _versions(), "threads": _threads(), "compiler": _compiler(probe)}
+    found |= {"cache": _cache(), "run": None}
+    problems = list(_problems(found))
+    if run and not problems:
+        found["run"] = _proof()
+        found["cache"] = _cache()
+        problems = list(_problems(found))
+    return found | {"problems": problems, "hints": list(_hints(found))}
 
 
 def _versions() -> dict[str, str]:
@@ -106,7 +115,10 @@ def _proof() -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "fivebar.yaml"
         path.write_text(template("fivebar"), encoding="utf-8")
-        psi1 = mbsim_cli.run(path).objectives["psi1"]
+        try:
+            psi1 = mbsim_cli.run(path).objectives["psi1"]
+        except MbsimError as error:
+            return {"model": "fivebar", "failed": str(error)}
     found = {name: psi1.value if name == "value" else psi1.by(name) for name in _FIVE_BAR}
     worst = max(abs(found[name] / known - 1) for name, known in _FIVE_BAR.items())
     return {"model": "fivebar", "found": found, "known": _FIVE_BAR, "relative_difference": worst}
@@ -166,7 +178,10 @@ def _problems(found: dict[str, Any]) -> Iterator[str]:
         yield f"the plain compiler is used, several times slower: {compiler['reason']}; {_REMEDY[compiler['tested']]}"
     if compiler["probe"] not in (None, "passed"):
         yield f"numba does not do what the fast compiler needs: {compiler['probe']}; {_REMEDY[False]}"
-    if (proof := found["run"]) is not None and not proof["relative_difference"] <= _DIGITS:
+    proof = found["run"] or {}
+    if failed := proof.get("failed"):
+        yield f"the five-bar linkage does not run: {failed}; {_REMEDY[False]}"
+    elif proof and not proof["relative_difference"] <= _DIGITS:
         yield (
             f"a run of the five-bar linkage gives other numbers than it should, by {proof['relative_difference']:.1g}: "
             f"{proof['found']} for {proof['known']}; {_REMEDY[False]}"
@@ -222,7 +237,7 @@ def _print(report: dict[str, Any]) -> None:
     ]
     if rows:
         show_table(plain_table(("kept", "size"), rows))
-    if report["run"] is not None:
+    if report["run"] and "failed" not in report["run"]:
         tell(f"run: the five-bar linkage, within {report['run']['relative_difference']:.1g} of the known numbers")
     for problem in report["problems"]:
         tell(f"problem: {problem}")

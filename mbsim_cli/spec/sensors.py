@@ -101,7 +101,7 @@ class AngleSensor(_Differentiated):
 class ForceSensor(_Sensor):
     """Value of a force element [N or N m]; a vector on the second body, global axes, of those at points of bodies."""
 
-    type: Literal["force"] = field("Value of a force element.", "force")
+    type: Literal["force"] = field("Value of a force element: positive pushes points apart, drives a coordinate on.", "force")
     force: str = field("Name of the force.", "spring1")
 
 

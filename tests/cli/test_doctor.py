@@ -10,6 +10,7 @@ import pytest
 from mbsim_cli import system
 from mbsim_cli.cli import doctor
 from mbsim_cli.cli.options import VARIABLES, limit_threads
+from mbsim_cli.errors import AnalysisError
 from mbsim_cli.kernels.compiler import choice, watch
 from mbsim_cli.kernels.compiler.folder import FOLDER_OF_USER, open_store
 from mbsim_cli.kernels.elements import generated
@@ -21,6 +22,7 @@ def cache(tmp_path, monkeypatch):
     monkeypatch.setenv("MBSIM_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setattr(choice, "COMPILER", "linking")
     monkeypatch.setattr(choice, "REASON", "")
+    monkeypatch.setattr(doctor, "_proof", lambda: {"model": "fivebar", "relative_difference": 1e-12})
     for compiler, names in {"other": ["old.entry"], "linking": ["simulate.run", "linearise.linearise"]}.items():
         for name in names:
             open_store(compiler).put(f"kernels.{name} hash".encode(), b"x" * 1000)
@@ -44,6 +46,8 @@ def test_a_healthy_place(mbsim, cache):
     assert [folder["entries"] for folder in kept["stale"]] == [1]
     assert len(report["hints"]) == 1 and "1 folder beside it holds kernels of other versions" in report["hints"][0]
     text = mbsim("doctor")
+    assert report["run"]["model"] == "fivebar" and "five-bar linkage, within 1e-12" in text.out
+    assert mbsim("doctor", "--no-run", "--json").json["run"] is None
     assert text.code == 0 and "simulate.run" in text.out and "nothing is wrong" in text.out and not text.err
     assert kept["lanes"] == [] and "without gradients: nothing yet" in text.out
     watch.STORE.put(b"mbsim_cli.kernels.drivers.simulate_cases.simulate_cases hash", b"x")
@@ -92,6 +96,7 @@ def test_a_cache_that_cannot_be_used(mbsim, cache, monkeypatch, spoil):
     reopen(monkeypatch)
     done = mbsim("doctor", "--json")
     (problem,) = done.json["problems"]
+    assert done.json["run"] is None  # which would compile in vain
     assert done.code == 1 and sentence in problem and "set MBSIM_CACHE_DIR to a folder of your own" in problem
     assert f"problem: {problem}" in mbsim("doctor").out
 
@@ -167,12 +172,21 @@ def test_threads_that_are_stated_hold_for_compression(monkeypatch):
 
 def test_the_installation_is_proved_by_a_run(mbsim, monkeypatch):
     """The known numbers are those of the paper, whose table has five digits."""
-    done = mbsim("doctor", "--run", "--json")
+    done = mbsim("doctor", "--json")
     run = done.json["run"]
     assert done.code == (1 if done.json["problems"] else 0) and run["relative_difference"] < 1e-8
     assert run["found"]["L_s1"] == pytest.approx(-4.2288, abs=5e-5) and run["found"]["L_s2"] == pytest.approx(
         3.2116, abs=5e-5
     )
     monkeypatch.setitem(doctor._FIVE_BAR, "L_s1", -4.2)
-    done = mbsim("doctor", "--run")
+    done = mbsim("doctor")
     assert done.code == 1 and "gives other numbers than it should" in done.out
+
+
+def test_a_run_that_fails_is_a_problem(mbsim, monkeypatch):
+    def run(path):
+        raise AnalysisError("Newton's iteration diverges")
+
+    monkeypatch.setattr("mbsim_cli.run", run)
+    done = mbsim("doctor")
+    assert done.code == 1 and "problem: the five-bar linkage does not run: Newton's iteration diverges" in done.out

@@ -61,7 +61,7 @@ DONE = [
     "check m.yaml",
     "sweep m.yaml -o st",
     "sweep m.yaml -o st",
-    "doctor",
+    "doctor --no-run",
 ]
 
 
