@@ -99,9 +99,9 @@ class AngleSensor(_Differentiated):
 
 
 class ForceSensor(_Sensor):
-    """Value of a force element [N or N m]; a vector on the second body, global axes, of those at points of bodies."""
+    """Value of a force element [N or N m]: positive pushes points apart; at points of bodies a vector on the second."""
 
-    type: Literal["force"] = field("Value of a force element: positive pushes points apart, drives a coordinate on.", "force")
+    type: Literal["force"] = field("Value of a force element.", "force")
     force: str = field("Name of the force.", "spring1")
 
 
