@@ -100,8 +100,8 @@ def _robot(
     source: Path, to: Format, output: Path | None, overrides: dict[str, str], json: bool, quiet: bool, force: bool
 ) -> None:
     from mbsim_cli.cli.init import write_new
-    from mbsim_cli.exchange.mjcf_writer import mjcf_of
-    from mbsim_cli.exchange.urdf_writer import urdf_of
+    from mbsim_cli.exchange.mjcf import mjcf_of
+    from mbsim_cli.exchange.urdf import urdf_of
     from mbsim_cli.study.robots import robot_of
 
     robot = robot_of(source, overrides)

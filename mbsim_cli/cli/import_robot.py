@@ -43,8 +43,7 @@ def command(
 ) -> None:
     """Write a robot in URDF, SDF or MJCF as a commented model file."""
     from mbsim_cli.cli.init import write_new
-    from mbsim_cli.exchange import find_meshes, read
-    from mbsim_cli.exchange.loops import add_loops
+    from mbsim_cli.exchange import add_loops, find_meshes, read
     from mbsim_cli.exchange.robot import text_of
 
     robot = read(source, floating=None if base is None else base is Base.FLOATING)

@@ -1,26 +1,27 @@
 """Robots and mechanisms of other formats, as commented model files."""
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
+
+import numpy as np
 
 from mbsim_cli.errors import InputOutputError, UsageError
+from mbsim_cli.exchange.robot import GROUND, Joint, Robot, give_unphysical_inertias_away
+from mbsim_cli.exchange.xml import mesh_file
 from mbsim_cli.system import open_regular
-
-if TYPE_CHECKING:
-    from mbsim_cli.exchange.robot import Robot
 
 BEGINNING = 100_000  # bytes read to recognise the format
 
 
-def read(path: Path, floating: bool | None = None) -> "Robot":
+def read(path: Path, floating: bool | None = None) -> Robot:
     """The robot in a file of URDF, SDF or MJCF; ``floating`` says how roots of the first two stand on the ground.
 
     None is the format's own way: the root link of a URDF is fixed, links of SDF that nothing holds float.
     Raises UsageError for another format, InputOutputError where the file cannot be read.
     """
     from mbsim_cli.exchange import mjcf, sdf, urdf
-    from mbsim_cli.exchange.robot import give_unphysical_inertias_away
 
     try:
         with open_regular(path) as file:
@@ -41,9 +42,8 @@ def read(path: Path, floating: bool | None = None) -> "Robot":
     return robot
 
 
-def find_meshes(robot: "Robot", source: Path, target: Path) -> None:
+def find_meshes(robot: Robot, source: Path, target: Path) -> None:
     """State the meshes of a robot relative to the model file, and list those that pictures cannot show."""
-    from mbsim_cli.exchange.reading import mesh_file
     from mbsim_cli.spec.bodies import SURFACES
 
     found, left = [], {}
@@ -60,3 +60,87 @@ def find_meshes(robot: "Robot", source: Path, target: Path) -> None:
     for reason in sorted(set(left.values())):
         files = [name for name, why in left.items() if why == reason]
         robot.remarks.append(f"{len(files)} visual meshes are left out, as {files[0]}: {reason}")
+
+
+# Joints that close loops which a format cannot state, from a file beside it.
+
+
+WAY = "NAME: {type: spherical or revolute, places: {BODY: [x, y, z], BODY: [x, y, z]}, axes: {BODY: [x, y, z], ...}}"
+
+
+def add_loops(robot: Robot, path: Path) -> None:
+    """Add the joints of a YAML file, by name; places [m] and axes in the axes of each of the two bodies.
+
+    Raises InputOutputError where the file cannot be read, or a joint is not stated so.
+    """
+    import yaml
+
+    try:
+        stated = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputOutputError(f"cannot read {path}: {error.strerror}") from None
+    except (yaml.YAMLError, UnicodeDecodeError, RecursionError, ValueError) as error:
+        raise InputOutputError(f"{path} cannot be read as YAML: {' '.join(str(error).split())}") from None
+    if not isinstance(stated, Mapping) or not stated:
+        raise InputOutputError(f"{path} wants joints by name: {WAY}")
+    taken = {joint.name for joint in robot.joints}
+    for name, entry in stated.items():
+        if not isinstance(entry, Mapping) or not str(name).isidentifier():
+            raise InputOutputError(f"{path}: {name} wants the form {WAY}")
+        if name in taken:
+            raise InputOutputError(f"{path}: the robot has a joint {name} already; choose another name")
+        robot.joints.append(_joint(robot, name, entry, f"{path}: {name}"))
+
+
+def _joint(robot: Robot, name: str, entry: Mapping[str, Any], where: str) -> Joint:
+    kind = entry.get("type", "spherical")
+    if kind not in ("spherical", "revolute"):
+        raise InputOutputError(f"{where}: type is spherical or revolute, not {kind!r}")
+    if unknown := entry.keys() - {"type", "places", "axes"}:
+        raise InputOutputError(f"{where}: unknown key {min(map(str, unknown))!r}; known: type, places, axes")
+    if kind == "spherical" and "axes" in entry:
+        raise InputOutputError(f"{where}: a spherical joint has no axes; leave them out, or state type: revolute")
+    places = _vectors_of_two(robot, entry, "places", where)
+    bodies = tuple(places)
+    turn, axis = np.eye(3), np.array([1.0, 0, 0])
+    if kind == "revolute":
+        axes = _vectors_of_two(robot, entry, "axes", where)
+        if set(axes) != set(places):
+            raise InputOutputError(f"{where}: axes and places are of different bodies")
+        first, axis = (axes[body] / (np.linalg.norm(axes[body]) or 1.0) for body in bodies)
+        if not (first.any() and axis.any()):
+            raise InputOutputError(f"{where}: an axis has no direction")
+        turn = _onto(axis, first)
+    return Joint(name, kind, (bodies[0], bodies[1]), np.array(list(places.values())), turn, axis, closes=True)
+
+
+def _vectors_of_two(robot: Robot, entry: Mapping[str, Any], key: str, where: str) -> dict[str, np.ndarray]:
+    """A vector of each of two bodies."""
+    stated = entry.get(key)
+    known = {GROUND} | {body.name for body in robot.bodies}
+    if not isinstance(stated, Mapping) or len(stated) != 2:
+        raise InputOutputError(f"{where}: {key} wants two bodies with a vector each: {WAY}")
+    found = {}
+    for body, numbers in stated.items():
+        if body not in known:
+            raise InputOutputError(f"{where}: there is no body {body!r}; the robot has {', '.join(sorted(known))}")
+        try:
+            found[body] = np.array(numbers, dtype=float)
+        except (TypeError, ValueError):
+            found[body] = np.zeros(0)
+        if found[body].shape != (3,) or not np.isfinite(found[body]).all():
+            raise InputOutputError(f"{where}: {key} of {body} wants three numbers")
+    return found
+
+
+def _onto(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """A rotation that takes a unit vector to another."""
+    across, cosine = np.cross(one, other), float(one @ other)
+    if cosine < -0.99:  # nearly opposite: half a turn first
+        normal = np.eye(3)[np.argmin(np.abs(one))]
+        normal = normal - (normal @ one) * one
+        normal /= np.linalg.norm(normal)
+        half = 2.0 * np.outer(normal, normal) - np.eye(3)
+        return _onto(half @ one, other) @ half
+    skew = np.array([[0, -across[2], across[1]], [across[2], 0, -across[0]], [-across[1], across[0], 0]])
+    return np.eye(3) + skew + skew @ skew / (1.0 + cosine)

@@ -11,8 +11,8 @@ from xml.etree.ElementTree import Element
 
 import numpy as np
 
-from mbsim_cli.exchange.reading import Wrong, named, numbers_in, read_with, turned
 from mbsim_cli.exchange.robot import GROUND, Body, Coupling, Joint, Names, Robot, Visual, rotation_of
+from mbsim_cli.exchange.xml import Wrong, named, numbers_in, read_with, turned
 
 Pose = tuple[np.ndarray, np.ndarray]  # place, axes as columns
 Given = tuple[str, np.ndarray, np.ndarray]  # frame that a pose is relative to, pose

@@ -1,17 +1,17 @@
-"""Robots in URDF: links, joints, limits, damping and joints that follow others.
+"""Robots in URDF: links, joints, limits, damping and joints that follow others; read and written.
 
 The dozen elements that matter for the motion are read from the XML as they stand; meshes are not opened, so that
 ``package://`` needs no ROS.
 """
 
-from collections.abc import Iterator
 from pathlib import Path
-from xml.etree.ElementTree import Element
+from xml.etree.ElementTree import Element, SubElement
 
 import numpy as np
 
-from mbsim_cli.exchange.reading import Wrong, named, numbers_in, read_with, turned
-from mbsim_cli.exchange.robot import GROUND, Body, Coupling, Joint, Names, Robot, Visual
+from mbsim_cli.errors import UsageError
+from mbsim_cli.exchange.robot import GROUND, INERTIA, Body, Coupling, Joint, Names, Robot, Visual, digits
+from mbsim_cli.exchange.xml import Wrong, laid_out, named, numbers_in, read_with, turned, words
 
 _KINDS = {"revolute": "revolute", "continuous": "revolute", "prismatic": "prismatic", "fixed": "fixed"}
 _KINDS |= {"floating": "floating", "planar": "planar"}
@@ -32,7 +32,11 @@ def _robot(root: Element, path: Path, floating: bool) -> Robot:
     bodies, joints = Names([GROUND]), Names()
     for link in links:
         robot.bodies.append(_body(link, bodies.add(named(link))))
-        robot.visuals += _visuals(link, bodies[named(link)])
+        for visual in link.findall("visual"):
+            mesh, where = visual.find("geometry/mesh"), f"link {named(link)}"
+            if mesh is not None and (file := mesh.get("filename")):
+                scale = _numbers(mesh, "scale", (1.0, 1.0, 1.0), where)
+                robot.visuals.append(Visual(bodies[named(link)], file, scale, *_pose(visual, where)))
     children = {_link(joint, "child", bodies) for joint in elements}
     for link in links:
         name = named(link)
@@ -45,7 +49,10 @@ def _robot(root: Element, path: Path, floating: bool) -> Robot:
         if (mimic := element.find("mimic")) is not None:
             own, other = made[named(element)], made.get(mimic.get("joint") or "")
             if other is not None and own.coordinate and other.coordinate:
-                robot.couplings.append(_coupling(own, other, mimic))
+                multiplier = _number(mimic, "multiplier", 1.0, f"joint {own.name}")
+                terms = {own.coordinate: 1.0, other.coordinate: -multiplier}  # q = multiplier q_other + offset
+                offset = _number(mimic, "offset", 0.0, f"joint {own.name}")
+                robot.couplings.append(Coupling(f"{own.name}_follows_{other.name}", terms, offset))
             else:
                 sentence = f"{own.name} follows {mimic.get('joint')}, and one of the two has no coordinate"
                 robot.remarks.append(f"not taken over: {sentence}")
@@ -90,15 +97,6 @@ def _body(link: Element, name: str) -> Body:
     return Body(name, _number(inertial.find("mass"), "value", 0.0, where), place, turn @ inertia @ turn.T)
 
 
-def _visuals(link: Element, body: str) -> Iterator[Visual]:
-    """The meshes that pictures show of a link."""
-    where = f"link {named(link)}"
-    for visual in link.findall("visual"):
-        mesh = visual.find("geometry/mesh")
-        if mesh is not None and (file := mesh.get("filename")):
-            yield Visual(body, file, _numbers(mesh, "scale", (1.0, 1.0, 1.0), where), *_pose(visual, where))
-
-
 def _joint(element: Element, name: str, bodies: Names) -> Joint:
     kind, where = element.get("type") or "", f"joint {named(element)}"
     if kind not in _KINDS:
@@ -119,14 +117,6 @@ def _joint(element: Element, name: str, bodies: Names) -> Joint:
     return made
 
 
-def _coupling(own: Joint, other: Joint, mimic: Element) -> Coupling:
-    """One coordinate that follows another: q = multiplier q_other + offset."""
-    multiplier = _number(mimic, "multiplier", 1.0, f"joint {own.name}")
-    offset = _number(mimic, "offset", 0.0, f"joint {own.name}")
-    terms = {own.coordinate: 1.0, other.coordinate: -multiplier}
-    return Coupling(f"{own.name}_follows_{other.name}", terms, offset)
-
-
 def _add_remarks(links: list[Element], elements: list[Element], robot: Robot) -> None:
     """Say what has no place in a model file, or no meaning for the motion."""
     efforts = (_number(element.find("limit"), "effort", 0.0, named(element)) for element in elements)
@@ -136,3 +126,102 @@ def _add_remarks(links: list[Element], elements: list[Element], robot: Robot) ->
     for count, what in ((shapes, "visual"), (sum(len(link.findall("collision")) for link in links), "collision")):
         if count:
             robot.remarks.append(f"not taken over: {count} {what} shapes")
+
+
+# Writing: a tree of links, whose frames stand where the joint that carries them is.
+
+
+WORLD = "world"
+NO_LIMIT = {"effort": "1e9", "velocity": "1e9"}  # which the format wants with every limit
+_WRITTEN = {"fixed": "fixed", "revolute": "revolute", "prismatic": "prismatic", "floating": "floating"}
+
+
+def urdf_of(robot: Robot) -> str:
+    """The text of a URDF file; raises UsageError for joints that URDF has not.
+
+    What URDF cannot state is added to the robot's remarks: loops, springs, rotor inertias, motors, initial positions,
+    another gravity than 9.81 m/s^2 along -z.
+    """
+    _remark(robot)
+    shifts = {joint.bodies[1]: joint.places[1] for joint in robot.joints if not joint.closes} | {GROUND: np.zeros(3)}
+    root = Element("robot", name=robot.name)
+    base = _base(robot)
+    if base is None:
+        SubElement(root, "link", name=WORLD)
+    for body in robot.bodies:
+        link = SubElement(root, "link", name=body.name)
+        if not body.is_massless:
+            inertial = SubElement(link, "inertial")
+            SubElement(inertial, "origin", xyz=words(body.center - shifts[body.name]), rpy="0 0 0")
+            SubElement(inertial, "mass", value=digits(body.mass))
+            SubElement(inertial, "inertia", {f"i{name}": digits(body.inertia[at]) for name, at in INERTIA.items()})
+    for joint in robot.joints:
+        if not joint.closes and joint is not base:
+            _write_joint(root, robot, joint, shifts)
+    return laid_out(root, robot)
+
+
+def _base(robot: Robot) -> Joint | None:
+    """The joint of the root link to the ground, which a URDF leaves out; None where the ground is a link of its own."""
+    roots = [joint for joint in robot.joints if joint.bodies[0] == GROUND and not joint.closes]
+    if len(roots) != 1 or roots[0].kind not in ("fixed", "floating"):
+        return None
+    (root,) = roots
+    at_origin = not root.places.any() and np.array_equal(root.turn, np.eye(3))
+    if root.kind == "floating":
+        place = "" if at_origin else "; its initial pose is left out"
+        robot.remarks.append(f"{root.bodies[1]} floats: import it with --base floating{place}")
+        return root
+    return root if at_origin else None
+
+
+def _remark(robot: Robot) -> None:
+    remarks = robot.remarks
+    remarks += [f"not stated: loop closed by joint {joint.name}" for joint in robot.joints if joint.closes]
+    for what, names in (
+        ("springs", [joint.name for joint in robot.joints if joint.stiffness]),
+        ("armatures", [joint.name for joint in robot.joints if joint.armature]),
+        ("initial positions", [joint.name for joint in robot.joints if joint.start]),
+        ("motors", [motor.name for motor in robot.motors]),
+        ("couplings of other than two joints", [c.name for c in robot.couplings if len(c.terms) != 2]),
+    ):
+        if names:
+            remarks.append(f"not stated: {what} ({', '.join(names)})")
+    if not np.array_equal(robot.gravity, [0.0, 0.0, -9.81]):
+        remarks.append(f"not stated: gravity of {words(robot.gravity)} m/s^2")
+
+
+def _write_joint(root: Element, robot: Robot, joint: Joint, shifts: dict[str, np.ndarray]) -> None:
+    if joint.kind not in _WRITTEN:
+        raise UsageError(f"URDF has no {joint.kind} joints, as {joint.name} is; MJCF has (--to mjcf)")
+    parent, child = joint.bodies
+    kind = "continuous" if joint.kind == "revolute" and joint.limits is None else _WRITTEN[joint.kind]
+    made = SubElement(root, "joint", name=joint.name, type=kind)
+    SubElement(made, "parent", link=WORLD if parent == GROUND else parent)
+    SubElement(made, "child", link=child)
+    SubElement(made, "origin", xyz=words(joint.places[0] - shifts[parent]), rpy=words(angles_of(joint.turn)))
+    if not joint.coordinate:
+        return
+    SubElement(made, "axis", xyz=words(joint.axis))
+    low, high = joint.limits or (-1e9, 1e9)
+    if kind != "continuous":  # a prismatic joint has no kind without limits
+        SubElement(made, "limit", {"lower": digits(low), "upper": digits(high)} | NO_LIMIT)
+    if joint.damping:
+        SubElement(made, "dynamics", damping=digits(joint.damping))
+    for coupling in robot.couplings:  # the first coordinate of a coupling of two follows the second
+        if len(coupling.terms) != 2 or next(iter(coupling.terms)) != joint.coordinate:
+            continue
+        (_, own), (other, weight) = coupling.terms.items()
+        leader = next((one for one in robot.joints if one.coordinate == other), None)
+        if leader is not None and made.find("mimic") is None:
+            multiplier, offset = digits(-weight / own), digits(coupling.offset / own)
+            SubElement(made, "mimic", joint=leader.name, multiplier=multiplier, offset=offset)
+
+
+def angles_of(turn: np.ndarray) -> np.ndarray:
+    """Roll, pitch and yaw of a rotation, about the fixed axes x, y, z in turn; exact near a pitch of 90 degrees too."""
+    yaw = np.arctan2(turn[1, 0], turn[0, 0])
+    s, c = np.sin(yaw), np.cos(yaw)
+    pitch = np.arctan2(-turn[2, 0], c * turn[0, 0] + s * turn[1, 0])
+    roll = np.arctan2(s * turn[0, 2] - c * turn[1, 2], c * turn[1, 1] - s * turn[0, 1])
+    return np.array([roll, pitch, yaw]) + 0.0

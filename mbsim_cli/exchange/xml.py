@@ -1,6 +1,6 @@
-"""Shared by the readers of URDF and SDF: the XML, its errors, numbers, rotations, and paths of meshes."""
+"""XML of URDF, SDF and MJCF: errors, numbers, rotations, paths of meshes; the layout of written files."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
@@ -8,7 +8,7 @@ from xml.etree.ElementTree import Element
 import numpy as np
 
 from mbsim_cli.errors import InputOutputError
-from mbsim_cli.exchange.robot import Robot
+from mbsim_cli.exchange.robot import Joint, Robot, digits
 
 
 class Wrong(Exception):
@@ -69,3 +69,25 @@ def mesh_file(stated: str, robot: Path) -> Path | None:
         candidates = [folder / inner for folder in folders if folder.name == name]
         candidates += [folder / rest for folder in folders]
     return next((path for path in candidates if path.is_file()), None)
+
+
+def words(numbers: Iterable[float]) -> str:
+    """Numbers with all digits, separated by blanks."""
+    return " ".join(map(digits, numbers))
+
+
+def children(robot: Robot) -> dict[str, list[Joint]]:
+    """Joints that carry bodies, by the body that they stand on, in the order of the robot."""
+    found: dict[str, list[Joint]] = {}
+    for joint in robot.joints:
+        if not joint.closes:
+            found.setdefault(joint.bodies[0], []).append(joint)
+    return found
+
+
+def laid_out(root: ElementTree.Element, robot: Robot) -> str:
+    """The text of the file, with the robot's remarks in a comment at the top."""
+    ElementTree.indent(root)
+    remarks = "".join(f"     {remark.replace('--', '- -')}\n" for remark in robot.remarks)
+    comment = f"<!-- Exported from {robot.source.replace('--', '- -')} by mbsim.\n{remarks}-->\n"
+    return '<?xml version="1.0"?>\n' + comment + ElementTree.tostring(root, encoding="unicode") + "\n"
