@@ -19,6 +19,7 @@ from mbsim_cli.model.layout import NONE, LoadedSignals, Model
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.model.scales import scales_of
 from mbsim_cli.solve import allocate
+from mbsim_cli.solve.allocate import WorkAtInstant
 from mbsim_cli.solve.consistency import broken_equations, broken_identities
 from mbsim_cli.solve.equilibrium.resting import Equilibrium, settle
 from mbsim_cli.solve.faults.undefined_elements import require_defined
@@ -64,6 +65,7 @@ class Initial:
     held: np.ndarray  # coordinates that something else than inertia holds, in an equilibrium
     expected: np.ndarray  # (nm,) angles between bodies, with their turns
     rest: Equilibrium | None = None  # where it starts from one
+    work: WorkAtInstant | None = None  # of the assembled instant of a tree, for whoever goes on from there
 
 
 def _assemble_position(start: Instant, free: np.ndarray, rows: np.ndarray) -> Split:
@@ -274,8 +276,9 @@ def initial_of(placed: Placed, velocity: Split, held: np.ndarray = NOTHING) -> I
         placed.residual,
         placed.broken,
         held,
-        start.work.kin.expected,
+        start.work.kin.expected.copy(),
         placed.rest,
+        start.work,
     )
 
 

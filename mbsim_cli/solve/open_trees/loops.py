@@ -6,6 +6,7 @@ from mbsim_cli.kernels.algorithms.closed_loops.accelerations import ClosedLoops
 from mbsim_cli.kernels.algorithms.closed_loops.projections import Loops, Motion
 from mbsim_cli.kernels.algorithms.elimination.constrained_solve import Factor, Range
 from mbsim_cli.kernels.algorithms.equations.resting_variation import resting
+from mbsim_cli.kernels.algorithms.motion.workspace import Kinematics
 from mbsim_cli.kernels.compiler.simd import padded, zeros
 from mbsim_cli.kernels.drivers.instants import measure_drift
 from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
@@ -78,7 +79,7 @@ class LoopRows:
 
     def __init__(self, problem: Problem, start: Initial, dtheta: np.ndarray) -> None:
         self._model, self._theta = problem.model, start.theta
-        self._at = allocate.work_at_instant(self._model, self._theta)
+        self._at = start.work or allocate.work_at_instant(self._model, self._theta)
         self._state = allocate.state(self._model, self._theta.dtype.type)
         self._consistency: Consistency | None = None
         wanted = problem.theta_rho.shape[1] if problem.options.differentiates else 0
@@ -88,6 +89,11 @@ class LoopRows:
             at = Instant(problem, self._theta, dtheta)
             self._consistency = Consistency(problem, at, start.held, units)
         self._varied = dtheta.shape[1]
+
+    @property
+    def kin(self) -> Kinematics:
+        """Work of the rows that are looked at."""
+        return self._at.kin
 
     def take(self, record: Record) -> None:
         """Fill in drift."""

@@ -1,6 +1,7 @@
 """Runge-Kutta methods by name, as the tableaus that the kernels take."""
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 
 import numpy as np
 
@@ -9,8 +10,9 @@ from mbsim_cli.kernels.integrators.runge_kutta import Tableau
 from mbsim_cli.solve.open_trees import dop853_coefficients as dop853
 
 
+@cache
 def tableau(name: str) -> Tableau | ImplicitTableau:
-    """The method of that name."""
+    """The method of that name, not to be written to."""
     return {"rk4": _rk4, "dop853": _dop853, "esdirk": _esdirk}[name]()
 
 

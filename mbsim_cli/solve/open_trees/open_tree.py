@@ -100,6 +100,8 @@ class OpenTreeSimulation:
             )
             for array in (self.directions.dtheta, *self.sens):  # what has no derivative must not disturb others
                 array[:, np.flatnonzero(self.loops.broken[: array.shape[1]])] = 0.0
+        self.kin = self.loops.kin if self.loops else allocate.grounded(self.model, self.theta)  # of stored instants
+        self.twists = allocate.twists_of(self.model, p, self.dtype)
         self.turns = turns(self.model)
         if self.loops:
             self.turns.value[:] = start.expected[self.turns.measure]
@@ -330,12 +332,8 @@ class OpenTreeSimulation:
 
     def _observe(self, record: Any, d_record: Any, turning: Any) -> None:
         """Fill in what sensors show; ``turning`` are the angles that are followed from row to row."""
-        kin = allocate.grounded(self.model, self.theta)
         if turning.measure.size:
-            follow_rows(self.model, self.theta, kin, turning, record)
+            follow_rows(self.model, self.theta, self.kin, turning, record)
         if self.loops:
             self.loops.take(record)
-        observe(
-            self.model, self.theta, True, self.directions, kin,
-            allocate.twists_of(self.model, self.sens.z.shape[1], self.dtype), record, d_record,
-        )  # fmt: skip
+        observe(self.model, self.theta, True, self.directions, self.kin, self.twists, record, d_record)
