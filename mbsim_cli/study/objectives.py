@@ -41,20 +41,20 @@ class Final(Stream):
         self._sizes = np.maximum(self._sizes, np.abs(rows).max(axis=1))
 
     def weights(self, time):
-        rest = self.rest.value
-        found = np.zeros(len(time), rest.dtype)
-        found[-len(rest) :] = rest
+        to_end = self.to_end.value
+        found = np.zeros(len(time), to_end.dtype)
+        found[-len(to_end) :] = to_end
         return found
 
     @property
     def errors(self):
         """By the motion, and by what is continued to the end; there is no quadrature."""
-        return Uncertainty.of(self.by_motion, self._sizes).plus(self.drift + self.beyond(lambda rest: rest.value))
+        return Uncertainty.of(self.by_motion, self._sizes).plus(self.drift + self.beyond(lambda to_end: to_end.value))
 
     @property
     def read(self) -> tuple[Continuation, np.ndarray]:
         """Weights of the instants that the value is read from, and their rows (1 + p, B)."""
-        return self.rest, self._tail
+        return self.to_end, self._tail
 
     @property
     def by_motion(self) -> np.ndarray:
@@ -129,10 +129,10 @@ def _around(time: np.ndarray, moment: float) -> slice:
 # Integrals over time, and means.
 
 
-def _with_rest(time: np.ndarray, inside: bool, rest: np.ndarray) -> np.ndarray:
+def _with_end(time: np.ndarray, inside: bool, to_end: np.ndarray) -> np.ndarray:
     """Weights of the stored instants in an integral; instants ``inside`` steps leave them the rest to the end."""
-    found = (np.zeros(len(time)) if inside else trapezoidal(time)).astype(rest.dtype)
-    found[-len(rest) :] += rest
+    found = (np.zeros(len(time)) if inside else trapezoidal(time)).astype(to_end.dtype)
+    found[-len(to_end) :] += to_end
     return found
 
 
@@ -156,11 +156,11 @@ class Integral(Stream):
         return 1.0
 
     def weights(self, time):
-        return _with_rest(time, self._inside, self.rest.integral)
+        return _with_end(time, self._inside, self.to_end.integral)
 
     @property
     def errors(self):
-        others = self.extent * self.drift + self.beyond(lambda rest: rest.integral)
+        others = self.extent * self.drift + self.beyond(lambda to_end: to_end.integral)
         return self._integrals.uncertainty(self.course.intervals).plus(others)
 
     @property
@@ -170,7 +170,7 @@ class Integral(Stream):
     @property
     def _whole(self):
         """Integrals (1 + p,) until the end."""
-        return self._integrals.value + weighed(self.rest.integral, self._tail)
+        return self._integrals.value + weighed(self.to_end.integral, self._tail)
 
     @property
     def value(self):
@@ -178,7 +178,7 @@ class Integral(Stream):
 
     @property
     def gradient(self):
-        return self._whole[1:] + self.by_end(weighed(self.rest.value, self._tail[0]))
+        return self._whole[1:] + self.by_end(weighed(self.to_end.value, self._tail[0]))
 
 
 class Mean(Integral):
@@ -284,7 +284,7 @@ class Maximum(Stream):
     def weights(self, time):
         if self.still:
             return np.ones(1)
-        return _with_rest(time, self._inside, self.rest.integral) / self._total
+        return _with_end(time, self._inside, self.to_end.integral) / self._total
 
     def share(self, value):
         return np.ones(1) if self.still else np.exp(self.objective.sharpness * value - self._top)
@@ -296,7 +296,7 @@ class Maximum(Stream):
 
     @property
     def _total(self):
-        return self._integrals.value[0] + weighed(self.rest.integral, self._last_weights)
+        return self._integrals.value[0] + weighed(self.to_end.integral, self._last_weights)
 
     @property
     def value(self):
@@ -311,14 +311,14 @@ class Maximum(Stream):
 
     @property
     def gradient(self):
-        rest, value, derivative = self.rest, self._tail[0], self._tail[1:]
+        to_end, value, derivative = self.to_end, self._tail[0], self._tail[1:]
         if self.still:
             return derivative[:, -1]
         sharpness, weight, total = self.objective.sharpness, self._last_weights, self._total
-        slope = self._integrals.value[1:] + weighed(rest.integral, weight * derivative)
-        moment = self._moment + weighed(rest.integral, weight * value)
+        slope = self._integrals.value[1:] + weighed(to_end.integral, weight * derivative)
+        moment = self._moment + weighed(to_end.integral, weight * value)
         by_sharpness = (moment / total - self.value) / sharpness
-        by_end = (weighed(rest.value, weight) / total - 1.0 / (self.end - self.course.start)) / sharpness
+        by_end = (weighed(to_end.value, weight) / total - 1.0 / (self.end - self.course.start)) / sharpness
         explicit = by_sharpness * np.asarray(self.objective.sharpness_rho)[: self.p]
         return slope / total + explicit + self.by_end(by_end)
 

@@ -17,7 +17,7 @@ from mbsim_cli.io.writer import ResultWriter
 from mbsim_cli.model.units import in_words
 from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.study.assembling import Settings, load
-from mbsim_cli.study.diagnostics.discretisation import told_of
+from mbsim_cli.study.diagnostics.discretisation import reported_errors
 from mbsim_cli.study.listener import Interrupted, Listener
 from mbsim_cli.study.plan import Plan, Timing, draft
 from mbsim_cli.study.run import Outcome, run
@@ -173,7 +173,7 @@ def _stored(outcome: Outcome) -> Sequence[ObjectiveResult]:
             r.gradient,
             method,
             o.description,
-            told_of(r, outcome.plan.parameters),
+            reported_errors(r, outcome.plan.parameters),
             r.undefined,
             outcome.flags(o),
             outcome.by_fields.get(o.name, {}),

@@ -1,6 +1,6 @@
 """One whole run: the analysis, what watches it, the second run that estimates errors, and derivatives afterwards."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, NamedTuple
@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mbsim_cli.errors import AnalysisError, ModelError, one_line
-from mbsim_cli.model.problem import Options, Problem
+from mbsim_cli.model.problem import Problem
 from mbsim_cli.model.units import quotient
 from mbsim_cli.solve.onsets import begins_within_steps
 from mbsim_cli.solve.resolution import Resolution, loses_energy
@@ -16,7 +16,7 @@ from mbsim_cli.spec.warnings import doubts_of
 from mbsim_cli.study.diagnostics import discretisation, steps
 from mbsim_cli.study.diagnostics.discretisation import LIMIT, values_of
 from mbsim_cli.study.diagnostics.steps import BendingHealth, ContactHealth, Extremes, FiniteHealth, StiffeningHealth
-from mbsim_cli.study.diagnostics.undetermined import MultiplierHealth, UnknownReactions
+from mbsim_cli.study.diagnostics.undetermined import JumpHealth, MultiplierHealth, UnknownReactions
 from mbsim_cli.study.evaluation import Gradient, accumulated, by_fields, evaluate, resolution_of
 from mbsim_cli.study.listener import Listener
 from mbsim_cli.study.plan import Plan, Timing, values_at
@@ -72,14 +72,6 @@ def _vector(name: str) -> str:
 # All that watches a run go by, and what it has to say in the end.
 
 
-def _jumps_of(problem: Any) -> Iterator[Any]:
-    """What watches expressions that may jump, if there are any."""
-    if problem.branchings:
-        from mbsim_cli.study.diagnostics.undetermined import JumpHealth
-
-        yield JumpHealth(problem)
-
-
 class Watchers:
     """Health of the analysis, bodies that deform, tyres, reactions, multipliers, and how well steps resolve it."""
 
@@ -87,44 +79,30 @@ class Watchers:
         assembled = plan.assembled
         problem, objectives = assembled.problem, assembled.objectives
         self._plan = plan
-        self.resolution = resolution_of(
-            problem, assembled.parameters
-        )  # consumed by the evaluation, which needs what it returns
+        self.resolution = resolution_of(problem, assembled.parameters)  # ``evaluate`` watches by it
         self.health = plan.analysis.diagnostics(problem, objectives)
         self.multipliers = MultiplierHealth(problem, objectives)
-        self._bending = BendingHealth(problem)
-        self._stiffening = StiffeningHealth(problem)
-        self._contact = ContactHealth(problem, assembled.contacts)
         self.reactions = UnknownReactions(problem, objectives, assembled.sensor_rows, assembled.overdetermined)
-        self._jumps = list(_jumps_of(problem))
-        self._finite = FiniteHealth(assembled.sensor_rows)
         self.extremes = None if objectives else Extremes(problem.names, assembled.sensor_rows)
+        self._all: list[Any] = [  # in the order of their warnings
+            self.health, BendingHealth(problem), StiffeningHealth(problem), ContactHealth(problem, assembled.contacts),
+            *([JumpHealth(problem)] if problem.branchings else []), self.reactions, self.multipliers,
+            FiniteHealth(assembled.sensor_rows),
+        ]  # fmt: skip
 
     def add(self, block: Any) -> None:
         """Take the next instants in."""
-        for watcher in (
-            self.health, self._bending, self._stiffening, self._contact, *self._jumps, self.reactions, self._finite,
-            self.multipliers,
-        ):  # fmt: skip
+        for watcher in (*self._all, *([self.extremes] if self.extremes else [])):
             watcher.add(block)
-        if self.extremes:
-            self.extremes.add(block)
 
     def warnings(self, results: Mapping[str, Gradient]) -> list[str]:
         """Sentences of all."""
-        plan, options = self._plan, self._plan.assembled.problem.options
+        plan = self._plan
         return [
             *plan.assembled.warnings,
-            *self.health.warnings,
-            *self._bending.warnings,
-            *self._stiffening.warnings,
-            *self._contact.warnings,
-            *(sentence for watcher in self._jumps for sentence in watcher.warnings),
-            *self.reactions.warnings,
-            *self.multipliers.warnings,
-            *self._finite.warnings,
+            *(sentence for watcher in self._all for sentence in watcher.warnings),
             *steps.warnings(results, plan.assembled.objectives),
-            *discretisation.warnings(self.resolution, results, plan.parameters, options),
+            *discretisation.warnings(self.resolution, results, plan.parameters, plan.assembled.problem.options),
         ]
 
     @property
@@ -169,10 +147,12 @@ def estimated(
     unseen = _BY_DIFFERENCES if plan.method == "fd" else None
     if plan.halving:
         return Estimates(plan.halving.judged(results), plan.halving.off_by_fields, reason=unseen)
-    if plan.method == "ddm" and _follows_the_motion(plan.assembled.problem.options):
+    options = plan.assembled.problem.options
+    by_motion = options.adaptive and options.analysis == "forward_dynamics" and options.error_control == "motion"
+    if plan.method == "ddm" and by_motion:  # steps are chosen by the motion alone, whatever errors derivatives have
         return Estimates({name: _without_gradients(result) for name, result in results.items()}, reason=_FOLLOWING)
     alarmed = resolution.worst[0] > LIMIT and plan.second_run
-    if not (plan.assembled.objectives or alarmed) or plan.assembled.problem.options.at_once:
+    if not (plan.assembled.objectives or alarmed) or options.at_once:
         return Estimates(results, reason=unseen)
     impossible = _impossible(plan)
     if not impossible:
@@ -185,11 +165,6 @@ def estimated(
 
 _FOLLOWING = "their steps are those of the motion; error_control: sensitivities keeps them within the tolerance, too"
 _BY_DIFFERENCES = "differences between runs of one step do not tell what that step leaves"
-
-
-def _follows_the_motion(options: Options) -> bool:
-    """Whether an adaptive integrator chooses steps by the motion alone, whatever errors derivatives have."""
-    return options.adaptive and options.analysis == "forward_dynamics" and options.error_control == "motion"
 
 
 def _without_gradients(result: Gradient) -> Gradient:
@@ -346,20 +321,16 @@ class Outcome:
         return by_fields(self.plan.assembled.fields, self.results)
 
     @cached_property
-    def _doubts(self) -> list[str]:
-        return doubts_of(self.plan.model_file)
-
-    @property
     def warnings(self) -> list[str]:
         """Sentences on what is out of the ordinary, in the model and in the run."""
         off = discretisation.warnings_of_fields(self._relative_by_fields)
-        return [*self._doubts, *self.watchers.warnings(self.results), *off]
+        return [*doubts_of(self.plan.model_file), *self.watchers.warnings(self.results), *off]
 
     @property
     def resolved(self) -> dict[str, Any]:
         """The motion's discretisation error, as far as it is known, and the source of estimates for objectives."""
-        told = {"second_step": self.estimates.step, "gradients": self.estimates.reason}
-        return self.watchers.resolved | {key: entry for key, entry in told.items() if entry is not None}
+        sources = {"second_step": self.estimates.step, "gradients": self.estimates.reason}
+        return self.watchers.resolved | {key: entry for key, entry in sources.items() if entry is not None}
 
     @property
     def _relative_by_fields(self) -> dict[str, dict[str, float]]:

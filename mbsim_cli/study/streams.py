@@ -96,7 +96,7 @@ INSENSITIVE = (
 CONSTANT = 1e-3  # of its size: what wanders less is constant but for errors
 ROUND_OFF = 1e-12  # of what an integrand is made of: a number below is zero
 AT_REST = 2e-10  # of the same: what wanders less is at rest
-NOUGHT = 1e-9  # of a value over a parameter: a derivative below is round-off
+ZERO = 1e-9  # of a value over a parameter: a derivative below is round-off
 
 
 class Uncertainty(NamedTuple):
@@ -118,39 +118,39 @@ class Uncertainty(NamedTuple):
 
     def sizes(self, value: float, gradient: np.ndarray, parameters: np.ndarray) -> np.ndarray:
         """Sizes (1 + p,) for relative errors: value and derivatives by ``parameters`` (p,), unless they cancel."""
-        return np.maximum(self._shown(value, gradient), self._noughts(value, parameters))
+        return np.maximum(self._shown(value, gradient), self._zeros(value, parameters))
 
     def _shown(self, value: float, gradient: np.ndarray) -> np.ndarray:
         """Sizes (1 + p,) of the numbers, or of what they are left of."""
         numbers = np.append(value, gradient[: len(self.gradient)])
         return np.maximum(np.abs(numbers), CANCELS * np.append(self.size, self.gradient_size))
 
-    def _noughts(self, value: float, parameters: np.ndarray) -> np.ndarray:
+    def _zeros(self, value: float, parameters: np.ndarray) -> np.ndarray:
         """Below what (1 + p,) a value and derivatives are zero but for round-off."""
         of_parameters = np.where(parameters == 0.0, 1.0, np.abs(parameters))[: len(self.gradient)]
         size = max(abs(value), CANCELS * self.size)
-        noughts = np.append(0.0, NOUGHT * max(size, ROUND_OFF * self.scale) / of_parameters)
-        return np.maximum(noughts, ROUND_OFF * self.scale / np.append(1.0, of_parameters))
+        zeros = np.append(0.0, ZERO * max(size, ROUND_OFF * self.scale) / of_parameters)
+        return np.maximum(zeros, ROUND_OFF * self.scale / np.append(1.0, of_parameters))
 
-    def told(self, value: float, gradient: np.ndarray, parameters: np.ndarray) -> "Uncertainty":
+    def reported(self, value: float, gradient: np.ndarray, parameters: np.ndarray) -> "Uncertainty":
         """The same without an estimate of what is zero but for round-off, which none counts."""
-        found = self._unless(self._shown(value, gradient) < self._noughts(value, parameters))
+        found = self._errors_unless(self._shown(value, gradient) < self._zeros(value, parameters))
         return self._replace(value=found[0], gradient=found[1:])
 
-    def _unless(self, nought: np.ndarray) -> np.ndarray:
+    def _errors_unless(self, zero: np.ndarray) -> np.ndarray:
         """All errors (1 + p,), NaN of what is zero but for round-off."""
-        return np.where(nought, np.nan, np.append(self.value, self.gradient))
+        return np.where(zero, np.nan, np.append(self.value, self.gradient))
 
     def relative(
         self, value: float, gradient: np.ndarray, parameters: np.ndarray, ranges: np.ndarray | None = None
     ) -> np.ndarray:
-        """Errors (1 + p,) relative to the value and the derivatives by ``parameters`` (p,); as ``told``.
+        """Errors (1 + p,) relative to the value and the derivatives by ``parameters`` (p,); as ``reported``.
 
         A derivative by which the value hardly changes over the range of its parameter, zero where there is none, is
         measured by a part of the value over that range: at an optimum it vanishes, and its error does not.
         """
-        shown, noughts = self._shown(value, gradient), self._noughts(value, parameters)
-        found, size = self._unless(shown < noughts), np.maximum(shown, noughts)
+        shown, zeros = self._shown(value, gradient), self._zeros(value, parameters)
+        found, size = self._errors_unless(shown < zeros), np.maximum(shown, zeros)
         if ranges is not None:
             ranges, least = ranges[: len(self.gradient)], INSENSITIVE * max(abs(value), CANCELS * self.size)
             size[1:] = np.maximum(size[1:], np.divide(least, ranges, out=np.zeros(len(ranges)), where=ranges > 0.0))
@@ -431,7 +431,7 @@ class Scale:
         return self._of(self._by_sensor)
 
     @property
-    def beside(self) -> float:
+    def nearby(self) -> float:
         """The same a little beside what sensors show: squares have round-off and no derivative where they vanish."""
         shown, time = self._last
         moved = {name: values + APART * self._largest[name] for name, values in shown.items()}
@@ -460,7 +460,7 @@ class Stream:
         self.course = Course() if course is None else course
         self._tail = np.zeros((1 + p, 0))  # rows of the last instants
         self._spread = Spread(p)
-        self._rest: Continuation | None = None  # where it is known
+        self._to_end: Continuation | None = None  # where it is known
         self._scale = Scale(objective)
         self._inside = False  # whether such instants are summed
 
@@ -471,7 +471,7 @@ class Stream:
             self.add_inside(inside)
         if not len(block.time):  # the next one is far
             return
-        self._rest = None
+        self._to_end = None
         instants = self.course.instants(block.time, shift)
         signal = integrand_of(self.objective, block)
         rows = np.concatenate([self._tail, signal.rows], axis=1)
@@ -517,14 +517,14 @@ class Stream:
         if len(self.course.last) < INSTANTS:
             return np.zeros(1 + self.p)
         by_fewer = weighed(of(continuation(self.course.last[1:], self.end)), self._tail[:, 1:])
-        return np.abs(weighed(of(self.rest), self._tail) - by_fewer)
+        return np.abs(weighed(of(self.to_end), self._tail) - by_fewer)
 
     @property
     def uncertainty(self) -> Uncertainty:
         """Estimated discretisation error; without the motion's share where that is not known."""
         errors, scale = self.errors, self.extent * self._scale.value
-        if max(abs(self.value), errors.size) <= NOUGHT * scale or not scale:
-            scale = self.extent * self._scale.beside
+        if max(abs(self.value), errors.size) <= ZERO * scale or not scale:
+            scale = self.extent * self._scale.nearby
         return errors._replace(scale=scale)
 
     @property
@@ -562,11 +562,11 @@ class Stream:
         return last if self.objective.end is None or self.still else self.objective.end
 
     @property
-    def rest(self) -> Continuation:
+    def to_end(self) -> Continuation:
         """Weights of the last instants in what lies between them and the end."""
-        if self._rest is None:
-            self._rest = continuation(self.course.last, self.end)
-        return self._rest
+        if self._to_end is None:
+            self._to_end = continuation(self.course.last, self.end)
+        return self._to_end
 
     def by_end(self, rate: Any) -> np.ndarray:
         """Derivatives (p,) of a quantity through the end of the analysis, from that by the end."""

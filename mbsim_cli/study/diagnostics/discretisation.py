@@ -30,13 +30,13 @@ def in_words(motion: Mapping[str, Any]) -> str:
 
 def of_objective(result: Any, parameters: Sequence[Any]) -> dict[str, Any]:
     """Errors of a value and its derivatives, in their units and relative to them."""
-    told, relative = told_of(result, parameters), relative_of(result, parameters)
-    return _entry(np.append(told.value, told.gradient), parameters) | {"relative": _entry(relative, parameters)}
+    reported, relative = reported_errors(result, parameters), relative_of(result, parameters)
+    return _entry(np.append(reported.value, reported.gradient), parameters) | {"relative": _entry(relative, parameters)}
 
 
-def told_of(result: Any, parameters: Sequence[Any]) -> Any:
+def reported_errors(result: Any, parameters: Sequence[Any]) -> Any:
     """The errors of a value and its derivatives as they are reported, in their units."""
-    return result.uncertainty.told(result.value, result.gradient, values_of(parameters))
+    return result.uncertainty.reported(result.value, result.gradient, values_of(parameters))
 
 
 def relative_of(result: Any, parameters: Sequence[Any]) -> np.ndarray:
