@@ -299,8 +299,8 @@ class OpenTreeSimulation:
 
     @property
     def _ahead(self) -> float:
-        """By how much later a mechanism is looked at that cannot go on: steps of its end become ever shorter."""
-        return AHEAD * self.problem.options.step if self.problem.options.adaptive else 0.0
+        """By how much later a mechanism is looked at that cannot go on: adaptive steps towards a lock become short."""
+        return (AHEAD if self.problem.options.adaptive else 1.0) * self.problem.options.step
 
     def _failure(self, status: Status) -> str:
         """Why the integration could not go on, as a sentence."""

@@ -1,7 +1,10 @@
-"""Adaptive steps of closed loops end with a reason: a mechanism that locks, too few steps."""
+"""Runs of closed loops end with a reason: a mechanism that locks, too few steps; a singular position is passed."""
+
+import pytest
 
 from mbsim_cli import assembly, spec
 from mbsim_cli.errors import AnalysisError
+from mbsim_cli.kernels.drivers.stepping import TIME
 from mbsim_cli.kernels.integrators.step_control import REJECTED, STEPS
 from mbsim_cli.solve.open_trees.open_tree import OpenTreeSimulation
 
@@ -48,20 +51,33 @@ def ended(tmp_path, text, **options):
     return simulation, ""
 
 
-def test_a_mechanism_that_is_driven_too_far_locks(tmp_path):
-    """Steps become shorter towards the last position that the mechanism has."""
-    simulation, why = ended(tmp_path, LOCKING, max_steps=60)
+ADAPTIVE, ALL = ("dop853", "esdirk"), ("dop853", "esdirk", "rk4")
+
+
+@pytest.mark.parametrize("integrator", ADAPTIVE)
+def test_a_mechanism_that_is_driven_too_far_locks(tmp_path, integrator):
+    """A step that fails is tried again shorter, towards the last position that the mechanism has."""
+    simulation, why = ended(tmp_path, LOCKING, integrator=integrator, max_steps=60)
     assert "the mechanism locks at t = 0.001" in why and "does 'motor' drive it further than it can go?" in why
     counters = simulation.work.counters
     assert counters[REJECTED] > 0 and counters[STEPS] > 10
 
 
-def test_too_few_steps_are_named(tmp_path):
-    _, why = ended(tmp_path, FOLDING, max_steps=5)
-    assert "all 5 steps that max_steps allows were tried before t = 0.25 s" in why and "more max_steps" in why
+def test_fixed_steps_lock_too(tmp_path):
+    """The step that fails ends where the mechanism has no position."""
+    simulation, why = ended(tmp_path, LOCKING, integrator="rk4", step=5e-4)
+    assert simulation.work.clock[TIME] == pytest.approx(1e-3)
+    assert "the mechanism locks at t = 0.0015 s" in why and "does 'motor' drive it further than it can go?" in why
 
 
-def test_a_folded_parallelogram_is_passed(tmp_path):
+@pytest.mark.parametrize(("integrator", "time"), [("dop853", "0.25"), ("esdirk", "0.20642")])
+def test_too_few_steps_are_named(tmp_path, integrator, time):
+    _, why = ended(tmp_path, FOLDING, integrator=integrator, max_steps=5)
+    assert f"all 5 steps that max_steps allows were tried before t = {time} s" in why and "more max_steps" in why
+
+
+@pytest.mark.parametrize("integrator", ALL)
+def test_a_folded_parallelogram_is_passed(tmp_path, integrator):
     """Its constraints lose rank where all bars lie on one line."""
-    simulation, why = ended(tmp_path, FOLDING)
+    simulation, why = ended(tmp_path, FOLDING, integrator=integrator)
     assert not why and simulation.state.z[0] < 0.0
