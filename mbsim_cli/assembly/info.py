@@ -171,7 +171,7 @@ def _moving(file: Any) -> Iterator[tuple[Path, Expression]]:
     """Expressions of the motion that stand in the file, with their paths there."""
     for path, number in file.moving:
         written = file.source.stands_at.get(tuple(path))
-        if written is not None or tuple(path[:2]) not in file._made:
+        if written is not None or tuple(path[:2]) not in file.derived.made:
             yield written or path, number
 
 

@@ -135,7 +135,7 @@ class Packed:
         for moving in self.forces.moving:
             self.signals.add(moving)
         for name, spec in file.sensors.items():
-            if name in file._unseen:
+            if name in file.derived.hidden:
                 continue
             with system.at(f"sensors.{name}"):
                 self.sensors.add(name, spec)

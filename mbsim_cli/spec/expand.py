@@ -11,10 +11,10 @@ from mbsim_cli.spec.base import Spec
 from mbsim_cli.spec.bodies import Body, Parameter
 from mbsim_cli.spec.constraints import Motion
 from mbsim_cli.spec.expressions.number import Number, formula
-from mbsim_cli.spec.joints import AngleInitial, DisplacementInitial, Fixed, Prismatic, Revolute, Row, Table
+from mbsim_cli.spec.joints import AngleInitial, DisplacementInitial, Fixed, Prismatic, Revolute, Table
 from mbsim_cli.spec.laws import Constant, Control, Harmonic, Polynomial, SmoothStep, Spline, Sum
 from mbsim_cli.spec.model_file import ModelFile
-from mbsim_cli.spec.reading.source import Source
+from mbsim_cli.spec.reading.messages import Path
 from mbsim_cli.spec.review import GROUND, Review
 
 # of a row: joint point, axis and direction of zero angle, in the frame before the row and in its own
@@ -59,27 +59,30 @@ def expand(review: Review, wrong_controls: dict[str, list[str]]) -> None:
 
 
 def _expand_tables(review: Review) -> None:
+    """Add to a model what its tables stand for."""
     model = review.model
-    known = {GROUND, *model.bodies, *(body for table in model.dh.values() for body in _bodies(table).values())}
+    bodies_of: dict[str, dict[str, str]] = {}
     for name, table in model.dh.items():
-        bodies, before = _bodies(table), _parent(review, ("dh", name, "base"), table.base, known)
+        names = {row: spec.link.name for row, spec in table.rows.items() if spec.link is not None}
+        bodies_of[name] = {row: row if names.get(row) is None else str(names[row]) for row in table.rows}
+    known = {GROUND, *model.bodies, *(body for bodies in bodies_of.values() for body in bodies.values())}
+    for name, table in model.dh.items():
+        bodies, before = bodies_of[name], _parent(review, ("dh", name, "base"), table.base, known)
         for row, spec in table.rows.items():
-            path = ("dh", name, "rows", row)
-            taken = list(_taken(model, row, bodies[row]))
+            path, body = ("dh", name, "rows", row), bodies[row]
+            taken = [f"{row!r} is also a joint"] if row in model.joints else []
+            taken += [f"{body!r} is also a body"] if body in model.bodies else []
             for message in taken:
                 review.report(path, message, "give the row or its link another name")
             if not taken:
                 parent = before if spec.parent is None else bodies.get(spec.parent, spec.parent)
-                _add_row(model, table, row, _parent(review, (*path, "parent"), parent, known), bodies[row])
-                _remember(review.source, path, row, spec, bodies[row])
-            for message in _stray_initial(spec) if review.intact("dh") else ():
-                review.report((*path, "initial"), message)
-            before = bodies[row]
-
-
-def _bodies(table: Table) -> dict[str, str]:
-    """Body of each row."""
-    return {row: _body_name(row, spec) for row, spec in table.rows.items()}
+                _add_row(model, table, path, _parent(review, (*path, "parent"), parent, known), body)
+            given = spec.initial.model_fields_set if spec.initial is not None else ()
+            for key in sorted(given) if review.intact("dh") else ():
+                if key not in _INITIAL[spec.variable][1]:
+                    what = {"theta": "is revolute", "d": "is prismatic", "none": "does not move"}[spec.variable]
+                    review.report((*path, "initial"), f"{key!r} does not fit a row that {what}")
+            before = body
 
 
 def _parent(review: Review, path: tuple[str, ...], name: str, known: set[str]) -> str:
@@ -91,33 +94,17 @@ def _parent(review: Review, path: tuple[str, ...], name: str, known: set[str]) -
     return GROUND
 
 
-def _body_name(row: str, spec: Row) -> str:
-    return row if spec.link is None or spec.link.name is None else spec.link.name
-
-
-def _taken(model: ModelFile, row: str, body: str) -> Iterator[str]:
-    if row in model.joints:
-        yield f"{row!r} is also a joint"
-    if body in model.bodies:
-        yield f"{body!r} is also a body"
-
-
-def _stray_initial(spec: Row) -> Iterator[str]:
-    known = _INITIAL[spec.variable][1]
-    for key in sorted(spec.initial.model_fields_set if spec.initial is not None else ()):
-        if key not in known:
-            what = {"theta": "is revolute", "d": "is prismatic", "none": "does not move"}[spec.variable]
-            yield f"{key!r} does not fit a row that {what}"
-
-
-def _add_row(model: ModelFile, table: Table, row: str, parent: str, body: str) -> None:
+def _add_row(model: ModelFile, table: Table, path: Path, parent: str, body: str) -> None:
+    row = str(path[-1])
     spec = table.rows[row]
     point, axis, zero = (f"{row} {what}" for what in ("joint", "axis", "zero"))
     numbers = {name: getattr(spec, name) for name in ("theta", "d", "a", "alpha")}
     at, along, towards = ([[formula(e, numbers) for e in side] for side in both] for both in _FRAMES[table.convention])
     if spec.sign < 0:
         along = [[formula("-u", {"u": entry}) for entry in side] for side in along]
-    model._made.update((("points", point), ("vectors", axis), ("vectors", zero), ("bodies", body), ("joints", row)))
+    model.derived.made.update(
+        (("points", point), ("vectors", axis), ("vectors", zero), ("bodies", body), ("joints", row))
+    )
     model.points[point] = dict(zip((parent, body), at, strict=True))
     model.vectors[axis] = dict(zip((parent, body), along, strict=True))
     model.vectors[zero] = dict(zip((parent, body), towards, strict=True))
@@ -136,14 +123,6 @@ def _add_row(model: ModelFile, table: Table, row: str, parent: str, body: str) -
         model.joints[row] = Revolute.model_validate({"type": "revolute", **common})
 
 
-def _remember(source: Source, path: tuple[str, ...], row: str, spec: Row, body: str) -> None:
-    """Let what is said about the made items point to the table."""
-    source.stands_at[("joints", row)] = path
-    source.stands_at[("bodies", body)] = path if spec.link is None else (*path, "link")
-    for section, what in (("points", "joint"), ("vectors", "axis"), ("vectors", "zero")):
-        source.stands_at[(section, f"{row} {what}")] = path
-
-
 def _expand_sweep(review: Review) -> None:
     """Add a motion to the constraints for every range: uniform from end to end, in the whole duration."""
     model, analysis = review.model, review.model.analysis
@@ -156,9 +135,8 @@ def _expand_sweep(review: Review) -> None:
             continue
         rate = formula("(b - a)/T", {"a": given.from_, "b": given.to, "T": analysis.lasts})
         law = {"type": "polynomial", "coefficients": [given.from_, rate]}
-        model._made.add(("constraints", name))
+        model.note_made("constraints", name, path)
         model.constraints[name] = Motion.model_validate({"type": "motion", "coordinate": coordinate, "law": law})
-        review.source.stands_at[("constraints", name)] = path
 
 
 # From controls to laws through values at equal distances, which are parameters.
@@ -211,17 +189,15 @@ def _add(model: ModelFile, name: str, control: Control) -> list[str]:
     made = control.parameters(name)
     for k, (key, start) in enumerate(zip(made, starts, strict=True)):
         model.parameters[key] = Parameter.model_construct(value=start, unit=control.unit, bounds=control.bounds)
-        model._made.add(("parameters", key))
+        model.note_made("parameters", key, ("controls", name))
         listed = isinstance(control.initial, list)
         model.source.stands_at[("parameters", key, "value")] = ("controls", name, "initial", *((k,) if listed else ()))
         model.source.stands_at[("parameters", key, "bounds")] = ("controls", name, "bounds")
-        model.source.stands_at[("parameters", key)] = ("controls", name)
     model.laws[name] = Spline.model_construct(
         type="spline", x=None, times=times, values=[Number(key) for key in made], extrapolate="hold",
         between=control.between,
     )  # fmt: skip
-    model._made.add(("laws", name))
-    model.source.stands_at[("laws", name)] = ("controls", name)
+    model.note_made("laws", name, ("controls", name))
     return []
 
 

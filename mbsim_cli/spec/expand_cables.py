@@ -135,7 +135,7 @@ class _Path:
         name, model = f"{self._own}{what}{k + 1}", self._maker.review.model
         if self._maker.takes(name, ("sensors",)):
             model.sensors[name] = kind.model_validate({"type": type_, **where})
-            model._unseen.add(name)
+            model.derived.hidden.add(name)
             stands_at, place = self._maker.review.source.stands_at, self._place(k, *key)
             stands_at["sensors", name] = place
             for each in where:

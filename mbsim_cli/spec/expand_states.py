@@ -48,7 +48,7 @@ class Maker:
         if not self.takes(name, tuple(_MADE)):
             return
         along = [Number(0.0), Number(0.0), Number(1.0)]
-        model._made.add(("vectors", axis))
+        model.derived.made.add(("vectors", axis))
         model.vectors[axis] = {GROUND: along, name: along}
         model.bodies[name] = Body.model_construct()
         model.joints[name] = StateJoint.model_validate(
@@ -87,8 +87,7 @@ class Maker:
             message = f"{name!r} is also {_MADE[section]}"
             self.review.report(self._path, message, "give one of them another name", key=True)
         for section in () if taken else sections:
-            model._made.add((section, name))
-            self.review.source.stands_at[(section, name)] = self._path
+            model.note_made(section, name, self._path)
         return not taken
 
 
@@ -335,12 +334,12 @@ def _add_to_ball(maker: Maker, joint: str, spec: Friction) -> None:
     for k, body in enumerate(bodies):
         if body != GROUND and maker.takes(read := f"_turn_{joint}_{k + 1}", ("sensors",)):
             model.sensors[read] = AngularVelocity.model_validate({"type": "angular_velocity", "body": body})
-            model._unseen.add(read)
+            model.derived.hidden.add(read)
             turning.append(f"{'-' if k == 0 else ''}{read}")
     name, rate, speed = f"{joint}_friction", f"_rate_{joint}", f"_speed_{joint}"
-    model._parts[rate] = " + ".join(turning)
-    model._parts[speed] = f"sqrt(dot({rate}, {rate}) + ({SLOW!r}*{turn})**2)"
-    model._parts[torque := f"_rub_{joint}"] = (
+    model.parts[rate] = " + ".join(turning)
+    model.parts[speed] = f"sqrt(dot({rate}, {rate}) + ({SLOW!r}*{turn})**2)"
+    model.parts[torque := f"_rub_{joint}"] = (
         f"-(({_brown_mcphee(*sizes, speed, turn)})/{speed} + {text_of(spec.viscous)})*{rate}"
     )
     for body, force, sign in ((bodies[1], name, ""), (bodies[0], f"{name}_back", "-")):
@@ -375,9 +374,9 @@ def _load(maker: Maker, coordinate: str, spec: Friction) -> str | None:
             if not maker.takes(read, ("sensors",)):
                 return None
             model.sensors[read] = Multiplier.model_validate({"type": "multiplier", "constraint": f"{owner}.{axis}"})
-            model._unseen.add(read)
+            model.derived.hidden.add(read)
         squares.append(f"{read}**2")
     part = f"_load_{owner}"
-    model._parts[part] = f"sqrt({' + '.join(squares)} + {UNLOADED!r}**2)"
+    model.parts[part] = f"sqrt({' + '.join(squares)} + {UNLOADED!r}**2)"
     radius = "" if spec.radius is None else f"*{text_of(spec.radius)}"
     return f"*{part}{radius}"

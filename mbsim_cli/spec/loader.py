@@ -59,9 +59,8 @@ def load(
     replace_wildcards(source.root)
     model, broken = _validated(source, issues)
     if model is not None:
-        model._source = source
-        wrong_controls = add_values(model)
-        _override(model, {name: text for name, text in overrides.items() if not is_key(name)})
+        wrong_controls = add_values(model.read_from(source))
+        model = _with_overrides(model, {name: text for name, text in overrides.items() if not is_key(name)})
         if every_number and not issues:
             name_numbers(model)
         review = Review(model, source, broken | {(section,) for section in source.twice})
@@ -94,13 +93,15 @@ def _rename_sections(source: Source) -> list[Issue]:
     return issues
 
 
-def _override(model: ModelFile, overrides: Mapping[str, str]) -> None:
-    """Replace values of parameters and constants; raises UsageError."""
-    known, wrong = (*model.parameters, *model.constants), []
+def _with_overrides(model: ModelFile, overrides: Mapping[str, str]) -> ModelFile:
+    """The model with other values of parameters and constants, given as texts; raises UsageError."""
+    known, wrong, found = (*model.parameters, *model.constants), [], {}
+    if not overrides:
+        return model
     for name, text in overrides.items():
         if name in known:
             try:
-                model._overrides[name] = Number.read(resolve(text.strip()))
+                found[name] = Number.read(resolve(text.strip()))
                 continue
             except PydanticCustomError as error:
                 hint = (error.context or {}).get("hint")
@@ -110,6 +111,7 @@ def _override(model: ModelFile, overrides: Mapping[str, str]) -> None:
         wrong.append(f"{sentence}; {hint}" if hint else sentence)
     if wrong:
         raise UsageError("; ".join(wrong))
+    model = model.with_overrides(found)
     errors = ((name, model.expressions.errors.get(name)) for name in overrides)
     if wrong := [
         f"value {overrides[name]!r} of parameter {name!r}: {error.message}"
@@ -117,6 +119,7 @@ def _override(model: ModelFile, overrides: Mapping[str, str]) -> None:
         if error is not None and (not error.reported or "defined by itself" in error.message)
     ]:
         raise UsageError("; ".join(wrong))
+    return model
 
 
 # Validation: the valid part of a file's data, so that the rest can be reviewed in the same pass.

@@ -3,7 +3,9 @@
 # mypy: disable-error-code="valid-type"
 # fields are typed by calls that build what pydantic reads
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from dataclasses import field as dataclass_field
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, ConfigDict, PrivateAttr
@@ -100,6 +102,17 @@ AnyAnalysis = Annotated[
 ]
 
 
+@dataclass
+class Derived:
+    """What follows from a file beside its sections; copies of a model with other values share it."""
+
+    made: set[tuple[str, str]] = dataclass_field(default_factory=set)  # (section, name) that short forms stand for
+    hidden: set[str] = dataclass_field(default_factory=set)  # sensors that forces read, and no result shows
+    parts: dict[str, str] = dataclass_field(default_factory=dict)  # see ``ModelFile.parts``
+    paths: dict[str, str] = dataclass_field(default_factory=dict)  # of the numbers that parameters stand for
+    reviewed: Any = None  # what rules have read of it: see ``parameters.with_values``
+
+
 class ModelFile(Sections):
     """A multibody model with its parameters, objectives, analysis and reference values."""
 
@@ -146,14 +159,9 @@ class ModelFile(Sections):
     )
 
     _source: Source = PrivateAttr()
+    _derived: Derived = PrivateAttr(default_factory=Derived)
     _overrides: dict[str, Number] = PrivateAttr(default_factory=dict)
-    _field_values: dict[str, Any] = PrivateAttr(default_factory=dict)  # numbers (ne) in place of what the file says
-    _judged: Any = PrivateAttr(default=None)  # what rules have read of it: see ``moved``
-    _places: dict[str, str] = PrivateAttr(default_factory=dict)  # paths that parameters of every number stand at
-    _made: set[tuple[str, str]] = PrivateAttr(default_factory=set)  # (section, name) of what tables stand for
-
-    _parts: dict[str, str] = PrivateAttr(default_factory=dict)  # see ``parts``
-    _unseen: set[str] = PrivateAttr(default_factory=set)  # sensors that forces read, and no result shows
+    _field_values: dict[str, Any] = PrivateAttr(default_factory=dict)
 
     @property
     def source(self) -> Source:
@@ -161,9 +169,42 @@ class ModelFile(Sections):
         return self._source
 
     @property
-    def is_as_written(self) -> bool:
-        """Whether parameters and constants have the values that the file gives them."""
-        return not self._overrides
+    def derived(self) -> Derived:
+        """What follows from the file beside its sections."""
+        return self._derived
+
+    @property
+    def overrides(self) -> dict[str, Number]:
+        """Values of parameters and constants in place of those that the file gives."""
+        return self._overrides
+
+    @property
+    def field_values(self) -> dict[str, Any]:
+        """Numbers (ne) of fields in place of what the file says."""
+        return self._field_values
+
+    def read_from(self, source: Source) -> "ModelFile":
+        """This model, which was read from a source."""
+        self._source = source
+        return self
+
+    def with_overrides(self, overrides: Mapping[str, Number]) -> "ModelFile":
+        """The same model where parameters and constants have these values too."""
+        moved = self.model_copy()
+        moved.__dict__.pop("expressions", None)  # cached for the values before
+        moved._overrides = {**self._overrides, **overrides}
+        return moved
+
+    def with_fields(self, values: Mapping[str, Any]) -> "ModelFile":
+        """The same model where fields have these numbers (ne) too."""
+        moved = self.model_copy()
+        moved._field_values = {**self._field_values, **values}
+        return moved
+
+    def note_made(self, section: str, name: str, path: Path) -> None:
+        """Note that an item stands for something at a path of the file, where messages about it point."""
+        self.derived.made.add((section, name))
+        self.source.stands_at[section, name] = path
 
     @cached_property
     def expressions(self) -> Expressions:
@@ -178,7 +219,7 @@ class ModelFile(Sections):
         for section in ModelFile.model_fields:
             entries = getattr(self, section)
             if type(entries) is dict:
-                entries = {name: entry for name, entry in entries.items() if (section, name) not in self._made}
+                entries = {name: entry for name, entry in entries.items() if (section, name) not in self.derived.made}
             found += (entry for entry in walk(entries, (section,), Number) if entry[1].literal is None)
         return tuple(entry for entry in found if not is_moving(entry[1], self.expressions))
 
@@ -191,7 +232,7 @@ class ModelFile(Sections):
     @property
     def parts(self) -> dict[str, str]:
         """Parts of expressions of the motion by name, each made of sensors and of parts before it; not in the file."""
-        return self._parts
+        return self.derived.parts
 
     @property
     def definitions(self) -> dict[str, Number]:
@@ -205,7 +246,7 @@ class ModelFile(Sections):
 
     def parameter_label(self, name: str) -> str:
         """How results name a parameter: by its name, or by the path of the number that it stands for."""
-        return self._places.get(name, name)
+        return self.derived.paths.get(name, name)
 
     @cached_property
     def formulas(self) -> dict[str, str]:

@@ -52,7 +52,7 @@ def name_numbers(model: ModelFile) -> None:
         count += 1
         model.parameters[name] = Parameter.model_construct(value=place.number, unit=place.unit)
         place.holder[place.key] = Number(name)
-        model._places[name] = _shown(place)
+        model.derived.paths[name] = _shown(place)
         model.source.stands_at[("parameters", name)] = place.path
     model.__dict__.pop("expressions", None)  # overrides were judged by those without these parameters
 
@@ -101,7 +101,7 @@ Rule = Callable[[Review], None]
 
 
 @dataclass(frozen=True)
-class _Judged:
+class _Reviewed:
     """What rules have read of a model in which they found nothing wrong: they find nothing where it is the same."""
 
     model: ModelFile
@@ -122,12 +122,10 @@ def with_values(model: ModelFile, values: Mapping[str, float | str]) -> ModelFil
     is repeated. Checks, studies and optimisations of the file are not judged again. Raises ModelError with all issues
     that the values cause, UsageError for names that are no parameters and numbers that are not finite.
     """
-    moved = model.model_copy()
-    moved.__dict__.pop("expressions", None)  # cached for the values before
-    by_path = {path: name for name, path in model._places.items()}
+    by_path = {path: name for name, path in model.derived.paths.items()}
     named = {by_path.get(name, name): value for name, value in values.items()}
-    moved._overrides = {**model._overrides, **{name: _number(model, name, value) for name, value in named.items()}}
-    holding = frozenset() if model._judged is None else model._judged.holding(moved)
+    moved = model.with_overrides({name: _number(model, name, value) for name, value in named.items()})
+    holding = frozenset() if model.derived.reviewed is None else model.derived.reviewed.holding(moved)
     review, read = Review(moved, moved.source, set()), dict[Rule, set[str]]()
     for rule in RULES:
         if rule not in OF_NAMES | OF_ITS_USE | holding:
@@ -137,19 +135,12 @@ def with_values(model: ModelFile, values: Mapping[str, float | str]) -> ModelFil
         raise ModelError(review.issues)
     if not holding:
         names = {rule: _names_in(texts) for rule, texts in read.items() if rule not in OF_NUMBERS}
-        model._judged = moved._judged = _Judged(moved, names)
+        model.derived.reviewed = _Reviewed(moved, names)
     return moved
 
 
 def _names_in(texts: set[str]) -> frozenset[str]:
     return frozenset(name for text in texts for name in names_in(parse(text)))
-
-
-def with_fields(model: ModelFile, values: Mapping[str, Any]) -> ModelFile:
-    """The same model where fields have these numbers (ne)."""
-    moved = model.model_copy()
-    moved._field_values = {**model._field_values, **values}
-    return moved
 
 
 def with_adjoint_by(model: ModelFile, parameters: Sequence[str], fields: Sequence[str]) -> ModelFile:
@@ -199,8 +190,8 @@ def with_numbers(model_file: ModelFile, values: Mapping[str, float]) -> str:
     for name, value in values.items():
         section = "parameters" if name in model_file.parameters else "constants"
         node = _value_node(root, section, name)
-        nearest = model_file.source._find((section, name))[0]
-        if node is None and nearest is not None and nearest.instance:
+        nearest = model_file.source.nearest((section, name))
+        if node is None and nearest.instance:
             raise UsageError(f"the value of {name!r} cannot be saved: a repetition makes it")
         if node is None:
             added.setdefault(section, {})[name] = value

@@ -73,7 +73,7 @@ def _with_units(model: ModelFile) -> Iterator[tuple[Path, Number, str]]:
         if parameter.unit:
             yield ("parameters", name, "value"), definitions[name], parameter.unit
     for place in places(model):
-        if place.unit and place.path[:2] not in model._made:
+        if place.unit and place.path[:2] not in model.derived.made:
             yield place.path, place.number, "rad" if _limits_an_angle(place) else place.unit
 
 
@@ -84,7 +84,7 @@ def _limits_an_angle(place: Place) -> bool:
 def _beyond_bounds(model: ModelFile) -> Iterator[tuple[Path, str, None]]:
     """Values in place of the file's, which may go beyond what the file allows itself."""
     for name, parameter in model.parameters.items():
-        if name in model._overrides and parameter.bounds is not None:
+        if name in model.overrides and parameter.bounds is not None:
             value, *bounds = (model.expressions.value(n).real for n in (model.definitions[name], *parameter.bounds))
             if not bounds[0] <= value <= bounds[1]:
                 message = f"{value:g}, which stands for it, lies outside the bounds {bounds[0]:g} and {bounds[1]:g}"
@@ -99,7 +99,7 @@ def _still(model: ModelFile) -> Iterator[tuple[Path, str, str]]:
 
 def _unread(model: ModelFile) -> Iterator[tuple[Path, str, str]]:
     """Parameters that nothing reads."""
-    if model._places:
+    if model.derived.paths:
         return  # every number is one
     read = {name for number in _numbers(model) for name in names(parse(number.text))}
     read |= {name for _, number in model.moving for name in read_by(number.text, model.parts).names}
@@ -107,7 +107,7 @@ def _unread(model: ModelFile) -> Iterator[tuple[Path, str, str]]:
     read |= {name for text in model.formulas.values() for name in names(parse(text, vectors=True))}
     read |= {name for field in model.fields.values() if field.value for name in names(parse(field.value, vectors=True))}
     for name in model.parameters:
-        if name not in read and ("parameters", name) not in model._made:
+        if name not in read and ("parameters", name) not in model.derived.made:
             yield ("parameters", name), "nothing reads this parameter", "gradients by it are zero"
 
 
@@ -215,7 +215,7 @@ def doubtful_sizes(model: ModelFile) -> Iterator[tuple[Path, str, str]]:
             yield ("gravity",), f"free fall of {fall:g} m/s^2 is that of the earth in {unit}", "lengths are in m"
     carried = _carried(model)
     for name, body in model.bodies.items():
-        if ("bodies", name) not in model._made:
+        if ("bodies", name) not in model.derived.made:
             yield from _size(review, name, body, carried.get(name, []))
             yield from _beside(review, name, body, carried.get(name, []))
 
@@ -300,7 +300,7 @@ def unit_sums(model: ModelFile) -> Iterator[str]:
 
 def _texts(model: ModelFile) -> Iterator[tuple[Path, str]]:
     for path, number in model.moving:
-        if path[:2] not in model._made:
+        if path[:2] not in model.derived.made:
             yield path, number.text
     for name, state in model.states.items():
         if state.rate.literal is None:
@@ -435,7 +435,7 @@ class _Units:
             return str(spec.unit)
         if spec.type == "coordinate":
             joint, _, coordinate = spec.coordinate.partition(".")
-            known = joint in self._model.joints and (("joints", joint) not in self._model._made)
+            known = joint in self._model.joints and (("joints", joint) not in self._model.derived.made)
             return self._of_coordinate(coordinate, order) if known else ""
         if spec.type in _OF_ORDER:
             return _OF_ORDER[spec.type] + _RATES[order]

@@ -14,7 +14,6 @@ from mbsim_cli.assembly.tree.flexible import FlexibleBodies
 from mbsim_cli.reduction.packing import deviations, entries
 from mbsim_cli.reduction.reduce import _along, reduced
 from mbsim_cli.reduction.system import system_of
-from mbsim_cli.spec.parameters import with_fields
 from mbsim_cli.study.assembling import Settings
 from mbsim_cli.study.compiling import compile_kernels
 from mbsim_cli.study.evaluation import accumulated
@@ -58,7 +57,7 @@ class Case:
 
     def __init__(self, path, step, field=None):
         file = spec.load(path)
-        self.file = file if field is None else with_fields(file, {"p": field})
+        self.file = file if field is None else file.with_fields({"p": field})
         settings = Settings(method="adjoint", step=step)
         timing = Timing()
         self.plan = draft(self.file, settings, timing).plan(timing, SILENT)

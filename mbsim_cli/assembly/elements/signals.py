@@ -70,7 +70,10 @@ class SignalTable:
         self._entries: list[Entry] = []
         self._rows: list[int] = [0]
         self._known: dict[Any, int] = {}  # row of what was read before
-        self._unseen, self._nothing = system.model_file._unseen, set[str]()  # the latter: loads that a joint lacks
+        self._hidden, self._nothing = (
+            system.model_file.derived.hidden,
+            set[str](),
+        )  # the latter: loads that a joint lacks
         self._formulas = system.model_file.formulas
         self._parts = {name: written_out(part, self._formulas) for name, part in system.model_file.parts.items()}
 
@@ -188,7 +191,7 @@ class SignalTable:
 
     def _as_measure(self, entry_of: Any, name: str, spec: Any) -> Entry | None:
         """The entry of a sensor; a coordinate is read as a measure, which is one in all coordinates."""
-        if spec.type == "multiplier" and name in self._unseen and not self._sensors.has_equation(spec.constraint):
+        if spec.type == "multiplier" and name in self._hidden and not self._sensors.has_equation(spec.constraint):
             self._nothing.add(name)
             return None
         if spec.type == "coordinate":

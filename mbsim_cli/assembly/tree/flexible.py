@@ -35,8 +35,8 @@ PLACES = ("x", "y", "z")
 def field_values(model_file: ModelFile, name: str, mesh: Mesh, numbers: Numbers, read: Any) -> np.ndarray:
     """Numbers of a field (ne), before any filter; raise ModelError where one is not finite or out of bounds."""
     given = model_file.fields[name]
-    if name in model_file._field_values:
-        p = np.asarray(model_file._field_values[name], dtype=float)
+    if name in model_file.field_values:
+        p = np.asarray(model_file.field_values[name], dtype=float)
     elif given.value is None:
         p = _from_file(model_file, name, len(mesh.cells), read)
     else:

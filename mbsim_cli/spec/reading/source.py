@@ -52,17 +52,15 @@ class Source:
 
         ``offset`` counts characters within a scalar; ``key`` asks for the key rather than the value.
         """
-        node, complete = self._find(path)
-        if node is None:
-            return self.file, 1, 1
+        nodes, complete = self._along(path)
+        node = nodes[-1]
         if node.key_line > 0 and (key or isinstance(node.value, dict | list) or node.value is None):
             return node.file, node.key_line, node.key_column
         return node.file, node.line, node.column + (offset if offset and node.plain and complete else 0)
 
-    def _find(self, path: Path) -> tuple[Node | None, bool]:
-        # the deepest node along the path, and whether that is all of it
-        nodes, complete = self._along(path)
-        return (nodes[-1] if nodes else None), complete
+    def nearest(self, path: Path) -> Node:
+        """Return the deepest node along a path."""
+        return self._along(path)[0][-1]
 
     def _along(self, path: Path) -> tuple[list[Node], bool]:
         # the nodes along the path, and whether they are all of it

@@ -28,12 +28,12 @@ def check_names(review: Review) -> None:
     """Report names that cannot be written in expressions or references, or that stand twice."""
     for section in _IN_EXPRESSIONS:
         for name in getattr(review.model, section):
-            made = (section, name) in review.model._made
+            made = (section, name) in review.model.derived.made
             for message, hint in () if made else in_expressions(name):
                 review.report((section, name), message, hint, key=True)
     for section in _IN_REFERENCES:
         for name in getattr(review.model, section):
-            made = section in ("points", "vectors") and (section, name) in review.model._made
+            made = section in ("points", "vectors") and (section, name) in review.model.derived.made
             if not made and not _plain(name.replace("-", "_")):
                 hint = "letters, digits, _ and -, a letter first"
                 review.report((section, name), f"{name!r} cannot be a name", hint, key=True)
@@ -208,7 +208,7 @@ class Lookup:
             if not review.lost("joints"):
                 hint = review.suggest(joint, review.names("joints"))
                 review.report(path, f"unknown joint {joint!r}", hint, key=key)
-        elif review.lost("joints") or (not review.intact("dh") and ("joints", joint) in review.model._made):
+        elif review.lost("joints") or (not review.intact("dh") and ("joints", joint) in review.model.derived.made):
             pass  # its type may be wrong
         elif joint in review.model.joints and name not in review.model.joints[joint].coordinates:
             known = review.model.joints[joint].coordinates

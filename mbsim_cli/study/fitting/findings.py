@@ -213,7 +213,7 @@ def save_model(model: "Model", estimates: dict[str, float], path: Path, *, force
     """
     check_place(model, path, force=force)
     file, value = model._file, model._file.expressions.value
-    values = {name: float(value(number).real) for name, number in file._overrides.items()} | estimates
+    values = {name: float(value(number).real) for name, number in file.overrides.items()} | estimates
     text = with_numbers(file, values)
     try:
         read = load(file.source.file, texts={**file.source.texts, file.source.file: text})

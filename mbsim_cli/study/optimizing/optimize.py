@@ -12,7 +12,7 @@ from mbsim_cli.errors import AnalysisError, ModelError, UsageError, either
 from mbsim_cli.io.facts import History
 from mbsim_cli.io.target import check_target
 from mbsim_cli.spec.model_file import ModelFile
-from mbsim_cli.spec.parameters import with_adjoint_by, with_fields
+from mbsim_cli.spec.parameters import with_adjoint_by
 from mbsim_cli.study.assembling import AUTO, Settings, load, named_or_only, stated_method
 from mbsim_cli.study.evaluation import Gradient
 from mbsim_cli.study.fitting.findings import check_place
@@ -90,7 +90,7 @@ class Analyses:
     def plan(self, values: np.ndarray, timing: Timing) -> Plan:
         """The analysis of a design."""
         changed, fields = self.variables.parts(values)
-        moved = with_fields(self.model_file, fields) if fields else self.model_file
+        moved = self.model_file.with_fields(fields) if fields else self.model_file
         drafted = draft(moved, self.settings, timing, self.by, values=changed)
         return drafted.plan(timing, Asking(self.listener))
 

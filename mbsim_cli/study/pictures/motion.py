@@ -104,11 +104,10 @@ class Moved(Posed):
             if exaggeration is not None and not flexible_bodies(file):
                 raise UsageError(f"--exaggerate is for bodies that deform; {content.path} has none")
             from mbsim_cli.io.facts import fields_of
-            from mbsim_cli.spec.parameters import with_fields
 
             fields = fields_of(content.path, known=True).items()  # those of an optimum differ from the model's text
             stored = {name: found.values for name, found in fields if name in file.fields}
-            self.file = file = with_fields(file, stored) if stored else file
+            self.file = file = file.with_fields(stored) if stored else file
             larger = 1.0 if exaggeration is None else exaggeration
             self.moving = moving_scene(file, standard_input, larger)
             if list(self.moving.coordinates) != content.coordinates:

@@ -148,13 +148,12 @@ def test_gradients_by_fields_are_those_of_the_adjoint(model):
 def test_the_volume_and_its_derivatives(model):
     """Mean of the filtered field; each element's derivative by differences of the field."""
     from mbsim_cli.assembly.parameters.numbers import Numbers
-    from mbsim_cli.spec.parameters import with_fields
     from mbsim_cli.study.reduced_bodies import standard_input
 
     file = spec.load(model)
 
     def volume(p):
-        moved = with_fields(file, {"p": p})
+        moved = file.with_fields({"p": p})
         return standard_input(moved, "crank", Numbers(moved.expressions)).share()
 
     p = 0.3 + 0.5 * np.random.default_rng(0).random(12)
