@@ -15,7 +15,7 @@ from mbsim_cli.spec.expressions.syntax import parse
 from mbsim_cli.spec.model_file import descriptions_of
 from mbsim_cli.spec.reading.messages import Path
 from mbsim_cli.spec.reading.source import join
-from mbsim_cli.spec.warnings import doubts_of
+from mbsim_cli.spec.warnings import warnings_of
 
 if TYPE_CHECKING:
     from mbsim_cli.assembly.problem import Assembled
@@ -106,7 +106,7 @@ def describe(assembled: "Assembled") -> dict[str, Any]:
         "redundant_constraints": [names.constraints[row] for row in closing.redundant],
         "natural_coordinates": _natural(assembled.problem),
         "parameters": _parameters(assembled),
-        "warnings": [*doubts_of(file), *assembled.warnings],
+        "warnings": [*warnings_of(file), *assembled.warnings],
         "descriptions": {join(path): text for path, text in descriptions_of(file)},
     }
 

@@ -50,7 +50,7 @@ def command(
 
 def judge(path: Path, settings: "Settings") -> tuple[tuple[Issue, ...], list[str]]:
     """All issues of a file, those of the assembly only where the file itself is sound; warnings of a valid one."""
-    from mbsim_cli.spec.warnings import doubts_of
+    from mbsim_cli.spec.warnings import warnings_of
     from mbsim_cli.study.assembling import build, load
 
     try:
@@ -58,4 +58,4 @@ def judge(path: Path, settings: "Settings") -> tuple[tuple[Issue, ...], list[str
         assembled = build(model_file, settings, [])
     except ModelError as error:
         return error.issues, []
-    return (), [*doubts_of(model_file), *assembled.warnings]
+    return (), [*warnings_of(model_file), *assembled.warnings]

@@ -102,9 +102,9 @@ def _add_row(model: ModelFile, table: Table, path: Path, parent: str, body: str)
     at, along, towards = ([[formula(e, numbers) for e in side] for side in both] for both in _FRAMES[table.convention])
     if spec.sign < 0:
         along = [[formula("-u", {"u": entry}) for entry in side] for side in along]
-    model.derived.made.update(
-        (("points", point), ("vectors", axis), ("vectors", zero), ("bodies", body), ("joints", row))
-    )
+    model.note_made("bodies", body, path if spec.link is None else (*path, "link"))
+    for section, name in (("points", point), ("vectors", axis), ("vectors", zero), ("joints", row)):
+        model.note_made(section, name, path)
     model.points[point] = dict(zip((parent, body), at, strict=True))
     model.vectors[axis] = dict(zip((parent, body), along, strict=True))
     model.vectors[zero] = dict(zip((parent, body), towards, strict=True))

@@ -207,9 +207,6 @@ class Optimization(Spec):
 # fields are typed by calls that build what pydantic reads
 
 
-LOSSES = ("linear", "soft_l1", "huber", "cauchy", "arctan")
-
-
 class MeasuredColumn(Spec):
     """What a column of a measurement holds: offset + scale * sensor(t - delay), and noise."""
 

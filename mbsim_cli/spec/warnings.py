@@ -13,9 +13,8 @@ from mbsim_cli.spec.expressions.number import Number, coordinate_in, is_moving, 
 from mbsim_cli.spec.expressions.syntax import ExpressionError, column, dotted, function_name, names, parse, part_of
 from mbsim_cli.spec.expressions.units import Dimension, dimension_of, has_angle
 from mbsim_cli.spec.model_file import ModelFile
-from mbsim_cli.spec.parameters import Place, places
+from mbsim_cli.spec.parameters import places
 from mbsim_cli.spec.reading.messages import Path
-from mbsim_cli.spec.reading.source import Source
 from mbsim_cli.spec.review import Review
 from mbsim_cli.spec.rules.bodies import local_point
 
@@ -25,93 +24,76 @@ _NAMING = ("forces", "constraints", "laws", "roads", "analysis")  # and bodies t
 _OF_ITS_USE = ("checks", "study", "optimization")  # sections of what is done with a model
 
 
-def doubts_of(model: ModelFile) -> list[str]:
+class Found(NamedTuple):
+    """A warning of a place, as ``Source.issue`` takes it."""
+
+    path: Path
+    message: str
+    hint: str | None = None
+
+
+def warnings_of(model: ModelFile) -> list[str]:
     """Sentences with their places."""
-    of_values = (
-        *_angles(model),
-        *_no_angles(model),
-        *_beyond_bounds(model),
-        *doubtful_sizes(model),
-        *doubtful_forces(model),
-    )
-    values = (model.source.issue(*doubt) for doubt in of_values)
-    of_names = (*_still(model), *_unread(model), *_unused(model))
-    return [*map(str, values), *unit_sums(model), *(str(model.source.issue(*doubt, key=True)) for doubt in of_names)]
+    of_values = [*_angles(model), *_beyond_bounds(model), *_sizes(model), *_forces(model)]
+    of_names = [*_unread(model), *_unused(model)]
+    if not model.bodies:
+        hint = "they stand under bodies, or in a table under dh"
+        of_names.insert(0, Found((), "the model has no bodies, and nothing moves", hint))
+    named = (str(model.source.issue(*found, key=True)) for found in of_names)
+    return [*(str(model.source.issue(*found)) for found in of_values), *unit_sums(model), *named]
 
 
-def doubts_of_values(model: ModelFile) -> list[str]:
+def warnings_of_values(model: ModelFile) -> list[str]:
     """Those that other values of parameters may cause."""
-    return [str(model.source.issue(*doubt)) for doubt in doubtful_forces(model, moved=True)]
+    return [str(model.source.issue(*found)) for found in _forces(model, moved=True)]
 
 
-def _angles(model: ModelFile) -> Iterator[tuple[Path, str, str]]:
-    """Plain numbers of more than a turn where an angle in radians stands: degrees, most of them."""
-    for path, number in _in_radians(model):
-        value = number.literal
-        if value is not None and abs(value) > tau:
-            message = f"{value:g} rad are {abs(value) / tau:.3g} turns"
-            yield path, message, f"degrees are written {value:g} deg"
-
-
-def _in_radians(model: ModelFile) -> Iterator[tuple[Path, Number]]:
-    for path, number, unit in _with_units(model):
-        if unit == "rad":
-            yield path, number
-
-
-def _no_angles(model: ModelFile) -> Iterator[tuple[Path, str, str]]:
-    """Degrees where a number is in metres, kilograms, seconds."""
-    for path, number, unit in _with_units(model):
-        if _DEGREES.fullmatch(number.text) and not has_angle(unit):
-            yield path, f"a number of degrees stands where the unit is {unit}", "deg is pi/180"
-
-
-def _with_units(model: ModelFile) -> Iterator[tuple[Path, Number, str]]:
-    """Numbers whose unit is known, as the file has them or -p in their place."""
+def _angles(model: ModelFile) -> Iterator[Found]:
+    """Plain numbers of more than a turn in radians, most of them degrees; degrees where a number is no angle."""
     definitions = model.definitions
-    for name, parameter in model.parameters.items():
-        if parameter.unit:
-            yield ("parameters", name, "value"), definitions[name], parameter.unit
+    stated: list[tuple[Path, Number, str]] = [  # numbers whose unit is known, as the file has them or -p in their place
+        (("parameters", name, "value"), definitions[name], str(parameter.unit))
+        for name, parameter in model.parameters.items()
+        if parameter.unit
+    ]
     for place in places(model):
         if place.unit and place.path[:2] not in model.derived.made:
-            yield place.path, place.number, "rad" if _limits_an_angle(place) else place.unit
+            of_angle = place.unit == "m or rad" and ".angle" in (place.holder.get("coordinate") or "")
+            stated.append((place.path, place.number, "rad" if of_angle else place.unit))
+    for path, number, unit in stated:
+        if unit == "rad" and (value := number.literal) is not None and abs(value) > tau:
+            yield Found(path, f"{value:g} rad are {abs(value) / tau:.3g} turns", f"degrees are written {value:g} deg")
+    for path, number, unit in stated:
+        if _DEGREES.fullmatch(number.text) and not has_angle(unit):
+            yield Found(path, f"a number of degrees stands where the unit is {unit}", "deg is pi/180")
 
 
-def _limits_an_angle(place: Place) -> bool:
-    return place.unit == "m or rad" and ".angle" in (place.holder.get("coordinate") or "")
-
-
-def _beyond_bounds(model: ModelFile) -> Iterator[tuple[Path, str, None]]:
+def _beyond_bounds(model: ModelFile) -> Iterator[Found]:
     """Values in place of the file's, which may go beyond what the file allows itself."""
     for name, parameter in model.parameters.items():
         if name in model.overrides and parameter.bounds is not None:
             value, *bounds = (model.expressions.value(n).real for n in (model.definitions[name], *parameter.bounds))
             if not bounds[0] <= value <= bounds[1]:
                 message = f"{value:g}, which stands for it, lies outside the bounds {bounds[0]:g} and {bounds[1]:g}"
-                yield ("parameters", name, "value"), message, None
+                yield Found(("parameters", name, "value"), message)
 
 
-def _still(model: ModelFile) -> Iterator[tuple[Path, str, str]]:
-    """That the model has nothing that could move."""
-    if not model.bodies:
-        yield (), "the model has no bodies, and nothing moves", "they stand under bodies, or in a table under dh"
-
-
-def _unread(model: ModelFile) -> Iterator[tuple[Path, str, str]]:
+def _unread(model: ModelFile) -> Iterator[Found]:
     """Parameters that nothing reads."""
     if model.derived.paths:
         return  # every number is one
-    read = {name for number in _numbers(model) for name in names(parse(number.text))}
+    computed = (number for path, number in model.computed if path[0] not in _OF_ITS_USE)
+    read = {name for number in computed for name in names(parse(number.text))}
     read |= {name for _, number in model.moving for name in read_by(number.text, model.parts).names}
     read |= {name for objective in model.objectives.values() for name in names(parse(objective.text, vectors=True))}
     read |= {name for text in model.formulas.values() for name in names(parse(text, vectors=True))}
     read |= {name for field in model.fields.values() if field.value for name in names(parse(field.value, vectors=True))}
     for name in model.parameters:
         if name not in read and ("parameters", name) not in model.derived.made:
-            yield ("parameters", name), "nothing reads this parameter", "gradients by it are zero"
+            yield Found(("parameters", name), "nothing reads this parameter", "gradients by it are zero")
 
 
-def _unused(model: ModelFile) -> Iterator[tuple[Path, str, str]]:
+def _unused(model: ModelFile) -> Iterator[Found]:
     """Items whose name no place holds where such an item acts."""
     if not any(getattr(model, section) for section in _NAMED):
         return
@@ -122,17 +104,13 @@ def _unused(model: ModelFile) -> Iterator[tuple[Path, str, str]]:
     for section, what in _NAMED.items():
         for name in getattr(model, section):
             if name not in named:
-                yield (section, name), f"nothing uses this {what}", "it acts where its name stands"
+                yield Found((section, name), f"nothing uses this {what}", "it acts where its name stands")
 
 
-def _numbers(model: ModelFile) -> Iterator[Any]:
-    return (number for path, number in model.computed if path[0] not in _OF_ITS_USE)
-
-
-# Doubts about numbers of forces: signs that no passive element has, elements that exert nothing, lengths not read.
+# Numbers of forces: signs that no passive element has, elements that exert nothing, lengths not read.
 #
-# Laws and tables say what they say on purpose. What no tyre, stop or drag can be is refused (``rules.vehicles``),
-# and so is an element that states nothing to exert (``rules.forces``).
+# Laws and tables state their values on purpose. What no tyre, stop or drag can be is refused (``rules.suitability``),
+# and so is an element that states nothing to exert.
 
 _NEGATIVE = {
     "stiffness": "it pushes away from the state without force",
@@ -143,16 +121,8 @@ _OF_POINTS = ("natural_length",)  # a coordinate may be less than zero
 _NATURAL = ("natural_length", "natural_angle")
 
 
-class Doubt(NamedTuple):
-    """What is said of a place, as ``Source.issue`` takes it."""
-
-    path: Path
-    message: str
-    hint: str
-
-
-def doubtful_forces(model: ModelFile, *, moved: bool = False) -> Iterator[Doubt]:
-    """Doubts about forces; of a model that is ``moved`` to other values of parameters those that the values cause."""
+def _forces(model: ModelFile, *, moved: bool = False) -> Iterator[Found]:
+    """Warnings of forces; of a model that is ``moved`` to other values of parameters those that the values cause."""
     values = model.expressions
     inputs = {name.partition(".")[0] for name in getattr(model.analysis, "inputs", ())}
     for name, force in model.forces.items():
@@ -161,19 +131,23 @@ def doubtful_forces(model: ModelFile, *, moved: bool = False) -> Iterator[Doubt]
             if key in _OF_POINTS and getattr(force, "points", None) is None:
                 continue
             for number in _entries(force, key):
-                judged = (not moved or number.literal is None) and not is_moving(number, values)
-                if judged and (value := values.value(number).real) < 0:
-                    yield Doubt((*path, key), f"is negative: {value:g}", why)
-        if not moved:
-            if name not in inputs:
-                yield from _idle(path, force)
-            yield from _unread_lengths(path, force)
+                counts = (not moved or number.literal is None) and not is_moving(number, values)
+                if counts and (value := values.value(number).real) < 0:
+                    yield Found((*path, key), f"is negative: {value:g}", why)
+        if moved:
+            continue
+        if name not in inputs:
+            yield from _idle(path, force)
+        given = force.model_fields_set
+        for key in _NATURAL:
+            if key in given and given.isdisjoint(("stiffness", "elongation_law")):
+                yield Found((*path, key), "nothing reads it", "it belongs to a stiffness or an elongation_law")
 
 
 IDLE = "leave it out, unless it is an input of mbsim linearize"
 
 
-def _idle(path: Path, force: Any) -> Iterator[Doubt]:
+def _idle(path: Path, force: Any) -> Iterator[Found]:
     """That an element exerts nothing, however it moves; a zero that parameters make may be where a study begins."""
     sources, factors = force.sources, force.factors
     if any(getattr(force, key, None) is not None for key in force.added_laws):
@@ -181,15 +155,7 @@ def _idle(path: Path, force: Any) -> Iterator[Doubt]:
     zeros = {key for key in (*sources, *factors) if all(n.literal == 0.0 for n in _entries(force, key))}
     if zeros and (not zeros.isdisjoint(factors) or zeros.issuperset(sources)):
         shown = [key for key in (*factors, *sources) if key in zeros and key in force.model_fields_set]
-        yield Doubt(path, f"exerts nothing with zero {' and '.join(shown)}", IDLE)
-
-
-def _unread_lengths(path: Path, force: Any) -> Iterator[Doubt]:
-    """Natural lengths and angles that nothing counts from."""
-    given = force.model_fields_set
-    for key in _NATURAL:
-        if key in given and given.isdisjoint(("stiffness", "elongation_law")):
-            yield Doubt((*path, key), "nothing reads it", "it belongs to a stiffness or an elongation_law")
+        yield Found(path, f"exerts nothing with zero {' and '.join(shown)}", IDLE)
 
 
 def _entries(force: Any, key: str) -> list[Number]:
@@ -199,28 +165,32 @@ def _entries(force: Any, key: str) -> list[Number]:
     return [found] if isinstance(found, Number) else []
 
 
-# Doubts about units: free fall in millimetres, and inertias that belong to bodies of quite another size.
+# Units: free fall in millimetres, and inertias that belong to bodies of quite another size.
 
 _EARTH = 9.81  # m/s^2
 _NEARLY = 0.01
 _THIN, _WIDE = 1 / 300, 100.0  # radius of gyration by the distance of points; of bodies that exist 1/30 to 20
 
 
-def doubtful_sizes(model: ModelFile) -> Iterator[tuple[Path, str, str]]:
+def _sizes(model: ModelFile) -> Iterator[Found]:
     """What lengths in millimetres or inertias in other units than kg m^2 leave behind."""
     review = Review(model, model.source, set())
     fall = math.hypot(*(review.vector(model.gravity) or (0.0,)))
     for unit, factor in (("mm", 1000), ("cm", 100)):
         if abs(fall / factor / _EARTH - 1) < _NEARLY:
-            yield ("gravity",), f"free fall of {fall:g} m/s^2 is that of the earth in {unit}", "lengths are in m"
-    carried = _carried(model)
+            message = f"free fall of {fall:g} m/s^2 is that of the earth in {unit}"
+            yield Found(("gravity",), message, "lengths are in m")
+    points: dict[str, list[str]] = {}  # by the bodies that carry them
+    for name, point in model.points.items():
+        for carrier in point.bodies if isinstance(point, DesignPoint) else point:
+            points.setdefault(carrier, []).append(name)
     for name, body in model.bodies.items():
         if ("bodies", name) not in model.derived.made:
-            yield from _size(review, name, body, carried.get(name, []))
-            yield from _beside(review, name, body, carried.get(name, []))
+            yield from _size(review, name, body, points.get(name, []))
+            yield from _along_other_axis(review, name, body, points.get(name, []))
 
 
-def _size(review: Review, name: str, body: Any, names: list[str]) -> Iterator[tuple[Path, str, str]]:
+def _size(review: Review, name: str, body: Any, names: list[str]) -> Iterator[Found]:
     """That an inertia stated in the file does not fit where the points of its body are."""
     mass, moment = review.value(body.mass), _largest_moment(review, body.inertia)
     if not (mass and moment and mass > 0 and moment > 0):
@@ -232,10 +202,10 @@ def _size(review: Review, name: str, body: Any, names: list[str]) -> Iterator[tu
     radius, distance = math.sqrt(moment / mass), max(math.dist(center, place) for place in places)
     if distance > 0 and not _THIN < radius / distance < _WIDE:
         message = f"a radius of gyration of {radius:.3g} m, where a point is {distance:.3g} m from the centre of mass"
-        yield ("bodies", name, "inertia"), message, "lengths are in m, masses in kg, inertias in kg m^2"
+        yield Found(("bodies", name, "inertia"), message, "lengths are in m, masses in kg, inertias in kg m^2")
 
 
-def _beside(review: Review, name: str, body: Any, names: list[str]) -> Iterator[tuple[Path, str, str]]:
+def _along_other_axis(review: Review, name: str, body: Any, names: list[str]) -> Iterator[Found]:
     """That a rod or cylinder by default lies along an axis on which the body goes another way."""
     shape = body.shape
     if not isinstance(shape, (Rod, Cylinder)) or shape.center is not None or body.center_of_mass is not None:
@@ -246,7 +216,7 @@ def _beside(review: Review, name: str, body: Any, names: list[str]) -> Iterator[
         point, place = next(iter(places.items()))
         stands = ", ".join(f"{entry:g}" for entry in place)
         message = f"this {shape.type} lies from the origin along {shape.axis}, but point {point} is at [{stands}]"
-        yield ("bodies", name, "shape"), message, "axis and center say where it lies"
+        yield Found(("bodies", name, "shape"), message, "axis and center say where it lies")
 
 
 def _largest_moment(review: Review, given: Any) -> float | None:
@@ -255,15 +225,6 @@ def _largest_moment(review: Review, given: Any) -> float | None:
         return None
     numbers = [given[i][i] for i in range(3)] if isinstance(given, list) else [given.xx, given.yy, given.zz]
     return max((value for number in numbers if (value := review.value(number)) is not None), default=None)
-
-
-def _carried(model: ModelFile) -> dict[str, list[str]]:
-    """Names of the points on each body."""
-    found: dict[str, list[str]] = {}
-    for name, point in model.points.items():
-        for body in point.bodies if isinstance(point, DesignPoint) else point:
-            found.setdefault(body, []).append(name)
-    return found
 
 
 # Sums and comparisons in expressions of quantities whose units are known and differ.
@@ -292,22 +253,16 @@ _PURE = ("sin", "cos", "tan", "asin", "acos", "atan", "atan2", "exp", "log", "lo
 
 def unit_sums(model: ModelFile) -> Iterator[str]:
     """Sentences on sums of different units in forces, states and sensors; objectives may weigh by one what they add."""
-    source: Source = model.source
-    for path, text in _texts(model):
-        for message, offset in _of_text(model, text)[:1]:
-            yield str(source.issue(path, message, "multiply one by what converts it", offset))
-
-
-def _texts(model: ModelFile) -> Iterator[tuple[Path, str]]:
-    for path, number in model.moving:
-        if path[:2] not in model.derived.made:
-            yield path, number.text
+    texts = [(path, number.text) for path, number in model.moving if path[:2] not in model.derived.made]
     for name, state in model.states.items():
         if state.rate.literal is None:
-            yield ("states", name, "rate"), state.rate.text
+            texts.append((("states", name, "rate"), state.rate.text))
     for name, spec in model.sensors.items():
         if spec.type == "expression":
-            yield ("sensors", name, "value"), spec.value
+            texts.append((("sensors", name, "value"), spec.value))
+    for path, text in texts:
+        for message, offset in _of_text(model, text)[:1]:
+            yield str(model.source.issue(path, message, "multiply one by what converts it", offset))
 
 
 def _of_text(model: ModelFile, text: str) -> list[tuple[str, int]]:

@@ -12,7 +12,7 @@ from mbsim_cli.model.problem import Problem
 from mbsim_cli.model.units import quotient
 from mbsim_cli.solve.onsets import begins_within_steps
 from mbsim_cli.solve.resolution import Resolution, loses_energy
-from mbsim_cli.spec.warnings import doubts_of
+from mbsim_cli.spec.warnings import warnings_of
 from mbsim_cli.study.diagnostics import discretisation, steps
 from mbsim_cli.study.diagnostics.discretisation import LIMIT, values_of
 from mbsim_cli.study.diagnostics.steps import BendingHealth, ContactHealth, Extremes, FiniteHealth, StiffeningHealth
@@ -324,7 +324,7 @@ class Outcome:
     def warnings(self) -> list[str]:
         """Sentences on what is out of the ordinary, in the model and in the run."""
         off = discretisation.warnings_of_fields(self._relative_by_fields)
-        return [*doubts_of(self.plan.model_file), *self.watchers.warnings(self.results), *off]
+        return [*warnings_of(self.plan.model_file), *self.watchers.warnings(self.results), *off]
 
     @property
     def resolved(self) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 import pytest
 
 from mbsim_cli import spec
-from mbsim_cli.spec.warnings import doubts_of, doubts_of_values
+from mbsim_cli.spec.warnings import warnings_of, warnings_of_values
 from tests.spec.example import VALID, variant, write
 
 ARM = """\
@@ -15,7 +15,7 @@ forces: {stop: {type: bump_stop, coordinate: knee.angle, maximum: 100, stiffness
 
 
 def _doubts(folder, text):
-    return [doubt.replace(f"{folder}/", "") for doubt in doubts_of(spec.load(write(folder, text)))]
+    return [doubt.replace(f"{folder}/", "") for doubt in warnings_of(spec.load(write(folder, text)))]
 
 
 UNUSED = [
@@ -47,14 +47,14 @@ def test_degrees_without_their_unit(tmp_path):
 
 def test_degrees_that_replace_the_value_of_a_parameter(tmp_path):
     doubt = ": 400 rad are 63.7 turns; degrees are written 400 deg"
-    assert doubts_of(spec.load(write(tmp_path, ARM), {"tilt": "400"}))[0].endswith(f"parameters.tilt.value{doubt}")
-    assert not any("parameters" in doubt for doubt in doubts_of(spec.load(write(tmp_path, ARM), {"tilt": "20 deg"})))
+    assert warnings_of(spec.load(write(tmp_path, ARM), {"tilt": "400"}))[0].endswith(f"parameters.tilt.value{doubt}")
+    assert not any("parameters" in doubt for doubt in warnings_of(spec.load(write(tmp_path, ARM), {"tilt": "20 deg"})))
 
 
 @pytest.mark.parametrize(("value", "beyond"), [("2.5", True), ("2", False), ("1", False), ("0.999", True)])
 def test_values_beyond_the_bounds_of_the_file(tmp_path, value, beyond):
     doubt = f"6:14: parameters.L.value: {value}, which stands for it, lies outside the bounds 1 and 2"
-    found = [doubt.partition("yaml:")[2] for doubt in doubts_of(spec.load(write(tmp_path, VALID), {"L": value}))]
+    found = [doubt.partition("yaml:")[2] for doubt in warnings_of(spec.load(write(tmp_path, VALID), {"L": value}))]
     assert (doubt in found) == beyond and len(found) == len(UNUSED) + beyond
 
 
@@ -185,9 +185,9 @@ def test_values_of_parameters_make_a_sign_and_take_it_back(tmp_path):
     text = variant("stiffness: 100,", "stiffness: 100*(2 - m),")
     assert _doubts(tmp_path, text) == UNUSED
     model = spec.load(tmp_path / "model.yaml", {"m": "3"})
-    doubt, *_ = doubts_of(model)
+    doubt, *_ = warnings_of(model)
     assert doubt.endswith(f"model.yaml:28:71: forces.spring.stiffness: is negative: -100; {NEGATIVE}")
-    assert doubts_of_values(model) == [doubt] and doubts_of_values(spec.with_values(model, {"m": 1.0})) == []
+    assert warnings_of_values(model) == [doubt] and warnings_of_values(spec.with_values(model, {"m": 1.0})) == []
 
 
 @pytest.mark.parametrize("read", ["checks: {a: {objective: psi, value: k}}", "study: {a: {grid: {k: [1, 2]}}}", ""])

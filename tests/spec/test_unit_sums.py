@@ -4,7 +4,7 @@ import pytest
 
 from mbsim_cli import spec
 from mbsim_cli.spec.expressions.units import dimension_of
-from mbsim_cli.spec.warnings import doubts_of
+from mbsim_cli.spec.warnings import warnings_of
 
 MODEL = """
 mbsim: 1
@@ -27,7 +27,7 @@ analysis: {step: 0.01, duration: 1}
 def sums_of(tmp_path, value):
     path = tmp_path / "model.yaml"
     path.write_text(MODEL.replace("VALUE", value))
-    return [sentence for sentence in doubts_of(spec.load(path)) if "cannot be added" in sentence]
+    return [sentence for sentence in warnings_of(spec.load(path)) if "cannot be added" in sentence]
 
 
 @pytest.mark.parametrize(

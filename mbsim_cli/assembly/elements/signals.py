@@ -70,10 +70,8 @@ class SignalTable:
         self._entries: list[Entry] = []
         self._rows: list[int] = [0]
         self._known: dict[Any, int] = {}  # row of what was read before
-        self._hidden, self._nothing = (
-            system.model_file.derived.hidden,
-            set[str](),
-        )  # the latter: loads that a joint lacks
+        self._hidden = system.model_file.derived.hidden
+        self._nothing = set[str]()  # loads that a joint lacks
         self._formulas = system.model_file.formulas
         self._parts = {name: written_out(part, self._formulas) for name, part in system.model_file.parts.items()}
 

@@ -71,13 +71,26 @@ class Expressions:
         self.errors: dict[str, ExpressionError] = {}
         self._scopes: dict[tuple, dict[str, Scalar]] = {}
         self._gradients: dict[tuple, dict[str, dict[str, float]]] = {}
-        self._reads = {name: self._names_read(name) for name in self._definitions}
+        self._reads = {
+            name: [used for used in self.names_in(number) if used in self._definitions]
+            for name, number in self._definitions.items()
+        }
         self._read_by: dict[str, list[str]] | None = None
         self._offsets: Mapping[str, Scalar] = {}
         self._order, cycles = sort(self._reads)
         self._rank = {name: place for place, name in enumerate(self._order)}
-        self._record_cycles(cycles)
-        self._base = self._evaluate_base()
+        for cycle in cycles:
+            message = f"is defined by itself: {shown(cycle)}"
+            first = not any(name in self.errors for name in cycle)
+            for name in cycle:
+                self.errors.setdefault(name, ExpressionError(message, reported=not first or name != cycle[0]))
+        self._base: dict[str, Scalar] = {}
+        for name in self._order:
+            if name not in self.errors:
+                try:
+                    self._base[name] = self._evaluate(name, self._base)
+                except ExpressionError as error:
+                    self.errors[name] = error
 
     def __contains__(self, name: object) -> bool:
         return name in self._definitions
@@ -105,7 +118,15 @@ class Expressions:
         if key not in self._scopes:
             if len(self._scopes) >= _KEPT_SCOPES:
                 self._scopes.clear()
-            self._scopes[key] = self._moved(values)
+            # only names that depend on those replaced are evaluated: a Jacobian replaces each of many names once
+            moved = set().union(*(self.affected(name) for name in values if name in self._definitions))
+            scope = dict(self._base)
+            for name in sorted(moved, key=self._rank.__getitem__):
+                if name in values:
+                    scope[name] = values[name]
+                elif name not in self.errors:
+                    scope[name] = self._evaluate(name, scope)
+            self._scopes[key] = scope
         return self._scopes[key]
 
     def gradient(self, number: Number, values: Mapping[str, Scalar] | None = None) -> dict[str, float]:
@@ -209,40 +230,6 @@ class Expressions:
                 needed.add(current)
                 stack.extend(self._reads[current])
         return sorted(needed, key=self._rank.__getitem__)
-
-    def _names_read(self, name: str) -> list[str]:
-        number = self._definitions[name]
-        if number.literal is not None:
-            return []
-        return [used for used in names(parse(number.text)) if used in self._definitions]
-
-    def _record_cycles(self, cycles: list[list[str]]) -> None:
-        for cycle in cycles:
-            message = f"is defined by itself: {shown(cycle)}"
-            first = not any(name in self.errors for name in cycle)
-            for name in cycle:
-                self.errors.setdefault(name, ExpressionError(message, reported=not first or name != cycle[0]))
-
-    def _moved(self, values: Mapping[str, Scalar]) -> dict[str, Scalar]:
-        # only names that depend on those replaced are evaluated: a Jacobian replaces each of many names once
-        moved = set().union(*(self.affected(name) for name in values if name in self._definitions))
-        scope = dict(self._base)
-        for name in sorted(moved, key=self._rank.__getitem__):
-            if name in values:
-                scope[name] = values[name]
-            elif name not in self.errors:
-                scope[name] = self._evaluate(name, scope)
-        return scope
-
-    def _evaluate_base(self) -> dict[str, Scalar]:
-        scope: dict[str, Scalar] = {}
-        for name in self._order:
-            if name not in self.errors:
-                try:
-                    scope[name] = self._evaluate(name, scope)
-                except ExpressionError as error:
-                    self.errors[name] = error
-        return scope
 
     def _evaluate(self, name: str, scope: Mapping[str, Scalar]) -> Scalar:
         number = self._definitions[name]

@@ -1,7 +1,7 @@
 """Names: what they may look like, that none means two things, that every name and number refers to something."""
 
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from mbsim_cli.spec.base import Spec
@@ -39,10 +39,16 @@ def check_names(review: Review) -> None:
                 review.report((section, name), f"{name!r} cannot be a name", hint, key=True)
     if GROUND in review.model.bodies:
         review.report(("bodies", GROUND), "the ground exists already and cannot be defined", key=True)
-    for section, name, other in _twice(review):
-        review.report(
-            (section, name), f"{name!r} is also one of the {other}", "give one of them another name", key=True
-        )
+    for section, others in (
+        ("parameters", ("constants",)),
+        ("sensors", ("constants", "parameters")),
+        ("objectives", ("constants", "parameters")),
+        ("constraints", ("joints",)),  # multipliers are named after either
+    ):
+        for name in getattr(review.model, section):
+            for other in (other for other in others if name in getattr(review.model, other)):
+                message = f"{name!r} is also one of the {other}"
+                review.report((section, name), message, "give one of them another name", key=True)
 
 
 def _plain(name: str) -> bool:
@@ -55,20 +61,6 @@ def in_expressions(name: str) -> Iterator[tuple[str, str]]:
         yield f"{name!r} cannot be used in expressions", "letters, digits and _, a letter first"
     elif name in _RESERVED:
         yield f"{name!r} has a meaning in expressions already", "choose another name"
-
-
-def _twice(review: Review) -> Iterator[tuple[str, str, str]]:
-    model = review.model
-    for section, others in (
-        ("parameters", ("constants",)),
-        ("sensors", ("constants", "parameters")),
-        ("objectives", ("constants", "parameters")),
-        ("constraints", ("joints",)),  # multipliers are named after either
-    ):
-        for name in getattr(model, section):
-            for other in others:
-                if name in getattr(model, other):
-                    yield section, name, other
 
 
 # Numbers: every expression reads known names and has a value.
@@ -88,7 +80,15 @@ def check_numbers(review: Review) -> None:
             faults[number.text] = list(_faults(review, number, known))
         for fault in faults[number.text]:
             review.report(path, fault.message, fault.hint, fault.offset)
-    _check_definitions(review, known)
+    model = review.model
+    for name, error in model.expressions.errors.items():
+        path = ("parameters", name, "value") if name in model.parameters else ("constants", name)
+        number = model.parameters[name].value if name in model.parameters else model.constants[name]
+        if error.message.startswith("unknown"):
+            for fault in _faults(review, number, known):
+                review.report(path, fault.message, fault.hint, fault.offset)
+        elif not error.reported:
+            review.report(path, error.message, error.hint, error.offset)
 
 
 def _faults(review: Review, number: Number, known: set[str]) -> Iterator[ExpressionError]:
@@ -108,18 +108,6 @@ def _faults(review: Review, number: Number, known: set[str]) -> Iterator[Express
             yield error
 
 
-def _check_definitions(review: Review, known: set[str]) -> None:
-    model = review.model
-    for name, error in model.expressions.errors.items():
-        path: Path = ("parameters", name, "value") if name in model.parameters else ("constants", name)
-        number = model.parameters[name].value if name in model.parameters else model.constants[name]
-        if error.message.startswith("unknown"):
-            for fault in _faults(review, number, known):
-                review.report(path, fault.message, fault.hint, fault.offset)
-        elif not error.reported:
-            review.report(path, error.message, error.hint, error.offset)
-
-
 # References: every body, point, vector, coordinate, law and force that is named exists; all bodies hang together.
 
 
@@ -128,7 +116,17 @@ _IMPLICIT_VECTORS = ("x", "y", "z")
 ALL = "all"
 
 
-class Lookup:
+SIDES = {"line": "direction", "plane": "normal"}  # vectors of what a body carries beside a point
+_KEYS = {  # of items that name something, with the method that looks it up
+    **dict.fromkeys(("point", "points", "center"), "point_of_body"),
+    **dict.fromkeys(("vector", "vectors", "axis", "reference", "normal", "direction"), "vector_of_body"),
+    **{key: key for key in ("body", "coordinate", "constraint")},
+}
+_SECTIONS = {"force": "forces", "road": "roads", "law": "laws", "elongation_law": "laws", "rate_law": "laws"}
+_FORCES_OF_TYPE = ("tyre", "contact", "bushing")
+
+
+class References:
     """Reports names that nothing defines; ``points`` and ``vectors`` give the bodies that carry each."""
 
     def __init__(self, review: Review):
@@ -216,31 +214,8 @@ class Lookup:
             message = f"joint {joint!r} has no coordinate {name!r}"
             review.report(path, message, hint, None if key else len(joint) + 1, key)
 
-    def law(self, path: Path, name: str) -> None:
-        """Check that a law exists."""
-        self.review.known(path, name, "laws", "law")
-
-    def force(self, path: Path, name: str) -> None:
-        """Check that a force exists."""
-        self.review.known(path, name, "forces", "force")
-
-    def road(self, path: Path, name: str) -> None:
-        """Check that a road exists."""
-        self.review.known(path, name, "roads", "road")
-
-    def tyre(self, path: Path, name: str) -> None:
-        """Check that a tyre exists."""
-        self._force_of_type(path, name, "tyre")
-
-    def contact(self, path: Path, name: str) -> None:
-        """Check that a contact exists."""
-        self._force_of_type(path, name, "contact")
-
-    def bushing(self, path: Path, name: str) -> None:
-        """Check that a bushing exists."""
-        self._force_of_type(path, name, "bushing")
-
-    def _force_of_type(self, path: Path, name: str, wanted: str) -> None:
+    def force_of_type(self, path: Path, name: str, wanted: str) -> None:
+        """Check that a force of a type exists."""
         review = self.review
         if name in review.model.forces and review.model.forces[name].type != wanted:
             kind = review.model.forces[name].type
@@ -255,58 +230,6 @@ class Lookup:
         known = review.names("constraints") | review.names("joints")
         if not review.lost("joints"):
             review.known(path, name, "constraints", "constraint or joint", known)
-
-
-def is_elastic(name: str) -> bool:
-    """Whether a name is one of an elastic coordinate: q1, q2, ..."""
-    return name[:1] == "q" and name[1:].isdigit()
-
-
-def _nodes(review: Review, name: str) -> tuple[str, ...] | None:
-    """Nodes of a body that deforms; None where a file has them."""
-    body = review.model.bodies.get(name)
-    if body is None or body.flexible is None:
-        return ()
-    nodes = getattr(body.flexible, "nodes", None)
-    return None if nodes is None else tuple(nodes)
-
-
-def _carriers(given: Any) -> set[str]:
-    return set(given.bodies) if isinstance(given, DesignPoint | DesignVector) else set(given)
-
-
-SIDES = {"line": "direction", "plane": "normal"}  # vectors of what a body carries beside a point
-_FIELDS: tuple[tuple[str, Callable[[Lookup, Path, str], None]], ...] = (
-    ("point", Lookup.point_of_body),
-    ("points", Lookup.point_of_body),
-    ("vector", Lookup.vector_of_body),
-    ("vectors", Lookup.vector_of_body),
-    ("body", Lookup.body),
-    ("coordinate", Lookup.coordinate),
-    ("constraint", Lookup.constraint),
-    ("force", Lookup.force),
-    ("center", Lookup.point_of_body),
-    ("axis", Lookup.vector_of_body),
-    ("reference", Lookup.vector_of_body),
-    ("normal", Lookup.vector_of_body),
-    ("direction", Lookup.vector_of_body),
-    ("road", Lookup.road),
-    ("tyre", Lookup.tyre),
-    ("contact", Lookup.contact),
-    ("bushing", Lookup.bushing),
-    ("law", Lookup.law),
-    ("elongation_law", Lookup.law),
-    ("rate_law", Lookup.law),
-)
-
-
-def check_references(review: Review) -> None:
-    """Report every name that nothing defines."""
-    References(review).check()
-
-
-class References(Lookup):
-    """Goes through the sections that name something."""
 
     def check(self) -> None:
         """Check all sections."""
@@ -330,11 +253,11 @@ class References(Lookup):
     def _motion(self, motion: Any) -> None:
         path = ("analysis", "motion")
         if isinstance(motion.all, str):
-            self.law((*path, "all"), motion.all)
+            self.review.known((*path, "all"), motion.all, "laws", "law")
         for coordinate, law in motion.laws.items():
             self._given((*path, "laws", coordinate), coordinate)
             if isinstance(law, str):
-                self.law((*path, "laws", coordinate), law)
+                self.review.known((*path, "laws", coordinate), law, "laws", "law")
         for place in ("columns", "scale") if motion.table is not None else ():
             for coordinate in getattr(motion.table, place):
                 if coordinate not in motion.table.arguments:
@@ -344,7 +267,8 @@ class References(Lookup):
         """Check that a joint, or a body that deforms, has a coordinate; how many elastic ones it has assembly knows."""
         owner, _, name = text.partition(".")
         body = self.review.model.bodies.get(owner)
-        if body is None or body.flexible is None or not is_elastic(name):
+        is_elastic = name[:1] == "q" and name[1:].isdigit()  # q1, q2, ...
+        if body is None or body.flexible is None or not is_elastic:
             self.coordinate(path, text, key=True)
 
     def _carried(self, section: str, name: str, given: Any) -> None:
@@ -395,13 +319,20 @@ class References(Lookup):
     def _item(self, path: Path, item: Any) -> None:
         if item.type == "reaction":
             return  # a rule of its own
-        for key, look_up in _FIELDS:
-            given = getattr(item, key, None)
-            if isinstance(given, str) and (key, item.type) != ("law", "contact"):
-                look_up(self, (*path, key), given)
+        for key, method in _KEYS.items():
+            given, look_up = getattr(item, key, None), getattr(self, method)
+            if isinstance(given, str):
+                look_up((*path, key), given)
             elif isinstance(given, list) and key in ("points", "vectors", "axis", "reference"):
                 for index, name in enumerate(given):
-                    look_up(self, (*path, key, index), name)
+                    look_up((*path, key, index), name)
+        for key, section in _SECTIONS.items():
+            given = getattr(item, key, None)
+            if isinstance(given, str) and (key, item.type) != ("law", "contact"):
+                self.review.known((*path, key), given, section, section.removesuffix("s"))
+        for key in _FORCES_OF_TYPE:
+            if isinstance(given := getattr(item, key, None), str):
+                self.force_of_type((*path, key), given, key)
         for key in ("shape", "against"):
             if isinstance(given := getattr(item, key, None), Spec):
                 self._item((*path, key), given)
@@ -414,13 +345,31 @@ class References(Lookup):
                 self.coordinate((*path, "coordinates", index), coordinate)
         for direction, law in getattr(item, "laws", None) or ():
             if isinstance(law, str):
-                self.law((*path, "laws", direction), law)
+                self.review.known((*path, "laws", direction), law, "laws", "law")
         if item.type == "coupling" and item.terms is not None:
             for coordinate in item.terms:
                 self.coordinate((*path, "terms", coordinate), coordinate, key=True)
         elif item.type in COUPLINGS:
             self.coordinate((*path, "of"), item.of)
             self.coordinate((*path, "by"), item.by)
+
+
+def _nodes(review: Review, name: str) -> tuple[str, ...] | None:
+    """Nodes of a body that deforms; None where a file has them."""
+    body = review.model.bodies.get(name)
+    if body is None or body.flexible is None:
+        return ()
+    nodes = getattr(body.flexible, "nodes", None)
+    return None if nodes is None else tuple(nodes)
+
+
+def _carriers(given: Any) -> set[str]:
+    return set(given.bodies) if isinstance(given, DesignPoint | DesignVector) else set(given)
+
+
+def check_references(review: Review) -> None:
+    """Report every name that nothing defines."""
+    References(review).check()
 
 
 # Joint graph: every body hangs on the ground, also when the joints that must be cut are cut.
@@ -435,19 +384,16 @@ def check_graph(review: Review) -> None:
     joints = review.model.joints.values()
     if any(body not in review.bodies for joint in joints for body in joint.bodies):
         return  # reported already, and the graph is not known
+    flexible = {name for name, body in review.model.bodies.items() if body.flexible is not None}
+    groups = _groups(review, (joint.bodies for joint in joints))
     loose = [
-        group for group in _groups(review, (joint.bodies for joint in joints)) if not _to_be_reduced(review, group)
-    ]
+        group for group in groups if len(group) > 1 or group[0] not in flexible
+    ]  # ``mbsim reduce`` takes one alone
     for group in loose:
         _report(review, group, "is not connected to the ground by joints", "a floating joint leaves a body free")
     if not loose and any(joint.cut for joint in joints):
         for group in _groups(review, (joint.bodies for joint in joints if not joint.cut)):
             _report(review, group, "is not connected to the ground without cut joints", "cut fewer joints")
-
-
-def _to_be_reduced(review: Review, group: list[str]) -> bool:
-    """Whether a body stands alone that deforms: a file may describe it for ``mbsim reduce`` only."""
-    return len(group) == 1 and review.model.bodies[group[0]].flexible is not None
 
 
 def _report(review: Review, group: list[str], what: str, hint: str) -> None:

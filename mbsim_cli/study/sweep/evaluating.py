@@ -14,7 +14,7 @@ import numpy as np
 from mbsim_cli.errors import AnalysisError, InputOutputError, MbsimError, ModelError, UsageError, one_line
 from mbsim_cli.io.layout import KeptRows
 from mbsim_cli.model.problem import Problem
-from mbsim_cli.spec.warnings import doubts_of_values
+from mbsim_cli.spec.warnings import warnings_of_values
 from mbsim_cli.study.analyses import at_every_step
 from mbsim_cli.study.assembling import Settings
 from mbsim_cli.study.compiling import require_keeping
@@ -272,7 +272,7 @@ def _remarks(plan: StudyPlan, outcome: Outcome) -> dict[str, Any]:
     """Warnings of a case, where it has any."""
     settle_motion(outcome.plan, outcome.watchers.resolution)
     undefined = {name: why for result in outcome.results.values() for name, why in result.undefined.items()}
-    warnings = [*doubts_of_values(outcome.plan.model_file), *outcome.watchers.warnings(outcome.results)]
+    warnings = [*warnings_of_values(outcome.plan.model_file), *outcome.watchers.warnings(outcome.results)]
     found = {"warnings": warnings, "undefined": undefined if plan.parameters else {}}
     return {name: entries for name, entries in found.items() if entries}
 

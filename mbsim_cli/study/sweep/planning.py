@@ -18,7 +18,7 @@ from mbsim_cli.model.units import in_words
 from mbsim_cli.spec.expressions.syntax import ExpressionError
 from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.spec.reading.suggestions import suggest
-from mbsim_cli.spec.warnings import doubts_of
+from mbsim_cli.spec.warnings import warnings_of
 from mbsim_cli.study.assembling import AUTO, Settings, build, load, stated_method
 from mbsim_cli.study.listener import SILENT, Listener
 from mbsim_cli.study.plan import is_automatic, is_integrator_automatic
@@ -221,7 +221,7 @@ def plan_of(
 
     The listener is told of doubts about the file.
     """
-    for doubt in doubts_of(model_file):
+    for doubt in warnings_of(model_file):
         listener.warn(f"warning: {doubt}")
     name, study = _study(model_file, wanted)
     cases = Path.cwd() if wanted.stated else Path(model_file.source.file).parent
