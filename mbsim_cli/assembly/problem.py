@@ -310,7 +310,7 @@ def _declared(packing: Packing, parameters: Sequence[ParameterValue], wanted: Se
         model=packed.model,
         names=packed.names(parameters),
         theta=values,
-        theta_rho=system.theta.jacobian(wanted),
+        theta_rho=system.theta.jacobian(wanted, sparse=packing.options.sensitivity == "adjoint"),
         independent=independent,
         independent_velocity=independent.copy(),
         automatic=(*packed.constraints.automatic(), *packed.forces.automatic, *packed.signals.automatic),

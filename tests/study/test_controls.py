@@ -1,6 +1,7 @@
 """Controls: what they stand for, gradients by their values and by the duration, and optima that are known."""
 
 from pathlib import Path
+from statistics import median
 from time import process_time
 
 import numpy as np
@@ -134,7 +135,7 @@ def test_assembly_grows_with_the_number_of_values():
 
 @pytest.mark.slow
 def test_a_gradient_by_a_thousand_values_costs_three_motions():
-    """In processor time, by turns: the least of each, without the garbage that other calls leave."""
+    """In processor time, by turns: the median of each."""
     text = (BENCHMARKS / "cart_pole.yaml").read_text().partition("\nchecks:")[0]
     for old, new in (("intervals: 40", "intervals: 1000"), ("initial: 0, unit", "initial: 3*sin(5*t), unit")):
         assert old in text
@@ -152,7 +153,7 @@ def test_a_gradient_by_a_thousand_values_costs_three_motions():
             if turn:
                 spent[name].append(process_time() - begun)
     assert len(model.differentiated) > 1000
-    assert min(spent["gradient"]) < 3.0 * min(spent["motion"]), spent
+    assert median(spent["gradient"]) < 3.0 * median(spent["motion"]), spent
 
 
 OPTIMA = {"brachistochrone": ("time", 1.80160312), "sliding_mass": ("time", 0.4), "cart_pole": ("energy", 57.9476412)}

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from mbsim_cli.assembly.parameters.vectors import Scalar
+from mbsim_cli.solve.sparse import Sparse
 from mbsim_cli.spec.expressions.syntax import ExpressionError
 from mbsim_cli.system import waited_for
 
@@ -17,6 +18,7 @@ from mbsim_cli.system import waited_for
 
 STEP = 1e-30  # of a complex step; its square vanishes beside any value, so the derivative is exact
 STEEP, SHORTER = 1e10, 1e-8  # a derivative that is worth a look by a shorter step, and how much shorter
+MANY = 1_000_000  # entries of d theta / d rho, above which most are zero and it may be sparse
 
 
 class Numbers:
@@ -200,9 +202,9 @@ class Theta:
             values = np.concatenate([np.asarray(function(), dtype=float) for _, function, _ in self._blocks])
             return values, self.jacobian(parameters)
 
-    def jacobian(self, parameters: Sequence[str], blocks: Container[int] | None = None) -> np.ndarray:
-        """d theta / d rho (size, p), if need be of blocks at some offsets alone."""
-        by_parameter = np.zeros((len(self._values), len(parameters)))
+    def jacobian(self, parameters: Sequence[str], blocks: Container[int] | None = None, sparse: bool = False) -> Any:
+        """d theta / d rho (size, p), if need be of blocks at some offsets alone; large ones ``Sparse`` if wanted."""
+        rows, columns, values = [], [], []
         readers: dict[Any, list[int]] = {}  # blocks by the numbers that they read
         for place, (_, _, read) in enumerate(self._blocks if parameters else ()):
             for number in read:
@@ -215,7 +217,12 @@ class Theta:
                     if blocks is not None and offset not in blocks:
                         continue
                     block = np.asarray(function(), dtype=complex)
-                    by_parameter[offset : offset + len(block), k] = block.imag / STEP
+                    moved = np.flatnonzero(block.imag)
+                    rows.append(offset + moved)
+                    columns.append(np.full(moved.size, k))
+                    values.append(block.imag[moved] / STEP)
         finally:
             self.numbers.step_along(None)
-        return by_parameter
+        empty, shape = [np.zeros(0, int)], (len(self._values), len(parameters))
+        found = Sparse(shape, *(np.concatenate(part or empty) for part in (rows, columns, values)))
+        return found if sparse and shape[0] * shape[1] > MANY else found.dense

@@ -42,10 +42,13 @@ def start_from(
     theta, theta_rho = _nearest(equations, closing, theta, theta_rho)
     if equations.initial_measures:
         return _solved(equations, closing, theta, theta_rho)
-    theta, theta_rho, tree = theta.copy(), theta_rho.copy(), equations.problem.model.tree
+    theta, tree = theta.copy(), equations.problem.model.tree
     guessed = ~closing.held & ~_of_unit_norm(kinds(tree), closing.held)
     guesses = tree.initial[0] + np.flatnonzero(guessed)
-    theta[guesses], theta_rho[guesses] = closing.z[guessed], 0.0
+    theta[guesses] = closing.z[guessed]
+    if theta_rho[guesses].any():  # a copy of a thousand columns takes as long as a motion
+        theta_rho = theta_rho.copy()
+        theta_rho[guesses] = 0.0
     return theta, theta_rho
 
 

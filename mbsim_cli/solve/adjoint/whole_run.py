@@ -19,6 +19,7 @@ from mbsim_cli.solve.adjoint.pulled import Pulled, Seen, columns_of, each_define
 from mbsim_cli.solve.adjoint.readings import Readings
 from mbsim_cli.solve.adjoint.steps import PieceSweep, StepsBack
 from mbsim_cli.solve.pieces import Made
+from mbsim_cli.solve.sparse import pulled
 from mbsim_cli.solve.stops import stopping
 from mbsim_cli.solve.tape import Began, Tape
 
@@ -124,7 +125,7 @@ def _rows(first: int, end: int, record: Record, hat: np.ndarray, given: MotionCo
 def _by_parameters(problem: Problem, initial: Began, cov: Covectors, count: int) -> np.ndarray:
     """Derivatives (p, count): covectors of the start and of theta, along the derivatives of both."""
     p, sens = problem.theta_rho.shape[1], initial.sensitivity
-    total = initial.dtheta[:, :p].T @ cov.theta[:, :count]
+    total = pulled(initial.dtheta[:, :p], cov.theta[:, :count])
     for covector, derivative in ((cov.z, sens.z), (cov.zd, sens.zd), (cov.zdd, sens.zdd), (cov.lam, sens.lam)):
         total += derivative[:, :p].T @ covector[:, :count]
     return total
