@@ -86,7 +86,7 @@ class Halving:
         """The choice as ``run --json`` and results report it."""
         return {"accuracy": self.accuracy, "error": self.error, "runs": self.runs}
 
-    def tell(self, listener: Listener) -> None:
+    def report_to(self, listener: Listener) -> None:
         """Say it to people."""
         what = f"step of {self.step:g} s" if self.tolerance is None else f"tolerance of {self.tolerance:.0e}"
         listener.say(f"{what} chosen by {self.runs} runs: {self.judged_by} within {self.error:.1e}")
@@ -139,7 +139,7 @@ def settled(
     shortest = assembled.problem.options.step / 2**HALVINGS  # a longer one may fail
     compiling = compile_kernels(_with_step(assembled.problem, shortest), listener).seconds
     found = replace(_Search(assembled, accuracy).halve(listener), compiling=compiling)
-    found.tell(listener)
+    found.report_to(listener)
     return replace(settings, step=found.step, accuracy=None), found
 
 
@@ -161,7 +161,7 @@ def _to_accuracy(
         raise UsageError(f"{option('accuracy')} needs objectives to judge by; give {option('tolerance')}")
     compiling = compile_kernels(assembled.problem, listener).seconds
     found = replace(_Tightening(assembled, accuracy).halve(listener), compiling=compiling)
-    found.tell(listener)
+    found.report_to(listener)
     return replace(settings, tolerance=found.tolerance, accuracy=None), found
 
 
@@ -173,15 +173,15 @@ def _with_integrator(model_file: ModelFile, settings: Settings, listener: Listen
     without = replace(settings, method="none", memory=None, tolerance=tolerance)
     problem = build(model_file, without, []).problem
     compile_kernels(problem, listener)
-    seen = pilot(problem)
-    name = "esdirk" if seen.stiff else DEFAULT_INTEGRATOR
-    bounded = "stability bounds the steps of dop853" if seen.stiff else "accuracy bounds the steps of dop853"
-    if np.isnan(seen.reach):
+    found = pilot(problem)
+    name = "esdirk" if found.stiff else DEFAULT_INTEGRATOR
+    bounded = "stability bounds the steps of dop853" if found.stiff else "accuracy bounds the steps of dop853"
+    if np.isnan(found.reach):
         why = "no step of dop853 succeeds"
     else:
-        why = f"{bounded} up to t = {seen.end:.3g} s (h times the fastest rate {seen.reach * STABLE:.1f} of {STABLE})"
-    if seen.breakpoints:
-        why += f"; steps end at {seen.breakpoints} breakpoints of laws"
+        why = f"{bounded} up to t = {found.end:.3g} s (h times the fastest rate {found.reach * STABLE:.1f} of {STABLE})"
+    if found.breakpoints:
+        why += f"; steps end at {found.breakpoints} breakpoints of laws"
     listener.say(f"integrator {name}: {why}")
     return replace(settings, integrator=name)
 
@@ -203,16 +203,7 @@ class _Errors(NamedTuple):
 class _Search:
     """Runs with ever shorter steps."""
 
-    _most, _divisor, _what = HALVINGS, 2.0, "step"
-
-    def _first(self) -> float:
-        return self.assembled.problem.options.step
-
-    def _with(self, step: float) -> Problem:
-        return _with_step(self.assembled.problem, step)
-
-    def _halving(self, step: float, runs: int, done: Any) -> Halving:
-        return Halving(step, self.accuracy, self._judged_by, self._error, runs, 0.0, *done)
+    _most, _divisor, _what, _title = HALVINGS, 2.0, "step", "steps of {options.step:.3g} s"
 
     def __init__(self, assembled: Any, accuracy: float):
         self.assembled, self.accuracy = assembled, accuracy
@@ -221,6 +212,7 @@ class _Search:
         self._differences: dict[str, np.ndarray] = {}
         self._error, self._worst = np.inf, ""
         problem = assembled.problem
+        self._first = problem.options.step
         # a tolerance, or a table, decides on the motion; the step on sums over it
         self._sums_alone = problem.options.adaptive or (problem.prescribed is not None and problem.prescribed.splined)
         differentiates = problem.theta_rho.shape[1] > 0 or bool(assembled.fields)
@@ -234,7 +226,7 @@ class _Search:
         failed = 0
         failure: AnalysisError | None = None
         for runs in range(1, self._most + 2):
-            step = self._first() / self._divisor ** (runs - 1)
+            step = self._first / self._divisor ** (runs - 1)
             try:
                 failure = None
                 done = self._done(self._with(step), listener)
@@ -245,16 +237,21 @@ class _Search:
                 continue
             if done is not None:
                 return self._halving(step, runs, done)
-        raise failure or self._missed(step)
-
-    def _missed(self, step: float) -> AnalysisError:
+        if failure:
+            raise failure
         known = np.isfinite(self._error)
         why = f"the relative error of {self._worst} is still {self._error:.1e}" if known else self._worst
         least = f"{self._what} down to {step:.3g}{' s' * (self._what == 'step')}"
-        return AnalysisError(
+        raise AnalysisError(
             f"no {least} keeps to the accuracy {self.accuracy:g}: {why}; try a larger accuracy or a "
             "shorter duration, and look for an unstable motion or a number that should be zero"
         )
+
+    def _with(self, step: float) -> Problem:
+        return _with_step(self.assembled.problem, step)
+
+    def _halving(self, step: float, runs: int, done: _Errors) -> Halving:
+        return Halving(step, self.accuracy, self._judged_by, self._error, runs, 0.0, *done)
 
     def _done(self, problem: Problem, listener: Listener) -> _Errors | None:
         """Errors of a run, if they are small enough."""
@@ -275,16 +272,13 @@ class _Search:
 
     def _run(self, problem: Problem, resolution: Any, listener: Listener) -> dict[str, Gradient]:
         self._begun = False
-        with listener.progress(self._shown(problem.options), problem.options.duration) as show:
+        with listener.progress(self._title.format(options=problem.options), problem.options.duration) as show:
 
             def watch(block: Any) -> None:
                 self._begun = True
                 show(float(block.time[-1]))
 
             return evaluate(problem, self.assembled.objectives, (watch,), resolution, listener)
-
-    def _shown(self, options: Any) -> str:
-        return f"steps of {options.step:.3g} s"
 
     def _compared(self, before: _Run, run: _Run) -> _Errors | None:
         """Errors from the differences of two runs; None where they, or those before, are too large."""
@@ -294,7 +288,10 @@ class _Search:
             name: {given: numbers - before.by_fields[name][given] for given, numbers in fields.items()}
             for name, fields in run.by_fields.items()
         }
-        sizes = {name: self._sizes(result) for name, result in results.items()}
+        sizes = {  # that errors are relative to (1 + p,): the numbers, unless they cancel or are round-off
+            name: np.maximum(r.uncertainty.sizes(r.value, r.gradient, self._parameters), np.finfo(float).tiny)
+            for name, r in results.items()
+        }
         for name, fields in by_fields.items():  # measured by their norms
             norms = [[np.linalg.norm(off[given]) for given in fields] for off in (fields, run.by_fields[name])]
             differences[name], sizes[name] = np.append(differences[name], norms[0]), np.append(sizes[name], norms[1])
@@ -320,11 +317,6 @@ class _Search:
         found, gradient = result.uncertainty, errors[1 : 1 + len(result.gradient)]
         return found._replace(value=errors[0], gradient=gradient) if self._counts(result) else found
 
-    def _sizes(self, result: Gradient) -> np.ndarray:
-        """The sizes that errors are relative to (1 + p,): the numbers, unless they cancel or are round-off."""
-        sizes = result.uncertainty.sizes(result.value, result.gradient, self._parameters)
-        return np.maximum(sizes, np.finfo(float).tiny)
-
     def _largest(self, differences: Mapping[str, np.ndarray], sizes: Mapping[str, np.ndarray]) -> tuple[float, str]:
         """Largest relative difference and what it is of; what is not determined, and so no number, is left out."""
         relative = {name: np.nan_to_num(np.abs(differences[name]) / sizes[name]) for name in differences}
@@ -337,15 +329,13 @@ class _Search:
 class _Tightening(_Search):
     """Runs with ever smaller tolerances, at the same output times."""
 
-    _most, _divisor, _what = TIGHTENINGS, 10.0, "tolerance"
+    _most, _divisor, _what, _title = TIGHTENINGS, 10.0, "tolerance", "tolerance of {options.tolerance:.0e}"
 
     def __init__(self, assembled: Any, accuracy: float):
         super().__init__(assembled, accuracy)
         self._sums_alone, self._fastest = False, self._divisor
+        self._first = min(LOOSEST, accuracy)
         self._judged_by = self._judged_by.removeprefix("quadrature of ")
-
-    def _first(self) -> float:
-        return min(LOOSEST, self.accuracy)
 
     def _with(self, tolerance: float) -> Problem:
         options = self.assembled.problem.options
@@ -354,14 +344,11 @@ class _Tightening(_Search):
         changed = replace(options, tolerance=tolerance, absolute_tolerance=absolute)
         return replace(self.assembled.problem, options=changed)
 
-    def _halving(self, tolerance: float, runs: int, done: Any) -> Halving:
+    def _halving(self, tolerance: float, runs: int, done: _Errors) -> Halving:
         step = self.assembled.problem.options.step
         error = max(self._error, tolerance)  # where both runs took the longest steps that there are, they are the same
         uncertainties, by_fields = done
         return Halving(step, self.accuracy, self._judged_by, error, runs, 0.0, uncertainties, by_fields, tolerance)
-
-    def _shown(self, options: Any) -> str:
-        return f"tolerance of {options.tolerance:.0e}"
 
     def _known(self, result: Gradient, errors: np.ndarray) -> Any:
         """The errors, and those of sums over output times, which no tolerance changes."""
