@@ -40,7 +40,7 @@ def fault_of(path: Path, look: Callable[[Path], object]) -> str:
     Raises Unjudged where somebody ends the child. On a system without forks the look is this process's own.
     """
     if not HAS_FORKS:
-        return _told_by(look, path)
+        return _message_of(look, path)
     size = path.stat().st_size
     more = size / 1e6
     read, write = os.pipe()
@@ -55,20 +55,20 @@ def fault_of(path: Path, look: Callable[[Path], object]) -> str:
     if child == 0:
         os.close(read)  # so that there is a handle to look with, where handles are few
         _look(path, look, write, PROCESSOR + int(more), MEMORY + MEMORY_EACH * size)
-    told, work = b"", None
+    message, work = b"", None
     try:
         os.close(write)
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         while True:
             if not select.select([read], [], [], PATIENCE + more)[0]:
-                state, spent = _seen(child)
+                state, spent = _state_of(child)
                 before, work = work, (spent if state in ASLEEP else None)
                 if work is not None and work == before:
                     return HANGS
             elif part := os.read(read, 65536):
-                told += part
+                message += part
             else:
-                return _death_of(child, path) or told.decode(errors="replace")
+                return _death_of(child, path) or message.decode(errors="replace")
     finally:
         os.close(read)
         _end(child)
@@ -82,7 +82,7 @@ def _end(child: int) -> None:
             os.waitpid(child, 0)
 
 
-def _seen(child: int) -> tuple[str, list[str]]:
+def _state_of(child: int) -> tuple[str, list[str]]:
     """State of a process and its processor time, where the system tells."""
     stat = Path(f"/proc/{child}/stat")
     if not stat.exists():
@@ -108,8 +108,8 @@ def _look(path: Path, look: Callable[[Path], object], write: int, seconds: int, 
     status = 1
     try:
         _confine(seconds, memory)
-        told = _told_by(look, path)
-        os.write(write, told[:4000].encode(errors="replace"))
+        message = _message_of(look, path)
+        os.write(write, message[:4000].encode(errors="replace"))
         status = 0
     except OSError as error:
         status = error.errno or status
@@ -117,7 +117,7 @@ def _look(path: Path, look: Callable[[Path], object], write: int, seconds: int, 
         os._exit(status)
 
 
-def _told_by(look: Callable[[Path], object], path: Path) -> str:
+def _message_of(look: Callable[[Path], object], path: Path) -> str:
     """The message of an exception that a look raises, or nothing; OSError of the system goes on."""
     try:
         look(path)

@@ -20,7 +20,6 @@ from mbsim_cli.study.diagnostics.undetermined import JumpHealth, MultiplierHealt
 from mbsim_cli.study.evaluation import Gradient, accumulated, by_fields, evaluate, resolution_of
 from mbsim_cli.study.listener import Listener
 from mbsim_cli.study.plan import Plan, Timing, values_at
-from mbsim_cli.study.verification.comparison import derivative, scale_of
 from mbsim_cli.system import cached_property
 
 # Which numbers of a model matter most: derivatives, each times a change of its number that is likely.
@@ -437,6 +436,8 @@ def _differences(
     plan: Plan, results: Mapping[str, Gradient], timing: Timing, listener: Listener
 ) -> tuple[dict[str, Gradient], dict[str, Any]]:
     """Gradients by central differences over whole runs; also the steps chosen and the errors estimated."""
+    from mbsim_cli.study.verification.comparison import derivative, scale_of
+
     columns, steps = [], {}
     undefined: dict[str, str] = {}
     with timing.phase("solve"), listener.progress("differences", len(plan.parameters)) as show:

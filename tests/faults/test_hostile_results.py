@@ -158,7 +158,7 @@ def test_a_file_that_the_library_turns_in_circles_on(fivebar, monkeypatch):
 @pytest.fixture
 def seen(monkeypatch):
     """Have something done the fifth time that a child is looked at; what is seen of it may be changed."""
-    honest = quarantine._seen
+    honest = quarantine._state_of
 
     def fifth(work, changed=lambda number, state, spent: (state, spent)):
         count = itertools.count(1)
@@ -169,7 +169,7 @@ def seen(monkeypatch):
                 work(child)
             return changed(number, *honest(child))
 
-        monkeypatch.setattr(quarantine, "_seen", noted)
+        monkeypatch.setattr(quarantine, "_state_of", noted)
         monkeypatch.setattr(quarantine, "PATIENCE", 0.05)
 
     return fifth
@@ -195,7 +195,7 @@ def test_what_somebody_has_stopped_does_not_hang(fivebar, seen):
 
 
 def test_states_are_those_of_the_system():
-    state, spent = quarantine._seen(os.getpid())
+    state, spent = quarantine._state_of(os.getpid())
     assert state == "R" and sum(map(int, spent)) > 0
 
 
