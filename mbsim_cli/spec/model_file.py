@@ -268,8 +268,13 @@ class ModelFile(Sections):
         return self._width(name, self.sensors[name])
 
     def _width(self, name: str, spec: Any) -> int:
-        if spec.type == "expression":
-            return self._width_of_formula(name)
+        if spec.type == "expression":  # 1 or 3; 1 where the expression is wrong
+            others = {other: given for other, given in self.sensors.items() if given.type != "expression"}
+            widths = {part: self._width(other, given) for other, given in others.items() for part in given.shows(other)}
+            try:
+                return width(parse(self.formulas[name], vectors=True), widths)
+            except ExpressionError:
+                return 1
         if spec.type == "force":
             force = self.forces.get(spec.force)
             return 3 if force is not None and force.is_vector else 1
@@ -278,30 +283,14 @@ class ModelFile(Sections):
         every = spec.coordinates == "all"
         return sum(len(joint.coordinates) for joint in self.joints.values()) if every else len(spec.coordinates)
 
-    def _width_of_formula(self, name: str) -> int:
-        """1 or 3; 1 where the expression is wrong."""
-        others = {other: spec for other, spec in self.sensors.items() if spec.type != "expression"}
-        widths = {shown: self._width(other, spec) for other, spec in others.items() for shown in spec.shows(other)}
-        try:
-            return width(parse(self.formulas[name], vectors=True), widths)
-        except ExpressionError:
-            return 1
-
     def issue(self, path: str, message: str, hint: str | None = None) -> Issue:
         """Return an issue at a path such as ``bodies.coupler.points.B2``, with its file, line and column."""
         return self._source.issue(path, message, hint)
 
 
-# Free texts for the reader, with the places that they describe.
-
-
-def descriptions_of(model: ModelFile) -> Iterator[tuple[Path, str]]:
-    """Yield every description with the path of what it describes; that of the model itself stands at ()."""
-    return _below(model, ())
-
-
-def _below(value: Any, path: Path) -> Iterator[tuple[Path, str]]:
-    if isinstance(value, Spec) and (text := getattr(value, "description", None)):
+def descriptions_of(part: Any, path: Path = ()) -> Iterator[tuple[Path, str]]:
+    """Yield every description in a part of a model, with the path of what it describes; that of the model is ()."""
+    if isinstance(part, Spec) and (text := getattr(part, "description", None)):
         yield path, text
-    for key, entry in parts(value):
-        yield from _below(entry, (*path, key))
+    for key, entry in parts(part):
+        yield from descriptions_of(entry, (*path, key))

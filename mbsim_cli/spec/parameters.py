@@ -26,6 +26,7 @@ SECTIONS = (
     "forces", "sensors", "objectives",
 )  # fmt: skip
 TOGETHER = ("rotation_matrix",)  # entries that make sense together only
+_UNITS = {"points": "m", "vectors": "1"}  # of sections
 _UNIT = re.compile(r"\[([^\]]+)\]")
 Path = tuple[str | int, ...]
 
@@ -52,9 +53,12 @@ def name_numbers(model: ModelFile) -> None:
         count += 1
         model.parameters[name] = Parameter.model_construct(value=place.number, unit=place.unit)
         place.holder[place.key] = Number(name)
-        model.derived.paths[name] = _shown(place)
+        last, shown = place.path[-1], place.path
+        if isinstance(last, int) and len(place.holder) == 3 and not isinstance(place.path[-2], int):
+            shown = (*place.path[:-1], "xyz"[last])  # letters for the components of a vector
+        model.derived.paths[name] = join(shown)
         model.source.stands_at[("parameters", name)] = place.path
-    model.__dict__.pop("expressions", None)  # overrides were judged by those without these parameters
+    model.__dict__.pop("expressions", None)  # overrides were read by those without these parameters
 
 
 def places(model: ModelFile) -> Iterator[Place]:
@@ -76,22 +80,10 @@ def _within(holder: Any, key: Any, path: Path, unit: str) -> Iterator[Place]:
                 yield from _within(value.__dict__, name, (*path, known.alias or name), found[1] if found else unit)
     elif type(value) is dict:
         for name in value:
-            yield from _within(value, name, (*path, name), unit or _of_section(path))
+            yield from _within(value, name, (*path, name), unit or _UNITS.get(str(path[0]), ""))
     elif type(value) is list:
         for index in range(len(value)):
             yield from _within(value, index, (*path, index), unit)
-
-
-def _of_section(path: Path) -> str:
-    return {"points": "m", "vectors": "1"}.get(str(path[0]), "")
-
-
-def _shown(place: Place) -> str:
-    """The path with letters for the components of a vector."""
-    last = place.path[-1]
-    if isinstance(last, int) and len(place.holder) == 3 and not isinstance(place.path[-2], int):
-        return join((*place.path[:-1], "xyz"[last]))
-    return join(place.path)
 
 
 # A model at other values of its parameters, reviewed as if the file had been read with them.
@@ -134,13 +126,13 @@ def with_values(model: ModelFile, values: Mapping[str, float | str]) -> ModelFil
     if review.issues:
         raise ModelError(review.issues)
     if not holding:
-        names = {rule: _names_in(texts) for rule, texts in read.items() if rule not in OF_NUMBERS}
+        names = {
+            rule: frozenset(name for text in texts for name in names_in(parse(text)))
+            for rule, texts in read.items()
+            if rule not in OF_NUMBERS
+        }
         model.derived.reviewed = _Reviewed(moved, names)
     return moved
-
-
-def _names_in(texts: set[str]) -> frozenset[str]:
-    return frozenset(name for text in texts for name in names_in(parse(text)))
 
 
 def with_adjoint_by(model: ModelFile, parameters: Sequence[str], fields: Sequence[str]) -> ModelFile:
@@ -189,7 +181,11 @@ def with_numbers(model_file: ModelFile, values: Mapping[str, float]) -> str:
     scalars = _scalars(text)
     for name, value in values.items():
         section = "parameters" if name in model_file.parameters else "constants"
-        node = _value_node(root, section, name)
+        node = None  # the scalar that gives the value, in the file itself
+        if section in root.value and isinstance(entries := root.value[section].value, dict):
+            node = entries.get(name)
+        if node is not None and isinstance(node.value, dict):
+            node = node.value.get("value")
         nearest = model_file.source.nearest((section, name))
         if node is None and nearest.instance:
             raise UsageError(f"the value of {name!r} cannot be saved: a repetition makes it")
@@ -223,15 +219,6 @@ def _of_control(tree: Any, text: str, name: str, found: str) -> tuple[int, int, 
     rows = old.split("\n")
     last = start.line + len(rows) - 1
     return start.line, start.column, last, len(rows[-1]) + (start.column if len(rows) == 1 else 0), found
-
-
-def _value_node(root: Node, section: str, name: str) -> Node | None:
-    """The scalar that gives a parameter or constant its value, in the file itself."""
-    entries = root.value.get(section)
-    node = entries.value.get(name) if entries is not None and isinstance(entries.value, dict) else None
-    if node is not None and isinstance(node.value, dict):
-        node = node.value.get("value")
-    return node
 
 
 def _scalars(text: str) -> dict[tuple[int, int], tuple[int, int]]:

@@ -57,7 +57,13 @@ def evaluate(node: ast.expr, scope: Mapping[str, Scalar]) -> Any:
     """
     match node:
         case ast.Constant(value=int() | float() as value):
-            return _finite(value, node)
+            try:
+                number = float(value)
+            except OverflowError:
+                number = math.inf
+            if not math.isfinite(number):
+                raise ExpressionError("value is too large", column(node))
+            return number
         case ast.Name(id=name):
             return BUILT_IN[name] if name in BUILT_IN else scope[name]
         case ast.UnaryOp(op=op, operand=operand):
@@ -140,16 +146,6 @@ def _call(node: ast.expr, name: str, values: list[Any]) -> Any:
         raise ExpressionError("value is too large", column(node)) from None
 
 
-def _finite(value: float, node: ast.expr) -> float:
-    try:
-        number = float(value)
-    except OverflowError:
-        number = math.inf
-    if not math.isfinite(number):
-        raise ExpressionError("value is too large", column(node))
-    return number
-
-
 # Width of parts: 1 for a number, more for a vector; says where they do not fit.
 
 
@@ -191,7 +187,12 @@ def width(node: ast.expr, widths: Mapping[str, int]) -> int:
                 _expect(1, entry, widths)
             return 3
         case ast.Attribute(value=value, attr=name):
-            _expect_components(name, value, widths)
+            wide = width(value, widths)
+            if wide == 1:
+                raise ExpressionError(f"a number has no component {name!r}", column(value))
+            if wide != 3:
+                hint = "a sensor of type torque reads that of one coordinate"
+                raise ExpressionError(f"torques of {wide} coordinates have no component {name!r}", column(value), hint)
     return 1
 
 
@@ -230,12 +231,3 @@ def _expect(wanted: int, node: ast.expr, widths: Mapping[str, int]) -> None:
     if width(node, widths) != wanted:
         wish = {1: "a number", 3: "a vector"}.get(wanted, "a vector of the same length")
         raise ExpressionError(f"{wish} is wanted here", column(node))
-
-
-def _expect_components(name: str, node: ast.expr, widths: Mapping[str, int]) -> None:
-    wide = width(node, widths)
-    if wide == 1:
-        raise ExpressionError(f"a number has no component {name!r}", column(node))
-    if wide != 3:
-        hint = "a sensor of type torque reads that of one coordinate"
-        raise ExpressionError(f"torques of {wide} coordinates have no component {name!r}", column(node), hint)

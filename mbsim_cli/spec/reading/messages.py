@@ -49,7 +49,11 @@ def issue_of(error: Mapping[str, Any], classes: Mapping[int, Any], data: Any, so
     if kind in ("union_tag_invalid", "union_tag_not_found"):
         return _union_issue(path, context, error["input"], source)
     if kind == "literal_error":
-        return _literal_issue(path, context, error["input"], source)
+        value, expected = error["input"], context["expected"]
+        choices = re.findall(r"'([^']*)'", expected)
+        hint = suggest(value, choices) if isinstance(value, str) and len(choices) > 1 else None
+        hint = hint if hint and hint.startswith("did") else None
+        return source.issue(path, f"must be {expected}, not {_short(value)}", hint)
     if kind == "model_type" and str(context.get("class_name")).endswith("File") and isinstance(error["input"], str):
         return source.issue(path, "must be a mapping", f"a file is named by {{file: {_short(error['input'])[1:-1]}}}")
     if kind in ("expression", "number", "combination"):
@@ -83,14 +87,6 @@ def _union_issue(path: Path, context: Mapping[str, Any], value: Any, source: Sou
     meant = _OTHER_WORDS.get(str(value["type"]).lower())
     hint = suggest(str(meant if meant in words else value["type"]), words) or "one of " + ", ".join(words)
     return source.issue((*path, "type"), f"unknown type {_short(value['type'])}", hint)
-
-
-def _literal_issue(path: Path, context: Mapping[str, Any], value: Any, source: Source) -> Issue:
-    expected = context["expected"]
-    choices = re.findall(r"'([^']*)'", expected)
-    hint = suggest(value, choices) if isinstance(value, str) and len(choices) > 1 else None
-    hint = hint if hint and hint.startswith("did") else None
-    return source.issue(path, f"must be {expected}, not {_short(value)}", hint)
 
 
 def _short(value: Any) -> str:

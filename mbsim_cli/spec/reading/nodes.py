@@ -3,7 +3,6 @@
 import io
 import math
 import re
-from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -103,8 +102,12 @@ def read_nodes(text: bytes, file: str, room: int = MAX_ENTRIES) -> tuple[Node | 
     """
     builder = _Builder(file, room)
     try:
-        for event in _events(text):
-            builder.take(event)
+        loader = _Loader(text)
+        try:
+            while loader.check_event():
+                builder.take(loader.get_event())
+        finally:
+            loader.dispose()
     except yaml.MarkedYAMLError as error:
         raise _syntax_error(error, text) from None
     except yaml.reader.ReaderError as error:
@@ -148,15 +151,6 @@ def _lines(text: bytes, wanted: set[int]) -> tuple[int, str, dict[int, str]]:
     return max(count, 1), last, found
 
 
-def _events(text: bytes) -> Iterator[Any]:
-    loader = _Loader(text)
-    try:
-        while loader.check_event():
-            yield loader.get_event()
-    finally:
-        loader.dispose()
-
-
 class _Open:
     """A collection that is not closed yet; in a mapping, ``key`` waits for its value."""
 
@@ -198,7 +192,10 @@ class _Builder:
         elif kind is SequenceStartEvent:
             self._open([], event)
         elif kind is MappingEndEvent or kind is SequenceEndEvent:
-            self._close()
+            closed = self._stack.pop()
+            if closed.anchor:
+                self._anchors[closed.anchor] = closed.node
+            self._put(closed.node)
         elif kind is AliasEvent:
             self._alias(event)
         elif kind is DocumentStartEvent:
@@ -244,12 +241,6 @@ class _Builder:
         if event.anchor:
             self._anchors[event.anchor] = None  # until it is closed: an alias inside would contain itself
         self._stack.append(_Open(Node(value, self.file, *place), event.anchor))
-
-    def _close(self) -> None:
-        closed = self._stack.pop()
-        if closed.anchor:
-            self._anchors[closed.anchor] = closed.node
-        self._put(closed.node)
 
     def _alias(self, event: AliasEvent) -> None:
         place = _place(event)
@@ -332,14 +323,11 @@ def replace_wildcards(root: Node) -> None:
     for node in place.value:
         pattern = node.value if isinstance(node.value, str) and "*" in node.value else None
         matches = [name for name in known.value if pattern and fnmatchcase(name, pattern)]
-        listed += [_named(name, node) for name in matches if name not in taken] if matches else [node]
+        named = (Node(name, node.file, node.line, node.column, plain=False) for name in matches if name not in taken)
+        listed += named if matches else [node]
         taken.update(matches)
     place.value = listed
 
 
 def _below(node: Node | None, key: str) -> Node | None:
     return node.value.get(key) if node is not None and type(node.value) is dict else None
-
-
-def _named(name: str, pattern: Node) -> Node:
-    return Node(name, pattern.file, pattern.line, pattern.column, plain=False)

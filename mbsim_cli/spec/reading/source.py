@@ -179,7 +179,8 @@ class _Reader:
         self.issues: list[Issue] = []
 
     def read(self, file: str, text: bytes, above: tuple[str, ...]) -> Node | None:
-        self._source.texts[file] = _decoded(text)
+        wide = text.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))  # as YAML wants it
+        self._source.texts[file] = text.decode("utf-16" if wide else "utf-8", errors="replace").replace("\0", "\ufffd")
         self._bytes += len(text)
         if self._bytes > MAX_BYTES:
             self._report(file, NodeError(f"the files are larger than {MAX_BYTES // 1_000_000} MB", 1, 1))
@@ -203,16 +204,12 @@ class _Reader:
         entries = root.value["include"].value
         for entry in entries if isinstance(entries, list) else []:
             if isinstance(entry.value, str) and (included := self._included(entry, file, above)) is not None:
-                self._require_version(included, root)
+                own, other = root.value.get("mbsim"), included.value.get("mbsim")
+                if own is not None and other is not None and other.value != own.value:  # which the merge would hide
+                    message = f"is not the version of {root.file}, which includes this file"
+                    self._report(other.file, NodeError(message, other.line, other.column, path="mbsim"))
                 merged = merge(merged, included)
         return merge(merged, root)
-
-    def _require_version(self, included: Node, root: Node) -> None:
-        """Report an included file of another version of the format, which the file that includes it would hide."""
-        own, other = root.value.get("mbsim"), included.value.get("mbsim")
-        if own is not None and other is not None and other.value != own.value:
-            message = f"is not the version of {root.file}, which includes this file"
-            self._report(other.file, NodeError(message, other.line, other.column, path="mbsim"))
 
     def _included(self, entry: Node, file: str, above: tuple[str, ...]) -> Node | None:
         target = os.path.normpath(os.path.join(os.path.dirname(file), entry.value))
@@ -243,12 +240,6 @@ class _Reader:
     def _report(self, file: str, error: NodeError) -> None:
         excerpt = self._source.line(file, error.line)
         self.issues.append(Issue(file, error.line, error.column, error.path, error.message, error.hint, excerpt))
-
-
-def _decoded(text: bytes) -> str:
-    """The text of a file, by the mark that it begins with as YAML wants it."""
-    wide = text.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
-    return text.decode("utf-16" if wide else "utf-8", errors="replace").replace("\0", "\ufffd")
 
 
 def merge(below: Node, above: Node) -> Node:

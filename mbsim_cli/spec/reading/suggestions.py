@@ -19,12 +19,10 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
         # one letter of two is much: only names as short are near
         candidates = [candidate for candidate in by_folded if len(candidate) <= len(folded) + 1]
     found = get_close_matches(folded, candidates, cutoff=0.6 if len(folded) > 2 else 0.5)
-    return next((by_folded[match] for match in found if _is_near(folded, match)), None)
-
-
-def _is_near(name: str, match: str) -> bool:
-    """Few mistakes of typing change the first letter: friction does not stand for description."""
-    return name[0] == match[0] or SequenceMatcher(None, name, match).ratio() >= ALIKE
+    for match in found:  # few mistakes of typing change the first letter: friction does not stand for description
+        if folded[0] == match[0] or SequenceMatcher(None, folded, match).ratio() >= ALIKE:
+            return by_folded[match]
+    return None
 
 
 def suggest(name: str, known: Iterable[str]) -> str | None:

@@ -7,7 +7,7 @@ from mbsim_cli.spec.expressions.evaluate import check_formula, width
 from mbsim_cli.spec.expressions.named_numbers import shown, sort
 from mbsim_cli.spec.expressions.number import TIME, VELOCITY, Expression, Number, coordinate_in, read_by, sensor_in
 from mbsim_cli.spec.expressions.syntax import COMPONENTS, KNOWN, MAX_LENGTH, ExpressionError, names, parse
-from mbsim_cli.spec.objectives import MODAL, TRANSFERS, Check, SensorValue, Transfer
+from mbsim_cli.spec.objectives import MODAL, TRANSFERS, Check, Transfer
 from mbsim_cli.spec.reading.messages import Path
 from mbsim_cli.spec.review import Review
 
@@ -274,7 +274,10 @@ def check_values(review: Review) -> None:
         if given.objective is not None:
             review.known((*path, "objective"), given.objective, "objectives", "objective")
         for parameter in given.gradient:
-            _parameter(review, (*path, "gradient", parameter), parameter)
+            known = review.names("parameters")
+            if parameter not in known and not review.lost("parameters"):
+                place, hint = (*path, "gradient", parameter), review.suggest(parameter, known)
+                review.report(place, f"unknown parameter {parameter!r}", hint, key=True)
         for name, elements in given.field_gradient.items():
             _field(review, (*path, "field_gradient", name), name, elements)
         if given.sensor is not None and _is_shown(review, (*path, "sensor"), given.sensor):
@@ -322,12 +325,6 @@ def _agreement(review: Review, path: Path, given: Check) -> None:
             review.report((*path, "agreement", index), "there are no parameters to differentiate by")
 
 
-def _parameter(review: Review, path: Path, name: str) -> None:
-    names = review.names("parameters")
-    if name not in names and not review.lost("parameters"):
-        review.report(path, f"unknown parameter {name!r}", review.suggest(name, names), key=True)
-
-
 def _field(review: Review, path: Path, name: str, elements: Mapping[str, Number]) -> None:
     """A field that gradients are taken by, and numbers of elements."""
     if name not in review.model.analysis.sensitivity.fields and not review.lost("analysis"):
@@ -345,16 +342,13 @@ def _values(review: Review, path: Path, given: Check) -> None:
     for index, entry in enumerate(given.values):
         place = (*path, "values", index)
         if wanted is not None:
-            _width(review, (*place, "value"), entry, wanted)
+            given_width = len(entry.value) if isinstance(entry.value, list) else 1
+            if given_width != wanted or (isinstance(entry.value, list) and wanted == 1):
+                shape = "one number" if wanted == 1 else f"{wanted} numbers in a list"
+                review.report((*place, "value"), f"the sensor gives {shape}")
         time = review.value(entry.time)
         if analysis.type in ("equilibrium", *LINEAR) and time:
             what = "an equilibrium has" if analysis.type == "equilibrium" else "small motions have"
             review.report((*place, "time"), f"{what} one instant, at time 0")
         elif time is not None and duration is not None and not 0 <= time <= duration * (1 + 1e-9):
             review.report((*place, "time"), f"{time:g} s lies outside the duration of {duration:g} s")
-
-
-def _width(review: Review, path: Path, entry: SensorValue, wanted: int) -> None:
-    width = len(entry.value) if isinstance(entry.value, list) else 1
-    if width != wanted or (isinstance(entry.value, list) and wanted == 1):
-        review.report(path, "the sensor gives " + ("one number" if wanted == 1 else f"{wanted} numbers in a list"))

@@ -89,14 +89,13 @@ def _acts(review: Review, path: Path, item: Any) -> None:
         review.report((*path, key), message, "name the body that it acts on")
     points: list[str] = getattr(item, "points", None) or []
     bodies = {point.partition(".")[0] for point in points}
-    if len(bodies) == 1 and points[0] != points[1] and _is_rigid(review, body := bodies.pop()):
+    if len(bodies) != 1 or points[0] == points[1]:
+        return
+    (body,) = bodies
+    known = review.model.bodies.get(body)
+    if body == GROUND or (known is not None and known.flexible is None):
         message = f"both points are on {body!r}, whose points keep their distance: no force between them moves it"
         review.report((*path, "points"), message, "the second one belongs to another body")
-
-
-def _is_rigid(review: Review, name: str) -> bool:
-    body = review.model.bodies.get(name)
-    return name == GROUND or (body is not None and body.flexible is None)
 
 
 def _suitable(review: Review, path: Path, item: Any) -> None:
@@ -268,7 +267,12 @@ def check_sizes(review: Review) -> None:
     for name, force in review.model.forces.items():
         _sizes(review, ("forces", name), force)
         if force.type == "tyre":
-            _upright(review, ("forces", name))
+            gravity = review.vector(review.model.gravity)
+            if gravity is not None and any(gravity) and gravity[2] >= 0.0:
+                stated = ", ".join(f"{g:g}" for g in gravity)
+                message = f"a tyre needs gravity that points down the z axis, and gravity is [{stated}]"
+                hint = "roads are heights along z over x; turn the model, or gravity"
+                review.report(("forces", name), message, hint)
             _sizes(review, ("forces", name, "slip"), force.slip)
             if force.road is not None and not isinstance(force.road, str):
                 _road(review, ("forces", name, "road"), force.road)
@@ -311,14 +315,6 @@ def _contact_sizes(review: Review, path: Path, force: Any) -> None:
         if value is not None and not 0.0 < value <= 1.0:
             review.report((*path, "restitution", "value"), f"must be above 0 and at most 1, is {value:g}")
         review.positive((*path, "restitution", "speed"), force.restitution.speed)
-
-
-def _upright(review: Review, path: Path) -> None:
-    gravity = review.vector(review.model.gravity)
-    if gravity is not None and any(gravity) and gravity[2] >= 0.0:
-        shown = ", ".join(f"{g:g}" for g in gravity)
-        message = f"a tyre needs gravity that points down the z axis, and gravity is [{shown}]"
-        review.report(path, message, "roads are heights along z over x; turn the model, or gravity")
 
 
 def _road(review: Review, path: Path, road: Any) -> None:
