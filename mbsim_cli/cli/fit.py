@@ -53,7 +53,7 @@ def command(
 ) -> None:
     """Estimate parameters from measurements.
 
-    Which ones, and from what, is stated by a fit of the model file.
+    A fit of the model file states the parameters and the measurements.
     """
     begun = perf_counter()
     options.limit_threads(threads)

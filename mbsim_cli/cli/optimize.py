@@ -75,7 +75,7 @@ def command(
 ) -> None:
     """Search for better parameters by exact gradients.
 
-    What is to be least or largest, and within what limits, is stated by an optimization of the model file.
+    An optimization of the model file states the objective, its variables and its limits.
     """
     begun = perf_counter()
     options.limit_threads(threads)

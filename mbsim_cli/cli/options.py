@@ -1,6 +1,7 @@
 """Options that several commands share, and what they read of the environment."""
 
 import os
+import re
 import shlex
 import sys
 from collections import Counter
@@ -23,6 +24,8 @@ from mbsim_cli.system import VARIABLES
 if TYPE_CHECKING:
     from mbsim_cli.study.assembling import Settings
 
+
+_DEFAULT = re.compile(r"\[default: \((.*?)\)(?=[;\]])")  # typer's brackets around a default in words
 
 # Commands as mbsim has them: options count once, and help names arguments as people read them.
 
@@ -68,7 +71,8 @@ class Command(TyperCommand):
         for parameter in self.get_params(ctx):
             if record := parameter.get_help_record(ctx):
                 of_argument = parameter.param_type_name == "argument"
-                rows[parameter.param_type_name].append((parameter.metavar or "", record[1]) if of_argument else record)
+                name, text = parameter.metavar or "" if of_argument else record[0], record[1]
+                rows[parameter.param_type_name].append((name, _DEFAULT.sub(r"[default: \1", text)))
         for kind, records in rows.items():
             if records:
                 with formatter.section(f"{kind.capitalize()}s"):
@@ -187,7 +191,7 @@ Accuracy = Annotated[
 ]
 Memory = Annotated[
     str | None,
-    typer.Option(metavar="SIZE", help="What an adjoint may keep of a run, as 500MB.", show_default="256MB"),
+    typer.Option(metavar="SIZE", help="Memory for the adjoint's record of a run, as 500MB.", show_default="256MB"),
 ]
 Duration = Annotated[float | None, typer.Option(metavar="T", help="Duration [s].", show_default="as in the file")]
 AllNumbers = Annotated[bool, typer.Option("--all-numbers", help="Take gradients by every number of the model file.")]

@@ -17,7 +17,7 @@ Output = Annotated[
 def command(output: Output = None, force: options.Force = False) -> None:
     """Print the JSON Schema of the model file, for editors.
 
-    They complete and check a file by it.
+    Editors complete and check model files by it.
     """
     from mbsim_cli.spec.schema import schema
 
