@@ -1,9 +1,11 @@
-"""Pages of the documentation that are made from the program: codes of messages, all keys of the model file.
+"""Pages of the documentation that are made from the program: codes of messages, keys of the model file, the library.
 
 ``python scripts/reference.py`` writes them. The site makes them anew when it is built (``hooks`` in mkdocs.yml), so
-that the reference of keys, which git ignores, is always that of the schema.
+that the references of keys and of the library, which git ignores, are always those of schema and docstrings.
 """
 
+import inspect
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,8 @@ DOCS = Path(__file__).parents[1] / "docs"
 
 def pages() -> dict[Path, str]:
     """Texts by path."""
-    return {DOCS / "messages.md": messages.page(), DOCS / "reference.md": keys_page()}
+    texts = {"messages": messages.page(), "reference": keys_page(), "library": library_page()}
+    return {DOCS / f"{name}.md": text for name, text in texts.items()}
 
 
 def keys_page() -> str:
@@ -48,6 +51,42 @@ def _table(keys: dict[str, dict[str, Any]]) -> list[str]:
         f"| `{key}` | {'yes' * entry['required']} | {_plain(entry['description'])} |" for key, entry in keys.items()
     ]
     return ["", "| key | required | meaning |", "| --- | --- | --- |", *rows]
+
+
+def library_page() -> str:
+    """Signatures and docstrings of what the library offers; functions first, then classes with their methods."""
+    import mbsim_cli
+
+    lines = ["# The library", "", "Made from the docstrings. [Python](python.md) shows how they work together."]
+    offered = {name: getattr(mbsim_cli, name) for name in mbsim_cli.__all__}
+    for name, found in sorted(offered.items(), key=lambda item: (inspect.isclass(item[1]), item[0])):
+        if not inspect.isclass(found):
+            lines += ["", f"## {name}", "", f"`{name}{_signature(found)}`", "", _text_of(found)]
+            continue
+        lines += ["", f"## {name}", "", _text_of(found)]
+        for method, inner in _public(found):
+            lines += ["", f"`{name}.{method}{_signature(inner)}`", "", _text_of(inner)]
+    return "\n".join(lines) + "\n"
+
+
+def _public(found: type) -> Iterator[tuple[str, Any]]:
+    """Documented methods and properties of a class, in the order of its source."""
+    for name, inner in vars(found).items():
+        function = getattr(inner, "func", None) or getattr(inner, "fget", None) or getattr(inner, "__func__", inner)
+        if not name.startswith("_") and inspect.isfunction(function) and inspect.getdoc(function):
+            yield name, function if function is inner or hasattr(inner, "__func__") else inner
+
+
+def _signature(found: Any) -> str:
+    """Arguments with their defaults, without types; none for a property."""
+    if not inspect.isfunction(found):
+        return ""
+    bare = [p.replace(annotation=p.empty) for p in inspect.signature(found).parameters.values() if p.name != "self"]
+    return str(inspect.Signature(bare))
+
+
+def _text_of(found: Any) -> str:
+    return (inspect.getdoc(getattr(found, "func", found)) or "").replace("``", "`").replace("<", "&lt;")
 
 
 def _plain(text: str) -> str:

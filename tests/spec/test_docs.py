@@ -5,9 +5,11 @@ from pathlib import Path
 
 import pytest
 
+import mbsim_cli
 from mbsim_cli import spec
 from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.spec.schema import schema
+from scripts.reference import library_page
 from tests.spec.example import editor, write
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -45,6 +47,13 @@ def test_every_key_and_type_is_described():
     assert missing == set()
 
 
+def test_the_page_of_the_library_has_all_that_it_offers():
+    page = library_page()
+    assert all(f"\n## {name}\n\n" in page for name in mbsim_cli.__all__)
+    assert {"`Model.run(rho=None, **replaced)`", "`Result.time`", "`Study.unit(name)`"} <= set(page.splitlines())
+    assert not re.search(r"^`[^`\n]*`\n\n\n", page, re.MULTILINE)  # none without a sentence
+
+
 def test_every_section_has_its_page():
     rows = re.findall(r"^\| (`.*?) \| (.*) \|$", PAGES["model-file"].partition("## Sections")[2], re.MULTILINE)
     listed = {name for row, _ in rows for name in re.findall(r"`([^`]+)`", row)}
@@ -54,7 +63,10 @@ def test_every_section_has_its_page():
 
 
 USERS = [path for folder in (".", "tutorial", "model") for path in (DOCS / folder).glob("*.md")]
-USERS = [DOCS.parent / "README.md", *(path for path in USERS if path.stem != "reference")]  # which git ignores
+USERS = [
+    DOCS.parent / "README.md",
+    *(path for path in USERS if path.stem not in ("library", "reference")),
+]  # which git ignores
 BLOCK = re.compile(r"```.*?```|<!--.*?-->|^#.*?$", re.DOTALL | re.MULTILINE)  # what holds no sentences
 PIECE = re.compile(r"\n\s*\n|\n(?=\s*(?:[-*] |\d+\. |    ))|\|")  # paragraphs, items of lists, cells of tables
 
