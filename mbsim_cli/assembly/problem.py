@@ -8,7 +8,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mbsim_cli.assembly.densities import DensityField, density_fields, moved_by_fields
-from mbsim_cli.assembly.elements.law_kinks import check_driving_laws, has_kinks, jumps_of, stops_of, unsmooth_laws
+from mbsim_cli.assembly.elements.law_kinks import (
+    check_driving_laws,
+    check_jumping_forces,
+    has_kinks,
+    jumps_of,
+    stops_of,
+    unsmooth_laws,
+)
 from mbsim_cli.assembly.elements.laws import check_start
 from mbsim_cli.assembly.elements.sensors import Contact
 from mbsim_cli.assembly.info import describe
@@ -335,6 +342,8 @@ def _declared(packing: Packing, parameters: Sequence[ParameterValue], wanted: Se
     if problem.options.analysis == "forward_dynamics":
         if problem.options.integrated:
             check_driving_laws(problem, system.issue)
+        else:
+            check_jumping_forces(problem, system.issue)
         if has_kinks(problem):
             by_all = _by_all(packing, problem, wanted)
             stops = () if problem.options.integrated else stops_of(problem, by_all)

@@ -242,3 +242,51 @@ def test_a_kill_and_several_starts(tmp_path):
     again = mbsim.optimize(path, output=tmp_path / "cut.h5", algorithm="slsqp")
     assert again.report["optimization"]["value"] == report["value"]
     assert not (tmp_path / "cut.h5.designs").exists()
+
+
+MEASURED = """
+sensors:
+  x: {type: coordinate, coordinate: slide.displacement}
+  v: {type: coordinate, coordinate: slide.displacement, derivative: 1}
+objectives: {x: {final: x}, v: {final: v}}
+"""
+FORCES = {"constant": [1.0, 5.0, -2.0, 4.0], "linear": [1.0, 5.0, -2.0, 4.0, 7.0]}
+EXACT = ["recursive", "ali1p-rtdyn1"]
+
+
+def moved(between, T):
+    """Place and speed of the block of 2 kg at the end."""
+    values, h, x, v = FORCES[between], T / 4, 0.0, 0.0
+    for k in range(4):
+        first, last = values[k] / 2, values[k + 1 if between == "linear" else k] / 2
+        x, v = x + v * h + h * h * (first / 3 + last / 6), v + h * (first + last) / 2
+    return np.array([x, v])
+
+
+def carriage(between, formulation, integrator=None, step=0.1):
+    """A model whose duration is no multiple of its steps, nor are the times of its control."""
+    text = CARRIAGE % f"between: {between}, initial: {FORCES[between]}" + MEASURED
+    how = f"formulation: {formulation}" + (f", integrator: {integrator}" if integrator else "")
+    return text.replace("T: 2", "T: 1.93").replace("{step: 0.1,", f"{{{how}, step: {step},")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("between", FORCES)
+@pytest.mark.parametrize("formulation", EXACT)
+@pytest.mark.parametrize("integrator", ["rk4", "dop853", "esdirk"])
+def test_pieces_of_a_control_are_integrated_exactly(between, formulation, integrator):
+    model = mbsim.loads(carriage(between, formulation, integrator), by=["T"])
+    found = [model.value_and_gradient(objective=name) for name in model.objectives]
+    assert [value for value, _ in found] == pytest.approx(moved(between, 1.93), rel=1e-12)
+    slope = (moved(between, 1.93 + 1e-4) - moved(between, 1.93 - 1e-4)) / 2e-4
+    assert [float(by[0]) for _, by in found] == pytest.approx(slope, rel=1e-8)
+
+
+def test_derivatives_by_times_of_jumps_need_steps_that_part_them():
+    """The trapezoidal rule would have half of them, however short its steps are."""
+    text = carriage("constant", "ali3p-rtdyn1", step=0.001)
+    with pytest.raises(mbsim.ModelError, match=r"controls.*jumps from 1 to 5 at 0.4825 s, .*depends on T"):
+        mbsim.loads(text, by=["T"])._drafted(None, {"sensitivity": "ddm"})
+    for by, between in ((["u_2"], "constant"), (["T"], "linear")):
+        text = carriage(between, "ali3p-rtdyn1", step=0.001)
+        assert mbsim.loads(text, by=by)._drafted(None, {"sensitivity": "ddm"}).named.problem.theta_rho.any()

@@ -41,6 +41,29 @@ def check_driving_laws(problem: Problem, issue: Callable[..., None]) -> None:
         issue(problem.names.laws[by_kink[group[0]]], message, "let them leap a little apart")
 
 
+def check_jumping_forces(problem: Problem, issue: Callable[..., None]) -> None:
+    """Report laws of forces that jump at times which parameters move: the trapezoidal rule halves derivatives by these.
+
+    A piece of a step that ends at a jump has the mean of both sides there, whatever its length.
+    """
+    laws, numbers, end = problem.model.laws, problem.theta.tolist(), problem.options.end
+    moved, least = np.array(problem.theta_rho.any(axis=1)), 1e-14 * end
+    for law in set(laws_of_forces(problem.model).tolist()) - {NONE} if moved.any() else ():
+        edges = [kink for kink in _edges(problem, moved, law) if moved[list(kink.numbers)].any()]
+        largest = max(abs(law_at(laws, numbers, law, t)) for t in np.linspace(0.0, end, SAMPLES)) if edges else 0.0
+        for group in groups_of(edges, end):
+            times = group[0].time - least, group[-1].time + least
+            before, behind = (law_at(laws, numbers, law, t) for t in times)
+            if abs(behind - before) > JUMP * max(abs(before), abs(behind), largest):
+                when = _moved_instant(problem, group)
+                message = (
+                    f"the force jumps from {before:.4g} to {behind:.4g} {when}: steps of the trapezoidal rule halve"
+                )
+                hint = "use formulation: recursive, or ali1p-rtdyn1 with loops; or let the force be continuous"
+                issue(problem.names.laws[law], f"{message} the derivatives by it", hint)
+                break
+
+
 def leaping(problem: Problem) -> dict[Kink, int]:
     """Instants at which accelerations of driven coordinates leap, and their laws."""
     return _leaping(_driving(problem))
