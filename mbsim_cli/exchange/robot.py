@@ -245,7 +245,14 @@ def _lines(robot: Robot, stops: bool) -> Iterator[str]:
             yield f"  {coupling.name}: {{type: coupling, terms: {{{terms}}}, offset: {digits(coupling.offset)}}}"
         yield ""
     yield from _forces(robot, stops)
-    yield from _rest(robot)
+    if moving := [joint for joint in robot.joints if joint.coordinate and not joint.closes]:
+        yield "sensors:"
+        for joint in moving[:6]:
+            yield f"  {joint.coordinate.replace('.', '_')}: {{type: coordinate, coordinate: {joint.coordinate}}}"
+        yield ""
+    yield "analysis: {type: forward_dynamics, step: 1e-3, duration: 1}"
+    for sentence in robot.remarks:
+        yield f"# {sentence}"
 
 
 def _points(robot: Robot) -> Iterator[str]:
@@ -403,18 +410,6 @@ def _forces(robot: Robot, stops: bool) -> Iterator[str]:
         for motor in robot.motors:
             yield f"  {motor.name}_command: {{value: 0}}"
         yield ""
-
-
-def _rest(robot: Robot) -> Iterator[str]:
-    moving = [joint for joint in robot.joints if joint.coordinate and not joint.closes]
-    if moving:
-        yield "sensors:"
-        for joint in moving[:6]:
-            yield f"  {joint.coordinate.replace('.', '_')}: {{type: coordinate, coordinate: {joint.coordinate}}}"
-        yield ""
-    yield "analysis: {type: forward_dynamics, step: 1e-3, duration: 1}"
-    for sentence in robot.remarks:
-        yield f"# {sentence}"
 
 
 def _mapping(entries: dict[str, str]) -> str:

@@ -146,7 +146,7 @@ _TIME = re.compile(r"\bt\b")
 
 
 def add_values(model: ModelFile) -> dict[str, list[str]]:
-    """Add the values of all controls to the parameters of a model, before anything is replaced or judged.
+    """Add the values of all controls to the parameters of a model, before anything is replaced or checked.
 
     Returns what is wrong with controls, by their names. Lists of parameters that name a control name its values.
     """

@@ -111,7 +111,7 @@ def with_values(model: ModelFile, values: Mapping[str, float | str]) -> ModelFil
     """The same model where parameters have these values, or expressions, as after ``load`` with overrides.
 
     Where every number is a parameter, paths name them too. Constants are not moved: they may say how often something
-    is repeated. Checks, studies and optimisations of the file are not judged again. Raises ModelError with all issues
+    is repeated. Checks, studies and optimisations of the file are not checked again. Raises ModelError with all issues
     that the values cause, UsageError for names that are no parameters and numbers that are not finite.
     """
     by_path = {path: name for name, path in model.derived.paths.items()}

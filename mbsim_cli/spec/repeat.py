@@ -198,11 +198,7 @@ class Reader:
             return _whole(found)
         if isinstance(values.get(text.strip()), str):
             return found
-        self._check(found, values)
-        return _whole(self._constants.value(Number(found)).real)
-
-    def _check(self, text: str, values: Values) -> None:
-        for name in names(parse(text)):
+        for name in names(parse(found)):
             if name in self._parameters:
                 raise ExpressionError(f"{name!r} is a parameter", None, OF_CONSTANTS)
             if name not in self._constants:
@@ -210,6 +206,7 @@ class Reader:
             if name in self._constants.errors:
                 cause = self._constants.errors[name].message
                 raise ExpressionError(f"constant {name!r} has no value here: {cause}")
+        return _whole(self._constants.value(Number(found)).real)
 
     def bounds(self, loop: Node, values: Values) -> tuple[int, int]:
         """Return the first and last number of a range."""
@@ -293,16 +290,13 @@ def _own(block: Node) -> Iterator[tuple[str, Node]]:
         yield name, loop
         if type(loop.value) is dict:
             yield from _values_of(loop).items()
-    yield from _entries(block, "with").items()
+    if "with" in block.value:
+        yield from block.value["with"].value.items()
 
 
 def _values_of(loop: Node) -> dict[str, Node]:
     """Values of the first of named instances."""
     return next(iter(loop.value.values())).value or {}
-
-
-def _entries(node: Node, key: str) -> dict[str, Node]:
-    return node.value[key].value if key in node.value else {}
 
 
 def _shape(block: Node) -> Iterator[RepeatError]:
@@ -356,16 +350,16 @@ def _loop(name: str, loop: Node) -> Iterator[RepeatError]:
 
 
 def _names_of_block(block: Node, outer: Collection[str], taken: dict[str, str]) -> Iterator[RepeatError]:
-    seen = set(outer)
+    before = set(outer)
     for name, node in _own(block):
         for message, hint in in_expressions(name):
             yield RepeatError(node, message, hint, key=True)
-        if name in seen:
+        if name in before:
             yield RepeatError(node, f"{name!r} stands twice in one repetition", "give it another name", key=True)
         elif name in taken:
             message = f"{name!r} is also one of the {taken[name]}"
             yield RepeatError(node, message, "give one of them another name", key=True)
-        seen.add(name)
+        before.add(name)
 
 
 def _placeholders(block: Node, known: Collection[str], parameters: Collection[str]) -> Iterator[RepeatError]:
@@ -392,12 +386,12 @@ def write_out(source: Source, overrides: Mapping[str, str]) -> list[Issue]:
     blocks = source.root.value.pop("repeat")
     writer = _Writer(source.root.value, root, overrides)
     writer.write(blocks, ("repeat",), {}, "")
-    return [_issue(source, error) for error in writer.wrong]
-
-
-def _issue(source: Source, error: RepeatError) -> Issue:
-    file, line, column = error.place
-    return Issue(file, line, column, join(error.path), error.message, error.hint, source.line(file, line))
+    issues = []
+    for error in writer.wrong:
+        file, line, column = error.place
+        text = source.line(file, line)
+        issues.append(Issue(file, line, column, join(error.path), error.message, error.hint, text))
+    return issues
 
 
 class _Block:
@@ -432,7 +426,7 @@ class _Writer:
         self._sections = sections
         constants = constants_of(root, overrides)
         names = {name: section for section in ("parameters", "constants") for name in _names(root, section)}
-        self._judged = names, constants.names
+        self._known = names, constants.names
         self._reader = Reader(constants, dict.fromkeys(_names(root, "parameters")))
         self._blocks: dict[int, _Block | None] = {}
         self._owned: set[int] = set()  # ids of nodes made here, that may be added to
@@ -447,7 +441,7 @@ class _Writer:
         for name, node in blocks.value.items():
             place = (*path, name)
             if id(node) not in self._blocks:
-                wrong = wrong_with(node, outer, *self._judged)
+                wrong = wrong_with(node, outer, *self._known)
                 for error in wrong:
                     self._report(error, place)
                 self._blocks[id(node)] = None if wrong else _Block(node, outer)

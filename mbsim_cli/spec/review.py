@@ -13,14 +13,13 @@ from mbsim_cli.spec.reading.suggestions import MAX_SUGGESTIONS, suggest
 from mbsim_cli.system import cached_property
 
 Broken = set[tuple[str | int, ...]]
-# ``Review``: what every rule needs to judge a model, and where it reports to.
 
 GROUND = "ground"
 FROM_TABLES = ("bodies", "joints")  # sections that tables add to
 
 
 class Review:
-    """A model under review; ``broken`` holds items that lost invalid parts: known by name, not judged further."""
+    """A model under review; ``broken`` holds items that lost invalid parts: known by name, not checked further."""
 
     def __init__(self, model: ModelFile, source: Source, broken: Broken):
         self.model = model

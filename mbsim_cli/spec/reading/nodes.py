@@ -53,7 +53,7 @@ def resolve(text: str) -> Any:
 MAX_DEPTH = 64
 MAX_DUPLICATES = 100
 MAX_ALIASED = 100_000  # nodes that aliases may add in all
-MAX_ENTRIES = 1_000_000  # nodes in all files of a model, aliases followed; one takes up to a kilobyte till it is judged
+MAX_ENTRIES = 1_000_000  # nodes in all files of a model, aliases followed; a kilobyte each until validation
 
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _GLUED = re.compile(r"\s*([\w-]+:)[^\s:/]")

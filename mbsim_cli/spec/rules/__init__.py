@@ -1,4 +1,4 @@
-"""Rules: what can be judged about a model without a solver; one file each, in the order of reporting."""
+"""Rules: checks of a model that need no solver, a file a subject, in the order of reporting."""
 
 from collections.abc import Callable
 
@@ -39,7 +39,7 @@ OF_NAMES = frozenset(
     }
 )
 
-# What these judge is done with a model, by the values that it was read with.
+# What these check is done with a model, by the values that it was read with.
 OF_ITS_USE = frozenset({formulas.check_values, studies.check})
 
 # This one asks every number for its value, and not the review, as all others do.

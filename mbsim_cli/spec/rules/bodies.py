@@ -205,7 +205,7 @@ def _tensor(review: Review, place: Path, given: Any) -> list[list[float]] | None
 
 
 def _all_moments_given(given: Any) -> bool:
-    # a planar model states zz alone: what it leaves out is not judged
+    # a planar model states zz alone: what it leaves out is not checked
     return not isinstance(given, Inertia) or None not in (given.xx, given.yy, given.zz)
 
 

@@ -210,7 +210,7 @@ def check_reactions(review: Review) -> None:
 
 
 def _exists(review: Review, path: Path, sensor: Reaction) -> bool:
-    """Whether the joint and the constraint can be judged further."""
+    """Whether the joint and the constraint can be checked further."""
     model, whole = review.model, True
     if sensor.joint is not None:
         whole = review.known((*path, "joint"), sensor.joint, "joints", "joint") and sensor.joint in model.joints
@@ -298,9 +298,9 @@ def _contact_sizes(review: Review, path: Path, force: Any) -> None:
         given = getattr(force, key)
         for name in ("radius", "length", "depth", "damping", "tube"):
             may_be_zero = name in ("damping", "tube") or (name == "radius" and isinstance(given, SphereShape))
-            judge = review.not_negative if may_be_zero else review.positive
+            require = review.not_negative if may_be_zero else review.positive
             if (number := getattr(given, name, None)) is not None:
-                judge((*path, key, name), number)
+                require((*path, key, name), number)
     for index, number in enumerate(getattr(force.shape, "size", None) or ()):
         review.not_negative((*path, "shape", "size", index), number)
     for index, number in enumerate(force.youngs_modulus or ()):
