@@ -160,6 +160,23 @@ def count_until(told, places, most):
     return told[places[0]]
 
 
+def test_groups_that_calls_share_are_taken_apart_once(monkeypatch):
+    """A model stays known while work areas come and go; what is said of a group is the same each time."""
+    arguments.forget()
+    model, honest, seen = tuple(np.zeros((k, 2)) for k in range(40)), arguments._take_apart, []
+    monkeypatch.setattr(arguments, "_take_apart", lambda x, *out: seen.append(x[0]) or honest(x, *out))
+    first = arguments.taken_apart((model, 1.5))
+    for k in range(100):
+        work = tuple(np.full(3, k) for _ in range(20))
+        kinds, numbers = arguments.taken_apart((model, work, 1.5))
+        assert kinds[0] == first[0][0] and numbers[: len(first[1]) - 1] == first[1][:-1]
+        assert numbers[len(first[1]) - 1 + 4] == work[0].ctypes.data
+    assert sum(x is model for x in seen) == 1
+    assert len(arguments._known) + len(arguments._before) <= 2 * arguments._MOST
+    arguments.forget()
+    assert not arguments._known and not arguments._before
+
+
 @compiled_only
 def test_other_threads_run_meanwhile():
     """One ends a loop that would otherwise go on for minutes."""

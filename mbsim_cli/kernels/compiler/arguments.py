@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["description", "forget", "layout", "taken_apart"]
+__all__ = ["address", "description", "forget", "layout", "taken_apart"]
 
 _FLAGS = 0x503  # contiguous as in C or Fortran, aligned, writeable: what numba's types of arrays tell apart
 _C, _FORTRAN = 1, 2  # arrays that are both, as all of a single row, are the former to numba
@@ -19,57 +19,65 @@ _WORDS = {float: "d", complex: "dd", bool: "?", type(None): "0qq"}
 _head = (ctypes.c_ssize_t * (object.__basicsize__ // 8 + 1)).from_address
 
 
-def _place_by_numpy(array: np.ndarray) -> int:
+def _address_by_numpy(array: np.ndarray) -> int:
     return array.__array_interface__["data"][0]
 
 
-def _place_in_object(array: np.ndarray) -> int:
+def _address_in_object(array: np.ndarray) -> int:
     """The field behind the head of Python's objects, by numpy's binary interface; thirty times faster to ask for."""
     return _head(id(array))[-1]
 
 
 _SAMPLES = [np.arange(6.0).reshape(2, 3)[1:], np.zeros(0, bool)]
-_place = _place_in_object if all(_place_in_object(a) == _place_by_numpy(a) for a in _SAMPLES) else _place_by_numpy
+_in_object = all(_address_in_object(a) == _address_by_numpy(a) for a in _SAMPLES)
+address = _address_in_object if _in_object else _address_by_numpy  # of the first number of an array
 
 
 _LARGE = 16  # arrays, numbers and groups in a group that is worth remembering
-_MOST = 12  # groups
-_known: dict[int, tuple[tuple, tuple, list]] = {}  # by address: the group, which is held so that it keeps it
+_MOST = 12  # groups of the latest, and as many that were asked for before
+_Group = tuple[tuple, tuple, list]  # a group, which is held so that it keeps its address, its types and numbers
+_known: dict[int, _Group] = {}  # by address
+_before: dict[int, _Group] = {}
 
 
 def forget() -> None:
     """Let go of the groups of a run that has ended."""
     _known.clear()
+    _before.clear()
 
 
 def taken_apart(given: tuple) -> tuple[tuple, list]:
     """Types of all that is given, which decide on the compiled form; and the numbers of the structure.
 
-    Large groups are remembered until ``forget``: the calls of a run are given the same model and work areas.
+    Large groups are remembered until ``forget``, those that are asked for longest: the calls of a run are given the
+    same model and work areas, and those of many runs the same model.
     """
     kinds: list[Any] = []
     numbers: list[Any] = []
     for x in given:
-        group, kinds_of_group, numbers_of_group = _known.get(id(x), _NOTHING)
-        if group is not x:
-            kinds_of_group, numbers_of_group = _group_taken_apart(x)
-        kinds.append(kinds_of_group)
-        numbers += numbers_of_group
+        if isinstance(x, tuple):
+            _, kinds_of_group, numbers_of_group = _known.get(id(x)) or _group_taken_apart(x)
+            kinds.append(kinds_of_group)
+            numbers += numbers_of_group
+        else:
+            _take_apart((x,), kinds, numbers)
     return tuple(kinds), numbers
 
 
-_NOTHING: tuple = (object(), (), [])
-
-
-def _group_taken_apart(x: Any) -> tuple[tuple, list]:
+def _group_taken_apart(x: tuple) -> _Group:
     kinds: list[Any] = []
     numbers: list[Any] = []
-    _take_apart((x,), kinds, numbers)
-    if len(kinds) > _LARGE:
+    found = _before.get(id(x))
+    if not found:
+        _take_apart((x,), kinds, numbers)
+        found = x, tuple(kinds), numbers
+    if len(found[1]) > _LARGE:
         if len(_known) >= _MOST:
+            _before.clear()
+            _before.update(_known)
             _known.clear()
-        _known[id(x)] = x, tuple(kinds), numbers
-    return tuple(kinds), numbers
+        _known[id(x)] = found
+    return found
 
 
 def _take_apart(given: tuple, kinds: list, numbers: list) -> None:
@@ -77,7 +85,7 @@ def _take_apart(given: tuple, kinds: list, numbers: list) -> None:
         kind = type(x)
         if kind is np.ndarray:
             kinds.append((x.dtype, x.ndim, _flags(x)))
-            numbers += (0, 0, x.size, x.itemsize, _place(x), *x.shape, *x.strides)
+            numbers += (0, 0, x.size, x.itemsize, address(x), *x.shape, *x.strides)
         elif isinstance(x, tuple):
             kinds += kind, len(x)
             _take_apart(x, kinds, numbers)

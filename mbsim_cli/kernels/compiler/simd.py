@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from mbsim_cli.kernels.compiler.arguments import address
 from mbsim_cli.kernels.compiler.choice import COMPILER
 
 __all__ = [
@@ -80,9 +81,12 @@ def empty(shape: tuple, dtype: Any) -> np.ndarray:
 
 
 def _on_a_line(make: Any, shape: tuple, dtype: Any) -> np.ndarray:
-    count, size = math.prod(shape), np.dtype(dtype).itemsize
+    count = math.prod(shape)
+    if not count:
+        return make(shape, dtype)
+    size = np.dtype(dtype).itemsize
     room = make(count + _LINE // size, dtype)
-    first = -room.ctypes.data % _LINE // size
+    first = -address(room) % _LINE // size
     return room[first : first + count].reshape(shape)
 
 

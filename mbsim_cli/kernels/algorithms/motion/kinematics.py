@@ -29,7 +29,7 @@ from mbsim_cli.kernels.algebra.spatial import (
     store,
 )
 from mbsim_cli.kernels.algebra.vec3 import add3, axpy3, cross3, load3, row3, scale3, sub3
-from mbsim_cli.kernels.compiler.jit import entry, inlined, kernel
+from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.compiler.simd import block, put, width
 from mbsim_cli.kernels.elements.columns import (
     euler_column,
@@ -44,17 +44,10 @@ from mbsim_cli.model.codes import Column
 from mbsim_cli.model.layout import COM, GRAVITY, INERTIA, MASS, P_C, P_P, R_C, R_P
 
 
-@entry
 def set_ground(theta, kin):
-    """Fill the row of the ground; gravity enters as an upward acceleration of the base."""
-    for k in range(9):
-        kin.R[-1, k] = 1.0 if k % 4 == 0 else 0.0
-    for k in range(6):
-        kin.V[-1, k] = 0.0
-        kin.A[-1, k] = 0.0 if k < 3 else -theta[GRAVITY + k - 3]
-    for k in range(3):
-        kin.r[-1, k] = 0.0
-        kin.ref[-1, k] = 0.0
+    """Fill the row of the ground, zero so far; gravity enters as an upward acceleration of the base."""
+    kin.R[-1, ::4] = 1.0
+    kin.A[-1, 3:] = -theta[GRAVITY : GRAVITY + 3]
 
 
 @kernel

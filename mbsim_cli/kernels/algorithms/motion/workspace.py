@@ -101,6 +101,18 @@ def _count(signals):
 
 def signal_work(model, reach, dtype):
     """Allocate SignalWork; ``reach`` tells which columns (n,) of the tangent move a body."""
+    if isinstance(model.signals, Signals):
+        return _signal_work(model, reach, dtype)
+    return _no_signal_work(model, dtype)
+
+
+@once_a_model
+def _no_signal_work(model, dtype):
+    """SignalWork of a model without expressions, which nothing is written to."""
+    return _signal_work(model, None, dtype)
+
+
+def _signal_work(model, reach, dtype):
     signals = model.signals
     inputs, number, places = _count(signals)
     n, nb = model.tree.column_kind.size, model.tree.parent.size
@@ -264,6 +276,8 @@ class Touch(NamedTuple):
 
 def touched(dtheta):
     """A function that finds which of directions dtheta (len(theta), p) vary blocks, by their starts and bounds."""
+    if not dtheta.shape[1]:
+        return lambda starts, first, last: np.zeros((len(starts), 0), bool)
     groups = (dtheta != 0.0).T.reshape(-1, WIDTH, len(dtheta)).any(axis=1)
     before = np.concatenate([np.zeros((1, len(groups)), int), np.cumsum(groups, axis=1).T])  # entries that vary
 
