@@ -26,8 +26,7 @@ from benchmarks.casadi_fivebar import NOMINAL, B, absolute, assembled_start, mas
 from mbsim_cli.kernels.drivers.record import Record
 from mbsim_cli.kernels.drivers.sweep_back import sweep_back
 from mbsim_cli.solve import allocate
-from mbsim_cli.solve.adjoint.pulled import work_of
-from mbsim_cli.solve.adjoint.readings import nothing_given
+from mbsim_cli.solve.adjoint.readings import nothing_given, work_of
 from mbsim_cli.study.assembling import Settings, build, load
 from mbsim_cli.study.evaluation import Adjoint, SensorCovectors, accumulated
 

@@ -23,19 +23,18 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 ONE_THREAD = {name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")}
 
+from mbsim_cli.reduction.elements import solid  # noqa: E402
 from mbsim_cli.reduction.fields import (  # noqa: E402
     Simp,
     element_gradients,
 )
-from mbsim_cli.reduction.frames_on_mesh import mesh_node  # noqa: E402
 from mbsim_cli.reduction.mesh import (  # noqa: E402
     Selection,
     grid,
     nodes_of,
 )
 from mbsim_cli.reduction.reduce import Body, reduced  # noqa: E402
-from mbsim_cli.reduction.restriction import Frame  # noqa: E402
-from mbsim_cli.reduction.solids import solid  # noqa: E402
+from mbsim_cli.reduction.restriction import Frame, mesh_node  # noqa: E402
 
 MODES = 10
 GB = 1024

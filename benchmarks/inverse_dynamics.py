@@ -23,8 +23,7 @@ from benchmarks import trees
 from mbsim_cli import assembly, spec
 from mbsim_cli.model.layout import Names
 from mbsim_cli.model.problem import Motion, Problem, Torques
-from mbsim_cli.solve.inverse.analysis import inverse
-from mbsim_cli.solve.inverse.motion import Trajectory
+from mbsim_cli.solve.inverse.analysis import Trajectory, inverse
 from mbsim_cli.solve.inverse.torques import InverseDynamics, Lanes
 
 MODEL = Path(__file__).resolve().parent.parent / "models" / "human43.yaml"

@@ -38,7 +38,7 @@ def draw(model: Path) -> None:
     import numpy as np
     from PIL import Image, ImageDraw
 
-    from mbsim_cli.assembly.drawing.scene import moving_scene
+    from mbsim_cli.assembly.scene import moving_scene
     from mbsim_cli.report.camera import view_of
     from mbsim_cli.report.stage import Film, frames
     from mbsim_cli.study.assembling import Settings, build, load

@@ -1,7 +1,7 @@
 """From a validated model file to arrays: ``build`` is the way in."""
 
 from mbsim_cli.assembly.objectives import Objective
-from mbsim_cli.assembly.packed import ParameterValue
+from mbsim_cli.assembly.packing import ParameterValue
 from mbsim_cli.assembly.problem import Assembled, build
 
 __all__ = ["Assembled", "Objective", "ParameterValue", "build"]

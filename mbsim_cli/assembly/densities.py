@@ -6,15 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from mbsim_cli.assembly.position.closing import Closing
+from mbsim_cli.assembly.position.closing import Closing, start_from
 from mbsim_cli.assembly.position.equations import Equations
-from mbsim_cli.assembly.position.start import start_from
 from mbsim_cli.assembly.tree.elastic import ElasticBody, ShapeRow
 from mbsim_cli.assembly.tree.system import System
 from mbsim_cli.model.flexible import block_size, deviation_size
 from mbsim_cli.model.layout import NONE
 from mbsim_cli.reduction.data import StandardInput
-from mbsim_cli.reduction.packing import sid_of
 
 
 @dataclass(frozen=True)
@@ -47,6 +45,8 @@ class DensityField:
         n, count = self.body.n, len(self.rows)
         ends = np.cumsum([self.first.size, self.second.size, *[n] * count, *[n * n] * len(self._bent)])
         first, second, *rows = np.split(hat, ends[:-1])
+        from mbsim_cli.reduction.data import sid_of
+
         found = sid_of(self.body.sid, first, second if second.size else None)
         for row, given in zip(self.rows, rows[:count], strict=True):
             _term(found, row).M0[:, row.row % 3] += row.sign * given

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from mbsim_cli.assembly.packed import parameter_values
+from mbsim_cli.assembly.packing import parameter_values
 from mbsim_cli.assembly.parameters.numbers import Numbers
 from mbsim_cli.assembly.tree.elastic import NodeJoint
 from mbsim_cli.model.problem import Problem

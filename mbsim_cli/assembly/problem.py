@@ -18,20 +18,32 @@ from mbsim_cli.assembly.elements.law_kinks import (
 )
 from mbsim_cli.assembly.elements.laws import check_start
 from mbsim_cli.assembly.elements.sensors import Contact
-from mbsim_cli.assembly.info import describe
-from mbsim_cli.assembly.loads import release_loads, require_loads
-from mbsim_cli.assembly.mechanism import check_identities, check_mechanism, check_wholly_driven, opposed
+from mbsim_cli.assembly.mechanism import (
+    check_driven,
+    check_identities,
+    check_laws,
+    check_mechanism,
+    check_rates,
+    check_wholly_driven,
+    opposed,
+    release_loads,
+    require_loads,
+)
 from mbsim_cli.assembly.objectives import Objective, expressed, objectives_of
 from mbsim_cli.assembly.options import check_differentiable, doubtful_settings, end_of
-from mbsim_cli.assembly.packed import ParameterValue, parameter_values
-from mbsim_cli.assembly.packing import OTHERS, Packing, pack
-from mbsim_cli.assembly.parameters.numbers import Theta
+from mbsim_cli.assembly.packing import OTHERS, Packing, ParameterValue, pack, parameter_values
+from mbsim_cli.assembly.parameters.numbers import IDENTITY, ZERO, Theta
 from mbsim_cli.assembly.parameters.tables import Reader
-from mbsim_cli.assembly.parameters.vectors import IDENTITY, ZERO
-from mbsim_cli.assembly.position.closing import CLOSED, Closing, close
-from mbsim_cli.assembly.position.contradictions import check_driven, check_laws, check_rates
+from mbsim_cli.assembly.position.closing import (
+    CLOSED,
+    Closing,
+    close,
+    held_columns,
+    independent_columns,
+    kept_by_constraints,
+    start_from,
+)
 from mbsim_cli.assembly.position.equations import Equations
-from mbsim_cli.assembly.position.start import held_columns, independent_columns, kept_by_constraints, start_from
 from mbsim_cli.assembly.tree.elastic import Source
 from mbsim_cli.assembly.tree.joints import Pose, is_guess, kind_of, position_at, stated_position
 from mbsim_cli.assembly.tree.kinematics import Poses
@@ -43,7 +55,6 @@ from mbsim_cli.model.layout import GROUND, FlexibleTree, Names
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve.allocate import PENALTY_RATIO
 from mbsim_cli.solve.holding import least_of_joints
-from mbsim_cli.solve.natural.system import in_natural_coordinates
 from mbsim_cli.spec import with_values
 from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.spec.objectives import SUMS
@@ -225,6 +236,8 @@ class Assembled:
     @property
     def info(self) -> dict[str, Any]:
         """What ``mbsim info`` shows, as plain data."""
+        from mbsim_cli.assembly.info import describe
+
         return describe(self)
 
     @property
@@ -285,7 +298,12 @@ def _assembled(packing: Packing, lasting: Packing) -> Assembled:
     fields = density_fields(system, packed.tree, packing.options.sensitivity)
     started = _started(replace(declared, broken=broken), equations, closing, fields)
     started, soft = weighed(started, closing, stated="penalty" in model_file.analysis.model_fields_set)
-    problem = in_natural_coordinates(started) if started.options.natural else started
+    if started.options.natural:
+        from mbsim_cli.solve.natural.system import in_natural_coordinates
+
+        problem = in_natural_coordinates(started)
+    else:
+        problem = started
     end = end_of(model_file, packing.choices.get("duration"))
     return Assembled(
         problem=problem,
@@ -336,7 +354,7 @@ def _declared(packing: Packing, parameters: Sequence[ParameterValue], wanted: Se
     problem = replace(problem, names=replace(problem.names, undefined=undefined))
     check_start(problem, system.issue)
     if packing.options.analysis == "frequency_response":
-        from mbsim_cli.assembly.responding import responding
+        from mbsim_cli.assembly.objectives import responding
 
         problem = responding(system, packing.numbers, problem, packed.sensors.rows)
     if problem.options.analysis == "forward_dynamics":

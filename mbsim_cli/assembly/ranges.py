@@ -14,9 +14,9 @@ from mbsim_cli.model.codes import TYRES, Force, Measure
 from mbsim_cli.model.coordinates import kinds, of_columns
 from mbsim_cli.model.layout import NONE, Model
 from mbsim_cli.model.problem import Problem, instants_of
+from mbsim_cli.solve.breakpoints import ends, going_on
 from mbsim_cli.solve.inverse.analysis import with_natural_values
 from mbsim_cli.solve.natural.joint_motion import in_joint_coordinates
-from mbsim_cli.solve.tables import ends, going_on
 
 
 class Use(NamedTuple):

@@ -282,3 +282,31 @@ class InverseBlock(NamedTuple):
     d_sensors: np.ndarray  # (B, width, p)
     undetermined: np.ndarray  # (B, width) bool, as of ``Block``
     finite: np.ndarray  # (B,) bool: whether the torques and all their derivatives are known to be finite
+
+
+# Numbers of eigenvalues and of frequency responses.
+
+
+def frequency(value: np.ndarray, d_value: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """|eigenvalue| / 2 pi [Hz] (k,), and derivatives (k, p)."""
+    size = np.abs(value)
+    return size / (2.0 * np.pi), (value.conj()[:, None] * d_value).real / size[:, None] / (2.0 * np.pi)
+
+
+def damping_ratio(value: np.ndarray, d_value: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """- Re(eigenvalue) / |eigenvalue| (k,), and derivatives (k, p)."""
+    size = np.abs(value)
+    d_size = (value.conj()[:, None] * d_value).real / size[:, None]
+    ratio = -value.real / size
+    return ratio, -(d_value.real + ratio[:, None] * d_size) / size[:, None]
+
+
+def gain(value: complex, d_value: np.ndarray) -> tuple[float, np.ndarray]:
+    """|G|, and its derivatives (p,), zero where it is zero."""
+    size = abs(value)
+    return size, (np.conj(value) * d_value).real / (size or 1.0)
+
+
+def phase(value: complex, d_value: np.ndarray) -> tuple[float, np.ndarray]:
+    """arg G [rad], and its derivatives (p,), none where G is zero."""
+    return float(np.angle(value)), (d_value / (value or np.nan)).imag

@@ -9,8 +9,8 @@ from mbsim_cli.reduction.data import Array, Refused, StandardInput, Taylor, unti
 from mbsim_cli.reduction.integrals import columns
 from mbsim_cli.reduction.integrals import pull_back as gram_covector
 from mbsim_cli.reduction.mesh import Mesh
+from mbsim_cli.reduction.modes import unit_loads
 from mbsim_cli.reduction.reduce import Reduced
-from mbsim_cli.reduction.stiffening import unit_loads
 from mbsim_cli.reduction.structure import Sparse, Structure
 
 _NEAR = 1e-9  # difference of two lengths, relative, that round-off makes

@@ -11,7 +11,7 @@ import numpy as np
 
 from mbsim_cli.errors import InputOutputError
 from mbsim_cli.reduction.data import OF_NODES, Array, Node, StandardInput, Taylor, scaled, tilde
-from mbsim_cli.reduction.sid_blocks import Block, RawTerm, in_range, no_derivatives, read_blocks, read_term
+from mbsim_cli.reduction.sid_text import Block, RawTerm, in_range, no_derivatives, read_blocks, read_term
 from mbsim_cli.system import open_regular
 
 # What holds between the terms of any body; where data break it, the sentence with the numbers says so.

@@ -1,13 +1,22 @@
-"""The matrices of a structure, assembled from its elements, and the ordering of its unknowns."""
+"""Stiffness and mass of a structure and of its free displacements, their ordering, and solving with them."""
 
+import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
-from mbsim_cli.reduction.data import Array
+from mbsim_cli.errors import AnalysisError
+from mbsim_cli.reduction.data import Array, Refused
 from mbsim_cli.reduction.mesh import Mesh
 from mbsim_cli.system import cached_property
+
+if TYPE_CHECKING:
+    from mbsim_cli.reduction.restriction import Restriction
+
+RANK = 1e-9
 
 # A body as finite elements: stiffness on degrees of freedom, and mass on points that carry it.
 #
@@ -203,3 +212,234 @@ def _upper(points: Array, part: Array) -> Array:
     upper = np.empty(len(part), bool)
     upper[order] = np.arange(len(part)) - first[own] >= size[own] // 2
     return upper
+
+
+LARGE = 10_000_000  # entries of a stiffness matrix above which factors take too much memory
+DEGREE, LOWEST, HIGHEST = 3, 0.1, 1.1  # of the smoothing polynomials, and the part of the spectrum that they damp
+COARSEST, GUESSED = 1000, 6000  # unknowns solved with a dense factor; of the guess that modes begin with
+STEPS, REACHED = 500, 1e-12  # of conjugate gradients, and their relative residual
+ROUNDS, SETTLED = 200, 1e-7  # of the search for modes, and their residual relative to the lowest square
+GUARD = 2  # shapes of the search beyond those wanted
+
+
+def chosen(K: Sparse) -> bool:
+    """Whether a matrix is so large that cycles take the place of its factor; they need pyamg."""
+    return bool(K.nnz > LARGE) and find_spec("pyamg") is not None
+
+
+class Multigrid:
+    """Inverse of a stiffness matrix (r, r) by conjugate gradients.
+
+    ``motions`` (r, s) are those that strain little, ``block`` unknowns belong to a node.
+    """
+
+    accuracy = 1e-10
+
+    def __init__(self, K: Sparse, motions: Array, block: int):
+        from pyamg import smoothed_aggregation_solver
+
+        first = K.tobsr(blocksize=(block, block)) if block > 1 else K.tocsr()
+        found = smoothed_aggregation_solver(first, B=motions, max_coarse=COARSEST, symmetry="symmetric").levels
+        self._levels = [_Level(level.A.tocsr()) for level in found[:-1]]
+        self._up = [level.P.tocsr() for level in found[:-1]]
+        self._down = [P.T.tocsr() for P in self._up]
+        self._K, self._coarsest = K, np.linalg.pinv(found[-1].A.toarray(), 1e-11, hermitian=True)
+
+    def cycle(self, F: Array) -> Array:
+        """An approximate solution (r, k), symmetric in the loads."""
+        return self._cycle(np.ascontiguousarray(F), 0)
+
+    def _cycle(self, F: Array, depth: int) -> Array:
+        if depth == len(self._levels):
+            return self._coarsest @ F
+        level = self._levels[depth]
+        X = level.smoothed(F)
+        X += self._up[depth] @ self._cycle(self._down[depth] @ (F - level.A @ X), depth + 1)
+        return X + level.smoothed(F - level.A @ X)
+
+    def solve(self, F: Array) -> Array:
+        """Displacements (r, k) or (r,) by loads."""
+        R = F.reshape(len(F), -1).copy()
+        X, first = np.zeros_like(R), np.linalg.norm(R, axis=0)
+        active = np.flatnonzero(first)
+        D = np.zeros_like(R)
+        before = np.ones(R.shape[1])
+        for _ in range(STEPS):
+            if not len(active):
+                return X.reshape(F.shape)
+            Z = self.cycle(R[:, active])
+            product = np.einsum("ij,ij->j", R[:, active], Z)
+            d = D[:, active] = Z + product / before[active] * D[:, active]
+            before[active] = product
+            Kd = self._K @ d
+            step = product / np.einsum("ij,ij->j", d, Kd)
+            X[:, active] += step * d
+            R[:, active] -= step * Kd
+            active = active[np.linalg.norm(R[:, active], axis=0) > REACHED * first[active]]
+        raise AnalysisError(f"the iterative solver did not settle in {STEPS} steps; elements may be badly shaped")
+
+    def guess(self, M: Sparse, wanted: int) -> Array:
+        """About the lowest modes (r, wanted), those of a coarse level."""
+        from scipy.sparse.linalg import eigsh
+
+        depth = next((i for i, level in enumerate(self._levels) if level.A.shape[0] <= GUESSED), len(self._levels))
+        K = self._K
+        for P, Q in zip(self._up[:depth], self._down[:depth], strict=True):
+            K, M = Q @ K @ P, Q @ M @ P
+        below = -1e-6 * float((K.diagonal() / M.diagonal()).max())  # a shift off the rigid motions
+        start = np.random.default_rng(0).standard_normal(K.shape[0])
+        V = eigsh(K.tocsc(), wanted, M.tocsc(), sigma=below, v0=start)[1]
+        for P in reversed(self._up[:depth]):
+            V = P @ V
+        return V
+
+
+class _Level:
+    """A matrix with its smoother."""
+
+    def __init__(self, A: Sparse):
+        self.A = A
+        self._inverse = 1 / A.diagonal()[:, None]
+        v = np.random.default_rng(0).standard_normal((A.shape[0], 1))
+        for _ in range(15):
+            v = self._inverse * (A @ (v / np.linalg.norm(v)))
+        self._largest = float(np.linalg.norm(v))  # eigenvalue of the matrix scaled by its diagonal
+
+    def smoothed(self, F: Array) -> Array:
+        """A Chebyshev polynomial of the scaled matrix times the loads."""
+        low, high = LOWEST * self._largest, HIGHEST * self._largest
+        middle, half = (high + low) / 2, (high - low) / 2
+        X = self._inverse * F / middle
+        D, ratio = X, half / middle
+        for _ in range(DEGREE - 1):
+            before, ratio = ratio, 1 / (2 * middle / half - ratio)
+            D = ratio * before * D + (2 * ratio / half) * (self._inverse * (F - self.A @ X))
+            X = X + D
+        return X
+
+
+def lowest_by_multigrid(K: Sparse, M: Sparse, rigid: Array, solver: Multigrid, wanted: int) -> Array:
+    """Shapes (r, wanted) of the lowest modes with strain, by LOBPCG; Knyazev, SIAM J. Sci. Comput. 23 (2001) 517."""
+    from scipy.sparse.linalg import LinearOperator, lobpcg
+
+    count = rigid.shape[1]
+    guess = solver.guess(M, wanted + GUARD + count)[:, count:]
+    mass = float(M.diagonal().mean())
+    square = float(np.min(np.einsum("ij,ij->j", guess, K @ guess) / np.einsum("ij,ij->j", guess, M @ guess)))
+    cycle = LinearOperator(K.shape, lambda x: solver.cycle(x.reshape(-1, 1)).ravel(), matmat=solver.cycle, dtype=float)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        _, V, sizes = lobpcg(
+            K / (square * mass), guess, M / mass, cycle, rigid if count else None, SETTLED, ROUNDS, False,
+            retResidualNormsHistory=True,
+        )  # fmt: skip
+    if not np.asarray(sizes[-1])[:wanted].max() < 10 * SETTLED:
+        raise AnalysisError(f"the {wanted} lowest modes did not settle in {ROUNDS} rounds of an iterative solver")
+    return V[:, :wanted]
+
+
+EXACT = 1e-13  # what conjugate gradients reach with a factor
+SYMMETRIC = {"permc_spec": "NATURAL", "diag_pivot_thresh": 0.0, "options": {"SymmetricMode": True}}
+
+
+class System(NamedTuple):
+    """K and M (r, r) of the free displacements; ``rigid`` (r, 0, 3 or 6): motions without strain."""
+
+    K: Sparse
+    M: Sparse
+    rigid: Array
+    node: Array  # of each free displacement (r), among the points
+    points: Array  # (N, 3)
+    motions: Callable[[], Array]  # all rigid motions (r, 3 or 6), as far as the displacements follow them
+
+    @property
+    def gram(self) -> Array:
+        """Masses of the rigid motions."""
+        return self.rigid.T @ (self.M @ self.rigid)
+
+    def balanced(self, F: Array) -> Array:
+        """Loads (r, k) with the inertia of the rigid acceleration that they cause."""
+        if not self.rigid.shape[1]:
+            return F
+        return F - self.M @ (self.rigid @ np.linalg.solve(self.gram, self.rigid.T @ F))
+
+    def strained(self, V: Array) -> Array:
+        """Displacements (r, k) without their rigid parts."""
+        if not self.rigid.shape[1]:
+            return V
+        return V - self.rigid @ np.linalg.solve(self.gram, self.rigid.T @ (self.M @ V))
+
+
+def system_of(structure: Structure, held: "Restriction", free: bool) -> System:
+    """The free displacements of a structure."""
+
+    def motions() -> Array:
+        return held.coordinates(structure.rigid_motions())
+
+    rigid = motions() if free else np.zeros((held.count, 0), structure.mesh.points.dtype)
+    if free:
+        size = np.linalg.norm(rigid.real, axis=0)
+        if np.linalg.matrix_rank(rigid.real / np.where(size > 0.0, size, 1.0), RANK) < rigid.shape[1]:
+            message = "a free body turns about the line on which all its nodes lie, and moves none of them"
+            raise Refused(("frame",), message, "give nodes beside the line, or hold the body there")
+    node = held.first // structure.per_node
+    return System(held.matrix(structure.K), held.matrix(structure.M), rigid, node, structure.mesh.points.real, motions)
+
+
+class Flexibility:
+    """Static response, by a factor or by multigrid; of a free body that of balanced loads, without rigid motion."""
+
+    def __init__(self, system: System):
+        self.system = system
+        K = system.K
+        self.iterative = chosen(K)
+        if self.iterative:
+            self._kept: Array = np.arange(K.shape[0])
+            self.multigrid = Multigrid(K, system.motions(), _block(system.node))
+            self._inverse: Callable[[Array], Array] = self.multigrid.solve
+        else:
+            self._kept, self._inverse = _factored(system)
+
+    def solve(self, F: Array) -> Array:
+        """Displacements (r, k) or (r,) by loads; self-inverse on what is strained and balanced."""
+        return self._within(self._inverse, F)
+
+    def approximate(self, F: Array) -> Array:
+        """A preconditioner: about the same at a small price, symmetric."""
+        return self._within(self.multigrid.cycle, F) if self.iterative else self.solve(F)
+
+    @property
+    def accuracy(self) -> float:
+        """Relative residual that solving with other matrices of the body can reach."""
+        return Multigrid.accuracy if self.iterative else EXACT
+
+    def _within(self, inverse: Callable[[Array], Array], F: Array) -> Array:
+        balanced = self.system.balanced(F)
+        found = np.zeros_like(balanced)
+        found[self._kept] = inverse(balanced[self._kept])
+        return self.system.strained(found)
+
+
+def _factored(system: System) -> tuple[Array, Callable[[Array], Array]]:
+    """Unknowns (s) that hold no rigid motion, in the order of a factor; and what solves for them."""
+    from scipy.linalg import qr
+    from scipy.sparse.linalg import splu
+
+    K, rigid = system.K, system.rigid
+    kept = np.arange(K.shape[0])
+    if rigid.shape[1]:
+        kept = np.setdiff1d(kept, qr(rigid.T, mode="r", pivoting=True)[1][: rigid.shape[1]])
+        K = K[kept][:, kept]
+    order = dissected(K, system.node[kept], system.points)
+    try:
+        factor = splu(K[order][:, order].tocsc(), **SYMMETRIC)
+    except RuntimeError as error:
+        raise AnalysisError("the stiffness matrix of the held body is singular") from error
+    return kept[order], lambda F: factor.solve(np.asfortranarray(F))
+
+
+def _block(node: Array) -> int:
+    """Unknowns of a node, where all have as many, one after the other."""
+    count = int(np.argmax(node != node[0])) or len(node)
+    rows = node.reshape(-1, count) if len(node) % count == 0 else node[:, None]
+    return rows.shape[1] if (rows == rows[:, :1]).all() else 1

@@ -1,7 +1,7 @@
-"""Allocation of everything a simulation works on."""
+"""Allocation of everything a simulation works on: work arrays, onsets, and one time point with its directions."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -45,27 +45,86 @@ from mbsim_cli.kernels.algorithms.natural.workspace import (
     natural_twists,
     natural_virtual,
 )
+from mbsim_cli.kernels.compiler.jit import bound
 from mbsim_cli.kernels.compiler.simd import WIDTH, padded, zeros
-from mbsim_cli.kernels.drivers.instants import Linearisation
+from mbsim_cli.kernels.drivers.instants import Linearisation, close_loops, linearise, stand
 from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
 from mbsim_cli.kernels.drivers.simulate import SensitivityWork, Work
 from mbsim_cli.kernels.integrators.ali3p import BY_UPDATES, HARDEST, WHOLE, Control, Equations, State
 from mbsim_cli.kernels.integrators.ali3p_sensitivity import Directions, OfProjections, Sensitivity
+from mbsim_cli.kernels.integrators.onsets import DEFLECTION, ELONGATION, LOAD, PENETRATION, RATE, SLIDING, Onsets
 from mbsim_cli.kernels.integrators.predictor import ADDED, TERMS, Past
 from mbsim_cli.kernels.integrators.singular_passage import TURNS, Watch
-from mbsim_cli.model.codes import TURNING, Measure, Sensor
+from mbsim_cli.model.codes import CONTACTS, TURNING, TYRES, Force, Law, Measure, Sensor
 from mbsim_cli.model.coordinates import among, are_elastic, kinds
 from mbsim_cli.model.layout import (
     NATURAL,
+    NONE,
+    ONSET,
     STARTS_NEAR,
+    STRIBECK,
+    TYRE_STIFFNESS,
     FlexibleNatural,
     FlexibleTree,
+    Laws,
     Model,
     Natural,
     Tree,
 )
-from mbsim_cli.model.problem import Options
-from mbsim_cli.solve.onsets import onsets_of, room_for
+from mbsim_cli.model.problem import Options, Problem
+
+Onset = tuple[int, int, float, float, int]  # force, argument, low, high, side of contact
+
+
+def onsets_of(model: Model, theta: np.ndarray, steps: float = Options.onset_steps) -> Onsets:
+    """Onsets of tyres, contacts, stops, dry friction and steps of force, to be passed in so many ``steps``."""
+    found = list(_onsets(model, theta.real))
+    force, argument, low, high, side = np.array(found, float).reshape(-1, 5).T.copy()
+    k = force.size
+    return Onsets(
+        force.astype(np.int64), argument.astype(np.int64), low, high, side.astype(np.int64),
+        np.array([steps]), np.full(k, np.nan), np.zeros(k), np.zeros(k),
+    )  # fmt: skip
+
+
+def begins_within_steps(problem: Problem) -> bool:
+    """Whether steps of a problem may be divided where forces begin."""
+    return bool(onsets_of(problem.model, problem.theta).force.size)
+
+
+def room_for(onsets: Onsets, dtype: Any) -> np.ndarray:
+    """Room for the arguments of onsets."""
+    return np.zeros((onsets.force.size, 2), dtype)
+
+
+def _onsets(model: Model, theta: np.ndarray) -> Iterator[Onset]:
+    forces = model.forces
+    for f, kind in enumerate(forces.kind.tolist()):
+        if kind in TYRES:
+            stiffness, onset = theta[forces.theta[f] + np.array([TYRE_STIFFNESS, ONSET])].tolist()
+            yield f, DEFLECTION, 0.0, onset, 1
+            yield f, LOAD, 0.0, stiffness * onset, 0
+        if kind in CONTACTS:  # whose force begins smoothly
+            yield f, PENETRATION, 0.0, np.inf, 1
+            yield f, SLIDING, 0.0, float(theta[forces.theta[f] + STRIBECK]), 0
+        if kind == Force.ALONG_MEASURE:
+            yield from ((f, ELONGATION, *each) for each in _ranges(model.laws, theta, int(forces.law[f, 1])))
+            ranges = list(_ranges(model.laws, theta, int(forces.law[f, 2])))
+            yield from ((f, RATE, low, high, 0) for low, high, _ in ranges)
+            if len(ranges) > 1:  # dry friction turns round between its bends
+                yield f, RATE, min(low for low, _, _ in ranges), max(high for _, high, _ in ranges), 0
+
+
+def _ranges(laws: Laws, theta: np.ndarray, term: int) -> Iterator[tuple[float, float, int]]:
+    """Ranges of its argument in which a law bends, and on which side of them it acts if it is that of a stop."""
+    while term != NONE:
+        first, second = theta[laws.theta[term] :][:2].tolist()
+        if laws.kind[term] == Law.SMOOTH_STEP:
+            yield min(first, second), max(first, second), 0
+        if laws.kind[term] == Law.ONE_SIDED:
+            yield min(first, first + second), max(first, first + second), 1 if second > 0.0 else -1
+        term = int(laws.next[term])
+
 
 NO_ROWS = np.zeros(0, np.int64)
 STIFF = 1e3  # penalty ratio beyond which Newton's corrections need no multiplier updates
@@ -360,3 +419,85 @@ def linearisation(model: Model, p: int, dtype: type) -> Linearisation:
     nm = model.measures.kind.size
     shapes = ((n, n), (n, padded(n)), (n, p), (3, m, p), (nm,), (nm, p))
     return Linearisation(*(np.zeros(shape, dtype) for shape in shapes))
+
+
+class Instant:
+    """A state to be evaluated; ``theta`` may be complex, ``dtheta`` is (len(theta), p), p ``padded``.
+
+    One ``beside`` another has the same state and work arrays, and other directions.
+    """
+
+    def __init__(
+        self, problem: Problem, theta: np.ndarray, dtheta: np.ndarray, beside: "Instant | None" = None
+    ) -> None:
+        self.model = problem.model
+        self.theta, self.dtheta = theta, dtheta
+        self.at_center = control(problem.options, redundant=False).at_center
+        self.dtype = theta.dtype.type
+        self.n, self.m = sizes(self.model)[1:]
+        self.p = dtheta.shape[1]
+        self.state = beside.state if beside else state(self.model, self.dtype)
+        self.sens = sensitivity(self.model, self.p, self.dtype)
+        self.work = beside.work if beside else work_at_instant(self.model, self.theta)
+        self.twists = twists_of(self.model, self.p, self.dtype)
+        self.out: Linearisation = linearisation(self.model, self.p, self.dtype)
+        first = self.model.tree.initial[0] + self.n
+        self.d_rates = dtheta[first : first + self.n].copy()  # (n, p) derivatives of the declared velocities
+        self.angles = self.work.turns.measure
+        self.update_directions()
+
+    def update_directions(self) -> None:
+        """Note which numbers vary."""
+        self.directions = directions(self.model, self.dtheta, self.dtype)
+        self._evaluate = self._entry()
+
+    def evaluate(self, t: float = 0.0) -> None:
+        """Everything about the current state, along the current sensitivities."""
+        self._evaluate(t)
+        if self.angles.size:
+            self.work.kin.expected[self.angles] = self.out.measures[self.angles].real
+
+    def _entry(self) -> Callable[[float], Any]:
+        """What evaluates, at a time."""
+        work = self.work
+        return bound(
+            linearise, self.model, self.theta, 0.0, 0.0, self.at_center, self.directions, self.state, self.sens,
+            work.kin, work.comp, work.eq, self.twists, self.out,
+        )  # fmt: skip
+
+
+class Geometry(Instant):
+    """An instant of which constraints and measures alone are evaluated, not forces."""
+
+    def _entry(self) -> Callable[[float], Any]:
+        work = self.work
+        return bound(
+            close_loops, self.model, self.theta, self.at_center, self.directions, self.state, self.sens, work.kin,
+            work.eq, self.twists, self.out,
+        )  # fmt: skip
+
+
+# Everything about a mechanism in natural coordinates at one instant, as ``solve.instant`` of a tree.
+
+
+class Standing:
+    """A state to be evaluated; ``dtheta`` is (len(theta), p), p ``padded``, and angles are read near ``expected``."""
+
+    def __init__(self, model: Model, theta: np.ndarray, dtheta: np.ndarray, expected: np.ndarray) -> None:
+        self.model, self.theta, self.dtheta = model, theta, dtheta
+        self.dtype = theta.dtype.type
+        self.n, self.m = sizes(model)[1:]
+        self.p = dtheta.shape[1]
+        self.state, self.sens = state(model, self.dtype), sensitivity(model, self.p, self.dtype)
+        self.work = work_at_instant(model, theta)
+        self.work.kin.expected[:] = expected
+        self.out = linearisation(model, self.p, self.dtype)
+        self._twists = twists_of(model, self.p, self.dtype)
+        self._stand = bound(
+            stand, model, theta, False, directions(model, dtheta, self.dtype), self.state, self.sens,
+            self.work.kin, self.work.comp, self.work.eq, self._twists, self.out,
+        )  # fmt: skip
+
+    def evaluate(self, t: float = 0.0) -> None:
+        """Everything about the current state, along the current sensitivities."""
+        self._stand(t)

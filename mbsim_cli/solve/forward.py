@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,24 +20,29 @@ from mbsim_cli.model.layout import LoadedSignals, Model
 from mbsim_cli.model.problem import WORK, Block, Problem
 from mbsim_cli.model.scales import scales_of
 from mbsim_cli.solve import allocate
-from mbsim_cli.solve.allocate import NO_ROWS
-from mbsim_cli.solve.balance import Balance, driving_power, is_balanced
-from mbsim_cli.solve.blocks import BrokenOff, Reader, block_of, first_rows, other_rows, steps_at_once
-from mbsim_cli.solve.consistency import Consistency
-from mbsim_cli.solve.faults.bending import Failed, why_not_converged
-from mbsim_cli.solve.faults.failure import Diagnosis, sentence
-from mbsim_cli.solve.faults.singular_positions import Passage, Passages
-from mbsim_cli.solve.faults.undefined_elements import undefined_at
+from mbsim_cli.solve.allocate import NO_ROWS, Instant, Standing
+from mbsim_cli.solve.blocks import (
+    Balance,
+    BrokenOff,
+    Reader,
+    block_of,
+    driving_power,
+    first_rows,
+    is_balanced,
+    other_rows,
+    reader_of,
+    steps_at_once,
+)
+from mbsim_cli.solve.breakpoints import pieces_of, stopping
+from mbsim_cli.solve.faults import Diagnosis, Failed, Passage, Passages, sentence, undefined_at, why_not_converged
 from mbsim_cli.solve.initial import Initial, assembled
-from mbsim_cli.solve.instant import Instant, Standing
-from mbsim_cli.solve.natural.reactions import NaturalReactions
-from mbsim_cli.solve.natural.start import start_of
-from mbsim_cli.solve.open_trees.open_tree import OpenTreeSimulation
 from mbsim_cli.solve.pieces import Loop, Pieces
-from mbsim_cli.solve.reactions import reader_of
+from mbsim_cli.solve.redundancy import Consistency
 from mbsim_cli.solve.sides import mean_of, sides_of
-from mbsim_cli.solve.stops import pieces_of, stopping
 from mbsim_cli.solve.tape import Checkpoint, Tape
+
+if TYPE_CHECKING:
+    from mbsim_cli.solve.open_trees.open_tree import OpenTreeSimulation
 
 BLOCK_NUMBERS = 750_000  # numbers of sensitivities held at once, 6 MB: whoever reads a block begins with cold caches
 BLOCK_STEPS = 5_000
@@ -324,42 +330,24 @@ class Simulation:
         return self.consistency.contradiction_at(self.state.z, near, time) if self.consistency else None
 
 
-class NaturalSimulation(Simulation):
-    """A run in natural coordinates."""
-
-    @property
-    def _units(self) -> np.ndarray:
-        return np.ones(self.state.lam.size)  # all are of lengths in m
-
-    @staticmethod
-    def _stand(problem: Problem, theta: np.ndarray, dtheta: np.ndarray, start: Initial) -> Standing:
-        return Standing(problem.model, theta, dtheta, start.expected)
-
-    def _reader(self, dtheta: np.ndarray) -> Reader | None:
-        reacting = self.problem.reacting
-        return None if reacting is None else NaturalReactions(self.problem, reacting, self.theta, dtheta)
-
-    def _failure(self) -> str:
-        time, status = (self.step + 1) * self.control.h, Status(self.progress.status)
-        return self._contradiction(time) or self._sentence(status, time)
-
-    def _bare(self, model: Model) -> Instant | Standing:
-        return Standing(model, self.theta, np.zeros((self.theta.size, 0)), self.work.kin.expected)
-
-
 def start(
     problem: Problem, theta: np.ndarray | None = None, tape: Tape | None = None
-) -> Simulation | OpenTreeSimulation:
+) -> "Simulation | OpenTreeSimulation":
     """Assemble the start and prepare a run; raise AnalysisError where the mechanism cannot be assembled."""
     if problem.ahead is not None and theta is None and tape is None and problem.ahead.begin(problem):
         return problem.ahead
     if problem.options.integrated:
+        from mbsim_cli.solve.open_trees.open_tree import OpenTreeSimulation
+
         return OpenTreeSimulation(problem, theta, tape)
+    simulation = Simulation
     if problem.options.natural:
-        simulation: type[Simulation] = NaturalSimulation
+        from mbsim_cli.solve.natural.start import NaturalSimulation, start_of
+
+        simulation = NaturalSimulation
         problem, initial = start_of(problem, theta)
     else:
-        simulation, initial = Simulation, assembled(problem, theta)
+        initial = assembled(problem, theta)
     if tape is not None:
         tape.initial = initial
     return simulation(problem, initial, tape)
@@ -394,7 +382,7 @@ def _forward(
         raise
 
 
-def _blocks(simulation: Simulation | OpenTreeSimulation, total: int, size: int, tape: Tape | None) -> Iterator[Block]:
+def _blocks(simulation: "Simulation | OpenTreeSimulation", total: int, size: int, tape: Tape | None) -> Iterator[Block]:
     """Blocks of ``size`` steps, ``total`` in all; a tape sees the initial instant alone, by which it plans."""
     yield simulation.first_block(0 if tape else min(size, total))
     if tape is not None:

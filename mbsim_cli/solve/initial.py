@@ -6,6 +6,7 @@ the constraints at the solution. Constraints with automatic targets take their v
 """
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,12 +20,12 @@ from mbsim_cli.model.layout import NONE, LoadedSignals, Model
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.model.scales import scales_of
 from mbsim_cli.solve import allocate
-from mbsim_cli.solve.allocate import WorkAtInstant
-from mbsim_cli.solve.consistency import broken_equations, broken_identities
-from mbsim_cli.solve.equilibrium.resting import Equilibrium, settle
-from mbsim_cli.solve.faults.undefined_elements import require_defined
-from mbsim_cli.solve.instant import Geometry, Instant, Standing
-from mbsim_cli.solve.redundancy import Split, kept_in_range, split_of
+from mbsim_cli.solve.allocate import Geometry, Instant, Standing, WorkAtInstant
+from mbsim_cli.solve.faults import require_defined
+from mbsim_cli.solve.redundancy import Split, broken_equations, broken_identities, kept_in_range, split_of
+
+if TYPE_CHECKING:
+    from mbsim_cli.solve.equilibrium import Equilibrium
 
 # Products of Euler parameters, for real and complex numbers.
 
@@ -64,7 +65,7 @@ class Initial:
     broken: np.ndarray  # (p,) equation that the direction breaks, as ``Block.broken``
     held: np.ndarray  # coordinates that something else than inertia holds, in an equilibrium
     expected: np.ndarray  # (nm,) angles between bodies, with their turns
-    rest: Equilibrium | None = None  # where it starts from one
+    rest: "Equilibrium | None" = None  # where it starts from one
     work: WorkAtInstant | None = None  # of the assembled instant of a tree, for whoever goes on from there
 
 
@@ -189,14 +190,14 @@ class Placed:
     split: Split
     residual: np.ndarray  # (m,) constraints after assembly
     broken: np.ndarray  # (p,) equation that the direction breaks, as ``Block.broken``
-    rest: Equilibrium | None = None  # where the positions are those of one
+    rest: "Equilibrium | None" = None  # where the positions are those of one
 
     @property
     def closed(self) -> bool:
         """Whether all constraints are met."""
         return not open_rows(self.start.model, self.start.theta, self.residual).size
 
-    def at_rest(self, problem: Problem, rest: Equilibrium) -> "Placed":
+    def at_rest(self, problem: Problem, rest: "Equilibrium") -> "Placed":
         """The same at an equilibrium, where directions matter that broke equations in the declared position only if
         automatic numbers or dependent coordinates that it holds come from there."""
         if problem.automatic or np.isin(rest.held, self.split.columns).any():
@@ -245,6 +246,8 @@ def assemble(
     placed = place(problem, theta, Geometry if geometry_only and not settles else Instant)
     start = placed.start
     if settles and placed.closed:
+        from mbsim_cli.solve.equilibrium import settle
+
         placed = placed.at_rest(problem, settle(problem, start))
         _declare_velocity(start)
     velocity = _assemble_velocity(start, np.flatnonzero(~problem.independent_velocity))

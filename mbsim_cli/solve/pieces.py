@@ -19,9 +19,8 @@ from mbsim_cli.model.codes import Status
 from mbsim_cli.model.layout import Model
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve import allocate
-from mbsim_cli.solve.balance import Balance
-from mbsim_cli.solve.blocks import first_rows, other_rows
-from mbsim_cli.solve.stops import Bound, Later, Piece, later
+from mbsim_cli.solve.blocks import Balance, first_rows, other_rows
+from mbsim_cli.solve.breakpoints import Bound, Later, Piece, later
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ A sample that jumps on an output time has no derivative by a parameter that move
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -19,11 +19,10 @@ from mbsim_cli.kernels.drivers.record import Record
 from mbsim_cli.kernels.drivers.stepping import MEETS
 from mbsim_cli.model.codes import TYRES
 from mbsim_cli.model.problem import Block, Problem, instants_of
-from mbsim_cli.model.signals import laws_of_time
-from mbsim_cli.solve.adjoint.pulled import Pulled, Seen
-from mbsim_cli.solve.open_trees.kinks import Kink, kinks_of_laws, movable, together
+from mbsim_cli.solve.breakpoints import Kink, kinks_of_laws, laws_of_time, movable, together
 
-__all__ = ["Sides", "jumped", "mean_of", "sides_of"]
+if TYPE_CHECKING:
+    from mbsim_cli.solve.adjoint.readings import Pulled, Seen
 
 BESIDE = 1e-11  # of a step, by which a change comes earlier or later
 ROUNDED = 1e3 * np.finfo(float).eps  # of the duration: the least that it may be
@@ -278,7 +277,7 @@ class Kept:
     An integrand that is no linear function of sensors would else be weighed by what each side shows.
     """
 
-    def __init__(self, seen: Seen) -> None:
+    def __init__(self, seen: "Seen") -> None:
         self._seen, self._found = seen, dict[int, tuple[tuple[int, ...], Any, np.ndarray]]()
 
     def __call__(self, first: int, record: Record, *length: np.ndarray) -> np.ndarray:
@@ -306,7 +305,7 @@ class Kept:
 class Watched:
     """Covectors of sensors as ``seen`` gives them, and what sensors show at some instants on the way."""
 
-    def __init__(self, seen: Seen, rows: Sequence[int]) -> None:
+    def __init__(self, seen: "Seen", rows: Sequence[int]) -> None:
         self._seen, self._rows = seen, rows
         self.largest: np.ndarray = np.zeros(0)
         self.shown: dict[int, np.ndarray] = {}
@@ -338,10 +337,10 @@ def spoil(gradient: np.ndarray, each: Sides, early: Watched, late: Watched) -> N
 def pulled_back(
     problem: Problem,
     theta: np.ndarray,
-    seen: Seen,
-    alone: Callable[[Seen], Pulled],
-    sweep: Callable[[Problem, np.ndarray, Seen], Pulled],
-) -> Pulled:
+    seen: "Seen",
+    alone: "Callable[[Seen], Pulled]",
+    sweep: "Callable[[Problem, np.ndarray, Seen], Pulled]",
+) -> "Pulled":
     """Derivatives by the adjoint: of ``alone``, and the mean of two sweeps where parameters need both sides.
 
     ``sweep(problem, theta, seen)`` makes a run of another theta and sweeps back through it.
@@ -349,6 +348,8 @@ def pulled_back(
     sides = sides_of(problem, theta)
     if not sides:
         return alone(seen)
+    from mbsim_cli.solve.adjoint.readings import Pulled
+
     kept = Kept(seen)
     found = alone(kept)
     for each in sides:

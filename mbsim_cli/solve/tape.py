@@ -5,14 +5,16 @@ checkpoint is equal to the last bit: what Newton remembers is part of it.
 """
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
 from mbsim_cli.errors import UsageError
 from mbsim_cli.kernels.drivers.record import Record, Stretch
 from mbsim_cli.kernels.integrators.ali3p_sensitivity import Sensitivity
-from mbsim_cli.solve.equilibrium.resting import Equilibrium
+
+if TYPE_CHECKING:
+    from mbsim_cli.solve.equilibrium import Equilibrium
 
 MEMORY = 256e6  # bytes that a tape takes at most where nothing else is said
 UNITS = {"kB": 1e3, "MB": 1e6, "GB": 1e9}
@@ -45,7 +47,7 @@ class Began(Protocol):
     @property
     def held(self) -> np.ndarray: ...
     @property
-    def rest(self) -> Equilibrium | None: ...
+    def rest(self) -> "Equilibrium | None": ...
 
 
 class Replayed(Protocol):

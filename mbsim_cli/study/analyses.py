@@ -143,7 +143,7 @@ class InverseDynamics(Analysis):
 
     def tape(self, problem: Problem) -> Any:
         """The times of the motion."""
-        from mbsim_cli.solve.adjoint.inverse_dynamics import TorqueTape
+        from mbsim_cli.solve.adjoint.time_points import TorqueTape
 
         return TorqueTape()
 
@@ -152,12 +152,12 @@ class InverseDynamics(Analysis):
     ) -> Any:
         """Each instant for itself."""
         if problem.drives is not None:
-            from mbsim_cli.solve.adjoint.inverse_loops import pull_back_loops
+            from mbsim_cli.solve.adjoint.time_points import pull_back_loops
 
             return pull_back_loops(problem, count, seen, between, reacting)
-        from mbsim_cli.solve.adjoint.inverse_dynamics import pull_back
+        from mbsim_cli.solve.adjoint.time_points import pull_back_inverse
 
-        return pull_back(problem, count, seen, between, reacting)
+        return pull_back_inverse(problem, count, seen, between, reacting)
 
     def diagnostics(self, problem: Problem, objectives: Sequence[Any]) -> TorqueHealth:
         """The largest torque."""
@@ -186,7 +186,7 @@ class Equilibrium(Analysis):
 
     def solve(self, problem: Problem, *, theta: np.ndarray | None = None, tape: Any = None) -> Iterator[Any]:
         """The one instant."""
-        from mbsim_cli.solve.equilibrium.analysis import equilibrium
+        from mbsim_cli.solve.equilibrium import equilibrium
 
         return equilibrium(problem, theta=theta, tape=tape)
 
@@ -194,13 +194,13 @@ class Equilibrium(Analysis):
         self, problem: Problem, tape: Any, count: int, seen: Any, between: Callable[[], None], reacting: bool
     ) -> Any:
         """One solution of the equilibrium's equations, transposed."""
-        from mbsim_cli.solve.adjoint.equilibrium import pull_back
+        from mbsim_cli.solve.adjoint.time_points import pull_back_equilibrium
 
         if tape.initial.dtheta.shape[1] < problem.theta_rho.shape[1]:  # parameters that the run knew nothing of
             tape = self.tape(problem)
             for _ in self.solve(problem, tape=tape):
                 pass
-        return pull_back(problem, tape, count, seen, reacting)
+        return pull_back_equilibrium(problem, tape, count, seen, reacting)
 
     def diagnostics(self, problem: Problem, objectives: Sequence[Any]) -> RestHealth:
         """Stability, natural frequencies, and what no force decides."""
@@ -217,7 +217,7 @@ class Kinematics(Analysis):
 
     def solve(self, problem: Problem, *, theta: np.ndarray | None = None, tape: Any = None) -> Iterator[Any]:
         """The samples."""
-        from mbsim_cli.solve.kinematics.analysis import kinematics
+        from mbsim_cli.solve.kinematics import kinematics
 
         return kinematics(problem, theta=theta, tape=tape)
 
@@ -249,7 +249,7 @@ class Modes(Analysis):
 
     def solve(self, problem: Problem, *, theta: np.ndarray | None = None, tape: Any = None) -> Iterator[Any]:
         """The one instant; numbers are those of the problem."""
-        from mbsim_cli.solve.linear.analysis import modes
+        from mbsim_cli.solve.linear.modes import modes
 
         return modes(problem)
 
@@ -273,7 +273,7 @@ class FrequencyResponse(Modes):
 
     def solve(self, problem: Problem, *, theta: np.ndarray | None = None, tape: Any = None) -> Iterator[Any]:
         """The one instant; numbers are those of the problem."""
-        from mbsim_cli.solve.linear.response import responses
+        from mbsim_cli.solve.linear.state_space import responses
 
         return responses(problem)
 

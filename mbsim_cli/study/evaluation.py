@@ -10,7 +10,6 @@ from mbsim_cli.assembly.densities import DensityField, field_gradients
 from mbsim_cli.errors import AnalysisError, UsageError, option
 from mbsim_cli.kernels.compiler.arguments import forget
 from mbsim_cli.model.problem import Block, Problem
-from mbsim_cli.solve.adjoint.pulled import columns_of
 from mbsim_cli.study.analyses import ANALYSES
 from mbsim_cli.study.diagnostics.undetermined import Grazing, UndefinedDirections, UnknownReactions, masked
 from mbsim_cli.study.listener import SILENT, Listener
@@ -76,6 +75,8 @@ class Adjoint:
 
         Those of the gaps that are grazed are pulled back with them, and are ``grazed`` (E, p) then.
         """
+        from mbsim_cli.solve.adjoint.readings import columns_of
+
         problem, p = _with_moved(self._problem), self._problem.theta_rho.shape[1]
         if not accumulators or not problem.theta_rho.shape[1]:
             return {name: np.zeros(0) for name in accumulators}
@@ -107,6 +108,7 @@ def _with_moved(problem: Problem) -> Problem:
 
 def rehearse(problem: Problem, objectives: Sequence[Any], tape: Any) -> None:
     """Go back through a tape with covectors of nothing, so that all is compiled."""
+    from mbsim_cli.solve.adjoint.readings import columns_of
 
     count = max(1, len(objectives))
 

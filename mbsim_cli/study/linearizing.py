@@ -63,10 +63,9 @@ class StateSpace:
 
 def linearized(assembled: Any, at: str | float, inputs: Sequence[str], outputs: Sequence[str] | None) -> StateSpace:
     """The state space of an assembled model; raises UsageError and AnalysisError."""
-    from mbsim_cli.assembly.responding import outputs_of
-    from mbsim_cli.solve.linear.point import at_equilibrium, at_start, at_time
-    from mbsim_cli.solve.linear.response import with_expressed
-    from mbsim_cli.solve.linear.state_space import inputs_of, state_space
+    from mbsim_cli.assembly.objectives import outputs_of
+    from mbsim_cli.solve.linear.equations import at_equilibrium, at_start, at_time
+    from mbsim_cli.solve.linear.state_space import inputs_of, state_space, with_expressed
 
     problem = assembled.problem
     if at == "equilibrium" and (states := assembled.model_file.states):

@@ -18,8 +18,8 @@ from mbsim_cli.kernels.drivers.places import move_places, vary_places
 from mbsim_cli.model.layout import FlexibleTree
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve import allocate
+from mbsim_cli.solve.allocate import Instant
 from mbsim_cli.solve.initial import assemble, require_assembled
-from mbsim_cli.solve.instant import Instant
 from mbsim_cli.solve.redundancy import rank_and_pivots
 from mbsim_cli.spec.reading.suggestions import unknown
 
@@ -165,7 +165,7 @@ class Mechanics:
             return State(self._start.position.copy(), self._start.velocity.copy())
         if not (np.isfinite(t) and t > 0.0) or self._assembled.problem.options.analysis != "forward_dynamics":
             raise UsageError("state wants 0, or a time of forward dynamics in seconds")
-        from mbsim_cli.solve.linear.point import at_time
+        from mbsim_cli.solve.linear.equations import at_time
 
         options = replace(self._problem.options, start=self._assembled.problem.options.start)
         none = np.zeros((self._problem.theta.size, 0))

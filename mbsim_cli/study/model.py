@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mbsim_cli.assembly.packed import parameter_values
+from mbsim_cli.assembly.packing import parameter_values
 from mbsim_cli.errors import MbsimError, UsageError
 from mbsim_cli.model.codes import AUTO_INTEGRATOR, INTEGRATORS
 from mbsim_cli.model.layout import FlexibleTree

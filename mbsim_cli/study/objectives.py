@@ -12,9 +12,7 @@ import numpy as np
 
 from mbsim_cli.assembly.objectives import Objective
 from mbsim_cli.errors import AnalysisError
-from mbsim_cli.model.problem import Block
-from mbsim_cli.solve.linear.modes import damping_ratio, frequency
-from mbsim_cli.solve.linear.response import gain, phase
+from mbsim_cli.model.problem import Block, damping_ratio, frequency, gain, phase
 from mbsim_cli.study.streams import (
     Continuation,
     Course,

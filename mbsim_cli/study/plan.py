@@ -167,7 +167,7 @@ def _to_accuracy(
 
 def _with_integrator(model_file: ModelFile, settings: Settings, listener: Listener) -> Settings:
     """Settings with the integrator that suits the first steps of the motion."""
-    from mbsim_cli.solve.open_trees.stiffness import STABLE, pilot
+    from mbsim_cli.solve.open_trees.open_tree import STABLE, pilot
 
     tolerance = settings.tolerance or settings.accuracy  # where that is what a tolerance is chosen by
     without = replace(settings, method="none", memory=None, tolerance=tolerance)

@@ -15,14 +15,13 @@ from mbsim_cli.errors import InputOutputError, ModelError, UsageError
 from mbsim_cli.io import sid_file
 from mbsim_cli.io.tables import read_numbers, read_table
 from mbsim_cli.io.target import HDF5, is_vtk
-from mbsim_cli.reduction.damping import Damping
 from mbsim_cli.reduction.data import Refused, StandardInput, Taylor, combined, real_part, selected, tangent
 from mbsim_cli.reduction.matrices import read_matrix
-from mbsim_cli.reduction.mesh_files import read_mesh, write_vtu
-from mbsim_cli.reduction.reduce import ShapedMesh, derivative, reduced, shaped_mesh
+from mbsim_cli.reduction.mesh import read_mesh, write_vtu
+from mbsim_cli.reduction.reduce import Damping, ShapedMesh, derivative, reduced, shaped_mesh
 from mbsim_cli.reduction.sid_reader import about_center, faults, warnings_of
 from mbsim_cli.reduction.sid_reader import read_sid as read_text
-from mbsim_cli.reduction.sid_writer import sid_text
+from mbsim_cli.reduction.sid_text import sid_text
 from mbsim_cli.spec.flexible import FlexibleFile, FlexibleTerms
 from mbsim_cli.spec.model_file import ModelFile, descriptions_of
 from mbsim_cli.spec.reading.source import join

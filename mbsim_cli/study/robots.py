@@ -8,7 +8,7 @@ import numpy as np
 
 from mbsim_cli.assembly.tree.geometry import mass_properties
 from mbsim_cli.assembly.tree.joints import joint_frames, kind_of, tree_columns, tree_frames
-from mbsim_cli.assembly.tree.unfolding import unfolded_system
+from mbsim_cli.assembly.tree.system import unfolded_system
 from mbsim_cli.errors import UsageError
 from mbsim_cli.exchange.robot import GROUND, Body, Coupling, Joint, Motor, Robot
 from mbsim_cli.model.codes import ROTATIONS, TRANSLATIONS

@@ -10,7 +10,7 @@ import numpy as np
 from mbsim_cli.errors import AnalysisError, ModelError, one_line
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.model.units import quotient
-from mbsim_cli.solve.onsets import begins_within_steps
+from mbsim_cli.solve.allocate import begins_within_steps
 from mbsim_cli.solve.resolution import Resolution, loses_energy
 from mbsim_cli.spec.warnings import warnings_of
 from mbsim_cli.study.diagnostics import discretisation, steps

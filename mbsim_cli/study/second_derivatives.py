@@ -9,7 +9,7 @@ import numpy as np
 from mbsim_cli.assembly.elements.law_kinks import leaping
 from mbsim_cli.assembly.objectives import Objective, objectives_of
 from mbsim_cli.assembly.options import end_of
-from mbsim_cli.assembly.position.start import start_from
+from mbsim_cli.assembly.position.closing import start_from
 from mbsim_cli.errors import UsageError
 from mbsim_cli.study.compiling import compile_kernels
 from mbsim_cli.study.diagnostics.undetermined import UndefinedDirections, UnknownReactions, masked

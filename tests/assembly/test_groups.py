@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from mbsim_cli.assembly.position.groups import connected
+from mbsim_cli.assembly.position.equations import connected
 
 MOST = 12
 

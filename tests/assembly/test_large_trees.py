@@ -8,7 +8,7 @@ import pytest
 from mbsim_cli import spec
 from mbsim_cli.assembly import build
 from mbsim_cli.assembly.position import closing
-from mbsim_cli.assembly.position.groups import Group
+from mbsim_cli.assembly.position.equations import Group
 from tests.assembly.texts import MODELS, assemble
 from tests.work import calls_of
 

@@ -6,7 +6,7 @@ import pytest
 from mbsim_cli import spec
 from mbsim_cli.assembly import build
 from mbsim_cli.errors import InputOutputError, ModelError
-from mbsim_cli.solve.inverse.motion import Trajectory
+from mbsim_cli.solve.inverse.analysis import Trajectory
 from tests.spec.example import write
 
 MODEL = """\

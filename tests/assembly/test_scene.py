@@ -7,8 +7,8 @@ import pytest
 
 from mbsim_cli import spec
 from mbsim_cli.assembly import build
-from mbsim_cli.assembly.drawing.scene import in_natural_coordinates, moving_scene, outline, wheel, wire_frame
 from mbsim_cli.assembly.parameters.numbers import Numbers
+from mbsim_cli.assembly.scene import in_natural_coordinates, moving_scene, outline, wheel, wire_frame
 from mbsim_cli.assembly.tree.kinematics import poses
 from mbsim_cli.reduction.mesh import drawn_edges, grid
 from mbsim_cli.study.reduced_bodies import standard_input

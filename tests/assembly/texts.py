@@ -9,7 +9,7 @@ import numpy as np
 
 from mbsim_cli import spec
 from mbsim_cli.assembly import Assembled, build
-from mbsim_cli.assembly.position.start import start_from
+from mbsim_cli.assembly.position.closing import start_from
 
 MODELS = Path(__file__).parents[2] / "models"
 FIVEBAR = MODELS / "fivebar.yaml"

@@ -3,7 +3,7 @@
 import pytest
 
 from mbsim_cli import spec
-from mbsim_cli.reduction.sid_writer import sid_text
+from mbsim_cli.reduction.sid_text import sid_text
 from tests.reduction.reduced import reduce_body
 from tests.spec.example import write
 

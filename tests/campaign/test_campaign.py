@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mbsim_cli.errors import MbsimError
-from mbsim_cli.solve.equilibrium.statics import MAX_HALVINGS, MAX_TRIES, Statics
+from mbsim_cli.solve.equilibrium import MAX_HALVINGS, MAX_TRIES, Statics
 from tests.campaign.comparison import (
     AGREES,
     ALI3P,

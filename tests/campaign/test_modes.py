@@ -9,9 +9,8 @@ from mbsim_cli.assembly import build
 from mbsim_cli.errors import AnalysisError
 from mbsim_cli.solve.forward import forward
 from mbsim_cli.solve.initial import assemble
-from mbsim_cli.solve.linear.analysis import found_at
-from mbsim_cli.solve.linear.equations import Linearising
-from mbsim_cli.solve.linear.point import at_start, of_initial
+from mbsim_cli.solve.linear.equations import Linearising, at_start, of_initial
+from mbsim_cli.solve.linear.modes import found_at
 from mbsim_cli.solve.linear.state_space import inputs_of, state_space
 from tests.campaign import flexible, generator
 

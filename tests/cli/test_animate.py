@@ -9,7 +9,7 @@ from PIL import Image
 
 from mbsim_cli import spec
 from mbsim_cli.assembly import build
-from mbsim_cli.assembly.drawing.scene import moving_scene
+from mbsim_cli.assembly.scene import moving_scene
 from mbsim_cli.errors import InputOutputError
 from mbsim_cli.io.results import Content
 from mbsim_cli.study.pictures.motion import Filming

@@ -382,7 +382,7 @@ def test_loops_of_a_file(mbsim, tmp_path):
 def test_a_visual_is_drawn_where_its_body_is(mbsim, bars, tmp_path):
     pytest.importorskip("meshio")
     from mbsim_cli import spec
-    from mbsim_cli.assembly.drawing.scene import moving_scene
+    from mbsim_cli.assembly.scene import moving_scene
 
     assert mbsim("import", bars, "-o", "bars.yaml").code == 0
     (surface,) = moving_scene(spec.load(tmp_path / "bars.yaml")).scene.surfaces

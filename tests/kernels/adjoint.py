@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from mbsim_cli.solve.adjoint.pulled import columns_of
+from mbsim_cli.solve.adjoint.readings import columns_of
 from mbsim_cli.solve.adjoint.whole_run import pull_back
 from mbsim_cli.solve.forward import forward, start
 from mbsim_cli.solve.tape import Tape

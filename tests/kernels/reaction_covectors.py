@@ -5,7 +5,7 @@ import numpy as np
 from mbsim_cli.kernels.compiler.simd import padded
 from mbsim_cli.solve import allocate
 from mbsim_cli.solve.adjoint.readings import ReactionPuller
-from mbsim_cli.solve.reactions import reader_of
+from mbsim_cli.solve.blocks import reader_of
 
 
 def assert_pull_back_is_the_transpose(problem, dtheta, *, spread, relative):

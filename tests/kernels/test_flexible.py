@@ -21,8 +21,7 @@ from mbsim_cli.kernels.elements.flexible_energy import (
 )
 from mbsim_cli.kernels.elements.flexible_pull_back import pull_flexible
 from mbsim_cli.kernels.elements.flexible_variation import flexible_slopes, flexible_tangent, vary_flexible
-from mbsim_cli.reduction.data import dot
-from mbsim_cli.reduction.packing import deviates, deviations, entries, sid_of
+from mbsim_cli.reduction.data import deviates, deviations, dot, entries, sid_of
 from tests.kernels.flexible import BODIES, State, body, coordinates, packed, random_state, work
 from tests.reduction.test_values import first_moment, mass_matrix, velocity_terms
 

@@ -15,8 +15,7 @@ from mbsim_cli.model.codes import INTEGRATORS, Column, Joint, Law, Measure
 from mbsim_cli.model.layout import COM, GROUND, INERTIA, MASS, NONE
 from mbsim_cli.solve.forward import forward
 from mbsim_cli.solve.open_trees import open_tree
-from mbsim_cli.solve.open_trees.integration import newton_control
-from mbsim_cli.solve.open_trees.methods import tableau
+from mbsim_cli.solve.open_trees.integration import newton_control, tableau
 from mbsim_cli.solve.open_trees.open_tree import OpenTreeSimulation
 from tests.kernels.mechanisms import everything_open
 from tests.kernels.models import Builder

@@ -11,9 +11,9 @@ from scipy.sparse.linalg import splu, spsolve
 from mbsim_cli import spec
 from mbsim_cli.assembly.parameters.numbers import Numbers
 from mbsim_cli.assembly.tree.flexible import FlexibleBodies
-from mbsim_cli.reduction.packing import deviations, entries
+from mbsim_cli.reduction.data import deviations, entries
 from mbsim_cli.reduction.reduce import _along, reduced
-from mbsim_cli.reduction.system import system_of
+from mbsim_cli.reduction.structure import system_of
 from mbsim_cli.study.assembling import Settings
 from mbsim_cli.study.compiling import compile_kernels
 from mbsim_cli.study.evaluation import accumulated

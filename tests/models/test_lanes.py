@@ -8,7 +8,7 @@ import pytest
 from mbsim_cli import spec
 from mbsim_cli.kernels.compiler.choice import COMPILER
 from mbsim_cli.solve.forward import forward
-from mbsim_cli.solve.lanes.open_trees import run_beside, why_alone
+from mbsim_cli.solve.lanes import run_beside, why_alone
 from mbsim_cli.study.assembling import Settings
 from mbsim_cli.study.listener import SILENT
 from mbsim_cli.study.plan import Timing, draft

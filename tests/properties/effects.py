@@ -11,12 +11,11 @@ from unittest.mock import patch
 import numpy as np
 
 from mbsim_cli.assembly import Assembled
-from mbsim_cli.assembly.drawing.scene import moving_scene
+from mbsim_cli.assembly.scene import moving_scene
 from mbsim_cli.errors import InputOutputError, MbsimError
 from mbsim_cli.model.problem import Block, Problem
 from mbsim_cli.solve import allocate
-from mbsim_cli.solve.open_trees.integration import error_control, newton_control
-from mbsim_cli.solve.open_trees.methods import tableau
+from mbsim_cli.solve.open_trees.integration import error_control, newton_control, tableau
 from mbsim_cli.study import evaluation
 from mbsim_cli.study.assembling import Settings
 from mbsim_cli.study.fitting.fit import varied_of

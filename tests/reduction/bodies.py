@@ -4,14 +4,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from mbsim_cli.reduction.beams import beam, rectangle
-from mbsim_cli.reduction.damping import Damping
-from mbsim_cli.reduction.frames_on_mesh import mesh_node
+from mbsim_cli.reduction.elements import beam, rectangle, solid
 from mbsim_cli.reduction.mesh import Selection, grid, line, nodes_of
-from mbsim_cli.reduction.reduce import Body
-from mbsim_cli.reduction.restriction import Frame
-from mbsim_cli.reduction.solids import solid
-from mbsim_cli.reduction.stiffening import Stiffening
+from mbsim_cli.reduction.modes import Stiffening
+from mbsim_cli.reduction.reduce import Body, Damping
+from mbsim_cli.reduction.restriction import Frame, mesh_node
 
 FULL = {"stiffening": Stiffening(True, True, (0,)), "damping": Damping(1.0, 1e-5, 0.01)}
 

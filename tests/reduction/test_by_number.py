@@ -7,9 +7,8 @@ import pytest
 
 from mbsim_cli import spec
 from mbsim_cli.errors import ModelError
-from mbsim_cli.reduction.damping import Damping
 from mbsim_cli.reduction.data import tilde
-from mbsim_cli.reduction.reduce import Integrals, body_of, reduced
+from mbsim_cli.reduction.reduce import Damping, Integrals, body_of, reduced
 from mbsim_cli.reduction.sid_reader import warnings_of
 from tests.reduction.reduced import reduce_body
 from tests.spec.example import write

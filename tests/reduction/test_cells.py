@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from mbsim_cli.reduction.elements import solid
 from mbsim_cli.reduction.mesh import CELLS, SOLID, Mesh, tabulated
-from mbsim_cli.reduction.solids import solid
 
 VOLUME = {"triangle": 1 / 2, "quad": 4.0, "tetra": 1 / 6, "hexahedron": 8.0}
 

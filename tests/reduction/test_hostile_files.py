@@ -9,8 +9,7 @@ from scipy import sparse
 from mbsim_cli.errors import MbsimError, ModelError
 from mbsim_cli.reduction.data import Refused
 from mbsim_cli.reduction.matrices import read_matrix, structure_of
-from mbsim_cli.reduction.mesh import CELLS, grid
-from mbsim_cli.reduction.mesh_files import read_mesh
+from mbsim_cli.reduction.mesh import CELLS, grid, read_mesh
 from mbsim_cli.reduction.reduce import Body, reduced
 from mbsim_cli.reduction.restriction import Frame
 

@@ -7,13 +7,12 @@ import pytest
 from scipy.linalg import eigh
 from scipy.sparse.linalg import splu
 
+from mbsim_cli.reduction.elements import solid
 from mbsim_cli.reduction.mesh import grid
 from mbsim_cli.reduction.modes import DENSE, lowest_modes
 from mbsim_cli.reduction.reduce import Body
 from mbsim_cli.reduction.restriction import Frame
-from mbsim_cli.reduction.solids import solid
-from mbsim_cli.reduction.structure import dissected
-from mbsim_cli.reduction.system import SYMMETRIC, Flexibility, system_of
+from mbsim_cli.reduction.structure import SYMMETRIC, Flexibility, dissected, system_of
 
 from .bodies import crank, with_rigid_pin
 

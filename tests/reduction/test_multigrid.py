@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mbsim_cli.reduction import multigrid
+from mbsim_cli.reduction import structure as multigrid
 from mbsim_cli.reduction.fields import element_gradients
 from mbsim_cli.reduction.reduce import reduced
 

@@ -7,11 +7,10 @@ import numpy as np
 import pytest
 
 from mbsim_cli.errors import InputOutputError
-from mbsim_cli.reduction.damping import Damping
 from mbsim_cli.reduction.data import scaled, selected
-from mbsim_cli.reduction.reduce import derivative, reduced
+from mbsim_cli.reduction.reduce import Damping, derivative, reduced
 from mbsim_cli.reduction.sid_reader import read_sid
-from mbsim_cli.reduction.sid_writer import sid_text
+from mbsim_cli.reduction.sid_text import sid_text
 
 from .bodies import cantilever
 from .conftest import FILES

@@ -5,12 +5,12 @@ import pytest
 from scipy.optimize import brentq
 
 from mbsim_cli.reduction.data import Refused, tilde, turned
+from mbsim_cli.reduction.elements import solid
 from mbsim_cli.reduction.mesh import grid
+from mbsim_cli.reduction.modes import Stiffening
 from mbsim_cli.reduction.reduce import Body, derivative, reduced
 from mbsim_cli.reduction.restriction import Frame
 from mbsim_cli.reduction.sid_reader import warnings_of
-from mbsim_cli.reduction.solids import solid
-from mbsim_cli.reduction.stiffening import Stiffening
 
 from .bodies import FULL, at, brick, cantilever, crank, free, on_chord, waves
 

@@ -7,8 +7,7 @@ import pytest
 
 from mbsim_cli.solve.blocks import BrokenOff
 from mbsim_cli.solve.forward import forward, start
-from mbsim_cli.solve.lanes.constrained import run_constrained
-from mbsim_cli.solve.lanes.open_trees import why_alone
+from mbsim_cli.solve.lanes import run_constrained, why_alone
 from tests.assembly.texts import assemble
 
 CRANKS = """

@@ -5,7 +5,8 @@ import pytest
 
 from mbsim_cli import assembly, spec
 from mbsim_cli.model.layout import NONE
-from mbsim_cli.solve import allocate, balance
+from mbsim_cli.solve import allocate
+from mbsim_cli.solve import blocks as balance
 from mbsim_cli.solve.forward import forward
 from tests.models.command import ROOT
 

@@ -9,7 +9,7 @@ import yaml
 
 from mbsim_cli import assembly, spec
 from mbsim_cli.errors import AnalysisError
-from mbsim_cli.solve.equilibrium.analysis import equilibrium
+from mbsim_cli.solve.equilibrium import equilibrium
 from mbsim_cli.solve.forward import forward
 from mbsim_cli.solve.initial import assemble
 from mbsim_cli.solve.open_trees.open_tree import OpenTreeSimulation

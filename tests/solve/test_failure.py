@@ -11,7 +11,7 @@ import mbsim_cli
 from mbsim_cli.errors import AnalysisError
 from mbsim_cli.model.codes import Status
 from mbsim_cli.solve.blocks import BrokenOff
-from mbsim_cli.solve.faults.failure import Diagnosis
+from mbsim_cli.solve.faults import Diagnosis
 from mbsim_cli.solve.forward import forward
 from mbsim_cli.solve.initial import assemble as assemble_start
 from tests.assembly.texts import assemble

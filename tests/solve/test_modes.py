@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 
 from mbsim_cli import assembly, spec
-from mbsim_cli.solve.linear.analysis import found_at
-from mbsim_cli.solve.linear.equations import Linearising
-from mbsim_cli.solve.linear.modes import damping_ratio, frequency, modes_of
-from mbsim_cli.solve.linear.point import at_equilibrium, at_start
+from mbsim_cli.model.problem import damping_ratio, frequency
+from mbsim_cli.solve.linear.equations import Linearising, at_equilibrium, at_start
+from mbsim_cli.solve.linear.modes import found_at, modes_of
 
 MODELS = Path(__file__).parents[2] / "models"
 TIGHT = 1e-9

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from mbsim_cli.solve.equilibrium.analysis import equilibrium
+from mbsim_cli.solve.equilibrium import equilibrium
 from mbsim_cli.solve.initial import place
 from mbsim_cli.solve.redundancy import free_multipliers, is_determined, kept_in_range, preimage, undetermined_rows
 from tests.kernels.mechanisms import three_cranks

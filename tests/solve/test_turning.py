@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from mbsim_cli.solve.equilibrium.analysis import equilibrium
+from mbsim_cli.solve.equilibrium import equilibrium
 from mbsim_cli.solve.forward import forward
 from tests.assembly.texts import assemble
 from tests.kernels.differentiate import complex_step, direct

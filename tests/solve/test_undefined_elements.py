@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mbsim_cli.errors import AnalysisError
-from mbsim_cli.solve.faults.undefined_elements import undefined_at
+from mbsim_cli.solve.faults import undefined_at
 from mbsim_cli.solve.forward import forward
 from tests.assembly.texts import assemble
 from tests.cli.conftest import mbsim  # noqa: F401, a fixture

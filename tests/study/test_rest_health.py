@@ -3,7 +3,7 @@
 import pytest
 
 from mbsim_cli import spec
-from mbsim_cli.solve.equilibrium.resting import Resting
+from mbsim_cli.solve.equilibrium import Resting
 from mbsim_cli.study.assembling import Settings
 from mbsim_cli.study.listener import SILENT
 from mbsim_cli.study.plan import Timing, draft

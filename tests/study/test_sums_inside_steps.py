@@ -9,7 +9,7 @@ import pytest
 from mbsim_cli import assembly, spec
 from mbsim_cli.kernels.compiler.simd import TOGETHER
 from mbsim_cli.solve.forward import forward
-from mbsim_cli.solve.lanes.open_trees import run_beside
+from mbsim_cli.solve.lanes import run_beside
 from mbsim_cli.study.evaluation import accumulated, evaluate
 from mbsim_cli.study.objectives import stepped
 from tests.kernels.differentiate import EPS

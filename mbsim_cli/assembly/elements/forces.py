@@ -12,7 +12,7 @@ import numpy as np
 
 from mbsim_cli.assembly.elements.laws import LawTable, RoadTable, Term
 from mbsim_cli.assembly.elements.measures import MeasureTable
-from mbsim_cli.assembly.parameters.vectors import (
+from mbsim_cli.assembly.parameters.numbers import (
     IDENTITY,
     Scalar,
     Vector,

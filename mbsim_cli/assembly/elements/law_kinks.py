@@ -13,7 +13,7 @@ from mbsim_cli.assembly.elements.laws import law_at
 from mbsim_cli.kernels.drivers.stepping import MEETS
 from mbsim_cli.model.layout import NONE, Laws
 from mbsim_cli.model.problem import Problem
-from mbsim_cli.solve.open_trees.kinks import Kink, groups_of, kinks_of_law, laws_of_forces, together
+from mbsim_cli.solve.breakpoints import Kink, groups_of, kinks_of_law, laws_of_forces, together
 from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.spec.objectives import SUMS
 

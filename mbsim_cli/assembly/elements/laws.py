@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from mbsim_cli.assembly.parameters.numbers import Numbers
+from mbsim_cli.assembly.parameters.numbers import Numbers, Scalar, table
 from mbsim_cli.assembly.parameters.tables import breakpoints, continued, extended
-from mbsim_cli.assembly.parameters.vectors import Scalar, table
-from mbsim_cli.assembly.tree.frames import sine
+from mbsim_cli.assembly.tree.geometry import sine
 from mbsim_cli.assembly.tree.system import System
 from mbsim_cli.model.codes import Law
 from mbsim_cli.model.layout import NONE, Laws

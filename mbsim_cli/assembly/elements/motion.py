@@ -5,10 +5,10 @@ from typing import Any, cast
 
 import numpy as np
 
-from mbsim_cli.assembly.elements.constraints import ConstraintTable
 from mbsim_cli.assembly.elements.laws import LawTable
+from mbsim_cli.assembly.elements.measures import ConstraintTable
+from mbsim_cli.assembly.parameters.numbers import Scalar
 from mbsim_cli.assembly.parameters.tables import Tables
-from mbsim_cli.assembly.parameters.vectors import Scalar
 from mbsim_cli.assembly.tree.system import System
 from mbsim_cli.model.codes import EULER_PARAMETERS
 from mbsim_cli.model.layout import NONE
@@ -142,7 +142,7 @@ class MotionTable:
         """Initial value that a table gives a coordinate; zero where a law gives it."""
         if name in self._spec.laws:
             return lambda: (0.0,)
-        from mbsim_cli.solve.inverse.motion import hermite, with_slopes  # what other analyses need not load
+        from mbsim_cli.solve.inverse.analysis import hermite, with_slopes  # what other analyses need not load
 
         time, table = self._read([name], duration)
         value = hermite(time, with_slopes(time, table), np.zeros(1))[0][0, 0] if table.size else 0.0

@@ -13,7 +13,7 @@ import numpy as np
 from mbsim_cli.assembly.elements.laws import LawTable
 from mbsim_cli.assembly.elements.measures import MeasureTable
 from mbsim_cli.assembly.elements.sensors import Entry, SensorTable
-from mbsim_cli.assembly.parameters.vectors import Scalar, table
+from mbsim_cli.assembly.parameters.numbers import Scalar, table
 from mbsim_cli.assembly.tree.system import System
 from mbsim_cli.model.codes import JUMPING, SENSOR_WIDTH, Operation, Sensor
 from mbsim_cli.model.layout import NONE, LoadedSignals, NoSignals, Signals

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mbsim_cli.assembly.parameters.numbers import Numbers
-from mbsim_cli.assembly.parameters.vectors import Scalar
+from mbsim_cli.assembly.parameters.numbers import Numbers, Scalar
 from mbsim_cli.errors import InputOutputError
 from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.spec.reading.suggestions import suggest

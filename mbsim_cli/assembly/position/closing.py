@@ -1,16 +1,34 @@
-"""Closing of loops at t = 0: which coordinates the others determine, and what stays open."""
+"""Closing of loops at t = 0: which coordinates the others determine, and initial coordinates for the solver."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import numpy as np
 
-from mbsim_cli.assembly.position.equations import Equations
-from mbsim_cli.assembly.position.groups import Group, Scaled, groups
-from mbsim_cli.assembly.position.search import CLOSED, Found, Search, dependent_rows, determined, rank, unit_rows
+from mbsim_cli.assembly.elements.measures import MeasureTable
+from mbsim_cli.assembly.parameters.numbers import STEP, Scalar
+from mbsim_cli.assembly.position.equations import Equations, Group, InitialMeasure, Scaled, groups
+from mbsim_cli.assembly.position.search import (
+    CLOSED,
+    RANK_TOLERANCE,
+    Found,
+    Nearest,
+    Search,
+    dependent_rows,
+    determined,
+    newton,
+    rank,
+    unit_rows,
+)
+from mbsim_cli.assembly.tree.bodies import declared_independent
+from mbsim_cli.assembly.tree.joints import has_position, has_velocity, independent, initial_position, initial_velocity
 from mbsim_cli.assembly.tree.kinematics import Inertia, Poses
-from mbsim_cli.model.codes import ROTATIONS
-from mbsim_cli.model.coordinates import among, kinds
+from mbsim_cli.assembly.tree.system import System
+from mbsim_cli.model.codes import ROTATIONS, Column, Measure
+from mbsim_cli.model.coordinates import among, kinds, moved_by, of_columns
+from mbsim_cli.model.layout import NONE
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.model.scales import Scales, scales_of
 
@@ -171,3 +189,189 @@ def _conflict(J: np.ndarray, first_declared: int, free: np.ndarray) -> int:
     dependent = dependent_rows(J)
     stated_twice = sum(1 for row in dependent if row >= first_declared)
     return len(J) - len(dependent) + stated_twice - rank(J[:, free])
+
+
+def start_from(
+    equations: Equations, closing: Closing, theta: np.ndarray, theta_rho: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Theta (size,) and d theta / d rho (size, p) with dependent coordinates where the loops were closed.
+
+    These are first guesses of the solver, which so finds the closing that was checked; they have no derivatives. Euler
+    parameters that the norm alone determines are no guesses: they are declared, with the three others. Coordinates that
+    had to leave their declared values keep those of the nearest closed position, with derivatives.
+    """
+    theta, theta_rho = _nearest(equations, closing, theta, theta_rho)
+    if equations.initial_measures:
+        return _solved(equations, closing, theta, theta_rho)
+    theta, tree = theta.copy(), equations.problem.model.tree
+    guessed = ~closing.held & ~_of_unit_norm(kinds(tree), closing.held)
+    guesses = tree.initial[0] + np.flatnonzero(guessed)
+    theta[guesses] = closing.z[guessed]
+    if theta_rho[guesses].any():  # a copy of a thousand columns takes as long as a motion
+        theta_rho = theta_rho.copy()
+        theta_rho[guesses] = 0.0
+    return theta, theta_rho
+
+
+def _of_unit_norm(columns: np.ndarray, held: np.ndarray) -> np.ndarray:
+    """Mask (n,) of the Euler parameters of joints where three of the four keep their declared values."""
+    mask = np.zeros(len(held), dtype=bool)
+    for first in np.flatnonzero(columns == Column.EULER_0):
+        mask[first : first + 4] = held[first : first + 4].sum() == 3
+    return mask
+
+
+def _nearest(
+    equations: Equations, closing: Closing, theta: np.ndarray, theta_rho: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Theta (size,) and d theta / d rho (size, p) with moved coordinates where the nearest closed position has them."""
+    if not closing.moved.any():
+        return theta, theta_rho
+    (group,), (part,) = groups(equations), closing.parts  # geometric equations are one group
+    problem, theta, theta_rho = equations.problem, theta.copy(), theta_rho.copy()
+    scaled = scaled_group(group, problem, closing.scales)
+    position = slice(problem.model.tree.initial[0], problem.model.tree.initial[0] + len(closing.z))
+    nearest = Nearest(scaled, theta.tolist(), theta[position] / scaled.columns, part.found.weights)
+    z = nearest.from_position(newton(scaled, theta.tolist(), part.found.z, np.flatnonzero(part.found.moved).tolist()))
+    for column in theta_rho.T:
+        d_declared = column[position] / scaled.columns
+        column[position] = nearest.derivative(z, column, d_declared) * scaled.columns
+    theta[position] = z * scaled.columns
+    return theta, theta_rho
+
+
+def _solved(
+    equations: Equations, closing: Closing, theta: np.ndarray, theta_rho: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Theta (size,) and d theta / d rho (size, p) with the initial block solved from all equations."""
+    first, n = equations.problem.model.tree.initial[0], len(closing.z)
+    position, velocity = slice(first, first + n), slice(first + n, first + 2 * n)
+    numbers, held, held_velocity = theta.tolist(), closing.held, closing.held_velocity
+    rows, every = equations.of_position, list(range(equations.m + len(equations.initial_measures)))
+    z = newton(equations, numbers, np.where(held, theta[position], closing.z), np.flatnonzero(~held).tolist())
+    J = equations.at(numbers, z)[1]
+
+    def completed(rates: np.ndarray, kept: np.ndarray, rows: list[int], defect: np.ndarray) -> np.ndarray:
+        """Rates of the coordinates: those kept, and the others so that they mend the defect of the rows."""
+        found = np.where(kept, rates, 0.0)
+        found[~kept] = np.linalg.lstsq(J[rows][:, ~kept], -defect[rows], rcond=RANK_TOLERANCE)[0]
+        return found
+
+    start = np.where(held_velocity, theta[velocity], 0.0)
+    zd = completed(start, held_velocity, every, equations.rates(numbers, z, start))
+    solved, solved_rho = theta.copy(), theta_rho.copy()
+    solved[position], solved[velocity] = z, zd
+    for k, column in enumerate(theta_rho.T):
+        stepped = (theta + 1j * STEP * column).tolist()
+        dz = np.where(held, column[position], 0.0)
+        dz = completed(dz, held, rows, equations.at(stepped, z + 1j * STEP * dz)[0].imag / STEP)
+        dzd = np.where(held_velocity, column[velocity], 0.0)
+        defect = equations.rates(stepped, z + 1j * STEP * dz, zd + 1j * STEP * dzd).imag / STEP
+        solved_rho[position, k] = dz
+        solved_rho[velocity, k] = completed(dzd, held_velocity, every, defect)
+    return solved, solved_rho
+
+
+def kept_by_constraints(equations: Equations, closing: Closing) -> tuple[np.ndarray, np.ndarray]:
+    """Masks (n,) of coordinates and of rates that keep their values when only the constraints are left to hold."""
+    if not equations.initial_measures:
+        return closing.held, closing.held_velocity
+    rows = [row for row in equations.of_position if row < equations.m]
+    masks, J = [], closing.J
+    for wanted, held in ((rows, closing.held), (list(range(equations.m)), closing.held_velocity)):
+        kept = np.ones(len(held), dtype=bool)
+        kept[determined(J[wanted], ~held, np.zeros_like(held))] = False
+        masks.append(kept)
+    return masks[0], masks[1]
+
+
+# Which initial coordinates keep their declared values when loops are assembled.
+
+
+def kept_whatever_values(system: System, packed: Any) -> np.ndarray:
+    """Mask (n,): coordinates declared independent, and those that no constraint reaches."""
+    return np.array(declared_independent(system), dtype=bool) | ~_constrained_columns(packed)
+
+
+def independent_columns(packed: Any, theta: np.ndarray) -> np.ndarray:
+    """The same at the numbers theta: of independent Euler parameters the largest is left to the norm."""
+    mask, initial = packed.kept.copy(), packed.tree.initial[0]
+    for first in np.flatnonzero(kinds(packed.tree) == Column.EULER_0):
+        if mask[first : first + 4].any():
+            values = theta[initial + first : initial + first + 4]
+            mask[first + int(np.argmax(np.abs(values)))] = False
+    return mask
+
+
+def stated_columns(system: System) -> np.ndarray:
+    """Mask (n,) of the coordinates that have an initial position in the file, and of all elastic ones."""
+    stated = {joint: has_position(system.joints[joint]) for joint in system.topology.joints}
+    stated |= {body.name: set(body.coordinates) for body in system.elastic}
+    return np.array([column.coordinate in stated[name] for name, column in system.coordinates], dtype=bool)
+
+
+def stated_rates(system: System) -> np.ndarray:
+    """Mask (n,) of the coordinates that have an initial velocity in the file."""
+    stated = {joint: has_velocity(system.joints[joint]) for joint in system.topology.joints}
+    stated |= {body.name: body.rated for body in system.elastic}
+    return np.array([column.coordinate in stated[name] for name, column in system.coordinates], dtype=bool)
+
+
+def held_columns(system: System) -> tuple[int, ...]:
+    """Coordinates that keep their initial values in a static equilibrium."""
+    found = []
+    for index, name in enumerate(getattr(system.model_file.analysis, "hold", ())):
+        coordinate = system.coordinate(name)
+        if coordinate.column == NONE:
+            message = f"{name!r} belongs to a joint that is cut, and cannot be held"
+            system.issue(f"analysis.hold[{index}]", message, f"add cut: false to joint {coordinate.joint!r}")
+        found.append(system.number_of(coordinate))
+    return tuple(found)
+
+
+def _constrained_columns(packed: Any) -> np.ndarray:
+    """Mask (n,) of the coordinates that any constraint but the norm of Euler parameters reads."""
+    tree, touched = packed.tree, np.zeros(kinds(packed.tree).size, dtype=bool)
+    table = packed.measures.table()
+    for measure in packed.constraints.measure:
+        if table.kind[measure] == Measure.COORDINATES:
+            touched[of_columns(tree, table.coordinate[table.first[measure] : table.first[measure + 1]])] = True
+        elif table.kind[measure] != Measure.EULER_NORM:
+            touched[moved_by(tree, packed.pairs.columns(table.pair[measure]))] = True
+    return touched
+
+
+def initial_measures(system: System, measures: MeasureTable) -> tuple[InitialMeasure, ...]:
+    """Independent initial values of cut joints, and velocities that the file states there."""
+    found = []
+    for joint in system.topology.cut:
+        spec = system.joints[joint]
+        declared, rated = independent(spec), has_velocity(spec)
+        for place, name in enumerate(system.declared_order(joint)):
+            if name not in declared | rated:
+                continue
+            if name.startswith("e"):
+                _refuse_orientation(system, joint, name in declared)
+                break
+            offset = system.theta.add(partial(_start, system, spec, place))
+            measure = measures.coordinate(f"{joint}.{name}", f"joints.{joint}.initial")
+            found.append(InitialMeasure(measure, offset, offset + 1, f"{joint}.{name}", name in declared))
+    return tuple(found)
+
+
+def _start(system: System, spec: Any, place: int) -> tuple[Scalar, Scalar]:
+    """Initial value and rate of one coordinate."""
+    return initial_position(system.geometry, spec)[place], initial_velocity(system.geometry, spec)[place]
+
+
+def _refuse_orientation(system: System, joint: str, is_independent: bool) -> None:
+    """Say that a joint without Euler parameters can keep no orientation, nor its rate."""
+    if is_independent:
+        system.issue(f"joints.{joint}", "an orientation cannot be independent at a joint that is cut")
+    elif system.joints[joint].cut:
+        system.warnings.append(f"joint {joint} is cut: its stated angular velocity is not used")
+    else:
+        message = f"joint {joint!r} is the one of its loop that is cut, and its stated angular velocity would be lost"
+        system.issue(
+            f"joints.{joint}", message, f"cut another joint of the loop, or leave the velocity out of {joint!r}"
+        )

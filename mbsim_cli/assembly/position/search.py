@@ -5,9 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mbsim_cli.assembly.parameters.numbers import STEP
-from mbsim_cli.assembly.parameters.vectors import Scalar
-from mbsim_cli.assembly.position.groups import Scaled, System
+from mbsim_cli.assembly.parameters.numbers import STEP, Scalar
+from mbsim_cli.assembly.position.equations import EquationSystem, Scaled
 from mbsim_cli.solve.least_squares import least_squares
 from mbsim_cli.system import cached_property
 
@@ -85,7 +84,7 @@ SOLVED = 1e-13
 LIGHTEST, HEAVIEST = 1e-4, 1e8  # damping of Newton's steps
 
 
-def newton(equations: System, theta: Sequence[Scalar], start: np.ndarray, dependent: list[int]) -> np.ndarray:
+def newton(equations: EquationSystem, theta: Sequence[Scalar], start: np.ndarray, dependent: list[int]) -> np.ndarray:
     """Solve for the dependent coordinates from a start (n,).
 
     Returns the nearest it came, (n,).

@@ -5,7 +5,7 @@ from functools import partial
 
 import numpy as np
 
-from mbsim_cli.assembly.parameters.vectors import Scalar, flat, integers, table
+from mbsim_cli.assembly.parameters.numbers import Scalar, flat, integers, table
 from mbsim_cli.assembly.tree.elastic import ElasticBody, NodeJoint, ShapeRow
 from mbsim_cli.assembly.tree.geometry import mass_properties
 from mbsim_cli.assembly.tree.joints import (
@@ -22,7 +22,6 @@ from mbsim_cli.assembly.tree.system import System
 from mbsim_cli.assembly.tree.topology import PairTable
 from mbsim_cli.model.flexible import LEFT_OVER
 from mbsim_cli.model.layout import GROUND, NONE, Armatures, FlexibleTree, Tree
-from mbsim_cli.reduction import packing
 from mbsim_cli.spec.expressions.number import Number
 from mbsim_cli.spec.states import StateJoint
 
@@ -102,14 +101,18 @@ def _bend(joint: NodeJoint, number: int, sign: int) -> Sequence[Scalar]:
 
 
 def _entries(deforming: ElasticBody) -> Sequence[Scalar]:
-    return packing.entries(deforming.current()).tolist()
+    from mbsim_cli.reduction.data import entries
+
+    return entries(deforming.current()).tolist()
 
 
 def _deviation(system: System, deforming: ElasticBody) -> int:
     """Offset of what the data of a body have beside the identities between their terms, or NONE."""
-    if not any(map(packing.deviates, deforming.spanned)):
+    from mbsim_cli.reduction.data import deviates, deviations
+
+    if not any(map(deviates, deforming.spanned)):
         return NONE
-    return system.theta.add(lambda: packing.deviations(deforming.current()).tolist())
+    return system.theta.add(lambda: deviations(deforming.current()).tolist())
 
 
 def _elastic_start(deforming: ElasticBody, rates: bool) -> Sequence[Scalar]:

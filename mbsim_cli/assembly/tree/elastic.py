@@ -2,20 +2,20 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from mbsim_cli.assembly.parameters.numbers import STEP, Numbers
-from mbsim_cli.assembly.parameters.vectors import Scalar, Vector
+from mbsim_cli.assembly.parameters.numbers import STEP, Numbers, Scalar, Vector
 from mbsim_cli.errors import ModelError, UsageError
 from mbsim_cli.model.codes import ROTATIONS, TRANSLATIONS, Column
 from mbsim_cli.model.layout import NONE
 from mbsim_cli.reduction.data import Node, NoDerivative, StandardInput, Taylor
-from mbsim_cli.reduction.integrals import in_modes, of_span, parted
-from mbsim_cli.reduction.reduce import ShapedMesh
 from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.system import cached_property
+
+if TYPE_CHECKING:
+    from mbsim_cli.reduction.reduce import ShapedMesh
 
 Along = Callable[[], StandardInput]  # derivatives along the parameter that numbers are stepped along
 ByDensity = Callable[[StandardInput], np.ndarray]  # from a covector of all terms to derivatives by densities (ne,)
@@ -27,7 +27,7 @@ class Supplied(NamedTuple):
     sid: StandardInput
     along: Along
     by_density: ByDensity | None = None  # of a body that has densities
-    mesh: Callable[[], ShapedMesh | None] = lambda: None
+    mesh: "Callable[[], ShapedMesh | None]" = lambda: None
     share: Callable[[], tuple[float, np.ndarray]] | None = None  # mean density, and its derivatives by the field (ne,)
     directions: tuple[StandardInput, ...] = ()  # that parameters move data from a file along, which have no other zeros
     modal: bool = False  # elastic coordinates are those of modes, computed anew at any values
@@ -107,6 +107,8 @@ class ElasticBody:
         found = self._supplied.along()
         if not self._supplied.modal:
             return found
+        from mbsim_cli.reduction.integrals import in_modes, parted
+
         for pair in parted(self.sid, found):
             self.parted.setdefault(str(self._numbers.parameter), set()).update(pair)
         return in_modes(self.sid, found)
@@ -115,6 +117,8 @@ class ElasticBody:
         """Derivatives by the densities (ne,) that the body has, from a covector of all terms."""
         pull_back = self._supplied.by_density
         assert pull_back is not None
+        from mbsim_cli.reduction.integrals import of_span
+
         return pull_back(of_span(self.sid, covector) if self._supplied.modal else covector)
 
     @property

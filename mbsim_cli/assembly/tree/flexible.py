@@ -11,15 +11,14 @@ import numpy as np
 
 from mbsim_cli.assembly.parameters.numbers import Numbers
 from mbsim_cli.errors import InputOutputError, ModelError, beyond_numbers
-from mbsim_cli.reduction import beams, fields, matrices, solids
-from mbsim_cli.reduction.damping import Damping
+from mbsim_cli.reduction import fields, matrices
 from mbsim_cli.reduction.data import Refused, StandardInput
+from mbsim_cli.reduction.elements import Section, beam, rectangle, solid, tube
 from mbsim_cli.reduction.fields import element_gradients
-from mbsim_cli.reduction.frames_on_mesh import mesh_node
 from mbsim_cli.reduction.mesh import Mesh, Selection, grid, line, nodes_of
-from mbsim_cli.reduction.reduce import Body, Integrals, Reduced, body_of, impossible, node_of
-from mbsim_cli.reduction.restriction import Frame
-from mbsim_cli.reduction.stiffening import Stiffening
+from mbsim_cli.reduction.modes import Stiffening
+from mbsim_cli.reduction.reduce import Body, Damping, Integrals, Reduced, body_of, impossible, node_of
+from mbsim_cli.reduction.restriction import Frame, mesh_node
 from mbsim_cli.reduction.structure import Structure
 from mbsim_cli.spec.expressions.evaluate import evaluate
 from mbsim_cli.spec.expressions.number import Number
@@ -273,26 +272,24 @@ class FlexibleBodies:
         E, nu, density = map(number, (material.youngs_modulus, material.poisson_ratio, material.density))
         if mesh.type == "rectangle":
             plate = grid(number.vector(mesh.origin), number.vector(mesh.size), mesh.elements)
-            return solids.solid(plate, E, nu, density, number(mesh.thickness))
+            return solid(plate, E, nu, density, number(mesh.thickness))
         if mesh.type == "brick":
-            return solids.solid(
-                grid(number.vector(mesh.origin), number.vector(mesh.size), mesh.elements), E, nu, density
-            )
+            return solid(grid(number.vector(mesh.origin), number.vector(mesh.size), mesh.elements), E, nu, density)
         if mesh.type == "beam":
             axis = line(number.vector(mesh.origin), number(mesh.length), mesh.elements)
-            return beams.beam(axis, self._section(mesh.section), E, nu, density, mesh.planar)
+            return beam(axis, self._section(mesh.section), E, nu, density, mesh.planar)
         return self._from_file(mesh, E, nu, density, name)
 
-    def _section(self, spec: Any) -> beams.Section:
+    def _section(self, spec: Any) -> Section:
         number = self._numbers
         if spec.type == "rectangle":
-            return beams.rectangle(*number.vector(spec.size))
+            return rectangle(*number.vector(spec.size))
         if spec.type == "circle":
             if np.real(number(spec.inner_radius)) >= np.real(number(spec.radius)):
                 raise Refused(("mesh", "section", "inner_radius"), "is not less than the outer radius")
-            return beams.tube(number(spec.radius), number(spec.inner_radius))
+            return tube(number(spec.radius), number(spec.inner_radius))
         properties = (spec.area, spec.second_moment_y, spec.second_moment_z, spec.torsion)
-        return beams.Section(*map(number, properties))
+        return Section(*map(number, properties))
 
     def _from_file(self, spec: Any, E, nu, density, name: str) -> Structure:
         place = f"bodies.{name}.flexible.mesh.file"
@@ -305,7 +302,7 @@ class FlexibleBodies:
             wanted = "is missing, which a plane mesh needs" if mesh.dimension == 2 else "is for plane meshes"
             raise Refused(("mesh", "thickness"), f"the thickness {wanted}")
         thickness = 1.0 if spec.thickness is None else self._numbers(spec.thickness)
-        return solids.solid(mesh, E, nu, density, thickness)
+        return solid(mesh, E, nu, density, thickness)
 
     def _from_matrices(self, spec: Any, name: str) -> Structure:
         if name not in self._matrices:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from mbsim_cli.assembly.parameters.vectors import (
+from mbsim_cli.assembly.parameters.numbers import (
     IDENTITY,
     ZERO,
     Matrix,
@@ -18,7 +18,9 @@ from mbsim_cli.assembly.parameters.vectors import (
     transpose,
 )
 from mbsim_cli.assembly.tree.elastic import NodeJoint
-from mbsim_cli.assembly.tree.frames import (
+from mbsim_cli.assembly.tree.geometry import (
+    GROUND_NAME,
+    Geometry,
     angle_between,
     axis_frames,
     euler_parameters,
@@ -28,8 +30,6 @@ from mbsim_cli.assembly.tree.frames import (
     turn_about,
     universal_frames,
 )
-from mbsim_cli.assembly.tree.geometry import Geometry
-from mbsim_cli.assembly.tree.topology import GROUND_NAME
 from mbsim_cli.model.codes import EULER_PARAMETERS, JOINT_COLUMNS, ROTATIONS, TRANSLATIONS, Column, Joint, Measure
 
 Pose = tuple[Vector, Matrix]  # origin of a body, and its axes as columns

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mbsim_cli.assembly.parameters.vectors import (
+from mbsim_cli.assembly.parameters.numbers import (
     IDENTITY,
     ZERO,
     Matrix,
@@ -21,7 +21,7 @@ from mbsim_cli.assembly.parameters.vectors import (
     subtract,
     transpose,
 )
-from mbsim_cli.assembly.tree.frames import about_axis, angle_between, normalised, rotation_matrix
+from mbsim_cli.assembly.tree.geometry import about_axis, angle_between, normalised, rotation_matrix
 from mbsim_cli.model.codes import ROTATIONS, TRANSLATIONS, Measure
 from mbsim_cli.model.coordinates import place_of_columns
 from mbsim_cli.model.flexible import J0, MDCM

@@ -1,4 +1,4 @@
-"""What all parts of the packing share: the file's sections, the numbers, the tree and its columns."""
+"""The system of a model file: numbers, tree and columns; places on bodies that deform become bodies of their own."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -6,14 +6,25 @@ from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
-from mbsim_cli.assembly.parameters.numbers import Theta
-from mbsim_cli.assembly.tree.elastic import ElasticBody, NodeJoint, ShapeRow
+import numpy as np
+
+from mbsim_cli.assembly.parameters.numbers import Numbers, Theta
+from mbsim_cli.assembly.tree.elastic import ElasticBody, NodeJoint, ShapeRow, Source, elastic_bodies
 from mbsim_cli.assembly.tree.geometry import Geometry, split
-from mbsim_cli.assembly.tree.joints import TreeColumn, coordinates_of, tree_columns
-from mbsim_cli.assembly.tree.topology import Topology
+from mbsim_cli.assembly.tree.joints import (
+    TreeColumn,
+    both,
+    coordinates_of,
+    freedom,
+    has_velocity,
+    independent,
+    tree_columns,
+)
+from mbsim_cli.assembly.tree.topology import KEEP, MOVING, NEEDED, PREFER, Edge, Topology, span
 from mbsim_cli.errors import Issue, ModelError
 from mbsim_cli.model.codes import Column
 from mbsim_cli.model.layout import NONE
+from mbsim_cli.spec.bodies import Body
 from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.spec.states import StateJoint
 
@@ -182,3 +193,272 @@ def unit_of(coordinate: str) -> str:
     if coordinate.startswith("angle"):
         return "rad"
     return "1" if coordinate.startswith(("e", "q")) else "m"
+
+
+_POINTS = ("point", "points", "center")
+_VECTORS = ("vector", "vectors", "axis", "reference", "direction", "normal")
+_SECTIONS = ("constraints", "forces", "sensors")
+_ON_FRAME = ("floating",)  # joints that may hold a frame that no place of the body has
+_ON_CHORD = ("spherical", "floating")  # joints that may hold the first node of a chord, which turns against the frame
+_ON_PLANE_CHORD = ("revolute",)  # the same of planar bodies: they turn about one axis
+_OF_FRAME = ("elastic_coordinate", "strain_energy", "deformation")  # sensors that read the body itself
+
+
+@dataclass(frozen=True)
+class Unfolded:
+    """A model file whose places on bodies that deform are bodies, and the joints to them by their names."""
+
+    model_file: ModelFile
+    nodes: Mapping[str, NodeJoint]
+
+
+def check_flexible(system: System) -> None:
+    """Record places on bodies that deform which cannot move as their data say."""
+    for _, joint in system.node_joints():
+        _check_axes(system, joint)
+        _check_stiffened(system, joint)
+
+
+def _check_axes(system: System, joint: NodeJoint) -> None:
+    """Record a node whose axes are not those of its body: vectors are given in these."""
+    from mbsim_cli.reduction.sid_reader import EXACT, difference
+
+    node = joint.body.sid.nodes[joint.number]
+    if (defect := difference(node.AP.M0, np.eye(3))) > EXACT:
+        message = f"node {node.name!r} has axes of its own: AP differs from the unit matrix by {defect:.2g}"
+        system.issue(f"bodies.{joint.body.name}.flexible", message, "join nothing to it, or make its axes the body's")
+
+
+def _check_stiffened(system: System, joint: NodeJoint) -> None:
+    """Record a node whose terms of first order are not symmetric."""
+    from mbsim_cli.reduction.sid_reader import EXACT, difference
+
+    given = [sid.nodes[joint.number] for sid in joint.body.spanned]
+    for name, term in ((name, getattr(node, name)) for node in given for name in ("phi", "psi")):
+        if term.M1 is None or not np.any(term.M1):
+            continue
+        if (defect := difference(term.M1, term.M1.swapaxes(0, 1))) > EXACT:
+            message = (
+                f"{name} of first order of node {given[0].name!r} is not symmetric in the elastic coordinates, by "
+                f"{defect:.2g} of the largest entry: no place moves so"
+            )
+            system.issue(f"bodies.{joint.body.name}.flexible", message, "join nothing to this node, or mend the file")
+            return
+
+
+def unfold(model_file: ModelFile, elastic: Mapping[str, ElasticBody]) -> Unfolded:
+    """The unfolded file; raise ModelError for places that there are none of."""
+    if not elastic:
+        return Unfolded(model_file, {})
+    return _Unfolding(model_file, elastic).result()
+
+
+class _Unfolding:
+    def __init__(self, model_file: ModelFile, elastic: Mapping[str, ElasticBody]):
+        self._file, self._elastic = model_file, elastic
+        self._nodes: dict[str, NodeJoint] = {}
+        self._issues: list[Issue] = []
+
+    def result(self) -> Unfolded:
+        joints = {name: self._joint(f"joints.{name}", spec) for name, spec in self._file.joints.items()}
+        sections = {
+            section: {
+                name: self._item(f"{section}.{name}", spec) for name, spec in getattr(self._file, section).items()
+            }
+            for section in _SECTIONS
+        }
+        if self._issues:
+            raise ModelError(self._issues)
+        places = {name: Body() for name in self._nodes}
+        bodies = {"bodies": self._file.bodies | places, "joints": joints | self._nodes}
+        found = self._file.model_copy(update=bodies | sections)
+        sensors = {name: self._on_node(spec, found) for name, spec in found.sensors.items()}
+        return Unfolded(found.model_copy(update={"sensors": sensors}), self._nodes)
+
+    def _on_node(self, spec: Any, found: Any) -> Any:
+        """A reaction that acts on a body that deforms acts on the place where the joint is."""
+        if spec.type != "reaction" or spec.on not in self._elastic:
+            return spec
+        given, places = spec.bodies(self._file), spec.bodies(found)
+        return spec.model_copy(update={"on": places[given.index(spec.on)]})
+
+    def _joint(self, place: str, spec: Any) -> Any:
+        if not any(body in self._elastic for body in spec.bodies):
+            return spec
+        bodies, points = list(spec.bodies), list(both(spec.point))
+        for side, (body, point) in enumerate(zip(spec.bodies, points, strict=True)):
+            if body in self._elastic:
+                bodies[side], points[side] = self._point(f"{place}.point", body, point, spec.type)
+        return spec.model_copy(update={"bodies": bodies, "point": points})
+
+    def _item(self, place: str, spec: Any) -> Any:
+        """A constraint, force or sensor with its references to places."""
+        if spec.type in _OF_FRAME:
+            if spec.type == "deformation":
+                self._stand(f"{place}.point", *split(spec.point))
+            return spec
+        return self._changed(place, spec, spec.type)
+
+    def _changed(self, place: str, spec: Any, kind: str) -> Any:
+        changed: dict[str, Any] = {}
+        for key in spec.model_fields_set:
+            given, inner = getattr(spec, key), f"{place}.{key}"
+            if key in ("line", "plane", "shape", "against") and given is not None and not isinstance(given, str):
+                changed[key] = self._changed(inner, given, kind)
+            elif key in _POINTS and given is not None:
+                changed[key] = self._each(given, lambda text, inner=inner: self._reference(inner, text))
+            elif key in _VECTORS and given is not None:
+                changed[key] = self._each(given, lambda text, inner=inner: self._vector(inner, text))
+            elif key in ("body", "on") and isinstance(given, str):
+                changed[key] = self._body(inner, given, kind)
+        return spec.model_copy(update=changed)
+
+    def _each(self, given: Any, change: Any) -> Any:
+        return change(given) if isinstance(given, str) else [change(text) for text in given]
+
+    def _reference(self, place: str, text: str) -> str:
+        body, point = split(text)
+        return ".".join(self._point(place, body, point, "")) if body in self._elastic else text
+
+    def _vector(self, place: str, text: str) -> str:
+        body, vector = split(text)
+        node, dot, own = vector.partition(".")
+        return f"{self._node(place, body, node)}.{own}" if body in self._elastic and dot else text
+
+    def _body(self, place: str, text: str, kind: str) -> str:
+        body, node = split(text)
+        if body in self._elastic and node:
+            return self._node(place, body, node)
+        if text in self._elastic and kind == "torque":
+            self._at_frame(place, text, kind)
+        return text
+
+    def _point(self, place: str, body: str, point: str, joint: str) -> tuple[str, str]:
+        """Body and point that stand for a point of a body that deforms: a node, or the frame's origin.
+
+        ``joint`` is the type of the joint that takes it, or nothing.
+        """
+        if self._elastic[body].node(point) is not None:
+            return self._node(place, body, point), "origin"
+        at = self._place_of(body, point)
+        if at is None or np.any(np.array(at) != 0.0):
+            known = ", ".join(node.name for node in self._elastic[body].sid.nodes) or "it has none"
+            self._report(place, f"{point!r} is no node of body {body!r}, which deforms", f"nodes: {known}")
+        else:
+            self._at_frame(place, body, joint)
+        return body, point
+
+    def _place_of(self, body: str, point: str) -> Any:
+        """Place of a point of the frame where the file gives it in numbers of the body; None else."""
+        if point == "origin":
+            return (0.0, 0.0, 0.0)
+        given = self._file.points.get(point)
+        if isinstance(given, Mapping) and body in given:
+            return [number.literal for number in given[body]]
+        return None
+
+    def _at_frame(self, place: str, body: str, kind: str) -> None:
+        """Report what the frame of a body cannot take: a joint, force or torque where no place of the body moves so."""
+        frame = getattr(self._elastic[body].spec, "frame", None)
+        chord = getattr(frame, "chord", None)
+        if frame == "free" and kind not in _ON_FRAME:
+            message = f"the frame of body {body!r} follows its mean motion: no place of the body is there"
+            self._report(place, message, "take a node of the body")
+        elif chord is not None and kind:
+            mesh = self._elastic[body].spec.mesh
+            planar = mesh.type == "rectangle" or getattr(mesh, "planar", False)
+            if kind not in (*_ON_CHORD, *(_ON_PLANE_CHORD if planar else ())):
+                message = f"the body {body!r} turns against its frame, which lies on a chord"
+                self._report(place, message, f"take the node {chord[0]!r}")
+
+    def _node(self, place: str, body: str, node: str) -> str:
+        number = self._elastic[body].node(node)
+        if number is None:
+            self._deformed(place, body, node)
+            return body
+        name = f"{body}:{node}"
+        if name not in self._nodes:
+            self._nodes[name] = NodeJoint(self._elastic[body], number, name)
+        return name
+
+    def _stand(self, place: str, body: str, node: str) -> None:
+        """Report what is no node; one that products of elastic coordinates move stands as a body of its own."""
+        self._deformed(place, body, node)
+        number = self._elastic[body].node(node) if body in self._elastic else None
+        if number is not None and self._elastic[body].bends(number).any():
+            self._node(place, body, node)
+
+    def _deformed(self, place: str, body: str, node: str) -> None:
+        if body not in self._elastic or self._elastic[body].node(node) is None:
+            self._report(place, f"{node!r} is no node of a body that deforms", "see bodies.BODY.flexible.nodes")
+
+    def _report(self, place: str, message: str, hint: str) -> None:
+        self._issues.append(self._file.issue(place, message, hint))
+
+
+# The spanning tree of a mechanism and the system of its bodies and joints.
+
+# Spanning tree of the joints of a model file.
+
+
+def spanning_tree(model_file: ModelFile) -> Topology:
+    """Spanning tree of the file's joints; raises ModelError where there is none."""
+    needed = {split(name)[0] for name in _constrained_coordinates(model_file)}
+
+    def priority(name: str, spec: Any) -> int:
+        if spec.cut is False:
+            return KEEP
+        if name in needed or independent(spec) or getattr(spec, "armature", None) is not None:
+            return NEEDED
+        if has_velocity(spec):
+            return MOVING
+        return PREFER if getattr(spec, "initial", None) is not None and spec.initial.model_fields_set else 0
+
+    edges = [
+        Edge(name, spec.bodies[0], spec.bodies[1], freedom(spec), priority(name, spec), spec.cut is True)
+        for name, spec in model_file.joints.items()
+    ]
+    topology, lost, refused = span(list(model_file.bodies), edges)
+    issues = [
+        model_file.issue(
+            f"bodies.{body}",
+            f"body {body!r} is not connected to the ground by joints",
+            "a free body has a floating joint to the ground",
+        )
+        for body in lost
+    ]
+    issues += [
+        model_file.issue(f"joints.{name}.cut", "every joint of a loop forbids cutting", "one of them must be cut")
+        for name in refused
+    ]
+    if issues:
+        raise ModelError(issues)
+    return topology
+
+
+def _constrained_coordinates(model_file: ModelFile) -> Iterator[str]:
+    """Coordinates that couplings and motions speak of: better not measured over a cut, where angles wrap."""
+    for spec in model_file.constraints.values():
+        yield from getattr(spec, "factors", ())
+        if hasattr(spec, "coordinate"):
+            yield spec.coordinate
+    analysis = model_file.analysis
+    if analysis.type == "inverse_dynamics":
+        table = analysis.motion.table
+        yield from (*analysis.motion.laws, *analysis.drives)
+        yield from () if table is None else (name for name in table.columns if "." in name)
+
+
+# The system of a model file before anything is packed: deforming bodies unfolded, a tree chosen, gravity in theta.
+
+
+def unfolded_system(model_file: ModelFile, standard_input: Source | None) -> System:
+    """The system of a file; ``standard_input`` gives the data of bodies that deform."""
+    numbers = Numbers(model_file.expressions)
+    theta = Theta(numbers)
+    theta.add(lambda: numbers.vector(model_file.gravity))
+    elastic = elastic_bodies(model_file, numbers, standard_input)
+    unfolded = unfold(model_file, elastic)
+    geometry = Geometry(numbers, unfolded.model_file, unfolded.nodes)
+    topology = spanning_tree(unfolded.model_file)
+    return System(unfolded.model_file, geometry, theta, topology, list(elastic.values()))

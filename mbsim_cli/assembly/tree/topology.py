@@ -11,10 +11,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from mbsim_cli.assembly.parameters.vectors import table
+from mbsim_cli.assembly.parameters.numbers import table
+from mbsim_cli.assembly.tree.geometry import GROUND_NAME
 from mbsim_cli.model.layout import Pairs
-
-GROUND_NAME = "ground"
 
 KEEP = 4  # the user forbids cutting
 NEEDED = 3  # the model cannot do without the coordinates: independent, or coupled

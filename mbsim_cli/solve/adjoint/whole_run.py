@@ -1,27 +1,238 @@
-"""Gradients of numbers by the adjoint of a whole run: the sweep back through its tape.
-
-The formulation chooses the sweep: of ALI3-P (here), of a Runge-Kutta method (``open_tree``), or of samples that are
-solved each for itself (``kinematics``). Derivation: docs/theory/adjoint.md.
-"""
+"""Gradients by the adjoint of a whole run: the sweep back through its tape, by steps of ALI3-P or Runge-Kutta."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from mbsim_cli.errors import AnalysisError
+from mbsim_cli.kernels.algorithms.closed_loops.accelerations import ClosedLoops
+from mbsim_cli.kernels.algorithms.closed_loops.pull_back import PulledLoops
+from mbsim_cli.kernels.algorithms.equations.constraints import LINE_SIZE
 from mbsim_cli.kernels.algorithms.motion.workspace import Covectors
-from mbsim_cli.kernels.drivers.pull_instants import MotionCovectors
+from mbsim_cli.kernels.algorithms.open_trees.acceleration_pull_back import PulledAccelerations, pulled_accelerations
+from mbsim_cli.kernels.algorithms.open_trees.flexible_open_tree import dense_elimination, pulled_flexible_accelerations
+from mbsim_cli.kernels.algorithms.open_trees.flexible_recursive import articulated_elimination
+from mbsim_cli.kernels.algorithms.open_trees.open_tree import open_tree
+from mbsim_cli.kernels.compiler.simd import padded, zeros
+from mbsim_cli.kernels.drivers.pull_instants import MotionCovectors, pull_balance
 from mbsim_cli.kernels.drivers.record import Record, Stretch
+from mbsim_cli.kernels.drivers.sweep_back import sweep_back
+from mbsim_cli.kernels.drivers.sweep_steps import StepPulling, SweepWork, sweep_steps
+from mbsim_cli.kernels.integrators.ali3p import Control
+from mbsim_cli.kernels.integrators.ali3p_adjoint import AdjointWork, Pulling
+from mbsim_cli.kernels.integrators.dense_output import TERMS
+from mbsim_cli.kernels.integrators.esdirk import ImplicitTableau
+from mbsim_cli.kernels.integrators.esdirk_adjoint import StageTangent
+from mbsim_cli.kernels.integrators.runge_kutta_adjoint import StepCovectors, StepWork
+from mbsim_cli.model.codes import Status
+from mbsim_cli.model.layout import FlexibleTree, Model
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve import allocate
-from mbsim_cli.solve.adjoint.pulled import Pulled, Seen, columns_of, each_defined, work_of
-from mbsim_cli.solve.adjoint.readings import Readings
-from mbsim_cli.solve.adjoint.steps import PieceSweep, StepsBack
+from mbsim_cli.solve.adjoint.readings import Pulled, Readings, Seen, columns_of, each_defined, work_of
+from mbsim_cli.solve.blocks import require_balance
+from mbsim_cli.solve.breakpoints import kinks_of, later, stopping
+from mbsim_cli.solve.open_trees.integration import loops_of, stages_kept, tableau
 from mbsim_cli.solve.pieces import Made
 from mbsim_cli.solve.sparse import pulled
-from mbsim_cli.solve.stops import stopping
 from mbsim_cli.solve.tape import Began, Tape
+
+
+@dataclass(frozen=True)
+class StepsBack:
+    """The compiled loop and what it goes on from."""
+
+    model: Model
+    theta: np.ndarray
+    control: Control
+    work: AdjointWork
+    pulling: Pulling
+
+    def sweep(self, starts: int, record: Record, hat: np.ndarray, given: MotionCovectors) -> float:
+        """Go back through a record with covectors of its sensors; ``starts`` (0 or 1) first rows end no step.
+
+        Returns the size of what was left unsolved.
+        """
+        status, row, error = sweep_back(
+            self.model, self.theta, self.control, starts, record, hat, given, self.work, self.pulling
+        )
+        if Status(status) != Status.OK:
+            raise without_solution(record.time[row])
+        return error
+
+
+def without_solution(time: float) -> AnalysisError:
+    """What is said where a system that a step solves has become singular."""
+    return AnalysisError(f"the adjoint of the step to t = {time:g} s cannot be found: its matrix is singular")
+
+
+# Back through steps of ALI3-P that were made in pieces: the transpose of ``solve.pieces``.
+
+
+class PieceSweep:
+    """Covectors on their way back through pieces, where those of whole steps pass by."""
+
+    def __init__(self, steps: StepsBack, step: float) -> None:
+        self._steps, self._step, self._later = steps, step, later(steps.model)
+
+    def back(self, pieces: Sequence[Made], record: Record, hat: np.ndarray, given: MotionCovectors) -> float:
+        """Go back through the pieces of a step, with covectors of sensors and of the motion at its end.
+
+        Returns the size of what was left unsolved.
+        """
+        worst, nothing = 0.0, (np.zeros_like(hat), MotionCovectors(*(part[:0] for part in given)))
+        for made in reversed(pieces):
+            at_end = made is pieces[-1]
+            seen = (record, hat, given) if at_end else (made.end, *nothing)
+            theta, cov = self._steps.theta, self._steps.pulling.cov
+            behind = cov.theta.copy()
+            cov.theta[:] = 0.0
+            if made.piece.is_short(self._step):
+                if at_end:
+                    self._steps.sweep(1, *seen)
+                by_length = self._glide_back(made, seen[0])
+            else:
+                worst = max(worst, self._at(made).sweep(0, *seen))
+                mean = 0.5 * (made.begun.zdd + seen[0].acceleration[0] - seen[0].corrections[0, 1])
+                by_length = made.begun.zd @ cov.z + mean @ cov.zd
+            late, covector = made.piece.end.late(theta), cov.theta.copy()
+            by_time = self._later.rate(self._later.at(late, theta)) @ covector
+            cov.theta[:] = behind + self._later.pulled(late, covector)
+            for number in made.piece.end.numbers:
+                cov.theta[number] += by_length + by_time
+            for number in made.piece.begin.numbers:
+                cov.theta[number] -= by_length
+        return worst
+
+    def _at(self, made: Made) -> StepsBack:
+        """The steps of the piece's length, laws as late as its end is."""
+        steps, end = self._steps, made.piece.end
+        control = made.piece.control(steps.control, steps.theta)
+        return replace(steps, theta=self._later.at(end.late(steps.theta), steps.theta), control=control)
+
+    def _glide_back(self, made: Made, end: Record) -> np.ndarray:
+        """The same of a piece that took no step; returns covectors (p,) of its length."""
+        assert made.stage is not None
+        at, cov, rates = self._at(made), self._steps.pulling.cov, made.begun
+        length = at.control.h
+        z, zd = _unbalanced(at, end, cov.z, cov.zd, cov.zdd)
+        by_mean = 0.5 * length * zd
+        z, ahead = _unbalanced(at, made.stage, z, np.zeros_like(zd), by_mean)
+        cov.z[:], cov.zd[:] = z, zd + ahead + length * z
+        cov.zdd[:] = by_mean + length * (ahead + 0.5 * length * z)
+        mean = 0.5 * (rates.zdd + made.stage.acceleration[0])
+        return mean @ zd + rates.zdd @ ahead + made.stage.velocity[0] @ z
+
+
+def _unbalanced(
+    steps: StepsBack, record: Record, z: np.ndarray, zd: np.ndarray, zdd: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Covectors of positions and velocities at a row in place of those of its accelerations, too."""
+    nothing = np.zeros_like(steps.pulling.cov.lam)
+    out = MotionCovectors(*(part[None].copy() for part in (z, zd, zdd, nothing)))
+    found = pull_balance(steps.model, steps.theta, steps.control, record, steps.work, steps.pulling, out)
+    require_balance(found, record)
+    return out.z[0], out.zd[0]
+
+
+# Allocation of what pulls accelerations and projections of closed loops back.
+
+
+def pulled_loops(problem: Problem, theta: np.ndarray, p: int, *, redundant: bool) -> PulledLoops:
+    """Allocate PulledLoops for p columns."""
+    model, dtype = problem.model, theta.dtype.type
+    _, n, m = allocate.sizes(model)
+    loops = loops_of(problem, theta, 0, allocate.grounded(model, theta).expected, redundant=redundant)
+    loops = loops._replace(d_columns=allocate.columns(n, m, p, dtype))
+    kin = loops.kin
+    still = kin._replace(V=kin.V.copy(), A=np.zeros_like(kin.A), S1=kin.S1.copy(), S2=kin.S2.copy())
+    virtual, none = (allocate.virtual_of(model, p, dtype) for _ in range(2))
+    rest = allocate.covectors_of(model, theta.size, p, dtype)
+    rest = rest._replace(**{name: zeros((n, p), dtype) for name in ("z", "zd", "zdd")})
+    return PulledLoops(
+        loops, allocate.work_at_instant(model, theta).comp, ClosedLoops(loops, kin), still, virtual, none, rest,
+        zeros((m, p), dtype), zeros((m, p), dtype), zeros((n, p), dtype),
+    )  # fmt: skip
+
+
+class StepSweep:
+    """Covectors of p columns on their way back to the start; ``redundant`` as in ``Loops``."""
+
+    def __init__(self, problem: Problem, theta: np.ndarray, p: int, *, redundant: bool = False) -> None:
+        model, dtype = problem.model, theta.dtype.type
+        _, n, m = allocate.sizes(model)
+        self._model, self._theta, self._end = model, theta, problem.options.end
+        self._tableau = tableau(problem.options.integrator)
+        stages = stages_kept(self._tableau)
+
+        def columns(*shape: int) -> np.ndarray:
+            return zeros((*shape, p), dtype)
+
+        motions = (allocate.state(model, dtype) for _ in range(4))
+        pulled = _pulled(problem, theta, p, dtype, redundant)
+        kin = allocate.grounded(model, theta)
+        if isinstance(pulled, PulledLoops):  # rows tell between which turns angles are
+            kin = kin._replace(expected=pulled.dyn.kin.expected)
+        self._work = SweepWork(
+            kin,
+            pulled.comp,
+            np.zeros(allocate.sensor_width(model), dtype),
+            StepWork(*motions, np.zeros(n, dtype), np.zeros((TERMS, n), dtype)),
+            pulled,
+            _tangent(model, isinstance(self._tableau, ImplicitTableau) and problem.options.open_tree, dtype),
+            kinks_of(problem, theta),
+        )
+        cov = allocate.covectors_of(model, theta.size, p, dtype)
+        if isinstance(pulled, PulledLoops):
+            pulled = pulled._replace(rest=pulled.rest._replace(theta=cov.theta))
+            self._work = self._work._replace(accelerations=pulled)
+        self._pulling = StepPulling(
+            cov,
+            StepCovectors(
+                *(columns(n) for _ in range(5)), columns(m), columns(n), columns(stages, n), columns(stages, n)
+            ),
+            allocate.virtual_of(model, p, dtype),
+        )
+
+    def back(self, first: int, stretch: Stretch, hat: np.ndarray, given: MotionCovectors) -> float:
+        """Go back through a stretch with covectors of its sensors; return the size of what was left unsolved."""
+        status, time, error = sweep_steps(
+            self._model, self._theta, self._end, 1 if first == 0 else 0, self._tableau, stretch.rows, stretch.steps,
+            hat, given, self._work, self._pulling,
+        )  # fmt: skip
+        if Status(status) != Status.OK:
+            raise without_solution(time)
+        return error
+
+    @property
+    def found(self) -> Covectors:
+        """Covectors of what the run has been pulled back to, and of theta."""
+        step = self._pulling.step
+        return self._pulling.cov._replace(z=step.z, zd=step.zd, zdd=step.zdd, lam=step.lam)
+
+
+def _pulled(
+    problem: Problem, theta: np.ndarray, p: int, dtype: type, redundant: bool
+) -> PulledAccelerations | PulledLoops:
+    """Allocate what pulls accelerations back."""
+    model = problem.model
+    if not problem.options.open_tree:
+        return pulled_loops(problem, theta, p, redundant=redundant)
+    if not isinstance(model.tree, FlexibleTree):
+        return pulled_accelerations(model, theta, p, dtype)
+    make = articulated_elimination if problem.options.formulation == "recursive" else dense_elimination
+    return pulled_flexible_accelerations(model, theta, p, make(model, theta, p, dtype), dtype)
+
+
+def _tangent(model: Model, implicit: bool, dtype: type) -> StageTangent:
+    """Allocate StageTangent; explicit methods and closed loops have none."""
+    _, n, m = allocate.sizes(model)
+    n, m = (n, m) if implicit else (0, 0)
+    return StageTangent(
+        zeros((n, padded(n)), dtype), np.zeros(n, np.int64), np.zeros(open_tree(model).euler.size if implicit else 0),
+        zeros((m, LINE_SIZE), dtype), np.zeros(m, dtype),
+    )  # fmt: skip
 
 
 def pull_back(
@@ -81,12 +292,10 @@ def _sweep_of(problem: Problem, tape: Tape, p: int) -> Any:
     initial = tape.initial
     assert initial is not None
     if problem.options.analysis == "kinematics":
-        from mbsim_cli.solve.adjoint.kinematics import MotionSweep
+        from mbsim_cli.solve.adjoint.time_points import MotionSweep
 
         return MotionSweep(problem, initial, p)
     if problem.options.integrated:
-        from mbsim_cli.solve.adjoint.open_tree import StepSweep
-
         return StepSweep(problem, initial.theta, p, redundant=initial.redundant.size > 0)
     return LoopSweep(problem, initial, p, tape.pieces)
 

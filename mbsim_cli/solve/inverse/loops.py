@@ -17,11 +17,10 @@ from mbsim_cli.kernels.compiler.simd import padded
 from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
 from mbsim_cli.model.layout import NONE
 from mbsim_cli.model.problem import Block, Drives, InverseBlock, Motion, Problem
+from mbsim_cli.solve.allocate import Instant
 from mbsim_cli.solve.initial import Initial
-from mbsim_cli.solve.instant import Instant
-from mbsim_cli.solve.inverse.motion import Trajectory
-from mbsim_cli.solve.kinematics.analysis import Following, Sampler
-from mbsim_cli.solve.kinematics.path import Lost
+from mbsim_cli.solve.inverse.analysis import Trajectory
+from mbsim_cli.solve.kinematics import Following, Lost, Sampler
 from mbsim_cli.solve.tape import Tape
 
 SAMPLES = 128  # in a block

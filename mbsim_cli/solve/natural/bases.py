@@ -10,9 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from mbsim_cli.model.layout import GROUND, R_C
-from mbsim_cli.solve.natural.fields import Fields, Local, axis, given, nothing
 from mbsim_cli.solve.natural.joints import Shared, TreeJoint
-from mbsim_cli.solve.natural.plan import Base, Group, Plan, Rigid
+from mbsim_cli.solve.natural.plan import Base, Fields, Group, Local, Plan, Rigid, axis, given, nothing
 
 SLANTED = 0.5  # sine of the angle from the axis of a body above which a point serves to turn it
 FLAT = 0.1  # sine of the angle from those before below which a vector does not serve as one of the base

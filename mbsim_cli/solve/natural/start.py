@@ -8,15 +8,18 @@ import numpy as np
 from mbsim_cli.errors import AnalysisError
 from mbsim_cli.kernels.integrators.ali3p import State
 from mbsim_cli.kernels.integrators.ali3p_sensitivity import Sensitivity
-from mbsim_cli.model.codes import Sensor
+from mbsim_cli.model.codes import Sensor, Status
 from mbsim_cli.model.coordinates import all_but
+from mbsim_cli.model.layout import Model
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve import allocate
-from mbsim_cli.solve.faults.undefined_elements import undefined_at
+from mbsim_cli.solve.allocate import Geometry, Instant, Standing
+from mbsim_cli.solve.blocks import Reader
+from mbsim_cli.solve.faults import undefined_at
+from mbsim_cli.solve.forward import Simulation
 from mbsim_cli.solve.initial import Initial, accelerate, assemble, require_assembled
-from mbsim_cli.solve.instant import Geometry, Standing
-from mbsim_cli.solve.natural.fields import STEP, Fields, derivative_of, directions_of, value_of
-from mbsim_cli.solve.natural.plan import Group, broken_among
+from mbsim_cli.solve.natural.joint_motion import NaturalReactions
+from mbsim_cli.solve.natural.plan import STEP, Fields, Group, broken_among, derivative_of, directions_of, value_of
 from mbsim_cli.solve.natural.system import NaturalSystem
 from mbsim_cli.solve.redundancy import split_of
 
@@ -158,3 +161,26 @@ def _accelerated(
         initial.conflict, work.eq.phi.copy(), broken_among(system, initial.broken), NOT_HELD, expected,
         initial.rest,
     )  # fmt: skip
+
+
+class NaturalSimulation(Simulation):
+    """A run in natural coordinates."""
+
+    @property
+    def _units(self) -> np.ndarray:
+        return np.ones(self.state.lam.size)  # all are of lengths in m
+
+    @staticmethod
+    def _stand(problem: Problem, theta: np.ndarray, dtheta: np.ndarray, start: Initial) -> Standing:
+        return Standing(problem.model, theta, dtheta, start.expected)
+
+    def _reader(self, dtheta: np.ndarray) -> Reader | None:
+        reacting = self.problem.reacting
+        return None if reacting is None else NaturalReactions(self.problem, reacting, self.theta, dtheta)
+
+    def _failure(self) -> str:
+        time, status = (self.step + 1) * self.control.h, Status(self.progress.status)
+        return self._contradiction(time) or self._sentence(status, time)
+
+    def _bare(self, model: Model) -> Instant | Standing:
+        return Standing(model, self.theta, np.zeros((self.theta.size, 0)), self.work.kin.expected)

@@ -1,16 +1,24 @@
-"""Integration of open trees by the method that the options name: its driver, coefficients, control and work."""
+"""Runge-Kutta methods: tableaus, driver, step control and work; closed loops as ordinary differential equations."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from mbsim_cli.kernels.algorithms.closed_loops.accelerations import ClosedLoops
+from mbsim_cli.kernels.algorithms.closed_loops.projections import Loops, Motion
+from mbsim_cli.kernels.algorithms.elimination.constrained_solve import Factor, Range
 from mbsim_cli.kernels.algorithms.equations.constraints import LINE_SIZE
+from mbsim_cli.kernels.algorithms.equations.resting_variation import resting
 from mbsim_cli.kernels.algorithms.motion.kinematics import set_ground
+from mbsim_cli.kernels.algorithms.motion.workspace import Kinematics
 from mbsim_cli.kernels.algorithms.open_trees.open_tree import open_tree
 from mbsim_cli.kernels.compiler.simd import padded, zeros
+from mbsim_cli.kernels.drivers.instants import measure_drift
 from mbsim_cli.kernels.drivers.integrate import COURSE, IntegrationWork, integrate
 from mbsim_cli.kernels.drivers.integrate_implicit import ImplicitControl, ImplicitWork, integrate_implicit
+from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
 from mbsim_cli.kernels.drivers.stepping import BEFORE_START, CLOCK, Kinks
 from mbsim_cli.kernels.integrators.dense_output import TERMS, Dense
 from mbsim_cli.kernels.integrators.esdirk import ImplicitTableau, NewtonControl, StageEquations
@@ -19,12 +27,187 @@ from mbsim_cli.kernels.integrators.onsets import Onsets
 from mbsim_cli.kernels.integrators.runge_kutta import Carry, Stages, Tableau
 from mbsim_cli.kernels.integrators.step_control import ErrorControl
 from mbsim_cli.model.codes import INTEGRATORS
+from mbsim_cli.model.coordinates import are_elastic
+from mbsim_cli.model.layout import NONE, Model
 from mbsim_cli.model.problem import WORK, Options, Problem
+from mbsim_cli.model.scales import scales_of
 from mbsim_cli.solve import allocate
-from mbsim_cli.solve.onsets import onsets_of, room_for
-from mbsim_cli.solve.open_trees.kinks import kinks_of
-from mbsim_cli.solve.open_trees.loops import tangent_of
-from mbsim_cli.solve.open_trees.methods import tableau
+from mbsim_cli.solve.allocate import Instant, onsets_of, room_for
+from mbsim_cli.solve.breakpoints import kinks_of
+from mbsim_cli.solve.initial import Initial
+from mbsim_cli.solve.open_trees import dop853_coefficients as dop853
+from mbsim_cli.solve.redundancy import Consistency
+
+
+@cache
+def tableau(name: str) -> Tableau | ImplicitTableau:
+    """The method of that name, not to be written to."""
+    return {"rk4": _rk4, "dop853": _dop853, "esdirk": _esdirk}[name]()
+
+
+def stages_kept(method: Tableau | ImplicitTableau) -> int:
+    """Rows of stages in ``drivers.record.Steps``."""
+    return method.c.size + (2 if isinstance(method, ImplicitTableau) else 0)
+
+
+# Integrals over time are summed inside each step by Gauss's rule of order 8, that of ``dop853``.
+
+_NEAR, _FAR = (float(np.sqrt(3 / 7 - sign * 2 / 7 * np.sqrt(6 / 5))) for sign in (1.0, -1.0))
+SHARES = 0.5 + 0.5 * np.array([-_FAR, -_NEAR, _NEAR, _FAR])  # of a step that has passed
+WEIGHTS = (18.0 + np.sqrt(30.0) * np.array([-1.0, 1.0, 1.0, -1.0])) / 72.0  # of its length
+
+
+def _rk4() -> Tableau:
+    """The classical method of order 4; Kutta (1901)."""
+    a = np.zeros((5, 5))
+    a[1, 0] = a[2, 1] = 0.5
+    a[3, 2] = 1.0
+    b = np.array([1.0, 2.0, 2.0, 1.0]) / 6.0
+    return Tableau(a, b, np.array([0.0, 0.5, 0.5, 1.0, 1.0]), np.zeros((2, 5)), np.zeros((0, 5)))
+
+
+def _dop853() -> Tableau:
+    """The pair 8(5,3) of Dormand and Prince, with dense output of order 7."""
+    a = _dense(dop853.A, 16)
+    return Tableau(a, a[12, :12].copy(), np.array(dop853.C), _dense(dop853.E, 13), _dense(dop853.D, 16))
+
+
+def _esdirk() -> ImplicitTableau:
+    """ESDIRK4(3)6L[2]SA; Kennedy and Carpenter, Applied Numerical Mathematics 44 (2003), appendix D."""
+    a = 0.25 * np.eye(6)
+    a[0, 0] = 0.0
+    a[1, 0] = 1 / 4
+    a[2, :2] = 8611 / 62500, -1743 / 31250
+    a[3, :3] = 5012029 / 34652500, -654441 / 2922500, 174375 / 388108
+    a[4, :4] = 15267082809 / 155376265600, -71443401 / 120774400, 730878875 / 902184768, 2285395 / 8070912
+    a[5, :5] = 82889 / 524892, 0, 15625 / 83664, 69875 / 102672, -2260 / 8211
+    embedded = (
+        4586570599 / 29645900160, 0, 178811875 / 945068544, 814220225 / 1159782912, -3700637 / 11593932, 61727 / 225920
+    )  # fmt: skip
+    c = np.array([0, 1 / 2, 83 / 250, 31 / 50, 17 / 20, 1])
+    return ImplicitTableau(a, c, np.array([a[5] - embedded, np.zeros(6)]), _ahead(c))
+
+
+def _ahead(c: np.ndarray) -> np.ndarray:
+    """Weights of the parabola through the beginning of the step and the two stages before each; fewer at first."""
+    weights = np.zeros((c.size, c.size))
+    for i in range(1, c.size):
+        known = sorted({0, max(0, i - 2), i - 1})
+        for j in known:
+            weights[i, j] = np.prod([(c[i] - c[k]) / (c[j] - c[k]) for k in known if k != j])
+    return weights
+
+
+def _dense(rows: Sequence[Mapping[int, float]], width: int) -> np.ndarray:
+    """Matrix from the non-zero entries of its rows."""
+    matrix = np.zeros((len(rows), width))
+    for row, entries in enumerate(rows):
+        for column, value in entries.items():
+            matrix[row, column] = value
+    return matrix
+
+
+def loops_of(problem: Problem, theta: np.ndarray, p: int, expected: np.ndarray, *, redundant: bool) -> Loops:
+    """Allocate Loops for p directions, ``padded``; angles between bodies are read near those ``expected``."""
+    model, dtype = problem.model, theta.dtype.type
+    nb, n, m = allocate.sizes(model)
+    kin, comp, eq, turning = allocate.work_at_instant(model, theta)
+    kin.expected[:] = expected
+    factor = tangent_of(model, dtype, problem.least)._replace(J=eq.J)
+
+    def z(count: int) -> np.ndarray:
+        return np.zeros(count, dtype)
+
+    return Loops(
+        np.full(n, NONE, np.int64),
+        np.zeros(0, np.int64),
+        kin,
+        comp,
+        eq,
+        factor,
+        allocate.columns(n, m, 1, dtype),
+        Motion(z(n), z(n), z(n), z(m)),
+        np.array(scales_of(model, theta).rows, float),
+        z(n),
+        np.zeros(1, np.int64),
+        z(n),
+        z(m),
+        z(n),
+        z(m),
+        z(n),
+        bool(redundant),
+        Range(zeros((n, padded(n)), dtype), np.zeros(max(1, n), np.int64)),
+        turning.measure,
+        allocate.twists_of(model, p, dtype),
+        allocate.columns(n, m, p, dtype),
+        resting(nb, n, m, p, dtype),
+        resting(nb, n, m, p, dtype),
+        Motion(*(zeros((rows, p), dtype) for rows in (n, n, n, m))),
+        zeros((n, p), dtype),
+    )
+
+
+def tangent_of(model: Model, dtype: type, least: np.ndarray | None) -> Factor:
+    """Allocate a Factor of the equations; coordinates count for an inertia of ``least`` (n,), at least."""
+    _, n, m = allocate.sizes(model)
+    return allocate.factor(n, m, allocate.STRUCTURE[type(model.tree)](model), dtype)._replace(
+        least=np.zeros(n) if least is None else least.copy(), extent=np.where(are_elastic(model.tree), 0.0, 1.0)
+    )
+
+
+def closed_loops(problem: Problem, theta: np.ndarray, p: int, start: Initial) -> ClosedLoops:
+    """Allocate ClosedLoops for p directions, ``padded``."""
+    loops = loops_of(problem, theta, p, start.expected, redundant=start.redundant.size > 0)
+    return ClosedLoops(loops, loops.kin)
+
+
+class LoopRows:
+    """What is seen of stored instants of closed loops: drift, multipliers of dependent constraints, contradictions."""
+
+    def __init__(self, problem: Problem, start: Initial, dtheta: np.ndarray) -> None:
+        self._model, self._theta = problem.model, start.theta
+        self._at = start.work or allocate.work_at_instant(self._model, self._theta)
+        self._state = allocate.state(self._model, self._theta.dtype.type)
+        self._consistency: Consistency | None = None
+        wanted = problem.theta_rho.shape[1] if problem.options.differentiates else 0
+        self.broken = start.broken[:wanted].copy()
+        if start.redundant.size:
+            units = scales_of(self._model, self._theta).rows
+            at = Instant(problem, self._theta, dtheta)
+            self._consistency = Consistency(problem, at, start.held, units)
+        self._varied = dtheta.shape[1]
+
+    @property
+    def kin(self) -> Kinematics:
+        """Work of the rows that are looked at."""
+        return self._at.kin
+
+    def take(self, record: Record) -> None:
+        """Fill in drift."""
+        measure_drift(self._model, self._theta, self._at.kin, self._at.eq, self._state, record)
+
+    def judged(self, record: Record, d_record: SensitivityRecord) -> tuple[np.ndarray, np.ndarray]:
+        """``broken`` and ``free`` of ``Block``, after sensors are filled in."""
+        rows = record.time.size
+        broken, free = np.tile(self.broken, (rows, 1)), np.zeros(record.lam.shape, bool)
+        if self._consistency is None or not rows:
+            return broken, free
+        free[:] = self._consistency.free_multipliers(record, 0)
+        if self.broken.size and self._varied:
+            varied = d_record.position.shape[2] > 0
+            found = self._consistency.complete(record, d_record) if varied else self._consistency.breaking(record)
+            for row, each in enumerate(found[:, : self.broken.size]):
+                self.broken = broken[row] = np.where(self.broken, self.broken, each)
+        return broken, free
+
+    def contradiction(self, record: Record) -> tuple[int, str] | None:
+        """The first instant at which constraints contradict each other, with a sentence."""
+        return self._consistency.contradiction(record) if self._consistency else None
+
+    def contradiction_at(self, position: np.ndarray, expected: np.ndarray, time: float) -> str | None:
+        """The same where no step leads on."""
+        return self._consistency.contradiction_at(position, expected, time) if self._consistency else None
+
 
 STAGE = 1e-3  # last correction of a stage, in units of the bounds of a step's error
 ALL_DIGITS = 1e-15

@@ -1,9 +1,7 @@
-"""Forward dynamics as ordinary differential equations, with direct sensitivities, block by block.
+"""Forward dynamics as ordinary differential equations, with direct sensitivities, block by block; stiffness."""
 
-Of open trees, and of closed loops with their constraints as a manifold.
-"""
-
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -12,26 +10,121 @@ from mbsim_cli.kernels.algorithms.equations.turning import turns
 from mbsim_cli.kernels.algorithms.open_trees.conventional import conventional
 from mbsim_cli.kernels.algorithms.open_trees.flexible_open_tree import flexible_open_tree
 from mbsim_cli.kernels.algorithms.open_trees.flexible_recursive import flexible_recursive
+from mbsim_cli.kernels.algorithms.open_trees.open_tree import open_tree
 from mbsim_cli.kernels.algorithms.open_trees.partial_recursive import partial_recursive
 from mbsim_cli.kernels.algorithms.open_trees.recursive import recursive
-from mbsim_cli.kernels.compiler.simd import padded
+from mbsim_cli.kernels.compiler.simd import padded, zeros
+from mbsim_cli.kernels.drivers.instants import measure_start
 from mbsim_cli.kernels.drivers.observe import follow_rows, observe
 from mbsim_cli.kernels.drivers.record import Inside, Record, SensitivityRecord, Steps, Stretch
 from mbsim_cli.kernels.drivers.stepping import BEFORE_START, SIZE, TIME, TRIED
+from mbsim_cli.kernels.integrators.ali3p import State
+from mbsim_cli.kernels.integrators.ali3p_sensitivity import Sensitivity
 from mbsim_cli.model.codes import Status
-from mbsim_cli.model.layout import FlexibleTree
+from mbsim_cli.model.coordinates import of_columns
+from mbsim_cli.model.layout import FlexibleTree, Model
 from mbsim_cli.model.problem import WORK, Block, Problem
 from mbsim_cli.solve import allocate
-from mbsim_cli.solve.blocks import BrokenOff, block_of, first_rows, other_rows, steps_at_once
-from mbsim_cli.solve.faults.failure import HOPELESS, SURELY, Diagnosis, sentence, step_sentence
-from mbsim_cli.solve.faults.undefined_elements import undefined_at
-from mbsim_cli.solve.initial import assembled
-from mbsim_cli.solve.open_trees.integration import hardest, integration
-from mbsim_cli.solve.open_trees.loops import LoopRows, closed_loops
-from mbsim_cli.solve.open_trees.methods import SHARES, WEIGHTS, stages_kept
-from mbsim_cli.solve.open_trees.start import assemble_start
-from mbsim_cli.solve.reactions import reader_of
+from mbsim_cli.solve.allocate import NO_ROWS
+from mbsim_cli.solve.blocks import BrokenOff, block_of, first_rows, other_rows, reader_of, steps_at_once
+from mbsim_cli.solve.faults import HOPELESS, SURELY, Diagnosis, sentence, step_sentence, undefined_at
+from mbsim_cli.solve.initial import assemble, assembled
+from mbsim_cli.solve.open_trees.integration import (
+    SHARES,
+    WEIGHTS,
+    LoopRows,
+    closed_loops,
+    hardest,
+    integration,
+    stages_kept,
+)
 from mbsim_cli.solve.tape import Checkpoint, Tape, arrays_of
+
+if TYPE_CHECKING:
+    from mbsim_cli.solve.equilibrium import Equilibrium
+
+
+@dataclass(frozen=True)
+class Start:
+    """The start of an open tree: theta and dtheta (len(theta), p), p ``padded``, include automatic values."""
+
+    state: State
+    sensitivity: Sensitivity
+    theta: np.ndarray
+    dtheta: np.ndarray
+    rest: "Equilibrium | None" = None
+
+    @property
+    def redundant(self) -> np.ndarray:
+        """Constraints that depend on others: there are none."""
+        return NO_ROWS
+
+    held = redundant
+
+
+def assemble_start(problem: Problem, theta: np.ndarray, p: int, along: bool = True) -> Start:
+    """Declared positions and velocities with their derivatives in p directions, and automatic values.
+
+    Where no run goes ``along`` the directions they need no room of their own.
+    """
+    if problem.options.start == "equilibrium":
+        return _settled_start(problem, theta, p)
+    model, dtype = problem.model, theta.dtype.type
+    _, n, _ = allocate.sizes(model)
+    first = model.tree.initial[0]
+    dtheta = problem.theta_rho
+    if along or problem.automatic:
+        dtheta = allocate.padded_directions(dtheta[:, :p], dtype)
+    state, sens = allocate.state(model, dtype), allocate.sensitivity(model, dtheta.shape[1], dtype)
+    state.z[:], state.zd[:] = theta[first : first + n], theta[first + n : first + 2 * n]
+    sens.z[:], sens.zd[:] = dtheta[first : first + n], dtheta[first + n : first + 2 * n]
+    targets = set(model.constraints.theta.tolist())
+    of_laws = [pair for pair in problem.automatic if pair[0] in targets]
+    others = [pair for pair in problem.automatic if pair[0] not in targets]
+    for wanted in filter(None, (of_laws, others)):
+        indices, measures = (np.array(column) for column in zip(*wanted, strict=True))
+        value, d_value = _measured(model, theta, dtheta, state, sens, measures)
+        if wanted is of_laws:  # a driven coordinate is where its law puts it: the target is what it lacks
+            declared, d_declared = _declared(model, theta, dtheta, measures)
+            value, d_value = declared - value, d_declared - d_value
+        theta[indices] = value
+        dtheta[indices] = d_value
+    return Start(state, sens, theta, dtheta)
+
+
+def _measured(
+    model: Model, theta: np.ndarray, dtheta: np.ndarray, state: State, sens: Sensitivity, measures: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Values (k,) of measures at the driven start, and their derivatives (k, p)."""
+    dtype, p = theta.dtype.type, sens.z.shape[1]
+    value, d_value = np.zeros(measures.size, dtype), np.zeros((measures.size, p), dtype)
+    kin, directions = allocate.grounded(model, theta), allocate.directions(model, dtheta, dtype)
+    tw = allocate.twists_of(model, p, dtype)
+    measure_start(model, theta, open_tree(model), directions, state, sens, kin, tw, measures, value, d_value)
+    return value, d_value
+
+
+def _declared(
+    model: Model, theta: np.ndarray, dtheta: np.ndarray, measures: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Values (k,) of driven coordinates that the file declares, and their derivatives (k, p)."""
+    factor = model.measures.theta[measures]
+    driven = of_columns(model.tree, model.measures.coordinate[model.measures.first[measures]])
+    initial = model.tree.initial[0] + driven
+    d_value = dtheta[factor] * theta[initial, None] + theta[factor, None] * dtheta[initial]
+    return theta[factor] * theta[initial], d_value
+
+
+def _settled_start(problem: Problem, theta: np.ndarray, p: int) -> Start:
+    """Positions at the equilibrium, declared velocities; directions beyond the parameters are zero."""
+    found = assemble(problem, theta, motion_only=True)
+    wanted = min(p, found.dtheta.shape[1])
+    dtheta, sens = zeros((theta.size, p), theta.dtype), allocate.sensitivity(problem.model, p, theta.dtype.type)
+    dtheta[:, :wanted] = found.dtheta[:, :wanted]
+    sens.z[:, :wanted], sens.zd[:, :wanted] = found.sensitivity.z[:, :wanted], found.sensitivity.zd[:, :wanted]
+    found.state.zdd[:], found.state.lam[:] = 0.0, 0.0
+    return Start(found.state, sens, found.theta, dtheta, found.rest)
+
 
 STEPS = 256  # that are kept at once where their number is not foreseen
 INSIDE_ROWS, INSIDE_NUMBERS = 256, 200_000  # rows inside steps, and numbers in them, that are made at once
@@ -337,3 +430,47 @@ class OpenTreeSimulation:
         if self.loops:
             self.loops.take(record)
         observe(self.model, self.theta, True, self.directions, self.kin, self.twists, record, d_record)
+
+
+PILOT_STEPS = 120  # that are looked at, after the start
+LAST = 40  # of them decide: the first ones grow
+STABLE = 6.1  # h lambda of dop853, about
+NEAR = 0.6  # share of it from which steps are as long as stability allows
+
+
+class Pilot(NamedTuple):
+    """What the first steps of ``dop853`` show."""
+
+    end: float  # s, of the last step
+    reach: float  # h lambda of most steps, over what is stable; NaN where no step succeeds
+    breakpoints: int  # times of the run at which steps end, because laws change
+
+    @property
+    def stiff(self) -> bool:
+        """Whether an implicit method may take longer steps."""
+        return not self.reach < NEAR
+
+
+def pilot(problem: Problem) -> Pilot:
+    """Look at the first steps of the motion by ``dop853`` at the tolerances of the options."""
+    options = replace(problem.options, sensitivity="none", integrator="dop853", error_control="motion")
+    alone = replace(problem, options=options, theta_rho=problem.theta_rho[:, :0], ahead=None)
+    simulation = OpenTreeSimulation(alone)
+    breakpoints = simulation.work.kinks.time.size
+    try:
+        simulation.first_block()
+    except AnalysisError:  # the run itself says why
+        return Pilot(0.0, 0.0, breakpoints)
+    steps = simulation.steps_ahead(PILOT_STEPS)
+    taken = [k for k in range(len(steps.time)) if steps.size[k] > 0.0]
+    if not taken:
+        return Pilot(0.0, np.nan, breakpoints)
+    a, b = simulation.tableau.a, simulation.tableau.b
+    last, weights = b.size, np.append(b, 0.0)
+    weights[:-1] -= a[b.size - 1, : b.size]
+    found = []
+    for k in taken[-LAST:]:
+        h, zd, zdd = steps.size[k], steps.zd[k, : last + 1], steps.zdd[k, : last + 1]
+        moved, bent = np.linalg.norm(h * (weights @ zd)), np.linalg.norm(zdd[last] - zdd[last - 1])
+        found.append(h * np.sqrt(bent / moved) if moved > 0.0 else 0.0)
+    return Pilot(float(steps.end[taken[-1]]), float(np.median(found)) / STABLE, breakpoints)

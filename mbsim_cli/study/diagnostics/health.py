@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 
 from mbsim_cli.model.layout import Names
-from mbsim_cli.model.problem import WORK, Block, InverseBlock, Options, Problem
-from mbsim_cli.solve.linear.modes import damping_ratio, frequency
+from mbsim_cli.model.problem import WORK, Block, InverseBlock, Options, Problem, damping_ratio, frequency
 from mbsim_cli.system import cached_property
 
 # Whether an analysis can be trusted: drift of constraints, convergence, and the same at rest and of torques.

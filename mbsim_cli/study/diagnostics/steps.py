@@ -23,7 +23,7 @@ from mbsim_cli.model.flexible import (
 )
 from mbsim_cli.model.layout import NONE, FlexibleTree, Names
 from mbsim_cli.model.problem import Block, InverseBlock, Problem
-from mbsim_cli.solve.tables import ends
+from mbsim_cli.solve.breakpoints import ends
 from mbsim_cli.system import cached_property
 
 # Diagnostics of the steps of a motion: smoothness, extremes, values that are not finite, and contact.

@@ -20,8 +20,7 @@ from mbsim_cli.io.tables import Column
 from mbsim_cli.io.target import is_result, is_vtk
 from mbsim_cli.model.layout import GROUND
 from mbsim_cli.model.units import quotient
-from mbsim_cli.reduction.mesh import drawn_edges, skin
-from mbsim_cli.reduction.mesh_files import write_deformed
+from mbsim_cli.reduction.mesh import drawn_edges, skin, write_deformed
 from mbsim_cli.reduction.reduce import ShapedMesh
 from mbsim_cli.report.camera import view_of
 from mbsim_cli.study.pictures.selection import hint
@@ -29,7 +28,7 @@ from mbsim_cli.study.result import Poses, Result, interpolated
 from mbsim_cli.system import cached_property
 
 if TYPE_CHECKING:
-    from mbsim_cli.assembly.drawing.scene import MovingScene, RoadBelow
+    from mbsim_cli.assembly.scene import MovingScene, RoadBelow
 
 
 # From a result to a film: the stored model is read again, and moved along the stored coordinates.
@@ -76,7 +75,7 @@ class Standing(Posed):
     """An assembled model at t = 0, its loops closed and its bodies not deformed."""
 
     def __init__(self, path: Path, file: Any, assembled: Any):
-        from mbsim_cli.assembly.drawing.scene import moving_scene
+        from mbsim_cli.assembly.scene import moving_scene
         from mbsim_cli.study.reduced_bodies import standard_input
 
         self.path, self.file, self.time = path, file, np.zeros(1)
@@ -91,7 +90,7 @@ class Moved(Posed):
     def __init__(self, content: Content, exaggeration: float | None = None):
         """``exaggeration`` is how many times larger deformations are drawn; None: as they are."""
         from mbsim_cli import spec
-        from mbsim_cli.assembly.drawing.scene import moving_scene
+        from mbsim_cli.assembly.scene import moving_scene
         from mbsim_cli.study.reduced_bodies import flexible_bodies, standard_input
 
         self.path = content.path
@@ -228,7 +227,7 @@ def _natural(moving: "MovingScene", file: Any, content: Content) -> "MovingScene
 
     Which there are may depend on the parameters that gradients were wanted for.
     """
-    from mbsim_cli.assembly.drawing.scene import in_natural_coordinates
+    from mbsim_cli.assembly.scene import in_natural_coordinates
     from mbsim_cli.study.assembling import Settings, build
 
     with suppress(MbsimError):  # of an analysis that has no formulations

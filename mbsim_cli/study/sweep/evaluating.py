@@ -38,7 +38,7 @@ ENOUGH = 100  # steps of an adaptive integrator, after which all that it calls w
 
 def without_lanes(problem: Problem) -> str:
     """The reason why cases cannot be computed in lanes, in words; empty where they can."""
-    from mbsim_cli.solve.lanes.open_trees import why_alone
+    from mbsim_cli.solve.lanes import why_alone
 
     return why_alone(problem)
 
@@ -100,7 +100,7 @@ def _first_step(
     False where no step of the model itself can be made in lanes, and nothing was called.
     """
     from mbsim_cli.kernels.compiler.watch import watch_compilation
-    from mbsim_cli.solve.lanes.open_trees import run_beside
+    from mbsim_cli.solve.lanes import run_beside
 
     options = problem.options
     few = replace(options, duration=options.step, max_steps=min(options.max_steps, ENOUGH))
@@ -112,7 +112,7 @@ def _first_step(
 
 def in_lanes(plans: Sequence[Plan], poll: Callable[[], None]) -> tuple[list[Plan], float]:
     """Plans whose runs are made, where they can be together; and the share of it that had to be done one by one."""
-    from mbsim_cli.solve.lanes.open_trees import run_beside
+    from mbsim_cli.solve.lanes import run_beside
 
     if len(plans) < LEAST:
         return list(plans), 0.0

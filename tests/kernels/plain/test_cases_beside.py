@@ -11,9 +11,10 @@ from mbsim_cli.kernels.compiler.choice import COMPILER
 from mbsim_cli.model.codes import Axes, Force, Law
 from mbsim_cli.model.layout import FlexibleTree
 from mbsim_cli.solve import blocks as steps_at_once
+from mbsim_cli.solve import lanes as beside
+from mbsim_cli.solve import lanes as constrained
+from mbsim_cli.solve import lanes as open_trees
 from mbsim_cli.solve.forward import forward
-from mbsim_cli.solve.lanes import constrained, open_trees
-from mbsim_cli.solve.lanes import open_trees as beside
 from mbsim_cli.solve.open_trees.open_tree import FORMULATIONS
 from tests.blocks import joined
 from tests.kernels.eight import widened

@@ -10,9 +10,10 @@ from mbsim_cli.kernels.algorithms.elimination import constrained_solve
 from mbsim_cli.kernels.integrators import ali3p_cases, predictor
 from mbsim_cli.model.codes import Axes, Force, Joint, Law
 from mbsim_cli.model.layout import BODY_SIZE, MASS
-from mbsim_cli.solve.lanes import constrained, open_trees
-from mbsim_cli.solve.lanes import constrained as constrained_beside
-from mbsim_cli.solve.lanes import open_trees as beside
+from mbsim_cli.solve import lanes as beside
+from mbsim_cli.solve import lanes as constrained
+from mbsim_cli.solve import lanes as constrained_beside
+from mbsim_cli.solve import lanes as open_trees
 from tests.kernels.eight import at_most, below, either, largest, widened
 from tests.kernels.mechanisms import everything, four_bar, loop
 from tests.kernels.open_tree_adjoint import chosen

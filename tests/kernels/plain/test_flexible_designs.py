@@ -7,7 +7,7 @@ import yaml
 from mbsim_cli import spec
 from mbsim_cli.io.sid_file import write_sid
 from mbsim_cli.reduction.data import turned
-from mbsim_cli.reduction.sid_writer import sid_text
+from mbsim_cli.reduction.sid_text import sid_text
 from mbsim_cli.study.reduced_bodies import standard_input
 from tests.kernels.differentiate import simulate
 from tests.kernels.plain.test_flexible_trees import BEAMS, assembled

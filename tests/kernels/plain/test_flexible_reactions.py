@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mbsim_cli.solve import allocate
-from mbsim_cli.solve.equilibrium.analysis import equilibrium
+from mbsim_cli.solve.equilibrium import equilibrium
 from tests.kernels.differentiate import simulate
 from tests.kernels.plain.test_flexible_trees import BEAMS, FLOATING, REST, assembled, assert_sensitivities
 from tests.kernels.reaction_covectors import assert_pull_back_is_the_transpose

@@ -13,7 +13,7 @@ from mbsim_cli.assembly.tree.elastic import Supplied
 from mbsim_cli.errors import ModelError
 from mbsim_cli.kernels.integrators.predictor import ADDED, TERMS
 from mbsim_cli.reduction.data import turned
-from mbsim_cli.solve.equilibrium.analysis import equilibrium
+from mbsim_cli.solve.equilibrium import equilibrium
 from mbsim_cli.solve.forward import start
 from mbsim_cli.study.reduced_bodies import standard_input
 from tests.kernels.differentiate import assert_agree, simulate

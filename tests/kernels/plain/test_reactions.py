@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from mbsim_cli.solve import allocate
-from mbsim_cli.solve.equilibrium.analysis import equilibrium
+from mbsim_cli.solve.equilibrium import equilibrium
 from mbsim_cli.solve.forward import forward, start
 from mbsim_cli.solve.inverse.analysis import InverseAnalysis
 from tests.assembly.texts import assemble

@@ -64,12 +64,12 @@ def test_a_short_study_does_not_wait_for_who_compiles_it(monkeypatch):
 @pytest.mark.parametrize("seconds", [10.0, 100.0])
 def test_a_first_step_that_cannot_be_made_loads_no_loop(monkeypatch, made, together, seconds):
     monkeypatch.setattr(evaluating, "at_every_step", lambda problem: problem)
-    monkeypatch.setattr("mbsim_cli.solve.lanes.open_trees.run_beside", lambda problems, poll: (made, 0.0))
+    monkeypatch.setattr("mbsim_cli.solve.lanes.run_beside", lambda problems, poll: (made, 0.0))
     assert evaluating.lanes_for(problem_of("recursive"), seconds, SILENT) == together
 
 
 def test_two_cases_are_quicker_one_by_one(monkeypatch):
-    monkeypatch.setattr("mbsim_cli.solve.lanes.open_trees.run_beside", None)  # nothing may call it
+    monkeypatch.setattr("mbsim_cli.solve.lanes.run_beside", None)  # nothing may call it
     plans = [object(), object()]
     assert evaluating.in_lanes(plans, lambda: None) == (plans, 0.0)
 

@@ -12,18 +12,15 @@ from mbsim_cli.assembly.parameters.numbers import Numbers
 from mbsim_cli.assembly.tree.bodies import tree_table, with_elastic
 from mbsim_cli.assembly.tree.elastic import ElasticBody, Source
 from mbsim_cli.assembly.tree.flexible import file_at
-from mbsim_cli.assembly.tree.frames import frame
-from mbsim_cli.assembly.tree.geometry import carries, mass_properties, shape_center, split
+from mbsim_cli.assembly.tree.geometry import carries, frame, mass_properties, shape_center, split
 from mbsim_cli.assembly.tree.joints import both
 from mbsim_cli.assembly.tree.kinematics import poses
-from mbsim_cli.assembly.tree.system import System
+from mbsim_cli.assembly.tree.system import System, unfolded_system
 from mbsim_cli.assembly.tree.topology import PairTable
-from mbsim_cli.assembly.tree.unfolding import unfolded_system
 from mbsim_cli.errors import InputOutputError, UsageError
 from mbsim_cli.model.layout import GROUND, FlexibleTree, Laws, Tree
 from mbsim_cli.model.pictures import Line, Scene, Solid, Surface
-from mbsim_cli.reduction.mesh import drawn_edges
-from mbsim_cli.reduction.mesh_files import read_surface
+from mbsim_cli.reduction.mesh import drawn_edges, read_surface
 from mbsim_cli.reduction.reduce import ShapedMesh
 from mbsim_cli.solve.natural.system import NaturalSystem
 from mbsim_cli.spec.model_file import ModelFile

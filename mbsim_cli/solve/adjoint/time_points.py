@@ -1,0 +1,301 @@
+"""Gradients of numbers whose time points are found each for itself: equilibria, driven mechanisms, inverse dynamics."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from mbsim_cli.kernels.compiler.simd import padded, zeros
+from mbsim_cli.kernels.drivers.observe import constraint_jacobians
+from mbsim_cli.kernels.drivers.pull_instants import MotionCovectors
+from mbsim_cli.kernels.drivers.record import Record
+from mbsim_cli.model.coordinates import all_but
+from mbsim_cli.model.problem import InverseBlock, Problem
+from mbsim_cli.solve import allocate
+from mbsim_cli.solve.adjoint.readings import InstantPuller, Pulled, ReactionPuller, Readings, Seen, each_defined
+from mbsim_cli.solve.inverse.analysis import InverseAnalysis, Trajectory, instants, inverse, with_natural_values
+from mbsim_cli.solve.inverse.loops import SAMPLES, Driven, FollowingDrives, given_columns, saddle
+from mbsim_cli.solve.redundancy import kept_in_range
+from mbsim_cli.solve.tape import Began, Tape
+
+
+def pull_back_equilibrium(problem: Problem, tape: Tape, count: int, seen: Seen, reacting: bool = False) -> Pulled:
+    """Derivatives of ``count`` numbers that see sensors, also reactions where they are ``reacting``."""
+    return each_defined(lambda of: _pull_back(problem, tape, count, of, reacting), seen)
+
+
+def _pull_back(problem: Problem, tape: Tape, count: int, seen: Seen, reacting: bool) -> Pulled:
+    initial = tape.initial
+    assert initial is not None and initial.rest is not None
+    found = initial.rest
+    ((_, record),) = tape.backwards()
+    instant = InstantPuller(problem.model, initial.theta, padded(count))
+    readings = Readings(problem, initial, count, seen, reacting)
+    hat, given = readings.of(0, record)
+    cov = instant.pull(record, seen=hat)
+    z, multipliers = cov.z[0], cov.lam[0]
+    if given.z.size:
+        z, multipliers = z + given.z[0], multipliers + given.lam[0]
+    others = all_but(len(z), found.held)
+    x = np.linalg.solve(found.tangent.T, -np.concatenate([z[others], multipliers[found.rows]]))
+    mu, nu = zeros((1, *z.shape), z.dtype), zeros((1, *multipliers.shape), z.dtype)
+    mu[0, others], nu[0, found.rows] = x[: others.size], x[others.size :]
+    held = (z + instant.pull(record, mu=mu, nu=nu).z[0])[found.held]  # what moves with the coordinates that are held
+    readings.add_numbers(instant.theta)
+    p = problem.theta_rho.shape[1]
+    gradient = initial.dtheta[:, :p].T @ instant.theta + initial.sensitivity.z[found.held, :p].T @ held
+    gradient[:, readings.undefined] = np.nan
+    return Pulled(gradient[:, :count], 0.0, readings.undefined[:count])
+
+
+class MotionSweep:
+    """Covectors of p columns, pulled back sample by sample; ``found`` are those of theta alone."""
+
+    def __init__(self, problem: Problem, initial: Began, p: int) -> None:
+        self._motion = MotionPuller(problem, initial, p)
+        cov = allocate.covectors_of(problem.model, initial.theta.size, p, initial.theta.dtype.type)
+        self.found = cov._replace(theta=self._motion.instants.theta)
+
+    def back(self, first: int, record: Record, hat: np.ndarray, given: MotionCovectors) -> float:
+        """Pull covectors of the sensors of a record back; return the size of what was left unsolved, 0."""
+        cov = self._motion.instants.pull(record, seen=hat)
+        if given.z.size:
+            cov = MotionCovectors(*map(np.add, cov, given))
+        self._motion.pull_back(record, cov)
+        return 0.0
+
+
+class MotionPuller:
+    """Pulls p columns of covectors of driven motions back to numbers, which ``instants`` sums."""
+
+    def __init__(self, problem: Problem, initial: Began, p: int) -> None:
+        self._model, self._theta = problem.model, initial.theta
+        self.instants = InstantPuller(problem.model, initial.theta, p)
+        self._at_center = allocate.control(problem.options, redundant=False).at_center
+        self._work = allocate.work(problem.model, initial.theta)
+        self._rows = np.sort(all_but(allocate.sizes(problem.model)[2], initial.redundant))
+
+    def jacobians(self, record: Record) -> np.ndarray:
+        """Jacobians (N, m, n) of the constraints."""
+        rows, n, m = len(record.time), *allocate.sizes(self._model)[1:]
+        J = np.empty((rows, m, n), self._theta.dtype)
+        constraint_jacobians(
+            self._model, self._theta, self._at_center, self._work, record.time, record.position, J
+        )  # fmt: skip
+        return J
+
+    def pull_back(self, record: Record, cov: MotionCovectors) -> None:
+        """Pull covectors of the motion and of the multipliers at the rows of a record."""
+        J = self.jacobians(record)
+        self.pull_motion(record, J, self._of_forces(record, J, cov))
+
+    def _of_forces(self, record: Record, J: np.ndarray, cov: MotionCovectors) -> MotionCovectors:
+        """Covectors of the motion, from which the multipliers follow by J^T lambda = -G."""
+        hat = cov.lam
+        if not hat.any():
+            return cov
+        if self._rows.size < J.shape[1]:
+            hat = kept_in_range(J, hat)
+        mu = -np.linalg.solve(J[:, self._rows], hat[:, self._rows])
+        return MotionCovectors(*map(np.add, cov, self.instants.pull(record, mu=mu)))
+
+    def pull_motion(self, record: Record, J: np.ndarray, cov: MotionCovectors) -> None:
+        """Pull covectors of accelerations, velocities and positions, each of which the constraints determine."""
+        transposed = J[:, self._rows].swapaxes(1, 2)
+
+        def of(hat: np.ndarray) -> np.ndarray:
+            nu = np.zeros((*J.shape[:2], hat.shape[2]), hat.dtype)
+            nu[:, self._rows] = -np.linalg.solve(transposed, hat)
+            return nu
+
+        for level in ("nu2", "nu1"):
+            hat = cov.zdd if level == "nu2" else cov.zd
+            if hat.any():
+                nu = of(hat)
+                self._steer(record, level, nu)
+                cov = MotionCovectors(*map(np.add, cov, self.instants.pull(record, **{level: nu})))
+        nu = of(cov.z)
+        self._steer(record, "nu", nu)
+        self.instants.pull(record, mu=np.zeros_like(cov.z), nu=nu)
+
+    def _steer(self, record: Record, level: str, nu: np.ndarray) -> None:
+        """Take covectors of constraints in that something else than their numbers and laws moves."""
+
+
+class TorqueTape:
+    """Keeps the times of a run alone: its motion is given, and made once more."""
+
+    def __init__(self) -> None:
+        self._times: list[np.ndarray] = []
+
+    def blocks(self, problem: Problem) -> Iterator[InverseBlock]:
+        """The instants of the motion, without derivatives."""
+        for block in inverse(_of_values(problem)):
+            self._times.append(block.time.copy())
+            yield block
+
+    @property
+    def time(self) -> np.ndarray:
+        """All instants (N,)."""
+        return np.concatenate(self._times)
+
+
+def pull_back_inverse(
+    problem: Problem, count: int, seen: Seen, between: Callable[[], None] = lambda: None, reacting: bool = False
+) -> Pulled:
+    """Derivatives of ``count`` numbers that see sensors, torques behind the others, and reactions if ``reacting``.
+
+    ``between`` is called after every block.
+    """
+    natural = with_natural_values(problem)
+    return each_defined(lambda of: _Pass(natural, count, reacting).pull_back(of, between), seen)
+
+
+def _of_values(problem: Problem) -> Problem:
+    return replace(problem, theta_rho=problem.theta_rho[:, :0])
+
+
+class _Pass:
+    """One pass over the motion."""
+
+    def __init__(self, problem: Problem, count: int, reacting: bool) -> None:
+        self._problem, self._count, self._p = problem, count, padded(count)
+        model, theta = problem.model, problem.theta
+        self._instants = InstantPuller(model, theta, self._p)
+        self._trajectory = Trajectory(problem)
+        self._reactions = ReactionPuller(problem, theta, self._p) if reacting else None
+        self._width = allocate.sensor_width(model)
+        self._torques = self._width + (problem.reacting.width if problem.reacting else 0)  # their first row
+        self._theta = zeros((theta.size, self._p), theta.dtype)  # covectors of what prescribes the motion
+
+    def pull_back_inverse(self, seen: Seen, between: Callable[[], None]) -> Pulled:
+        problem, undefined = self._problem, np.zeros(self._p, bool)
+        analysis = InverseAnalysis(_of_values(problem))
+        for first, time in instants(problem, analysis):
+            record, undetermined = analysis.observed(time)
+            hat = seen(first, record)
+            undefined |= np.isnan(hat).any(axis=(0, 1)) | (hat[undetermined] != 0.0).any(axis=0)
+            hat[:, :, undefined] = 0.0
+            self._pull_instants(record, hat)
+            between()
+        theta = self._instants.theta + self._theta
+        if self._reactions:
+            theta += self._reactions.theta
+        gradient = problem.theta_rho.T @ theta
+        gradient[:, undefined] = np.nan
+        return Pulled(gradient[:, : self._count], 0.0, undefined[: self._count])
+
+    def _pull_instants(self, record: Record, hat: np.ndarray) -> None:
+        of_sensors, of_reactions, of_rows = np.split(hat, [self._width, self._torques], axis=1)
+        cov = self._instants.pull(record, seen=of_sensors, mu=torque_covectors(self._problem, of_rows))
+        if self._reactions:
+            given = self._reactions.pull_back(record, np.ascontiguousarray(of_reactions))
+            cov = MotionCovectors(*map(np.add, cov, given))
+        self._trajectory.pull_back(record.time, cov, self._theta)
+
+
+def torque_covectors(problem: Problem, hat: np.ndarray) -> np.ndarray:
+    """Covectors (B, n, p) of the torques of all coordinates, from those of torque sensors, hat (B, width, p)."""
+    assert problem.prescribed is not None
+    out = zeros((len(hat), allocate.sizes(problem.model)[1], hat.shape[2]), hat.dtype)
+    for row, (column, sign) in enumerate(problem.prescribed.torque_rows):
+        out[:, column] += sign * hat[:, row]
+    return out
+
+
+def pull_back_loops(
+    problem: Problem, count: int, seen: Seen, between: Callable[[], None] = lambda: None, reacting: bool = False
+) -> Pulled:
+    """As ``inverse_dynamics.pull_back``, of a mechanism with loops."""
+    return each_defined(lambda of: _pull_back_loops(problem, count, of, between, reacting), seen)
+
+
+def _pull_back_loops(problem: Problem, count: int, seen: Seen, between: Callable[[], None], reacting: bool) -> Pulled:
+    tape, p = Tape(), padded(count)
+    alone = replace(problem, options=replace(problem.options, sensitivity="adjoint"))
+    following = FollowingDrives.of(alone, tape=tape)
+    for _ in following.blocks(SAMPLES):
+        pass
+    found = following.take()
+    assert tape.initial is not None
+    motion, undefined = DrivePuller(problem, tape.initial, p), np.zeros(p, bool)
+    reactions = ReactionPuller(problem, tape.initial.theta, p) if reacting else None
+    width = allocate.sensor_width(problem.model)
+    torques = width + (problem.reacting.width if problem.reacting else 0)
+    for first, record in tape.backwards():
+        assert isinstance(record, Record)
+        driven = found[first : first + len(record.time)]
+        shown, unknown = reactions.show(record) if reactions else (record, np.zeros(record.sensors.shape, bool))
+        missing = torques - shown.sensors.shape[1]  # reactions that nothing reads
+        blank = np.zeros((len(record.time), missing))
+        shown = shown._replace(sensors=np.concatenate([shown.sensors, blank, motion.shown(driven)], axis=1))
+        hat = seen(first, shown)
+        mask = np.zeros(hat.shape[:2], bool)
+        mask[:, : unknown.shape[1]] = unknown
+        undefined |= np.isnan(hat).any(axis=(0, 1)) | (hat[mask] != 0.0).any(axis=0)
+        hat[:, :, undefined] = 0.0
+        of_sensors, of_reactions, of_torques = np.split(hat, [width, torques], axis=1)
+        cov = motion.instants.pull(record, seen=of_sensors)
+        if reactions:
+            given = reactions.pull_back(record, np.ascontiguousarray(of_reactions))
+            cov = MotionCovectors(*map(np.add, cov, given))
+        motion.pull_back_drives(record, driven, cov, of_torques)
+        between()
+    theta = motion.instants.theta
+    if reactions:
+        theta = theta + reactions.theta
+    gradient = tape.initial.dtheta[:, : problem.theta_rho.shape[1]].T @ theta
+    gradient[:, undefined] = np.nan
+    return Pulled(gradient[:, :count], 0.0, undefined[:count])
+
+
+class DrivePuller(MotionPuller):
+    """Pulls covectors of drives and of a given motion back to numbers."""
+
+    def __init__(self, problem: Problem, initial: Began, p: int) -> None:
+        super().__init__(problem, initial, p)
+        self._problem, self._drives = problem, given_columns(problem)
+        self._loops = np.setdiff1d(self._rows, self._drives.row)
+        self._weight = initial.theta[self._drives.weight]
+        self._trajectory = Trajectory(problem) if self._drives.tabled.size else None
+
+    def shown(self, driven: list[Driven]) -> np.ndarray:
+        """Values of torque sensors (N, width)."""
+        assert self._problem.prescribed is not None
+        columns, sign = self._problem.prescribed.torque_columns
+        return np.array([sign * each.torque[columns] for each in driven]).reshape(len(driven), len(columns))
+
+    def pull_back_drives(self, record: Record, driven: list[Driven], cov: MotionCovectors, hat: np.ndarray) -> None:
+        """Pull covectors of the motion, of multipliers, and of what torque sensors show (N, width, p)."""
+        J, drive = self.jacobians(record), self._drives.drive
+        rows, _, n = J.shape
+        y = np.array([each.virtual for each in driven])
+        of_torque = torque_covectors(self._problem, hat)
+        of_drives = of_torque[:, drive]
+        right = np.concatenate([np.zeros_like(of_torque), cov.lam[:, self._loops]], axis=1)
+        right[:, drive] = of_drives / self._weight[:, None]
+        x = -np.linalg.solve(saddle(J[:, self._loops], drive, self._weight), right)
+        mu, nu = np.ascontiguousarray(x[:, :n]), np.zeros((rows, J.shape[1], hat.shape[2]), hat.dtype)
+        nu[:, self._loops] = x[:, n:]
+        cov = MotionCovectors(*map(np.add, cov, self.instants.pull(record, mu=mu)))
+        turned = self.instants.pull(record._replace(velocity=np.ascontiguousarray(y)), nu1=nu)
+        still = self.instants.pull(record._replace(velocity=np.zeros_like(y)), nu1=-nu)
+        cov = cov._replace(z=cov.z + turned.z + still.z)
+        change = (y[:, drive, None] * (of_drives - mu[:, drive])).sum(axis=0)
+        self.instants.theta[self._drives.weight] -= change / self._weight[:, None] ** 2
+        self.pull_motion(record, J, cov)
+
+    def _steer(self, record: Record, level: str, nu: np.ndarray) -> None:
+        """Covectors of factors on columns of the table."""
+        if self._trajectory is None:
+            return
+        tabled, drives = self._drives.tabled, self._drives
+        n = record.position.shape[1]
+        hat = [zeros((len(record.time), n, nu.shape[2]), nu.dtype) for _ in range(3)]
+        at = ("nu", "nu1", "nu2").index(level)
+        hat[at][:, drives.column[tabled]] = -drives.sign[tabled, None] * nu[:, drives.row[tabled]]
+        given = MotionCovectors(*hat, nu[:, :0])
+        self._trajectory.pull_back(record.time, given, self.instants.theta)
+        if level == "nu":
+            begin = given._replace(z=-given.z)
+            self._trajectory.pull_back(np.zeros_like(record.time), begin, self.instants.theta)

@@ -1,0 +1,331 @@
+"""Where laws of time change their formula, by the model and its numbers: breakpoints, ends of steps, ends of tables."""
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from mbsim_cli.kernels.drivers.stepping import MEETS, Kinks
+from mbsim_cli.kernels.integrators.ali3p import Control
+from mbsim_cli.model.codes import Law, Operation
+from mbsim_cli.model.layout import NONE, Laws, Model, NoSignals, Signals
+from mbsim_cli.model.problem import Problem
+
+T = 2  # place of t in a tape
+
+
+def _reading(signals: Signals) -> Iterator[tuple[int, int]]:
+    """Expressions that read t, and their first steps."""
+    for u, (first, last) in enumerate(pairwise(signals.first_step.tolist())):
+        if first < last and signals.code[first] == Operation.ADD and signals.operand[first, 0] == T:
+            yield u, first
+
+
+def added_to_time(signals: Signals | NoSignals) -> np.ndarray:
+    """Offsets in theta of what expressions add to t."""
+    if isinstance(signals, NoSignals):
+        return np.zeros(0, np.int64)
+    found = [signals.theta[u] + signals.operand[first, 1] - signals.numbers[u] for u, first in _reading(signals)]
+    return np.array(found, dtype=np.int64)
+
+
+def laws_of_time(signals: Signals | NoSignals) -> np.ndarray:
+    """Laws (k,) that expressions take at t."""
+    if isinstance(signals, NoSignals):
+        return np.zeros(0, np.int64)
+    found: list[int] = []
+    for u, first in _reading(signals):
+        steps = slice(first, signals.first_step[u + 1])
+        of_time = (signals.code[steps] == Operation.LAW) & (signals.operand[steps, 0] == signals.steps[u])
+        found += signals.operand[steps, 1][of_time].tolist()
+    return np.array(list(dict.fromkeys(found)), dtype=np.int64)
+
+
+def ends(laws: Laws, theta: np.ndarray, k: int) -> tuple[float, float] | None:
+    """First and last argument of the table of term k; None where it has no end."""
+    first, count = laws.theta[k], laws.count[k]
+    if laws.kind[k] != Law.SPLINE or not np.isnan(theta[first + count]):
+        return None
+    return float(theta[first + 2].real), float(theta[first + count - 2].real)
+
+
+def going_on(laws: Laws, theta: np.ndarray) -> np.ndarray:
+    """Theta where tables that end go on with the slopes of their ends."""
+    found = theta.copy()
+    for k in range(len(laws.kind)):
+        if ends(laws, theta, k) is not None:
+            first, count = laws.theta[k], laws.count[k]
+            knots, cubics = found[first : first + count], found[first + count : first + 5 * count - 4].reshape(-1, 4)
+            cubics[0] = [0.0, 0.0, cubics[1, 2], cubics[1, 3] - cubics[1, 2] * (knots[1] - knots[0])]
+            a, b, slope, value = cubics[-2]
+            h = knots[-2] - knots[-3]
+            cubics[-1] = [0.0, 0.0, (3.0 * a * h + 2.0 * b) * h + slope, ((a * h + b) * h + slope) * h + value]
+    return found
+
+
+JUMP = 1e-6  # of the values and slopes of a table, relative, that counts as one
+BESIDE = 8.0 * np.finfo(float).eps  # of a time: what the sum of a time and a step loses to round-off
+
+
+class Kink(NamedTuple):
+    """An instant, the offsets in theta of what it is the sum of, and whether two derivatives are continuous there."""
+
+    time: float
+    numbers: tuple[int, ...]
+    smooth: bool
+
+
+def kinks_of(problem: Problem, theta: np.ndarray) -> Kinks:
+    """All kinks of a run but those at its start; of those at its end, where no step goes beyond them, moved ones.
+
+    Towards one at the end stages lie before it, and so do accelerations there: what moves it moves the end, too.
+    """
+    model, options, moved = problem.model, problem.options, movable(problem)
+    near, rows = MEETS * options.end, []
+    of_forces, driving = (
+        kinks_of_laws(model.laws, theta.real, moved, laws) for laws in (laws_of_forces(model), model.constraints.law)
+    )
+    for group in groups_of(of_forces + driving, options.end):
+        first, last = group[0].time, group[-1].time
+        row = options.step * round(last / options.step)
+        time = last if options.adaptive or abs(row - last) > near else row
+        leaps = next((kink for kink in group if kink in driving), group[0])  # forces do not
+        rows.append((time, first - BESIDE * first, last + BESIDE * last, leaps.numbers[0]))  # steps begin at zero there
+    ending = [kink for kink in of_forces + driving if abs(kink.time - options.end) <= near]
+    if any(moved[number] for kink in ending for number in kink.numbers):
+        first = min(kink.time for kink in ending)
+        early = min(first, options.end) - BESIDE * first
+        rows.append((options.end, early, early, ending[0].numbers[0]))
+    time, before, behind, number = np.array(rows, float).reshape(-1, 4).T.copy()
+    return Kinks(time, before, behind, number.astype(np.int64))
+
+
+def movable(problem: Problem) -> np.ndarray:
+    """Which numbers (len(theta),) parameters of the file move, whether derivatives by them are wanted or not."""
+    moved = np.asarray(problem.theta_rho.any(axis=1))
+    return moved if problem.movable is None else moved | problem.movable
+
+
+def laws_of_forces(model: Model) -> np.ndarray:
+    """Laws (k,) of time that forces have, themselves or in their expressions; NONE among them."""
+    return np.concatenate([model.forces.law[:, 0], laws_of_time(model.signals)])
+
+
+def groups_of(kinks: Sequence[Kink], end: float) -> list[list[Kink]]:
+    """Kinks within a run to ``end`` in their order, together where no more than round-off is between them."""
+    near = MEETS * end
+    return together([kink for kink in kinks if near < kink.time < end - near], near)
+
+
+def together(kinks: Sequence[Kink], near: float) -> list[list[Kink]]:
+    """Kinks in their order, together where they are no farther apart than ``near``."""
+    groups = list[list[Kink]]()
+    for kink in sorted(kinks):
+        if groups and kink.time - groups[-1][-1].time <= near:
+            groups[-1].append(kink)
+        else:
+            groups.append([kink])
+    return groups
+
+
+def kinks_of_laws(laws: Laws, theta: np.ndarray, moved: np.ndarray, heads: np.ndarray) -> list[Kink]:
+    """Kinks of the laws ``heads`` (k,), each law once; see ``kinks_of_law``."""
+    return [kink for law in dict.fromkeys(heads.tolist()) for kink in kinks_of_law(laws, theta, moved, law)]
+
+
+def kinks_of_law(laws: Laws, theta: np.ndarray, moved: np.ndarray, law: int) -> list[Kink]:
+    """Kinks of all terms of a law, some twice; ``moved`` tells which numbers theta parameters move."""
+    found = []
+    while law != NONE:
+        window = laws.window[law]
+        low, high = (-np.inf, np.inf) if window == NONE else theta[window : window + 2]
+        found += [kink for kink in _of_term(laws, theta, moved, law) if low <= kink.time <= high]
+        law = int(laws.next[law])
+    return found
+
+
+def _of_term(laws: Laws, theta: np.ndarray, moved: np.ndarray, k: int) -> Iterator[Kink]:
+    first, count, window = int(laws.theta[k]), int(laws.count[k]), int(laws.window[k])
+    edges, smooth = [window, window + 1] if window != NONE else [], []
+    match Law(laws.kind[k]):
+        case Law.SMOOTH_STEP:
+            smooth = [first, first + 1]
+        case Law.ONE_SIDED:
+            yield Kink(float((theta[first] + theta[first + 1]).real), (first, first + 1), smooth=True)
+            smooth = [first]
+        case Law.SPLINE:  # the outermost breakpoints are of straight lines that go on
+            last = first + count - 2
+            edges += [first + 1, last]
+            edges += [first + 2 + int(k) for k in _jumping(theta, first, count)]
+            smooth = [first + 2 + int(k) for k in np.flatnonzero(moved[first + 2 : last])]
+            smooth = [number for number in smooth if number not in edges]
+    for numbers, is_smooth in ((edges, False), (smooth, True)):
+        for number in numbers:
+            yield Kink(float(theta[number].real), (int(number),), is_smooth)
+
+
+def _jumping(theta: np.ndarray, first: int, count: int) -> np.ndarray:
+    """Inner breakpoints of a table, from its second row on, at which its value or its slope jumps: not of splines."""
+    x = theta[first : first + count].real
+    a, b, c, d = theta[first + count : first + count + 4 * (count - 1)].real.reshape(-1, 4).T
+    h = np.diff(x)
+    value, slope = ((a * h + b) * h + c) * h + d, (3.0 * a * h + 2.0 * b) * h + c
+    inner = slice(1, count - 3)  # pieces behind which a row of the table ends that is neither the first nor the last
+    gaps = np.abs(d[2:-1] - value[inner]), np.abs(c[2:-1] - slope[inner])
+    sizes = np.nanmax(np.abs(d), initial=0.0), np.nanmax(np.abs(c), initial=0.0)
+    return np.flatnonzero((gaps[0] > JUMP * sizes[0]) | (gaps[1] > JUMP * sizes[1]))
+
+
+class Bound(NamedTuple):
+    """A time, and the offsets in theta of what it is the sum of; none of an instant of the results."""
+
+    time: float
+    numbers: tuple[int, ...] = ()
+
+    @property
+    def before(self) -> float:
+        """The last time before."""
+        return float(np.nextafter(self.time, -np.inf))
+
+    def late(self, theta: np.ndarray) -> complex:
+        """What it varies by under a complex step, an imaginary number."""
+        return complex(0.0, sum(theta[number].imag for number in self.numbers))
+
+    def varied(self, dtheta: np.ndarray) -> np.ndarray:
+        """Its derivatives (p,)."""
+        return np.asarray(dtheta[list(self.numbers)].sum(axis=0))
+
+
+class Piece(NamedTuple):
+    """A piece of a step."""
+
+    begin: Bound
+    end: Bound
+
+    def is_short(self, step: float) -> bool:
+        """Whether it is too short for accelerations that its end has by its position."""
+        at_law = bool(self.begin.numbers or self.end.numbers)
+        return at_law and self.end.time - self.begin.time < SHORT * step
+
+    @property
+    def halves(self) -> tuple["Piece", "Piece"]:
+        """The same as two pieces."""
+        middle = Bound(0.5 * (self.begin.time + self.end.time))
+        return Piece(self.begin, middle), Piece(middle, self.end)
+
+    def length(self, theta: np.ndarray) -> complex | float:
+        """Its length, complex where theta is."""
+        length = self.end.time - self.begin.time
+        return length + self.end.late(theta) - self.begin.late(theta) if np.iscomplexobj(theta) else length
+
+    def varied(self, dtheta: np.ndarray) -> np.ndarray:
+        """Derivatives (p,) of its length."""
+        return self.end.varied(dtheta) - self.begin.varied(dtheta)
+
+    def control(self, control: Control, theta: np.ndarray) -> Control:
+        """What a step of this length is made by: projected accelerations behind a stop are those of forces there."""
+        inert = control.mass_projection or bool(self.end.numbers)
+        length = self.length(theta)
+        h = length if isinstance(control.h, complex) else length.real
+        return control._replace(h=h, until=self.end.time, mass_projection=inert)
+
+
+SHORT = 1e-3  # of a step
+
+
+def stopping(control: Control, problem: Problem, theta: np.ndarray) -> Control:
+    """The control of a run that steps in pieces may follow: a complex one has one type of steps, for one loop."""
+    return control._replace(h=complex(control.h)) if problem.stops and np.iscomplexobj(theta) else control
+
+
+def pieces_of(problem: Problem, theta: np.ndarray) -> dict[int, list[Piece]]:
+    """The pieces of those steps, by their number, that are made in pieces."""
+    step, total = problem.options.step, round(problem.options.duration / problem.options.step)
+    found = dict[int, list[Piece]]()
+    for stop in sorted(Bound(sum(float(theta[k].real) for k in numbers), numbers) for numbers in problem.stops):
+        number = _step_to(stop.time, step)
+        if 1 <= number <= total:
+            before = found.setdefault(number, [Piece(Bound((number - 1) * step), Bound(number * step))])
+            last = before.pop()
+            before += [Piece(last.begin, stop), Piece(stop, last.end)]
+    return found
+
+
+def _step_to(time: float, step: float) -> int:
+    """Number of the step that a time lies in; an instant is the end of one."""
+    number = int(np.ceil(np.clip(time / step, -1.0, 1e15)))
+    while (number - 1) * step >= time:
+        number -= 1
+    while number * step < time:
+        number += 1
+    return number
+
+
+class Later(NamedTuple):
+    """How numbers of laws of time change with time, dtheta/dt = D theta + d: laws at t + dt are others at t."""
+
+    row: np.ndarray  # of D
+    column: np.ndarray
+    factor: np.ndarray
+    moved: np.ndarray  # where d is -1: arguments of which a law is one of their distance to time
+    added: np.ndarray  # where d is 1: numbers that expressions add to time
+
+    def rate(self, theta: np.ndarray) -> np.ndarray:
+        """Theta'."""
+        out = self._times(theta)
+        out[self.moved] -= 1.0
+        out[self.added] += 1.0
+        return out
+
+    def at(self, late: complex, theta: np.ndarray) -> np.ndarray:
+        """Theta at which laws are what they are at theta so much later."""
+        return theta + late * self.rate(theta) if late else theta
+
+    def varied(self, late: complex, dtheta: np.ndarray) -> np.ndarray:
+        """Its derivatives from those of theta (len(theta), p)."""
+        return dtheta + late * self._times(dtheta) if late else dtheta
+
+    def pulled(self, late: complex, covector: np.ndarray) -> np.ndarray:
+        """Covectors (len(theta), p) of theta from those of theta then."""
+        if not late:
+            return covector
+        out = covector.copy()
+        np.add.at(out, self.column, late * self.factor[:, None] * covector[self.row])
+        return out
+
+    def _times(self, x: np.ndarray) -> np.ndarray:
+        out, factor = np.zeros_like(x), self.factor.reshape(-1, *[1] * (x.ndim - 1))
+        np.add.at(out, self.row, factor * x[self.column])
+        return out
+
+
+def later(model: Model) -> Later:
+    """How the laws of time of a model change."""
+    entries: list[tuple[int, int, float]] = []
+    moved: list[int] = []
+    for term in sorted(_terms(model.laws, {*model.forces.law[:, 0].tolist(), *model.constraints.law.tolist()})):
+        first, count = int(model.laws.theta[term]), int(model.laws.count[term])
+        match Law(model.laws.kind[term]):
+            case Law.POLYNOMIAL:
+                entries += [(first + k, first + k + 1, k + 1.0) for k in range(count - 1)]
+            case Law.HARMONIC | Law.SINE_POWER:
+                entries.append((first + 3, first + 2, 1.0))
+            case Law.SMOOTH_STEP:
+                moved += [first, first + 1]
+            case Law.ONE_SIDED:
+                moved.append(first)
+            case Law.SPLINE:
+                moved += range(first, first + count)
+    row, column, factor = np.array(entries).reshape(-1, 3).T
+    return Later(row.astype(int), column.astype(int), factor, np.array(moved, int), added_to_time(model.signals))
+
+
+def _terms(laws: Laws, first: set[int]) -> set[int]:
+    """All terms of laws that begin with these."""
+    found = set[int]()
+    for term in first:
+        while term != NONE:
+            found.add(term)
+            term = int(laws.next[term])
+    return found

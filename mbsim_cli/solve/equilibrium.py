@@ -1,0 +1,500 @@
+"""Static equilibrium: the search for a position of rest, its derivatives by the parameters, and the analysis of it."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import NoReturn
+
+import numpy as np
+
+from mbsim_cli.errors import AnalysisError
+from mbsim_cli.kernels.compiler.simd import padded
+from mbsim_cli.model.codes import TURNING, Column
+from mbsim_cli.model.coordinates import all_but, kinds
+from mbsim_cli.model.flexible import MASS as MASS_OF_FLEXIBLE
+from mbsim_cli.model.layout import GRAVITY, MASS, FlexibleTree
+from mbsim_cli.model.problem import Block, Problem
+from mbsim_cli.model.units import force_on
+from mbsim_cli.solve.allocate import Instant
+from mbsim_cli.solve.breakpoints import going_on
+from mbsim_cli.solve.forward import Simulation
+from mbsim_cli.solve.initial import Initial, initial_of, place, require_assembled
+from mbsim_cli.solve.redundancy import PIVOT_TOLERANCE, kept_in_range, rank_and_pivots, split_of, without_columns
+from mbsim_cli.solve.tape import Tape
+
+# Modes of a mechanism at rest: stiffness and mass in the directions that constraints leave free.
+
+NEUTRAL = 1e-11  # stiffness over the largest one below which a mode has none
+ROUND_OFF = 1e-13  # the same over the forces, where nothing is stiff
+
+
+@dataclass(frozen=True)
+class Modes:
+    """Modes of unit mass in which the symmetric part of the stiffness is diagonal, d of them."""
+
+    shape: np.ndarray  # (n, d) change of the coordinates in each mode
+    stiffness: np.ndarray  # (d, d) 1/s^2
+    value: np.ndarray  # (d,) its diagonal
+    force: np.ndarray  # (d,) unbalanced, along each mode
+    neutral: np.ndarray  # (d,) bool: no force resists the mode
+
+    @property
+    def eigenvalues(self) -> np.ndarray:
+        """Of the stiffness over the mass, without the neutral ones, by increasing real part; 1/s^2."""
+        stiff = ~self.neutral
+        return np.sort_complex(np.linalg.eigvals(self.stiffness[np.ix_(stiff, stiff)]))
+
+    @property
+    def stable(self) -> bool:
+        """Whether every force that a small change of the coordinates brings about drives them back."""
+        return bool((self.eigenvalues.real > 0.0).all())
+
+
+def modes_of(K: np.ndarray, M: np.ndarray, J: np.ndarray, free: np.ndarray, force: np.ndarray, load: float) -> Modes:
+    """Modes of stiffness K and mass M (n, n) under constraints J (m, n), coordinates that are not ``free`` at rest.
+
+    ``force`` (n,) is unbalanced; ``load`` the size of the forces at work, of whose round-off a stiffness may consist.
+    """
+    inner = _null_space(J[:, free])
+    basis = np.zeros((K.shape[0], inner.shape[1]))
+    basis[free] = inner
+    root = np.linalg.inv(np.linalg.cholesky(basis.T @ M @ basis))
+    A = root @ (basis.T @ K @ basis) @ root.T
+    value, vectors = np.linalg.eigh(0.5 * (A + A.T))
+    shape = basis @ root.T @ vectors
+    stiffness = vectors.T @ A @ vectors
+    coupled = np.maximum(np.abs(stiffness).max(axis=0, initial=0.0), np.abs(stiffness).max(axis=1, initial=0.0))
+    noise = ROUND_OFF * load * np.abs(shape).max(axis=0, initial=0.0) ** 2
+    neutral = coupled <= np.maximum(NEUTRAL * np.abs(value).max(initial=0.0), noise)
+    return Modes(shape, stiffness, value, shape.T @ force, neutral)
+
+
+def _null_space(J: np.ndarray) -> np.ndarray:
+    """Orthonormal basis (n, d) of the directions that no constraint notices."""
+    if J.shape[0] == 0:
+        return np.eye(J.shape[1])
+    _, sizes, rows = np.linalg.svd(J)
+    rank = int((sizes > PIVOT_TOLERANCE * max(1.0, sizes.max(initial=0.0))).sum())
+    return rows[rank:].T
+
+
+MAX_TRIES = 400  # positions in all, shortened steps included
+MAX_HALVINGS = 30
+POLISHING = 25  # iterations at most, where the solution is near
+BALANCED = 1e-8  # force over the largest one, along neutral modes
+NEAR = 1e-7  # correction of the coordinates, relative, from which Newton on all equations takes over (resting)
+CLOSED = 1e-12  # m or rad
+NEARLY_CLOSED = 1e3 * CLOSED  # where redundant constraints, or round-off, leave more
+FIRST_RADIUS = 0.1  # largest change of a coordinate in the first iteration, m or rad
+LARGEST_TURN = 0.5  # rad, in any iteration
+FAR = 1000 * 2.0**10  # m or rad: what falls so far falls for ever
+OVERSHOT = 0.9  # slope at the end of a step over that at its start, above which the step is shortened
+ADVICE = "give it a spring or a stop, hold it (hold: in the analysis), or start nearer to the equilibrium"
+
+
+class Statics:
+    """A mechanism at rest; ``hold`` lists coordinates that something else holds."""
+
+    def __init__(self, problem: Problem, start: Instant, hold: tuple[int, ...]) -> None:
+        n, size = start.n, start.theta.size
+        self.names = problem.names
+        self.state, self.eq, self.dtype = start.state, start.work.eq, start.dtype
+        self.hold = np.array(sorted(hold), dtype=int)
+        self.free = all_but(n, self.hold)
+        self.turns = np.isin(kinds(start.model.tree), TURNING)
+        self.quaternions = np.flatnonzero(kinds(start.model.tree) == Column.EULER_0)
+        self.still = Instant(problem, start.theta, np.zeros((size, 0), start.dtype), start)
+        self.unit = Instant(problem, start.theta, np.zeros((size, padded(n)), start.dtype), start)
+        self.unit.sens.z[:, :n] = np.eye(n)
+        self._least_load = _weight(start)
+        self.load = self._least_load  # N or N m, what unbalanced forces are compared with
+        self._tries = 0
+
+    @property
+    def stiffness(self) -> np.ndarray:
+        """Derivative (n, n) of the forces by the coordinates, at the state that ``unit`` evaluated last."""
+        return self.unit.out.dG[:, : self.unit.n]
+
+    def search(self) -> tuple[Modes, int]:
+        """Go to the equilibrium that the state leads down to; its modes, and the iterations taken."""
+        radius = FIRST_RADIUS
+        self._close()
+        force = self._balance()
+        self._least_load = max(self._least_load, float(np.abs(force).max(initial=0.0)))
+        iteration = 0
+        while self._tries < MAX_TRIES:
+            iteration += 1
+            try:
+                modes = self.modes(force)
+            except np.linalg.LinAlgError:
+                break
+            newton, fall = self._changes(modes)
+            scale = 1.0 + np.abs(self.state.z).max(initial=0.0)
+            if np.abs(newton).max(initial=0.0) <= NEAR * scale and not fall.any():
+                return self.modes_behind(newton), iteration
+            force, share = self._move(self._limited(newton, radius) + self._limited(fall, radius), force)
+            if share == 0.0 or np.abs(self.state.z).max(initial=0.0) > FAR:
+                break
+            radius = 2.0 * radius if share == 1.0 else max(2.0 * share * radius, 1e-6)
+        self._fail(force, iteration)
+
+    def modes(self, force: np.ndarray) -> Modes:
+        """Modes at the state, where forces (n,) are unbalanced."""
+        self.unit.evaluate()
+        return modes_of(self.stiffness, self.unit.out.M, self.eq.J, self.free, force, self.load)
+
+    def modes_behind(self, change: np.ndarray) -> Modes:
+        """Modes at the end of a change; forces out of balance by 1e-7 may resist what nothing resists."""
+        self.state.z[:] += change
+        self._close()
+        return self.modes(self._balance())
+
+    def _close(self) -> bool:
+        """Move the free coordinates onto the constraints by the shortest way; whether that was possible."""
+        for _ in range(POLISHING):
+            self.still.evaluate()
+            size = np.abs(self.eq.phi).max(initial=0.0)
+            if not np.isfinite(size) or size < CLOSED:
+                break
+            change = np.linalg.lstsq(self.eq.J[:, self.free], -self.eq.phi, rcond=PIVOT_TOLERANCE)[0]
+            self.state.z[self.free] += change
+        return bool(size < NEARLY_CLOSED)
+
+    def _balance(self) -> np.ndarray:
+        """Unbalanced forces (n,) with the multipliers that leave the least; those on held coordinates are carried."""
+        J = self.eq.J[:, self.free]
+        change = np.linalg.lstsq(J.T, -self.eq.G[self.free], rcond=PIVOT_TOLERANCE)[0]
+        left = self.eq.G + self.eq.J.T @ change
+        left[self.hold] = 0.0
+        self.state.lam[:] += change
+        self._weigh(left)
+        return left
+
+    def _weigh(self, left: np.ndarray) -> None:
+        """Note how large the forces at work are, here and at the start; what they were on the way tells nothing."""
+        carried = np.abs(self.eq.J.T * self.state.lam).max(initial=0.0)
+        self.load = max(self._least_load, float(carried), float(np.abs(left).max(initial=0.0)))
+
+    def _changes(self, modes: Modes) -> tuple[np.ndarray, np.ndarray]:
+        """Newton's change of the coordinates (n,), and one down the modes that a force drives and none resists."""
+        stiff = ~modes.neutral
+        amount = np.zeros_like(modes.force)
+        if (modes.value[stiff] > 0.0).all():
+            amount[stiff] = np.linalg.solve(modes.stiffness[np.ix_(stiff, stiff)], -modes.force[stiff])
+        else:
+            amount[stiff] = -modes.force[stiff] / np.abs(modes.value[stiff])
+        along = modes.force / np.abs(modes.shape).max(axis=0, initial=0.0)  # a unit of the mode's largest coordinate
+        driven = modes.neutral & (np.abs(along) > BALANCED * self.load)
+        fall = modes.shape @ np.where(driven, -modes.force, 0.0)
+        return modes.shape @ amount, fall / max(np.abs(fall).max(initial=0.0), 1e-300) * FAR
+
+    def _limited(self, change: np.ndarray, radius: float) -> np.ndarray:
+        largest = np.where(self.turns, min(radius, LARGEST_TURN), radius)
+        return change / max(1.0, (np.abs(change) / largest).max(initial=0.0))
+
+    def _move(self, change: np.ndarray, force: np.ndarray) -> tuple[np.ndarray, float]:
+        """Change the coordinates, less where the way down ends before; the new forces, and the share taken or 0."""
+        origin, multipliers, slope, share = self.state.z.copy(), self.state.lam.copy(), abs(force @ change), 1.0
+        for _ in range(MAX_HALVINGS):
+            self._tries += 1
+            self.state.z[:], self.state.lam[:] = origin + share * change, multipliers
+            if self._close() and self._is_near(origin + share * change, share * change):
+                left = self._balance()
+                ahead = left @ change
+                if ahead <= OVERSHOT * slope:
+                    return left, share
+                share *= float(np.clip(slope / (slope + ahead), 0.1, 0.5)) if np.isfinite(ahead) else 0.5
+            else:
+                share *= 0.5
+        self.state.z[:], self.state.lam[:] = origin, multipliers
+        return force, 0.0
+
+    def _is_near(self, aim: np.ndarray, change: np.ndarray) -> bool:
+        """Whether the constraints were closed nearer to the aim of a step than it is long: beyond, in another way."""
+        return bool(np.abs(self.state.z - aim).max() <= np.abs(change).max())
+
+    def _fail(self, force: np.ndarray, iterations: int) -> NoReturn:
+        worst = int(np.argmax(np.abs(force)))
+        what = f"no static equilibrium was found in {iterations} iterations"
+        raise AnalysisError(f"{what}: {self._unbalanced(worst, force)}; {ADVICE}")
+
+    def _unbalanced(self, column: int, force: np.ndarray) -> str:
+        unit = force_on(self.names.coordinate_units[column])
+        return f"{self.names.coordinates[column]} stays unbalanced by {abs(force[column]):.4g} {unit}"
+
+
+def _weight(start: Instant) -> float:
+    tree, theta = start.model.tree, start.theta.real
+    mass = theta[tree.theta + MASS].sum()
+    if isinstance(tree, FlexibleTree):
+        mass += theta[tree.block + MASS_OF_FLEXIBLE].sum()
+    return float(mass * np.linalg.norm(theta[GRAVITY : GRAVITY + 3]))
+
+
+OF_STIFFNESS = 1e-12  # force over stiffness and size, of round-off
+SOLVED = 1e-13  # last correction, relative
+CONTRACTING = 0.3  # correction over the one before it, above which Newton may leave for another equilibrium
+NOISE = 1e-10  # correction, relative, below which round-off may decide
+MOST_SLIDES = 30  # towards the initial position
+NEAREST = 1e-2  # change of the coordinates, relative, that takes nothing nearer to there
+TRIES = 3  # times that neutral coordinates are chosen
+SHORTEST_RETURN = 1 / 1024  # of the way of neutral coordinates back to their initial values
+NO_FORCE = "a force at the equilibrium is no number; look for an overflowing law"
+
+
+@dataclass(frozen=True)
+class Equilibrium:
+    """What an equilibrium rests on; its coordinates and multipliers stand in the state."""
+
+    held: np.ndarray  # coordinates that keep their initial values: those asked for, and those of neutral modes
+    rows: np.ndarray  # independent constraints, which carry multipliers
+    modes: Modes
+    iterations: int
+    tangent: np.ndarray  # of the other coordinates and of multipliers of the rows, as ``Resting.tangent``
+
+
+class Resting(Statics):
+    """A mechanism on its way to the one equilibrium that is meant."""
+
+    def rest(self, initial: np.ndarray) -> tuple[np.ndarray, np.ndarray, Modes, int]:
+        """Go to the equilibrium, neutral coordinates to their ``initial`` values.
+
+        Returns held coordinates, rows with multipliers, modes there, and iterations of the search.
+        """
+        modes, iterations = self.search()
+        modes = self._nearest(initial, self._with_signs_of(initial, modes))
+        for _ in range(TRIES):
+            held, rows = self._held_by(modes)
+            self.put_back(initial, held, rows, modes)
+            if (driven := self._driven(held)).size:
+                self._fail_there(held, int(driven[-1]))
+            before, modes = modes, self.modes(self._left())
+            if modes.neutral.sum() == before.neutral.sum():
+                return held, rows, modes, iterations
+        raise AnalysisError(f"no equilibrium was found: what no force resists changes on the way there; {ADVICE}")
+
+    def neutral_coordinates(self, modes: Modes) -> np.ndarray:
+        """Coordinates (k,) that measure the k neutral modes best."""
+        neutral = np.linalg.qr(modes.shape[:, modes.neutral])[0]
+        rank, order = rank_and_pivots(neutral.T)
+        return order[:rank]
+
+    def independent_rows(self, held: np.ndarray) -> np.ndarray:
+        """Constraints that do not follow from others."""
+        J = np.delete(self.eq.J.real, held, axis=1)
+        rank, order = rank_and_pivots(J.T)
+        return np.sort(order[:rank])
+
+    def _held_by(self, modes: Modes) -> tuple[np.ndarray, np.ndarray]:
+        """Coordinates that are held, those of neutral modes too, and independent constraints of the others."""
+        held = np.sort(np.concatenate([self.hold, self.neutral_coordinates(modes)]))
+        return held, self.independent_rows(held)
+
+    def _with_signs_of(self, initial: np.ndarray, modes: Modes) -> Modes:
+        """Take the nearer one to the ``initial`` one of Euler parameters e and -e, which are the same orientation."""
+        z, change = self.state.z, np.zeros_like(self.state.z)
+        for first in self.quaternions:
+            four = slice(first, first + 4)
+            if z[four] @ initial[four] < 0.0 and not np.isin(np.arange(first, first + 4), self.hold).any():
+                change[four] = -2.0 * z[four]
+        return self.modes_behind(change) if change.any() else modes
+
+    def _nearest(self, initial: np.ndarray, modes: Modes) -> Modes:
+        """Go to the equilibrium nearest to the ``initial`` position, of those that neutral modes lead to.
+
+        Which coordinates measure them best there does not depend on where the search ended.
+        """
+        radius = LARGEST_TURN
+        for _ in range(MOST_SLIDES if modes.neutral.any() else 0):
+            along = np.linalg.qr(modes.shape[:, modes.neutral])[0]
+            change = along @ (along.T @ (initial - self.state.z))
+            near = NEAREST * (1.0 + np.abs(self.state.z).max())
+            if np.abs(change).max() <= near or radius < near:
+                break
+            there = self._modes_after(self._limited(change, radius), modes)
+            radius = 2.0 * radius if there else 0.5 * radius
+            modes = there or modes
+        return modes
+
+    def _modes_after(self, change: np.ndarray, modes: Modes) -> Modes | None:
+        """Go to another equilibrium, about that ``change`` (n,) from here; its modes if it is one of the same kind."""
+        before = self.state.z.copy()
+        held, rows = self._held_by(modes)
+        self.state.z[:] += change
+        if self.polish(held, rows) and not self._driven(held).size:
+            there = self.modes(self._left())
+            if there.neutral.sum() == modes.neutral.sum():
+                return there
+        self.state.z[:] = before
+        return None
+
+    def put_back(self, initial: np.ndarray, held: np.ndarray, rows: np.ndarray, modes: Modes) -> None:
+        """Solve all equations with the held coordinates at their initial values; they go there in steps if need be."""
+        origin = self.state.z[held].copy()
+        done, step = 0.0, 1.0
+        while done < 1.0:
+            before, way = self.state.z.copy(), min(1.0, done + step)
+            self.state.z[held] = origin + way * (initial[held] - origin)
+            if self.polish(held, rows):
+                done, step = way, 2.0 * step
+                continue
+            self.state.z[:], step = before, 0.5 * step
+            if step < SHORTEST_RETURN:
+                self._fail_to_return(held, modes)
+
+    def _left(self) -> np.ndarray:
+        """Forces (n,) at a solution, which may act on coordinates that nothing holds alone; ``unit`` is evaluated."""
+        self.unit.evaluate()
+        left = self.eq.G.copy()
+        left[self.hold] = 0.0
+        self._weigh(left)
+        return left
+
+    def _driven(self, held: np.ndarray) -> np.ndarray:
+        """Those of the ``held`` coordinates that nothing holds, and a force acts on, the worst one last."""
+        left = np.abs(self._left())
+        stiffness, size = np.abs(self.stiffness).max(axis=1, initial=0.0), 1.0 + np.abs(self.state.z).max(initial=0.0)
+        order = held[np.argsort(left[held], kind="stable")]
+        return order[left[order] > BALANCED * self.load + OF_STIFFNESS * stiffness[order] * size]
+
+    def polish(self, held: np.ndarray, rows: np.ndarray) -> bool:
+        """Newton on all equations for the other coordinates and the multipliers; whether it converged.
+
+        One that does not contract may go anywhere, and has not converged.
+        """
+        state, eq = self.state, self.eq
+        others = self._others(held)
+        state.lam[:] = 0.0
+        self.still.evaluate()
+        state.lam[rows] = np.linalg.lstsq(eq.J[np.ix_(rows, others)].T, -eq.G[others], rcond=None)[0]
+        scale, before = 1.0 + np.abs(state.z).max(initial=0.0), np.inf
+        settled, wanted = 0, 3 if np.iscomplexobj(state.z) else 1  # the imaginary part converges after the real one
+        for _ in range(POLISHING):
+            self.unit.evaluate()
+            left = np.concatenate([eq.G[others], eq.phi[rows]])
+            try:
+                x = np.linalg.solve(self.tangent(others, rows), -left)
+            except np.linalg.LinAlgError:
+                return False
+            if not np.isfinite(x).all():
+                return False
+            state.z[others] += x[: others.size]
+            state.lam[rows] += x[others.size :]
+            size = np.abs(x[: others.size].real).max(initial=0.0)
+            if size > max(CONTRACTING * before, NOISE * scale):
+                return False
+            before = size
+            settled += bool(size <= SOLVED * (1.0 + np.abs(state.z).max(initial=0.0)))
+            if settled == wanted:
+                self.still.evaluate()
+                return bool(np.abs(eq.phi.real).max(initial=0.0) < NEARLY_CLOSED)
+        return False
+
+    def _others(self, held: np.ndarray) -> np.ndarray:
+        return all_but(self.state.z.size, held)
+
+    def tangent(self, others: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """Derivative of all equations by coordinates and multipliers, at the state that ``unit`` evaluated last."""
+        K, J = self.stiffness[np.ix_(others, others)], self.eq.J[np.ix_(rows, others)]
+        return np.block([[K, J.T], [J, np.zeros((rows.size, rows.size), self.dtype)]])
+
+    def resisting(self, held: np.ndarray) -> np.ndarray:
+        """The Jacobian (m, n) where held coordinates take no force of constraints."""
+        return without_columns(self.eq.J, held)
+
+    def _fail_to_return(self, held: np.ndarray, modes: Modes) -> NoReturn:
+        free = np.setdiff1d(held, self.hold)
+        if free.size:
+            raise AnalysisError(f"no equilibrium was found with {self._at_start(free)}; {ADVICE}")
+        weakest = int(np.argmax(np.abs(modes.shape[:, np.argmin(np.abs(modes.value))])))
+        raise AnalysisError(
+            f"no equilibrium is certain: where forces balance, what resists {self.names.coordinates[weakest]} vanishes "
+            f"with them; {ADVICE}"
+        )
+
+    def _fail_there(self, held: np.ndarray, worst: int) -> NoReturn:
+        where, what = self._at_start(np.setdiff1d(held, self.hold)), self._unbalanced(worst, self.eq.G)
+        raise AnalysisError(
+            f"no equilibrium was found with {where}: {what} there, though the search ended where no force acts on it; "
+            f"{ADVICE}"
+        )
+
+    def _at_start(self, columns: np.ndarray) -> str:
+        names = ", ".join(self.names.coordinates[c] for c in columns)
+        return f"{names} at {'its initial value' if columns.size == 1 else 'their initial values'}"
+
+
+def settle(problem: Problem, start: Instant, *, vary: bool = True) -> Equilibrium:
+    """Move an assembled ``start`` to its equilibrium, with multipliers and derivatives; raise AnalysisError.
+
+    Unless they ``vary``, derivatives are those of the held coordinates alone.
+    """
+    initial, d_initial = start.state.z.copy(), start.sens.z.copy()
+    for arrays in (start.state[1:], start.sens):
+        for array in arrays:
+            array[:] = 0.0
+    ending = start.theta.copy()
+    start.theta[:] = going_on(start.model.laws, ending)  # tables: a search may pass beyond their ends
+    real = start if start.dtype is np.float64 else _real_part(problem, start)
+    found = Resting(problem, real, problem.hold)
+    held, rows, modes, iterations = found.rest(initial.real)
+    if real is not start:
+        start.state.z[:], start.state.lam[:] = real.state.z, real.state.lam
+        start.work.kin.expected[:] = real.work.kin.expected
+        start.state.z[held] = initial[held]
+        found = Resting(problem, start, problem.hold)
+        if not found.polish(held, rows):
+            raise AnalysisError("no equilibrium was found a complex step away")
+    start.theta[:] = ending
+    found.still.evaluate()
+    if not np.isfinite(found.eq.G).all():
+        raise AnalysisError(NO_FORCE, (0.0, start.state.z.real.copy(), np.zeros(start.n)))
+    if rows.size < start.m:
+        start.state.lam[:] = kept_in_range(found.resisting(held), start.state.lam)
+    start.sens.z[held] = d_initial[held]
+    found.unit.evaluate()
+    tangent = found.tangent(all_but(start.n, held), rows)
+    if vary:
+        _vary(found, start, tangent, held, rows)
+    return Equilibrium(held, rows, modes, iterations, tangent)
+
+
+def _vary(found: Resting, start: Instant, tangent: np.ndarray, held: np.ndarray, rows: np.ndarray) -> None:
+    """Derivatives of coordinates and multipliers: those of the held coordinates are given."""
+    others = all_but(start.n, held)
+    start.evaluate()
+    change = np.linalg.solve(tangent, -np.concatenate([start.out.dG[others], start.out.dphi[0][rows]]))
+    start.sens.z[others], start.sens.lam[rows] = change[: others.size], change[others.size :]
+    if rows.size < start.m:
+        start.sens.lam[:] = kept_in_range(found.resisting(held), start.sens.lam)
+
+
+def _real_part(problem: Problem, start: Instant) -> Instant:
+    real = Instant(problem, np.ascontiguousarray(start.theta.real), np.zeros((start.theta.size, 0)))
+    real.state.z[:] = start.state.z.real
+    real.work.kin.expected[:] = start.work.kin.expected
+    return real
+
+
+def equilibrium(problem: Problem, *, theta: np.ndarray | None = None, tape: Tape | None = None) -> Iterator[Block]:
+    """Yield the equilibrium as a block of one instant; ``theta`` may replace the numbers, also by complex ones.
+
+    A ``tape`` keeps what an adjoint needs. Raises AnalysisError where the mechanism cannot be assembled, or no
+    equilibrium is found.
+    """
+    initial, drift = settled(problem, theta, vary=tape is None)
+    assert initial.rest is not None
+    if tape is not None:
+        tape.initial = initial
+    block = Simulation(problem, initial, tape).first_block()
+    yield block._replace(iterations=np.array([initial.rest.iterations]), drift=np.array([[drift, 0.0, 0.0]]))
+
+
+def settled(problem: Problem, theta: np.ndarray | None = None, *, vary: bool = True) -> tuple[Initial, float]:
+    """The equilibrium as a start, and the largest violation of a constraint there; raises AnalysisError."""
+    placed = place(problem, theta)
+    require_assembled(problem, placed.residual)
+    start = placed.start
+    found = settle(problem, start, vary=vary)
+    rows = replace(split_of(start.work.eq.J, np.arange(start.n), np.arange(start.m)), rows=found.rows)
+    initial = initial_of(placed.at_rest(problem, found), rows, found.held)
+    return initial, float(np.abs(start.work.eq.phi.real).max(initial=0.0))

@@ -1,0 +1,497 @@
+"""Why an analysis cannot go on, in sentences; singular positions that a run has passed."""
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mbsim_cli.errors import AnalysisError
+from mbsim_cli.kernels.algebra.rot3 import rotate
+from mbsim_cli.kernels.algebra.vec3 import load3
+from mbsim_cli.kernels.algorithms.equations.motion_forces import is_tyre, quantities_of
+from mbsim_cli.kernels.algorithms.motion.bodies import pose_of
+from mbsim_cli.kernels.elements.laws import law_value
+from mbsim_cli.kernels.elements.measures import point_of
+from mbsim_cli.kernels.integrators.ali3p import State
+from mbsim_cli.kernels.integrators.predictor import RINGS
+from mbsim_cli.kernels.integrators.singular_passage import Watch
+from mbsim_cli.model.codes import ALONG, Measure, Status
+from mbsim_cli.model.coordinates import with_forces
+from mbsim_cli.model.layout import AXIS, FRICTION, NONE, SLIP_X, SLIP_Y, FlexibleTree, Model, Names, Signals
+from mbsim_cli.model.problem import Problem
+from mbsim_cli.model.scales import scales_of
+from mbsim_cli.solve.allocate import Instant, Standing
+from mbsim_cli.solve.least_squares import least_squares
+from mbsim_cli.system import cached_property
+
+# How far constraints are from losing rank, in any units: rows count by their sizes, coordinates by their inertia.
+
+LEAST_INERTIA = 1e-8  # share of the largest one, so that massless coordinates count too
+LEAST_SIZE = 1e-12  # of a row, the same
+
+
+class Scales(NamedTuple):
+    """What makes rows and columns of a Jacobian comparable."""
+
+    rows: np.ndarray  # (m,) their sizes over those of the columns
+    columns: np.ndarray  # (n,) roots of the inertia that each coordinate feels
+
+
+def scales_at(instant: Instant | Standing) -> Scales:
+    """Scales at an evaluated instant."""
+    inertia = np.abs(np.diag(instant.out.M))
+    columns = np.sqrt(np.maximum(inertia, LEAST_INERTIA * inertia.max()))
+    sizes = np.linalg.norm(instant.work.eq.J / columns, axis=1)
+    return Scales(np.maximum(sizes, LEAST_SIZE * sizes.max()), columns)
+
+
+def independence(J: np.ndarray, scales: Scales) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Singular values of rows of J (m, n), and their vectors (m, m) and (n, n), columns and rows."""
+    u, values, v = np.linalg.svd(J / scales.columns / scales.rows[:, None])
+    return values, u, v
+
+
+OPEN = 1e-8  # m, in the mechanism's unit, or rad: above this no position satisfies the constraints
+SINGULAR = 0.05  # of the independence that the constraints had at the start
+NOTICED = 0.1  # share of an equation in a combination
+NOTHING = 1e-11  # eigenvalue of the scaled inertia
+
+
+BISECTIONS = 40
+VANISHED = 0.02  # share of its size behind the passage, below which a singular value counts as zero
+MOVED = 1e-3  # share of a parameter's largest effect on a constraint that moves u
+INVOLVED = 0.1  # share of the largest entry of u that makes a constraint one of the singular ones
+
+
+class Passage(NamedTuple):
+    """A singular position that the motion has passed."""
+
+    time: float
+    constraints: list[int]  # that lose their rank there
+    breaks: np.ndarray  # (p,) whether derivatives by the parameter end there
+
+
+class Rank(NamedTuple):
+    """How far constraints are from losing rank, by the singular values of those that are independent at the start."""
+
+    sizes: np.ndarray  # (k,) singular values
+    u: np.ndarray  # (k, k) columns are vectors of them, on the side of the constraints
+    v: np.ndarray  # (n, n) on the side of the coordinates
+    of_all: float  # of all constraints the singular value that must not vanish
+
+
+class Passages:
+    """Tells passages of singular positions from other turns of the vectors that the time loop follows."""
+
+    def __init__(self, stand: Callable[[], Instant | Standing], step: float, watch: Watch) -> None:
+        self._stand, self._watch, self._h = stand, watch, step
+
+    @cached_property
+    def _at(self) -> Instant | Standing:
+        return self._stand()
+
+    def take(self) -> Iterator[Passage]:
+        """Passages since the last call."""
+        found, self._watch.count[2] = self._watch.count[2], 0
+        for turn in range(found):
+            passage = self._examine(turn)
+            if passage is not None:
+                yield passage
+
+    def _examine(self, turn: int) -> Passage | None:
+        """The passage before a turn, by bisection of the time between two looks; None where nothing vanishes."""
+        self._go(turn, 0.0)
+        scales = scales_at(self._at)
+        behind = self._rank(scales)
+        before, after = self._watch.step[turn]
+        late, early = 0.0, (after - before) * self._h
+        for _ in range(BISECTIONS):
+            middle = 0.5 * (early + late)
+            self._go(turn, middle)
+            late, early = (middle, early) if _same_side(self._rank(scales), behind) else (late, middle)
+        time = self._go(turn, late)
+        there = self._rank(scales)
+        vanished = there.sizes < VANISHED * behind.sizes[-1]
+        if not vanished.any() or there.of_all > VANISHED * behind.of_all:
+            return None
+        u = there.u[:, vanished]
+        share = np.linalg.norm(u, axis=1)
+        return Passage(time, self._watch.row[share > INVOLVED * share.max()].tolist(), self._broken(u))
+
+    def _go(self, turn: int, back: float) -> float:
+        """Evaluate the motion some time before a turn was found, on the parabola that ends there; return the time."""
+        watch = self._watch
+        time = float(watch.step[turn, 1]) * self._h - back
+        self._at.state.z[:] = watch.z[turn] - back * watch.zd[turn] + 0.5 * back * back * watch.zdd[turn]
+        self._at.evaluate(time)
+        return time
+
+    def _rank(self, scales: Scales) -> Rank:
+        J, row = self._at.work.eq.J, self._watch.row
+        sizes, u, v = independence(J[row], scales._replace(rows=np.sqrt(self._watch.largest)))
+        return Rank(sizes, u, v[: row.size].T, float(independence(J, scales)[0][row.size - 1]))
+
+    def _broken(self, u: np.ndarray) -> np.ndarray:
+        """Mask (p,) of the parameters that move the combinations ``u`` (k, l) of constraints."""
+        effect = self._at.out.dphi[0, self._watch.row] / np.sqrt(self._watch.largest)[:, None]
+        return np.abs(u.T @ effect).max(axis=0) > MOVED * np.abs(effect).max(axis=0)
+
+
+def _same_side(rank: Rank, other: Rank) -> bool:
+    """Whether the smallest singular value has the sign that it has elsewhere: both vectors turn round, or none."""
+    return bool((rank.u[:, -1] @ other.u[:, -1]) * (rank.v[:, -1] @ other.v[:, -1]) > 0.0)
+
+
+class Diagnosis:
+    """A mechanism after the failure of a step that ends at ``time``, from the position reached before (n,)."""
+
+    def __init__(self, problem: Problem, theta: np.ndarray, time: float) -> None:
+        self.problem, self.time = problem, time
+        self.instant = Instant(problem, theta, np.zeros((theta.size, 0)))
+        self.scales = scales_of(problem.model, theta)
+
+    def sentence(self, status: Status, start: np.ndarray, rank: int, reached: np.ndarray) -> str | None:
+        """What is wrong, or None where the position is not to blame; ``rank`` is that of the constraints."""
+        scaled = reached / self.scales.columns
+        try:
+            near = least_squares(self._at, scaled)
+            found = self._locked(near) or self._singular(start, rank, (near, scaled))
+            return found or self._negative_inertia() or self._without_inertia(status)
+        except np.linalg.LinAlgError:  # a motion that ran away beyond finite numbers tells nothing of positions
+            return None
+
+    def locked(self, reached: np.ndarray) -> str | None:
+        """What locks, if no position closes the mechanism at the time; adaptive steps end just before such a time."""
+        try:
+            return self._locked(least_squares(self._at, reached / self.scales.columns))
+        except np.linalg.LinAlgError:
+            return None
+
+    def _at(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Constraints (m,) and their Jacobian (m, n), in the mechanism's units."""
+        rows, columns = self.scales.rows, self.scales.columns
+        self.instant.state.z[:] = x * columns
+        self.instant.evaluate(self.time)
+        eq = self.instant.work.eq
+        return eq.phi / rows, eq.J * columns / rows[:, None]
+
+    def _locked(self, near: np.ndarray) -> str | None:
+        phi, names = self._at(near)[0], self.problem.names.constraints
+        driven = np.flatnonzero(self.problem.model.constraints.law != NONE)
+        if not driven.size or np.abs(phi).max() <= OPEN:
+            return None
+        worst = int(np.argmax(np.abs(phi)))
+        owner = names[worst].partition(".")[0]
+        alike = [r for r, name in enumerate(names) if name.partition(".")[0] == owner]
+        alike = [r for r in alike if self.scales.names[r] == self.scales.names[worst]]
+        gap = np.linalg.norm(phi[alike] * self.scales.rows[alike])
+        drives = ", ".join(repr(names[r]) for r in driven)
+        return (
+            f"the mechanism locks at t = {self.time:.6g} s: no position was found that satisfies its constraints then; "
+            f"the nearest one leaves {owner!r} open by {gap:.3g} {self.scales.names[worst]}; "
+            f"does {drives} drive it further than it can go?"
+        )
+
+    def _singular(self, start: np.ndarray, rank: int, places: tuple[np.ndarray, ...]) -> str | None:
+        if rank == 0:
+            return None
+        self._at(start / self.scales.columns)
+        scales = scales_at(self.instant)
+        usual = self._independence(start / self.scales.columns, rank, scales)[0]
+        value, direction = min((self._independence(x, rank, scales) for x in places), key=lambda found: found[0])
+        if value > SINGULAR * usual:
+            return None
+        share = np.where(self.problem.model.constraints.law == NONE, np.abs(direction), 0.0)
+        share = share if share.max() > NOTICED else np.abs(direction)  # joints rather than what drives them
+        name = self.problem.names.constraints[int(np.argmax(share))].partition(".")[0]
+        by = "a larger tolerance, or by ali3p-rtdyn1" if self.problem.options.adaptive else "a smaller step"
+        return (
+            f"the mechanism meets a singular position at t = {self.time:.6g} s: the constraints of {name!r} lose their "
+            f"independence (to {value / usual:.2g} of that at the start), so that motions branch or forces grow beyond "
+            f"bounds; keep clear of it, or pass it with {by}"
+        )
+
+    def _independence(self, x: np.ndarray, rank: int, scales: Scales) -> tuple[float, np.ndarray]:
+        """Smallest singular value that counts, and what combination of rows has it."""
+        self._at(x)
+        values, u, _ = independence(self.instant.work.eq.J, scales)
+        return float(values[rank - 1]), u[:, rank - 1]
+
+    def _negative_inertia(self) -> str | None:
+        """Name the body that deforms whose shapes have less mass left than its stiffening takes from them."""
+        tree: Any = self.problem.model.tree
+        if not hasattr(tree, "deviation") or (tree.deviation == NONE).all():
+            return None
+        M = self.instant.out.M
+        roots = np.sqrt(np.maximum(np.diag(M), np.finfo(float).tiny))
+        values, vectors = np.linalg.eigh(M / np.outer(roots, roots))
+        if not values[0] < -NOTHING:
+            return None
+        columns = tree.column if isinstance(tree, FlexibleTree) else np.arange(len(M))
+        first = np.searchsorted(columns, tree.elastic)
+        shares = np.add.reduceat(vectors[:, 0] ** 2, first[:-1])
+        name = self.problem.names.bodies[tree.flexible[int(np.argmax(shares))]]
+        return (
+            f"the inertia of {name!r} is negative before t = {self.time:.6g} s: its shapes together nearly move it as "
+            "a whole, and `stiffening` by acceleration takes more than they have; a shorter step does not help, fewer "
+            "modes or a frame on a chord do"
+        )
+
+    def _without_inertia(self, status: Status) -> str | None:
+        """Name the coordinate that neither mass nor constraints resist, where equations are singular for that."""
+        if status != Status.SINGULAR:
+            return None
+        M, J = self.instant.out.M, self.instant.work.eq.J
+        roots = np.sqrt(np.maximum(np.diag(M), np.finfo(float).tiny))
+        values, vectors = np.linalg.eigh(M / np.outer(roots, roots) + J.T @ J)
+        if not values[0] <= NOTHING:  # nor is it where it is no number
+            return None
+        name = self.problem.names.coordinates[int(np.argmax(np.abs(vectors[:, 0])))]
+        return (
+            f"the equations of motion are singular at t = {self.time:.6g} s: neither mass nor inertia resists {name!r} "
+            "in this position"
+        )
+
+
+# Sentences for the ways in which an analysis can fail: what, when, where, and what to try.
+
+_CAUSES = {
+    Status.NO_CONVERGENCE: "the Newton iteration did not converge",
+    Status.SINGULAR: "the equations of motion are singular",
+    Status.NOT_FINITE: "a number overflowed or is undefined",
+}
+_ADVICE = {
+    Status.NO_CONVERGENCE: "try a smaller step, or look for a jump in a force or law at that time",
+    Status.SINGULAR: "is there a coordinate that no mass or inertia resists, or a locked position?",
+    Status.NOT_FINITE: "try a smaller step, and look for a zero length or an overflowing law at that time",
+}
+
+HOPELESS = 100.0  # times max_steps that a run would take at its pace, when that is looked at first
+SURELY = 2.0  # the same of one that has tried many steps
+
+
+def sentence(status: Status, time: float, problem: Problem, zdd: np.ndarray, phi: np.ndarray) -> str:
+    """Describe a failure at ``time`` by the accelerations (n,) and constraints (m,) of the last iterate."""
+    names, size = problem.names, np.abs(zdd)
+    where = ""
+    if phi.size:
+        worst = int(np.argmax(np.abs(phi)))
+        where = f"; the most violated constraint is '{names.constraints[worst]}' ({abs(phi[worst]):.2g})"
+    elif names.coordinates:
+        worst = int(np.argmax(np.where(np.isfinite(size), size, np.inf)))
+        where = f"; the largest acceleration is that of '{names.coordinates[worst]}' ({size[worst]:.2g})"
+    return f"{_CAUSES[status]} at t = {time:.6g} s{where}; {_ADVICE[status]}"
+
+
+def step_sentence(status: Status, time: float, problem: Problem, size: float, coordinate: int, tried: int) -> str:
+    """Describe an integration that cannot go on from ``time``; the last step that was tried had about some ``size``."""
+    stiff = "" if problem.options.implicit else "integrator: esdirk if the model is stiff, "
+    names = problem.names.coordinates
+    where = f"; the error is largest in '{names[coordinate]}'" if names else ""
+    advice = f"look for a jump in a force or law at that time, or try {stiff}a larger tolerance"
+    if status == Status.STEP_TOO_SMALL:
+        return f"no step is short enough for the tolerance at t = {time:.6g} s, not even {size:.1e} s{where}; {advice}"
+    most, so_far = (f"{count:,}".replace(",", " ") for count in (problem.options.max_steps, tried))
+    if tried < problem.options.max_steps:
+        pace = tried * problem.options.duration / (problem.options.max_steps * time) if time > 0.0 else math.inf
+        times = min(HOPELESS, math.floor(pace))
+        return (
+            f"{so_far} steps have come to t = {time:.6g} s, the last ones of {size:.1e} s: at this pace the run takes "
+            f"more than {times:.0f} times the {most} steps that max_steps allows{where}; {advice}"
+        )
+    return (
+        f"all {most} steps that max_steps allows were tried before t = {time:.6g} s, the last ones of {size:.1e} s"
+        f"{where}; {advice} or more max_steps"
+    )
+
+
+SHORT = 1e-5  # part of the way between two iterates along which tangents are taken
+FLAT = 0.1  # sine between a wheel's axis and the road's normal
+SOFT = 0.5  # part of what constraints are open by that a correction leaves
+SLIGHT = 1e-3  # part of a correction that is round-off of constraints
+FAST = 0.2  # change of accelerations in a step, of their size
+
+Stand = Callable[[Model], Instant | Standing]
+
+
+class Failed(NamedTuple):
+    """A step that Newton did not end."""
+
+    time: float
+    step: float
+    state: State  # the last iterate
+    correction: np.ndarray  # (n,) the last one, that led to it
+    push: np.ndarray  # (m,) the same of multipliers
+    weight: np.ndarray  # (n,) what coordinates count for
+    past: np.ndarray  # (n, k) backward differences of accelerations up to the step before
+    gaps: np.ndarray  # (m,) of constraints that the correction was to close, by the inertia that they meet
+    open: np.ndarray  # (m,) what it leaves of them
+
+
+def why_not_converged(failed: Failed, problem: Problem, theta: np.ndarray, stand: Stand) -> str | None:
+    """A sentence on what was too much for Newton's iteration, or None where nothing is to be seen."""
+    if not all(np.isfinite(part).all() for part in (*failed.state[:4], failed.correction, failed.push)):
+        return None
+    softest = _softest(failed, problem.names)
+    if softest:
+        found, advice = [softest], "state a larger one, or none"
+    else:
+        found, advice = [_too_fast(failed, problem.names), _bent(failed, problem, theta, stand)], "try a smaller step"
+    causes = "; ".join(cause for cause in found if cause)
+    return f"the Newton iteration did not converge at t = {failed.time:.6g} s: {causes}; {advice}"
+
+
+def _softest(failed: Failed, names: Names) -> str | None:
+    """The constraint that the correction has closed least, where it has closed none by much."""
+    left, move = np.linalg.norm(failed.open), np.sqrt((failed.weight * failed.correction**2).sum())
+    if left <= max(SOFT * np.linalg.norm(failed.gaps), SLIGHT * move):
+        return None
+    softest = names.constraints[int(np.argmax(np.abs(failed.open)))]
+    return f"corrections do not close constraints, least of all '{softest}', for the penalty is too small"
+
+
+def _too_fast(failed: Failed, names: Names) -> str | None:
+    """How accelerations changed in the last steps, where that was much."""
+    size, first, second = np.sqrt((failed.weight[:, None] * failed.past[:, :3] ** 2).sum(axis=0))
+    if first <= FAST * size:
+        return None
+    c = int(np.argmax(failed.weight * failed.past[:, 1] ** 2))
+    now, unit = failed.past[c, 0], f"{names.coordinate_units[c]}/s^2"
+    change = f"that of '{names.coordinates[c]}' from {now - failed.past[c, 1]:.3g} to {now:.3g} {unit} in the last one"
+    if second**2 > RINGS * first**2:
+        return f"accelerations ring from step to step of {failed.step:g} s, {change}, as stiff forces let them"
+    return f"the motion is too fast for a step of {failed.step:g} s: accelerations change much, {change}"
+
+
+def _bent(failed: Failed, problem: Problem, theta: np.ndarray, stand: Stand) -> str:
+    """What bends most: a force, or inertia and constraints by a coordinate."""
+    model, forces = problem.model, problem.model.forces
+
+    def way(first: int, end: int) -> _Way:
+        return _Way(failed, stand(with_forces(model, first, end)))
+
+    def size(force: np.ndarray) -> float:
+        return float((force * force / failed.weight).sum())
+
+    without = way(0, 0).bend
+    ways = [way(f, f + 1) for f in range(forces.kind.size)]
+    bends = [size(way.bend - without) for way in ways]
+    if max(bends, default=0.0) <= size(without):
+        c = int(np.argmax(without * without / failed.weight))
+        return f"what bends most between its iterates is the motion itself, in '{problem.names.coordinates[c]}'"
+    f = int(np.argmax(bends))
+    how = _tyre(ways[f].kin, model, theta.real, f) if is_tyre(forces.kind[f]) else ""
+    return f"the force of '{problem.names.forces[f]}' bends most between its iterates{how}"
+
+
+class _Way:
+    """From the last iterate but one to the last: what forces are off their tangent at its end."""
+
+    def __init__(self, failed: Failed, at: Instant | Standing) -> None:
+        self._failed, self._at = failed, at
+        begin, near = self._forces(1.0), self._forces(1.0 - SHORT)
+        self.bend = self._forces(0.0) - begin - (near - begin) / SHORT
+        self.kin = at.work.kin  # at the end
+
+    def _forces(self, back: float) -> np.ndarray:
+        """Forces (n,), some part of the way back from the last iterate."""
+        failed, state = self._failed, self._at.state
+        h, x = failed.step, back * failed.correction
+        state.z[:] = failed.state.z.real + 0.25 * h * h * x
+        state.zd[:] = failed.state.zd.real + 0.5 * h * x
+        state.zdd[:] = failed.state.zdd.real + x
+        state.lam[:] = failed.state.lam.real + back * failed.push
+        self._at.evaluate(failed.time)
+        return self._at.work.eq.G.real.copy()
+
+
+def _tyre(kin: Any, model: Model, theta: np.ndarray, f: int) -> str:
+    """How the tyre of force f stands on the road; ``kin`` is of a model with this force alone."""
+    forces, o = model.forces, model.forces.theta[f]
+    R, r = pose_of(kin, model.pairs.b[forces.pair[f]])
+    center, axis = point_of(R, r, load3(theta, o)), rotate(R, load3(theta, o + AXIS))
+    _, slope, _ = law_value(model.laws, theta, forces.law[f, 0], center[0].real)
+    sine = np.linalg.norm(np.cross(np.real(axis), (-slope, 0.0, 1.0))) / np.hypot(1.0, slope)
+    if sine < FLAT:
+        return f", whose wheel lies flat on the road ({np.degrees(np.arcsin(sine)):.1f} degrees)"
+    load, slip_x, slip_y, *_ = np.real(quantities_of(kin, 0))
+    asked, bound = np.hypot(theta[o + SLIP_X] * slip_x, theta[o + SLIP_Y] * slip_y), theta[o + FRICTION] * load
+    return f", whose slips ask for {asked / bound:.2g} times its friction" if asked > bound > 0.0 else ""
+
+
+COINCIDE = 1e-100  # m
+
+
+def require_defined(problem: Problem, instant: Instant) -> None:
+    """Raise AnalysisError with the name of the element that has no finite value at the evaluated start."""
+    found = _undefined_element(problem, instant, 0.0)
+    if found is not None:
+        raise AnalysisError(found)
+
+
+def undefined_at(
+    problem: Problem, theta: np.ndarray, time: float, position: np.ndarray, velocity: np.ndarray
+) -> str | None:
+    """A sentence on the element that has no finite value at a position (n,) and velocity (n,), or None."""
+    if not (np.isfinite(position).all() and np.isfinite(velocity).all()):
+        return None
+    instant = Instant(problem, theta, np.zeros((theta.size, 0)))
+    instant.state.z[:], instant.state.zd[:] = position, velocity
+    instant.evaluate(time)
+    return _undefined_element(problem, instant, time)
+
+
+def _undefined_element(problem: Problem, instant: Instant, time: float) -> str | None:
+    """A sentence on the constraint or force that is not finite at an evaluated instant, or None where all are."""
+    found = _constraint(problem, instant) or _force(problem, instant, time)
+    return found and f"the equations of motion are undefined at t = {time:.6g} s: {found}"
+
+
+def _constraint(problem: Problem, instant: Instant) -> str | None:
+    eq = instant.work.eq
+    wrong = ~(np.isfinite(eq.phi) & np.isfinite(eq.phi2) & np.isfinite(eq.J).all(axis=1))
+    for row in np.flatnonzero(wrong):
+        name = problem.names.constraints[row]
+        return f"the constraint '{name}' {_reason(instant, int(problem.model.constraints.measure[row]))}"
+    return None
+
+
+def _force(problem: Problem, instant: Instant, time: float) -> str | None:
+    if np.isfinite(instant.work.eq.G).all():
+        return None
+    for f, kind in enumerate(problem.model.forces.kind):
+        alone = _alone(problem, instant, f, time)
+        if not np.isfinite(alone.work.eq.G).all():
+            k = int(problem.model.forces.measure[f]) if kind in ALONG else -1
+            return f"the force of '{problem.names.forces[f]}' {_expression(problem, alone, f) or _reason(alone, k)}"
+    return None
+
+
+def _alone(problem: Problem, instant: Instant, f: int, time: float) -> Instant:
+    """The same instant with one force element only."""
+    model = with_forces(problem.model, f, f + 1)
+    alone = Instant(replace(problem, model=model), instant.theta, instant.dtheta[:, :0])
+    alone.state.z[:], alone.state.zd[:] = instant.state.z, instant.state.zd
+    alone.work.kin.expected[:] = instant.work.kin.expected
+    alone.evaluate(time)
+    return alone
+
+
+def _expression(problem: Problem, alone: Instant, f: int) -> str | None:
+    """Which expression of the force gives no finite number, with its place in the file."""
+    signals, work = problem.model.signals, alone.work.kin.signals
+    for component in range(3) if isinstance(signals, Signals) else ():
+        u = int(signals.of_force[f, component])
+        if u != NONE and not np.isfinite(work.value[signals.offset[u] + signals.result[u]]):
+            place = problem.names.expressions.get((f, component), "its expression")
+            return f"is no finite number: {place} may divide by zero, overflow, or take a root or logarithm below zero"
+    return None
+
+
+def _reason(instant: Instant, measure: int) -> str:
+    distance = measure >= 0 and instant.model.measures.kind[measure] == Measure.DISTANCE
+    if distance and not abs(instant.out.measures[measure]) > COINCIDE:
+        return "has no direction, for the points that it lies between coincide"
+    return "is no finite number; it may divide by zero or overflow"

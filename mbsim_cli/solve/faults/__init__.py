@@ -1,1 +1,0 @@
-"""Why an analysis cannot go on, and singular positions that it passes."""

@@ -1,1 +1,0 @@
-"""Kinematics of driven mechanisms: positions, velocities, accelerations and reactions without integration."""
