@@ -11,7 +11,6 @@ from mbsim_cli.assembly.parameters.numbers import Numbers
 from mbsim_cli.assembly.tree.system import System
 from mbsim_cli.errors import UsageError, option
 from mbsim_cli.model.problem import Names, Problem, Response
-from mbsim_cli.solve.linear.state_space import inputs_of
 from mbsim_cli.spec.analysis import FrequencyResponse
 from mbsim_cli.spec.expressions.number import written_out
 from mbsim_cli.spec.expressions.syntax import names as names_in
@@ -167,6 +166,8 @@ def outputs_of(
 
 def responding(system: System, numbers: Numbers, problem: Problem, sensor_rows: Mapping[str, slice]) -> Problem:
     """The problem of a frequency response, with its inputs, outputs and frequencies; records what is wrong."""
+    from mbsim_cli.solve.linear.state_space import inputs_of
+
     file = system.model_file
     given = cast(FrequencyResponse, file.analysis)
     inputs: list[str] = []

@@ -197,7 +197,7 @@ class Problem:
     expressed: tuple[Any, ...] = ()  # assembly.objectives.Objective of each number that sensors of expressions show
     movable: np.ndarray | None = None  # (len(theta),) bool: numbers of laws that parameters of the file move
     jumps: frozenset[int] = frozenset()  # offsets in theta of times at which driven accelerations jump
-    ahead: Any = None  # solve.lanes.open_trees.RunAhead: this run, where it was made beside others already
+    ahead: Any = None  # solve.lanes.RunAhead: this run, where it was made beside others already
     summed: bool = False  # an objective sums over time: adaptive integrators also give the instants inside their steps
 
     @property
@@ -233,7 +233,7 @@ class Block(NamedTuple):
     free: np.ndarray  # (B, m) bool: multipliers that the motion does not determine
     singular: np.ndarray  # (B, m) bool: constraints that lost their rank in a position passed since the instant before
     undetermined: np.ndarray  # (B, width) bool: reactions that redundant constraints leave open, which are NaN
-    rest: np.ndarray  # (B,) solve.equilibrium.resting.Equilibrium of an instant that a motion starts from, else None
+    rest: np.ndarray  # (B,) solve.equilibrium.Equilibrium of an instant that a motion starts from, else None
     lost: np.ndarray  # (B,) why forces of constraints are not found at an instant, and are NaN as sensors, else None
     linear: np.ndarray  # (B,) solve.linear's Found or Responses of the instant that small motions are about, else None
     inside: Any = None  # Block of instants inside steps by which integrals are summed, up to the end of the last step;
