@@ -145,7 +145,7 @@ def moved_starts(packing: Packing, problem: Problem, closing: Closing) -> list[s
     found = [f"the loops close in several positions: the start is at{several[1:]}"] if several else []
     wanted = [change for change, is_stated in zip(of_tree, stated, strict=True) if is_stated]
     wanted += _of_cut_joints(packing.system, closing)
-    bound = ROUNDED if packing.model_file.overrides else CARRIED
+    bound = CARRIED if packing.model_file.overrides else ROUNDED
     if (off := [change for change in wanted if change.exceeds(bound)]) and not _begins_a_search(problem):
         keeps = "independent: true in initial keeps the value, and independent: false marks it as a guess"
         found.append(f"closing the loops changed initial values: {_told(off)}; {keeps}")
