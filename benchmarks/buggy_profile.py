@@ -8,19 +8,18 @@ import numpy as np
 
 from mbsim_cli import assembly, spec
 from mbsim_cli.kernels.algorithms.elimination.constrained_solve import solve_change, solve_constrained
-from mbsim_cli.kernels.algorithms.equations.constraint_variation import (
+from mbsim_cli.kernels.algorithms.equations.constraint_derivatives import (
     vary_constraint_forces,
     vary_constraint_rates,
     vary_constraints,
     vary_with_velocity,
 )
 from mbsim_cli.kernels.algorithms.equations.constraints import constraint_rates, constraints, move_lines
-from mbsim_cli.kernels.algorithms.equations.element_forces import element_forces, vary_element_forces
 from mbsim_cli.kernels.algorithms.equations.forces import clear_wrenches, constraint_forces
 from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import composite_inertia, mass_matrix, residual
 from mbsim_cli.kernels.algorithms.equations.newton_matrix import newton_matrix
-from mbsim_cli.kernels.algorithms.equations.residual_variation import clear_forces, vary_bodies
-from mbsim_cli.kernels.algorithms.equations.resting_variation import Load, vary_resting
+from mbsim_cli.kernels.algorithms.equations.residual_variation import Load, clear_forces, vary_bodies, vary_resting
+from mbsim_cli.kernels.algorithms.equations.signals import element_forces, vary_element_forces
 from mbsim_cli.kernels.algorithms.motion.kinematics import motion_kinematics, position_kinematics
 from mbsim_cli.kernels.algorithms.motion.variation import vary_kinematics
 from mbsim_cli.kernels.compiler.jit import entry

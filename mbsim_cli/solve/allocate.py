@@ -6,12 +6,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mbsim_cli.kernels.algebra.sparse_solve import PIVOTS
+from mbsim_cli.kernels.algebra.linear_solve import PIVOTS
 from mbsim_cli.kernels.algorithms.elimination.constrained_solve import BY_PENALTY, Columns, Factor, Range
 from mbsim_cli.kernels.algorithms.elimination.structure import Panels, Sparsity, lists, sparsity, tree_panels
 from mbsim_cli.kernels.algorithms.equations.constraints import LINE_SIZE
-from mbsim_cli.kernels.algorithms.equations.resting_variation import resting
-from mbsim_cli.kernels.algorithms.equations.turning import Turns, turns
+from mbsim_cli.kernels.algorithms.equations.forces import Turns, turns
+from mbsim_cli.kernels.algorithms.equations.residual_variation import resting
 from mbsim_cli.kernels.algorithms.flexible.workspace import (
     flexible_composite,
     flexible_covectors,
@@ -51,7 +51,7 @@ from mbsim_cli.kernels.drivers.instants import Linearisation, close_loops, linea
 from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
 from mbsim_cli.kernels.drivers.simulate import SensitivityWork, Work
 from mbsim_cli.kernels.integrators.ali3p import BY_UPDATES, HARDEST, WHOLE, Control, Equations, State
-from mbsim_cli.kernels.integrators.ali3p_sensitivity import Directions, OfProjections, Sensitivity
+from mbsim_cli.kernels.integrators.ali3p_derivatives import Directions, OfProjections, Sensitivity
 from mbsim_cli.kernels.integrators.onsets import DEFLECTION, ELONGATION, LOAD, PENETRATION, RATE, SLIDING, Onsets
 from mbsim_cli.kernels.integrators.predictor import ADDED, TERMS, Past
 from mbsim_cli.kernels.integrators.singular_passage import TURNS, Watch

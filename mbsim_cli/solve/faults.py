@@ -8,10 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mbsim_cli.errors import AnalysisError
-from mbsim_cli.kernels.algebra.rot3 import rotate
-from mbsim_cli.kernels.algebra.vec3 import load3
-from mbsim_cli.kernels.algorithms.equations.motion_forces import is_tyre, quantities_of
-from mbsim_cli.kernels.algorithms.motion.bodies import pose_of
+from mbsim_cli.kernels.algebra.vectors import load3, rotate
+from mbsim_cli.kernels.algorithms.equations.forces_on_bodies import is_tyre, quantities_of
+from mbsim_cli.kernels.algorithms.motion.kinematics import pose_of
 from mbsim_cli.kernels.elements.laws import law_value
 from mbsim_cli.kernels.elements.measures import point_of
 from mbsim_cli.kernels.integrators.ali3p import State

@@ -13,7 +13,7 @@ import numpy as np
 from mbsim_cli.errors import AnalysisError
 from mbsim_cli.kernels.algorithms.equations.loads import SETTLED
 from mbsim_cli.kernels.integrators.ali3p import State
-from mbsim_cli.kernels.integrators.ali3p_sensitivity import Sensitivity
+from mbsim_cli.kernels.integrators.ali3p_derivatives import Sensitivity
 from mbsim_cli.model.codes import Column
 from mbsim_cli.model.coordinates import all_but, kinds
 from mbsim_cli.model.layout import NONE, LoadedSignals, Model

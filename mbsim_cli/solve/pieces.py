@@ -14,7 +14,7 @@ from mbsim_cli.errors import AnalysisError
 from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
 from mbsim_cli.kernels.drivers.simulate import Progress, SensitivityWork, Work, run
 from mbsim_cli.kernels.integrators.ali3p import Control, State
-from mbsim_cli.kernels.integrators.ali3p_sensitivity import Directions, Sensitivity
+from mbsim_cli.kernels.integrators.ali3p_derivatives import Directions, Sensitivity
 from mbsim_cli.model.codes import Status
 from mbsim_cli.model.layout import Model
 from mbsim_cli.model.problem import Problem

@@ -11,7 +11,7 @@ import numpy as np
 
 from mbsim_cli.errors import UsageError
 from mbsim_cli.kernels.drivers.record import Record, Stretch
-from mbsim_cli.kernels.integrators.ali3p_sensitivity import Sensitivity
+from mbsim_cli.kernels.integrators.ali3p_derivatives import Sensitivity
 
 if TYPE_CHECKING:
     from mbsim_cli.solve.equilibrium import Equilibrium

@@ -14,7 +14,7 @@ import numpy as np
 
 from mbsim_cli.errors import AnalysisError, UsageError
 from mbsim_cli.kernels.compiler.jit import bound
-from mbsim_cli.kernels.drivers.places import move_places, vary_places
+from mbsim_cli.kernels.drivers.observe import move_places, vary_places
 from mbsim_cli.model.layout import FlexibleTree
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve import allocate

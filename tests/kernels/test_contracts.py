@@ -7,7 +7,7 @@ import pytest
 from mbsim_cli.kernels.algorithms.open_trees import formulations, recursive
 from mbsim_cli.kernels.algorithms.systems import contract, system_of_trees
 from mbsim_cli.kernels.compiler.jit import python_of
-from mbsim_cli.kernels.drivers import sweep_steps
+from mbsim_cli.kernels.drivers import sweep_back
 from mbsim_cli.kernels.integrators import runge_kutta_adjoint
 from mbsim_cli.model.layout import NATURAL
 
@@ -15,7 +15,7 @@ OF_TREES = {"evaluate_free", "tangent_free", "vary_free", "pull_free", "measure"
 CONTRACTS = [
     *((contract, system_of_trees, kind, module) for kind, module in contract.SYSTEMS.items()),
     *((formulations, recursive, kind, module) for kind, module in formulations.FORMULATIONS.items()),
-    *((sweep_steps, runge_kutta_adjoint, kind, module) for kind, module in sweep_steps.METHODS.items()),
+    *((sweep_back, runge_kutta_adjoint, kind, module) for kind, module in sweep_back.METHODS.items()),
 ]
 
 

@@ -5,7 +5,13 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from mbsim_cli.kernels.elements.flexible import flexible_force
+from mbsim_cli.kernels.elements.flexible import (
+    flexible_force,
+    flexible_slopes,
+    flexible_tangent,
+    pull_flexible,
+    vary_flexible,
+)
 from mbsim_cli.kernels.elements.flexible_energy import (
     flexible_kinetic,
     flexible_moment,
@@ -19,8 +25,6 @@ from mbsim_cli.kernels.elements.flexible_energy import (
     vary_flexible_moment,
     vary_flexible_strain,
 )
-from mbsim_cli.kernels.elements.flexible_pull_back import pull_flexible
-from mbsim_cli.kernels.elements.flexible_variation import flexible_slopes, flexible_tangent, vary_flexible
 from mbsim_cli.reduction.data import deviates, deviations, dot, entries, sid_of
 from tests.kernels.flexible import BODIES, State, body, coordinates, packed, random_state, work
 from tests.reduction.test_values import first_moment, mass_matrix, velocity_terms

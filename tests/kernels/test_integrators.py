@@ -10,7 +10,7 @@ import pytest
 from mbsim_cli import assembly, spec
 from mbsim_cli.errors import AnalysisError
 from mbsim_cli.kernels.integrators.esdirk import ImplicitTableau
-from mbsim_cli.kernels.integrators.step_control import EVALUATIONS, FACTORISATIONS, JACOBIANS, REJECTED, STEPS
+from mbsim_cli.kernels.integrators.runge_kutta import EVALUATIONS, FACTORISATIONS, JACOBIANS, REJECTED, STEPS
 from mbsim_cli.model.codes import INTEGRATORS, Column, Joint, Law, Measure
 from mbsim_cli.model.layout import COM, GROUND, INERTIA, MASS, NONE
 from mbsim_cli.solve.forward import forward

@@ -80,7 +80,7 @@ from pathlib import Path
 import numpy as np
 from mbsim_cli.kernels.compiler import folder, watch
 from mbsim_cli.kernels.compiler.jit import entry
-from mbsim_cli.kernels.algebra.vec3 import cross3
+from mbsim_cli.kernels.algebra.vectors import cross3
 
 folder._folder = Path(sys.argv[1])
 print(sum(entry(cross3)((1.0, 2.0, 3.0), (0.1, 0.2, -0.3))).hex(), "numba" in sys.modules, folder.level() or "-")

@@ -29,7 +29,7 @@ def text_of(node):
 def sentences():
     """Family and text of the sentences that stand where they are raised or reported, then those of any other place."""
     for path in sorted((ROOT / "mbsim_cli").rglob("*.py")):
-        if "kernels" in path.parts or path == Path(messages.__file__):
+        if "kernels" in path.relative_to(ROOT).parts or path == Path(messages.__file__):
             continue
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Call):

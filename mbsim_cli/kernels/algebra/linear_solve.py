@@ -1,12 +1,16 @@
-"""Dense factorisations for the systems of a time step: LU with row pivoting, and L D L^T of positive ones.
-
-Own loops: numpy's wrapper costs more than the work at these sizes, and these also take complex numbers.
-"""
+"""Dense and sparse linear systems, real or complex."""
 
 import numpy as np
 
-from mbsim_cli.kernels.compiler.jit import kernel
-from mbsim_cli.kernels.compiler.simd import at, block, put, width
+from mbsim_cli.kernels.compiler.jit import inlined, kernel
+from mbsim_cli.kernels.compiler.simd import WIDTH, add_product, at, block, put, width
+
+# Dense ----------------------------------------------------------------------------------------------------------------
+#
+# Dense factorisations for the systems of a time step: LU with row pivoting, and L D L^T of positive ones.
+#
+# Own loops: numpy's wrapper costs more than the work at these sizes, and these also take complex numbers.
+
 
 SINGULAR = 1e-13  # of its diagonal entry: a smaller pivot of a positive matrix is round-off
 
@@ -121,3 +125,268 @@ def ldl_solve(u, inverse, b):
 def _size(x):
     """Size for comparisons only; the imaginary part carries a derivative and does not count."""
     return np.abs(x.real)
+
+
+# Sparse ---------------------------------------------------------------------------------------------------------------
+#
+# Elimination along a known structure, from the last unknown to the first.
+#
+# Only the neighbours of an unknown are touched. Pivots are not exchanged: ``eliminate`` reports where that would lose
+# digits, and a factorisation with pivoting must do. What solutions need is packed in the order in which they need it,
+# and each number is summed up in a register. ``at`` spares each index the question whether it counts from the end.
+
+
+SMALLEST = 1e-9  # share of its diagonal entry that an elimination must leave
+
+
+@kernel
+def eliminate_sparse(sparsity, a, lower_out, upper_out, inverse_out):
+    """Factorise a (n, ``simd.padded(n)``), which is lost; False where a pivot has lost its digits.
+
+    ``lower`` and ``upper`` (as ``sparsity.neighbour``) receive the multiples of row k that its neighbours lose, and
+    row k itself over its pivot; ``inverse.torques`` (n,) that of the pivot. Columns beyond n are zero.
+    """
+    for k in range(a.shape[0] - 1, -1, -1):
+        first, last = sparsity.first[k], sparsity.first[k + 1]
+        if not abs(a[k, k].real) > 0.0:
+            return False
+        inverse = 1.0 / a[k, k]
+        inverse_out[k] = inverse
+        for s in range(first, last):
+            i = at(sparsity.neighbour, s)
+            own, before, share = at(a, k, i), at(a, i, i), at(a, i, k) * inverse
+            put(lower_out, s, share)
+            put(upper_out, s, own * inverse)
+            left = before - share * own
+            if not abs(left.real) > SMALLEST * abs(before.real):
+                return False
+        for s in range(sparsity.block_first[k], sparsity.block_first[k + 1]):
+            start = sparsity.block[s]
+            for g in range(start, start + WIDTH, width(a)):
+                _subtract_row(sparsity, first, last, k, block(a, g), lower_out, a)
+    return True
+
+
+@kernel
+def _subtract_row(sparsity, first, last, k, c, lower, a):
+    """Take multiples of row k from its neighbours; what becomes of columns that are eliminated nobody reads."""
+    row = at(a, k, c)
+    for s in range(first, last):
+        add_product(a, at(sparsity.neighbour, s), c, -at(lower, s), row)
+
+
+@kernel
+def solve_sparse(sparsity, lower, upper, inverse, b, c):
+    """Solve in place for column c of b, which may stand for several."""
+    for k in range(b.shape[0] - 1, -1, -1):
+        left = at(b, k, c)
+        for s in range(sparsity.above_first[k], sparsity.above_first[k + 1]):
+            left -= at(lower, at(sparsity.slot, s)) * at(b, at(sparsity.above, s), c)
+        put(b, k, c, left)
+    for k in range(b.shape[0]):
+        left = inverse[k] * at(b, k, c)
+        for s in range(sparsity.first[k], sparsity.first[k + 1]):
+            left -= at(upper, s) * at(b, at(sparsity.neighbour, s), c)
+        put(b, k, c, left)
+
+
+# Elimination along a known structure, three unknowns at a time, from the last ones to the first.
+#
+# The same eliminations as in ``sparse_solve``, where neighbouring unknowns meet the same others: each number of the
+# rest is read and written once for three pivots, and sums of three unknowns go on side by side. A panel p is the
+# unknowns k, k + 1, k + 2 with k = n % 3 + 3 p; the one or two below the first panel meet each other only, and stay in
+# the matrix.
+
+PIVOTS = 9  # of a panel: the three inverse pivots, multiples of its rows (01, 02, 12) and of its columns (10, 20, 21)
+
+
+@kernel
+def eliminate_panels(panels, a, lower_out, upper_out, pivot_out):
+    """Factorise a (n, ``simd.padded(n)``), which is lost; False where a pivot has lost its digits.
+
+    ``lower`` and ``upper`` (3 of each of ``panels.neighbour``) receive the multiples of a panel's rows that its
+    neighbours lose, and these rows over their pivots.
+    """
+    below = a.shape[0] % 3
+    for p in range(panels.first.size - 2, -1, -1):
+        k, first, last = below + 3 * p, panels.first[p], panels.first[p + 1]
+        if not _within(a, k, PIVOTS * p, pivot_out):
+            return False
+        l01, l02, l12 = _multiples(pivot_out, p)
+        for s in range(panels.block_first[p], panels.block_first[p + 1]):
+            for g in range(panels.block[s], panels.block[s] + WIDTH, width(a)):
+                c = block(a, g)
+                r1 = at(a, k + 1, c) - l12 * at(a, k + 2, c)
+                put(a, k + 1, c, r1)
+                put(a, k, c, at(a, k, c) - l02 * at(a, k + 2, c) - l01 * r1)
+        if not _multiples_of_neighbours(panels.neighbour, first, last, k, p, a, pivot_out, lower_out, upper_out):
+            return False
+        for s in range(panels.block_first[p], panels.block_first[p + 1]):
+            for g in range(panels.block[s], panels.block[s] + WIDTH, width(a)):
+                _subtract_rows(panels.neighbour, first, last, k, block(a, g), lower_out, a)
+    return _eliminate_below(a, below)
+
+
+@inlined
+def _kept(left, before):
+    return abs(left.real) > SMALLEST * abs(before.real)
+
+
+@kernel
+def _within(a, k, o, pivot_out):
+    """Eliminate among the unknowns of a panel; its pivots stand from o on."""
+    if not abs(a[k + 2, k + 2].real) > 0.0:
+        return False
+    i2 = 1.0 / a[k + 2, k + 2]
+    l02, l12 = a[k, k + 2] * i2, a[k + 1, k + 2] * i2
+    second, c10 = a[k + 1, k + 1] - l12 * a[k + 2, k + 1], a[k + 1, k] - l12 * a[k + 2, k]
+    if not _kept(second, a[k + 1, k + 1]):
+        return False
+    i1 = 1.0 / second
+    l01 = (a[k, k + 1] - l02 * a[k + 2, k + 1]) * i1
+    third = a[k, k] - l02 * a[k + 2, k] - l01 * c10
+    if not _kept(third, a[k, k]):
+        return False
+    pivot_out[o], pivot_out[o + 1], pivot_out[o + 2] = 1.0 / third, i1, i2
+    pivot_out[o + 3], pivot_out[o + 4], pivot_out[o + 5] = l01, l02, l12
+    pivot_out[o + 6], pivot_out[o + 7], pivot_out[o + 8] = c10 * i1, a[k + 2, k] * i2, a[k + 2, k + 1] * i2
+    return True
+
+
+@inlined
+def _inverses(pivot, p):
+    return at(pivot, PIVOTS * p), at(pivot, PIVOTS * p + 1), at(pivot, PIVOTS * p + 2)
+
+
+@inlined
+def _multiples(pivot, p):
+    """What a panel's rows 0 and 1 lose of 1 and 2."""
+    return at(pivot, PIVOTS * p + 3), at(pivot, PIVOTS * p + 4), at(pivot, PIVOTS * p + 5)
+
+
+@inlined
+def _shares(pivot, p):
+    """A panel's rows 1 and 2, in columns 0 and 1, over their pivots."""
+    return at(pivot, PIVOTS * p + 6), at(pivot, PIVOTS * p + 7), at(pivot, PIVOTS * p + 8)
+
+
+@kernel
+def _multiples_of_neighbours(neighbour, first, last, k, p, a, pivot, lower_out, upper_out):
+    i0, i1, i2 = _inverses(pivot, p)
+    u10, u20, u21 = _shares(pivot, p)
+    for s in range(first, last):
+        i = at(neighbour, s)
+        third = at(a, i, k + 2)
+        second = at(a, i, k + 1) - third * u21
+        l2, l1, l0 = third * i2, second * i1, (at(a, i, k) - third * u20 - second * u10) * i0
+        own2, own1, own0, before = at(a, k + 2, i), at(a, k + 1, i), at(a, k, i), at(a, i, i)
+        put(lower_out, 3 * s, l0)
+        put(lower_out, 3 * s + 1, l1)
+        put(lower_out, 3 * s + 2, l2)
+        put(upper_out, 3 * s, own0 * i0)
+        put(upper_out, 3 * s + 1, own1 * i1)
+        put(upper_out, 3 * s + 2, own2 * i2)
+        after2 = before - l2 * own2
+        after1 = after2 - l1 * own1
+        if not (_kept(after2, before) and _kept(after1, after2) and _kept(after1 - l0 * own0, after1)):
+            return False
+    return True
+
+
+@kernel
+def _subtract_rows(neighbour, first, last, k, c, lower, a):
+    """Take multiples of a panel's rows from its neighbours; what becomes of columns eliminated nobody reads."""
+    r0, r1, r2 = at(a, k, c), at(a, k + 1, c), at(a, k + 2, c)
+    for s in range(first, last):
+        i = at(neighbour, s)
+        left = at(a, i, c) - at(lower, 3 * s + 2) * r2
+        put(a, i, c, left - at(lower, 3 * s + 1) * r1 - at(lower, 3 * s) * r0)
+
+
+@kernel
+def _eliminate_below(a, below):
+    """Eliminate what no panel holds: in place, the pivots as their inverses."""
+    for k in range(below - 1, -1, -1):
+        if not abs(a[k, k].real) > 0.0:
+            return False
+        a[k, k] = 1.0 / a[k, k]
+        for i in range(k):
+            before = a[i, i]
+            a[i, k] *= a[k, k]
+            for j in range(k):
+                a[i, j] -= a[i, k] * a[k, j]
+            if not _kept(a[i, i], before):
+                return False
+        for i in range(k):
+            a[k, i] *= a[k, k]
+    return True
+
+
+@kernel
+def solve_panels(panels, a, lower, upper, pivot, b, c):
+    """Solve in place for column c of b, which may stand for several; ``a`` is what elimination has left."""
+    below = b.shape[0] % 3
+    for p in range(panels.first.size - 2, -1, -1):
+        k = below + 3 * p
+        l01, l02, l12 = _multiples(pivot, p)
+        x2 = at(b, k + 2, c)
+        x1 = at(b, k + 1, c) - l12 * x2
+        x0 = at(b, k, c) - l02 * x2 - l01 * x1
+        put(b, k + 1, c, x1)
+        put(b, k, c, x0)
+        for s in range(panels.first[p], panels.first[p + 1]):
+            i = at(panels.neighbour, s)
+            left = at(b, i, c) - at(lower, 3 * s + 2) * x2
+            put(b, i, c, left - at(lower, 3 * s + 1) * x1 - at(lower, 3 * s) * x0)
+    for k in range(below - 1, -1, -1):
+        for i in range(k):
+            put(b, i, c, at(b, i, c) - a[i, k] * at(b, k, c))
+    for k in range(below):
+        left = a[k, k] * at(b, k, c)
+        for i in range(k):
+            left -= a[k, i] * at(b, i, c)
+        put(b, k, c, left)
+    for p in range(panels.first.size - 1):
+        k = below + 3 * p
+        i0, i1, i2 = _inverses(pivot, p)
+        u10, u20, u21 = _shares(pivot, p)
+        x0, x1, x2 = i0 * at(b, k, c), i1 * at(b, k + 1, c), i2 * at(b, k + 2, c)
+        for s in range(panels.first[p], panels.first[p + 1]):
+            x = at(b, at(panels.neighbour, s), c)
+            x0 -= at(upper, 3 * s) * x
+            x1 -= at(upper, 3 * s + 1) * x
+            x2 -= at(upper, 3 * s + 2) * x
+        x1 -= u10 * x0
+        put(b, k, c, x0)
+        put(b, k + 1, c, x1)
+        put(b, k + 2, c, x2 - u20 * x0 - u21 * x1)
+
+
+@kernel
+def subtract_product(panels, a, x, c, out):
+    """out -= a x in column c, for a (n, ``simd.padded(n)``) of the structure."""
+    below = x.shape[0] % 3
+    for k in range(below):
+        for i in range(below):
+            put(out, k, c, at(out, k, c) - at(a, k, i) * at(x, i, c))
+    for p in range(panels.first.size - 1):
+        k = below + 3 * p
+        x0, x1, x2 = at(x, k, c), at(x, k + 1, c), at(x, k + 2, c)
+        y0 = _less(at(out, k, c), a, k, k, x0, x1, x2)
+        y1 = _less(at(out, k + 1, c), a, k + 1, k, x0, x1, x2)
+        y2 = _less(at(out, k + 2, c), a, k + 2, k, x0, x1, x2)
+        for s in range(panels.first[p], panels.first[p + 1]):
+            i = at(panels.neighbour, s)
+            other = at(x, i, c)
+            y0 -= at(a, k, i) * other
+            y1 -= at(a, k + 1, i) * other
+            y2 -= at(a, k + 2, i) * other
+            put(out, i, c, _less(at(out, i, c), a, i, k, x0, x1, x2))
+        put(out, k, c, y0)
+        put(out, k + 1, c, y1)
+        put(out, k + 2, c, y2)
+
+
+@inlined
+def _less(y, a, i, k, x0, x1, x2):
+    return y - at(a, i, k) * x0 - at(a, i, k + 1) * x1 - at(a, i, k + 2) * x2

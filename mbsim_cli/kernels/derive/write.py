@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from mbsim_cli.kernels.algebra.complex_safe import atan2
+from mbsim_cli.kernels.algebra.arrays import atan2
 from mbsim_cli.kernels.compiler.jit import derived, python_of
 from mbsim_cli.kernels.compiler.simd import add_to, at
 from mbsim_cli.kernels.derive.trace import (
@@ -105,7 +105,7 @@ class Kept(Values):
         return f"kept[{self.slots[index]}]"
 
 
-# Functions that branch --------------------------------------------------------------------------------------------
+# Functions that branch ------------------------------------------------------------------------------------------------
 
 
 def slopes_text(function: Callable) -> str:
@@ -149,7 +149,7 @@ def _write_branch(
     lines(f"return ({', '.join(f'{text} + zero' for text in texts)},)", depth)
 
 
-# Values ------------------------------------------------------------------------------------------------------------
+# Values ---------------------------------------------------------------------------------------------------------------
 
 
 class Derivatives:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.kernels.algebra.whole import add_scaled, clear, copy_to
+from mbsim_cli.kernels.algebra.arrays import add_scaled, clear, copy_to
 from mbsim_cli.kernels.algorithms.elimination.constrained_solve import (
     factor_penalised,
     factor_range,
@@ -15,8 +15,8 @@ from mbsim_cli.kernels.algorithms.elimination.constrained_solve import (
     solve_constrained,
 )
 from mbsim_cli.kernels.algorithms.equations.constraints import move_lines
+from mbsim_cli.kernels.algorithms.equations.forces import expect_recorded
 from mbsim_cli.kernels.algorithms.equations.loads import find_loads, loads_settled, take_loads, with_loads
-from mbsim_cli.kernels.algorithms.equations.turning import expect_recorded
 from mbsim_cli.kernels.algorithms.systems.contract import (
     evaluate,
     rates,
@@ -27,7 +27,7 @@ from mbsim_cli.kernels.algorithms.systems.contract import (
 )
 from mbsim_cli.kernels.compiler.jit import entry, kernel
 from mbsim_cli.kernels.compiler.views import as_column
-from mbsim_cli.kernels.integrators.ali3p_sensitivity import Sensitivity
+from mbsim_cli.kernels.integrators.ali3p_derivatives import Sensitivity
 from mbsim_cli.model.codes import Status
 
 

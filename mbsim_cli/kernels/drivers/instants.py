@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.kernels.algebra.whole import copy_to
+from mbsim_cli.kernels.algebra.arrays import copy_to
 from mbsim_cli.kernels.algorithms.equations.constraints import move_lines
+from mbsim_cli.kernels.algorithms.equations.forces import expect_recorded
 from mbsim_cli.kernels.algorithms.equations.loads import find_loads
-from mbsim_cli.kernels.algorithms.equations.turning import expect_recorded
 from mbsim_cli.kernels.algorithms.open_trees.formulations import accelerate, vary_accelerations
 from mbsim_cli.kernels.algorithms.open_trees.open_tree import drive, vary_drive
 from mbsim_cli.kernels.algorithms.systems.contract import (

@@ -42,15 +42,19 @@ from mbsim_cli.kernels.drivers.stepping import (
 from mbsim_cli.kernels.integrators.dense_output import form_dense, interpolate
 from mbsim_cli.kernels.integrators.onsets import find_arguments, follow_arguments
 from mbsim_cli.kernels.integrators.runge_kutta import (
+    EVALUATIONS,
+    SHRINK,
+    STEPS,
     copy_state,
     end_step,
+    error_norm,
     evaluate_state,
+    factor_of,
     form_stage,
     keep_stage,
     put_on_manifold,
 )
-from mbsim_cli.kernels.integrators.step_control import EVALUATIONS, SHRINK, STEPS, error_norm, factor_of
-from mbsim_cli.kernels.integrators.step_control import REJECTED as REJECTED_STEPS
+from mbsim_cli.kernels.integrators.runge_kutta import REJECTED as REJECTED_STEPS
 from mbsim_cli.model.codes import Status
 
 START, LEAP, GUESS, STAGE, ROW, INSIDE = range(6)  # what is evaluated

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.kernels.algebra.whole import copy_to
+from mbsim_cli.kernels.algebra.arrays import copy_to
 from mbsim_cli.kernels.compiler.jit import entry, merged
 from mbsim_cli.kernels.drivers.record import are_full, write_instant, write_step
 from mbsim_cli.kernels.drivers.stepping import (
@@ -42,14 +42,19 @@ from mbsim_cli.kernels.integrators.dense_output import interpolate_between
 from mbsim_cli.kernels.integrators.esdirk import solve_stage, start_stage, vary_stage
 from mbsim_cli.kernels.integrators.onsets import find_arguments, follow_arguments
 from mbsim_cli.kernels.integrators.runge_kutta import (
+    EVALUATIONS,
+    REJECTED,
+    SHRINK,
+    STEPS,
     copy_state,
     end_step,
+    error_norm,
     evaluate_state,
+    factor_of,
     form_stage,
     keep_stage,
     put_on_manifold,
 )
-from mbsim_cli.kernels.integrators.step_control import EVALUATIONS, REJECTED, SHRINK, STEPS, error_norm, factor_of
 from mbsim_cli.model.codes import Status
 
 START, LEAP, GUESS, STEP, ROW, INSIDE = range(6)  # what is evaluated

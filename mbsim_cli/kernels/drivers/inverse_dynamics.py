@@ -4,9 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.kernels.algebra.whole import clear, is_finite
-from mbsim_cli.kernels.algorithms.equations.force_variation import vary_motion_force
-from mbsim_cli.kernels.algorithms.equations.forces import add_force_on_bodies, clear_wrenches
+from mbsim_cli.kernels.algebra.arrays import clear, is_finite
+from mbsim_cli.kernels.algorithms.equations.forces import add_force_on_bodies, clear_wrenches, vary_force_on_bodies
 from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import residual
 from mbsim_cli.kernels.algorithms.equations.residual_variation import clear_forces, vary_bodies
 from mbsim_cli.kernels.algorithms.motion.kinematics import motion_kinematics, position_kinematics
@@ -24,8 +23,7 @@ from mbsim_cli.kernels.algorithms.torques.derivatives import (
 from mbsim_cli.kernels.algorithms.torques.lanes import BODY, COLUMN, LANES, LOAD, SUM, sweep
 from mbsim_cli.kernels.compiler.jit import entry
 from mbsim_cli.kernels.compiler.simd import at, block, width
-from mbsim_cli.kernels.elements.law_pull_back import pull_law
-from mbsim_cli.kernels.elements.laws import law_value, law_variation
+from mbsim_cli.kernels.elements.laws import law_value, law_variation, pull_law
 
 
 @entry
@@ -195,5 +193,5 @@ def applied_torques(model, theta, at_center, motion, directions, sens, kin, comp
             vary_kinematics(tree, theta, dtheta, touch, kin, sens.z, sens.zd, sens.zdd, tw)
             clear_forces(tw, d_torque_out[row])
             for f in range(model.forces.kind.size):
-                vary_motion_force(model, theta, dtheta, touch, t, f, kin, tw)
+                vary_force_on_bodies(model, theta, dtheta, touch, t, f, kin, tw)
             vary_bodies(tree, theta, dtheta, touch, z, sens.z, kin, comp, tw, d_torque_out[row])

@@ -4,12 +4,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.kernels.algebra.whole import add_scaled, clear, copy_to, is_nothing
+from mbsim_cli.kernels.algebra.arrays import add_scaled, clear, copy_to, is_nothing
 from mbsim_cli.kernels.algorithms.elimination.constrained_solve import factor_penalised
 from mbsim_cli.kernels.algorithms.equations.constraints import move_lines
+from mbsim_cli.kernels.algorithms.equations.forces import expect_recorded
 from mbsim_cli.kernels.algorithms.equations.loads import find_loads
 from mbsim_cli.kernels.algorithms.equations.tree_pull_back import clear_bodies
-from mbsim_cli.kernels.algorithms.equations.turning import expect_recorded
 from mbsim_cli.kernels.algorithms.reactions.systems import find_forces, pull_read
 from mbsim_cli.kernels.algorithms.systems.contract import (
     constrain,

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.kernels.algebra.whole import copy_to
+from mbsim_cli.kernels.algebra.arrays import copy_to
 from mbsim_cli.kernels.compiler.jit import kernel
 
 

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.kernels.algebra.whole import add_scaled, copy_to
+from mbsim_cli.kernels.algebra.arrays import add_scaled, copy_to
 from mbsim_cli.kernels.algorithms.elimination.constrained_solve import factor_range, keep_in_range
-from mbsim_cli.kernels.algorithms.equations.turning import expect_angles, follow_angles
+from mbsim_cli.kernels.algorithms.equations.forces import expect_angles, follow_angles
 from mbsim_cli.kernels.algorithms.systems.contract import compose, move, place
 from mbsim_cli.kernels.compiler.jit import entry, inlined, kernel
 from mbsim_cli.kernels.compiler.views import as_column
@@ -18,7 +18,7 @@ from mbsim_cli.kernels.drivers.observe import observe_rows
 from mbsim_cli.kernels.drivers.record import write_instant
 from mbsim_cli.kernels.drivers.stepping import is_finite
 from mbsim_cli.kernels.integrators.ali3p import TURNED, end_of_step, keep_iterate, newton, project
-from mbsim_cli.kernels.integrators.ali3p_sensitivity import predict_sensitivities, vary_motion, vary_projections
+from mbsim_cli.kernels.integrators.ali3p_derivatives import predict_sensitivities, vary_motion, vary_projections
 from mbsim_cli.kernels.integrators.onsets import find_arguments, follow_arguments, passes_onset
 from mbsim_cli.kernels.integrators.predictor import predict
 from mbsim_cli.kernels.integrators.singular_passage import watch_for_passage

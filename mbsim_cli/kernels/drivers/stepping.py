@@ -12,7 +12,7 @@ from mbsim_cli.kernels.compiler.jit import kernel, merged
 from mbsim_cli.kernels.compiler.views import as_column
 from mbsim_cli.kernels.drivers.record import write_inside
 from mbsim_cli.kernels.integrators.onsets import passes_onset
-from mbsim_cli.kernels.integrators.step_control import initial_step, size_of, sum_of, trial_step_of
+from mbsim_cli.kernels.integrators.runge_kutta import initial_step, size_of, sum_of, trial_step_of
 from mbsim_cli.model.codes import Status
 
 # In ``clock``: time, beginning of the last step, size of the next one (0: unknown), steps tried, kinks passed, instants

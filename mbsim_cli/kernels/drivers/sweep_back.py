@@ -1,11 +1,28 @@
-"""The compiled backward loop of ALI3-P: covectors of objectives through stored instants, the last one first."""
+"""The compiled backward loops: covectors of objectives through stored instants and steps, the last one first."""
 
-from mbsim_cli.kernels.algebra.whole import copy_to
+from types import ModuleType
+from typing import NamedTuple
+
+import numpy as np
+
+from mbsim_cli.kernels.algebra.arrays import copy_to
+from mbsim_cli.kernels.algorithms.by_type import members_by_type
 from mbsim_cli.kernels.algorithms.systems.contract import constrain
-from mbsim_cli.kernels.compiler.jit import entry
+from mbsim_cli.kernels.compiler.jit import entry, kernel
+from mbsim_cli.kernels.compiler.simd import add_to, block, width
+from mbsim_cli.kernels.compiler.simd import at as entry_of
 from mbsim_cli.kernels.drivers.pull_instants import pull_row
-from mbsim_cli.kernels.integrators.ali3p_adjoint import pull_motion, pull_projections
+from mbsim_cli.kernels.drivers.stepping import MEETS
+from mbsim_cli.kernels.integrators import esdirk_adjoint, runge_kutta_adjoint
+from mbsim_cli.kernels.integrators.ali3p_derivatives import pull_motion, pull_projections
+from mbsim_cli.kernels.integrators.esdirk import ImplicitTableau
+from mbsim_cli.kernels.integrators.runge_kutta import Tableau
+from mbsim_cli.kernels.integrators.runge_kutta_adjoint import add_motion, begin_step, clear_motion, take_stage
 from mbsim_cli.model.codes import Status
+
+# ALI3-P ---------------------------------------------------------------------------------------------------------------
+#
+# The compiled backward loop of ALI3-P: covectors of objectives through stored instants, the last one first.
 
 
 @entry
@@ -43,3 +60,115 @@ def sweep_back(model, theta, control, starts, record, seen, given, work, pulling
         if status != Status.OK:
             return status.value, row, worst
     return Status.OK.value, 0, worst
+
+
+# Runge-Kutta methods --------------------------------------------------------------------------------------------------
+#
+# The compiled backward loop of Runge-Kutta methods: covectors of objectives through stored steps.
+#
+# One loop decides what is next, an instant inside the step or a stage, and pulls rates back in one place.
+
+
+# The adjoint of a step behind one set of functions, chosen by the type of the method's ``tableau``.
+#
+# A new kind of method is a module with these functions and a row of the table.
+
+METHODS: dict[type, ModuleType] = {Tableau: runge_kutta_adjoint, ImplicitTableau: esdirk_adjoint}
+
+
+_of_method = members_by_type("tableau", runge_kutta_adjoint, METHODS.__getitem__)
+
+
+end_of = _of_method("end_of", "Stage that is the end of the step.")
+stand_at_stage = _of_method("stand_at_stage", "Motion at a stage of the step from z with rates zd, zdd (S, n).")
+pull_stage = _of_method(
+    "pull_stage", "Pull covectors of a stage's rates back to its sums; whether found, and an error."
+)
+give_stage = _of_method("give_stage", "Hand covectors of a stage's sums on to the beginning and to stages before.")
+stand_inside = _of_method("stand_inside", "Motion at the share x of the step, but for z''.")
+give_inside = _of_method("give_inside", "Hand covectors of an instant inside the step on to both ends and the stages.")
+give_earlier = _of_method("give_earlier", "Hand on what the step after has of this one's stages; needs ``begin_step``.")
+
+
+class SweepWork(NamedTuple):
+    """Work of a sweep back through steps."""
+
+    kin: tuple  # Kinematics of instants
+    comp: tuple
+    seen: np.ndarray  # (width,) sensors
+    motion: tuple  # StepWork
+    accelerations: tuple  # PulledAccelerations
+    tangent: tuple  # StageTangent
+    kinks: tuple  # Kinks
+
+
+class StepPulling(NamedTuple):
+    """Covectors that go backwards in time."""
+
+    cov: tuple  # Covectors of the motion that is pulled back; theta since the end
+    step: tuple  # StepCovectors
+    none: tuple  # Virtual without motion
+
+
+@entry
+def sweep_steps(model, theta, end, begins, tableau, record, steps, seen, given, work, pulling):
+    """Pull covectors back through rows and steps of a run to ``end``.
+
+    The first step waits for the rows before, but where the run ``begins`` (0 or 1). ``seen`` (N, width, p) are
+    covectors of the sensors, and ``given`` such of the motion, of N rows or none. Returns a Status, the time that it
+    belongs to, and the largest size of what was left unsolved, relative.
+    """
+    cov, step, motion, tree = pulling.cov, pulling.step, work.motion, work.accelerations.open_tree
+    last, near, row, worst = end_of(tableau), MEETS * end, record.time.size - 1, 0.0
+    for k in range(steps.time.size - 1, -1, -1):
+        t, h, stage = steps.time[k], steps.size[k], steps.stages[k] - 1
+        z, zd, zdd = steps.z[k], steps.zd[k], steps.zdd[k]
+        starts = h == 0.0
+        while True:
+            x, at = 0.0, steps.end[k]
+            inside = False
+            if row >= 0 and record.time[row] > (t - near if starts else t + near):
+                clear_motion(cov)
+                pull_row(model, theta, record, row, seen, given, work.kin, work.comp, work.seen, pulling.none, cov)
+                inside = np.abs(record.time[row] - at) > near
+                row -= 1
+                if not inside:
+                    add_motion(cov, step)
+                    continue
+                x, at = (record.time[row + 1] - t) / (at - t), record.time[row + 1]
+                stand_inside(model, theta, at, x, h, tableau, tree, z, zd, zdd, motion)
+                copy_to(record.acceleration[row + 1], motion.state.zdd)
+            elif stage == 0 or (k == 0 and begins == 0):
+                break
+            else:
+                at = at if stage == last else t + tableau.c[stage] * h
+                take_stage(stage, last, step, cov)
+                stand_at_stage(model, theta, at, h, tableau, stage, tree, z, zd, zdd, motion)
+            pulled = last if inside else stage
+            solved, error = pull_stage(model, theta, at, h, tableau, pulled, motion.state, work, cov)
+            if not solved:
+                return Status.SINGULAR.value, at, worst
+            worst = max(worst, error)
+            if inside:
+                give_inside(model, theta, at, x, h, tableau, work.accelerations, motion, cov, step)
+            else:
+                give_stage(model, theta, at, h, tableau, stage, work.accelerations, motion, cov, step)
+                stage = 0 if starts else stage - 1
+        if starts and t > 0.0 and (k > 0 or begins == 1):
+            _pull_leap(t, zdd[0], zdd[last], work.kinks, cov, step)
+        if k > 0 or begins == 1:
+            begin_step(step)
+        if k > 0:
+            give_earlier(tableau, steps.size[k - 1] == 0.0, step)
+    return Status.OK.value, 0.0, worst
+
+
+@kernel
+def _pull_leap(t, before, behind, kinks, cov, step):
+    """Transpose of ``stepping.leap`` from accelerations ``before`` (n,) to those ``behind`` a kink."""
+    for i in range(kinks.time.size):
+        if kinks.time[i] == t:
+            for c in range(before.size):
+                for g in range(0, cov.each.size, width(cov.each)):
+                    k = block(cov.each, g)
+                    add_to(cov.theta, kinks.number[i], k, (before[c] - behind[c]) * entry_of(step.zd0, c, k))

@@ -1,11 +1,10 @@
 """Applied forces and torques: a vector that the file gives, in global or body axes, times a law of time."""
 
-from mbsim_cli.kernels.algebra.vec3 import cross3, scale3
+from mbsim_cli.kernels.algebra.vectors import cross3, scale3
 from mbsim_cli.kernels.compiler.jit import kernel
 from mbsim_cli.kernels.derive.trace import ByHand
 from mbsim_cli.kernels.elements.element import Element, given, point
-from mbsim_cli.kernels.elements.law_pull_back import pull_law
-from mbsim_cli.kernels.elements.laws import law_value, law_variation
+from mbsim_cli.kernels.elements.laws import law_value, law_variation, pull_law
 from mbsim_cli.model.codes import Force
 from mbsim_cli.model.layout import APPLIED_SIZE, NONE, VECTOR
 

@@ -7,8 +7,8 @@ the rates of phi. Without C the forces have a potential at any rotation below ha
 
 import numpy as np
 
-from mbsim_cli.kernels.algebra.complex_safe import atan2
-from mbsim_cli.kernels.algebra.vec3 import add3, axpy3, cross3, dot3, scale3, sub3
+from mbsim_cli.kernels.algebra.arrays import atan2
+from mbsim_cli.kernels.algebra.vectors import add3, axpy3, cross3, dot3, scale3, sub3
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.derive.trace import branching
 from mbsim_cli.kernels.elements.element import (

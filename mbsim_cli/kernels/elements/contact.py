@@ -8,7 +8,7 @@ where e > 1. docs/theory/contact.md.
 
 import numpy as np
 
-from mbsim_cli.kernels.algebra.vec3 import add3, axpy3, cross3, dot3, scale3, sub3
+from mbsim_cli.kernels.algebra.vectors import add3, axpy3, cross3, dot3, scale3, sub3
 from mbsim_cli.kernels.compiler.jit import kernel
 from mbsim_cli.kernels.derive.trace import branching
 from mbsim_cli.kernels.elements.element import Element, axis, axis_of_first, point, point_of_first, turning, velocity

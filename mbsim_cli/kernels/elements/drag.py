@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mbsim_cli.kernels.algebra.vec3 import cross3, dot3, load3, scale3, sub3
+from mbsim_cli.kernels.algebra.vectors import cross3, dot3, load3, scale3, sub3
 from mbsim_cli.kernels.compiler.jit import kernel
 from mbsim_cli.kernels.elements.element import Element, point, velocity
 from mbsim_cli.model.codes import Force

@@ -11,13 +11,45 @@ Cr1_jl, and Oe_l is -G_l; what a body deviates by is added by ``flexible_deviati
 docs/theory/flexible_bodies.md, sections 1 and 2. Cost O(n^2), eight modes at a time.
 """
 
-from mbsim_cli.kernels.algebra.rot3 import load9, rotate, symmetric_apply
-from mbsim_cli.kernels.algebra.symmetric import axpy_six, dot_six, less_tilde, products, scale_six
-from mbsim_cli.kernels.algebra.vec3 import add3, axpy3, cross3, dot3, load3, scale3
+from mbsim_cli.kernels.algebra.spatial import (
+    add6,
+    axpy_six,
+    dot_six,
+    less_six,
+    less_tilde,
+    pair_six,
+    products,
+    scale_six,
+)
+from mbsim_cli.kernels.algebra.vectors import (
+    add3,
+    add3_to,
+    axpy3,
+    column9,
+    cross3,
+    dot3,
+    load3,
+    load3_of,
+    load9,
+    rotate,
+    scale3,
+    sub3,
+    symmetric_apply,
+    unrotate,
+)
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
-from mbsim_cli.kernels.compiler.simd import at, block, put, width
-from mbsim_cli.kernels.elements.flexible_deviations import deviate_frame, deviate_modes
+from mbsim_cli.kernels.compiler.simd import add_to, at, block, put, width
+from mbsim_cli.kernels.elements.flexible_energy import (
+    deviate_frame,
+    deviate_modes,
+    deviate_slopes,
+    pull_deviations,
+    vary_deviations,
+)
 from mbsim_cli.kernels.elements.flexible_work import (
+    BY_Q,
+    BY_RATE,
+    BY_SPEED,
     CR,
     CT,
     GR,
@@ -29,6 +61,10 @@ from mbsim_cli.kernels.elements.flexible_work import (
     M,
     P,
     X,
+    add3_along,
+    add6_along,
+    along3,
+    along6,
     lanes1,
     lanes3,
     lanes6,
@@ -172,3 +208,242 @@ def put_modes(tree, theta, f, M_out):
         p = pair_row(o, n, j, ME)
         for l in range(n):
             put(M_out, c + l, c + j, at(theta, p + l))
+
+
+# Variations -----------------------------------------------------------------------------------------------------------
+#
+# Variation of the forces of a flexible body, as it sees them itself: with its motion in its own axes, and its numbers.
+#
+# The forces are linear in the numbers, so what those vary by is the force that their variations would take, in the
+# formulas of ``flexible`` with a direction, or eight, in the place of a mode.
+
+
+# Derivatives of the forces of a flexible body by its motion; see ``flexible`` for what is differentiated.
+
+
+@kernel
+def flexible_slopes(tree, theta, f, w, alpha, a, zd, zdd, el, stiff):
+    """Leave in ``el`` the derivatives by q and q' that tangent, variation and pull-back read.
+
+    Needs ``flexible_force`` at the same state.
+    """
+    n, c, o = modes_of(tree, f)
+    squares, elastic = products(w), 1.0 if stiff else 0.0
+    for g in range(0, n, width(el.now)):
+        k = block(el.now, g)
+        half, cr = rows6(el.now, f, G, k), rows3(el.now, f, CR, k)
+        ct, x = rows3(el.now, f, CT, k), rows3(el.now, f, X, k)
+        rate, turned = scale_six(0.0, half), scale3(0.0, cr)
+        for j in range(n):
+            cr1, j2 = lanes3(theta, pair_row(o, n, j, CR1) + g, n), lanes6(theta, pair_row(o, n, j, J2) + g, n)
+            rate, turned = axpy_six(zd[c + j], j2, rate), axpy3(zdd[c + j], cr1, turned)
+            Ke, De = lanes1(theta, pair_row(o, n, j, KE) + g), lanes1(theta, pair_row(o, n, j, DE) + g)
+            put(el.by_q, f, j, k, dot3(alpha, cr1) - dot_six(j2, squares) + elastic * Ke)
+            put(el.by_rate, f, j, k, 2.0 * dot3(w, cr1) + elastic * De)
+        bent, first = symmetric_apply(half, w), lanes3(theta, mode_row(o, n, CT0) + g, n)
+        moment = add3(cross3(first, a), scale3(2.0, add3(symmetric_apply(half, alpha), cross3(w, bent))))
+        moment = add3(moment, sub3(scale3(2.0, symmetric_apply(rate, w)), turned))
+        put3(el.change, f, BY_Q, k, add3(moment, cross3(x, w)))
+        put3(el.change, f, BY_Q + 3, k, add3(cross3(alpha, first), cross3(w, cross3(w, first))))
+        put3(el.change, f, BY_RATE, k, sub3(scale3(2.0, bent), cross3(cr, w)))
+        put3(el.change, f, BY_RATE + 3, k, scale3(2.0, cross3(w, ct)))
+        put3(el.change, f, BY_SPEED, k, scale3(2.0, sub3(x, bent)))
+    if tree.deviation[f] != NONE:
+        deviate_slopes(tree, theta, f, w, alpha, a, zd, zdd, el)
+
+
+@inlined
+def by_speed(frame, w, dw):
+    """Change of (moment, force) with the angular velocity alone."""
+    h, inertia = load3(frame, H), six_of(frame, J)
+    moment = add3(cross3(dw, symmetric_apply(inertia, w)), cross3(w, symmetric_apply(inertia, dw)))
+    force = add3(cross3(dw, add3(scale3(2.0, load3(frame, P)), cross3(w, h))), cross3(w, cross3(dw, h)))
+    return moment, force
+
+
+@kernel
+def flexible_tangent(tree, theta, f, beta, gamma, w, el, D_out):
+    """Derivatives of moment, force and elastic rows (6 + n, 9 + n).
+
+    Columns: by alpha, a, w, and by x_l where q_l varies by gamma x_l, its rate by beta x_l and its acceleration by x_l.
+    Needs ``flexible_slopes``.
+    """
+    n, _, o = modes_of(tree, f)
+    frame = el.frame[f]
+    h, inertia, zero = load3(frame, H), six_of(frame, J), 0.0 * frame[M]
+    for axis in range(3):
+        unit = column9((1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0), axis)
+        moment, force = by_speed(frame, w, unit)
+        _put_column(D_out, axis, symmetric_apply(inertia, unit), cross3(unit, h))
+        _put_column(D_out, 3 + axis, cross3(h, unit), scale3(frame[M], unit))
+        _put_column(D_out, 6 + axis, add3(column9(load9(frame, GR), axis), moment), force)
+        for l in range(n):
+            D_out[6 + l, axis] = el.now[f, CR + axis, l]
+            D_out[6 + l, 3 + axis] = el.now[f, CT + axis, l]
+            D_out[6 + l, 6 + axis] = el.change[f, BY_SPEED + axis, l]
+    for j in range(n):
+        moment = axpy3(beta, rows3(el.change, f, BY_RATE, j), rows3(el.now, f, CR, j))
+        force = axpy3(beta, rows3(el.change, f, BY_RATE + 3, j), rows3(el.now, f, CT, j))
+        moment = axpy3(gamma, rows3(el.change, f, BY_Q, j), moment)
+        _put_column(D_out, 9 + j, moment, axpy3(gamma, rows3(el.change, f, BY_Q + 3, j), force))
+        for l in range(n):
+            own = theta[pair_row(o, n, j, ME) + l] + zero
+            D_out[6 + l, 9 + j] = own + beta * el.by_rate[f, j, l] + gamma * el.by_q[f, j, l]
+
+
+@inlined
+def _put_column(D_out, column, moment, force):
+    for r in range(3):
+        D_out[r, column], D_out[3 + r, column] = moment[r], force[r]
+
+
+@kernel
+def vary_flexible(
+    tree, theta, dtheta, touched, f, k, w, alpha, a, z, zd, zdd, dw, dalpha, da, dz, dzd, dzdd, el, stiff, dG_out
+):
+    """(dmoment, dforce) in direction or directions k; adds the variation of the elastic rows to dG_out (n, p).
+
+    ``touched``: whether dtheta has entries of this body. Needs ``flexible_slopes`` at the state.
+    """
+    n, c, o = modes_of(tree, f)
+    frame = el.frame[f]
+    h, inertia = load3(frame, H), six_of(frame, J)
+    moment, force = by_speed(frame, w, dw)
+    moment = add3(add3(moment, rotate(load9(frame, GR), dw)), add3(cross3(h, da), symmetric_apply(inertia, dalpha)))
+    force = axpy3(frame[M], da, add3(force, cross3(dalpha, h)))
+    for l in range(n):
+        x, rate, second = at(dz, c + l, k), at(dzd, c + l, k), at(dzdd, c + l, k)
+        moment = axpy3(x, rows3(el.change, f, BY_Q, l), axpy3(rate, rows3(el.change, f, BY_RATE, l), moment))
+        force = axpy3(x, rows3(el.change, f, BY_Q + 3, l), axpy3(rate, rows3(el.change, f, BY_RATE + 3, l), force))
+        moment = axpy3(second, rows3(el.now, f, CR, l), moment)
+        force = axpy3(second, rows3(el.now, f, CT, l), force)
+        e = dot3(rows3(el.now, f, CR, l), dalpha) + dot3(rows3(el.now, f, CT, l), da)
+        e = e + dot3(rows3(el.change, f, BY_SPEED, l), dw)
+        for j in range(n):
+            e = e + el.by_q[f, j, l] * at(dz, c + j, k) + el.by_rate[f, j, l] * at(dzd, c + j, k)
+            e = e + theta[pair_row(o, n, j, ME) + l] * at(dzdd, c + j, k)
+        add_to(dG_out, c + l, k, e)
+    if not touched:
+        return moment, force
+    own = vary_numbers(tree, dtheta, f, k, w, alpha, a, z, zd, zdd, stiff, dG_out)
+    if tree.deviation[f] != NONE:
+        own = add6(own, vary_deviations(tree, dtheta, f, k, w, alpha, a, z, zd, zdd, dG_out))
+    return add6((moment, force), own)
+
+
+@inlined
+def vary_numbers(tree, dtheta, f, k, w, alpha, a, z, zd, zdd, stiff, dG_out):
+    """What the numbers of the first block add in directions k."""
+    n, c, o = modes_of(tree, f)
+    h, inertia = load3_of(dtheta, o + MDCM, k), along6(dtheta, o + J0, 1, k)
+    rate, squares, elastic = scale_six(0.0, inertia), products(w), 1.0 if stiff else 0.0
+    turning = scale3(0.0, h)  # by q', and by q''
+    moving, turned, moved = turning, turning, turning
+    for l in range(n):
+        ct, cr = along3(dtheta, mode_row(o, n, CT0) + l, n, k), along3(dtheta, mode_row(o, n, CR0) + l, n, k)
+        first = scale_six(0.5, along6(dtheta, mode_row(o, n, J1) + l, n, k))
+        half, x, e = first, scale3(0.0, ct), elastic * at(dtheta, mode_row(o, n, KSIGMA) + l, k)
+        for j in range(n):
+            p = pair_row(o, n, j, 0) + l
+            cr1 = along3(dtheta, p + n * CR1, n, k)
+            half = axpy_six(z[c + j], along6(dtheta, p + n * J2, n, k), half)
+            cr, x = axpy3(z[c + j], cr1, cr), axpy3(zd[c + j], cr1, x)
+            e = e + zdd[c + j] * at(dtheta, p + n * ME, k)
+            e = e + elastic * (z[c + j] * at(dtheta, p + n * KE, k) + zd[c + j] * at(dtheta, p + n * DE, k))
+        e = e + dot3(a, ct) + dot3(alpha, cr) + 2.0 * dot3(w, x) - dot_six(half, squares)
+        add_to(dG_out, c + l, k, e)
+        h = axpy3(z[c + l], ct, h)
+        inertia = axpy_six(z[c + l], first, axpy_six(z[c + l], half, inertia))
+        rate = axpy_six(2.0 * zd[c + l], half, rate)
+        turning, turned = axpy3(zd[c + l], cr, turning), axpy3(zdd[c + l], cr, turned)
+        moving, moved = axpy3(zd[c + l], ct, moving), axpy3(zdd[c + l], ct, moved)
+    gyral = rotate(less_tilde(rate, turning), w)
+    return wrench_of(at(dtheta, o + MASS, k), h, inertia, gyral, moving, turned, moved, w, alpha, a)
+
+
+# Pull-backs -----------------------------------------------------------------------------------------------------------
+#
+# Pull-back of the forces of a flexible body: the transpose of ``flexible_variation``.
+
+
+@kernel
+def pull_flexible(tree, theta, f, k, U, mu, w, alpha, a, z, zd, zdd, el, stiff, cov):
+    """Covectors of w, alpha and a from a virtual motion U (turn, shift) of the frame and mu (n, p) of coordinates.
+
+    Adds to z, z', z'' and theta of ``cov``. Needs ``flexible_slopes`` at the state.
+    """
+    n, c, o = modes_of(tree, f)
+    of_w, of_alpha, of_a = _of_frame(el.frame[f], w, U)
+    for l in range(n):
+        row = at(mu, c + l, k)
+        of_w = axpy3(row, rows3(el.change, f, BY_SPEED, l), of_w)
+        of_alpha, of_a = axpy3(row, rows3(el.now, f, CR, l), of_alpha), axpy3(row, rows3(el.now, f, CT, l), of_a)
+        x, rate, second = _power(el.change, f, BY_Q, l, U), _power(el.change, f, BY_RATE, l, U), _carried(el, f, l, U)
+        for j in range(n):
+            other = at(mu, c + j, k)
+            x, rate = x + el.by_q[f, l, j] * other, rate + el.by_rate[f, l, j] * other
+            second = second + theta[pair_row(o, n, l, ME) + j] * other
+        add_to(cov.z, c + l, k, x)
+        add_to(cov.zd, c + l, k, rate)
+        add_to(cov.zdd, c + l, k, second)
+    _pull_numbers(tree, f, k, U, mu, w, alpha, a, z, zd, zdd, stiff, cov.theta)
+    if tree.deviation[f] != NONE:
+        pull_deviations(tree, f, k, U, mu, w, alpha, a, z, zd, zdd, cov.theta)
+    return of_w, of_alpha, of_a
+
+
+@inlined
+def _of_frame(frame, w, U):
+    """Covectors of w, alpha and a by what the frame's motion takes of moment and force."""
+    turn, shift = U
+    h, inertia = load3(frame, H), six_of(frame, J)
+    turned, shifted = cross3(turn, w), cross3(shift, w)
+    of_w = add3(unrotate(load9(frame, GR), turn), symmetric_apply(inertia, turned))
+    of_w = add3(of_w, cross3(symmetric_apply(inertia, w), turn))
+    of_w = add3(of_w, cross3(add3(scale3(2.0, load3(frame, P)), cross3(w, h)), shift))
+    of_w = add3(of_w, cross3(h, shifted))
+    of_alpha = add3(cross3(h, shift), symmetric_apply(inertia, turn))
+    return of_w, of_alpha, axpy3(frame[M], shift, cross3(turn, h))
+
+
+@inlined
+def _power(change, f, r, l, U):
+    return dot3(rows3(change, f, r, l), U[0]) + dot3(rows3(change, f, r + 3, l), U[1])
+
+
+@inlined
+def _carried(el, f, l, U):
+    return dot3(rows3(el.now, f, CR, l), U[0]) + dot3(rows3(el.now, f, CT, l), U[1])
+
+
+@inlined
+def _pull_numbers(tree, f, k, U, mu, w, alpha, a, z, zd, zdd, stiff, theta_out):
+    """Add to the numbers of the first block."""
+    n, c, o = modes_of(tree, f)
+    turn, shift = U
+    turned, shifted = cross3(turn, w), cross3(shift, w)
+    squares, elastic = products(w), 1.0 if stiff else 0.0
+    of_h = add3(cross3(shift, alpha), add3(cross3(shifted, w), cross3(a, turn)))
+    of_inertia = axpy_six(1.0, pair_six(turn, alpha), pair_six(turned, w))
+    of_rate = scale_six(2.0, pair_six(turn, w))
+    add_to(theta_out, o + MASS, k, dot3(shift, a))
+    add3_to(theta_out, o + MDCM, k, of_h)
+    add6_along(theta_out, o + J0, 1, k, of_inertia)
+    for l in range(n):
+        row = at(mu, c + l, k)
+        ct = axpy3(z[c + l], of_h, axpy3(2.0 * zd[c + l], shifted, axpy3(zdd[c + l], shift, scale3(row, a))))
+        cr = axpy3(zd[c + l], turned, axpy3(zdd[c + l], turn, scale3(row, alpha)))
+        bent = scale_six(z[c + l], of_inertia)
+        half = less_six(axpy_six(zd[c + l], of_rate, bent), scale_six(row, squares))
+        x = scale3(2.0 * row, w)
+        add_to(theta_out, mode_row(o, n, KSIGMA) + l, k, elastic * row)
+        add3_along(theta_out, mode_row(o, n, CT0) + l, n, k, ct)
+        add3_along(theta_out, mode_row(o, n, CR0) + l, n, k, cr)
+        add6_along(theta_out, mode_row(o, n, J1) + l, n, k, scale_six(0.5, axpy_six(1.0, bent, half)))
+        for j in range(n):
+            p = pair_row(o, n, j, 0) + l
+            add6_along(theta_out, p + n * J2, n, k, scale_six(z[c + j], half))
+            add3_along(theta_out, p + n * CR1, n, k, axpy3(z[c + j], cr, scale3(zd[c + j], x)))
+            add_to(theta_out, p + n * ME, k, zdd[c + j] * row)
+            add_to(theta_out, p + n * KE, k, elastic * z[c + j] * row)
+            add_to(theta_out, p + n * DE, k, elastic * zd[c + j] * row)

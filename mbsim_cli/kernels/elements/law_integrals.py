@@ -11,7 +11,6 @@ from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.compiler.simd import add_to, at
 from mbsim_cli.kernels.compiler.views import as_column
 from mbsim_cli.kernels.derive.trace import ByHand
-from mbsim_cli.kernels.elements.law_pull_back import pull_law, pull_term
 from mbsim_cli.kernels.elements.laws import (
     CONSTANT,
     HARMONIC,
@@ -21,6 +20,8 @@ from mbsim_cli.kernels.elements.laws import (
     SPLINE,
     law_value,
     law_variation,
+    pull_law,
+    pull_term,
     smooth_positive,
     term_value,
     term_variation,

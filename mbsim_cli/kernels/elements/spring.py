@@ -7,8 +7,7 @@ from mbsim_cli.kernels.compiler.jit import kernel
 from mbsim_cli.kernels.derive.write import Derivatives
 from mbsim_cli.kernels.elements.element import AlongMeasure
 from mbsim_cli.kernels.elements.law_integrals import POTENTIAL, potential
-from mbsim_cli.kernels.elements.law_pull_back import LAW
-from mbsim_cli.kernels.elements.laws import law_value
+from mbsim_cli.kernels.elements.laws import LAW, law_value
 from mbsim_cli.model.codes import Force
 
 STIFFNESS, DAMPING, NATURAL, CONSTANT, SIZE = 0, 1, 2, 3, 4

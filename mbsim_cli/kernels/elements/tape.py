@@ -7,11 +7,10 @@ pull-backs are products with these slopes, so a tape runs once at a state, howev
 
 import numpy as np
 
-from mbsim_cli.kernels.algebra.complex_safe import atan2, power
+from mbsim_cli.kernels.algebra.arrays import atan2, power
 from mbsim_cli.kernels.compiler.jit import inlined, kernel, overload, types
 from mbsim_cli.kernels.compiler.simd import add_to, at
-from mbsim_cli.kernels.elements.law_pull_back import pull_law
-from mbsim_cli.kernels.elements.laws import law_value, law_variation
+from mbsim_cli.kernels.elements.laws import law_value, law_variation, pull_law
 from mbsim_cli.model.codes import Operation
 
 

@@ -8,13 +8,12 @@ a lifted, locked or standing wheel. docs/theory/tyres.md.
 
 import numpy as np
 
-from mbsim_cli.kernels.algebra.complex_safe import atan2
-from mbsim_cli.kernels.algebra.vec3 import axpy3, cross3, dot3, scale3
+from mbsim_cli.kernels.algebra.arrays import atan2
+from mbsim_cli.kernels.algebra.vectors import axpy3, cross3, dot3, scale3
 from mbsim_cli.kernels.compiler.jit import kernel
 from mbsim_cli.kernels.derive.trace import branching
 from mbsim_cli.kernels.elements.element import Element, axis, point, turning, velocity
-from mbsim_cli.kernels.elements.law_pull_back import LAW
-from mbsim_cli.kernels.elements.laws import SMOOTH_POSITIVE, law_value, smooth_positive
+from mbsim_cli.kernels.elements.laws import LAW, SMOOTH_POSITIVE, law_value, smooth_positive
 from mbsim_cli.model.codes import TYRES, Force
 from mbsim_cli.model.layout import (
     AXIS,

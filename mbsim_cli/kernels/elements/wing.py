@@ -6,7 +6,7 @@ where that is small, and there is none across the flow: C_L = a sin(alpha) cos(a
 
 import numpy as np
 
-from mbsim_cli.kernels.algebra.vec3 import axpy3, cross3, dot3, load3, scale3, sub3
+from mbsim_cli.kernels.algebra.vectors import axpy3, cross3, dot3, load3, scale3, sub3
 from mbsim_cli.kernels.compiler.jit import kernel
 from mbsim_cli.kernels.elements.element import Element, axis, point, velocity
 from mbsim_cli.model.codes import Force

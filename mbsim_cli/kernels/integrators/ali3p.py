@@ -8,15 +8,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.kernels.algebra.whole import copy_to
+from mbsim_cli.kernels.algebra.arrays import copy_to
 from mbsim_cli.kernels.algorithms.elimination.constrained_solve import (
     BY_PENALTY,
     factor_penalised,
     keep_rows,
     solve_constrained,
 )
+from mbsim_cli.kernels.algorithms.equations.forces_on_bodies import has_quantities
 from mbsim_cli.kernels.algorithms.equations.loads import find_loads, with_loads
-from mbsim_cli.kernels.algorithms.equations.motion_forces import has_quantities
 from mbsim_cli.kernels.algorithms.systems.contract import evaluate, mass, move, rates, speeds, tangent
 from mbsim_cli.kernels.compiler.jit import kernel, merged
 from mbsim_cli.model.codes import Force, Status

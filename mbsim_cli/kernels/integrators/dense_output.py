@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.kernels.algebra.whole import add_scaled
+from mbsim_cli.kernels.algebra.arrays import add_scaled
 from mbsim_cli.kernels.compiler.jit import inlined, kernel, merged
 
 TERMS = 7

@@ -10,11 +10,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.kernels.algebra.euler_parameters import inner4, norm2
+from mbsim_cli.kernels.algebra.arrays import add_scaled, clear, copy_to, scaled
 from mbsim_cli.kernels.algebra.linear_solve import lu_factor, lu_solve, transpose
-from mbsim_cli.kernels.algebra.whole import add_scaled, clear, copy_to, scaled
+from mbsim_cli.kernels.algebra.vectors import inner4, norm2
 from mbsim_cli.kernels.algorithms.by_type import by_type
-from mbsim_cli.kernels.algorithms.closed_loops.pull_back import PulledLoops
+from mbsim_cli.kernels.algorithms.closed_loops import PulledLoops
 from mbsim_cli.kernels.algorithms.open_trees.acceleration_pull_back import (
     PulledAccelerations,
     left_of,
@@ -27,7 +27,7 @@ from mbsim_cli.kernels.compiler.jit import kernel, python_of
 from mbsim_cli.kernels.compiler.simd import at, block, put, width
 from mbsim_cli.kernels.elements.columns import load4, load4_of
 from mbsim_cli.kernels.integrators.dense_output import interpolate_motion, pull_between
-from mbsim_cli.kernels.integrators.esdirk_loops import pull_loop_stage
+from mbsim_cli.kernels.integrators.esdirk import pull_loop_stage
 from mbsim_cli.kernels.integrators.runge_kutta import combine
 from mbsim_cli.kernels.integrators.runge_kutta_adjoint import (
     give_sum,
@@ -104,7 +104,7 @@ pull_implicit_stage = by_type(
     {PulledAccelerations: _pull_open_stage, PulledLoops: pull_loop_stage}.__getitem__,
 )
 
-# What ``steps_adjoint`` chooses by the method ------------------------------------------------------------------------
+# What ``steps_adjoint`` chooses by the method -------------------------------------------------------------------------
 # Behind the rates of the stages stand those of the end, and what the interpolant begins with
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.kernels.algorithms.equations.motion_forces import penetration, sliding_speed, tyre_deflection
+from mbsim_cli.kernels.algorithms.equations.forces_on_bodies import penetration, sliding_speed, tyre_deflection
 from mbsim_cli.kernels.algorithms.systems.contract import measure_and_rate_of
 from mbsim_cli.kernels.compiler.jit import kernel
 from mbsim_cli.kernels.elements.spring import NATURAL

@@ -10,11 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.kernels.algebra.whole import add_scaled, clear, copy_to
+from mbsim_cli.kernels.algebra.arrays import add_scaled, clear, copy_to
+from mbsim_cli.kernels.algorithms import closed_loops
 from mbsim_cli.kernels.algorithms.by_type import by_type
-from mbsim_cli.kernels.algorithms.closed_loops import pull_back as closed_loops
-from mbsim_cli.kernels.algorithms.closed_loops.projections import Loops, project
-from mbsim_cli.kernels.algorithms.closed_loops.pull_back import PulledLoops
+from mbsim_cli.kernels.algorithms.closed_loops import Loops, PulledLoops, project
 from mbsim_cli.kernels.algorithms.motion.kinematics import normalise, pull_normalise
 from mbsim_cli.kernels.algorithms.open_trees import acceleration_pull_back as open_trees
 from mbsim_cli.kernels.algorithms.open_trees.acceleration_pull_back import PulledAccelerations
@@ -177,7 +176,7 @@ def begin_step(step):
     clear(step.accelerations)
 
 
-# What ``steps_adjoint`` chooses by the method ------------------------------------------------------------------------
+# What ``steps_adjoint`` chooses by the method -------------------------------------------------------------------------
 
 
 def end_of(tableau):

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mbsim_cli.kernels.algebra.arrays import clear
 from mbsim_cli.kernels.algebra.linear_solve import ldl_factor, ldl_solve
-from mbsim_cli.kernels.algebra.whole import clear
 from mbsim_cli.kernels.compiler.jit import kernel
 
 

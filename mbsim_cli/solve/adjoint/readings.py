@@ -16,7 +16,7 @@ from mbsim_cli.kernels.drivers.pull_instants import (
     pull_instants,
 )
 from mbsim_cli.kernels.drivers.record import Record
-from mbsim_cli.kernels.integrators.ali3p_adjoint import AdjointWork, Pulling
+from mbsim_cli.kernels.integrators.ali3p_derivatives import AdjointWork, Pulling
 from mbsim_cli.model.layout import FlexibleNatural, LoadedSignals, Model
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve import allocate

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from mbsim_cli.errors import AnalysisError
-from mbsim_cli.kernels.algorithms.closed_loops.accelerations import ClosedLoops
-from mbsim_cli.kernels.algorithms.closed_loops.pull_back import PulledLoops
+from mbsim_cli.kernels.algorithms.closed_loops import ClosedLoops, PulledLoops
 from mbsim_cli.kernels.algorithms.equations.constraints import LINE_SIZE
 from mbsim_cli.kernels.algorithms.motion.workspace import Covectors
 from mbsim_cli.kernels.algorithms.open_trees.acceleration_pull_back import PulledAccelerations, pulled_accelerations
@@ -18,10 +17,9 @@ from mbsim_cli.kernels.algorithms.open_trees.open_tree import open_tree
 from mbsim_cli.kernels.compiler.simd import padded, zeros
 from mbsim_cli.kernels.drivers.pull_instants import MotionCovectors, pull_balance
 from mbsim_cli.kernels.drivers.record import Record, Stretch
-from mbsim_cli.kernels.drivers.sweep_back import sweep_back
-from mbsim_cli.kernels.drivers.sweep_steps import StepPulling, SweepWork, sweep_steps
+from mbsim_cli.kernels.drivers.sweep_back import StepPulling, SweepWork, sweep_back, sweep_steps
 from mbsim_cli.kernels.integrators.ali3p import Control
-from mbsim_cli.kernels.integrators.ali3p_adjoint import AdjointWork, Pulling
+from mbsim_cli.kernels.integrators.ali3p_derivatives import AdjointWork, Pulling
 from mbsim_cli.kernels.integrators.dense_output import TERMS
 from mbsim_cli.kernels.integrators.esdirk import ImplicitTableau
 from mbsim_cli.kernels.integrators.esdirk_adjoint import StageTangent

@@ -7,7 +7,7 @@ import numpy as np
 
 from mbsim_cli.errors import AnalysisError
 from mbsim_cli.kernels.integrators.ali3p import State
-from mbsim_cli.kernels.integrators.ali3p_sensitivity import Sensitivity
+from mbsim_cli.kernels.integrators.ali3p_derivatives import Sensitivity
 from mbsim_cli.model.codes import Sensor, Status
 from mbsim_cli.model.coordinates import all_but
 from mbsim_cli.model.layout import Model

@@ -6,11 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mbsim_cli.kernels.algorithms.closed_loops.accelerations import ClosedLoops
-from mbsim_cli.kernels.algorithms.closed_loops.projections import Loops, Motion
+from mbsim_cli.kernels.algorithms.closed_loops import ClosedLoops, Loops, Motion
 from mbsim_cli.kernels.algorithms.elimination.constrained_solve import Factor, Range
 from mbsim_cli.kernels.algorithms.equations.constraints import LINE_SIZE
-from mbsim_cli.kernels.algorithms.equations.resting_variation import resting
+from mbsim_cli.kernels.algorithms.equations.residual_variation import resting
 from mbsim_cli.kernels.algorithms.motion.kinematics import set_ground
 from mbsim_cli.kernels.algorithms.motion.workspace import Kinematics
 from mbsim_cli.kernels.algorithms.open_trees.open_tree import open_tree
@@ -21,11 +20,9 @@ from mbsim_cli.kernels.drivers.integrate_implicit import ImplicitControl, Implic
 from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
 from mbsim_cli.kernels.drivers.stepping import BEFORE_START, CLOCK, Kinks
 from mbsim_cli.kernels.integrators.dense_output import TERMS, Dense
-from mbsim_cli.kernels.integrators.esdirk import ImplicitTableau, NewtonControl, StageEquations
-from mbsim_cli.kernels.integrators.esdirk_loops import LoopStages
+from mbsim_cli.kernels.integrators.esdirk import ImplicitTableau, LoopStages, NewtonControl, StageEquations
 from mbsim_cli.kernels.integrators.onsets import Onsets
-from mbsim_cli.kernels.integrators.runge_kutta import Carry, Stages, Tableau
-from mbsim_cli.kernels.integrators.step_control import ErrorControl
+from mbsim_cli.kernels.integrators.runge_kutta import Carry, ErrorControl, Stages, Tableau
 from mbsim_cli.model.codes import INTEGRATORS
 from mbsim_cli.model.coordinates import are_elastic
 from mbsim_cli.model.layout import NONE, Model

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from mbsim_cli.errors import AnalysisError
-from mbsim_cli.kernels.algorithms.equations.turning import turns
+from mbsim_cli.kernels.algorithms.equations.forces import turns
 from mbsim_cli.kernels.algorithms.open_trees.conventional import conventional
 from mbsim_cli.kernels.algorithms.open_trees.flexible_open_tree import flexible_open_tree
 from mbsim_cli.kernels.algorithms.open_trees.flexible_recursive import flexible_recursive
@@ -19,7 +19,7 @@ from mbsim_cli.kernels.drivers.observe import follow_rows, observe
 from mbsim_cli.kernels.drivers.record import Inside, Record, SensitivityRecord, Steps, Stretch
 from mbsim_cli.kernels.drivers.stepping import BEFORE_START, SIZE, TIME, TRIED
 from mbsim_cli.kernels.integrators.ali3p import State
-from mbsim_cli.kernels.integrators.ali3p_sensitivity import Sensitivity
+from mbsim_cli.kernels.integrators.ali3p_derivatives import Sensitivity
 from mbsim_cli.model.codes import Status
 from mbsim_cli.model.coordinates import of_columns
 from mbsim_cli.model.layout import FlexibleTree, Model

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mbsim_cli.kernels.algorithms.equations.constraint_variation import vary_with_velocity
+from mbsim_cli.kernels.algorithms.equations.constraint_derivatives import vary_with_velocity
 from mbsim_cli.model.codes import Joint
 from tests.kernels.instant import EPS, Instant, random_state
 from tests.kernels.mechanisms import everything, loop

@@ -3,15 +3,15 @@
 import numpy as np
 import pytest
 
-from mbsim_cli.kernels.elements.law_pull_back import pull_law
-from mbsim_cli.kernels.elements.laws import law_value, law_variation
-from mbsim_cli.kernels.elements.measure_pull_back import pull_numbers, pull_second
+from mbsim_cli.kernels.elements.laws import law_value, law_variation, pull_law
 from mbsim_cli.kernels.elements.measures import (
     factor_rates,
     is_force_line,
     line,
     line_rates,
     measure_value,
+    pull_numbers,
+    pull_second,
     second_by_numbers,
     vary_numbers,
     vary_pose,

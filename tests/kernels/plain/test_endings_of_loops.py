@@ -5,7 +5,7 @@ import pytest
 from mbsim_cli import assembly, spec
 from mbsim_cli.errors import AnalysisError
 from mbsim_cli.kernels.drivers.stepping import TIME
-from mbsim_cli.kernels.integrators.step_control import REJECTED, STEPS
+from mbsim_cli.kernels.integrators.runge_kutta import REJECTED, STEPS
 from mbsim_cli.solve.open_trees.open_tree import OpenTreeSimulation
 
 FOUR_BAR = """\

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from mbsim_cli.kernels.algorithms.equations.constraints import move_lines
-from mbsim_cli.kernels.algorithms.equations.resting_variation import Load, resting
-from mbsim_cli.kernels.algorithms.equations.sensor_variation import vary_sensors
-from mbsim_cli.kernels.algorithms.equations.sensors import sense
+from mbsim_cli.kernels.algorithms.equations.residual_variation import Load, resting
+from mbsim_cli.kernels.algorithms.equations.sensors import sense, vary_sensors
 from mbsim_cli.kernels.algorithms.natural.workspace import natural_covectors, natural_virtual
 from mbsim_cli.kernels.algorithms.systems.contract import (
     evaluate,

@@ -5,29 +5,31 @@ import itertools
 import numpy as np
 import pytest
 
-from mbsim_cli.kernels.algorithms.equations.constraint_pull_back import (
+from mbsim_cli.kernels.algorithms.equations.constraint_derivatives import (
     pull_constraint_rates,
     pull_constraints,
     pull_with_velocity,
-)
-from mbsim_cli.kernels.algorithms.equations.constraint_variation import (
     vary_constraint_forces,
     vary_constraint_rates,
     vary_constraints,
     vary_with_velocity,
 )
-from mbsim_cli.kernels.algorithms.equations.element_forces import pull_element_forces, vary_element_forces
 from mbsim_cli.kernels.algorithms.equations.forces import clear_wrenches, constraint_forces
 from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import residual
-from mbsim_cli.kernels.algorithms.equations.residual_variation import clear_forces, vary_bodies
-from mbsim_cli.kernels.algorithms.equations.resting_variation import Load, resting, vary_resting
+from mbsim_cli.kernels.algorithms.equations.residual_variation import (
+    Load,
+    clear_forces,
+    resting,
+    vary_bodies,
+    vary_resting,
+)
 from mbsim_cli.kernels.algorithms.equations.sensor_pull_back import pull_sensors
-from mbsim_cli.kernels.algorithms.equations.sensor_variation import vary_sensors
+from mbsim_cli.kernels.algorithms.equations.sensors import vary_sensors
+from mbsim_cli.kernels.algorithms.equations.signals import pull_element_forces, vary_element_forces
 from mbsim_cli.kernels.algorithms.equations.tree_pull_back import pull_bodies, pull_tree
 from mbsim_cli.kernels.algorithms.motion.kinematics import motion_kinematics
 from mbsim_cli.kernels.algorithms.reactions.pull_back import pull_reactions
-from mbsim_cli.kernels.algorithms.reactions.reactions import AXES, joint_forces
-from mbsim_cli.kernels.algorithms.reactions.variation import vary_joint_forces, vary_reactions
+from mbsim_cli.kernels.algorithms.reactions.reactions import AXES, joint_forces, vary_joint_forces, vary_reactions
 from mbsim_cli.model.codes import Axes, Force, Joint, Law, Measure, Sensor
 from mbsim_cli.model.layout import NONE
 from tests.assembly.texts import assemble

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from mbsim_cli.kernels.elements.attitude import attitude, attitude_gradients
+from mbsim_cli.kernels.elements.columns import attitude, attitude_gradients
 from mbsim_cli.kernels.elements.drag import drag
 from mbsim_cli.kernels.elements.tyre import ELEMENT as DERIVATIVES
 from mbsim_cli.kernels.elements.tyre import tyre

@@ -1,7 +1,7 @@
 """What ``constrained_solve`` does along the structure of a tree, one coordinate at a time; see ``structures``."""
 
-from mbsim_cli.kernels.algebra.sparse_solve import eliminate_sparse, solve_sparse
-from mbsim_cli.kernels.algebra.whole import copy_to
+from mbsim_cli.kernels.algebra.arrays import copy_to
+from mbsim_cli.kernels.algebra.linear_solve import eliminate_sparse, solve_sparse
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.compiler.simd import add_to, at, put, squares
 

@@ -3,7 +3,7 @@
 J is packed when its penalties are found: row after row, those numbers only that can differ from zero.
 """
 
-from mbsim_cli.kernels.algebra.sparse_solve import eliminate_panels, solve_panels, subtract_product
+from mbsim_cli.kernels.algebra.linear_solve import eliminate_panels, solve_panels, subtract_product
 from mbsim_cli.kernels.algorithms.elimination.by_coordinates import add_row_by_row, update_multiplier
 from mbsim_cli.kernels.compiler.simd import WIDTH, add_to, at, block, only, put, squares, width
 

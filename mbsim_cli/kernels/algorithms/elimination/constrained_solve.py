@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mbsim_cli.kernels.algebra.arrays import copy_to
 from mbsim_cli.kernels.algebra.linear_solve import lu_factor, lu_solve, lu_solve_of
-from mbsim_cli.kernels.algebra.whole import copy_to
 from mbsim_cli.kernels.algorithms.by_type import members_by_type
 from mbsim_cli.kernels.algorithms.elimination import by_coordinates, by_panels
 from mbsim_cli.kernels.algorithms.elimination.structure import Panels, Sparsity

@@ -6,7 +6,7 @@ generated from its values, and chosen by its kind. How measures vary is written 
 
 from typing import Any
 
-from mbsim_cli.kernels.algorithms.equations.by_kind import by_kind, predicate
+from mbsim_cli.kernels.algorithms.by_type import by_kind, predicate
 from mbsim_cli.kernels.algorithms.equations.signal_reading import with_signal
 from mbsim_cli.kernels.compiler.jit import derived, inlined, python_of
 from mbsim_cli.kernels.compiler.simd import at

@@ -4,7 +4,11 @@ Phi = measure - target - law(t). Paper 000, sections 3 and 7.
 """
 
 from mbsim_cli.kernels.algebra.spatial import (
+    accumulate2,
+    add6,
     axpy6,
+    cross_force,
+    cross_motion,
     dot6,
     motion_at,
     scale6,
@@ -13,11 +17,12 @@ from mbsim_cli.kernels.algebra.spatial import (
     store_at,
     sub6,
 )
-from mbsim_cli.kernels.algebra.vec3 import add3, axpy3, cross3, is_zero3, row3, scale3, sub3
-from mbsim_cli.kernels.algorithms.equations.curves import curve_at, has_curve
-from mbsim_cli.kernels.algorithms.motion.bodies import at_origin, column_at_origin, no_motion, pose_of
+from mbsim_cli.kernels.algebra.vectors import add3, axpy3, cross3, is_zero3, row3, scale3, sub3
+from mbsim_cli.kernels.algorithms.by_type import members_by_type
+from mbsim_cli.kernels.algorithms.motion.kinematics import at_origin, column_at_origin, no_motion, pose_of
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
-from mbsim_cli.kernels.elements.laws import law_value
+from mbsim_cli.kernels.compiler.simd import add_to, at
+from mbsim_cli.kernels.elements.laws import law_third, law_value, law_variation, pull_law
 from mbsim_cli.kernels.elements.measures import (
     factor_rates,
     is_force_line,
@@ -26,12 +31,119 @@ from mbsim_cli.kernels.elements.measures import (
     line_rates,
     measure_value,
     moved,
+    pull_numbers,
+    pull_second,
     unwrapped,
     vary_line,
     wrap_angle,
 )
 from mbsim_cli.model.codes import Measure
-from mbsim_cli.model.layout import NONE
+from mbsim_cli.model.layout import NONE, NoCurves
+
+# Curves of couplings --------------------------------------------------------------------------------------------------
+#
+# Curves of couplings: what a function of one coordinate takes from a weighted sum of coordinates.
+#
+# A measure of coordinates is g = c . z - s(x), s its curve if it has one, x the last of its coordinates. Derivatives
+# are by z; x = sign z, so that slopes have that sign. Models without curves compile nothing of it:
+# ``model.measures.curves``.
+
+
+@kernel
+def _place(measures, theta, m, z):
+    """Law, sign and argument of the curve of measure m."""
+    last = measures.first[m + 1] - 1
+    sign = theta[measures.theta[m] + measures.first[m + 1] - measures.first[m]]
+    return measures.curves.law[m], sign, sign * z[measures.coordinate[last]]
+
+
+@kernel
+def _find(measures, theta, m, z):
+    law, sign, x = _place(measures, theta, m, z)
+    s, s1, s2 = law_value(measures.curves.laws, theta, law, x)
+    return s, sign * s1, s2
+
+
+@kernel
+def _find_third(measures, theta, m, z):
+    law, sign, x = _place(measures, theta, m, z)
+    return sign * law_third(measures.curves.laws, theta, law, x)
+
+
+@kernel
+def _vary(measures, theta, dtheta, k, m, z):
+    law, sign, x = _place(measures, theta, m, z)
+    s, s1, s2 = law_variation(measures.curves.laws, theta, dtheta, k, law, x)
+    return s, sign * s1, s2
+
+
+@kernel
+def _pull(measures, theta, m, k, z, value, first, second, theta_out):
+    law, sign, x = _place(measures, theta, m, z)
+    pull_law(measures.curves.laws, theta, law, x, k, value, sign * first, second, theta_out)
+
+
+class _Without:
+    """Of models without curves."""
+
+    @staticmethod
+    def has_curve(measures, m):
+        return False
+
+    @staticmethod
+    def curve_at(measures, theta, m, z):
+        return 0.0, 0.0, 0.0
+
+    @staticmethod
+    def third_of_curve(measures, theta, m, z):
+        return 0.0
+
+    @staticmethod
+    def vary_curve(measures, theta, dtheta, k, m, z):
+        zero = 0.0 * at(dtheta, 0, k)
+        return zero, zero, zero
+
+    @staticmethod
+    def pull_curve(measures, theta, m, k, z, value, first, second, theta_out):
+        pass
+
+
+class _With:
+    """Of models with curves."""
+
+    @staticmethod
+    def has_curve(measures, m):
+        return measures.curves.law[m] != NONE
+
+    @staticmethod
+    def curve_at(measures, theta, m, z):
+        return _find(measures, theta, m, z)
+
+    @staticmethod
+    def third_of_curve(measures, theta, m, z):
+        return _find_third(measures, theta, m, z)
+
+    @staticmethod
+    def vary_curve(measures, theta, dtheta, k, m, z):
+        return _vary(measures, theta, dtheta, k, m, z)
+
+    @staticmethod
+    def pull_curve(measures, theta, m, k, z, value, first, second, theta_out):
+        _pull(measures, theta, m, k, z, value, first, second, theta_out)
+
+
+_of_curves = members_by_type("measures.curves", _With, lambda kind: _Without if kind is NoCurves else _With)
+
+
+has_curve = _of_curves("has_curve", "Whether measure m has a curve.")
+curve_at = _of_curves("curve_at", "Value, first and second derivative of the curve of measure m at the coordinates z.")
+third_of_curve = _of_curves("third_of_curve", "Its third derivative, that of one side where it jumps.")
+vary_curve = _of_curves("vary_curve", "Variation k of these three with the curve's own numbers, at fixed z.")
+pull_curve = _of_curves("pull_curve", "Add the pull-back of covectors of these three to the curve's own numbers.")
+
+
+# Constraints ----------------------------------------------------------------------------------------------------------
+
 
 FACTORS, VALUE = 6, 12  # in a row of the lines, after the line itself; that of a curve holds its second derivative
 LINE_SIZE = 13
@@ -136,7 +248,7 @@ def factors_at(lines, i):
 
 
 @inlined
-def pull_of(lines, multiplier, first, last):
+def constraint_wrench(lines, multiplier, first, last):
     """Force of the equations from first to last on the second body, about the origin."""
     W = scale6(multiplier[first], motion_at(lines, first))
     for i in range(first + 1, last):
@@ -145,7 +257,7 @@ def pull_of(lines, multiplier, first, last):
 
 
 @inlined
-def vary_pull(rows, measures, theta, lines, multiplier, first, last, Ra, N):
+def vary_constraint_wrench(rows, measures, theta, lines, multiplier, first, last, Ra, N):
     """Its variation as the first body sees the second turn by the twist N; multipliers and own numbers stay.
 
     The forces of projections at one point, as of spherical joints, are taken together.
@@ -245,3 +357,106 @@ def constraint_rates(model, theta, lines, t, z, zd, zdd, kin, phi1_out, phi2_out
             g1, g2 = coordinate_rates(model.measures, theta, k, z, zd, zdd)
         phi1_out[i] = g1 - law1
         phi2_out[i] = g2 - law2
+
+
+# Pull-backs of measures -----------------------------------------------------------------------------------------------
+#
+# Pull-backs of measures between bodies and of coordinates, as forces, constraints and sensors use them.
+#
+# A measure has the covectors b_0, b_1, b_2 of g, g', g'', and b_U of its rate L . U under a virtual motion. Since dg =
+# N . L and so on, body b gets b_0 L + b_1 L' + b_2 L'' + b_U L'_U for N, b_1 L + 2 b_2 L' for N' and b_2 L for N'',
+# body a the negative. Derivation: docs/theory/adjoint.md.
+
+
+@inlined
+def between(array_out, a, b, k, s, X):
+    """Add s X to body b and take it from body a."""
+    accumulate2(array_out, b, k, s, X)
+    accumulate2(array_out, a, k, -s, X)
+
+
+@kernel
+def pull_line(model, theta, m, k, kin, g_hat, Ka, Kb, cov_out):
+    """Add the pull-back of g_hat g + (Kb - Ka) . L to P and the numbers of measure m; Ka, Kb move with their bodies.
+
+    For g' they are b_1 V, and for the rate under a virtual motion b_U U.
+    """
+    measures = model.measures
+    kind, pair, o = measures.kind[m], measures.pair[m], measures.theta[m]
+    a, b = model.pairs.a[pair], model.pairs.b[pair]
+    Ra, ra = pose_of(kin, a)
+    Rb, rb = pose_of(kin, b)
+    g, x, u = measure_value(kind, theta, o, Ra, ra, Rb, rb)
+    L, K = line(is_force_line(kind), x, u), sub6(Kb, Ka)
+    change = add6(vary_line(kind, theta, o, Ra, g, x, u, K), cross_force(Ka, L))
+    between(cov_out.P, a, b, k, 1.0, axpy6(g_hat, L, change))
+    pull_numbers(kind, theta, o, k, Ra, ra, Rb, rb, g_hat, K, cov_out.theta)
+
+
+@inlined
+def pull_own(measures, pairs, theta, m, k, kin, g_hat, K, theta_out):
+    """Add the pull-back of g_hat g + K . L at fixed poses to the numbers of measure m."""
+    pair = measures.pair[m]
+    Ra, ra = pose_of(kin, pairs.a[pair])
+    Rb, rb = pose_of(kin, pairs.b[pair])
+    pull_numbers(measures.kind[m], theta, measures.theta[m], k, Ra, ra, Rb, rb, g_hat, K, theta_out)
+
+
+@inlined
+def pull_own_rates(measures, pairs, theta, m, k, kin, first, second, theta_out):
+    """Add the pull-back of covectors of g' and g'' at fixed motions to the numbers of measure m."""
+    pair = measures.pair[m]
+    a, b = pairs.a[pair], pairs.b[pair]
+    Ra, ra = pose_of(kin, a)
+    Rb, rb = pose_of(kin, b)
+    Va = motion_at(kin.V, a)
+    V = sub6(motion_at(kin.V, b), Va)
+    A = sub6(sub6(motion_at(kin.A, b), motion_at(kin.A, a)), cross_motion(Va, V))
+    kind, o, none = measures.kind[m], measures.theta[m], 0.0 * first
+    pull_numbers(kind, theta, o, k, Ra, ra, Rb, rb, none, scale6(first, V), theta_out)
+    pull_second(kind, theta, o, k, Ra, ra, Rb, rb, V, A, second, theta_out)
+
+
+@inlined
+def pull_coordinate_measure(measures, theta, m, k, z, zd, zdd, value, first, second, cov_out):
+    """Add the pull-back of covectors of g, g' and g'' of a measure of coordinates."""
+    quadratic = measures.kind[m] == Measure.EULER_NORM
+    for j in range(measures.first[m], measures.first[m + 1]):
+        c = measures.coordinate[j]
+        slope = coordinate_slope(measures, theta, m, j, z)
+        add_to(cov_out.z, c, k, slope * value)
+        add_to(cov_out.zd, c, k, slope * first)
+        add_to(cov_out.zdd, c, k, slope * second)
+        if quadratic:
+            add_to(cov_out.z, c, k, 2.0 * zd[c] * first + 2.0 * zdd[c] * second)
+            add_to(cov_out.zd, c, k, 4.0 * zd[c] * second)
+        else:
+            own = z[c] * value + zd[c] * first + zdd[c] * second
+            add_to(cov_out.theta, measures.theta[m] + j - measures.first[m], k, own)
+    if has_curve(measures, m):
+        c = measures.coordinate[measures.first[m + 1] - 1]
+        bend, third = curve_at(measures, theta, m, z)[2], third_of_curve(measures, theta, m, z)
+        along = zd[c] * first + zdd[c] * second
+        add_to(cov_out.z, c, k, -bend * along - third * zd[c] * zd[c] * second)
+        add_to(cov_out.zd, c, k, -2.0 * bend * zd[c] * second)
+        pull_curve(measures, theta, m, k, z, -1.0 * value, -1.0 * along, -zd[c] * zd[c] * second, cov_out.theta)
+
+
+@inlined
+def pull_coordinate_force(measures, theta, m, k, z, factor, virtual, cov_out):
+    """Add the pull-back of the measure's rate under the virtual motion, times ``factor``."""
+    for j in range(measures.first[m], measures.first[m + 1]):
+        pull_slope(measures, theta, m, j, k, z, factor * at(virtual.mu, measures.coordinate[j], k), cov_out)
+
+
+@inlined
+def pull_slope(measures, theta, m, j, k, z, hat, cov_out):
+    """Add the pull-back of a covector of ``coordinate_slope``."""
+    if measures.kind[m] == Measure.EULER_NORM:
+        add_to(cov_out.z, measures.coordinate[j], k, 2.0 * hat)
+    else:
+        add_to(cov_out.theta, measures.theta[m] + j - measures.first[m], k, hat)
+        if has_curve(measures, m) and j == measures.first[m + 1] - 1:
+            none = 0.0 * hat
+            add_to(cov_out.z, measures.coordinate[j], k, -curve_at(measures, theta, m, z)[2] * hat)
+            pull_curve(measures, theta, m, k, z, none, -1.0 * hat, none, cov_out.theta)

@@ -1,20 +1,67 @@
 """Forces of elements and constraints on the bodies, and on the coordinates directly."""
 
-from mbsim_cli.kernels.algebra.spatial import dot6, motion_at, sub6
-from mbsim_cli.kernels.algebra.whole import clear
-from mbsim_cli.kernels.algorithms.equations.along_measures import along, find_along, is_along
-from mbsim_cli.kernels.algorithms.equations.constraints import coordinate_measure, coordinate_rates, coordinate_slope
-from mbsim_cli.kernels.algorithms.equations.motion_forces import (
-    bodies_of,
-    find_motion_force,
-    motion_wrench,
+from typing import NamedTuple
+
+import numpy as np
+
+from mbsim_cli.kernels.algebra.arrays import clear
+from mbsim_cli.kernels.algebra.spatial import (
+    add6,
+    axpy6,
+    cross_force,
+    cross_motion,
+    dot6,
+    motion_at,
+    motion_at2,
+    scale6,
+    sub6,
 )
-from mbsim_cli.kernels.algorithms.equations.signal_reading import reads_signals
-from mbsim_cli.kernels.algorithms.motion.bodies import apply_to_body, at_origin, pose_of
+from mbsim_cli.kernels.algorithms.equations.along_measures import along, find_along, is_along, own_along, pull_along
+from mbsim_cli.kernels.algorithms.equations.constraints import (
+    between,
+    coordinate_measure,
+    coordinate_rates,
+    coordinate_slope,
+    curve_at,
+    has_curve,
+    pull_coordinate_force,
+    pull_coordinate_measure,
+    pull_line,
+    vary_curve,
+)
+from mbsim_cli.kernels.algorithms.equations.forces_on_bodies import (
+    bodies_of,
+    find_force_on_bodies,
+    no_quantities,
+    pull_force_on_bodies,
+    vary_wrench_on_bodies,
+    vary_wrench_on_bodies_along,
+    wrench_on_bodies,
+)
+from mbsim_cli.kernels.algorithms.equations.signal_reading import pull_to_signal, reads_signals, with_signal_variation
+from mbsim_cli.kernels.algorithms.motion.kinematics import (
+    apply_between2,
+    apply_to_body,
+    at_origin,
+    between2,
+    pose_of,
+    span_rates,
+    span_twists,
+    spread_seen,
+)
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
-from mbsim_cli.kernels.elements.measures import is_force_line, is_geometric, line, measure_value, unwrapped
-from mbsim_cli.model.codes import Axes, Force
-from mbsim_cli.model.layout import NONE
+from mbsim_cli.kernels.compiler.simd import add_to, at, block, width
+from mbsim_cli.kernels.elements.measures import (
+    is_force_line,
+    is_geometric,
+    line,
+    measure_value,
+    unwrapped,
+    vary_numbers,
+    vary_pose,
+)
+from mbsim_cli.model.codes import Axes, Force, Measure
+from mbsim_cli.model.layout import MEASURE_SIZE, NONE
 
 
 @kernel
@@ -40,10 +87,10 @@ def forces_of_elements(model, theta, t, z, zd, kin, W_out, Q_out):
 @inlined
 def add_force_on_bodies(model, theta, t, f, kin, W_out):
     """Add the force f to its bodies, and leave it in ``kin.kept``."""
-    find_motion_force(model, theta, t, f, kin)
+    find_force_on_bodies(model, theta, t, f, kin)
     a, b = bodies_of(model, f)
-    apply_to_body(W_out, kin, b, 1.0, motion_wrench(kin, f))
-    apply_to_body(W_out, kin, a, -1.0, motion_wrench(kin, f))
+    apply_to_body(W_out, kin, b, 1.0, wrench_on_bodies(kin, f))
+    apply_to_body(W_out, kin, a, -1.0, wrench_on_bodies(kin, f))
 
 
 @inlined
@@ -106,3 +153,292 @@ def constraint_forces(model, theta, z, kin, multiplier, line_in, W_out, Q_out):
         else:
             for j in range(measures.first[k], measures.first[k + 1]):
                 Q_out[measures.coordinate[j]] -= multiplier[i] * coordinate_slope(measures, theta, k, j, z)
+
+
+# Angles between bodies ------------------------------------------------------------------------------------------------
+#
+# Angles between bodies, followed with the motion: they go on where their principal value jumps by a turn.
+#
+# A measure gives an angle in (-pi, pi]. Springs, sensors and objectives read the one of its values, a turn apart, that
+# is nearest to what the steps before let expect; so it is right as long as that is less than half a turn off. The
+# number of turns is constant within a step, so that nothing is added to derivatives.
+
+
+class Turns(NamedTuple):
+    """Angles at the latest instant, na of them."""
+
+    measure: np.ndarray  # (na,) measures that are angles between bodies
+    value: np.ndarray  # (na,) rad
+    rate: np.ndarray  # (na,) rad/s
+    time: np.ndarray  # (1,) s
+
+
+def turns(model):
+    """Allocate Turns, none followed yet."""
+    measure = np.flatnonzero(model.measures.kind == Measure.ANGLE)
+    return Turns(measure, np.zeros(measure.size), np.zeros(measure.size), np.zeros(1))
+
+
+@kernel
+def expect_angles(h, turns, kin):
+    """Where the angles will be at the end of a step of length h."""
+    for j in range(turns.measure.size):
+        kin.expected[turns.measure[j]] = turns.value[j] + h * turns.rate[j]
+
+
+@kernel
+def follow_angles(model, theta, kin, turns):
+    """Take in the angles of the motion in ``kin``."""
+    for j in range(turns.measure.size):
+        g, g1, _ = measure_and_rate(model, theta, turns.measure[j], kin)
+        turns.value[j] = g.real
+        turns.rate[j] = g1.real
+        kin.expected[turns.measure[j]] = g.real
+
+
+@inlined
+def expect_recorded(expected, row, kin):
+    """Read angles where a stored instant has them; ``expected`` (N, nm), or (N, 0) where there are none."""
+    for k in range(expected.shape[1]):
+        kin.expected[k] = expected[row, k]
+
+
+# Tangent --------------------------------------------------------------------------------------------------------------
+#
+# What forces add to the tangent of the equations of motion, for the columns of one span of their path at a time.
+
+
+@inlined
+def measure_force_part(model, theta, t, beta, gamma, z, f, kin, comp, T_out):
+    measures = model.measures
+    k = model.forces.measure[f]
+    if not is_geometric(measures.kind[k]):
+        coordinate_force_part(model, theta, t, beta, gamma, z, f, kin, T_out)
+        return
+    pair, kind, o = measures.pair[k], measures.kind[k], measures.theta[k]
+    a, b = model.pairs.a[pair], model.pairs.b[pair]
+    Ra, ra = pose_of(kin, a)
+    Rb, rb = pose_of(kin, b)
+    Va, Vb = at_origin(kin.V, kin, a), at_origin(kin.V, kin, b)
+    v = sub6(Vb, Va)
+    _, _, L = measure_and_rate(model, theta, k, kin)
+    Q, by_g, by_g1 = along(model, theta, t, f, kin)
+    for s in range(comp.spans.first[pair], comp.spans.first[pair + 1]):
+        Na, Nb = span_twists(comp, gamma, s)
+        Na1, Nb1 = span_rates(comp, s)
+        N = sub6(Nb, Na)
+        _, dg, _, dL = vary_pose(kind, theta, o, Ra, ra, Rb, rb, N)
+        dv = add6(sub6(Nb1, Na1), cross_motion(N, Vb))
+        dQ = by_g * dg + by_g1 * (dot6(v, dL) + dot6(dv, L))
+        spread_seen(model.pairs, pair, comp, s, add6(Na, Nb), scale6(Q, L), axpy6(dQ, L, scale6(Q, dL)), T_out)
+
+
+@inlined
+def coordinate_force_part(model, theta, t, beta, gamma, z, f, kin, T_out):
+    """Add to T what a force along a measure of coordinates does."""
+    measures, k = model.measures, model.forces.measure[f]
+    _, by_g, by_g1 = along(model, theta, t, f, kin)
+    slope = gamma * by_g + beta * by_g1
+    for i in range(measures.first[k], measures.first[k + 1]):
+        left = slope * coordinate_slope(measures, theta, k, i, z)
+        for j in range(measures.first[k], measures.first[k + 1]):
+            right = coordinate_slope(measures, theta, k, j, z)
+            T_out[measures.coordinate[i], measures.coordinate[j]] -= left * right
+
+
+@inlined
+def part_of_force_on_bodies(model, theta, t, q, f, kin, comp, T_out):
+    pair, W = model.forces.pair[f], wrench_on_bodies(kin, f)
+    for s in range(comp.spans.first[pair], comp.spans.first[pair + 1]):
+        Na, Nb = span_twists(comp, q, s)
+        Na1, Nb1 = span_rates(comp, s)
+        dW = vary_wrench_on_bodies(model, theta, t, f, kin, sub6(Nb, Na), sub6(Nb1, Na1))
+        spread_seen(model.pairs, pair, comp, s, add6(Na, Nb), W, dW, T_out)
+
+
+# Variations -----------------------------------------------------------------------------------------------------------
+#
+# Variations of force elements in p directions: of their wrenches as bodies see them, and of what coordinates take.
+#
+# See ``residual_variation`` for what bodies make of them.
+
+
+@inlined
+def slope_variation(measures, theta, dtheta, k, m, j, z, dz):
+    """Variation k of ``coordinate_slope``; dz is that of the coordinate."""
+    if measures.kind[m] == Measure.EULER_NORM:
+        return 2.0 * dz
+    own = at(dtheta, measures.theta[m] + j - measures.first[m], k)
+    if has_curve(measures, m) and j == measures.first[m + 1] - 1:
+        own -= curve_at(measures, theta, m, z)[2] * dz + vary_curve(measures, theta, dtheta, k, m, z)[1]
+    return own
+
+
+@kernel
+def vary_forces(model, theta, dtheta, touch, t, z, zd, dz, dzd, kin, tw, dG_out):
+    """Add the variation of -Q of all force elements, as the bodies see them; needs ``element_forces`` at the state."""
+    for f in range(model.forces.kind.size):
+        if acts_on_bodies(model, f):
+            vary_force_on_bodies(model, theta, dtheta, touch, t, f, kin, tw)
+        else:
+            for g in range(0, dz.shape[1], width(dz)):
+                vary_along_coordinates(model, theta, dtheta, t, f, block(dz, g), z, zd, dz, dzd, kin, tw, dG_out)
+
+
+@inlined
+def acts_on_bodies(model, f):
+    """Whether force f acts on bodies, and not on coordinates."""
+    return not is_along(model.forces.kind[f]) or is_geometric(model.measures.kind[model.forces.measure[f]])
+
+
+@inlined
+def vary_force_on_bodies(model, theta, dtheta, touch, t, f, kin, tw):
+    """Add the variation of the force element f to ``tw.F``, from the twists of its bodies against each other."""
+    if is_along(model.forces.kind[f]):
+        _vary_along_measure(model, theta, dtheta, touch, t, f, kin, tw)
+    else:
+        vary_force_on_bodies(model, theta, dtheta, touch, t, f, kin, tw)
+
+
+@inlined
+def vary_seen(measures, pairs, theta, dtheta, touched, m, k, kin, N):
+    """Variation k of a measure and of its line, as its first body sees the second turn by N."""
+    kind, pair, o = measures.kind[m], measures.pair[m], measures.theta[m]
+    Ra, ra = pose_of(kin, pairs.a[pair])
+    Rb, rb = pose_of(kin, pairs.b[pair])
+    _, dg, _, dL = vary_pose(kind, theta, o, Ra, ra, Rb, rb, N)
+    if touched:
+        by_numbers, line_by_numbers = vary_by_numbers(measures, pairs, theta, dtheta, m, k, kin)
+        dg, dL = dg + by_numbers, add6(dL, line_by_numbers)
+    return dg, dL
+
+
+@inlined
+def vary_by_numbers(measures, pairs, theta, dtheta, m, k, kin):
+    """Variation k of a measure and of its line with its own numbers."""
+    pair, o = measures.pair[m], measures.theta[m]
+    Ra, ra = pose_of(kin, pairs.a[pair])
+    Rb, rb = pose_of(kin, pairs.b[pair])
+    return vary_numbers(measures.kind[m], theta, o, dtheta[o : o + MEASURE_SIZE], k, Ra, ra, Rb, rb)
+
+
+@inlined
+def _vary_along_measure(model, theta, dtheta, touch, t, f, kin, tw):
+    m = model.forces.measure[f]
+    pair = model.measures.pair[m]
+    a, b = model.pairs.a[pair], model.pairs.b[pair]
+    Vb = at_origin(kin.V, kin, b)
+    v = sub6(Vb, at_origin(kin.V, kin, a))
+    _, _, L = measure_and_rate(model, theta, m, kin)
+    Q, by_g, by_g1 = along(model, theta, t, f, kin)
+    for start in range(0, dtheta.shape[1], width(dtheta)):
+        k = block(dtheta, start)
+        N = between2(tw.N, kin, a, b, k)
+        dg, dL = vary_seen(model.measures, model.pairs, theta, dtheta, touch.measure[m, start], m, k, kin, N)
+        dv = add6(between2(tw.N1, kin, a, b, k), cross_motion(N, Vb))
+        dQ = by_g * dg + by_g1 * (dot6(v, dL) + dot6(dv, L))
+        if touch.force[f, start]:
+            dQ += own_along(model, theta, dtheta, t, f, k, kin)
+        dQ = with_signal_variation(model, tw, f, k, dQ)
+        apply_between2(tw.F, kin, a, b, k, -1.0, axpy6(dQ, L, scale6(Q, dL)), cross_force(N, scale6(Q, L)))
+
+
+@inlined
+def vary_along_coordinates(model, theta, dtheta, t, f, k, z, zd, dz, dzd, kin, tw, dG_out):
+    """Add the variation k of minus a force along a measure of coordinates."""
+    measures = model.measures
+    m = model.forces.measure[f]
+    Q, by_g, by_g1 = along(model, theta, t, f, kin)
+    dQ = own_along(model, theta, dtheta, t, f, k, kin)
+    dQ = with_signal_variation(model, tw, f, k, dQ)
+    for j in range(measures.first[m], measures.first[m + 1]):
+        c = measures.coordinate[j]
+        slope = coordinate_slope(measures, theta, m, j, z)
+        d_slope = slope_variation(measures, theta, dtheta, k, m, j, z, at(dz, c, k))
+        dQ += by_g * (slope * at(dz, c, k) + _explicit(measures, dtheta, k, m, j, z[c]))
+        dQ += by_g1 * (slope * at(dzd, c, k) + d_slope * zd[c])
+    for j in range(measures.first[m], measures.first[m + 1]):
+        c = measures.coordinate[j]
+        d_slope = slope_variation(measures, theta, dtheta, k, m, j, z, at(dz, c, k))
+        add_to(dG_out, c, k, -dQ * coordinate_slope(measures, theta, m, j, z) - Q * d_slope)
+
+
+@inlined
+def _explicit(measures, dtheta, k, m, j, z):
+    """Variation of a term of the measure with its coefficient alone."""
+    if measures.kind[m] == Measure.EULER_NORM:
+        return 0.0 * at(dtheta, 0, k)
+    return at(dtheta, measures.theta[m] + j - measures.first[m], k) * z
+
+
+@inlined
+def vary_force_on_bodies(model, theta, dtheta, touch, t, f, kin, tw):
+    """Variation of a force on bodies, as they see it, taken from them."""
+    (a, b), W = bodies_of(model, f), wrench_on_bodies(kin, f)
+    for g in range(0, dtheta.shape[1], width(dtheta)):
+        k = block(dtheta, g)
+        N, N1 = between2(tw.N, kin, a, b, k), between2(tw.N1, kin, a, b, k)
+        dW = vary_wrench_on_bodies_along(model, theta, dtheta, touch.force[f, g], t, f, k, kin, tw, N, N1)
+        apply_between2(tw.F, kin, a, b, k, -1.0, dW, cross_force(N, W))
+
+
+# Pull-backs -----------------------------------------------------------------------------------------------------------
+#
+# Pull-back of the power -W . U of all force elements under a virtual motion U: transposes ``vary_element_forces``.
+#
+# Forces between bodies see relative motion only. What W . N'_U gives, N'_U the rate of the pose twist under U, is part
+# of ``residual``; here W turns and moves with its body, and changes with motion and numbers. Spatial vectors are about
+# the global origin, where all bodies must have their reference points. Derivation: docs/theory/adjoint.md.
+
+
+@kernel
+def pull_forces(model, theta, t, z, zd, kin, virtual, cov_out):
+    """Add the pull-back of -W . U, and of -Q . mu of forces on coordinates; needs ``element_forces`` at the state."""
+    for f in range(model.forces.kind.size):
+        for g in range(0, virtual.each.size, width(virtual.each)):
+            k = block(virtual.each, g)
+            if not is_along(model.forces.kind[f]):
+                _pull_force_on_bodies(model, theta, t, f, k, kin, virtual, cov_out)
+            elif is_geometric(model.measures.kind[model.forces.measure[f]]):
+                _pull_along_measure(model, theta, t, f, k, kin, virtual, cov_out)
+            else:
+                _pull_along_coordinates(model, theta, t, f, k, z, zd, kin, virtual, cov_out)
+
+
+@kernel
+def _pull_along_measure(model, theta, t, f, k, kin, virtual, cov_out):
+    m = model.forces.measure[f]
+    pair = model.measures.pair[m]
+    a, b = model.pairs.a[pair], model.pairs.b[pair]
+    _, _, L = measure_and_rate(model, theta, m, kin)
+    Q, by_g, by_g1 = along(model, theta, t, f, kin)
+    Ua, Ub = motion_at2(virtual.U, a, k), motion_at2(virtual.U, b, k)
+    Q_hat = -1.0 * dot6(sub6(Ub, Ua), L)
+    rate_hat = by_g1 * Q_hat
+    Ka = axpy6(-Q, Ua, scale6(rate_hat, motion_at(kin.V, a)))
+    Kb = axpy6(-Q, Ub, scale6(rate_hat, motion_at(kin.V, b)))
+    pull_line(model, theta, m, k, kin, by_g * Q_hat, Ka, Kb, cov_out)
+    between(cov_out.D, a, b, k, 1.0, scale6(rate_hat, L))
+    pull_along(model, theta, t, f, k, kin, Q_hat, cov_out.theta)
+    pull_to_signal(model, f, k, Q_hat, cov_out)
+
+
+@kernel
+def _pull_along_coordinates(model, theta, t, f, k, z, zd, kin, virtual, cov_out):
+    measures, m = model.measures, model.forces.measure[f]
+    Q, by_g, by_g1 = along(model, theta, t, f, kin)
+    Q_hat = 0.0 * at(virtual.mu, 0, k)
+    for j in range(measures.first[m], measures.first[m + 1]):
+        Q_hat -= coordinate_slope(measures, theta, m, j, z) * at(virtual.mu, measures.coordinate[j], k)
+    pull_coordinate_measure(measures, theta, m, k, z, zd, zd, by_g * Q_hat, by_g1 * Q_hat, 0.0 * Q_hat, cov_out)
+    pull_coordinate_force(measures, theta, m, k, z, -Q, virtual, cov_out)
+    pull_along(model, theta, t, f, k, kin, Q_hat, cov_out.theta)
+    pull_to_signal(model, f, k, Q_hat, cov_out)
+
+
+@kernel
+def _pull_force_on_bodies(model, theta, t, f, k, kin, virtual, cov_out):
+    a, b = bodies_of(model, f)
+    Ua, Ub = motion_at2(virtual.U, a, k), motion_at2(virtual.U, b, k)
+    between(cov_out.P, a, b, k, -1.0, cross_force(Ub, wrench_on_bodies(kin, f)))
+    pull_force_on_bodies(model, theta, t, f, k, kin, sub6(Ua, Ub), no_quantities(0.0 * Ub[0][0]), cov_out)

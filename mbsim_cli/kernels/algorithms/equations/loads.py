@@ -12,14 +12,14 @@ and for the transposed matrix the same with R in the rows of the constraints and
 
 import numpy as np
 
+from mbsim_cli.kernels.algebra.arrays import clear, copy_to
 from mbsim_cli.kernels.algebra.linear_solve import lu_factor, lu_solve
 from mbsim_cli.kernels.algebra.spatial import dot6
-from mbsim_cli.kernels.algebra.whole import clear, copy_to
 from mbsim_cli.kernels.algorithms.by_type import members_by_type
 from mbsim_cli.kernels.algorithms.elimination.constrained_solve import solve_constrained
 from mbsim_cli.kernels.algorithms.equations.constraints import coordinate_slope
-from mbsim_cli.kernels.algorithms.equations.signal_tangent import unit_force
-from mbsim_cli.kernels.algorithms.motion.bodies import column_at_origin
+from mbsim_cli.kernels.algorithms.equations.signals import unit_force
+from mbsim_cli.kernels.algorithms.motion.kinematics import column_at_origin
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.elements.measures import is_geometric
 from mbsim_cli.model.layout import NONE, LoadedSignals

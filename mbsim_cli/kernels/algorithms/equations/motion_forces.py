@@ -2,7 +2,7 @@
 
 One driver for all ``Element``s, in every system: it finds what an element sees, varies it, and pulls it back. The
 functions of an element are generated from what it sees, and chosen by its kind. Kernels of a model know the elements
-that it has alone, by the type of ``model.elements``. ``find_motion_force`` leaves value and slopes in ``kin.kept``,
+that it has alone, by the type of ``model.elements``. ``find_force_on_bodies`` leaves value and slopes in ``kin.kept``,
 from which variations and pull-backs at this state are made. All vectors have global axes, as body a sees them.
 """
 
@@ -12,18 +12,17 @@ from typing import Any
 
 import numpy as np
 
-from mbsim_cli.kernels.algebra.rot3 import rotate, unrotate
 from mbsim_cli.kernels.algebra.spatial import add6, cross_force, cross_motion, sub6
-from mbsim_cli.kernels.algebra.vec3 import add3, add3_to, cross3, load3, load3_of, scale3
-from mbsim_cli.kernels.algorithms.equations.by_kind import by_kind, made, predicate
-from mbsim_cli.kernels.algorithms.equations.measure_pull_back import between
+from mbsim_cli.kernels.algebra.vectors import add3, add3_to, cross3, load3, load3_of, rotate, scale3, unrotate
+from mbsim_cli.kernels.algorithms.by_type import by_kind, made, predicate
+from mbsim_cli.kernels.algorithms.equations.constraints import between
 from mbsim_cli.kernels.algorithms.equations.signal_reading import (
     pull_to_signals,
     reads_signals,
     with_signals,
     with_variations_of_signals,
 )
-from mbsim_cli.kernels.algorithms.motion.bodies import at_origin, pose_of
+from mbsim_cli.kernels.algorithms.motion.kinematics import at_origin, pose_of
 from mbsim_cli.kernels.compiler.jit import derived, inlined, python_of
 from mbsim_cli.kernels.derive.write import compiled_text
 from mbsim_cli.kernels.elements import elements
@@ -208,28 +207,28 @@ def _chosen(form: str, name: str, text: str) -> Any:
     return by_kind(name, ARGUMENTS[form], functions, _NONE[form], _HERE, text)
 
 
-find_motion_force = _chosen("find", "find_motion_force", "Leave the force f, and its slopes, in ``kin.kept``.")
-vary_motion_wrench = _chosen(
+find_force_on_bodies = _chosen("find", "find_force_on_bodies", "Leave the force f, and its slopes, in ``kin.kept``.")
+vary_wrench_on_bodies = _chosen(
     "vary",
-    "vary_motion_wrench",
+    "vary_wrench_on_bodies",
     "Variation of the wrench, as a sees it, by the twist N of b against a and its rate N'; all else is held.",
 )
 vary_with_quantities = _chosen(
     "vary_all", "vary_with_quantities", "Variation of the wrench and of the quantities in direction k."
 )
-pull_motion_force = _chosen(
+pull_force_on_bodies = _chosen(
     "pull",
-    "pull_motion_force",
+    "pull_force_on_bodies",
     "Add the pull-back of covectors of the wrench, as a sees it, and of the quantities.",
 )
 
 
 @inlined
-def vary_motion_wrench_along(model, theta, dtheta, touched, t, f, k, kin, tw, N, N1):
+def vary_wrench_on_bodies_along(model, theta, dtheta, touched, t, f, k, kin, tw, N, N1):
     """Variation of the wrench in direction k, with the numbers of the force if ``touched``."""
     if touched or reads_signals(model, f):
         return vary_with_quantities(model, theta, dtheta, t, f, k, kin, tw, N, N1)[0]
-    return vary_motion_wrench(model, theta, t, f, kin, N, N1)
+    return vary_wrench_on_bodies(model, theta, t, f, kin, N, N1)
 
 
 is_on_bodies = predicate("is_on_bodies", ON_BODIES, _HERE)
@@ -243,8 +242,8 @@ is_tyre = predicate("is_tyre", TYRES, _HERE)
 
 
 @inlined
-def motion_wrench(kin, f):
-    """Wrench on b about the origin, as ``find_motion_force`` has left it."""
+def wrench_on_bodies(kin, f):
+    """Wrench on b about the origin, as ``find_force_on_bodies`` has left it."""
     return load3(kin.kept[f], 0), load3(kin.kept[f], 3)
 
 
@@ -263,20 +262,20 @@ def wrench_of(model, f, hat):
 
 @inlined
 def quantities_of(kin, f):
-    """Quantities of an element, as ``find_motion_force`` has left them."""
+    """Quantities of an element, as ``find_force_on_bodies`` has left them."""
     q = kin.kept[f]
     return (q[6], q[7], q[8], q[9], q[10], q[11], q[12], q[13], q[14], q[15], q[16], q[17], q[18], q[19])
 
 
 @inlined
 def penetration(kin, f):
-    """How far a contact is pressed in, negative where bodies are apart, and its rate. Needs ``find_motion_force``."""
+    """How far a contact is pressed in, negative where bodies are apart, and its rate. Needs ``find_force_on_bodies``."""
     return kin.kept[f, 11], kin.kept[f, 10]
 
 
 @inlined
 def sliding_speed(kin, f):
-    """Sliding speed of a contact, NaN where it does not touch. Needs ``find_motion_force``."""
+    """Sliding speed of a contact, NaN where it does not touch. Needs ``find_force_on_bodies``."""
     q = kin.kept[f]
     return q[7] if q[6].real > 0.0 else np.nan + 0.0 * q[7]
 

@@ -7,8 +7,7 @@ over the path between their bodies. Rows of T are formed eight columns at a time
 paths. The trapezoidal rule has beta = h/2, gamma = h^2/4. Derivation: docs/theory/newton_matrix.md.
 """
 
-from mbsim_cli.kernels.algebra.euler_parameters import inner4, norm2, rate_power
-from mbsim_cli.kernels.algebra.rot3 import rotate, unrotate
+from mbsim_cli.kernels.algebra.arrays import clear
 from mbsim_cli.kernels.algebra.spatial import (
     add6,
     axpy6,
@@ -25,18 +24,33 @@ from mbsim_cli.kernels.algebra.spatial import (
     store_rows,
     sub6,
 )
-from mbsim_cli.kernels.algebra.vec3 import add3, cross3, dot3, load3_of, row3, scale3
-from mbsim_cli.kernels.algebra.whole import clear
+from mbsim_cli.kernels.algebra.vectors import (
+    add3,
+    cross3,
+    dot3,
+    inner4,
+    load3_of,
+    norm2,
+    rate_power,
+    rotate,
+    row3,
+    scale3,
+    unrotate,
+)
 from mbsim_cli.kernels.algorithms.elimination.structure import before, branch_of, subtree_of
 from mbsim_cli.kernels.algorithms.equations.along_measures import is_along
-from mbsim_cli.kernels.algorithms.equations.constraints import VALUE, pull_of, rows_of_pair, vary_pull
-from mbsim_cli.kernels.algorithms.equations.curves import has_curve
-from mbsim_cli.kernels.algorithms.equations.force_tangent import measure_force_part, motion_force_part
+from mbsim_cli.kernels.algorithms.equations.constraints import (
+    VALUE,
+    constraint_wrench,
+    has_curve,
+    rows_of_pair,
+    vary_constraint_wrench,
+)
+from mbsim_cli.kernels.algorithms.equations.forces import measure_force_part, part_of_force_on_bodies
 from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import inertia_at, inertia_to_parent, own_inertias
 from mbsim_cli.kernels.algorithms.equations.residual_variation import own_rates, rate_at, rate_to_parent
-from mbsim_cli.kernels.algorithms.equations.signal_tangent import add_signal_tangent
-from mbsim_cli.kernels.algorithms.motion.bodies import pose_of, span_twists, spread_seen
-from mbsim_cli.kernels.algorithms.motion.kinematics import euler_moment
+from mbsim_cli.kernels.algorithms.equations.signals import add_signal_tangent
+from mbsim_cli.kernels.algorithms.motion.kinematics import euler_moment, pose_of, span_twists, spread_seen
 from mbsim_cli.kernels.algorithms.motion.workspace import (
     COLUMN_S,
     COLUMN_UP,
@@ -67,7 +81,7 @@ def newton_matrix(model, theta, t, beta, gamma, z, zd, lines, multiplier, kin, c
         if is_along(model.forces.kind[f]):
             measure_force_part(model, theta, t, beta, gamma, z, f, kin, comp, T_out)
         else:
-            motion_force_part(model, theta, t, gamma, f, kin, comp, T_out)
+            part_of_force_on_bodies(model, theta, t, gamma, f, kin, comp, T_out)
     add_signal_tangent(model, theta, t, beta, gamma, z, zd, kin, comp, T_out)
 
 
@@ -185,8 +199,8 @@ def _constraints_part(model, theta, q, lines, multiplier, kin, comp, T_out):
 def _geometric_rows(model, theta, q, lines, multiplier, first, last, pair, kin, comp, T_out):
     spans, rows = comp.spans, model.constraints.measure
     Ra, _ = pose_of(kin, model.pairs.a[pair])
-    W = scale6(-1.0, pull_of(lines, multiplier, first, last))
+    W = scale6(-1.0, constraint_wrench(lines, multiplier, first, last))
     for s in range(spans.first[pair], spans.first[pair + 1]):
         Na, Nb = span_twists(comp, q, s)
-        dW = vary_pull(rows, model.measures, theta, lines, multiplier, first, last, Ra, sub6(Nb, Na))
+        dW = vary_constraint_wrench(rows, model.measures, theta, lines, multiplier, first, last, Ra, sub6(Nb, Na))
         spread_seen(model.pairs, pair, comp, s, add6(Na, Nb), W, scale6(-1.0, dW), T_out)

@@ -4,9 +4,8 @@ The transpose of ``sensor_variation``. Spatial vectors are about the global orig
 reference points.
 """
 
-from mbsim_cli.kernels.algebra.rot3 import row9, unrotate
 from mbsim_cli.kernels.algebra.spatial import accumulate2, inertia_apply, motion_at, scale6, shift_motion
-from mbsim_cli.kernels.algebra.vec3 import add3, add3_to, cross3, dot3, load3, load3_of, scale3
+from mbsim_cli.kernels.algebra.vectors import add3, add3_to, cross3, dot3, load3, load3_of, row9, scale3, unrotate
 from mbsim_cli.kernels.algorithms.equations.along_measures import (
     along,
     does_work,
@@ -14,25 +13,25 @@ from mbsim_cli.kernels.algorithms.equations.along_measures import (
     pull_along,
     pull_energy_along,
 )
-from mbsim_cli.kernels.algorithms.equations.armatures import pull_armature_kinetic
-from mbsim_cli.kernels.algorithms.equations.constraint_pull_back import pull_rates
-from mbsim_cli.kernels.algorithms.equations.constraints import measure_factors, moving_line
-from mbsim_cli.kernels.algorithms.equations.forces import is_dead_load
-from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import inertia_at
-from mbsim_cli.kernels.algorithms.equations.measure_pull_back import (
+from mbsim_cli.kernels.algorithms.equations.constraint_derivatives import pull_rates
+from mbsim_cli.kernels.algorithms.equations.constraints import (
     between,
+    measure_factors,
+    moving_line,
     pull_coordinate_measure,
     pull_own,
     pull_own_rates,
 )
-from mbsim_cli.kernels.algorithms.equations.motion_forces import (
+from mbsim_cli.kernels.algorithms.equations.forces import is_dead_load
+from mbsim_cli.kernels.algorithms.equations.forces_on_bodies import (
     bodies_of,
     is_on_bodies,
     no_quantities,
-    pull_motion_force,
+    pull_force_on_bodies,
     with_quantity,
     wrench_of,
 )
+from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import inertia_at, pull_armature_kinetic
 from mbsim_cli.kernels.algorithms.equations.sensors import (
     body_sensor,
     center_of_mass,
@@ -46,18 +45,25 @@ from mbsim_cli.kernels.algorithms.equations.sensors import (
 )
 from mbsim_cli.kernels.algorithms.equations.signal_reading import pull_to_signal
 from mbsim_cli.kernels.algorithms.equations.tree_pull_back import pull_own_inertia
-from mbsim_cli.kernels.algorithms.flexible.pull_back import (
+from mbsim_cli.kernels.algorithms.flexible.bodies import (
     pull_elastic_kinetic,
     pull_elastic_potential,
     pull_elastic_strain,
 )
-from mbsim_cli.kernels.algorithms.motion.bodies import pose_of
+from mbsim_cli.kernels.algorithms.motion.kinematics import pose_of
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.compiler.simd import add_to, at, block, largest, squares, width
-from mbsim_cli.kernels.elements.attitude import attitude_gradients
+from mbsim_cli.kernels.elements.columns import attitude_gradients
 from mbsim_cli.kernels.elements.element import ENERGY
-from mbsim_cli.kernels.elements.measure_pull_back import pull_point, pull_second_of_point
-from mbsim_cli.kernels.elements.measures import is_force_line, is_geometric, line, moved, point_of
+from mbsim_cli.kernels.elements.measures import (
+    is_force_line,
+    is_geometric,
+    line,
+    moved,
+    point_of,
+    pull_point,
+    pull_second_of_point,
+)
 from mbsim_cli.model.codes import Sensor
 from mbsim_cli.model.layout import COM, GRAVITY, MASS
 
@@ -286,4 +292,4 @@ def _pull_quantities(model, theta, t, f, k, hat, kin, cov_out):
     if asked:
         a, _ = bodies_of(model, f)
         accumulate2(cov_out.P, a, k, 1.0, _turn(cross3(force_on_body(model, f, kin), force)))
-        pull_motion_force(model, theta, t, f, k, kin, wrench_of(model, f, force), quantities, cov_out)
+        pull_force_on_bodies(model, theta, t, f, k, kin, wrench_of(model, f, force), quantities, cov_out)

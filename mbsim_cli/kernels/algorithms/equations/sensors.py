@@ -1,10 +1,16 @@
 """Sensor values at an instant, and the energy balance."""
 
-from mbsim_cli.kernels.algebra.rot3 import rotate, row9
-from mbsim_cli.kernels.algebra.spatial import dot6, inertia_apply, motion_at, sub6
-from mbsim_cli.kernels.algebra.vec3 import add3, cross3, dot3, load3, row3
-from mbsim_cli.kernels.algorithms.equations.along_measures import along, does_work, energy_along, find_along
-from mbsim_cli.kernels.algorithms.equations.armatures import armature_kinetic
+from mbsim_cli.kernels.algebra.spatial import dot6, inertia_apply, motion_at, motion_at2, sub6
+from mbsim_cli.kernels.algebra.vectors import add3, add3_to, cross3, dot3, load3, load3_of, rotate, row3, row9
+from mbsim_cli.kernels.algorithms.equations.along_measures import (
+    along,
+    does_work,
+    energy_along,
+    energy_own_along,
+    find_along,
+    own_along,
+)
+from mbsim_cli.kernels.algorithms.equations.constraint_derivatives import vary_coordinate_measure, vary_measure
 from mbsim_cli.kernels.algorithms.equations.constraints import (
     coordinate_measure,
     coordinate_rates,
@@ -12,29 +18,37 @@ from mbsim_cli.kernels.algorithms.equations.constraints import (
     measure_rates,
 )
 from mbsim_cli.kernels.algorithms.equations.forces import is_dead_load, measure_and_rate
-from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import inertia_at
-from mbsim_cli.kernels.algorithms.equations.motion_forces import (
+from mbsim_cli.kernels.algorithms.equations.forces_on_bodies import (
     bodies_of,
-    find_motion_force,
+    find_force_on_bodies,
     has_quantities,
     is_on_bodies,
-    motion_wrench,
     quantities_of,
     quantity,
+    vary_with_quantities,
     vector_of,
+    wrench_on_bodies,
 )
-from mbsim_cli.kernels.algorithms.flexible.elastic_energies import (
+from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import armature_kinetic, inertia_at, vary_armature_kinetic
+from mbsim_cli.kernels.algorithms.equations.residual_variation import inertia_variation
+from mbsim_cli.kernels.algorithms.equations.signal_reading import with_signal_variation
+from mbsim_cli.kernels.algorithms.flexible.bodies import (
     elastic_kinetic,
     elastic_potential,
     elastic_power,
     elastic_strain,
+    vary_elastic_kinetic,
+    vary_elastic_potential,
+    vary_elastic_strain,
 )
-from mbsim_cli.kernels.algorithms.motion.bodies import at_origin, no_motion, pose_of
+from mbsim_cli.kernels.algorithms.motion.kinematics import at_origin, at_origin2, between2, no_motion, pose_of
+from mbsim_cli.kernels.algorithms.motion.variation import vary_acceleration, vary_velocity
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
-from mbsim_cli.kernels.elements.attitude import attitude
+from mbsim_cli.kernels.compiler.simd import add_to, at, block, put, width
+from mbsim_cli.kernels.elements.columns import attitude
 from mbsim_cli.kernels.elements.element import ENERGY, POWER
 from mbsim_cli.kernels.elements.laws import law_value
-from mbsim_cli.kernels.elements.measures import is_geometric, moved, point_of
+from mbsim_cli.kernels.elements.measures import is_geometric, moved, point_of, vary_direction, vary_point
 from mbsim_cli.model.codes import Sensor
 from mbsim_cli.model.layout import COM, GRAVITY, MASS
 
@@ -45,7 +59,7 @@ def sense(model, theta, t, z, zd, zdd, multiplier, kin, out):
     sensors = model.sensors
     for f in range(model.forces.kind.size):
         if is_on_bodies(model.forces.kind[f]):
-            find_motion_force(model, theta, t, f, kin)
+            find_force_on_bodies(model, theta, t, f, kin)
             for s in range(sensors.kind.size):
                 if sensors.kind[s] == Sensor.TYRE and reads_part(sensors, s, f):
                     part = quantity(quantities_of(kin, f), sensors.order[s])
@@ -189,7 +203,7 @@ def value_and_rate(model, theta, k, z, zd, kin):
 @inlined
 def force_on_body(model, f, kin):
     """Force [N] that an element exerts on its second body, or torque [N m], global axes; needs ``kin.kept``."""
-    return vector_of(model, f, motion_wrench(kin, f))
+    return vector_of(model, f, wrench_on_bodies(kin, f))
 
 
 @inlined
@@ -252,10 +266,208 @@ def other_power(model, theta, t, z, zd, multiplier, kin):
             total += (Q + by_g) * g1
         elif is_on_bodies(kind) and not is_dead_load(model, f):
             a, b = bodies_of(model, f)
-            total += dot6(sub6(at_origin(kin.V, kin, b), at_origin(kin.V, kin, a)), motion_wrench(kin, f))
+            total += dot6(sub6(at_origin(kin.V, kin, b), at_origin(kin.V, kin, a)), wrench_on_bodies(kin, f))
             if has_quantities(kind):
                 total += quantities_of(kin, f)[POWER]
     for i in range(model.constraints.measure.size):
         _, rate, _ = law_value(model.laws, theta, model.constraints.law[i], t)
         total -= multiplier[i] * rate
     return total + elastic_power(model, theta, zd, kin)
+
+
+# Variations -----------------------------------------------------------------------------------------------------------
+#
+# Variations of all sensors in p directions.
+
+
+@kernel
+def vary_sensors(model, theta, dtheta, touch, t, z, zd, zdd, sens, kin, tw, out):
+    """Fill out (width, p) from dz, dzd, dzdd, dlambda in ``sens`` and the twists of the same; needs ``sense``."""
+    for s in range(model.sensors.kind.size):
+        for g in range(0, out.shape[1], width(out)):
+            _vary_sensor(model, theta, dtheta, touch, t, s, g, z, zd, zdd, sens, kin, tw, out)
+    _vary_quantities(model, theta, dtheta, t, kin, tw, out)
+
+
+@inlined
+def _vary_sensor(model, theta, dtheta, touch, t, s, g, z, zd, zdd, sens, kin, tw, out):
+    """Variation of sensor s in the directions from g on; of forces on bodies see ``_vary_quantities``."""
+    sensors, k = model.sensors, block(out, g)
+    first, kind = sensors.first[s], sensors.kind[s]
+    if reads_motion(kind):
+        value = _vary_body_sensor(model, theta, dtheta, read_kind(sensors, s), s, k, kin, tw)
+        if kind == Sensor.ALONG:
+            put(out, first, k, _vary_along(model, theta, dtheta, s, k, value, kin, tw))
+        else:
+            _put3(out, first, k, value)
+    elif kind == Sensor.COORDINATE:
+        order = sensors.order[s]
+        rows = sens.z if order == 0 else (sens.zd if order == 1 else sens.zdd)
+        put(out, first, k, at(rows, sensors.index[s], k))
+    elif kind == Sensor.MEASURE:
+        m, order = sensors.index[s], sensors.order[s]
+        value = vary_any_measure(model, theta, dtheta, touch, m, g, k, z, zd, zdd, sens, kin, tw, order)
+        put(out, first, k, value)
+    elif kind == Sensor.FORCE:
+        value = _vary_force(model, theta, dtheta, touch, t, sensors.index[s], g, k, z, zd, zdd, sens, kin, tw)
+        put(out, first, k, value)
+    elif kind == Sensor.MULTIPLIER:
+        put(out, first, k, at(sens.lam, sensors.index[s], k))
+    elif kind == Sensor.KINETIC_ENERGY:
+        value = _vary_kinetic_energy(model.tree, theta, dtheta, touch, g, k, kin, tw)
+        value += vary_armature_kinetic(model, theta, dtheta, k, zd, sens)
+        value += vary_elastic_kinetic(model, theta, dtheta, touch, g, k, z, zd, sens, kin, tw)
+        put(out, first, k, value)
+    elif kind == Sensor.POTENTIAL_ENERGY:
+        value = _vary_potential_energy(model, theta, dtheta, touch, g, k, z, zd, zdd, sens, kin, tw)
+        value += vary_elastic_potential(model, theta, dtheta, touch, g, k, z, sens, kin, tw)
+        put(out, first, k, value)
+    elif kind == Sensor.STRAIN_ENERGY:
+        value = vary_elastic_strain(model, theta, dtheta, touch, sensors.index[s], g, k, z, sens, kin)
+        put(out, first, k, value)
+    elif kind == Sensor.ATTITUDE:
+        put(out, first, k, _vary_attitude(sensors, s, k, kin, tw))
+
+
+@inlined
+def _vary_quantities(model, theta, dtheta, t, kin, tw, out):
+    """Variation of sensors of forces on bodies, each of which is varied once, and of the energy that they store."""
+    sensors = model.sensors
+    for f in range(model.forces.kind.size):
+        if is_on_bodies(model.forces.kind[f]) and is_sensed(sensors, f):
+            a, b = bodies_of(model, f)
+            for g in range(0, out.shape[1], width(out)):
+                k = block(out, g)
+                N, N1 = between2(tw.N, kin, a, b, k), between2(tw.N1, kin, a, b, k)
+                wrench, quantities = vary_with_quantities(model, theta, dtheta, t, f, k, kin, tw, N, N1)
+                turned = cross3(motion_at2(tw.N, a, k)[0], force_on_body(model, f, kin))
+                for s in range(sensors.kind.size):
+                    first, further = sensors.first[s], f != sensors.index[s]
+                    if sensors.kind[s] == Sensor.TYRE and reads_part(sensors, s, f):
+                        change = quantity(quantities, sensors.order[s])
+                        if further:
+                            add_to(out, first, k, change)
+                        else:
+                            put(out, first, k, change)
+                    elif sensors.kind[s] == Sensor.FORCE_ON_BODY and reads_part(sensors, s, f):
+                        change3 = add3(vector_of(model, f, wrench), turned)
+                        if further:
+                            add3_to(out, first, k, change3)
+                        else:
+                            _put3(out, first, k, change3)
+                    elif sensors.kind[s] == Sensor.POTENTIAL_ENERGY:
+                        add_to(out, first, k, quantities[ENERGY])
+
+
+@inlined
+def _put3(out, first, k, value):
+    put(out, first, k, value[0])
+    put(out, first + 1, k, value[1])
+    put(out, first + 2, k, value[2])
+
+
+@inlined
+def _vary_along(model, theta, dtheta, s, k, d_value, kin, tw):
+    """Variation of a component, from that of the vector ``d_value``."""
+    R, _ = pose_of(kin, model.sensors.index[s])
+    direction = sensor_direction(model, theta, s, kin)
+    turned = cross3(motion_at2(tw.N, model.sensors.index[s], k)[0], direction)
+    d_direction = add3(turned, rotate(R, load3_of(dtheta, model.sensors.theta[s] + 3, k)))
+    value = body_sensor(model, theta, read_kind(model.sensors, s), s, kin)
+    return dot3(d_direction, value) + dot3(direction, d_value)
+
+
+@inlined
+def _vary_attitude(sensors, s, k, kin, tw):
+    b = sensors.body[s]
+    R, _ = pose_of(kin, b)
+    _, _, delta, delta_rate = attitude(
+        sensors.index[s], R, motion_at(kin.V, b), motion_at2(tw.N, b, k), motion_at2(tw.N1, b, k)
+    )
+    return delta if sensors.order[s] == 0 else delta_rate
+
+
+@inlined
+def _vary_body_sensor(model, theta, dtheta, kind, s, k, kin, tw):
+    b, o = model.sensors.body[s], model.sensors.theta[s]
+    R, r = pose_of(kin, b)
+    V = at_origin(kin.V, kin, b)
+    N, N1 = at_origin2(tw.N, kin, b, k), at_origin2(tw.N1, kin, b, k)
+    local = load3(theta, o)
+    if kind == Sensor.DIRECTION:
+        return vary_direction(rotate(R, local), V, N, N1, rotate(R, load3_of(dtheta, o, k))).delta
+    dV = vary_velocity(V, N, N1)
+    if kind == Sensor.ANGULAR_VELOCITY:
+        return dV[0]
+    A = at_origin(kin.A, kin, b)
+    dA = vary_acceleration(V, A, N, N1, at_origin2(tw.N2, kin, b, k))
+    if kind == Sensor.ANGULAR_ACCELERATION:
+        return dA[0]
+    x = vary_point(point_of(R, r, local), V, N, N1, rotate(R, load3_of(dtheta, o, k)))
+    if kind == Sensor.POSITION:
+        return x.delta
+    if kind == Sensor.VELOCITY:
+        return x.delta_rate
+    second = add3(add3(dA[1], cross3(dA[0], x.x)), cross3(A[0], x.delta))
+    second = add3(second, add3(cross3(dV[0], x.rate), cross3(V[0], x.delta_rate)))
+    return add3(second, load3_of(dtheta, GRAVITY, k))
+
+
+@inlined
+def vary_any_measure(model, theta, dtheta, touch, m, g, k, z, zd, zdd, sens, kin, tw, order):
+    """Variation k, the block at g, of the value, first or second derivative of any measure."""
+    if is_geometric(model.measures.kind[m]):
+        return vary_measure(model, theta, dtheta, touch, m, g, k, kin, tw, order)
+    return vary_coordinate_measure(model.measures, theta, dtheta, m, k, z, zd, zdd, sens.z, sens.zd, sens.zdd, order)
+
+
+@inlined
+def _vary_force(model, theta, dtheta, touch, t, f, start, k, z, zd, zdd, sens, kin, tw):
+    m = model.forces.measure[f]
+    _, by_g, by_g1 = along(model, theta, t, f, kin)
+    dg = vary_any_measure(model, theta, dtheta, touch, m, start, k, z, zd, zdd, sens, kin, tw, 0)
+    dg1 = vary_any_measure(model, theta, dtheta, touch, m, start, k, z, zd, zdd, sens, kin, tw, 1)
+    own = own_along(model, theta, dtheta, t, f, k, kin)
+    return with_signal_variation(model, tw, f, k, by_g * dg + by_g1 * dg1 + own)
+
+
+@inlined
+def _vary_kinetic_energy(tree, theta, dtheta, touch, g, k, kin, tw):
+    """N' . momentum and the bodies' own inertia: the energy does not see the pose."""
+    total = 0.0 * at(dtheta, 0, k)
+    for i in range(tree.parent.size):
+        V = motion_at(kin.V, i)
+        total += dot6(motion_at2(tw.N1, i, k), inertia_apply(inertia_at(kin.inertia, i), V))
+        if touch.inertia[i, g]:
+            total += 0.5 * dot6(V, inertia_apply(inertia_variation(tree, theta, dtheta, k, kin, i), V))
+    return total
+
+
+@inlined
+def _vary_potential_energy(model, theta, dtheta, touch, start, k, z, zd, zdd, sens, kin, tw):
+    total = 0.0 * at(dtheta, 0, k)
+    tree = model.tree
+    gravity, d_gravity = load3(theta, GRAVITY), load3_of(dtheta, GRAVITY, k)
+    for i in range(tree.parent.size):
+        o = tree.theta[i]
+        x = center_of_mass(tree, theta, kin, i)
+        R, _ = pose_of(kin, i)
+        N = at_origin2(tw.N, kin, i, k)
+        dx = add3(add3(N[1], cross3(N[0], x)), rotate(R, load3_of(dtheta, o + COM, k)))
+        m = theta[o + MASS]
+        total -= at(dtheta, o + MASS, k) * dot3(gravity, x) + m * (dot3(d_gravity, x) + dot3(gravity, dx))
+    for f in range(model.forces.kind.size):
+        o, m = model.forces.theta[f], model.forces.measure[f]
+        if does_work(model.forces, f):
+            g, _ = value_and_rate(model, theta, m, z, zd, kin)
+            _, by_g = energy_along(model, theta, f, g)
+            dg = vary_any_measure(model, theta, dtheta, touch, m, start, k, z, zd, zdd, sens, kin, tw, 0)
+            total += by_g * dg + energy_own_along(model, theta, dtheta, f, k, g)
+        elif is_dead_load(model, f):
+            b = model.pairs.b[model.forces.pair[f]]
+            R, r = pose_of(kin, b)
+            N = at_origin2(tw.N, kin, b, k)
+            F, x = load3(theta, o + 3), point_of(R, r, load3(theta, o))
+            dx = add3(add3(N[1], cross3(N[0], x)), rotate(R, load3_of(dtheta, o, k)))
+            total -= dot3(load3_of(dtheta, o + 3, k), x) + dot3(F, dx)
+    return total

@@ -9,7 +9,7 @@ has in common with them, a joint frame gives to its numbers. Needs reference poi
 Derivation: docs/theory/adjoint.md. Cost O(n p).
 """
 
-from mbsim_cli.kernels.algebra.rot3 import load9, rotate, row9, unrotate
+from mbsim_cli.kernels.algebra.arrays import clear
 from mbsim_cli.kernels.algebra.spatial import (
     accumulate2,
     add6,
@@ -25,8 +25,20 @@ from mbsim_cli.kernels.algebra.spatial import (
     store2,
     sub6,
 )
-from mbsim_cli.kernels.algebra.vec3 import add3, add3_to, cross3, dot3, load3, row3, scale3, sub3
-from mbsim_cli.kernels.algebra.whole import clear
+from mbsim_cli.kernels.algebra.vectors import (
+    add3,
+    add3_to,
+    cross3,
+    dot3,
+    load3,
+    load9,
+    rotate,
+    row3,
+    row9,
+    scale3,
+    sub3,
+    unrotate,
+)
 from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import inertia_at
 from mbsim_cli.kernels.algorithms.equations.residual_variation import rate_matrix
 from mbsim_cli.kernels.algorithms.equations.sensors import center_of_mass

@@ -5,20 +5,36 @@ body's wrench acts on its frame like that of a force element. Its terms stand in
 about the frame's origin. Derivation: docs/theory/flexible_bodies.md.
 """
 
-from mbsim_cli.kernels.algebra.rot3 import rotate, unrotate
+from collections.abc import Callable
+from inspect import signature
+
 from mbsim_cli.kernels.algebra.spatial import (
+    accumulate2,
     add6,
     cross_force,
     dot6,
     motion_at,
+    motion_at2,
     rows_at,
     scale6,
     shift_motion,
     six_at,
     store,
 )
-from mbsim_cli.kernels.algebra.vec3 import add3, cross3, scale3
-from mbsim_cli.kernels.algorithms.motion.bodies import (
+from mbsim_cli.kernels.algebra.vectors import (
+    add3,
+    add3_to,
+    axpy3,
+    cross3,
+    dot3,
+    load3,
+    load3_of,
+    rotate,
+    scale3,
+    unrotate,
+)
+from mbsim_cli.kernels.algorithms.by_type import by_type
+from mbsim_cli.kernels.algorithms.motion.kinematics import (
     apply_to_body,
     apply_to_body2,
     at_origin,
@@ -36,8 +52,30 @@ from mbsim_cli.kernels.algorithms.motion.workspace import (
 )
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.compiler.simd import add_to, at, block, width
-from mbsim_cli.kernels.elements.flexible import couple_modes, flexible_force, flexible_shape, frame_inertia, put_modes
-from mbsim_cli.kernels.elements.flexible_variation import flexible_slopes, flexible_tangent, vary_flexible
+from mbsim_cli.kernels.elements.flexible import (
+    couple_modes,
+    flexible_force,
+    flexible_shape,
+    flexible_slopes,
+    flexible_tangent,
+    frame_inertia,
+    pull_flexible,
+    put_modes,
+    vary_flexible,
+)
+from mbsim_cli.kernels.elements.flexible_energy import (
+    flexible_kinetic,
+    flexible_moment,
+    flexible_power_lost,
+    flexible_strain,
+    pull_flexible_kinetic,
+    pull_flexible_moment,
+    pull_flexible_strain,
+    vary_flexible_kinetic,
+    vary_flexible_moment,
+    vary_flexible_strain,
+)
+from mbsim_cli.model.layout import DEFORMING, GRAVITY
 
 
 @inlined
@@ -257,3 +295,216 @@ def vary_flexible_forces(model, theta, dtheta, touch, state, sens, kin, tw, dG_o
                 da, sens.z, sens.zd, sens.zdd, kin.elastic, True, dG_out,
             )  # fmt: skip
             apply_to_body2(tw.F, kin, i, k, 1.0, to_origin(R, r, seen))
+
+
+# Elastic energies -----------------------------------------------------------------------------------------------------
+#
+# Energies of bodies that deform, beside those of rigid ones; nothing where there are none.
+
+
+def _kinetic(model, theta, z, zd, kin):
+    tree, total = model.tree, 0.0 * kin.V[0, 0]
+    for f in range(tree.flexible.size):
+        _, _, w, v, _, _ = frame_of(tree, kin, f)
+        total += flexible_kinetic(tree, theta, f, w, v, z, zd)
+    return total
+
+
+def _no_kinetic(model, theta, z, zd, kin):
+    return 0.0
+
+
+def _strain(model, theta, f, z, kin):
+    return flexible_strain(model.tree, theta, f, z)
+
+
+def _no_strain(model, theta, f, z, kin):
+    return 0.0
+
+
+def _potential(model, theta, z, kin):
+    tree, total, gravity = model.tree, 0.0 * kin.V[0, 0], load3(theta, GRAVITY)
+    for f in range(tree.flexible.size):
+        R, r, _, _, _, _ = frame_of(tree, kin, f)
+        mass, moment = flexible_moment(tree, theta, f, z)
+        total += flexible_strain(tree, theta, f, z) - dot3(gravity, axpy3(mass, r, rotate(R, moment)))
+    return total
+
+
+def _no_potential(model, theta, z, kin):
+    return 0.0
+
+
+def _power(model, theta, zd, kin):
+    tree, total = model.tree, 0.0 * kin.V[0, 0]
+    for f in range(tree.flexible.size):
+        total += flexible_power_lost(tree, theta, f, zd)
+    return total
+
+
+def _no_power(model, theta, zd, kin):
+    return 0.0
+
+
+def _vary_kinetic(model, theta, dtheta, touch, g, k, z, zd, sens, kin, tw):
+    tree, total = model.tree, 0.0 * at(dtheta, 0, k)
+    for f in range(tree.flexible.size):
+        R, r, w, v, _, _ = frame_of(tree, kin, f)
+        turning, shifting = shift_motion(at_origin2(tw.N1, kin, tree.flexible[f], k), r)
+        total += vary_flexible_kinetic(
+            tree, theta, dtheta, touch.flexible[f, g], f, k, w, v, z, zd, unrotate(R, turning), unrotate(R, shifting),
+            sens.z, sens.zd,
+        )  # fmt: skip
+    return total
+
+
+def _vary_no_kinetic(model, theta, dtheta, touch, g, k, z, zd, sens, kin, tw):
+    return 0.0
+
+
+def _vary_strain(model, theta, dtheta, touch, f, g, k, z, sens, kin):
+    return vary_flexible_strain(
+        model.tree, theta, dtheta, touch.flexible[f, g], f, k, z, sens.z
+    )  # fmt: skip
+
+
+def _vary_no_strain(model, theta, dtheta, touch, f, g, k, z, sens, kin):
+    return 0.0 * at(dtheta, 0, k)
+
+
+def _vary_potential(model, theta, dtheta, touch, g, k, z, sens, kin, tw):
+    tree, total = model.tree, 0.0 * at(dtheta, 0, k)
+    gravity, d_gravity = load3(theta, GRAVITY), load3_of(dtheta, GRAVITY, k)
+    for f in range(tree.flexible.size):
+        touched = touch.flexible[f, g]
+        R, r, _, _, _, _ = frame_of(tree, kin, f)
+        mass, moment = flexible_moment(tree, theta, f, z)
+        d_mass, d_moment = vary_flexible_moment(tree, theta, dtheta, touched, f, k, z, sens.z)
+        moment, d_moment = rotate(R, moment), rotate(R, d_moment)
+        turn, shift = shift_motion(at_origin2(tw.N, kin, tree.flexible[f], k), r)
+        moved = add3(axpy3(mass, shift, cross3(turn, moment)), axpy3(d_mass, r, d_moment))
+        total += vary_flexible_strain(tree, theta, dtheta, touched, f, k, z, sens.z)
+        total -= dot3(d_gravity, axpy3(mass, r, moment)) + dot3(gravity, moved)
+    return total
+
+
+def _vary_no_potential(model, theta, dtheta, touch, g, k, z, sens, kin, tw):
+    return 0.0
+
+
+def either(name: str, text: str, elastic: Callable, rigid: Callable):
+    """``elastic`` for systems with bodies that deform, ``rigid`` for all others."""
+    shape = signature(elastic)
+    return by_type("model.tree", name, text, shape, lambda kind: elastic if kind in DEFORMING else rigid)
+
+
+elastic_kinetic = either("elastic_kinetic", "Kinetic energy of bodies that deform.", _kinetic, _no_kinetic)
+elastic_potential = either("elastic_potential", "Their strain energy and that of weight.", _potential, _no_potential)
+elastic_strain = either("elastic_strain", "Strain energy of body f of them.", _strain, _no_strain)
+elastic_power = either("elastic_power", "Power of their damping.", _power, _no_power)
+vary_elastic_kinetic = either(
+    "vary_elastic_kinetic", "Variation k of ``elastic_kinetic``.", _vary_kinetic, _vary_no_kinetic
+)
+vary_elastic_potential = either(
+    "vary_elastic_potential", "Variation k of ``elastic_potential``.", _vary_potential, _vary_no_potential
+)
+vary_elastic_strain = either("vary_elastic_strain", "Variation k of ``elastic_strain``.", _vary_strain, _vary_no_strain)
+
+
+# Pull-backs -----------------------------------------------------------------------------------------------------------
+#
+# Pull-back of bodies that deform: the transposes of ``flexible.bodies`` and of the variations in ``elastic_energies``.
+#
+# Spatial vectors are about the global origin, where all bodies must have their reference points.
+
+
+@kernel
+def resting_flexible_forces(model, theta, z, x, kin, comp):
+    """Take what accelerations x (n,) of a system at rest need of the frames, in ``comp.W``; leaves ``kin.elastic``."""
+    tree = model.tree
+    for f in range(tree.flexible.size):
+        take_at_rest(tree, theta, f, z, x, kin, comp, comp.W)
+
+
+@kernel
+def pull_flexible_bodies(model, theta, z, zd, zdd, stiff, kin, virtual, cov_out):
+    """Add what the forces of bodies that deform make of mu . G, but for what F does.
+
+    Needs ``flexible_forces`` at the state, or ``resting_flexible_forces`` and not ``stiff``.
+    """
+    tree = model.tree
+    for f in range(tree.flexible.size):
+        i = tree.flexible[f]
+        R, r, w, v, alpha, a = frame_of(tree, kin, f)
+        flexible_slopes(tree, theta, f, w, alpha, a, zd, zdd, kin.elastic, stiff)
+        for g in range(0, virtual.each.size, width(virtual.each)):
+            k = block(virtual.each, g)
+            turn, shift = shift_motion(motion_at2(virtual.U, i, k), r)
+            U = unrotate(R, turn), unrotate(R, shift)
+            of_w, of_alpha, of_a = pull_flexible(
+                tree, theta, f, k, U, virtual.mu, w, alpha, a, z, zd, zdd, kin.elastic, stiff, cov_out
+            )
+            # the body sees N'_w, N''_w + N'_w x w, and N'' of its origin + 2 N'_w x v
+            turned = add3(of_w, axpy3(2.0, cross3(v, of_a), cross3(w, of_alpha)))
+            accumulate2(cov_out.D, i, k, 1.0, _of_turn(rotate(R, turned)))
+            accumulate2(cov_out.H, i, k, 1.0, to_origin(R, r, (of_alpha, of_a)))
+
+
+@inlined
+def _of_turn(n):
+    return n, scale3(0.0, n)
+
+
+def _pulled_kinetic(model, theta, k, c, z, zd, kin, cov_out):
+    """Add the pull-back of c times the kinetic energy."""
+    tree = model.tree
+    for f in range(tree.flexible.size):
+        R, r, w, v, _, _ = frame_of(tree, kin, f)
+        of_w, of_v = pull_flexible_kinetic(
+            tree, theta, f, k, c, w, v, z, zd, cov_out.z, cov_out.zd, cov_out.theta
+        )  # fmt: skip
+        accumulate2(cov_out.D, tree.flexible[f], k, 1.0, to_origin(R, r, (of_w, of_v)))
+
+
+def _pulled_potential(model, theta, k, c, z, kin, cov_out):
+    """Add the pull-back of c times strain energy and energy of weight."""
+    tree, gravity = model.tree, load3(theta, GRAVITY)
+    for f in range(tree.flexible.size):
+        R, r, _, _, _, _ = frame_of(tree, kin, f)
+        mass, moment = flexible_moment(tree, theta, f, z)
+        moment, hat = rotate(R, moment), scale3(c, scale3(-1.0, gravity))
+        pull_flexible_strain(tree, theta, f, k, c, z, cov_out.z, cov_out.theta)
+        pull_flexible_moment(
+            tree, theta, f, k, dot3(r, hat), unrotate(R, hat), z, cov_out.z, cov_out.theta
+        )  # fmt: skip
+        add3_to(cov_out.theta, GRAVITY, k, scale3(c, scale3(-1.0, axpy3(mass, r, moment))))
+        pushed = scale3(mass, hat)
+        accumulate2(cov_out.P, tree.flexible[f], k, 1.0, (add3(cross3(r, pushed), cross3(moment, hat)), pushed))
+
+
+def _pulled_strain(model, theta, f, k, c, z, cov_out):
+    """Add the pull-back of c times the strain energy of body f."""
+    pull_flexible_strain(model.tree, theta, f, k, c, z, cov_out.z, cov_out.theta)
+
+
+def _pulled_no_kinetic(model, theta, k, c, z, zd, kin, cov_out):
+    pass
+
+
+def _pulled_no_potential(model, theta, k, c, z, kin, cov_out):
+    pass
+
+
+def _pulled_no_strain(model, theta, f, k, c, z, cov_out):
+    pass
+
+
+pull_elastic_kinetic = either(
+    "pull_elastic_kinetic", "Pull-back of ``elastic_kinetic``.", _pulled_kinetic, _pulled_no_kinetic
+)
+pull_elastic_potential = either(
+    "pull_elastic_potential", "Pull-back of ``elastic_potential``.", _pulled_potential, _pulled_no_potential
+)
+pull_elastic_strain = either(
+    "pull_elastic_strain", "Pull-back of ``elastic_strain``.", _pulled_strain, _pulled_no_strain
+)

@@ -6,31 +6,52 @@ and, in RTdyn0, passes the body's centre of mass at the instant; in RTdyn1 it is
 
 import numpy as np
 
-from mbsim_cli.kernels.algebra.euler_parameters import euler_rotation, inner4, norm2
-from mbsim_cli.kernels.algebra.rot3 import (
+from mbsim_cli.kernels.algebra.spatial import (
+    accumulate,
+    accumulate2,
+    add6,
+    axpy6,
+    cross_force,
+    cross_motion,
+    dot6,
+    motion_at,
+    motion_at2,
+    rows_at,
+    scale6,
+    shift_force,
+    shift_force2,
+    shift_motion,
+    shift_motion2,
+    six_at,
+    store,
+    sub6,
+)
+from mbsim_cli.kernels.algebra.vectors import (
+    add3,
+    axpy3,
     column9,
+    cross3,
+    euler_rotation,
+    inner4,
+    load3,
     load9,
     matmul9,
     matmul9_transposed,
+    norm2,
     parallel_axis,
     rotate,
+    row3,
     row9,
+    scale3,
+    sub3,
     symmetric_rotate,
     turn_columns,
     unrotate,
 )
-from mbsim_cli.kernels.algebra.spatial import (
-    add6,
-    axpy6,
-    cross_motion,
-    motion_at,
-    shift_force,
-    shift_motion,
-    store,
-)
-from mbsim_cli.kernels.algebra.vec3 import add3, axpy3, cross3, load3, row3, scale3, sub3
+from mbsim_cli.kernels.algorithms.elimination.structure import before
+from mbsim_cli.kernels.algorithms.motion.workspace import COLUMN_S, COLUMN_Y, OWN_S
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
-from mbsim_cli.kernels.compiler.simd import block, put, width
+from mbsim_cli.kernels.compiler.simd import add_to, at, block, only, put, width
 from mbsim_cli.kernels.elements.columns import (
     euler_column,
     euler_column_rate,
@@ -42,6 +63,129 @@ from mbsim_cli.kernels.elements.columns import (
 )
 from mbsim_cli.model.codes import Column
 from mbsim_cli.model.layout import COM, GRAVITY, INERTIA, MASS, P_C, P_P, R_C, R_P
+
+# Bodies ---------------------------------------------------------------------------------------------------------------
+#
+# Access to the state of a body as elements need it: about the global origin.
+
+
+@inlined
+def pose_of(kin, i):
+    """Rotation matrix and origin of body i (GROUND too)."""
+    return row9(kin.R, i), row3(kin.r, i, 0)
+
+
+@inlined
+def at_origin(array, kin, i):
+    """Motion of body i about the global origin."""
+    return shift_motion(motion_at(array, i), scale3(-1.0, row3(kin.ref, i, 0)))
+
+
+@inlined
+def at_origin2(array, kin, i, k):
+    """Variation k of body i about the global origin."""
+    return shift_motion2(motion_at2(array, i, k), scale3(-1.0, row3(kin.ref, i, 0)))
+
+
+@inlined
+def between2(array, kin, a, b, k):
+    """Variation k of body b against body a, about the global origin."""
+    return sub6(at_origin2(array, kin, b, k), at_origin2(array, kin, a, k))
+
+
+@inlined
+def column_at_origin(array, tree, kin, c):
+    """Column c about the global origin."""
+    return shift_motion(motion_at(array, c), scale3(-1.0, row3(kin.ref, tree.column_body[c], 0)))
+
+
+@inlined
+def apply_to_body(array, kin, i, s, wrench):
+    """Add s times a force about the origin to body i."""
+    accumulate(array, i, s, shift_force(wrench, row3(kin.ref, i, 0)))
+
+
+@inlined
+def apply_to_body2(array, kin, i, k, s, wrench):
+    """Add s times a force about the origin to body i in direction k."""
+    accumulate2(array, i, k, s, shift_force2(wrench, row3(kin.ref, i, 0)))
+
+
+@inlined
+def apply_between2(array, kin, a, b, k, s, seen, carried):
+    """Add s times the variation k of a force on b and against a, as the bodies see it.
+
+    ``seen`` is what body a sees of it, ``carried`` what its carrying along with the twist of b against a makes of it.
+    """
+    apply_to_body2(array, kin, a, k, -s, seen)
+    apply_to_body2(array, kin, b, k, s, sub6(seen, carried))
+
+
+@inlined
+def no_motion(like):
+    """A zero motion of the type of ``like``."""
+    return scale6(0.0, like)
+
+
+# What an element between two bodies adds to T, for the columns of one span of its path at a time.
+#
+# ``Composite.columns`` holds the twists S of the columns and their rates Y about the global origin. Theory:
+# docs/theory/newton_matrix.md.
+
+
+@inlined
+def only6(x, bits):
+    """Spatial vector x in the directions whose bit is set."""
+    (a, b, c), (d, e, f) = x
+    return (
+        (only(a, bits), only(b, bits), only(c, bits)),
+        (only(d, bits), only(e, bits), only(f, bits)),
+    )
+
+
+@inlined
+def span_twists(comp, q, s):
+    """Twists q S of the columns of span s on the branches of a and b, zero for the others."""
+    spans = comp.spans
+    N = scale6(q, rows_at(comp.columns, COLUMN_S, block(comp.columns, at(spans.column, s))))
+    return only6(N, at(spans.on_a, s)), only6(N, at(spans.on_b, s))
+
+
+@inlined
+def span_rates(comp, s):
+    """Rates Y of those twists."""
+    spans = comp.spans
+    Y = rows_at(comp.columns, COLUMN_Y, block(comp.columns, at(spans.column, s)))
+    return only6(Y, at(spans.on_a, s)), only6(Y, at(spans.on_b, s))
+
+
+@inlined
+def spread_seen(pairs, pair, comp, s, N, W, seen, T_out):
+    """The same from the variation of W as body a sees it."""
+    carried = cross_force(N, W)
+    _spread(pairs, pair, comp, s, add6(seen, only6(carried, at(comp.spans.on_a, s))), carried, T_out)
+
+
+@inlined
+def spread(pairs, pair, comp, s, N, W, dW, T_out):
+    """Add to T the variation dW of the wrench W on b by the twists N of span s."""
+    _spread(pairs, pair, comp, s, dW, cross_force(N, W), T_out)
+
+
+@inlined
+def _spread(pairs, pair, comp, s, dW, carried, T_out):
+    """Row i of the path takes -S_i . dW; columns on its branch above i carry column i along."""
+    spans = comp.spans
+    first, on_a, on_b = at(spans.column, s), at(spans.on_a, s), at(spans.on_b, s)
+    k = block(T_out, first)
+    for i in range(at(pairs.first, pair), at(pairs.first, pair + 1)):
+        c, below_b = at(pairs.column, i), at(pairs.sign, i) > 0
+        above = (on_b if below_b else on_a) & before(c, first)
+        power = dot6(six_at(comp.own, c, OWN_S), sub6(dW, only6(carried, above)))
+        add_to(T_out, c, k, (-1.0 if below_b else 1.0) * power)
+
+
+# Recursions -----------------------------------------------------------------------------------------------------------
 
 
 def set_ground(theta, kin):

@@ -7,7 +7,6 @@ a joint point or axis contributes a twist that is fixed in its body. A direction
 coordinates and of theta. Derivation: docs/theory/variations.md. Paper 000, sections 8 and 9; cost O(n p).
 """
 
-from mbsim_cli.kernels.algebra.rot3 import load9, load9_of, matmul9_transposed, rotate, row9, skew_part
 from mbsim_cli.kernels.algebra.spatial import (
     add6,
     axpy6,
@@ -19,7 +18,21 @@ from mbsim_cli.kernels.algebra.spatial import (
     store,
     store2,
 )
-from mbsim_cli.kernels.algebra.vec3 import add3, cross3, is_zero3, load3, load3_of, row3, sub3
+from mbsim_cli.kernels.algebra.vectors import (
+    add3,
+    cross3,
+    is_zero3,
+    load3,
+    load3_of,
+    load9,
+    load9_of,
+    matmul9_transposed,
+    rotate,
+    row3,
+    row9,
+    skew_part,
+    sub3,
+)
 from mbsim_cli.kernels.algorithms.motion.kinematics import euler_own, offset_to_parent
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.compiler.simd import at, block, put, width

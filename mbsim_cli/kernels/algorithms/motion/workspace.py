@@ -203,7 +203,7 @@ class Kinematics(NamedTuple):
     S1: np.ndarray  # (n, 6) their first time derivatives
     S2: np.ndarray  # (n, 6) their second time derivatives
     inertia: np.ndarray  # (nb + 1, 10) mass, first and second moments about ref
-    kept: np.ndarray  # (nf, ROOM) forces, as ``find_motion_force`` and ``find_along`` leave them
+    kept: np.ndarray  # (nf, ROOM) forces, as ``find_force_on_bodies`` and ``find_along`` leave them
     expected: np.ndarray  # (nm,) value near which an angle between bodies is read, see ``turning``
     signals: tuple  # signal_work.SignalWork
 

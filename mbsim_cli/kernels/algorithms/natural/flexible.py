@@ -5,7 +5,6 @@ and on the columns of R. M is not constant, as it turns with the frame and chang
 docs/theory/natural_coordinates.md.
 """
 
-from mbsim_cli.kernels.algebra.rot3 import unrotate
 from mbsim_cli.kernels.algebra.spatial import (
     add6,
     cross_motion,
@@ -17,7 +16,7 @@ from mbsim_cli.kernels.algebra.spatial import (
     store,
     sub6,
 )
-from mbsim_cli.kernels.algebra.vec3 import add3, axpy3, cross3, load3, row3, scale3, sub3
+from mbsim_cli.kernels.algebra.vectors import add3, axpy3, cross3, load3, row3, scale3, sub3, unrotate
 from mbsim_cli.kernels.algorithms.flexible.bodies import (
     changed_row,
     changed_wrench,
@@ -30,7 +29,7 @@ from mbsim_cli.kernels.algorithms.flexible.bodies import (
     vary_resting_force,
     wrench_column,
 )
-from mbsim_cli.kernels.algorithms.motion.bodies import apply_to_body, apply_to_body2, pose_of
+from mbsim_cli.kernels.algorithms.motion.kinematics import apply_to_body, apply_to_body2, pose_of
 from mbsim_cli.kernels.algorithms.natural.bodies import (
     POSE,
     columns_in,
@@ -43,7 +42,7 @@ from mbsim_cli.kernels.algorithms.natural.bodies import (
 from mbsim_cli.kernels.algorithms.natural.variation import columns2, triple2, vary_linear
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.compiler.simd import block, width
-from mbsim_cli.kernels.elements.flexible_variation import flexible_slopes, flexible_tangent
+from mbsim_cli.kernels.elements.flexible import flexible_slopes, flexible_tangent
 
 
 @inlined
@@ -175,7 +174,7 @@ def _resting_motion(tree, theta, i, x, kin):
 
 
 @kernel
-def rest_bodies(model, theta, z, x, kin, comp):
+def resting_bodies(model, theta, z, x, kin, comp):
     """Take what accelerations x (n,) of a system at rest need of bodies that deform, in ``comp.held``.
 
     Leaves the motion of their frames in ``kin``, which is one without velocities, and ``kin.elastic``.

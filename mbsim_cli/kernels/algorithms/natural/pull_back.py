@@ -6,6 +6,7 @@ in the coordinates, so that both go to coordinates and to the numbers of the lin
 Derivation: docs/theory/adjoint.md. Cost O(n p).
 """
 
+from mbsim_cli.kernels.algebra.arrays import clear
 from mbsim_cli.kernels.algebra.spatial import (
     accumulate2,
     add6,
@@ -17,13 +18,18 @@ from mbsim_cli.kernels.algebra.spatial import (
     store2,
     sub6,
 )
-from mbsim_cli.kernels.algebra.vec3 import add3, add3_to, cross3, dot3, row3, scale3, sub3
-from mbsim_cli.kernels.algebra.whole import clear
-from mbsim_cli.kernels.algorithms.equations.constraints import VALUE
-from mbsim_cli.kernels.algorithms.equations.curves import has_curve
-from mbsim_cli.kernels.algorithms.equations.measure_pull_back import between
-from mbsim_cli.kernels.algorithms.natural.bodies import POSE, column_of, columns_of, twist_of
-from mbsim_cli.kernels.algorithms.natural.equations import held_shape, rigid_rows, shape_at, shaped
+from mbsim_cli.kernels.algebra.vectors import add3, add3_to, cross3, dot3, row3, scale3, sub3
+from mbsim_cli.kernels.algorithms.equations.constraints import VALUE, between, has_curve
+from mbsim_cli.kernels.algorithms.natural.bodies import (
+    POSE,
+    column_of,
+    columns_of,
+    held_shape,
+    rigid_rows,
+    shape_at,
+    shaped,
+    twist_of,
+)
 from mbsim_cli.kernels.algorithms.natural.variation import columns2, triple2
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.compiler.simd import add_to, at, block, put, width

@@ -6,6 +6,7 @@ second body, and a column of either body moves it by the twist gamma S and the r
 the work of dW on its origin and on the columns of R. Derivation: docs/theory/natural_coordinates.md.
 """
 
+from inspect import signature
 from typing import NamedTuple
 
 import numpy as np
@@ -20,34 +21,32 @@ from mbsim_cli.kernels.algebra.spatial import (
     scale6,
     sub6,
 )
-from mbsim_cli.kernels.algebra.vec3 import add3, axpy3, cross3, dot3, load3, row3, scale3, sub3
+from mbsim_cli.kernels.algebra.vectors import add3, axpy3, cross3, dot3, load3, row3, scale3, sub3
+from mbsim_cli.kernels.algorithms.by_type import by_type
 from mbsim_cli.kernels.algorithms.equations.along_measures import is_along
-from mbsim_cli.kernels.algorithms.equations.constraints import VALUE, rows_of_pair
-from mbsim_cli.kernels.algorithms.equations.curves import has_curve
-from mbsim_cli.kernels.algorithms.equations.force_tangent import coordinate_force_part
-from mbsim_cli.kernels.algorithms.equations.force_variation import acts_on_bodies
+from mbsim_cli.kernels.algorithms.equations.constraints import VALUE, coordinate_slope, has_curve, rows_of_pair
+from mbsim_cli.kernels.algorithms.equations.forces import acts_on_bodies, coordinate_force_part
+from mbsim_cli.kernels.algorithms.equations.signals import find_slopes, set_motion, unit_force
 from mbsim_cli.kernels.algorithms.natural.bodies import (
     POSE,
     columns_in,
     columns_of,
     half_turn,
-    paired,
-    power_of_trio,
-    trios_end,
-    twist_of,
-)
-from mbsim_cli.kernels.algorithms.natural.equations import (
     held_shape,
     natural_mass,
+    paired,
+    power_of_trio,
     pushed,
     rigid_rows,
     shaped,
+    trios_end,
+    twist_of,
 )
-from mbsim_cli.kernels.algorithms.natural.signal_tangent import add_natural_signal_tangent
-from mbsim_cli.kernels.algorithms.natural.work_variation import vary_natural_force, vary_natural_pull
+from mbsim_cli.kernels.algorithms.natural.variation import add_power, vary_natural_force, vary_natural_pull
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.compiler.simd import WIDTH, add_to, at, block, put, width
-from mbsim_cli.model.layout import GROUND, NONE
+from mbsim_cli.kernels.elements.measures import is_geometric
+from mbsim_cli.model.layout import GROUND, NONE, NoSignals
 
 RATES = 8  # direction of the first unit rate; unit twists come first
 DIRECTIONS = 16
@@ -288,3 +287,85 @@ def _share(F, i, d, x):
     """Three directions from d on, times x."""
     found = scale6(x[0], motion_at2(F, i, d))
     return axpy6(x[2], motion_at2(F, i, d + 2), axpy6(x[1], motion_at2(F, i, d + 1), found))
+
+
+# Signals --------------------------------------------------------------------------------------------------------------
+#
+# What expressions add to the tangent in natural coordinates; see ``equations.signal_tangent``.
+
+
+@kernel
+def _natural_part(model, theta, t, beta, gamma, state, kin, own, T_out):
+    signals, seeds = model.signals, kin.signals.seeds
+    if signals.kind.size == 0:
+        return
+    for first in range(0, T_out.shape[0], width(T_out)):
+        k, o, start = block(T_out, first), block(seeds.z, 0), first // WIDTH * WIDTH
+        for r in range(signals.bodies.size):
+            b = signals.bodies[r]
+            still = 0.0 * at(seeds.z, 0, o)
+            none = (still, still, still), (still, still, still)
+            set_motion(seeds, kin, b, o, none, none)
+            for s in range(own.first[b], own.first[b + 1]):
+                if own.start[s] == start:
+                    c = block(own.columns, WIDTH * (s - own.first[b]) + first - start)
+                    set_motion(seeds, kin, b, o, _six(own.columns, b, TWIST, c), _six(own.columns, b, RATE, c))
+        find_slopes(model, theta, t, beta, gamma, state.z, state.zd, first, kin)
+        for f in range(model.forces.kind.size):
+            for j in range(3):
+                u = signals.of_force[f, j]
+                if u != NONE:
+                    _rows(model, theta, state.z, f, j, k, at(seeds.value, u, o), kin, T_out)
+
+
+@inlined
+def _six(columns, i, row, k):
+    return (
+        (at(columns, i, row, k), at(columns, i, row + 1, k), at(columns, i, row + 2, k)),
+        (at(columns, i, row + 3, k), at(columns, i, row + 4, k), at(columns, i, row + 5, k)),
+    )
+
+
+@inlined
+def _rows(model, theta, z, f, j, k, slope, kin, T_out):
+    measures, m = model.measures, model.forces.measure[f]
+    if m != NONE and not is_geometric(measures.kind[m]):
+        for i in range(measures.first[m], measures.first[m + 1]):
+            add_to(T_out, measures.coordinate[i], k, -coordinate_slope(measures, theta, m, i, z) * slope)
+    else:
+        pair, L = unit_force(model, theta, f, j, kin)
+        dW = scale6(slope, L)
+        _take(model, theta, model.pairs.b[pair], k, dW, kin, T_out)
+        _take(model, theta, model.pairs.a[pair], k, scale6(-1.0, dW), kin, T_out)
+
+
+@inlined
+def _take(model, theta, i, k, dW, kin, T_out):
+    """Take the work of a wrench on body i from its rows."""
+    if i != GROUND:
+        n, f = dW
+        R, r = columns_of(kin.pose, i), row3(kin.pose, i, 0)
+        half = scale3(-0.5, sub3(n, cross3(r, f)))
+        on_columns = cross3(half, R[0]), cross3(half, R[1]), cross3(half, R[2])
+        add_power(model.tree, theta, i, k, scale3(-1.0, f), on_columns, T_out)
+
+
+class _Without:
+    @staticmethod
+    def add_natural_signal_tangent(model, theta, t, beta, gamma, state, kin, own, T_out):
+        pass
+
+
+class _With:
+    @staticmethod
+    def add_natural_signal_tangent(model, theta, t, beta, gamma, state, kin, own, T_out):
+        _natural_part(model, theta, t, beta, gamma, state, kin, own, T_out)
+
+
+add_natural_signal_tangent = by_type(
+    "model.signals",
+    "add_natural_signal_tangent",
+    "Add to T what expressions do; ``own`` are the seeds of the tangent, with the columns of all bodies.",
+    signature(_With.add_natural_signal_tangent),
+    lambda kind: (_Without if kind is NoSignals else _With).add_natural_signal_tangent,
+)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.kernels.algebra.euler_parameters import inner4, norm2
+from mbsim_cli.kernels.algebra.arrays import clear, copy_to, is_nothing
 from mbsim_cli.kernels.algebra.spatial import (
     axpy6,
     inertia_apply,
@@ -23,20 +23,22 @@ from mbsim_cli.kernels.algebra.spatial import (
     shift_motion,
     store2,
 )
-from mbsim_cli.kernels.algebra.whole import clear, copy_to, is_nothing
+from mbsim_cli.kernels.algebra.vectors import inner4, norm2
 from mbsim_cli.kernels.algorithms.by_type import by_type
-from mbsim_cli.kernels.algorithms.equations.armatures import set_armatures
-from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import inertia_at
+from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import inertia_at, set_armatures
 from mbsim_cli.kernels.algorithms.motion.kinematics import (
     offset_to_parent,
     position_kinematics,
     set_ground,
 )
 from mbsim_cli.kernels.algorithms.motion.workspace import composite, kinematics, twists, virtual
-from mbsim_cli.kernels.algorithms.open_trees.articulated_body import articulated, eliminate, set_axes, start_bodies
-from mbsim_cli.kernels.algorithms.open_trees.articulated_body_variation import (
+from mbsim_cli.kernels.algorithms.open_trees.articulated_body import (
     add_axis_forces,
+    articulated,
+    eliminate,
     eliminate_variations,
+    set_axes,
+    start_bodies,
     vary_axis_accelerations,
     vary_coordinate_accelerations,
 )

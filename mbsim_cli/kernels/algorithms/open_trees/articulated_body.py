@@ -11,32 +11,44 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.kernels.algebra.articulated import (
+from mbsim_cli.kernels.algebra.arrays import clear
+from mbsim_cli.kernels.algebra.spatial import (
     SIZE,
+    accumulate,
+    accumulate2,
+    add6,
     add_shifted,
     articulated_apply,
     articulated_at,
-    size_along,
-    store_rigid,
-    subtract_dyad,
-)
-from mbsim_cli.kernels.algebra.euler_parameters import inner4, norm2, rate_column
-from mbsim_cli.kernels.algebra.spatial import (
-    accumulate,
-    add6,
     axpy6,
+    cross_force,
     dot6,
+    inertia_apply,
     motion_at,
+    motion_at2,
     shift_force,
     shift_motion,
+    size_along,
     store,
+    store2,
+    store_rigid,
     sub6,
+    subtract_dyad,
 )
-from mbsim_cli.kernels.algebra.vec3 import add3, dot3, scale3
+from mbsim_cli.kernels.algebra.vectors import add3, axpy3, dot3, inner4, norm2, rate_column, scale3
 from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import body_force, inertia_at
+from mbsim_cli.kernels.algorithms.equations.residual_variation import own_inertia_force, rate_apply, rate_matrix
 from mbsim_cli.kernels.algorithms.motion.kinematics import euler_own, offset_to_parent
+from mbsim_cli.kernels.algorithms.motion.variation import (
+    add_fixed,
+    body_frame_twist,
+    cross_column,
+    parent_frame_twist,
+    vary_ground,
+)
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
-from mbsim_cli.kernels.elements.columns import is_euler, load4
+from mbsim_cli.kernels.compiler.simd import add_to, at, block, put, width
+from mbsim_cli.kernels.elements.columns import is_euler, load4, load4_of
 from mbsim_cli.model.codes import Column
 from mbsim_cli.model.layout import NONE
 
@@ -190,3 +202,164 @@ def add_coordinate_accelerations(tree, driver, z, zd, art, zdd_out):
 def norm_defect(e1, e2, de, de1):
     """What the norm equation e . e'' + e' . e' = 0 asks of e . de''."""
     return -(inner4(de, e2) + 2.0 * inner4(e1, de1))
+
+
+# Variations -----------------------------------------------------------------------------------------------------------
+#
+# Variation of the accelerations of a tree in p directions, without any matrix of the size of the tree.
+#
+# From the ground to the tips: twists N, N', N'' of all bodies at fixed joint accelerations, the forces that the bodies
+# take for them, and what they ask of each axis; from the tips to the ground: these forces through the articulated
+# bodies that ``eliminate`` left; back to the tips: the joint accelerations that follow. Cost O(n p).
+# Paper 001, equations (62)-(70). Derivation: docs/theory/open_trees.md.
+
+
+@kernel
+def vary_bodies_outward(tree, theta, dtheta, touch, kin, W, art, dz, dzd, dzdd, tw, x_out):
+    """N, N', N'' and F of all bodies, and in x (n, p) for each axis less what it meets; dzdd (n, p) of drives.
+
+    F turns the forces W (nb + 1, 6) on single bodies along, for they are varied as the bodies see them.
+    """
+    vary_ground(tree, dtheta, tw)
+    for i in range(tree.parent.size):
+        p, d = tree.parent[i], offset_to_parent(tree, kin, i)
+        couple, momentum = rate_matrix(kin, i)
+        inertia, F = inertia_at(kin.inertia, i), sub6(body_force(kin, i), motion_at(W, i))
+        for g in range(0, dz.shape[1], width(dz)):
+            k = block(dz, g)
+            N, N1, N2 = motion_at2(tw.N, p, k), motion_at2(tw.N1, p, k), motion_at2(tw.N2, p, k)
+            N, N1, N2 = shift_motion(N, d), shift_motion(N1, d), shift_motion(N2, d)
+            if touch.geometry[i, g]:
+                V, A = shift_motion(motion_at(kin.V, p), d), shift_motion(motion_at(kin.A, p), d)
+                N, N1, N2 = add_fixed(parent_frame_twist(tree, theta, dtheta, k, kin, i), V, A, N, N1, N2)
+            N, N1, N2 = _cross_columns(tree, i, k, kin, art, dz, dzd, dzdd, N, N1, N2, x_out)
+            if touch.geometry[i, g]:
+                own = body_frame_twist(tree, theta, dtheta, k, kin, i)
+                N, N1, N2 = add_fixed(own, motion_at(kin.V, i), motion_at(kin.A, i), N, N1, N2)
+            dF = add6(cross_force(N, F), add6(inertia_apply(inertia, N2), rate_apply(couple, momentum, N1[0])))
+            if touch.inertia[i, g]:
+                dF = add6(dF, own_inertia_force(tree, theta, dtheta, k, kin, i))
+            store2(tw.N, i, k, N)
+            store2(tw.N1, i, k, N1)
+            store2(tw.N2, i, k, N2)
+            store2(tw.F, i, k, dF)
+
+
+@inlined
+def _cross_columns(tree, i, k, kin, art, dz, dzd, dzdd, N, N1, N2, x_out):
+    """From the twist of the joint frame on the parent's side to that of the body, column by column."""
+    force = motion_at(art.joint_force, i)
+    for c in range(tree.first_column[i], tree.first_column[i + 1]):
+        kind = tree.column_kind[c]
+        if not is_euler(kind):
+            put(x_out, c, k, _turned_axis(motion_at(art.axis, c), force, N))
+        elif kind == Column.EULER_0:  # all three axes are fixed on the parent's side
+            for j in range(1, 4):
+                put(x_out, c + j, k, _turned_axis(motion_at(art.axis, c + j), force, N))
+        N, N1, N2 = cross_column(kin, c, at(dz, c, k), at(dzd, c, k), at(dzdd, c, k), N, N1, N2)
+    return N, N1, N2
+
+
+@inlined
+def _turned_axis(S, force, N):
+    """The axis varies with the frame that it is fixed in: -(N x S) . force."""
+    return -dot6(N, cross_force(S, force))  # -(N x S) . f = (S x N) . f = -N . (S x* f)
+
+
+@kernel
+def add_axis_forces(tree, each, z, dz, Q, dG, x_out):
+    """Add the variation of the forces on coordinates, -dG (n, p), to what the axes meet; Q (n,) are the forces.
+
+    ``each`` are the ``simd.numbers`` of the columns.
+    """
+    for c in range(z.size):
+        kind = tree.column_kind[c]
+        for g in range(0, each.size, width(each)):
+            k = block(each, g)
+            if not is_euler(kind):
+                add_to(x_out, c, k, -at(dG, c, k))
+            elif kind == Column.EULER_0:
+                e, de = load4(z, c), load4_of(dz, c, k)
+                moment = scale3(-at(dG, c, k), rate_column(e, 0))
+                moment = axpy3(Q[c], rate_column(de, 0), moment)
+                for j in range(1, 4):
+                    moment = axpy3(-at(dG, c + j, k), rate_column(e, j), moment)
+                    moment = axpy3(Q[c + j], rate_column(de, j), moment)
+                for j in range(3):
+                    add_to(x_out, c + 1 + j, k, 0.5 * moment[j])
+
+
+@kernel
+def meet_armatures(model, theta, dtheta, driver, zdd, driven, x_out):
+    """Take from what the axes meet the variation of a z'' of armatures, at fixed z'' where nothing drives them.
+
+    ``driven`` (n, p) are variations of driven accelerations.
+    """
+    for i in range(model.armatures.coordinate.size):
+        c, o = model.armatures.coordinate[i], model.armatures.theta[i]
+        for g in range(0, dtheta.shape[1], width(dtheta)):
+            k = block(dtheta, g)
+            add_to(x_out, c, k, -zdd[c] * at(dtheta, o, k))
+            if driver[c] != NONE:
+                add_to(x_out, c, k, -theta[o] * at(driven, c, k))
+
+
+@kernel
+def eliminate_variations(tree, driver, kin, art, tw, x):
+    """Forces through the articulated bodies, from the tips to the ground; x becomes what is left for an axis."""
+    for i in range(tree.parent.size - 1, -1, -1):
+        p, back = tree.parent[i], scale3(-1.0, offset_to_parent(tree, kin, i))
+        for g in range(0, tw.each.size, width(tw.each)):
+            k = block(tw.each, g)
+            F = motion_at2(tw.F, i, k)
+            for c in range(tree.first_column[i + 1] - 1, tree.first_column[i] - 1, -1):
+                if driver[c] == NONE and not is_skipped(tree.column_kind[c]):
+                    u = at(x, c, k) - dot6(motion_at(art.axis, c), F)
+                    put(x, c, k, u)
+                    F = axpy6(art.D[c] * u, motion_at(art.U, c), F)
+            store2(tw.F, i, k, F)
+            if p >= 0:
+                accumulate2(tw.F, p, k, 1.0, shift_force(F, back))
+
+
+@kernel
+def vary_axis_accelerations(tree, driver, kin, art, tw, x):
+    """Accelerations along the axes, from the ground to the tips, in x; those of bodies replace N''.
+
+    A driven axis receives the variation of the force that its drive takes instead.
+    """
+    clear(tw.N2[tree.parent.size])
+    for i in range(tree.parent.size):
+        p, d = tree.parent[i], offset_to_parent(tree, kin, i)
+        for g in range(0, tw.each.size, width(tw.each)):
+            k = block(tw.each, g)
+            a = shift_motion(motion_at2(tw.N2, p, k), d)
+            for c in range(tree.first_column[i], tree.first_column[i + 1]):
+                if driver[c] != NONE:
+                    force = add6(articulated_apply(articulated_at(art.inertia, i), a), motion_at2(tw.F, i, k))
+                    put(x, c, k, dot6(motion_at(art.axis, c), force) - at(x, c, k))
+            for c in range(tree.first_column[i], tree.first_column[i + 1]):
+                if driver[c] == NONE and not is_skipped(tree.column_kind[c]):
+                    u = art.D[c] * (at(x, c, k) - dot6(a, motion_at(art.U, c)))
+                    put(x, c, k, u)
+                    a = axpy6(u, motion_at(art.axis, c), a)
+            store2(tw.N2, i, k, a)
+
+
+@kernel
+def vary_coordinate_accelerations(tree, each, driver, z, zd, zdd, dz, dzd, driven, x, dzdd_out):
+    """Accelerations of the coordinates (n, p), from those along the axes and those of drives; ``each`` as above."""
+    for c in range(z.size):
+        kind = tree.column_kind[c]
+        for g in range(0, each.size, width(each)):
+            k = block(each, g)
+            if driver[c] != NONE:
+                put(dzdd_out, c, k, at(driven, c, k))
+            elif not is_euler(kind):
+                put(dzdd_out, c, k, at(x, c, k))
+            elif kind == Column.EULER_0:
+                e, e1, e2 = load4(z, c), load4(zd, c), load4(zdd, c)
+                turn = (at(x, c + 1, k), at(x, c + 2, k), at(x, c + 3, k))
+                along = norm_defect(e1, e2, load4_of(dz, c, k), load4_of(dzd, c, k)) / norm2(e)
+                for j in range(4):
+                    put(dzdd_out, c + j, k, 0.5 * dot3(rate_column(e, j), turn) + along * e[j])

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mbsim_cli.kernels.algebra.arrays import clear
 from mbsim_cli.kernels.algebra.spatial import (
     add6,
     cross_force,
@@ -20,12 +21,15 @@ from mbsim_cli.kernels.algebra.spatial import (
     motion_at2,
     sub6,
 )
-from mbsim_cli.kernels.algebra.whole import clear
-from mbsim_cli.kernels.algorithms.equations.armatures import add_armature_mass, vary_armatures_alone
-from mbsim_cli.kernels.algorithms.equations.element_forces import element_forces, vary_element_forces
 from mbsim_cli.kernels.algorithms.equations.forces import clear_wrenches
-from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import body_force, inertia_at
+from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import (
+    add_armature_mass,
+    body_force,
+    inertia_at,
+    vary_armatures_alone,
+)
 from mbsim_cli.kernels.algorithms.equations.residual_variation import clear_forces, vary_inertia
+from mbsim_cli.kernels.algorithms.equations.signals import element_forces, vary_element_forces
 from mbsim_cli.kernels.algorithms.motion.kinematics import motion_kinematics, position_kinematics, set_ground
 from mbsim_cli.kernels.algorithms.motion.variation import (
     vary_acceleration,

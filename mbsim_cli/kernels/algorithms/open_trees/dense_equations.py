@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.kernels.algebra.euler_parameters import inner4, norm2
+from mbsim_cli.kernels.algebra.arrays import clear
 from mbsim_cli.kernels.algebra.linear_solve import ldl_factor, ldl_solve
-from mbsim_cli.kernels.algebra.whole import clear
+from mbsim_cli.kernels.algebra.vectors import inner4, norm2
 from mbsim_cli.kernels.algorithms.open_trees.open_tree import (
     coefficient_offset,
     driven_acceleration,

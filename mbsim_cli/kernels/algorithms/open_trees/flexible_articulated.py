@@ -10,35 +10,31 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.kernels.algebra.articulated import (
-    SIZE,
-    add_shifted,
-    articulated_apply,
-    articulated_at,
-    of_rigid,
-    store_rigid,
-    subtract_dyad,
-)
-from mbsim_cli.kernels.algebra.rot3 import rotate, symmetric_rotate
+from mbsim_cli.kernels.algebra.arrays import clear
 from mbsim_cli.kernels.algebra.spatial import (
+    SIZE,
     accumulate,
     accumulate2,
     add6,
+    add_shifted,
+    articulated_apply,
+    articulated_at,
     axpy6,
     dot6,
     motion_at,
     motion_at2,
+    of_rigid,
     shift_force,
     shift_motion,
     store,
     store2,
+    store_rigid,
+    subtract_dyad,
 )
-from mbsim_cli.kernels.algebra.vec3 import load3, row3, scale3, sub3
-from mbsim_cli.kernels.algebra.whole import clear
+from mbsim_cli.kernels.algebra.vectors import load3, rotate, row3, scale3, sub3, symmetric_rotate
 from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import inertia_at
 from mbsim_cli.kernels.algorithms.flexible.bodies import elastic_count
-from mbsim_cli.kernels.algorithms.motion.bodies import pose_of
-from mbsim_cli.kernels.algorithms.motion.kinematics import offset_to_parent
+from mbsim_cli.kernels.algorithms.motion.kinematics import offset_to_parent, pose_of
 from mbsim_cli.kernels.algorithms.open_trees.articulated_body import SINGULAR, cross_axis, is_skipped, set_axes
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.compiler.simd import add_to, at, block, numbers, put, width, zeros

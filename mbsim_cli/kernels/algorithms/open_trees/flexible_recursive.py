@@ -8,19 +8,19 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mbsim_cli.kernels.algebra.arrays import clear
 from mbsim_cli.kernels.algebra.spatial import dot6, motion_at, store2, sub6
-from mbsim_cli.kernels.algebra.whole import clear
-from mbsim_cli.kernels.algorithms.equations.armatures import set_armatures
-from mbsim_cli.kernels.algorithms.equations.element_forces import vary_element_forces
-from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import body_force
+from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import body_force, set_armatures
+from mbsim_cli.kernels.algorithms.equations.signals import vary_element_forces
 from mbsim_cli.kernels.algorithms.flexible.bodies import slope_bodies, vary_flexible_forces
 from mbsim_cli.kernels.algorithms.flexible.node_columns import vary_columns, vary_rows
 from mbsim_cli.kernels.algorithms.flexible.workspace import flexible_kinematics, flexible_twists
 from mbsim_cli.kernels.algorithms.motion.kinematics import set_ground
 from mbsim_cli.kernels.algorithms.open_trees.acceleration_pull_back import FIND_VIRTUAL
-from mbsim_cli.kernels.algorithms.open_trees.articulated_body import add_coordinate_accelerations, axis_forces
-from mbsim_cli.kernels.algorithms.open_trees.articulated_body_variation import (
+from mbsim_cli.kernels.algorithms.open_trees.articulated_body import (
     add_axis_forces,
+    add_coordinate_accelerations,
+    axis_forces,
     meet_armatures,
     vary_bodies_outward,
     vary_coordinate_accelerations,

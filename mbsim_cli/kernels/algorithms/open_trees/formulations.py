@@ -5,9 +5,9 @@
 
 from types import ModuleType
 
+from mbsim_cli.kernels.algorithms import closed_loops
 from mbsim_cli.kernels.algorithms.by_type import members_by_type
-from mbsim_cli.kernels.algorithms.closed_loops import accelerations as closed_loops
-from mbsim_cli.kernels.algorithms.closed_loops.accelerations import ClosedLoops
+from mbsim_cli.kernels.algorithms.closed_loops import ClosedLoops
 from mbsim_cli.kernels.algorithms.open_trees import (
     conventional,
     flexible_open_tree,

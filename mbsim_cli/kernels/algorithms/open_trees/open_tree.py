@@ -8,12 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.kernels.algebra.euler_parameters import inner4, norm2
+from mbsim_cli.kernels.algebra.vectors import inner4, norm2
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.compiler.simd import add_to, at, block, put, width
 from mbsim_cli.kernels.elements.columns import load4, load4_of
-from mbsim_cli.kernels.elements.law_pull_back import pull_law
-from mbsim_cli.kernels.elements.laws import law_value, law_variation
+from mbsim_cli.kernels.elements.laws import law_value, law_variation, pull_law
 from mbsim_cli.model.codes import Column, Measure
 from mbsim_cli.model.coordinates import kinds, of_columns
 from mbsim_cli.model.layout import NONE

@@ -9,18 +9,24 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mbsim_cli.kernels.algebra.arrays import clear
 from mbsim_cli.kernels.algebra.spatial import add6, dot6, inertia_apply, motion_at, motion_at2
-from mbsim_cli.kernels.algebra.whole import clear
-from mbsim_cli.kernels.algorithms.equations.armatures import add_armature_mass, vary_armatures_alone
-from mbsim_cli.kernels.algorithms.equations.element_forces import element_forces, vary_element_forces
 from mbsim_cli.kernels.algorithms.equations.forces import clear_wrenches
-from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import composite_inertia, inertia_at, mass_matrix, residual
+from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import (
+    add_armature_mass,
+    composite_inertia,
+    inertia_at,
+    mass_matrix,
+    residual,
+    vary_armatures_alone,
+)
 from mbsim_cli.kernels.algorithms.equations.residual_variation import (
     clear_forces,
     store_inertia,
     vary_bodies,
     vary_inertia,
 )
+from mbsim_cli.kernels.algorithms.equations.signals import element_forces, vary_element_forces
 from mbsim_cli.kernels.algorithms.motion.kinematics import motion_kinematics, position_kinematics, set_ground
 from mbsim_cli.kernels.algorithms.motion.variation import vary_columns, vary_kinematics
 from mbsim_cli.kernels.algorithms.motion.workspace import composite, kinematics, twists

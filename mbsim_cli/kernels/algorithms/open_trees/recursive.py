@@ -7,26 +7,24 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mbsim_cli.kernels.algebra.arrays import clear
 from mbsim_cli.kernels.algebra.spatial import dot6, motion_at
-from mbsim_cli.kernels.algebra.whole import clear
-from mbsim_cli.kernels.algorithms.equations.armatures import set_armatures
-from mbsim_cli.kernels.algorithms.equations.element_forces import element_forces, vary_element_forces
 from mbsim_cli.kernels.algorithms.equations.forces import clear_wrenches
+from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import set_armatures
+from mbsim_cli.kernels.algorithms.equations.signals import element_forces, vary_element_forces
 from mbsim_cli.kernels.algorithms.motion.kinematics import motion_kinematics, position_kinematics, set_ground
 from mbsim_cli.kernels.algorithms.motion.workspace import kinematics, twists
 from mbsim_cli.kernels.algorithms.open_trees.articulated_body import (
     accelerate_axes,
+    add_axis_forces,
     add_coordinate_accelerations,
     articulated,
     axis_forces,
     eliminate,
-    set_axes,
-    start_bodies,
-)
-from mbsim_cli.kernels.algorithms.open_trees.articulated_body_variation import (
-    add_axis_forces,
     eliminate_variations,
     meet_armatures,
+    set_axes,
+    start_bodies,
     vary_axis_accelerations,
     vary_bodies_outward,
     vary_coordinate_accelerations,

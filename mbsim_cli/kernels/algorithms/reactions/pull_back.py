@@ -5,16 +5,25 @@ where those of the residual move with their bodies. Spatial vectors are about th
 have their reference points. Derivation: docs/theory/reactions.md.
 """
 
-from mbsim_cli.kernels.algebra.rot3 import rotate, unrotate
+from mbsim_cli.kernels.algebra.arrays import clear
 from mbsim_cli.kernels.algebra.spatial import accumulate2, cross_force, dot6, motion_at, motion_at2, scale6, sub6
-from mbsim_cli.kernels.algebra.vec3 import add3, add3_to, axpy3, cross3, dot3, load3_of, scale3, sub3
-from mbsim_cli.kernels.algebra.whole import clear
-from mbsim_cli.kernels.algorithms.equations.constraint_pull_back import pull_constraints
-from mbsim_cli.kernels.algorithms.equations.constraints import coordinate_slope
-from mbsim_cli.kernels.algorithms.equations.element_forces import pull_element_forces
-from mbsim_cli.kernels.algorithms.equations.measure_pull_back import pull_line, pull_slope
+from mbsim_cli.kernels.algebra.vectors import (
+    add3,
+    add3_to,
+    axpy3,
+    cross3,
+    dot3,
+    load3_of,
+    rotate,
+    scale3,
+    sub3,
+    unrotate,
+)
+from mbsim_cli.kernels.algorithms.equations.constraint_derivatives import pull_constraints
+from mbsim_cli.kernels.algorithms.equations.constraints import coordinate_slope, pull_line, pull_slope
+from mbsim_cli.kernels.algorithms.equations.signals import pull_element_forces
 from mbsim_cli.kernels.algorithms.equations.tree_pull_back import pull_axes, pull_bodies
-from mbsim_cli.kernels.algorithms.motion.bodies import pose_of
+from mbsim_cli.kernels.algorithms.motion.kinematics import pose_of
 from mbsim_cli.kernels.algorithms.reactions.reactions import (
     AXES,
     REACTION_SIZE,

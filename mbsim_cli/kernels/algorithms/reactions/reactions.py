@@ -6,20 +6,67 @@ couplings) act beside the joint and are taken off; what moves or holds a coordin
 Derivation: docs/theory/reactions.md.
 """
 
-from mbsim_cli.kernels.algebra.rot3 import load9, matmul9, unrotate
-from mbsim_cli.kernels.algebra.spatial import add6, axpy6, motion_at, scale6, shift_force, store, sub6
-from mbsim_cli.kernels.algebra.vec3 import load3, row3, scale3
+from mbsim_cli.kernels.algebra.spatial import (
+    accumulate2,
+    accumulate_shifted2,
+    add6,
+    axpy6,
+    cross_force,
+    inertia_apply,
+    motion_at,
+    motion_at2,
+    scale6,
+    shift_force,
+    store,
+    store_rows,
+    sub6,
+)
+from mbsim_cli.kernels.algebra.vectors import (
+    add3,
+    axpy3,
+    cross3,
+    load3,
+    load3_of,
+    load9,
+    load9_of,
+    matmul9,
+    matmul9_transposed,
+    rotate,
+    row3,
+    row9,
+    scale3,
+    skew_part,
+    sub3,
+    unrotate,
+)
+from mbsim_cli.kernels.algorithms.equations.constraint_derivatives import (
+    vary_constraint_forces,
+    vary_multiplier_force,
+)
 from mbsim_cli.kernels.algorithms.equations.constraints import coordinate_slope
-from mbsim_cli.kernels.algorithms.equations.element_forces import element_forces
-from mbsim_cli.kernels.algorithms.equations.forces import clear_wrenches, constraint_forces
-from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import body_force
-from mbsim_cli.kernels.algorithms.equations.loads import read_multipliers
-from mbsim_cli.kernels.algorithms.motion.bodies import pose_of
-from mbsim_cli.kernels.algorithms.motion.kinematics import offset_to_parent
+from mbsim_cli.kernels.algorithms.equations.forces import clear_wrenches, constraint_forces, slope_variation, vary_seen
+from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import body_force, inertia_at
+from mbsim_cli.kernels.algorithms.equations.loads import read_multipliers, vary_multipliers
+from mbsim_cli.kernels.algorithms.equations.residual_variation import (
+    clear_forces,
+    own_inertia_force,
+    own_rates,
+    rate_apply,
+    rate_at,
+)
+from mbsim_cli.kernels.algorithms.equations.signals import element_forces, vary_element_forces
+from mbsim_cli.kernels.algorithms.motion.kinematics import (
+    apply_to_body2,
+    at_origin2,
+    between2,
+    offset_to_parent,
+    pose_of,
+)
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
+from mbsim_cli.kernels.compiler.simd import add_to, at, block, width
 from mbsim_cli.kernels.elements.columns import is_euler, is_translation
-from mbsim_cli.kernels.elements.measures import is_geometric, point_of
-from mbsim_cli.model.layout import GROUND, NONE
+from mbsim_cli.kernels.elements.measures import is_geometric, moved, point_of
+from mbsim_cli.model.layout import GROUND, NONE, R_P
 
 AXES = 3  # in the block of a reaction, after its point
 REACTION_SIZE = 6  # force, then moment
@@ -189,3 +236,173 @@ def along_column(kind, vector):
     if is_translation(kind):
         return (none, vector)
     return (vector, none)
+
+
+# Variations -----------------------------------------------------------------------------------------------------------
+#
+# Variations of reactions in p directions, as the ground sees them.
+
+
+@kernel
+def vary_joint_forces(model, theta, directions, t, z, zd, multiplier, sens, lines, kin, comp, tw, dQ):
+    """Leave in tw.F (nb + 1, 6, p) the variations of comp.F, and in dQ (n, p) those of -Q.
+
+    Needs ``joint_forces`` and ``vary_kinematics``; ``sens`` varies coordinates and multipliers.
+    """
+    vary_actions(model, theta, directions, t, z, zd, multiplier, sens, lines, kin, tw, dQ)
+    vary_crossing(model.tree, theta, directions.dtheta, directions.touch, kin, comp, tw)
+
+
+@kernel
+def vary_actions(model, theta, directions, t, z, zd, multiplier, sens, lines, kin, tw, dQ):
+    """Variation of ``act_on_bodies`` in tw.F, as the bodies see it, and of -Q in dQ (n, p)."""
+    dtheta, touch = directions.dtheta, directions.touch
+    clear_forces(tw, dQ)
+    vary_multipliers(model, sens.lam, tw)
+    vary_element_forces(model, theta, dtheta, touch, t, z, zd, sens.z, sens.zd, kin, tw, dQ)
+    vary_constraint_forces(model, theta, dtheta, touch, lines, multiplier, z, sens.z, kin, tw, dQ)
+    _leave_to_joints(model, theta, dtheta, multiplier, z, sens.z, dQ)
+    _by_multipliers(model, theta, z, sens.lam, lines, kin, tw, dQ)
+
+
+@inlined
+def _leave_to_joints(model, theta, dtheta, multiplier, z, dz, dQ):
+    """Take back the variation of forces on coordinates that the joints carry."""
+    for r in range(model.constraints.measure.size):
+        m = model.constraints.measure[r]
+        if drives_one(model.measures, m):
+            vary_multiplier_force(model.measures, m, theta, dtheta, z, dz, -multiplier[r], dQ)
+
+
+@inlined
+def _by_multipliers(model, theta, z, d_multiplier, lines, kin, tw, dQ):
+    """Add the change of multipliers, but for those of what the joints carry."""
+    measures = model.measures
+    for r in range(model.constraints.measure.size):
+        m = model.constraints.measure[r]
+        for g in range(0, d_multiplier.shape[1], width(d_multiplier)):
+            k = block(d_multiplier, g)
+            change = at(d_multiplier, r, k)
+            if is_geometric(measures.kind[m]):
+                dW = scale6(change, motion_at(lines, r))
+                apply_to_body2(tw.F, kin, model.pairs.b[measures.pair[m]], k, 1.0, dW)
+                apply_to_body2(tw.F, kin, model.pairs.a[measures.pair[m]], k, -1.0, dW)
+            elif not drives_one(measures, m):
+                for j in range(measures.first[m], measures.first[m + 1]):
+                    add_to(dQ, measures.coordinate[j], k, change * coordinate_slope(measures, theta, m, j, z))
+
+
+@kernel
+def vary_crossing(tree, theta, dtheta, touch, kin, comp, tw):
+    """Add the bodies' part, turn what each body sees to what the ground sees, and sum over subtrees."""
+    own_rates(tree, kin, comp)
+    for i in range(tree.parent.size - 1, -1, -1):
+        alone, back = motion_at(comp.W, i), scale3(-1.0, offset_to_parent(tree, kin, i))
+        for g in range(0, dtheta.shape[1], width(dtheta)):
+            k = block(dtheta, g)
+            if touch.inertia[i, g]:
+                accumulate2(tw.F, i, k, 1.0, own_inertia_force(tree, theta, dtheta, k, kin, i))
+            inertia, (couple, momentum) = inertia_at(kin.inertia, i), rate_at(comp, i)
+            dF = add6(inertia_apply(inertia, motion_at2(tw.N2, i, k)), cross_force(motion_at2(tw.N, i, k), alone))
+            accumulate2(tw.F, i, k, 1.0, add6(dF, rate_apply(couple, momentum, motion_at2(tw.N1, i, k)[0])))
+            accumulate_shifted2(tw.F, tree.parent[i], k, motion_at2(tw.F, i, k), back)
+
+
+@kernel
+def vary_reactions(model, theta, directions, reactions, z, multiplier, sens, lines, Q, dQ, kin, comp, tw, out):
+    """Fill out (width, p); needs ``vary_joint_forces``."""
+    for s in range(reactions.joint.size):
+        W = reaction(model, theta, reactions, s, z, multiplier, lines, Q, kin, comp)
+        for g in range(0, out.shape[1], width(out)):
+            k = block(out, g)
+            dW = _vary_reaction(
+                model, theta, directions, reactions, s, g, k, z, multiplier, sens, lines, Q, dQ, kin, comp, tw
+            )
+            force = _vary_resolved(theta, directions.dtheta, reactions, s, k, W[1], dW[1], kin, tw)
+            moment = _vary_resolved(theta, directions.dtheta, reactions, s, k, W[0], dW[0], kin, tw)
+            store_rows(out, REACTION_SIZE * s, k, (force, moment))
+
+
+@inlined
+def _vary_resolved(theta, dtheta, reactions, s, k, x, dx, kin, tw):
+    """Variation of the components of a vector x in the reaction's axes."""
+    o, b = reactions.theta[s] + AXES, reactions.axes_body[s]
+    own = matmul9_transposed(load9_of(dtheta, o, k), load9(theta, o))
+    R, _ = pose_of(kin, b)
+    turn = add3(motion_at2(tw.N, b, k)[0], rotate(R, skew_part(own)))
+    return unrotate(axes_of(theta, reactions, s, kin), sub3(dx, cross3(turn, x)))
+
+
+@inlined
+def _vary_reaction(model, theta, directions, reactions, s, g, k, z, multiplier, sens, lines, Q, dQ, kin, comp, tw):
+    """Variation of ``reaction`` in direction k of the block at g."""
+    dtheta, tree = directions.dtheta, model.tree
+    x, b = point_of_reaction(theta, reactions, s, kin), reactions.point_body[s]
+    R, _ = pose_of(kin, b)
+    dx = add3(moved(at_origin2(tw.N, kin, b, k), x), rotate(R, load3_of(dtheta, reactions.theta[s], k)))
+    W = beside_columns(model, theta, reactions, s, multiplier, lines, kin, comp)
+    dW = shift_force(
+        _vary_beside_columns(model, theta, directions, reactions, s, g, k, multiplier, sens, lines, kin, tw), x
+    )
+    dW = (sub3(dW[0], cross3(dx, W[1])), dW[1])
+    i = reactions.column_body[s]
+    if i != NONE:
+        turn = _turn_before(tree, theta, dtheta, k, kin, i, tw)
+        for c in range(tree.first_column[i], tree.first_column[i + 1]):
+            axis = axis_of(tree, kin, c)
+            if not is_euler(tree.column_kind[c]):
+                amount = on_column(model, theta, reactions, s, c, z, multiplier, Q)
+                change = _vary_on_column(model, theta, dtheta, reactions, s, c, k, z, multiplier, sens, dQ)
+                dv = axpy3(change, axis, scale3(amount, cross3(turn, axis)))
+                dW = add6(dW, along_column(tree.column_kind[c], dv))
+            if not is_translation(tree.column_kind[c]):
+                turn = axpy3(at(sens.z, c, k), axis, turn)
+    return dW
+
+
+@inlined
+def _turn_before(tree, theta, dtheta, k, kin, i, tw):
+    """Turn of the frame that the columns of body i start from."""
+    o, p = tree.theta[i] + R_P, tree.parent[i]
+    own = matmul9_transposed(load9_of(dtheta, o, k), load9(theta, o))
+    return add3(motion_at2(tw.N, p, k)[0], rotate(row9(kin.R, p), skew_part(own)))
+
+
+@inlined
+def _vary_beside_columns(model, theta, directions, reactions, s, g, k, multiplier, sens, lines, kin, tw):
+    """Variation of ``beside_columns``."""
+    dtheta, measures, pairs = directions.dtheta, model.measures, model.pairs
+    dW = nothing(0.0 * at(dtheta, 0, k))
+    i = reactions.joint[s]
+    if i != NONE:
+        dW = scale6(reactions.sign[s], shift_force(motion_at2(tw.F, i, k), scale3(-1.0, row3(kin.ref, i, 0))))
+    for e in range(reactions.first[s], reactions.first[s + 1]):
+        r = reactions.equation[e]
+        m = model.constraints.measure[r]
+        if is_geometric(measures.kind[m]):
+            a, b, L = pairs.a[measures.pair[m]], pairs.b[measures.pair[m]], motion_at(lines, r)
+            N = between2(tw.N, kin, a, b, k)
+            _, seen = vary_seen(measures, pairs, theta, dtheta, directions.touch.measure[m, g], m, k, kin, N)
+            dL = add6(seen, cross_force(at_origin2(tw.N, kin, a, k), L))
+            by_line = scale6(multiplier[r], dL)
+            dW = axpy6(-reactions.equation_sign[e], axpy6(at(sens.lam, r, k), L, by_line), dW)
+    return dW
+
+
+@inlined
+def _vary_on_column(model, theta, dtheta, reactions, s, c, k, z, multiplier, sens, dQ):
+    """Variation of ``on_column``."""
+    measures = model.measures
+    change = 0.0 * at(dtheta, 0, k)
+    if reactions.joint[s] != NONE:
+        change += at(dQ, c, k)
+    for e in range(reactions.first[s], reactions.first[s + 1]):
+        r = reactions.equation[e]
+        m = model.constraints.measure[r]
+        if not is_geometric(measures.kind[m]):
+            for j in range(measures.first[m], measures.first[m + 1]):
+                if measures.coordinate[j] == c:
+                    slope = coordinate_slope(measures, theta, m, j, z)
+                    change -= at(sens.lam, r, k) * slope
+                    change -= multiplier[r] * slope_variation(measures, theta, dtheta, k, m, j, z, at(sens.z, c, k))
+    return reactions.sign[s] * change

@@ -4,10 +4,14 @@ Of bodies that deform, ``reactions`` and its derivatives see columns, and what m
 """
 
 from mbsim_cli.kernels.algorithms.equations.tree_pull_back import pull_gravity, pull_tree
-from mbsim_cli.kernels.algorithms.flexible.bodies import flexible_forces, slope_bodies, vary_flexible_forces
-from mbsim_cli.kernels.algorithms.flexible.elastic_energies import either
+from mbsim_cli.kernels.algorithms.flexible.bodies import (
+    either,
+    flexible_forces,
+    pull_flexible_bodies,
+    slope_bodies,
+    vary_flexible_forces,
+)
 from mbsim_cli.kernels.algorithms.flexible.node_columns import pull_columns
-from mbsim_cli.kernels.algorithms.flexible.pull_back import pull_flexible_bodies
 from mbsim_cli.kernels.algorithms.flexible.workspace import covectors_of_columns, virtual_of_columns
 from mbsim_cli.kernels.algorithms.reactions.pull_back import move_virtually, pull_crossing, pull_reactions
 from mbsim_cli.kernels.algorithms.reactions.reactions import (
@@ -16,8 +20,6 @@ from mbsim_cli.kernels.algorithms.reactions.reactions import (
     joint_forces,
     multiplier_forces,
     react,
-)
-from mbsim_cli.kernels.algorithms.reactions.variation import (
     vary_actions,
     vary_crossing,
     vary_joint_forces,

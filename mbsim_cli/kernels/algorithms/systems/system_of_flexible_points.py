@@ -1,19 +1,19 @@
 """Natural coordinates with bodies that deform: what ``system_of_points`` does, and what these bodies add."""
 
-from mbsim_cli.kernels.algebra.whole import add_scaled, clear, copy_to
-from mbsim_cli.kernels.algorithms.equations.constraint_pull_back import pull_constraint_rates, pull_constraints
-from mbsim_cli.kernels.algorithms.equations.element_forces import pull_element_forces
+from mbsim_cli.kernels.algebra.arrays import add_scaled, clear, copy_to
+from mbsim_cli.kernels.algorithms.equations.constraint_derivatives import pull_constraint_rates, pull_constraints
 from mbsim_cli.kernels.algorithms.equations.forces import clear_wrenches
 from mbsim_cli.kernels.algorithms.equations.residual_variation import clear_forces
+from mbsim_cli.kernels.algorithms.equations.signals import pull_element_forces
 from mbsim_cli.kernels.algorithms.equations.tree_pull_back import pull_gravity
 from mbsim_cli.kernels.algorithms.flexible.bodies import (
     flexible_forces,
+    pull_flexible_bodies,
     shape_bodies,
     slope_bodies,
     vary_flexible_forces,
 )
-from mbsim_cli.kernels.algorithms.flexible.pull_back import pull_flexible_bodies
-from mbsim_cli.kernels.algorithms.natural.equations import (
+from mbsim_cli.kernels.algorithms.natural.bodies import (
     hold,
     natural_forces,
     natural_residual,
@@ -22,7 +22,7 @@ from mbsim_cli.kernels.algorithms.natural.flexible import (
     add_natural_elastic_mass,
     add_natural_elastic_tangent,
     clear_elastic_mass,
-    rest_bodies,
+    resting_bodies,
     vary_elastic_rest,
 )
 from mbsim_cli.kernels.algorithms.natural.nodes import (
@@ -49,7 +49,7 @@ from mbsim_cli.kernels.algorithms.natural.pull_back import (
     pull_work,
     virtual_poses,
 )
-from mbsim_cli.kernels.algorithms.natural.work_variation import (
+from mbsim_cli.kernels.algorithms.natural.variation import (
     vary_natural_forces,
     vary_natural_inertia,
     vary_natural_pulls,
@@ -172,7 +172,7 @@ def pull_rates_with_velocity(model, theta, zd, eq, kin, nu2, cov, zd_out):
 def pull_at_rest(model, theta, t, z, no_rate, x, multiplier, eq, kin, comp, virtual, no_nu, cov):
     clear_wrenches(comp.held, comp.Q)
     hold(model, theta, z, multiplier, eq.lines, kin, comp.held, comp.Q)
-    rest_bodies(model, theta, z, x, kin, comp)
+    resting_bodies(model, theta, z, x, kin, comp)
     virtual_poses(model.tree, theta, kin, virtual)
     clear_poses(cov)
     pull_inertia(model.tree, theta, x, virtual, cov)

@@ -8,37 +8,36 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.kernels.algorithms.equations.armatures import (
-    add_armature_forces,
-    add_armature_mass,
-    pull_armatures,
-    vary_armatures,
-    vary_armatures_alone,
-)
-from mbsim_cli.kernels.algorithms.equations.constraint_pull_back import (
+from mbsim_cli.kernels.algorithms.equations.constraint_derivatives import (
     pull_constraint_rates,
     pull_constraints,
     pull_with_velocity,
-)
-from mbsim_cli.kernels.algorithms.equations.constraint_variation import (
     vary_constraint_forces,
     vary_constraint_rates,
     vary_constraints,
     vary_with_velocity,
 )
 from mbsim_cli.kernels.algorithms.equations.constraints import constraint_rates, constraints
-from mbsim_cli.kernels.algorithms.equations.element_forces import (
-    element_forces,
-    pull_element_forces,
-    vary_element_forces,
-)
 from mbsim_cli.kernels.algorithms.equations.forces import clear_wrenches, constraint_forces
-from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import composite_inertia, mass_matrix, residual
+from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import (
+    add_armature_forces,
+    add_armature_mass,
+    composite_inertia,
+    mass_matrix,
+    pull_armatures,
+    residual,
+    vary_armatures,
+    vary_armatures_alone,
+)
 from mbsim_cli.kernels.algorithms.equations.newton_matrix import newton_matrix
-from mbsim_cli.kernels.algorithms.equations.residual_variation import clear_forces, vary_bodies
-from mbsim_cli.kernels.algorithms.equations.resting_variation import Load, Resting, vary_flexible_resting
+from mbsim_cli.kernels.algorithms.equations.residual_variation import (
+    Load,
+    Resting,
+    clear_forces,
+    vary_bodies,
+    vary_flexible_resting,
+)
 from mbsim_cli.kernels.algorithms.equations.sensor_pull_back import pull_sensors
-from mbsim_cli.kernels.algorithms.equations.sensor_variation import vary_any_measure, vary_sensors
 from mbsim_cli.kernels.algorithms.equations.sensors import (
     kinetic_energy,
     measure_of_order,
@@ -46,8 +45,17 @@ from mbsim_cli.kernels.algorithms.equations.sensors import (
     potential_energy,
     sense,
     value_and_rate,
+    vary_any_measure,
+    vary_sensors,
 )
-from mbsim_cli.kernels.algorithms.equations.signals import find_signals, pull_signals, vary_signals
+from mbsim_cli.kernels.algorithms.equations.signals import (
+    element_forces,
+    find_signals,
+    pull_element_forces,
+    pull_signals,
+    vary_element_forces,
+    vary_signals,
+)
 from mbsim_cli.kernels.algorithms.equations.tree_pull_back import (
     clear_bodies,
     pull_bodies,
@@ -60,6 +68,8 @@ from mbsim_cli.kernels.algorithms.flexible.bodies import (
     add_flexible_tangent,
     flexible_forces,
     forces_of_nodes,
+    pull_flexible_bodies,
+    resting_flexible_forces,
     shape_bodies,
     slope_bodies,
     start_elastic_rows,
@@ -68,6 +78,7 @@ from mbsim_cli.kernels.algorithms.flexible.bodies import (
 from mbsim_cli.kernels.algorithms.flexible.node_columns import (
     ColumnMotion,
     add_changed_accelerations,
+    add_stiffened_tangent,
     apply_columns,
     jacobian_to_coordinates,
     keep_node_columns,
@@ -76,16 +87,12 @@ from mbsim_cli.kernels.algorithms.flexible.node_columns import (
     place_columns,
     pull_columns,
     pull_rows,
+    pull_stiffened_speeds,
     pull_virtual,
     rows_to_coordinates,
     spread_columns,
     vary_columns,
     vary_rows,
-)
-from mbsim_cli.kernels.algorithms.flexible.pull_back import pull_flexible_bodies, resting_flexible_forces
-from mbsim_cli.kernels.algorithms.flexible.stiffened_nodes import (
-    add_stiffened_tangent,
-    pull_stiffened_speeds,
     vary_stiffened_speeds,
 )
 from mbsim_cli.kernels.algorithms.flexible.workspace import covectors_of_columns, virtual_of_columns

@@ -1,21 +1,22 @@
 """The system in natural coordinates: points and vectors that bodies share."""
 
-from mbsim_cli.kernels.algorithms.equations.constraint_pull_back import pull_constraint_rates, pull_constraints
-from mbsim_cli.kernels.algorithms.equations.element_forces import pull_element_forces
+from mbsim_cli.kernels.algorithms.equations.constraint_derivatives import pull_constraint_rates, pull_constraints
 from mbsim_cli.kernels.algorithms.equations.forces import clear_wrenches
 from mbsim_cli.kernels.algorithms.equations.residual_variation import clear_forces
 from mbsim_cli.kernels.algorithms.equations.sensor_pull_back import pull_sensors
-from mbsim_cli.kernels.algorithms.equations.signals import pull_signals
+from mbsim_cli.kernels.algorithms.equations.signals import pull_element_forces, pull_signals
 from mbsim_cli.kernels.algorithms.equations.tree_pull_back import pull_gravity
-from mbsim_cli.kernels.algorithms.natural.bodies import move_bodies, place_bodies, turn_ahead
-from mbsim_cli.kernels.algorithms.natural.equations import (
+from mbsim_cli.kernels.algorithms.natural.bodies import (
     hold,
+    move_bodies,
     natural_constraints,
     natural_forces,
     natural_mass,
     natural_rates,
     natural_residual,
     natural_speeds,
+    place_bodies,
+    turn_ahead,
 )
 from mbsim_cli.kernels.algorithms.natural.pull_back import (
     clear_poses,
@@ -32,13 +33,11 @@ from mbsim_cli.kernels.algorithms.natural.tangent import natural_tangent
 from mbsim_cli.kernels.algorithms.natural.variation import (
     vary_natural,
     vary_natural_constraints,
-    vary_natural_rates,
-    vary_natural_with_velocity,
-)
-from mbsim_cli.kernels.algorithms.natural.work_variation import (
     vary_natural_forces,
     vary_natural_inertia,
     vary_natural_pulls,
+    vary_natural_rates,
+    vary_natural_with_velocity,
     vary_natural_work,
 )
 from mbsim_cli.kernels.algorithms.systems.system_of_trees import energies, measure_and_rate_of, see, vary_seen

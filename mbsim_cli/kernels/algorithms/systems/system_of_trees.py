@@ -1,37 +1,30 @@
 """The semi-recursive system: coordinates of the joints of a spanning tree."""
 
-from mbsim_cli.kernels.algorithms.equations.armatures import (
-    add_armature_forces,
-    add_armature_mass,
-    pull_armatures,
-    vary_armatures,
-    vary_armatures_alone,
-)
-from mbsim_cli.kernels.algorithms.equations.constraint_pull_back import (
+from mbsim_cli.kernels.algorithms.equations.constraint_derivatives import (
     pull_constraint_rates,
     pull_constraints,
     pull_with_velocity,
-)
-from mbsim_cli.kernels.algorithms.equations.constraint_variation import (
     vary_constraint_forces,
     vary_constraint_rates,
     vary_constraints,
     vary_with_velocity,
 )
 from mbsim_cli.kernels.algorithms.equations.constraints import constraint_rates, constraint_speeds, constraints
-from mbsim_cli.kernels.algorithms.equations.element_forces import (
-    element_forces,
-    pull_element_forces,
-    vary_element_forces,
-)
 from mbsim_cli.kernels.algorithms.equations.forces import clear_wrenches, constraint_forces
-from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import composite_inertia, mass_matrix, residual
+from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import (
+    add_armature_forces,
+    add_armature_mass,
+    composite_inertia,
+    mass_matrix,
+    pull_armatures,
+    residual,
+    vary_armatures,
+    vary_armatures_alone,
+)
 from mbsim_cli.kernels.algorithms.equations.loads import hold_multipliers, read_multipliers, vary_multipliers
 from mbsim_cli.kernels.algorithms.equations.newton_matrix import newton_matrix
-from mbsim_cli.kernels.algorithms.equations.residual_variation import clear_forces, vary_bodies
-from mbsim_cli.kernels.algorithms.equations.resting_variation import vary_resting
+from mbsim_cli.kernels.algorithms.equations.residual_variation import clear_forces, vary_bodies, vary_resting
 from mbsim_cli.kernels.algorithms.equations.sensor_pull_back import pull_sensors
-from mbsim_cli.kernels.algorithms.equations.sensor_variation import vary_any_measure, vary_sensors
 from mbsim_cli.kernels.algorithms.equations.sensors import (
     kinetic_energy,
     measure_of_order,
@@ -39,8 +32,17 @@ from mbsim_cli.kernels.algorithms.equations.sensors import (
     potential_energy,
     sense,
     value_and_rate,
+    vary_any_measure,
+    vary_sensors,
 )
-from mbsim_cli.kernels.algorithms.equations.signals import find_signals, pull_signals, vary_signals
+from mbsim_cli.kernels.algorithms.equations.signals import (
+    element_forces,
+    find_signals,
+    pull_element_forces,
+    pull_signals,
+    vary_element_forces,
+    vary_signals,
+)
 from mbsim_cli.kernels.algorithms.equations.tree_pull_back import (
     clear_bodies,
     pull_bodies,

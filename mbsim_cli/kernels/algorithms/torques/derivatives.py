@@ -10,9 +10,8 @@ entries of links on different branches keep the zeros that they were given.
 import numpy as np
 
 from mbsim_cli.kernels.algebra.lanes import get3, get6, get9, get_symmetric, put3, put6, rows_of
-from mbsim_cli.kernels.algebra.rot3 import rotate, symmetric_rotate
 from mbsim_cli.kernels.algebra.spatial import add6, axpy6, cross_force, cross_motion, dot6, inertia_apply, sub6
-from mbsim_cli.kernels.algebra.vec3 import add3, axpy3, cross3, dot3
+from mbsim_cli.kernels.algebra.vectors import add3, axpy3, cross3, dot3, rotate, symmetric_rotate
 from mbsim_cli.kernels.algorithms.torques.lanes import LANES, rate_apply
 from mbsim_cli.kernels.compiler.jit import kernel
 

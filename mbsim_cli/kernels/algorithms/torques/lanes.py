@@ -19,7 +19,6 @@ from mbsim_cli.kernels.algebra.lanes import (
     rows_of,
     sine_cosine,
 )
-from mbsim_cli.kernels.algebra.rot3 import matmul9, parallel_axis, rotate, symmetric_rotate
 from mbsim_cli.kernels.algebra.spatial import (
     add6,
     axpy6,
@@ -29,7 +28,17 @@ from mbsim_cli.kernels.algebra.spatial import (
     inertia_apply,
     scale6,
 )
-from mbsim_cli.kernels.algebra.vec3 import add3, axpy3, cross3, scale3, sub3
+from mbsim_cli.kernels.algebra.vectors import (
+    add3,
+    axpy3,
+    cross3,
+    matmul9,
+    parallel_axis,
+    rotate,
+    scale3,
+    sub3,
+    symmetric_rotate,
+)
 from mbsim_cli.kernels.algorithms.torques.links import ADD, COPY
 from mbsim_cli.kernels.compiler.jit import kernel
 

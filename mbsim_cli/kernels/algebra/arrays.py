@@ -1,0 +1,120 @@
+"""Whole arrays: copied, cleared, scaled and added; and functions of real numbers that complex ones pass through."""
+
+import numpy as np
+
+from mbsim_cli.kernels.compiler.jit import kernel, overload, types
+from mbsim_cli.kernels.compiler.views import flat
+
+
+@kernel
+def clear(out):
+    """out = 0."""
+    x = flat(out)
+    for i in range(x.size):
+        x[i] = 0.0
+
+
+@kernel
+def is_nothing(a):
+    """Whether all numbers are zero."""
+    x, found = flat(a), True
+    for i in range(x.size):
+        found = found and x[i] == 0.0
+    return found
+
+
+@kernel
+def copy_to(a, out):
+    """out = a."""
+    x, y = flat(a), flat(out)
+    for i in range(x.size):
+        y[i] = x[i]
+
+
+@kernel
+def scale(factor, out):
+    """out *= factor."""
+    x = flat(out)
+    for i in range(x.size):
+        x[i] *= factor
+
+
+@kernel
+def scaled(factor, a, out):
+    """out = factor a."""
+    x, y = flat(a), flat(out)
+    for i in range(x.size):
+        y[i] = factor * x[i]
+
+
+@kernel
+def add_scaled(factor, a, out):
+    """out += factor a."""
+    x, y = flat(a), flat(out)
+    for i in range(x.size):
+        y[i] += factor * x[i]
+
+
+# Whether numbers are finite: whole contiguous arrays, which processors compare eight numbers at a time.
+
+
+@kernel
+def is_finite(a):
+    """Whether all numbers of an array of any shape are finite; only of those is the difference to themselves zero."""
+    x, found = flat(a), True
+    for i in range(x.size):
+        found &= x[i] - x[i] == 0.0
+    return found
+
+
+# Complex numbers ------------------------------------------------------------------------------------------------------
+#
+# Functions that numpy does not continue analytically, written so that the complex step works.
+
+
+def atan2(y, x):
+    """Angle of (x, y); for complex arguments the analytic continuation off the real axis."""
+    if isinstance(y, complex | np.complexfloating) or isinstance(x, complex | np.complexfloating):
+        return _atan2_complex(y, x)
+    return np.arctan2(y, x)
+
+
+def _atan2_complex(y, x):
+    yr, xr = y.real, x.real
+    return np.arctan2(yr, xr) + 1j * (xr * y.imag - yr * x.imag) / (xr * xr + yr * yr)
+
+
+@overload(atan2)
+def _atan2_compiled(y, x):
+    if isinstance(y, types.Complex) or isinstance(x, types.Complex):
+
+        def complex_step(y, x):
+            yr, xr = y.real, x.real
+            return np.arctan2(yr, xr) + 1j * (xr * y.imag - yr * x.imag) / (xr * xr + yr * yr)
+
+        return complex_step
+
+    return lambda y, x: np.arctan2(y, x)
+
+
+def power(a, b):
+    """a to the power b; for complex arguments to first order off the real axis, also at zero and below."""
+    if isinstance(a, complex | np.complexfloating) or isinstance(b, complex | np.complexfloating):
+        return _power_complex(a, b)
+    return a**b
+
+
+@kernel
+def _power_complex(a, b):
+    x, e = a.real, b.real
+    y = x**e
+    by_base = e * x ** (e - 1.0) if e != 0.0 else 0.0
+    by_exponent = y * np.log(x) if x > 0.0 else 0.0
+    return y + 1j * (by_base * a.imag + by_exponent * b.imag)
+
+
+@overload(power)
+def _power_compiled(a, b):
+    if isinstance(a, types.Complex) or isinstance(b, types.Complex):
+        return lambda a, b: _power_complex(a, b)
+    return lambda a, b: a**b

@@ -1,0 +1,502 @@
+"""Accelerations of closed loops, [M Phi_z^T; Phi_z 0] [z''; lambda] = [Q; ...], Phi'' = 0: a formulation like others.
+
+Index 1: positions and velocities are expected to meet the constraints, and nothing is added where they do not. The
+factors are those of the projection where that was at the same positions. Derivation: docs/theory/closed_loops.md.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mbsim_cli.kernels.algebra.arrays import add_scaled, clear, copy_to, is_nothing, scaled
+from mbsim_cli.kernels.algorithms.elimination.constrained_solve import (
+    factor_penalised,
+    factor_range,
+    keep_in_range,
+    solve_constrained,
+)
+from mbsim_cli.kernels.algorithms.equations.constraints import move_lines
+from mbsim_cli.kernels.algorithms.equations.forces import measure_and_rate
+from mbsim_cli.kernels.algorithms.equations.residual_variation import Load
+from mbsim_cli.kernels.algorithms.systems.contract import (
+    compose,
+    constrain,
+    load,
+    mass,
+    move,
+    place,
+    pull_at_rest,
+    pull_rates,
+    pull_residual,
+    rates,
+    shape,
+    speeds,
+    tangent,
+    vary_at_rest,
+    vary_bodies_of,
+    vary_equations,
+    vary_rates,
+    vary_residual,
+)
+from mbsim_cli.kernels.compiler.jit import kernel
+from mbsim_cli.kernels.compiler.simd import add_to, at, block, width
+
+# Accelerations --------------------------------------------------------------------------------------------------------
+
+
+class ClosedLoops(NamedTuple):
+    """Everything that the formulation works on."""
+
+    open_tree: Any  # projections.Loops
+    kin: Any  # Kinematics of the motion that was evaluated last
+
+
+class Along(NamedTuple):
+    """Directions, as systems take them."""
+
+    dtheta: Any  # (len(theta), p)
+    touch: Any
+
+
+@kernel
+def accelerate(model, theta, t, z, zd, dyn, zdd_out, reaction_out):
+    """z'' (n,) and all multipliers (m,); False where the matrix is singular, or the projection before has failed."""
+    loops = dyn.open_tree
+    kin, eq, factor, columns, state = loops.kin, loops.eq, loops.factor, loops.columns, loops.state
+    failed, stands = loops.found[0] == FAILED, stands_at(z, loops)
+    loops.found[0] = UNKNOWN
+    if failed or not (stands or factor_at(model, theta, t, z, loops)):
+        return False
+    copy_to(z, state.z)
+    copy_to(zd, state.zd)
+    clear(state.zdd)
+    clear(state.lam)
+    load(model, theta, t, state, kin, loops.comp, eq)
+    rates(model, theta, eq.lines, t, state, kin, eq.phi1, eq.phi2)
+    for c in range(z.size):
+        columns.b[c, 0] = -eq.G[c]
+    for r in range(state.lam.size):
+        columns.e[r, 0] = -eq.phi2[r]
+    solve_constrained(factor, SOLVED, columns)
+    for c in range(z.size):
+        zdd_out[c] = columns.x[c, 0]
+    if loops.redundant:
+        factor_range(eq.J, loops.reach)
+        keep_in_range(eq.J, loops.reach, columns.mu, columns.b, columns.step)
+    for r in range(state.lam.size):
+        state.lam[r] = reaction_out[r] = columns.mu[r, 0]
+    for m in loops.turning:
+        g, _, _ = measure_and_rate(model, theta, m, kin)
+        kin.expected[m] = g.real
+    return True
+
+
+@kernel
+def vary_accelerations(model, theta, dtheta, touch, t, z, zd, zdd, dz, dzd, dyn, dzdd_out, d_reaction_out):
+    """dz'' (n, p) and variations (m, p) of the multipliers; needs ``accelerate``."""
+    loops = dyn.open_tree
+    kin, comp, eq, columns = loops.kin, loops.comp, loops.eq, loops.d_columns
+    state, sens = loops.state, loops.d_state
+    for c in range(z.size):
+        state.zdd[c] = zdd[c]
+    load(model, theta, t, state, kin, comp, eq)
+    tangent(model, theta, t, 0.0, 0.0, state, eq, kin, comp, loops.factor.T)  # M once more, and what varies with it
+    copy_to(dz, sens.z)
+    copy_to(dzd, sens.zd)
+    clear(sens.zdd)
+    clear(sens.lam)
+    vary_bodies_of(model, theta, dtheta, touch, z, zd, state.zdd, kin, sens.z, sens.zd, sens.zdd, loops.tw)
+    vary_residual(model, theta, Along(dtheta, touch), t, state, sens, eq, kin, comp, loops.tw, columns.b)
+    move_lines(model, theta, eq.lines, kin, eq.line_rates)
+    vary_rates(
+        model, theta, dtheta, touch, eq, t, state, sens, kin, loops.tw, loops.other.dphi, columns.e
+    )  # fmt: skip
+    solve_constrained(loops.factor, SOLVED, columns)
+    scaled(-1.0, columns.x, dzdd_out)
+    scaled(-1.0, columns.mu, d_reaction_out)
+    if loops.redundant:  # but for what the range turns by, which ``solve.consistency`` adds
+        keep_in_range(eq.J, loops.reach, d_reaction_out, columns.b, columns.step)
+
+
+# Projections ----------------------------------------------------------------------------------------------------------
+#
+# The constraints of closed loops as a manifold: positions and velocities are projected onto it, orthogonal in mass.
+#
+# The projection of z* is the z of Phi(z) = 0 with M x + Phi_z^T mu = 0, x = z - z*, M and Phi_z at z itself; that of
+# velocities the z' = z'* + y of Phi'(z, z') = 0 with M y + Phi_z^T nu = 0. Both have the matrix of the accelerations at
+# z, whose factors serve all three, their variations and their pull-backs. Derivation: docs/theory/closed_loops.md.
+
+
+RATIO = 1e6  # of the penalty to inertia in the factorised matrix: a means, no part of any result
+SOLVED = 1e-9  # last correction of a solution, relative: the next one is a millionth of it
+MOST = 12  # corrections of a position; two as a rule, the second of the size of round-off
+ROUND_OFF = 4e-16  # of a position and its extent
+CLOSED = 1e-10  # largest constraint that a projection leaves, in its scale of length or rad
+UNKNOWN, STANDS, FAILED = range(3)  # ``Loops.found``: of the positions that are evaluated next
+
+
+class Motion(NamedTuple):
+    """Motion and multipliers, as systems take them; or their variations, with a trailing axis."""
+
+    z: np.ndarray
+    zd: np.ndarray
+    zdd: np.ndarray
+    lam: np.ndarray
+
+
+class Loops(NamedTuple):
+    """Constraints as a manifold: work, and what the latest projection has found."""
+
+    driver: np.ndarray  # (n,) NONE: constraints drive coordinates
+    euler: np.ndarray  # (0,) none: constraints keep the norms of Euler parameters
+    kin: Any  # Kinematics about the global origin
+    comp: Any
+    eq: Any  # Equations
+    factor: Any  # Factor of M and Phi_z
+    columns: Any  # Columns
+    state: Any  # Motion
+    scale: np.ndarray  # (m,) of constraints
+    at: np.ndarray  # (n,) positions that ``factor`` is of
+    found: np.ndarray  # (1,) STANDS where ``factor`` serves there, FAILED where no projection was found
+    x: np.ndarray  # (n,) what projections added, and their multipliers
+    mu: np.ndarray  # (m,)
+    y: np.ndarray  # (n,)
+    nu: np.ndarray  # (m,)
+    zero: np.ndarray  # (n,)
+    redundant: bool  # constraints depend on each other: multipliers are kept in the range of Phi_z
+    reach: Any  # multiplier_range.Range
+    turning: np.ndarray  # measures that are angles between bodies, followed from one evaluation to the next
+    tw: Any  # Twists of p directions
+    d_columns: Any  # Columns of p
+    rest: Any  # Resting of p
+    other: Any  # Resting of p
+    d_state: Any  # Motion of p
+    d_raw: np.ndarray  # (n, p) variations before a projection
+
+
+@kernel
+def factor_at(model, theta, t, z, loops):
+    """Place bodies and constraints at z and factorise M with Phi_z there; False where that cannot be done."""
+    kin, comp, eq, factor = loops.kin, loops.comp, loops.eq, loops.factor
+    place(model, theta, z, False, kin)
+    constrain(model, theta, t, z, kin, eq)
+    shape(model, theta, kin)
+    compose(model, kin, comp)
+    mass(model, theta, kin, comp, factor.T)
+    return factor_penalised(RATIO, factor)
+
+
+@kernel
+def stands_at(z, loops):
+    """Whether the factors are of positions z."""
+    stands = loops.found[0] == STANDS
+    for c in range(z.size):
+        stands = stands and loops.at[c] == z[c]
+    return stands
+
+
+@kernel
+def settle(model, theta, t, directions, tree, state, sens):
+    """Project positions and velocities, with their sensitivities, where that is possible: ``tree`` are Loops."""
+    if project(model, theta, t, tree, state) and sens.z.size > 0:
+        _vary_position(model, theta, t, directions, tree, state, sens)
+        _vary_velocity(model, theta, t, directions, tree, state, sens)
+
+
+@kernel
+def project(model, theta, t, loops, state):
+    """Project positions and velocities; returns, and notes in ``loops``, whether that was possible."""
+    loops.found[0] = FAILED
+    if not _project_position(model, theta, t, loops, state.z):
+        return False
+    _project_velocity(model, theta, t, loops, state.zd)
+    copy_to(state.z, loops.at)
+    loops.found[0] = STANDS
+    return True
+
+
+@kernel
+def _project_position(model, theta, t, loops, z):
+    """z (n,) onto Phi = 0; leaves x, mu in ``loops``, and the factors at the end. False where it is not found.
+
+    Each correction solves for the whole of x: [M Phi_z^T; Phi_z 0] [x; mu] = [0; Phi_z x - Phi], all at the latest z.
+    """
+    eq, factor, columns, x = loops.eq, loops.factor, loops.columns, loops.x
+    clear(x)
+    previous, last = np.inf, False
+    for _ in range(MOST):
+        if not factor_at(model, theta, t, z, loops):
+            return False
+        for r in range(loops.mu.size):
+            rest = -eq.phi[r]
+            for c in range(x.size):
+                rest += eq.J[r, c] * x[c]
+            columns.e[r, 0] = rest
+        clear(columns.b)
+        solve_constrained(factor, SOLVED, columns)
+        size, floor = 0.0, 0.0
+        for c in range(x.size):
+            weight, step = factor.weight[c], columns.x[c, 0] - x[c]
+            size += weight * (step.real * step.real + step.imag * step.imag)
+            floor += weight * (factor.extent[c] + z[c].real * z[c].real)
+        size = np.sqrt(size)
+        if not np.isfinite(size):
+            return False
+        done = size <= ROUND_OFF * np.sqrt(floor)
+        for c in range(x.size):
+            z[c] += columns.x[c, 0] - x[c]
+            x[c] = columns.x[c, 0]
+        for r in range(loops.mu.size):
+            loops.mu[r] = columns.mu[r, 0]
+        if last or (done and not np.iscomplexobj(z)):
+            return _is_closed(loops)
+        last = done  # the imaginary part of a complex step converges one correction behind
+        if size > 0.5 * previous and not done:
+            return size <= 1e3 * ROUND_OFF * np.sqrt(floor) and _is_closed(loops)
+        previous = size
+    return False
+
+
+@kernel
+def _is_closed(loops):
+    """Whether constraints are met: dependent ones may contradict each other."""
+    closed = True
+    for r in range(loops.scale.size):
+        closed = closed and np.abs(loops.eq.phi[r].real) <= CLOSED * loops.scale[r]
+    return closed
+
+
+@kernel
+def _project_velocity(model, theta, t, loops, zd):
+    """z' (n,) onto Phi' = 0 by the factors; leaves y, nu in ``loops``."""
+    eq, columns = loops.eq, loops.columns
+    speeds(model, theta, t, eq.J, loops.factor.sparsity, zd, eq.phi1)
+    clear(columns.b)
+    for r in range(loops.nu.size):
+        columns.e[r, 0] = -eq.phi1[r]
+    solve_constrained(loops.factor, SOLVED, columns)
+    for c in range(zd.size):
+        loops.y[c] = columns.x[c, 0]
+        zd[c] += columns.x[c, 0]
+    for r in range(loops.nu.size):
+        loops.nu[r] = columns.mu[r, 0]
+
+
+@kernel
+def _vary_position(model, theta, t, directions, loops, state, sens):
+    """Variations of the projected z: dz = dz* + dx, M dx + Phi_z^T dmu = -d(M x + Phi_z^T mu), Phi_z dz = -d Phi.
+
+    The former depends on dz itself, by no more than x is; so the solution is repeated until it stays.
+    """
+    kin, eq, columns, still = loops.kin, loops.eq, loops.d_columns, loops.zero
+    dtheta, touch, nothing = directions.dtheta, directions.touch, loops.d_state.zdd
+    move(model, theta, state.z, still, still, kin)
+    copy_to(sens.z, loops.d_raw)
+    clear(nothing)
+    for _ in range(MOST):
+        vary_bodies_of(
+            model, theta, dtheta, touch, state.z, still, still, kin, sens.z, nothing, nothing, loops.tw
+        )  # fmt: skip
+        vary_equations(model, theta, dtheta, touch, eq.lines, t, state.z, sens.z, kin, loops.tw, columns.e)
+        load = Load(loops.x, loops.mu)
+        vary_at_rest(
+            model, theta, dtheta, touch, eq.lines, state, sens.z, kin, loops.comp, loops.tw, load, load, loops.rest,
+            loops.other,
+        )  # fmt: skip
+        _add_mass_times_change(loops, sens.z)
+        solve_constrained(loops.factor, SOLVED, columns)
+        add_scaled(-1.0, columns.x, sens.z)
+        if are_small(loops.factor.weight, columns.x, sens.z):
+            break
+
+
+@kernel
+def _add_mass_times_change(loops, dz):
+    """b = d(M x + Phi_z^T mu) + M (dz - dz*) + Phi_z^T dmu for dmu = 0, what is left of the first equation."""
+    T, b, rest = loops.factor.T, loops.d_columns.b, loops.rest.dG
+    n, p = b.shape
+    for i in range(n):
+        for k in range(p):
+            b[i, k] = rest[i, k]
+        for j in range(n):
+            for k in range(p):
+                b[i, k] += T[i, j] * (dz[j, k] - loops.d_raw[j, k])
+
+
+@kernel
+def are_small(weights, corrections, whole):
+    """Whether corrections (n, p) of variations are those of round-off, by the norm of the inertia."""
+    size, most = 0.0, 0.0
+    for c in range(whole.shape[0]):
+        for k in range(whole.shape[1]):
+            size += weights[c] * np.abs(corrections[c, k]) ** 2
+            most += weights[c] * np.abs(whole[c, k]) ** 2
+    return size <= 1e-26 * most
+
+
+@kernel
+def _vary_velocity(model, theta, t, directions, loops, state, sens):
+    """Variations of the projected z', after those of z."""
+    kin, eq, columns, still = loops.kin, loops.eq, loops.d_columns, loops.zero
+    dtheta, touch, nothing = directions.dtheta, directions.touch, loops.d_state.zdd
+    move(model, theta, state.z, state.zd, still, kin)
+    clear(nothing)
+    vary_bodies_of(
+        model, theta, dtheta, touch, state.z, state.zd, still, kin, sens.z, sens.zd, nothing, loops.tw
+    )  # fmt: skip
+    load = Load(loops.y, loops.nu)
+    vary_at_rest(
+        model, theta, dtheta, touch, eq.lines, state, sens.z, kin, loops.comp, loops.tw, load, load, loops.rest,
+        loops.other,
+    )  # fmt: skip
+    move_lines(model, theta, eq.lines, kin, eq.line_rates)
+    moved, d_moved = loops.state, loops.d_state
+    copy_to(state.z, moved.z)
+    copy_to(state.zd, moved.zd)
+    clear(moved.zdd)
+    copy_to(sens.z, d_moved.z)
+    copy_to(sens.zd, d_moved.zd)
+    vary_rates(
+        model, theta, dtheta, touch, eq, t, moved, d_moved, kin, loops.tw, columns.e, loops.other.dphi
+    )  # fmt: skip
+    copy_to(loops.rest.dG, columns.b)
+    solve_constrained(loops.factor, SOLVED, columns)
+    add_scaled(-1.0, columns.x, sens.zd)
+
+
+# Pull-backs -----------------------------------------------------------------------------------------------------------
+#
+# Pull-backs of accelerations and projections of closed loops: the transposes of their variations.
+#
+# All have the symmetric matrix of M and Phi_z. Spatial vectors are about the global origin. Derivation:
+# docs/theory/closed_loops.md.
+
+
+TINY = 1e-300  # columns of nothing are solved
+ROUND_OFF_OF_COVECTORS = 1e-15  # of covectors
+
+
+class PulledLoops(NamedTuple):
+    """Work of pull-backs of p columns."""
+
+    open_tree: Any  # projections.Loops, without directions; its ``d_columns`` have p
+    comp: Any  # Composite of instants
+    dyn: Any  # ClosedLoops
+    still: Any  # Kinematics of systems at rest: other V, A, S', S'', and the ground without gravity
+    virtual: Any  # Virtual
+    none: Any  # Virtual without motion
+    rest: Any  # Covectors: those of the motion but for z, z', z''
+    nu: np.ndarray  # (m, p)
+    no_nu: np.ndarray  # (m, p) zeros
+    hat: np.ndarray  # (n, p)
+
+
+@kernel
+def pull_accelerations(model, theta, t, state, work, cov):
+    """Pull covectors of z'' and of the multipliers back to z, z' and theta; those are zero then.
+
+    Returns whether the accelerations were found, and the relative size of what was left unsolved.
+    """
+    if is_nothing(cov.zdd) and is_nothing(cov.lam):
+        return True, 0.0
+    loops = work.open_tree
+    kin, eq, columns, moved = loops.kin, loops.eq, loops.d_columns, loops.state
+    if not accelerate(model, theta, t, state.z, state.zd, work.dyn, moved.zdd, moved.lam):
+        return False, 1.0
+    load(model, theta, t, moved, kin, loops.comp, eq)
+    copy_to(cov.zdd, work.hat)
+    copy_to(cov.zdd, columns.b)
+    copy_to(cov.lam, columns.e)
+    solve_constrained(loops.factor, SOLVED, columns)
+    scaled(-1.0, columns.x, work.virtual.mu)
+    scaled(-1.0, columns.mu, work.nu)
+    pull_residual(model, theta, t, moved, eq, kin, loops.comp, work.virtual, work.no_nu, cov)
+    move_lines(model, theta, eq.lines, kin, eq.line_rates)
+    pull_rates(
+        model, theta, t, moved.z, moved.zd, moved.zdd, eq, kin, loops.comp, work.none, work.no_nu, work.nu, cov
+    )  # fmt: skip
+    error = share_of(cov.zdd, work.hat)
+    clear(cov.zdd)
+    clear(cov.lam)
+    return True, error
+
+
+@kernel
+def share_of(left, whole):
+    """Size of what is left of all columns, relative to the whole."""
+    size, most = 0.0, TINY
+    for c in range(left.shape[0]):
+        for k in range(left.shape[1]):
+            size += np.abs(left[c, k]) ** 2
+            most += np.abs(whole[c, k]) ** 2
+    return np.sqrt(size / (most + size))
+
+
+@kernel
+def pull_settled(model, theta, t, work, state, cov):
+    """Turn covectors of projected positions and velocities, ``state``, into those of positions and velocities before.
+
+    The projection was the last one of ``work.open_tree``.
+    """
+    loops = work.open_tree
+    kin, eq, columns = loops.kin, loops.eq, loops.d_columns
+    factor_at(model, theta, t, state.z, loops)
+    move(model, theta, state.z, state.zd, loops.zero, kin)
+    move_lines(model, theta, eq.lines, kin, eq.line_rates)
+    copy_to(cov.zd, columns.b)
+    clear(columns.e)
+    solve_constrained(loops.factor, SOLVED, columns)
+    scaled(-1.0, columns.x, work.virtual.mu)
+    scaled(-1.0, columns.mu, work.nu)
+    pull_rates(
+        model, theta, t, state.z, state.zd, loops.zero, eq, kin, loops.comp, work.none, work.nu, work.no_nu, cov
+    )  # fmt: skip
+    clear(work.rest.z)
+    pull_at_rest(
+        model, theta, t, state.z, loops.zero, loops.y, loops.nu, eq, work.still, loops.comp, work.virtual, work.no_nu,
+        work.rest,
+    )  # fmt: skip
+    add_scaled(1.0, work.rest.z, cov.z)
+    clear(cov.zdd)
+    _pull_position(model, theta, t, work, state, cov)
+
+
+@kernel
+def _pull_position(model, theta, t, work, state, cov):
+    """The same of positions: K^T [a; b] = [z^; 0] with K of the variations, of which M and Phi_z alone are inverted.
+
+    What their solution leaves, of the size of x, is solved for again; each part is pulled back by itself.
+    """
+    loops = work.open_tree
+    columns, whole = loops.d_columns, work.hat
+    copy_to(cov.z, columns.b)
+    copy_to(cov.z, whole)
+    clear(cov.z)
+    for _ in range(MOST):
+        clear(columns.e)
+        add_scaled(1.0, columns.b, cov.z)
+        solve_constrained(loops.factor, SOLVED, columns)
+        scaled(-1.0, columns.x, work.virtual.mu)
+        scaled(-1.0, columns.mu, work.nu)
+        _add_transposed(loops, work, cov.z)
+        clear(work.rest.z)
+        pull_at_rest(
+            model, theta, t, state.z, loops.zero, loops.x, loops.mu, loops.eq, work.still, loops.comp, work.virtual,
+            work.nu, work.rest,
+        )  # fmt: skip
+        scaled(-1.0, work.nu, work.nu)
+        _add_transposed(loops, work, work.rest.z)
+        copy_to(work.rest.z, columns.b)
+        if share_of(columns.b, whole) <= ROUND_OFF_OF_COVECTORS:
+            break
+
+
+@kernel
+def _add_transposed(loops, work, out):
+    """out += Phi_z^T nu, in all columns."""
+    J, each = loops.eq.J, work.virtual.each
+    for r in range(J.shape[0]):
+        for c in range(J.shape[1]):
+            for g in range(0, each.size, width(each)):
+                k = block(each, g)
+                add_to(out, c, k, J[r, c] * at(work.nu, r, k))

@@ -1,0 +1,257 @@
+"""Derivatives of one ALI3-P step: sensitivities and adjoint."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mbsim_cli.kernels.algebra.arrays import add_scaled, clear, copy_to, scale, scaled
+from mbsim_cli.kernels.algebra.linear_solve import transpose
+from mbsim_cli.kernels.algorithms.elimination.constrained_solve import factor_penalised, solve_change, solve_constrained
+from mbsim_cli.kernels.algorithms.equations.constraints import move_lines
+from mbsim_cli.kernels.algorithms.equations.loads import find_loads, forget_multipliers, with_loads
+from mbsim_cli.kernels.algorithms.equations.residual_variation import Load
+from mbsim_cli.kernels.algorithms.systems.contract import (
+    compose,
+    evaluate,
+    load,
+    mass,
+    move,
+    pull_at_rest,
+    pull_rates,
+    pull_rates_with_velocity,
+    pull_residual,
+    shape,
+    vary_at_rest,
+    vary_bodies_of,
+    vary_equations,
+    vary_rates,
+    vary_rates_with_velocity,
+    vary_residual,
+)
+from mbsim_cli.kernels.compiler.jit import kernel, merged
+from mbsim_cli.kernels.integrators.ali3p import factor_tangent, trapezoidal_tangent
+from mbsim_cli.model.codes import Status
+
+# Sensitivities --------------------------------------------------------------------------------------------------------
+#
+# Direct sensitivities of one ALI3-P step: the derivative of the discrete equations that were solved.
+#
+# Paper 000, equations (14)-(18). One variation of the residual at the predictor gives the whole right-hand
+# side; its solution is taken away, like the correction of the motion. Derivation: docs/theory/sensitivities.md.
+
+
+class Sensitivity(NamedTuple):
+    """Derivatives of ``State`` in p directions."""
+
+    z: np.ndarray  # (n, p)
+    zd: np.ndarray  # (n, p)
+    zdd: np.ndarray  # (n, p)
+    lam: np.ndarray  # (m, p)
+    sigma: np.ndarray  # (m, p)
+    kappa: np.ndarray  # (m, p)
+
+
+class Directions(NamedTuple):
+    """Directions of differentiation, and work for the projections."""
+
+    dtheta: np.ndarray  # (len(theta), p), p ``simd.padded``
+    touch: tuple  # workspace.Touch
+    still: np.ndarray  # (2, n) zeros
+
+
+class OfProjections(NamedTuple):
+    """Something of each of the two projections."""
+
+    velocity: tuple
+    acceleration: tuple
+
+
+@kernel
+def predict_sensitivities(h, sens):
+    """Move z, z' on with the accelerations of the step before."""
+    add_scaled(h, sens.zd, sens.z)
+    add_scaled(0.5 * h * h, sens.zdd, sens.z)
+    add_scaled(h, sens.zdd, sens.zd)
+
+
+@merged
+def vary_motion(model, theta, t, control, directions, state, sens, kin, comp, eq, factor, columns, tw):
+    """Take away what z'' of the sensitivities has too much at the state that Newton has ended with.
+
+    The tangent there goes to ``factor``. Returns a Status and the relative size of the last correction.
+    """
+    dtheta, touch, h = directions.dtheta, directions.touch, control.h
+    load(model, theta, t, state, kin, comp, eq)
+    trapezoidal_tangent(model, theta, t, h, state, eq, kin, comp, factor)
+    if not factor_tangent(control.ratio, eq, factor):
+        return Status.SINGULAR, 1.0
+    vary_bodies_of(
+        model, theta, dtheta, touch, state.z, state.zd, state.zdd, kin, sens.z, sens.zd, sens.zdd, tw
+    )  # fmt: skip
+    vary_equations(model, theta, dtheta, touch, eq.lines, t, state.z, sens.z, kin, tw, columns.e)
+    scale(4.0 / (h * h), columns.e)
+    vary_residual(model, theta, directions, t, state, sens, eq, kin, comp, tw, columns.b)
+    error = solve_change(factor, control.ratio, control.gradient_tolerance, sens.zdd, columns)
+    find_loads(model, theta, state.z, kin)
+    if not with_loads(model, False, factor, kin, columns):
+        return Status.SINGULAR, 1.0
+    add_scaled(-0.25 * h * h, columns.x, sens.z)
+    add_scaled(-0.5 * h, columns.x, sens.zd)
+    add_scaled(-1.0, columns.x, sens.zdd)
+    scaled(-1.0, columns.mu, sens.lam)
+    return Status.OK, error
+
+
+@merged
+def vary_projections(
+    model, theta, t, control, directions, corrections, state, sens, kin, comp, eq, factor, columns, tw, resting
+):
+    """Sensitivities of the projected z', z'' and of sigma, kappa; ``corrections`` (2, n) are the motion's.
+
+    The identity in place of M does not vary, as if there were no corrections. Phi'' is varied with the velocities
+    before their projection, and then with what that changes. ``columns`` of both solutions have ``resting`` for b, e.
+    """
+    move(model, theta, state.z, state.zd, state.zdd, kin)
+    dtheta, touch = directions.dtheta, directions.touch
+    x = corrections if control.mass_projection else directions.still
+    vary_bodies_of(
+        model, theta, dtheta, touch, state.z, state.zd, state.zdd, kin, sens.z, sens.zd, sens.zdd, tw
+    )  # fmt: skip
+    velocity, acceleration = Load(x[0], state.sigma), Load(x[1], state.kappa)
+    vary_at_rest(
+        model, theta, dtheta, touch, eq.lines, state, sens.z, kin, comp, tw, velocity, acceleration, resting.velocity,
+        resting.acceleration,
+    )  # fmt: skip
+    move_lines(model, theta, eq.lines, kin, eq.line_rates)
+    vary_rates(
+        model, theta, dtheta, touch, eq, t, state, sens, kin, tw, resting.velocity.dphi, resting.acceleration.dphi
+    )  # fmt: skip
+    ratio, tolerance = control.projection_ratio, control.gradient_tolerance
+    error = solve_change(factor, ratio, tolerance, sens.zd, columns.velocity)
+    add_scaled(-1.0, columns.velocity.x, sens.zd)
+    scaled(-1.0, columns.velocity.mu, sens.sigma)
+    vary_rates_with_velocity(
+        -1.0, model, theta, eq, state.zd, columns.velocity.x, kin, tw, columns.acceleration.e
+    )  # fmt: skip
+    error = max(error, solve_change(factor, ratio, tolerance, sens.zdd, columns.acceleration))
+    add_scaled(-1.0, columns.acceleration.x, sens.zdd)
+    scaled(-1.0, columns.acceleration.mu, sens.kappa)
+    return error
+
+
+# Adjoint --------------------------------------------------------------------------------------------------------------
+#
+# Adjoint of one ALI3-P step: covectors of what it ends with, pulled back to what it begins with and to theta.
+#
+# The transpose of ``ali3p_sensitivity``, of the discrete equations that were solved: covectors of z, z', z'' are handed
+# on from step to step, backwards; multipliers, predictor and penalties are means, and no covector passes through them.
+# One solution of each of the step's three systems serves all columns. Derivation: docs/theory/adjoint.md.
+
+
+class AdjointWork(NamedTuple):
+    """Work of a backward sweep with p columns, ``simd.padded``."""
+
+    kin: tuple  # Kinematics
+    still: tuple  # those of systems at rest: other V, A, S', S'', and the ground without gravity
+    comp: tuple
+    eq: tuple
+    tangent: tuple  # Factor
+    projection: tuple  # Factor
+    columns: tuple
+    state: tuple  # State before the projections
+    seen: np.ndarray  # (width,) sensors
+
+
+class Pulling(NamedTuple):
+    """Covectors that go backwards in time, and what pulls them."""
+
+    cov: tuple  # Covectors of the motion: z, zd, zdd of the step's end, then of its beginning; theta since the end
+    rest: tuple  # those of systems at rest: the same but for rates
+    virtual: tuple  # Virtual
+    none: tuple  # Virtual without motion
+    nu: np.ndarray  # (m, p) covectors of equations, or of Phi'
+    nu2: np.ndarray  # (m, p) of Phi''
+    no_nu: np.ndarray  # (m, p) zeros
+    no_rate: np.ndarray  # (n,) zeros
+
+
+@merged
+def pull_projections(model, theta, t, control, z, zd, zdd, sigma, kappa, corrections, work, pulling):
+    """Pull covectors of the projected z', z'' back to z, to the rates before projection and to theta.
+
+    Needs the projected motion in ``kin``, and the constraints there. Returns a Status and the size of what was left
+    unsolved.
+    """
+    kin, comp, eq, factor, columns, cov = work.kin, work.comp, work.eq, work.projection, work.columns, pulling.cov
+    inert = control.mass_projection
+    if inert:
+        shape(model, theta, kin)
+        compose(model, kin, comp)
+        mass(model, theta, kin, comp, factor.T)
+    else:
+        _unit_matrix(factor.T)
+    if not factor_penalised(control.projection_ratio, factor):
+        return Status.SINGULAR, 1.0
+    move_lines(model, theta, eq.lines, kin, eq.line_rates)
+    copy_to(cov.zdd, columns.b)
+    clear(columns.e)
+    error = solve_constrained(factor, control.gradient_tolerance, columns)
+    scaled(-1.0, columns.x, pulling.virtual.mu)
+    scaled(-1.0, columns.mu, pulling.nu2)
+    copy_to(cov.zd, columns.b)
+    pull_rates_with_velocity(model, theta, zd, eq, kin, pulling.nu2, cov, columns.b)
+    error = max(error, solve_constrained(factor, control.gradient_tolerance, columns))
+    scaled(-1.0, columns.mu, pulling.nu)
+    pull_rates(model, theta, t, z, zd, zdd, eq, kin, comp, pulling.none, pulling.nu, pulling.nu2, cov)
+    _pull_projection(model, theta, t, z, corrections[1] if inert else pulling.no_rate, kappa, work, pulling)
+    scaled(-1.0, columns.x, pulling.virtual.mu)
+    _pull_projection(model, theta, t, z, corrections[0] if inert else pulling.no_rate, sigma, work, pulling)
+    return Status.OK, error
+
+
+@kernel
+def _unit_matrix(out):
+    clear(out)
+    for i in range(out.shape[0]):
+        out[i, i] = 1.0
+
+
+@kernel
+def _pull_projection(model, theta, t, z, x, multiplier, work, pulling):
+    """Add the pull-back of a projection's equations; the identity in place of M does not vary, as if x were zero."""
+    pull_at_rest(
+        model, theta, t, z, pulling.no_rate, x, multiplier, work.eq, work.still, work.comp, pulling.virtual,
+        pulling.no_nu, pulling.rest,
+    )  # fmt: skip
+
+
+@merged
+def pull_motion(model, theta, t, control, work, pulling):
+    """Pull covectors of z, z'* and z''* back through the step to those of the step before, and to theta.
+
+    ``work.state`` is the step's end before its projections. Returns a Status and the size of what was left unsolved.
+    """
+    h, kin, comp, eq, factor, columns = control.h, work.kin, work.comp, work.eq, work.tangent, work.columns
+    state, cov, q = work.state, pulling.cov, 0.25 * control.h * control.h
+    evaluate(model, theta, t, False, state, kin, comp, eq)
+    trapezoidal_tangent(model, theta, t, h, state, eq, kin, comp, factor)
+    transpose(factor.T)
+    if not factor_tangent(control.ratio, eq, factor):
+        return Status.SINGULAR, 1.0
+    copy_to(cov.zdd, columns.b)
+    add_scaled(0.5 * h, cov.zd, columns.b)
+    add_scaled(q, cov.z, columns.b)
+    clear(columns.e)
+    error = solve_constrained(factor, control.gradient_tolerance, columns)
+    find_loads(model, theta, state.z, kin)
+    if not with_loads(model, True, factor, kin, columns):
+        return Status.SINGULAR, 1.0
+    scaled(-1.0, columns.x, pulling.virtual.mu)
+    scaled(-1.0 / q, columns.mu, pulling.nu)
+    pull_residual(model, theta, t, state, eq, kin, comp, pulling.virtual, pulling.nu, cov)
+    forget_multipliers(model, cov)
+    # what is left of zdd^ is minus that of the accelerations before: the equations that mu solves
+    scaled(q, cov.z, cov.zdd)
+    add_scaled(0.5 * h, cov.zd, cov.zdd)
+    add_scaled(h, cov.z, cov.zd)
+    return Status.OK, error
