@@ -75,7 +75,7 @@ def found(tmp_path, distance, **options):
 
 @pytest.mark.parametrize("sensitivity", ["ddm", "adjoint"])
 @pytest.mark.parametrize("formulation", ALI3P)
-def test_motion_force_and_power(tmp_path, formulation, sensitivity):
+def test_force_on_bodies_and_power(tmp_path, formulation, sensitivity):
     values, gradients = found(tmp_path, STATED, formulation=formulation, sensitivity=sensitivity)
     slopes = [lever(**(PARAMETERS | {name: value + 1e-30j})).imag / 1e-30 for name, value in PARAMETERS.items()]
     np.testing.assert_allclose(values, lever(**PARAMETERS), rtol=1e-8)

@@ -34,7 +34,7 @@ ENERGY, POWER = 6, 7  # places among them of the energy that an element stores, 
 class Sight(NamedTuple):
     """A vector that an element sees."""
 
-    kind: str  # row of the tables of ``motion_forces``
+    kind: str  # row of the tables of ``forces_on_bodies``
     place: int = 0  # of its numbers in the block of the element
     of: str = ""  # of a velocity: the point's name
 

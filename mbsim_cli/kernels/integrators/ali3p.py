@@ -87,6 +87,37 @@ def factor_tangent(ratio, eq, factor):
     return factor_penalised(ratio, factor)
 
 
+# Decisions of Newton's iteration -------------------------------------------------------------------------------------
+#
+# ``size`` is that of a correction, ``previous`` that of the one before; their ratio is the contraction. Sizes of
+# corrections and of accelerations are in the norm of the tangent's diagonal. ``floor`` is what round-off of positions
+# makes of a correction.
+
+# Which tangent: an old one serves while it contracts, and while vectors of the mechanism turn little in a step.
+TURNED = 0.1  # rad that vectors turn in a step, above which the tangent is formed anew
+STALE = 0.1  # contraction above which the tangent is formed anew
+
+# Which correction is the last: a small one, or one that is small once it contracts as those before.
+MARGIN = 1e-2  # of the tolerance, that the last correction is below: gradients lose digits
+SHIFT = 10.0  # floors of a correction after which positions that were evaluated before it still serve: 1e-15
+IMAGINARY = 6  # corrections of a complex motion, at least: then imaginary parts, which no size counts, have converged
+
+# Round-off: corrections that are small and no longer shrink.
+ROUND_OFF = 1e-6  # of accelerations: a smaller correction may be round-off, and is no failure
+AMPLIFIED = 1e6  # floors of a correction, the same: near singular positions round-off is so much larger
+STALLED = 0.5  # contraction above which a small correction no longer shrinks
+BLOWN_UP = 10.0  # ratio of a new tangent's correction to one that stalled, above which it only amplifies round-off
+
+# Friction and stops bend the force: where a correction grows, the iterate before is taken again, or half way to it.
+REGAINED = 4.0  # by which the share of a correction that is taken grows again
+RETREATS = 3  # evaluations for each correction that may be taken, with those that are taken back
+
+# Constraints that the penalty alone does not meet, near singular positions.
+BY_UPDATES = 1e-3  # tolerance of the solution, so that multipliers are updated
+HARDER = 1e3  # by which the ratio of penalty term to inertia is raised
+HARDEST = 1e9  # that ratio, at most: updates mend the digits that elimination loses to it
+
+
 @merged
 def newton(model, theta, t, control, scale, state, kept, kin, comp, eq, factor, columns, fresh):
     """Iterate to the motion at t; return status, iterations and the new scale.
@@ -94,14 +125,14 @@ def newton(model, theta, t, control, scale, state, kept, kin, comp, eq, factor, 
     ``scale`` is the largest acceleration so far, in the norm of the tangent's diagonal: what the tolerance
     is relative to. ``fresh`` says that ``factor`` holds a usable tangent. What ``evaluate`` has found is of positions
     that differ from those of the state by round-off, and of the accelerations before the last correction.
-    ``kept`` (State) is work, for friction of tyres.
+    ``kept`` (State) is work, for the iterate before. The constants above say when each decision is taken.
     """
     h = control.h
     previous, share, bends = np.inf, 1.0, have_bends(model.forces)
     tolerance, ratio = control.correction_tolerance, control.ratio
     least = IMAGINARY if np.iscomplexobj(state.z) else 1  # corrections before one may be the last
-    judged = False  # whether the tangent that a correction is by judges the iterate that it leads to
-    doubted = np.inf  # the size at which corrections by an old tangent have just stalled
+    careful = False  # since a correction grew: then tangents are of the iterates they act on, and shares are halved
+    stalled_at = np.inf  # size at which corrections by an old tangent have just stalled
     left = control.max_iterations  # corrections that may still be taken; going back is none
     for iteration in range(RETREATS * control.max_iterations):
         if left == 0:
@@ -126,10 +157,10 @@ def newton(model, theta, t, control, scale, state, kept, kin, comp, eq, factor, 
         if bends and not close:
             if not size <= previous:
                 # beyond the bend of friction corrections swing: back to the iterate before, or half way to it
-                share = go_back(judged, share, kept, state)
-                fresh, previous, judged = judged, (previous if judged else np.inf), True
+                share = go_back(careful, share, kept, state)
+                fresh, previous, careful = careful, (previous if careful else np.inf), True
                 continue
-            if judged and not formed and size > STALE * previous:
+            if careful and not formed and size > STALE * previous:
                 fresh, previous = False, np.inf  # the iterate serves, and goes on by a tangent of its own
                 continue
         left -= 1
@@ -137,7 +168,7 @@ def newton(model, theta, t, control, scale, state, kept, kin, comp, eq, factor, 
         stalled = close and share == 1.0 and size > STALLED * previous
         # behind a singular position an old tangent pushes the lost combination the wrong way: that stalls, too
         settled = stalled and formed
-        if doubted < np.inf and (not close or size > BLOWN_UP * doubted):
+        if stalled_at < np.inf and (not close or size > BLOWN_UP * stalled_at):
             return Status.OK, iteration + 1, scale
         # a first correction, by an old tangent, does not tell how well it solves: near singular positions that misleads
         enough = is_enough(control, bends, scale, size, previous, floor)
@@ -150,9 +181,9 @@ def newton(model, theta, t, control, scale, state, kept, kin, comp, eq, factor, 
             if not enough:  # too large for the positions evaluated last to serve
                 evaluate(model, theta, t, control.at_center, state, kin, comp, eq)
             return Status.OK, iteration + 1, scale
-        doubted = np.inf
+        stalled_at = np.inf
         if stalled and iteration > 0:
-            doubted, fresh = size, False
+            stalled_at, fresh = size, False
         if size > STALE * previous:
             fresh = False
             if formed and control.correction_tolerance >= BY_PENALTY:  # too soft near a singular position
@@ -189,22 +220,6 @@ def have_bends(forces):
         of_measure = forces.kind[f] == Force.ALONG_MEASURE and (forces.law[f, 1] != NONE or forces.law[f, 2] != NONE)
         found = found or of_measure or has_quantities(forces.kind[f])
     return found
-
-
-IMAGINARY = 6  # corrections after which imaginary parts, whose sizes nobody sees, have caught up with the real ones
-TURNED = 0.1  # angle that vectors turn by in a step above which an old tangent is formed anew
-STALE = 0.1  # contraction above which an old tangent is formed anew
-BY_UPDATES = 1e-3  # tolerance of a correction whose constraints the penalty alone does not meet
-HARDER = 1e3  # by which its ratio is raised then
-HARDEST = 1e9  # ratio: digits that elimination loses are mended by updates
-RETREATS = 3  # iterations for each that may be taken, with those that are taken back
-STALLED = 0.5  # contraction above which a correction no longer shrinks
-REGAINED = 4.0  # by which the share of corrections that is taken grows again
-BLOWN_UP = 10.0  # ratio of a new tangent's correction to one that stalled, above which it only amplifies round-off
-ROUND_OFF = 1e-6  # relative size below which that is round-off, and no failure
-AMPLIFIED = 1e6  # how much larger than its floor round-off may be near a singular configuration
-SHIFT = 10.0  # floors that a correction may be, and positions evaluated before it serve: they move by 1e-15
-MARGIN = 1e-2  # of the tolerance, that corrections are below: gradients lose digits
 
 
 @kernel

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from mbsim_cli.kernels.algorithms.equations.forces_on_bodies import has_quantities, is_on_bodies, is_tyre
 
 import mbsim_cli
 from mbsim_cli.kernels.algorithms.equations.along_measures import is_along
+from mbsim_cli.kernels.algorithms.equations.forces_on_bodies import has_quantities, is_on_bodies, is_tyre
 from mbsim_cli.kernels.algorithms.equations.sensors import reads_motion, sense
 from mbsim_cli.kernels.algorithms.motion.workspace import FORCE_SIZES
 from mbsim_cli.kernels.elements.columns import is_euler, is_translation

@@ -279,7 +279,7 @@ def vary_forces(model, theta, dtheta, touch, t, z, zd, dz, dzd, kin, tw, dG_out)
     """Add the variation of -Q of all force elements, as the bodies see them; needs ``element_forces`` at the state."""
     for f in range(model.forces.kind.size):
         if acts_on_bodies(model, f):
-            vary_force_on_bodies(model, theta, dtheta, touch, t, f, kin, tw)
+            vary_one_force(model, theta, dtheta, touch, t, f, kin, tw)
         else:
             for g in range(0, dz.shape[1], width(dz)):
                 vary_along_coordinates(model, theta, dtheta, t, f, block(dz, g), z, zd, dz, dzd, kin, tw, dG_out)
@@ -292,7 +292,7 @@ def acts_on_bodies(model, f):
 
 
 @inlined
-def vary_force_on_bodies(model, theta, dtheta, touch, t, f, kin, tw):
+def vary_one_force(model, theta, dtheta, touch, t, f, kin, tw):
     """Add the variation of the force element f to ``tw.F``, from the twists of its bodies against each other."""
     if is_along(model.forces.kind[f]):
         _vary_along_measure(model, theta, dtheta, touch, t, f, kin, tw)

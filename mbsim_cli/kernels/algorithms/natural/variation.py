@@ -32,7 +32,7 @@ from mbsim_cli.kernels.algorithms.equations.constraints import rows_of_pair
 from mbsim_cli.kernels.algorithms.equations.forces import (
     acts_on_bodies,
     vary_along_coordinates,
-    vary_force_on_bodies,
+    vary_one_force,
 )
 from mbsim_cli.kernels.algorithms.equations.residual_variation import clear_forces
 from mbsim_cli.kernels.algorithms.equations.signals import vary_signals
@@ -306,8 +306,8 @@ def vary_natural_forces(model, theta, dtheta, touch, t, z, zd, multiplier, lines
 
 @kernel
 def vary_natural_force(model, theta, dtheta, touch, t, f, kin, tw):
-    """See ``vary_force_on_bodies``, which trees have within their loop; here the tangent calls it too."""
-    vary_force_on_bodies(model, theta, dtheta, touch, t, f, kin, tw)
+    """See ``vary_one_force``, which trees have within their loop; here the tangent calls it too."""
+    vary_one_force(model, theta, dtheta, touch, t, f, kin, tw)
 
 
 @kernel
