@@ -253,7 +253,7 @@ def _numbers_of(state: Any, work: Work) -> Numbers:
     """The plain numbers behind those of cases."""
     past, eq, turns = work.past, work.eq, work.turns
     own = (
-        *state, past.zdd, past.added, past.pull, past.kappa, work.corrections, work.kin.expected, turns.value,
+        *state, past.zdd, past.added, past.multiplier, past.kappa, work.corrections, work.kin.expected, turns.value,
         turns.rate, work.reached, eq.phi, eq.phi1, eq.phi2, eq.J, work.projection.weight,
     )  # fmt: skip
     tangent = (getattr(work.tangent, name) for name in Tangent._fields)

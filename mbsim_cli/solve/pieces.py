@@ -156,7 +156,7 @@ class Pieces:
         """Let steps before, which were of another length or had other laws, tell nothing of the next one."""
         state, past, work = self._loop.state, self._loop.work.past, self._loop.work
         now = state.zdd, work.corrections[1], state.lam + state.kappa, state.kappa
-        for differences, value in zip((past.zdd, past.added, past.pull, past.kappa), now, strict=True):
+        for differences, value in zip((past.zdd, past.added, past.multiplier, past.kappa), now, strict=True):
             differences[:], differences[:, 0] = 0.0, value
 
     def _at(self, piece: Piece, loop: Loop) -> Loop:

@@ -74,7 +74,7 @@ class Numbers(NamedTuple):
     kappa: np.ndarray
     past_zdd: np.ndarray
     past_added: np.ndarray
-    past_pull: np.ndarray
+    past_multiplier: np.ndarray
     past_kappa: np.ndarray
     corrections: np.ndarray
     expected: np.ndarray
@@ -237,7 +237,7 @@ def _take_in(model, control, step, k, case, numbers, leader):
     state, work, eq = case.state, case.work, case.work.eq
     take(k, numbers.past_zdd, work.past.zdd)
     take(k, numbers.past_added, work.past.added)
-    take(k, numbers.past_pull, work.past.pull)
+    take(k, numbers.past_multiplier, work.past.multiplier)
     take(k, numbers.past_kappa, work.past.kappa)
     take(k, numbers.corrections, work.corrections)
     take(k, numbers.z, state.z)
@@ -281,7 +281,7 @@ def _give(k, case, numbers):
     give(k, state.kappa, numbers.kappa)
     give(k, work.past.zdd, numbers.past_zdd)
     give(k, work.past.added, numbers.past_added)
-    give(k, work.past.pull, numbers.past_pull)
+    give(k, work.past.multiplier, numbers.past_multiplier)
     give(k, work.past.kappa, numbers.past_kappa)
     give(k, work.corrections, numbers.corrections)
     give(k, work.kin.expected, numbers.expected)

@@ -20,13 +20,13 @@ class Past(NamedTuple):
 
     zdd: np.ndarray  # (n, TERMS + 1)
     added: np.ndarray  # (n, ADDED + 1) to accelerations by their projection
-    pull: np.ndarray  # (m, TERMS + 1) multipliers of projected accelerations
+    multiplier: np.ndarray  # (m, TERMS + 1) multipliers of projected accelerations
     kappa: np.ndarray  # (m, ADDED + 1) those of the projection
     share: np.ndarray  # (TERMS + 1,) work, as what follows
     rung: np.ndarray  # (TERMS + 1,)
     softness: np.ndarray  # (m,)
     less: np.ndarray  # (n,)
-    less_pull: np.ndarray  # (m,)
+    less_multiplier: np.ndarray  # (m,)
 
 
 TERMS = 7  # of accelerations and of multipliers, at most
@@ -47,7 +47,7 @@ def predict(model, h, state, added, weight, alpha, past, expected):
     """
     for r in range(alpha.size):
         past.softness[r] = 1.0 / (alpha[r] + NOTHING)
-        _take_in(state.lam[r] + state.kappa[r], past.pull, r)
+        _take_in(state.lam[r] + state.kappa[r], past.multiplier, r)
         _take_in(state.kappa[r], past.kappa, r)
     for c in range(state.z.size):
         _take_in(state.zdd[c], past.zdd, c)
@@ -61,10 +61,10 @@ def predict(model, h, state, added, weight, alpha, past, expected):
         state.zdd[c] = expected[c] = ahead
         state.z[c] += h * state.zd[c] + 0.5 * h * h * mean
         state.zd[c] += h * mean
-    _extrapolate(past.pull, past.softness, 1, past.share, past.rung, state.lam)
-    _extrapolate(past.kappa, past.softness, 0, past.share, past.rung, past.less_pull)
+    _extrapolate(past.multiplier, past.softness, 1, past.share, past.rung, state.lam)
+    _extrapolate(past.kappa, past.softness, 0, past.share, past.rung, past.less_multiplier)
     for r in range(alpha.size):
-        state.lam[r] -= past.less_pull[r]
+        state.lam[r] -= past.less_multiplier[r]
     return turn
 
 

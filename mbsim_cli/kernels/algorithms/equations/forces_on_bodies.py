@@ -269,7 +269,7 @@ def quantities_of(kin, f):
 
 @inlined
 def penetration(kin, f):
-    """How far a contact is pressed in, negative where bodies are apart, and its rate. Needs ``find_force_on_bodies``."""
+    """How deep a contact is, negative where bodies are apart, and its rate. Needs ``find_force_on_bodies``."""
     return kin.kept[f, 11], kin.kept[f, 10]
 
 
