@@ -192,7 +192,7 @@ def solve_sparse(sparsity, lower, upper, inverse, b, c):
 
 # Elimination along a known structure, three unknowns at a time, from the last ones to the first.
 #
-# The same eliminations as in ``sparse_solve``, where neighbouring unknowns meet the same others: each number of the
+# The same eliminations as above, where neighbouring unknowns meet the same others: each number of the
 # rest is read and written once for three pivots, and sums of three unknowns go on side by side. A panel p is the
 # unknowns k, k + 1, k + 2 with k = n % 3 + 3 p; the one or two below the first panel meet each other only, and stay in
 # the matrix.

@@ -47,7 +47,7 @@ from mbsim_cli.kernels.compiler.simd import add_to, at, block, width
 class ClosedLoops(NamedTuple):
     """Everything that the formulation works on."""
 
-    open_tree: Any  # projections.Loops
+    open_tree: Any  # Loops
     kin: Any  # Kinematics of the motion that was evaluated last
 
 
@@ -379,7 +379,7 @@ ROUND_OFF_OF_COVECTORS = 1e-15  # of covectors
 class PulledLoops(NamedTuple):
     """Work of pull-backs of p columns."""
 
-    open_tree: Any  # projections.Loops, without directions; its ``d_columns`` have p
+    open_tree: Any  # Loops, without directions; its ``d_columns`` have p
     comp: Any  # Composite of instants
     dyn: Any  # ClosedLoops
     still: Any  # Kinematics of systems at rest: other V, A, S', S'', and the ground without gravity

@@ -38,7 +38,7 @@ class Work(NamedTuple):
     corrections: np.ndarray  # (2, n)
     expected: np.ndarray  # (n,) accelerations
     kept: tuple  # State before a correction
-    reach: tuple  # multiplier_range.Range
+    reach: tuple  # Range
     turns: tuple  # Turns
     watch: tuple  # for singular positions
     onsets: tuple  # Onsets

@@ -7,7 +7,7 @@ With mc = mdCM(q), and a the acceleration of the origin less gravity, w and alph
     row l  = Ct_l . a + Cr_l . alpha + Me_l q'' + Ge_l(q') . w + w . Oe_l w + ksigma_l + Ke_l q + De_l q'.
 
 With G_l half the derivative of J by q_l, Gr(q') w is the sum of q'_l (2 G_l w - Cr_l x w), Ge_l(q') twice that of q'_j
-Cr1_jl, and Oe_l is -G_l; what a body deviates by is added by ``flexible_deviations``. Derivation:
+Cr1_jl, and Oe_l is -G_l; what a body deviates by is added by ``flexible_energy``. Derivation:
 docs/theory/flexible_bodies.md, sections 1 and 2. Cost O(n^2), eight modes at a time.
 """
 
@@ -363,7 +363,7 @@ def vary_numbers(tree, dtheta, f, k, w, alpha, a, z, zd, zdd, stiff, dG_out):
 
 # Pull-backs -----------------------------------------------------------------------------------------------------------
 #
-# Pull-back of the forces of a flexible body: the transpose of ``flexible_variation``.
+# Pull-back of the forces of a flexible body: the transpose of the variation above.
 
 
 @kernel

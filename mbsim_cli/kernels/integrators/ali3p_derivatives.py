@@ -143,7 +143,7 @@ def vary_projections(
 #
 # Adjoint of one ALI3-P step: covectors of what it ends with, pulled back to what it begins with and to theta.
 #
-# The transpose of ``ali3p_sensitivity``, of the discrete equations that were solved: covectors of z, z', z'' are handed
+# The transpose of the sensitivities, of the discrete equations that were solved: covectors of z, z', z'' are handed
 # on from step to step, backwards; multipliers, predictor and penalties are means, and no covector passes through them.
 # One solution of each of the step's three systems serves all columns. Derivation: docs/theory/adjoint.md.
 

@@ -69,7 +69,7 @@ class Factor(NamedTuple):
     least: np.ndarray  # (n,) inertia that a coordinate counts for, at least
     extent: np.ndarray  # (n,) what the square of a coordinate counts for, beside it: angles may pass through zero
     sparsity: tuple  # Sparsity or Panels, see ``structures``
-    lower: np.ndarray  # see algebra.sparse_solve and panel_solve
+    lower: np.ndarray  # see algebra.linear_solve
     upper: np.ndarray  # the same
     inverse: np.ndarray  # pivots
     lu: np.ndarray  # (n, padded(n)) where pivots had to be exchanged

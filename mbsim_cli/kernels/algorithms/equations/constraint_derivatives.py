@@ -293,7 +293,7 @@ def vary_coordinate_measure(measures, theta, dtheta, m, k, z, zd, zdd, dz, dzd, 
 
 # Pull-backs -----------------------------------------------------------------------------------------------------------
 #
-# Pull-backs of Phi, Phi', Phi'' and of the power of Phi_z^T lambda: transposes of ``constraint_variation``.
+# Pull-backs of Phi, Phi', Phi'' and of the power of Phi_z^T lambda: transposes of the variations above.
 #
 # Spatial vectors are about the global origin, where all bodies must have their reference points. Derivation:
 # docs/theory/adjoint.md.

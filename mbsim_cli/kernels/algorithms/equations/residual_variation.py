@@ -462,7 +462,7 @@ def resting_inwards(tree, theta, dtheta, touch, z, dz, kin, rest, other):
             accumulate_shifted2(other.dF, p, k, dH, back)
 
 
-# ``resting_variation`` with bodies that deform: M x + Phi_z^T multiplier of a system without velocities.
+# The same with bodies that deform: M x + Phi_z^T multiplier of a system without velocities.
 
 
 @merged

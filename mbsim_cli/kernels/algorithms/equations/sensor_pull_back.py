@@ -1,6 +1,6 @@
 """Pull-back of sensors: covectors of what they read become covectors of motion and numbers.
 
-The transpose of ``sensor_variation``. Spatial vectors are about the global origin, where all bodies must have their
+The transpose of ``sensors.vary_sensors``. Spatial vectors are about the global origin, where all bodies must have their
 reference points.
 """
 

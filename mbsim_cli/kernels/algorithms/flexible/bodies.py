@@ -413,7 +413,7 @@ vary_elastic_strain = either("vary_elastic_strain", "Variation k of ``elastic_st
 
 # Pull-backs -----------------------------------------------------------------------------------------------------------
 #
-# Pull-back of bodies that deform: the transposes of ``flexible.bodies`` and of the variations in ``elastic_energies``.
+# The transposes of the forces of bodies that deform, and of the variations of their energies.
 #
 # Spatial vectors are about the global origin, where all bodies must have their reference points.
 

@@ -3,8 +3,8 @@
 A column of a joint and that of an elastic coordinate is a coordinate; one of a node is a linear form L q of the elastic
 coordinates of its body, with numbers of theta. Rates go the same way; what acts on columns acts on coordinates by E^T,
 and matrices of columns become such of coordinates by E on both sides. Only ``rows`` of E are gone through, those of
-nodes. E varies with theta by L, and is constant in time, but for nodes that stiffen: what these add is in
-``stiffened_nodes``. Derivation: docs/theory/flexible_bodies.md.
+nodes. E varies with theta by L, and is constant in time, but for nodes that stiffen: what these add stands
+below. Derivation: docs/theory/flexible_bodies.md.
 """
 
 from typing import NamedTuple

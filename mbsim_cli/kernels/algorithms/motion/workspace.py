@@ -204,7 +204,7 @@ class Kinematics(NamedTuple):
     S2: np.ndarray  # (n, 6) their second time derivatives
     inertia: np.ndarray  # (nb + 1, 10) mass, first and second moments about ref
     kept: np.ndarray  # (nf, ROOM) forces, as ``find_force_on_bodies`` and ``find_along`` leave them
-    expected: np.ndarray  # (nm,) value near which an angle between bodies is read, see ``turning``
+    expected: np.ndarray  # (nm,) value near which an angle between bodies is read, see ``equations.forces``
     signals: tuple  # signal_work.SignalWork
 
 

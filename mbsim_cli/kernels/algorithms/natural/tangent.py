@@ -291,7 +291,7 @@ def _share(F, i, d, x):
 
 # Signals --------------------------------------------------------------------------------------------------------------
 #
-# What expressions add to the tangent in natural coordinates; see ``equations.signal_tangent``.
+# What expressions add to the tangent in natural coordinates; see ``equations.signals``.
 
 
 @kernel

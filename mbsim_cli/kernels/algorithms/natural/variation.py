@@ -287,7 +287,7 @@ def vary_natural_with_velocity(factor, model, theta, lines, rates, zd, dzd, kin,
 
 # Virtual work ---------------------------------------------------------------------------------------------------------
 #
-# Variations of what forces and inertia do on natural coordinates, in p directions; see ``natural.variation``.
+# Variations of what forces and inertia do on natural coordinates, in p directions.
 
 
 @kernel

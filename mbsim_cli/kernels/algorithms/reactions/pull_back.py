@@ -1,4 +1,4 @@
-"""Pull-back of reactions: the transpose of ``reactions.variation``.
+"""Pull-back of reactions: the transpose of the variations in ``reactions``.
 
 A covector of a joint's force and moment is a virtual motion of all that the joint carries; it stands still in space,
 where those of the residual move with their bodies. Spatial vectors are about the global origin, where all bodies must
