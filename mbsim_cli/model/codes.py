@@ -130,19 +130,22 @@ class Force(IntEnum):
     SPHERE_ON_SPHERE = 7  # or with a sphere of the first
     BUSHING = 8  # elastic and damping forces in six directions between frames of two bodies
     WING = 9  # lift and drag of a plate
+    SPHERE_ON_ROAD = 10  # contact of a sphere with a road
 
 
 APPLIED = (Force.POINT_FORCE, Force.TORQUE)
 TYRES = (Force.TYRE_MAGIC_FORMULA, Force.TYRE_LINEAR)
-CONTACTS = (Force.SPHERE_ON_PLANE, Force.SPHERE_ON_SPHERE)
+BODIES_TOUCHING = (Force.SPHERE_ON_PLANE, Force.SPHERE_ON_SPHERE)
+CONTACTS = (*BODIES_TOUCHING, Force.SPHERE_ON_ROAD)
 ALONG = {Force.ALONG_MEASURE: "spring"}  # of forces along a measure: the file of ``kernels/elements`` with the kind
 ON_BODIES = {  # the same of all others
     **dict.fromkeys(APPLIED, "applied"),
     Force.DRAG: "drag",
     **dict.fromkeys(TYRES, "tyre"),
-    **dict.fromkeys(CONTACTS, "contact"),
+    **dict.fromkeys(BODIES_TOUCHING, "contact"),
     Force.BUSHING: "bushing",
     Force.WING: "wing",
+    Force.SPHERE_ON_ROAD: "road",
 }
 ELEMENTS = {**ALONG, **ON_BODIES}
 EVERYWHERE = frozenset(("spring", "applied"))  # all kernels know them

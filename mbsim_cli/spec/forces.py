@@ -326,6 +326,15 @@ class CylinderFace(Spec):
     radius: Number = field("Radius [m].", 0.1)
 
 
+class RoadFace(Spec):
+    """A road that is touched from above, where it is nearest to the centre of a sphere."""
+
+    center: ClassVar[str] = "ground.origin"  # roads stand on the ground
+
+    type: Literal["road"] = field("A road.", "road")
+    road: RoadOrName = field("The road, a height along z over x.", "track")
+
+
 class Impact(Spec):
     """Damping of Adams' IMPACT: damping STEP(d, 0, 0, depth, 1) d' is added to the elastic force."""
 
@@ -347,8 +356,8 @@ class Contact(_Force):
     shape: by_type(SphereShape, PointsShape, BoxShape, RimShape, CylinderShape, CapsuleShape) | None = field(
         "What touches, on the second body; with against.", _BALL, default=None
     )
-    against: by_type(PlaneFace, SphereFace, CapsuleFace, CylinderFace) | None = field(
-        "What is touched, on the first body.", {"type": "plane", **PLANE}, default=None
+    against: by_type(PlaneFace, SphereFace, CapsuleFace, CylinderFace, RoadFace) | None = field(
+        "What is touched: of the first body, or a road.", {"type": "plane", **PLANE}, default=None
     )
     center: str | None = field("Centre of a sphere, body.point; with plane.", "ball.origin", default=None)
     radius: Number | None = field("Radius of the sphere [m]; 0 for a point.", 0.1, default=None)

@@ -38,6 +38,7 @@ ENDLESS = 1e12  # m, half the length of a cylinder without ends
 NEARLY_NOTHING = 1e-9  # m, length that springs without any have at least
 NATURAL_VALUE = 2  # place in the block of ALONG_MEASURE
 _SPRING = ("stiffness", "damping")  # the places before it
+_TOUCHING = {"plane": Force.SPHERE_ON_PLANE, "road": Force.SPHERE_ON_ROAD}  # kinds of contact; else of a sphere
 
 
 class Moving(NamedTuple):
@@ -236,26 +237,26 @@ class ForceTable:
         vector = getattr(face, "normal" if on_plane else "axis", None)
         geometry, n = self._system.geometry, self._numbers
         index = self._system.topology.index
-        kind = Force.SPHERE_ON_PLANE if on_plane else Force.SPHERE_ON_SPHERE
+        kind = _TOUCHING.get(face.type, Force.SPHERE_ON_SPHERE)
+        road = self._roads.number(face.road, f"forces.{name}.against.road") if face.type == "road" else NONE
         self.parts[name] = len(parts)
         for number, part in enumerate(parts, start=1):
 
             def block(part: _Part = part) -> tuple[Scalar, ...]:
                 normal = (0.0, 0.0, 0.0) if vector is None else unit(geometry.vector(first, split(vector)[1]))
                 axis = (0.0, 0.0, 0.0) if part.axis is None else unit(geometry.vector(part.body, part.axis))
-                half = {"plane": 0.0, "sphere": 0.0, "cylinder": ENDLESS}.get(face.type)
-                half = 0.5 * n(face.length) if half is None else half
+                half = 0.5 * n(face.length) if face.type == "capsule" else {"cylinder": ENDLESS}.get(face.type, 0.0)
                 static = spec.friction if spec.static_friction is None else spec.static_friction
                 law = (self._stiffness(spec), n(spec.exponent), self._dissipation(spec))
                 impact = (0.0, 1.0) if spec.impact is None else (n(spec.impact.damping), n(spec.impact.depth))
                 return (
                     *part.center(), *axis, *geometry.point(first, other), *normal,
-                    part.radius(), 0.0 if on_plane else n(face.radius), *law,
+                    part.radius(), n(face.radius) if hasattr(face, "radius") else 0.0, *law,
                     n(spec.friction), n(static), n(spec.friction_speed), part.rim(), half, *impact,
                 )  # fmt: skip
 
             pair = self._measures.pairs.number(index[first], index[part.body])
-            row = (kind, NONE, pair, Axes.GLOBAL, (NONE, NONE, NONE), self._system.theta.add(block))
+            row = (kind, NONE, pair, Axes.GLOBAL, (road, NONE, NONE), self._system.theta.add(block))
             self._append(name if len(parts) == 1 else f"{name}.{number}", "N", row)
 
     def _parts(self, shape: Any) -> list["_Part"]:

@@ -274,10 +274,10 @@ def check_sizes(review: Review) -> None:
                 hint = "roads are heights along z over x; turn the model, or gravity"
                 review.report(("forces", name), message, hint)
             _sizes(review, ("forces", name, "slip"), force.slip)
-            if force.road is not None and not isinstance(force.road, str):
-                _road(review, ("forces", name, "road"), force.road)
+            _inline_road(review, ("forces", name, "road"), force.road)
         elif force.type == "contact":
             _contact_sizes(review, ("forces", name), force)
+            _inline_road(review, ("forces", name, "against", "road"), getattr(force.against, "road", None))
         elif force.type == "bump_stop":
             low, high = review.value(force.minimum), review.value(force.maximum)
             if low is not None and high is not None and high <= low:
@@ -315,6 +315,11 @@ def _contact_sizes(review: Review, path: Path, force: Any) -> None:
         if value is not None and not 0.0 < value <= 1.0:
             review.report((*path, "restitution", "value"), f"must be above 0 and at most 1, is {value:g}")
         review.positive((*path, "restitution", "speed"), force.restitution.speed)
+
+
+def _inline_road(review: Review, path: Path, road: Any) -> None:
+    if road is not None and not isinstance(road, str):
+        _road(review, path, road)
 
 
 def _road(review: Review, path: Path, road: Any) -> None:

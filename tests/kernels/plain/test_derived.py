@@ -11,7 +11,7 @@ from mbsim_cli.kernels.derive.write import Derivatives, leaves, slopes_of
 from mbsim_cli.kernels.elements import generated
 from mbsim_cli.kernels.elements.element import ROOM, AlongMeasure
 from mbsim_cli.model.codes import TYRES, Force, Law
-from mbsim_cli.model.layout import APPLIED_SIZE, BUSHING_SIZE, NONE, TYRE_SIZE, Laws
+from mbsim_cli.model.layout import APPLIED_SIZE, BUSHING_SIZE, CONTACT_SIZE, NONE, TYRE_SIZE, Laws
 from tests.kernels.geometry import rotation
 from tests.kernels.textbook_laws import LAW_COUNTS, LAW_NUMBERS
 
@@ -25,6 +25,7 @@ BUSHING = np.random.default_rng(5).normal(size=BUSHING_SIZE)
 FRAMES = np.array([*SPHERES[:4], *np.eye(3), *rotation(np.array([0.6, 0.0, 0.8]), 0.7).T])
 STRAIGHT, TURNED = FRAMES.copy(), FRAMES.copy()
 STRAIGHT[7:], TURNED[7:] = np.eye(3), rotation(np.array([0.6, 0.0, 0.8]), 2.5).T
+ON_ROAD = {"laws": ROAD._replace(theta=np.array([CONTACT_SIZE])), "road": 0}
 TWO_LAWS = Laws(*(np.repeat(column, 2) for column in ROAD))._replace(theta=np.array([BUSHING_SIZE, BUSHING_SIZE]))
 ALONG = np.array([NONE, NONE, NONE, 0, NONE, 1, NONE, 0, 1])
 RIM = np.insert(SPHERES, 1, [0.0, 0.8, 0.6], axis=0)
@@ -49,6 +50,7 @@ SAMPLES = {  # arguments that never vary, theta, inputs
     ],
     "rim_on_plane": [({}, CONTACT, RIM), ({}, CONTACT, RIM + [[0.0], [0.0], [9.0], [0.0], [0.0], [0.0]])],
     "sphere_on_capsule": [({}, CONTACT, SPHERES), ({}, CONTACT, SPHERES + [[0.6], [0.0], [0.0], [0.0], [0.0]])],
+    "sphere_on_road": [(ON_ROAD, np.append(CONTACT, (0.02, 0.3, -0.2)), SPHERES[:3])],
     "wing": [({}, np.arange(1.0, 12.0), np.array([[0.1, 0.2, 0.3], [4.0, -1.0, 2.0], [0.0, 0.6, 0.8]]))],
     "tyre": [({"kind": kind, "laws": ROAD, "road": 0}, np.array(TYRE), WHEEL) for kind in TYRES],
 }
