@@ -394,7 +394,7 @@ class RichMechanism(Mechanism):
         if data["constraints"] and self.random.random() < 0.5:
             name = pick(data["constraints"])
             reacting = {"constraint": name}
-            if data["constraints"][name]["type"] == "coupling":
+            if data["constraints"][name]["type"] in ("coupling", "gear"):
                 coupled = data["constraints"][name]
                 first = next(iter(coupled["terms"])) if "terms" in coupled else coupled["of"]
                 reacting["joint"] = first.partition(".")[0]
@@ -426,7 +426,7 @@ class RichMechanism(Mechanism):
         vectors = [
             name
             for name, force in data["forces"].items()
-            if force["type"] in ("force", "torque", "drag", "tyre", "bushing", "contact")
+            if force["type"] in ("force", "torque", "drag", "tyre", "bushing", "contact", "wing")
         ]
         made: Data = {}
         for name, sensor in sensors.items():
@@ -687,7 +687,7 @@ def expressed(seed: int) -> Any:
 
 
 def mounted(seed: int) -> Any:
-    """A tree or a loop with a bushing, a contact of shapes, a stiffness that follows the motion and a cam."""
+    """A tree or a loop with a bushing, contacts, a wing, a cable, a stiffness that follows the motion, cam and gear."""
     m = (tree, loop)[seed % 2](seed)
     bodies, number = list(m.data["bodies"]), m.number
     free = m.add_body("ground", m.pick(("floating", "spherical", "planar")))
@@ -717,25 +717,72 @@ def mounted(seed: int) -> Any:
         "type": "contact", "shape": shape, "against": face, "stiffness": number(2, 5), "exponent": number(1.5, 2.5),
         "dissipation": number(0.05, 0.2), "friction": number(0.1, 0.4), "friction_speed": number(1, 2),
     }  # fmt: skip
+    m.data["forces"]["m_roll"] = {
+        "type": "contact", "shape": {"type": "sphere", "center": m.point(free), "radius": number(2, 3)},
+        "against": {"type": "road", "road": {"type": "sinusoidal", "amplitude": number(0.1, 0.3),
+                                             "offset": number(-1, 1), "wavelength": number(8, 12)}},
+        "stiffness": number(2, 5), "friction": number(0.1, 0.4), "friction_speed": number(1, 2),
+    }  # fmt: skip
+    m.data["forces"]["m_wing"] = {
+        "type": "wing", "point": m.point(free), "normal": m.vector(free), "area": number(0.1, 0.5),
+        "lift_slope": number(1, 3), "drag_coefficient": number(0.1, 0.5), "wind": m._vector(2),
+    }  # fmt: skip
+    m.data["cables"] = {
+        "m_cable": {"path": [m.point("ground"), m.point(m.pick(bodies)), m.point(free)], "length": number(0.1, 0.3),
+                    "stiffness": number(1, 5), "damping": number(0.1, 0.5), "onset": number(0.1, 0.3)},
+    }  # fmt: skip
+    m.sections = (*m.sections, "cables")
     m.read = {"m_s": {"type": "distance", "points": [m.point("ground"), m.point(free)]},
               "m_e": {"type": "expression", "value": f"m_s**2 - {number(0.2, 1)}*t"}}  # fmt: skip
     m.data["forces"]["m_spring"] = {
         "type": "spring_damper", "points": [m.point("ground"), m.point(free)], "natural_length": number(0.2, 1),
         "stiffness": f"{number(1, 3)} + tanh(m_e)", "damping": f"{number(0.1, 0.5)}*(1 + m_s**2)",
     }  # fmt: skip
-    by, of = m.add_body("ground", "revolute"), m.add_body("ground", m.pick(("revolute", "prismatic")))
-    driven = m.parent[of][1]
-    start = m.data["joints"][driven].get("initial", {})
-    m.data["joints"][driven]["initial"] = {key: value for key, value in start.items() if "velocity" not in key}
+    by, of, wheel = (m.add_body("ground", kind) for kind in ("revolute", m.pick(("revolute", "prismatic")), "revolute"))
+    driven, meshing = m.parent[of][1], m.parent[wheel][1]
+    for joint in (driven, meshing):
+        m.forget(f"{joint}.")
     m.data.setdefault("constraints", {})["m_cam"] = {
         "type": "coupling", "law": m.law(), "by": f"{m.parent[by][1]}.angle", "offset": "auto",
         "of": next(name for name in m.coordinates() if name.startswith(f"{driven}.")),
     }  # fmt: skip
+    m.data["constraints"]["m_wheels"] = {
+        "type": "gear", "of": f"{meshing}.angle", "by": f"{m.parent[by][1]}.angle",
+        "ratio": number(-2, -0.5), "offset": "auto",
+    }  # fmt: skip
+    return m
+
+
+def rubbed(seed: int) -> Any:
+    """A tree or a loop whose joints rub by what they carry."""
+    m = (tree, loop)[seed % 2](seed)
+    number = m.number
+
+    def rub(*arm: float) -> Data:
+        found = {"dynamic": number(0.05, 0.2), "static": number(0.2, 0.3), "velocity": number(1, 3)}
+        return found | dict(zip(("radius",), arm, strict=False))
+
+    for joint in m.data["joints"].values():
+        match joint["type"]:
+            case "prismatic":
+                joint["friction"] = rub()
+            case "revolute" | "spherical":
+                joint["friction"] = rub(number(0.02, 0.1))
+            case "cylindrical":
+                joint["friction"] = {"angle": rub(number(0.02, 0.1)), "displacement": rub()}
+            case "universal":
+                joint["friction"] = {"angle_1": rub(number(0.02, 0.1)), "angle_2": rub(number(0.02, 0.1))}
     return m
 
 
 GROWN = {"rich tree": tree, "rich states": stated, "rich constraints": constrained, "rich slides": sliding}
-GROWN |= {"rich loop": loop, "rich machine": machine, "rich expressions": expressed, "rich mounts": mounted}
+GROWN |= {
+    "rich loop": loop,
+    "rich machine": machine,
+    "rich expressions": expressed,
+    "rich mounts": mounted,
+    "rich friction": rubbed,
+}
 
 
 def grown(family: str, seed: int) -> RichMechanism:

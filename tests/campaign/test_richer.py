@@ -8,7 +8,12 @@ from tests.campaign.richer import FAMILIES
 NATURAL = {"formulation": "ali3p-natural", "tolerance": 1e-13}
 DUST = 3e-9  # of sensors that stay zero: what is left of rates and accelerations at rest
 TREES = {"rich tree": OPEN[:3], "rich profiles": OPEN[1:3]}  # differences see how steps of `rk4` move with kinks
+ALONE = ("rich states", "rich friction")  # natural coordinates know no armatures, nor friction by load
 EACH, TOGETHER = 30, 5
+
+
+def natural(family):
+    return [] if family in ALONE else [NATURAL]
 
 
 @pytest.mark.parametrize(
@@ -24,9 +29,8 @@ def test_a_few_adjoints(family, seed):
 @pytest.mark.parametrize("start", range(0, EACH, TOGETHER))
 @pytest.mark.parametrize("family", FAMILIES)
 def test_adjoints(family, start):
-    resting = [] if family == "rich states" else RESTING  # equilibria know no states
-    natural = [] if family == "rich states" else [NATURAL]  # nor natural coordinates armatures
-    methods = [*ALI3P, *resting, *natural, *(OPEN if family in TREES else [])]
+    resting = [] if family in ALONE else RESTING  # equilibria know neither states nor friction by load
+    methods = [*ALI3P, *resting, *natural(family), *(OPEN if family in TREES else [])]
     counts, wrong = judged(FAMILIES[family], range(start, start + TOGETHER), methods, verdicts_of_adjoint, dust=DUST)
     print(dict(counts))  # shown by -s
     assert wrong == []
@@ -37,8 +41,7 @@ def test_adjoints(family, start):
 @pytest.mark.parametrize("start", range(0, EACH, TOGETHER))
 @pytest.mark.parametrize("family", FAMILIES)
 def test_differences(family, start):
-    natural = [] if family == "rich states" else [NATURAL]
-    methods = [ALI3P[0], *natural, *TREES.get(family, [])]
+    methods = [ALI3P[0], *natural(family), *TREES.get(family, [])]
     counts, wrong = judged(FAMILIES[family], range(start, start + TOGETHER), methods, verdicts, dust=DUST)
     print(dict(counts))
     assert wrong == []
