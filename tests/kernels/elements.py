@@ -23,6 +23,11 @@ TYRE_ENTRIES = (
     *(f"{vector}.{c}" for vector in ("center", "axis") for c in XYZ),
     *("radius", "stiffness", "damping", "onset", "friction", "slip_x", "slip_y", "B", "C", "slow"),
 )
+CONTACT_ENTRIES = (
+    *(f"{vector}.{c}" for vector in ("center", "axis", "point", "normal") for c in XYZ),
+    *("radius", "other_radius", "stiffness", "exponent", "dissipation", "dynamic", "static", "stribeck"),
+    *("rim", "half", "damping", "depth"),
+)
 # equations of cut joints: (measure, axis on a, axis on b), axes 0, 1, 2; see docs/theory/assembly.md
 _POINT = tuple((Measure.PROJECTION, k, 0) for k in range(3))
 _LINE = _POINT[:2]
@@ -304,13 +309,21 @@ class Elements:
             gap = np.linalg.norm(d - np.clip(height, -half, half) * (Ra @ normal))
         radius = 0.0 if on_plane else 0.1
         numbers = [gap + penetration - radius, radius, 40.0, 1.7, 0.2, 0.5, 0.7, 0.3, rim, half, 0.4, 0.08]
-        entries = [f"{vector}.{c}" for vector in ("center", "axis", "point", "normal") for c in XYZ]
-        entries += ["radius", "other_radius", "stiffness", "exponent", "dissipation", "dynamic", "static", "stribeck"]
-        entries += ["rim", "half", "damping", "depth"]
         offset = self.numbers(
-            f"{kind.name.lower()} {len(self.forces)}", entries, [*center, *axis, *other, *normal, *numbers]
+            f"{kind.name.lower()} {len(self.forces)}", CONTACT_ENTRIES, [*center, *axis, *other, *normal, *numbers]
         )
         self.forces.append((kind, NONE, self.pair(first, second), Axes.GLOBAL, (NONE, NONE, NONE), offset))
+        return len(self.forces) - 1
+
+    def sphere_on_road(self, body, road, penetration=0.05):
+        """A sphere pressed on a road law; return its number."""
+        (R, r), point = self.pose(body), self.vector(0.2)
+        x, _, z = r + R @ point
+        unused = np.zeros(9)
+        numbers = [z - self.law_at(road, x) + penetration, 0.0, 40.0, 1.7, 0.2, 0.5, 0.7, 0.3, 0.0, 0.0, 0.4, 0.08]
+        offset = self.numbers(f"sphere on road {len(self.forces)}", CONTACT_ENTRIES, [*point, *unused, *numbers])
+        pair = self.pair(GROUND, body)
+        self.forces.append((Force.SPHERE_ON_ROAD, NONE, pair, Axes.GLOBAL, (road, NONE, NONE), offset))
         return len(self.forces) - 1
 
     def bushing(self, first, second, laws=(NONE,) * 6):

@@ -3,7 +3,7 @@
 import numpy as np
 
 from mbsim_cli.model.codes import (
-    CONTACTS,
+    BODIES_TOUCHING,
     TYRES,
     Attitude,
     Axes,
@@ -108,7 +108,7 @@ def on_single_bodies(builder, laws):
 
 def all_contacts(builder):
     """Contacts of every kind, between two bodies and with the ground."""
-    for kind in CONTACTS:
+    for kind in BODIES_TOUCHING:
         builder.contact(kind, 1, 4)
         builder.contact(kind, GROUND, 3)
 

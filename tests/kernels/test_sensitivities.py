@@ -9,7 +9,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from mbsim_cli.model.codes import APPLIED, CONTACTS, SENSOR_WIDTH, TYRES, Axes, Force, Joint, Law, Measure, Sensor
+from mbsim_cli.model.codes import (
+    APPLIED,
+    BODIES_TOUCHING,
+    SENSOR_WIDTH,
+    TYRES,
+    Axes,
+    Force,
+    Joint,
+    Law,
+    Measure,
+    Sensor,
+)
 from mbsim_cli.model.layout import NONE
 from mbsim_cli.model.problem import Options
 from tests.kernels.differentiate import assert_agree
@@ -130,7 +141,7 @@ def law_span(builder, law):
     return range(offset, offset + len(LAW_NUMBERS[builder.laws[law][0]]))
 
 
-ALONE = (Force.BUSHING, Force.WING)  # kernels of their own, a minute each; test_everything_with_every_option has them
+ALONE = (Force.BUSHING, Force.WING, Force.SPHERE_ON_ROAD)  # with kernels of their own, a minute each
 FORCES = [pytest.param(k, marks=[pytest.mark.slow] * (k in ALONE), id=k.name.lower()) for k in Force]
 
 
@@ -146,8 +157,10 @@ def test_every_force(kind, axes):
         builder.wing(4)
     elif kind in TYRES:
         builder.tyre(kind, 4, builder.law(Law.POLYNOMIAL))
-    elif kind in CONTACTS:
+    elif kind in BODIES_TOUCHING:
         builder.contact(kind, 2, 4)
+    elif kind == Force.SPHERE_ON_ROAD:
+        builder.sphere_on_road(4, builder.law(Law.POLYNOMIAL))
     elif kind == Force.BUSHING:
         builder.bushing(2, 4)
     else:
