@@ -25,6 +25,7 @@ def test_every_tree_joint_with_every_cut_joint(tree, cut):
     assert_adjoint(problem, by_block(builder), steps=5)
 
 
+@pytest.mark.slow  # minutes of compilation, as the next ones
 @pytest.mark.parametrize("k", CHOSEN)
 def test_everything_with_every_option(k):
     builder = everything()
@@ -32,6 +33,7 @@ def test_everything_with_every_option(k):
     assert_adjoint(problem, by_block(builder), steps=2 if problem.options.step > SHORTEST else 10)
 
 
+@pytest.mark.slow
 def test_every_number_of_a_model_of_everything():
     builder = everything()
     assert_adjoint(builder.problem(**configuration(CHOSEN[0])), builder.directions(), steps=2)
@@ -48,6 +50,7 @@ def test_redundant_constraints(build):
     assert_adjoint(problem, unbroken | masses, 10)
 
 
+@pytest.mark.slow
 def test_a_run_made_once_more_gives_the_same_gradient_to_the_last_bit():
     builder = everything()
     problem = builder.problem(step=1e-3)

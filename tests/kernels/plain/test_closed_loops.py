@@ -63,7 +63,11 @@ def test_order_of_implicit_steps():
     assert (slopes > 3.5).all(), (slopes, errors)
 
 
-@pytest.mark.parametrize("joint", JOINTS, ids=lambda joint: joint.name.lower())
+LONG = (Joint.CYLINDRICAL, Joint.PRISMATIC, Joint.SPHERICAL, Joint.UNIVERSAL)
+MARKED = [pytest.param(k, marks=[pytest.mark.slow] * (k in LONG), id=k.name.lower()) for k in JOINTS]
+
+
+@pytest.mark.parametrize("joint", MARKED)
 def test_gradients_of_what_was_computed(joint, long_steps):
     """Loops with each joint inside and cut, Euler parameters among them, by steps of both kinds."""
     builder = loop(joint, joint)

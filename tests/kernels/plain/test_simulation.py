@@ -12,7 +12,7 @@ from tests.kernels.mechanisms import everything, four_bar, loop
 from tests.kernels.test_sensitivities import by_block, configuration
 
 
-@pytest.mark.parametrize("k", range(2))
+@pytest.mark.parametrize("k", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_model_of_everything(k):
     builder = everything()
     problem = builder.problem(**configuration(k))
