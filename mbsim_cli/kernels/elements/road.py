@@ -5,8 +5,7 @@ import numpy as np
 from mbsim_cli.kernels.compiler.jit import kernel
 from mbsim_cli.kernels.elements.contact import contact
 from mbsim_cli.kernels.elements.element import Element, point, turning, velocity
-from mbsim_cli.kernels.elements.law_pull_back import LAW
-from mbsim_cli.kernels.elements.laws import SMOOTH_POSITIVE, law_value
+from mbsim_cli.kernels.elements.laws import LAW, SMOOTH_POSITIVE, law_value
 from mbsim_cli.model.codes import Force
 from mbsim_cli.model.layout import CONTACT_SIZE, SPHERE_RADIUS
 
