@@ -236,7 +236,7 @@ SENSOR_WIDTH: dict[Sensor, int] = {
 
 
 class Status(IntEnum):
-    """Outcome of a kernel; sentences for them stand in ``solve/faults/failure.py``."""
+    """Outcome of a kernel; sentences for them stand in ``solve/faults.py``."""
 
     OK = 0
     NO_CONVERGENCE = 1

@@ -2,7 +2,7 @@
 
 Every few steps the smallest singular value of the independent rows of J is followed with its vectors, sigma v = J^T u.
 As the mechanism passes a singular position sigma changes its sign: u goes on, v turns round. Whether that is what
-happened is found out by ``solve/faults/singular_positions.py``; derivation: docs/theory/singular_positions.md.
+happened is found out by ``solve/faults.py``; derivation: docs/theory/singular_positions.md.
 """
 
 from typing import NamedTuple
