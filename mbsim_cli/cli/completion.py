@@ -88,13 +88,17 @@ _OPEN_ENDS = {  # a line of the script for this shell, and what replaces it; fis
 
 
 def leave_open() -> None:
-    """Let the scripts that typer shows and installs end such words without a blank; other scripts of it stay."""
-    from typer import _completion_classes, _completion_shared
+    """Let the scripts that typer shows and installs end such words without a blank.
 
-    for shell, name in (("bash", "BashComplete"), ("zsh", "ZshComplete")):
-        script = _completion_shared._completion_scripts[shell].replace(*_OPEN_ENDS[shell])
-        _completion_shared._completion_scripts[shell] = script
-        getattr(_completion_classes, name).source_template = script
+    typer has no public way to change them: another version of it keeps its own, blanks included.
+    """
+    with contextlib.suppress(ImportError, AttributeError, KeyError):
+        from typer import _completion_classes, _completion_shared
+
+        for shell, name in (("bash", "BashComplete"), ("zsh", "ZshComplete")):
+            script = _completion_shared._completion_scripts[shell].replace(*_OPEN_ENDS[shell])
+            _completion_shared._completion_scripts[shell] = script
+            getattr(_completion_classes, name).source_template = script
 
 
 def _names(ctx: Context, section: str) -> list[str]:
