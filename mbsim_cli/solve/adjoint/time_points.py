@@ -168,7 +168,7 @@ class _Pass:
         self._torques = self._width + (problem.reacting.width if problem.reacting else 0)  # their first row
         self._theta = zeros((theta.size, self._p), theta.dtype)  # covectors of what prescribes the motion
 
-    def pull_back_inverse(self, seen: Seen, between: Callable[[], None]) -> Pulled:
+    def pull_back(self, seen: Seen, between: Callable[[], None]) -> Pulled:
         problem, undefined = self._problem, np.zeros(self._p, bool)
         analysis = InverseAnalysis(_of_values(problem))
         for first, time in instants(problem, analysis):
@@ -206,7 +206,7 @@ def torque_covectors(problem: Problem, hat: np.ndarray) -> np.ndarray:
 def pull_back_loops(
     problem: Problem, count: int, seen: Seen, between: Callable[[], None] = lambda: None, reacting: bool = False
 ) -> Pulled:
-    """As ``inverse_dynamics.pull_back``, of a mechanism with loops."""
+    """As ``pull_back_inverse``, of a mechanism with loops."""
     return each_defined(lambda of: _pull_back_loops(problem, count, of, between, reacting), seen)
 
 

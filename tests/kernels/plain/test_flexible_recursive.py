@@ -147,7 +147,8 @@ def calls(problem, formulation):
     def note(frame, event, argument):
         nonlocal count
         name = frame.f_code.co_filename
-        count += event == "call" and "/kernels/" in name and not name.endswith("workspace.py")
+        memory = name.endswith("workspace.py") or "/kernels/compiler/" in name
+        count += event == "call" and "/kernels/" in name and not memory
 
     sys.setprofile(note)
     try:

@@ -49,6 +49,7 @@ def everything():
     builder.constraint(builder.coordinates((0, 1, 6)), laws[2])
     builder.along(builder.coordinates((6,), [1.0]), tuple(laws[1:4]))
     on_single_bodies(builder, laws)
+    builder.sphere_on_road(3, laws[1])
     return sensed(builder)
 
 
