@@ -1,6 +1,6 @@
 """Functions that are chosen by the type of an argument, compiled or not; that costs nothing at run time."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from inspect import Signature, signature
 from typing import Any
@@ -31,6 +31,11 @@ def by_type(place: str, name: str, text: str, shape: Signature, choose: Callable
     function.__name__, function.__doc__ = name, text
     overload(function)(compiled)
     return function
+
+
+def table_by_type(place: str, name: str, text: str, functions: Mapping[type, Callable]) -> Any:
+    """Such a function, out of a table that may grow; its functions have the same arguments."""
+    return by_type(place, name, text, signature(python_of(next(iter(functions.values())))), functions.__getitem__)
 
 
 def members_by_type(place: str, like: Any, of: Callable[[type], Any]) -> Callable[[str, str], Any]:

@@ -4,14 +4,13 @@ With Z = zhat + g Z', Z' = vhat + g A, g = h a_ii, the unknown of a stage is its
 G(t, Z, Z', A) by recursive inverse dynamics, its tangent M + g C + g^2 K exact. Derivation: docs/theory/integrators.md.
 """
 
-from inspect import signature
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from mbsim_cli.kernels.algebra.arrays import add_scaled, clear, copy_to, scaled
 from mbsim_cli.kernels.algebra.linear_solve import lu_factor, lu_solve, transpose
-from mbsim_cli.kernels.algorithms.by_type import by_type
+from mbsim_cli.kernels.algorithms.by_type import table_by_type
 from mbsim_cli.kernels.algorithms.closed_loops import RATIO, SOLVED, UNKNOWN, Loops, accelerate, are_small, share_of
 from mbsim_cli.kernels.algorithms.elimination.constrained_solve import factor_penalised, keep_rows, solve_constrained
 from mbsim_cli.kernels.algorithms.equations.constraints import move_lines
@@ -39,7 +38,7 @@ from mbsim_cli.kernels.algorithms.systems.contract import (
     vary_rates,
     vary_residual,
 )
-from mbsim_cli.kernels.compiler.jit import kernel, merged, python_of
+from mbsim_cli.kernels.compiler.jit import kernel, merged
 from mbsim_cli.kernels.compiler.views import as_column
 from mbsim_cli.kernels.integrators.runge_kutta import EVALUATIONS, FACTORISATIONS, JACOBIANS, sum_of
 from mbsim_cli.model.codes import Status
@@ -379,9 +378,7 @@ def pull_loop_stage(model, theta, t, g, state, tangent_work, work, cov):
 
 def _of_tree(name: str, text: str, open_stage: Any, loop_stage: Any) -> Any:
     """A function that goes by the type of its argument ``tree``."""
-    return by_type(
-        "tree", name, text, signature(python_of(open_stage)), {OpenTree: open_stage, Loops: loop_stage}.__getitem__
-    )
+    return table_by_type("tree", name, text, {OpenTree: open_stage, Loops: loop_stage})
 
 
 start_stage = _of_tree(

@@ -5,7 +5,6 @@ of A and b of Z' ask for T^T mu = -(a + g b), and mu . R is pulled back; see ``a
 Euler parameters, whose norm equation has the weight of ``implicit_rows``. Derivation: docs/theory/adjoint.md.
 """
 
-from inspect import signature
 from typing import NamedTuple
 
 import numpy as np
@@ -13,7 +12,7 @@ import numpy as np
 from mbsim_cli.kernels.algebra.arrays import add_scaled, clear, copy_to, scaled
 from mbsim_cli.kernels.algebra.linear_solve import lu_factor, lu_solve, transpose
 from mbsim_cli.kernels.algebra.vectors import inner4, norm2
-from mbsim_cli.kernels.algorithms.by_type import by_type
+from mbsim_cli.kernels.algorithms.by_type import table_by_type
 from mbsim_cli.kernels.algorithms.closed_loops import PulledLoops
 from mbsim_cli.kernels.algorithms.open_trees.acceleration_pull_back import (
     PulledAccelerations,
@@ -23,7 +22,7 @@ from mbsim_cli.kernels.algorithms.open_trees.acceleration_pull_back import (
 )
 from mbsim_cli.kernels.algorithms.open_trees.open_tree import close_tangent, pull_drive
 from mbsim_cli.kernels.algorithms.systems.contract import evaluate_free, tangent_free
-from mbsim_cli.kernels.compiler.jit import kernel, python_of
+from mbsim_cli.kernels.compiler.jit import kernel
 from mbsim_cli.kernels.compiler.simd import at, block, put, width
 from mbsim_cli.kernels.elements.columns import load4, load4_of
 from mbsim_cli.kernels.integrators.dense_output import interpolate_motion, pull_between
@@ -96,12 +95,11 @@ def _pull_norms(tree, weight, state, mu, cov):
             pull_norm(state, c, k, weight[s] * along, cov)
 
 
-pull_implicit_stage = by_type(
+pull_implicit_stage = table_by_type(
     "work",
     "pull_implicit_stage",
     "Pull covectors of Z' and A back to zhat, vhat and theta; whether the tangent is regular, and an error.",
-    signature(python_of(_pull_open_stage)),
-    {PulledAccelerations: _pull_open_stage, PulledLoops: pull_loop_stage}.__getitem__,
+    {PulledAccelerations: _pull_open_stage, PulledLoops: pull_loop_stage},
 )
 
 # What ``steps_adjoint`` chooses by the method -------------------------------------------------------------------------

@@ -4,18 +4,17 @@ All stages of the sensitivities are those of the motion, differentiated, so that
 were taken. Sums into the state are compensated (Kahan): over many steps round-off stays that of a single one.
 """
 
-from inspect import signature
 from typing import NamedTuple
 
 import numpy as np
 
 from mbsim_cli.kernels.algebra.arrays import copy_to
-from mbsim_cli.kernels.algorithms.by_type import by_type
+from mbsim_cli.kernels.algorithms.by_type import table_by_type
 from mbsim_cli.kernels.algorithms.closed_loops import Loops, settle
 from mbsim_cli.kernels.algorithms.motion.kinematics import normalise, vary_normalise
 from mbsim_cli.kernels.algorithms.open_trees.formulations import accelerate, vary_accelerations
 from mbsim_cli.kernels.algorithms.open_trees.open_tree import OpenTree, drive, vary_drive
-from mbsim_cli.kernels.compiler.jit import inlined, kernel, merged, python_of
+from mbsim_cli.kernels.compiler.jit import inlined, kernel, merged
 from mbsim_cli.kernels.compiler.simd import at, block, total, width
 from mbsim_cli.model.layout import NONE
 
@@ -280,12 +279,11 @@ def _keep_units(model, theta, t, directions, tree, state, sens):
 
 
 MANIFOLDS = {OpenTree: _keep_units, Loops: settle}  # by what knows of it: unit spheres, or all constraints
-put_on_manifold = by_type(
+put_on_manifold = table_by_type(
     "tree",
     "put_on_manifold",
     "Put a motion, with its sensitivities, where coordinates may be.",
-    signature(python_of(_keep_units)),
-    MANIFOLDS.__getitem__,
+    MANIFOLDS,
 )
 
 

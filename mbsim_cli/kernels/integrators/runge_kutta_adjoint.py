@@ -5,20 +5,19 @@ beginning are those of the end before, so that the accelerations of every stage 
 docs/theory/adjoint.md.
 """
 
-from inspect import signature
 from typing import NamedTuple
 
 import numpy as np
 
 from mbsim_cli.kernels.algebra.arrays import add_scaled, clear, copy_to
 from mbsim_cli.kernels.algorithms import closed_loops
-from mbsim_cli.kernels.algorithms.by_type import by_type
+from mbsim_cli.kernels.algorithms.by_type import table_by_type
 from mbsim_cli.kernels.algorithms.closed_loops import Loops, PulledLoops, project
 from mbsim_cli.kernels.algorithms.motion.kinematics import normalise, pull_normalise
 from mbsim_cli.kernels.algorithms.open_trees import acceleration_pull_back as open_trees
 from mbsim_cli.kernels.algorithms.open_trees.acceleration_pull_back import PulledAccelerations
 from mbsim_cli.kernels.algorithms.open_trees.open_tree import OpenTree, drive
-from mbsim_cli.kernels.compiler.jit import kernel, python_of
+from mbsim_cli.kernels.compiler.jit import kernel
 from mbsim_cli.kernels.integrators.dense_output import form_terms, interpolate_terms, pull_interpolated
 from mbsim_cli.kernels.integrators.runge_kutta import combine
 
@@ -100,29 +99,23 @@ def _pull_projected(model, theta, t, pulled, raw, state, cov):
     closed_loops.pull_settled(model, theta, t, pulled, state, cov)
 
 
-normalised = by_type(
+normalised = table_by_type(
     "tree",
     "normalised",
     "Put a motion onto its manifold.",
-    signature(python_of(_unit)),
-    {OpenTree: _unit, Loops: _projected}.__getitem__,
+    {OpenTree: _unit, Loops: _projected},
 )
-pull_normalised = by_type(
+pull_normalised = table_by_type(
     "pulled",
     "pull_normalised",
     "Turn covectors of ``state`` into those of the motion ``raw`` that was put onto the manifold last.",
-    signature(python_of(_pull_unit)),
-    {PulledAccelerations: _pull_unit, PulledLoops: _pull_projected}.__getitem__,
+    {PulledAccelerations: _pull_unit, PulledLoops: _pull_projected},
 )
-pull_accelerations = by_type(
+pull_accelerations = table_by_type(
     "work",
     "pull_accelerations",
     "Pull covectors of z'' and of multipliers back to z, z' and theta; whether found, and an error.",
-    signature(python_of(open_trees.pull_accelerations)),
-    {
-        PulledAccelerations: open_trees.pull_accelerations,
-        PulledLoops: closed_loops.pull_accelerations,
-    }.__getitem__,
+    {PulledAccelerations: open_trees.pull_accelerations, PulledLoops: closed_loops.pull_accelerations},
 )
 
 

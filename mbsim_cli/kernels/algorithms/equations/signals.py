@@ -6,7 +6,6 @@ sensors of the inputs: the model with these in place of its own is ``of_inputs(m
 docs/theory/expressions.md.
 """
 
-from inspect import signature
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +13,7 @@ import numpy as np
 from mbsim_cli.kernels.algebra.arrays import clear
 from mbsim_cli.kernels.algebra.spatial import dot6, rows_at, scale6, shift_motion, six_at
 from mbsim_cli.kernels.algebra.vectors import cross3, load3, row3, scale3
-from mbsim_cli.kernels.algorithms.by_type import by_type, members_by_type
+from mbsim_cli.kernels.algorithms.by_type import members_by_type
 from mbsim_cli.kernels.algorithms.equations.constraints import coordinate_slope
 from mbsim_cli.kernels.algorithms.equations.forces import forces_of_elements, measure_and_rate, pull_forces, vary_forces
 from mbsim_cli.kernels.algorithms.equations.forces_on_bodies import in_axes
@@ -127,6 +126,10 @@ class _Without:
     def pull_signals(model, theta, t, z, zd, kin, cov_out):
         pass
 
+    @staticmethod
+    def add_signal_tangent(model, theta, t, beta, gamma, z, zd, kin, comp, T_out):
+        pass
+
 
 class _With:
     """Of models with expressions."""
@@ -142,6 +145,10 @@ class _With:
     @staticmethod
     def pull_signals(model, theta, t, z, zd, kin, cov_out):
         _pull(model, theta, t, z, zd, kin, cov_out)
+
+    @staticmethod
+    def add_signal_tangent(model, theta, t, beta, gamma, z, zd, kin, comp, T_out):
+        _tree_part(model, theta, t, beta, gamma, z, zd, kin, comp, T_out)
 
 
 _of_signals = members_by_type("model.signals", _With, lambda kind: _Without if kind is NoSignals else _With)
@@ -278,22 +285,6 @@ def unit_force(model, theta, f, j, kin):
     return pair, (cross3(point_of(R, r, load3(theta, model.forces.theta[f])), e), e)
 
 
-class _WithoutTangent:
-    @staticmethod
-    def add_signal_tangent(model, theta, t, beta, gamma, z, zd, kin, comp, T_out):
-        pass
-
-
-class _WithTangent:
-    @staticmethod
-    def add_signal_tangent(model, theta, t, beta, gamma, z, zd, kin, comp, T_out):
-        _tree_part(model, theta, t, beta, gamma, z, zd, kin, comp, T_out)
-
-
-add_signal_tangent = by_type(
-    "model.signals",
-    "add_signal_tangent",
-    "Add to T (n, padded(n)) of a tree what expressions do; needs the columns in ``comp``.",
-    signature(_WithTangent.add_signal_tangent),
-    lambda kind: (_WithoutTangent if kind is NoSignals else _WithTangent).add_signal_tangent,
+add_signal_tangent = _of_signals(
+    "add_signal_tangent", "Add to T (n, padded(n)) of a tree what expressions do; needs the columns in ``comp``."
 )

@@ -6,7 +6,6 @@ second body, and a column of either body moves it by the twist gamma S and the r
 the work of dW on its origin and on the columns of R. Derivation: docs/theory/natural_coordinates.md.
 """
 
-from inspect import signature
 from typing import NamedTuple
 
 import numpy as np
@@ -22,7 +21,7 @@ from mbsim_cli.kernels.algebra.spatial import (
     sub6,
 )
 from mbsim_cli.kernels.algebra.vectors import add3, axpy3, cross3, dot3, load3, row3, scale3, sub3
-from mbsim_cli.kernels.algorithms.by_type import by_type
+from mbsim_cli.kernels.algorithms.by_type import members_by_type
 from mbsim_cli.kernels.algorithms.equations.along_measures import is_along
 from mbsim_cli.kernels.algorithms.equations.constraints import VALUE, coordinate_slope, has_curve, rows_of_pair
 from mbsim_cli.kernels.algorithms.equations.forces import acts_on_bodies, coordinate_force_part
@@ -362,10 +361,10 @@ class _With:
         _natural_part(model, theta, t, beta, gamma, state, kin, own, T_out)
 
 
-add_natural_signal_tangent = by_type(
-    "model.signals",
+_of_signals = members_by_type("model.signals", _With, lambda kind: _Without if kind is NoSignals else _With)
+
+
+add_natural_signal_tangent = _of_signals(
     "add_natural_signal_tangent",
     "Add to T what expressions do; ``own`` are the seeds of the tangent, with the columns of all bodies.",
-    signature(_With.add_natural_signal_tangent),
-    lambda kind: (_Without if kind is NoSignals else _With).add_natural_signal_tangent,
 )

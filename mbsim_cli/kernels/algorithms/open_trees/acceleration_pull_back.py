@@ -9,7 +9,6 @@ the articulated bodies as accelerations are, without M; then mu . G is pulled ba
 so that mu is normal to e, and G = (e.G / e.e) e turns with it. Derivation: docs/theory/adjoint.md. Cost O(n p).
 """
 
-from inspect import signature
 from typing import NamedTuple
 
 import numpy as np
@@ -24,7 +23,7 @@ from mbsim_cli.kernels.algebra.spatial import (
     store2,
 )
 from mbsim_cli.kernels.algebra.vectors import inner4, norm2
-from mbsim_cli.kernels.algorithms.by_type import by_type
+from mbsim_cli.kernels.algorithms.by_type import table_by_type
 from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import inertia_at, set_armatures
 from mbsim_cli.kernels.algorithms.motion.kinematics import (
     offset_to_parent,
@@ -44,7 +43,7 @@ from mbsim_cli.kernels.algorithms.open_trees.articulated_body import (
 )
 from mbsim_cli.kernels.algorithms.open_trees.open_tree import coefficient_offset, open_tree, pull_drive
 from mbsim_cli.kernels.algorithms.systems.contract import evaluate_free, pull_free
-from mbsim_cli.kernels.compiler.jit import inlined, kernel, python_of
+from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.compiler.simd import add_to, at, block, largest, put, squares, width, zeros
 from mbsim_cli.kernels.elements.columns import load4, load4_of
 from mbsim_cli.model.layout import NONE
@@ -135,12 +134,11 @@ def _find_articulated(model, theta, state, work):
 
 
 FIND_VIRTUAL = {Elimination: _find_articulated}  # by what solves; bodies that deform add rows
-find_virtual = by_type(
+find_virtual = table_by_type(
     "work.elimination",
     "find_virtual",
     "Virtual motion mu in ``work`` of the covectors ``work.hat``; False where nothing resists a coordinate.",
-    signature(python_of(_find_articulated)),
-    FIND_VIRTUAL.__getitem__,
+    FIND_VIRTUAL,
 )
 
 
