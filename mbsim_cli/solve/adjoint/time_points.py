@@ -16,15 +16,16 @@ from mbsim_cli.solve.adjoint.readings import InstantPuller, Pulled, ReactionPull
 from mbsim_cli.solve.inverse.analysis import InverseAnalysis, Trajectory, instants, inverse, with_natural_values
 from mbsim_cli.solve.inverse.loops import SAMPLES, Driven, FollowingDrives, given_columns, saddle
 from mbsim_cli.solve.redundancy import kept_in_range
+from mbsim_cli.solve.sparse import pulled
 from mbsim_cli.solve.tape import Began, Tape
 
 
 def pull_back_equilibrium(problem: Problem, tape: Tape, count: int, seen: Seen, reacting: bool = False) -> Pulled:
     """Derivatives of ``count`` numbers that see sensors, also reactions where they are ``reacting``."""
-    return each_defined(lambda of: _pull_back(problem, tape, count, of, reacting), seen)
+    return each_defined(lambda of: _pull_back_at_rest(problem, tape, count, of, reacting), seen)
 
 
-def _pull_back(problem: Problem, tape: Tape, count: int, seen: Seen, reacting: bool) -> Pulled:
+def _pull_back_at_rest(problem: Problem, tape: Tape, count: int, seen: Seen, reacting: bool) -> Pulled:
     initial = tape.initial
     assert initial is not None and initial.rest is not None
     found = initial.rest
@@ -43,7 +44,7 @@ def _pull_back(problem: Problem, tape: Tape, count: int, seen: Seen, reacting: b
     held = (z + instant.pull(record, mu=mu, nu=nu).z[0])[found.held]  # what moves with the coordinates that are held
     readings.add_numbers(instant.theta)
     p = problem.theta_rho.shape[1]
-    gradient = initial.dtheta[:, :p].T @ instant.theta + initial.sensitivity.z[found.held, :p].T @ held
+    gradient = pulled(initial.dtheta[:, :p], instant.theta) + initial.sensitivity.z[found.held, :p].T @ held
     gradient[:, readings.undefined] = np.nan
     return Pulled(gradient[:, :count], 0.0, readings.undefined[:count])
 
@@ -181,7 +182,7 @@ class _Pass:
         theta = self._instants.theta + self._theta
         if self._reactions:
             theta += self._reactions.theta
-        gradient = problem.theta_rho.T @ theta
+        gradient = pulled(problem.theta_rho, theta)
         gradient[:, undefined] = np.nan
         return Pulled(gradient[:, : self._count], 0.0, undefined[: self._count])
 
@@ -244,7 +245,7 @@ def _pull_back_loops(problem: Problem, count: int, seen: Seen, between: Callable
     theta = motion.instants.theta
     if reactions:
         theta = theta + reactions.theta
-    gradient = tape.initial.dtheta[:, : problem.theta_rho.shape[1]].T @ theta
+    gradient = pulled(tape.initial.dtheta[:, : problem.theta_rho.shape[1]], theta)
     gradient[:, undefined] = np.nan
     return Pulled(gradient[:, :count], 0.0, undefined[:count])
 
