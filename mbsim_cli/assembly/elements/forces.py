@@ -245,7 +245,9 @@ class ForceTable:
             def block(part: _Part = part) -> tuple[Scalar, ...]:
                 normal = (0.0, 0.0, 0.0) if vector is None else unit(geometry.vector(first, split(vector)[1]))
                 axis = (0.0, 0.0, 0.0) if part.axis is None else unit(geometry.vector(part.body, part.axis))
-                half = 0.5 * n(face.length) if face.type == "capsule" else {"cylinder": ENDLESS}.get(face.type, 0.0)
+                half = ENDLESS if face.type == "cylinder" else 0.0
+                if face.type == "capsule":
+                    half = 0.5 * n(face.length)
                 static = spec.friction if spec.static_friction is None else spec.static_friction
                 law = (self._stiffness(spec), n(spec.exponent), self._dissipation(spec))
                 impact = (0.0, 1.0) if spec.impact is None else (n(spec.impact.damping), n(spec.impact.depth))

@@ -1,4 +1,4 @@
-"""What integrators make of laws of time that are not smooth.
+"""Laws of time that are not smooth: which of them an integrator cannot take, and where its steps end.
 
 A jump of the rate of a law that drives a coordinate is an impulse, which moves what is not driven too. Formulations of
 open trees take the rates that laws prescribe and integrate all others, so that they would leave it out; steps of ALI3-P
@@ -48,19 +48,19 @@ def check_jumping_forces(problem: Problem, issue: Callable[..., None]) -> None:
     """
     laws, numbers, end = problem.model.laws, problem.theta.tolist(), problem.options.end
     moved, least = np.array(problem.theta_rho.any(axis=1)), 1e-14 * end
-    for law in set(laws_of_forces(problem.model).tolist()) - {NONE} if moved.any() else ():
+    if not moved.any():
+        return
+    for law in set(laws_of_forces(problem.model).tolist()) - {NONE}:
         edges = [kink for kink in _edges(problem, moved, law) if moved[list(kink.numbers)].any()]
         largest = max(abs(law_at(laws, numbers, law, t)) for t in np.linspace(0.0, end, SAMPLES)) if edges else 0.0
         for group in groups_of(edges, end):
-            times = group[0].time - least, group[-1].time + least
-            before, behind = (law_at(laws, numbers, law, t) for t in times)
+            before = law_at(laws, numbers, law, group[0].time - least)
+            behind = law_at(laws, numbers, law, group[-1].time + least)
             if abs(behind - before) > JUMP * max(abs(before), abs(behind), largest):
-                when = _moved_instant(problem, group)
-                message = (
-                    f"the force jumps from {before:.4g} to {behind:.4g} {when}: steps of the trapezoidal rule halve"
-                )
+                jump = f"the force jumps from {before:.4g} to {behind:.4g} {_moved_instant(problem, group)}"
                 hint = "use formulation: recursive, or ali1p-rtdyn1 with loops; or let the force be continuous"
-                issue(problem.names.laws[law], f"{message} the derivatives by it", hint)
+                message = f"{jump}: steps of the trapezoidal rule halve the derivatives by it"
+                issue(problem.names.laws[law], message, hint)
                 break
 
 

@@ -386,9 +386,8 @@ def check_graph(review: Review) -> None:
         return  # reported already, and the graph is not known
     flexible = {name for name, body in review.model.bodies.items() if body.flexible is not None}
     groups = _groups(review, (joint.bodies for joint in joints))
-    loose = [
-        group for group in groups if len(group) > 1 or group[0] not in flexible
-    ]  # ``mbsim reduce`` takes one alone
+    # ``mbsim reduce`` takes a flexible body alone
+    loose = [group for group in groups if len(group) > 1 or group[0] not in flexible]
     for group in loose:
         _report(review, group, "is not connected to the ground by joints", "a floating joint leaves a body free")
     if not loose and any(joint.cut for joint in joints):

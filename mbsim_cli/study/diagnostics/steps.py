@@ -295,9 +295,8 @@ def features(problem: Problem, law: int) -> np.ndarray:
 
 # Bodies that deform: how far, as linear shapes hold up to a tenth of their size, and whether turning stiffens them.
 
-BENT_FAR = (
-    0.1  # mean displacement of a body's points over its radius of gyration: the end of a slender beam turns by 0.15
-)
+# Mean displacement of a body's points over its radius of gyration: at 0.1 the end of a slender beam turns by 0.15.
+BENT_FAR = 0.1
 STIFFER = 1e-2  # stiffness that turning adds, relative: as much is missing in how far the body bends
 PLAIN = 1e-6  # of Me: by less the squares of J2 differ from it where nothing stiffens
 SAMPLES = 200  # times at which that is found out
