@@ -34,12 +34,13 @@ def keys_page() -> str:
     ]
     for section in whole["properties"]:
         found = explain(whole, section)
-        lines += ["", f"## {section}", "", *found["description"], *_example(section, found["examples"][:1])]
+        lines += ["", f"## {section}", "", *found["description"], *_example(found["examples"][:1])]
         kinds = {kind: explain(whole, f"{section}.{kind}") for kind in found.get("types", {})}
         if not kinds:
             lines += _table(found.get("keys", {}))
         for kind, part in kinds.items():
-            lines += ["", f"### {section}.{kind}", "", found["types"][kind], *_table(part.get("keys", {}))]
+            lines += ["", f"### {section}.{kind}", "", found["types"][kind], *_example(part["examples"])]
+            lines += _table(part.get("keys", {}))
     return "\n".join(lines) + "\n"
 
 
@@ -93,10 +94,10 @@ def _plain(text: str) -> str:
     return text.replace("|", "\\|").replace("<", "&lt;").replace("*", "\\*")
 
 
-def _example(name: str, examples: list[Any]) -> list[str]:
+def _example(examples: list[Any]) -> list[str]:
     from mbsim_cli.cli.explain import example_lines
 
-    return ["", "```yaml", *(line for example in examples for line in example_lines(name, example)), "```"]
+    return ["", "```yaml", *(line for example in examples for line in example_lines(example)), "```"]
 
 
 def on_pre_build(config: Any) -> None:

@@ -1,6 +1,7 @@
 """``mbsim explain``: what a key of the model file means, from the schema; what a code of a message stands for."""
 
 import re
+from collections import deque
 from collections.abc import Iterator
 from typing import Annotated, Any
 
@@ -14,19 +15,20 @@ Key = Annotated[
     str | None,
     typer.Argument(
         metavar="[KEY|CODE]",
-        help="Key, as joints.revolute.axis, or code of a message, as MB106; without it, all sections.",
+        help="Key or type, as joints.revolute.axis, or code of a message, as MB106; without it, all sections.",
         show_default=False,
         autocompletion=completion.keys,
     ),
 ]
 CODE = re.compile(r"MB\d+", re.IGNORECASE)
 MOST_PLACES = 20  # that a word is listed with
+WIDTH = 100  # of a line of an example
 
 Part = dict[str, Any]
 
 
 def command(key: Key = None, json: options.Json = False) -> None:
-    """Explain a key of the model file, or a message by its code."""
+    """Explain a key or type of the model file, or a message by its code."""
     if CODE.fullmatch(key or ""):
         _message(key or "", json)
         return
@@ -55,7 +57,7 @@ def _message(code: str, json: bool) -> None:
 
 
 def explain(whole: Part, key: str) -> Part:
-    """Describe a key: meaning, type, examples, and the keys below it.
+    """Describe a key or type: meaning, kind of value, examples as a file states them, and the keys below it.
 
     A key is a path of sections, types and keys joined by dots; names that users give are left out or stand for
     themselves (``bodies.crank.mass`` is ``bodies.mass``). A single word that is no section is looked up everywhere.
@@ -69,27 +71,43 @@ def explain(whole: Part, key: str) -> Part:
         if standing:
             return {"key": key, "places": standing}
         known = {word for place in places(whole) for word in place.split(".")}
-        raise UsageError(_unknown(words[0], known))
-    parts, required = [whole], False
-    for word in words:
+        raise UsageError(_unknown(words[0], known, []))
+    parts, required, above = [whole], False, [whole]
+    for place, word in enumerate(words):
         found = [step for part in parts for step in _step(whole, part, word)]
         if not found:
             # a name that the user gave, as of a body
             named = [inner for part in parts for inner in _named(whole, part)]
             if word == words[-1] or not named:
                 known = {name for part in parts for name in _below(whole, part)}
-                raise UsageError(_unknown(word, known))
+                raise UsageError(_unknown(word, known, words[:place]))
             found = [(part, False) for part in named]
-        parts = [part for part, _ in found]
+        above, parts = parts, [part for part, _ in found]
         required = any(must for _, must in found)
-    return _report(whole, key, parts, required)
+    report = _report(whole, key, parts, required)
+    report["examples"] = [_in_its_place(whole, words, above, example) for example in report["examples"]]
+    return report
 
 
-def _unknown(word: str, known: set[str]) -> str:
-    from mbsim_cli.spec.reading.suggestions import suggest
+def _in_its_place(whole: Part, words: list[str], above: list[Part], example: Any) -> Any:
+    """An example below its key; that of a type below the key that chooses among types, and a name if it needs one."""
+    if not words:
+        return example
+    named = [kind for part in above for inner in _named(whole, part) for kind in _types_of(inner)]
+    if words[-1] in named:
+        return {words[-2]: {"NAME": example}}
+    types = [kind for part in above for inner in _resolved(whole, part) for kind in _types_of(inner)]
+    return {words[-2] if words[-1] in types and isinstance(example, dict) else words[-1]: example}
 
-    hint = suggest(word, known)
-    return f"unknown key {word!r}; {hint or 'mbsim explain lists the sections'}"
+
+def _unknown(word: str, known: set[str], above: list[str]) -> str:
+    """A sentence with the known word that may be meant: one that it is a part of, or else one like it."""
+    from mbsim_cli.spec.reading.suggestions import nearest
+
+    parts = sorted(name for name in known if word in name.split("_"))
+    match = parts[0] if parts else nearest(word, known)
+    hint = f"did you mean {match!r}?" if match else f"mbsim explain {'.'.join(above)}".rstrip() + " lists what there is"
+    return f"unknown key {word!r}; {hint}"
 
 
 def _resolved(whole: Part, part: Part) -> list[Part]:
@@ -115,6 +133,12 @@ def _named(whole: Part, part: Part) -> list[Part]:
     ]
 
 
+def _listed(whole: Part, part: Part) -> list[Part]:
+    """Schemas of the entries of a list that are mappings."""
+    lists = [entry["items"] for entry in _resolved(whole, part) if isinstance(entry.get("items"), dict)]
+    return [inner for items in lists for inner in _resolved(whole, items) if "properties" in inner]
+
+
 def _types_of(part: Part) -> list[str]:
     """Values of ``type`` that choose this alternative."""
     stated = part.get("properties", {}).get("type", {})
@@ -123,19 +147,15 @@ def _types_of(part: Part) -> list[str]:
 
 def _step(whole: Part, part: Part, word: str) -> list[tuple[Part, bool]]:
     """Schemas that a word selects, by key or by type; each with whether the key is required."""
-    found = []
-    for entry in _resolved(whole, part):
-        if word in entry.get("properties", {}):
-            found.append((entry["properties"][word], word in entry.get("required", ())))
-    if not found:
-        for inner in [*_named(whole, part), *_resolved(whole, part)]:
-            if word in _types_of(inner):
-                found.append((inner, False))
-    if not found:
-        for inner in _named(whole, part):
-            if word in inner.get("properties", {}):
-                found.append((inner["properties"][word], word in inner.get("required", ())))
-    return found
+    own, named = _resolved(whole, part), _named(whole, part)
+    choices = named if len(own) == 1 else [*own, *named]  # one alternative is chosen already, and may have such a key
+    if found := [(inner, False) for inner in choices if word in _types_of(inner)]:
+        return found
+    for inners in (own, named, _listed(whole, part)):
+        having = [inner for inner in inners if word in inner.get("properties", {})]
+        if having:
+            return [(inner["properties"][word], word in inner.get("required", ())) for inner in having]
+    return []
 
 
 def _below(whole: Part, part: Part) -> Iterator[str]:
@@ -146,16 +166,19 @@ def _below(whole: Part, part: Part) -> Iterator[str]:
 
 
 def places(whole: Part) -> Iterator[str]:
-    """All keys as paths of section, type and key."""
-    for section, part in whole["properties"].items():
-        yield section
-        for inner in [*_named(whole, part), *(e for e in _resolved(whole, part) if "properties" in e)]:
-            types = _types_of(inner)
-            stem = f"{section}.{types[0]}" if types else section
-            if types:
-                yield stem
-            for name in inner.get("properties", {}):
-                yield f"{stem}.{name}"
+    """All keys and types as paths; what may stand in several places at the one that is nearest to the top."""
+    waiting, seen = deque(whole["properties"].items()), set()
+    while waiting:
+        path, part = waiting.popleft()
+        yield path
+        for inner in [*_named(whole, part), *_resolved(whole, part), *_listed(whole, part)]:
+            below = inner.get("properties", {})
+            if id(below) not in seen:
+                seen.add(id(below))
+                stem = ".".join([path, *_types_of(inner)])
+                if stem != path:
+                    yield stem
+                waiting.extend((f"{stem}.{name}", entry) for name, entry in below.items())
 
 
 def _report(whole: Part, key: str, parts: list[Part], required: bool) -> Part:
@@ -217,7 +240,7 @@ def _print(found: Part) -> None:
     if found["examples"] and found["key"]:
         tell("example:" if len(found["examples"]) == 1 else "examples:")
         for example in found["examples"]:
-            for line in example_lines(found["key"].rsplit(".", 1)[-1], example):
+            for line in example_lines(example):
                 tell(f"  {line}")
     if "types" in found:
         show_table(plain_table(("type", "meaning"), found["types"].items()))
@@ -226,11 +249,16 @@ def _print(found: Part) -> None:
         show_table(plain_table(("key", "required", "meaning"), rows))
 
 
-def example_lines(name: str, example: Any) -> list[str]:
+def example_lines(example: Part, indent: str = "") -> list[str]:
     """An example as one writes it in a file."""
-    if isinstance(example, dict):
-        return [f"{name}:", *(f"  {key}: {_text(value)}" for key, value in example.items())]
-    return [f"{name}: {_text(example)}"]
+    lines = []
+    for key, value in example.items():
+        line = f"{indent}{key}: {_text(value)}"
+        if isinstance(value, dict) and (not indent or len(line) > WIDTH):
+            lines += [f"{indent}{key}:", *example_lines(value, indent + "  ")]
+        else:
+            lines.append(line)
+    return lines
 
 
 def _text(value: Any) -> str:
@@ -241,5 +269,5 @@ def _text(value: Any) -> str:
         return "[" + ", ".join(map(_text, value)) + "]"
     if isinstance(value, bool) or value is None:
         return {True: "true", False: "false", None: "null"}[value]
-    text = str(value)
+    text = f"{value:.10g}" if isinstance(value, float) else str(value)
     return f'"{text}"' if isinstance(value, str) and any(mark in text for mark in ",:{}[]#") else text

@@ -62,6 +62,8 @@ def hold() -> Any:
 class Analysis(Spec):
     """One analysis of the model."""
 
+    in_example = ("step", "duration", "sensitivity")
+
     type: Literal["forward_dynamics"] = field("Kind of analysis.", "forward_dynamics", default="forward_dynamics")
     formulation: Formulation = field(
         "Equations of motion; ali1p-rtdyn1 integrates closed loops by Runge-Kutta methods, to any accuracy; recursive, "
@@ -146,6 +148,8 @@ def lacks_adjoint(analysis: Any, formulation: str | None = None, integrator: str
 class Equilibrium(Spec):
     """Positions, multipliers and sensors of the mechanism at rest, at time zero."""
 
+    in_example = ("sensitivity",)
+
     type: Literal["equilibrium"] = field("Kind of analysis.", "equilibrium")
     hold: list[str] = hold()
     sensitivity: Sensitivity = field(
@@ -179,6 +183,8 @@ class SmallMotions(Spec):
 class Modes(SmallMotions):
     """Natural frequencies, damping ratios and mode shapes, at time zero."""
 
+    in_example = ("count",)
+
     type: Literal["modes"] = field("Kind of analysis.", "modes")
     count: int | None = field(
         "Modes in results, those of the smallest eigenvalues; default all.", 10, default=None, ge=1, le=1_000_000
@@ -198,6 +204,8 @@ class Frequencies(Spec):
 
 class FrequencyResponse(SmallMotions):
     """What sensors show, as small harmonic inputs of any frequency make them oscillate."""
+
+    in_example = ("outputs",)
 
     type: Literal["frequency_response"] = field("Kind of analysis.", "frequency_response")
     inputs: list[str] = field(
@@ -285,6 +293,8 @@ class Range(Spec):
 
 class Kinematics(Spec):
     """Positions, velocities, accelerations and reactions of a driven mechanism, without integration."""
+
+    in_example = ("sweep",)
 
     type: Literal["kinematics"] = field("Kind of analysis.", "kinematics")
     sampling: Number | None = field("Time between two samples [s]; a sweep states a count instead.", 0.01, default=None)

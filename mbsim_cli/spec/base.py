@@ -1,7 +1,7 @@
 """What all parts of a model file are built from, and a walk over them."""
 
 from collections.abc import Iterable, Iterator
-from typing import Annotated, Any, Union, get_args
+from typing import Annotated, Any, ClassVar, Union, get_args
 
 from pydantic import (
     BaseModel,
@@ -23,10 +23,31 @@ from mbsim_cli.spec.reading.messages import Path
 # What all sections share: the strict base class, common field types, unions told apart by kind or ``type``.
 
 
+def _with_example(schema: dict[str, Any], of: type["Spec"]) -> None:
+    """Add an example of a type: the keys that it needs and those that it shows, each as its own example says."""
+    fields = of.model_fields
+    if "type" not in fields:
+        return
+    example = {"type": get_args(fields["type"].annotation)[0]}
+    for name, each in fields.items():
+        if name != "type" and (each.is_required() or name in of.in_example):
+            example[each.alias or name] = (each.examples or [None])[0]
+    schema["examples"] = [example]
+
+
 class Spec(BaseModel):
     """Base of everything that stands in a model file: unknown keys and wrong types are errors."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, arbitrary_types_allowed=True, defer_build=True)
+    model_config = ConfigDict(
+        extra="forbid",
+        strict=True,
+        frozen=True,
+        arbitrary_types_allowed=True,
+        defer_build=True,
+        json_schema_extra=_with_example,
+    )
+
+    in_example: ClassVar[tuple[str, ...]] = ()  # keys that the example of a type has beside those that it needs
 
     @model_validator(mode="before")
     @classmethod

@@ -117,11 +117,15 @@ class _Long(_Shape):
 class Rod(_Long):
     """A slender uniform rod: m L^2 / 12 across, nothing about its own axis."""
 
+    in_example = ("mass",)
+
     type: Literal["rod"] = field("A slender rod.", "rod")
 
 
 class Cylinder(_Long):
     """A solid circular cylinder."""
+
+    in_example = ("mass",)
 
     type: Literal["cylinder"] = field("A solid cylinder.", "cylinder")
     radius: Number = field("Radius [m].", 0.1)
@@ -130,6 +134,8 @@ class Cylinder(_Long):
 class Box(_Shape):
     """A solid cuboid, centred at the origin by default."""
 
+    in_example = ("mass",)
+
     type: Literal["box"] = field("A solid cuboid.", "box")
     size: fixed_list(Number, 3) = field("Edge lengths along x, y and z [m].", [1.0, 0.2, 0.1])
 
@@ -137,12 +143,16 @@ class Box(_Shape):
 class Sphere(_Shape):
     """A solid sphere, centred at the origin by default."""
 
+    in_example = ("mass",)
+
     type: Literal["sphere"] = field("A solid sphere.", "sphere")
     radius: Number = field("Radius [m].", 0.1)
 
 
 class PointMass(_Shape):
     """A mass without extension, at the origin by default."""
+
+    in_example = ("mass",)
 
     type: Literal["point_mass"] = field("A point mass.", "point_mass")
 

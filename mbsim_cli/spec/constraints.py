@@ -69,6 +69,8 @@ class PointOnPlane(_Constraint):
 class Coupling(_Constraint):
     """A weighted sum of joint coordinates is given, or one follows another by a law: cams, non-circular gears."""
 
+    in_example = ("of", "by", "law")
+
     type: Literal["coupling"] = field("A weighted sum of coordinates, or a law between two.", "coupling")
     terms: dict[str, Number] | None = field(
         "Coefficient of each coordinate, JOINT.coordinate.",

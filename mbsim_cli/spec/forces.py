@@ -41,6 +41,7 @@ class SpringDamper(_Force):
 
     sources = ("stiffness", "damping", "force")
     added_laws = ("elongation_law", "rate_law", "law")
+    in_example = ("points", "stiffness", "damping", "natural_length")
 
     type: Literal["spring_damper"] = field("Spring and damper between two points, or at a joint.", "spring_damper")
     points: Pair | None = field("The two points; or give coordinate.", ["ground.B", "A1.P1"], default=None)
@@ -68,6 +69,7 @@ class RotationalSpringDamper(_Force):
 
     sources = ("stiffness", "damping", "torque")
     added_laws = ("elongation_law", "rate_law", "law")
+    in_example = ("stiffness", "damping", "natural_angle")
 
     type: Literal["rotational_spring_damper"] = field("Spring and damper at a joint.", "rotational_spring_damper")
     coordinate: str = field("The angle, JOINT.coordinate.", "A.angle")
@@ -123,6 +125,7 @@ class Drive(_Force):
 
     sources = ("value",)
     added_laws = ("law",)
+    in_example = ("value",)
 
     type: Literal["drive"] = field("A force or torque on a coordinate.", "drive")
     coordinate: str = field("The coordinate, JOINT.coordinate.", "A.angle")
@@ -136,6 +139,7 @@ class BumpStop(_Force):
     """A smooth one-sided spring: pushes back where a length or coordinate leaves its range."""
 
     positive = ("stiffness", "onset")
+    in_example = ("coordinate", "minimum")
 
     type: Literal["bump_stop"] = field("A stop at the end of a range.", "bump_stop")
     points: Pair | None = field("The two points whose distance is limited; or give coordinate.", _POINTS, default=None)
@@ -222,6 +226,7 @@ class Tyre(_Force):
 
     is_vector, place, of_one_body = True, "center", (("center", "axis"),)
     positive, not_negative = ("radius", "stiffness", "onset", "friction", "slow_speed"), ("damping",)
+    in_example = ("road",)
 
     type: Literal["tyre"] = field("A tyre.", "tyre")
     center: str = field("Centre of the wheel, body.point.", "wheel.origin")
@@ -252,6 +257,8 @@ class Restitution(Spec):
 
 class SphereShape(Spec):
     """A sphere; of radius 0 a point."""
+
+    in_example = ("radius",)
 
     type: Literal["sphere"] = field("A sphere, or a point.", "sphere")
     center: str = field("Centre, body.point.", "ball.origin")
@@ -312,6 +319,8 @@ class PlaneFace(Plane):
 class SphereFace(SphereShape):
     """A sphere that is touched from outside."""
 
+    in_example = ("radius",)
+
 
 class CapsuleFace(CapsuleShape):
     """A cylinder with round ends that is touched from outside."""
@@ -351,6 +360,7 @@ class Contact(_Force):
     is_vector = True
     positive = ("stiffness", "friction_speed")
     not_negative = ("radius", "dissipation", "friction", "static_friction")
+    in_example = ("shape", "against", "stiffness", "friction")
 
     type: Literal["contact"] = field("Two bodies that touch.", "contact")
     shape: by_type(SphereShape, PointsShape, BoxShape, RimShape, CylinderShape, CapsuleShape) | None = field(
@@ -448,6 +458,7 @@ class Bushing(_Force):
     is_vector = True
     sources = ("stiffness", "stiffness_matrix", "damping", "damping_matrix", "preload")
     added_laws = ("laws",)
+    in_example = ("stiffness", "damping")
 
     type: Literal["bushing"] = field("An elastic mount between two bodies.", "bushing")
     points: Pair = field("Origins of the two frames, body.point.", ["frame.mount", "engine.mount"])

@@ -200,6 +200,8 @@ class _Rubbing(_AtPoint):
 class Revolute(_Armed):
     """Rotation about an axis."""
 
+    in_example = ("initial",)
+
     coordinates: ClassVar[tuple[str, ...]] = ("angle",)
     across: ClassVar[str] = "xy"
     type: Literal["revolute"] = field("Rotation about an axis.", "revolute")
@@ -208,6 +210,8 @@ class Revolute(_Armed):
 
 class Prismatic(_Armed):
     """Translation along an axis."""
+
+    in_example = ("initial",)
 
     coordinates: ClassVar[tuple[str, ...]] = ("displacement",)
     across: ClassVar[str] = "xy"

@@ -83,6 +83,8 @@ class Polynomial(_Law):
 class Harmonic(_Law):
     """offset + amplitude sin(angular_frequency x + phase)^power."""
 
+    in_example = ("frequency",)
+
     type: Literal["harmonic"] = field("A sine.", "harmonic")
     offset: Number = field("Mean value.", 0.0, default=Number(0.0))
     amplitude: Number = field("Amplitude.", 0.2)
@@ -109,6 +111,8 @@ class SmoothStep(_Law):
 
 class Spline(_Law):
     """A curve through a table: a natural cubic spline, or straight lines or steps between its values."""
+
+    in_example = ("times",)
 
     type: Literal["spline"] = field("A curve through a table.", "spline")
     x: list[Number] | None = field("Arguments, increasing; or give times.", [0, 0.1, 0.2], default=None)

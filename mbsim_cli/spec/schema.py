@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from copy import deepcopy
 from typing import Any
 
+from pydantic.json_schema import GenerateJsonSchema
+
 from mbsim_cli.spec.base import by_kind, field, fixed_list
 from mbsim_cli.spec.expressions.number import Number
 from mbsim_cli.spec.model_file import SECTIONS, ModelFile, Sections
@@ -48,6 +50,19 @@ class _Written(ModelFile):
     repeat: dict[str, Repetition] = ModelFile.model_fields["repeat"]  # type: ignore[assignment]
 
 
+class _Sorted(GenerateJsonSchema):
+    """Keys in alphabetical order, but those of examples as one writes them."""
+
+    def sort(self, value: Any, parent_key: str | None = None) -> Any:
+        """Sort a part of the schema; the names of fields keep their order, as pydantic keeps them."""
+        if isinstance(value, list):
+            return [self.sort(entry, parent_key) for entry in value]
+        if not isinstance(value, dict) or parent_key in ("examples", "default"):
+            return value
+        names = value if parent_key == "properties" else sorted(value)
+        return {name: self.sort(value[name], None if parent_key == "properties" else name) for name in names}
+
+
 def schema() -> dict[str, Any]:
     """Return the JSON Schema of the model file."""
     whole = written_out()
@@ -56,7 +71,7 @@ def schema() -> dict[str, Any]:
 
 def written_out() -> dict[str, Any]:
     """The schema of a file without blocks and includes, where each item states all the keys that it needs."""
-    return _plain(_Written.model_json_schema(by_alias=True))
+    return _plain(_Written.model_json_schema(by_alias=True, schema_generator=_Sorted))
 
 
 def _with_halves(whole: dict[str, Any]) -> dict[str, Any]:

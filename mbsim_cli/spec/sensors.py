@@ -115,6 +115,8 @@ class Multiplier(_Sensor):
 class Reaction(_Sensor):
     """Force [N] and moment [N m] that a joint or constraint exerts on a body, at its point: NAME.force, NAME.moment."""
 
+    in_example = ("joint",)
+
     width: ClassVar[int] = 3
     parts: ClassVar[tuple[str, ...]] = PARTS
     type: Literal["reaction"] = field("Force and moment of a joint or constraint.", "reaction")
@@ -284,6 +286,8 @@ class ContactSensor(_Sensor):
 
 class BushingSensor(_Sensor):
     """A quantity of a bushing: force [N], torque [N m], displacement [m] or rotation [rad]."""
+
+    in_example = ("quantity",)
 
     width: ClassVar[int] = 3
     type: Literal["bushing"] = field("A quantity of a bushing.", "bushing")

@@ -47,6 +47,8 @@ _COEFFICIENTS = Annotated[list[Number], Field(min_length=1)]
 class Pid(Spec):
     """A PID controller on a coordinate: force kp e + I + D, e = target - coordinate."""
 
+    in_example = ("kp", "kd")
+
     type: Literal["pid"] = field("A PID controller.", "pid")
     coordinate: str = field("The coordinate that it controls and acts on, JOINT.coordinate.", "hip.angle")
     target: Expression = field("Where the coordinate is to be [rad or m]: a number, expression or law.", "swing", 0.5)

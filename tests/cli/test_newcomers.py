@@ -79,7 +79,19 @@ def test_every_key_is_explained():
     whole = written_out()
     for place in places(whole):
         found = explain(whole, place)
-        assert "places" in found or found["description"], place
+        assert found["description"] and found["examples"], place
+
+
+def test_every_type_is_explained_with_an_example():
+    """By its name below its section, as ``forces.bump_stop``, and by its name alone where it has one meaning."""
+    whole = written_out()
+    for section in whole["properties"]:
+        for kind in explain(whole, section).get("types", {}):
+            (example,) = explain(whole, f"{section}.{kind}")["examples"]
+            stated = example[section] if section == "analysis" else example[section]["NAME"]
+            assert stated["type"] == kind
+            alone = explain(whole, kind)
+            assert f"{section}.{kind}" in alone.get("places", [alone["key"]])
 
 
 @pytest.mark.parametrize(
@@ -89,6 +101,9 @@ def test_every_key_is_explained():
         ("bodies.crank.mass", "mass: 1.5"),
         ("stiffness", "forces.spring_damper.stiffness"),
         ("joints", "cylindrical"),
+        ("forces.bump_stop", "NAME: {type: bump_stop, coordinate: A.angle, minimum: 0.4, stiffness: 200000}"),
+        ("magic_formula", "forces.tyre.slip.magic_formula: "),
+        ("cables.path.turn", "one of positive, negative"),
         ("", "gravity"),
     ],
 )
@@ -100,6 +115,8 @@ def test_explanations(mbsim, key, says):
 def test_unknown_keys_are_refused(mbsim):
     done = mbsim("explain", "joints.revolut")
     assert done.code == 2 and "did you mean 'revolute'?" in done.err
+    assert "did you mean 'bump_stop'?" in mbsim("explain", "forces.stop").err
+    assert "mbsim explain joints lists what there is" in mbsim("explain", "joints.hinge").err
     assert mbsim("explain", "analysis", "--json").json["types"]["forward_dynamics"]
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from mbsim_cli.spec.base import Spec
 from mbsim_cli.spec.reading.nodes import read_nodes
 from mbsim_cli.spec.schema import schema
 from tests.spec.example import VALID, editor, variant
@@ -45,6 +46,21 @@ def test_every_field_has_a_description_and_examples():
         for name, field in entry["properties"].items():
             assert field.get("description"), (entry.get("description"), name)
             assert field.get("examples"), (entry.get("description"), name)
+
+
+def _kinds(base=Spec):
+    """Classes that a file chooses by ``type``."""
+    for kind in base.__subclasses__():
+        yield from {*([kind] if "type" in kind.model_fields else []), *_kinds(kind)}
+
+
+def test_the_example_of_every_type_is_read():
+    """It has the keys that only make sense together, of which the schema requires none."""
+    kinds = set(_kinds())
+    assert len(kinds) > 100
+    for kind in kinds:
+        (example,) = kind.model_json_schema(by_alias=True).get("examples") or [None]
+        kind.model_validate(example)
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "models").glob("**/*.yaml")), ids=lambda path: path.name)
