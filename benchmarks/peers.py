@@ -38,6 +38,7 @@ PEERS = {  # environment, and what it needs of PyPI
     "opensim": ["opensim"],
     "exudyn": ["exudyn"],
     "pinocchio": ["pin", "scipy"],
+    "drake": ["drake"],
 }
 ERRORS = 10.0 ** -np.arange(3, 10)
 ENOUGH = 1e-5  # error that whole commands reach
@@ -77,13 +78,14 @@ class Case(NamedTuple):
         return {} if self.links is None else {"n": str(self.links)}
 
 
-SPATIAL, CHAINS = ("mujoco", "opensim", "exudyn", "pinocchio"), ("mujoco", "opensim", "pinocchio")
+SPATIAL, CHAINS = ("mujoco", "opensim", "exudyn", "pinocchio", "drake"), ("mujoco", "opensim", "pinocchio", "drake")
 LOOP, TREE = {"formulation": "ali1p-rtdyn1"}, {"formulation": "recursive"}
 CASES = {
     "fivebar": Case(
         "five-bar, 5 s", "fivebar", "r2", 5.0, 0.05, tuple(PEERS), LOOP, derivatives=True
     ),
     "rssr": Case("RSSR, 2 s", "benchmarks/rssr_fourbar", "B", 2.0, 0.05, SPATIAL, LOOP),
+    "delta": Case("delta robot, 2 s", "../benchmarks/peer_programs/delta", "center", 2.0, 0.05, SPATIAL, LOOP),
     "a02": Case(
         "forty four-bars, 10 s", "benchmarks/a02_four_bars_40", "B0", 10.0, 0.1, ("mujoco", "opensim", "exudyn"), LOOP,
         tolerances=(4, 5, 6, 7, 8, 9), known=pendulum,

@@ -1,7 +1,7 @@
 """Mechanisms as data, and timing of runs, for the programs of all peers; needs numpy and nothing of mbsim.
 
 Everything is given in the global frame at the start, where all coordinates of the tree are zero: bodies turn with it,
-joints of the tree are hinges about points (two of them make a universal joint), and points close the loops.
+joints of the tree are hinges about points (two make a universal joint, three a ball), and points close the loops.
 """
 
 import json
@@ -48,7 +48,7 @@ class Spring(NamedTuple):
 
 class Mechanism(NamedTuple):
     gravity: np.ndarray  # (3,)
-    bodies: list[Body]
+    bodies: list[Body]  # each branch after its parent, depth first: Pinocchio counts subtrees by this
     loops: list[Loop]
     springs: list[Spring]
     seen: tuple[str, np.ndarray]  # body and point (3,) whose motion is compared
@@ -125,9 +125,35 @@ def chain(count: int) -> Mechanism:
     return Mechanism(-9.81 * Z, bodies, [], [], (f"b{count}", at))
 
 
+def delta() -> Mechanism:
+    """`delta.yaml`: three arms on springs, two rods on each, and a platform, which the first rod carries."""
+    base, arm, lean, plate, half, depth = 0.2, 0.3, np.radians(20), 0.06, 0.05, 0.7
+    elbow, drop = base + arm * np.cos(lean), arm * np.sin(lean)
+    inward, down = elbow - plate, depth - drop
+    rod, center = np.hypot(inward, down), -depth * Z
+    bodies, springs, loops = [], [], []
+    for i in range(3):
+        out = np.array([np.cos(i * 2 * np.pi / 3), np.sin(i * 2 * np.pi / 3), 0.0])
+        across = np.cross(Z, out)
+        hip, end, normal = base * out, elbow * out - drop * Z, (inward * Z - down * out) / rod
+        bodies.append(Body(f"arm{i}", GROUND, hip, [across], 0.4, (hip + end) / 2, 0.4 * arm**2 / 12 * np.eye(3)))
+        springs.append(Spring(GROUND, f"arm{i}", 0.5 * out + 0.3 * Z, end, 250.0 + 50.0 * i, 0.0))
+        for k, aside in enumerate((-half * across, half * across)):
+            name, first, ball = f"rod{i}{k}", end + aside, plate * out + aside + center
+            moment = 0.1 * rod**2 / 12 * np.eye(3)
+            bodies.append(Body(name, f"arm{i}", first, [across, normal], 0.1, (first + ball) / 2, moment))
+            if len(bodies) == 2:
+                axes, moments = [normal, across, np.cross(normal, across)], np.diag([0.002, 0.002, 0.004])
+                bodies.append(Body("platform", name, ball, axes, 1.0, center, moments))
+            else:
+                loops.append(Loop(name, "platform", ball))
+    return Mechanism(-9.81 * Z, bodies, loops, springs, ("platform", center))
+
+
 MECHANISMS = {
     "fivebar": fivebar,
     "rssr": rssr,
+    "delta": delta,
     "a02": four_bars,
     "chain24": lambda: chain(24),
     "chain256": lambda: chain(256),

@@ -52,7 +52,7 @@ def build(mechanism: Mechanism):
         tree = b in axes and (a, b) in {(body.parent, body.name) for body in mechanism.bodies}
         if mechanism.planar:
             mbs.AddObject(ObjectJointRevolute2D(markerNumbers=[marker(a, at), marker(b, at)]))
-        elif not tree:
+        elif not tree or len(axes[b]) == 3:
             mbs.CreateSphericalJoint(itemNumbers=[made[a], made[b]], position=list(at))
         elif len(axes[b]) == 1:
             mbs.CreateRevoluteJoint(itemNumbers=[made[a], made[b]], position=list(at), axis=list(axes[b][0]))

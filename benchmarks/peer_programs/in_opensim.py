@@ -1,4 +1,4 @@
-"""OpenSim (Simbody): pin and universal joints, loops by point constraints; Runge-Kutta-Merson with its error control.
+"""OpenSim (Simbody): pin, universal and ball joints, loops by point constraints; Runge-Kutta-Merson with error control.
 
 Simbody projects positions and velocities onto the constraints by itself. Accuracy is the one setting of its
 integrators; each row of results ends a step.
@@ -20,7 +20,7 @@ def frame(axes: list[np.ndarray]) -> osim.Vec3:
         x = np.cross(z, np.eye(3)[np.argmin(np.abs(z))])
         x /= np.linalg.norm(x)
     else:
-        x, z = axes[0], np.cross(*axes)
+        x, z = axes[0], np.cross(*axes[:2])
     r = np.column_stack([x, np.cross(z, x), z])
     return vec([np.arctan2(-r[1, 2], r[2, 2]), np.arcsin(np.clip(r[0, 2], -1, 1)), np.arctan2(-r[0, 1], r[0, 0])])
 
@@ -35,7 +35,7 @@ def model(mechanism: Mechanism):
         j = b.inertia
         moments = osim.Inertia(*map(float, (*np.diag(j), j[0, 1], j[0, 2], j[1, 2])))
         body, turned = osim.Body(b.name, b.mass, vec(b.center - b.at), moments), frame(b.axes)
-        kind = osim.PinJoint if len(b.axes) == 1 else osim.UniversalJoint
+        kind = (osim.PinJoint, osim.UniversalJoint, osim.BallJoint)[len(b.axes) - 1]
         place = vec(b.at - origins[b.parent])
         joint = kind(f"to_{b.name}", bodies[b.parent], place, turned, body, osim.Vec3(0), turned)
         for k, rate in enumerate(rates):

@@ -7,8 +7,10 @@ import pytest
 import yaml
 
 from benchmarks.peer_programs.common import MECHANISMS
+from tests.models.command import mbsim
 
 MODELS = Path(__file__).parents[2] / "models"
+DELTA = "../benchmarks/peer_programs/delta"
 
 
 def first_value(model, check):
@@ -34,3 +36,10 @@ def test_rates_that_loops_ask_for():
 def test_places_at_the_start():
     assert MECHANISMS["chain24"]().seen[1] == pytest.approx(first_value("chain", "tip at the start"), abs=1e-12)
     assert MECHANISMS["rssr"]().seen[1] == pytest.approx(first_value("benchmarks/rssr_fourbar", "point B"))
+    assert MECHANISMS["delta"]().seen[1] == pytest.approx(first_value(DELTA, "center"))
+
+
+@pytest.mark.slow
+def test_the_delta_robot_of_other_programs():
+    """The model moves as Pinocchio says, to 1e-8."""
+    mbsim("check", "benchmarks/peer_programs/delta.yaml")
