@@ -38,7 +38,7 @@ def release_loads(problem: Problem, closing: Closing, system: System) -> bool:
     loads = list(_undetermined(problem, closing, system))
     for joint, axis in loads:
         if joint not in system.topology.cut:
-            system.joints[joint]._held = system.joints[joint]._held.replace(axis, "")
+            system.joints[joint].release(axis)
     return bool(loads)
 
 
@@ -60,7 +60,7 @@ def _undetermined(problem: Problem, closing: Closing, system: System) -> Iterato
     null = left[:, np.count_nonzero(sizes > RANK_TOLERANCE) :]
     for row in np.flatnonzero(np.abs(null).max(axis=1, initial=0.0) > UNDETERMINED):
         joint, _, axis = problem.names.constraints[row].partition(".")
-        if axis and axis in getattr(system.joints.get(joint), "_held", ""):
+        if axis and axis in getattr(system.joints.get(joint), "held", ""):
             yield joint, axis
 
 

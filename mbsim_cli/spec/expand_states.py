@@ -366,7 +366,7 @@ def _load(maker: Maker, coordinate: str, spec: Friction) -> str | None:
         else:
             maker.report("radius", "friction of a displacement acts along it, at no radius", "leave it out")
         return None
-    joint._held = joint.across
+    joint.hold()
     squares = []
     for axis in joint.across:
         read = f"_load_{owner}_{axis}"

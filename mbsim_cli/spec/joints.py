@@ -148,13 +148,26 @@ class PlanarInitial(AngleInitial):
 class _Joint(Spec):
     coordinates: ClassVar[tuple[str, ...]] = ()
     across: ClassVar[str] = ""  # axes of its frame that forces which it carries have, but for those along coordinates
-    _held: str = PrivateAttr(default="")  # of these those that constraints hold, whose multipliers friction reads
+    _held: str = PrivateAttr(default="")
 
     bodies: Pair = field("The two bodies; the order decides the sign of the coordinates.", ["ground", "A1"])
     cut: bool | None = field(
         "Whether this joint closes a loop (true), never does (false), or that is chosen (left out).", True, default=None
     )
     description: str | None = description()
+
+    @property
+    def held(self) -> str:
+        """Axes of its frame along which constraints hold its point, so that friction can read their multipliers."""
+        return self._held
+
+    def hold(self) -> None:
+        """Let constraints hold its point along all axes that it carries forces along."""
+        self._held = self.across
+
+    def release(self, axis: str) -> None:
+        """Let nothing hold its point along an axis."""
+        self._held = self._held.replace(axis, "")
 
 
 class _AtPoint(_Joint):

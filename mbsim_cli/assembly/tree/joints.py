@@ -107,7 +107,7 @@ HELD = dict(zip("xyz", TRANSLATIONS, strict=True))  # of its point, which a tree
 
 def held_of(spec: Any) -> tuple[str, ...]:
     """Coordinates of a joint's point that constraints keep at zero, for their multipliers are the load of the joint."""
-    return tuple(getattr(spec, "_held", ()))
+    return tuple(getattr(spec, "held", ()))
 
 
 def freedom(spec: Any) -> int:
