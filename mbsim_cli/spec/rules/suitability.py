@@ -138,6 +138,7 @@ def check_forces(review: Review) -> None:
         possible = (*force.sources, *force.added_laws)
         if possible and force.model_fields_set.isdisjoint(possible):
             hint = f"give {', '.join(possible[:-1])} or {possible[-1]}"
+            hint += " (value: 0 of an input of linear models)" if "value" in possible else ""
             review.report(("forces", name), "exerts nothing", hint, key=True)
         if force.type == "bushing":
             _symmetric(review, ("forces", name), force)
