@@ -16,6 +16,7 @@ from mbsim_cli.exchange.robot import (
     Motor,
     Names,
     Robot,
+    Visual,
     digits,
     quaternion_of,
     rotation_of,
@@ -25,7 +26,8 @@ from mbsim_cli.exchange.xml import children, laid_out, words
 FREE, BALL, SLIDE, HINGE = range(4)  # mjtJoint
 CONNECT, WELD, EQUAL_JOINTS = range(3)  # mjtEq
 _KINDS = {SLIDE: "prismatic", HINGE: "revolute"}
-_TO_JOINT = 0  # mjtTrn
+_TO_JOINT = (0, 1)  # mjtTrn: a joint, also in the axes of its parent
+_SHOWN_GROUPS = 3  # of shapes, that MuJoCo shows at first; further ones mostly serve contacts
 
 
 def read(path: Path) -> Robot:
@@ -70,6 +72,7 @@ class _Reader:
             self._add_body(number)
         self._add_loops()
         self._add_motors()
+        self._add_visuals()
         for number in range(model.nsite):
             site = Names(joint.name for joint in self.robot.joints).add(self._named("SITE", number) or f"site{number}")
             body = self._body_names[model.site_bodyid[number]]
@@ -150,27 +153,28 @@ class _Reader:
             if self._is_off("EQUALITY") or not model.eq_active0[number]:
                 self.robot.remarks.append(f"not taken over: equality constraint {label}, which is not active")
                 continue
-            if kind in (CONNECT, WELD) and model.eq_objtype[number] == self._mujoco.mjtObj.mjOBJ_BODY:
-                first, second = (self._body_names[ids[number]] for ids in (model.eq_obj1id, model.eq_obj2id))
-                if kind == CONNECT:
-                    places, turn = np.array([data[:3], data[3:6]]), np.eye(3)
-                else:
-                    turn = rotation_of(data[6:10])  # of the second body in the first, where they are welded
-                    places = np.array([data[3:6] + turn @ data[:3], data[:3]])
-                self.robot.joints.append(
-                    Joint(
-                        self._joints.add(label),
-                        "spherical" if kind == CONNECT else "fixed",
-                        (first, second),
-                        places,
-                        turn,
-                        closes=True,
-                    )
-                )
+            if kind in (CONNECT, WELD):
+                bodies, places, turn = self._closed(number, kind, data)
+                name, joint = self._joints.add(label), "spherical" if kind == CONNECT else "fixed"
+                self.robot.joints.append(Joint(name, joint, bodies, places, turn, closes=True))
             elif kind == EQUAL_JOINTS and not np.any(data[2:5]) and self._equal(number, label, data):
                 continue
             else:
                 self.robot.remarks.append(f"not taken over: equality constraint {label}")
+
+    def _closed(self, number: int, kind: int, data: np.ndarray) -> tuple[tuple[str, str], np.ndarray, np.ndarray]:
+        """Bodies that a connection or weld joins, its place in each, and the second's axes in those of the first."""
+        model, ids = self._model, [int(self._model.eq_obj1id[number]), int(self._model.eq_obj2id[number])]
+        if model.eq_objtype[number] == self._mujoco.mjtObj.mjOBJ_SITE:
+            turns = [rotation_of(model.site_quat[site]) for site in ids]
+            places, turn = np.array(model.site_pos[ids]), turns[0] @ turns[1].T
+            ids = [int(body) for body in model.site_bodyid[ids]]
+        elif kind == WELD:
+            turn = rotation_of(data[6:10])
+            places = np.array([data[3:6] + turn @ data[:3], data[:3]])
+        else:
+            places = np.array([data[:3], data[3:6]])
+        return (self._body_names[ids[0]], self._body_names[ids[1]]), places, np.eye(3) if kind == CONNECT else turn
 
     def _equal(self, number: int, label: str, data: np.ndarray) -> bool:
         """Add q_1 = data_0 + data_1 q_2, both from their reference; False where a coordinate is none of one joint."""
@@ -183,16 +187,42 @@ class _Reader:
         return True
 
     def _add_motors(self) -> None:
+        """Actuators of joints whose force is affine in command, position and rate: motors, servos."""
         model, names = self._model, Names()
         for number in range(model.nu):
             label = self._named("ACTUATOR", number) or f"motor{number + 1}"
-            joint = self._by_joint.get(int(model.actuator_trnid[number, 0]))
-            plain = model.actuator_gaintype[number] == 0 and model.actuator_biastype[number] == 0
-            if model.actuator_trntype[number] == _TO_JOINT and joint is not None and joint.coordinate and plain:
-                gear = float(model.actuator_gear[number, 0] * model.actuator_gainprm[number, 0])
-                self.robot.motors.append(Motor(names.add(label), joint.name, gear))
-            else:
-                self.robot.remarks.append(f"not taken over: actuator {label}, which is no plain motor of a joint")
+            at = int(model.actuator_trnid[number, 0])
+            joint = self._by_joint.get(at) if model.actuator_trntype[number] in _TO_JOINT else None
+            kinds = (model.actuator_gaintype, model.actuator_biastype, model.actuator_dyntype)
+            gain, bias, dynamics = (int(kind[number]) for kind in kinds)
+            affine = gain == 0 and bias in (0, 1) and dynamics == 0
+            if joint is None or not joint.coordinate or not affine or self._is_off("ACTUATION"):
+                self.robot.remarks.append(f"not taken over: actuator {label}, which is no motor or servo of a joint")
+                continue
+            a, b, c = map(float, model.actuator_biasprm[number, :3]) if bias else (0.0, 0.0, 0.0)
+            motor = Motor(names.add(label), joint.name, float(model.actuator_gear[number, 0]), bias=(a, b, c))
+            motor.gain = float(model.actuator_gainprm[number, 0])
+            motor.zero = float(model.qpos0[model.jnt_qposadr[at]])
+            motor.command = float(model.key_ctrl[0, number]) if model.nkey else 0.0
+            if model.actuator_forcelimited[number]:
+                low, high = map(float, model.actuator_forcerange[number])
+                motor.limits = (low, high)
+            self.robot.motors.append(motor)
+
+    def _add_visuals(self) -> None:
+        """Meshes that MuJoCo shows; it moves their vertices into principal axes, and the shapes with them."""
+        model = self._model
+        for number in range(model.ngeom):
+            mesh, body = int(model.geom_dataid[number]), int(model.geom_bodyid[number])
+            of_mesh = model.geom_type[number] == self._mujoco.mjtGeom.mjGEOM_MESH
+            if not of_mesh or not body or model.geom_group[number] >= _SHOWN_GROUPS or model.mesh_pathadr[mesh] < 0:
+                continue
+            file = bytes(model.paths)[model.mesh_pathadr[mesh] :].split(b"\0", 1)[0].decode(errors="replace")
+            turn = rotation_of(model.geom_quat[number]) @ rotation_of(model.mesh_quat[mesh]).T
+            place = np.array(model.geom_pos[number]) - turn @ model.mesh_pos[mesh]
+            scale = np.array(model.mesh_scale[mesh])
+            made = Visual(self._body_names[body], str(Path(file).resolve()), scale, place, turn)
+            self.robot.visuals.append(made)
 
     def _say_what_is_dropped(self) -> None:
         model, remarks = self._model, self.robot.remarks

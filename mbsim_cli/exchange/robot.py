@@ -74,11 +74,40 @@ class Coupling:
 
 @dataclass
 class Motor:
-    """A generalised force on the coordinate of a joint, ``gear`` times a command [N m or N]."""
+    """A generalised force [N m or N] on the coordinate q of a joint: ``gear`` times f, of a motor or a servo.
+
+    f = gain command + bias . (1, x, x'), x = gear (q + zero), and ``limits`` bound it.
+    """
 
     name: str
     joint: str
     gear: float
+    gain: float = 1.0
+    bias: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    zero: float = 0.0
+    limits: tuple[float, float] | None = None
+    command: float = 0.0  # at the start
+
+    def value(self, coordinate: str) -> str:
+        """The force as an expression of the model file."""
+        if not any(self.bias) and self.limits is None:
+            return f"{digits(self.gear * self.gain)}*{self.name}_command"
+        constant, by_length, by_rate = self.bias
+        terms = {
+            f"{self.name}_command": self.gain,
+            coordinate: by_length * self.gear,
+            f"{coordinate}.velocity": by_rate * self.gear,
+            "": constant + by_length * self.gear * self.zero,
+        }
+        text = "".join(
+            f" {'-' if factor < 0 else '+'} {digits(abs(factor))}{'*' * bool(name)}{name}"
+            for name, factor in terms.items()
+            if factor
+        )
+        text = text.removeprefix(" + ") or "0"
+        if self.limits is not None:
+            text = f"clip({text}, {', '.join(map(digits, self.limits))})"
+        return _quoted(text if self.gear == 1 else f"{digits(self.gear)}*({text})")
 
 
 @dataclass
@@ -384,9 +413,7 @@ def _forces(robot: Robot, stops: bool) -> Iterator[str]:
             )
     for motor in robot.motors:
         where = kinds[motor.joint].coordinate
-        rows.append(
-            f"  {motor.name}: {{type: drive, coordinate: {where}, value: {digits(motor.gear)}*{motor.name}_command}}"
-        )
+        rows.append(f"  {motor.name}: {{type: drive, coordinate: {where}, value: {motor.value(where)}}}")
     limited = [joint for joint in robot.joints if joint.limits is not None and joint.coordinate]
     if rows or (limited and stops):
         yield "forces:"
@@ -408,7 +435,7 @@ def _forces(robot: Robot, stops: bool) -> Iterator[str]:
     if robot.motors:
         yield "parameters:                 # commands of the motors"
         for motor in robot.motors:
-            yield f"  {motor.name}_command: {{value: 0}}"
+            yield f"  {motor.name}_command: {{value: {digits(motor.command)}}}"
         yield ""
 
 

@@ -3,6 +3,7 @@
 import math
 import re
 import shlex
+import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ from mbsim_cli.errors import InputOutputError
 from mbsim_cli.exchange import read
 from mbsim_cli.exchange.robot import text_of
 
-from .conftest import ROOT
+from .conftest import COMMAND, ROOT, environment
 
 ARM = """\
 <?xml version="1.0"?>
@@ -131,27 +132,38 @@ MJCF = """\
     </body>
     <body name="free" pos="0 2 1"><freejoint name="flight"/><geom type="box" size="0.1 0.2 0.3"/></body>
   </worldbody>
-  <actuator><motor name="push" joint="hip" gear="4"/><position name="hold" joint="turn" kp="10"/></actuator>
-  <keyframe><key qpos="0.1 0.3 -0.4  0.8 0.2 0.1 -0.4  0 2 1 0.6 0.3 0.2 0.1"/></keyframe>
+  <actuator>
+    <motor name="push" joint="hip" gear="4"/>
+    <position name="hold" joint="turn" gear="3" kp="10" kv="2"/>
+    <position name="weak" joint="slide" kp="900" forcerange="-2 1"/>
+    <velocity name="slow" joint="hip" kv="3"/>
+    <position name="late" joint="hip" kp="5" timeconst="0.1"/>
+  </actuator>
+  <keyframe><key qpos="0.1 0.3 -0.4  0.8 0.2 0.1 -0.4  0 2 1 0.6 0.3 0.2 0.1" ctrl="0.7 -0.4 0.2 0.5 0"/></keyframe>
 </mujoco>
 """
 
 
 def test_mjcf_accelerates_as_mujoco_does(tmp_path):
-    """Several joints of one body, bodies of geometry, defaults, a keyframe; free and ball joints by their forces."""
+    """Several joints of one body, bodies of geometry, defaults, actuators, a keyframe; free and ball joints."""
     mujoco = pytest.importorskip("mujoco")
     path = tmp_path / "mixed.xml"
     path.write_text(MJCF)
     model = mujoco.MjModel.from_xml_path(str(path))
     data = mujoco.MjData(model)
     mujoco.mj_resetDataKeyframe(model, data, 0)
-    model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONTACT | mujoco.mjtDisableBit.mjDSBL_ACTUATION
+    model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONTACT
+    model.actuator_gainprm[4], model.actuator_biasprm[4] = 0.0, 0.0  # its force lags behind its command
     mujoco.mj_forward(model, data)
     robot = read(path)
-    assert any("hold" in remark for remark in robot.remarks) and [motor.name for motor in robot.motors] == ["push"]
+    assert "not taken over: actuator late, which is no motor or servo of a joint" in robot.remarks
+    assert [motor.name for motor in robot.motors] == ["push", "hold", "weak", "slow"]
+    assert 'value: "3*(10*hold_command - 30*turn.angle - 6*turn.angle.velocity - 2.61' in text_of(robot)
     target = tmp_path / "mixed.yaml"
     target.write_text(text_of(robot).replace("step: 1e-3, duration: 1}", "step: 1e-5, duration: 2e-5}"))
-    result = mbsim_cli.run(target)
+    uncompiled = environment(NUMBA_DISABLE_JIT="1")  # two steps take less than the compilation of their kernels
+    subprocess.run([*COMMAND, "run", str(target)], env=uncompiled, cwd=tmp_path, check=True, capture_output=True)
+    result = mbsim_cli.open(tmp_path / "mixed.h5")
     labels = result.labels("coordinates/acceleration")["coordinate"]
     found = dict(zip(labels, result["coordinates/acceleration"][0], strict=True))
     for joint, coordinate in (("slide", "slide.displacement"), ("turn", "turn.angle"), ("hip", "hip.angle")):
@@ -216,6 +228,26 @@ def test_mjcf_closes_loops(mbsim, tmp_path):
     done = mbsim("import", path)
     assert done.code == 0, done
     assert mbsim("info", "loop.yaml", "--json").json["cut_joints"] == ["c"]
+
+
+@pytest.mark.parametrize("kind", ["connect", "weld"])
+def test_mjcf_closes_loops_at_sites(tmp_path, kind):
+    """Poses in which the frames of both sites coincide, as MuJoCo finds them, are those of the joint."""
+    mujoco = pytest.importorskip("mujoco")
+    path = tmp_path / "sites.xml"
+    path.write_text(
+        '<mujoco><worldbody><body name="a"><freejoint/><geom size="0.1"/><site name="s" pos="1 2 3" euler="10 20 30"/>'
+        '</body><body name="b"><freejoint/><geom size="0.1"/><site name="r" pos="3 1 2" euler="40 -20 5"/></body>'
+        f'</worldbody><equality><{kind} site1="s" site2="r"/></equality></mujoco>'
+    )
+    joint = read(path).joints[-1]
+    assert joint.bodies == ("a", "b") and joint.closes
+    model = mujoco.MjModel.from_xml_path(str(path))
+    data, turn = mujoco.MjData(model), np.zeros(4)
+    mujoco.mju_mat2Quat(turn, joint.turn.ravel())
+    data.qpos[7:] = [*(joint.places[0] - joint.turn @ joint.places[1]), *turn]  # the first body stands in the world
+    mujoco.mj_forward(model, data)
+    assert np.abs(data.efc_pos[: 3 if kind == "connect" else 6]).max() < 1e-14
 
 
 @pytest.mark.slow
@@ -391,3 +423,28 @@ def test_a_visual_is_drawn_where_its_body_is(mbsim, bars, tmp_path):
     (tmp_path / "bars" / "bar.obj").unlink()
     scene = moving_scene(spec.load(tmp_path / "bars.yaml")).scene
     assert not scene.surfaces and "coupler is drawn without its surface: there is no file" in scene.left_out[0]
+
+
+def test_a_mesh_of_mjcf_is_drawn_where_mujoco_has_it(tmp_path):
+    """MuJoCo moves its vertices into the axes of its own inertia."""
+    mujoco = pytest.importorskip("mujoco")
+    (tmp_path / "assets").mkdir()
+    corners = np.array([[0, 0, 0], [3, 0, 0], [0, 2, 0], [0, 0, 1.0]])
+    faces = [(1, 3, 2), (1, 2, 4), (2, 3, 4), (1, 4, 3)]
+    lines = [f"v {x} {y} {z}" for x, y, z in corners] + [f"f {a} {b} {c}" for a, b, c in faces]
+    (tmp_path / "assets" / "wedge.obj").write_text("\n".join(lines))
+    path = tmp_path / "wedge.xml"
+    path.write_text(
+        '<mujoco><compiler meshdir="assets"/><asset><mesh name="w" file="wedge.obj" scale="0.1 0.2 0.3"/></asset>'
+        '<worldbody><body><joint/><geom type="mesh" mesh="w" pos="0.4 0 1" euler="20 30 40"/>'
+        '<geom type="mesh" mesh="w" group="3"/></body></worldbody></mujoco>'
+    )
+    (visual,) = read(path).visuals
+    assert Path(visual.file) == tmp_path / "assets" / "wedge.obj"
+    model = mujoco.MjModel.from_xml_path(str(path))
+    data = mujoco.MjData(model)
+    mujoco.mj_kinematics(model, data)
+    theirs = model.mesh_vert @ data.geom_xmat[0].reshape(3, 3).T + data.geom_xpos[0]
+    ours = (corners * visual.scale) @ visual.turn.T + visual.place
+    for point in ours:
+        assert np.abs(theirs - point).max(axis=1).min() < 1e-6  # vertices are in single precision there

@@ -28,6 +28,12 @@ def _robots() -> list[Path]:
 ROBOTS = _robots()
 
 
+def _is_dropped(reference, number: int, remarks: list[str]) -> bool:
+    """Whether an actuator is among those that are not taken over."""
+    name = mujoco.mj_id2name(reference, mujoco.mjtObj.mjOBJ_ACTUATOR, number) or f"motor{number + 1}"
+    return any(remark.startswith(f"not taken over: actuator {name},") for remark in remarks)
+
+
 @pytest.mark.parametrize("path", ROBOTS, ids=[f"{path.parent.name}-{path.stem}" for path in ROBOTS])
 def test_accelerations_are_mujocos(path, tmp_path):
     try:
@@ -40,16 +46,24 @@ def test_accelerations_are_mujocos(path, tmp_path):
     assert not any(joint.closes for joint in robot.joints) and not robot.couplings  # else positions depend on others
     for joint in robot.joints:
         joint.loss = 0.0  # MuJoCo holds by constraints
+    driven = [number for number in range(reference.nu) if not _is_dropped(reference, number, robot.remarks)]
+    assert len(driven) == len(robot.motors)
+    commands = np.random.default_rng(2).uniform(-1, 1, reference.nu)
+    for number, motor in zip(driven, robot.motors, strict=True):
+        motor.command = commands[number]
     target = tmp_path / "robot.yaml"
     target.write_text(text_of(robot))
     model, data = mbsim.load(target), mujoco.MjData(reference)
-    for name in ("CONTACT", "ACTUATION", "LIMIT", "FRICTIONLOSS", "EQUALITY"):  # what is not taken over, or by hand
+    for name in ("CONTACT", "CLAMPCTRL", "LIMIT", "FRICTIONLOSS", "EQUALITY"):  # what is not taken over, or by hand
         reference.opt.disableflags |= getattr(mujoco.mjtDisableBit, f"mjDSBL_{name}")
     reference.opt.density = reference.opt.viscosity = 0.0
     reference.tendon_stiffness[:], reference.tendon_damping[:] = 0.0, 0.0
     if reference.nkey:
         mujoco.mj_resetDataKeyframe(reference, data, 0)
         data.qvel[:] = 0.0
+    dropped = np.setdiff1d(np.arange(reference.nu), driven)
+    reference.actuator_gainprm[dropped], reference.actuator_biasprm[dropped] = 0.0, 0.0
+    data.ctrl[:], data.act[:] = commands, 0.0
     q, v = (np.array(part) for part in model.state())
     at = {}  # place of a joint's coordinate in MuJoCo's rates and here, and its sign here
     random = np.random.default_rng(1)
