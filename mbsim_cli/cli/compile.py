@@ -12,6 +12,7 @@ from mbsim_cli.cli.output import Terminal, emit, say, tell
 from mbsim_cli.errors import InputOutputError, UsageError
 
 if TYPE_CHECKING:
+    from mbsim_cli.study.assembling import Settings
     from mbsim_cli.study.compiling import Variant
 
 Models = Annotated[
@@ -32,8 +33,10 @@ Into = Annotated[
 ]
 
 
+@options.replacing(*options.MODEL)
 def command(
     models: Models = None,
+    settings: "Settings" = options.STATED,
     every: Every = False,
     lanes: Lanes = False,
     into: Into = None,
@@ -48,6 +51,8 @@ def command(
     options.limit_threads(None)
     if not (models or every):
         raise UsageError("name model files, or give --all to compile for any model")
+    if settings.overrides and not models:
+        raise UsageError("-p and -s are for model files; name some")
     from mbsim_cli.kernels.compiler import choice, folder, watch
     from mbsim_cli.study.compiling import precompile, specimens
 
@@ -56,7 +61,7 @@ def command(
     if into:
         folder.ignore()
     with nullcontext(models) if models else specimens() as paths:
-        variants = list(precompile(paths, every, Terminal(quiet), lanes))
+        variants = list(precompile(paths, every, Terminal(quiet), lanes, settings))
     report = _report(variants, named=bool(models)) | _copied(into)
     if json:
         emit(report)

@@ -200,6 +200,7 @@ def specimens() -> Iterator[list[Path]]:
 # Kernels compiled before any run needs them: by the first steps of a model's analyses.
 
 METHODS = ("none", "ddm", "adjoint")
+_NOTHING = Settings()  # replaced
 
 
 @dataclass(frozen=True)
@@ -222,13 +223,15 @@ class Variant:
         return {name: getattr(self, name) for name in names} | told
 
 
-def precompile(paths: Sequence[Path], every: bool, listener: Listener, lanes: bool = False) -> Iterator[Variant]:
+def precompile(
+    paths: Sequence[Path], every: bool, listener: Listener, lanes: bool = False, stated: Settings = _NOTHING
+) -> Iterator[Variant]:
     """Compile what the models' analyses need, with and without gradients; ``every``: all formulations, integrators.
 
     Also the loops that run eight cases of a study without gradients: for models that state one, with ``every``, and
     where ``lanes`` asks for them.
     """
-    planned = [(path, file, settings) for path in paths for file, settings in _planned(path, every)]
+    planned = [(path, file, settings) for path in paths for file, settings in _planned(path, every, stated)]
     with listener.progress("compiling", len(planned)) as show:
         for done, (path, file, settings) in enumerate(planned, 1):
             in_lanes = settings.method == "none" and (lanes or every or _varies_without_gradients(file))
@@ -237,25 +240,25 @@ def precompile(paths: Sequence[Path], every: bool, listener: Listener, lanes: bo
             listener.poll()
 
 
-def _planned(path: Path, every: bool) -> Iterator[tuple[Any, Settings]]:
+def _planned(path: Path, every: bool, stated: Settings) -> Iterator[tuple[Any, Settings]]:
     """A model, read once, with the settings of each variant."""
     from mbsim_cli.spec.analysis import lacks_adjoint
 
-    file = load(path, Settings())
-    ways = list(_ways()) if every and file.analysis.type == "forward_dynamics" else [Settings()]
+    file = load(path, stated)
+    ways = list(_ways(stated)) if every and file.analysis.type == "forward_dynamics" else [stated]
     for way in ways:
         for method in METHODS if file.parameters else METHODS[:1]:
             if method != "adjoint" or not lacks_adjoint(file.analysis, way.formulation, way.integrator):
                 yield file, replace(way, method=method)
 
 
-def _ways() -> Iterator[Settings]:
+def _ways(stated: Settings) -> Iterator[Settings]:
     """All formulations, those of open trees with all integrators."""
     from mbsim_cli.spec.analysis import FORMULATIONS, INTEGRATED
 
     for formulation in FORMULATIONS:
         for integrator in INTEGRATORS if formulation in INTEGRATED else (None,):
-            yield Settings(formulation=formulation, integrator=integrator)
+            yield replace(stated, formulation=formulation, integrator=integrator)
 
 
 def _varies_without_gradients(file: Any) -> bool:

@@ -73,6 +73,14 @@ def test_every_formulation_and_integrator(mbsim, pendulum, planned):
     assert report["seconds"] == 0.5 * len(planned)
 
 
+def test_it_compiles_for_what_is_set(mbsim, pendulum, planned):
+    """Keys that choose other kernels, as those of the run will."""
+    assert mbsim("compile", pendulum, "-s", "analysis.formulation=ali3p-rtdyn0", "-p", "L=1").code == 0
+    assert {formulation for formulation, *_ in planned} == {"ali3p-rtdyn0"}
+    refused = mbsim("compile", "--all", "-p", "L=1")
+    assert refused.code == 2 and "-p and -s are for model files; name some" in refused.err
+
+
 @pytest.mark.skipif(COMPILER != "linking", reason="others compute one case at a time")
 def test_loops_for_eight_cases(mbsim, pendulum, loops):
     """Where they are asked for, with all, and where the model states a study without gradients."""

@@ -15,7 +15,7 @@ def test_every_command_that_reads_a_model_takes_it():
         name for name, command in commands.items() if any("--set" in parameter.opts for parameter in command.params)
     }
     assert {"run", "check", "validate", "info", "linearize", "reduce", "optimize", "fit", "sweep run"} <= taking
-    assert {"view", "export"} <= taking
+    assert {"view", "export", "compile"} <= taking
     for name in taking:
         assert any("--parameter" in parameter.opts for parameter in commands[name].params)
 
