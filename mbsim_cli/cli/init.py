@@ -19,8 +19,10 @@ TEMPLATES = {
     "buggy": "a vehicle of 18 bodies with double wishbones, steering and four tyres",
     "crank": "a slider-crank whose crank is a meshed, flexible body",
     "study": "a parameter study and an optimisation of a mass on a spring",
+    "fit": "parameters of a pendulum estimated from readings of its angle",
 }
-_NEXT = {"study": "mbsim sweep {file} grid -o grid"}  # what to type next; a run for the others
+_NEXT = {"study": "mbsim sweep {file} grid -o grid", "fit": "mbsim fit {file}"}  # what to type next; a run for others
+BESIDE = {"fit": "fit.csv"}  # files that a template reads, by its name
 
 
 def names(incomplete: str = "") -> list[str]:
@@ -55,14 +57,18 @@ def command(
             show_table(plain_table(("template", "what it shows"), TEMPLATES.items()))
             tell("mbsim init NAME writes NAME.yaml here")
         return
-    text = template(name)
     target = file or Path(f"{name}.yaml")
-    write_new(target, text, force)
+    write_new(target, template(name), force)
+    beside = [target.with_name(BESIDE[name])] if name in BESIDE else []
+    for path in beside:
+        write_new(path, _installed(path.name), force)
     then = _NEXT.get(name, "mbsim run {file}").format(file=target)
     if json:
-        emit({"template": name, "file": str(target), "next": then})
+        emit({"template": name, "file": str(target), "beside": [str(path) for path in beside], "next": then})
     else:
         tell(f"{target}: {TEMPLATES[name]}")
+        for path in beside:
+            tell(f"{path}: what it reads")
         tell(f"next: {then}")
 
 
@@ -76,13 +82,17 @@ def template(name: str) -> str:
 
         hint = suggest(name, TEMPLATES)
         raise UsageError(f"unknown template {name!r}; {hint or 'mbsim init --list shows them'}")
+    lines = _installed(f"{name}.yaml").splitlines(keepends=True)
+    return "".join(line for line in lines if not line.startswith("# yaml-language-server"))  # a path of the clone
+
+
+def _installed(name: str) -> str:
     package = Path(mbsim_cli.__file__).parent
-    places = [package / "templates" / f"{name}.yaml", package.parent / "models" / f"{name}.yaml"]
+    places = [package / "templates" / name, package.parent / "models" / name]
     path = next((place for place in places if place.is_file()), None)
     if path is None:
         raise InputOutputError(f"{places[0]} is missing; install mbsim again")
-    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
-    return "".join(line for line in lines if not line.startswith("# yaml-language-server"))  # a path of the clone
+    return path.read_text(encoding="utf-8")
 
 
 def write_new(target: Path, text: str, force: bool) -> None:

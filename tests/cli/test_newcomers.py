@@ -18,6 +18,7 @@ import pytest
 from mbsim_cli import spec
 from mbsim_cli.cli.explain import explain, places
 from mbsim_cli.cli.init import TEMPLATES, template
+from mbsim_cli.cli.outcome import call
 from mbsim_cli.spec.schema import written_out
 
 from .conftest import COMMAND, ROOT, environment
@@ -47,7 +48,7 @@ def test_init_lists_and_writes(mbsim, tmp_path):
 @pytest.mark.parametrize("name", TEMPLATES)
 def test_each_template_is_a_valid_model(name, tmp_path):
     path = tmp_path / f"{name}.yaml"
-    path.write_text(template(name))
+    assert call(["init", name, str(path)]) == 0
     model = spec.load(path)
     assert model.objectives and model.analysis.sensitivity.method != "none"
 
@@ -57,6 +58,16 @@ def test_a_template_runs_as_it_stands(mbsim):
     report = mbsim("run", "pendulum.yaml", "--json").json
     assert report["objectives"]["travel"]["gradient"]["L"] == pytest.approx(6.2172901, rel=1e-6)
     assert mbsim("check", "pendulum.yaml").code == 0
+
+
+def test_the_fit_finds_what_made_its_readings(mbsim, tmp_path):
+    """Length 0.4 m, friction 0.03 N m s/rad, a start at 40 and a zero at 1.5 degrees, with noise of 0.3 degrees."""
+    (tmp_path / "lab").mkdir()
+    done = mbsim("init", "fit", "lab/mine.yaml")
+    assert "next: mbsim fit lab/mine.yaml" in done.out and (tmp_path / "lab" / "fit.csv").exists()
+    found = mbsim("fit", "lab/mine.yaml", "--json").json["fit"]["parameters"]
+    for name, value in {"L": 0.4, "c": 0.03, "start": 0.698132, "zero": 0.0261799}.items():
+        assert abs(found[name]["value"] - value) < 4 * found[name]["standard_error"] < 0.1 * value, name
 
 
 @pytest.mark.slow

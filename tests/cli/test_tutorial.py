@@ -66,7 +66,7 @@ def test_the_tutorial(mbsim, tmp_path):
                 said += done.out + done.err
                 commands += 1
             compare(shown, said)
-    assert commands >= 14
+    assert commands >= 17
 
 
 def test_no_model_is_missing_in_the_gallery():
