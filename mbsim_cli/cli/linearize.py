@@ -56,7 +56,7 @@ def command(
     About an equilibrium, the start, or a time of the motion.
     """
     options.limit_threads(None)
-    from mbsim_cli.study.assembling import Settings, build, load
+    from mbsim_cli.study.assembling import Settings, build, counted, load
     from mbsim_cli.study.linearizing import KINDS, linearized
 
     target = output or Path(f"{model.stem}.lin.{to or Format.HDF5}")
@@ -71,8 +71,8 @@ def command(
         plain = {name: value.tolist() if hasattr(value, "tolist") else value for name, value in found.content.items()}
         emit({"model": str(model), "output": str(target)} | plain)
     else:
-        sizes = f"{len(found.states)} states, {len(found.inputs)} inputs, {len(found.outputs)} outputs"
-        tell(f"{target}: {sizes}, about {found.about}", quiet)
+        sizes = (counted(len(getattr(found, f"{axis}s")), axis) for axis in ("state", "input", "output"))
+        tell(f"{target}: {', '.join(sizes)}, about {found.about}", quiet)
 
 
 def _at(text: str) -> str | float:

@@ -180,7 +180,9 @@ def _method(report: dict[str, Any]) -> str:
     if report["formulation"] == "statics":
         return f"{report['diagnostics']['stability']} equilibrium, {report['diagnostics']['iterations']} iterations"
     if report["formulation"] == "linear":
-        found = f"{len(report['modes'])} modes" if "modes" in report else "frequency response"
+        from mbsim_cli.study.assembling import counted
+
+        found = counted(len(report["modes"]), "mode") if "modes" in report else "frequency response"
         return f"{found} about {AROUND[report['diagnostics']['about']]}"
     if report["formulation"] == "driven":
         return f"kinematics, {report['steps'] + 1} samples"

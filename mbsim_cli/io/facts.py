@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, BinaryIO, NamedTuple, Protocol
 
 import h5py
 import numpy as np
@@ -16,6 +16,7 @@ from mbsim_cli.io.results import column_units, opened, texts
 from mbsim_cli.io.target import checked, is_of_format, replaced
 from mbsim_cli.model.layout import Names
 from mbsim_cli.reduction.mesh import CELLS
+from mbsim_cli.system import judged
 
 # Content of a result file beside its histories: origin, objectives, fields, and the designs of an optimisation.
 
@@ -401,8 +402,21 @@ def write_state_space(path: Path, content: Mapping[str, Any], *, force: bool) ->
 
 
 def _is_own(path: Path) -> bool:
-    """Whether a file is a state space, which may be replaced."""
-    return path.suffix.lower() == ".h5" and is_of_format(path, STATE_SPACE)
+    """Whether a file is a state space, which may be replaced; those of other formats by the names in them."""
+    kind = path.suffix.lower()
+    if kind == ".h5":
+        return is_of_format(path, STATE_SPACE)
+
+    def look(file: BinaryIO) -> bool:
+        from scipy.io import whosmat
+
+        try:
+            names = {name for name, *_ in whosmat(file)} if kind == ".mat" else set(np.load(file).files)
+        except Exception:  # whatever may stand in files of others
+            return False
+        return {*STATE_SPACE_AXES, "states", "inputs", "outputs", "about"} <= names
+
+    return kind in KINDS and judged(path, look)
 
 
 def _write_state_space(path: Path, content: Mapping[str, Any]) -> None:

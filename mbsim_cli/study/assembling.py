@@ -128,11 +128,12 @@ def chosen(model_file: ModelFile, settings: Settings, assembled: Any) -> tuple[s
         return "ddm", f"{lacking} has no adjoint"
     costs = costs_of(problem, objectives, MEMORY if settings.memory is None else settings.memory)
     p, steps = problem.theta_rho.shape[1], steps_of(problem)
-    counted = [_count(p, "parameter"), _count(objectives, "objective"), *([_count(steps, "step")] if steps else [])]
-    return costs.quicker, f"{', '.join(counted)}: {costs.sentence()}"
+    counts = [counted(p, "parameter"), counted(objectives, "objective"), *([counted(steps, "step")] if steps else [])]
+    return costs.quicker, f"{', '.join(counts)}: {costs.sentence()}"
 
 
-def _count(number: int, what: str) -> str:
+def counted(number: int, what: str) -> str:
+    """A number of things in words."""
     return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 

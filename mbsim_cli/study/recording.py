@@ -157,7 +157,7 @@ def _modes(outcome: Outcome) -> Any:
     parameters = outcome.plan.assembled.problem.names.parameters
     numbers = {name: np.array([mode[name] for mode in listed]) for name in MODE_UNITS}
     gradients = {
-        name: np.array([list(mode["gradient"][name].values()) for mode in listed]).reshape(-1, len(parameters))
+        name: np.array([list(mode["gradient"][name].values()) for mode in listed]).reshape(len(listed), len(parameters))
         for name in MODE_UNITS
     }
     return ModesFound(numbers, gradients, found.shape.T, found.d_shape.transpose(1, 0, 2), found.neutral)

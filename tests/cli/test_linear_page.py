@@ -57,6 +57,14 @@ def test_refused(mbsim, quarter, old, new, message):
     assert message in told.err
 
 
+def test_without_gradients(mbsim, quarter, tmp_path):
+    quarter.write_text(QUARTER.partition("objectives:")[0] + "analysis: {type: modes, count: 1}\n")
+    told = mbsim("run", "quarter.yaml")
+    assert told.code == 0 and "quarter.h5: 1 mode about the equilibrium" in told.out
+    with h5py.File(tmp_path / "quarter.h5") as file:
+        assert "gradient" not in file["modes"] and np.allclose(file["modes/frequency"], [1.2960545])
+
+
 def test_a_mode_that_is_not_there(mbsim, quarter):
     quarter.write_text(QUARTER.replace("hop: {frequency: 2}", "hop: {frequency: 3}"))
     told = mbsim("run", "quarter.yaml")
@@ -106,6 +114,12 @@ def test_state_space(mbsim, vertical, tmp_path):
     assert list(stored["outputs"]) == ["travel", "comfort.z"]
     assert mbsim("linearize", "vertical.yaml", "--inputs", "suspension", "--to", "mat").code == 0
     assert np.array_equal(loadmat(tmp_path / "vertical.lin.mat")["A"], stored["A"])
+    for target in ("vertical.lin.mat", "vertical.npz", "new.h5", "new.h5"):  # written again, without --force
+        assert mbsim("linearize", "vertical.yaml", "-o", target).code == 0
+    for target, written in (("other.npz", b"PK\x03\x04"), ("other.mat", b"MATLAB 5.0"), ("empty.npz", b"")):
+        (tmp_path / target).write_bytes(written)
+        told = mbsim("linearize", "vertical.yaml", "-o", target)
+        assert told.code == 5 and "exists and is not a state space" in told.err
 
 
 @pytest.mark.parametrize(
