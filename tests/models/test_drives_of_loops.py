@@ -84,3 +84,34 @@ def test_forces_of_a_run_come_back(name, given, tmp_path):
         expected = eval(drives[coordinate], space) + 0 * run.time
         size = max(np.abs(eval(text, space)).max() for text in drives.values())
         assert np.abs(found[key] - expected).max() < 1e-9 * size, coordinate
+
+
+# driven models: the law, the coordinate and the force of each drive, with its sign in kinematics
+LED = {
+    "robots/stewart.yaml": ([(f"drive{k}", f"leg{k}.displacement", f"F{k}", -1) for k in range(1, 7)], 0.75),
+    "robots/delta.yaml": ([(f"motor{k}", f"arm{k}.angle", f"tau{k}.moment.z", 1) for k in range(1, 4)], 0.5),
+    "excavator.yaml": ([(f"{c}_oil", f"{c}.displacement", f"{c}_pull", -1) for c in ("lift", "crowd", "curl")], 4),
+}
+
+
+@pytest.mark.parametrize("name", LED)
+def test_forces_of_drives_are_the_reactions_of_laws(name):
+    """Where laws lead the files as they are."""
+    drives, duration = LED[name]
+    data = yaml.safe_load((MODELS / name).read_text())
+    for section in ("checks", "optimization", "objectives"):
+        data.pop(section, None)
+    for block in data["repeat"].values():
+        block.pop("objectives", None)
+    laws, coordinates, forces, signs = zip(*drives, strict=True)
+    data["analysis"] = {"type": "kinematics", "sampling": duration / 5, "duration": duration}
+    reactions = mbsim_cli.loads(data).run()
+    data["analysis"] |= {"type": "inverse_dynamics", "motion": {"constraints": list(laws)}, "drives": list(coordinates)}
+    for block in data["repeat"].values():
+        block.pop("sensors")
+    of = {law: {"type": "torque", "coordinate": coordinate} for law, coordinate in zip(laws, coordinates, strict=True)}
+    data["sensors"] = {f"of_{law}": sensor for law, sensor in of.items()}
+    found = mbsim_cli.loads(data).run()
+    size = max(np.abs(reactions[force]).max() for force in forces)
+    for law, force, sign in zip(laws, forces, signs, strict=True):
+        assert np.abs(found[f"of_{law}"] - sign * reactions[force]).max() < 1e-10 * size, law
