@@ -84,7 +84,7 @@ class Analysis(Spec):
     )
     hold: list[str] = hold()
     step: AutoNumber = field(
-        "Time step [s]; of an adaptive integrator the time between instants of results. "
+        "Time step [s]; of an adaptive integrator the time between output times. "
         "Or auto: halved until objectives and gradients are as accurate as asked.",
         1e-3,
         "auto",
@@ -96,7 +96,7 @@ class Analysis(Spec):
         default=None,
     )
     duration: Number = field("Duration [s].", 5.0, default=Number(1.0))
-    output_interval: Number | None = field("Time between stored instants [s]; default the step.", 0.01, default=None)
+    output_interval: Number | None = field("Time between output times [s]; default the step.", 0.01, default=None)
     tolerance: Number = field(
         "Relative tolerance of the motion, whether gradients are wanted or not.", 1e-10, default=Number(1e-10)
     )
@@ -258,7 +258,7 @@ class InverseDynamics(Spec):
     """Torques that a given motion takes, and their derivatives."""
 
     type: Literal["inverse_dynamics"] = field("Kind of analysis.", "inverse_dynamics")
-    sampling: Number = field("Time between two instants [s].", 0.01)
+    sampling: Number = field("Time between two samples [s].", 0.01)
     duration: Number = field("Duration [s].", 3.0)
     motion: Motion = field("The motion.", {"all": "wave"})
     drives: list[str] = field(
