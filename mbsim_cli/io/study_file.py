@@ -95,6 +95,7 @@ class StudyContent(NamedTuple):
     results: np.ndarray  # (N, k), NaN of cases that are not done
     slopes: np.ndarray | None = None  # (N, k, v) derivatives of objectives by varied parameters, NaN where unknown
     facts: Mapping[str, Any] = {}
+    plan: str = ""  # JSON, empty where the file has none
 
 
 def read_study(path: Path) -> StudyContent:
@@ -104,7 +105,9 @@ def read_study(path: Path) -> StudyContent:
         objectives, results = _table(file, "objective", "result")
         slopes = _slopes(file, list(varied), results.shape) if "gradient" in file else None
         facts = {name: value for name in FACTS if (value := attribute(file, name)) is not None}
-        return StudyContent(str(attribute(file, "study") or ""), varied, objectives, design, results, slopes, facts)
+        plan = file["meta/plan"].asstr(errors="replace")[()] if "meta/plan" in file else ""
+        name = str(attribute(file, "study") or "")
+        return StudyContent(name, varied, objectives, design, results, slopes, facts, plan)
 
 
 def _slopes(file: h5py.File, varied: Sequence[str], shape: tuple[int, ...]) -> np.ndarray:
@@ -138,6 +141,8 @@ def _require_study(path: Path) -> None:
             is_text(_plain(found, "gradient", 3).dtype) or not is_text(_plain(found, "parameter", 1).dtype)
         ):
             raise FormatError("gradient holds no numbers, or has no parameters")
+        if "meta/plan" in found and not is_text(_plain(found, "meta/plan", 0).dtype):
+            raise FormatError("meta/plan holds no text")
 
 
 def _plain(found: Mapping[str, h5py.Dataset], name: str, dimensions: int) -> h5py.Dataset:

@@ -81,6 +81,7 @@ def test_poses_put_points_where_films_have_them(of_fivebar, fivebar):
 def test_a_study_has_its_cases_slopes_and_effects(mbsim, springs, tmp_path):
     assert mbsim("report", springs, "--quiet").code == 0
     found, study = data_of(tmp_path / "springs.html"), read_study(springs / "study.h5")
+    assert found["title"] == "springs" and found["description"].startswith("Five-bar linkage. Planar five-bar ")
     np.testing.assert_array_equal(array(found["design"]), study.design.astype("f4"))
     np.testing.assert_array_equal(array(found["results"]), study.results.astype("f4"))
     effects = array(found["effects"])

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import mbsim_cli as mbsim
-from mbsim_cli.exchange import read
+from mbsim_cli.exchange import find_meshes, read
 from mbsim_cli.exchange.robot import text_of
 
 pytestmark = pytest.mark.oracles
@@ -52,6 +52,7 @@ def test_accelerations_are_mujocos(path, tmp_path):
     for number, motor in zip(driven, robot.motors, strict=True):
         motor.command = commands[number]
     target = tmp_path / "robot.yaml"
+    find_meshes(robot, path, target)
     target.write_text(text_of(robot))
     model, data = mbsim.load(target), mujoco.MjData(reference)
     for name in ("CONTACT", "CLAMPCTRL", "LIMIT", "FRICTIONLOSS", "EQUALITY"):  # what is not taken over, or by hand

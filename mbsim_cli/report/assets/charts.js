@@ -56,13 +56,16 @@ function lineChart(lines, across, options = {}) {
     });
   }
 
+  const largest = lines.reduce((most, line) => line.values.reduce((own, value) => Math.max(own, Math.abs(value) || 0), most), 0);
+
   function at(x) {
     cursor.setAttribute("x1", px(x));
     cursor.setAttribute("x2", px(x));
     cursor.setAttribute("visibility", "visible");
     lines.forEach((line, number) => {
       const unit = unitText(line.unit);
-      const now = valueAt(across.values, line.values, x);
+      const value = valueAt(across.values, line.values, x);
+      const now = Math.abs(value) <= 1e-9 * largest ? 0 : value; // round-off
       const then = predicted?.[number] ? ` → ${shown(valueAt(across.values, predicted[number], x), 4)}` : "";
       entries[number].textContent = `${shown(now, 4)}${then}${unit && ` ${unit}`}`;
     });

@@ -1,5 +1,6 @@
 """From results, studies, fits and models to the data of a page."""
 
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -8,7 +9,7 @@ import numpy as np
 
 from mbsim_cli.errors import InputOutputError, MbsimError, ModelError
 from mbsim_cli.io.results import Content, Entry, summary
-from mbsim_cli.io.study_file import READINGS, is_fit
+from mbsim_cli.io.study_file import READINGS, StudyContent, is_fit
 from mbsim_cli.study.pictures.motion import Filming, filmed, motion_of
 
 MOST_TIMES = 601  # of histories
@@ -267,7 +268,7 @@ def study_page(path: Path) -> dict[str, Any]:
     return {
         "kind": "study",
         "title": study.name or path.stem,
-        "description": "",
+        "description": _caption(study),
         "varied": dict(study.varied),
         "objectives": dict(study.objectives),
         "case": rows,
@@ -280,6 +281,21 @@ def study_page(path: Path) -> dict[str, Any]:
         "provenance": [(name.replace("_", " "), _word(value)) for name, value in study.facts.items()],
         "notes": notes,
     }
+
+
+def _caption(study: StudyContent) -> str:
+    """Name of the model, and the description of the study or else of the model, as the study's own copy states them."""
+    from mbsim_cli.spec.reading.nodes import NodeError, read_nodes
+
+    try:
+        plan = json.loads(study.plan)
+        root, _ = read_nodes(plan["texts"][plan["file"]].encode(), plan["file"])
+        model = root.data() if root is not None else {}
+        own = model.get("study", {}).get(study.name) or {}
+        found = [model.get("name"), own.get("description") or model.get("description")]
+    except (ValueError, KeyError, TypeError, AttributeError, NodeError):  # a study of another version, or damaged
+        return ""
+    return ". ".join(" ".join(text.split()) for text in found if isinstance(text, str))
 
 
 # Fits: readings beside the model, and the estimates of the parameters.
