@@ -35,7 +35,8 @@ def _is_dropped(reference, number: int, remarks: list[str]) -> bool:
 
 
 @pytest.mark.parametrize("path", ROBOTS, ids=[f"{path.parent.name}-{path.stem}" for path in ROBOTS])
-def test_accelerations_are_mujocos(path, tmp_path):
+def test_accelerations_are_mujocos(path, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # where MuJoCo logs its warnings
     try:
         reference = mujoco.MjModel.from_xml_path(str(path))
     except ValueError as error:
