@@ -28,7 +28,7 @@ Part = dict[str, Any]
 
 
 def command(key: Key = None, json: options.Json = False) -> None:
-    """Explain a key or type of the model file, or a message by its code."""
+    """Explain a key or type of the model file, or a message."""
     if CODE.fullmatch(key or ""):
         _message(key or "", json)
         return
