@@ -97,6 +97,27 @@ def double_pendulum(l_1, l_2, m_1, m_2):
     return np.sort(np.sqrt(np.linalg.eigvals(np.linalg.solve(M, K))))
 
 
+PENDULUM = (
+    HEAD
+    + """
+parameters: {rate: 3}
+bodies: {arm: {mass: 1, center_of_mass: [0, 0, -1]}}
+joints:
+  O: {type: revolute, bodies: [ground, arm], point: origin, axis: y, initial: {angle: 1, angular_velocity: rate}}
+"""
+    + MODAL.replace("modes", "modes, at: start")
+)
+
+
+def test_a_motion_that_is_not_steady_is_reported(tmp_path):
+    """s^2 = -g cos(angle): per radian s changes by -tan(angle) / 2 of it; its time constant is 1 / |s|."""
+    found = found_in(problem_of(PENDULUM, tmp_path))
+    root = np.sqrt(9.81 * np.cos(1.0))
+    assert np.allclose(found.value, 1j * root, rtol=TIGHT)
+    assert found.unsteady.tolist() == [0]
+    assert found.drift == pytest.approx([3.0 * np.tan(1.0) / 2.0 / root], rel=1e-5)
+
+
 @pytest.mark.slow
 def test_double_pendulum(tmp_path):
     found = found_in(problem_of(DOUBLE, tmp_path))

@@ -290,10 +290,10 @@ def found_at(problem: Problem, point: Point, *, moves: bool) -> Found:
     d_shape = np.einsum("nd,dkp->nkp", T, d_q) + np.einsum("pnd,dk->nkp", d_T, found.shape)
     d_shape[:, :, broken] = np.nan
     shape, d_shape = normalised(T @ found.shape, d_shape)
-    drift = np.zeros(found.value.size)
-    if moves:
-        drift = drift(found, matrices, _rates(linear))
-    return Found(found.value, d_value, shape, d_shape, found.neutral, found.close, drift, found.stable, linear.names)
+    changes_with_time = drift(found, matrices, _rates(linear)) if moves else np.zeros(found.value.size)
+    return Found(
+        found.value, d_value, shape, d_shape, found.neutral, found.close, changes_with_time, found.stable, linear.names
+    )
 
 
 def _matrices(equations: Equations) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
