@@ -333,7 +333,7 @@ def why_not_converged(failed: Failed, problem: Problem, theta: np.ndarray, stand
     """A sentence on what was too much for Newton's iteration, or None where nothing is to be seen."""
     if not all(np.isfinite(part).all() for part in (*failed.state[:4], failed.correction, failed.push)):
         return None
-    softest = _softest(failed, problem.names)
+    softest, found = _softest(failed, problem.names), list[str | None]()
     if softest:
         found, advice = [softest], "state a larger one, or none"
     else:
@@ -480,8 +480,11 @@ def _alone(problem: Problem, instant: Instant, f: int, time: float) -> Instant:
 
 def _expression(problem: Problem, alone: Instant, f: int) -> str | None:
     """Which expression of the force gives no finite number, with its place in the file."""
-    signals, work = problem.model.signals, alone.work.kin.signals
-    for component in range(3) if isinstance(signals, Signals) else ():
+    signals = problem.model.signals
+    if not isinstance(signals, Signals):
+        return None
+    work: Any = alone.work.kin.signals
+    for component in range(3):
         u = int(signals.of_force[f, component])
         if u != NONE and not np.isfinite(work.value[signals.offset[u] + signals.result[u]]):
             place = problem.names.expressions.get((f, component), "its expression")

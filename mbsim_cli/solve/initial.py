@@ -6,7 +6,7 @@ the constraints at the solution. Constraints with automatic targets take their v
 """
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -171,8 +171,9 @@ def _with_loads(start: Instant | Standing, kkt: np.ndarray, rows: np.ndarray) ->
     """The matrix of accelerations and multipliers where forces read multipliers."""
     if not isinstance(start.model.signals, LoadedSignals):
         return kkt
-    work, found = start.work.kin.signals.load, kkt.copy()
-    found[: start.n, start.n :] -= work.exerted @ work.slope[rows].T
+    signals: Any = start.work.kin.signals
+    found = kkt.copy()
+    found[: start.n, start.n :] -= signals.load.exerted @ signals.load.slope[rows].T
     return found
 
 

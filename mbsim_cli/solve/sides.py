@@ -93,7 +93,7 @@ def sides_of(problem: Problem, theta: np.ndarray | None = None) -> list[Sides]:
 def _sides(problem: Problem, theta: np.ndarray, by: np.ndarray) -> list[Sides]:
     meetings, found = _meetings(problem, theta, by), list[tuple[Sides, list[np.ndarray]]]()
     for column in np.flatnonzero(np.any([m.rates.any(axis=0) for m in meetings], axis=0)) if meetings else ():
-        ways = [meeting.direction(column) for meeting in meetings]
+        ways = [meeting.direction(int(column)) for meeting in meetings]
         if all(way is None for way in ways):
             continue
         shared = [m.alike if way is None else way for m, way in zip(meetings, ways, strict=True)]
@@ -169,7 +169,8 @@ def jumped(problem: Problem) -> dict[str, str]:
 
 def mean_of(problem: Problem, theta: np.ndarray | None, sides: Sequence[Sides], run: Run) -> Iterator[Block]:
     """Blocks of the motion, with the mean of the derivatives of both sides; ``run`` makes those of a theta."""
-    own, stepped = problem.theta if theta is None else theta, np.iscomplexobj(theta)
+    own = problem.theta if theta is None else theta
+    stepped = theta is not None and np.iscomplexobj(theta)
     still = stepped or sum(len(each.columns) for each in sides) == problem.theta_rho.shape[1]
     options = replace(problem.options, sensitivity="none") if still else problem.options
     alone = replace(problem, options=options)
@@ -285,7 +286,7 @@ class Kept:
         hat = self._seen(first, record, *length)
         if length:
             return hat
-        read = hat.any(axis=0).nonzero()
+        read: Any = np.nonzero(hat.any(axis=0))
         self._found[first] = hat.shape, read, hat[:, *read].copy()
         return hat
 

@@ -81,14 +81,16 @@ class Lanes:
             *filled, finite = rest
             finite[...] = lane_derivatives(system, motion, wrench, self._change._replace(wrench=vector), *filled)
 
-        self._run(motion, out, kernel, self._changes(np.require(motion.time, float, "CW")))
+        self._run(motion, out, kernel, self._changes(np.require(motion.time, float, ("C", "W"))))
 
     def gradient(self, motion: Motion, covector: np.ndarray, weight: np.ndarray, out: tuple[np.ndarray, ...]) -> None:
         """Torques and three gradients (B, n) for the covector ``covector + weight * torque``."""
-        self._run(motion, out, lane_gradient, np.require(covector, float, "CW"), np.require(weight, float, "CW"))
+        self._run(
+            motion, out, lane_gradient, np.require(covector, float, ("C", "W")), np.require(weight, float, ("C", "W"))
+        )
 
     def _run(self, motion: Motion, out: tuple[np.ndarray, ...], kernel: Callable, *given: np.ndarray) -> None:
-        motion = Motion(*(np.require(array, float, "CW") for array in motion))
+        motion = Motion(*(np.require(array, float, ("C", "W")) for array in motion))
         wrench = self._wrenches(motion.time)
         rows = len(motion.time)
         chunks = -(-rows // LANES)
@@ -219,7 +221,7 @@ class InverseDynamics:
         have been asked for.
         """
         rows, kind = len(motion.time), self.problem.theta.dtype
-        found = TorqueGradient(*(np.empty((rows, self.n), kind) for _ in range(4)), np.zeros(self.p, kind))
+        found = TorqueGradient._make([*(np.empty((rows, self.n), kind) for _ in range(4)), np.zeros(self.p, kind)])
         if self._lanes:
             self._lanes.gradient(motion, covector, weight, found[:4])
         if self._lanes is None or self.p:
@@ -258,8 +260,8 @@ class InverseDynamics:
     def room(self, rows: int) -> Torques:
         """Arrays for the torques and derivatives of so many instants, not cleared."""
         wide, kind = self.n if self._dense else 0, self.problem.theta.dtype
-        shapes = [(rows, self.n), *[(rows, wide, wide)] * 3, (rows, self.n, self.p), (rows,)]
-        return Torques(*map(np.empty, shapes, [*[kind] * 5, np.bool_]))
+        shapes: list[tuple[int, ...]] = [(rows, self.n), *[(rows, wide, wide)] * 3, (rows, self.n, self.p)]
+        return Torques._make([*(np.empty(shape, kind) for shape in shapes), np.empty(rows, bool)])
 
 
 def _require_tree(problem: Problem) -> None:

@@ -122,7 +122,8 @@ class TreeJoint:
         if self.spherical:
             return
         if len(self.turns) == 2:
-            yield "square", *self.turns
+            first, second = self.turns
+            yield "square", first, second
         elif len(self.turns) == 1:
             k = self.turns[0]
             yield "tilt_1", (k + 1) % 3, k

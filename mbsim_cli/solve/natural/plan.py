@@ -96,8 +96,8 @@ class Fields:
         """Whether a field is a point or vector of a body, at theta and along all directions."""
         pose = self.poses[body]
         wanted = field - pose[:, :3] if point else field
-        columns = np.moveaxis(pose[:, 3:].reshape(len(self.theta), 3, 3, -1), 1, -1)
-        columns, wanted = columns.reshape(len(self.theta), -1, 3), wanted.reshape(len(self.theta), -1)
+        axes = np.moveaxis(pose[:, 3:].reshape(len(self.theta), 3, 3, -1), 1, -1)
+        columns, wanted = axes.reshape(len(self.theta), -1, 3), wanted.reshape(len(self.theta), -1)
         base = columns[0].real
         local, *_ = np.linalg.lstsq(base, wanted[0].real, rcond=None)
         size = max(np.abs(wanted[0].real).max(), 1e-300)
