@@ -26,8 +26,12 @@ class Panel(NamedTuple):
     @property
     def across_label(self) -> tuple[str, str]:
         """Name and unit of the horizontal axis."""
-        known = next((over for over in self.over if over is not None), None)
-        return ("time", "s") if known is None else (known.name, known.unit)
+        known = [over for over in self.over if over is not None]
+        if not known:
+            return "time", "s"
+        several = len({series.name for series in self.series if series is not None}) > 1
+        names = dict.fromkeys(over.name for over in (known if several else known[:1]))
+        return ", ".join(names), known[0].unit
 
     @property
     def is_path(self) -> bool:

@@ -125,15 +125,18 @@ def clouds_height(rows: Sequence[Sequence[Panel]]) -> float:
 
 
 def draw_clouds(place: SubplotSpec, rows: Sequence[Sequence[Panel]], joined: bool) -> None:
-    """Draw each panel as a dot for each case, ``joined`` by a line or not."""
+    """Draw each panel as a dot for each case, of each objective in it, ``joined`` by a line or not."""
     grid = place.subgridspec(len(rows), len(rows[0])).subplots(sharex="col", sharey="row", squeeze=False)
     for axes_row, panels in zip(grid, rows, strict=True):
         for axes, panel in zip(axes_row, panels, strict=True):
-            across, (series,) = panel.across(0), panel.series
-            assert series is not None and across is not None
-            style: dict[str, Any] = {"marker": "o", "color": COLOURS[0], "linestyle": "-" if joined else ""}
-            size = 3.5 if len(across) <= FEW_DOTS else 1.5
-            axes.plot(across, series.values[:, 0], markersize=size, linewidth=0.8, **style)
+            for number, series in enumerate(panel.series):
+                across = panel.across(number)
+                assert series is not None and across is not None
+                style: dict[str, Any] = {"marker": "o", "linewidth": 0.8, "linestyle": "-" if joined else ""}
+                style |= {"color": COLOURS[number % len(COLOURS)], "label": plain(series.name)}
+                axes.plot(across, series.values[:, 0], markersize=3.5 if len(across) <= FEW_DOTS else 1.5, **style)
+            if len(panel.series) > 1:
+                axes.legend()
             _keep_constants_flat(axes)
         first = panels[0].series[0]
         assert first is not None

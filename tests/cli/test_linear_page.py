@@ -176,7 +176,10 @@ def test_a_film_of_a_mode_and_a_root_locus(mbsim, quarter, tmp_path):
     for command in re.findall(r"\$ mbsim (.* locus.*)", PAGE):
         told = mbsim(*command.split())
         assert told.code == 0, told.err
-    assert "imaginary over real, 20 cases" in told.out
+    assert "imaginary_1, imaginary_2 over real_1, real_2, 20 cases" in told.out
+    told = mbsim("plot", "locus/study.h5", "imaginary_1", "--over", "real_1,real_2")
+    assert told.code == 2 and "imaginary_1 and --over real_1,real_2 go in pairs" in told.err
+    assert mbsim("plot", "locus/study.h5", "real_1,real_2", "--over", "c_s").code == 0
 
 
 def test_amplitudes_of_a_film_of_a_mode(mbsim, quarter, tmp_path):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from mbsim_cli.errors import UsageError
+from mbsim_cli.errors import UsageError, option
 from mbsim_cli.io.results import Content
 from mbsim_cli.io.study_file import StudyContent
 from mbsim_cli.io.target import RESULT_SUFFIXES, is_result
@@ -58,15 +58,20 @@ def hint(name: str, known: Iterable[str], otherwise: str = "") -> str:
 def study_panels(study: StudyContent, names: Sequence[str], over: str | None) -> tuple[list[list[Panel]], list[str]]:
     """Objectives (rows) of a study over varied parameters (columns) or one of them, as panels; and what was left out.
 
-    Raises UsageError for other names.
+    Objectives that are joined by commas share their axes; with as many others in ``over`` they go in pairs. Raises
+    UsageError for other names.
     """
-    across_one = study.objectives if over in study.objectives else study.varied
-    for name, known in (*((name, study.objectives) for name in names), *(((over, across_one),) if over else ())):
+    given, overs = [name.split(",") for name in names], over.split(",") if over else []
+    across_one = study.objectives if overs and overs[0] in study.objectives else study.varied
+    asked = [(name, study.objectives) for group in given for name in group] + [(name, across_one) for name in overs]
+    for name, known in asked:
         if name not in known:
             kind = "varied parameter" if known is study.varied else "objective"
             raise UsageError(f"the study has no {kind} {name!r}{hint(name, known)}")
-    others = [name for name in study.objectives if name != over]
-    rows, columns = list(names) or others, [over] if over else list(study.varied)
+    others = [[name] for name in study.objectives if name not in overs]
+    rows, columns = given or others, [overs] if overs else [[name] for name in study.varied]
+    if uneven := [group for group in rows if len(overs) > 1 and len(group) != len(overs)]:
+        raise UsageError(f"{','.join(uneven[0])} and {option('over')} {over} go in pairs: give as many of both")
     left_out = [
         f"{most} of {len(found)} {kind} are drawn; name those you want{how}"
         for kind, found, most, how in (
@@ -85,9 +90,15 @@ def study_panels(study: StudyContent, names: Sequence[str], over: str | None) ->
         return Series(name, (units[name],), ("value",), cases, values[order][:, [list(units).index(name)]])
 
     of_objective = across_one is study.objectives
-    across = [series(name, across_one, study.results if of_objective else study.design) for name in columns]
-    up = [series(name, study.objectives, study.results) for name in rows]
-    return [[Panel(one.name, (one,), (other,)) for other in across] for one in up], left_out
+    values = study.results if of_objective else study.design
+    beside = [[series(name, across_one, values) for name in group] for group in columns]
+    up = [[series(name, study.objectives, study.results) for name in group] for group in rows]
+
+    def panel(group: list[Series], across: list[Series]) -> Panel:
+        over = across if len(across) == len(group) else across * len(group)
+        return Panel(", ".join(one.name for one in group), tuple(group), tuple(over))
+
+    return [[panel(group, across) for across in beside] for group in up], left_out
 
 
 def response_curves(contents: Sequence[Content], names: Sequence[str], labels: Sequence[str]) -> list[Curve]:
