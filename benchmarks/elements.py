@@ -1,13 +1,18 @@
-"""Cost of forces by expressions: the five-bar with its springs as expressions beside the built-in ones.
+"""Cost of elements: springs of the five-bar as expressions beside built-in ones; models beside an earlier version.
 
     python benchmarks/elements.py [--repeat N] [--duration S] [--json]    # exit code 1 if a bound is missed
+    python benchmarks/elements.py --before TREE                           # also five models in another source tree
 
-Time loops alternate, in one thread; ratios are of the least processor times. Both models have the same motion, which is
-checked first.
+Time loops alternate, in one thread; ratios are of the least processor times. Both five-bars have the same motion, which
+is checked first. ``--before`` runs each model by ``mbsim run`` in both trees, first with an empty cache of kernels:
+processor time of the whole command, bytes of compiled kernels, then the least times of the time loop.
 """
 
 import argparse
+import json
 import os
+import resource
+import subprocess
 import sys
 import tempfile
 import time
@@ -78,17 +83,65 @@ def ratio(method: str, duration: float, repeat: int) -> float:
     return expressions / built_in
 
 
+# Beside an earlier tree.
+
+BEFORE = {"time loop": 1.03, "compiled code": 1.1, "cold compilation": 1.03}  # times those of the earlier tree
+MODELS = ("fivebar", "buggy", "buggy_lane_change", "human43", "chain")
+MBSIM = "from mbsim_cli.cli.app import main; main()"
+
+
+class Tree:
+    """A source tree with a cache of kernels of its own."""
+
+    def __init__(self, root: Path, cache: Path):
+        self._root, self._cache = root, cache
+
+    def run(self, model: str, *options: str) -> tuple[float, float]:
+        """Seconds of the time loop, and processor time of the whole command."""
+        command = [sys.executable, "-c", MBSIM, "run", str(ROOT / "models" / f"{model}.yaml"), "--json", "--force"]
+        places = {"PYTHONPATH": str(self._root), "MBSIM_CACHE_DIR": str(self._cache), "OMP_NUM_THREADS": "1"}
+        begin = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+        done = subprocess.run(
+            [*command, "-o", str(self._cache / "result.h5"), *options],
+            cwd=self._root, env={**os.environ, **places}, capture_output=True, text=True,
+        )  # fmt: skip
+        if done.returncode:
+            raise SystemExit(f"{model} in {self._root}: {done.stderr}")
+        spent = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - begin
+        return json.loads(done.stdout)["timing"]["solve"], spent
+
+    @property
+    def size(self) -> int:
+        """Bytes of compiled kernels."""
+        return sum(path.stat().st_size for path in self._cache.rglob("*") if path.is_file() and path.suffix != ".h5")
+
+
+def beside(before: Path, model: str, repeat: int, *options: str) -> dict[str, float]:
+    """Ratios of this tree to the one before, by the keys of ``BEFORE``."""
+    with tempfile.TemporaryDirectory() as old, tempfile.TemporaryDirectory() as new:
+        trees = Tree(before, Path(old)), Tree(ROOT, Path(new))
+        cold = [tree.run(model, *options)[1] for tree in trees]
+        size = [tree.size for tree in trees]
+        loops = np.min([[tree.run(model, *options)[0] for tree in trees] for _ in range(repeat)], axis=0)
+    found = {"time loop": loops, "compiled code": size, "cold compilation": cold}
+    return {what: new / old for what, (old, new) in found.items()}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--repeat", type=int, default=7)
     parser.add_argument("--duration", type=float, default=5.0)
+    parser.add_argument("--before", type=Path, metavar="TREE", help="folder of an earlier version")
     parser.add_argument("--json", action="store_true")
     chosen = parser.parse_args()
     figures = [
         Figure(f"springs as expressions, {label}", ratio(method, chosen.duration, chosen.repeat), "times", MOST)
         for label, method in (("motion", "none"), ("DDM", "ddm"))
     ]
-    tell("five-bar, expressions over built-in springs", figures, chosen.json)
+    for model in MODELS if chosen.before else ():
+        ratios = beside(chosen.before.resolve(), model, chosen.repeat)
+        figures += [Figure(f"{model}, {what}", value, "times", BEFORE[what]) for what, value in ratios.items()]
+    tell("cost of elements", figures, chosen.json)
 
 
 if __name__ == "__main__":
