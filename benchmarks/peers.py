@@ -6,7 +6,8 @@ Each program has an environment of its own: they are made in FOLDER by pip, and 
 error is the largest distance of a point from the motion by dop853 at a tolerance of 1e-13 (of the forty four-bars: by
 SciPy, as the pendulum that they are); times are processor times of the solving loop alone, the quickest of all rounds,
 in which the programs alternate. Prints JSON, or tables in Markdown: the time to reach each error, interpolated between
-the settings of a program. Derivatives are by five parameters; their error is relative to the largest of each.
+the settings of a program. Derivatives are by five parameters; their error is relative to the largest of each. Those of
+other programs than CasADi are central differences of ten runs.
 """
 
 import argparse

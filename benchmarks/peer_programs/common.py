@@ -7,7 +7,8 @@ joints of the tree are hinges about points (two make a universal joint, three a 
 import json
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,6 +16,7 @@ import numpy as np
 
 REPEATS, LONG = 5, 2.0  # runs of a setting; no further one where those so far took so many seconds
 GROUND = ""
+SHARES = (1e-3, 1e-4, 1e-5)  # of parameters, by which differences are formed
 DERIVATIVES = "d"  # note of settings whose error is that of derivatives, relative to the largest of each parameter
 X, Y, Z = np.eye(3)
 
@@ -36,7 +38,7 @@ class Loop(NamedTuple):
 
 
 class Spring(NamedTuple):
-    """A spring and damper between two points, without force at the start."""
+    """A spring and damper between two points."""
 
     a: str
     b: str
@@ -44,6 +46,12 @@ class Spring(NamedTuple):
     to_b: np.ndarray  # (3,)
     stiffness: float
     damping: float
+    natural: float | None = None  # length; that at the start where none is given
+
+    @property
+    def free(self) -> float:
+        """Length without force."""
+        return float(np.linalg.norm(self.to_b - self.from_a)) if self.natural is None else self.natural
 
 
 class Mechanism(NamedTuple):
@@ -82,11 +90,22 @@ def rod(name: str, parent: str, start: np.ndarray, end: np.ndarray, mass: float)
     return Body(name, parent, start, [Z], mass, (start + end) / 2, mass * length**2 / 12 * np.eye(3))
 
 
-def fivebar() -> Mechanism:
-    A, p1, p2, p3, B = (np.array(p) for p in ([0.0, 0, 0], [-1.0, -1, 0], [0.5, -2, 0], [2.0, -1, 0], [1.0, 0, 0]))
-    bodies = [rod("A1", GROUND, A, p1, 1.0), rod("12", "A1", p1, p2, 1.5)]
+BARS = np.array([5**0.5, 4.25**0.5, 1.0, 0.5**0.5, 2**0.5])  # L_s1, L_s2, m_A1, x_G_A1, L_A1 of the five-bar
+
+
+def fivebar(bars: np.ndarray = BARS) -> Mechanism:
+    """By its parameters; the first two bars keep their directions at the start, the loop moves the others."""
+    L_s1, L_s2, mass, x_G, length = bars
+    A, B, along = np.zeros(3), X, -(X + Y) / np.sqrt(2)
+    p1 = length * along
+    p2 = p1 + 1.5 * X - Y
+    away = B - p2  # the pin is at the distances of both bars, on the right of the line from p2 to B
+    distance = np.linalg.norm(away)
+    share = (3.25 - 2.0 + distance**2) / (2 * distance)
+    p3 = p2 + (share * away + np.sqrt(3.25 - share**2) * np.cross(away, Z)) / distance
+    bodies = [Body("A1", GROUND, A, [Z], mass, x_G * along, np.eye(3) / 6), rod("12", "A1", p1, p2, 1.5)]
     bodies += [rod("23", "12", p2, p3, 1.5), rod("3B", GROUND, B, p3, 1.0)]
-    springs = [Spring(GROUND, body, B, point, 100.0, 0.0) for body, point in (("A1", p1), ("12", p2))]
+    springs = [Spring(GROUND, "A1", B, p1, 100.0, 0.0, L_s1), Spring(GROUND, "12", B, p2, 100.0, 0.0, L_s2)]
     return Mechanism(-9.81 * Y, bodies, [Loop("23", "3B", p3)], springs, ("12", p2), planar=True)
 
 
@@ -175,15 +194,49 @@ def task() -> Task:
     return Task(MECHANISMS[data["mechanism"]](), np.array(data["time"]), np.array(data["place"]), known)
 
 
-def report(series: str, setting: str, run: Callable[[], np.ndarray], expected: np.ndarray, note: str = "") -> None:
+Settings = Callable[[Mechanism, np.ndarray], Iterator[tuple[str, str, Callable[[], np.ndarray]]]]
+
+
+def compare(settings: Settings) -> None:
+    """Report all settings of a program, of which each has a series, a name, and a run to positions (N, 3).
+
+    Where derivatives are known, they are formed by central differences too; of three lengths of these, the best.
+    """
+    mechanism, time, expected, known = task()
+    moved = {} if known is None or len(sys.argv) > 2 else {share: _moved(settings, time, share) for share in SHARES}
+    for k, (series, setting, run) in enumerate(settings(mechanism, time)):
+        seconds = report(series, setting, run, expected)
+        if known is None or seconds is None or 2 * BARS.size * seconds > LONG:
+            continue
+        size = np.abs(known).max(axis=(0, 1))
+        wanted = (known / size).reshape(time.size, -1)
+
+        def differences(share: float, k=k, size=size) -> np.ndarray:
+            found = [ahead[k][2]() - behind[k][2]() for ahead, behind in moved[share]]
+            slopes = np.stack(found, axis=-1)[:, :2] / (2 * share * BARS * size)
+            return slopes.reshape(len(slopes), -1)
+
+        best = min(SHARES, key=lambda share: np.linalg.norm(differences(share) - wanted, axis=1).max())
+        report(series, setting, partial(differences, best), wanted, DERIVATIVES)
+
+
+def _moved(settings: Settings, time: np.ndarray, share: float) -> list:
+    """Settings of the five-bar with each parameter more, and less, by a share."""
+    steps = share * np.diag(BARS)
+    return [[list(settings(fivebar(BARS + sign * step), time)) for sign in (1.0, -1.0)] for step in steps]
+
+
+def report(
+    series: str, setting: str, run: Callable[[], np.ndarray], expected: np.ndarray, note: str = ""
+) -> float | None:
     """Print the error of a run that returns positions (N, 3), and the processor time of the quickest of some.
 
-    Where a second argument names a setting, that runs once, and no other.
+    Returns that time. Where a second argument names a setting, that runs once, and no other.
     """
     if len(sys.argv) > 2:
         if sys.argv[2] == f"{series}, {setting}" and not note:
             run()
-        return
+        return None
     try:
         found, times = run(), []
         while len(times) < REPEATS and sum(times) < LONG:
@@ -192,8 +245,10 @@ def report(series: str, setting: str, run: Callable[[], np.ndarray], expected: n
             times.append(time.process_time() - start)
     except Exception as error:  # whatever a peer raises where it fails
         print(f"{series}, {setting}: {error}", file=sys.stderr)
-        return
+        return None
     error = float(np.linalg.norm(found - expected, axis=1).max())
     found = {"series": series, "setting": setting, "error": error, "seconds": min(times), "note": note}
-    if np.isfinite(error):
-        print(json.dumps(found), flush=True)
+    if not np.isfinite(error):
+        return None
+    print(json.dumps(found), flush=True)
+    return min(times)

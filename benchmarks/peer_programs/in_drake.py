@@ -1,11 +1,11 @@
-"""Drake: loops are ball constraints, of its discrete solver SAP alone; chains by Runge-Kutta of order 3.
+"""Drake: loops are ball constraints, for its discrete solver SAP alone; chains by Runge-Kutta of order 3.
 
 A discrete plant is of first order in its step. A continuous one has the error control of Drake's Simulator; its
 accuracy is the one setting.
 """
 
 import numpy as np
-from common import GROUND, Mechanism, report, task
+from common import GROUND, Mechanism, compare
 from pydrake.math import RigidTransform, RotationMatrix
 from pydrake.multibody.plant import DiscreteContactApproximation, MultibodyPlant
 from pydrake.multibody.tree import (
@@ -34,8 +34,7 @@ def model(mechanism: Mechanism, step: float):
         joints.append(joint(plant, b, bodies, b.at - origins[b.parent]))
     for s in mechanism.springs:
         ends = bodies[s.a], s.from_a - origins[s.a], bodies[s.b], s.to_b - origins[s.b]
-        natural = np.linalg.norm(s.to_b - s.from_a)
-        plant.AddForceElement(LinearSpringDamper(*ends, natural, s.stiffness, s.damping))
+        plant.AddForceElement(LinearSpringDamper(*ends, s.free, s.stiffness, s.damping))
     for x in mechanism.loops:
         plant.AddBallConstraint(bodies[x.a], x.at - origins[x.a], bodies[x.b], x.at - origins[x.b])
     plant.Finalize()
@@ -64,8 +63,8 @@ def joint(plant: MultibodyPlant, body, bodies: dict, place: np.ndarray):
     return plant.AddJoint((UniversalJoint if len(body.axes) == 2 else BallRpyJoint)(name, first, second))
 
 
-def main() -> None:
-    mechanism, time, expected, _ = task()
+def settings(mechanism: Mechanism, time: np.ndarray):
+    """Series, setting and run of each."""
     interval, large = time[1] - time[0], len(mechanism.bodies) > 10
 
     def runs(step: float, accuracy: float):
@@ -90,12 +89,11 @@ def main() -> None:
 
     if mechanism.loops:
         for every in (5, 20) if large else (10, 50, 250, 1000):
-            setting = f"step {interval / every:g} s"
-            report("Drake, SAP", setting, runs(interval / every, 0.0), expected)
+            yield "Drake, SAP", f"step {interval / every:g} s", runs(interval / every, 0.0)
     else:
         for accuracy in 10.0 ** -np.arange(2, 11, 2):
-            report("Drake, Runge-Kutta of order 3", f"accuracy {accuracy:g}", runs(0.0, accuracy), expected)
+            yield "Drake, Runge-Kutta of order 3", f"accuracy {accuracy:g}", runs(0.0, accuracy)
 
 
 if __name__ == "__main__":
-    main()
+    compare(settings)

@@ -5,7 +5,7 @@ Of its implicit integrators this is the most accurate at a given time here; expl
 
 import exudyn as exu
 import numpy as np
-from common import GROUND, Mechanism, report, task
+from common import GROUND, Mechanism, compare
 from exudyn.itemInterface import (
     MarkerBodyPosition,
     NodeRigidBody2D,
@@ -66,7 +66,7 @@ def build(mechanism: Mechanism):
         mbs.AddObject(
             ObjectConnectorSpringDamper(
                 markerNumbers=[marker(s.a, s.from_a), marker(s.b, s.to_b)], stiffness=s.stiffness, damping=s.damping,
-                referenceLength=np.linalg.norm(s.to_b - s.from_a),
+                referenceLength=s.free,
             )
         )  # fmt: skip
     name, point = mechanism.seen
@@ -92,28 +92,28 @@ def motions(mechanism: Mechanism) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     return found
 
 
-def main() -> None:
-    mechanism, time, expected, _ = task()
+def settings(mechanism: Mechanism, time: np.ndarray):
+    """Series, setting and run of each."""
     interval = time[1] - time[0]
     _container, mbs, sensor = build(mechanism)
     for every in (5, 10, 25, 50, 100, 250):
-        settings = exu.SimulationSettings()
-        settings.timeIntegration.numberOfSteps = round(time[-1] / interval) * every
-        settings.timeIntegration.endTime = float(time[-1])
-        settings.timeIntegration.verboseMode = 0
-        settings.timeIntegration.newton.useModifiedNewton = True
-        settings.solution.file.write = False
-        settings.solution.sensors.writePeriod = float(interval)
-        settings.solution.sensors.append = False
+        chosen = exu.SimulationSettings()
+        chosen.timeIntegration.numberOfSteps = round(time[-1] / interval) * every
+        chosen.timeIntegration.endTime = float(time[-1])
+        chosen.timeIntegration.verboseMode = 0
+        chosen.timeIntegration.newton.useModifiedNewton = True
+        chosen.solution.file.write = False
+        chosen.solution.sensors.writePeriod = float(interval)
+        chosen.solution.sensors.append = False
         if len(mechanism.bodies) > 10:
-            settings.linearSolverType = exu.LinearSolverType.EigenSparse
+            chosen.linearSolverType = exu.LinearSolverType.EigenSparse
 
-        def run(settings=settings) -> np.ndarray:
-            mbs.SolveDynamic(settings, solverType=exu.DynamicSolverType.TrapezoidalIndex2)
+        def run(chosen=chosen) -> np.ndarray:
+            mbs.SolveDynamic(chosen, solverType=exu.DynamicSolverType.TrapezoidalIndex2)
             return np.array(mbs.GetSensorStoredData(sensor))[:, 1:4]
 
-        report("Exudyn, trapezoidal rule of index 2", f"step {interval / every:g} s", run, expected)
+        yield "Exudyn, trapezoidal rule of index 2", f"step {interval / every:g} s", run
 
 
 if __name__ == "__main__":
-    main()
+    compare(settings)

@@ -6,7 +6,7 @@ parameters) calls stable. Steps are made by ``mujoco.rollout``, without a loop i
 
 import mujoco
 import numpy as np
-from common import GROUND, Mechanism, report, task
+from common import GROUND, Mechanism, compare
 from mujoco import rollout
 
 
@@ -31,8 +31,7 @@ def model(mechanism: Mechanism, step: float, integrator: str):
         equality += f'<connect site1="{a}" site2="{b}" {stiff}/>'
     for k, s in enumerate(mechanism.springs):
         a, b = site(f"from{k}", s.a, s.from_a), site(f"to{k}", s.b, s.to_b)
-        natural = np.linalg.norm(s.to_b - s.from_a)
-        numbers = f'stiffness="{s.stiffness}" damping="{s.damping}" springlength="{natural:.17g}"'
+        numbers = f'stiffness="{s.stiffness}" damping="{s.damping}" springlength="{s.free:.17g}"'
         tendons += f'<spatial {numbers}><site site="{a}"/><site site="{b}"/></spatial>'
 
     def tree(parent: str) -> str:
@@ -54,8 +53,8 @@ def model(mechanism: Mechanism, step: float, integrator: str):
     )
 
 
-def main() -> None:
-    mechanism, time, expected, _ = task()
+def settings(mechanism: Mechanism, time: np.ndarray):
+    """Series, setting and run of each."""
     interval, large = time[1] - time[0], len(mechanism.bodies) > 10
     kind, rates = (
         mujoco.mjtState.mjSTATE_FULLPHYSICS,
@@ -78,8 +77,8 @@ def main() -> None:
                 _, seen = rollout.rollout(made, data, start, nstep=steps + 1)
                 return np.vstack([first, seen[0, every::every, :3][: time.size - 1]])
 
-            report(f"MuJoCo {integrator}", f"step {interval / every:g} s", run, expected)
+            yield f"MuJoCo {integrator}", f"step {interval / every:g} s", run
 
 
 if __name__ == "__main__":
-    main()
+    compare(settings)

@@ -6,7 +6,7 @@ integrators; each row of results ends a step.
 
 import numpy as np
 import opensim as osim
-from common import GROUND, Mechanism, report, task
+from common import GROUND, Mechanism, compare
 
 
 def vec(numbers) -> osim.Vec3:
@@ -45,13 +45,12 @@ def model(mechanism: Mechanism):
         bodies[b.name], origins[b.name] = body, b.at
     for s in mechanism.springs:
         ends = bodies[s.a], vec(s.from_a - origins[s.a]), bodies[s.b], vec(s.to_b - origins[s.b])
-        natural = float(np.linalg.norm(s.to_b - s.from_a))
         if s.damping:
             a, b = (f"/bodyset/{name}" if name else "/ground" for name in (s.a, s.b))
-            law = f"({s.stiffness} * (d - {natural!r}) + {s.damping} * ddot)"
+            law = f"({s.stiffness} * (d - {s.free!r}) + {s.damping} * ddot)"
             force = osim.ExpressionBasedPointToPointForce(a, ends[1], b, ends[3], law)
         else:
-            force = osim.PointToPointSpring(*ends, s.stiffness, natural)
+            force = osim.PointToPointSpring(*ends, s.stiffness, s.free)
         made.addForce(force)
     for loop in mechanism.loops:
         ends = bodies[loop.a], vec(loop.at - origins[loop.a]), bodies[loop.b], vec(loop.at - origins[loop.b])
@@ -59,8 +58,8 @@ def model(mechanism: Mechanism):
     return made, bodies, origins
 
 
-def main() -> None:
-    mechanism, time, expected, _ = task()
+def settings(mechanism: Mechanism, time: np.ndarray):
+    """Series, setting and run of each."""
     osim.Logger.setLevelString("Error")
     made, bodies, origins = model(mechanism)
     name, point = mechanism.seen
@@ -80,8 +79,8 @@ def main() -> None:
                 found.append([place[i] for i in range(3)])
             return np.array(found)
 
-        report("OpenSim, Runge-Kutta-Merson", f"accuracy {tolerance:g}", run, expected)
+        yield "OpenSim, Runge-Kutta-Merson", f"accuracy {tolerance:g}", run
 
 
 if __name__ == "__main__":
-    main()
+    compare(settings)

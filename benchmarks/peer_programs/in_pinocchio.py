@@ -5,7 +5,7 @@ Springs are forces at points, turned into torques by Jacobians. Nothing keeps th
 
 import numpy as np
 import pinocchio as pin
-from common import GROUND, Mechanism, report, task
+from common import GROUND, Mechanism, compare
 from scipy.integrate import solve_ivp
 
 
@@ -41,8 +41,8 @@ def build(mechanism: Mechanism):
     return model, loops, ends, seen
 
 
-def main() -> None:
-    mechanism, time, expected, _ = task()
+def settings(mechanism: Mechanism, time: np.ndarray):
+    """Series, setting and run of each."""
     model, loops, ends, seen = build(mechanism)
     data, loop_data = model.createData(), pin.StdVec_RigidConstraintData()
     for loop in loops:
@@ -50,13 +50,12 @@ def main() -> None:
     if len(loops):
         pin.initConstraintDynamics(model, data, loops, loop_data)
     proximal, n = pin.ProximalSettings(1e-12, 1e-10, 10), model.nq
-    natural = [np.linalg.norm(s.to_b - s.from_a) for s in mechanism.springs]
 
     def torques(q: np.ndarray, v: np.ndarray) -> np.ndarray:
         torque = np.zeros(n)
         if ends:
             pin.computeJointJacobians(model, data, q)
-        for s, length, pair in zip(mechanism.springs, natural, ends, strict=True):
+        for s, pair in zip(mechanism.springs, ends, strict=True):
             places, jacobians = [], []
             for each in pair:
                 pin.updateFramePlacement(model, data, each)
@@ -65,7 +64,7 @@ def main() -> None:
             away, J = places[1] - places[0], jacobians[1] - jacobians[0]
             distance = np.linalg.norm(away)
             along = J.T @ (away / distance)
-            torque -= (s.stiffness * (distance - length) + s.damping * (along @ v)) * along
+            torque -= (s.stiffness * (distance - s.free) + s.damping * (along @ v)) * along
         return torque
 
     def rates(_, state: np.ndarray) -> np.ndarray:
@@ -87,8 +86,8 @@ def main() -> None:
             states = solve_ivp(rates, (0, time[-1]), start, "DOP853", t_eval=time, rtol=tolerance, atol=tolerance).y
             return np.array([place(q) for q in states[:n].T])
 
-        report("Pinocchio, SciPy DOP853", f"tolerance {tolerance:g}", run, expected)
+        yield "Pinocchio, SciPy DOP853", f"tolerance {tolerance:g}", run
 
 
 if __name__ == "__main__":
-    main()
+    compare(settings)
