@@ -43,7 +43,7 @@ class Modes:
         """The modes, less slow ones that are missing from ``others``, which differ by round-off: these are zero.
 
         Round-off of size e makes of a zero an eigenvalue of size e, of a double one of sqrt(e). Real parts that
-        differ by as much as their size are zero, too.
+        differ by a tenth of their size are zero, too.
         """
         value, kept, neutral = self.value.copy(), ~self.slow, self.neutral
         for k in np.flatnonzero(self.slow):
