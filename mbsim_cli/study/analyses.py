@@ -33,13 +33,14 @@ class Analysis(ABC):
 
     @abstractmethod
     def solve(self, problem: Problem, *, theta: np.ndarray | None = None, tape: Any = None) -> Iterator[Any]:
-        """Every instant, in blocks.
+        """Yield all time points of the analysis in blocks.
 
-        ``theta`` may replace the numbers of the problem, also by complex ones. A ``tape`` keeps what an adjoint needs.
+        ``theta`` (len(theta),) replaces the numbers of the problem; complex ones differentiate the run. A ``tape``
+        records the run for the adjoint.
         """
 
     def tape(self, problem: Problem) -> Any:
-        """A record of a run for its adjoint, within the memory allowed; its ``time`` are all instants (N,) after it."""
+        """A tape that records a run for the adjoint within the allowed memory; ``time`` (N,) is known afterwards."""
         from mbsim_cli.solve.tape import Tape
 
         return Tape(problem.options.memory)
@@ -48,11 +49,15 @@ class Analysis(ABC):
     def pull_back(
         self, problem: Problem, tape: Any, count: int, seen: Any, between: Callable[[], None], reacting: bool
     ) -> Any:
-        """``solve.adjoint.pulled.Pulled`` of ``count`` numbers by covectors of what they see."""
+        """Derivatives of ``count`` numbers by the parameters of the problem, as ``solve.adjoint.readings.Pulled``.
+
+        ``seen(first, record)`` returns the covectors (B, width, columns) of the sensors at the B rows of a record that
+        begins at time point ``first``. ``between`` is called after each block. ``reacting``: numbers read reactions.
+        """
 
     @abstractmethod
     def diagnostics(self, problem: Problem, objectives: Sequence[Any]) -> Diagnostics:
-        """Diagnostics that watch a run of it."""
+        """Diagnostics of a run, which take its blocks one by one."""
 
     def verify(self, model: str, assembled: Any, seed: int) -> Iterator[Any]:
         """Comparisons of ``mbsim check`` that this kind of analysis alone can make."""
@@ -70,7 +75,7 @@ class ForwardDynamics(Analysis):
     """Motion from a start, step by step."""
 
     def solve(self, problem: Problem, *, theta: np.ndarray | None = None, tape: Any = None) -> Iterator[Any]:
-        """Every step is an instant: objectives need them all."""
+        """Yield every step, as objectives need every step."""
         from mbsim_cli.solve.forward import forward
 
         return forward(at_every_step(problem), theta=theta, tape=tape)
@@ -99,7 +104,7 @@ class ForwardDynamics(Analysis):
         from mbsim_cli.solve.initial import assemble
         from mbsim_cli.solve.natural.start import start_of
 
-        if tape.initial.dtheta.shape[1] < problem.theta_rho.shape[1]:  # parameters that the run knew nothing of
+        if tape.initial.dtheta.shape[1] < problem.theta_rho.shape[1]:  # the run was differentiated by fewer parameters
             tape.initial = start_of(problem)[1] if problem.options.natural else assemble(problem)
         return pull_back(problem, tape, count, seen, between, reacting)
 
@@ -110,8 +115,9 @@ class ForwardDynamics(Analysis):
 
 
 def keeps_energy(problem: Problem) -> bool:
-    """Whether the equations of motion do: of bodies whose terms have all identities but those of bodies that stiffen.
+    """Whether the equations of motion conserve energy.
 
+    They do if the terms of all flexible bodies satisfy their identities, apart from the terms of stiffening.
     Derivation: docs/theory/flexible_bodies.md, sections 2 and 5.
     """
     tree: Any = problem.model.tree
@@ -126,7 +132,7 @@ def at_every_step(problem: Problem) -> Problem:
     return replace(problem, options=replace(problem.options, output_interval=1))
 
 
-# Inverse dynamics: the torques that a motion takes.
+# Inverse dynamics: the torques of a given motion.
 
 
 class InverseDynamics(Analysis):
@@ -196,18 +202,18 @@ class Equilibrium(Analysis):
         """One solution of the equilibrium's equations, transposed."""
         from mbsim_cli.solve.adjoint.time_points import pull_back_equilibrium
 
-        if tape.initial.dtheta.shape[1] < problem.theta_rho.shape[1]:  # parameters that the run knew nothing of
+        if tape.initial.dtheta.shape[1] < problem.theta_rho.shape[1]:  # the run was differentiated by fewer parameters
             tape = self.tape(problem)
             for _ in self.solve(problem, tape=tape):
                 pass
         return pull_back_equilibrium(problem, tape, count, seen, reacting)
 
     def diagnostics(self, problem: Problem, objectives: Sequence[Any]) -> RestHealth:
-        """Stability, natural frequencies, and what no force decides."""
+        """Stability, natural frequencies, and coordinates that no force determines."""
         return RestHealth(problem, objectives)
 
 
-# Kinematics: a motion that laws give wholly, and the forces that keep to it.
+# Kinematics: a motion that laws determine completely, and the forces that it needs.
 
 
 class Kinematics(Analysis):
@@ -228,7 +234,7 @@ class Kinematics(Analysis):
         from mbsim_cli.solve.adjoint.whole_run import pull_back
         from mbsim_cli.solve.initial import assemble
 
-        if tape.initial.dtheta.shape[1] < problem.theta_rho.shape[1]:  # parameters that the run knew nothing of
+        if tape.initial.dtheta.shape[1] < problem.theta_rho.shape[1]:  # the run was differentiated by fewer parameters
             tape.initial = assemble(problem, motion_only=True)
         return pull_back(problem, tape, count, seen, between, reacting)
 
@@ -237,13 +243,13 @@ class Kinematics(Analysis):
         return DrivenHealth(problem.options, problem.names)
 
 
-# Small motions about an equilibrium or a steady motion: their modes, and how they answer to inputs.
+# Small motions about an equilibrium or a steady motion: modes and frequency responses.
 
-NO_ADJOINT = "small motions have no adjoint"  # asked for before, by whoever lets the user choose
+NO_ADJOINT = "small motions have no adjoint"  # callers refuse the adjoint before a run
 
 
 class Modes(Analysis):
-    """One instant, and the modes about it."""
+    """One time point, and the modes about it."""
 
     without = ("formulation", "integrator", "tolerance", "step", "accuracy", "duration", "memory")
 
@@ -254,13 +260,13 @@ class Modes(Analysis):
         return modes(problem)
 
     def tape(self, problem: Problem) -> Any:
-        """There is none."""
+        """Raise AnalysisError: small motions have no adjoint."""
         raise AnalysisError(NO_ADJOINT)
 
     def pull_back(
         self, problem: Problem, tape: Any, count: int, seen: Any, between: Callable[[], None], reacting: bool
     ) -> Any:
-        """There is none."""
+        """Raise AnalysisError: small motions have no adjoint."""
         raise AnalysisError(NO_ADJOINT)
 
     def diagnostics(self, problem: Problem, objectives: Sequence[Any]) -> Diagnostics:
@@ -269,7 +275,7 @@ class Modes(Analysis):
 
 
 class FrequencyResponse(Modes):
-    """One instant, and how small motions about it answer to inputs."""
+    """One time point, and the frequency response of small motions about it."""
 
     def solve(self, problem: Problem, *, theta: np.ndarray | None = None, tape: Any = None) -> Iterator[Any]:
         """The one instant; numbers are those of the problem."""

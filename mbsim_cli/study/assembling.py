@@ -18,9 +18,9 @@ from mbsim_cli.model.problem import INTEGRATED, Problem
 from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.study.analyses import ANALYSES
 
-# Settings that replace those of a file's analysis.
+# Settings of a caller.
 
-AUTO = "auto"  # a step that is chosen
+AUTO = "auto"  # value of ``step`` and of ``method``: mbsim chooses
 
 
 @dataclass(frozen=True)
@@ -32,59 +32,58 @@ class Settings:
     integrator: str | None = None
     tolerance: float | None = None
     step: float | str | None = None  # s, or auto
-    accuracy: float | None = None  # of an automatic step
-    duration: float | None = None
-    method: str | None = None
+    accuracy: float | None = None  # relative, which the automatic step or tolerance keeps
+    duration: float | None = None  # s
+    method: str | None = None  # none | ddm | adjoint | auto | fd
     all_numbers: bool = False  # gradients by every number of the file
     memory: float | None = None  # bytes, of an adjoint
     by: tuple[str, ...] | None = None  # parameters of gradients; None: those of the file
-    without: tuple[str, ...] = ()  # methods whose agreement is not checked
+    without: tuple[str, ...] = ()  # methods that ``mbsim check`` leaves out
 
     @property
     def options(self) -> dict[str, Any]:
-        """Those that replace an option of the analysis, by name; None replaces nothing."""
+        """The settings that are options of ``assembly.build``, by name; None keeps the file's value."""
         names = ("formulation", "integrator", "tolerance", "step", "duration", "memory")
         return {name: getattr(self, name) for name in names}
 
 
-# Costs of gradients by two exact methods, estimated before a run, in units of the time that it takes without them.
+# Costs of gradients by the direct method and the adjoint, relative to the time of the analysis without gradients.
 #
-# Both take eight columns at a time: the direct method parameters, the adjoint objectives. The factors are means of
-# the times that ``benchmarks/adjoint.py`` measures, of mechanisms of 5 to 43 coordinates, without those that both
-# methods share.
+# Both methods handle eight columns at once: parameters or objectives. The factors are mean times measured by
+# ``benchmarks/adjoint.py`` for mechanisms of 5 to 43 coordinates, without the work that both methods share.
 
 TOGETHER = 8
 STAGES = 5  # of a step of an open tree, at least
-# of forward dynamics, over the motion: a block of parameters along with it; a sweep back, and what more objectives add
+# forward dynamics: per block of parameters; the backward sweep, and each further block of objectives
 PARAMETERS, SWEEP, FURTHER = 0.7, 1.4, 0.7
-STEPPED, SWEPT = 1.4, 2.2  # the same of open trees
-AGAIN = 0.6  # the motion made once more, where there is no memory for all of it: objectives are not
-# of an equilibrium, over one evaluation along eight directions
+STEPPED, SWEPT = 1.4, 2.2  # open trees: per block of parameters; the backward sweep
+AGAIN = 0.6  # recomputing the motion from checkpoints, if memory is too small for the whole tape
+# equilibrium, in evaluations along eight directions: the search, a block of parameters, a block of objectives
 SEARCH, VARIED, PULLED = 10.0, 0.35, 3.0
-# of inverse dynamics, over the torques: entries of their matrices; instants and their coordinates pulled back
+# inverse dynamics, over the torques: a column of the derivative matrices; the adjoint, and its part per coordinate
 ENTRY, INSTANT, COORDINATE = 0.042, 2.5, 0.14
 
 
 class Costs(NamedTuple):
-    """Times of gradients by each method, beyond that of the analysis alone, over it."""
+    """Additional time of gradients by each method, relative to the time of the analysis."""
 
     ddm: float
     adjoint: float
 
     @property
     def quicker(self) -> str:
-        """The method that takes less; the direct one where both take the same."""
+        """The faster method; ddm if both take the same time."""
         return "adjoint" if self.adjoint < self.ddm else "ddm"
 
     def sentence(self) -> str:
-        """Both, in words."""
+        """Both costs in words."""
         other = "ddm" if self.quicker == "adjoint" else "adjoint"
         times = {name: f"{1.0 + getattr(self, name):.1f}" for name in self._fields}
         return f"about {times[self.quicker]} times the analysis alone, and {times[other]} by {other}"
 
 
 def costs_of(problem: Problem, objectives: int, memory: float) -> Costs:
-    """Costs of gradients of so many objectives by a problem's parameters; ``memory`` bytes may hold its instants."""
+    """Costs of gradients of ``objectives`` numbers by the problem's parameters, with ``memory`` bytes for the tape."""
     n, p = kinds(problem.model.tree).size, problem.theta_rho.shape[1]
     blocks, further = -(-p // TOGETHER), max(0, -(-objectives // TOGETHER) - 1)
     kind = problem.options.analysis
@@ -102,23 +101,23 @@ def costs_of(problem: Problem, objectives: int, memory: float) -> Costs:
 
 
 def steps_of(problem: Problem) -> int:
-    """Steps of an analysis; none of an equilibrium."""
+    """Number of steps of an analysis; 0 for an equilibrium."""
     return round(problem.options.duration / problem.options.step)
 
 
 def _bytes_of_instant(problem: Problem) -> int:
-    """The bytes that an adjoint keeps of an instant."""
+    """Size of one time point on the tape, bytes."""
     model = problem.system.model if problem.options.natural else problem.model
     n, m = kinds(model.tree).size, model.constraints.measure.size
     rates = 2 * STAGES * n if problem.options.integrated else 0
     return 8 * (5 * n + rates + 4 * m + int(model.sensors.first[-1]) + 8)
 
 
-# Which of two exact methods gives gradients sooner: the direct one, by its parameters, or the adjoint.
+# Choice of the faster method.
 
 
 def chosen(model_file: ModelFile, settings: Settings, assembled: Any) -> tuple[str, str]:
-    """The method for an assembled model, and why in words."""
+    """The faster method of gradients for an assembled model, ddm or adjoint, and the reason in words."""
     from mbsim_cli.solve.tape import MEMORY
     from mbsim_cli.spec.analysis import lacks_adjoint
 
@@ -133,11 +132,11 @@ def chosen(model_file: ModelFile, settings: Settings, assembled: Any) -> tuple[s
 
 
 def counted(number: int, what: str) -> str:
-    """A number of things in words."""
+    """A count with its noun, as in "2 modes"."""
     return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
-# From a model file to a problem, with what the caller replaces.
+# From a model file to a problem.
 
 
 def load(path: str | PathLike[str], settings: Settings, texts: Mapping[str, str] | None = None) -> Any:
@@ -148,7 +147,7 @@ def load(path: str | PathLike[str], settings: Settings, texts: Mapping[str, str]
 
 
 def named_or_only(known: Mapping[str, Any], name: str | None, section: str, example: str) -> tuple[str, Any]:
-    """Name and entry of a section of the model file: the one asked for, or the only one; raises UsageError."""
+    """Name and entry of the requested item of a section, or of the only one; raises UsageError."""
     if name is None and len(known) == 1:
         return next(iter(known.items()))
     if name is None or name not in known:
@@ -166,10 +165,10 @@ def stated_method(model_file: ModelFile, settings: Settings) -> str:
 
 
 def build(model_file: ModelFile, settings: Settings, parameters: Sequence[str] | None, before: Any = None) -> Any:
-    """Assemble a model; ``parameters`` are those of the direct method, None for the file's choice.
+    """Assemble a model with gradients by ``parameters``; None takes those of the file, an empty list none.
 
-    A method that is still to be chosen is taken for the direct one. What was assembled ``before`` of the same file
-    saves time.
+    For the method auto the model is assembled as for ddm. ``before`` is a model assembled from the same file, whose
+    tables are reused. Raises ModelError and UsageError.
     """
     from mbsim_cli import assembly
 

@@ -29,7 +29,7 @@ NEXT = "compiling {}{}"
 COMPILED = "compiled {} in {:.0f} s: {}"
 NOT_KEPT = "compiled kernels cannot be kept for later runs: {}"
 READY = "kernels ready:"
-ENOUGH = 100  # steps of an adaptive integrator, after which all that it calls was called
+ENOUGH = 100  # steps of an adaptive integrator, after which it has called all of its kernels
 WAITING = "another run compiles {}; waiting for it"
 
 
@@ -119,7 +119,7 @@ def compile_objectives(objectives: Sequence[Any]) -> None:
         compile_objectives(objective.operands)
 
 
-# Kernels compiled before they are needed, as ``mbsim compile`` does: of given models, or of specimens of each kind.
+# ``mbsim compile``: kernels of given models, or of specimen models of each kind.
 
 # Small models that need between them the kernels of all others; which these are depends on the analysis.
 #
@@ -213,7 +213,7 @@ class Variant:
     sensitivity: str
     compiled: Compiled
     refused: str = ""  # why such a model has no such analysis
-    alone: str = ""  # what has no loop for eight cases of a study, where there might be one
+    alone: str = ""  # why there is no loop for eight cases of a study; empty if there is one or none was asked for
 
     @property
     def report(self) -> dict[str, Any]:

@@ -46,9 +46,9 @@ def _along_time(objective: Any) -> list[Any]:
 
 
 class Adjoint:
-    """The tape of a run for its adjoint, and the derivatives that come of it.
+    """The adjoint of one run: the tape of the run, and the gradients of all objectives after it.
 
-    Few parameters change objectives at a fixed motion too, as those of integrands; ``accumulators`` know these alone.
+    ``accumulators`` hold derivatives at a fixed motion, by the few parameters that objectives read directly.
     """
 
     def __init__(self, problem: Problem, objectives: Sequence[Any]):
@@ -63,7 +63,7 @@ class Adjoint:
         self.grazed: np.ndarray = np.zeros((0, 0))
 
     def at_fixed_motion(self, block: Block) -> Block:
-        """A block whose sensors do not depend on parameters."""
+        """The block with zeros as derivatives of its sensors (B, width, number of explicit parameters)."""
         inside = getattr(block, "inside", None)
         fixed = block._replace(d_sensors=np.broadcast_to(0.0, (*block.sensors.shape, len(self._explicit))))
         return fixed if inside is None else fixed._replace(inside=self.at_fixed_motion(inside))
@@ -71,9 +71,9 @@ class Adjoint:
     def gradients(
         self, accumulators: Mapping[str, Any], between: Callable[[], None], grazing: Grazing | None = None
     ) -> dict[str, np.ndarray]:
-        """Derivatives (p,) of every objective after the run; calls ``between`` now and then.
+        """Derivatives (p,) of every objective by name, after the run; ``between`` is called after each block.
 
-        Those of the gaps that are grazed are pulled back with them, and are ``grazed`` (E, p) then.
+        Sets ``error``, ``moved``, and ``grazed`` (E, p): the derivatives of the gaps of E grazing events.
         """
         from mbsim_cli.solve.adjoint.readings import columns_of
 
@@ -93,7 +93,7 @@ class Adjoint:
         by_fields = found.gradient[p:, len(accumulators) :]
         for name, gradient in gradients.items():
             gradient[self._explicit] += accumulators[name].gradient
-            if np.isnan(accumulators[name].value):  # also where covectors of nothing saw none of it
+            if np.isnan(accumulators[name].value):  # zero covectors would leave finite derivatives
                 gradient[:] = self.moved[name][:] = np.nan
             self.moved[name][by_fields.any(axis=1)] = np.nan
         return gradients
@@ -107,7 +107,7 @@ def _with_moved(problem: Problem) -> Problem:
 
 
 def rehearse(problem: Problem, objectives: Sequence[Any], tape: Any) -> None:
-    """Go back through a tape with covectors of nothing, so that all is compiled."""
+    """Sweep back through a tape with zero covectors: this compiles the kernels of the adjoint."""
     from mbsim_cli.solve.adjoint.readings import columns_of
 
     count = max(1, len(objectives))
@@ -122,7 +122,7 @@ def rehearse(problem: Problem, objectives: Sequence[Any], tape: Any) -> None:
 class SensorCovectors:
     """Covectors of the sensors: derivatives of objectives by what sensors show at each instant.
 
-    ``single`` are numbers of instants, the row of a sensor, and its weights there, in columns behind the objectives.
+    ``single`` lists (time points, sensor row, weights) of further numbers; their columns follow the objectives'.
     """
 
     def __init__(self, accumulators: Sequence[Any], columns: int, time: np.ndarray, single: Sequence[Any] = ()):
@@ -172,7 +172,7 @@ class Gradient:
 
     value: float
     gradient: np.ndarray
-    uncertainty: Any = None  # objectives.uncertainty.Uncertainty; None where only numbers are compared
+    uncertainty: Any = None  # study.streams.Uncertainty; None if errors are not estimated
     undefined: Mapping[str, str] = field(default_factory=dict)
     error: float = 0.0  # relative size of what an adjoint left unsolved
     moved: np.ndarray | None = None  # (w,) derivatives by the numbers that fields move
@@ -273,7 +273,7 @@ def _missing(problem: Problem, gradient: np.ndarray, reasons: Mapping[str, str])
 
 
 def _uncertainty(found_by: Any, resolution: Any, unseen: int | None, analysis: str) -> Any:
-    """That of a value and of its derivatives; those of so many ``unseen`` ones are not known where time passes."""
+    """Uncertainty of a value and its derivatives; for ``unseen`` adjoint derivatives NaN, or 0 at an equilibrium."""
     found = found_by.uncertainty
     if unseen is not None:
         found = found.with_gradient(np.full(unseen, 0.0 if analysis == "equilibrium" else np.nan))
@@ -295,9 +295,9 @@ def accumulated(
     listener: Listener = SILENT,
     adjoint: Adjoint | None = None,
 ) -> dict[str, Any]:
-    """Accumulators of the objectives after a run; inside a shield, interruption waits for the end of a block.
+    """Run the analysis once; return the accumulators of the objectives by name.
 
-    With an ``adjoint.whole_run`` their derivatives are those at a fixed motion.
+    With an ``adjoint`` their derivatives are those at a fixed motion. The listener is polled after each block.
     """
     found = adjoint.accumulators if adjoint else accumulators(objectives, problem.theta_rho.shape[1])
 
@@ -306,7 +306,7 @@ def accumulated(
         seen = adjoint.at_fixed_motion(block) if adjoint else block
         for each in found.values():
             each.add(seen, shift)
-        for take in consumers if len(block.time) else ():  # without instants the next one is far
+        for take in consumers if len(block.time) else ():  # an empty block has no time points
             take(block)
 
     with np.errstate(all="ignore"):  # what is not finite is reported by the caller, as a sentence
@@ -318,7 +318,7 @@ def accumulated(
 
 
 def require_finite(results: Mapping[str, Gradient], unknown: Collection[str]) -> None:
-    """Raise AnalysisError where an objective is no number, other than those that are known not to be."""
+    """Raise AnalysisError if an objective is not finite, except the ``unknown`` ones, which warnings explain."""
     for name, result in results.items():
         undefined = np.count_nonzero(~np.isfinite(result.gradient)) > len(result.undefined)
         if name not in unknown and (undefined or not np.isfinite(result.value)):

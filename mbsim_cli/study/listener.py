@@ -1,4 +1,4 @@
-"""Who is told how an analysis goes on, and how the keyboard interrupts it."""
+"""Listeners: they get messages and progress of a computation, and may interrupt it."""
 
 import signal
 import threading
@@ -6,41 +6,41 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-# Who follows a long computation, and may end it.
+# The interface.
 
 
 class Interrupted(BaseException):
-    """A listener asks a computation to end. Not an ``Exception``: nothing may swallow it."""
+    """Raised when a listener ends a computation. Not an ``Exception``, so that no handler swallows it."""
 
 
 class Listener:
-    """Is told of a computation in sentences and as progress, and is asked whether to go on; this one keeps silent."""
+    """Receives messages and progress of a computation, and may end it. This base class ignores all of them."""
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}()"
 
     def say(self, sentence: str) -> None:
-        """Take a sentence for people who want to follow."""
+        """Receive a message that --quiet suppresses."""
 
     def warn(self, sentence: str) -> None:
-        """Take a sentence that nobody may miss."""
+        """Receive a warning, which is always shown."""
 
     @contextmanager
     def progress(self, title: str, total: float) -> Iterator[Callable[[float], None]]:
-        """Follow progress towards ``total``; what this yields is called with the amount that is done."""
+        """Show progress towards ``total``; the context yields a function to call with the amount done so far."""
         yield lambda done: None
 
     @contextmanager
     def count(self, title: str) -> Iterator[Callable[[int], None]]:
-        """Follow work of an amount that is not known; what this yields is called with the amount that is done."""
+        """Show progress of unknown total; the context yields a function to call with the amount done so far."""
         yield lambda done: None
 
     def poll(self) -> None:
-        """Raise ``Interrupted`` where the computation is to end; called between blocks, where it can be left."""
+        """Raise ``Interrupted`` to end the computation; called between blocks, where its state is consistent."""
 
     @contextmanager
     def shield(self) -> Iterator[None]:
-        """Within, interruption waits for the next ``poll``."""
+        """A context in which an interruption waits for the next ``poll``."""
         yield
 
 
@@ -48,41 +48,41 @@ SILENT = Listener()
 
 
 class Asking(Listener):
-    """Asks another listener whether to go on, and tells it nothing of parts of a whole."""
+    """Forwards ``poll`` to another listener and drops messages; for the runs that an analysis consists of."""
 
     def __init__(self, other: Listener):
         self._other = other
 
     def poll(self) -> None:
-        """Ask."""
+        """Forward to the other listener."""
         self._other.poll()
 
 
-# Ctrl-C in Python programs, where it would raise KeyboardInterrupt anywhere, in the midst of a row too.
+# Ctrl-C in Python programs: KeyboardInterrupt is raised by ``poll`` only, not within a write.
 
 
 class Patient(Listener):
-    """Another listener, behind whose shield Ctrl-C waits for the next ``poll``, which raises KeyboardInterrupt."""
+    """Wraps a listener: inside its shield Ctrl-C waits for the next ``poll``, which raises KeyboardInterrupt."""
 
     def __init__(self, other: Listener):
         self._other, self._came = other, False
 
     def say(self, sentence: str) -> None:
-        """Pass it on."""
+        """Forward to the other listener."""
         self._other.say(sentence)
 
     def warn(self, sentence: str) -> None:
-        """Pass it on."""
+        """Forward to the other listener."""
         self._other.warn(sentence)
 
     @contextmanager
     def progress(self, title: str, total: float) -> Iterator[Callable[[float], None]]:
-        """Pass it on."""
+        """Forward to the other listener."""
         with self._other.progress(title, total) as show:
             yield show
 
     def poll(self) -> None:
-        """Raise what the other one does, or KeyboardInterrupt."""
+        """Forward to the other listener; raise KeyboardInterrupt after a Ctrl-C."""
         self._other.poll()
         if self._came:
             self._came = False
@@ -90,7 +90,7 @@ class Patient(Listener):
 
     @contextmanager
     def shield(self) -> Iterator[None]:
-        """Note Ctrl-C meanwhile, where Python would raise at once."""
+        """A context in which Ctrl-C is noted instead of raising at once."""
         with self._other.shield():
             if not _raises_at_once():
                 yield
@@ -107,6 +107,6 @@ class Patient(Listener):
 
 
 def _raises_at_once() -> bool:
-    """Whether Ctrl-C raises in this thread: others never hear of it, and programs may have handlers of their own."""
+    """Whether Ctrl-C raises here: only in the main thread, and without a handler of the program's own."""
     in_main_thread = threading.current_thread() is threading.main_thread()
     return in_main_thread and signal.getsignal(signal.SIGINT) is signal.default_int_handler

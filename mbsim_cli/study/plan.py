@@ -1,4 +1,4 @@
-"""Choices before an analysis runs: its method of gradients, its step or tolerance; and analyses at other values."""
+"""The plan of a run: method of gradients, step or tolerance, timing; and analyses at other parameter values."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -21,12 +21,12 @@ from mbsim_cli.study.diagnostics import discretisation
 from mbsim_cli.study.evaluation import Gradient, by_fields, evaluate, resolution_of
 from mbsim_cli.study.listener import SILENT, Listener
 
-# Where the time of a run goes.
+# Timing.
 
 
 @dataclass
 class Timing:
-    """Seconds spent, as ``run --json`` reports them; together about what the command takes."""
+    """Seconds spent in each phase, as ``run --json`` reports them; their sum is about the time of the command."""
 
     load: float = 0.0
     compile: float = 0.0
@@ -34,11 +34,11 @@ class Timing:
     estimate: float = 0.0
     write: float = 0.0
 
-    _within = 0.0  # seconds of phases inside the one that runs
+    _within = 0.0  # seconds of phases nested in the current one
 
     @contextmanager
     def phase(self, name: str, begun: float | None = None) -> Iterator[None]:
-        """Count what is done here to a phase, and not to one around it; ``begun`` tells of an earlier beginning."""
+        """Add the time within the context to a phase, and not to the enclosing one; ``begun`` is an earlier start."""
         start = perf_counter() if begun is None else begun
         around, self._within = self._within, 0.0
         try:
@@ -49,37 +49,37 @@ class Timing:
             self._within = around + spent
 
     def move(self, seconds: float, name: str, to: str) -> None:
-        """Count seconds to another phase."""
+        """Move seconds from the phase ``name`` to the phase ``to``."""
         setattr(self, name, getattr(self, name) - seconds)
         setattr(self, to, getattr(self, to) + seconds)
 
 
-# An automatic step: halved until objectives and gradients are as accurate as asked.
+# The automatic step: halved until objectives and gradients have the requested accuracy.
 #
-# Errors are those that successive runs tell (Richardson): where they fall to a quarter, the second run is off by a
-# third of the difference. Derivation: docs/theory/resolution.md.
+# Errors are estimated from successive runs (Richardson): if they fall to a quarter, the error of the second run is
+# a third of the difference. Derivation: docs/theory/resolution.md.
 
 ACCURACY = 1e-4
 HALVINGS = 14
-TIGHTENINGS, LOOSEST = 10, 1e-3  # of a tolerance, to a tenth each; where that begins
+TIGHTENINGS, LOOSEST = 10, 1e-3  # most tolerances that are tried, each a tenth of the last; the first tolerance
 FAILURES = 6  # runs with ever shorter steps that may fail before any succeeds
-BEFORE = 8.0  # by how much the errors of the run before may exceed the accuracy: agreement by luck does not repeat
-SLOWEST, FASTEST = 2.0, 4.0  # fall of errors by a halving that is reckoned with
+BEFORE = 8.0  # error of the previous run, over the accuracy, above which agreement of two runs may be chance
+SLOWEST, FASTEST = 2.0, 4.0  # bounds of the assumed ratio of errors of two runs
 
 
 @dataclass(frozen=True)
 class Halving:
-    """The choice of a step, or of a tolerance: its accuracy, the number of runs, and the errors that they show."""
+    """An automatically chosen step or tolerance, with the errors that the runs of the search gave."""
 
-    step: float
-    accuracy: float
-    judged_by: str  # what keeps to it
-    error: float  # largest relative error
+    step: float  # s
+    accuracy: float  # relative, as requested
+    judged_by: str  # the numbers that have this accuracy, in words
+    error: float  # largest estimated relative error
     runs: int
-    compiling: float  # s, before
+    compiling: float  # s, before the runs
     uncertainties: Mapping[str, Any]
     off_by_fields: Mapping[str, Mapping[str, np.ndarray]]  # errors (ne,) by objective and field
-    tolerance: float | None = None  # that was chosen in place of a step
+    tolerance: float | None = None  # chosen instead of a step, for adaptive integrators
 
     @property
     def report(self) -> dict[str, Any]:
@@ -87,17 +87,17 @@ class Halving:
         return {"accuracy": self.accuracy, "error": self.error, "runs": self.runs}
 
     def report_to(self, listener: Listener) -> None:
-        """Say it to people."""
+        """Report the choice as a message."""
         what = f"step of {self.step:g} s" if self.tolerance is None else f"tolerance of {self.tolerance:.0e}"
         listener.say(f"{what} chosen by {self.runs} runs: {self.judged_by} within {self.error:.1e}")
 
     def judged(self, results: Mapping[str, Gradient]) -> dict[str, Gradient]:
-        """Results with the errors of the search in place of those estimated in one run."""
+        """The results with the error estimates of the search instead of those of a single run."""
         return {name: replace(r, uncertainty=self.uncertainties[name]) for name, r in results.items()}
 
 
 def is_automatic(model_file: ModelFile, settings: Settings) -> bool:
-    """Whether the step is to be chosen; raises UsageError for an accuracy that nothing keeps to."""
+    """Whether the step is automatic; raises UsageError for an accuracy that neither step nor tolerance depends on."""
     automatic = _stated(model_file, settings, "step") == AUTO
     if settings.accuracy is not None and not automatic and not _is_controlled(model_file, settings):
         kept = f"{option('accuracy')} is what {option('step', 'auto')} keeps to"
@@ -107,21 +107,24 @@ def is_automatic(model_file: ModelFile, settings: Settings) -> bool:
 
 
 def _is_controlled(model_file: ModelFile, settings: Settings) -> bool:
-    """Whether an integrator that is stated, or can be chosen, keeps errors of its steps within a tolerance."""
+    """Whether the stated integrator, or one that may be chosen, has error control."""
     stated = _stated(model_file, settings, "integrator")
     integrated = _stated(model_file, settings, "formulation") in INTEGRATED
     return integrated and (stated in (None, AUTO_INTEGRATOR) or INTEGRATORS[stated].adaptive)
 
 
 def _stated(model_file: ModelFile, settings: Settings, name: str) -> Any:
-    """An option of the analysis: the caller's, else the file's, else None."""
+    """An option of the analysis: from the settings, else from the file, else None."""
     return getattr(settings, name) or getattr(model_file.analysis, name, None)
 
 
 def settled(
     model_file: ModelFile, settings: Settings, parameters: list[str] | None, listener: Listener
 ) -> tuple[Settings, Halving | None]:
-    """Settings with a step in seconds; gradients by ``parameters`` count, None for those of the file."""
+    """Replace an automatic step, tolerance or integrator by a chosen one; return the settings and the choice.
+
+    The errors of gradients by ``parameters`` count, too; None takes those of the file.
+    """
     automatic = is_automatic(model_file, settings)
     to_accuracy = settings.accuracy is not None and not automatic
     if to_accuracy and settings.tolerance is not None:
@@ -136,7 +139,7 @@ def settled(
     stated = getattr(model_file.analysis, "accuracy", None)
     value = model_file.expressions.value
     accuracy = settings.accuracy or (ACCURACY if stated is None else float(value(stated).real))
-    shortest = assembled.problem.options.step / 2**HALVINGS  # a longer one may fail
+    shortest = assembled.problem.options.step / 2**HALVINGS  # longer ones may fail
     compiling = compile_kernels(_with_step(assembled.problem, shortest), listener).seconds
     found = replace(_Search(assembled, accuracy).halve(listener), compiling=compiling)
     found.report_to(listener)
@@ -361,12 +364,16 @@ def _numbers(result: Gradient) -> np.ndarray:
     return np.append(result.value, result.gradient)
 
 
-# A run before it starts: what is solved, with which step, and by which parameters it is differentiated.
+# The plan of a run.
 
 
 @dataclass(frozen=True)
 class Plan:
-    """The data that a run needs; ``named`` has the parameters of gradients also where differences give them."""
+    """All input of a run.
+
+    ``assembled`` is the model that is solved. ``named`` is the same model with the parameters of gradients, which
+    ``assembled`` lacks for the method fd.
+    """
 
     model_file: ModelFile
     settings: Settings  # with a step in seconds
@@ -374,7 +381,7 @@ class Plan:
     named: Any
     assembled: Any
     halving: Halving | None = None  # how the step was chosen
-    second_run: bool = False  # whether errors that one run does not tell are worth another, ``study.run``
+    second_run: bool = False  # whether ``study.run`` may estimate errors by a second run
 
     @property
     def analysis(self) -> Analysis:
@@ -383,7 +390,7 @@ class Plan:
 
     @property
     def stores_sensitivities(self) -> bool:
-        """Whether records have histories of derivatives; by every number they would be too many."""
+        """Whether results store histories of derivatives; not for gradients by all numbers, which are too many."""
         return not self.settings.all_numbers and self.analysis.stores_sensitivities(self.assembled.problem)
 
     @property
@@ -392,29 +399,29 @@ class Plan:
         return self.named.parameters
 
     def compile(self, listener: Listener) -> None:
-        """Load or compile everything, so that solving is solving."""
+        """Load or compile all kernels and expressions, so that the time of solving contains no compilation."""
         compile_kernels(self.assembled.problem, listener, objectives=self.assembled.objectives)
         compile_objectives(self.assembled.objectives)
 
 
 @dataclass(frozen=True)
 class Draft:
-    """A model that is read and assembled, so that all that it reads is known; a step may still be ``auto``."""
+    """An assembled model whose step, tolerance and integrator may still be automatic; ``plan`` chooses them."""
 
     model_file: ModelFile
     settings: Settings
     method: str
     named: Any
-    wanted: list[str] | None  # parameters of gradients, None for the file's
-    why: str = ""  # the method was chosen
+    wanted: list[str] | None  # parameters of gradients; None: those of the file
+    why: str = ""  # reason for the chosen method; empty if the method was stated
 
     def plan(self, timing: Timing, listener: Listener) -> Plan:
-        """Choose the step where that is automatic, which takes runs, and leave out what differences differentiate."""
+        """Choose an automatic step, which takes several runs; for the method fd, assemble without parameters."""
         file, named = self.model_file, self.named
         if self.why:
             listener.say(f"gradients by {self.method}: {self.why}")
         with timing.phase("solve"):
-            by = self.wanted if self.method in ("ddm", "adjoint") else []  # what runs themselves differentiate by
+            by = self.wanted if self.method in ("ddm", "adjoint") else []  # parameters of the solver's own derivatives
             settings, halving = settled(file, self.settings, by, listener)
         timing.move(halving.compiling if halving else 0.0, "solve", "compile")
         with timing.phase("load"):
@@ -433,11 +440,11 @@ def draft(
     values: Mapping[str, float] | None = None,
     before: Any = None,
 ) -> Draft:
-    """Assemble a model that is read, and choose the method where that is automatic.
+    """Assemble a model, and choose the method of gradients if it is auto.
 
-    Gradients are taken ``by`` parameters, None for those of the settings, or else of the file, which have other
-    ``values`` where these are given; raises ModelError where they do not fit. What was assembled ``before`` of the same
-    file saves time.
+    ``by`` names the parameters of gradients; None takes those of the settings, else those of the file. ``values``
+    replaces parameters. ``before`` is a model assembled from the same file, whose tables are reused. Raises ModelError
+    and UsageError.
     """
     if values:
         with timing.phase("load"):
@@ -459,13 +466,13 @@ def draft(
 
 
 def moved(model_file: ModelFile, settings: Settings, values: Mapping[str, float]) -> tuple[Any, Settings]:
-    """The model at other values of its parameters, and settings that tell of them."""
+    """The model at other values of its parameters, and settings whose overrides list these values."""
     texts = {name: repr(float(value)) for name, value in values.items()}
     return with_values(model_file, values), replace(settings, overrides={**settings.overrides, **texts})
 
 
 def _wanted(method: str, model_file: ModelFile, settings: Settings, by: Sequence[str] | None) -> list[str] | None:
-    """Parameters of gradients: none without a method, those asked for, all for every number, None for the file's."""
+    """Parameters of gradients: [] for the method none, ``by`` if given, all for all_numbers, or None (the file's)."""
     if method == "none":
         return []
     if by is not None:
@@ -473,7 +480,7 @@ def _wanted(method: str, model_file: ModelFile, settings: Settings, by: Sequence
     return list(model_file.parameters) if settings.all_numbers else None
 
 
-# Whole new analyses with changed parameters, for numerical derivatives.
+# Analyses with changed parameters, for numerical derivatives.
 
 
 def values_at(
@@ -483,10 +490,10 @@ def values_at(
     listener: Listener = SILENT,
     before: Any = None,
 ) -> np.ndarray:
-    """Objectives of a whole new analysis with changed parameters, judged and assembled anew.
+    """Objectives (k,) of a new analysis with changed parameters, which are validated and assembled again.
 
-    A change is added to whatever defines the parameter, so that those defined by others still follow them. What was
-    assembled ``before`` of the same file saves time.
+    A change is added to the definition of its parameter, so that dependent parameters follow. ``before`` is a model
+    assembled from the same file, whose tables are reused. Raises AnalysisError if the constraints drift apart.
     """
     definitions = model_file.definitions
     values = {name: f"({definitions[name].text}) + ({float(change)!r})" for name, change in changes.items()}

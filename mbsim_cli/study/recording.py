@@ -1,4 +1,4 @@
-"""Results on their way to a file or to Python: rows while an analysis runs, and the facts around them."""
+"""Runs an analysis and stores its result, in a file (``record``) or in memory (``MemoryRecord``)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
@@ -22,7 +22,7 @@ from mbsim_cli.study.listener import Interrupted, Listener
 from mbsim_cli.study.plan import Plan, Timing, draft
 from mbsim_cli.study.run import Outcome, run
 
-# A run with its record: the result file is written while the run goes on.
+# Runs that write a result file meanwhile.
 
 NO_BOUNDS = (float("nan"), float("nan"))
 
@@ -37,9 +37,10 @@ def record(
     force: bool,
     begun: float | None = None,
 ) -> dict[str, Any]:
-    """Run a model and write its result; return what ``run --json`` prints.
+    """Run a model file and write the result file; return the report that ``run --json`` prints.
 
-    ``command`` is stored with the result; ``begun`` is when it was called.
+    ``command`` is stored in the result. ``begun`` is the start of the command by ``perf_counter``, s. Raises
+    ModelError, AnalysisError, UsageError and InputOutputError.
     """
     timing = Timing()
     with timing.phase("load", begun):
@@ -50,13 +51,13 @@ def record(
     planned = replace(drafted.plan(timing, listener), second_run=True)
     with timing.phase("compile"):
         planned.compile(listener)
-    with listener.shield():  # from the first byte on, so that no file is left behind
+    with listener.shield():  # before the file is created, so that an interruption removes it
         outcome = recorded(planned, target, guard, command, timing, listener)
     return {"model": str(path), "output": str(output)} | outcome.report
 
 
 def guard_of(model_file: ModelFile, force: bool) -> dict[str, Any]:
-    """Which files a result may not replace, as ``check_target`` and ``ResultWriter`` take it: those of the model."""
+    """Keyword arguments of ``check_target`` and ``ResultWriter`` that protect the model's own files."""
     source = model_file.source
     return {"force": force, "protected": (*map(Path, source.texts), *source.tables)}
 
@@ -70,9 +71,10 @@ def recorded(
     listener: Listener,
     history: History | None = None,
 ) -> Outcome:
-    """Solve while the result is written; ``guard`` says which files must stay, as ``check_target`` takes it.
+    """Run a plan and write its result file meanwhile; ``guard`` as from ``guard_of``.
 
-    The result has the ``history`` of the optimisation that it comes from.
+    ``history`` holds the designs of the optimisation whose best design this is. A failed or interrupted run keeps a
+    partial result.
     """
     with timing.phase("write"):
         writer = ResultWriter(target, origin_of(planned, command), **guard)
@@ -101,7 +103,7 @@ def recorded(
 
 
 def origin_of(planned: Plan, command: str) -> Origin:
-    """The origin of the histories of a run."""
+    """What the result file needs before the first time point: names, parameters, options and provenance."""
     problem, source = planned.assembled.problem, planned.model_file.source
     options = problem.options
     provenance = Provenance(
@@ -129,7 +131,7 @@ def origin_of(planned: Plan, command: str) -> Origin:
 
 
 def findings_of(outcome: Outcome) -> Findings:
-    """The findings of a run, without those of an optimisation that it may belong to."""
+    """What the result file needs after the last time point, without the history of an optimisation."""
     multipliers, reactions = outcome.watchers.multipliers, outcome.watchers.reactions
     return Findings(
         _stored(outcome),
@@ -146,7 +148,7 @@ def findings_of(outcome: Outcome) -> Findings:
 
 
 def _modes(outcome: Outcome) -> Any:
-    """``io.modal_results.ModesFound`` of an analysis of modes, else None."""
+    """``io.facts.ModesFound`` of an analysis of modes, else None."""
     from mbsim_cli.io.facts import MODE_UNITS, ModesFound
 
     listed = outcome.modes
@@ -193,7 +195,7 @@ def _fields(planned: Plan) -> list[FieldOn]:
 
 
 def _keep(writer: ResultWriter, stop: Interrupted | AnalysisError, listener: Listener) -> None:
-    """Keep what was computed, and say where."""
+    """Keep the partial result and report its path."""
     try:
         kept = writer.keep_partial(str(stop))
     except InputOutputError as error:  # the reason to stop is what ends the command
@@ -204,15 +206,15 @@ def _keep(writer: ResultWriter, stop: Interrupted | AnalysisError, listener: Lis
         listener.warn(f"mbsim: the result up to t = {writer.end:g} s is kept in {kept}")
 
 
-# The histories of a run, by the paths that they have in result files, in memory.
+# Results in memory, with the paths of result files.
 
 COMMAND = "mbsim_cli.run"
 
 
 class MemoryRecord:
-    """Collects the blocks of a run, and all else that its result file says.
+    """The result of a run in memory: the content that its result file would have.
 
-    Every ``every``-th time point is kept, and the last; None: as the file says.
+    Every ``every``-th time point is stored, and the last one; None takes the model file's output interval.
     """
 
     def __init__(self, plan: Plan, every: int | None = None):
@@ -228,11 +230,11 @@ class MemoryRecord:
             self.axes[WITH_RESPECT_TO] = origin.names.coordinates
 
     def add(self, block: Any) -> None:
-        """Take the next instants in; they are copied."""
+        """Copy the time points of the next block."""
         self._kept.add([block.time, *(row.of(block) for row in self._rows.values())])
 
     def end(self, outcome: Outcome) -> None:
-        """Take in what the run has led to."""
+        """Store what follows from the whole run: objectives, modes, warnings, timing."""
         self._findings, self._timing = findings_of(outcome), asdict(outcome.timing)
 
     def variable(self, path: str) -> Stored:
@@ -263,6 +265,6 @@ class MemoryRecord:
             raise
 
     def __getstate__(self) -> dict[str, Any]:
-        """Plain data: what picks variables from blocks stays behind."""
+        """Pickle the stored arrays without the functions that select variables from blocks."""
         variables = {path: self.variable(path) for path in self.paths}
         return vars(self) | {"_variables": variables, "_rows": {}, "_kept": KeptRows(1)}

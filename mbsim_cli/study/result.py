@@ -23,14 +23,12 @@ if TYPE_CHECKING:
     from mbsim_cli.study.model import Model
 
 
-# A result: histories by name, objectives with gradients, and values between the stored times.
-
-# Histories between their rows: linear maps of rows, so that the same map of their derivatives is the exact
-# derivative.
+# Interpolation of histories between stored times. It is linear in the stored values, so the same weights give exact
+# derivatives.
 #
-# Coordinates and their rates go by Hermite polynomials of the rows of their rates, within one interval; all else by
-# the polynomial through the nearest rows. Where the motion is smooth, errors are of sixth order in the distance of
-# rows (velocities: fourth). Source: Burden and Faires, Numerical Analysis, sections 3.1 and 3.4.
+# Coordinates and velocities use Hermite polynomials on one interval, all other histories the polynomial through the
+# nearest stored times. For a smooth motion errors are of sixth order in the interval (velocities: fourth).
+# Source: Burden and Faires, Numerical Analysis, sections 3.1 and 3.4.
 
 NEAREST = 6  # rows of a polynomial
 ROUND_OFF = 1e-9  # of a run, that a time may lie outside of it
@@ -48,11 +46,10 @@ def rows_of(path: str) -> tuple[str, ...]:
 def interpolated(
     rows: np.ndarray, wanted: np.ndarray, values: Sequence[np.ndarray], *, rate: bool = False
 ) -> np.ndarray:
-    """Values (M, ...) at times ``wanted`` (M,), s, of a history with rows (N, ...) at times (N,), and of its rates.
+    """Values (M, ...) of a history at the times ``wanted`` (M,), s.
 
-    With ``rate`` these are the derivatives by time of what is returned without it.
-
-    Raises UsageError for times outside of the rows, and for NaN.
+    ``rows`` (N,) are the stored times, s; ``values`` holds the history (N, ...), followed by its rates if stored. With
+    ``rate`` the time derivative of the interpolant is returned. Raises UsageError for times outside the run, and NaN.
     """
     behind = np.append(np.diff(rows) > 0.0, True)  # of rows at the same time the last holds
     rows, values = rows[behind], [part[behind] for part in values]

@@ -1,4 +1,4 @@
-"""One whole run: the analysis, what watches it, the second run that estimates errors, and derivatives afterwards."""
+"""One whole run: the analysis with its diagnostics, error estimates by a second run, and derivatives by differences."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -22,13 +22,13 @@ from mbsim_cli.study.listener import Listener
 from mbsim_cli.study.plan import Plan, Timing, values_at
 from mbsim_cli.system import cached_property
 
-# Which numbers of a model matter most: derivatives, each times a change of its number that is likely.
+# Influence of each number of a model: the derivative times one per cent of the number.
 
 PERCENT = 0.01
 
 
 class Influence(NamedTuple):
-    """Changes of objectives where a number changes by one per cent of its scale; NaN where nothing may change."""
+    """Changes of the objectives if a number changes by one per cent of its scale; NaN if there is no derivative."""
 
     number: str
     value: float
@@ -38,9 +38,9 @@ class Influence(NamedTuple):
 
 
 def influences(parameters: Sequence[Any], results: Mapping[str, Gradient]) -> list[Influence]:
-    """Numbers in the order of their largest effect, relative to the objectives' values; those without any come last.
+    """Influences in decreasing order of the largest effect relative to an objective's value; NaN comes last.
 
-    The scale of a number is its size; of one that is zero the largest size beside it in its vector, else one.
+    The scale of a number is its magnitude; for a zero, the largest magnitude in its vector, or one.
     """
     scales = _scales(parameters)
     found = []
@@ -68,17 +68,17 @@ def _vector(name: str) -> str:
     return name[:-2] if name[-2:] in (".x", ".y", ".z") else name
 
 
-# All that watches a run go by, and what it has to say in the end.
+# All diagnostics of a run, and their warnings.
 
 
 class Watchers:
-    """Health of the analysis, bodies that deform, tyres, reactions, multipliers, and how well steps resolve it."""
+    """Diagnostics of a run: convergence, flexible bodies, tyres, reactions, multipliers, resolution by the steps."""
 
     def __init__(self, plan: Plan):
         assembled = plan.assembled
         problem, objectives = assembled.problem, assembled.objectives
         self._plan = plan
-        self.resolution = resolution_of(problem, assembled.parameters)  # ``evaluate`` watches by it
+        self.resolution = resolution_of(problem, assembled.parameters)  # ``evaluate`` passes blocks to it
         self.health = plan.analysis.diagnostics(problem, objectives)
         self.multipliers = MultiplierHealth(problem, objectives)
         self.reactions = UnknownReactions(problem, objectives, assembled.sensor_rows, assembled.overdetermined)
@@ -90,12 +90,12 @@ class Watchers:
         ]  # fmt: skip
 
     def add(self, block: Any) -> None:
-        """Take the next instants in."""
+        """Pass the next block to every diagnostic."""
         for watcher in (*self._all, *([self.extremes] if self.extremes else [])):
             watcher.add(block)
 
     def warnings(self, results: Mapping[str, Gradient]) -> list[str]:
-        """Sentences of all."""
+        """Warnings of the assembly, the diagnostics, the objectives and the discretisation, in this order."""
         plan = self._plan
         return [
             *plan.assembled.warnings,
@@ -111,23 +111,23 @@ class Watchers:
         return discretisation.of_motion(self.resolution) | (halving.report if halving else {})
 
 
-# A second run with twice the step, and the errors that the two runs tell (Richardson).
+# Errors estimated from a second run with twice the step (Richardson).
 #
-# The record of one run tells less: gradients by the adjoint are seen at the end alone, and not all errors are
-# shifts of time. Derivation: docs/theory/resolution.md, section 4.
+# One run is not enough: the adjoint gives gradients at the end only, and not all errors are shifts of time.
+# Derivation: docs/theory/resolution.md, section 4.
 
-LEAST = 8  # steps of a run that is compared with one of half as many
+LEAST = 8  # steps that a run needs for a comparison with half as many
 WHOLE = 1e-9  # of a step
-UNRESOLVED = 0.5  # relative error of a derivative that is not followed
-LOST = 0.1  # of an objective's size: an error of a derivative by a parameter in parts of itself that matters
-MATTERING = 1e-3  # of the largest derivative, by parameters in parts of themselves
+UNRESOLVED = 0.5  # relative error above which a derivative counts as unresolved
+LOST = 0.1  # error of a relative derivative (parameter times derivative), over the objective, that is too large
+MATTERING = 1e-3  # relative derivative, over the largest one, below which it is ignored
 
 OffByFields = Mapping[str, Mapping[str, np.ndarray]]  # errors (ne,) by objective and field
 
 
 @dataclass(frozen=True)
 class Estimates:
-    """Objectives with their estimated errors, those of their derivatives by fields, and what is to be said of them."""
+    """Objectives with their estimated errors, errors of derivatives by fields, and why errors are missing."""
 
     results: dict[str, Gradient]
     off_by_fields: OffByFields = field(default_factory=dict)
@@ -138,42 +138,43 @@ class Estimates:
 def estimated(
     plan: Plan, results: dict[str, Gradient], resolution: Any, divided: bool, listener: Listener
 ) -> Estimates:
-    """Results of a run, which ``resolution`` has watched, with the best estimates that there are.
+    """Results of a run with the best available error estimates; ``resolution`` has seen all blocks of the run.
 
-    Results of an automatic step have those of the runs that chose it. Of a run with ``divided`` steps, in which forces
-    begin, none is surer than another.
+    An automatic step uses the estimates of the runs that chose it. ``divided``: forces begin within steps, and all
+    derivatives get the largest relative error.
     """
-    unseen = _BY_DIFFERENCES if plan.method == "fd" else None
+    unseen = _ONE_STEP_ONLY if plan.method == "fd" else None
     if plan.halving:
         return Estimates(plan.halving.judged(results), plan.halving.off_by_fields, reason=unseen)
     options = plan.assembled.problem.options
     by_motion = options.adaptive and options.analysis == "forward_dynamics" and options.error_control == "motion"
     if plan.method == "ddm" and by_motion:  # steps are chosen by the motion alone, whatever errors derivatives have
-        return Estimates({name: _without_gradients(result) for name, result in results.items()}, reason=_FOLLOWING)
+        unknown = {name: _without_gradients(result) for name, result in results.items()}
+        return Estimates(unknown, reason=_STEPS_BY_MOTION)
     alarmed = resolution.worst[0] > LIMIT and plan.second_run
     if not (plan.assembled.objectives or alarmed) or options.at_once:
         return Estimates(results, reason=unseen)
-    impossible = _impossible(plan)
+    impossible = _reason_against_second_run(plan)
     if not impossible:
         try:
-            return replace(_compared(plan, results, resolution, divided, listener), reason=unseen)
+            return replace(_estimates_by_second_run(plan, results, resolution, divided, listener), reason=unseen)
         except AnalysisError:
             impossible = "a second run, with twice the step, fails"
     return Estimates(results, reason=impossible if plan.method == "adjoint" else unseen)
 
 
-_FOLLOWING = "their steps are those of the motion; error_control: sensitivities keeps them within the tolerance, too"
-_BY_DIFFERENCES = "differences between runs of one step do not tell what that step leaves"
+_STEPS_BY_MOTION = "steps are chosen by the motion; error_control: sensitivities keeps them within the tolerance, too"
+_ONE_STEP_ONLY = "differences between runs of one step do not tell what that step leaves"
 
 
 def _without_gradients(result: Gradient) -> Gradient:
-    """A result whose derivatives have no estimate: that of the quadrature over instants is the least part of it."""
+    """The result with NaN as errors of its derivatives: the quadrature error alone would be far too small."""
     unknown = np.full(len(result.gradient), np.nan)
     return replace(result, uncertainty=result.uncertainty.with_gradient(unknown))
 
 
-def _impossible(plan: Plan) -> str:
-    """Why there is no second run; empty where there is one."""
+def _reason_against_second_run(plan: Plan) -> str:
+    """Why a second run cannot estimate errors; empty if it can."""
     options = plan.assembled.problem.options
     if options.adaptive:
         return f"{options.integrator} chooses its steps by the motion, and the adjoint tells no error of its own"
@@ -184,10 +185,10 @@ def _impossible(plan: Plan) -> str:
     return "" if plan.method == "adjoint" or options.analysis == "forward_dynamics" else "the motion is given"
 
 
-def _compared(
+def _estimates_by_second_run(
     plan: Plan, results: dict[str, Gradient], resolution: Any, divided: bool, listener: Listener
 ) -> Estimates:
-    """Errors by the difference of two runs; raises AnalysisError where the second fails."""
+    """Estimate errors by the difference of two runs; raises AnalysisError if the second run fails."""
     assembled, fine = plan.assembled, plan.assembled.problem
     coarse = with_twice_the_step(fine)
     watched = resolution_of(coarse, assembled.parameters, getattr(resolution, "times", None))
@@ -198,13 +199,13 @@ def _compared(
                 show(float(block.time[-1]))
 
         others = evaluate(coarse, assembled.objectives, (watch,), watched, listener)
-    share = 1.0 / (_fall(fine, coarse, divided, resolution.worst[0], watched.worst[0]) - 1.0)
+    share = 1.0 / (_error_ratio(fine, coarse, divided, resolution.worst[0], watched.worst[0]) - 1.0)
     if isinstance(resolution, Resolution):
         resolution.compare(watched, share)
     found = {name: _with_errors(result, others[name], share) for name, result in results.items()}
     if divided:
-        found = {name: _alike(result, values_of(plan.parameters)) for name, result in found.items()}
-        found = {name: _without_lost(result, plan, fine.options.step) for name, result in found.items()}
+        found = {name: _with_worst_relative_error(result, values_of(plan.parameters)) for name, result in found.items()}
+        found = {name: _without_unresolved(result, plan, fine.options.step) for name, result in found.items()}
     theirs = by_fields(assembled.fields, others)
     off = {
         name: {given: share * np.abs(numbers - theirs[name][given]) for given, numbers in entries.items()}
@@ -214,9 +215,9 @@ def _compared(
 
 
 def settle_motion(plan: Plan, resolution: Any) -> None:
-    """Where the errors of a motion add up to an alarm, compare it with a second run, of the motion alone.
+    """If the estimated error of the motion exceeds ``LIMIT``, replace the estimate by a comparison with a second run.
 
-    In a damped motion errors are forgotten, and in a stiff one small modes ring: their sum knows of neither.
+    The estimate sums local errors: too large for damped motions, whose errors decay, and for ringing stiff modes.
     """
     fine = plan.assembled.problem
     if not resolution.worst[0] > LIMIT or round(fine.options.duration / fine.options.step) < LEAST:
@@ -226,25 +227,25 @@ def settle_motion(plan: Plan, resolution: Any) -> None:
     watched = resolution_of(alone, (), resolution.times)
     with suppress(AnalysisError):
         accumulated(alone, (), resolution=watched)
-        fall = _fall(fine, coarse, begins_within_steps(fine), resolution.worst[0], watched.worst[0])
+        fall = _error_ratio(fine, coarse, begins_within_steps(fine), resolution.worst[0], watched.worst[0])
         resolution.compare(watched, 1.0 / (fall - 1.0))
 
 
 def with_twice_the_step(problem: Problem) -> Problem:
-    """The problem with half as many steps, also where forces begin; they end where the run does."""
+    """The problem with half as many steps, also within onsets of forces; the last step ends at the same time."""
     options = problem.options
     steps = options.duration / options.step
     ends = abs(steps - round(steps)) < WHOLE * steps
     step = options.duration / (round(steps) // 2) if ends else 2.0 * options.step
     options = replace(options, step=step, onset_steps=0.5 * options.onset_steps)
-    return replace(problem, options=options, gaps=())  # which the run itself has been watched for
+    return replace(problem, options=options, gaps=())  # the first run has reported grazing
 
 
-def _fall(fine: Problem, coarse: Problem, divided: bool, error: float, other: float) -> float:
-    """By how much errors fall from the second run to the first: as much as those of the motion, where that is less.
+def _error_ratio(fine: Problem, coarse: Problem, divided: bool, error: float, other: float) -> float:
+    """Error of the coarse run over that of the fine run: as observed in the motion, at most that of the method's order.
 
-    Steps that do not resolve the motion yet gain less by being halved than the order of the rules promises. Errors of
-    steps that are ``divided`` where forces begin fall as their parts happen to lie.
+    Steps that do not resolve the motion gain less by halving than the order promises. If forces begin within steps
+    (``divided``), errors are of first order.
     """
     ratio = coarse.options.step / fine.options.step
     first_order = loses_energy(fine) or divided
@@ -253,11 +254,11 @@ def _fall(fine: Problem, coarse: Problem, divided: bool, error: float, other: fl
     return float(np.clip(observed, ratio, most))
 
 
-def _alike(result: Gradient, values: np.ndarray) -> Gradient:
-    """A result whose derivatives are told to be off by as large a share as the worst of those that matter.
+def _with_worst_relative_error(result: Gradient, values: np.ndarray) -> Gradient:
+    """The result with the largest relative error of its significant derivatives as error of all derivatives.
 
-    An impact whose instant is off spoils them all; that two runs agree in one of them is chance. Where the worst is not
-    resolved at all, a change of any parameter in parts of itself may do what a change of the most influential one does.
+    An error of the time of an impact affects all derivatives; agreement of two runs in one of them is chance. If the
+    worst derivative is not resolved, each parameter gets the absolute error of the most influential parameter.
     """
     gradient, off = result.gradient, result.uncertainty.gradient
     sizes = np.abs(gradient * values)
@@ -271,10 +272,10 @@ def _alike(result: Gradient, values: np.ndarray) -> Gradient:
     return replace(result, uncertainty=result.uncertainty._replace(gradient=np.maximum(off, least)))
 
 
-def _without_lost(result: Gradient, plan: Plan, step: float) -> Gradient:
-    """A result without those derivatives through impacts whose error is larger than they are, and matters.
+def _without_unresolved(result: Gradient, plan: Plan, step: float) -> Gradient:
+    """The result with NaN for derivatives through impacts that have too large an error.
 
-    It matters if a change of the parameter by itself would change the objective by a tenth of its size.
+    It is too large if it exceeds the derivative and, times the parameter, ``LOST`` of the objective.
     """
     gradient, off = result.gradient, result.uncertainty.gradient
     size = np.fmax(abs(result.value), result.uncertainty.size)
@@ -292,7 +293,7 @@ def _without_lost(result: Gradient, plan: Plan, step: float) -> Gradient:
 
 
 def _with_errors(result: Gradient, other: Gradient, share: float) -> Gradient:
-    """A result with a share of its difference from another as its errors."""
+    """The result with ``share`` times its difference from another result as errors."""
     value = share * abs(result.value - other.value)
     uncertainty = result.uncertainty._replace(value=value)
     if len(other.gradient):
@@ -300,12 +301,12 @@ def _with_errors(result: Gradient, other: Gradient, share: float) -> Gradient:
     return replace(result, uncertainty=uncertainty)
 
 
-# A run: solve, watch, differentiate; what it found is an ``Outcome``.
+# The run itself: ``run`` returns an ``Outcome``.
 
 
 @dataclass
 class Outcome:
-    """Objectives with their gradients, and all that is to be said about them."""
+    """The result of a run: objectives with gradients and errors, diagnostics and warnings."""
 
     plan: Plan
     watchers: Watchers
@@ -414,7 +415,7 @@ def run(plan: Plan, timing: Timing, listener: Listener, consumer: Callable[[Any]
     watchers, problem = Watchers(plan), plan.assembled.problem
     with timing.phase("solve"), listener.progress("solving", problem.options.duration) as show:
         consumers = (
-            watchers.add,  # first: what is looked at only is in the processor's cache, which a consumer overwrites
+            watchers.add,  # first, while the block is in the processor's cache
             *((consumer,) if consumer else ()),
             lambda block: show(float(block.time[-1])) if len(block.time) else None,
         )

@@ -1,4 +1,4 @@
-"""Integrands of objectives along time as blocks arrive, weights of integrals, and estimated discretisation errors."""
+"""Integrands of objectives over time, block by block: weights of integrals, and estimated discretisation errors."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -80,7 +80,7 @@ def _of_changes(factors: np.ndarray) -> np.ndarray:
 
 
 def trapezoidal(time: np.ndarray) -> np.ndarray:
-    """Weights (B,) of the trapezoidal rule."""
+    """Weights (B,) of the trapezoidal rule, s."""
     half, weights = 0.5 * np.diff(time), np.zeros(len(time))
     weights[:-1] = half
     weights[1:] += half
@@ -93,9 +93,9 @@ CANCELS = 1e-2  # of what is added up: a number that cancels to less is measured
 INSENSITIVE = (
     0.1  # of a value: a derivative that changes it by less over the range of its parameter is measured by that
 )
-CONSTANT = 1e-3  # of its size: what wanders less is constant but for errors
+CONSTANT = 1e-3  # variation over size below which a signal counts as constant but for errors
 ROUND_OFF = 1e-12  # of what an integrand is made of: a number below is zero
-AT_REST = 2e-10  # of the same: what wanders less is at rest
+AT_REST = 2e-10  # variation over the same size below which a signal is at rest
 ZERO = 1e-9  # of a value over a parameter: a derivative below is round-off
 
 
@@ -171,12 +171,12 @@ class Uncertainty(NamedTuple):
 
 
 class Spread:
-    """How far a signal and its derivatives by p parameters wander, as long as the signal may be a constant."""
+    """Variation over time of a signal and its derivatives by p parameters, as long as the signal may be constant."""
 
     def __init__(self, p: int):
         self._least, self._most = np.full(1 + p, np.inf), np.full(1 + p, -np.inf)
         self._scale = np.zeros(1 + p)
-        self._wanders = False  # for certain, and so for ever
+        self._wanders = False  # once the signal varies, it is no constant of the motion
 
     def add(self, rows: np.ndarray, scale: float = 0.0) -> None:
         """Take rows (1 + p, B) in; ``scale`` is how large the signal would be if nothing cancelled in it."""
@@ -195,7 +195,7 @@ class Spread:
 
     @property
     def of_constants(self) -> np.ndarray:
-        """How far (1 + p,) the constants of a motion wander, known by their looks; zero for what is none."""
+        """Variation (1 + p,) of a signal that looks like a constant of the motion; zero for other signals."""
         with np.errstate(invalid="ignore"):  # infinite numbers are no constants
             spread = self._most - self._least
         size = np.maximum(np.abs(self._least), np.abs(self._most))

@@ -188,4 +188,4 @@ def test_gradients_along_the_steps_of_a_motion_have_no_estimate(mbsim, variant):
     report = mbsim("run", path, "--json").json
     entry = report["objectives"]["swing"]["discretisation"]
     assert entry["value"] is not None and entry["gradient"] == {"L": None, "k": None}
-    assert report["discretisation"]["gradients"].startswith("their steps are those of the motion")
+    assert report["discretisation"]["gradients"].startswith("steps are chosen by the motion")

@@ -10,12 +10,12 @@ from mbsim_cli.model.problem import Options
 from mbsim_cli.solve.resolution import GIVEN, ROUND_OFF
 
 LIMIT = 1e-2  # relative error that is warned of
-LOST = 1.0  # relative error beyond which a motion is not followed at all
+LOST = 1.0  # relative error beyond which the steps do not resolve the motion at all
 USELESS = 1e12  # of an objective's size, and of its unit: a change that a parameter's round-off would make
 
 
 def of_motion(resolution: Any) -> dict[str, Any]:
-    """Relative error of the coordinate that is resolved worst, or why there is no estimate."""
+    """Relative error of the coordinate with the largest one, or the reason why there is no estimate."""
     error, coordinate = resolution.worst
     known = bool(np.isfinite(error))
     return {"motion": error, "worst": coordinate, "reason": None if known else resolution.reason}
@@ -102,7 +102,7 @@ def warnings_of_fields(relative: Mapping[str, Mapping[str, float]]) -> list[str]
 
 
 def _of_useless(name: str, result: Any, parameters: Sequence[Any]) -> list[str]:
-    """A sentence where a derivative is so large that it tells nothing; other estimates do not know errors that grew."""
+    """A warning if a derivative is so large that round-off dominates; other estimates miss errors that grew."""
     values = values_of(parameters)[: len(result.gradient)]
     changes = np.abs(result.gradient[: len(values)] * values)
     changes[np.isnan(changes)] = 0.0  # what is no number has a reason of its own
@@ -116,7 +116,7 @@ def _of_useless(name: str, result: Any, parameters: Sequence[Any]) -> list[str]:
 
 
 def _of_number(result: Any, index: int, relative: float, advice: str) -> str:
-    """Words on the error of an objective or derivative; one that errors of its own size hide may be zero."""
+    """The error of an objective or derivative in words; a number smaller than its error may be zero."""
     error, number = (
         float(np.append(*numbers)[index])
         for numbers in ((result.uncertainty.value, result.uncertainty.gradient), (result.value, result.gradient))
@@ -153,7 +153,7 @@ def _percent(error: float) -> str:
 
 
 def line(report: Mapping[str, Any]) -> str:
-    """Relative estimates in one line; nothing where there are none, or where no time passes."""
+    """Estimated relative errors in one line; empty without estimates, or for an analysis of one time point."""
     motion = report["discretisation"]
     if report["formulation"] in ("statics", "linear"):
         return ""

@@ -11,7 +11,7 @@ from mbsim_cli.system import cached_property
 
 # Whether an analysis can be trusted: drift of constraints, convergence, and the same at rest and of torques.
 
-# Watches a run go by, and says in sentences what a careful reader of its diagnostics would notice.
+# Each class reads the blocks of a run and turns noticeable diagnostics into warnings.
 
 DRIFT = 1e-6  # m or 1: constraints are met to round-off where the solver works
 VIOLATED = 1e-3  # m or 1: more than a long step leaves
@@ -24,14 +24,14 @@ UNITS = ("position", "velocity", "acceleration")
 
 
 class Diagnostics:
-    """What watches the blocks of an analysis; these are of one without steps, constraints or an integrator."""
+    """Diagnostics of an analysis, which read its blocks; this base has no steps, constraints or integrator."""
 
     def add(self, block: Any) -> None:
         """Take the next instants in."""
         raise NotImplementedError
 
     def gradients_solved(self, error: float) -> None:
-        """Take in the relative size of what gradients that come after the run leave unsolved."""
+        """Note the relative residual of gradients that are computed after the run."""
 
     @property
     def drifts(self) -> bool:
@@ -67,7 +67,7 @@ class Diagnostics:
 class Health(Diagnostics):
     """Largest and mean diagnostics of a run, one pass.
 
-    ``kept`` tells whether the equations keep energy; ``touches`` is ``Problem.touching``.
+    ``kept``: whether the equations conserve energy; ``touches`` is ``Problem.touching``.
     """
 
     def __init__(
@@ -112,7 +112,7 @@ class Health(Diagnostics):
         self._add_energy(block)
 
     def gradients_solved(self, error: float) -> None:
-        """Take in the relative size of what gradients that come after the run leave unsolved."""
+        """Note the relative residual of gradients that are computed after the run."""
         self._gradient_error = max(self._gradient_error, error)
 
     def _add_energy(self, block: Block) -> None:
@@ -234,7 +234,7 @@ UNSTABLE = "the smallest disturbance drives the mechanism away from it"
 
 
 class InstantHealth(Diagnostics):
-    """Diagnostics of an analysis that has one time point and no steps."""
+    """Base of the diagnostics of analyses with one time point and no steps."""
 
     def __init__(self, problem: Problem, objectives: Sequence[Any]):
         self._problem = problem
@@ -366,7 +366,7 @@ class LinearHealth(InstantHealth):
 
 
 class ModalHealth(LinearHealth):
-    """Also which modes are only one choice or none."""
+    """Also which modes are not unique or have no derivatives."""
 
     @cached_property
     def report(self) -> dict[str, Any]:
@@ -443,7 +443,7 @@ class ResponseHealth(LinearHealth):
 
 
 def _groups(close: Sequence[Sequence[int]]) -> list[list[int]]:
-    """Modes that are as good as equal to each other."""
+    """Groups of modes with nearly equal eigenvalues."""
     groups = {tuple(sorted({k, *others})) for k, others in enumerate(close) if others}
     return [list(group) for group in sorted(groups)]
 

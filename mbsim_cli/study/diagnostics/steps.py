@@ -33,7 +33,7 @@ from mbsim_cli.system import cached_property
 FAR = 0.1  # relative
 SHARP = 80.0  # over the largest value: a sharpness that misses 5 % of one that stands for a fiftieth of the time
 NOTHING = 1e-9  # of what the sharpness tells apart: values below are round-off of zero
-MORE = 3.0  # times what there is, for peaks that are narrower
+MORE = 3.0  # factor on the stated sharpness in the advice for narrower peaks
 
 
 def warnings(results: Mapping[str, Any], objectives: Sequence[Any]) -> list[str]:
@@ -57,7 +57,7 @@ def warnings(results: Mapping[str, Any], objectives: Sequence[Any]) -> list[str]
     return found
 
 
-# Least and largest values of sensors over a run: what a run without objectives ends with.
+# Least and largest values of sensors over a run, for runs without objectives.
 
 
 class Extremes:
@@ -102,7 +102,7 @@ class Extremes:
         return {"unit": unit, "least": least, "least_at": when, "largest": largest, "largest_at": then}
 
 
-# Watches a run go by for recorded quantities that are no numbers, and says which, how often and from when on.
+# Recorded quantities that are not finite: which, how often, and since when.
 
 SHOWN = 5  # quantities that are named
 PADDED = 8  # times as long: rows of one number in which eight have room
@@ -120,15 +120,15 @@ _ESTIMATES = ("gradient_error",)  # not finite where nothing is known yet
 
 
 def _all_finite(values: np.ndarray) -> bool:
-    """Whether all numbers are finite: the sum of their squares tells so in a fraction of the time, if it is finite."""
+    """Whether all numbers are finite. A finite sum of squares proves it, faster than a test of every number."""
     numbers = values.reshape(-1) if values.flags.c_contiguous else _with_padding(values)
     return isfinite(abs(numbers @ numbers)) or bool(np.isfinite(values).all())
 
 
 def _with_padding(values: np.ndarray) -> np.ndarray:
-    """Numbers in memory from the first of an array to its last, as rows end in padding; a copy where most are others'.
+    """The memory from the first to the last number of an array, padding included; a copy if padding dominates.
 
-    Without them rows would be copied, or summed one by one.
+    NumPy would copy strided rows, or sum them one by one.
     """
     steps = [stride // values.itemsize for stride in values.strides]  # plain numbers: few are slow as arrays
     count = 1 + sum((length - 1) * step for length, step in zip(values.shape, steps, strict=True))
@@ -138,7 +138,7 @@ def _with_padding(values: np.ndarray) -> np.ndarray:
 
 
 def _unknown(block: Block | InverseBlock) -> list[tuple[str, np.ndarray]]:
-    """Arrays that the solver has not looked at, by name; sensors that show all torques are the same arrays."""
+    """Arrays that the solver has not checked, by name; sensors that show all torques are the same arrays."""
     known = set(map(id, block[4:9])) if isinstance(block, InverseBlock) and block.finite.all() else ()
     return [
         (name, values)
@@ -151,7 +151,7 @@ def _unknown(block: Block | InverseBlock) -> list[tuple[str, np.ndarray]]:
 
 
 class FiniteHealth:
-    """Counts instants at which a sensor, its derivatives or anything else is not finite, but by intent."""
+    """Counts time points at which a sensor, its derivatives or another array is not finite, except intended NaN."""
 
     def __init__(self, sensors: Mapping[str, slice]):
         self._sensors = sensors
@@ -164,7 +164,7 @@ class FiniteHealth:
         for name, values in suspected:
             wrong = ~np.isfinite(values)
             if isinstance(block, Block) and name.startswith("d_"):
-                wrong &= block.broken[:, None, :] == 0  # NaN by intent, and told of with the gradients
+                wrong &= block.broken[:, None, :] == 0  # intended NaN, which the gradients report
             if name in ("sensors", "d_sensors"):  # undetermined reactions as well
                 wrong &= ~block.undetermined.reshape(*block.undetermined.shape, *[1] * (wrong.ndim - 2))
             for what, instants in self._parts(name, wrong):
@@ -224,7 +224,7 @@ class Following:
 
 
 class ContactHealth:
-    """Watches the tyres of a run go by; ``contacts`` say where the record holds each one's load and place."""
+    """Reads the tyres of a run: lift-offs, landings, unresolved roads; ``contacts`` holds sensor rows of each tyre."""
 
     def __init__(self, problem: Problem, contacts: Sequence[Any]):
         self._contacts = contacts
@@ -293,13 +293,13 @@ def features(problem: Problem, law: int) -> np.ndarray:
     return np.array(found).reshape(-1, 2)
 
 
-# Bodies that deform: how far, as linear shapes hold up to a tenth of their size, and whether turning stiffens them.
+# Flexible bodies: size of the deformation (linear shapes are valid up to a tenth), and stiffening by rotation.
 
 # Mean displacement of a body's points over its radius of gyration: at 0.1 the end of a slender beam turns by 0.15.
 BENT_FAR = 0.1
 STIFFER = 1e-2  # stiffness that turning adds, relative: as much is missing in how far the body bends
 PLAIN = 1e-6  # of Me: by less the squares of J2 differ from it where nothing stiffens
-SAMPLES = 200  # times at which that is found out
+SAMPLES = 200  # times at which stiffening is evaluated
 
 
 class _Body(NamedTuple):
@@ -309,7 +309,7 @@ class _Body(NamedTuple):
 
 
 class BendingHealth:
-    """Which bodies deform far, since when and how far at most, one pass."""
+    """Which bodies deform beyond the range of linear shapes, since when, and by how much at most; one pass."""
 
     def __init__(self, problem: Problem):
         self._bodies = list(_bodies(problem))
@@ -327,7 +327,7 @@ class BendingHealth:
 
     @property
     def warnings(self) -> list[str]:
-        """Sentences on bodies that deform further than their shapes know."""
+        """Warnings about bodies that deform beyond the range of linear shapes."""
         return [
             f"body {body.name!r} deforms by more than a tenth of its size, first at t = {since:.6g} s, "
             f"by {largest:.2g} of it at most: its shapes are linear, and what is no load of its `stiffening` does not "

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Column(NamedTuple):
-    """Readings (n,) of a column at times (n,), s, and what the file says of it (``spec.fits.MeasuredColumn``)."""
+    """Readings (n,) of a column at times (n,), s, and what the file says of it (``spec.studies.MeasuredColumn``)."""
 
     name: str
     given: Any
@@ -34,7 +34,7 @@ class Column(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """A measurement: its name, what the file says (``spec.fits.Measurement``), its columns and its table."""
+    """A measurement: its name, what the file says (``spec.studies.Measurement``), its columns and its table."""
 
     name: str
     given: Any

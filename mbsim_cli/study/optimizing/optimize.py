@@ -230,8 +230,8 @@ class Task(NamedTuple):
     """An optimisation that a model file states, before anything is assembled."""
 
     name: str
-    given: Any  # spec.Optimization
-    file: Any  # spec.ModelFile, whose gradients the search follows
+    given: Any  # spec.studies.Optimization
+    file: Any  # spec.model_file.ModelFile, whose gradients the search follows
     settings: Settings
     variables: Variables  # but for the elements of fields
     limits: list[Limit]

@@ -76,7 +76,7 @@ class Analysed(NamedTuple):
     """A model file with one analysis of it, and the objectives that this found."""
 
     path: Path
-    file: Any  # spec.ModelFile
+    file: Any  # spec.model_file.ModelFile
     settings: Settings  # with a step in seconds
     assembled: Any
     results: Mapping[str, Gradient]
