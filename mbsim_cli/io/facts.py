@@ -1,4 +1,4 @@
-"""Content of a result file beside histories: objectives, fields, modes, responses, designs; files of state spaces."""
+"""Content of a result file other than histories: objectives, fields, modes, responses, designs; state space files."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -192,7 +192,7 @@ def _numbered(scales: Scales, name: str, count: int) -> None:
     set_unit(dataset, "1")
 
 
-# Data of a result beside its histories: known before their first instant, and after the last.
+# Data of a result other than histories: ``Origin`` before the first time point, ``Findings`` after the last one.
 
 
 class Origin(NamedTuple):
@@ -246,7 +246,7 @@ class ObjectiveResult(NamedTuple):
 
 
 class Findings(NamedTuple):
-    """The findings that follow from the histories."""
+    """What is known after the last time point: objectives, fields, multipliers, warnings, modes."""
 
     objectives: Sequence[ObjectiveResult]
     fields: Sequence[FieldOn] = ()  # that gradients are taken by
@@ -256,8 +256,8 @@ class Findings(NamedTuple):
     warnings: Sequence[str] = ()
     work: Mapping[str, int] = {}  # what an integrator counted in the whole run
     discretisation: Mapping[str, Any] = {}  # what is known of the motion's error
-    modes: Any = None  # linear_results.ModesFound of an analysis of modes
-    responses: Any = None  # solve.linear.response.Responses of an analysis of frequency response
+    modes: Any = None  # ``ModesFound`` of an analysis of modes
+    responses: Any = None  # solve.linear.state_space.Responses of an analysis of frequency response
     history: History | None = None  # of the optimisation that they are the best design of
 
 
@@ -318,7 +318,7 @@ def shape_of(path: Path, mode: int) -> tuple[np.ndarray, float]:
 
 
 def store_responses(scales: Scales, found: Any) -> None:
-    """Write a frequency response, ``solve.linear.response.Responses``, into a result."""
+    """Write a frequency response, ``solve.linear.state_space.Responses``, into a result."""
     file = scales.file
     group = file.create_group(RESPONSE, track_order=True)
     group.attrs["description"] = "of small motions, output over input: real and imaginary part, amplitude, angle"

@@ -148,33 +148,33 @@ def _column(field: str, column: int) -> Callable[[Block], np.ndarray]:
     return lambda block: getattr(block, field)[:, column]
 
 
-# Which instants of a run are kept: every so many, and the last.
+# Which time points of a run are stored: every n-th one, and the last.
 
 
 class Thinning:
-    """Counts the instants that go by, block by block."""
+    """Selects the time points to store, block by block: every ``every``-th one."""
 
     def __init__(self, every: int):
         self._every = every
         self._seen = 0
 
     def of(self, count: int) -> tuple[slice, bool]:
-        """Which of the next ``count`` instants are kept, and whether the last of them is one."""
+        """Indices of the stored ones among the next ``count`` time points, and whether the last one is stored."""
         picked = slice((-self._seen) % self._every, None, self._every)
         self._seen += count
         return picked, (self._seen - 1) % self._every == 0
 
 
 class KeptRows:
-    """Copies of what instants have, in memory, of those that are kept."""
+    """Copies in memory of the columns of a run, at the time points to store."""
 
     def __init__(self, every: int):
         self._thinning = Thinning(every)
         self._parts: list[list[np.ndarray]] = []
-        self._last: list[np.ndarray] | None = None  # of the latest instant, where it is not kept otherwise
+        self._last: list[np.ndarray] | None = None  # the latest row, if it is not stored
 
     def add(self, columns: Sequence[np.ndarray]) -> None:
-        """Take arrays (B, ...) of the next instants in."""
+        """Copy the selected rows of the next arrays (B, ...)."""
         if not len(columns[0]):
             return
         picked, kept = self._thinning.of(len(columns[0]))
@@ -182,14 +182,14 @@ class KeptRows:
         self._last = None if kept else [np.array(values[-1:]) for values in columns]
 
     def column(self, number: int) -> np.ndarray:
-        """One of the arrays (N, ...), of all instants that are kept; there is one at least."""
+        """One of the arrays (N, ...) over all stored time points, N >= 1."""
         parts = self._parts if self._last is None else [*self._parts, self._last]
         return np.concatenate([part[number] for part in parts])
 
 
 # The skeleton of a result file: groups, datasets with labels, scales and units.
 
-# Datasets and attributes by the functions of HDF5: as h5py makes them, in a fourth of its time.
+# Datasets and attributes by the low-level functions of HDF5: equal to those of h5py, four times as fast.
 #
 # That counts where a model has thousands of sensors, each with a dataset, one of its derivatives and one of their
 # units.
@@ -263,7 +263,7 @@ def set_text(dataset: h5py.Dataset, name: str, text: str) -> None:
         h5a.create(dataset.id, name.encode(), _TEXT_TYPE, _ONE).write(np.asarray(text, dtype=TEXT))
 
 
-# Axes of a result file, kept at hand: to open one again takes as long as to create a dataset.
+# Axes of a result file, cached: opening an axis again takes as long as creating a dataset.
 
 _REFERENCES = h5py.h5t.py_create(h5py.vlen_dtype(h5py.ref_dtype), logical=True)
 MOST_LISTED = 1000  # datasets that a scale lists; HDF5 copies the list for each, and has room for some 4000
@@ -323,7 +323,7 @@ def _listed(scale: h5py.Dataset) -> int:
     return h5py.h5a.open(scale.id, name).shape[0] if h5py.h5a.exists(scale.id, name) else 0
 
 
-# The parts of a result file that do not grow: origin, axes, tables; and empty datasets for those that do.
+# Parts of a result file of fixed size (origin, axes, tables), and empty datasets for histories.
 
 CHUNK_BYTES = 256 * 1024
 # A chunk that several blocks fill is compressed once if the cache holds it; more would grow with the run.
@@ -424,7 +424,7 @@ def reasons(scales: Scales, group: h5py.Group, undefined: Mapping[str, str]) -> 
 
 
 def note_multipliers(file: h5py.File, descriptions: Mapping[str, str], undetermined: Sequence[str]) -> None:
-    """Say what each kind of multipliers is, and of which equations they are one choice of many."""
+    """Store the description of each kind of multipliers, and the equations whose multipliers are not unique."""
     for kind, note in descriptions.items():
         for path in (f"multipliers/{kind}", f"sensitivity/multipliers/{kind}"):
             if path in file:
@@ -440,7 +440,7 @@ def set_unit(dataset: h5py.Dataset, unit: str) -> None:
 
 
 def set_units(scales: Scales, dataset: h5py.Dataset, axes: Sequence[str], units: np.ndarray) -> None:
-    """State the unit of all numbers of a dataset; where they differ all of them, and each under ``/units``.
+    """Store the unit of a dataset as attribute; if units differ, also a dataset of them under ``/units``.
 
     ``units`` run along ``axes``; an axis along which they are all the same has one entry.
     """
@@ -458,7 +458,7 @@ def _chunk_of(instants: int, most: int) -> int:
 
 
 def repeats(values: np.ndarray) -> bool:
-    """Whether more than a third of the numbers (B, ...) are those before them, in time or in their row.
+    """Whether more than a third of the numbers (B, ...) equal the one before them, in time or in their row.
 
     What does not repeat hardly becomes smaller: compressing it would take longer than all else that is written.
     """

@@ -1,4 +1,4 @@
-"""The writer of a result: blocks of rows are held, packed, and stored while the analysis runs."""
+"""Writes a result file while the analysis runs: buffers blocks, compresses them, and appends them to datasets."""
 
 import contextlib
 import os
@@ -22,18 +22,18 @@ from mbsim_cli.model.problem import Block, instants_of
 from mbsim_cli.model.units import quotients
 from mbsim_cli.system import cached_property, helpful, read_at, write_at
 
-# The instants of a run that is short enough to be written when it has ended.
+# Buffer for short runs, which are written at the end.
 #
-# Writing between its blocks would take what the solver works with out of the processor's caches, and bring nothing:
-# what is lost with a process that is killed has no name yet.
+# Writing between blocks would evict the solver's data from the processor's caches, and gain nothing: if the process is
+# killed, the file has no name yet and is lost anyway.
 
 MOST = 32 * 2**20  # bytes of all columns
 
 
 class Held:
-    """Copies of columns (B, ...) of rows, one after the other; ``instants`` are as many rows as are expected.
+    """Buffer of columns (B, ...) for ``instants`` rows at most.
 
-    Columns that are the same memory, as sensors that show all torques, are held once.
+    Columns that share their memory, such as sensors that show all torques, are stored once.
     """
 
     def __init__(self, instants: int):
@@ -42,11 +42,11 @@ class Held:
         self._first_alike: list[int] = []  # for each column, the first that is the same memory
 
     def take(self, columns: Sequence[np.ndarray]) -> bool:
-        """Copy the next rows, or none of them where they are too many."""
+        """Copy the next rows and return True; return False if they do not fit."""
         alike = _first_alike(columns)
         if self._columns is None:
             self._first_alike = alike
-            self._columns = _room([columns[k] for k in sorted(set(alike))], self._instants)
+            self._columns = _allocated([columns[k] for k in sorted(set(alike))], self._instants)
         end = self._count + len(columns[0])
         if not self._columns or end > self._instants or alike != self._first_alike:
             return False
@@ -56,7 +56,7 @@ class Held:
         return True
 
     def release(self) -> list[np.ndarray]:
-        """All rows, of columns that are alike the same array; nothing is held from then on."""
+        """Return all rows, one array for columns that share memory, and close the buffer."""
         numbers = sorted(set(self._first_alike))
         distinct = {k: kept[: self._count] for k, kept in zip(numbers, self._columns or (), strict=True)}
         self._columns, self._count = [], 0
@@ -74,17 +74,16 @@ def _first_alike(columns: Sequence[np.ndarray]) -> list[int]:
     ]
 
 
-def _room(columns: Sequence[np.ndarray], instants: int) -> list[np.ndarray]:
-    """Arrays for so many rows, or none where they would be too large."""
+def _allocated(columns: Sequence[np.ndarray], instants: int) -> list[np.ndarray]:
+    """Arrays for ``instants`` rows of each column; none if they would take more than ``MOST`` bytes."""
     shapes = [(instants, *values.shape[1:]) for values in columns]
     if sum(int(np.prod(shape)) * values.itemsize for shape, values in zip(shapes, columns, strict=True)) > MOST:
         return []
     return [np.empty(shape, values.dtype) for shape, values in zip(shapes, columns, strict=True)]
 
 
-# Rows into datasets. Columns that are there as a whole are compressed beside one another, and once where two
-# datasets hold the same: HDF5 compresses one chunk after the other, which takes longer than all else that a short
-# run writes.
+# Writing rows to datasets. Complete columns are compressed in parallel, equal ones once; HDF5 would compress one chunk
+# after the other, which takes longer than the rest of writing a short run.
 
 MOST_THREADS = 8
 
@@ -110,14 +109,14 @@ def extend(datasets: Sequence[h5py.Dataset], first: int, columns: Sequence[np.nd
 
 
 def _packing(dataset: h5py.Dataset, values: np.ndarray, first: int) -> Packing | None:
-    """How a column is compressed here; None where it is not, or begins in the midst of a dataset."""
+    """How to compress a column in parallel; None if it is not compressed, or continues a dataset."""
     compressed = first == 0 and dataset.id.get_create_plist().get_nfilters()
     return Packing(id(values), dataset.chunks, dataset.dtype) if compressed else None
 
 
 @contextmanager
 def _packed(packings: Sequence[Packing | None], columns: Sequence[np.ndarray]):
-    """Chunks in the making."""
+    """A context that yields futures of the compressed chunks, by packing."""
     wanted = {packing: values for packing, values in zip(packings, columns, strict=True) if packing}
     if not wanted:
         yield {}
@@ -134,7 +133,7 @@ def _packed(packings: Sequence[Packing | None], columns: Sequence[np.ndarray]):
 
 
 def _compressed(values: np.ndarray, packing: Packing) -> bytes:
-    """The first chunk of a column, in which zeros stand for rows that are missing; other threads run meanwhile."""
+    """The first chunk of a column, compressed; missing rows are zeros. zlib releases the interpreter lock."""
     content = np.ascontiguousarray(values[: packing.shape[0]], packing.dtype)
     if content.shape != packing.shape:
         content = np.concatenate(
@@ -150,11 +149,11 @@ def _place(dataset: h5py.Dataset, count: int, packing: Packing, chunks: Sequence
         dataset.id.write_direct_chunk((number * rows, *(0 for _ in widths)), chunk.result())
 
 
-# The file that HDF5 writes to. HDF5 crashes after a write that failed, so here none does: the fault is kept for us.
+# The file object that HDF5 writes to. HDF5 crashes after a failed write, so writes never fail: the error is kept.
 
 
 class Sink:
-    """A file object on a descriptor; ``error`` is the first fault, and what was written since is kept in memory."""
+    """A file object on a descriptor; ``error`` is the first failed write, after which data go to memory."""
 
     def __init__(self, handle: int):
         self.error: OSError | None = None
@@ -181,7 +180,7 @@ class Sink:
         return bytes(buffer[: self.readinto(buffer)])
 
     def readinto(self, buffer) -> int:
-        """Fill a buffer with the next bytes; what is not there reads as zeros."""
+        """Fill a buffer with the next bytes; bytes beyond the end are zeros."""
         view = memoryview(buffer).cast("B")
         done = 0
         while done < len(view) and (part := read_at(self._handle, len(view) - done, self._place + done)):
@@ -196,7 +195,7 @@ class Sink:
         return len(view)
 
     def write(self, content) -> int:
-        """Write at the place, after a fault into memory."""
+        """Write at the current position; after a failed write, into memory."""
         view = memoryview(content).cast("B")
         if self.error is None:
             try:
@@ -219,14 +218,14 @@ class Sink:
         return size
 
     def flush(self) -> None:
-        """Nothing waits."""
+        """Do nothing: writes are not buffered."""
 
 
-# Writes a result while the run goes on, or at the end of a short one; memory is bounded by what is held.
+# The writer. Short runs are written at the end, long ones block by block, so that memory is bounded.
 
 
 class ResultWriter:
-    """Streams blocks into a temporary file; ``finish`` gives it its name, ``keep_partial`` one that says what it is.
+    """Writes blocks to a temporary file; ``finish`` renames it to ``target``, ``keep_partial`` to a partial result.
 
     ``target`` has passed ``target.check_target`` with the same ``force`` and ``protected`` files.
     """
@@ -242,20 +241,20 @@ class ResultWriter:
         self._origin, self._rows = origin, origin.variables
         self._thinning = Thinning(origin.every)
         self._stored = self._first = 0  # rows in the file, and those of the first block
-        self._repeating: list[bool] = []  # of the variables, as the first block tells
+        self._repeating: list[bool] = []  # for each variable, whether the first block has repeated numbers
         self.end = 0.0  # latest instant, s
         self._last: Block | None = None  # the latest instant, while it is not stored
-        self._may_go: Callable[..., bool] = partial(may_replace, protected=protected)
+        self._may_replace: Callable[..., bool] = partial(may_replace, protected=protected)
         self._force = force
         self._temporary = create(target)
         self.removed = self._temporary.removed  # what killed runs had left
         self._sink = Sink(self._temporary.handle)
         self._held = Held(origin.instants)
-        self._variables: list[h5py.Dataset] = []  # of the rows, from the first of them on
+        self._variables: list[h5py.Dataset] = []  # datasets of the histories; empty before the first row is written
 
     @cached_property
     def _scales(self) -> Scales:
-        """Axes of the file, which is opened and gets all that does not grow; short runs have ended by then."""
+        """Open the file and write everything of fixed size; return its axes. Short runs do this at the end."""
         file = h5py.File(self._sink, "w", track_order=True, **layout.CACHE)
         layout.describe(file, self._origin.provenance)
         scales = Scales(file)
@@ -268,7 +267,7 @@ class ResultWriter:
         return self._scales.file
 
     def append(self, block: Block) -> None:
-        """Store the next instants."""
+        """Store the next time points."""
         count = len(block.time)
         picked, kept = self._thinning.of(count)
         if count:
@@ -276,61 +275,61 @@ class ResultWriter:
             self._last = None if kept else instants_of(block, [-1])  # the solver may write over its block
         with self._failures():
             if self._origin.every > 1 and not self._repeating:
-                self._judge(self._columns(block))
+                self._find_repeating(self._columns(block))
             self._store(block if self._origin.every == 1 else instants_of(block, picked))
 
     def whole(self, columns: Sequence[np.ndarray]) -> None:
-        """Store time and all variables (N, ...) of a run that is over, those instants that are stored."""
+        """Store time and all variables (N, ...) of a complete run, at the time points to store."""
         with self._failures():
-            self._judge(columns[1:])
+            self._find_repeating(columns[1:])
             self._write(columns)
 
     def _columns(self, block: Block) -> list[np.ndarray]:
         return [row.of(block) for row in self._rows]
 
-    def _judge(self, columns: Sequence[np.ndarray]) -> None:
-        """Find out what repeats."""
+    def _find_repeating(self, columns: Sequence[np.ndarray]) -> None:
+        """Note which variables have repeated numbers, and are worth compressing."""
         self._repeating = [layout.repeats(values) for values in columns]
 
     def _store(self, block: Block) -> None:
-        """Hold or write the next rows."""
+        """Buffer the next rows; write them if the buffer is full."""
         columns = [block.time, *self._columns(block)]
         self._first = self._first or len(block.time)
         if not self._held.take(columns):
-            self._release()
+            self._write_buffer()
             self._write(columns)
 
-    def _release(self) -> h5py.File:
-        """The file with all rows that were held."""
+    def _write_buffer(self) -> h5py.File:
+        """Write all buffered rows; return the file."""
         if len(self._held):
             self._write(self._held.release())
         return self._file
 
     def _write(self, columns: Sequence[np.ndarray]) -> None:
-        """Write the next rows of time and of all that goes along with it."""
+        """Write the next rows of time and all histories."""
         if not self._repeating:
-            self._judge([values[: self._first] for values in columns[1:]])
+            self._find_repeating([values[: self._first] for values in columns[1:]])
         if not self._variables:
-            self._grow()
+            self._create_histories()
         for _ in extend([self._file["time"], *self._variables], self._stored, columns):
             self._require_written()
         self._stored += len(columns[0])
 
-    def _grow(self) -> None:
-        """Create what grows along time; compressed where it repeats."""
+    def _create_histories(self) -> None:
+        """Create the datasets of the histories, compressed if their numbers repeat."""
         for row, repeating in zip(self._rows, self._repeating or repeat(False), strict=False):
             grown = layout.growing(self._scales, row, len(self._rows), self._origin.instants, repeating)
             self._variables.append(grown)
 
     def findings(self, findings: Findings) -> None:
-        """Store what the run has led to; ``finish`` takes the rest."""
+        """Store the findings of the run, except those that are arguments of ``finish``."""
         self.fields(findings.fields)
         self.objectives(findings.objectives)
         if findings.history is not None:
             self.optimization(findings.history)
         if findings.modes is not None or findings.responses is not None:
             with self._failures():
-                self._release()
+                self._write_buffer()
                 if findings.modes is not None:
                     facts.store_modes(self._scales, findings.modes)
                 else:
@@ -340,7 +339,7 @@ class ResultWriter:
     def objectives(self, results: Sequence[ObjectiveResult]) -> None:
         """Store values and gradients."""
         with self._failures():
-            file = self._release()
+            file = self._write_buffer()
             for result in results:
                 group = file.create_group(f"objectives/{result.name}", track_order=True)
                 group.attrs["description"] = result.description
@@ -375,9 +374,9 @@ class ResultWriter:
     def multipliers(
         self, descriptions: Mapping[str, str], undetermined: Sequence[str], sensors: Mapping[str, str]
     ) -> None:
-        """Say what multipliers are, and which of them and of the sensors that read them are one choice of many."""
+        """Store descriptions of the multipliers, and which multipliers, and sensors that read them, are not unique."""
         with self._failures():
-            file = self._release()
+            file = self._write_buffer()
             layout.note_multipliers(file, descriptions, undetermined)
             for name, reason in sensors.items():
                 file[f"sensors/{name}"].attrs["undetermined"] = reason
@@ -385,13 +384,13 @@ class ResultWriter:
     def fields(self, fields: Sequence[facts.FieldOn]) -> None:
         """Store fields that gradients are taken by, and their meshes; before the objectives."""
         with self._failures():
-            self._release()
+            self._write_buffer()
             facts.store_fields(self._scales, fields)
 
     def optimization(self, history: facts.History) -> None:
-        """Store what an optimisation has tried, of which this is the best."""
+        """Store all designs of the optimisation whose best design this result is."""
         with self._failures():
-            self._release()
+            self._write_buffer()
             facts.store_history(self._scales, history)
 
     def finish(
@@ -401,12 +400,13 @@ class ResultWriter:
         work: Mapping[str, int] | None = None,
         discretisation: Mapping[str, Any] | None = None,
     ) -> Path:
-        """Close the file and give it the target's name; what stood there before is replaced in one move.
+        """Close the file and rename it to the target, replacing an earlier file atomically; return its path.
 
-        ``work`` is what an integrator counted in the whole run, ``discretisation`` what is known of the motion's error.
+        ``work`` holds the integrator's counters, ``discretisation`` the estimated errors of the motion. Raises
+        InputOutputError.
         """
         with self._failures():
-            self._release()
+            self._write_buffer()
             for name, entries in (("work", work), ("discretisation", discretisation)):
                 if entries:
                     known = {key: value for key, value in entries.items() if value is not None}
@@ -415,33 +415,33 @@ class ResultWriter:
         return self._publish()
 
     def _publish(self) -> Path:
-        """Give the complete result its name, or keep it under another that is told."""
+        """Rename the complete result to the target, or keep it under another name that the error states."""
         try:
-            return self._temporary.publish(self.target, partial(self._may_go, force=self._force))
+            return self._temporary.publish(self.target, partial(self._may_replace, force=self._force))
         except Occupied:
             reason = f"{self.target} has appeared meanwhile, and {only_by_force()}"
         except OSError as error:
             reason = f"cannot write {self.target}: {error.strerror or error}"
-        kept = self._temporary.keep("complete", self._may_go)
+        kept = self._temporary.keep("complete", self._may_replace)
         failure = InputOutputError(f"{reason}; the complete result is kept in {kept}")
         failure.__dict__["kept"] = str(kept)
         raise failure
 
     def keep_partial(self, reason: str) -> Path | None:
-        """Close an unfinished result under a name that says so, or drop it where it holds nothing."""
+        """Close an unfinished result and name it OUT.partial; discard it if it holds no rows."""
         if self._stored == 0 and not len(self._held):
             self.discard()
             return None
         with self._failures():
             self._complete({}, (reason,), "partial")
-        return self._temporary.keep("partial", self._may_go)
+        return self._temporary.keep("partial", self._may_replace)
 
     def _complete(self, timing: Mapping[str, float], warnings: Sequence[str], status: str) -> None:
         if self._last is not None:
             self._store(self._last)
-        self._release()
+        self._write_buffer()
         if not self._variables:
-            self._grow()
+            self._create_histories()
         layout.table(self._file["meta"], "timing", timing, dict.fromkeys(timing, "s"))
         if warnings:
             layout.listed(self._file["meta"], "warnings", warnings)
@@ -451,7 +451,7 @@ class ResultWriter:
         self._temporary.sync()
 
     def discard(self) -> None:
-        """Remove what was written."""
+        """Remove the temporary file."""
         if "_scales" in vars(self):
             with contextlib.suppress(Exception):  # the failure that led here was reported
                 self._file.close()
@@ -463,7 +463,7 @@ class ResultWriter:
 
     @contextlib.contextmanager
     def _failures(self):
-        """Turn what the system and HDF5 raise into a sentence, and leave no file behind."""
+        """Turn exceptions of the system and of HDF5 into InputOutputError, and remove the file."""
         try:
             yield
             self._require_written()
