@@ -5,9 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from mbsim_cli.assembly.elements.laws import law_at
 from mbsim_cli.assembly.elements.measures import Identity
-from mbsim_cli.assembly.parameters.numbers import STEP, dot, transpose
+from mbsim_cli.assembly.parameters.numbers import dot, transpose
 from mbsim_cli.assembly.position.closing import CLOSED, Closing, scaled_group
 from mbsim_cli.assembly.position.equations import OF_COORDINATES, Equations, Group, groups, left_open
 from mbsim_cli.assembly.position.search import RANK_TOLERANCE, TINY
@@ -24,6 +23,7 @@ from mbsim_cli.assembly.tree.joints import (
 )
 from mbsim_cli.assembly.tree.kinematics import Poses
 from mbsim_cli.assembly.tree.system import System, unit_of
+from mbsim_cli.kernels.elements.laws import law_value
 from mbsim_cli.model.codes import Column
 from mbsim_cli.model.coordinates import kinds
 from mbsim_cli.model.layout import NONE, LoadedSignals
@@ -71,9 +71,8 @@ NOTHING = 1e-6  # rad or the mechanism's unit of length (a second): values below
 
 def wanted_at_start(problem: Problem, row: int) -> float:
     """What constraint ``row`` asks its measure to be at t = 0."""
-    table, theta = problem.model.constraints, problem.theta.tolist()
-    law = law_at(problem.model.laws, theta, table.law[row], 0.0) if table.law[row] != NONE else 0.0
-    return float(theta[table.theta[row]] + law)
+    table, theta = problem.model.constraints, problem.theta
+    return float(theta[table.theta[row]] + law_value(problem.model.laws, theta, table.law[row], 0.0)[0])
 
 
 def check_driven(system: System, equations: Equations) -> None:
@@ -186,7 +185,7 @@ class _Velocities:
         self.first = [i for i, row in enumerate(group.rows) if row not in redundant and sizes[i] > TINY]
         self.rows = self.J[self.first]
         laws = problem.model.constraints.law[group.rows[self.first]]
-        self.values = np.array([self._law_rate(law) for law in laws]) / self.system.rows[self.first]
+        self.values = np.array([law_rate(problem, law) for law in laws]) / self.system.rows[self.first]
         names = [problem.names.constraints[row] for row in group.rows[self.first]]
         self.names = [f"constraint {name!r}" if law != NONE else "" for name, law in zip(names, laws, strict=True)]
 
@@ -206,7 +205,7 @@ class _Velocities:
     def of_equation(self, row: int) -> tuple[np.ndarray, float]:
         """Row (l,) of an equation, and the velocity that it asks for."""
         i = self._place(row)
-        return self.J[i], self._law_rate(self.problem.model.constraints.law[row]) / self.system.rows[i]
+        return self.J[i], law_rate(self.problem, self.problem.model.constraints.law[row]) / self.system.rows[i]
 
     def _place(self, row: int) -> int:
         """Where an equation stands in the group."""
@@ -260,13 +259,10 @@ class _Velocities:
             return float(self.system.columns[names.index(name)])
         return self.length if unit_of(split(name)[1]) == "m" else 1.0
 
-    def _law_rate(self, law: int) -> float:
-        return law_rate(self.problem, law) if law != NONE else 0.0
-
 
 def law_rate(problem: Problem, law: int) -> float:
-    """Derivative of a law at t = 0."""
-    return float(law_at(problem.model.laws, problem.theta.tolist(), law, complex(0.0, STEP)).imag / STEP)
+    """Derivative of a law at t = 0, zero where there is none."""
+    return float(law_value(problem.model.laws, problem.theta, law, 0.0)[1])
 
 
 DENSE = 150  # coordinates up to which combinations of them are searched for missing inertia

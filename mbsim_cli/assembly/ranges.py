@@ -8,7 +8,7 @@ import numpy as np
 
 from mbsim_cli.assembly.elements.forces import NATURAL_VALUE
 from mbsim_cli.assembly.parameters.numbers import STEP
-from mbsim_cli.assembly.tree.kinematics import Poses, measure_value, poses
+from mbsim_cli.assembly.tree.kinematics import Poses, measured, poses
 from mbsim_cli.errors import AnalysisError
 from mbsim_cli.model.codes import TYRES, Force, Measure
 from mbsim_cli.model.coordinates import kinds, of_columns
@@ -161,5 +161,5 @@ def _measured(problem: Problem, k: int, state: State) -> tuple[float, float]:
         value = weights @ z[of_columns(model.tree, measures.coordinate[entries])]
     else:
         at = _at(model, problem, z)
-        value = measure_value(at, model.pairs, measures.kind[k], measures.pair[k], theta, measures.theta[k])
+        value, _ = measured(at, model.pairs, measures.kind[k], measures.pair[k], theta, measures.theta[k])
     return value.real, value.imag / STEP

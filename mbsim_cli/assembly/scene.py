@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mbsim_cli.assembly.elements.laws import LawTable, RoadTable, law_at
+from mbsim_cli.assembly.elements.laws import LawTable, RoadTable
 from mbsim_cli.assembly.parameters.numbers import Numbers
 from mbsim_cli.assembly.tree.bodies import tree_table, with_elastic
 from mbsim_cli.assembly.tree.elastic import ElasticBody, Source
@@ -18,6 +18,7 @@ from mbsim_cli.assembly.tree.kinematics import poses
 from mbsim_cli.assembly.tree.system import System, unfolded_system
 from mbsim_cli.assembly.tree.topology import PairTable
 from mbsim_cli.errors import InputOutputError, UsageError
+from mbsim_cli.kernels.elements.laws import law_value
 from mbsim_cli.model.layout import GROUND, FlexibleTree, Laws, Tree
 from mbsim_cli.model.pictures import Line, Scene, Solid, Surface
 from mbsim_cli.reduction.mesh import drawn_edges, read_surface
@@ -179,8 +180,7 @@ class MovingScene:
     def heights(self, road: RoadBelow, x: np.ndarray) -> np.ndarray:
         """Heights (k,) of a road at places x (k,), m."""
         assert self.laws is not None
-        theta = self.theta.tolist()
-        return np.array([law_at(self.laws, theta, road.law, place).real for place in x.tolist()])
+        return np.array([law_value(self.laws, self.theta, road.law, place)[0].real for place in x.tolist()])
 
     def deformed(self, body: str, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Global places, as they are drawn, and displacements (N, 3) of the points of a mesh at coordinates z (n,)."""

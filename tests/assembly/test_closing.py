@@ -198,6 +198,18 @@ def test_closing_does_not_depend_on_the_unit_of_length(tmp_path, name, size):
     assert np.abs(placed.residual / np.where(lengths, size, 1.0)).max() < 1e-12
 
 
+def test_points_that_coincide_at_the_declared_start_come_apart(tmp_path):
+    """Their distance has no derivative there, nor has it a direction."""
+    text = """
+    points: {O: {ground: [0, 0, 0], disc: [0, 0, 0]}}
+    bodies: {disc: {mass: 1, inertia: {zz: 1}}}
+    joints: {J: {type: planar, bodies: [ground, disc], point: O, axis: z}}
+    constraints: {apart: {type: distance, points: [ground.O, disc.O], distance: 0.5}}
+    """
+    closing = build(load(tmp_path, text)).closing
+    assert closing.is_closed and np.hypot(*closing.z[:2]) == pytest.approx(0.5)
+
+
 def test_what_stays_open_is_said_in_its_unit_without_a_verdict_on_lengths(tmp_path):
     (issue,) = issues(tmp_path, four_bar("angle: 1, independent: true", rod="5"))
     gap = 5.0 - 1.2 - abs(0.5 * np.exp(1j) - 2.0)

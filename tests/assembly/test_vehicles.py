@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.interpolate import CubicSpline
 
-from mbsim_cli.assembly.elements.laws import law_at
 from mbsim_cli.errors import ModelError
+from mbsim_cli.kernels.elements.laws import law_value
 from mbsim_cli.model.codes import Force, Sensor, TyreQuantity
 from mbsim_cli.model.layout import AXIS, FRICTION, NONE, RADIUS, SHAPE_B, SLOW
 from tests.assembly.texts import assemble
@@ -36,8 +36,8 @@ def law_of(assembled, force="probe", slot=0):
     steps = problem.theta[:, None] + 1e-30j * problem.theta_rho
 
     def at(x):
-        value = law_at(problem.model.laws, problem.theta.tolist(), law, x)
-        by = [np.imag(law_at(problem.model.laws, column.tolist(), law, complex(x))) / 1e-30 for column in steps.T]
+        value = law_value(problem.model.laws, problem.theta, law, x)[0]
+        by = [np.imag(law_value(problem.model.laws, column, law, complex(x))[0]) / 1e-30 for column in steps.T]
         return value, dict(zip(problem.names.parameters, by, strict=True))
 
     return at

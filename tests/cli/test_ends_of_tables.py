@@ -6,8 +6,8 @@ import pytest
 from scipy.interpolate import CubicSpline
 
 from mbsim_cli import assembly, spec
-from mbsim_cli.assembly.elements.laws import law_at
 from mbsim_cli.errors import AnalysisError, ModelError
+from mbsim_cli.kernels.elements.laws import law_value
 from mbsim_cli.solve.open_trees import open_tree
 from mbsim_cli.study.assembling import Settings, build, load
 from mbsim_cli.study.evaluation import blocks_of, evaluate
@@ -125,7 +125,7 @@ def test_what_a_table_is_beyond_its_ends(tmp_path):
     for extrapolate, (below, above) in expected.items():
         path = written(tmp_path, extrapolate, "elongation_law: e", ANALYSES["rk4"])
         problem = assembly.build(spec.load(path)).problem
-        at = [law_at(problem.model.laws, problem.theta.tolist(), problem.model.forces.law[0, 1], place)
+        at = [law_value(problem.model.laws, problem.theta, problem.model.forces.law[0, 1], place)[0]
               for place in (x[0] - 0.5, x[-1] + 0.5, *x, -0.05, 0.001, 0.015)]  # fmt: skip
         assert at[:2] == pytest.approx([below, above], nan_ok=True)
         np.testing.assert_allclose(at[2:], curve([*x, -0.05, 0.001, 0.015]), rtol=1e-13, atol=1e-15)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mbsim_cli.assembly.elements.laws import law_at
+from mbsim_cli.kernels.elements.laws import law_value
 from mbsim_cli.model.codes import JOINT_COLUMNS, TYRES, Axes, Column, Force, Joint, Measure, Sensor
 from mbsim_cli.model.layout import APART, GROUND, NONE, STARTS_NEAR, Laws
 from tests.kernels.geometry import joint_motion, measure, poses, rotation
@@ -346,9 +346,9 @@ class Elements:
         return len(self.forces) - 1
 
     def law_at(self, k, x):
-        """Value of a law without windows, from the kernel's twin in the assembly."""
+        """Value of a law without windows, from the kernel as plain Python."""
         columns = [np.array(column) for column in zip(*self.laws, strict=True)]
-        return law_at(Laws(*columns), self.theta, k, x)
+        return law_value(Laws(*columns), np.array(self.theta), k, x)[0]
 
     def sensor(self, kind, body=NONE, index=NONE, order=0):
         """A sensor."""

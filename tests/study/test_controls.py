@@ -10,7 +10,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import mbsim_cli as mbsim
-from mbsim_cli.assembly.elements.laws import law_at
+from mbsim_cli.kernels.elements.laws import law_value
 from mbsim_cli.study.assembling import Settings, load
 from tests.work import calls_of
 
@@ -33,7 +33,7 @@ def values(text, times):
     model = mbsim.loads(CARRIAGE % text)
     problem = model._drafted(None, {}).named.problem
     law = problem.names.laws.index("laws.u")
-    return [law_at(problem.model.laws, problem.theta.tolist(), law, t).real for t in times]
+    return [law_value(problem.model.laws, problem.theta, law, t)[0] for t in times]
 
 
 def test_controls_are_laws_through_their_values():

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 
-from mbsim_cli.assembly.elements.laws import law_at
 from mbsim_cli.kernels.drivers.stepping import MEETS
+from mbsim_cli.kernels.elements.laws import law_value
 from mbsim_cli.model.layout import NONE, Laws
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve.breakpoints import Kink, groups_of, kinks_of_law, laws_of_forces, together
@@ -46,16 +46,17 @@ def check_jumping_forces(problem: Problem, issue: Callable[..., None]) -> None:
 
     A piece of a step that ends at a jump has the mean of both sides there, whatever its length.
     """
-    laws, numbers, end = problem.model.laws, problem.theta.tolist(), problem.options.end
+    laws, numbers, end = problem.model.laws, problem.theta, problem.options.end
     moved, least = np.array(problem.theta_rho.any(axis=1)), 1e-14 * end
     if not moved.any():
         return
     for law in set(laws_of_forces(problem.model).tolist()) - {NONE}:
         edges = [kink for kink in _edges(problem, moved, law) if moved[list(kink.numbers)].any()]
-        largest = max(abs(law_at(laws, numbers, law, t)) for t in np.linspace(0.0, end, SAMPLES)) if edges else 0.0
+        times = np.linspace(0.0, end, SAMPLES) if edges else ()
+        largest = max((abs(law_value(laws, numbers, law, t)[0]) for t in times), default=0.0)
         for group in groups_of(edges, end):
-            before = law_at(laws, numbers, law, group[0].time - least)
-            behind = law_at(laws, numbers, law, group[-1].time + least)
+            before = law_value(laws, numbers, law, group[0].time - least)[0]
+            behind = law_value(laws, numbers, law, group[-1].time + least)[0]
             if abs(behind - before) > JUMP * max(abs(before), abs(behind), largest):
                 jump = f"the force jumps from {before:.4g} to {behind:.4g} {_moved_instant(problem, group)}"
                 hint = "use formulation: recursive, or ali1p-rtdyn1 with loops; or let the force be continuous"
@@ -76,7 +77,7 @@ def _leaping(driving: Iterable[Edge]) -> dict[Kink, int]:
 def _driving(problem: Problem, driving: np.ndarray | None = None) -> Iterator[Edge]:
     """Laws that drive coordinates, those of constraints if no others, their edges, and rates on both sides of these."""
     driving = problem.model.constraints.law if driving is None else driving
-    laws, numbers, end = problem.model.laws, problem.theta.tolist(), problem.options.end
+    laws, numbers, end = problem.model.laws, problem.theta, problem.options.end
     moved = np.array(problem.theta_rho.any(axis=1))
     for law in dict.fromkeys(driving.tolist()):
         for group in groups_of(_edges(problem, moved, law), end):
@@ -127,7 +128,7 @@ def _parted(leaping: Iterable[Kink], end: float, by: np.ndarray) -> Iterator[lis
 
 def jumps_of(problem: Problem) -> frozenset[int]:
     """Offsets in theta of times at which the rate or acceleration of a driving law jumps."""
-    laws, numbers, end = problem.model.laws, problem.theta.tolist(), problem.options.end
+    laws, numbers, end = problem.model.laws, problem.theta, problem.options.end
     unmoved, near, found = np.full(len(numbers), False), MEETS * end, set[int]()
     for law in set(problem.model.constraints.law.tolist()) - {NONE}:
         edges = [kink for kink in _edges(problem, unmoved, law) if near < kink.time <= end + near]
@@ -183,7 +184,7 @@ def _starting_in_motion(problem: Problem, driving: np.ndarray) -> Iterator[tuple
     moved, near = np.full(len(problem.theta), False), MEETS * problem.options.end
     for law in dict.fromkeys(driving.tolist() if problem.options.analysis == "forward_dynamics" else ()):
         if group := [kink for kink in _edges(problem, moved, law) if abs(kink.time) <= near]:
-            before, behind = _rates(problem.model.laws, problem.theta.tolist(), law, group, problem.options.end)
+            before, behind = _rates(problem.model.laws, problem.theta, law, group, problem.options.end)
             if before[0] == 0.0 and abs(behind[0]) > SLIGHT * _fastest(problem, law):
                 start = f"the law begins at 0 s with a rate of {behind[0]:.4g}, behind a rest"
                 yield law, (f"{start}: the mechanism starts in motion, and the impulse before is left out", SMOOTHER)
@@ -191,8 +192,8 @@ def _starting_in_motion(problem: Problem, driving: np.ndarray) -> Iterator[tuple
 
 def _fastest(problem: Problem, law: int) -> float:
     """Largest rate of a law during a run."""
-    times, theta = np.linspace(0.0, problem.options.end, SAMPLES), problem.theta.tolist()
-    rates = [law_at(problem.model.laws, theta, law, t + 1e-30j).imag / 1e-30 for t in times]
+    times = np.linspace(0.0, problem.options.end, SAMPLES)
+    rates = [law_value(problem.model.laws, problem.theta, law, t)[1] for t in times]
     return float(np.nanmax(np.abs(rates), initial=0.0))
 
 
@@ -208,13 +209,13 @@ def _edges(problem: Problem, moved: np.ndarray, law: int) -> list[Kink]:
     return [kink for kink in kinks_of_law(problem.model.laws, problem.theta, moved, law) if not kink.smooth]
 
 
-def _rates(laws: Laws, theta: Sequence[float], law: int, group: Sequence[Kink], end: float) -> np.ndarray:
+def _rates(laws: Laws, theta: np.ndarray, law: int, group: Sequence[Kink], end: float) -> np.ndarray:
     """Rates of a law on both sides of a kink (2, 5): there, at two instants nearby, and at two farther away."""
     away = end * np.array([0.0, ASIDE, 2.0 * ASIDE, FAR, FAR + ASIDE])
     first, last = group[0].time, group[-1].time
     least = 1e-14 * end
     sides = (first - least - away, last + least + away)
-    return np.array([[law_at(laws, theta, law, t + 1e-30j).imag / 1e-30 for t in side] for side in sides])
+    return np.array([[law_value(laws, theta, law, t)[1] for t in side] for side in sides])
 
 
 def _jumps(before: np.ndarray, behind: np.ndarray) -> bool:

@@ -1,6 +1,5 @@
 """Laws and roads: kinds and coefficients, natural cubic splines included."""
 
-from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -11,8 +10,8 @@ import numpy as np
 
 from mbsim_cli.assembly.parameters.numbers import Numbers, Scalar, table
 from mbsim_cli.assembly.parameters.tables import breakpoints, continued, extended
-from mbsim_cli.assembly.tree.geometry import sine
 from mbsim_cli.assembly.tree.system import System
+from mbsim_cli.kernels.elements.laws import law_value
 from mbsim_cli.model.codes import Law
 from mbsim_cli.model.layout import NONE, Laws
 from mbsim_cli.model.problem import Problem
@@ -150,10 +149,10 @@ class LawTable:
         breaks = list(self._breaks(law))
         if not breaks:
             return
-        laws, theta = self.table(), system.theta.values().tolist()
+        laws, theta = self.table(), system.theta.values()
         for place in breaks:
-            before = law_at(laws, theta, first, place - _BESIDE * max(1.0, abs(place)))
-            behind = law_at(laws, theta, first, place)
+            before = law_value(laws, theta, first, place - _BESIDE * max(1.0, abs(place)))[0]
+            behind = law_value(laws, theta, first, place)[0]
             if abs(behind - before) > _JUMP * max(1.0, abs(before), abs(behind)):
                 message = f"the law is not continuous: it jumps from {before:g} to {behind:g} at {place:g}"
                 system.issue(path, message, "laws must meet where one takes over, and be zero at a window's ends")
@@ -237,84 +236,11 @@ def _shift(kind: Law, count: int, c: Sequence[Scalar], distance: Scalar) -> list
     return moved
 
 
-def law_at(laws: Laws, theta: Sequence[Scalar], law: int, x: Scalar) -> Scalar:
-    """Value of a packed law, without compiled code; analytic, so that a complex step gives its derivative."""
-    return _sum(_term_at, laws, theta, law, x)
-
-
-def slope_at(laws: Laws, theta: Sequence[Scalar], law: int, x: Scalar) -> Scalar:
-    """First derivative of a packed law by its argument; analytic too."""
-    return _sum(_slope_of_term, laws, theta, law, x)
-
-
-def _sum(of_term: Callable[..., Scalar], laws: Laws, theta: Sequence[Scalar], law: int, x: Scalar) -> Scalar:
-    """Sum over those terms of a packed law whose windows hold the argument."""
-    total = 0.0
-    while law != NONE:
-        window = laws.window[law]
-        if window == NONE or theta[window].real <= x.real < theta[window + 1].real:
-            first, count = laws.theta[law], laws.count[law]
-            total += of_term(Law(laws.kind[law]), count, theta[first : first + 5 * max(count, 4)], x)
-        law = laws.next[law]
-    return total
-
-
-def _piece(count: int, c: Sequence[Scalar], x: Scalar) -> tuple[Scalar, Sequence[Scalar]]:
-    """The argument from the start of its piece of a spline, and the cubic there."""
-    piece = min(max(bisect_right([knot.real for knot in c[:count]], x.real) - 1, 0), count - 2)
-    return x - c[piece], c[count + 4 * piece : count + 4 * piece + 4]
-
-
-def _term_at(kind: Law, count: int, c: Sequence[Scalar], x: Scalar) -> Scalar:
-    match kind:
-        case Law.HARMONIC:
-            return c[0] + c[1] * sine(c[2] * x + c[3])
-        case Law.SINE_POWER:
-            return c[0] + c[1] * sine(c[2] * x + c[3]) ** int(count)
-        case Law.ONE_SIDED:
-            s = (x - c[0]) / c[1]
-            return c[2] * c[1] * (0.0 if s.real <= 0.0 else s - 0.5 if s.real >= 1.0 else s**3 * (1.0 - 0.5 * s))
-        case Law.SMOOTH_STEP:
-            if not c[0].real < x.real < c[1].real:
-                return c[2] if x.real <= c[0].real else c[3]
-            s = (x - c[0]) / (c[1] - c[0])
-            return c[2] + (c[3] - c[2]) * s * s * s * (10.0 + s * (6.0 * s - 15.0))
-        case Law.SPLINE:
-            t, (a, b, slope, value) = _piece(count, c, x)
-            return ((a * t + b) * t + slope) * t + value
-    total = 0.0
-    for coefficient in reversed(c[:count]):
-        total = total * x + coefficient
-    return total
-
-
-def _slope_of_term(kind: Law, count: int, c: Sequence[Scalar], x: Scalar) -> Scalar:
-    match kind:
-        case Law.HARMONIC | Law.SINE_POWER:
-            angle, power = c[2] * x + c[3], int(count) if kind == Law.SINE_POWER else 1
-            return c[1] * c[2] * power * sine(angle) ** (power - 1) * sine(angle + 0.5 * np.pi)
-        case Law.ONE_SIDED:
-            s = (x - c[0]) / c[1]
-            return c[2] * (0.0 if s.real <= 0.0 else 1.0 if s.real >= 1.0 else s * s * (3.0 - 2.0 * s))
-        case Law.SMOOTH_STEP:
-            if not c[0].real < x.real < c[1].real:
-                return 0.0
-            s = (x - c[0]) / (c[1] - c[0])
-            return 30.0 * (c[3] - c[2]) * s * s * (1.0 - s) * (1.0 - s) / (c[1] - c[0])
-        case Law.SPLINE:
-            t, (a, b, slope, _) = _piece(count, c, x)
-            return (3.0 * a * t + 2.0 * b) * t + slope
-    total = 0.0
-    for power in range(count - 1, 0, -1):
-        total = total * x + power * c[power]
-    return total
-
-
 def check_start(problem: Problem, issue: Callable[..., None]) -> None:
     """Report laws of constraints whose tables do not hold at time zero, where the mechanism is assembled."""
-    laws, theta = problem.model.laws, problem.theta.tolist()
+    laws, theta = problem.model.laws, problem.theta
     for law in dict.fromkeys(problem.model.constraints.law.tolist()):
-        if law != NONE and np.isnan(law_at(laws, theta, law, 0.0)):
+        if law != NONE and np.isnan(law_value(laws, theta, law, 0.0)[0]):
             issue(problem.names.laws[law], "the table of a constraint must cover the start, time 0")
 
 

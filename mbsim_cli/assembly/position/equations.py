@@ -8,11 +8,11 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from mbsim_cli.assembly.elements.laws import law_at, slope_at
 from mbsim_cli.assembly.elements.measures import Identity
 from mbsim_cli.assembly.parameters.numbers import STEP, Scalar
-from mbsim_cli.assembly.tree.kinematics import Poses, columns_at, measure_row, measure_value, poses, poses_of_columns
+from mbsim_cli.assembly.tree.kinematics import Poses, columns_at, measured, poses, poses_of_columns
 from mbsim_cli.assembly.tree.system import System
+from mbsim_cli.kernels.elements.laws import law_value
 from mbsim_cli.model.codes import ROTATIONS, Measure
 from mbsim_cli.model.coordinates import among, kinds, motion_of_columns, of_columns
 from mbsim_cli.model.layout import MASS, MEASURE_SIZE, NONE, Curves, FlexibleTree, Measures, Pairs
@@ -32,8 +32,8 @@ def of_coordinates(table: Measures, measure: int, theta: Sequence[Scalar], z: np
     if isinstance(table.curves, Curves) and (law := table.curves.law[measure]) != NONE:
         sign = theta[offset + len(z)]
         x = sign * z[-1]
-        value = value - law_at(table.curves.laws, theta, law, x)
-        slope = slope + np.append(np.zeros(len(z) - 1), -sign * slope_at(table.curves.laws, theta, law, x))
+        taken, by_x, _ = law_value(table.curves.laws, np.asarray(theta), law, x)
+        value, slope = value - taken, slope + np.append(np.zeros(len(z) - 1), -sign * by_x)
     return value, slope
 
 
@@ -54,6 +54,7 @@ class Equations:
     problem: Problem
     initial_measures: Sequence[InitialMeasure] = ()
     _latest: dict[bytes, tuple[Sequence[Scalar], Poses]] = field(default_factory=dict, repr=False, compare=False)
+    _begun: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @cached_property
     def theta(self) -> list[float]:
@@ -89,10 +90,11 @@ class Equations:
         at = self.poses(theta, z)
         J = np.zeros((len(self.rows), len(columns)), dtype=phi.dtype)
         needed = set(self.of_position)
-        for i, (measure, target, law) in enumerate(self.rows):
+        starts, _ = self.laws_at_start(theta)
+        for i, (measure, target, _) in enumerate(self.rows):
             value = self._measure(theta, columns, at, measure, J[i])
             if i in needed:
-                phi[i] = value - theta[target] - (law_at(model.laws, theta, law, 0.0) if law != NONE else 0.0)
+                phi[i] = value - theta[target] - starts[i]
                 if model.measures.kind[measure] == ANGLE:
                     phi[i] -= 2.0 * cmath.pi * np.round(phi[i].real / (2.0 * cmath.pi))
         if isinstance(model.tree, FlexibleTree):
@@ -108,13 +110,19 @@ class Equations:
             self._latest[z.tobytes()] = theta, found
         return found
 
+    def laws_at_start(self, theta: Sequence[Scalar]) -> tuple[list[Scalar], list[Scalar]]:
+        """Value and rate of the law of each row at t = 0, zero where it has none; the latest are kept."""
+        if self._begun.get("theta") is not theta:
+            which = [law for *_, law in self.rows]
+            numbers = np.asarray(theta) if any(law != NONE for law in which) else theta
+            both = [law_value(self.problem.model.laws, numbers, law, 0.0) for law in which]
+            values, rates = [value for value, *_ in both], [rate for _, rate, _ in both]
+            self._begun.update(theta=theta, found=(values, rates))
+        return self._begun["found"]
+
     def rates(self, theta: Sequence[Scalar], z: np.ndarray, zd: np.ndarray) -> np.ndarray:
         """Time derivatives of all rows."""
-        laws = self.problem.model.laws
-        found = self.at(theta, z)[1] @ zd
-        for i, (_, _, law) in enumerate(self.rows):
-            if law != NONE:
-                found[i] -= law_at(laws, theta, law, complex(0.0, STEP)).imag / STEP
+        found = self.at(theta, z)[1] @ zd - self.laws_at_start(theta)[1]
         for i, initial in enumerate(self.initial_measures):
             found[self.m + i] -= theta[initial.rate]
         return found
@@ -130,8 +138,8 @@ class Equations:
             return value
         pair = table.pair[measure]
         columns = pairs.column[pairs.first[pair] : pairs.first[pair + 1]]
-        row[columns] = measure_row(at, pairs, kind, pair, theta, offset)
-        return measure_value(at, pairs, kind, pair, theta, offset)
+        value, row[columns] = measured(at, pairs, kind, pair, theta, offset)
+        return value
 
 
 # Equations that hold whatever the coordinates are, as out-of-plane ones of planar loops do.
@@ -165,7 +173,7 @@ def _wanted(
         extent = 1.0 + max((max(map(abs, r)) for r in at.r), default=0.0)
         for i in rows:
             kind, pair, block = measures[i]
-            largest = max(map(abs, measure_row(at, pairs, kind, pair, theta, block)), default=0.0)
+            largest = max(map(abs, measured(at, pairs, kind, pair, theta, block)[1]), default=0.0)
             wanted[i] = largest / extent > NOTHING
         rows = [i for i in rows if not wanted[i]]
     return wanted
@@ -178,8 +186,8 @@ def left_open(problem: Problem, identities: Sequence[Identity]) -> tuple[np.ndar
     def value(identity: Identity, at: Any, theta: list[Scalar]) -> Scalar:
         if identity.automatic:
             return 0.0
-        measured = measure_value(at, problem.model.pairs, identity.kind, identity.pair, theta, identity.block)
-        return measured - theta[identity.target]
+        found, _ = measured(at, problem.model.pairs, identity.kind, identity.pair, theta, identity.block)
+        return found - theta[identity.target]
 
     def values(theta: list[Scalar]) -> np.ndarray:
         at = poses(problem.model.tree, theta, theta[first : first + n])
@@ -292,10 +300,10 @@ class Scaled:
 
 @dataclass(frozen=True)
 class Local:
-    """Equations that read the coordinates ``columns`` alone; ``reads`` says which of these each row has."""
+    """Rows of ``whole`` that read some coordinates alone; ``reads`` says which of these each row has."""
 
-    problem: Problem
-    rows: list[tuple[int, int, int]]  # measure, theta index of the target, law
+    whole: Equations
+    rows: list[int]
     of_position: list[int]
     reads: list[np.ndarray]
     initial_measures: Sequence[InitialMeasure] = ()
@@ -307,14 +315,15 @@ class Local:
 
     def at(self, theta: Sequence[Scalar], z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Equations (zero where automatic) and their Jacobian by the coordinates z of the group."""
-        model, needed = self.problem.model, set(self.of_position)
+        table, needed = self.whole.problem.model.measures, set(self.of_position)
         phi, J = np.zeros(self.m), np.zeros((self.m, len(z)))
-        for i, (measure, target, law) in enumerate(self.rows):
-            table, reads = model.measures, self.reads[i]
+        starts, _ = self.whole.laws_at_start(theta)
+        for i, (row, reads) in enumerate(zip(self.rows, self.reads, strict=True)):
+            measure, target, _ = self.whole.rows[row]
             value, slope = of_coordinates(table, measure, theta, z[reads])
             np.add.at(J[i], reads, slope)
             if i in needed:
-                phi[i] = value - theta[target] - (law_at(model.laws, theta, law, 0.0) if law != NONE else 0.0)
+                phi[i] = value - theta[target] - starts[row]
         return phi, J
 
 
@@ -355,8 +364,8 @@ def _separate(equations: Equations) -> Iterator[Group]:
     for rows in connected([which.tolist() for which in reads]):
         columns = np.unique(np.concatenate([reads[row] for row in rows]))
         local = Local(
-            equations.problem,
-            [equations.rows[row] for row in rows],
+            equations,
+            rows,
             [place for place, row in enumerate(rows) if row in wanted],
             [np.searchsorted(columns, reads[row]) for row in rows],
         )

@@ -15,13 +15,14 @@ from mbsim_cli.assembly.parameters.numbers import (
     apply,
     cross,
     dot,
-    length,
+    flat,
     product,
     scale,
     subtract,
     transpose,
 )
-from mbsim_cli.assembly.tree.geometry import about_axis, angle_between, normalised, rotation_matrix
+from mbsim_cli.assembly.tree.geometry import about_axis, normalised, rotation_matrix
+from mbsim_cli.kernels.elements.measures import measure_value
 from mbsim_cli.model.codes import ROTATIONS, TRANSLATIONS, Measure
 from mbsim_cli.model.coordinates import place_of_columns
 from mbsim_cli.model.flexible import J0, MDCM
@@ -30,15 +31,10 @@ from mbsim_cli.model.layout import (
     COM,
     INERTIA,
     MASS,
-    N_A,
-    P_A,
-    P_B,
     P_C,
     P_P,
     R_C,
     R_P,
-    U_A,
-    U_B,
     FlexibleTree,
     Model,
     Pairs,
@@ -48,7 +44,7 @@ from mbsim_cli.system import cached_property
 
 # plain numbers: members of an enumeration are slow to look up, and closing does so a million times
 SHIFTED, TURNED = ({int(kind): axis for axis, kind in enumerate(kinds)} for kinds in (TRANSLATIONS, ROTATIONS))
-PROJECTION, DOT, DISTANCE, ANGLE = map(int, (Measure.PROJECTION, Measure.DOT, Measure.DISTANCE, Measure.ANGLE))
+FORCE_LINES = (int(Measure.PROJECTION), int(Measure.DISTANCE))  # measures along a line, others are about one
 
 
 @dataclass(frozen=True)
@@ -69,6 +65,10 @@ class Poses:
     def v_array(self) -> np.ndarray:
         """Velocities of the origin (n, 3)."""
         return np.array(self.v, dtype=float).reshape(-1, 3)
+
+    def frame(self, body: int) -> tuple[Vector, Vector]:
+        """Axes, nine numbers by rows, and origin of a body, as kernels take them."""
+        return (flat(IDENTITY), ZERO) if body < 0 else (flat(self.R[body]), self.r[body])
 
     def point(self, body: int, local: Vector) -> Vector:
         """Global position of a point of a body."""
@@ -145,43 +145,21 @@ def _advance(found: Poses, kind: int, z: Sequence[Scalar], origin: Vector, axes:
     return origin, product(axes, rotation_matrix(e)), 4
 
 
-def measure_row(at: Poses, pairs: Pairs, kind: int, pair: int, theta: Sequence[Scalar], offset: int) -> list[Scalar]:
-    """Derivatives of a geometric measure by the columns of its pair."""
-    a, b, own = int(pairs.a[pair]), int(pairs.b[pair]), slice(pairs.first[pair], pairs.first[pair + 1])
-    p_a, p_b = at.point(a, vector(theta, offset + P_A)), at.point(b, vector(theta, offset + P_B))
-    u_a, u_b = at.direction(a, vector(theta, offset + U_A)), at.direction(b, vector(theta, offset + U_B))
-    if kind == DISTANCE:
-        gap = subtract(p_b, p_a)
-        u_a = scale(1.0 / (length(gap) or 1.0), gap)
-    elif kind == ANGLE:
-        u_a, u_b = _angle_directions(at.direction(a, vector(theta, offset + N_A)), u_b)
+def measured(
+    at: Poses, pairs: Pairs, kind: int, pair: int, theta: Sequence[Scalar], offset: int
+) -> tuple[Scalar, list[Scalar]]:
+    """Value of a geometric measure, and its derivatives by the columns of its pair."""
+    own = slice(pairs.first[pair], pairs.first[pair + 1])
+    try:
+        with np.errstate(divide="raise"):
+            value, x, u = measure_value(kind, theta, offset, *at.frame(pairs.a[pair]), *at.frame(pairs.b[pair]))
+    except ArithmeticError:  # points that coincide, or a vector along the axis of its angle: without a derivative
+        value, x, u = 0.0, ZERO, ZERO
     row = []
     for column, sign in zip(pairs.column[own].tolist(), pairs.sign[own].tolist(), strict=True):
-        w, v = at.w[column], at.v[column]
-        moved = cross(w, u_b) if kind in (DOT, ANGLE) else add(v, cross(w, p_b))
-        row.append(sign * dot(u_a, moved))
-    return row
-
-
-def _angle_directions(n_a: Vector, u_b: Vector) -> tuple[Vector, Vector]:
-    """Directions (d, u) with d . (w x u) the rate of the angle of u_b about n_a, for a rotation w."""
-    flat = subtract(u_b, scale(dot(u_b, n_a), n_a))
-    return scale(1.0 / (dot(flat, flat) or 1.0), cross(n_a, flat)), u_b
-
-
-def measure_value(at: Poses, pairs: Pairs, kind: int, pair: int, theta: Sequence[Scalar], offset: int) -> float:
-    """Value of a geometric measure."""
-    a, b = int(pairs.a[pair]), int(pairs.b[pair])
-    gap = subtract(at.point(b, vector(theta, offset + P_B)), at.point(a, vector(theta, offset + P_A)))
-    if kind == DISTANCE:
-        return length(gap)
-    u_a = at.direction(a, vector(theta, offset + U_A))
-    if kind == PROJECTION:
-        return dot(u_a, gap)
-    u_b = at.direction(b, vector(theta, offset + U_B))
-    if kind == DOT:
-        return dot(u_a, u_b)
-    return angle_between(dot(u_a, u_b), dot(at.direction(a, vector(theta, offset + N_A)), cross(u_a, u_b)))
+        moved = cross(at.w[column], x)
+        row.append(sign * dot(u, add(at.v[column], moved) if kind in FORCE_LINES else moved))
+    return value, row
 
 
 # Mass matrix at one configuration, to see whether every motion has inertia.

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mbsim_cli.assembly.elements.laws import law_at
+from mbsim_cli.kernels.elements.laws import law_value
 from mbsim_cli.model.codes import JUMPING, Operation, Sensor
 from mbsim_cli.model.layout import NONE, Names
 from mbsim_cli.model.problem import Block, Branching, InverseBlock, Problem
@@ -416,7 +416,7 @@ class JumpHealth:
     """Which expressions jump, when first and how often, one pass over the stored times."""
 
     def __init__(self, problem: Problem) -> None:
-        self._problem, self._theta = problem, problem.theta.real.tolist()
+        self._problem, self._theta = problem, problem.theta.real
         self._signals: Any = problem.model.signals
         self._largest = [0.0] * len(problem.branchings)
         self._jumps: list[dict[int, list[_Jump]]] = [{} for _ in problem.branchings]  # by the step of the tape
@@ -472,7 +472,7 @@ class JumpHealth:
         for step in range(signals.first_step[u], signals.first_step[u + 1]):
             code, (a, b, c) = Operation(int(signals.code[step])), signals.operand[step]
             if code == Operation.LAW:
-                found = np.array([law_at(laws, self._theta, int(b), float(x)).real for x in values[a]])
+                found = np.array([law_value(laws, self._theta, b, float(x))[0] for x in values[a]])
             elif code == Operation.SELECT:
                 found = np.where(values[a] != 0.0, values[b], values[c])
             elif code in _FUNCTIONS:
