@@ -84,20 +84,23 @@ SOLVED = 1e-13
 LIGHTEST, HEAVIEST = 1e-4, 1e8  # damping of Newton's steps
 
 
-def newton(equations: EquationSystem, theta: Sequence[Scalar], start: np.ndarray, dependent: list[int]) -> np.ndarray:
-    """Solve for the dependent coordinates from a start (n,).
+def newton(
+    equations: EquationSystem, theta: Sequence[Scalar], start: np.ndarray, dependent: list[int],
+    weights: np.ndarray | float = 1.0, most: int = MAX_ITERATIONS,
+) -> np.ndarray:  # fmt: skip
+    """Solve for the dependent coordinates (k,) from a start (n,) in ``most`` steps, each the least by ``weights`` (k,).
 
     Returns the nearest it came, (n,).
     """
     z, damping, rows = start.copy(), 0.0, equations.of_position
     by_dependent = np.ix_(rows, dependent)
     phi, J = equations.at(theta, z)
-    for _ in range(MAX_ITERATIONS if dependent else 0):
+    for _ in range(most if dependent else 0):
         size = np.linalg.norm(phi[rows])
         if size < SOLVED or damping > HEAVIEST:
             break
         trial = z.copy()
-        trial[dependent] += _damped_step(J[by_dependent], phi[rows], damping)
+        trial[dependent] += _damped_step(J[by_dependent] / weights, phi[rows], damping) / weights
         attempt, slope = equations.at(theta, trial)
         if np.linalg.norm(attempt[rows]) < size:
             z, phi, J = trial, attempt, slope
@@ -212,23 +215,13 @@ class Nearest:
             for halving in range(HALVINGS):
                 trial = z.copy()
                 trial[self.loose] += 0.5**halving * way / self.weights
-                trial = self._closed(trial)
+                trial = newton(self.equations, self.theta, trial, self.loose.tolist(), self.weights, CORRECTIONS)
                 if self._distance(trial) < self._distance(z):
                     z = trial
                     break
             else:
                 return z, True
         return z, False
-
-    def _closed(self, z: np.ndarray) -> np.ndarray:
-        """The closed position next to one that is almost closed, as it is where that fails."""
-        for _ in range(CORRECTIONS):
-            phi, J = self.equations.at(self.theta, z)
-            if np.abs(phi[self.rows]).max(initial=0.0) < SOLVED:
-                break
-            J = self._part(J) / self.weights
-            z[self.loose] -= np.linalg.lstsq(J, phi[self.rows], rcond=RANK_TOLERANCE)[0] / self.weights
-        return z
 
     def _distance(self, z: np.ndarray) -> float:
         """From the declared position; positions that are not closed are farther than any."""
