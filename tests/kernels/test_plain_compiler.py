@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -27,3 +28,21 @@ def test_both_compilers_give_the_same(tmp_path):
     assert np.isclose(value, usual, rtol=1e-12) and "compiling inverse_dynamics.lane_torques" in told
     assert list((tmp_path / "cache").rglob("*.nbc"))
     assert analysed(tmp_path, "again", **plain)[0] == value
+
+
+CALLED = """
+from mbsim_cli import spec
+from mbsim_cli.assembly import build
+from mbsim_cli.kernels.elements import laws, measures
+build(spec.load("models/fivebar.yaml"))
+print([kernel.dispatcher.signatures for kernel in (laws.law_value, measures.measure_value)])
+"""
+
+
+@pytest.mark.slow
+def test_kernels_that_python_calls_are_not_compiled():
+    """Else each command would compile what closes a mechanism at t = 0."""
+    command = [sys.executable, "-c", CALLED]
+    variables = environment(MBSIM_COMPILER="plain")
+    done = subprocess.run(command, cwd=ROOT, env=variables, capture_output=True, text=True, check=True)
+    assert done.stdout == "[[], []]\n"

@@ -7,11 +7,11 @@ taken one at a time, and numba keeps what it compiles: kernels are slower, and t
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial, wraps
+from functools import partial, update_wrapper, wraps
 from typing import Any
 
 import numba
-from numba import extending
+from numba import extending, types
 
 from mbsim_cli.kernels.compiler import simd, views, watch
 from mbsim_cli.kernels.compiler.installed import tell_numba
@@ -23,9 +23,32 @@ _FLAGS = {"error_model": "numpy"}
 # numba does not keep what refers to addresses of this process; then each run compiles it.
 warnings.filterwarnings("ignore", message="Cannot cache compiled function")
 
-kernel = inlined = numba.njit(**_FLAGS)
 bound = partial
 merged = numba.njit(inline="always", **_FLAGS)
+
+
+class _Kernel:
+    """Called from compiled code, where it stands for its compiled form; it stays a Python function."""
+
+    def __init__(self, function: Callable):
+        update_wrapper(self, function)
+        self.py_func, self.dispatcher = function, numba.njit(**_FLAGS)(function)
+
+    def __call__(self, *args: Any) -> Any:
+        return self.py_func(*args)
+
+
+@extending.typeof_impl.register(_Kernel)
+def _typed(kernel: _Kernel, _: Any) -> Any:
+    return types.Dispatcher(kernel.dispatcher)
+
+
+def kernel(function: Callable) -> Any:
+    """Called from compiled code; with the compiler off the function itself."""
+    return function if numba.config.DISABLE_JIT else _Kernel(function)
+
+
+inlined = kernel
 
 
 def derived(name: str, make: Callable[[], Callable]) -> Callable:
