@@ -256,6 +256,7 @@ class Integrator(NamedTuple):
 
     control_order: int  # by which the error falls of steps that it chooses; 0 where steps are fixed
     implicit: bool  # its stages are iterated
+    safety: float = 0.9  # factor of the length at which the next error is expected to be all that is allowed
 
     @property
     def adaptive(self) -> bool:
@@ -265,7 +266,7 @@ class Integrator(NamedTuple):
 
 INTEGRATORS = {
     "rk4": Integrator(0, implicit=False),
-    "dop853": Integrator(8, implicit=False),
+    "dop853": Integrator(8, implicit=False, safety=0.8),  # at 0.9 an eighth of its steps is rejected
     "esdirk": Integrator(4, implicit=True),
 }
 DEFAULT_INTEGRATOR = "dop853"

@@ -80,7 +80,6 @@ def test_the_limit_of_ali3p(name):
 
 
 @pytest.mark.slow
-@pytest.mark.xfail(reason="dop853 loses 1.06 times the tolerance per second: 1.08e-7", strict=True)
 def test_energy_of_a_long_motion():
     """The five-bar keeps its energy, within 1e-7 of what moves, over 1000 s at a tolerance of 1e-10."""
     problem, _ = problem_of("fivebar")

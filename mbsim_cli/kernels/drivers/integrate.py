@@ -242,10 +242,10 @@ def take_in(
                 error = error_norm(control, h, tableau.error, state, work.trial, sens, work.d_trial, stages)
             accepted = error <= 1.0
             if accepted:
-                factor = factor_of(error, control.exponent, course[REJECTED] != 0.0)
+                factor = factor_of(error, control, course[REJECTED] != 0.0)
                 clock[SIZE] = next_size(h, factor, reached, clock, work.kinks)
             else:
-                clock[SIZE] = h * (factor_of(error, control.exponent, True) if np.isfinite(error) else SHRINK)
+                clock[SIZE] = h * (factor_of(error, control, True) if np.isfinite(error) else SHRINK)
                 counters[REJECTED_STEPS] += 1
                 stage = -1
                 course[REJECTED] = 1.0

@@ -193,7 +193,7 @@ def integrate_implicit(
         else:
             follow_arguments(work.reached, work.onsets)
             if adaptive:
-                clock[SIZE] = next_size(h, factor_of(error, control.error.exponent, rejected), at, clock, kinks)
+                clock[SIZE] = next_size(h, factor_of(error, control.error, rejected), at, clock, kinks)
             else:
                 grow(step, clock)
             _take_step(t, at, h, s, step, state, sens, work, steps, inside)
@@ -222,7 +222,7 @@ def _try_step(model, theta, t, at, h, tableau, control, directions, tree, state,
 @merged
 def _reject(control, h, error, work):
     """Make the step smaller; True, as it is rejected."""
-    work.clock[SIZE] = h * (factor_of(error, control.exponent, True) if np.isfinite(error) else SHRINK)
+    work.clock[SIZE] = h * (factor_of(error, control, True) if np.isfinite(error) else SHRINK)
     work.counters[REJECTED] += 1
     return True
 

@@ -25,7 +25,6 @@ from mbsim_cli.model.layout import NONE
 # Source: Hairer, Norsett, Wanner, Solving Ordinary Differential Equations I (1993), sections II.4 and II.5.
 
 
-SAFETY = 0.9
 SHRINK, GROW = 0.2, 10.0
 TINY = 1e-300  # a first step of zero would be looked for again
 STEPS, REJECTED, EVALUATIONS, JACOBIANS, FACTORISATIONS = range(5)  # what counters count
@@ -38,17 +37,18 @@ class ErrorControl(NamedTuple):
     relative: float
     absolute: float
     exponent: float  # 1 / (order of the error)
+    safety: float  # factor of the length at which the next error is expected to be all that is allowed
     sensitivities: bool  # whether their error counts too
     most: float  # steps that a run may try
     at_once: float  # steps that a call may try before it pauses
 
 
 @kernel
-def factor_of(error, exponent, rejected):
+def factor_of(error, control, rejected):
     """Factor by which a step may grow, from its error in units of the tolerance."""
     if error == 0.0:
         return GROW if not rejected else 1.0
-    factor = SAFETY * error ** (-exponent)
+    factor = control.safety * error ** (-control.exponent)
     return min(1.0 if rejected else GROW, max(SHRINK, factor))
 
 

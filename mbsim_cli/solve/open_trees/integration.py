@@ -238,12 +238,14 @@ def integration(problem: Problem, theta: np.ndarray, p: int, *, varies: bool, at
 
 def error_control(options: Options, *, varies: bool, at_once: float = np.inf) -> ErrorControl:
     """What controls the steps, of which a call tries some ``at_once``."""
-    order = INTEGRATORS[options.integrator].control_order
+    chosen = INTEGRATORS[options.integrator]
+    order = chosen.control_order
     return ErrorControl(
         order > 0,
         float(options.tolerance),
         float(options.absolute_tolerance),
         1.0 / (order or 1),
+        chosen.safety,
         varies and options.error_control == "sensitivities",
         float(options.max_steps),
         float(at_once),
