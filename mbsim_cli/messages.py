@@ -122,6 +122,12 @@ _family(
         "the vector has length zero and gives no direction",
     ),
     (
+        "MB113", "unit", r"state the value in|stand without units|is not a unit|unknown unit",
+        "Numbers stand in SI units, without the unit behind them; `unit` of a parameter names one without a factor.",
+        "Write the number in the unit that the message names; angles may be written in degrees, as `30 deg`.",
+        "numbers stand in SI units, and 'mm' is 0.001 m; state the value in m",
+    ),
+    (
         "MB110", "expression cannot be read",
         r"expression|stand without units|character .* cannot|operator|comparison|only functions can|law or an unknown function"
         r"|cannot stand|vectors? (and|are|of|has)|by a vector|not a real number|division by zero|unit |component|% and //"
@@ -336,7 +342,8 @@ _family(
     (
         "MB604", "forces of constraints are not unique", r"redundant|undetermined|multipliers|not determined|depends on other",
         "Constraints depend on each other, so that loads can be shared in many ways.",
-        "`mbsim info` lists them; free what is held twice, or read components that are determined.",
+        "Free what is held twice, or read components that are determined. `mbsim info` lists redundant constraints, and those that "
+        "always hold, as in planar loops.",
         "redundant constraints leave R.force.z undetermined; free what is held twice",
     ),
     (
@@ -346,10 +353,22 @@ _family(
         "the equilibrium is unstable: it would leave it at any disturbance",
     ),
     (
+        "MB612", "smooth maximum or minimum", r"is a smooth \w+, ",
+        "An objective of type maximum or minimum is smooth in the motion, and so lies beside the extreme value.",
+        "Take the sharpness that the message names, or read the largest value beside it.",
+        "objective peak is a smooth maximum, 1.2 m, of what is 1.3 m at most; a sharpness of 100 comes nearer",
+    ),
+    (
+        "MB613", "loops close in several positions", r"close in several positions|closes far from zero",
+        "A loop can be assembled in more than one way, and the file does not say in which.",
+        "State a guess of one coordinate of the loop under `initial`, and look at the start by `mbsim view MODEL`.",
+        "the loops close in several positions: the start is at the nearest of 2 that were found",
+    ),
+    (
         "MB605", "derivative does not exist", r"no derivative|derivatives? .*(jump|not exist|NaN)|grazed|touched|the law (jumps|begins)|leaps?\b|smooth",
         "A stop, contact or function of time changes abruptly, so that a derivative jumps or does not exist.",
         "Smooth the function, or read the derivative as that of one side.",
-        "objective peak is a smooth maximum, 1.2 m, of what is 1.3 m at most; a sharpness of 100 comes nearer",
+        "d F / d L: the law jumps at t = 0.2 s; the derivative is that of the side behind",
     ),
     (
         "MB601", "discretisation error",

@@ -111,6 +111,7 @@ def _yields(J: np.ndarray, mass: np.ndarray, counted: np.ndarray) -> np.ndarray:
 
 ROUNDED = 1e-3  # rad, or the mechanism's unit of length: what is stated nearer to where it is was meant so
 CARRIED = 0.1  # the same where other values than the file's move what it states
+FAR = 1.0  # rad that an angle turns from zero, where no start is stated: another closed position may be as near
 MOST_TOLD = 6
 
 
@@ -143,6 +144,7 @@ def moved_starts(packing: Packing, problem: Problem, closing: Closing) -> list[s
         changes = _told([change for change, is_moved in zip(of_tree, moved, strict=True) if is_moved])
         return [f"the declared start does not close the loops; it was moved to a closed position{several}: {changes}"]
     found = [f"the loops close in several positions: the start is at{several[1:]}"] if several else []
+    found += _unstated(of_tree, packing.packed.stated, closing)
     wanted = [change for change, is_stated in zip(of_tree, stated, strict=True) if is_stated]
     wanted += _of_cut_joints(packing.system, closing)
     bound = CARRIED if packing.model_file.overrides else ROUNDED
@@ -150,6 +152,18 @@ def moved_starts(packing: Packing, problem: Problem, closing: Closing) -> list[s
         keeps = "independent: true in initial keeps the value, and independent: false marks it as a guess"
         found.append(f"closing the loops changed initial values: {_told(off)}; {keeps}")
     return found
+
+
+def _unstated(changes: list[_Change], stated: np.ndarray, closing: Closing) -> Iterator[str]:
+    """Warnings about loops that close far from zero while nothing says where they start."""
+    for part in closing.parts:
+        far = [changes[c] for c in part.columns if changes[c].name.rpartition(".")[2].startswith("angle")]
+        far = [change for change in far if change.exceeds(FAR)]
+        if far and len(part.rows) and not (stated & closing.noticed)[part.columns].any():
+            yield (
+                f"no initial value is stated in a loop that closes far from zero, perhaps in another position than the "
+                f"one meant: {_told(far)}; state a guess under initial of one of these joints"
+            )
 
 
 def _guessed(system: System) -> np.ndarray:

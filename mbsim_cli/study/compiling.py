@@ -22,8 +22,8 @@ from mbsim_cli.study.listener import SILENT, Listener
 # Kernels and expressions that an analysis needs, loaded or compiled before it is timed.
 
 COMPILING = (
-    "compiling {}{}, which later runs find in the cache; all that a run needs, some 350 kernels, takes a minute on a "
-    "quiet machine with two cores, and three on a busy one"
+    "compiling {}{} and what they call, which later runs find in the cache; it takes up to a minute on a quiet machine "
+    "with two cores, and three on a busy one"
 )
 NEXT = "compiling {}{}"
 COMPILED = "compiled {} in {:.0f} s: {}"

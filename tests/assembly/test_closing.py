@@ -38,6 +38,13 @@ def four_bar(A="", B="", C="", D="", extra="", crank=0.5, rod="2"):
     )
 
 
+@pytest.mark.parametrize(("stated", "count"), [("", 1), ("angle: 0.3", 0)])
+def test_loops_that_close_far_from_where_nobody_said(tmp_path, stated, count):
+    """A guess of one joint of the loop is enough."""
+    told = [warning for warning in build(load(tmp_path, four_bar(stated))).warnings if "far from zero" in warning]
+    assert len(told) == count and all("C.angle from 0 deg to" in warning for warning in told)
+
+
 def closed_positions(crank, rod, rocker, ground):
     """Angles of A, B, D of a four-bar, for many angles of the crank."""
     for a in np.linspace(-np.pi, np.pi, 721):

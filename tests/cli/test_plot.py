@@ -203,6 +203,7 @@ def test_a_study_is_drawn_from_its_file(mbsim, springs, tmp_path):
         assert is_picture(tmp_path / "s.png")
     one = mbsim("plot", springs / "study.h5", "psi2", "--over", "L_s2")
     assert one.code == 0 and one.out == "study.png: psi2 over L_s2, 6 cases\n" and is_picture(tmp_path / "study.png")
+    refused(mbsim("plot", springs), "is a study: name", "study.h5")
     refused(mbsim("plot", springs / "study.h5", "psi3"), "no objective 'psi3'", "did you mean")
     refused(mbsim("plot", springs / "study.h5", "--over", "L_s3"), "no varied parameter 'L_s3'", "did you mean")
     refused(mbsim("plot", springs / "study.h5", "--gradient"), "no use for --gradient")

@@ -76,8 +76,21 @@ def test_sections_of_ones_own_hold_anchors(tmp_path):
     ],
 )
 def test_numbers_stand_without_units(tmp_path, number, message):
-    (issue,) = issues_of(tmp_path, variant("{mass: m, center", f"{{mass: {number}, center"))
+    (issue,) = issues_of(tmp_path, variant("  m: 1.5\n", f"  m: {number}\n"))
     assert issue.split(": ", 2)[2] == message
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "hint"),
+    [
+        ("{mass: m, center", "{mass: 200 kg, center", "write 200; the unit is kg"),
+        ("{mass: m, center", "{mass: 20 mm, center", "the unit here is kg"),
+        ("{angle: -135 deg,", "{angle: 10 mm,", "the unit here is rad; degrees are written 30 deg"),
+    ],
+)
+def test_the_hint_on_a_unit_is_that_of_the_key(tmp_path, old, new, hint):
+    (issue,) = issues_of(tmp_path, variant(old, new))
+    assert issue.endswith(f"numbers stand without units; {hint}")
 
 
 @pytest.mark.parametrize(

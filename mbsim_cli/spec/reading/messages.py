@@ -57,7 +57,8 @@ def issue_of(error: Mapping[str, Any], classes: Mapping[int, Any], data: Any, so
     if kind == "model_type" and str(context.get("class_name")).endswith("File") and isinstance(error["input"], str):
         return source.issue(path, "must be a mapping", f"a file is named by {{file: {_short(error['input'])[1:-1]}}}")
     if kind in ("expression", "number", "combination"):
-        return source.issue(path, error["msg"], context.get("hint"), offset=context.get("offset"))
+        hint = _in_the_unit(_unit(classes, data, path), context.get("hint"))
+        return source.issue(path, error["msg"], hint, offset=context.get("offset"))
     return source.issue(path, _sentence(kind, context) or error["msg"][:200])
 
 
@@ -87,6 +88,24 @@ def _union_issue(path: Path, context: Mapping[str, Any], value: Any, source: Sou
     meant = _OTHER_WORDS.get(str(value["type"]).lower())
     hint = suggest(str(meant if meant in words else value["type"]), words) or "one of " + ", ".join(words)
     return source.issue((*path, "type"), f"unknown type {_short(value['type'])}", hint)
+
+
+def _unit(classes: Mapping[int, Any], data: Any, path: Path) -> str:
+    """The unit of the number at a path, as the description of its key says; nothing where it says none."""
+    keys = [k for k, part in enumerate(path) if isinstance(part, str)]
+    model = classes.get(id(_at(data, path[: keys[-1]]))) if keys else None
+    fields = model.model_fields.items() if model is not None else ()
+    texts = (entry.description or "" for name, entry in fields if (entry.alias or name) == path[keys[-1]])
+    found = re.search(r"\[([^\]]+)\]", next(texts, ""))
+    return found[1] if found else ""
+
+
+def _in_the_unit(unit: str, hint: str | None) -> str | None:
+    """The hint on a number with a unit, unless that is no unit of what the key asks for."""
+    meant = re.search(r"; the unit is (.*)", hint or "")
+    if not unit or meant is None or meant[1] == unit:
+        return hint
+    return "the unit here is rad; degrees are written 30 deg" if unit == "rad" else f"the unit here is {unit}"
 
 
 def _short(value: Any) -> str:

@@ -30,7 +30,7 @@ from mbsim_cli.system import cached_property
 
 # Smooth maxima that stay far below the largest value along time.
 
-FAR = 0.1  # relative
+FAR = 0.03  # relative
 SHARP = 80.0  # over the largest value: a sharpness that misses 5 % of one that stands for a fiftieth of the time
 NOTHING = 1e-9  # of what the sharpness tells apart: values below are round-off of zero
 MORE = 3.0  # factor on the stated sharpness in the advice for narrower peaks

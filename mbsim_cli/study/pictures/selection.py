@@ -35,7 +35,9 @@ def sort_arguments(arguments: Sequence[str]) -> tuple[list[Path], list[str]]:
     """Results, and names of what they hold: a result ends in .h5 or .hdf5, or is one by its content."""
     results = [argument for argument in arguments if argument.endswith(RESULT_SUFFIXES) or is_result(Path(argument))]
     if not results:
-        raise UsageError("name a result, which ends in .h5, before what to draw of it")
+        folder = next((argument for argument in arguments if (Path(argument) / "study.h5").is_file()), None)
+        instead = f"; {folder} is a study: name {Path(folder) / 'study.h5'}" if folder else ""
+        raise UsageError(f"name a result, which ends in .h5, before what to draw of it{instead}")
     return [Path(result) for result in results], [name for name in arguments if name not in results]
 
 
