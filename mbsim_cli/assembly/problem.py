@@ -143,8 +143,9 @@ def moved_starts(packing: Packing, problem: Problem, closing: Closing) -> list[s
     if moved.any():
         changes = _told([change for change, is_moved in zip(of_tree, moved, strict=True) if is_moved])
         return [f"the declared start does not close the loops; it was moved to a closed position{several}: {changes}"]
-    found = [f"the loops close in several positions: the start is at{several[1:]}"] if several else []
-    found += _unstated(of_tree, packing.packed.stated, closing)
+    found = list(_unstated(of_tree, packing.packed.stated, closing))
+    if several:
+        found = [f"the loops close in several positions: the start is at{several[1:]}"]
     wanted = [change for change, is_stated in zip(of_tree, stated, strict=True) if is_stated]
     wanted += _of_cut_joints(packing.system, closing)
     bound = CARRIED if packing.model_file.overrides else ROUNDED
