@@ -46,9 +46,10 @@ def test_init_lists_and_writes(mbsim, tmp_path):
 
 
 @pytest.mark.parametrize("name", TEMPLATES)
-def test_each_template_is_a_valid_model(name, tmp_path):
+def test_each_template_is_a_valid_model(name, tmp_path, capsys):
     path = tmp_path / f"{name}.yaml"
-    assert call(["init", name, str(path)]) == 0
+    assert call(["init", name, str(path)]) == call(["validate", str(path)]) == 0
+    assert not capsys.readouterr().err  # no warning either
     model = spec.load(path)
     assert model.objectives and model.analysis.sensitivity.method != "none"
 
