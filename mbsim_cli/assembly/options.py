@@ -1,4 +1,4 @@
-"""Options of an analysis from the model file and from what a caller sets before it."""
+"""Options of an analysis, from the model file and the caller's overrides."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
@@ -111,13 +111,13 @@ def _require_countable(duration: float, step: float) -> None:
 
 
 def doubtful_settings(model_file: ModelFile, options: Options, choices: Mapping[str, Any]) -> list[str]:
-    """Warnings of settings, stated in the file or chosen instead, that are rounded or have no effect."""
+    """Warnings about settings of the file or the caller that are rounded or have no effect."""
     of_tolerance = _loose_tolerance(model_file, options, choices.get("tolerance") is not None)
     return [*_rounded_interval(model_file, options), *of_tolerance, *_idle_gradient_tolerance(model_file, options)]
 
 
 def _rounded_interval(model_file: ModelFile, options: Options) -> list[str]:
-    """A warning where the output interval is no whole number of steps, which results are stored by."""
+    """A warning if the output interval is not a whole number of steps, to which it is rounded."""
     stated = getattr(model_file.analysis, "output_interval", None)
     if stated is None:
         return []
@@ -130,7 +130,7 @@ def _rounded_interval(model_file: ModelFile, options: Options) -> list[str]:
 
 
 def _loose_tolerance(model_file: ModelFile, options: Options, is_chosen: bool) -> list[str]:
-    """A warning where gradients are asked to be more accurate than the motion that they are gradients of."""
+    """A warning if the tolerance of gradients is smaller than that of the motion, which limits their accuracy."""
     held, wanted = options.tolerance, options.gradient_tolerance
     if options.integrated or not options.differentiates or held <= wanted:
         return []
@@ -140,7 +140,7 @@ def _loose_tolerance(model_file: ModelFile, options: Options, is_chosen: bool) -
 
 
 def _idle_gradient_tolerance(model_file: ModelFile, options: Options) -> list[str]:
-    """A warning where the file states how accurate gradients are, and takes none that could be."""
+    """A warning if the file states a tolerance of gradients that its method does not use."""
     analysis = model_file.analysis
     method, stated = analysis.sensitivity.method, "gradient_tolerance" in analysis.model_fields_set
     if options.differentiates or options.implicit or method not in _WITHOUT_TOLERANCE or not stated:

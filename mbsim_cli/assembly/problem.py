@@ -60,22 +60,22 @@ from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.spec.objectives import SUMS
 from mbsim_cli.spec.states import StateJoint
 
-# Weights of constraints: the inertia that coordinates count for, and the penalty that serves all together.
+# Penalty of constraints.
 #
-# A row alone is weighed by the inertia that it meets. Together rows may meet far more: a light rod in a cylinder moves
-# an excavator's arm, and each stage of a scissor lift all those above it by a lever.
+# Each constraint is weighed by the inertia of the coordinates that it reads. Several constraints together may move far
+# more inertia: a light rod in a cylinder moves an excavator's arm, and each stage of a scissor lift all stages above.
 
-SLOW = 30.0  # by which an update of multipliers shrinks what it shrinks least; below it a stated penalty is warned of
-QUICK = 1e3  # below which another penalty is raised, as positions change
-LARGEST = 1e14
-HARDLY = 1e-10  # part of a coordinate's inertia that stands for none
-SLIGHT = 1e-8  # the same of the largest one, see ``factor_penalised``
+SLOW = 30.0  # least reduction of a residual by an update of multipliers, below which a stated penalty gets a warning
+QUICK = 1e3  # the same, below which a default penalty is raised; larger, because positions change
+LARGEST = 1e14  # penalty
+HARDLY = 1e-10  # inertia added to each coordinate, over its own, so that the mass matrix is regular
+SLIGHT = 1e-8  # least inertia of a coordinate over the largest, as in ``factor_penalised``
 
 
 def weighed(problem: Problem, closing: Closing, *, stated: bool) -> tuple[Problem, list[str]]:
-    """The problem with the inertia that its coordinates count for at least, and a penalty that serves all constraints.
+    """The problem with least inertias of its coordinates, and a sufficient penalty; also warnings.
 
-    A ``stated`` penalty stays as it is, with a sentence where it is too small.
+    A ``stated`` penalty is not changed; a warning says if it is too small.
     """
     inertia, tree, options = closing.inertia.diagonal, problem.model.tree, problem.options
     least = least_of_joints(problem.model, problem.theta, inertia)
@@ -83,8 +83,8 @@ def weighed(problem: Problem, closing: Closing, *, stated: bool) -> tuple[Proble
     rows = all_but(len(closing.phi), closing.redundant)
     if not rows.size or isinstance(tree, FlexibleTree) or options.integrated:
         return problem, []
-    yields = _yields(closing.J[rows], closing.inertia.mass, np.maximum(inertia, least))
-    together = float(np.linalg.eigvalsh(yields)[0])
+    inverse_inertia = _relative_inverse_inertia(closing.J[rows], closing.inertia.mass, np.maximum(inertia, least))
+    together = float(np.linalg.eigvalsh(inverse_inertia)[0])
     if options.penalty * PENALTY_RATIO * together >= (SLOW if stated else QUICK):
         return problem, []
     enough = min(LARGEST, 10.0 ** ceil(log10(QUICK / PENALTY_RATIO / max(together, 1e-30))))
@@ -92,7 +92,7 @@ def weighed(problem: Problem, closing: Closing, *, stated: bool) -> tuple[Proble
         return replace(problem, options=replace(options, penalty=enough)), []
     if options.penalty >= enough:
         return problem, []
-    softest = rows[np.abs(np.linalg.eigh(yields)[1][:, 0]).argmax()]
+    softest = rows[np.abs(np.linalg.eigh(inverse_inertia)[1][:, 0]).argmax()]
     return problem, [
         f"a penalty of {options.penalty:g} is too small where light bodies move heavy ones, most of all by "
         f"{problem.names.constraints[softest]}: gradients of forces may be wrong, or steps fail; leave penalty out, or "
@@ -100,23 +100,26 @@ def weighed(problem: Problem, closing: Closing, *, stated: bool) -> tuple[Proble
     ]
 
 
-def _yields(J: np.ndarray, mass: np.ndarray, counted: np.ndarray) -> np.ndarray:
-    """J M^-1 J^T, in parts of what each row yields by the inertia that it meets alone: its least eigenvalue counts."""
+def _relative_inverse_inertia(J: np.ndarray, mass: np.ndarray, counted: np.ndarray) -> np.ndarray:
+    """J M^-1 J^T (k, k), relative to that of each row alone with the inertias ``counted`` (n,) of its coordinates.
+
+    If its least eigenvalue is small, several constraints together move far more inertia than each of them alone.
+    """
     counted = np.maximum(counted, SLIGHT * counted.max())
     rows = J / np.sqrt((J * J / counted).sum(axis=1))[:, None]
     return rows @ np.linalg.solve(mass + HARDLY * np.diag(counted), rows.T)
 
 
-# Starts that are not as the file states them: what moved, and how far.
+# Initial values that closing the loops has changed.
 
-ROUNDED = 1e-3  # rad, or the mechanism's unit of length: what is stated nearer to where it is was meant so
-CARRIED = 0.1  # the same where other values than the file's move what it states
-FAR = 1.0  # rad that an angle turns from zero, where no start is stated: another closed position may be as near
+ROUNDED = 1e-3  # rad, or the mechanism's unit of length: smaller changes are rounding in the file
+CARRIED = 0.1  # the same bound if the caller has replaced parameters
+FAR = 1.0  # rad: angle of a loop without stated initial values beyond which another closed position may be meant
 MOST_TOLD = 6
 
 
 class _Change(NamedTuple):
-    """A coordinate that is not where it was stated."""
+    """A coordinate whose initial value differs from the stated one."""
 
     name: str
     stated: float
@@ -133,7 +136,7 @@ class _Change(NamedTuple):
 
 
 def moved_starts(packing: Packing, problem: Problem, closing: Closing) -> list[str]:
-    """Warnings about a start that is not the declared one: what moved, and among how many closed positions."""
+    """Warnings if the start differs from the declared one: changed coordinates, and number of closed positions."""
     first, stated = problem.model.tree.initial[0], packing.packed.stated & ~_guessed(packing.system)
     declared = problem.theta[first : first + len(closing.z)]
     columns = zip(problem.names.coordinates, declared, closing.z, closing.scales.columns, strict=True)
@@ -141,7 +144,7 @@ def moved_starts(packing: Packing, problem: Problem, closing: Closing) -> list[s
     several = f", the nearest of {closing.closures} that were found" if closing.closures > 1 else ""
     moved = closing.moved & stated & (np.abs(closing.z - declared) > CLOSED * closing.scales.length)
     if moved.any():
-        changes = _told([change for change, is_moved in zip(of_tree, moved, strict=True) if is_moved])
+        changes = _changes_in_words([change for change, is_moved in zip(of_tree, moved, strict=True) if is_moved])
         return [f"the declared start does not close the loops; it was moved to a closed position{several}: {changes}"]
     found = list(_unstated(of_tree, packing.packed.stated, closing))
     if several:
@@ -149,9 +152,9 @@ def moved_starts(packing: Packing, problem: Problem, closing: Closing) -> list[s
     wanted = [change for change, is_stated in zip(of_tree, stated, strict=True) if is_stated]
     wanted += _of_cut_joints(packing.system, closing)
     bound = CARRIED if packing.model_file.overrides else ROUNDED
-    if (off := [change for change in wanted if change.exceeds(bound)]) and not _begins_a_search(problem):
+    if (off := [change for change in wanted if change.exceeds(bound)]) and not _is_guess_of_equilibrium(problem):
         keeps = "independent: true in initial keeps the value, and independent: false marks it as a guess"
-        found.append(f"closing the loops changed initial values: {_told(off)}; {keeps}")
+        found.append(f"closing the loops changed initial values: {_changes_in_words(off)}; {keeps}")
     return found
 
 
@@ -163,17 +166,17 @@ def _unstated(changes: list[_Change], stated: np.ndarray, closing: Closing) -> I
         if far and len(part.rows) and not (stated & closing.noticed)[part.columns].any():
             yield (
                 f"no initial value is stated in a loop that closes far from zero, perhaps in another position than the "
-                f"one meant: {_told(far)}; state a guess under initial of one of these joints"
+                f"one meant: {_changes_in_words(far)}; state a guess under initial of one of these joints"
             )
 
 
 def _guessed(system: System) -> np.ndarray:
-    """Mask (n,) of the coordinates of joints that may start anywhere."""
+    """Mask (n,) of the coordinates of joints whose initial values are guesses (``independent: false``)."""
     return np.array([is_guess(system.joints.get(joint)) for joint, _ in system.coordinates], dtype=bool)
 
 
 def _of_cut_joints(system: System, closing: Closing) -> Iterator[_Change]:
-    """What is stated at joints that are cut, which have no coordinates of their own."""
+    """Stated and found values of coordinates of cut joints, which are no coordinates of the tree."""
     geometry, index = system.geometry, system.topology.index
     for name in system.topology.cut:
         joint = system.joints[name]
@@ -195,12 +198,12 @@ def _pose(at: Poses, body: int) -> Pose:
     return (ZERO, IDENTITY) if body == GROUND else (at.r[body], at.R[body])
 
 
-def _begins_a_search(problem: Problem) -> bool:
-    """Whether the start is but where an equilibrium is searched from."""
+def _is_guess_of_equilibrium(problem: Problem) -> bool:
+    """Whether the start only serves as initial guess of an equilibrium."""
     return "equilibrium" in (problem.options.analysis, problem.options.start, problem.options.at)
 
 
-def _told(changes: list[_Change]) -> str:
+def _changes_in_words(changes: list[_Change]) -> str:
     told = [f"{change.name} from {change.shown(change.stated)} to {change.shown(change.found)}" for change in changes]
     told = told[:MOST_TOLD]
     return ", ".join(told) + (f" and {len(changes) - MOST_TOLD} more" if len(changes) > MOST_TOLD else "")
@@ -208,7 +211,7 @@ def _told(changes: list[_Change]) -> str:
 
 @dataclass(frozen=True)
 class Assembled:
-    """A problem with what belongs to it but not to the solver."""
+    """An assembled model: the problem for the solver, objectives, parameters, and data about the mechanism."""
 
     problem: Problem
     objectives: list[Objective]
@@ -216,7 +219,7 @@ class Assembled:
     sensor_rows: Mapping[str, slice]
     contacts: Sequence[Contact]  # of tyres
     topology: Topology
-    joints: Mapping[str, Any]  # those of the file, and those to the nodes of bodies that deform
+    joints: Mapping[str, Any]  # of the file, and those between flexible bodies and their nodes
     dropped: list[str]  # equations that hold whatever the coordinates are
     warnings: list[str]  # about a start that is not the declared one
     equations: Equations = field(repr=False)
@@ -275,11 +278,11 @@ def build(
     before: Assembled | None = None,
     **options: Any,
 ) -> Assembled:
-    """Assemble a model file; ``options`` (formulation, step, duration, ...) go before those of the file.
+    """Assemble a model file; ``options`` (formulation, step, duration, ...) replace those of the file.
 
-    ``read_table`` gives the columns of a file that the model names, ``standard_input`` the data of a body that deforms.
-    What was assembled ``before`` of the same file lends its tables where only numbers are others; the result is the
-    same. Raises ModelError with everything that is wrong with the mechanism.
+    ``read_table`` returns the columns of a table file, ``standard_input`` the data of a flexible body. ``before`` is a
+    model assembled from the same file: if only values differ, its tables are reused, with an equal result. Raises
+    ModelError with all errors of the mechanism.
     """
     asked = {"sensitivity": sensitivity, "sensitivity_parameters": sensitivity_parameters, "read_table": read_table}
     choices = asked | {"standard_input": standard_input} | options
@@ -300,7 +303,7 @@ def build(
 
 
 def _assembled(packing: Packing, lasting: Packing) -> Assembled:
-    """What follows from tables; ``lasting`` ones are there for other values later on."""
+    """Close the loops and complete the problem of a packed model; ``lasting`` is the packing to reuse later on."""
     model_file, system, packed = packing.model_file, packing.system, packing.packed
     parameters = _parameters(model_file, packing.options.sensitivity, packing.choices["sensitivity_parameters"])
     wanted = [parameter.key for parameter in parameters]
@@ -329,7 +332,7 @@ def _assembled(packing: Packing, lasting: Packing) -> Assembled:
         topology=system.topology,
         joints=system.joints,
         dropped=[identity.name for identity in packed.identities],
-        warnings=[*_doubts(packing, declared), *moved_starts(packing, declared, closing), *soft],
+        warnings=[*_warnings_before_closing(packing, declared), *moved_starts(packing, declared, closing), *soft],
         equations=equations,
         closing=closing,
         theta=system.theta,
@@ -341,7 +344,7 @@ def _assembled(packing: Packing, lasting: Packing) -> Assembled:
 
 
 def _declared(packing: Packing, parameters: Sequence[ParameterValue], wanted: Sequence[str]) -> Problem:
-    """The problem with the start that the file declares, which need not close loops."""
+    """The problem with the start that the file declares, whose loops may be open."""
     system, packed, choices = packing.system, packing.packed, packing.choices
     check_differentiable(system, wanted, **{name: choices[name] for name in choices if name not in OTHERS})
     values = system.theta.values()
@@ -378,15 +381,18 @@ def _declared(packing: Packing, parameters: Sequence[ParameterValue], wanted: Se
         else:
             check_jumping_forces(problem, system.issue)
         if has_kinks(problem):
-            by_all = _by_all(packing, problem, wanted)
-            stops = () if problem.options.integrated else stops_of(problem, by_all)
-            problem = replace(problem, stops=stops, movable=np.any(by_all, axis=1), jumps=jumps_of(problem))
+            law_derivatives = _law_derivatives(packing, problem, wanted)
+            stops = () if problem.options.integrated else stops_of(problem, law_derivatives)
+            problem = replace(problem, stops=stops, movable=np.any(law_derivatives, axis=1), jumps=jumps_of(problem))
     system.stop()
     return problem
 
 
-def _by_all(packing: Packing, problem: Problem, wanted: Sequence[str]) -> np.ndarray:
-    """Derivatives of laws by all parameters of the file: runs without gradients take the same steps as those with."""
+def _law_derivatives(packing: Packing, problem: Problem, wanted: Sequence[str]) -> np.ndarray:
+    """Derivatives of the numbers of laws by all parameters of the file.
+
+    All parameters count, so that runs with and without gradients take the same steps.
+    """
     every, laws = list(packing.model_file.parameters), problem.model.laws
     if every == list(wanted):
         return problem.theta_rho
@@ -394,17 +400,17 @@ def _by_all(packing: Packing, problem: Problem, wanted: Sequence[str]) -> np.nda
 
 
 def _closed(packing: Packing, equations: Equations) -> Closing:
-    """The mechanism at t = 0; what is wrong with it is recorded, what would follow from something else is not."""
+    """Close the loops at t = 0 and record errors of the mechanism, without consequences of earlier errors."""
     system, packed, problem, analysis = packing.system, packing.packed, equations.problem, packing.options.analysis
 
     def accepts(z: np.ndarray) -> bool:
         return not opposed(system, equations.poses(equations.theta, z))
 
     closing = close(equations, packed.stated, packed.rated, accepts)
-    inverse = packed.drives is not None  # of a mechanism with loops or constraints; open trees need no checks
+    inverse = packed.drives is not None  # inverse dynamics with loops; open trees need no checks
     if inverse or analysis != "inverse_dynamics":
         check_driven(system, equations)
-        if not system.issues:  # a law that begins elsewhere is why loops stay open
+        if not system.issues:  # a law that contradicts the initial position would leave loops open
             check_mechanism(system, problem, closing)
         if not system.issues and not inverse:
             check_rates(system, equations, closing, packed.rated)
@@ -416,7 +422,7 @@ def _closed(packing: Packing, equations: Equations) -> Closing:
 
 
 def _require_finite(system: System, problem: Problem, closing: Closing) -> None:
-    """Record an issue where inertia or constraints at the start are no numbers, which no check sees."""
+    """Record an issue if inertias or constraints at the start are not finite; other checks ignore NaN."""
     if not system.issues and not np.isfinite(closing.inertia.diagonal).all():
         first = problem.names.coordinates[int(np.argmin(np.isfinite(closing.inertia.diagonal)))]
         system.issue("bodies", *beyond_numbers(f"the inertia that {first} moves at t = 0 is not finite"))
@@ -438,15 +444,15 @@ def _started(problem: Problem, equations: Equations, closing: Closing, fields: S
     )
 
 
-def _doubts(packing: Packing, declared: Problem) -> list[str]:
-    """What is out of the ordinary before the loops are closed."""
+def _warnings_before_closing(packing: Packing, declared: Problem) -> list[str]:
+    """Warnings that do not depend on the closed position."""
     of_bodies = [f"body {body.name!r}: {text}" for body in packing.system.elastic for text in body.doubts]
     stated = doubtful_settings(packing.model_file, packing.options, packing.choices)
     return [*of_bodies, *stated, *unsmooth_laws(declared, packing.model_file), *packing.system.warnings]
 
 
 def _parameters(model_file: ModelFile, method: str, wanted: Sequence[str] | None) -> list[ParameterValue]:
-    """Parameters that gradients are wanted for: none without a method, else those asked for, else the file's."""
+    """Parameters of gradients: none for the method none, else ``wanted``, or for None those of the file."""
     if method == "none":
         return []
     declared = model_file.analysis.sensitivity.parameters

@@ -422,7 +422,9 @@ def linearisation(model: Model, p: int, dtype: type) -> Linearisation:
 
 
 class Instant:
-    """A state to be evaluated; ``theta`` may be complex, ``dtheta`` is (len(theta), p), p ``padded``.
+    """A state, and the work arrays to evaluate it at one time point; ``theta`` may be complex.
+
+    ``dtheta`` (len(theta), p), p ``padded``, holds the directions of differentiation.
 
     One ``beside`` another has the same state and work arrays, and other directions.
     """
@@ -477,7 +479,7 @@ class Geometry(Instant):
         )  # fmt: skip
 
 
-# Everything about a mechanism in natural coordinates at one instant, as ``solve.instant`` of a tree.
+# One time point of a mechanism in natural coordinates, as ``Instant`` for a tree.
 
 
 class Standing:

@@ -1,4 +1,4 @@
-"""Where laws of time change their formula, by the model and its numbers: breakpoints, ends of steps, ends of tables."""
+"""Breakpoints of laws of time: times at which a law changes its formula, and the pieces of steps that end there."""
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
@@ -69,7 +69,7 @@ BESIDE = 8.0 * np.finfo(float).eps  # of a time: what the sum of a time and a st
 
 
 class Kink(NamedTuple):
-    """An instant, the offsets in theta of what it is the sum of, and whether two derivatives are continuous there."""
+    """A breakpoint: time, s; offsets in theta whose sum it is; whether two derivatives are continuous there."""
 
     time: float
     numbers: tuple[int, ...]
@@ -77,9 +77,9 @@ class Kink(NamedTuple):
 
 
 def kinks_of(problem: Problem, theta: np.ndarray) -> Kinks:
-    """All kinks of a run but those at its start; of those at its end, where no step goes beyond them, moved ones.
+    """All breakpoints of a run but those at its start; of those at its end only those that parameters move.
 
-    Towards one at the end stages lie before it, and so do accelerations there: what moves it moves the end, too.
+    Stages before a breakpoint at the end use the formula before it, so a parameter that moves it moves the end, too.
     """
     model, options, moved = problem.model, problem.options, movable(problem)
     near, rows = MEETS * options.end, []
@@ -102,7 +102,7 @@ def kinks_of(problem: Problem, theta: np.ndarray) -> Kinks:
 
 
 def movable(problem: Problem) -> np.ndarray:
-    """Which numbers (len(theta),) parameters of the file move, whether derivatives by them are wanted or not."""
+    """Mask (len(theta),) of the numbers that any parameter of the file changes, with or without gradients."""
     moved = np.asarray(problem.theta_rho.any(axis=1))
     return moved if problem.movable is None else moved | problem.movable
 
@@ -113,13 +113,13 @@ def laws_of_forces(model: Model) -> np.ndarray:
 
 
 def groups_of(kinks: Sequence[Kink], end: float) -> list[list[Kink]]:
-    """Kinks within a run to ``end`` in their order, together where no more than round-off is between them."""
+    """Breakpoints within a run to ``end`` in order of time, in groups that differ by round-off only."""
     near = MEETS * end
     return together([kink for kink in kinks if near < kink.time < end - near], near)
 
 
 def together(kinks: Sequence[Kink], near: float) -> list[list[Kink]]:
-    """Kinks in their order, together where they are no farther apart than ``near``."""
+    """Breakpoints in order of time, in groups whose neighbours are at most ``near`` apart, s."""
     groups = list[list[Kink]]()
     for kink in sorted(kinks):
         if groups and kink.time - groups[-1][-1].time <= near:
@@ -130,12 +130,12 @@ def together(kinks: Sequence[Kink], near: float) -> list[list[Kink]]:
 
 
 def kinks_of_laws(laws: Laws, theta: np.ndarray, moved: np.ndarray, heads: np.ndarray) -> list[Kink]:
-    """Kinks of the laws ``heads`` (k,), each law once; see ``kinks_of_law``."""
+    """Breakpoints of the laws ``heads`` (k,), each law once; see ``kinks_of_law``."""
     return [kink for law in dict.fromkeys(heads.tolist()) for kink in kinks_of_law(laws, theta, moved, law)]
 
 
 def kinks_of_law(laws: Laws, theta: np.ndarray, moved: np.ndarray, law: int) -> list[Kink]:
-    """Kinks of all terms of a law, some twice; ``moved`` tells which numbers theta parameters move."""
+    """Breakpoints of all terms of a law, some twice; ``moved`` (len(theta),) is as from ``movable``."""
     found = []
     while law != NONE:
         window = laws.window[law]
@@ -178,7 +178,7 @@ def _jumping(theta: np.ndarray, first: int, count: int) -> np.ndarray:
 
 
 class Bound(NamedTuple):
-    """A time, and the offsets in theta of what it is the sum of; none of an instant of the results."""
+    """An event time, s, and the offsets in theta whose sum it is (empty for output times)."""
 
     time: float
     numbers: tuple[int, ...] = ()
@@ -189,7 +189,7 @@ class Bound(NamedTuple):
         return float(np.nextafter(self.time, -np.inf))
 
     def late(self, theta: np.ndarray) -> complex:
-        """What it varies by under a complex step, an imaginary number."""
+        """Imaginary part of the time under a complex step of theta, as a complex number."""
         return complex(0.0, sum(theta[number].imag for number in self.numbers))
 
     def varied(self, dtheta: np.ndarray) -> np.ndarray:
@@ -198,19 +198,19 @@ class Bound(NamedTuple):
 
 
 class Piece(NamedTuple):
-    """A piece of a step."""
+    """A piece of a step between two event times."""
 
     begin: Bound
     end: Bound
 
     def is_short(self, step: float) -> bool:
-        """Whether it is too short for accelerations that its end has by its position."""
+        """Whether the piece is too short to compute the accelerations at its end from positions."""
         at_law = bool(self.begin.numbers or self.end.numbers)
         return at_law and self.end.time - self.begin.time < SHORT * step
 
     @property
     def halves(self) -> tuple["Piece", "Piece"]:
-        """The same as two pieces."""
+        """The two halves of the piece."""
         middle = Bound(0.5 * (self.begin.time + self.end.time))
         return Piece(self.begin, middle), Piece(middle, self.end)
 
@@ -224,7 +224,7 @@ class Piece(NamedTuple):
         return self.end.varied(dtheta) - self.begin.varied(dtheta)
 
     def control(self, control: Control, theta: np.ndarray) -> Control:
-        """What a step of this length is made by: projected accelerations behind a stop are those of forces there."""
+        """The control of a step of this length; after a breakpoint, accelerations are projected by the mass matrix."""
         inert = control.mass_projection or bool(self.end.numbers)
         length = self.length(theta)
         h = length if isinstance(control.h, complex) else length.real
@@ -235,7 +235,7 @@ SHORT = 1e-3  # of a step
 
 
 def stopping(control: Control, problem: Problem, theta: np.ndarray) -> Control:
-    """The control of a run that steps in pieces may follow: a complex one has one type of steps, for one loop."""
+    """The control with a complex step length if pieces may vary, so that one compiled loop serves steps and pieces."""
     return control._replace(h=complex(control.h)) if problem.stops and np.iscomplexobj(theta) else control
 
 

@@ -1,4 +1,4 @@
-"""What holds coordinates that have next to no inertia of their own: a part of what mean ones have.
+"""Least inertia that coordinates count for in the penalty of constraints: a part of the mean inertia.
 
 The penalty of a constraint is in proportion to the inertia that it meets. A massless coordinate that a law drives
 meets, by a second constraint, all that it moves: weighed by itself the law would be too soft for that.
@@ -51,7 +51,7 @@ def mean_mass(model: Model, theta: np.ndarray) -> float:
     return _mean(np.append(theta[tree.theta[rigid] + MASS], theta[tree.block + OWN_MASS]))
 
 
-# What holds coordinates that have no inertia of their own, or spin: inertia of mean bodies, and angles.
+# Natural coordinates: least inertia from the mean body, and the angles by which coordinates turn bodies.
 
 
 def least_inertia(system: "NaturalSystem") -> np.ndarray:

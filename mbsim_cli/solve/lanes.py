@@ -1,4 +1,4 @@
-"""Runs of several cases at once, eight in one compiled loop, before their blocks are asked for."""
+"""Runs of eight cases at once, one in each SIMD lane of a compiled loop; their blocks are read afterwards."""
 
 from collections import deque
 from collections.abc import Callable, Generator, Sequence
@@ -26,18 +26,18 @@ from mbsim_cli.solve.initial import assembled
 from mbsim_cli.solve.open_trees.open_tree import OpenTreeSimulation
 from mbsim_cli.solve.tape import arrays_of
 
-# Groups of arrays of several runs: whether they are equal, and their numbers in lanes.
+# Named tuples of arrays: comparison, and copies to lanes.
 
 
 def equal(a: Any, b: Any) -> bool:
-    """Whether arrays, or named tuples of such, are of one shape and equal."""
+    """Whether two arrays, or named tuples of arrays, have the same shape and are equal."""
     if isinstance(a, tuple):
         return type(a) is type(b) and len(a) == len(b) and all(map(equal, a, b))
     return np.array_equal(a, b)
 
 
 def store(k: int, group: Any, lanes: Any) -> None:
-    """Give lane k the numbers of a group of arrays."""
+    """Copy the numbers of a named tuple of arrays to lane k."""
     if isinstance(group, tuple):
         for part, of_lanes in zip(group, lanes, strict=True):
             store(k, part, of_lanes)
@@ -46,7 +46,7 @@ def store(k: int, group: Any, lanes: Any) -> None:
 
 
 class MadeRun:
-    """A run whose blocks are there, told once to whoever asks for those of its problem."""
+    """A completed run, which returns its blocks once, in place of a new run of the same problem."""
 
     p = 0
 
@@ -56,7 +56,7 @@ class MadeRun:
         self._made_of: Problem | None = problem
 
     def begin(self, problem: Problem) -> bool:
-        """Whether this is the run of a problem, and has not been asked for."""
+        """Whether this is the run of ``problem``; True only once."""
         made_of, self._made_of = self._made_of, None
         return made_of is not None and problem.theta is made_of.theta and problem.options == made_of.options
 
@@ -71,7 +71,7 @@ class MadeRun:
 
 
 class _Lane(Simulation):
-    """A run whose steps are made in a lane; all else it does itself."""
+    """A run whose steps a lane makes; the run itself handles sensors and blocks."""
 
     rows: tuple[Record, SensitivityRecord] | None = None  # which a lane fills
 
@@ -270,7 +270,7 @@ ROOM = 2**28  # bytes that the instants of runs which are made together may take
 
 
 class RunAhead(OpenTreeSimulation):
-    """A run that is made by ``calls``, and asked for its blocks afterwards, once; then as if it was made alone."""
+    """A run that ``calls`` makes in a lane; its blocks are read once afterwards, as those of a run alone."""
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem)
@@ -280,12 +280,12 @@ class RunAhead(OpenTreeSimulation):
 
     @property
     def bytes(self) -> int:
-        """Memory that all its instants take."""
+        """Memory of all time points, bytes."""
         record, d_record, work = super()._records(1)
         return (self.total + 1) * sum(array.nbytes for array in (*record, *d_record, work))
 
     def calls(self) -> Generator[Case, int, None]:
-        """What each call of the time loop is given; the status that it ends with is sent back."""
+        """Yield the arguments of each call of the time loop; the generator receives the status of the call."""
         rows, size, room, used = 1, steps_of_block(self.problem, 0), super()._records(1), 0
         while rows:
             inside = self._room_inside()
@@ -400,11 +400,11 @@ def _run(runs: Sequence[RunAhead], poll: Callable[[], None]) -> float:
     return float(counts[1] / counts[0])
 
 
-# Which runs gain by being made together, and why others are made one by one.
+# Runs that cannot share a compiled loop.
 
 
 def why_alone(problem: Problem) -> str:
-    """What has no loop for eight runs, in words; empty where there is one."""
+    """Why a problem has no loop for eight runs; empty if it has one."""
     options = problem.options
     if TOGETHER == 1:
         return f"the {COMPILER} compiler has none"

@@ -131,7 +131,7 @@ def split_of(J: np.ndarray, free: np.ndarray, rows: np.ndarray) -> Split:
     return Split(rows[row_order[:free_rank]], columns, rank)
 
 
-# Equations that contradict each other: what they leave open together stays open, whatever the coordinates do.
+# Contradicting equations: a combination of them stays violated for any small change of the coordinates.
 #
 # Along nu with J^T nu = 0 no small change of the coordinates changes nu . Phi. Equations that depend on each other and
 # agree keep it at zero; where it is not, the multipliers grow along nu with every step, and the motion means nothing.
@@ -139,7 +139,7 @@ def split_of(J: np.ndarray, free: np.ndarray, rows: np.ndarray) -> Split:
 MOSTLY = 0.5  # share of what is open that must lie along free multipliers
 INVOLVED = 0.1  # share of the largest gap that makes an equation one of those that contradict each other
 SHOWN = 6
-RAN_AWAY = 1e6  # units that something is open by where an iteration diverged, which tells nothing of positions near
+RAN_AWAY = 1e6  # residual, in its unit, of a diverged iteration, which shows nothing about nearby positions
 
 
 def contradiction(at: Instant | Standing, names: Names, units: np.ndarray, least: float, time: float) -> str | None:
@@ -185,7 +185,7 @@ def broken_identities(problem: Problem) -> np.ndarray:
 
 
 def broken_equations(at: Instant | Standing, accuracy: float) -> np.ndarray:
-    """Number (p,) of an equation that each direction leaves open, whatever the coordinates do, or 0.
+    """Number (p,) of an equation that each direction violates for any change of the coordinates, or 0.
 
     ``accuracy`` is that of the derivatives of positions, relative.
     """

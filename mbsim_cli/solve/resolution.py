@@ -1,4 +1,4 @@
-"""How well fixed steps resolve a motion: what its instants lack to be a solution.
+"""Discretisation error of a motion with fixed steps, estimated from the residual of its time points.
 
 Over four steps coordinates must change by the integral of their rates, which Boole's rule gives to the seventh order
 in the step. What is missing is the error that a method of lower order made there, and so it is with the derivatives of
@@ -23,7 +23,7 @@ FOLLOWED = 0.3  # of how far a coordinate moves: one that is off by more at the 
 
 
 class Resolution:
-    """Watches the instants of a run with fixed steps, one pass.
+    """Estimates the error of a run with fixed steps from its blocks, in one pass.
 
     The motion and its derivatives by p parameters are 1 + p motions of n coordinates, each with a clock of its own.
     ``elastic`` are the coordinates of bodies that deform, ``parameters`` values.
@@ -206,7 +206,7 @@ class NoSteps:
         self.reason, self._exact = reason, exact
 
     def add(self, block: Block) -> np.ndarray | None:
-        """No instant is ahead, or nobody knows."""
+        """Time shift (1, B) of the motion, s: zeros, or None if it is unknown."""
         return np.zeros((1, len(block.time))) if self._exact else None
 
 

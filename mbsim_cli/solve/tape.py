@@ -1,4 +1,4 @@
-"""What is kept of a run for its adjoint: all its instants, or where it stood now and then, to be made once more.
+"""The tape of a run for its adjoint: all time points, or checkpoints from which the run is repeated piece by piece.
 
 What memory allows beside that is kept of the last instants, which so are not made again. A run made once more from a
 checkpoint is equal to the last bit: what Newton remembers is part of it.
@@ -16,12 +16,12 @@ from mbsim_cli.kernels.integrators.ali3p_derivatives import Sensitivity
 if TYPE_CHECKING:
     from mbsim_cli.solve.equilibrium import Equilibrium
 
-MEMORY = 256e6  # bytes that a tape takes at most where nothing else is said
+MEMORY = 256e6  # default limit of a tape, bytes
 UNITS = {"kB": 1e3, "MB": 1e6, "GB": 1e9}
 
 
 class Checkpoint(NamedTuple):
-    """Where a run stood, and copies of all that it goes on from."""
+    """The position of a run in time, and copies of all data that it continues from."""
 
     step: int
     progress: tuple
@@ -51,7 +51,7 @@ class Began(Protocol):
 
 
 class Replayed(Protocol):
-    """A run that can be made once more, in parts."""
+    """A run that can be repeated in parts."""
 
     def checkpoint(self) -> Checkpoint:
         """Where it stands."""
@@ -106,7 +106,7 @@ class Tape:
         self._kept_from = steps - int((self._memory - of_all) / of_row)
 
     def mark(self, before: Checkpoint, rows: int) -> None:
-        """Keep where the next rows begin."""
+        """Store a checkpoint before the next rows."""
         self._parts.append(Part(rows, None, before))
         self._marked += 1
 
@@ -146,7 +146,7 @@ class Tape:
         return np.concatenate(self._times)
 
     def backwards(self) -> Iterator[tuple[int, Record | Stretch]]:
-        """Numbers of first instants, and records from them on; the last ones first."""
+        """Yield the number of the first time point and the record of each part, the last part first."""
         first = sum(part.rows for part in self._parts)
         for place in range(len(self._parts) - 1, -1, -1):
             rows, record, before = self._parts[place]

@@ -1,4 +1,4 @@
-"""Sensors of the model file, and reactions that they read."""
+"""Tables of sensors and reactions from the sensors of the model file: kind, unit and rows in the record of each."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ PARTS = {"force": "N", "moment": "N m"}
 
 
 class ReactionTable:
-    """Collects reactions; their equations count the identities behind those that are kept."""
+    """Collects reactions. Their equations are numbered from 0: the constraints, then the identities."""
 
     def __init__(self, system: System, pairs: PairTable, constraints: ConstraintTable, identities: Sequence[Identity]):
         self._system, self._pairs, self._identities = system, pairs, identities
@@ -61,7 +61,7 @@ class ReactionTable:
         system, file = self._system, self._system.model_file
         bodies, joint = spec.bodies(file), spec.joint_of(file)
         on = spec.on or bodies[1]
-        column_body = system.topology.index[_carried(system, joint)] if joint in system.topology.joints else NONE
+        column_body = system.topology.index[_carried_body(system, joint)] if joint in system.topology.joints else NONE
         whole = column_body if spec.constraint is None else NONE
         sign = 1 if column_body != NONE and system.topology.index[on] == column_body else -1
         names = [spec.constraint] if spec.constraint else []
@@ -112,7 +112,7 @@ class ReactionTable:
         return body, lambda geometry: geometry.point(body, point)
 
 
-def _carried(system: System, joint: str) -> str:
+def _carried_body(system: System, joint: str) -> str:
     """Body that a tree joint carries."""
     return system.topology.bodies[system.topology.joints.index(joint)]
 
@@ -176,7 +176,7 @@ _TYRE_UNITS = {
 
 @dataclass(frozen=True)
 class Entry:
-    """What kernels are told of a sensor, as ``Sensors`` in ``model/layout.py``, and its unit."""
+    """A row of ``model.layout.Sensors``, and the unit of its numbers; unused fields keep their defaults."""
 
     kind: Sensor
     unit: str | tuple[str, ...]
@@ -188,7 +188,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Contact:
-    """Rows of the record that say where a tyre is."""
+    """Rows of the record with the load and position of a tyre, for diagnostics."""
 
     tyre: str
     load: int  # normal
@@ -197,7 +197,11 @@ class Contact:
 
 
 class SensorTable:
-    """Collects sensors; ``rows`` says which entries of the record each fills."""
+    """Collects sensors; ``rows`` gives the rows of the record that each sensor fills.
+
+    Order of the rows: sensors that kernels evaluate, with hidden ones (gaps, tyres) last; reactions; torques; sensors
+    that are expressions. ``add_reactions``, ``add_torques`` and ``add_expressions`` are called last, in this order.
+    """
 
     def __init__(self, system: System, measures: MeasureTable, forces: Any, constraints: Any):
         self._system, self._measures, self._forces = system, measures, forces
@@ -216,7 +220,7 @@ class SensorTable:
         self.rows: dict[str, slice] = {}
         self._entries: list[Entry] = []
         self._first = [0]
-        self._behind = 0  # row behind those of the table
+        self._next_row = 0  # after the rows of the table
         self.contacts: list[Contact] = []
         self.gaps: list[Gap] = []
         self._reactions: list[tuple[str, Any]] = []
@@ -259,7 +263,7 @@ class SensorTable:
         self.rows[name] = slice(before, self._first[-1])
 
     def add_gaps(self, laws: Laws) -> None:
-        """Read the gaps of stops, contacts and tyres, behind the sensors of the file: checks of a run use them."""
+        """Add hidden sensors of the gaps of stops, contacts and tyres, which the detection of grazing reads."""
         for number, (kind, measure, _, _, law, theta) in enumerate(self._forces.rows):
             row = self._first[-1]
             if kind in (*TYRES, *CONTACTS):
@@ -278,19 +282,19 @@ class SensorTable:
                 self.gaps += found
 
     def add_unseen(self, entry: Entry) -> int:
-        """Read what no result shows, behind the sensors of the file; return its first row."""
+        """Add a hidden sensor, which results do not store; return its first row."""
         row = self._first[-1]
         self._entries.append(entry)
         self._first.append(row + SENSOR_WIDTH[entry.kind])
         return row
 
     def gaps_at(self, theta: np.ndarray) -> tuple[Gap, ...]:
-        """The gaps; the sign of its onset tells the side of a stop."""
+        """All gaps at the numbers theta; the side of a stop follows from the sign of its onset."""
         sides = (gap.side or (1 if theta[gap.begins[0] + 1].real > 0.0 else -1) for gap in self.gaps)
         return tuple(gap._replace(side=side) for gap, side in zip(self.gaps, sides, strict=True))
 
     def add_contacts(self) -> None:
-        """Read load and place of every tyre, behind the sensors of the file: the run is judged by them."""
+        """Add hidden sensors of the load and position of every tyre, which diagnostics read."""
         for number, (name, kind) in enumerate(zip(self._forces.names, self._forces.kinds, strict=True)):
             if kind not in TYRES:
                 continue
@@ -303,36 +307,36 @@ class SensorTable:
             self.contacts.append(Contact(name, row, row + 1, self._forces.road(number)))
 
     def add_reactions(self, table: ReactionTable) -> None:
-        """Give force and moment of each reaction their rows, behind those of all sensors above."""
-        self._behind = self._first[-1]
+        """Assign rows to the force and moment of each reaction, after the rows of the table."""
+        self._next_row = self._first[-1]
         for name, spec in self._reactions:
             with self._system.at(f"sensors.{name}"):
                 table.add(spec)
             for part, unit in PARTS.items():
-                self._put_behind(f"{name}.{part}", unit, COMPONENTS[3], 3)
+                self._assign_rows(f"{name}.{part}", unit, COMPONENTS[3], 3)
 
     def add_torques(self) -> None:
-        """Give the torque sensors their rows, behind those of all above; to be called once these are there."""
+        """Assign rows to the torque sensors, after those of the reactions."""
         for name, coordinates in self._torques:
             found = [self._system.coordinate(coordinate) for coordinate in coordinates]
             self.torque_rows += [(self._system.number_of(coordinate), float(coordinate.sign)) for coordinate in found]
             units = tuple(force_on(unit_of(coordinate.name)) for coordinate in found)
-            self._put_behind(name, units, tuple(coordinates) if len(found) > 1 else COMPONENTS[1], len(found))
+            self._assign_rows(name, units, tuple(coordinates) if len(found) > 1 else COMPONENTS[1], len(found))
 
     def add_expressions(self) -> None:
-        """Give sensors that are expressions of others their rows, behind those of all others."""
+        """Assign rows to sensors that are expressions, after all other rows."""
         file = self._system.model_file
         for name in file.formulas:
             width = file.width_of(name)
-            self._put_behind(name, file.sensors[name].unit, COMPONENTS[width], width)
+            self._assign_rows(name, file.sensors[name].unit, COMPONENTS[width], width)
 
-    def _put_behind(self, name: str, unit: str | tuple[str, ...], components: tuple[str, ...], width: int) -> None:
-        """Give a sensor its rows, behind all rows so far."""
+    def _assign_rows(self, name: str, unit: str | tuple[str, ...], components: tuple[str, ...], width: int) -> None:
+        """Assign the next rows to a sensor."""
         self.names.append(name)
         self.units.append(unit)
         self.components.append(components)
-        self.rows[name] = slice(self._behind, self._behind + width)
-        self._behind += width
+        self.rows[name] = slice(self._next_row, self._next_row + width)
+        self._next_row += width
 
     def _coordinates(self, spec: Any) -> list[str]:
         if spec.type == "torque":
@@ -342,7 +346,7 @@ class SensorTable:
         return [f"{joint}.{column.coordinate}" for joint, column in self._system.coordinates]
 
     def entry(self, name: str, spec: Any) -> Entry:
-        """The one entry of a sensor."""
+        """The row of the table for a sensor that has exactly one."""
         index, path = self._system.topology.index, f"sensors.{name}"
         match spec.type:
             case "position" | "velocity" | "acceleration" as kind:
@@ -394,7 +398,7 @@ class SensorTable:
         return Entry(Sensor.TYRE, _CONTACT_UNITS[read], parts - 1, number, read)
 
     def _at(self, reference: str) -> tuple[int, int, int, int]:
-        """Body, no index, no order, and offset of a point, as they stand in an entry."""
+        """Fields body, index, order and theta of an entry of a point."""
         geometry, (body, point) = self._system.geometry, split(reference)
         return self._system.topology.index[body], NONE, 0, self._system.theta.add(lambda: geometry.point(body, point))
 

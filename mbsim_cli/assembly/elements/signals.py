@@ -98,7 +98,7 @@ class SignalTable:
         tree = parse(text, vectors=True, motion=True)
         laws = {law: self._laws.number(law, law, of_time=False) for law in reading.laws}
         first, shifted = behind + len(numbers), list[Step]()
-        if TIME in found:  # steps of ALI3-P may end later with a number, and t with them: see ``solve.stops.later``
+        if TIME in found:  # times of steps may depend on numbers, and so does t: see ``solve.breakpoints.later``
             shifted, places[TIME] = steps_of(_SHIFTED, {TIME: _OWN[TIME], LATE: places[LATE]}, first, {})
         steps, result = steps_of(tree, places, first + len(shifted), parts)
         tape.write([*shifted, *steps], result, first, laws)
@@ -165,7 +165,7 @@ class SignalTable:
             },
             sensor_theta=[entry.theta for entry in self._entries],
             row=self._rows,
-            bodies=nothing,  # ``model.signals.with_bodies`` finds them
+            bodies=nothing,  # ``model.coordinates.with_bodies`` finds them
             none=nothing,
         )
         return LoadedSignals(*found) if loaded else found

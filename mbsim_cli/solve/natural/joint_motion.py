@@ -201,7 +201,7 @@ def _unit_quaternion(Q: np.ndarray) -> np.ndarray:
 
 
 class NaturalReactions:
-    """Reads reactions as ``solve.reactions.ReactionReader``; theta, dtheta are those of the natural model."""
+    """Reads reactions as ``solve.blocks.ReactionReader``; theta, dtheta are those of the natural model."""
 
     def __init__(self, problem: Problem, reacting: Reacting, theta: np.ndarray, dtheta: np.ndarray) -> None:
         self._system: NaturalSystem = problem.system

@@ -135,8 +135,8 @@ FLEXIBLE = {
     "partial_recursive": flexible_open_tree,
 }
 
-AHEAD = 1e-3  # of the time between output times
-JUDGED = 300_000  # steps that a run may try before its pace is looked at
+AHEAD = 1e-3  # time after a failure at which the mechanism is examined, over the output interval
+JUDGED = 300_000  # tried steps after which the pace of a run is checked
 
 
 def _formulation(problem: Problem, theta: np.ndarray, p: int, start: Any) -> Any:
@@ -222,9 +222,9 @@ class OpenTreeSimulation:
         return block._replace(rest=np.array([self.rest]))
 
     def advance(self, steps: int) -> Block:
-        """The next ``steps`` instants, or none yet where reaching them takes long: then the next call goes on.
+        """The next ``steps`` time points; an empty block if they take long, and the next call continues.
 
-        Raises BrokenOff, with those before, where one cannot be reached.
+        Raises BrokenOff, with the time points before, if one cannot be reached.
         """
         if self.tape is not None and not (self.tape.whole and self.foreseen):
             steps = min(steps, self.tape.between)
@@ -243,7 +243,7 @@ class OpenTreeSimulation:
             if self.tape is not None:
                 self._keep(self.tape, self._stretch(record))
             return block
-        if status == Status.PAUSED and self._is_hopeless():
+        if status == Status.PAUSED and self._exceeds_step_limit():
             status = Status.TOO_MANY_STEPS
         if status == Status.PAUSED:
             self.unfinished = record, d_record, work
@@ -253,10 +253,10 @@ class OpenTreeSimulation:
             return block
         raise BrokenOff(self._failure(Status(status)), block)
 
-    def _is_hopeless(self) -> bool:
-        """Whether many steps have come so little far that the run would take many times all that are allowed.
+    def _exceeds_step_limit(self) -> bool:
+        """Whether the run, at its present pace, would need far more steps than ``max_steps``.
 
-        How many times is enough falls with the number of steps, from 100 to 2: a pace of many steps is a surer one.
+        The factor falls from 100 to 2 with the number of tried steps, which make the pace more reliable.
         """
         clock, options = self.work.clock, self.problem.options
         wanted, many = clock[TRIED] * options.duration, max(clock[TRIED] / JUDGED, 1.0)
@@ -264,7 +264,7 @@ class OpenTreeSimulation:
         return bool(clock[TRIED] >= JUDGED and wanted > times * options.max_steps * max(clock[TIME], 0.0))
 
     def _keep(self, tape: Tape, stretch: Stretch) -> None:
-        """Hand the next instants to the tape."""
+        """Append the next time points to the tape."""
         if self.before is None:
             tape.take(stretch)
         elif self.foreseen:
@@ -274,7 +274,7 @@ class OpenTreeSimulation:
             tape.take_behind(self.before, stretch)
 
     def _move_on(self, record: Record, d_record: SensitivityRecord, work: np.ndarray) -> int:
-        """Fill rows that are not, and keep the steps where they are wanted; return a Status."""
+        """Integrate to the unfilled rows of a record, and keep the steps for a tape; return a Status."""
         done = np.count_nonzero(record.time)  # of an instant after the start the time is not zero
         steps = self._room(0 if self.tape is None else record.time.size if self.foreseen else STEPS)
         inside = self._room_inside()
@@ -288,7 +288,7 @@ class OpenTreeSimulation:
         return status
 
     def _take_inside(self, inside: Inside) -> None:
-        """Keep the instants inside steps that a call has stored, with what sensors show."""
+        """Keep the time points inside steps of one call of the driver, with their sensors."""
         count = inside.count[0]
         if count:
             rows, d_rows = first_rows(inside.rows, count), first_rows(inside.d_rows, count)
@@ -299,7 +299,7 @@ class OpenTreeSimulation:
                 self.inside_taken.append(found)
 
     def _with_inside(self, block: Block) -> Block:
-        """The block with the instants inside steps that none has had before, where any are wanted."""
+        """The block with the time points inside steps since the block before, if integrals need them."""
         if not self.rule[0].size:
             return block
         parts, self.inside = self.inside or [self.nothing_inside], []
@@ -308,13 +308,13 @@ class OpenTreeSimulation:
         return block._replace(inside=inside._replace(length=length))
 
     def _stretch(self, record: Record) -> Stretch:
-        """The rows with the steps and the instants inside them since the rows before."""
+        """The rows, and the steps and time points inside steps since the rows before, for the tape."""
         parts, self.inside_taken = self.inside_taken or [self.nothing_inside], []
         length, inside = _joined([(part.length, part.rows) for part in parts])
         return Stretch(record, self._steps_taken(), inside, length)
 
     def steps_ahead(self, count: int) -> Steps:
-        """The next steps, ``count`` at most, or fewer where the run ends; it is of no use for anything else then."""
+        """The next ``count`` steps, fewer at the end of the run; afterwards the run cannot continue."""
         steps, rows = self._room(count), self._records(1)
         status = Status.PAUSED
         while status == Status.PAUSED and steps.count[0] < count:
@@ -331,7 +331,7 @@ class OpenTreeSimulation:
         return (self.step + begun + np.arange(rows)) * self.problem.options.step
 
     def _room(self, count: int) -> Steps:
-        """Allocate Steps; what is not filled stays as memory is, for most of it is never used."""
+        """Allocate Steps; memory is not cleared, because most of it is never used."""
         stages, n, dtype = stages_kept(self.tableau), self.state.z.size, self.dtype
         return Steps(
             np.zeros(1, np.int64), *np.zeros((3, count)), np.zeros(count, np.int64), np.empty((count, n), dtype),
@@ -392,7 +392,7 @@ class OpenTreeSimulation:
 
     @property
     def _ahead(self) -> float:
-        """By how much later a mechanism is looked at that cannot go on: adaptive steps towards a lock become short."""
+        """Time after a failure, s, at which to examine the mechanism: adaptive steps become short before a lock."""
         return (AHEAD if self.problem.options.adaptive else 1.0) * self.problem.options.step
 
     def _failure(self, status: Status) -> str:
@@ -439,7 +439,7 @@ NEAR = 0.6  # share of it from which steps are as long as stability allows
 
 
 class Pilot(NamedTuple):
-    """What the first steps of ``dop853`` show."""
+    """Result of the first steps of ``dop853``, from which stiffness is judged."""
 
     end: float  # s, of the last step
     reach: float  # h lambda of most steps, over what is stable; NaN where no step succeeds

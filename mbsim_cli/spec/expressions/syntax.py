@@ -1,7 +1,7 @@
 """Expressions as written: a whitelist over Python's ``ast``, checked with the column of each fault.
 
 Nothing is ever executed: the text is parsed, every node outside the whitelist is refused, and the
-tree is evaluated by ``evaluate``, or made into a program with derivatives by ``compiling``.
+tree is evaluated by ``evaluate``, or made into a program with derivatives by ``program``.
 """
 
 import ast
