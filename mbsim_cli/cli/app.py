@@ -25,16 +25,16 @@ def main() -> None:
     streams.prepare()
     signals.install(as_json="--json" in sys.argv)
     if not sys.warnoptions:
-        warnings.simplefilter("ignore", RuntimeWarning)  # numbers that are not finite are told in sentences
+        warnings.simplefilter("ignore", RuntimeWarning)  # mbsim reports numbers that are not finite
     from mbsim_cli.cli import outcome
 
     leave(outcome.call(sys.argv[1:]))
 
 
 def leave(code: int) -> "NoReturn":
-    """End the process, whose output is flushed and whose files are closed.
+    """End the process, after output is flushed and files are closed.
 
-    Libraries are told; that the interpreter takes its objects apart one by one would take as long as a short analysis.
+    Exit handlers run, but the interpreter does not free its objects, which would take as long as a short analysis.
     """
     if watched():
         sys.exit(code)
@@ -43,7 +43,7 @@ def leave(code: int) -> "NoReturn":
 
 
 def watched() -> bool:
-    """Whether a debugger, a profiler or a prompt waits for the interpreter's own end."""
+    """Whether a debugger, a profiler or an interactive prompt needs a regular end of the interpreter."""
     monitoring = getattr(sys, "monitoring", None)  # of Python 3.12 and later
     tools = monitoring is not None and any(map(monitoring.get_tool, range(6)))
     return bool(sys.gettrace() or sys.getprofile() or sys.flags.inspect or tools)

@@ -31,7 +31,7 @@ _DEFAULT = re.compile(r"\[default: \((.*?)\)(?=[;\]])")  # typer's brackets arou
 
 
 class Command(TyperCommand):
-    """A command that refuses an option stated twice, of which the library would take the last in silence.
+    """A command that refuses an option that is given twice; the library would silently take the last one.
 
     ``renamed`` holds former names of options, which still work.
     """
@@ -39,7 +39,7 @@ class Command(TyperCommand):
     renamed: Mapping[str, str] = {}
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """As any command, once all values are known to be stated once."""
+        """Replace former names, and raise UsageError for an option that is given twice."""
         current = []  # with former names of options replaced
         for arg in args:
             name, equals, value = arg.partition("=")
@@ -206,12 +206,12 @@ def command_line() -> str:
 
 
 def given(values: Mapping[str, Any]) -> str:
-    """Names of the options that are given, in words; a zero is, what is empty is not."""
+    """Names of the options that are given, joined by commas; 0 counts as given, False and empty values do not."""
     return ", ".join(name for name, value in values.items() if value or (value == 0 and value is not False))
 
 
 def once(names: list[str]) -> list[str]:
-    """The names, of which none may stand twice."""
+    """Return the names; raise UsageError if one occurs twice."""
     for name in names:
         if names.count(name) > 1:
             raise UsageError(f"{name!r} is named twice; leave one of them out")
@@ -219,7 +219,7 @@ def once(names: list[str]) -> list[str]:
 
 
 def parse_overrides(parameters: list[str] | None, keys: list[str] | None = None) -> dict[str, str]:
-    """Read ``-p NAME=VALUE`` and ``-s KEY=VALUE`` entries, of each name one; names of keys begin with a dot."""
+    """Read ``-p NAME=VALUE`` and ``-s KEY=VALUE`` entries; names of keys begin with a dot. Raises UsageError."""
     overrides: dict[str, str] = {}
     for option, wanted, mark, entries in (("-p", "NAME", "", parameters), ("-s", "KEY", ".", keys)):
         for entry in entries or ():

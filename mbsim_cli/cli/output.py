@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 
-# Output of commands: results and JSON on standard output; progress, warnings and errors on standard error.
+# ``show``, ``tell``, ``show_table`` and ``emit`` buffer results for standard output, which ``flush`` writes at the end.
+# ``say`` and ``print_warnings`` write messages to standard error at once.
 
 WIDE = 200  # where no terminal tells its width: logs and files need no wrapping
 _pending: list[str] = []
@@ -41,24 +42,24 @@ def show(text: str) -> None:
 
 
 def tell(sentence: str, quiet: bool = False) -> None:
-    """Print a line of a result on standard output, with control characters written out."""
+    """Buffer a line of a result for standard output, with control characters escaped."""
     if not quiet:
         show(visible(sentence) + "\n")
 
 
 def show_table(table: "Table") -> None:
-    """Print a table on standard output, as wide as the terminal, also where a pager stands between."""
+    """Buffer a table for standard output, as wide as the terminal, also if a pager reads it."""
     from rich.console import Console
 
-    terminal, page = sys.stdout.isatty(), _Page(getattr(sys.stdout, "encoding", None) or "utf-8")
+    terminal, page = sys.stdout.isatty(), _EncodedText(getattr(sys.stdout, "encoding", None) or "utf-8")
     paged = sys.stderr.isatty() and stat.S_ISFIFO(os.fstat(1).st_mode)
     width = None if terminal or paged else WIDE
     Console(file=page, force_terminal=terminal, highlight=False, markup=False, width=width).print(table)
     show(page.getvalue())
 
 
-class _Page(io.StringIO):
-    """A text whose letters are those of standard output: rich draws tables of ASCII where it has no others."""
+class _EncodedText(io.StringIO):
+    """A text buffer with the encoding of standard output: rich draws ASCII tables if the encoding requires it."""
 
     def __init__(self, encoding: str):
         super().__init__()
@@ -71,7 +72,7 @@ class _Page(io.StringIO):
 
 
 def flush() -> None:
-    """Write what was kept; raises OSError."""
+    """Write the buffered text to standard output; raises OSError."""
     signals.answer_begins()
     texts = "".join(_pending)
     _pending.clear()
@@ -117,7 +118,7 @@ def print_warnings(warnings: Iterable[str], quiet: bool = False) -> None:
 
 
 def faint(code: str) -> str:
-    """The code of a message as it stands behind it, dim where a terminal has colours."""
+    """The code of a message in brackets, to append to the message; dim on a terminal with colours."""
     if not code:
         return ""
     dim = sys.stderr.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
@@ -161,7 +162,7 @@ def _objectives_table(
 
 
 def print_objectives(objectives: Mapping[str, Mapping[str, Any]], parameters: Mapping[str, Mapping[str, Any]]) -> None:
-    """Print the table, and below it why numbers are NaN, or only one choice."""
+    """Print the table of objectives, and footnotes that say why numbers are NaN or not unique."""
     from mbsim_cli.study.diagnostics.undetermined import footnotes
 
     show_table(_objectives_table(objectives, parameters))
@@ -238,7 +239,7 @@ def _shown(title: str, columns: tuple[Any, ...], total: float | None) -> Iterato
         yield lambda done: progress.update(task, completed=done)
 
 
-# A person at a terminal, as long computations see one.
+# Listeners of commands.
 
 
 class Terminal(Listener):
@@ -248,7 +249,7 @@ class Terminal(Listener):
         self._quiet = quiet
 
     def say(self, sentence: str) -> None:
-        """Print a line, unless only results and errors are wanted."""
+        """Print a line, unless --quiet is given."""
         say(sentence, self._quiet)
 
     def warn(self, sentence: str) -> None:
@@ -257,34 +258,34 @@ class Terminal(Listener):
 
     @contextmanager
     def progress(self, title: str, total: float) -> Iterator[Callable[[float], None]]:
-        """Show a bar where a person watches."""
+        """Show a progress bar if standard error is a terminal."""
         with bar(title, total, self._quiet) as show:
             yield show
 
     @contextmanager
     def count(self, title: str) -> Iterator[Callable[[int], None]]:
-        """Show a count and the time that went by, where a person watches."""
+        """Show a count and the elapsed time if standard error is a terminal."""
         with counter(title, self._quiet) as show:
             yield show
 
     def poll(self) -> None:
-        """Raise ``Stopped`` where a signal came."""
+        """Raise ``Stopped`` after a signal."""
         signals.poll()
 
     @contextmanager
     def shield(self) -> Iterator[None]:
-        """Put signals off."""
+        """A context that defers signals."""
         with signals.shield():
             yield
 
 
 class Hearing(Terminal):
-    """The same, who notes warnings, to be told in the end."""
+    """A ``Terminal`` that collects warnings, for printing at the end."""
 
     def __init__(self, quiet: bool):
         super().__init__(quiet)
         self.warnings: list[str] = []
 
     def warn(self, sentence: str) -> None:
-        """Note a sentence."""
+        """Collect a warning."""
         self.warnings.append(sentence)

@@ -1,4 +1,4 @@
-"""``mbsim run``."""
+"""``mbsim run``: runs the analysis of a model file, and prints tables of its result."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def print_influence(report: Mapping[str, Any], top: int) -> None:
-    """Print objectives with what one per cent of each of the ``top`` numbers changes; say what has no derivative."""
+    """Print the changes of the objectives by one per cent of the ``top`` most influential numbers of a report."""
     objectives, entries = report["objectives"], report["influence"]
     titles = [f"{name} [{o['unit']}]" if o["unit"] else name for name, o in objectives.items()]
     rows = [("value", "", *(f"{o['value']:.8g}" for o in objectives.values()))]
@@ -44,7 +44,7 @@ def print_influence(report: Mapping[str, Any], top: int) -> None:
 
 
 def _size(entry: Mapping[str, Any]) -> str:
-    """The value of a number; with one that is zero, what it is taken one per cent of."""
+    """The value of a number; for a zero also the scale whose one per cent is used."""
     value, scale = (f"{entry[key]:.6g} {entry['unit']}".strip() for key in ("value", "scale"))
     return value if entry["value"] else f"{value}, of {scale}"
 
@@ -56,8 +56,8 @@ Sensitivity = Annotated[
     options.Method | None, typer.Option(help="How to compute gradients.", show_default="as in the file")
 ]
 
-MOST_ROWS = 30  # of the table of sensors, and of modes
-MOST_MOVING, MOVES = 3, 0.1  # coordinates of a mode that are named, and what they move at least by, of the largest
+MOST_ROWS = 30  # of each table
+MOST_MOVING, MOVES = 3, 0.1  # of a mode: most coordinates that are named, their least amplitude over the largest
 AROUND = {"equilibrium": "the equilibrium", "start": "the start"}
 
 Top = Annotated[
@@ -126,7 +126,7 @@ def _print(report: dict[str, Any], quiet: bool, top: int) -> None:
 
 
 def _print_modes(modes: list[dict[str, Any]], neutral: int) -> None:
-    """Frequency, damping and eigenvalue of each mode, and the coordinates that move most in it."""
+    """Print frequency, damping and eigenvalue of each mode, and the coordinates that move most."""
     rows = []
     for mode in modes[:MOST_ROWS]:
         moving = sorted(mode["shape"], key=lambda name: -abs(complex(*mode["shape"][name])))
@@ -139,11 +139,12 @@ def _print_modes(modes: list[dict[str, Any]], neutral: int) -> None:
     if len(modes) > MOST_ROWS:
         tell(f"and {len(modes) - MOST_ROWS} more; --json lists all")
     if neutral:
-        tell(f"{neutral} eigenvalues are zero: what no force decides" if neutral > 1 else "1 eigenvalue is zero")
+        zero = "1 eigenvalue is" if neutral == 1 else f"{neutral} eigenvalues are"
+        tell(f"{zero} zero: no force resists such a motion")
 
 
 def _print_response(found: dict[str, Any]) -> None:
-    """Of each output and input the gain at the first frequency, the largest, and where that is."""
+    """Print for each output and input the gain at the first frequency, and the largest gain with its frequency."""
     from mbsim_cli.model.units import quotient
 
     frequencies, rows = found["frequencies"], []
@@ -163,7 +164,7 @@ def _print_response(found: dict[str, Any]) -> None:
 
 
 def _print_extremes(extremes: dict[str, dict[str, Any]]) -> None:
-    """Least and largest values of sensors, without components that are zero in the whole run."""
+    """Print least and largest values of sensors, without components that are zero in the whole run."""
     rows = []
     for name, e in extremes.items():
         if e["least"] or e["largest"]:
@@ -176,7 +177,7 @@ def _print_extremes(extremes: dict[str, dict[str, Any]]) -> None:
 
 
 def _method(report: dict[str, Any]) -> str:
-    """Formulation and steps in words."""
+    """Method of the analysis in words: formulation, integrator and number of steps."""
     if report["formulation"] == "statics":
         return f"{report['diagnostics']['stability']} equilibrium, {report['diagnostics']['iterations']} iterations"
     if report["formulation"] == "linear":

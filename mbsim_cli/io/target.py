@@ -35,7 +35,7 @@ class Occupied(FileExistsError):
 
 
 class Temporary:
-    """An empty file in the target's folder; ``removed`` names what killed runs had left there."""
+    """A new temporary file in the target's folder; ``removed`` lists files of killed runs that were deleted."""
 
     def __init__(self, target: Path):
         self._target = target
@@ -55,7 +55,7 @@ class Temporary:
             os.close(handle)  # taken for abandoned before it was locked
 
     def sync(self) -> None:
-        """Have the content safe on the disk; raises OSError where it is not."""
+        """Flush the content to the disk; raises OSError."""
         os.fsync(self.handle)
 
     def publish(self, target: Path, replaceable: Callable[[Path], bool]) -> Path:
@@ -298,7 +298,7 @@ def checked(path: Path, force: bool, is_own: Callable[[Path], bool], example: st
 def may_replace(
     path: Path, *, force: bool = False, is_own: Callable[[Path], bool] = is_result, protected: tuple[Path, ...] = ()
 ) -> bool:
-    """Whether what stands at a path may go: one of our own kind, or with ``force`` any file that is not protected.
+    """Whether the file at a path may be replaced: a file of the same kind, or with ``force`` any unprotected file.
 
     What nobody can tell the kind of stays.
     """

@@ -196,9 +196,9 @@ def _placed(local: Array, dofs: Array, size: int):
     return sparse.coo_matrix((values.ravel(), (rows.ravel(), columns.ravel())), shape=shape).tocsc()
 
 
-# Linear elements that bend too stiffly: they follow by shear, and cannot swell on one side and shrink on the other.
+# Linear elements are too stiff in bending: they shear instead (locking), and their strain across is constant.
 
-TOO_STIFF = 1.1  # times what bending takes, above which it is told
+TOO_STIFF = 1.1  # bending stiffness over the exact one, above which a warning is given
 
 
 def too_stiff(mesh: Mesh, nu: complex) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""What all parts of a model file are built from, and a walk over them."""
+"""Base class and field types of all sections of a model file, and ``walk``, which iterates over their parts."""
 
 from collections.abc import Iterable, Iterator
 from typing import Annotated, Any, ClassVar, Union, get_args

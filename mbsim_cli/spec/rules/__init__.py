@@ -27,7 +27,7 @@ RULES: tuple[Callable[[Review], None], ...] = (
     studies.check,
 )
 
-# What these say is about names, and holds whatever the values are.
+# Rules about names: their issues do not depend on values of parameters.
 OF_NAMES = frozenset(
     {
         names.check_names,
@@ -39,8 +39,8 @@ OF_NAMES = frozenset(
     }
 )
 
-# What these check is done with a model, by the values that it was read with.
+# Rules about checks, studies, fits and optimisations, which are validated once, at the values of the file.
 OF_ITS_USE = frozenset({formulas.check_values, studies.check})
 
-# This one asks every number for its value, and not the review, as all others do.
+# Rules that evaluate every number themselves; the others ask ``Review.value``.
 OF_NUMBERS = frozenset({names.check_numbers})
