@@ -31,7 +31,7 @@ ROUND_OFF = 1e-13  # the same over the forces, where nothing is stiff
 class Modes:
     """Modes of unit mass in which the symmetric part of the stiffness is diagonal, d of them."""
 
-    shape: np.ndarray  # (n, d) change of the coordinates in each mode
+    shape: np.ndarray  # (n, d) coordinates of each mode
     stiffness: np.ndarray  # (d, d) 1/s^2
     value: np.ndarray  # (d,) its diagonal
     force: np.ndarray  # (d,) unbalanced, along each mode
@@ -69,7 +69,7 @@ def modes_of(K: np.ndarray, M: np.ndarray, J: np.ndarray, free: np.ndarray, forc
 
 
 def _null_space(J: np.ndarray) -> np.ndarray:
-    """Orthonormal basis (n, d) of the directions that no constraint notices."""
+    """Orthonormal basis (n, d) of the null space of J (m, n)."""
     if J.shape[0] == 0:
         return np.eye(J.shape[1])
     _, sizes, rows = np.linalg.svd(J)
@@ -86,13 +86,13 @@ CLOSED = 1e-12  # m or rad
 NEARLY_CLOSED = 1e3 * CLOSED  # where redundant constraints, or round-off, leave more
 FIRST_RADIUS = 0.1  # largest change of a coordinate in the first iteration, m or rad
 LARGEST_TURN = 0.5  # rad, in any iteration
-FAR = 1000 * 2.0**10  # m or rad: what falls so far falls for ever
+FAR = 1000 * 2.0**10  # m or rad: a coordinate beyond diverges
 OVERSHOT = 0.9  # slope at the end of a step over that at its start, above which the step is shortened
 ADVICE = "give it a spring or a stop, hold it (hold: in the analysis), or start nearer to the equilibrium"
 
 
 class Statics:
-    """A mechanism at rest; ``hold`` lists coordinates that something else holds."""
+    """A mechanism at rest; ``hold`` lists coordinates that keep their values."""
 
     def __init__(self, problem: Problem, start: Instant, hold: tuple[int, ...]) -> None:
         n, size = start.n, start.theta.size
@@ -115,7 +115,7 @@ class Statics:
         return self.unit.out.dG[:, : self.unit.n]
 
     def search(self) -> tuple[Modes, int]:
-        """Go to the equilibrium that the state leads down to; its modes, and the iterations taken."""
+        """Follow the forces from the present state to an equilibrium; return its modes and the number of iterations."""
         radius = FIRST_RADIUS
         self._close()
         force = self._balance()
@@ -143,13 +143,13 @@ class Statics:
         return modes_of(self.stiffness, self.unit.out.M, self.eq.J, self.free, force, self.load)
 
     def modes_behind(self, change: np.ndarray) -> Modes:
-        """Modes at the end of a change; forces out of balance by 1e-7 may resist what nothing resists."""
+        """Modes after a change; near, not at, an equilibrium, unbalanced forces could hide neutral modes."""
         self.state.z[:] += change
         self._close()
         return self.modes(self._balance())
 
     def _close(self) -> bool:
-        """Move the free coordinates onto the constraints by the shortest way; whether that was possible."""
+        """Project the free coordinates onto the constraints; return whether the constraints are met."""
         for _ in range(POLISHING):
             self.still.evaluate()
             size = np.abs(self.eq.phi).max(initial=0.0)
@@ -160,7 +160,7 @@ class Statics:
         return bool(size < NEARLY_CLOSED)
 
     def _balance(self) -> np.ndarray:
-        """Unbalanced forces (n,) with the multipliers that leave the least; those on held coordinates are carried."""
+        """Unbalanced forces (n,) with multipliers of least squares; zero on held coordinates."""
         J = self.eq.J[:, self.free]
         change = np.linalg.lstsq(J.T, -self.eq.G[self.free], rcond=PIVOT_TOLERANCE)[0]
         left = self.eq.G + self.eq.J.T @ change
@@ -243,7 +243,7 @@ NO_FORCE = "a force at the equilibrium is no number; look for an overflowing law
 
 @dataclass(frozen=True)
 class Equilibrium:
-    """What an equilibrium rests on; its coordinates and multipliers stand in the state."""
+    """Held coordinates and independent constraints of an equilibrium; its position is in the state."""
 
     held: np.ndarray  # coordinates that keep their initial values: those asked for, and those of neutral modes
     rows: np.ndarray  # independent constraints, which carry multipliers
@@ -253,7 +253,7 @@ class Equilibrium:
 
 
 class Resting(Statics):
-    """A mechanism on its way to the one equilibrium that is meant."""
+    """Search for the equilibrium nearest to the initial position, if neutral modes allow several."""
 
     def rest(self, initial: np.ndarray) -> tuple[np.ndarray, np.ndarray, Modes, int]:
         """Go to the equilibrium, neutral coordinates to their ``initial`` values.

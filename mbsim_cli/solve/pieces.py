@@ -1,4 +1,4 @@
-"""Steps of ALI3-P that are made in pieces, which end where laws of time change (``stops``) or where forces begin.
+"""Steps of ALI3-P in pieces, which end at breakpoints of laws of time (``solve.breakpoints``) or where forces begin.
 
 A piece is a step of another length. One so short that accelerations cannot be told from positions takes those that the
 equations of motion give, at its beginning and at its end.
@@ -25,7 +25,7 @@ from mbsim_cli.solve.breakpoints import Bound, Later, Piece, later
 
 @dataclass(frozen=True)
 class Loop:
-    """The compiled loop and what it goes on from."""
+    """The compiled time loop with its state and work arrays."""
 
     model: Model
     theta: np.ndarray
@@ -57,7 +57,7 @@ class Rates(NamedTuple):
 
 
 class Made(NamedTuple):
-    """A piece that was made, for the way back."""
+    """A completed piece, for the adjoint."""
 
     piece: Piece
     begun: Rates
@@ -66,7 +66,7 @@ class Made(NamedTuple):
 
 
 class Pieces:
-    """Makes steps, some of them in pieces; ``made`` are those of each such step, where they are kept.
+    """Makes steps, some of them in pieces; ``made`` holds the pieces of each such step if an adjoint needs them.
 
     ``divided`` are the steps that are divided because forces begin in them.
     """
@@ -153,14 +153,14 @@ class Pieces:
         )
 
     def _begin_anew(self) -> None:
-        """Let steps before, which were of another length or had other laws, tell nothing of the next one."""
+        """Reset the predictor: steps of another length, or with other laws, cannot be extrapolated."""
         state, past, work = self._loop.state, self._loop.work.past, self._loop.work
         now = state.zdd, work.corrections[1], state.lam + state.kappa, state.kappa
         for differences, value in zip((past.zdd, past.added, past.multiplier, past.kappa), now, strict=True):
             differences[:], differences[:, 0] = 0.0, value
 
     def _at(self, piece: Piece, loop: Loop) -> Loop:
-        """The loop for a piece, its laws as late as its end is."""
+        """The loop for a piece, with its laws shifted by the variation of the time at its end."""
         late, d_late = piece.end.late(loop.theta), piece.end.varied(loop.directions.dtheta)
         theta = self._later.at(late, loop.theta)
         dtheta = self._later.varied(late, loop.directions.dtheta)
@@ -193,7 +193,7 @@ class Pieces:
         return self._at(piece, loop).run(step - 1, 1, 1, progress, 0, record, d_record)
 
     def _still(self) -> Loop:
-        """The loop of the motion alone."""
+        """The loop without sensitivities."""
         loop, dtype = self._loop, self._loop.theta.dtype.type
         none = allocate.directions(loop.model, loop.directions.dtheta[:, :0], dtype)
         return replace(

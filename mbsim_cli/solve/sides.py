@@ -24,16 +24,16 @@ from mbsim_cli.solve.breakpoints import Kink, kinks_of_laws, laws_of_time, movab
 if TYPE_CHECKING:
     from mbsim_cli.solve.adjoint.readings import Pulled, Seen
 
-BESIDE = 1e-11  # of a step, by which a change comes earlier or later
+BESIDE = 1e-11  # shift of a breakpoint to either side, over the step
 ROUNDED = 1e3 * np.finfo(float).eps  # of the duration: the least that it may be
-ALIKE = 1e-9  # of rates of changes, that counts as none
+ALIKE = 1e-9  # relative difference of rates of breakpoints that counts as zero
 JUMPS = 1e-6  # of the largest that a sensor shows: a difference between both sides that counts as a jump
 
 Run = Callable[[Problem, np.ndarray | None], Iterator[Block]]
 
 
 class Jump(NamedTuple):
-    """Instant of the results, by its number, at which samples may jump, and the parameters that move the jump."""
+    """An output time, by its number, at which samples may jump, and the parameters that move the jump."""
 
     row: int
     columns: np.ndarray
@@ -41,7 +41,7 @@ class Jump(NamedTuple):
 
 @dataclass(frozen=True)
 class Sides:
-    """Parameters that have derivatives of two sides, and how the changes that they move come earlier and later."""
+    """Parameters with one-sided derivatives, and the shifts of the breakpoints that they move."""
 
     columns: list[int]
     shifts: dict[int, float]  # of numbers in theta, to the later side
@@ -79,7 +79,7 @@ class Meeting(NamedTuple):
 
 
 def sides_of(problem: Problem, theta: np.ndarray | None = None) -> list[Sides]:
-    """The sides that derivatives are taken of; none where no parameter needs any."""
+    """The pairs of sides at which derivatives are computed; empty if no parameter needs one-sided derivatives."""
     theta = problem.theta if theta is None else theta
     if problem.options.differentiates and problem.theta_rho.any():
         by = problem.theta_rho.real
@@ -113,12 +113,12 @@ def _sides(problem: Problem, theta: np.ndarray, by: np.ndarray) -> list[Sides]:
 
 
 def _are_alike(way: np.ndarray, other: np.ndarray) -> bool:
-    """Whether two parameters move the breakpoints of a meeting in the same way."""
+    """Whether two parameters move the breakpoints of a meeting in the same ratio."""
     return np.allclose(way, other, atol=ALIKE)
 
 
 def _enter(sides: Sides, meeting: Meeting, shifts: np.ndarray, problem: Problem) -> None:
-    """Enter in ``sides`` by how much the changes of a meeting come later."""
+    """Add the shifts of the breakpoints of a meeting to ``sides``."""
     kinks, row = meeting.kinks, meeting.row
     time = kinks[0].time if row is None else row * problem.options.step
     for kink, shift in zip(kinks, shifts, strict=True):
@@ -168,7 +168,7 @@ def jumped(problem: Problem) -> dict[str, str]:
 
 
 def mean_of(problem: Problem, theta: np.ndarray | None, sides: Sequence[Sides], run: Run) -> Iterator[Block]:
-    """Blocks of the motion, with the mean of the derivatives of both sides; ``run`` makes those of a theta."""
+    """Yield blocks of the motion with the mean of both one-sided derivatives; ``run(theta)`` yields its blocks."""
     own = problem.theta if theta is None else theta
     stepped = theta is not None and np.iscomplexobj(theta)
     still = stepped or sum(len(each.columns) for each in sides) == problem.theta_rho.shape[1]
@@ -252,7 +252,7 @@ def _mean(motion: Block, beside: list[Block], sides: Sequence[Sides], samples: "
 
 
 class Samples:
-    """How large the numbers of a run are so far, by their name in ``Block``."""
+    """Largest magnitudes of the numbers of a run so far, by their name in ``Block``."""
 
     NAMES = ("velocity", "acceleration", "lambda_", "sensors")
 
@@ -268,7 +268,7 @@ class Samples:
 
 
 def differ(early: np.ndarray, late: np.ndarray, largest: np.ndarray) -> np.ndarray:
-    """Numbers (j,) of what jumps between both sides."""
+    """Indices (j,) of the numbers that jump between both sides."""
     return np.flatnonzero(np.abs(late - early) > JUMPS * largest)
 
 
@@ -327,7 +327,7 @@ class Watched:
 
 
 def spoil(gradient: np.ndarray, each: Sides, early: Watched, late: Watched) -> None:
-    """Let derivatives (p, k) be NaN of numbers that see what jumps, by the parameters that move the jump."""
+    """Set derivatives (p, k) to NaN for numbers that read a jumping sensor, by the parameters that move the jump."""
     for jump in each.jumps:
         if jump.row in early.shown and jump.row in late.shown:
             which = differ(early.shown[jump.row], late.shown[jump.row], early.largest)

@@ -37,9 +37,9 @@ Seen = Callable[..., np.ndarray]  # (first, record), and of rows inside steps (f
 
 @dataclass(frozen=True)
 class Pulled:
-    """Derivatives (p, k) of k numbers by the parameters, and the largest relative size of what was left unsolved.
+    """Derivatives (p, k) of k numbers by the parameters, and the largest relative residual.
 
-    ``undefined`` (k,) are those that read what is no number.
+    ``undefined`` (k,) marks numbers that read NaN.
     """
 
     gradient: np.ndarray
@@ -57,7 +57,7 @@ def columns_of(problem: Problem, count: int) -> int:
 
 
 def each_defined(pull: Callable[[Seen], Pulled], seen: Seen) -> Pulled:
-    """What ``pull`` finds of covectors; a number without a derivative does not spoil those of the others.
+    """Result of ``pull``; numbers without a derivative do not affect those of the others.
 
     ``seen(first, record)`` gives the covectors (B, width, p), p ``columns_of`` them, of the sensors at the rows of a
     record, the first of which is the instant ``first``.
@@ -82,7 +82,7 @@ def _of_column(seen: Seen, column: int) -> Seen:
     return alone
 
 
-# Allocation of what pull-backs work on.
+# Work arrays.
 
 
 def work_of(model: Model, theta: np.ndarray, p: int, least: np.ndarray | None = None) -> tuple[AdjointWork, Pulling]:
@@ -265,7 +265,7 @@ class ReactionPuller:
 
 
 def nothing_given(model: Model, p: int, dtype: type) -> MotionCovectors:
-    """What is given where nothing reads reactions: no rows."""
+    """Covectors of the motion without rows, if nothing reads reactions."""
     _, n, m = allocate.sizes(model)
     return MotionCovectors(*(zeros((0, k, p), dtype) for k in (n, n, n, m)))
 

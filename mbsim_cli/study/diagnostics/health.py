@@ -211,7 +211,7 @@ class Health(Diagnostics):
         lost = "lose their" if len(rows) > 1 else "loses its"
         return [
             f"the mechanism passes a singular position before t = {time:.6g} s, where {shown} {lost} rank{more}; "
-            "it goes on as it came, and could go another way"
+            "the motion continues on the same branch; other branches are possible"
         ]
 
 

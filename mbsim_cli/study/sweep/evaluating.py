@@ -30,10 +30,10 @@ from mbsim_cli.study.sweep.study_folder import StudyPlan, command_of
 # Rows do not depend on it, for each lane goes the way of its case alone; only the time does. It takes some seconds to
 # compile such a loop, so short studies do without where it is not in the cache.
 
-WORTH = 20.0  # s of all cases one by one, from which on the compilation pays; the loop of ALI3-P takes twice as long
-WORTH_LOADING = 2.0  # s of them, from which on a loop pays that is there already
-LEAST = 3  # cases that take less time together than one by one: idle lanes take as long as others
-ENOUGH = 100  # steps of an adaptive integrator, after which all that it calls was called
+WORTH = 20.0  # s of all cases one by one, above which compiling a loop saves time; twice as much for ALI3-P
+WORTH_LOADING = 2.0  # the same for loading a compiled loop, s
+LEAST = 3  # cases, from which on a loop saves time: idle lanes take as long as others
+ENOUGH = 100  # steps of an adaptive integrator, after which it has called all of its kernels
 
 
 def without_lanes(problem: Problem) -> str:
@@ -48,7 +48,7 @@ class _Missing(Exception):
 
 
 def lanes_for(problem: Problem, seconds: float, listener: Listener) -> int:
-    """How many cases are computed together where all one by one take so long; what it takes is loaded or compiled."""
+    """Number of cases to compute together if all cases one by one take ``seconds``; loads or compiles the loop."""
     from mbsim_cli.kernels.compiler.simd import TOGETHER
 
     if seconds >= (WORTH if problem.options.integrated else 2.0 * WORTH):
@@ -59,7 +59,7 @@ def lanes_for(problem: Problem, seconds: float, listener: Listener) -> int:
 
 
 def _loaded(problem: Problem, listener: Listener) -> bool:
-    """Load what cases in lanes need; False where it would have to be compiled, here or by somebody who is at it."""
+    """Load the loop of cases in lanes; return False if it must be compiled, here or in another process."""
 
     def give_up(name: str) -> None:
         raise _Missing(name)
@@ -125,7 +125,7 @@ def _with(plan: Plan, run: object) -> Plan:
     return replace(plan, assembled=replace(plan.assembled, problem=problem))
 
 
-MOSTLY = 0.5  # of what is done together: beyond, cases are computed one by one
+MOSTLY = 0.5  # share of the work done one by one, above which lanes are not used again
 
 
 @dataclass

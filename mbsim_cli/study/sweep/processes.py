@@ -24,7 +24,7 @@ from mbsim_cli.system import ENDING, VARIABLES, isolated
 
 TICK = 0.1  # s between two looks at signals and clocks
 AHEAD = 2  # groups of cases that a worker has: one to compute, and one to go on with
-STARTS = 3  # that may fail one after another
+STARTS = 3  # failed starts of workers in a row that end a study
 _READY, _SAID, _REFUSED, _COMPUTED, _TOGETHER = "ready", "said", "refused", "computed", "together"
 Start = Callable[[Listener], Evaluator]
 
@@ -52,7 +52,7 @@ class Processes:
                 patience = min((TICK, *(worker.time_left(self._timeout) for worker in self._team)))
                 ready = wait([worker.connection for worker in self._team], patience)
                 for worker in [worker for worker in self._team if worker.connection in ready]:
-                    yield from self._heard(worker, waiting)
+                    yield from self._receive(worker, waiting)
                 for worker in [worker for worker in self._team if worker.is_late(self._timeout)]:
                     yield self._late(worker)
                     self._dismiss(worker, waiting)
@@ -63,7 +63,7 @@ class Processes:
             self._team.clear()
 
     def _give(self, waiting: deque[Case]) -> None:
-        """Have enough workers, and keep each in work."""
+        """Start missing workers, and assign groups of cases to idle ones."""
         busy = sum(bool(worker.cases) for worker in self._team)
         while len(self._team) < min(self._count, busy + len(waiting)):
             self._team.append(_Worker(self._start))
@@ -80,7 +80,7 @@ class Processes:
             group.append(waiting.popleft())
         return group
 
-    def _heard(self, worker: "_Worker", waiting: deque[Case]) -> Iterator[Computed]:
+    def _receive(self, worker: "_Worker", waiting: deque[Case]) -> Iterator[Computed]:
         try:
             message, content = worker.connection.recv()
         except (EOFError, OSError):

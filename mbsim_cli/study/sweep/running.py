@@ -47,11 +47,11 @@ from mbsim_cli.system import HAS_FORKS, usable
 # The cost of a study, estimated from a few of its cases.
 
 PILOTS = 8  # at least
-SHARE = 0.1  # of the time of the study that pilots take
-LEAST, MOST = 5.0, 60.0  # s that they take, though never more than
+SHARE = 0.1  # time of the pilots over that of the study
+LEAST, MOST = 5.0, 60.0  # bounds of the time of the pilots, s, but never more than
 FIFTH = 0.2  # of the study
-FIRST = 2  # cases of each worker that count only where there are no others: caches are cold, and lanes to come
-EARLY = 0.25  # of the pilots that do not count either: a processor that was idle is fast for a moment
+FIRST = 2  # first cases of each worker, ignored if there are others: caches are cold, and lanes not yet compiled
+EARLY = 0.25  # share of the pilots that is ignored, too: a processor that was idle runs faster at first
 BATCHES = 8  # of pilots, one after another, whose means tell how far the mean of all may be off
 LIKELY = 2.36  # standard errors of a mean of eight that hold it with 95 % (Student's distribution)
 GOLDEN = (5.0**0.5 - 1.0) / 2.0
@@ -114,7 +114,7 @@ def forecast(
 
     Pilots end with the tenth part of the time that the study will take, or a little later where that is short.
     """
-    waiting, start = deque(cases[i] for i in _scattered(len(cases))), 0.0
+    waiting, start = deque(cases[i] for i in _in_scattered_order(len(cases))), 0.0
     least, seconds, sizes = min(PILOTS + FIRST * workers, len(cases)), list[float](), list[int]()
     with listener.progress("pilot cases", 1.0) as show, closing(team.compute(waiting)) as computed:
         for row, kept in computed:
@@ -123,26 +123,26 @@ def forecast(
                 start, spent = max(0.0, spent - row.seconds), min(spent, row.seconds)
             seconds.append(row.seconds)
             sizes.append(len(framed(encoded(row))) + (len(framed(kept)) if kept else 0))
-            enough = _enough(_mean(_usual(seconds, workers)) * len(cases) / workers)
+            enough = _pilot_seconds(_mean(_without_first_cases(seconds, workers)) * len(cases) / workers)
             show(min(len(seconds) / least, spent / max(enough, 1e-9), 1.0))
             listener.poll()
             if len(seconds) >= least and spent >= enough:
                 break
-    usual, size = _usual(seconds, workers), _mean(sizes)
+    usual, size = _without_first_cases(seconds, workers), _mean(sizes)
     collected = 8 * (plan.numbers + len(plan.varied) + 3)
     whole = round(len(cases) * (size + collected + 8 * len(plan.varied)))
     spread = _spread(usual, len(cases))
     return Forecast(len(cases), len(seconds), workers, start, _mean(usual), spread, size, whole, team.together)
 
 
-def _usual(seconds: Sequence[float], workers: int) -> Sequence[float]:
+def _without_first_cases(seconds: Sequence[float], workers: int) -> Sequence[float]:
     """Times without those of the first cases of each worker, where enough others are known."""
     later = seconds[max(FIRST * workers, int(EARLY * len(seconds))) :]
     return later if len(later) >= PILOTS else seconds
 
 
-def _enough(study: float) -> float:
-    """Time of the pilots of a study that will take so long, s."""
+def _pilot_seconds(study: float) -> float:
+    """Time of the pilots, s, of a study that takes ``study`` seconds."""
     return min(max(SHARE * study, min(LEAST, FIFTH * study)), MOST)
 
 
@@ -162,8 +162,8 @@ def _spread(seconds: Sequence[float], cases: int) -> float:
     return LIKELY * error * (1.0 - len(seconds) / cases) ** 0.5 / max(_mean(seconds), 1e-9)
 
 
-def _scattered(count: int) -> np.ndarray:
-    """All numbers below ``count`` in an order whose every beginning is from all over them."""
+def _in_scattered_order(count: int) -> np.ndarray:
+    """All numbers below ``count`` in an order in which the first ones are spread evenly."""
     places = (0.5 + GOLDEN * np.arange(count)) % 1.0
     return np.argsort(np.argsort(places, kind="stable"), kind="stable")
 
