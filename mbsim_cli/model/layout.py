@@ -236,12 +236,28 @@ class Measures(NamedTuple):
     curves: Curves | NoCurves = NO_CURVES
 
 
+class NoFollowers(NamedTuple):
+    """In the place of ``Followers`` where there are none: kernels know nothing of them then."""
+
+    none: np.ndarray  # (0,)
+
+
+NO_FOLLOWERS = NoFollowers(np.zeros(0, np.int64))
+
+
+class Followers(NamedTuple):
+    """Columns that equal the measures of constraints, as the length of a part of a cable does."""
+
+    column: np.ndarray  # (m,) or NONE
+
+
 class Constraints(NamedTuple):
-    """Constraint equations Phi = measure - theta[target] - law(t), m of them."""
+    """Constraint equations Phi = measure - follower - theta[target] - law(t), m of them."""
 
     measure: np.ndarray  # (m,)
     theta: np.ndarray  # (m,) offset of the target
     law: np.ndarray  # (m,) law of time or NONE
+    followers: Followers | NoFollowers = NO_FOLLOWERS
 
 
 class Forces(NamedTuple):

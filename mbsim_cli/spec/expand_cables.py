@@ -5,15 +5,20 @@ radius, negative where the path turns against the axis. So a straight part betwe
 no radius, with d from centre to centre across n and q the difference of both r, has the length s = sqrt(d.d - q^2) and
 the direction u = (s d + q d x n) / d.d. What the cable gets longer by is the sum of rates of straight parts between
 points of the bodies: those of arcs cancel. Euler and Eytelwein's friction, smooth in the speed of sliding.
+
+A cable of constant length is a constraint instead: a coordinate without mass for the length of each part, an equation
+that makes it that length, and one for their sum, whose multiplier is the tension.
 """
 
 from dataclasses import dataclass
 from itertools import pairwise
 
 from mbsim_cli.spec.base import Spec
+from mbsim_cli.spec.constraints import CableLength, CablePart
 from mbsim_cli.spec.expand_states import Maker, text_of
-from mbsim_cli.spec.expressions.number import Expression, is_moving
+from mbsim_cli.spec.expressions.number import Expression, Number, is_moving
 from mbsim_cli.spec.forces import AppliedForce, AppliedTorque, Cable, Pulley
+from mbsim_cli.spec.joints import DisplacementInitial, PartJoint
 from mbsim_cli.spec.review import GROUND, Review
 from mbsim_cli.spec.sensors import AngularVelocity, Direction, Position, Velocity
 
@@ -24,8 +29,44 @@ def expand_cables(review: Review) -> None:
     """Add to a model what its cables stand for."""
     for number, (name, spec) in enumerate(review.model.cables.items(), start=1):
         maker = Maker(review, ("cables", name))
-        if _fits(maker, spec):
+        if spec.stiffness is None:
+            _hold_length(maker, name, spec)
+        elif _fits(maker, spec):
             _Path(maker, number, name, spec).add()
+
+
+def _hold_length(maker: Maker, name: str, spec: Cable) -> None:
+    """Add a massless coordinate for the length of each part, and hold their sum."""
+    review, where, good = maker.review, ("cables", name), True
+    for k, place in enumerate(spec.path):
+        if isinstance(place, Pulley):
+            message = "a cable of constant length runs through points, without pulleys that have a radius"
+            review.report((*where, "path", k), message, f"write {place.center}, or give a stiffness")
+            good = False
+    if is_moving(spec.length, review.model.expressions):
+        maker.report("length", "without a stiffness the length is a number or auto", "give law, winds, or a stiffness")
+        good = False
+    if isinstance(spec.law, str):
+        good &= review.known((*where, "law"), spec.law, "laws", "law")
+    if not good or not maker.takes(name, ("constraints",)):
+        return
+    stands_at, constraints, terms = review.source.stands_at, review.model.constraints, dict(spec.winds)
+    for coordinate in terms:
+        stands_at["constraints", name, "terms", coordinate] = (*where, "winds", coordinate)
+    for k, points in enumerate(pairwise(spec.path), start=1):
+        own, part = f"{name}_{k}", f"{name}_part_{k}"
+        if not (maker.takes(own, ("bodies", "joints")) and maker.takes(part, ("constraints",))):
+            return
+        coordinate = maker.slider(own, PartJoint, DisplacementInitial())
+        given = {"type": "distance", "points": list(points), "distance": Number(0.0), "coordinate": coordinate}
+        constraints[part], terms[coordinate] = CablePart.model_validate(given), Number(1.0)
+        stands_at["constraints", part, "points"] = (*where, "path")
+        for end in (0, 1):
+            stands_at["constraints", part, "points", end] = (*where, "path", k - 1 + end)
+    stands_at["constraints", name, "offset"] = (*where, "length")
+    constraints[name] = CableLength.model_validate(
+        {"type": "coupling", "terms": terms, "offset": spec.length, "winch": spec.law}
+    )
 
 
 def _fits(maker: Maker, spec: Cable) -> bool:
@@ -40,6 +81,9 @@ def _fits(maker: Maker, spec: Cable) -> bool:
                 path = ("cables", maker.name, "path", k, "axis")
                 review.report(path, f"{place.center!r} and {place.axis!r} must be of one body")
                 good = False
+    if spec.length == "auto":
+        maker.report("length", "auto is for cables of constant length, without a stiffness", "give the length")
+        return False
     moves = is_moving(spec.length, review.model.expressions)
     if moves and spec.rate is None and (spec.damping.literal != 0.0 or spec.friction.literal != 0.0):
         message = "damping and friction need the rate of a length that moves"
@@ -176,6 +220,7 @@ class _Path:
     def _tensions(self, nodes: list[_Node], parts: list[_Straight]) -> list[str]:
         """Tension of each straight part."""
         spec, part = self._spec, self._part
+        assert spec.stiffness is not None  # see ``expand_cables``
         arcs, ways = {}, {}
         for k, pulley in enumerate(spec.path):
             if isinstance(pulley, Pulley):

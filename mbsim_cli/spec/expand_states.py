@@ -11,13 +11,15 @@ from typing import Any
 from mbsim_cli.spec.bodies import Body
 from mbsim_cli.spec.expressions.number import Expression, Number
 from mbsim_cli.spec.forces import AppliedTorque, Drive
-from mbsim_cli.spec.joints import DisplacementInitial, Friction
+from mbsim_cli.spec.joints import Bodiless, DisplacementInitial, Friction
 from mbsim_cli.spec.reading.messages import Path
 from mbsim_cli.spec.review import GROUND, Review
 from mbsim_cli.spec.sensors import AngularVelocity, CoordinateSensor, Multiplier
-from mbsim_cli.spec.states import INTEGRAL, DcMotor, Delay, Pid, State, StateJoint, TransferFunction
+from mbsim_cli.spec.states import DcMotor, Delay, Pid, State, StateJoint, TransferFunction
 
-_MADE = {"bodies": "a body", "joints": "a joint", "forces": "a force", "sensors": "a sensor"}
+_MADE = {
+    "bodies": "a body", "joints": "a joint", "constraints": "a constraint", "forces": "a force", "sensors": "a sensor",
+}  # fmt: skip
 
 
 def expand_states(review: Review) -> None:
@@ -44,25 +46,26 @@ class Maker:
 
     def state(self, name: str, state: State) -> None:
         """Add a state."""
-        model, axis = self.review.model, f"{name} axis"
-        if not self.takes(name, tuple(_MADE)):
+        model = self.review.model
+        if not self.takes(name, ("bodies", "joints", "forces", "sensors")):
             return
-        along = [Number(0.0), Number(0.0), Number(1.0)]
-        model.derived.made.add(("vectors", axis))
-        model.vectors[axis] = {GROUND: along, name: along}
-        model.bodies[name] = Body.model_construct()
-        model.joints[name] = StateJoint.model_validate(
-            {
-                "type": "prismatic", "bodies": [GROUND, name], "point": "origin", "axis": axis, "unit": state.unit,
-                "armature": Number(1.0),
-                "initial": DisplacementInitial(displacement=Number(0.0), velocity=state.initial),
-            }
-        )  # fmt: skip
-        coordinate = f"{name}.{INTEGRAL}"
+        start = DisplacementInitial(displacement=Number(0.0), velocity=state.initial)
+        coordinate = self.slider(name, StateJoint, start, unit=state.unit, armature=Number(1.0))
         model.forces[name] = Drive.model_validate({"type": "drive", "coordinate": coordinate, "value": state.rate})
         model.sensors[name] = CoordinateSensor.model_validate(
             {"type": "coordinate", "coordinate": coordinate, "derivative": 1}
         )
+
+    def slider(self, name: str, kind: type[Bodiless], initial: DisplacementInitial, **given: Any) -> str:
+        """Add a coordinate that moves no body: one without mass slides along an axis of the ground."""
+        model, axis = self.review.model, f"{name} axis"
+        along = [Number(0.0), Number(0.0), Number(1.0)]
+        model.derived.made.add(("vectors", axis))
+        model.vectors[axis] = {GROUND: along, name: along}
+        model.bodies[name] = Body.model_construct()
+        where = {"type": "prismatic", "bodies": [GROUND, name], "point": "origin", "axis": axis, "initial": initial}
+        model.joints[name] = kind.model_validate({**where, **given})
+        return f"{name}.{kind.coordinates[0]}"
 
     def drive(self, name: str, coordinate: str, value: str) -> None:
         """Add a force or torque on a coordinate by an expression."""

@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 
 from mbsim_cli.spec.base import ZERO, Pair, Spec, Vector, by_kind, by_type, description, field, fixed_list, require_one
 from mbsim_cli.spec.constraints import Plane
-from mbsim_cli.spec.expressions.number import AutoNumber, Expression, Number
+from mbsim_cli.spec.expressions.number import AutoExpression, AutoNumber, Expression, Number
 from mbsim_cli.spec.laws import LawOrName, RoadOrName
 
 _NONE = Expression(0.0)
@@ -530,14 +530,29 @@ _PATH = ["ground.A", {"center": "block.origin", "axis": "block.z", "radius": 0.1
 
 
 class Cable(Spec):
-    """A cable that pulls where it is longer than its length, and never pushes."""
+    """A cable that pulls where it is longer than its length; one of constant length without a stiffness."""
 
     path: Annotated[list[by_kind(text=str, mapping=Pulley)], Field(min_length=2)] = field(
         "What it runs through from end to end: points, body.name, and pulleys.", _PATH
     )
-    stiffness: Number = field("Stiffness of the whole cable [N/m]; that of the material, E A, over its length.", 1e5)
+    stiffness: Number | None = field(
+        "Stiffness of the whole cable [N/m]; that of the material, E A, over its length. Left out: constant length.",
+        1e5,
+        default=None,
+    )
     damping: Number = field("Damping [N s/m].", 50, default=ZERO)
-    length: Expression = field("Length without tension [m]; an expression of the motion: a winch.", "6 - reel(t)", 4.2)
+    length: AutoExpression = field(
+        "Length without tension [m]; an expression of the motion: a winch. Of a constant length also auto: that of "
+        "the start.",
+        "6 - reel(t)",
+        4.2,
+    )
+    law: LawOrName | None = field("Law of time that is added to a constant length [m].", "reel", default=None)
+    winds: dict[str, Number] = field(
+        "What the coordinates of drums wind up of a constant length [m/rad or 1], JOINT.coordinate.",
+        {"drum.angle": 0.1},
+        default_factory=dict,
+    )
     rate: Expression | None = field(
         "Time derivative of the length [m/s], where that is an expression; the winch is at the first end.",
         "-0.2",
@@ -555,4 +570,9 @@ class Cable(Spec):
         between = any(isinstance(each, Pulley) for each in self.path)
         require_one("a pulley in the path beside friction", self.friction.literal != 0.0 and not between)
         require_one("friction beside velocity", "velocity" in self.model_fields_set and self.friction.literal == 0.0)
+        for key in ("damping", "rate", "friction", "onset"):
+            require_one(f"stiffness beside {key}", self.stiffness is None and key in self.model_fields_set)
+        for key in ("law", "winds"):
+            message = f"no {key} beside stiffness: the length of an elastic cable may be an expression"
+            require_one(message, self.stiffness is not None and key in self.model_fields_set)
         return self

@@ -232,6 +232,16 @@ class Prismatic(_Armed):
     initial: DisplacementInitial = field("Start.", {"displacement": 0.1}, default_factory=DisplacementInitial)
 
 
+class Bodiless(Prismatic):
+    """A coordinate that moves no body, as of a state or the length of a part of a cable; not in files."""
+
+
+class PartJoint(Bodiless):
+    """The length of a part of a cable; not in files."""
+
+    coordinates: ClassVar[tuple[str, ...]] = ("length",)
+
+
 class Cylindrical(_AboutAxis, _Rubbing):
     """Translation along an axis and rotation about it."""
 

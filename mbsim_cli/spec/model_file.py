@@ -230,6 +230,11 @@ class ModelFile(Sections):
         return tuple((path, number) for path, number in found if is_moving(number, self.expressions))
 
     @property
+    def inextensible(self) -> list[str]:
+        """Names of the cables of constant length."""
+        return [name for name, cable in self.cables.items() if cable.stiffness is None]
+
+    @property
     def parts(self) -> dict[str, str]:
         """Parts of expressions of the motion by name, each made of sensors and of parts before it; not in the file."""
         return self.derived.parts

@@ -7,7 +7,7 @@ from pydantic import Field, model_validator
 from mbsim_cli.spec.base import ZERO, Spec, by_type, description, field, require_one
 from mbsim_cli.spec.expressions.number import Expression, Number
 from mbsim_cli.spec.expressions.units import Unit
-from mbsim_cli.spec.joints import Prismatic
+from mbsim_cli.spec.joints import Bodiless
 
 # mypy: disable-error-code="valid-type"
 # fields are typed by calls that build what pydantic reads
@@ -27,7 +27,7 @@ class State(Spec):
     description: str | None = description()
 
 
-class StateJoint(Prismatic):
+class StateJoint(Bodiless):
     """What a state stands for: a coordinate of unit inertia, which moves no body; the state is its rate."""
 
     coordinates: ClassVar[tuple[str, ...]] = (INTEGRAL,)

@@ -15,7 +15,14 @@ from mbsim_cli.solve.resolution import Resolution, loses_energy
 from mbsim_cli.spec.warnings import warnings_of
 from mbsim_cli.study.diagnostics import discretisation, steps
 from mbsim_cli.study.diagnostics.discretisation import LIMIT, values_of
-from mbsim_cli.study.diagnostics.steps import BendingHealth, ContactHealth, Extremes, FiniteHealth, StiffeningHealth
+from mbsim_cli.study.diagnostics.steps import (
+    BendingHealth,
+    CableHealth,
+    ContactHealth,
+    Extremes,
+    FiniteHealth,
+    StiffeningHealth,
+)
 from mbsim_cli.study.diagnostics.undetermined import JumpHealth, MultiplierHealth, UnknownReactions
 from mbsim_cli.study.evaluation import Gradient, accumulated, by_fields, evaluate, resolution_of
 from mbsim_cli.study.listener import Listener
@@ -85,6 +92,7 @@ class Watchers:
         self.extremes = None if objectives else Extremes(problem.names, assembled.sensor_rows)
         self._all: list[Any] = [  # in the order of their warnings
             self.health, BendingHealth(problem), StiffeningHealth(problem), ContactHealth(problem, assembled.contacts),
+            CableHealth(problem.names, assembled.model_file.inextensible),
             *([JumpHealth(problem)] if problem.branchings else []), self.reactions, self.multipliers,
             FiniteHealth(assembled.sensor_rows),
         ]  # fmt: skip

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
 
 import mbsim_cli as mbsim
 from mbsim_cli import spec
@@ -205,3 +206,82 @@ def test_a_length_reads_a_coordinate_beside_another_force(tmp_path):
 
 
 PUSH = 'forces: {push: {type: force, point: weight.origin, value: ["3*sin(t)", 0, 0]}}'
+
+
+# Of constant length; closed forms and derivatives of short runs: tests/kernels/plain/test_cables_of_constant_length.py
+
+SWINGING = """
+mbsim: 1
+gravity: [0, -9.81, 0]
+parameters: {m: 1, M: 1.4, s: 0.8}
+points: {P: {ground: [0, 0, 0]}, Q: {ground: [0.7, 0, 0]}, W: {weight: [0.7, 0, 0]}}
+bodies: {bob: {mass: m, inertia: {zz: 1}}, weight: {mass: M}}
+joints:
+  bob: {type: planar, bodies: [ground, bob], point: origin, axis: z, initial: {position: ["s*sin(1)", "-s*cos(1)"]}}
+  weight: {type: prismatic, bodies: [ground, weight], point: origin, axis: y, initial: {displacement: -1}}
+cables: {rope: {path: [bob.origin, ground.P, ground.Q, weight.W], length: auto}}
+sensors: {p: {type: position, point: bob.origin}, T: {type: multiplier, constraint: rope}}
+objectives: {r: {final: norm(p)}, T: {final: T}}
+analysis:
+  {formulation: FORMULATION, step: 1e-2, duration: 1, sensitivity: {method: ddm, parameters: all}SETTINGS}
+checks: {agree: {agreement: [complex_step, adjoint], relative_tolerance: 1e-9}}
+"""
+
+
+def swinging_atwood(m, M, r, g=9.81):
+    """Length of the swinging side and tension after a second."""
+
+    def rates(t, y):
+        length, angle, speed, spin = y
+        acceleration = (m * length * spin**2 + g * (m * np.cos(angle) - M)) / (m + M)
+        return speed, spin, acceleration, -(g * np.sin(angle) + 2.0 * speed * spin) / length
+
+    y = solve_ivp(rates, (0.0, 1.0), (r, 1.0, 0.0, 0.0), "DOP853", rtol=1e-13, atol=1e-14).y[:, -1]
+    return y[0], M * (g + rates(1.0, y)[2])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("formulation", "settings", "error"),
+    [
+        ("ali1p-rtdyn1", ", integrator: dop853, tolerance: 1e-12, absolute_tolerance: 1e-12", 1e-9),
+        ("ali3p-rtdyn1", "", 1e-3),
+        ("ali3p-rtdyn0", "", 1e-3),
+        ("ali3p-natural", "", 1e-3),
+    ],
+)
+def test_swinging_atwood_machine(tmp_path, formulation, settings, error):
+    """Against its own equations by SciPy, gradients by differences of these; derivatives in every way."""
+    path = tmp_path / "a.yaml"
+    path.write_text(SWINGING.replace("FORMULATION", formulation).replace("SETTINGS", settings))
+    found, at, h = mbsim.load(path).run().objectives, np.array([1.0, 1.4, 0.8]), 1e-4
+    differences = [
+        np.subtract(swinging_atwood(*(at + h * e)), swinging_atwood(*(at - h * e))) / (2 * h) for e in np.eye(3)
+    ]
+    for name, value, slopes in zip("rT", swinging_atwood(*at), np.transpose(differences), strict=True):
+        assert abs(found[name].value - value) < error * abs(value)
+        np.testing.assert_allclose(found[name].gradient, slopes, rtol=max(20 * error, 1e-6), atol=20 * error)
+    assert command("check", str(path))["passed"]
+
+
+@pytest.mark.parametrize(
+    ("cable", "sentence"),
+    [
+        ("path: [ground.A, {center: block.origin, axis: block.z, radius: r}, weight.C], length: 5",
+         r"path\[1\]: a cable of constant length runs through points, .*; write block.origin, or give a stiffness"),
+        ("path: [ground.A, weight.C], length: l - t", r"cables.rope.length: without a stiffness .*; give law, winds"),
+        ("path: [ground.A, weight.C], length: l, law: rel", r"cables.rope.law: unknown law 'rel'; did you mean 'reel'"),
+        ("path: [ground.A, weight.C], length: l, winds: {block.angl: 1}", r"cables.rope.winds.*did you mean"),
+        ("path: [ground.A, weight.C], length: l, damping: 1", r"give stiffness beside damping"),
+        ("path: [ground.A, weight.C], length: l, stiffness: 1, law: reel", r"give no law beside stiffness"),
+        ("path: [ground.A, weight.C], length: auto, stiffness: 1", r"auto .* without a stiffness"),
+        ("path: [ground.A, weight.D], length: l", r"cables.rope.path\[1\]: unknown point 'D'"),
+        ("path: [ground.A, ground.A, weight.C], length: l", r"cables.rope.path: both points are 'ground.A'"),
+    ],
+)  # fmt: skip
+def test_what_is_refused_of_a_constant_length(tmp_path, cable, sentence):
+    text = HOIST.replace("ANALYSIS", "analysis: {step: 1e-3, duration: 2e-3}")
+    path = tmp_path / "a.yaml"
+    path.write_text(f"{text[: text.index('cables:')]}cables: {{rope: {{{cable}}}}}\n{text[text.index('analysis:') :]}")
+    with pytest.raises(ModelError, match=sentence):
+        spec.load(path)

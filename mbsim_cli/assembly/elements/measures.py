@@ -4,6 +4,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from mbsim_cli.assembly.elements.laws import LawTable
 from mbsim_cli.assembly.parameters.numbers import ZERO, Scalar, Vector, integers, scale, table, transpose, unit, without
 from mbsim_cli.assembly.tree.geometry import Geometry, frame, split
@@ -19,7 +21,8 @@ from mbsim_cli.assembly.tree.joints import (
 from mbsim_cli.assembly.tree.system import Coordinate, System, unit_of
 from mbsim_cli.assembly.tree.topology import PairTable
 from mbsim_cli.model.codes import Measure
-from mbsim_cli.model.layout import MEASURE_SIZE, NO_CURVES, NONE, Constraints, Curves, Measures
+from mbsim_cli.model.layout import MEASURE_SIZE, NO_CURVES, NONE, Constraints, Curves, Followers, Measures
+from mbsim_cli.spec.constraints import CablePart
 
 _UNITS = {
     Measure.PROJECTION: "m",
@@ -230,11 +233,18 @@ class ConstraintTable:
         self.measure: list[int] = []
         self.offset: list[int] = []
         self.law: list[int] = []
+        self._follower: list[int] = []  # column, or NONE
         self._automatic: list[bool] = []  # the target is the measure's initial value
 
     def table(self) -> Constraints:
         """The equations as arrays."""
-        return table(Constraints, measure=self.measure, theta=self.offset, law=self.law)
+        found = table(Constraints, measure=self.measure, theta=self.offset, law=self.law)
+        return found._replace(followers=Followers(integers(self._follower))) if self.followers.size else found
+
+    @property
+    def followers(self) -> np.ndarray:
+        """Columns that equal measures."""
+        return integers([column for column in self._follower if column != NONE])
 
     @property
     def units(self) -> tuple[str, ...]:
@@ -261,18 +271,20 @@ class ConstraintTable:
     def add_declared(self, name: str, spec: Any) -> None:
         """Equations of a constraint of the model file."""
         measures, path = self.measures, f"constraints.{name}"
-        given = None if spec.type == "coupling" else getattr(spec, "law", None)  # of time
+        given = getattr(spec, "law" if spec.type != "coupling" else "winch", None)  # of time
         law = self._laws.number(given, f"{path}.law")
         match spec.type:
             case "distance":
                 self._add_target(name, measures.distance(spec.points), spec.distance, law)
+                if isinstance(spec, CablePart):
+                    self._follower[-1] = self._system.coordinate(spec.coordinate).column
             case "angle":
                 self._add_target(name, measures.angle(spec.vectors, spec.axis, path), spec.angle, law)
             case "coupling" if spec.of is not None:
                 curve = self._laws.number(spec.law, f"{path}.law", of_time=False)
                 self._add_target(name, self._coupling(spec, path, curve), spec.target)
             case "coupling" | "gear" | "rack" | "screw":
-                self._add_target(name, self._coupling(spec, path), spec.offset)
+                self._add_target(name, self._coupling(spec, path), spec.offset, law)
             case "motion":
                 self._add_target(name, measures.coordinate(spec.coordinate, f"{path}.coordinate"), spec.offset, law)
             case "point_on_plane":
@@ -293,6 +305,7 @@ class ConstraintTable:
         """Drop the equations that are not wanted, and the measures that only they read; return them."""
         kinds, pairs, blocks = self.measures.kind, self.measures.pair, self.measures.offset
         lists: tuple[list[Any], ...] = (self.names, self.measure, self.offset, self.law, self._automatic)
+        self._follower = [c for c, keep in zip(self._follower, wanted, strict=True) if keep]
         dropped = [
             Identity(name, kinds[measure], pairs[measure], blocks[measure], *rest)
             for (name, measure, *rest), keep in zip(zip(*lists, strict=True), wanted, strict=True)
@@ -342,4 +355,5 @@ class ConstraintTable:
         self.measure.append(measure)
         self.offset.append(self._system.theta.add(target))
         self.law.append(law)
+        self._follower.append(NONE)
         self._automatic.append(False)

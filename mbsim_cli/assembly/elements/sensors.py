@@ -29,7 +29,18 @@ from mbsim_cli.model.codes import (
     Sensor,
     TyreQuantity,
 )
-from mbsim_cli.model.layout import NONE, Constraints, Laws, Measures, Model, Reactions, Sensors, freeze
+from mbsim_cli.model.layout import (
+    NONE,
+    Constraints,
+    Curves,
+    Followers,
+    Laws,
+    Measures,
+    Model,
+    Reactions,
+    Sensors,
+    freeze,
+)
 from mbsim_cli.model.problem import Gap, Reacting
 from mbsim_cli.model.units import RATES, force_on
 from mbsim_cli.spec.states import StateJoint
@@ -138,14 +149,19 @@ def _with(model: Model, identities: Sequence[Identity]) -> Model:
         first=[*kept.first, *[kept.first[-1]] * count],
         coordinate=kept.coordinate,
     )
+    none, curves, followers = np.full(count, NONE), kept.curves, model.constraints.followers
+    if isinstance(curves, Curves):
+        measures = measures._replace(curves=curves._replace(law=np.concatenate([curves.law, none])))
+    if isinstance(followers, Followers):
+        followers = Followers(np.concatenate([followers.column, none]))
     first = len(kept.kind)
     constraints = table(
         Constraints,
         measure=[*model.constraints.measure, *range(first, first + count)],
         theta=[*model.constraints.theta, *(identity.target for identity in identities)],
-        law=[*model.constraints.law, *[NONE] * count],
+        law=[*model.constraints.law, *none],
     )
-    return model._replace(measures=measures, constraints=constraints)
+    return model._replace(measures=measures, constraints=constraints._replace(followers=followers))
 
 
 _COLUMNS = ("kind", "body", "index", "order", "theta")

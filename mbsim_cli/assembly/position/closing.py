@@ -338,6 +338,7 @@ def _constrained_columns(packed: Any) -> np.ndarray:
             touched[of_columns(tree, table.coordinate[table.first[measure] : table.first[measure + 1]])] = True
         elif table.kind[measure] != Measure.EULER_NORM:
             touched[moved_by(tree, packed.pairs.columns(table.pair[measure]))] = True
+    touched[of_columns(tree, packed.constraints.followers)] = True
     return touched
 
 

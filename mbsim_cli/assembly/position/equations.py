@@ -15,7 +15,7 @@ from mbsim_cli.assembly.tree.system import System
 from mbsim_cli.kernels.elements.laws import law_value
 from mbsim_cli.model.codes import ROTATIONS, Measure
 from mbsim_cli.model.coordinates import among, kinds, motion_of_columns, of_columns
-from mbsim_cli.model.layout import MASS, MEASURE_SIZE, NONE, Curves, FlexibleTree, Measures, Pairs
+from mbsim_cli.model.layout import MASS, MEASURE_SIZE, NONE, Curves, FlexibleTree, Followers, Measures, Pairs
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.system import cached_property
 
@@ -81,6 +81,13 @@ class Equations:
         rows = list(zip(table.measure.tolist(), table.theta.tolist(), table.law.tolist(), strict=True))
         return rows + [(initial.measure, initial.value, NONE) for initial in self.initial_measures]
 
+    @cached_property
+    def _followers(self) -> dict[int, int]:
+        """Columns that rows are less by."""
+        followers = self.problem.model.constraints.followers
+        column = followers.column.tolist() if isinstance(followers, Followers) else []
+        return {row: c for row, c in enumerate(column) if c != NONE}
+
     def at(self, theta: Sequence[Scalar], z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Equations (zero where automatic) and their Jacobian."""
         model = self.problem.model
@@ -89,10 +96,13 @@ class Equations:
         columns = np.array(columns_at(model.tree, theta, z.tolist()))
         at = self.poses(theta, z)
         J = np.zeros((len(self.rows), len(columns)), dtype=phi.dtype)
-        needed = set(self.of_position)
+        needed, followers = set(self.of_position), self._followers
         starts, _ = self.laws_at_start(theta)
         for i, (measure, target, _) in enumerate(self.rows):
             value = self._measure(theta, columns, at, measure, J[i])
+            if i in followers:
+                value = value - columns[followers[i]]
+                J[i, followers[i]] -= 1.0
             if i in needed:
                 phi[i] = value - theta[target] - starts[i]
                 if model.measures.kind[measure] == ANGLE:

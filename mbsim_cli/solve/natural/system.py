@@ -21,6 +21,7 @@ from mbsim_cli.model.layout import (
     Curves,
     FlexibleNatural,
     FlexibleTree,
+    Followers,
     Measures,
     Model,
     Natural,
@@ -209,7 +210,13 @@ def _constraints(system: "NaturalSystem", at: Places) -> Constraints:
     """Those of the tree that are kept, then what is added."""
     model, kept, added = system.problem.model, system.equations.kept, len(system.equations.added)
     old, first = model.constraints, len(model.measures.kind)
+    followers = old.followers
+    if isinstance(followers, Followers):
+        defined = {d.column: system.order[d.coordinate] for d in system.equations.defined}
+        column = [defined.get(c, NONE) for c in followers.column[kept].tolist()]
+        followers = followers._replace(column=[*column, *([NONE] * added)])
     return old._replace(
+        followers=followers,
         measure=[*old.measure[kept], *range(first, first + added)],
         theta=[*old.theta[kept], *([at.target] * added)],
         law=[*old.law[kept], *([NONE] * added)],

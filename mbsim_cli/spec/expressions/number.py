@@ -147,8 +147,12 @@ class _Auto:
     """Lets a number be the word ``auto``: what the initial position gives."""
 
     @classmethod
+    def _number(cls, value: Any) -> Number:
+        return Number.read(value)
+
+    @classmethod
     def read(cls, value: Any) -> Number | str:
-        return value if value == "auto" and isinstance(value, str) else Number.read(value)
+        return value if value == "auto" and isinstance(value, str) else cls._number(value)
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
@@ -237,6 +241,15 @@ class Expression(Number):
         except PydanticCustomError as error:
             raise error from None
         return cls(number.text if number.literal is None else number.literal)
+
+
+class _AutoExpression(_Auto):
+    @classmethod
+    def _number(cls, value: Any) -> Number:
+        return Expression.read(value)
+
+
+AutoExpression = Annotated[Any, _AutoExpression]  # Expression or the text "auto"
 
 
 class Reading(NamedTuple):

@@ -168,7 +168,7 @@ def _symmetric(review: Review, path: Path, force: Any) -> None:
 def check_constraints(review: Review) -> None:
     """Report distances that are not greater than zero, and couplings whose factors are all zero."""
     for name, constraint in review.model.constraints.items():
-        if isinstance(constraint, Distance) and constraint.law is None:
+        if type(constraint) is Distance and constraint.law is None:
             value = review.value(constraint.distance)
             if value is not None and value <= 0:
                 hint = "a spherical joint keeps two points together" if value == 0 else None

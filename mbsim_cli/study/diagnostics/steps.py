@@ -272,6 +272,36 @@ class ContactHealth:
         return found
 
 
+class CableHealth:
+    """Watches the ``cables`` of constant length, which push where a real cable would go slack."""
+
+    def __init__(self, names: Names, cables: Sequence[str]):
+        self._rows = {cable: names.constraints.index(cable) for cable in cables}
+        self._pushes: dict[str, float] = {}  # since when, s
+        self._least, self._largest = dict.fromkeys(cables, 0.0), dict.fromkeys(cables, 0.0)  # tension, N
+
+    def add(self, block: Block | InverseBlock) -> None:
+        """Take the next instants in."""
+        if isinstance(block, InverseBlock) or not len(block.time):
+            return
+        for cable, row in self._rows.items():
+            tension = np.real(block.lambda_[:, row])
+            self._largest[cable] = max(self._largest[cable], float(np.abs(tension).max()))
+            self._least[cable] = min(self._least[cable], float(tension.min()))
+            pushes = tension < -NOTHING * self._largest[cable]
+            if pushes.any():
+                self._pushes.setdefault(cable, float(block.time[np.argmax(pushes)]))
+
+    @property
+    def warnings(self) -> list[str]:
+        """Sentences on slack cables."""
+        return [
+            f"cable {cable} would be slack: its constant length pushes from t = {time:.4g} s on, by up to "
+            f"{-self._least[cable]:.4g} N; with a stiffness it goes slack instead"
+            for cable, time in self._pushes.items()
+        ]
+
+
 def features(problem: Problem, law: int) -> np.ndarray:
     """Ranges of x (k, 2) in which the road of a law changes its slope."""
     laws, theta, found = problem.model.laws, problem.theta, []

@@ -9,7 +9,7 @@ from mbsim_cli.kernels.compiler.jit import inlined
 from mbsim_cli.kernels.compiler.simd import WIDTH, padded, together
 from mbsim_cli.model.codes import BETWEEN_BODIES
 from mbsim_cli.model.coordinates import columns_read, kinds, moved_by
-from mbsim_cli.model.layout import NONE, FlexibleTree
+from mbsim_cli.model.layout import NONE, FlexibleTree, Followers
 
 LATEST = 16  # results that are kept
 
@@ -82,7 +82,7 @@ def meetings(model):
     for columns in _groups(model):
         coordinates = moved_by(model.tree, columns)
         meets[np.ix_(coordinates, coordinates)] = True
-    return meets, [moved_by(model.tree, _measure_columns(model, measure)) for measure in model.constraints.measure]
+    return meets, [moved_by(model.tree, columns) for columns in _constraint_columns(model)]
 
 
 def structure_of(neighbours, rows):
@@ -122,12 +122,28 @@ def _groups(model):
         yield model.pairs.column[model.pairs.first[pair] : model.pairs.first[pair + 1]]
     for measure in range(model.measures.kind.size):
         yield _measure_columns(model, measure)
+    if isinstance(model.constraints.followers, Followers):
+        yield from _constraint_columns(model)
 
     yield from columns_read(
         model,
         lambda body: branch[body] if body >= 0 else np.zeros(0, np.int64),
         lambda measure: _measure_columns(model, measure),
     )
+
+
+def _constraint_columns(model):
+    """Columns of every equation, its follower last."""
+    found = [_measure_columns(model, measure) for measure in model.constraints.measure]
+    return with_followers(model, found)
+
+
+def with_followers(model, columns):
+    """The columns of every equation, followers added."""
+    followers = model.constraints.followers
+    if not isinstance(followers, Followers):
+        return columns
+    return [np.append(own, c) if c != NONE else own for own, c in zip(columns, followers.column, strict=True)]
 
 
 def _measure_columns(model, measure):

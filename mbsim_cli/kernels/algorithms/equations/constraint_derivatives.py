@@ -18,7 +18,9 @@ from mbsim_cli.kernels.algorithms.equations.constraints import (
     constraint_wrench,
     coordinate_slope,
     curve_at,
+    follower,
     has_curve,
+    has_follower,
     measure_factors,
     moving_line,
     pull_coordinate_force,
@@ -73,6 +75,8 @@ def vary_constraints(model, theta, dtheta, touch, lines, t, z, dz, kin, tw, out)
                     put(out, i, k, dot6(N, motion_at(lines, i)))
                     if touch.measure[rows[i], g]:
                         add_to(out, i, k, _by_numbers(model, theta, dtheta, rows[i], k, kin, 0))
+                    if has_follower(model.constraints, i):
+                        add_to(out, i, k, -at(dz, follower(model.constraints, i), k))
             for i in range(first, last):
                 by_law = at(dtheta, model.constraints.theta[i], k)
                 if model.constraints.law[i] != NONE:
@@ -176,6 +180,9 @@ def vary_constraint_rates(
                     if touch.measure[rows[i], g]:
                         add_to(first_out, i, k, _by_numbers(model, theta, dtheta, rows[i], k, kin, 1))
                         add_to(second_out, i, k, _by_numbers(model, theta, dtheta, rows[i], k, kin, 2))
+                    if has_follower(model.constraints, i):
+                        add_to(first_out, i, k, -at(dzd, follower(model.constraints, i), k))
+                        add_to(second_out, i, k, -at(dzdd, follower(model.constraints, i), k))
             for i in range(first, last):
                 if model.constraints.law[i] != NONE:
                     _, law1, law2 = law_variation(model.laws, theta, dtheta, k, model.constraints.law[i], t)
@@ -341,6 +348,8 @@ def _pull_pair(model, theta, first, last, k, kin, lines, multiplier, virtual, nu
     for i in range(first, last):
         X = axpy6(at(nu, i, k), motion_at(lines, i), X)
         pull_own(measures, pairs, theta, rows[i], k, kin, at(nu, i, k), scale6(multiplier[i], U), cov_out.theta)
+        if has_follower(model.constraints, i):
+            add_to(cov_out.z, follower(model.constraints, i), k, -at(nu, i, k))
     between(cov_out.P, a, b, k, 1.0, X)
 
 
@@ -361,6 +370,9 @@ def pull_constraint_rates(model, theta, t, z, zd, zdd, kin, lines, rates, nu1, n
                 L, L1, L2 = motion_at(lines, i), six_at(rates, i, 0), six_at(rates, i, 6)
                 pull_rates(a, b, k, L, L1, L2, first, second, cov_out)
                 pull_own_rates(measures, model.pairs, theta, m, k, kin, first, second, cov_out.theta)
+                if has_follower(model.constraints, i):
+                    add_to(cov_out.zd, follower(model.constraints, i), k, -1.0 * first)
+                    add_to(cov_out.zdd, follower(model.constraints, i), k, -1.0 * second)
             law, none = model.constraints.law[i], 0.0 * first
             pull_law(model.laws, theta, law, t, k, none, -1.0 * first, -1.0 * second, cov_out.theta)
 

@@ -1,6 +1,6 @@
 """Constraint equations Phi, their Jacobian, first and second time derivatives.
 
-Phi = measure - target - law(t). Paper 000, sections 3 and 7.
+Phi = measure - follower - target - law(t). Paper 000, sections 3 and 7.
 """
 
 from mbsim_cli.kernels.algebra.spatial import (
@@ -38,7 +38,7 @@ from mbsim_cli.kernels.elements.measures import (
     wrap_angle,
 )
 from mbsim_cli.model.codes import Measure
-from mbsim_cli.model.layout import NONE, NoCurves
+from mbsim_cli.model.layout import NONE, NoCurves, NoFollowers
 
 # Curves of couplings --------------------------------------------------------------------------------------------------
 #
@@ -142,6 +142,45 @@ vary_curve = _of_curves("vary_curve", "Variation k of these three with the curve
 pull_curve = _of_curves("pull_curve", "Add the pull-back of covectors of these three to the curve's own numbers.")
 
 
+# Followers of constraints ---------------------------------------------------------------------------------------------
+#
+# A follower is a column that equals the measure of a constraint. Phi is linear in it, with the slope -1. Models without
+# followers compile nothing of it: ``model.constraints.followers``.
+
+
+class _Alone:
+    """Of models without followers."""
+
+    @staticmethod
+    def has_follower(constraints, i):
+        return False
+
+    @staticmethod
+    def follower(constraints, i):
+        return 0
+
+
+class _Followed:
+    """Of models with followers."""
+
+    @staticmethod
+    def has_follower(constraints, i):
+        return constraints.followers.column[i] != NONE
+
+    @staticmethod
+    def follower(constraints, i):
+        return constraints.followers.column[i]
+
+
+_of_followers = members_by_type(
+    "constraints.followers", _Followed, lambda kind: _Alone if kind is NoFollowers else _Followed
+)
+
+
+has_follower = _of_followers("has_follower", "Whether constraint i has a follower.")
+follower = _of_followers("follower", "The column that follows the measure of constraint i.")
+
+
 # Constraints ----------------------------------------------------------------------------------------------------------
 
 
@@ -173,6 +212,9 @@ def constraints(model, theta, t, z, kin, phi_out, jacobian_out, line_out):
             for j in range(model.pairs.first[pair], model.pairs.first[pair + 1]):
                 c = model.pairs.column[j]
                 jacobian_out[i, c] = model.pairs.sign[j] * dot6(column_at_origin(kin.S, model.tree, kin, c), L)
+            if has_follower(model.constraints, i):
+                phi_out[i] -= z[follower(model.constraints, i)]
+                jacobian_out[i, follower(model.constraints, i)] -= 1.0
         else:
             phi_out[i] = coordinate_measure(measures, theta, k, z) - target
             for j in range(measures.first[k], measures.first[k + 1]):
@@ -353,6 +395,9 @@ def constraint_rates(model, theta, lines, t, z, zd, zdd, kin, phi1_out, phi2_out
         _, law1, law2 = law_value(model.laws, theta, model.constraints.law[i], t)
         if is_geometric(model.measures.kind[k]):
             g1, g2 = measure_rates(model, theta, k, factors_at(lines, i), kin)
+            if has_follower(model.constraints, i):
+                g1 -= zd[follower(model.constraints, i)]
+                g2 -= zdd[follower(model.constraints, i)]
         else:
             g1, g2 = coordinate_rates(model.measures, theta, k, z, zd, zdd)
         phi1_out[i] = g1 - law1

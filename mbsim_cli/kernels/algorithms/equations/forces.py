@@ -23,7 +23,9 @@ from mbsim_cli.kernels.algorithms.equations.constraints import (
     coordinate_rates,
     coordinate_slope,
     curve_at,
+    follower,
     has_curve,
+    has_follower,
     pull_coordinate_force,
     pull_coordinate_measure,
     pull_line,
@@ -150,6 +152,8 @@ def constraint_forces(model, theta, z, kin, multiplier, line_in, W_out, Q_out):
             pair = measures.pair[k]
             apply_to_body(W_out, kin, model.pairs.b[pair], -multiplier[i], L)
             apply_to_body(W_out, kin, model.pairs.a[pair], multiplier[i], L)
+            if has_follower(model.constraints, i):
+                Q_out[follower(model.constraints, i)] += multiplier[i]
         else:
             for j in range(measures.first[k], measures.first[k + 1]):
                 Q_out[measures.coordinate[j]] -= multiplier[i] * coordinate_slope(measures, theta, k, j, z)

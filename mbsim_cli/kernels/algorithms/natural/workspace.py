@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.kernels.algorithms.elimination.structure import once_a_model, panels_of
+from mbsim_cli.kernels.algorithms.elimination.structure import once_a_model, panels_of, with_followers
 from mbsim_cli.kernels.algorithms.flexible.workspace import FlexibleTouch, touched_bodies
 from mbsim_cli.kernels.algorithms.motion.workspace import Touch, covectors, signal_rows, signal_work, touch, virtual
 from mbsim_cli.kernels.algorithms.natural.bodies import POSE, NaturalForces, NaturalKinematics
@@ -94,8 +94,7 @@ def _groups(model):
     """Sets of coordinates that meet each other in the tangent."""
     for i in range(model.tree.theta.size):
         yield _of_body(model, i)
-    for k in model.constraints.measure:
-        yield _of_measure(model, k)
+    yield from with_followers(model, [_of_measure(model, k) for k in model.constraints.measure])
     for k, pair in zip(model.forces.measure, model.forces.pair, strict=True):
         yield _of_measure(model, k) if k != NONE else _of_pair(model, pair)
     yield from columns_read(model, lambda body: _of_body(model, body), lambda k: _of_measure(model, k))
@@ -111,7 +110,7 @@ def _elastic(tree, f):
 
 def _rows(model):
     """Coordinates of every equation."""
-    found = [_of_measure(model, k) for k in model.constraints.measure]
+    found = with_followers(model, [_of_measure(model, k) for k in model.constraints.measure])
     for row, c in zip(model.tree.defined, model.tree.definition, strict=True):
         found[row] = np.append(found[row], c)
     tree = model.tree

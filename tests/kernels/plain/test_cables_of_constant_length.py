@@ -1,0 +1,107 @@
+"""Cables of constant length: closed forms of accelerations and tension, derivatives in every way."""
+
+import numpy as np
+import pytest
+
+import mbsim_cli as mbsim
+from tests.models.command import mbsim as command
+
+FALLS = """
+mbsim: 1
+gravity: [0, -9.81, 0]
+parameters: {m: 1.5, M: 4}
+points:
+  L: {left: [-0.3, 0, 0]}
+  R: {right: [0.3, 0, 0]}
+  A: {ground: [-0.3, 1, 0]}
+  B: {ground: [0.3, 1.2, 0]}
+bodies: {left: {mass: m}, right: {mass: M}}
+joints:
+  left: {type: prismatic, bodies: [ground, left], point: origin, axis: y}
+  right: {type: prismatic, bodies: [ground, right], point: origin, axis: y, initial: {velocity: 0.1, displacement: 0}}
+cables: {rope: {path: PATH, length: auto}}
+sensors:
+  a: {type: coordinate, coordinate: right.displacement, derivative: 2}
+  T: {type: multiplier, constraint: rope}
+objectives: {a: {final: a}, T: {final: T}}
+analysis: {formulation: FORMULATION, step: 1e-2, duration: 3e-2, sensitivity: {method: ddm, parameters: all}}
+"""
+HOIST = """
+mbsim: 1
+gravity: [0, -9.81, 0]
+parameters: {m: 2, M: 3, r: 0.1, J: 0.5, w: 0.4, x: 0.3}
+laws: {reel: {type: polynomial, coefficients: [0, w]}}
+points: {A: {ground: [-0.1, 2, 0]}, B: {ground: [0.4, 2.1, 0]}, C: {weight: [0.1, 0.2, 0]}}
+bodies:
+  block: {mass: m, inertia: {zz: 0.1}}
+  weight: {mass: M, inertia: {zz: 0.2}}
+  drum: {mass: m, inertia: {zz: J}}
+joints:
+  block: {type: planar, bodies: [ground, block], point: origin, axis: z, initial: {position: [x, 0.5]}}
+  weight: {type: revolute, bodies: [block, weight], point: origin, axis: z, initial: {angle: 0.4}}
+  drum: {type: revolute, bodies: [ground, drum], point: origin, axis: z, initial: {angle: 0.3}}
+cables: {rope: {path: [ground.A, block.origin, ground.B, weight.C], length: 5.2, law: reel, winds: {drum.angle: r}}}
+sensors:
+  T: {type: multiplier, constraint: rope}
+  q: {type: position, point: weight.origin}
+  turn: {type: coordinate, coordinate: drum.angle}
+objectives: {q: {final: q.x + q.y}, T: {integral: T}, turn: {final: turn}}
+analysis: {formulation: FORMULATION, step: 5e-3, duration: 1e-2, sensitivity: {method: ddm, parameters: all}}
+checks: {agree: {agreement: [complex_step, adjoint], relative_tolerance: 1e-9}}
+"""
+g = 9.81
+
+
+def two_weights(m, M):
+    """Acceleration of M and tension of Atwood's machine."""
+    return -g * (M - m) / (M + m), 2 * g * m * M / (M + m)
+
+
+def two_falls(m, M):
+    """The same where M hangs on the middle of the cable: its way is half that of m."""
+    return g * (2 * m - M) / (M + 4 * m), 3 * g * m * M / (M + 4 * m)
+
+
+@pytest.mark.parametrize("formulation", ["ali3p-rtdyn1", "ali3p-natural"])
+@pytest.mark.parametrize(
+    ("path", "exact"),
+    [
+        ("[left.L, ground.A, ground.B, right.R]", two_weights),
+        ("[left.L, ground.A, ground.B, right.R, ground.B]", two_falls),
+    ],
+)
+def test_accelerations_and_tension(tmp_path, formulation, path, exact):
+    """Parts of the path are vertical or do not move; gradients by both masses too."""
+    file = tmp_path / "a.yaml"
+    file.write_text(FALLS.replace("PATH", path).replace("FORMULATION", formulation))
+    found = mbsim.load(file).run().objectives
+    for k, name in enumerate("aT"):
+        assert abs(found[name].value - exact(1.5, 4)[k]) < 1e-9
+        slopes = exact(1.5 + 1e-30j, 4)[k].imag / 1e-30, exact(1.5, 4 + 1e-30j)[k].imag / 1e-30
+        np.testing.assert_allclose(found[name].gradient, slopes, rtol=1e-8)
+
+
+@pytest.mark.parametrize("formulation", ["ali3p-rtdyn1", "ali3p-natural"])
+def test_derivatives_agree(tmp_path, formulation):
+    """By all numbers, with a winch by time and a drum."""
+    file = tmp_path / "a.yaml"
+    file.write_text(HOIST.replace("FORMULATION", formulation))
+    assert command("check", str(file))["passed"]
+
+
+def test_a_cable_that_would_be_slack_is_reported(tmp_path):
+    """Where the right weight is pushed up, from t = 0.02 s on."""
+    push = "forces: {push: {type: force, point: right.origin, value: [0, 1000*t, 0]}}\n"
+    late = push.replace("value", "axes: global, value")
+    file = tmp_path / "a.yaml"
+    text = FALLS.replace("PATH", "[left.L, ground.A, ground.B, right.R]").replace("FORMULATION", "ali3p-rtdyn1")
+    assert not any("slack" in warning for warning in mbsim.load(_written(file, text)).run().warnings)
+    text = text.replace("duration: 3e-2", "duration: 0.12").replace("objectives:", late + "objectives:")
+    (found,) = (warning for warning in mbsim.load(_written(file, text)).run().warnings if "slack" in warning)
+    # 2 m M g/(m + M) = 1000 t m/(m + M)
+    assert "cable rope would be slack: its constant length pushes from t = 0.08 s on" in found
+
+
+def _written(file, text):
+    file.write_text(text)
+    return file
