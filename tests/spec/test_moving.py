@@ -41,6 +41,7 @@ PLACE = "model.yaml:8:"
         ("R.force.x", 58, "no force can depend on the sensor 'R.force': it reads forces of constraints"),
         ("f", 58, "no force can depend on the sensor 'f': forces read no sensors of type force"),
         ("gripp(x)", 58, "unknown function or law 'gripp'; did you mean 'grip'?"),
+        ("stepp(t, 0, 0, 1, 1)", 58, "stepp is a law or an unknown function; a law takes one argument; did you mean"),
         ("k*r", 58, "must be a number, not a vector; use dot, norm, .x, .y or .z"),
         ("x.y + x", 58, "a number has no component 'y'"),
         ("step(x, 1)", 58, "step takes 5 arguments, not 2"),

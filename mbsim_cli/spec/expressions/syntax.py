@@ -211,14 +211,14 @@ def _arguments(node: ast.Call, vectors: bool, motion: bool) -> list[ast.expr]:
     if not isinstance(node.func, ast.Name):
         raise ExpressionError("only functions can be called", column(node))
     name = function_name(node.func.id)
-    if name not in known and motion:
-        if node.keywords or len(node.args) != 1 or isinstance(node.args[0], ast.Starred):
-            raise ExpressionError(f"{name} is a law or an unknown function; a law takes one argument", column(node))
-        return node.args
     if name not in known:
+        if motion and len(node.args) == 1 and not node.keywords and not isinstance(node.args[0], ast.Starred):
+            return node.args
         from mbsim_cli.spec.reading.suggestions import suggest
 
-        raise ExpressionError(f"unknown function {name!r}", column(node), suggest(name, known))
+        of_motion = f"{name} is a law or an unknown function; a law takes one argument"
+        message = of_motion if motion else f"unknown function {name!r}"
+        raise ExpressionError(message, column(node), suggest(name, known))
     if node.keywords or any(isinstance(argument, ast.Starred) for argument in node.args):
         raise ExpressionError(f"{name} takes plain arguments only", column(node))
     count, wanted = len(node.args), known[name]
