@@ -171,13 +171,13 @@ class Motion(_Constraint):
 class CablePart(Distance):
     """The distance of two points of a cable, which equals a coordinate; not in files."""
 
-    coordinate: str
+    coordinate: str = field("The coordinate, JOINT.coordinate.", "rope_1.length")
 
 
 class CableLength(Coupling):
     """The sum of the parts of a cable and of what coordinates wind up, by a law of time; not in files."""
 
-    winch: LawOrName | None = None
+    winch: LawOrName | None = field("Law of time that is added [m].", "reel", default=None)
 
 
 Constraint = by_type(Distance, Angle, PointOnLine, PointOnPlane, Coupling, Gear, Rack, Screw, Motion)
