@@ -220,8 +220,11 @@ class Integration(NamedTuple):
     work: IntegrationWork | ImplicitWork
 
 
-def integration(problem: Problem, theta: np.ndarray, p: int, *, varies: bool, at_once: float) -> Integration:
-    """Prepare the integrator of the options for p directions; it pauses after trying some ``at_once`` steps."""
+def integration(problem: Problem, theta: np.ndarray, p: int, tree: Any, *, varies: bool, at_once: float) -> Integration:
+    """Prepare the integrator of the options for p directions; it pauses after trying some ``at_once`` steps.
+
+    ``tree`` is an OpenTree or Loops.
+    """
     options, model, kinks = problem.options, problem.model, kinks_of(problem, theta)
     method, control = tableau(options.integrator), error_control(options, varies=varies, at_once=at_once)
     if isinstance(method, ImplicitTableau):
@@ -231,7 +234,7 @@ def integration(problem: Problem, theta: np.ndarray, p: int, *, varies: bool, at
             integrate_implicit,
             method,
             implicit,
-            implicit_work(model, theta, method.c.size, p, kinks, options, problem.least),
+            implicit_work(model, theta, method.c.size, p, kinks, options, tree),
         )
     return Integration(integrate, method, control, integration_work(model, theta, method, p, kinks, options))
 
@@ -305,7 +308,7 @@ def newton_control(options: Options, *, stepped: bool) -> NewtonControl:
 
 
 def implicit_work(
-    model: Any, theta: np.ndarray, stages: int, p: int, kinks: Kinks, options: Options, least: np.ndarray | None = None
+    model: Any, theta: np.ndarray, stages: int, p: int, kinks: Kinks, options: Options, tree: Any
 ) -> ImplicitWork:
     """Allocate the work of an implicit integration."""
     dtype = theta.dtype.type
@@ -330,7 +333,7 @@ def implicit_work(
         np.zeros(len(WORK), np.int64),
         *_motions(3, model, p, dtype),
         *_of_steps(stages, n, p, dtype),
-        equations() if options.open_tree else LoopStages(tangent_of(model, dtype, least), np.zeros(1)),
+        equations() if options.open_tree else LoopStages(allocate.another(tree.factor), np.zeros(1)),
         *_of_onsets(model, theta, options),
     )
 

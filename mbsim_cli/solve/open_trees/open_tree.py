@@ -183,7 +183,7 @@ class OpenTreeSimulation:
         self.dyn: Any = _formulation(problem, self.theta, p, start)
         at_once = steps_at_once(problem.options, self.state.z.size, self.p)
         self.drive, self.tableau, self.control, self.work = integration(
-            problem, self.theta, p, varies=wanted > 0, at_once=at_once
+            problem, self.theta, p, self.dyn.open_tree, varies=wanted > 0, at_once=at_once
         )
         self.reactions = reader_of(problem, self.theta, self.directions.dtheta)
         self.loops: LoopRows | None = None
