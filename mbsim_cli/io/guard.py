@@ -16,8 +16,8 @@ import numpy as np
 
 MOST_DEEP = 8  # groups in groups
 MOST_DIMENSIONS = 4
-PACKED = 1100  # at most so many times smaller are numbers that are stored compressed
-UNPACKED = 1 << 20  # bytes that are believed without that
+PACKED = 1100  # largest credible compression ratio
+UNPACKED = 1 << 20  # size below which the ratio is not checked, bytes
 TEXTS = ("unit", "units", "method", "description", "undetermined")  # attributes
 OWN_ATTRIBUTES = ("CLASS", "NAME", "DIMENSION_LIST", "DIMENSION_LABELS", "REFERENCE_LIST", "_Netcdf4Dimid")
 
@@ -28,7 +28,7 @@ class FormatError(Exception):
 
 @contextmanager
 def naming(path: str) -> Iterator[None]:
-    """Put the name of what is wrong before what is wrong with it."""
+    """A context that puts ``path`` before the message of a FormatError."""
     try:
         yield
     except FormatError as error:

@@ -192,7 +192,7 @@ class Stored(NamedTuple):
 
 
 class FileRecord:
-    """The content of a result file; each part is read when it is asked for, and the file is open only meanwhile.
+    """The content of a result file; each part is read on demand, and the file is open only while it is read.
 
     Raises InputOutputError for another file, and where a part is read that is damaged.
     """
@@ -326,7 +326,7 @@ class StoredModel(NamedTuple):
 
 
 class Content:
-    """Everything that a result can show; the file is open only while something is read."""
+    """The drawable content of a result; the file is open only while it is read."""
 
     def __init__(self, path: Path):
         self.path = path

@@ -242,7 +242,7 @@ class Pieces:
 
 
 def _changed(loop: Loop) -> list[np.ndarray]:
-    """What a step of the motion leaves to the next one."""
+    """Arrays that a step of the motion passes to the next one: state, predictor and angles."""
     work = loop.work
     watched = [array for array in work.watch if array.flags.writeable]
     turns = work.turns.value, work.turns.rate, work.turns.time, work.kin.expected

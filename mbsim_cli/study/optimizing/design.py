@@ -96,13 +96,13 @@ def variables_of(model_file: ModelFile, stated: Any) -> Variables:
     )
 
 
-# How far a design is from satisfying the conditions of Karush, Kuhn and Tucker; multipliers of what holds it.
+# Optimality of a design: residual and multipliers of the conditions of Karush, Kuhn and Tucker.
 
 ACTIVE = 1e-6  # distance from a limit or from the end of a range, scaled, at which it may hold a design
 
 
 class Optimality(NamedTuple):
-    """Largest part of the gradient that nothing holds, and multipliers of the limits (c,) and ranges (v,)."""
+    """Residual of the conditions of Karush, Kuhn and Tucker, and multipliers of the limits (c,) and ranges (v,)."""
 
     residual: float
     multipliers: np.ndarray
@@ -139,16 +139,16 @@ def optimality(
     return Optimality(float(np.abs(left).max(initial=0.0)), multipliers, of_ranges, worst)
 
 
-# Designs that were tried: what becomes least, and what is kept within limits, each scaled to be about one.
+# Evaluated designs: cost and excesses over limits, each scaled to about one.
 
-FEASIBLE = 1e-6  # excess over a limit, scaled, that counts as none
+FEASIBLE = 1e-6  # scaled excess over a limit that counts as zero
 KEPT = 4  # designs whose derivatives are kept
-PROGRESS = 1e-5  # of the best value, that counts as such; so does an optimality that is halved
-FAILED = 10.0  # times the largest value so far: what a design counts for whose analysis fails
+PROGRESS = 1e-5  # relative improvement of the best value that counts as progress; a halved residual does, too
+FAILED = 10.0  # cost of a design whose analysis fails, over the largest cost so far
 
 
 class Enough(Exception):
-    """The search may end; the text says why."""
+    """Raised to end the search; the text is the reason, empty at an optimum."""
 
 
 class Limit(NamedTuple):
@@ -184,7 +184,7 @@ class Trial:
 
     @property
     def beyond(self) -> np.ndarray:
-        """By how much each limit is missed (c,), scaled."""
+        """Scaled violation of each limit (c,), zero if it is met."""
         return np.where(self.equal, np.abs(self.excess), np.maximum(self.excess, 0.0))
 
     @property
@@ -254,7 +254,7 @@ class Designs:
 
     @property
     def _stalls(self) -> bool:
-        """Whether the last designs are hardly better than those before, nor nearer to an optimum."""
+        """Whether the last ``patience`` designs made no progress."""
         before, last = self.trials[: -self.patience], self.trials[-self.patience :]
         if not before:
             return False
@@ -279,7 +279,7 @@ class Designs:
         except (AnalysisError, ModelError) as error:
             if not self.trials:
                 raise
-            # Worse than all others, so that a search turns back.
+            # larger than all other costs, so that the search turns back
             last = self.trials[-1]
             worst = 1.0 + FAILED * max(abs(trial.cost) for trial in self.trials)
             nothing = dict.fromkeys(last.found, float("nan"))

@@ -23,7 +23,7 @@ PRICE = 1e3  # of an excess that a step cannot avoid, scaled
 CLOSE, MOVE = 0.1, 0.5  # share of the way to an asymptote that a step keeps, and largest step
 FIRST, LEAST, MOST = 0.5, 1e-3, 10.0  # distance of the asymptotes
 APART, TOGETHER = 1.2, 0.7  # how it changes where a variable goes on, and where it turns back
-ENOUGH = 0.01  # of the gain that an approximation promises
+ENOUGH = 0.01  # share of the predicted gain, above which a step is accepted
 AT_LEAST = 1e-3  # caution, relative to the mean slope
 FADING, GROWING = 0.7, 10.0  # change of caution from step to step, and most by which a trial raises it
 FORGOTTEN = 0.1  # the same of caution that all variables share
@@ -46,7 +46,7 @@ def moving_asymptotes(designs: Designs) -> str:
             found = designs.at(near.optimum())
             gaps = _values(found) - near.values(found.u)
             still = np.abs(found.u - trial.u).max() < STILL
-            if still or _good(trial, found, near) or (gaps <= 1e-12 + 1e-9 * np.abs(_values(found))).all():
+            if still or _is_accepted(trial, found, near) or (gaps <= 1e-12 + 1e-9 * np.abs(_values(found))).all():
                 break
             near = near.with_slopes_of(found).above(found)
         caution, shared = near.caution, near.shared
@@ -58,8 +58,8 @@ def moving_asymptotes(designs: Designs) -> str:
         path.append(trial.u)
 
 
-def _good(before: Trial, after: Trial, near: "_Approximation") -> bool:
-    """Whether a step gains a good part of what its approximation promises, and no limit is passed by more."""
+def _is_accepted(before: Trial, after: Trial, near: "_Approximation") -> bool:
+    """Whether a step reaches enough of the predicted gain, and does not increase the violation of limits."""
     promised = before.cost - near.values(after.u)[0]
     kept = after.violation <= max(before.violation, FEASIBLE)
     return kept and not after.failure and before.cost - after.cost >= ENOUGH * promised > 0
@@ -194,7 +194,7 @@ WHY = {  # by the status of SLSQP
     8: "along its last step the objective does not follow its derivatives",
 }
 HISTORY = 30  # gradients that Ipopt remembers for its Hessian
-PRECISION = 1e-15  # relative change that ends a search which nothing else ends
+PRECISION = 1e-15  # tolerance of the library's own stopping tests, which ``Designs`` replaces
 
 
 def method_for(stated: str, variables: int, equalities: bool = False) -> str:

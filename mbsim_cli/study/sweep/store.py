@@ -34,8 +34,8 @@ WORDS = {
     TIMEOUT: "took too long",
     LOST: "worker died",
 }
-OF_THE_MACHINE = (UNREADABLE, TIMEOUT, LOST)  # says nothing of the case: the same command tries it again
-RETRIED = (UNREADABLE, LOST)  # at once, too
+OF_THE_MACHINE = (UNREADABLE, TIMEOUT, LOST)  # failures not caused by the case: the next run computes it again
+RETRIED = (UNREADABLE, LOST)  # failures that are also retried at once
 _ROW_HEAD = struct.Struct("<qid16sI")  # case, status, seconds, identity, count of the numbers
 
 
@@ -72,7 +72,7 @@ def decoded(content: bytes) -> Row:
 
 
 def is_row(content: bytes, numbers: int) -> bool:
-    """Whether a frame holds what can be a row of so many numbers: its checksum does not tell who wrote it."""
+    """Whether a frame has the form of a row of ``numbers`` numbers; its checksum does not prove that mbsim wrote it."""
     if len(content) < _ROW_HEAD.size:
         return False
     _, status, seconds, _, count = _ROW_HEAD.unpack_from(content)
@@ -115,7 +115,7 @@ class Case(NamedTuple):
 
 
 class Computed(NamedTuple):
-    """A row, and what else is kept of the case: the content of a frame, empty where there is none."""
+    """A row, and the further data of the case as content of a frame, empty if none are stored."""
 
     row: Row
     kept: bytes = b""
@@ -331,12 +331,12 @@ class Appender:
             raise self._occupied()
 
     def sync(self) -> None:
-        """Have all on the disk."""
+        """Flush everything to the disk."""
         os.fsync(self._handle)
         self._synced = monotonic()
 
     def close(self) -> None:
-        """Have all on the disk and end; raises InputOutputError."""
+        """Flush everything to the disk and close the file; raises InputOutputError."""
         try:
             if self._handle >= 0:
                 self.sync()
@@ -359,7 +359,7 @@ class Appender:
         return InputOutputError(f"cannot write {self._path}: {error.strerror or error}")
 
 
-# Data of a case beside its row: sensors along time, or its whole result file.
+# Further data of a case: histories of sensors, or its whole result file.
 
 _HEAD = struct.Struct("<q16sQQ")  # case, identity, instants, width; a result file follows the record
 
