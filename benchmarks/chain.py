@@ -8,7 +8,7 @@ import numpy as np
 from mbsim_cli import assembly, spec
 from mbsim_cli.kernels.algorithms.open_trees.open_tree import open_tree
 from mbsim_cli.kernels.compiler.simd import padded
-from mbsim_cli.kernels.drivers.instants import accelerations, accelerations_and_variations
+from mbsim_cli.kernels.drivers.open_trees import accelerations, accelerations_and_variations
 from mbsim_cli.model.codes import Column, Status
 from mbsim_cli.model.coordinates import kinds
 from mbsim_cli.model.layout import FlexibleTree

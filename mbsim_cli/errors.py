@@ -100,6 +100,12 @@ class InputOutputError(MbsimError):
     exit_code = 5
 
 
+class Unjudged(MbsimError):
+    """Somebody has ended a look at a file, as the system does where memory is short: nothing is known of the file."""
+
+    exit_code = InputOutputError.exit_code
+
+
 def beyond_numbers(what: str | Exception) -> tuple[str, str]:
     """Message and hint where numbers of a model are beyond what arithmetic holds, by what came of them."""
     told = str(what.args[-1] if isinstance(what, Exception) and what.args else what).split(". ")[0].rstrip(".")

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from mbsim_cli.errors import InputOutputError, MbsimError
+from mbsim_cli.errors import Unjudged
 from mbsim_cli.system import ENDING, HAS_FORKS, NO_HANDLES, signals
 
 try:
@@ -26,12 +26,6 @@ GREEDY = "it asks for more memory than any file of its size needs"
 HANGS = "HDF5 does not come to an end with it"
 FATAL = (CRASHED, GREEDY, HANGS)  # whatever one looks for
 _CRASHES = signals("SIGSEGV", "SIGBUS", "SIGABRT", "SIGFPE", "SIGILL", "SIGTRAP", "SIGSYS")
-
-
-class Unjudged(MbsimError):
-    """Somebody has ended a look at a file, as the system does where memory is short: nothing is known of the file."""
-
-    exit_code = InputOutputError.exit_code
 
 
 def fault_of(path: Path, look: Callable[[Path], object]) -> str:

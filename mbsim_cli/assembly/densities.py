@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,7 +12,9 @@ from mbsim_cli.assembly.tree.elastic import ElasticBody, ShapeRow
 from mbsim_cli.assembly.tree.system import System
 from mbsim_cli.model.flexible import block_size, deviation_size
 from mbsim_cli.model.layout import NONE
-from mbsim_cli.reduction.data import StandardInput
+
+if TYPE_CHECKING:
+    from mbsim_cli.reduction.data import StandardInput
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,7 @@ class DensityField:
         """Derivatives by the field's elements (ne,) from those by ``numbers``."""
         return self.body.by_density(self._covector(hat))
 
-    def _covector(self, hat: np.ndarray) -> StandardInput:
+    def _covector(self, hat: np.ndarray) -> "StandardInput":
         """Covector of all terms, and of the nodes' shapes."""
         n, count = self.body.n, len(self.rows)
         ends = np.cumsum([self.first.size, self.second.size, *[n] * count, *[n * n] * len(self._bent)])
@@ -56,7 +58,7 @@ class DensityField:
         return found
 
 
-def _term(sid: StandardInput, row: ShapeRow) -> Any:
+def _term(sid: "StandardInput", row: ShapeRow) -> Any:
     return getattr(sid.nodes[row.node], "phi" if row.row < 3 else "psi")
 
 
@@ -67,7 +69,7 @@ def moved_by_fields(
     numbers = [number for field in fields for number in field.numbers]
     units = np.zeros((theta.size, len(numbers)))
     units[numbers, np.arange(len(numbers))] = 1.0
-    return start_from(equations, closing, theta, units)[1] if numbers else units
+    return start_from(equations, closing, theta, units)[1]
 
 
 def field_gradients(fields: Sequence[DensityField], hat: np.ndarray) -> dict[str, np.ndarray]:

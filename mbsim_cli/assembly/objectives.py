@@ -17,7 +17,7 @@ from mbsim_cli.spec.expressions.syntax import names as names_in
 from mbsim_cli.spec.expressions.syntax import parse
 from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.spec.objectives import MODAL, SMOOTH, TRANSFERS
-from mbsim_cli.spec.reading.suggestions import unknown
+from mbsim_cli.spec.reading.messages import unknown
 from mbsim_cli.system import cached_property
 
 # objectives computed from another one: kind of that one, its integrand, and the expression that uses its value

@@ -11,7 +11,6 @@ import numpy as np
 from mbsim_cli.assembly.elements.forces import ForceTable
 from mbsim_cli.assembly.elements.laws import LawTable
 from mbsim_cli.assembly.elements.measures import ConstraintTable, MeasureTable
-from mbsim_cli.assembly.elements.motion import MotionTable
 from mbsim_cli.assembly.elements.sensors import ReactionTable, SensorTable
 from mbsim_cli.assembly.elements.signals import SignalTable
 from mbsim_cli.assembly.options import options_of
@@ -126,10 +125,14 @@ class Packed:
         for name, spec in file.constraints.items():
             with system.at(f"constraints.{name}"):
                 self.constraints.add_declared(name, spec)
-        self.motion = None if inverse is None else MotionTable(system, self.laws)
+        self.motion = None
         closed = bool(system.topology.loops or file.constraints)
-        if self.motion is not None and inverse is not None and closed:
-            self.motion.add_constraints(self.constraints, inverse.duration)
+        if inverse is not None:
+            from mbsim_cli.assembly.elements.motion import MotionTable
+
+            self.motion = MotionTable(system, self.laws)
+            if closed:
+                self.motion.add_constraints(self.constraints, inverse.duration)
         system.stop()
         self.identities = self.constraints.keep(wanted_rows(self))
         self.forces = ForceTable(system, self.measures, self.laws)

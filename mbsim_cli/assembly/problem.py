@@ -3,11 +3,10 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import ceil, degrees, log10, pi, remainder
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from mbsim_cli.assembly.densities import DensityField, density_fields, moved_by_fields
 from mbsim_cli.assembly.elements.law_kinks import (
     check_driving_laws,
     check_jumping_forces,
@@ -59,6 +58,9 @@ from mbsim_cli.spec import with_values
 from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.spec.objectives import SUMS
 from mbsim_cli.spec.states import StateJoint
+
+if TYPE_CHECKING:
+    from mbsim_cli.assembly.densities import DensityField
 
 # Penalty of constraints.
 #
@@ -227,7 +229,7 @@ class Assembled:
     theta: Theta = field(repr=False)
     model_file: ModelFile = field(repr=False)
     choices: Mapping[str, Any] = field(repr=False)  # arguments of ``build``
-    fields: Sequence[DensityField] = field(repr=False)  # that gradients are asked for
+    fields: Sequence["DensityField"] = field(repr=False)  # that gradients are asked for
     packing: Packing = field(repr=False)  # of this problem, or of the one that it was moved from
 
     @property
@@ -313,7 +315,7 @@ def _assembled(packing: Packing, lasting: Packing) -> Assembled:
     broken = check_identities(system, declared, packed.identities)
     _require_finite(system, declared, closing)
     system.stop()
-    fields = density_fields(system, packed.tree, packing.options.sensitivity)
+    fields = _fields(system, packed.tree, packing.options.sensitivity)
     started = _started(replace(declared, broken=broken), equations, closing, fields)
     started, soft = weighed(started, closing, stated="penalty" in model_file.analysis.model_fields_set)
     if started.options.natural:
@@ -430,7 +432,25 @@ def _require_finite(system: System, problem: Problem, closing: Closing) -> None:
         system.issue("bodies", *beyond_numbers("derivatives of constraints at t = 0 are not finite"))
 
 
-def _started(problem: Problem, equations: Equations, closing: Closing, fields: Sequence[DensityField]) -> Problem:
+def _fields(system: System, tree: Any, method: str) -> "Sequence[DensityField]":
+    """The fields of densities that gradients are asked for."""
+    if not system.elastic:
+        return []
+    from mbsim_cli.assembly.densities import density_fields
+
+    return density_fields(system, tree, method)
+
+
+def _moved(fields: "Sequence[DensityField]", equations: Equations, closing: Closing, theta: np.ndarray) -> np.ndarray:
+    """Derivatives of theta (size, w) by all its numbers that fields move."""
+    if not fields:
+        return np.zeros((theta.size, 0))
+    from mbsim_cli.assembly.densities import moved_by_fields
+
+    return moved_by_fields(fields, equations, closing, theta)
+
+
+def _started(problem: Problem, equations: Equations, closing: Closing, fields: "Sequence[DensityField]") -> Problem:
     """The problem with the start that closes its loops."""
     kept, kept_velocity = kept_by_constraints(equations, closing)
     theta, theta_rho = start_from(equations, closing, problem.theta, problem.theta_rho)
@@ -440,7 +460,7 @@ def _started(problem: Problem, equations: Equations, closing: Closing, fields: S
         independent_velocity=kept_velocity,
         theta=theta,
         theta_rho=theta_rho,
-        moved=moved_by_fields(fields, equations, closing, problem.theta),
+        moved=_moved(fields, equations, closing, problem.theta),
     )
 
 

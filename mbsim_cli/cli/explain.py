@@ -102,7 +102,7 @@ def _in_its_place(whole: Part, words: list[str], above: list[Part], example: Any
 
 def _unknown(word: str, known: set[str], above: list[str]) -> str:
     """A sentence with the known word that may be meant: one that it is a part of, or else one like it."""
-    from mbsim_cli.spec.reading.suggestions import nearest
+    from mbsim_cli.spec.reading.messages import nearest
 
     parts = sorted(name for name in known if word in name.split("_"))
     match = parts[0] if parts else nearest(word, known)

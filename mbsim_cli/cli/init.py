@@ -78,7 +78,7 @@ def template(name: str) -> str:
     Models of the project that serve as templates are installed beside the others; in a clone they lie in ``models``.
     """
     if name not in TEMPLATES:
-        from mbsim_cli.spec.reading.suggestions import suggest
+        from mbsim_cli.spec.reading.messages import suggest
 
         hint = suggest(name, TEMPLATES)
         raise UsageError(f"unknown template {name!r}; {hint or 'mbsim init --list shows them'}")

@@ -95,7 +95,7 @@ def _lost_folder() -> str:
 def _usage(fault: Any) -> str:
     sentence = fault.format_message().rstrip(".").replace("Value error, ", "")
     if choice := _CHOICE.search(sentence):
-        from mbsim_cli.spec.reading.suggestions import nearest
+        from mbsim_cli.spec.reading.messages import nearest
 
         match = nearest(choice[1], re.findall("'([^']*)'", choice[2]))
         sentence += f"; did you mean {match!r}?" if match else ""

@@ -15,7 +15,6 @@ from mbsim_cli.io.provenance import Provenance
 from mbsim_cli.io.results import column_units, opened, texts
 from mbsim_cli.io.target import checked, is_of_format, replaced
 from mbsim_cli.model.layout import Names
-from mbsim_cli.reduction.mesh import CELLS
 from mbsim_cli.system import judged
 
 # Content of a result file beside its histories: origin, objectives, fields, and the designs of an optimisation.
@@ -173,6 +172,8 @@ def fields_of(path: Path, known: bool = False) -> dict[str, OnMesh]:
 
 def _checked(mesh: h5py.Group) -> tuple[np.ndarray, np.ndarray, str]:
     """Points, cells and kind of a mesh; raise FormatError where they do not fit."""
+    from mbsim_cli.reduction.mesh import CELLS
+
     points, cells, kind = mesh["points"][()], mesh["cells"][()], mesh.attrs["kind"]
     if kind not in CELLS or cells.shape[1:] != (len(CELLS[kind].nodes),) or points.shape[1:] != (3,):
         raise FormatError(f"{mesh.name} is no mesh")

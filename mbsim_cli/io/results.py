@@ -15,7 +15,6 @@ from mbsim_cli.io.layout import KINEMATIC
 from mbsim_cli.io.target import check_target, is_result, replaced
 from mbsim_cli.model.pictures import GradientOf, Series
 from mbsim_cli.model.units import in_words, quotient
-from mbsim_cli.quarantine import fault_of
 from mbsim_cli.system import NO_HANDLES, cached_property, open_regular
 
 # Reads what a result holds, for ``mbsim inspect``; its parts serve other readers.
@@ -67,6 +66,8 @@ def opened(path: Path, known: bool = False) -> Iterator[h5py.File]:
 @contextmanager
 def looked_at(path: Path, check: Callable[[Path], None] | None, complaint: str) -> Iterator[h5py.File]:
     """Open a file from anywhere that passes a ``check``; raise InputOutputError where it does not, or is damaged."""
+    from mbsim_cli.quarantine import fault_of
+
     _require_readable(path)
     try:
         if check and (fault := fault_of(path, check)):

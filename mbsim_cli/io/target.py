@@ -16,9 +16,8 @@ from typing import BinaryIO
 
 import h5py
 
-from mbsim_cli.errors import InputOutputError, either, flag
+from mbsim_cli.errors import InputOutputError, Unjudged, either, flag
 from mbsim_cli.io.guard import FORMAT, FormatError, attribute
-from mbsim_cli.quarantine import Unjudged, fault_of
 from mbsim_cli.system import FOLDER, GUARDED, RENAMES_OPEN_FILES, judged, lock, unlock, user
 
 # A file in the making: beside its target, and given the target's name when it is whole.
@@ -194,6 +193,8 @@ def is_of_format(path: Path, kind: str) -> bool:
 @lru_cache(maxsize=64)
 def _fault_of(path: Path, kind: str, state: tuple[int, ...]) -> str:
     """The fault of a file that is in some state; looking takes a process of its own."""
+    from mbsim_cli.quarantine import fault_of
+
     return fault_of(path, partial(_require_format, kind))
 
 

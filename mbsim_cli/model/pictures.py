@@ -1,4 +1,4 @@
-"""What of a mechanism is drawn: points fixed to its bodies, lines between them, and solids."""
+"""The drawable content of a mechanism: points fixed to its bodies, lines between them, and solids."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What assembly hands to the solver, and what the solver hands back, one block of instants at a time."""
+"""Interface of assembly and solver: ``Problem`` is the input, ``Block`` the output, some time points at once."""
 
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -133,10 +133,10 @@ class Drives:
 
 @dataclass(frozen=True)
 class Reacting:
-    """Reactions that sensors read, behind the other sensors, and the model that they are read of.
+    """Reactions that sensors read, and the model that they are computed with; their rows follow the other sensors.
 
-    That is the model of the motion with the ``identities`` as further equations, the last ones: what they carry is not
-    determined, and so reactions are not that it changes.
+    ``model`` is the model of the motion with the ``identities`` as last equations. Multipliers of identities are not
+    determined, and neither are reactions that depend on them.
     """
 
     model: Model
@@ -145,17 +145,17 @@ class Reacting:
 
     @property
     def width(self) -> int:
-        """Numbers that all of them show."""
+        """Number of their rows."""
         return 6 * self.reactions.joint.size
 
 
 class Gap(NamedTuple):
-    """Where a force begins as something comes near: a stop, a contact, a tyre."""
+    """The gap of a stop, contact or tyre, whose force begins where the gap closes."""
 
     force: int
-    row: int  # of the record of sensors: what the force depends on
-    side: int  # 1 where there is contact above a value of it, -1 where below
-    begins: tuple[int, ...] = ()  # offsets in theta of the numbers that this value is the sum of
+    row: int  # of the record of sensors, which holds the gap's coordinate
+    side: int  # 1: contact above the closing value, -1: below
+    begins: tuple[int, ...] = ()  # offsets in theta whose sum is the closing value
 
 
 class Branching(NamedTuple):
@@ -168,10 +168,10 @@ class Branching(NamedTuple):
 
 @dataclass(frozen=True)
 class Problem:
-    """A model with its numbers: everything a solver needs, and nothing of the file it came from.
+    """A model with its numbers: all input of a solver, independent of the model file.
 
-    ``theta_rho`` holds d theta / d rho, shape (len(theta), p); p counts the parameters that sensitivities
-    are wanted for, in the order of ``names.parameters``.
+    ``theta_rho`` (len(theta), p) is d theta / d rho by the p parameters of sensitivities, in the order of
+    ``names.parameters``.
     """
 
     model: Model
@@ -180,35 +180,35 @@ class Problem:
     theta_rho: np.ndarray
     independent: np.ndarray  # (n,) bool: initial positions that keep their declared values
     independent_velocity: np.ndarray  # (n,) bool
-    automatic: tuple[tuple[int, int], ...] = ()  # (theta index, measure): takes the measure's initial value
+    automatic: tuple[tuple[int, int], ...] = ()  # (theta index, measure): theta takes the initial value
     options: Options = field(default_factory=Options)
     prescribed: Prescribed | None = None  # of inverse dynamics
     drives: Drives | None = None  # of inverse dynamics with loops
     hold: tuple[int, ...] = ()  # coordinates that keep their initial values in a static equilibrium
     reacting: Reacting | None = None
     response: Response | None = None  # of an analysis of frequency response
-    least: np.ndarray | None = None  # (n,) inertia that coordinates count for, at least; of natural ones in the model
+    least: np.ndarray | None = None  # (n,) least inertia for penalties; None for natural ones
     system: Any = None  # solve.natural.system.NaturalSystem of natural coordinates: ``names`` are its own
-    moved: np.ndarray | None = None  # (len(theta), w) d theta / d numbers that fields move, of an adjoint by fields
-    broken: tuple[tuple[int, int], ...] = ()  # (parameter, equation it breaks that no coordinate has a part in)
-    stops: tuple[tuple[int, ...], ...] = ()  # offsets in theta of what times are sums of that steps of ALI3-P end at
-    gaps: tuple[Gap, ...] = ()  # in whose sight a run is watched for grazing
-    branchings: tuple[Branching, ...] = ()  # expressions that a run is watched for jumps of
-    expressed: tuple[Any, ...] = ()  # assembly.objectives.Objective of each number that sensors of expressions show
-    movable: np.ndarray | None = None  # (len(theta),) bool: numbers of laws that parameters of the file move
+    moved: np.ndarray | None = None  # (len(theta), w) d theta by the numbers that fields determine
+    broken: tuple[tuple[int, int], ...] = ()  # (parameter, identity that it violates), by number
+    stops: tuple[tuple[int, ...], ...] = ()  # for each event time of ALI3-P, offsets in theta of its summands
+    gaps: tuple[Gap, ...] = ()  # observed for grazing
+    branchings: tuple[Branching, ...] = ()  # observed for jumps
+    expressed: tuple[Any, ...] = ()  # assembly.objectives.Objective of each number of sensors of type expression
+    movable: np.ndarray | None = None  # (len(theta),) bool: numbers of laws that depend on parameters
     jumps: frozenset[int] = frozenset()  # offsets in theta of times at which driven accelerations jump
-    ahead: Any = None  # solve.lanes.RunAhead: this run, where it was made beside others already
-    summed: bool = False  # an objective sums over time: adaptive integrators also give the instants inside their steps
+    ahead: Any = None  # solve.lanes.RunAhead, if the run is already made in a lane
+    summed: bool = False  # an objective is an integral: adaptive integrators add time points inside steps
 
     @property
     def touching(self) -> tuple[np.ndarray, np.ndarray]:
-        """For each gap the row of the record of sensors, and the value there at which it closes."""
+        """Rows of the record of sensors (g,) and closing values (g,) of all gaps."""
         values = [self.theta.real[list(gap.begins)].sum() for gap in self.gaps]
         return np.array([gap.row for gap in self.gaps], int), np.array(values, float)
 
 
 class Block(NamedTuple):
-    """B stored instants. Sensitivities have a trailing axis of p parameters (p = 0 without them)."""
+    """B stored time points. Sensitivities have a trailing axis of p parameters (p = 0 without them)."""
 
     time: np.ndarray  # (B,)
     position: np.ndarray  # (B, n)
@@ -223,7 +223,7 @@ class Block(NamedTuple):
     d_acceleration: np.ndarray  # (B, n, p)
     d_lambda: np.ndarray  # (B, m, p)
     d_sensors: np.ndarray  # (B, width, p)
-    iterations: np.ndarray  # (B,) Newton iterations of the step that ends here; of an open tree its evaluations
+    iterations: np.ndarray  # (B,) Newton iterations of the step that ends here; for open trees its evaluations
     drift: np.ndarray  # (B, 3) largest |Phi|, |Phi'|, |Phi''|
     energy: np.ndarray  # (B, 3) kinetic, potential, power of all forces without potential
     gradient_error: np.ndarray  # (B,) relative size of the last correction of the sensitivities
@@ -233,16 +233,16 @@ class Block(NamedTuple):
     free: np.ndarray  # (B, m) bool: multipliers that the motion does not determine
     singular: np.ndarray  # (B, m) bool: constraints that lost their rank in a position passed since the instant before
     undetermined: np.ndarray  # (B, width) bool: reactions that redundant constraints leave open, which are NaN
-    rest: np.ndarray  # (B,) solve.equilibrium.Equilibrium of an instant that a motion starts from, else None
-    lost: np.ndarray  # (B,) why forces of constraints are not found at an instant, and are NaN as sensors, else None
-    linear: np.ndarray  # (B,) solve.linear's Found or Responses of the instant that small motions are about, else None
-    inside: Any = None  # Block of instants inside steps by which integrals are summed, up to the end of the last step;
-    # None where these are sums over the stored instants
-    length: Any = None  # (B,) of such a block: what each instant weighs in an integral, s
+    rest: np.ndarray  # (B,) solve.equilibrium.Equilibrium that a motion starts from, else None
+    lost: np.ndarray  # (B,) why forces of constraints were not found and sensors of them are NaN, else None
+    linear: np.ndarray  # (B,) solve.linear's Found or Responses if small motions are about this point, else None
+    inside: Any = None  # Block of time points inside steps, nodes of the quadrature of integrals;
+    # None if the stored time points are the nodes
+    length: Any = None  # (B,) weights of such nodes in an integral, s
 
 
 def instants_of(block: Any, picked: slice | list[int]) -> Any:
-    """Some instants of a block of forward or inverse dynamics; copies where they are listed."""
+    """Some time points of a block of forward or inverse dynamics; copies if ``picked`` is a list."""
     return block._replace(**{n: rows[picked] for n, rows in block._asdict().items() if isinstance(rows, np.ndarray)})
 
 

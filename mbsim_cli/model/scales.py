@@ -22,7 +22,7 @@ _WITH_POINTS = (Measure.PROJECTION, Measure.DOT, Measure.DISTANCE)  # in their b
 
 
 class Scales(NamedTuple):
-    """In what coordinates and constraints are measured: m times a power of 1024, rad, or plain numbers."""
+    """Units of coordinates and constraints: m times a power of 1024, rad, or 1."""
 
     length: float  # m
     columns: np.ndarray  # (n,)

@@ -22,7 +22,6 @@ from mbsim_cli.model.layout import AXIS, FRICTION, NONE, SLIP_X, SLIP_Y, Flexibl
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.model.scales import scales_of
 from mbsim_cli.solve.allocate import Instant, Standing
-from mbsim_cli.solve.least_squares import least_squares
 from mbsim_cli.system import cached_property
 
 # How far constraints are from losing rank, in any units: rows count by their sizes, coordinates by their inertia.
@@ -155,7 +154,7 @@ class Diagnosis:
         """What is wrong, or None where the position is not to blame; ``rank`` is that of the constraints."""
         scaled = reached / self.scales.columns
         try:
-            near = least_squares(self._at, scaled)
+            near = self._nearest(scaled)
             found = self._locked(near) or self._singular(start, rank, (near, scaled))
             return found or self._negative_inertia() or self._without_inertia(status)
         except np.linalg.LinAlgError:  # a motion that ran away beyond finite numbers tells nothing of positions
@@ -164,9 +163,15 @@ class Diagnosis:
     def locked(self, reached: np.ndarray) -> str | None:
         """What locks, if no position closes the mechanism at the time; adaptive steps end just before such a time."""
         try:
-            return self._locked(least_squares(self._at, reached / self.scales.columns))
+            return self._locked(self._nearest(reached / self.scales.columns))
         except np.linalg.LinAlgError:
             return None
+
+    def _nearest(self, x: np.ndarray) -> np.ndarray:
+        """Where constraints are least open, from scaled coordinates (n,) on."""
+        from mbsim_cli.solve.least_squares import least_squares
+
+        return least_squares(self._at, x)
 
     def _at(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Constraints (m,) and their Jacobian (m, n), in the mechanism's units."""

@@ -22,13 +22,12 @@ from mbsim_cli.model.scales import scales_of
 from mbsim_cli.solve import allocate
 from mbsim_cli.solve.allocate import NO_ROWS, Instant, Standing
 from mbsim_cli.solve.blocks import (
-    Balance,
     BrokenOff,
     Reader,
+    balance_of,
     block_of,
     driving_power,
     first_rows,
-    is_balanced,
     other_rows,
     reader_of,
     steps_at_once,
@@ -39,10 +38,10 @@ from mbsim_cli.solve.initial import Initial, assembled
 from mbsim_cli.solve.pieces import Loop, Pieces
 from mbsim_cli.solve.redundancy import Consistency
 from mbsim_cli.solve.sides import mean_of, sides_of
-from mbsim_cli.solve.tape import Checkpoint, Tape
 
 if TYPE_CHECKING:
     from mbsim_cli.solve.open_trees.open_tree import OpenTreeSimulation
+    from mbsim_cli.solve.tape import Checkpoint, Tape
 
 BLOCK_NUMBERS = 750_000  # numbers of sensitivities held at once, 6 MB: whoever reads a block begins with cold caches
 BLOCK_STEPS = 5_000
@@ -54,7 +53,7 @@ class Simulation:
     With a ``tape`` it keeps what a backward sweep needs of every stored instant.
     """
 
-    def __init__(self, problem: Problem, start: Initial, tape: Tape | None = None) -> None:
+    def __init__(self, problem: Problem, start: Initial, tape: "Tape | None" = None) -> None:
         self.problem, self.model, self.theta = problem, problem.model, start.theta
         self.tape = tape
         self.dtype = self.theta.dtype.type
@@ -88,9 +87,8 @@ class Simulation:
         if tape is not None and self._pieces:
             tape.pieces = self._pieces.made
         self.multipliers = allocate.multiplier_sensors(self.model)
-        self.balance, self._forceless = None, 0.0  # instants, all so far, at which its forces are not found
-        if is_balanced(problem, problem.reacting is not None):
-            self.balance = Balance(problem, self.theta, dtheta, redundant=redundant)
+        self.balance = balance_of(problem, self.theta, dtheta, redundant=redundant)
+        self._forceless = 0.0  # instants, all so far, at which its forces are not found
         self.reactions = self._reader(dtheta)
         self._driving = driving_power(problem, self.theta, redundant=redundant)
         self.consistency: Consistency | None = None
@@ -218,7 +216,7 @@ class Simulation:
             part.sensors[:, columns] = found.reaction[:, equations]
             part.sensors[np.ix_(lost, columns)] = np.nan
 
-    def _step_between_checkpoints(self, tape: Tape, steps: int, record: Record, d_record: SensitivityRecord) -> None:
+    def _step_between_checkpoints(self, tape: "Tape", steps: int, record: Record, d_record: SensitivityRecord) -> None:
         """The same, one row a step, with checkpoints on the way."""
         done = 0
         while done < steps and self.progress.status == Status.OK:
@@ -236,11 +234,13 @@ class Simulation:
         turns = (work.turns.value, work.turns.rate, work.turns.time, work.kin.expected)
         return [*self.state, *past, *factor, *turns, *work.onsets[-3:]]
 
-    def checkpoint(self) -> Checkpoint:
+    def checkpoint(self) -> "Checkpoint":
         """Where the run stands, and all that it goes on from."""
+        from mbsim_cli.solve.tape import Checkpoint
+
         return Checkpoint(self.step, self.progress, [array.copy() for array in self._remembered])
 
-    def replay(self, at: Checkpoint, steps: int) -> Record:
+    def replay(self, at: "Checkpoint", steps: int) -> Record:
         """The record of steps that were made before, from a checkpoint on; the run stands behind them then."""
         self.step, self.progress = at.step, at.progress
         for array, kept in zip(self._remembered, at.arrays, strict=True):
@@ -331,7 +331,7 @@ class Simulation:
 
 
 def start(
-    problem: Problem, theta: np.ndarray | None = None, tape: Tape | None = None
+    problem: Problem, theta: np.ndarray | None = None, tape: "Tape | None" = None
 ) -> "Simulation | OpenTreeSimulation":
     """Assemble the start and prepare a run; raise AnalysisError where the mechanism cannot be assembled."""
     if problem.ahead is not None and theta is None and tape is None and problem.ahead.begin(problem):
@@ -354,7 +354,7 @@ def start(
 
 
 def forward(
-    problem: Problem, *, theta: np.ndarray | None = None, block_steps: int | None = None, tape: Tape | None = None
+    problem: Problem, *, theta: np.ndarray | None = None, block_steps: int | None = None, tape: "Tape | None" = None
 ) -> Iterator[Block]:
     """Simulate; yield blocks of stored instants from the initial one on, empty ones where there is none yet.
 
@@ -369,7 +369,7 @@ def forward(
 
 
 def _forward(
-    problem: Problem, theta: np.ndarray | None, block_steps: int | None = None, tape: Tape | None = None
+    problem: Problem, theta: np.ndarray | None, block_steps: int | None = None, tape: "Tape | None" = None
 ) -> Iterator[Block]:
     """The same by one run."""
     simulation = start(problem, theta, tape)
@@ -382,7 +382,9 @@ def _forward(
         raise
 
 
-def _blocks(simulation: "Simulation | OpenTreeSimulation", total: int, size: int, tape: Tape | None) -> Iterator[Block]:
+def _blocks(
+    simulation: "Simulation | OpenTreeSimulation", total: int, size: int, tape: "Tape | None"
+) -> Iterator[Block]:
     """Blocks of ``size`` steps, ``total`` in all; a tape sees the initial instant alone, by which it plans."""
     yield simulation.first_block(0 if tape else min(size, total))
     if tape is not None:

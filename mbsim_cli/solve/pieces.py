@@ -19,7 +19,7 @@ from mbsim_cli.model.codes import Status
 from mbsim_cli.model.layout import Model
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve import allocate
-from mbsim_cli.solve.blocks import Balance, first_rows, other_rows
+from mbsim_cli.solve.blocks import first_rows, other_rows
 from mbsim_cli.solve.breakpoints import Bound, Later, Piece, later
 
 
@@ -232,6 +232,8 @@ class Pieces:
         for part, row in ((state, record), (sens, d_record)):
             row.position[0], row.velocity[0], row.acceleration[0] = part.z, part.zd, part.zdd
             row.reaction[0] = part.lam + part.kappa
+        from mbsim_cli.solve.constraint_forces import Balance
+
         balance = Balance(self._problem, loop.theta, loop.directions.dtheta, redundant=loop.control.redundant)
         *balanced, lost = balance.of(record, d_record)
         if lost.any():

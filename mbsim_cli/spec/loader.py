@@ -13,10 +13,9 @@ from mbsim_cli.spec.expand import add_values, expand
 from mbsim_cli.spec.expressions.number import Number
 from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.spec.parameters import name_numbers
-from mbsim_cli.spec.reading.messages import Path, issue_of, keys_of, path_of
+from mbsim_cli.spec.reading.messages import Path, issue_of, keys_of, nearest, path_of, suggest
 from mbsim_cli.spec.reading.nodes import replace_wildcards, resolve
 from mbsim_cli.spec.reading.source import Source, is_key, read_source, set_keys
-from mbsim_cli.spec.reading.suggestions import nearest, suggest
 from mbsim_cli.spec.review import Broken, Review
 from mbsim_cli.spec.rules import RULES
 

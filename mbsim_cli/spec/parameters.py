@@ -15,9 +15,9 @@ from mbsim_cli.spec.expressions.number import Expression, Number
 from mbsim_cli.spec.expressions.syntax import names as names_in
 from mbsim_cli.spec.expressions.syntax import parse
 from mbsim_cli.spec.model_file import ModelFile
+from mbsim_cli.spec.reading.messages import suggest
 from mbsim_cli.spec.reading.nodes import Node, read_nodes
 from mbsim_cli.spec.reading.source import join
-from mbsim_cli.spec.reading.suggestions import suggest
 from mbsim_cli.spec.review import Review
 from mbsim_cli.spec.rules import OF_ITS_USE, OF_NAMES, OF_NUMBERS, RULES
 

@@ -11,9 +11,9 @@ from mbsim_cli.spec.expressions.named_numbers import Expressions
 from mbsim_cli.spec.expressions.number import Number, Scoped, Value, Values, fixed
 from mbsim_cli.spec.expressions.syntax import ExpressionError, names, parse
 from mbsim_cli.spec.model_file import SECTIONS
+from mbsim_cli.spec.reading.messages import suggest
 from mbsim_cli.spec.reading.nodes import Node, resolve
 from mbsim_cli.spec.reading.source import Source, join, merge
-from mbsim_cli.spec.reading.suggestions import suggest
 from mbsim_cli.spec.rules.names import in_expressions
 
 # What is wrong with a repetition, at a node of the file.

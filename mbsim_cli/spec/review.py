@@ -7,9 +7,8 @@ from mbsim_cli.errors import Issue
 from mbsim_cli.spec.expressions.number import Number, is_moving
 from mbsim_cli.spec.expressions.syntax import ExpressionError
 from mbsim_cli.spec.model_file import ModelFile
-from mbsim_cli.spec.reading.messages import Path
+from mbsim_cli.spec.reading.messages import MAX_SUGGESTIONS, Path, suggest
 from mbsim_cli.spec.reading.source import Source
-from mbsim_cli.spec.reading.suggestions import MAX_SUGGESTIONS, suggest
 from mbsim_cli.system import cached_property
 
 Broken = set[tuple[str | int, ...]]

@@ -62,20 +62,22 @@ def compile_kernels(
     """
     start, compiled = perf_counter(), Compiled([])
     from mbsim_cli.kernels.compiler import watch as _watch
-    from mbsim_cli.kernels.compiler.companion import Companion
 
-    companion = Companion(compile_kernels, problem, SILENT, theta, objectives)
+    companion: Any = None  # from the first kernel that is compiled on
     shown, show, ready = ExitStack(), None, 0  # the count of kernels, from the first that is compiled on
     in_complex = np.iscomplexobj(problem.theta if theta is None else theta)
 
     def begin(name: str) -> None:
-        nonlocal show
+        nonlocal show, companion
         if not in_vain:
             require_keeping()
         sentence = NEXT if compiled.names else COMPILING
         compiled.names.append(name)
         listener.say(sentence.format(name, " for complex numbers" if in_complex else ""))
         show = show or shown.enter_context(listener.count(READY))
+        from mbsim_cli.kernels.compiler.companion import Companion
+
+        companion = companion or Companion(compile_kernels, problem, SILENT, theta, objectives)
         companion.start()
 
     def count() -> None:
@@ -97,7 +99,8 @@ def compile_kernels(
             if tape:
                 rehearse(first_step, objectives, tape)
     finally:
-        companion.stop()
+        if companion:
+            companion.stop()
     compiled.seconds = perf_counter() - start
     if compiled.names:
         listener.say(NOT_KEPT.format(_watch.STORE.trouble) if _watch.STORE.trouble else compiled.sentence)

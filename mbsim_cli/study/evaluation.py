@@ -2,11 +2,10 @@
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mbsim_cli.assembly.densities import DensityField, field_gradients
 from mbsim_cli.errors import AnalysisError, UsageError, option
 from mbsim_cli.kernels.compiler.arguments import forget
 from mbsim_cli.model.problem import Block, Problem
@@ -15,6 +14,9 @@ from mbsim_cli.study.diagnostics.undetermined import Grazing, UndefinedDirection
 from mbsim_cli.study.listener import SILENT, Listener
 from mbsim_cli.study.objectives import accumulators, by_few, explicit_parameters
 from mbsim_cli.study.streams import with_expressed
+
+if TYPE_CHECKING:
+    from mbsim_cli.assembly.densities import DensityField
 
 # Gradients of objectives by one sweep back through the run that found their values.
 
@@ -280,9 +282,13 @@ def _uncertainty(found_by: Any, resolution: Any, unseen: int | None, analysis: s
     return found if resolution is None or resolution.enough else found.unknown()
 
 
-def by_fields(fields: Sequence[DensityField], results: Mapping[str, Gradient]) -> dict[str, dict[str, np.ndarray]]:
+def by_fields(fields: "Sequence[DensityField]", results: Mapping[str, Gradient]) -> dict[str, dict[str, np.ndarray]]:
     """Derivatives (ne,) by the elements of fields, by objective and field."""
-    moved = {name: result.moved for name, result in results.items() if fields and result.moved is not None}
+    if not fields:
+        return {}
+    from mbsim_cli.assembly.densities import field_gradients
+
+    moved = {name: result.moved for name, result in results.items() if result.moved is not None}
     return {name: field_gradients(fields, hat) for name, hat in moved.items()}
 
 

@@ -21,7 +21,7 @@ from mbsim_cli.solve import allocate
 from mbsim_cli.solve.allocate import Instant
 from mbsim_cli.solve.initial import assemble, require_assembled
 from mbsim_cli.solve.redundancy import rank_and_pivots
-from mbsim_cli.spec.reading.suggestions import unknown
+from mbsim_cli.spec.reading.messages import unknown
 
 Array = np.ndarray
 SINGULAR = "the accelerations cannot be found: is there a coordinate that no mass or inertia resists?"

@@ -16,7 +16,7 @@ from mbsim_cli.errors import MbsimError, UsageError
 from mbsim_cli.model.codes import AUTO_INTEGRATOR, INTEGRATORS
 from mbsim_cli.model.layout import FlexibleTree
 from mbsim_cli.spec.analysis import FORMULATIONS, METHODS
-from mbsim_cli.spec.reading.suggestions import Named, nearest, suggest
+from mbsim_cli.spec.reading.messages import Named, nearest, suggest
 from mbsim_cli.study.assembling import AUTO, Settings
 from mbsim_cli.study.assembling import load as read
 from mbsim_cli.study.listener import SILENT, Listener

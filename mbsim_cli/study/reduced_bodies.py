@@ -24,8 +24,8 @@ from mbsim_cli.reduction.sid_reader import read_sid as read_text
 from mbsim_cli.reduction.sid_text import sid_text
 from mbsim_cli.spec.flexible import FlexibleFile, FlexibleTerms
 from mbsim_cli.spec.model_file import ModelFile, descriptions_of
+from mbsim_cli.spec.reading.messages import suggest
 from mbsim_cli.spec.reading.source import join
-from mbsim_cli.spec.reading.suggestions import suggest
 from mbsim_cli.system import judged
 
 # Flexible bodies in files of standard input data: reading either kind, and what a file holds.

@@ -13,7 +13,7 @@ import numpy as np
 from mbsim_cli.errors import UsageError
 from mbsim_cli.io.results import Column, FileRecord, Stored, columns, derivatives_of
 from mbsim_cli.model.units import attributes_of, derivative_by
-from mbsim_cli.spec.reading.suggestions import Named, unknown
+from mbsim_cli.spec.reading.messages import Named, unknown
 from mbsim_cli.study.recording import MemoryRecord
 from mbsim_cli.system import cached_property
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from mbsim_cli.assembly.objectives import Objective
 from mbsim_cli.model.problem import Block
-from mbsim_cli.solve.open_trees.integration import SHARES, WEIGHTS
+from mbsim_cli.solve.blocks import SHARES, WEIGHTS
 from mbsim_cli.spec.expressions.program import Linearised
 
 # Discretisation errors of objectives, from the course of what they are of along time.

@@ -47,6 +47,22 @@ def test_help_imports_nothing_heavy(arguments):
     assert done.stderr.split() == ["0"], done.stderr
 
 
+def test_a_run_imports_what_it_needs(tmp_path):
+    """A closed loop: no solvers of open trees, no other analysis, no data of flexible bodies; kernels are compiled."""
+    arguments = ["run", str(ROOT / "models" / "fivebar.yaml"), "-o", str(tmp_path / "r.h5"), "--force", "-q"]
+    script = f"""
+import sys
+from mbsim_cli.cli import outcome
+code = outcome.call({arguments!r})
+own = [name for name in sys.modules if name.partition(".")[0] == "mbsim_cli"]
+print(code, len(own), *(name for name in own if "open_trees" in name or "reduction" in name), file=sys.stderr)
+"""
+    for _ in range(2):  # the first one may compile
+        done = subprocess.run([sys.executable, "-c", script], env=environment(), capture_output=True, text=True)
+    code, count, *others = done.stderr.splitlines()[-1].split()
+    assert code == "0" and not others and int(count) <= 220
+
+
 @pytest.mark.parametrize("group", [[], ["sweep"]])
 def test_help_tells_each_command_in_a_whole_sentence(group):
     """Where lines are as short as those of an old terminal, too."""

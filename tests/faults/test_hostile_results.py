@@ -243,7 +243,7 @@ def test_texts_are_looked_at_before_they_are_read(mbsim, hostile):
 
 def test_a_file_that_the_library_fails_on_is_looked_at_once(mbsim, fivebar, monkeypatch):
     monkeypatch.setattr(sid_file, "fault_of", lambda *_: quarantine.HANGS)
-    monkeypatch.setattr(results, "fault_of", None)
+    monkeypatch.setattr(quarantine, "fault_of", None)  # what ``results`` calls
     done = mbsim("inspect", fivebar)
     assert done.code == 5 and f"is damaged: {quarantine.HANGS}" in done.err
 

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 import xarray
 
+from mbsim_cli import quarantine
 from mbsim_cli.errors import InputOutputError
-from mbsim_cli.io import results, target
+from mbsim_cli.io import results
 from mbsim_cli.io.facts import ObjectiveResult, Origin
 from mbsim_cli.io.layout import Parameters
 from mbsim_cli.io.provenance import Provenance
@@ -331,7 +332,7 @@ def test_memory_does_not_grow_with_the_run(tmp_path):
 
 def test_a_file_is_looked_at_once_until_it_changes(result, monkeypatch):
     looks = []
-    monkeypatch.setattr(target, "fault_of", lambda path, look: looks.append(path) or "")
+    monkeypatch.setattr(quarantine, "fault_of", lambda path, look: looks.append(path) or "")
     os.utime(result, ns=(1, 1))
     assert is_result(result) and is_result(result) and looks == [result]
     os.utime(result, ns=(2, 2))

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from mbsim_cli.kernels.algorithms.open_trees.open_tree import open_tree
 from mbsim_cli.kernels.compiler.simd import padded
-from mbsim_cli.kernels.drivers.instants import accelerations, accelerations_and_variations
+from mbsim_cli.kernels.drivers.open_trees import accelerations, accelerations_and_variations
 from mbsim_cli.model.codes import Axes, Column, Force, Joint, Law, Measure, Status
 from mbsim_cli.model.layout import GROUND, NONE, FlexibleTree
 from mbsim_cli.solve.allocate import TOUCH

@@ -9,7 +9,7 @@ from numba.core.errors import TypingError
 
 from mbsim_cli.kernels.compiler.choice import COMPILER
 from mbsim_cli.kernels.compiler.jit import entry, kernel
-from mbsim_cli.kernels.compiler.views import as_column, flat
+from mbsim_cli.kernels.compiler.simd import as_column, flat
 
 compiled_only = pytest.mark.skipif(COMPILER != "linking", reason="what the linking compiler does")
 

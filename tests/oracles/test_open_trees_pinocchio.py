@@ -10,7 +10,7 @@ import pytest
 from mbsim_cli.kernels.algorithms.motion.workspace import touch
 from mbsim_cli.kernels.algorithms.open_trees.open_tree import open_tree
 from mbsim_cli.kernels.compiler.simd import padded
-from mbsim_cli.kernels.drivers.instants import accelerations_and_variations
+from mbsim_cli.kernels.drivers.open_trees import accelerations_and_variations
 from mbsim_cli.model.codes import JOINT_COLUMNS, Column, Joint, Status
 from mbsim_cli.model.layout import GROUND
 from mbsim_cli.solve.open_trees.open_tree import FORMULATIONS

@@ -9,7 +9,7 @@ from mbsim_cli import spec
 from mbsim_cli.errors import ModelError
 from mbsim_cli.spec.expressions.number import Number
 from mbsim_cli.spec.expressions.units import fault_of
-from mbsim_cli.spec.reading.suggestions import Named, nearest, suggest
+from mbsim_cli.spec.reading.messages import Named, nearest, suggest
 from tests.spec.example import VALID, editor, issues_of, variant, write
 
 FIVEBAR = (Path(__file__).parents[2] / "models/fivebar.yaml").read_text()

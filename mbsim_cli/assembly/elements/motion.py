@@ -15,7 +15,7 @@ from mbsim_cli.model.layout import NONE
 from mbsim_cli.model.problem import Drives, Prescribed
 from mbsim_cli.spec.analysis import InverseDynamics
 from mbsim_cli.spec.analysis import MotionTable as TableOfMotion
-from mbsim_cli.spec.reading.suggestions import suggest
+from mbsim_cli.spec.reading.messages import suggest
 
 # How well rows of a measured motion tell its second derivatives: they may scatter, lie too far apart, contradict.
 

@@ -10,7 +10,7 @@ import numpy as np
 from mbsim_cli.assembly.parameters.numbers import Numbers, Scalar
 from mbsim_cli.errors import InputOutputError
 from mbsim_cli.spec.model_file import ModelFile
-from mbsim_cli.spec.reading.suggestions import suggest
+from mbsim_cli.spec.reading.messages import suggest
 
 # Natural cubic splines through tables, and what they are beyond the tables' ends.
 #

@@ -7,7 +7,6 @@ import numpy as np
 
 from mbsim_cli.assembly.parameters.numbers import STEP, Scalar
 from mbsim_cli.assembly.position.equations import EquationSystem, Scaled
-from mbsim_cli.solve.least_squares import least_squares
 from mbsim_cli.system import cached_property
 
 # Rank of a Jacobian, rows that follow from others, and coordinates that its rows determine.
@@ -371,6 +370,8 @@ class Search:
             trial[columns] = part
             phi, J = self.equations.at(self.theta, trial)
             return phi[self.rows], J[self.rows][:, columns]
+
+        from mbsim_cli.solve.least_squares import least_squares
 
         trial = z.copy()
         trial[columns] = least_squares(at, z[columns])

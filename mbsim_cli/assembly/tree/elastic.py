@@ -10,26 +10,27 @@ from mbsim_cli.assembly.parameters.numbers import STEP, Numbers, Scalar, Vector
 from mbsim_cli.errors import ModelError, UsageError
 from mbsim_cli.model.codes import ROTATIONS, TRANSLATIONS, Column
 from mbsim_cli.model.layout import NONE
-from mbsim_cli.reduction.data import Node, NoDerivative, StandardInput, Taylor
 from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.system import cached_property
 
 if TYPE_CHECKING:
+    from mbsim_cli.reduction.data import Node, StandardInput, Taylor
     from mbsim_cli.reduction.reduce import ShapedMesh
 
-Along = Callable[[], StandardInput]  # derivatives along the parameter that numbers are stepped along
-ByDensity = Callable[[StandardInput], np.ndarray]  # from a covector of all terms to derivatives by densities (ne,)
+Along = Callable[[], "StandardInput"]  # derivatives along the parameter that numbers are stepped along
+ByDensity = Callable[["StandardInput"], np.ndarray]  # from a covector of all terms to derivatives by densities (ne,)
 
 
 class Supplied(NamedTuple):
     """Standard input data of a body, and what gives their derivatives."""
 
-    sid: StandardInput
+    sid: "StandardInput"
     along: Along
     by_density: ByDensity | None = None  # of a body that has densities
     mesh: "Callable[[], ShapedMesh | None]" = lambda: None
     share: Callable[[], tuple[float, np.ndarray]] | None = None  # mean density, and its derivatives by the field (ne,)
-    directions: tuple[StandardInput, ...] = ()  # that parameters move data from a file along, which have no other zeros
+    # that parameters move data from a file along, which have no other zeros
+    directions: tuple["StandardInput", ...] = ()
     modal: bool = False  # elastic coordinates are those of modes, computed anew at any values
 
 
@@ -81,7 +82,7 @@ class ElasticBody:
         """Those whose initial rates the file states."""
         return set(self.coordinates) if getattr(self.spec.initial, "velocity", None) is not None else set()
 
-    def current(self) -> StandardInput:
+    def current(self) -> "StandardInput":
         """The data as the numbers stand."""
         if self._numbers.elsewhere:
             raise UsageError(f"body {self.name!r} deforms: second derivatives need shapes that no analysis follows")
@@ -92,18 +93,20 @@ class ElasticBody:
             self._moved = self._numbers.parameter, self._data_along()
         return self._moved[1]
 
-    def _data_along(self) -> StandardInput:
+    def _data_along(self) -> "StandardInput":
         """The data with a complex step along the parameter; without one where they have no derivative."""
         try:
             return self.sid.map(_stepped, self._along())
         except ModelError as error:
+            from mbsim_cli.reduction.data import NoDerivative
+
             if not isinstance(error.__cause__, NoDerivative):
                 raise
             why = error.__cause__
             self.undefined[str(self._numbers.parameter)] = f"body {self.name!r}: {why.message}; {why.hint}"
             return self.sid
 
-    def _along(self) -> StandardInput:
+    def _along(self) -> "StandardInput":
         found = self._supplied.along()
         if not self._supplied.modal:
             return found
@@ -113,7 +116,7 @@ class ElasticBody:
             self.parted.setdefault(str(self._numbers.parameter), set()).update(pair)
         return in_modes(self.sid, found)
 
-    def by_density(self, covector: StandardInput) -> np.ndarray:
+    def by_density(self, covector: "StandardInput") -> np.ndarray:
         """Derivatives by the densities (ne,) that the body has, from a covector of all terms."""
         pull_back = self._supplied.by_density
         assert pull_back is not None
@@ -150,9 +153,9 @@ def elastic_bodies(model_file: ModelFile, numbers: Numbers, source: Source | Non
     return {name: ElasticBody(model_file, name, numbers, source) for name in names if source is not None}
 
 
-def _stepped(_: str, term: Taylor, rate: Taylor) -> Taylor:
+def _stepped(_: str, term: "Taylor", rate: "Taylor") -> "Taylor":
     """Coefficients with a complex step along their rates."""
-    return Taylor(
+    return type(term)(
         *(a if b is None else (0.0 if a is None else a) + 1j * STEP * b for a, b in zip(term, rate, strict=True))
     )
 
@@ -218,7 +221,7 @@ class NodeJoint:
         return bool(self.body.bends(self.number)[self.moving[coordinate]])
 
     @property
-    def node(self) -> Node:
+    def node(self) -> "Node":
         """The place as the data of the body know it."""
         return self.body.current().nodes[self.number]
 
@@ -251,12 +254,12 @@ class NodeJoint:
         return _second(self.node)[self.moving[coordinate]].ravel().tolist()
 
 
-def _rows(node: Node) -> Any:
+def _rows(node: "Node") -> Any:
     """Displacements and rotations (6, n) by the elastic coordinates."""
     return np.concatenate([node.phi.M0, node.psi.M0], axis=1).T
 
 
-def _second(node: Node) -> Any:
+def _second(node: "Node") -> Any:
     """Symmetric parts (6, n, n) of displacements and rotations of first order in the elastic coordinates."""
     n = len(node.phi.M0)
     first = [np.zeros((n, n, 3)) if term.M1 is None else term.M1 for term in (node.phi, node.psi)]

@@ -3,7 +3,7 @@
 import numpy as np
 
 from mbsim_cli.kernels.compiler.jit import kernel, overload, types
-from mbsim_cli.kernels.compiler.views import flat
+from mbsim_cli.kernels.compiler.simd import at, block, flat, total, width
 
 
 @kernel
@@ -65,6 +65,27 @@ def is_finite(a):
     for i in range(x.size):
         found &= x[i] - x[i] == 0.0
     return found
+
+
+@kernel
+def sum_of(a):
+    """Sum of the real parts of a (n, p), p 1 or ``simd.padded``: finite if they all are."""
+    if a.size == 0:
+        return 0.0
+    if a.shape[1] == 1:
+        return _sum_of_column(a, 0)
+    found = 0.0
+    for g in range(0, a.shape[1], width(a)):
+        found += _sum_of_column(a, block(a, g))
+    return found
+
+
+@kernel
+def _sum_of_column(a, k):
+    found = 0.0 * at(a, 0, k)
+    for c in range(a.shape[0]):
+        found += at(a, c, k)
+    return total(found).real
 
 
 # Complex numbers ------------------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from llvmlite.binding import ffi
 from numba import extending, types
 from numba.core.compiler_lock import global_compiler_lock
 
-from mbsim_cli.kernels.compiler import simd_compiled, views_compiled  # noqa: F401 (they tell numba of their functions)
+from mbsim_cli.kernels.compiler import simd_compiled  # noqa: F401 (it tells numba of its functions)
 from mbsim_cli.kernels.compiler.arguments import layout
 from mbsim_cli.kernels.compiler.cases_compiled import type_of
 from mbsim_cli.kernels.compiler.entry import FORMS, KERNELS, Code, Form

@@ -13,7 +13,7 @@ from typing import Any
 import numba
 from numba import extending, types
 
-from mbsim_cli.kernels.compiler import simd, views, watch
+from mbsim_cli.kernels.compiler import simd, watch
 from mbsim_cli.kernels.compiler.installed import tell_numba
 
 __all__ = ["bound", "derived", "entry", "inlined", "kernel", "merged", "overload"]
@@ -103,7 +103,7 @@ def _teach(function: Callable) -> None:
 if not numba.config.DISABLE_JIT:
     for _function in (
         *(simd.width, simd.block, simd.at, simd.put, simd.add_to, simd.add_product, simd.only),
-        *(simd.squares, simd.total, simd.largest, views.flat, views.as_column),
+        *(simd.squares, simd.total, simd.largest, simd.flat, simd.as_column),
         *(simd.below, simd.at_most, simd.either),
     ):
         _teach(_function)

@@ -12,8 +12,19 @@ import numpy as np
 from mbsim_cli.kernels.compiler import simd
 from mbsim_cli.kernels.compiler.choice import COMPILER
 from mbsim_cli.kernels.compiler.jit import entry, inlined, kernel, merged, overload, watch_compilation
-from mbsim_cli.kernels.compiler.simd import add_to, at, block, largest, only, put, squares, total, width
-from mbsim_cli.kernels.compiler.views import as_column, flat
+from mbsim_cli.kernels.compiler.simd import (
+    add_to,
+    as_column,
+    at,
+    block,
+    flat,
+    largest,
+    only,
+    put,
+    squares,
+    total,
+    width,
+)
 
 
 class Inner(NamedTuple):

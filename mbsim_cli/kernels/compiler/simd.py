@@ -5,7 +5,8 @@ position g in a loop over columns an index of eight directions, ``at(a, i, k)`` 
 writes them; between the two, formulas see a number. The last axis of such arrays is contiguous, and ``padded`` tells
 how long it must be; a block may begin anywhere, and ``only`` keeps some of its directions. Complex numbers, plain
 Python and the plain compiler take one direction at a time: ``width`` is 1 and k an int. So do loops over ``numbers`` of
-a single column. Here stands what is done to one direction; ``compiler.simd_compiled`` is for eight.
+a single column. Here stands what is done to one direction; ``compiler.simd_compiled`` is for eight,
+and sees arrays in another shape without a call.
 """
 
 import math
@@ -24,6 +25,7 @@ __all__ = [
     "Parted",
     "add_product",
     "add_to",
+    "as_column",
     "at",
     "at_most",
     "below",
@@ -31,6 +33,7 @@ __all__ = [
     "either",
     "empty",
     "fitting",
+    "flat",
     "lanes_of",
     "largest",
     "numbers",
@@ -186,3 +189,16 @@ def widened(group: Any) -> Any:
     lanes = zeros((*group.shape, WIDTH), np.float64)
     lanes[...] = group[..., None]
     return lanes.view(CASES).reshape(group.shape)
+
+
+# Contiguous arrays seen in another shape -----------------------------------------------------------------------------
+
+
+def flat(array):
+    """All numbers of an array in one row (size,)."""
+    return array.reshape(-1)
+
+
+def as_column(array):
+    """All numbers of an array as one column (size, 1)."""
+    return array.reshape(-1, 1)

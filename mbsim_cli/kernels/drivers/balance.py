@@ -1,4 +1,4 @@
-"""Accelerations and multipliers that the equations of motion give at stored positions and velocities.
+"""Forces at stored instants: accelerations and multipliers that the equations of motion give, reactions of joints.
 
 Those of a step of ALI3-P belong to its velocities before their projection. Derivation: docs/theory/reactions.md.
 """
@@ -17,8 +17,17 @@ from mbsim_cli.kernels.algorithms.elimination.constrained_solve import (
 from mbsim_cli.kernels.algorithms.equations.constraints import move_lines
 from mbsim_cli.kernels.algorithms.equations.forces import expect_recorded
 from mbsim_cli.kernels.algorithms.equations.loads import find_loads, loads_settled, take_loads, with_loads
+from mbsim_cli.kernels.algorithms.reactions.systems import (
+    find_forces,
+    find_multiplier_forces,
+    read_reactions,
+    vary_read,
+)
 from mbsim_cli.kernels.algorithms.systems.contract import (
+    constrain,
     evaluate,
+    move,
+    place,
     rates,
     tangent,
     vary_bodies_of,
@@ -26,7 +35,7 @@ from mbsim_cli.kernels.algorithms.systems.contract import (
     vary_residual,
 )
 from mbsim_cli.kernels.compiler.jit import entry, kernel
-from mbsim_cli.kernels.compiler.views import as_column
+from mbsim_cli.kernels.compiler.simd import as_column
 from mbsim_cli.kernels.integrators.ali3p_derivatives import Sensitivity
 from mbsim_cli.model.codes import Status
 
@@ -177,3 +186,57 @@ def _vary(model, theta, t, directions, state, sens, kin, comp, eq, factor, extra
     clear(sens.lam)
     find_loads(model, theta, state.z, kin)
     take_solution(model, False, kin, factor, columns, sens.zdd, sens.lam)
+
+
+# Reactions and their sensitivities at stored instants, whatever computed the motion; nothing runs where none is read.
+#
+# ``work`` is that of a motion, ``tw`` the twists, ``dQ`` (n, p) the variation of forces on coordinates.
+
+
+@entry
+def observe_reactions(
+    model, theta, reactions, at_center, directions, work, tw, dQ, record, d_record, multiplier, d_multiplier, out, d_out
+):
+    """Fill out (N, width) and, where there are directions, d_out (N, width, p).
+
+    The multipliers (N, m) and their sensitivities are those of the model's equations.
+    """
+    kin, comp, eq = work.kin, work.comp, work.eq
+    for row in range(record.time.size):
+        t, z, zd, zdd = record.time[row], record.position[row], record.velocity[row], record.acceleration[row]
+        place(model, theta, z, at_center, kin)
+        move(model, theta, z, zd, zdd, kin)
+        constrain(model, theta, t, z, kin, eq)
+        expect_recorded(record.expected, row, kin)
+        find_forces(model, theta, t, z, zd, multiplier[row], kin, comp, eq)
+        read_reactions(model, theta, reactions, z, multiplier[row], kin, comp, eq, out[row])
+        if directions.dtheta.shape[1] > 0:
+            dz, dzd, dzdd = d_record.position[row], d_record.velocity[row], d_record.acceleration[row]
+            d_force, dtheta, touch = d_multiplier[row], directions.dtheta, directions.touch
+            sens = Sensitivity(dz, dzd, dzdd, d_force, d_force, d_force)
+            vary_bodies_of(model, theta, dtheta, touch, z, zd, zdd, kin, dz, dzd, dzdd, tw)
+            vary_read(
+                model, theta, directions, reactions, t, z, zd, multiplier[row], sens, kin, comp, eq, tw, dQ, d_out[row]
+            )  # fmt: skip
+
+
+@entry
+def constraint_jacobians(model, theta, at_center, work, time, position, J_out):
+    """Phi_z (N, m, n) at many instants."""
+    for row in range(time.size):
+        place(model, theta, position[row], at_center, work.kin)
+        constrain(model, theta, time[row], position[row], work.kin, work.eq)
+        copy_to(work.eq.J, J_out[row])
+
+
+@entry
+def reactions_to(model, theta, reactions, at_center, work, time, position, multiplier, out):
+    """Reactions out (N, k, width) to multipliers (N, k, m) alone: how they change while the motion stays."""
+    kin, comp, eq = work.kin, work.comp, work.eq
+    for row in range(time.size):
+        z = position[row]
+        place(model, theta, z, at_center, kin)
+        constrain(model, theta, time[row], z, kin, eq)
+        for k in range(multiplier.shape[1]):
+            find_multiplier_forces(model, theta, z, multiplier[row, k], kin, comp, eq)
+            read_reactions(model, theta, reactions, z, multiplier[row, k], kin, comp, eq, out[row, k])

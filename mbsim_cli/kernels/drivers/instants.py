@@ -11,8 +11,6 @@ from mbsim_cli.kernels.algebra.arrays import copy_to
 from mbsim_cli.kernels.algorithms.equations.constraints import move_lines
 from mbsim_cli.kernels.algorithms.equations.forces import expect_recorded
 from mbsim_cli.kernels.algorithms.equations.loads import find_loads
-from mbsim_cli.kernels.algorithms.open_trees.formulations import accelerate, vary_accelerations
-from mbsim_cli.kernels.algorithms.open_trees.open_tree import drive, vary_drive
 from mbsim_cli.kernels.algorithms.systems.contract import (
     constrain,
     evaluate,
@@ -30,8 +28,6 @@ from mbsim_cli.kernels.algorithms.systems.contract import (
 )
 from mbsim_cli.kernels.compiler.jit import entry, inlined, kernel
 from mbsim_cli.kernels.compiler.simd import block, put, width
-from mbsim_cli.kernels.integrators.runge_kutta import put_on_manifold
-from mbsim_cli.model.codes import Status
 
 
 class Linearisation(NamedTuple):
@@ -102,38 +98,6 @@ def stand(model, theta, at_center, directions, state, sens, kin, comp, eq, tw, o
     vary_residual(model, theta, directions, t, state, sens, eq, kin, comp, tw, out.dG)
 
 
-# Accelerations of an open tree, and their variations, at many states.
-
-
-@entry
-def accelerations(model, theta, open_tree, time, z, zd, dyn, zdd_out, reaction_out):
-    """z'' (B, n) and multipliers of drivers (B, m) at z, zd (B, n), whose driven coordinates are set; a Status."""
-    for row in range(time.size):
-        t = time[row]
-        drive(model, theta, t, open_tree, z[row], zd[row])
-        if not accelerate(model, theta, t, z[row], zd[row], dyn, zdd_out[row], reaction_out[row]):
-            return Status.SINGULAR.value
-    return Status.OK.value
-
-
-@entry
-def accelerations_and_variations(
-    model, theta, dtheta, touch, open_tree, time, z, zd, dz, dzd, dyn, zdd_out, reaction_out, dzdd_out, d_reaction_out
-):
-    """The same, and dz'' (B, n, p), d_reaction (B, m, p) for dz, dzd (B, n, p) and dtheta (len(theta), p)."""
-    for row in range(time.size):
-        t = time[row]
-        drive(model, theta, t, open_tree, z[row], zd[row])
-        vary_drive(model, theta, dtheta, t, open_tree, z[row], zd[row], dz[row], dzd[row])
-        if not accelerate(model, theta, t, z[row], zd[row], dyn, zdd_out[row], reaction_out[row]):
-            return Status.SINGULAR.value
-        vary_accelerations(
-            model, theta, dtheta, touch, t, z[row], zd[row], zdd_out[row], dz[row], dzd[row], dyn, dzdd_out[row],
-            d_reaction_out[row],
-        )  # fmt: skip
-    return Status.OK.value
-
-
 # How far stored instants of closed loops are from their constraints.
 
 
@@ -162,26 +126,3 @@ def _largest(x):
     for r in range(x.size):
         most = max(most, np.abs(x[r].real))
     return most
-
-
-# Values of measures at the start, for numbers that take them.
-
-
-@entry
-def measure_start(model, theta, open_tree, directions, state, sens, kin, tw, wanted, value_out, d_value_out):
-    """Measures ``wanted`` (k,) of the driven, unit start, value (k,), and their variations (k, p)."""
-    drive(model, theta, 0.0, open_tree, state.z, state.zd)
-    vary_drive(model, theta, directions.dtheta, 0.0, open_tree, state.z, state.zd, sens.z, sens.zd)
-    put_on_manifold(model, theta, 0.0, directions, open_tree, state, sens)
-    place(model, theta, state.z, True, kin)
-    move(model, theta, state.z, state.zd, state.zdd, kin)
-    dtheta, touch = directions.dtheta, directions.touch
-    vary_bodies_of(
-        model, theta, dtheta, touch, state.z, state.zd, state.zdd, kin, sens.z, sens.zd, sens.zdd, tw
-    )  # fmt: skip
-    for i in range(wanted.size):
-        value_out[i] = measure(model, theta, wanted[i], state, kin)
-        for g in range(0, dtheta.shape[1], width(dtheta)):
-            k = block(dtheta, g)
-            value = vary_measure(model, theta, dtheta, touch, wanted[i], g, k, state, sens, kin, tw)
-            put(d_value_out, i, k, value)

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mbsim_cli.kernels.compiler.jit import entry, inlined, kernel, merged
+from mbsim_cli.kernels.drivers.open_trees import first_step, guess
 from mbsim_cli.kernels.drivers.record import are_full, write_instant, write_step
 from mbsim_cli.kernels.drivers.stepping import (
     BEFORE_START,
@@ -24,9 +25,7 @@ from mbsim_cli.kernels.drivers.stepping import (
     count_step,
     divides,
     end_of_step,
-    first_step,
     grow,
-    guess,
     is_finite,
     leap,
     move_clock,

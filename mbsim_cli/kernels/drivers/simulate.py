@@ -13,7 +13,7 @@ from mbsim_cli.kernels.algorithms.elimination.constrained_solve import factor_ra
 from mbsim_cli.kernels.algorithms.equations.forces import expect_angles, follow_angles
 from mbsim_cli.kernels.algorithms.systems.contract import compose, move, place
 from mbsim_cli.kernels.compiler.jit import entry, inlined, kernel
-from mbsim_cli.kernels.compiler.views import as_column
+from mbsim_cli.kernels.compiler.simd import as_column
 from mbsim_cli.kernels.drivers.observe import observe_rows
 from mbsim_cli.kernels.drivers.record import write_instant
 from mbsim_cli.kernels.drivers.stepping import is_finite

@@ -14,8 +14,7 @@ from mbsim_cli.kernels.algorithms.elimination.constrained_solve import SPARSE, f
 from mbsim_cli.kernels.algorithms.equations.forces import expect_angles, follow_angles
 from mbsim_cli.kernels.algorithms.systems.contract import compose, evaluate
 from mbsim_cli.kernels.compiler.jit import entry, inlined, kernel
-from mbsim_cli.kernels.compiler.simd import WIDTH
-from mbsim_cli.kernels.compiler.views import as_column, flat
+from mbsim_cli.kernels.compiler.simd import WIDTH, as_column, flat
 from mbsim_cli.kernels.drivers.integrate_cases import case_of
 from mbsim_cli.kernels.drivers.observe import observe_rows
 from mbsim_cli.kernels.drivers.simulate import ROWS_IN_CACHE, keep, make_step, write_row

@@ -1,4 +1,4 @@
-"""What the time loops of open trees share: times of steps, the size of the first one, counts, a test of numbers.
+"""What the time loops share: times of steps, instants inside them, counts, a test of numbers.
 
 Steps end at kinks, where a law of time changes its formula: no error estimate sees what a step across one does to
 derivatives. Its stages lie before the kink, the next step begins with accelerations found behind it.
@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mbsim_cli.kernels.algebra.arrays import sum_of
 from mbsim_cli.kernels.compiler.jit import kernel, merged
-from mbsim_cli.kernels.compiler.views import as_column
+from mbsim_cli.kernels.compiler.simd import as_column
 from mbsim_cli.kernels.drivers.record import write_inside
 from mbsim_cli.kernels.integrators.onsets import passes_onset
-from mbsim_cli.kernels.integrators.runge_kutta import initial_step, size_of, sum_of, trial_step_of
 from mbsim_cli.model.codes import Status
 
 # In ``clock``: time, beginning of the last step, size of the next one (0: unknown), steps tried, kinks passed, instants
@@ -147,32 +147,6 @@ def leap(theta, dtheta, number, behind, state, sens):
         state.zd[c] += less * late
         for k in range(sens.zd.shape[1]):
             sens.zd[c, k] += less * dtheta[number, k]
-
-
-@merged
-def guess(control, clock, end, state, probe):
-    """A short explicit Euler step into ``probe``, which shows how fast rates change; return its length.
-
-    It stays within the run and the longest step: near rest the rates alone allow any length, and tables end.
-    """
-    first = size_of(control, state.z, state.z) + size_of(control, state.zd, state.zd)
-    rate = size_of(control, state.zd, state.z) + size_of(control, state.zdd, state.zd)
-    h = min(trial_step_of(first, rate), LONGEST * end, end - clock[TIME])
-    for c in range(state.z.size):
-        probe.z[c] = state.z[c] + h * state.zd[c]
-        probe.zd[c] = state.zd[c] + h * state.zdd[c]
-    return h
-
-
-@merged
-def first_step(control, h, state, probe):
-    """Length of the first step, after the guess of length h was evaluated."""
-    for c in range(state.z.size):
-        probe.z[c] = probe.zd[c] - state.zd[c]
-        probe.zd[c] = probe.zdd[c] - state.zdd[c]
-    rate = size_of(control, state.zd, state.z) + size_of(control, state.zdd, state.zd)
-    change = size_of(control, probe.z, state.z) + size_of(control, probe.zd, state.zd)
-    return initial_step(control, rate, change, h)
 
 
 @kernel

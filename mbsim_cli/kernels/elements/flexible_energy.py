@@ -24,8 +24,7 @@ from mbsim_cli.kernels.algebra.vectors import (
     symmetric_apply,
 )
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
-from mbsim_cli.kernels.compiler.simd import add_to, at, block, width
-from mbsim_cli.kernels.compiler.views import as_column
+from mbsim_cli.kernels.compiler.simd import add_to, as_column, at, block, width
 from mbsim_cli.kernels.elements.flexible_work import (
     BY_Q,
     BY_RATE,

@@ -8,8 +8,7 @@ arguments where they are not smooth: exact for splines and steps, to round-off f
 import numpy as np
 
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
-from mbsim_cli.kernels.compiler.simd import add_to, at
-from mbsim_cli.kernels.compiler.views import as_column
+from mbsim_cli.kernels.compiler.simd import add_to, as_column, at
 from mbsim_cli.kernels.derive.trace import ByHand
 from mbsim_cli.kernels.elements.laws import (
     CONSTANT,

@@ -6,8 +6,7 @@
 import numpy as np
 
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
-from mbsim_cli.kernels.compiler.simd import add_to, at
-from mbsim_cli.kernels.compiler.views import as_column
+from mbsim_cli.kernels.compiler.simd import add_to, as_column, at
 from mbsim_cli.kernels.derive.trace import ByHand
 from mbsim_cli.model.codes import Law
 from mbsim_cli.model.layout import NONE

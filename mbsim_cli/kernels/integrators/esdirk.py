@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mbsim_cli.kernels.algebra.arrays import add_scaled, clear, copy_to, scaled
+from mbsim_cli.kernels.algebra.arrays import add_scaled, clear, copy_to, scaled, sum_of
 from mbsim_cli.kernels.algebra.linear_solve import lu_factor, lu_solve, transpose
 from mbsim_cli.kernels.algorithms.by_type import table_by_type
 from mbsim_cli.kernels.algorithms.closed_loops import RATIO, SOLVED, UNKNOWN, Loops, accelerate, are_small, share_of
@@ -39,8 +39,8 @@ from mbsim_cli.kernels.algorithms.systems.contract import (
     vary_residual,
 )
 from mbsim_cli.kernels.compiler.jit import kernel, merged
-from mbsim_cli.kernels.compiler.views import as_column
-from mbsim_cli.kernels.integrators.runge_kutta import EVALUATIONS, FACTORISATIONS, JACOBIANS, sum_of
+from mbsim_cli.kernels.compiler.simd import as_column
+from mbsim_cli.kernels.integrators.runge_kutta import EVALUATIONS, FACTORISATIONS, JACOBIANS
 from mbsim_cli.model.codes import Status
 from mbsim_cli.model.layout import NONE
 

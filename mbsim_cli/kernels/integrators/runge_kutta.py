@@ -15,7 +15,6 @@ from mbsim_cli.kernels.algorithms.motion.kinematics import normalise, vary_norma
 from mbsim_cli.kernels.algorithms.open_trees.formulations import accelerate, vary_accelerations
 from mbsim_cli.kernels.algorithms.open_trees.open_tree import OpenTree, drive, vary_drive
 from mbsim_cli.kernels.compiler.jit import inlined, kernel, merged
-from mbsim_cli.kernels.compiler.simd import at, block, total, width
 from mbsim_cli.model.layout import NONE
 
 # Lengths of steps -----------------------------------------------------------------------------------------------------
@@ -111,27 +110,6 @@ def initial_step(control, rate_size, change_size, trial_step):
 def trial_step_of(first_size, rate_size):
     """Length of an Euler step that tells how fast the rates change."""
     return 1e-6 if first_size < 1e-5 or rate_size < 1e-5 else 0.01 * first_size / rate_size
-
-
-@kernel
-def sum_of(a):
-    """Sum of the real parts of a (n, p), p 1 or ``simd.padded``: finite if they all are."""
-    if a.size == 0:
-        return 0.0
-    if a.shape[1] == 1:
-        return _sum_of_column(a, 0)
-    found = 0.0
-    for g in range(0, a.shape[1], width(a)):
-        found += _sum_of_column(a, block(a, g))
-    return found
-
-
-@kernel
-def _sum_of_column(a, k):
-    found = 0.0 * at(a, 0, k)
-    for c in range(a.shape[0]):
-        found += at(a, c, k)
-    return total(found).real
 
 
 # Steps ----------------------------------------------------------------------------------------------------------------

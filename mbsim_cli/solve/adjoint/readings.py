@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mbsim_cli.kernels.compiler.simd import fitting, padded, zeros
-from mbsim_cli.kernels.drivers.observe import constraint_jacobians
+from mbsim_cli.kernels.drivers.balance import constraint_jacobians
 from mbsim_cli.kernels.drivers.pull_instants import (
     Asked,
     MotionCovectors,
@@ -20,14 +20,8 @@ from mbsim_cli.kernels.integrators.ali3p_derivatives import AdjointWork, Pulling
 from mbsim_cli.model.layout import FlexibleNatural, LoadedSignals, Model
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve import allocate
-from mbsim_cli.solve.blocks import (
-    Balance,
-    ReactionReader,
-    is_balanced,
-    require_balance,
-    with_identities,
-    with_reactions,
-)
+from mbsim_cli.solve.blocks import is_balanced, with_reactions
+from mbsim_cli.solve.constraint_forces import Balance, ReactionReader, require_balance, with_identities
 from mbsim_cli.solve.natural.joint_motion import NaturalReactionPuller
 from mbsim_cli.solve.redundancy import kept_in_range, preimage, without_columns
 from mbsim_cli.solve.tape import Began

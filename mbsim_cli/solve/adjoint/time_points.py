@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from mbsim_cli.kernels.compiler.simd import padded, zeros
-from mbsim_cli.kernels.drivers.observe import constraint_jacobians
+from mbsim_cli.kernels.drivers.balance import constraint_jacobians
 from mbsim_cli.kernels.drivers.pull_instants import MotionCovectors
 from mbsim_cli.kernels.drivers.record import Record
 from mbsim_cli.model.coordinates import all_but

@@ -29,8 +29,8 @@ from mbsim_cli.model.layout import FlexibleTree, Model
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve import allocate
 from mbsim_cli.solve.adjoint.readings import Pulled, Readings, Seen, columns_of, each_defined, work_of
-from mbsim_cli.solve.blocks import require_balance
 from mbsim_cli.solve.breakpoints import kinks_of, later, stopping
+from mbsim_cli.solve.constraint_forces import require_balance
 from mbsim_cli.solve.open_trees.integration import loops_of, stages_kept, tableau
 from mbsim_cli.solve.pieces import Made
 from mbsim_cli.solve.sparse import pulled

@@ -14,7 +14,8 @@ from mbsim_cli.model.coordinates import kinds
 from mbsim_cli.model.layout import GROUND, FlexibleTree
 from mbsim_cli.model.problem import Block, Problem, Reacting
 from mbsim_cli.solve import allocate
-from mbsim_cli.solve.blocks import INSTANTS, Balance, ReactionReader, first_rows, other_rows, with_reactions
+from mbsim_cli.solve.blocks import first_rows, other_rows, with_reactions
+from mbsim_cli.solve.constraint_forces import INSTANTS, Balance, ReactionReader
 from mbsim_cli.solve.natural.joints import Row, TreeJoint, tree_joints
 from mbsim_cli.solve.natural.plan import STEP, Fields, Local, derivative_of, directions_of, value_of
 from mbsim_cli.solve.natural.system import NaturalSystem
@@ -201,7 +202,7 @@ def _unit_quaternion(Q: np.ndarray) -> np.ndarray:
 
 
 class NaturalReactions:
-    """Reads reactions as ``solve.blocks.ReactionReader``; theta, dtheta are those of the natural model."""
+    """Reads reactions as ``constraint_forces.ReactionReader``; theta, dtheta are those of the natural model."""
 
     def __init__(self, problem: Problem, reacting: Reacting, theta: np.ndarray, dtheta: np.ndarray) -> None:
         self._system: NaturalSystem = problem.system

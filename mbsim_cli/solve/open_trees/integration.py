@@ -47,13 +47,6 @@ def stages_kept(method: Tableau | ImplicitTableau) -> int:
     return method.c.size + (2 if isinstance(method, ImplicitTableau) else 0)
 
 
-# Integrals over time are summed inside each step by Gauss's rule of order 8, that of ``dop853``.
-
-_NEAR, _FAR = (float(np.sqrt(3 / 7 - sign * 2 / 7 * np.sqrt(6 / 5))) for sign in (1.0, -1.0))
-SHARES = 0.5 + 0.5 * np.array([-_FAR, -_NEAR, _NEAR, _FAR])  # of a step that has passed
-WEIGHTS = (18.0 + np.sqrt(30.0) * np.array([-1.0, 1.0, 1.0, -1.0])) / 72.0  # of its length
-
-
 def _rk4() -> Tableau:
     """The classical method of order 4; Kutta (1901)."""
     a = np.zeros((5, 5))

@@ -14,8 +14,8 @@ from mbsim_cli.kernels.algorithms.open_trees.open_tree import open_tree
 from mbsim_cli.kernels.algorithms.open_trees.partial_recursive import partial_recursive
 from mbsim_cli.kernels.algorithms.open_trees.recursive import recursive
 from mbsim_cli.kernels.compiler.simd import padded, zeros
-from mbsim_cli.kernels.drivers.instants import measure_start
 from mbsim_cli.kernels.drivers.observe import follow_rows, observe
+from mbsim_cli.kernels.drivers.open_trees import measure_start
 from mbsim_cli.kernels.drivers.record import Inside, Record, SensitivityRecord, Steps, Stretch
 from mbsim_cli.kernels.drivers.stepping import BEFORE_START, SIZE, TIME, TRIED
 from mbsim_cli.kernels.integrators.ali3p import State
@@ -26,12 +26,19 @@ from mbsim_cli.model.layout import FlexibleTree, Model
 from mbsim_cli.model.problem import WORK, Block, Problem
 from mbsim_cli.solve import allocate
 from mbsim_cli.solve.allocate import NO_ROWS
-from mbsim_cli.solve.blocks import BrokenOff, block_of, first_rows, other_rows, reader_of, steps_at_once
+from mbsim_cli.solve.blocks import (
+    SHARES,
+    WEIGHTS,
+    BrokenOff,
+    block_of,
+    first_rows,
+    other_rows,
+    reader_of,
+    steps_at_once,
+)
 from mbsim_cli.solve.faults import HOPELESS, SURELY, Diagnosis, sentence, step_sentence, undefined_at
 from mbsim_cli.solve.initial import assemble, assembled
 from mbsim_cli.solve.open_trees.integration import (
-    SHARES,
-    WEIGHTS,
     LoopRows,
     closed_loops,
     hardest,

@@ -18,7 +18,7 @@ from mbsim_cli.spec.expressions.syntax import (
     parse,
     part_of,
 )
-from mbsim_cli.spec.reading.suggestions import suggest
+from mbsim_cli.spec.reading.messages import suggest
 
 Scalar = float | complex
 BUILT_IN: dict[str, float] = {"pi": math.pi, "deg": math.pi / 180}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from mbsim_cli.spec.expressions.evaluate import BUILT_IN, Scalar, finite_value
 from mbsim_cli.spec.expressions.number import Number
 from mbsim_cli.spec.expressions.syntax import ExpressionError, is_constant, names, parse
-from mbsim_cli.spec.reading.suggestions import MAX_SUGGESTIONS, suggest
+from mbsim_cli.spec.reading.messages import MAX_SUGGESTIONS, suggest
 
 if TYPE_CHECKING:
     from mbsim_cli.spec.expressions.program import Integrand

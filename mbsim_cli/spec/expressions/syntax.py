@@ -214,7 +214,7 @@ def _arguments(node: ast.Call, vectors: bool, motion: bool) -> list[ast.expr]:
     if name not in known:
         if motion and len(node.args) == 1 and not node.keywords and not isinstance(node.args[0], ast.Starred):
             return node.args
-        from mbsim_cli.spec.reading.suggestions import suggest
+        from mbsim_cli.spec.reading.messages import suggest
 
         of_motion = f"{name} is a law or an unknown function; a law takes one argument"
         message = of_motion if motion else f"unknown function {name!r}"

@@ -8,7 +8,7 @@ from typing import Annotated, Any, NamedTuple
 from pydantic import AfterValidator, BeforeValidator
 from pydantic_core import PydanticCustomError
 
-from mbsim_cli.spec.reading.suggestions import nearest
+from mbsim_cli.spec.reading.messages import nearest
 
 BASE = ("1", "m", "kg", "s", "A", "K", "mol", "cd", "rad", "sr")
 DERIVED = ("Hz", "N", "Pa", "J", "W", "C", "V", "F", "ohm", "S", "Wb", "T", "H", "lm", "lx", "Bq", "Gy", "Sv", "kat")

@@ -8,8 +8,8 @@ from pathlib import Path as FilePath
 from typing import Any
 
 from mbsim_cli.errors import InputOutputError, Issue, ModelError, UsageError
+from mbsim_cli.spec.reading.messages import nearest, suggest
 from mbsim_cli.spec.reading.nodes import MAX_ENTRIES, Node, NodeError, read_nodes
-from mbsim_cli.spec.reading.suggestions import nearest, suggest
 from mbsim_cli.system import open_regular
 
 MAX_SHOWN = 1000

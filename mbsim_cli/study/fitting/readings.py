@@ -14,7 +14,7 @@ from mbsim_cli.errors import InputOutputError, ModelError, UsageError, one_line
 from mbsim_cli.io.tables import read_table
 from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.spec.parameters import with_values
-from mbsim_cli.spec.reading.suggestions import suggest
+from mbsim_cli.spec.reading.messages import suggest
 
 if TYPE_CHECKING:
     from mbsim_cli.study.model import Model

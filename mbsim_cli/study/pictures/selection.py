@@ -51,7 +51,7 @@ def labels_of(results: Sequence[Path], given: Sequence[str]) -> list[str]:
 
 def hint(name: str, known: Iterable[str], otherwise: str = "") -> str:
     """A suggestion for an unknown name, to be put behind a sentence."""
-    from mbsim_cli.spec.reading.suggestions import suggest
+    from mbsim_cli.spec.reading.messages import suggest
 
     found = suggest(name, known) or otherwise
     return f"; {found}" if found else ""

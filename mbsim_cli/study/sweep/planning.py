@@ -17,7 +17,7 @@ from mbsim_cli.io.tables import read_table
 from mbsim_cli.model.units import in_words
 from mbsim_cli.spec.expressions.syntax import ExpressionError
 from mbsim_cli.spec.model_file import ModelFile
-from mbsim_cli.spec.reading.suggestions import suggest
+from mbsim_cli.spec.reading.messages import suggest
 from mbsim_cli.spec.warnings import warnings_of
 from mbsim_cli.study.assembling import AUTO, Settings, build, load, stated_method
 from mbsim_cli.study.listener import SILENT, Listener
@@ -317,7 +317,7 @@ def _study(model_file: ModelFile, wanted: Wanted) -> tuple[str, Any]:
         what = f"the model states several studies: name one of {known}" if studies else "the model states no study"
         raise UsageError(what + ("" if studies else f"; add a section study, or {ad_hoc}"))
     if wanted.name not in studies:
-        from mbsim_cli.spec.reading.suggestions import suggest
+        from mbsim_cli.spec.reading.messages import suggest
 
         hint = suggest(wanted.name, studies)
         raise UsageError(f"unknown study {wanted.name!r}" + (f"; {hint}" if hint else ""))

@@ -12,7 +12,7 @@ from mbsim_cli.io.layout import component_axis
 from mbsim_cli.io.results import FileRecord
 from mbsim_cli.io.study_file import instants
 from mbsim_cli.model.units import attributes_of, quotient
-from mbsim_cli.spec.reading.suggestions import Named, unknown
+from mbsim_cli.spec.reading.messages import Named, unknown
 from mbsim_cli.study.listener import SILENT, Listener
 from mbsim_cli.study.result import Result
 from mbsim_cli.study.sweep import running

@@ -16,7 +16,16 @@ from mbsim_cli.kernels.algebra.spatial import (
     scale6,
     sub6,
 )
-from mbsim_cli.kernels.algorithms.equations.along_measures import along, find_along, is_along, own_along, pull_along
+from mbsim_cli.kernels.algorithms.equations.along_measures import (
+    along,
+    find_along,
+    is_along,
+    own_along,
+    pull_along,
+    pull_to_signal,
+    reads_signals,
+    with_signal_variation,
+)
 from mbsim_cli.kernels.algorithms.equations.constraints import (
     between,
     coordinate_measure,
@@ -40,7 +49,6 @@ from mbsim_cli.kernels.algorithms.equations.forces_on_bodies import (
     vary_wrench_on_bodies_along,
     wrench_on_bodies,
 )
-from mbsim_cli.kernels.algorithms.equations.signal_reading import pull_to_signal, reads_signals, with_signal_variation
 from mbsim_cli.kernels.algorithms.motion.kinematics import (
     apply_between2,
     apply_to_body,

@@ -15,13 +15,13 @@ import numpy as np
 from mbsim_cli.kernels.algebra.spatial import add6, cross_force, cross_motion, sub6
 from mbsim_cli.kernels.algebra.vectors import add3, add3_to, cross3, load3, load3_of, rotate, scale3, unrotate
 from mbsim_cli.kernels.algorithms.by_type import by_kind, made, predicate
-from mbsim_cli.kernels.algorithms.equations.constraints import between
-from mbsim_cli.kernels.algorithms.equations.signal_reading import (
+from mbsim_cli.kernels.algorithms.equations.along_measures import (
     pull_to_signals,
     reads_signals,
     with_signals,
     with_variations_of_signals,
 )
+from mbsim_cli.kernels.algorithms.equations.constraints import between
 from mbsim_cli.kernels.algorithms.motion.kinematics import at_origin, pose_of
 from mbsim_cli.kernels.compiler.jit import derived, inlined, python_of
 from mbsim_cli.kernels.derive.write import compiled_text

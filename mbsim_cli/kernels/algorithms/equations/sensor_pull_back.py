@@ -12,6 +12,7 @@ from mbsim_cli.kernels.algorithms.equations.along_measures import (
     energy_along,
     pull_along,
     pull_energy_along,
+    pull_to_signal,
 )
 from mbsim_cli.kernels.algorithms.equations.constraint_derivatives import pull_rates
 from mbsim_cli.kernels.algorithms.equations.constraints import (
@@ -43,7 +44,6 @@ from mbsim_cli.kernels.algorithms.equations.sensors import (
     sensor_direction,
     value_and_rate,
 )
-from mbsim_cli.kernels.algorithms.equations.signal_reading import pull_to_signal
 from mbsim_cli.kernels.algorithms.equations.tree_pull_back import pull_own_inertia
 from mbsim_cli.kernels.algorithms.flexible.bodies import (
     pull_elastic_kinetic,

@@ -9,6 +9,7 @@ from mbsim_cli.kernels.algorithms.equations.along_measures import (
     energy_own_along,
     find_along,
     own_along,
+    with_signal_variation,
 )
 from mbsim_cli.kernels.algorithms.equations.constraint_derivatives import vary_coordinate_measure, vary_measure
 from mbsim_cli.kernels.algorithms.equations.constraints import (
@@ -31,7 +32,6 @@ from mbsim_cli.kernels.algorithms.equations.forces_on_bodies import (
 )
 from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import armature_kinetic, inertia_at, vary_armature_kinetic
 from mbsim_cli.kernels.algorithms.equations.residual_variation import inertia_variation
-from mbsim_cli.kernels.algorithms.equations.signal_reading import with_signal_variation
 from mbsim_cli.kernels.algorithms.flexible.bodies import (
     elastic_kinetic,
     elastic_potential,

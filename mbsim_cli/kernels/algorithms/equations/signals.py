@@ -1,7 +1,7 @@
 """Expressions of the motion that forces read: values, variations, covectors.
 
 A signal is a function of sensors, of the measure that its force acts along, of t and of numbers. What it reads of its
-own measure stands in the slopes of the force by g and g' (``signal_reading``), as of any spring. All else it reads by
+own measure stands in the slopes of the force by g and g' (``along_measures``), as of any spring. All else it reads by
 sensors of the inputs: the model with these in place of its own is ``of_inputs(model)``. Derivation:
 docs/theory/expressions.md.
 """

@@ -1,0 +1,91 @@
+"""What the time loops of open trees share: the size of the first step, one instant by itself."""
+
+from mbsim_cli.kernels.algorithms.open_trees.formulations import accelerate, vary_accelerations
+from mbsim_cli.kernels.algorithms.open_trees.open_tree import drive, vary_drive
+from mbsim_cli.kernels.algorithms.systems.contract import measure, move, place, vary_bodies_of, vary_measure
+from mbsim_cli.kernels.compiler.jit import entry, merged
+from mbsim_cli.kernels.compiler.simd import block, put, width
+from mbsim_cli.kernels.drivers.stepping import LONGEST, TIME
+from mbsim_cli.kernels.integrators.runge_kutta import initial_step, put_on_manifold, size_of, trial_step_of
+from mbsim_cli.model.codes import Status
+
+
+@merged
+def guess(control, clock, end, state, probe):
+    """A short explicit Euler step into ``probe``, which shows how fast rates change; return its length.
+
+    It stays within the run and the longest step: near rest the rates alone allow any length, and tables end.
+    """
+    first = size_of(control, state.z, state.z) + size_of(control, state.zd, state.zd)
+    rate = size_of(control, state.zd, state.z) + size_of(control, state.zdd, state.zd)
+    h = min(trial_step_of(first, rate), LONGEST * end, end - clock[TIME])
+    for c in range(state.z.size):
+        probe.z[c] = state.z[c] + h * state.zd[c]
+        probe.zd[c] = state.zd[c] + h * state.zdd[c]
+    return h
+
+
+@merged
+def first_step(control, h, state, probe):
+    """Length of the first step, after the guess of length h was evaluated."""
+    for c in range(state.z.size):
+        probe.z[c] = probe.zd[c] - state.zd[c]
+        probe.zd[c] = probe.zdd[c] - state.zdd[c]
+    rate = size_of(control, state.zd, state.z) + size_of(control, state.zdd, state.zd)
+    change = size_of(control, probe.z, state.z) + size_of(control, probe.zd, state.zd)
+    return initial_step(control, rate, change, h)
+
+
+# Accelerations of an open tree, and their variations, at many states.
+
+
+@entry
+def accelerations(model, theta, open_tree, time, z, zd, dyn, zdd_out, reaction_out):
+    """z'' (B, n) and multipliers of drivers (B, m) at z, zd (B, n), whose driven coordinates are set; a Status."""
+    for row in range(time.size):
+        t = time[row]
+        drive(model, theta, t, open_tree, z[row], zd[row])
+        if not accelerate(model, theta, t, z[row], zd[row], dyn, zdd_out[row], reaction_out[row]):
+            return Status.SINGULAR.value
+    return Status.OK.value
+
+
+@entry
+def accelerations_and_variations(
+    model, theta, dtheta, touch, open_tree, time, z, zd, dz, dzd, dyn, zdd_out, reaction_out, dzdd_out, d_reaction_out
+):
+    """The same, and dz'' (B, n, p), d_reaction (B, m, p) for dz, dzd (B, n, p) and dtheta (len(theta), p)."""
+    for row in range(time.size):
+        t = time[row]
+        drive(model, theta, t, open_tree, z[row], zd[row])
+        vary_drive(model, theta, dtheta, t, open_tree, z[row], zd[row], dz[row], dzd[row])
+        if not accelerate(model, theta, t, z[row], zd[row], dyn, zdd_out[row], reaction_out[row]):
+            return Status.SINGULAR.value
+        vary_accelerations(
+            model, theta, dtheta, touch, t, z[row], zd[row], zdd_out[row], dz[row], dzd[row], dyn, dzdd_out[row],
+            d_reaction_out[row],
+        )  # fmt: skip
+    return Status.OK.value
+
+
+# Values of measures at the start, for numbers that take them.
+
+
+@entry
+def measure_start(model, theta, open_tree, directions, state, sens, kin, tw, wanted, value_out, d_value_out):
+    """Measures ``wanted`` (k,) of the driven, unit start, value (k,), and their variations (k, p)."""
+    drive(model, theta, 0.0, open_tree, state.z, state.zd)
+    vary_drive(model, theta, directions.dtheta, 0.0, open_tree, state.z, state.zd, sens.z, sens.zd)
+    put_on_manifold(model, theta, 0.0, directions, open_tree, state, sens)
+    place(model, theta, state.z, True, kin)
+    move(model, theta, state.z, state.zd, state.zdd, kin)
+    dtheta, touch = directions.dtheta, directions.touch
+    vary_bodies_of(
+        model, theta, dtheta, touch, state.z, state.zd, state.zdd, kin, sens.z, sens.zd, sens.zdd, tw
+    )  # fmt: skip
+    for i in range(wanted.size):
+        value_out[i] = measure(model, theta, wanted[i], state, kin)
+        for g in range(0, dtheta.shape[1], width(dtheta)):
+            k = block(dtheta, g)
+            value = vary_measure(model, theta, dtheta, touch, wanted[i], g, k, state, sens, kin, tw)
+            put(d_value_out, i, k, value)
