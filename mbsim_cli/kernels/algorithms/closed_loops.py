@@ -114,7 +114,7 @@ def vary_accelerations(model, theta, dtheta, touch, t, z, zd, zdd, dz, dzd, dyn,
     solve_constrained(loops.factor, SOLVED, columns)
     scaled(-1.0, columns.x, dzdd_out)
     scaled(-1.0, columns.mu, d_reaction_out)
-    if loops.redundant:  # but for what the range turns by, which ``solve.consistency`` adds
+    if loops.redundant:  # but for what the range turns by, which ``solve.redundancy`` adds
         keep_in_range(eq.J, loops.reach, d_reaction_out, columns.b, columns.step)
 
 
@@ -164,7 +164,7 @@ class Loops(NamedTuple):
     nu: np.ndarray  # (m,)
     zero: np.ndarray  # (n,)
     redundant: bool  # constraints depend on each other: multipliers are kept in the range of Phi_z
-    reach: Any  # multiplier_range.Range
+    reach: Any  # constrained_solve.Range
     turning: np.ndarray  # measures that are angles between bodies, followed from one evaluation to the next
     tw: Any  # Twists of p directions
     d_columns: Any  # Columns of p

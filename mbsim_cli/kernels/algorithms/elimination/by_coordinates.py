@@ -1,4 +1,4 @@
-"""What ``constrained_solve`` does along the structure of a tree, one coordinate at a time; see ``structures``."""
+"""What ``constrained_solve`` does along the structure of a tree, one coordinate at a time; see ``structure``."""
 
 from mbsim_cli.kernels.algebra.arrays import copy_to
 from mbsim_cli.kernels.algebra.linear_solve import eliminate_sparse, solve_sparse

@@ -1,4 +1,4 @@
-"""What ``constrained_solve`` does where coordinates are eliminated three at a time; see ``structures``.
+"""What ``constrained_solve`` does where coordinates are eliminated three at a time; see ``structure``.
 
 J is packed when its penalties are found: row after row, those numbers only that can differ from zero.
 """

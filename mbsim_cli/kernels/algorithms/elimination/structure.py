@@ -247,7 +247,7 @@ def _sets(model):
 
 
 class Panels(NamedTuple):
-    """Panels of three coordinates, see ``algebra.panel_solve``, and coordinates of constraints."""
+    """Panels of three coordinates, see ``algebra.linear_solve``, and coordinates of constraints."""
 
     first: np.ndarray  # (panels + 1,) into neighbour
     neighbour: np.ndarray  # coordinates below a panel that it meets when eliminated from the last one down, upwards
