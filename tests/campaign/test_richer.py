@@ -17,7 +17,13 @@ def natural(family):
 
 
 @pytest.mark.parametrize(
-    ("family", "seed"), [("rich tree", 5), ("rich constraints", 4), ("rich slides", 0), ("rich profiles", 1)]
+    ("family", "seed"),
+    [
+        pytest.param("rich tree", 5, marks=pytest.mark.slow),
+        ("rich constraints", 4),
+        ("rich slides", 0),
+        ("rich profiles", 1),
+    ],
 )
 def test_a_few_adjoints(family, seed):
     counts, wrong = judged(FAMILIES[family], [seed], ALI3P[:1], verdicts_of_adjoint, dust=DUST)

@@ -211,7 +211,7 @@ from mbsim_cli.study import compiling
 from mbsim_cli.study.listener import SILENT
 from mbsim_cli.study.compiling import Compiled
 from mbsim_cli.study.compiling import specimens
-compiling._ways = lambda: [compiling.Settings(formulation="recursive", integrator="rk4"), compiling.Settings()]
+compiling._ways = lambda stated: [compiling.Settings(formulation="recursive", integrator="rk4"), compiling.Settings()]
 with specimens() as paths:
     refused = [variant.model for variant in compiling.precompile(paths, True, SILENT) if variant.refused]
 assert all("closed_loop" in model for model in refused), refused

@@ -126,7 +126,7 @@ def test_gradients_without_an_estimate_are_said_to_have_none(mbsim, pendulum, op
 def test_searches_and_programs_that_ask_for_a_gradient_run_once(crank, monkeypatch):
     from mbsim_cli.study import run
 
-    monkeypatch.setattr(run, "_compared", None)  # cannot be called
+    monkeypatch.setattr(run, "_estimates_by_second_run", None)  # cannot be called
     _, gradient = mbsim.load(crank).value_and_gradient(sensitivity="adjoint")
     assert gradient.shape == (2,)
 
@@ -179,7 +179,7 @@ def test_a_step_that_is_advised_is_shorter(step, error):
 def test_where_forces_begin_all_derivatives_are_as_uncertain_as_the_worst(off, told):
     gradient, values = np.array([10.0, 0.1, 5e-6, 0.0, 1e-9]), np.array([1.0, 2.0, 2.0, 3.0, 1e3])
     result = Gradient(1.0, gradient, Uncertainty.of(np.array([0.0, *off]), np.zeros(6)))
-    found = run._alike(result, values).uncertainty.gradient
+    found = run._with_worst_relative_error(result, values).uncertainty.gradient
     assert found == pytest.approx(told, rel=1e-3, abs=1e-12)
 
 

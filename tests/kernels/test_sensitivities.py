@@ -141,29 +141,28 @@ def law_span(builder, law):
     return range(offset, offset + len(LAW_NUMBERS[builder.laws[law][0]]))
 
 
-ALONE = (Force.BUSHING, Force.WING, Force.SPHERE_ON_ROAD)  # with kernels of their own, a minute each
-FORCES = [pytest.param(k, marks=[pytest.mark.slow] * (k in ALONE), id=k.name.lower()) for k in Force]
+ALONE = Force.SPHERE_ON_ROAD  # with kernels of its own, a minute
+FORCES = [pytest.param(k, marks=[pytest.mark.slow] * (k == ALONE), id=k.name.lower()) for k in Force]
 
 
 @pytest.mark.parametrize("axes", Axes, ids=lambda axes: axes.name.lower())
 @pytest.mark.parametrize("kind", FORCES)
 def test_every_force(kind, axes):
     builder = branches()
+    if kind != ALONE:  # a wing and a bushing for all, which so share the kernels of a model of everything
+        builder.wing(4)
+        builder.bushing(2, 4)
     if kind == Force.ALONG_MEASURE:
         builder.along(builder.geometric(Measure.ANGLE, 2, 4))
     elif kind == Force.DRAG:
         builder.drag(4)
-    elif kind == Force.WING:
-        builder.wing(4)
     elif kind in TYRES:
         builder.tyre(kind, 4, builder.law(Law.POLYNOMIAL))
     elif kind in BODIES_TOUCHING:
         builder.contact(kind, 2, 4)
     elif kind == Force.SPHERE_ON_ROAD:
         builder.sphere_on_road(4, builder.law(Law.POLYNOMIAL))
-    elif kind == Force.BUSHING:
-        builder.bushing(2, 4)
-    else:
+    elif kind not in (Force.WING, Force.BUSHING):
         assert kind in APPLIED
         builder.applied(kind, 4, axes)
     builder.every_sensor()

@@ -150,6 +150,7 @@ def test_forty_windows_pass_their_singular_positions():
     np.testing.assert_allclose(energy, energy[0], rtol=5e-5)
 
 
+@pytest.mark.slow
 def test_gradients_of_windows_behind_their_singular_positions(tmp_path):
     """Two windows, which move as one crank does; three passages lose several combinations of constraints each."""
     text = runpy.run_path(str(ROOT / "models/benchmarks/generate_a02.py"))["model"](2, "1e-3", "1e-3")

@@ -5,8 +5,9 @@ import pytest
 
 from mbsim_cli.solve.forward import forward
 from tests.assembly.texts import assemble
+from tests.marks import NATURAL
 
-BOTH = pytest.mark.parametrize("formulation", ["ali3p-rtdyn1", "ali3p-natural"])
+BOTH = pytest.mark.parametrize("formulation", ["ali3p-rtdyn1", NATURAL])
 FOUR_BAR = """
 gravity: [0, -9.81, 0]
 points:

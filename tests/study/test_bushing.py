@@ -60,6 +60,7 @@ def run(folder, text, **settings):
     return mbsim.run(path, **({"sensitivity": "none"} | settings))
 
 
+@pytest.mark.slow
 def test_forces_are_those_of_the_potential_and_energy_is_kept(tmp_path):
     found = run(tmp_path, undamped(MOUNT))
     assert np.abs(found["phi"]).max() > 0.9
@@ -94,6 +95,7 @@ def differences(function, x, step=1e-4):
     ])  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_mass_at_rest_presses_with_its_weight(tmp_path):
     text = MOUNT.replace("type: revolute, bodies: [ground, arm], point: origin, axis: y, initial: {angle: 0.2}",
                          "type: fixed, bodies: [ground, arm], point: origin")  # fmt: skip
@@ -106,6 +108,7 @@ def test_a_mass_at_rest_presses_with_its_weight(tmp_path):
     assert np.isclose(found["F"][0, 2], 3.0 - 4000 * found["d"][0, 2], rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_damping_is_that_of_the_rates(tmp_path):
     """A full matrix, a pure translation: the force is the first column of the matrices."""
     matrix = np.diag([300.0, 200.0, 100.0, 3.0, 2.0, 1.0])
@@ -123,6 +126,7 @@ def test_damping_is_that_of_the_rates(tmp_path):
     np.testing.assert_allclose(found["M"][0], -(0.04 + 0.5) * matrix[0, 3:], atol=1e-12)
 
 
+@pytest.mark.slow
 def test_bodies_of_the_design_position_are_at_rest_without_axes(tmp_path):
     """Frames without axes are parallel in the design position; the first body's axes count."""
     text = """\

@@ -76,7 +76,8 @@ def test_integrals_are_as_exact_as_the_motion_whatever_the_output_times(build, s
         assert found.uncertainty.value <= share * value  # of the quadrature alone
     beside = build(SPRING, "adjoint", step=step, tolerance=1e-9, absolute_tolerance=1e-9, memory=3e5)
     swept = evaluate(beside.problem, beside.objectives)["e"]
-    assert swept.value == found.value and swept.gradient == pytest.approx(found.gradient, rel=1e-9)
+    assert swept.value == pytest.approx(found.value, rel=1e-15)  # blocks of other lengths add in another order
+    assert swept.gradient == pytest.approx(found.gradient, rel=1e-9)
 
 
 def test_the_motion_does_not_depend_on_sums(build):

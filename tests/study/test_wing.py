@@ -35,6 +35,7 @@ analysis: {step: 2e-3, duration: 0.02}
 """
 
 
+@pytest.mark.slow
 def test_force_is_that_of_the_formula(tmp_path):
     path = tmp_path / "vane.yaml"
     path.write_text(VANE)
