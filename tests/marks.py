@@ -11,16 +11,9 @@ _OWN = re.compile(r"law: bristle|friction: \{dynamic|value: .*step5\(")
 NATURAL = pytest.param("ali3p-natural", marks=pytest.mark.slow)
 
 
-def by_kernels(models: Iterable[Path], slow: tuple[str, ...] = (), quick: tuple[str, ...] = ()) -> list:
-    """Models as parameters; ``slow`` are those with these names, and those of kernels of their own but the ``quick``.
-
-    Kernels of the quick ones are compiled by other tests anyway.
-    """
-    return [
-        pytest.param(model, id=model.stem, marks=[pytest.mark.slow] if is_slow else [])
-        for model in models
-        for is_slow in [model.stem in slow or (model.stem not in quick and _has_own(model))]
-    ]
+def by_kernels(models: Iterable[Path]) -> list:
+    """Models as parameters; slow are those of kernels of their own."""
+    return [pytest.param(model, id=model.stem, marks=[pytest.mark.slow] * _has_own(model)) for model in models]
 
 
 def _has_own(model: Path) -> bool:

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from scripts import gallery
-from tests.marks import by_kernels
 
 from .conftest import ROOT
 from .test_readme import NUMBER, numbers_of
@@ -82,12 +81,7 @@ def test_the_script_draws_a_model(monkeypatch, tmp_path):
     assert (tmp_path / "fivebar.png").stat().st_size > 2000
 
 
-LONG = ("a01_pendulum", "a02_four_bars_40")
-QUICK = ("beam_limits", "cantilever", "pendulum", "rotating_beam", "spin_up", "spin_up_b", "block_on_incline")
-QUICK += ("slider_crank", "slider_crank_densities", "slider_crank_topology", "coulomb_oscillator", "sliding_mass")
-
-
-@pytest.mark.parametrize("model", by_kernels(gallery.models(), LONG, QUICK))
+@pytest.mark.parametrize("model", gallery.models(), ids=lambda model: model.stem)
 def test_a_command_of_the_gallery(mbsim, model):
     done = mbsim("run", ROOT / model)
     assert done.code == 0, done.err
