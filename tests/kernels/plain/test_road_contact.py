@@ -57,6 +57,7 @@ def test_a_sphere_touches_where_the_road_is_nearest(tmp_path, place):
     assert np.isclose(found["d"][0], 0.1 - nearest, atol=1e-8)
 
 
+@pytest.mark.slow
 def test_a_slope_is_a_plane(tmp_path):
     plane = "{type: plane, point: ground.S, normal: ground.normal}"
     road = mbsim.run(model(tmp_path, "{type: road, road: slope}", 0.2, 2.14), sensitivity="ddm")
@@ -71,7 +72,9 @@ def test_a_slope_is_a_plane(tmp_path):
         )
 
 
-@pytest.mark.parametrize("formulation", ["recursive", "ali3p-rtdyn1", "ali3p-natural"])
+@pytest.mark.parametrize(
+    "formulation", [pytest.param("recursive", marks=pytest.mark.slow), "ali3p-rtdyn1", "ali3p-natural"]
+)
 def test_gradients(tmp_path, formulation):
     path = model(tmp_path, formulation=formulation, duration=0.01)
     assert command("check", str(path))["passed"]
