@@ -156,7 +156,8 @@ def assert_gradient_is_that_of_the_steps(integrator, every, steps=3, **options):
     assert np.median(sizes) > 1e-3, "hardly anything varied"
 
 
-@pytest.mark.parametrize("integrator", ["rk4", "dop853", pytest.param("esdirk", marks=pytest.mark.slow)])
+@pytest.mark.slow  # two minutes of compilation; without the compiler it runs by default (plain/test_integrators.py)
+@pytest.mark.parametrize("integrator", ["rk4", "dop853", "esdirk"])
 def test_gradient_is_that_of_the_steps_taken(integrator):
     assert_gradient_is_that_of_the_steps(integrator, 37)
 

@@ -16,6 +16,7 @@ RUNS = [("rk4", 1e-3), ("dop853", 1e-4), ("dop853", 1e-2)]
 IMPLICIT = pytest.param("esdirk", 1e-4, marks=pytest.mark.slow)  # compiling it takes a minute
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("integrator", "step"), [*RUNS, IMPLICIT])
 def test_everything(integrator, step):
     options = {"integrator": integrator, "step": step, "formulation": "recursive"} | LOOSE
