@@ -141,6 +141,11 @@ def either(command: str, program: str) -> str:
     return command if _at_a_shell else program
 
 
+def counted(number: int, noun: str) -> str:
+    """A number with its noun, as in "1 mode" and "2 modes"."""
+    return f"{number} {noun}{'s' * (number != 1)}"
+
+
 def option(name: str, *values: str) -> str:
     """An option, by the name of its argument: ``--step auto``, in a program ``step='auto'``."""
     quoted = " or ".join(map(repr, values))

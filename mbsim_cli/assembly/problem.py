@@ -148,9 +148,10 @@ def moved_starts(packing: Packing, problem: Problem, closing: Closing) -> list[s
     if moved.any():
         changes = _changes_in_words([change for change, is_moved in zip(of_tree, moved, strict=True) if is_moved])
         return [f"the declared start does not close the loops; it was moved to a closed position{several}: {changes}"]
-    found = list(_unstated(of_tree, packing.packed.stated, closing))
     if several:
         found = [f"the loops close in several positions: the start is at{several[1:]}"]
+    else:
+        found = list(_unstated(of_tree, packing.packed.stated, closing))
     wanted = [change for change, is_stated in zip(of_tree, stated, strict=True) if is_stated]
     wanted += _of_cut_joints(packing.system, closing)
     bound = CARRIED if packing.model_file.overrides else ROUNDED
@@ -441,26 +442,22 @@ def _fields(system: System, tree: Any, method: str) -> "Sequence[DensityField]":
     return density_fields(system, tree, method)
 
 
-def _moved(fields: "Sequence[DensityField]", equations: Equations, closing: Closing, theta: np.ndarray) -> np.ndarray:
-    """Derivatives of theta (size, w) by all its numbers that fields move."""
-    if not fields:
-        return np.zeros((theta.size, 0))
-    from mbsim_cli.assembly.densities import moved_by_fields
-
-    return moved_by_fields(fields, equations, closing, theta)
-
-
 def _started(problem: Problem, equations: Equations, closing: Closing, fields: "Sequence[DensityField]") -> Problem:
     """The problem with the start that closes its loops."""
     kept, kept_velocity = kept_by_constraints(equations, closing)
     theta, theta_rho = start_from(equations, closing, problem.theta, problem.theta_rho)
+    moved = np.zeros((problem.theta.size, 0))
+    if fields:
+        from mbsim_cli.assembly.densities import moved_by_fields
+
+        moved = moved_by_fields(fields, equations, closing, problem.theta)
     return replace(
         problem,
         independent=kept,
         independent_velocity=kept_velocity,
         theta=theta,
         theta_rho=theta_rho,
-        moved=_moved(fields, equations, closing, problem.theta),
+        moved=moved,
     )
 
 

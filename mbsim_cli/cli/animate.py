@@ -8,7 +8,7 @@ import typer
 
 from mbsim_cli.cli import options, signals
 from mbsim_cli.cli.output import bar, emit, say, tell
-from mbsim_cli.errors import UsageError
+from mbsim_cli.errors import UsageError, counted
 
 SUFFIXES = ("gif", "mp4", "pvd")
 SIZES = (64, 4096)  # pixels
@@ -103,7 +103,7 @@ def _tell(report: dict[str, Any], json: bool, quiet: bool) -> None:
     if json:
         emit(report)
     else:
-        frames = f"{report['frames']} frame{'s' * (report['frames'] != 1)}"
+        frames = counted(report["frames"], "frame")
         tell(f"{report['output']}: {frames}, {report['start']:g} to {report['end']:g} s", quiet)
         if report["frames"] == 1 and report["motion"] > 0:
             say(f"the motion takes {report['motion']:g} s, less than a frame does; a smaller --speed shows it", quiet)

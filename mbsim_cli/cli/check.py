@@ -9,7 +9,7 @@ import typer
 
 from mbsim_cli.cli import options
 from mbsim_cli.cli.output import Hearing, emit, print_warnings, show_table, tell
-from mbsim_cli.errors import InputOutputError, MbsimError, UsageError, one_line
+from mbsim_cli.errors import InputOutputError, MbsimError, UsageError, counted, one_line
 
 if TYPE_CHECKING:
     from mbsim_cli.study.assembling import Settings
@@ -127,7 +127,7 @@ def _print(rows: "list[Comparison]", files: int, warnings: list[str]) -> None:
         show_table(table)
     failures, open_ones = sum(not row.passed for row in rows), sum(not row.decided for row in rows)
     more = f", {open_ones} undecided" if open_ones else ""
-    tell(f"{len(rows)} comparisons in {files} file{'s' * (files != 1)}, {failures or 'none'} failed{more}")
+    tell(f"{len(rows)} comparisons in {counted(files, 'file')}, {failures or 'none'} failed{more}")
 
 
 def _short(value: float | list[float] | None) -> str:

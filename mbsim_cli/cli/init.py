@@ -68,7 +68,7 @@ def command(
     else:
         tell(f"{target}: {TEMPLATES[name]}")
         for path in beside:
-            tell(f"{path}: what it reads")
+            tell(f"{path}: data that {target} reads")
         tell(f"next: {then}")
 
 

@@ -8,7 +8,7 @@ import typer
 
 from mbsim_cli.cli import options
 from mbsim_cli.cli.output import emit, plain_table, print_objectives, print_warnings, show_table, tell
-from mbsim_cli.errors import UsageError
+from mbsim_cli.errors import UsageError, counted
 
 # How a flexible body in a file is shown.
 
@@ -18,7 +18,8 @@ def show(found: dict[str, Any], json: bool) -> None:
     if json:
         emit(found)
         return
-    tell(f"{found['file']}: {found['kind']}, {_count(found, 'mode')}, {_count(found, 'node')}")
+    modes, nodes = counted(len(found["modes"]), "mode"), counted(len(found["nodes"]), "node")
+    tell(f"{found['file']}: {found['kind']}, {modes}, {nodes}")
     for place, text in found.get("descriptions", {}).items():
         tell(f"{place}: {text}" if place else text)
     facts = {
@@ -35,11 +36,6 @@ def show(found: dict[str, Any], json: bool) -> None:
     if found["nodes"]:
         show_table(plain_table(("node", "position [m]"), [(n, _numbers(x)) for n, x in found["nodes"].items()]))
     print_warnings(found["warnings"])
-
-
-def _count(found: dict[str, Any], what: str) -> str:
-    count = len(found[f"{what}s"])
-    return f"{count} {what}{'s' * (count != 1)}"
 
 
 def _numbers(values: list[float]) -> str:

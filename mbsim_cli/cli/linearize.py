@@ -8,7 +8,7 @@ import typer
 
 from mbsim_cli.cli import options
 from mbsim_cli.cli.output import emit, tell
-from mbsim_cli.errors import UsageError
+from mbsim_cli.errors import UsageError, counted
 
 if TYPE_CHECKING:
     from mbsim_cli.study.assembling import Settings
@@ -56,7 +56,7 @@ def command(
     About an equilibrium, the start, or a time of the motion.
     """
     options.limit_threads(None)
-    from mbsim_cli.study.assembling import Settings, build, counted, load
+    from mbsim_cli.study.assembling import Settings, build, load
     from mbsim_cli.study.linearizing import KINDS, linearized
 
     target = output or Path(f"{model.stem}.lin.{to or Format.HDF5}")

@@ -11,7 +11,7 @@ import typer
 
 from mbsim_cli.cli import options
 from mbsim_cli.cli.output import Terminal, emit, plain_table, print_objectives, print_warnings, show_table, tell
-from mbsim_cli.errors import UsageError
+from mbsim_cli.errors import UsageError, counted
 from mbsim_cli.model.codes import INTEGRATORS
 
 if TYPE_CHECKING:
@@ -181,8 +181,6 @@ def _method(report: dict[str, Any]) -> str:
     if report["formulation"] == "statics":
         return f"{report['diagnostics']['stability']} equilibrium, {report['diagnostics']['iterations']} iterations"
     if report["formulation"] == "linear":
-        from mbsim_cli.study.assembling import counted
-
         found = counted(len(report["modes"]), "mode") if "modes" in report else "frequency response"
         return f"{found} about {AROUND[report['diagnostics']['about']]}"
     if report["formulation"] == "driven":

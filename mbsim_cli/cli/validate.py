@@ -7,7 +7,7 @@ import typer
 
 from mbsim_cli.cli import options
 from mbsim_cli.cli.output import emit, print_issues, print_warnings, tell
-from mbsim_cli.errors import InputOutputError, Issue, ModelError
+from mbsim_cli.errors import InputOutputError, Issue, ModelError, counted
 
 if TYPE_CHECKING:
     from mbsim_cli.study.assembling import Settings
@@ -43,8 +43,7 @@ def command(
         if unread:
             raise InputOutputError("; ".join(unread))
         files = f"{len(models)} files" if len(models) > 1 else str(models[0])
-        count = f"{len(issues)} error{'s' * (len(issues) != 1)}"
-        tell(f"{files}: {count}" if issues else f"{files}: valid", quiet)
+        tell(f"{files}: {counted(len(issues), 'error')}" if issues else f"{files}: valid", quiet)
     raise typer.Exit(ModelError.exit_code if issues else 0)
 
 

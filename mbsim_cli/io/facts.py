@@ -7,7 +7,7 @@ from typing import Any, BinaryIO, NamedTuple, Protocol
 import h5py
 import numpy as np
 
-from mbsim_cli.errors import UsageError, option
+from mbsim_cli.errors import UsageError, counted, option
 from mbsim_cli.io import layout
 from mbsim_cli.io.guard import FormatError
 from mbsim_cli.io.layout import TEXT, Scales, Variable, inverse_variables, set_unit, set_units, variables
@@ -312,7 +312,7 @@ def shape_of(path: Path, mode: int) -> tuple[np.ndarray, float]:
     with opened(path, known=True) as file:
         count = len(file["modes/frequency"]) if "modes/frequency" in file else 0
         if not 1 <= mode <= count:
-            held = f"{count} mode{'s' * (count != 1)}" if count else "no modes; type: modes finds them"
+            held = counted(count, "mode") if count else "no modes; type: modes finds them"
             raise UsageError(f"{option('mode')}: there is no mode {mode}; {path} holds {held}")
         real, imaginary = (np.asarray(file[f"modes/shape_{part}"][mode - 1]) for part in ("real", "imaginary"))
         return real + 1j * imaginary, float(file["modes/frequency"][mode - 1])

@@ -225,6 +225,8 @@ class Pieces:
 
     def _accelerate(self, time: float, loop: Loop, record: Record, d_record: SensitivityRecord) -> None:
         """Fill a row, and find accelerations that the equations of motion give there."""
+        from mbsim_cli.solve.constraint_forces import Balance
+
         state, sens = loop.state, loop.sens
         record.time[0], record.iterations[0], record.drift[0], d_record.error[0] = time, 0, 0.0, 0.0
         record.sigma[0], record.kappa[0], record.corrections[0] = 0.0, 0.0, 0.0
@@ -232,8 +234,6 @@ class Pieces:
         for part, row in ((state, record), (sens, d_record)):
             row.position[0], row.velocity[0], row.acceleration[0] = part.z, part.zd, part.zdd
             row.reaction[0] = part.lam + part.kappa
-        from mbsim_cli.solve.constraint_forces import Balance
-
         balance = Balance(self._problem, loop.theta, loop.directions.dtheta, redundant=loop.control.redundant)
         *balanced, lost = balance.of(record, d_record)
         if lost.any():

@@ -24,7 +24,7 @@ from mbsim_cli.spec.reading.messages import Path
 
 
 def _with_example(schema: dict[str, Any], of: type["Spec"]) -> None:
-    """Add an example of a type: the keys that it needs and those that it shows, each as its own example says."""
+    """Add an example of a type: its required keys and those of ``in_example``, with the values of their examples."""
     fields = of.model_fields
     if "type" not in fields:
         return
@@ -47,7 +47,7 @@ class Spec(BaseModel):
         json_schema_extra=_with_example,
     )
 
-    in_example: ClassVar[tuple[str, ...]] = ()  # keys that the example of a type has beside those that it needs
+    in_example: ClassVar[tuple[str, ...]] = ()  # optional keys in the example of a type, beside the required ones
 
     @model_validator(mode="before")
     @classmethod

@@ -549,7 +549,7 @@ class Cable(Spec):
     )
     law: LawOrName | None = field("Law of time that is added to a constant length [m].", "reel", default=None)
     winds: dict[str, Number] = field(
-        "What the coordinates of drums wind up of a constant length [m/rad or 1], JOINT.coordinate.",
+        "Length [m/rad or 1] of a constant-length cable that each coordinate of a drum winds up, by JOINT.coordinate.",
         {"drum.angle": 0.1},
         default_factory=dict,
     )

@@ -1,6 +1,5 @@
 """Values of parameters: other values in a model, written back into its file, every number of a file as a parameter."""
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -15,7 +14,7 @@ from mbsim_cli.spec.expressions.number import Expression, Number
 from mbsim_cli.spec.expressions.syntax import names as names_in
 from mbsim_cli.spec.expressions.syntax import parse
 from mbsim_cli.spec.model_file import ModelFile
-from mbsim_cli.spec.reading.messages import suggest
+from mbsim_cli.spec.reading.messages import suggest, unit_in
 from mbsim_cli.spec.reading.nodes import Node, read_nodes
 from mbsim_cli.spec.reading.source import join
 from mbsim_cli.spec.review import Review
@@ -27,7 +26,6 @@ SECTIONS = (
 )  # fmt: skip
 TOGETHER = ("rotation_matrix",)  # entries that make sense together only
 _UNITS = {"points": "m", "vectors": "1"}  # of sections
-_UNIT = re.compile(r"\[([^\]]+)\]")
 Path = tuple[str | int, ...]
 
 
@@ -76,8 +74,8 @@ def _within(holder: Any, key: Any, path: Path, unit: str) -> Iterator[Place]:
     elif isinstance(value, Spec):
         for name, known in type(value).model_fields.items():
             if name in value.model_fields_set and name not in TOGETHER:
-                found = _UNIT.search(known.description or "")
-                yield from _within(value.__dict__, name, (*path, known.alias or name), found[1] if found else unit)
+                own = unit_in(known.description or "") or unit
+                yield from _within(value.__dict__, name, (*path, known.alias or name), own)
     elif type(value) is dict:
         for name in value:
             yield from _within(value, name, (*path, name), unit or _UNITS.get(str(path[0]), ""))

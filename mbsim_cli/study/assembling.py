@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mbsim_cli.errors import UsageError, option
+from mbsim_cli.errors import UsageError, counted, option
 from mbsim_cli.model.coordinates import kinds
 from mbsim_cli.model.problem import INTEGRATED, Problem
 from mbsim_cli.spec.model_file import ModelFile
@@ -129,11 +129,6 @@ def chosen(model_file: ModelFile, settings: Settings, assembled: Any) -> tuple[s
     p, steps = problem.theta_rho.shape[1], steps_of(problem)
     counts = [counted(p, "parameter"), counted(objectives, "objective"), *([counted(steps, "step")] if steps else [])]
     return costs.quicker, f"{', '.join(counts)}: {costs.sentence()}"
-
-
-def counted(number: int, what: str) -> str:
-    """A count with its noun, as in "2 modes"."""
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 # From a model file to a problem.

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mbsim_cli.assembly.parameters.numbers import Numbers, Scalar
-from mbsim_cli.errors import InputOutputError
+from mbsim_cli.errors import InputOutputError, counted
 from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.spec.reading.messages import suggest
 
@@ -119,7 +119,7 @@ class Tables:
             self._issue(place, message, f"rows {row + 1} and {row + 2}")
             return np.zeros(1)
         if len(values) < 2:
-            self._issue(place, f"the table has {len(values)} row{'s' * (len(values) != 1)}, and needs two at least")
+            self._issue(place, f"the table has {counted(len(values), 'row')}, and needs two at least")
         return values
 
     def column(self, table: Any, path: str, quantity: str, suffix: str = "") -> np.ndarray:

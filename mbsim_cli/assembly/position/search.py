@@ -365,13 +365,12 @@ class Search:
 
     def _descend(self, z: np.ndarray, columns: np.ndarray) -> np.ndarray:
         """Where least squares lead by the coordinates ``columns``."""
+        from mbsim_cli.solve.least_squares import least_squares
 
         def at(part: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             trial[columns] = part
             phi, J = self.equations.at(self.theta, trial)
             return phi[self.rows], J[self.rows][:, columns]
-
-        from mbsim_cli.solve.least_squares import least_squares
 
         trial = z.copy()
         trial[columns] = least_squares(at, z[columns])

@@ -98,7 +98,12 @@ def _unit(classes: Mapping[int, Any], data: Any, path: Path) -> str:
     model = classes.get(id(_at(data, path[: keys[-1]]))) if keys else None
     fields = model.model_fields.items() if model is not None else ()
     texts = (entry.description or "" for name, entry in fields if (entry.alias or name) == path[keys[-1]])
-    found = re.search(r"\[([^\]]+)\]", next(texts, ""))
+    return unit_in(next(texts, ""))
+
+
+def unit_in(description: str) -> str:
+    """The unit in brackets in the description of a key; nothing where there is none."""
+    found = re.search(r"\[([^\]]+)\]", description)
     return found[1] if found else ""
 
 
