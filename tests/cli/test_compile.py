@@ -54,6 +54,7 @@ def test_runs_find_what_it_compiled(mbsim, pendulum):
     report = mbsim("compile", pendulum, "--json", "--quiet").json
     assert [entry["sensitivity"] for entry in report["analyses"]] == ["none", "ddm", "adjoint"]
     assert report["refused"] == [] and report["cache"] == watch.STORE.path
+    assert mbsim("run", pendulum, "--formulation", "recursive").code == 0  # rows of open trees are observed behind
     kept = {path.name.rsplit("-", 1)[0] for path in Path(report["cache"]).iterdir()}
     assert {"observe.observe", "instants.linearise", "simulate.run"} <= kept
     for method in ("none", "ddm", "adjoint"):
