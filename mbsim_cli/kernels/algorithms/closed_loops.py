@@ -114,7 +114,7 @@ def vary_accelerations(model, theta, dtheta, touch, t, z, zd, zdd, dz, dzd, dyn,
     solve_constrained(loops.factor, SOLVED, columns)
     scaled(-1.0, columns.x, dzdd_out)
     scaled(-1.0, columns.mu, d_reaction_out)
-    if loops.redundant:  # but for what the range turns by, which ``solve.redundancy`` adds
+    if loops.redundant:  # without the rotation of the range, which ``solve.redundancy`` adds
         keep_in_range(eq.J, loops.reach, d_reaction_out, columns.b, columns.step)
 
 

@@ -5,8 +5,8 @@ position g in a loop over columns an index of eight directions, ``at(a, i, k)`` 
 writes them; between the two, formulas see a number. The last axis of such arrays is contiguous, and ``padded`` tells
 how long it must be; a block may begin anywhere, and ``only`` keeps some of its directions. Complex numbers, plain
 Python and the plain compiler take one direction at a time: ``width`` is 1 and k an int. So do loops over ``numbers`` of
-a single column. Here stands what is done to one direction; ``compiler.simd_compiled`` is for eight,
-and sees arrays in another shape without a call.
+a single column. These are the forms for one direction; ``compiler.simd_compiled`` has those for eight directions, and
+views of arrays without a call.
 """
 
 import math

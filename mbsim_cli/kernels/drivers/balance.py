@@ -1,4 +1,4 @@
-"""Forces at stored instants: accelerations and multipliers that the equations of motion give, reactions of joints.
+"""Forces at stored time points: accelerations and multipliers by the equations of motion, and reactions of joints.
 
 Those of a step of ALI3-P belong to its velocities before their projection. Derivation: docs/theory/reactions.md.
 """
@@ -34,7 +34,7 @@ from mbsim_cli.kernels.algorithms.systems.contract import (
     vary_rates,
     vary_residual,
 )
-from mbsim_cli.kernels.compiler.jit import entry, kernel
+from mbsim_cli.kernels.compiler.jit import entry, inlined, kernel
 from mbsim_cli.kernels.compiler.simd import as_column
 from mbsim_cli.kernels.integrators.ali3p_derivatives import Sensitivity
 from mbsim_cli.model.codes import Status
@@ -188,9 +188,21 @@ def _vary(model, theta, t, directions, state, sens, kin, comp, eq, factor, extra
     take_solution(model, False, kin, factor, columns, sens.zdd, sens.lam)
 
 
-# Reactions and their sensitivities at stored instants, whatever computed the motion; nothing runs where none is read.
+# Reactions and their sensitivities at stored time points of any analysis. Without reactions nothing of this runs.
 #
 # ``work`` is that of a motion, ``tw`` the twists, ``dQ`` (n, p) the variation of forces on coordinates.
+
+
+@inlined
+def find_recorded_forces(model, theta, at_center, record, row, multiplier, work):
+    """Evaluate the motion at a row of a record, and all forces there by the multipliers (m,)."""
+    kin, comp, eq = work.kin, work.comp, work.eq
+    t, z, zd, zdd = record.time[row], record.position[row], record.velocity[row], record.acceleration[row]
+    place(model, theta, z, at_center, kin)
+    move(model, theta, z, zd, zdd, kin)
+    constrain(model, theta, t, z, kin, eq)
+    expect_recorded(record.expected, row, kin)
+    find_forces(model, theta, t, z, zd, multiplier, kin, comp, eq)
 
 
 @entry
@@ -204,11 +216,7 @@ def observe_reactions(
     kin, comp, eq = work.kin, work.comp, work.eq
     for row in range(record.time.size):
         t, z, zd, zdd = record.time[row], record.position[row], record.velocity[row], record.acceleration[row]
-        place(model, theta, z, at_center, kin)
-        move(model, theta, z, zd, zdd, kin)
-        constrain(model, theta, t, z, kin, eq)
-        expect_recorded(record.expected, row, kin)
-        find_forces(model, theta, t, z, zd, multiplier[row], kin, comp, eq)
+        find_recorded_forces(model, theta, at_center, record, row, multiplier[row], work)
         read_reactions(model, theta, reactions, z, multiplier[row], kin, comp, eq, out[row])
         if directions.dtheta.shape[1] > 0:
             dz, dzd, dzdd = d_record.position[row], d_record.velocity[row], d_record.acceleration[row]

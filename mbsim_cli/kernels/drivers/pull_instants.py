@@ -10,9 +10,8 @@ from mbsim_cli.kernels.algorithms.equations.constraints import move_lines
 from mbsim_cli.kernels.algorithms.equations.forces import expect_recorded
 from mbsim_cli.kernels.algorithms.equations.loads import find_loads
 from mbsim_cli.kernels.algorithms.equations.tree_pull_back import clear_bodies
-from mbsim_cli.kernels.algorithms.reactions.systems import find_forces, pull_read
+from mbsim_cli.kernels.algorithms.reactions.systems import pull_read
 from mbsim_cli.kernels.algorithms.systems.contract import (
-    constrain,
     evaluate,
     move,
     place,
@@ -22,7 +21,7 @@ from mbsim_cli.kernels.algorithms.systems.contract import (
     see,
 )
 from mbsim_cli.kernels.compiler.jit import entry, kernel
-from mbsim_cli.kernels.drivers.balance import evaluate_with_mass, stand_at, take_solution
+from mbsim_cli.kernels.drivers.balance import evaluate_with_mass, find_recorded_forces, stand_at, take_solution
 from mbsim_cli.model.codes import Status
 
 
@@ -97,11 +96,7 @@ def pull_back_reactions(model, theta, reactions, work, pulling, record, multipli
     kin, comp, eq, cov = work.kin, work.comp, work.eq, pulling.cov
     for row in range(record.time.size):
         t, z, zd, zdd = record.time[row], record.position[row], record.velocity[row], record.acceleration[row]
-        place(model, theta, z, False, kin)
-        move(model, theta, z, zd, zdd, kin)
-        constrain(model, theta, t, z, kin, eq)
-        expect_recorded(record.expected, row, kin)
-        find_forces(model, theta, t, z, zd, multiplier[row], kin, comp, eq)
+        find_recorded_forces(model, theta, False, record, row, multiplier[row], work)
         clear_bodies(cov)
         clear(cov.z)
         clear(cov.zd)

@@ -36,7 +36,7 @@ class ErrorControl(NamedTuple):
     relative: float
     absolute: float
     exponent: float  # 1 / (order of the error)
-    safety: float  # factor of the length at which the next error is expected to be all that is allowed
+    safety: float  # factor on the length of a step whose estimated error equals the tolerance
     sensitivities: bool  # whether their error counts too
     most: float  # steps that a run may try
     at_once: float  # steps that a call may try before it pauses
