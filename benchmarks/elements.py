@@ -2,6 +2,8 @@
 
     python benchmarks/elements.py [--repeat N] [--duration S] [--json]    # exit code 1 if a bound is missed
     python benchmarks/elements.py --before TREE                           # also five models in another source tree
+    python benchmarks/elements.py --before TREE --kernels OLD NEW         # their time loops alone, kernels kept there
+    python benchmarks/elements.py --before TREE --only fivebar chain      # some of them
 
 Time loops alternate, in one thread; ratios are of the least processor times. Both five-bars have the same motion, which
 is checked first. ``--before`` runs each model by ``mbsim run`` in both trees, first with an empty cache of kernels:
@@ -116,15 +118,15 @@ class Tree:
         return sum(path.stat().st_size for path in self._cache.rglob("*") if path.is_file() and path.suffix != ".h5")
 
 
-def beside(before: Path, model: str, repeat: int, *options: str) -> dict[str, float]:
-    """Ratios of this tree to the one before, by the keys of ``BEFORE``."""
+def beside(before: Path, model: str, repeat: int, kernels: list[Path] | None) -> dict[str, float]:
+    """Ratios of this tree to the one before, by the keys of ``BEFORE``; with kept ``kernels`` time loops alone."""
     with tempfile.TemporaryDirectory() as old, tempfile.TemporaryDirectory() as new:
-        trees = Tree(before, Path(old)), Tree(ROOT, Path(new))
-        cold = [tree.run(model, *options)[1] for tree in trees]
-        size = [tree.size for tree in trees]
-        loops = np.min([[tree.run(model, *options)[0] for tree in trees] for _ in range(repeat)], axis=0)
-    found = {"time loop": loops, "compiled code": size, "cold compilation": cold}
-    return {what: new / old for what, (old, new) in found.items()}
+        folders = kernels or [Path(old), Path(new)]
+        trees = [Tree(root, folder.resolve()) for root, folder in zip((before, ROOT), folders, strict=True)]
+        found = {"cold compilation": [tree.run(model)[1] for tree in trees]}  # kept kernels are loaded once, too
+        found["compiled code"] = [tree.size for tree in trees]
+        found["time loop"] = np.min([[tree.run(model)[0] for tree in trees] for _ in range(repeat)], axis=0)
+    return {what: new / old for what, (old, new) in found.items() if what == "time loop" or not kernels}
 
 
 def main() -> None:
@@ -132,14 +134,16 @@ def main() -> None:
     parser.add_argument("--repeat", type=int, default=7)
     parser.add_argument("--duration", type=float, default=5.0)
     parser.add_argument("--before", type=Path, metavar="TREE", help="folder of an earlier version")
+    parser.add_argument("--kernels", type=Path, nargs=2, metavar=("OLD", "NEW"), help="folders of their kernels")
+    parser.add_argument("--only", nargs="+", choices=MODELS, default=MODELS, help="models to run")
     parser.add_argument("--json", action="store_true")
     chosen = parser.parse_args()
     figures = [
         Figure(f"springs as expressions, {label}", ratio(method, chosen.duration, chosen.repeat), "times", MOST)
         for label, method in (("motion", "none"), ("DDM", "ddm"))
     ]
-    for model in MODELS if chosen.before else ():
-        ratios = beside(chosen.before.resolve(), model, chosen.repeat)
+    for model in chosen.only if chosen.before else ():
+        ratios = beside(chosen.before.resolve(), model, chosen.repeat, chosen.kernels)
         figures += [Figure(f"{model}, {what}", value, "times", BEFORE[what]) for what, value in ratios.items()]
     tell("cost of elements", figures, chosen.json)
 

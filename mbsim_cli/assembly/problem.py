@@ -220,7 +220,7 @@ class Assembled:
     objectives: list[Objective]
     parameters: list[ParameterValue]
     sensor_rows: Mapping[str, slice]
-    contacts: Sequence[Contact]  # of tyres
+    contacts: Sequence[Contact]  # with roads
     topology: Topology
     joints: Mapping[str, Any]  # of the file, and those between flexible bodies and their nodes
     dropped: list[str]  # equations that hold whatever the coordinates are

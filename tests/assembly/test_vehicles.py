@@ -214,7 +214,7 @@ sensors:
     assert table.order[:3].tolist() == [TyreQuantity.LATERAL_SLIP, 2, 1]
     assert assembled.problem.names.sensor_units == ("1", "m/s^2", "rad/s", "m")
     (contact,) = assembled.contacts
-    assert (contact.tyre, contact.load, contact.place) == ("tyre", 4, 5)
+    assert (contact.name, contact.load, contact.place) == ("tyre", 4, 5)
     assert assembled.problem.model.laws.next[contact.road] == NONE
 
 

@@ -86,7 +86,7 @@ class ForceTable:
         return [row[0] for row in self.rows]
 
     def road(self, number: int) -> int:
-        """Law of the road that a tyre rolls on."""
+        """Law of the road that a tyre or a sphere touches."""
         return self.rows[number][4][0]
 
     def table(self) -> Forces:

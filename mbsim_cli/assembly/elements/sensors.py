@@ -204,11 +204,12 @@ class Entry:
 
 @dataclass(frozen=True)
 class Contact:
-    """Rows of the record with the load and position of a tyre, for diagnostics."""
+    """Rows of the record with the load and position of a tyre, or of a sphere on a road, for diagnostics."""
 
-    tyre: str
+    name: str
+    rolls: bool  # whether it is a tyre
     load: int  # normal
-    place: int  # x of the wheel's centre
+    place: int  # x of the centre
     road: int  # law of the road
 
 
@@ -310,17 +311,17 @@ class SensorTable:
         return tuple(gap._replace(side=side) for gap, side in zip(self.gaps, sides, strict=True))
 
     def add_contacts(self) -> None:
-        """Add hidden sensors of the load and position of every tyre, which diagnostics read."""
-        for number, (name, kind) in enumerate(zip(self._forces.names, self._forces.kinds, strict=True)):
-            if kind not in TYRES:
+        """Add hidden sensors of the load and position of all that touches a road, which diagnostics read."""
+        for number, (name, (kind, _, pair, *_, theta)) in enumerate(
+            zip(self._forces.names, self._forces.rows, strict=True)
+        ):
+            if kind not in (*TYRES, Force.SPHERE_ON_ROAD):
                 continue
-            body, center = split(self._system.model_file.forces[name].center)
-            row = self._first[-1]
-            point = self._system.theta.add(partial(self._system.geometry.point, body, center))
+            row, body = self._first[-1], self._measures.pairs.bodies(pair)[1]
             self._entries.append(Entry(Sensor.TYRE, "N", index=number, order=TyreQuantity.NORMAL_LOAD))
-            self._entries.append(Entry(Sensor.POSITION, "m", self._system.topology.index[body], theta=point))
+            self._entries.append(Entry(Sensor.POSITION, "m", body, theta=theta))  # the centre is its first numbers
             self._first += [row + 1, row + 4]
-            self.contacts.append(Contact(name, row, row + 1, self._forces.road(number)))
+            self.contacts.append(Contact(name, kind in TYRES, row, row + 1, self._forces.road(number)))
 
     def add_reactions(self, table: ReactionTable) -> None:
         """Assign rows to the force and moment of each reaction, after the rows of the table."""

@@ -201,7 +201,7 @@ def _verb(what: str) -> str:
     return "is not finite" if "sensor " in what else "are not finite"
 
 
-# Events of tyres: where a wheel leaves or meets the road, and where the instants are too coarse for the road.
+# Where a wheel leaves or meets the road, and where the instants are too coarse for the road of a tyre or a contact.
 
 STEPS = 3  # a feature of the road passed in fewer is not resolved
 _ONLY_HERE = "gradients hold for these instants only"
@@ -224,7 +224,7 @@ class Following:
 
 
 class ContactHealth:
-    """Reads the tyres of a run: lift-offs, landings, unresolved roads; ``contacts`` holds sensor rows of each tyre."""
+    """Lift-offs and landings of tyres, and roads that steps of tyres and ``contacts`` do not resolve."""
 
     def __init__(self, problem: Problem, contacts: Sequence[Any]):
         self._contacts = contacts
@@ -240,17 +240,19 @@ class ContactHealth:
         time, sensors = self._following.of(block)
         for contact, ranges in zip(self._contacts, self._features, strict=True):
             touching = sensors[:, contact.load] > 0.0
-            self._lifted.setdefault(contact.tyre, []).extend(time[1:][touching[1:] != touching[:-1]].tolist())
-            self._passages(contact.tyre, time, sensors[:, contact.place], touching, ranges)
+            if contact.rolls:
+                self._lifted.setdefault(contact.name, []).extend(time[1:][touching[1:] != touching[:-1]].tolist())
+            name = f"{'tyre' if contact.rolls else 'contact'} {contact.name}"
+            self._passages(name, time, sensors[:, contact.place], touching, ranges)
 
-    def _passages(self, tyre: str, time: np.ndarray, x: np.ndarray, touching: np.ndarray, ranges: np.ndarray) -> None:
+    def _passages(self, name: str, time: np.ndarray, x: np.ndarray, touching: np.ndarray, ranges: np.ndarray) -> None:
         low, high, way = np.minimum(x[1:], x[:-1]), np.maximum(x[1:], x[:-1]), np.abs(np.diff(x))
         for start, end in ranges:
             step = np.flatnonzero((low < end) & (high > start) & (end - start < STEPS * way) & touching[1:])
             if len(step):
                 steps = (end - start) / float(way[step].max())
-                if steps < self._coarse.get(tyre, (STEPS,))[0]:
-                    self._coarse[tyre] = steps, float(time[step[0] + 1]), np.array([start, end])
+                if steps < self._coarse.get(name, (STEPS,))[0]:
+                    self._coarse[name] = steps, float(time[step[0] + 1]), np.array([start, end])
 
     @property
     def warnings(self) -> list[str]:
@@ -264,9 +266,9 @@ class ContactHealth:
                     else "leaves or meets the road"
                 )
                 found.append(f"tyre {tyre} {often} at t = {times[0]:.4g} s")
-        for tyre, (steps, time, (start, end)) in self._coarse.items():
+        for name, (steps, time, (start, end)) in self._coarse.items():
             found.append(
-                f"tyre {tyre} passes its road between x = {start:.6g} m and {end:.6g} m in {steps:.2g} steps, at "
+                f"{name} passes its road between x = {start:.6g} m and {end:.6g} m in {steps:.2g} steps, at "
                 f"t = {time:.4g} s; {_ONLY_HERE}: {STEPS} steps or more resolve it"
             )
         return found

@@ -72,6 +72,17 @@ def test_a_slope_is_a_plane(tmp_path):
         )
 
 
+def test_a_road_that_steps_are_too_long_for_is_reported(tmp_path):
+    """A ramp that begins over 1 mm at 0.202 m, at 1.5 mm a step; not where the ball flies over it."""
+    for height, reported in ((0.09, True), (0.5, False)):
+        path = model(tmp_path, "{type: road, road: slope}", 0.2, height, "ali3p-rtdyn1", 4e-3)
+        path.write_text(path.read_text().replace("start: -10", "start: 0.202"))
+        warnings = [each for each in mbsim.run(path, sensitivity="none").warnings if "passes its road" in each]
+        assert len(warnings) == reported
+        if reported:
+            assert "contact touch passes its road between x = 0.202 m and 0.203 m in 0.68 steps, at t = " in warnings[0]
+
+
 @pytest.mark.parametrize(
     "formulation", [pytest.param("recursive", marks=pytest.mark.slow), "ali3p-rtdyn1", "ali3p-natural"]
 )
