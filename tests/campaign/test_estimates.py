@@ -145,14 +145,15 @@ def given_motion(seed: int) -> generator.Data:
     data = generator.open_tree(seed)
     random = np.random.default_rng((seed, 19))
     swing = {"type": "harmonic", "amplitude": 0.3, "angular_frequency": float(random.uniform(1, 20))}
-    data |= {"sensors": {"tau": {"type": "torques"}}, "objectives": {"effort": {"integral": "dot(tau, tau)"}}}
-    data |= {"constraints": {}, "forces": {}}
+    data |= {"sensors": {"tau": {"type": "torques"}}, "constraints": {}, "forces": {}}
     for joint in data["joints"].values():
         joint.pop("initial", None)
         if joint["type"] in ("spherical", "floating"):  # whose Euler parameters no law gives
             point = joint.get("point", "origin")
             joint |= {"type": "revolute", "point": point, "axis": "z"}
     data["laws"] = data.get("laws", {}) | {"swing": swing}
+    alone = sum(generator.FREEDOM[joint["type"]] for joint in data["joints"].values()) == 1
+    data["objectives"] = {"effort": {"integral": "tau**2" if alone else "dot(tau, tau)"}}
     return data | {
         "analysis": {
             "type": "inverse_dynamics",

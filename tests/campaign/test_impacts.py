@@ -13,7 +13,7 @@ import yaml
 import mbsim_cli as mbsim
 from mbsim_cli.errors import MbsimError
 
-RUNS = 100
+RUNS, TOGETHER = 100, 10
 FACTOR = 5.0  # between estimated and true errors
 SHARE = 1e-4  # of a parameter, by which differences move it
 STEPS = (1e-2, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5)
@@ -173,13 +173,15 @@ def judged(seed: int, path: Any) -> list[Judged]:
 
 
 @pytest.mark.slow
-def test_gradients_through_impacts_are_right_or_estimated_or_none(tmp_path):
+@pytest.mark.parametrize("start", range(0, RUNS, TOGETHER))
+def test_gradients_through_impacts_are_right_or_estimated_or_none(start, tmp_path, record_property):
     found = []
-    for seed in range(RUNS):
+    for seed in range(start, start + TOGETHER):
         try:
             found += judged(seed, tmp_path / "model.yaml")
         except MbsimError as error:
             print(f"{seed}: {error}")
+    record_property("counts", f"impacts: {len(found)} derivatives")
     wrong = [each for each in found if each.fails]
-    assert len(found) > 5 * RUNS
+    assert len(found) > 5 * TOGETHER
     assert not wrong, "\n".join(map(str, wrong))
