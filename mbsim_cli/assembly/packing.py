@@ -16,7 +16,13 @@ from mbsim_cli.assembly.elements.signals import SignalTable
 from mbsim_cli.assembly.options import options_of
 from mbsim_cli.assembly.parameters.numbers import Numbers
 from mbsim_cli.assembly.parameters.tables import Tables
-from mbsim_cli.assembly.position.closing import initial_measures, kept_whatever_values, stated_columns, stated_rates
+from mbsim_cli.assembly.position.closing import (
+    initial_measures,
+    kept_whatever_values,
+    own_columns,
+    stated_columns,
+    stated_rates,
+)
 from mbsim_cli.assembly.position.equations import wanted_rows
 from mbsim_cli.assembly.tree.bodies import armature_table, tree_table, with_elastic
 from mbsim_cli.assembly.tree.geometry import Geometry
@@ -194,6 +200,11 @@ class Packed:
     def rated(self) -> np.ndarray:
         """Mask (n,) of the coordinates that have an initial velocity in the file."""
         return stated_rates(self.system)
+
+    @cached_property
+    def own(self) -> np.ndarray:
+        """Mask (n,) of the coordinates that cables have of their own."""
+        return own_columns(self.system)
 
     def _place(self, moving: Any) -> str:
         """Where the expression of a force stands in the file."""

@@ -43,6 +43,7 @@ from mbsim_cli.assembly.position.closing import (
     start_from,
 )
 from mbsim_cli.assembly.position.equations import Equations
+from mbsim_cli.assembly.position.touching import guess_touches
 from mbsim_cli.assembly.tree.elastic import Source
 from mbsim_cli.assembly.tree.joints import Pose, is_guess, kind_of, position_at, stated_position
 from mbsim_cli.assembly.tree.kinematics import Poses
@@ -351,6 +352,7 @@ def _declared(packing: Packing, parameters: Sequence[ParameterValue], wanted: Se
     system, packed, choices = packing.system, packing.packed, packing.choices
     check_differentiable(system, wanted, **{name: choices[name] for name in choices if name not in OTHERS})
     values = system.theta.values()
+    guess_touches(system, packed.model.tree, values)
     independent = independent_columns(packed, values)
     problem = Problem(
         model=packed.model,
@@ -409,7 +411,7 @@ def _closed(packing: Packing, equations: Equations) -> Closing:
     def accepts(z: np.ndarray) -> bool:
         return not opposed(system, equations.poses(equations.theta, z))
 
-    closing = close(equations, packed.stated, packed.rated, accepts)
+    closing = close(equations, packed.stated, packed.rated, packed.own, accepts)
     inverse = packed.drives is not None  # inverse dynamics with loops; open trees need no checks
     if inverse or analysis != "inverse_dynamics":
         check_driven(system, equations)

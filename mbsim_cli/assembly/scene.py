@@ -24,7 +24,7 @@ from mbsim_cli.model.pictures import Line, Scene, Solid, Surface
 from mbsim_cli.reduction.mesh import drawn_edges, read_surface
 from mbsim_cli.reduction.reduce import ShapedMesh
 from mbsim_cli.solve.natural.system import NaturalSystem
-from mbsim_cli.spec.joints import Bodiless
+from mbsim_cli.spec.joints import UNSEEN
 from mbsim_cli.spec.model_file import ModelFile
 
 # Lines that make a body's points look like a body: the edges of their convex hull.
@@ -294,7 +294,7 @@ class _Drawing:
         for name, spec in model.bodies.items():
             if name in self._elastic:
                 self._draw_mesh(self._index[name], self._elastic[name])
-            elif name not in self._places and not isinstance(model.joints.get(name), Bodiless):
+            elif name not in self._places and not isinstance(model.joints.get(name), UNSEEN):
                 self._draw(self._index[name], name, spec)
                 self._draw_visuals(self._index[name], name, spec.visuals)
         return Scene(
@@ -330,7 +330,7 @@ class _Drawing:
                 sprung.add(joint)
                 yield Line(kind, GROUND, self._ends(model.joints[joint]))
         for name, spec in model.joints.items():
-            if spec.type in SLIDERS and name not in sprung and not isinstance(spec, Bodiless):
+            if spec.type in SLIDERS and name not in sprung and not isinstance(spec, UNSEEN):
                 yield Line("slide", GROUND, self._ends(spec))
 
     def _ends(self, joint: Any) -> tuple[int, ...]:
@@ -442,7 +442,7 @@ class _Drawing:
 def _joint_points(model: Any) -> Iterator[tuple[str, str]]:
     """Body and point on both sides of every joint that holds bodies together."""
     for spec in model.joints.values():
-        if spec.type != "floating" and not isinstance(spec, Bodiless):
+        if spec.type != "floating" and not isinstance(spec, UNSEEN):
             yield from zip(spec.bodies, both(spec.point), strict=True)
 
 

@@ -174,6 +174,10 @@ class CablePart(Distance):
     coordinate: str = field("The coordinate, JOINT.coordinate.", "rope_1.length")
 
 
+class CableTouch(PointOnPlane):
+    """A straight part of a cable is perpendicular to the arm where it touches a pulley; not in files."""
+
+
 class CableLength(Coupling):
     """The sum of the parts of a cable and of what coordinates wind up, by a law of time; not in files."""
 

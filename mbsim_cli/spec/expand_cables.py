@@ -7,18 +7,21 @@ the direction u = (s d + q d x n) / d.d. What the cable gets longer by is the su
 points of the bodies: those of arcs cancel. Euler and Eytelwein's friction, smooth in the speed of sliding.
 
 A cable of constant length is a constraint instead: a coordinate without mass for the length of each part, an equation
-that makes it that length, and one for their sum, whose multiplier is the tension.
+that makes it that length, and one for their sum, whose multiplier is the tension. On each pulley turn two arms without
+mass, to where the cable meets it and leaves it: straight parts are perpendicular to them, and arcs are differences of
+their angles. They may turn as often as they like, and pulleys need no parallel axes.
 """
 
 from dataclasses import dataclass
 from itertools import pairwise
 
 from mbsim_cli.spec.base import Spec
-from mbsim_cli.spec.constraints import CableLength, CablePart
+from mbsim_cli.spec.bodies import Body
+from mbsim_cli.spec.constraints import CableLength, CablePart, CableTouch
 from mbsim_cli.spec.expand_states import Maker, text_of
 from mbsim_cli.spec.expressions.number import Expression, Number, is_moving
 from mbsim_cli.spec.forces import AppliedForce, AppliedTorque, Cable, Pulley
-from mbsim_cli.spec.joints import DisplacementInitial, PartJoint
+from mbsim_cli.spec.joints import DisplacementInitial, PartJoint, TouchJoint
 from mbsim_cli.spec.review import GROUND, Review
 from mbsim_cli.spec.sensors import AngularVelocity, Direction, Position, Velocity
 
@@ -36,13 +39,8 @@ def expand_cables(review: Review) -> None:
 
 
 def _hold_length(maker: Maker, name: str, spec: Cable) -> None:
-    """Add a massless coordinate for the length of each part, and hold their sum."""
-    review, where, good = maker.review, ("cables", name), True
-    for k, place in enumerate(spec.path):
-        if isinstance(place, Pulley):
-            message = "a cable of constant length runs through points, without pulleys that have a radius"
-            review.report((*where, "path", k), message, f"write {place.center}, or give a stiffness")
-            good = False
+    """Add a massless coordinate for the length of each part and two for each arc, and hold their sum."""
+    review, where, good = maker.review, ("cables", name), _are_pulleys(maker, spec)
     if is_moving(spec.length, review.model.expressions):
         maker.report("length", "without a stiffness the length is a number or auto", "give law, winds, or a stiffness")
         good = False
@@ -53,12 +51,33 @@ def _hold_length(maker: Maker, name: str, spec: Cable) -> None:
     stands_at, constraints, terms = review.source.stands_at, review.model.constraints, dict(spec.winds)
     for coordinate in terms:
         stands_at["constraints", name, "terms", coordinate] = (*where, "winds", coordinate)
-    for k, points in enumerate(pairwise(spec.path), start=1):
+    ends: list[tuple[str, str]] = []  # points where the cable meets and leaves what stands in its path
+    for k, place in enumerate(spec.path):
+        if isinstance(place, str):
+            ends.append((place, place))
+            continue
+        arms = touches(name, k)
+        named = [maker.takes(arm, ("bodies", "joints")) and maker.takes(_across(arm), ("constraints",)) for arm in arms]
+        if not all(named):
+            return
+        ends.append((_arm(maker, arms[0], place), _arm(maker, arms[1], place)))
+        for arm, sign in zip(arms, (-1.0, 1.0), strict=True):
+            sign *= 1.0 if place.turn == "positive" else -1.0
+            terms[f"{arm}.angle"] = Number(f"{sign}*{text_of(place.radius)}")
+            stands_at["joints", arm] = stands_at["constraints", _across(arm)] = (*where, "path", k)
+    for k, ((_, begin), (end, _)) in enumerate(pairwise(ends), start=1):
         own, part = f"{name}_{k}", f"{name}_part_{k}"
         if not (maker.takes(own, ("bodies", "joints")) and maker.takes(part, ("constraints",))):
             return
         coordinate = maker.slider(own, PartJoint, DisplacementInitial())
-        given = {"type": "distance", "points": list(points), "distance": Number(0.0), "coordinate": coordinate}
+        points = [begin, end]
+        for own_end, other in (points, points[::-1]):
+            arm, _, point = own_end.partition(".")
+            if point == TOUCH:
+                plane = {"point": own_end, "normal": f"{arm}.x"}
+                given = {"type": "point_on_plane", "point": other, "plane": plane}
+                constraints[_across(arm)] = CableTouch.model_validate(given)
+        given = {"type": "distance", "points": points, "distance": Number(0.0), "coordinate": coordinate}
         constraints[part], terms[coordinate] = CablePart.model_validate(given), Number(1.0)
         stands_at["constraints", part, "points"] = (*where, "path")
         for end in (0, 1):
@@ -69,11 +88,35 @@ def _hold_length(maker: Maker, name: str, spec: Cable) -> None:
     )
 
 
-def _fits(maker: Maker, spec: Cable) -> bool:
-    """Whether numbers and places can be taken further; reports those that cannot."""
-    review, good = maker.review, maker.positive(stiffness=spec.stiffness, velocity=spec.velocity, onset=spec.onset)
-    for key in ("damping", "friction"):
-        good &= review.not_negative(("cables", maker.name, key), getattr(spec, key))
+TOUCH = "cable touches"  # point of an arm
+
+
+def touches(cable: str, place: int) -> tuple[str, str]:
+    """Names of the arms to where a cable meets and leaves the pulley at a place of its path."""
+    return f"{cable}_meets_{place + 1}", f"{cable}_leaves_{place + 1}"
+
+
+def _across(arm: str) -> str:
+    """Name of the constraint that makes a straight part perpendicular to an arm."""
+    return f"{arm}_across"
+
+
+def _arm(maker: Maker, name: str, pulley: Pulley) -> str:
+    """Add an arm on a pulley, x along it; return its point that the cable touches."""
+    model, (body, _, center) = maker.review.model, pulley.center.partition(".")
+    where = {"point": [center, "origin"], "axis": [pulley.axis.partition(".")[2], "z"]}
+    model.bodies[name] = Body.model_construct()
+    model.joints[name] = TouchJoint.model_validate({"type": "revolute", "bodies": [body, name], **where})
+    if TOUCH not in model.points:
+        model.derived.made.add(("points", TOUCH))
+        model.points[TOUCH] = {}
+    model.points[TOUCH][name] = [pulley.radius, Number(0.0), Number(0.0)]
+    return f"{name}.{TOUCH}"
+
+
+def _are_pulleys(maker: Maker, spec: Cable) -> bool:
+    """Whether pulleys have a radius, and centre and axis on one body; reports those that have not."""
+    good, review = True, maker.review
     for k, place in enumerate(spec.path):
         if isinstance(place, Pulley):
             good &= review.positive(("cables", maker.name, "path", k, "radius"), place.radius)
@@ -81,6 +124,15 @@ def _fits(maker: Maker, spec: Cable) -> bool:
                 path = ("cables", maker.name, "path", k, "axis")
                 review.report(path, f"{place.center!r} and {place.axis!r} must be of one body")
                 good = False
+    return good
+
+
+def _fits(maker: Maker, spec: Cable) -> bool:
+    """Whether numbers and places can be taken further; reports those that cannot."""
+    review, good = maker.review, _are_pulleys(maker, spec)
+    good &= maker.positive(stiffness=spec.stiffness, velocity=spec.velocity, onset=spec.onset)
+    for key in ("damping", "friction"):
+        good &= review.not_negative(("cables", maker.name, key), getattr(spec, key))
     if spec.length == "auto":
         maker.report("length", "auto is for cables of constant length, without a stiffness", "give the length")
         return False

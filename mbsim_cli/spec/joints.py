@@ -242,6 +242,14 @@ class PartJoint(Bodiless):
     coordinates: ClassVar[tuple[str, ...]] = ("length",)
 
 
+class TouchJoint(Revolute):
+    """Where a cable meets or leaves a pulley: an arm without mass that turns on it; not in files."""
+
+
+OF_CABLES = (PartJoint, TouchJoint)  # what the rest of the mechanism determines
+UNSEEN = (Bodiless, TouchJoint)
+
+
 class Cylindrical(_AboutAxis, _Rubbing):
     """Translation along an axis and rotation about it."""
 

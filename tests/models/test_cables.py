@@ -267,8 +267,10 @@ def test_swinging_atwood_machine(tmp_path, formulation, settings, error):
 @pytest.mark.parametrize(
     ("cable", "sentence"),
     [
-        ("path: [ground.A, {center: block.origin, axis: block.z, radius: r}, weight.C], length: 5",
-         r"path\[1\]: a cable of constant length runs through points, .*; write block.origin, or give a stiffness"),
+        ("path: [ground.A, {center: block.origin, axis: block.z, radius: -r}, weight.C], length: 5",
+         r"cables.rope.path\[1\].radius: must be greater than zero"),
+        ("path: [ground.A, {center: block.origin, axis: ground.z, radius: r}, weight.C], length: 5",
+         r"cables.rope.path\[1\].axis: 'block.origin' and 'ground.z' must be of one body"),
         ("path: [ground.A, weight.C], length: l - t", r"cables.rope.length: without a stiffness .*; give law, winds"),
         ("path: [ground.A, weight.C], length: l, law: rel", r"cables.rope.law: unknown law 'rel'; did you mean 'reel'"),
         ("path: [ground.A, weight.C], length: l, winds: {block.angl: 1}", r"cables.rope.winds.*did you mean"),

@@ -31,6 +31,7 @@ from mbsim_cli.model.coordinates import among, kinds, moved_by, of_columns
 from mbsim_cli.model.layout import NONE
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.model.scales import Scales, scales_of
+from mbsim_cli.spec.joints import OF_CABLES
 
 Accepts = Callable[[np.ndarray], bool]
 
@@ -128,18 +129,23 @@ class Closing:
         return self.J.shape[1] - rank(np.delete(self.J, rows, axis=0))
 
 
-def close(equations: Equations, stated: np.ndarray, stated_velocity: np.ndarray, accepts: Accepts) -> Closing:
+def close(
+    equations: Equations, stated: np.ndarray, stated_velocity: np.ndarray, own: np.ndarray, accepts: Accepts
+) -> Closing:
     """Find coordinates that satisfy the equations, starting from the declared ones.
 
     Where fewer coordinates are declared independent than the mechanism has degrees of freedom, further ones keep their
     initial values: of those that determine the others well, first the ``stated`` ones (n,); of rates those of
-    ``stated_velocity`` (n,). ``accepts`` tells whether a closed position is one of the mechanism.
+    ``stated_velocity`` (n,). The coordinates ``own`` (n,) come before all others
+    among those that follow. ``accepts`` tells whether a closed position is one of the mechanism.
     """
     problem = equations.problem
     tree, theta = problem.model.tree, equations.theta
     n, first = kinds(tree).size, tree.initial[0]
     scales = scales_of(problem.model, problem.theta, np.array([row[0] for row in equations.rows], dtype=int))
-    parts = [_close(group, theta, problem, (stated, stated_velocity), scales, accepts) for group in groups(equations)]
+    parts = [
+        _close(group, theta, problem, (stated, stated_velocity, own), scales, accepts) for group in groups(equations)
+    ]
     z, phi = problem.theta[first : first + n].copy(), np.zeros(equations.m)
     held, held_velocity = np.ones((2, n), dtype=bool)
     for part in parts:
@@ -156,22 +162,23 @@ def scaled_group(group: Group, problem: Problem, scales: Scales) -> Scaled:
 
 
 def _close(
-    group: Group, theta: list[float], problem: Problem, stated: tuple[np.ndarray, np.ndarray], scales: Scales,
+    group: Group, theta: list[float], problem: Problem, masks: tuple[np.ndarray, ...], scales: Scales,
     accepts: Accepts,
 ) -> Part:  # fmt: skip
     """Close one group of equations, lengths measured in the mechanism's unit."""
     columns, m = group.columns, group.equations.m
     equations = scaled_group(group, problem, scales)
-    free, stated_angle, stated_rate = ~problem.independent[columns], stated[0][columns], stated[1][columns]
+    free, (stated_angle, stated_rate, own) = ~problem.independent[columns], (mask[columns] for mask in masks)
     start = problem.theta[problem.model.tree.initial[0] + columns] / equations.columns
-    search = Search(equations, theta, start, free, stated_angle, lambda z: accepts(z * equations.columns))
+    search = Search(equations, theta, start, free, stated_angle, own, lambda z: accepts(z * equations.columns))
     found = search.find() if group.geometric else search.keep()
     z, rows = found.z, equations.of_position
     phi, J = equations.at(theta, z)
     scaled = unit_rows(J)
     held, held_velocity = np.ones((2, len(columns)), dtype=bool)
     held[found.dependent] = False
-    held_velocity[determined(scaled, free, stated_angle | stated_rate, beyond=True, last=stated_rate)] = False
+    stated = stated_angle | stated_rate
+    held_velocity[determined(scaled, free, stated, beyond=True, last=stated_rate, first=own)] = False
     if np.abs(phi[rows]).max(initial=0.0) > CLOSED:  # the smallest gap is where equations lose their rank
         scaled = unit_rows(equations.at(theta, search.generic())[1])
     conflict = _conflict(scaled[rows], sum(row < m for row in rows), free)
@@ -315,6 +322,11 @@ def stated_rates(system: System) -> np.ndarray:
     stated = {joint: has_velocity(system.joints[joint]) for joint in system.topology.joints}
     stated |= {body.name: body.rated for body in system.elastic}
     return np.array([column.coordinate in stated[name] for name, column in system.coordinates], dtype=bool)
+
+
+def own_columns(system: System) -> np.ndarray:
+    """Mask (n,) of the coordinates that cables have of their own."""
+    return np.array([isinstance(system.joints.get(name), OF_CABLES) for name, _ in system.coordinates], dtype=bool)
 
 
 def held_columns(system: System) -> tuple[int, ...]:

@@ -43,11 +43,13 @@ def dependent_rows(J: np.ndarray) -> list[int]:
 
 
 def determined(
-    J: np.ndarray, free: np.ndarray, stated: np.ndarray, beyond: bool = False, last: np.ndarray | None = None
-) -> list[int]:
+    J: np.ndarray, free: np.ndarray, stated: np.ndarray, beyond: bool = False, last: np.ndarray | None = None,
+    first: np.ndarray | None = None,
+) -> list[int]:  # fmt: skip
     """Free coordinates that the rows of J determine, as many as the rank; ``stated`` ones only where they must be.
 
-    Those of the mask ``last`` come only after all others, however badly the rows determine these.
+    Those of the mask ``first`` come before all others; those of the mask ``last`` come only after them, however badly
+    the rows determine these.
     ``beyond`` takes others where the free ones are too few: an automatic target leaves a position but binds its rate.
     """
     rest = unit_rows(J).copy()
@@ -55,7 +57,8 @@ def determined(
     squares = (rest * rest).sum(axis=0)
     last = np.zeros_like(free) if last is None else last
     early = free & ~last
-    groups = [(early & ~stated, WELL), (early & stated, WELL), (early, RANK_TOLERANCE)]
+    groups = [] if first is None else [(early & first, WELL)]
+    groups += [(early & ~stated, WELL), (early & stated, WELL), (early, RANK_TOLERANCE)]
     for group, enough in [*groups, (free & last, WELL), (free, RANK_TOLERANCE), (~free & beyond, RANK_TOLERANCE)]:
         candidates = group.copy()
         candidates[chosen] = False
@@ -266,14 +269,17 @@ class Found:
 
 
 class Search:
-    """Coordinates from ``start`` (l,); ``free`` and ``stated`` are masks; ``accepts`` judges a closed position."""
+    """Coordinates from ``start`` (l,); ``accepts`` judges a closed position.
+
+    ``free``, ``stated`` and ``own`` are masks; those of ``own`` are what the others determine, if they can.
+    """
 
     def __init__(
         self, equations: Scaled, theta: list[float], start: np.ndarray, free: np.ndarray, stated: np.ndarray,
-        accepts: Callable[[np.ndarray], bool],
+        own: np.ndarray, accepts: Callable[[np.ndarray], bool],
     ) -> None:  # fmt: skip
         self.equations, self.theta, self.start = equations, theta, start
-        self.free, self.stated, self.accepts = free, stated, accepts
+        self.free, self.stated, self.own, self.accepts = free, stated, own, accepts
         self.rows = equations.of_position
 
     def keep(self) -> Found:
@@ -282,7 +288,7 @@ class Search:
         for _ in range(CHOICES):
             z = newton(self.equations, self.theta, self.start, dependent)
             J = self.equations.at(self.theta, z)[1]
-            better = determined(J[self.rows], self.free, self.stated)
+            better = determined(J[self.rows], self.free, self.stated, first=self.own)
             if better == dependent or len(better) <= rank(J[self.rows][:, dependent]):
                 break
             dependent = better
@@ -424,4 +430,5 @@ class Search:
         return z, weights
 
     def _dependent(self, z: np.ndarray) -> list[int]:
-        return determined(self.equations.at(self.theta, z)[1][self.rows], self.free, self.stated)
+        J = self.equations.at(self.theta, z)[1]
+        return determined(J[self.rows], self.free, self.stated, first=self.own)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import mbsim_cli as mbsim
+from mbsim_cli.errors import ModelError
 from tests.models.command import mbsim as command
 
 FALLS = """
@@ -49,6 +50,36 @@ objectives: {q: {final: q.x + q.y}, T: {integral: T}, turn: {final: turn}}
 analysis: {formulation: FORMULATION, step: 5e-3, duration: 1e-2, sensitivity: {method: ddm, parameters: all}}
 checks: {agree: {agreement: [complex_step, adjoint], relative_tolerance: 1e-9}}
 """
+PULLEYS = """
+mbsim: 1
+gravity: [0, -9.81, 0]
+parameters: {m: 1.5, M: 4, J: 0.1, r: 0.1, R: 0.2, w: 0.7}
+points:
+  A: {ground: [0, 2, 0], block: [0.1, 0.05, 0]}
+  B: {ground: [0.62, 2.1, 0]}
+bodies: {weight: {mass: m, inertia: {zz: 1}}, block: {mass: M, inertia: {zz: J}}}
+joints:
+  block:
+    {type: planar, bodies: [ground, block], point: origin, axis: z,
+    initial: {position: [0.25, w], velocity: [0.05, 0.1], angular_velocity: 0.8}}
+  weight: {type: planar, bodies: [ground, weight], point: origin, axis: z, initial: {position: [0.92, 0.5]}}
+cables:
+  rope:
+    path:
+      - ground.A
+      - {center: block.A, axis: block.z, radius: R}
+      - {center: ground.B, axis: ground.z, radius: r, turn: negative}
+      - weight.origin
+    length: auto
+sensors:
+  p: {type: position, point: block.A}
+  q: {type: position, point: weight.origin}
+  T: {type: multiplier, constraint: rope}
+  turn: {type: coordinate, coordinate: block.angle}
+objectives: {q: {final: q.y + 0.3*p.x}, T: {integral: T}}
+analysis: {formulation: FORMULATION, step: 1e-3, duration: 2e-3, sensitivity: {method: ddm, parameters: all}}
+checks: {agree: {agreement: [complex_step, adjoint], relative_tolerance: 1e-9}}
+"""
 g = 9.81
 
 
@@ -60,6 +91,43 @@ def two_weights(m, M):
 def two_falls(m, M):
     """The same where M hangs on the middle of the cable: its way is half that of m."""
     return g * (2 * m - M) / (M + 4 * m), 3 * g * m * M / (M + 4 * m)
+
+
+def path_over_pulleys(x, y, angle, *q):
+    """Length of the path of ``PULLEYS`` by angles of triangles, in extended precision."""
+    R, r = np.longdouble("0.2"), np.longdouble("0.1")
+    a, b, q = np.array([0, 2], R.dtype), np.array([np.longdouble("0.62"), np.longdouble("2.1")]), np.array(q)
+    c, s = np.cos(angle), np.sin(angle)
+    p = np.array([x + c / 10 - s / 20, y + s / 10 + c / 20])
+    (d1, d2, d3), (u, v, w) = zip(*((np.hypot(*d), np.arctan2(d[1], d[0])) for d in (p - a, b - p, q - b)), strict=True)
+    first, second, third = u - np.arcsin(R / d1), v + np.arcsin((R + r) / d2), w - np.arcsin(r / d3)
+    straight = np.sqrt(d1**2 - R**2) + np.sqrt(d2**2 - (R + r) ** 2) + np.sqrt(d3**2 - r**2)
+    turn = 2 * np.arccos(np.longdouble(-1))
+    return straight + R * ((second - first) % turn) + r * ((second - third) % turn)
+
+
+def test_tension_over_pulleys_with_a_radius(tmp_path):
+    """By the equations of motion under the length of the path as the one constraint, its derivatives by differences."""
+    z = np.array([0.25, 0.7, 0.0, 0.92, 0.5], dtype=np.longdouble)
+
+    def slopes(z, h=1e-6):
+        return np.array([path_over_pulleys(*(z + h * e)) - path_over_pulleys(*(z - h * e)) for e in np.eye(5)]) / (
+            2 * h
+        )
+
+    L_z, inertia = slopes(z), np.array([4, 4, 0.1, 1.5, 1.5])
+    v = np.array([0.05, 0.1, 0.8, 0, 0])
+    v[4] = -L_z[:4] @ v[:4] / L_z[4]
+    bends = (slopes(z + 1e-5 * v) - slopes(z - 1e-5 * v)) @ v / 2e-5
+    tension = (bends - g * (L_z[1] + L_z[4])) / (L_z @ (L_z / inertia))
+    file = _written(tmp_path / "a.yaml", PULLEYS.replace("FORMULATION", "ali3p-rtdyn1"))
+    result = mbsim.load(file).run(sensitivity="none")
+    assert abs(result["T"][0] - float(tension)) < 1e-8 * tension
+    angle = result["turn"]
+    p, q = result["p"] - np.column_stack([
+        np.cos(angle) / 10 - np.sin(angle) / 20, np.sin(angle) / 10 + np.cos(angle) / 20, 0 * angle
+    ]), result["q"]  # fmt: skip
+    assert np.ptp([path_over_pulleys(*at[:2], turn, *b[:2]) for at, turn, b in zip(p, angle, q, strict=True)]) < 1e-10
 
 
 @pytest.mark.parametrize("formulation", ["ali3p-rtdyn1", "ali3p-natural"])
@@ -87,6 +155,21 @@ def test_derivatives_agree(tmp_path, formulation):
     file = tmp_path / "a.yaml"
     file.write_text(HOIST.replace("FORMULATION", formulation))
     assert command("check", str(file))["passed"]
+
+
+@pytest.mark.parametrize("formulation", ["ali3p-rtdyn1", pytest.param("ali3p-natural", marks=pytest.mark.slow)])
+def test_derivatives_agree_over_pulleys_with_a_radius(tmp_path, formulation):
+    """By all numbers, radii among them."""
+    file = _written(tmp_path / "a.yaml", PULLEYS.replace("FORMULATION", formulation))
+    assert command("check", str(file))["passed"]
+    gradients = [objective.gradient for objective in mbsim.load(file).run().objectives.values()]
+    assert np.count_nonzero(np.abs(gradients) > 1e-9) == 12
+
+
+def test_pulleys_that_overlap_are_refused(tmp_path):
+    text = PULLEYS.replace("FORMULATION", "ali3p-rtdyn1").replace("R: 0.2", "R: 1.6")
+    with pytest.raises(ModelError, match=r"a.yaml:\d+:\d+: cables.rope.path\[0\]: .* must not overlap or hold a point"):
+        mbsim.load(_written(tmp_path / "a.yaml", text)).run()
 
 
 def test_a_cable_that_would_be_slack_is_reported(tmp_path):
