@@ -75,17 +75,17 @@ def _hold_length(maker: Maker, name: str, spec: Cable) -> None:
             arm, _, point = own_end.partition(".")
             if point == TOUCH:
                 plane = {"point": own_end, "normal": f"{arm}.x"}
-                given = {"type": "point_on_plane", "point": other, "plane": plane}
-                constraints[_across(arm)] = CableTouch.model_validate(given)
+                touch = {"type": "point_on_plane", "point": other, "plane": plane}
+                constraints[_across(arm)] = CableTouch.model_validate(touch)
         given = {"type": "distance", "points": points, "distance": Number(0.0), "coordinate": coordinate}
         constraints[part], terms[coordinate] = CablePart.model_validate(given), Number(1.0)
         stands_at["constraints", part, "points"] = (*where, "path")
-        for end in (0, 1):
-            stands_at["constraints", part, "points", end] = (*where, "path", k - 1 + end)
+        for which in (0, 1):
+            stands_at["constraints", part, "points", which] = (*where, "path", k - 1 + which)
     stands_at["constraints", name, "offset"] = (*where, "length")
-    constraints[name] = CableLength.model_validate(
-        {"type": "coupling", "terms": terms, "offset": spec.length, "winch": spec.law}
-    )
+    stands_at["constraints", name, "winch"] = (*where, "law")
+    held = CableLength.model_validate({"type": "coupling", "terms": terms, "offset": spec.length})
+    constraints[name] = held.model_copy(update={"winch": spec.law})  # a law in place has been validated
 
 
 TOUCH = "cable touches"  # point of an arm

@@ -775,6 +775,22 @@ def rubbed(seed: int) -> Any:
     return m
 
 
+def roped(seed: int) -> Any:
+    """A tree or a loop with a body on a cable of constant length, which runs through points and over a pulley."""
+    m = (tree, loop)[seed % 2](seed)
+    number, body = m.number, m.pick(list(m.data["bodies"]))
+    free = m.add_body("ground", m.pick(("floating", "planar")))
+    m.forget(f"{m.parent[free][1]}.")
+    center = m.pick(("ground", body))
+    pulley = {"center": m.point(center), "axis": m.vector(center), "radius": number(0.03, 0.06),
+              "turn": m.pick(("positive", "negative"))}  # fmt: skip
+    path = [m.point("ground"), m.point(body), pulley, m.point(free)]
+    law = {"law": m._gentle()} if m.random.random() < 0.5 else {}
+    m.data["cables"] = {"m_rope": {"path": path, "length": "auto", **law}}
+    m.sections = (*m.sections, "cables")
+    return m
+
+
 GROWN = {"rich tree": tree, "rich states": stated, "rich constraints": constrained, "rich slides": sliding}
 GROWN |= {
     "rich loop": loop,
@@ -782,6 +798,7 @@ GROWN |= {
     "rich expressions": expressed,
     "rich mounts": mounted,
     "rich friction": rubbed,
+    "rich cables": roped,
 }
 
 

@@ -159,11 +159,13 @@ def test_derivatives_agree(tmp_path, formulation):
 
 @pytest.mark.parametrize("formulation", ["ali3p-rtdyn1", pytest.param("ali3p-natural", marks=pytest.mark.slow)])
 def test_derivatives_agree_over_pulleys_with_a_radius(tmp_path, formulation):
-    """By all numbers, radii among them."""
-    file = _written(tmp_path / "a.yaml", PULLEYS.replace("FORMULATION", formulation))
+    """By all numbers, radii among them, and those of a law in place."""
+    text = PULLEYS.replace("w: 0.7", "w: 0.7, c: 0.3").replace("FORMULATION", formulation)
+    law = "length: auto\n    law: {type: polynomial, coefficients: [0, c, 5]}"
+    file = _written(tmp_path / "a.yaml", text.replace("length: auto", law))
     assert command("check", str(file))["passed"]
     gradients = [objective.gradient for objective in mbsim.load(file).run().objectives.values()]
-    assert np.count_nonzero(np.abs(gradients) > 1e-9) == 12
+    assert np.count_nonzero(np.abs(gradients) > 1e-9) == 14
 
 
 def test_pulleys_that_overlap_are_refused(tmp_path):
