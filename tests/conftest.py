@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, settings
 
 from mbsim_cli.kernels.compiler import companion, watch
 from mbsim_cli.kernels.compiler.choice import COMPILER
+from mbsim_cli.kernels.compiler.entry import Entry
 
 # A shell that starts the tests in the background has them ignore Ctrl-C, and children would inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -76,6 +77,13 @@ def pytest_terminal_summary(terminalreporter):
     skipped = terminalreporter.stats.get("skipped", ())
     if count := sum(WITHOUT_COMPILER in str(report.longrepr) for report in skipped):
         terminalreporter.write_line(f"{count} of the skipped tests: {WITHOUT_COMPILER}")
+
+
+@pytest.fixture(autouse=True)
+def _interpreted(request, monkeypatch):
+    """Tests that are marked so run kernels as plain Python, in this process: a minute less of compilation for some."""
+    if request.node.get_closest_marker("interpreted"):
+        monkeypatch.setattr(Entry, "form", lambda entry, kinds, given: None)
 
 
 @pytest.fixture

@@ -48,6 +48,7 @@ def arm(tmp_path):
     return path
 
 
+@pytest.mark.interpreted
 def test_urdf_becomes_a_model_that_runs(mbsim, arm):
     done = mbsim("import", arm, "-o", "arm.yaml")
     assert done.code == 0 and "arm.yaml: 4 bodies, 4 joints" in done.out, done
