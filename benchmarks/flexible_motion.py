@@ -27,7 +27,7 @@ from mbsim_cli.study.assembling import (  # noqa: E402
 from mbsim_cli.study.listener import SILENT  # noqa: E402
 from mbsim_cli.study.plan import (  # noqa: E402
     Timing,
-    draft,
+    plan_run,
 )
 from mbsim_cli.study.run import run  # noqa: E402
 
@@ -70,7 +70,7 @@ def measure(case: str, elements: str) -> dict:
         path.write_text(model(case, elements))
         settings, timing = Settings(), Timing()
         start = time.process_time()
-        plan = draft(load(path, settings), settings, timing).plan(timing, SILENT)
+        plan = plan_run(load(path, settings), settings, timing, SILENT)
         loading = time.process_time() - start
         plan.compile(SILENT)
         times = []

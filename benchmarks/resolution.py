@@ -21,7 +21,7 @@ from mbsim_cli.study.diagnostics.discretisation import values_of  # noqa: E402
 from mbsim_cli.study.listener import SILENT  # noqa: E402
 from mbsim_cli.study.plan import (  # noqa: E402
     Timing,
-    draft,
+    plan_run,
 )
 from mbsim_cli.study.run import run  # noqa: E402
 
@@ -46,7 +46,7 @@ Pair = tuple[float, float] | None  # largest estimated and true relative errors
 def solve(model_file: Any, settings: Settings, second: bool) -> tuple[Any, np.ndarray]:
     """Outcome and positions (N, n) of one run with its gradients, with or without a second one that tells errors."""
     timing, positions = Timing(), []
-    plan = replace(draft(model_file, settings, timing).plan(timing, SILENT), second_run=second)
+    plan = replace(plan_run(model_file, settings, timing, SILENT), second_run=second)
     outcome = run(plan, timing, SILENT, lambda block: positions.append(block.position.copy()))
     return outcome, np.concatenate(positions)
 
@@ -55,7 +55,7 @@ def judged(model_file: Any, settings: Settings) -> tuple[float, list[Pair]]:
     """The step, and the errors of motion, objectives, gradients; None where nothing is told."""
     outcome, coarse = solve(model_file, settings, True)
     options, parameters = outcome.plan.assembled.problem.options, values_of(outcome.plan.parameters)
-    resolution, h, order = outcome.watchers.resolution, options.step, 4 if options.open_tree else 2
+    resolution, h, order = outcome.diagnostics.resolution, options.step, 4 if options.open_tree else 2
     halved, fine = solve(model_file, replace(settings, step=h / 2), False)
     fine = fine[: 2 * len(coarse) : 2]  # their ends may differ where the duration is no whole number of steps
     off = np.abs(coarse[: len(fine)] - fine).max(axis=0) / (1 - 2.0**-order)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, Protocol
+from typing import Any, BinaryIO, NamedTuple
 
 import h5py
 import numpy as np
@@ -220,16 +220,6 @@ class Origin(NamedTuple):
         return layout(self.names, self.sensors, self.sensitivities)
 
 
-class Errors(Protocol):
-    """Estimated errors of a value and of its derivatives."""
-
-    @property
-    def value(self) -> float: ...
-
-    @property
-    def gradient(self) -> np.ndarray: ...  # (p,), or empty where they are not known
-
-
 class ObjectiveResult(NamedTuple):
     """An objective's value and, with sensitivities, its gradient (p,), and their estimated discretisation errors."""
 
@@ -239,7 +229,7 @@ class ObjectiveResult(NamedTuple):
     gradient: np.ndarray | None = None
     method: str = "none"
     description: str = ""
-    discretisation: Errors | None = None
+    discretisation: np.ndarray | None = None  # errors (1 + p,) of the value and the gradient, or (1,) of the value
     undefined: Mapping[str, str] = {}  # why there is no derivative, by parameter
     flags: Sequence[str] = ()  # why the value is only one choice
     by_fields: Mapping[str, np.ndarray] = {}  # derivatives (ne,) by the elements of fields

@@ -358,9 +358,9 @@ class ResultWriter:
                         self._scales.attach(stored, (facts.element_axis(name),))
                         layout.set_unit(stored, result.unit)
                 if result.discretisation is not None:
-                    group["discretisation"] = float(result.discretisation.value)
+                    group["discretisation"] = float(result.discretisation[0])
                     layout.set_unit(group["discretisation"], result.unit)
-                    self._derivatives(group, "gradient_discretisation", result, result.discretisation.gradient)
+                    self._derivatives(group, "gradient_discretisation", result, result.discretisation[1:])
 
     def _derivatives(self, group: h5py.Group, name: str, result: ObjectiveResult, values: np.ndarray | None) -> None:
         """Store numbers (p,) in the units of a gradient, where there are any."""

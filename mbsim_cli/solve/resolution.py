@@ -35,7 +35,7 @@ class Resolution:
         units: Sequence[str],
         steps: int = 0,
         elastic: slice = slice(0),
-        parameters: Sequence[float] = (),
+        parameters: Sequence[float] | np.ndarray = (),
         times: np.ndarray = NOTHING,
     ):
         self.reason = f"fewer than {WINDOW} steps"  # why there is no estimate
@@ -211,7 +211,7 @@ class NoSteps:
 
 
 def resolution_of(
-    problem: Problem, parameters: Sequence[float], times: np.ndarray | None = None
+    problem: Problem, parameters: Sequence[float] | np.ndarray, times: np.ndarray | None = None
 ) -> Resolution | NoSteps:
     """What watches the instants of an analysis, of which ``parameters`` have these values.
 

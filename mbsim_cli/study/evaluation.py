@@ -79,7 +79,9 @@ class Adjoint:
         """
         from mbsim_cli.solve.adjoint.readings import columns_of
 
-        problem, p = _with_moved(self._problem), self._problem.theta_rho.shape[1]
+        problem, p = self._problem, self._problem.theta_rho.shape[1]
+        if problem.moved is not None and problem.moved.shape[1]:  # numbers that fields move, as further parameters
+            problem = replace(problem, theta_rho=np.hstack([problem.theta_rho, problem.moved]))
         if not accumulators or not problem.theta_rho.shape[1]:
             return {name: np.zeros(0) for name in accumulators}
         reacting = reads_reactions(self._problem, self._objectives)
@@ -99,13 +101,6 @@ class Adjoint:
                 gradient[:] = self.moved[name][:] = np.nan
             self.moved[name][by_fields.any(axis=1)] = np.nan
         return gradients
-
-
-def _with_moved(problem: Problem) -> Problem:
-    """The problem with the numbers that fields move as further parameters."""
-    if problem.moved is None or not problem.moved.shape[1]:
-        return problem
-    return replace(problem, theta_rho=np.hstack([problem.theta_rho, problem.moved]))
 
 
 def rehearse(problem: Problem, objectives: Sequence[Any], tape: Any) -> None:
@@ -141,25 +136,21 @@ class SensorCovectors:
         out = np.zeros((*record.sensors.shape, self._columns), record.sensors.dtype)
         for column, factor, weights, stream in self._streams:
             here = weights[rows] if length is None else factor * stream.weight_inside * length
-            used = np.flatnonzero(here)  # what has no weight may be undefined
-            if used.size:
-                self._add(out[:, :, column], used, here[used], stream, record)
+            used = np.flatnonzero(here)  # integrands without weight may be undefined
+            if not used.size:
+                continue
+            objective, by_sensors = stream.objective, out[:, :, column]
+            sensors = {name: record.sensors[used, objective.sensors[name]] for name in objective.integrand.sensors}
+            found = objective.integrand.linearised(sensors, record.time[used], objective.values)
+            factors = here[used] * stream.share(np.asarray(found.value))
+            for name, partial in found.by_sensor.items():
+                by_sensors[used, objective.sensors[name]] += factors[:, None] * partial
         if length is not None:
             return out
-        for column, (instants, row, factors) in enumerate(self._single, start=self._behind):
-            here = (instants >= first) & (instants < first + record.time.size)
-            out[instants[here] - first, row, column] = factors[here]
+        for column, (points, row, slopes) in enumerate(self._single, start=self._behind):
+            here = (points >= first) & (points < first + record.time.size)
+            out[points[here] - first, row, column] = slopes[here]
         return out
-
-    @staticmethod
-    def _add(out: np.ndarray, used: np.ndarray, weights: np.ndarray, stream: Any, record: Any) -> None:
-        objective = stream.objective
-        time = record.time[used]
-        sensors = {name: record.sensors[used, objective.sensors[name]] for name in objective.integrand.sensors}
-        found = objective.integrand.linearised(sensors, time, objective.values)
-        weights = weights * stream.share(np.asarray(found.value))
-        for name, partial in found.by_sensor.items():
-            out[used, objective.sensors[name]] += weights[:, None] * partial
 
 
 # Analyses and their objectives: blocks of instants, consumed once.
@@ -208,13 +199,6 @@ def solved(problem: Problem, theta: np.ndarray | None, tape: Any = None) -> Iter
     return blocks if not problem.expressed else (with_expressed(problem.expressed, block) for block in blocks)
 
 
-def resolution_of(problem: Problem, parameters: Sequence[Any], times: np.ndarray | None = None) -> Any:
-    """A watcher of how well the steps of an analysis resolve its motion, and its derivatives by ``parameters``."""
-    from mbsim_cli.solve import resolution
-
-    return resolution.resolution_of(problem, [parameter.value for parameter in parameters], times)
-
-
 def evaluate(
     problem: Problem,
     objectives: Sequence[Any],
@@ -228,58 +212,49 @@ def evaluate(
     Objectives need every step, so thinning is left to the consumers. ``resolution`` watches how well the steps
     resolve the motion; one of the consumers may watch ``reactions``.
     """
+    options, names = problem.options, problem.names.parameters
+    forward = options.analysis == "forward_dynamics"
     unknown, undefined = reactions or UnknownReactions(problem, objectives), UndefinedDirections(problem.names)
-    grazing = _grazing(problem)
-    watch = (*consumers, *(() if reactions else (unknown.add,)), undefined.add, *((grazing.add,) if grazing else ()))
-    adjoint = Adjoint(problem, objectives) if problem.options.sensitivity == "adjoint" else None
-    found = accumulated(problem, objectives, watch, resolution=resolution, listener=listener, adjoint=adjoint)
-    gradients = {name: a.gradient for name, a in found.items()}
+    consumers = [*consumers, *([] if reactions else [unknown.add]), undefined.add]
+    grazing = None
+    if problem.gaps and options.differentiates and forward:
+        grazing = Grazing(problem, problem.theta_rho.shape[1] if options.sensitivity == "ddm" else 0)
+        consumers.append(grazing.add)
+    adjoint = Adjoint(problem, objectives) if options.sensitivity == "adjoint" else None
+    found = accumulated(problem, objectives, consumers, resolution=resolution, listener=listener, adjoint=adjoint)
+    gradients = {name: each.gradient for name, each in found.items()}
     if adjoint:
         gradients = adjoint.gradients(found, listener.poll, grazing)
-    reasons, parameters = undefined.reasons, problem.names.parameters
+    reasons = undefined.reasons
     if grazing and grazing.events:
         reasons = grazing.reasons(adjoint.grazed if adjoint else None) | reasons
-    whys = {name: reasons | _missing(problem, gradient, reasons) for name, gradient in gradients.items()}
-    results = {
-        name: Gradient(
-            float(a.value),
-            masked(gradients[name], parameters, reasons),
-            _uncertainty(a, resolution, len(gradients[name]) if adjoint else None, problem.options.analysis),
-            whys[name],
+    results = {}
+    for name, each in found.items():
+        gradient, uncertainty, largest = gradients[name], each.uncertainty, getattr(each, "largest", None)
+        if adjoint:
+            off = 0.0 if options.analysis == "equilibrium" else np.nan
+            uncertainty = uncertainty.with_gradient(np.full(len(gradient), off))
+        if resolution is not None and not resolution.enough:
+            uncertainty = uncertainty._replace(errors=np.full(len(uncertainty.errors), np.nan))
+        results[name] = Gradient(
+            float(each.value),
+            masked(gradient, names, reasons),
+            uncertainty,
+            reasons | (_jump_reasons(problem, gradient, reasons) if forward and np.isnan(gradient).any() else {}),
             adjoint.error if adjoint else 0.0,
             adjoint.moved.get(name) if adjoint else None,
-            None if (extreme := getattr(a, "largest", None)) is None else float(extreme),
+            None if largest is None else float(largest),
         )
-        for name, a in found.items()
-    }
     require_finite(results, unknown.objectives)
     return results
 
 
-def _grazing(problem: Problem) -> Grazing | None:
-    """A watcher for grazing, where that matters for gradients."""
-    options = problem.options
-    if not problem.gaps or not options.differentiates or options.analysis != "forward_dynamics":
-        return None
-    return Grazing(problem, problem.theta_rho.shape[1] if options.sensitivity == "ddm" else 0)
-
-
-def _missing(problem: Problem, gradient: np.ndarray, reasons: Mapping[str, str]) -> dict[str, str]:
-    """Why derivatives are NaN where samples jump on output times, by parameter."""
-    if problem.options.analysis != "forward_dynamics" or not np.isnan(gradient).any():
-        return {}
+def _jump_reasons(problem: Problem, gradient: np.ndarray, known: Mapping[str, str]) -> dict[str, str]:
+    """Why derivatives are NaN where samples jump on output times, by parameter; without ``known`` ones."""
     from mbsim_cli.solve.sides import jumped
 
-    missing = {name for name, lacks in zip(problem.names.parameters, np.isnan(gradient), strict=True) if lacks}
-    return {name: why for name, why in jumped(problem).items() if name in missing and name not in reasons}
-
-
-def _uncertainty(found_by: Any, resolution: Any, unseen: int | None, analysis: str) -> Any:
-    """Uncertainty of a value and its derivatives; for ``unseen`` adjoint derivatives NaN, or 0 at an equilibrium."""
-    found = found_by.uncertainty
-    if unseen is not None:
-        found = found.with_gradient(np.full(unseen, 0.0 if analysis == "equilibrium" else np.nan))
-    return found if resolution is None or resolution.enough else found.unknown()
+    undefined = {name for name, lacks in zip(problem.names.parameters, np.isnan(gradient), strict=True) if lacks}
+    return {name: reason for name, reason in jumped(problem).items() if name in undefined and name not in known}
 
 
 def by_fields(fields: "Sequence[DensityField]", results: Mapping[str, Gradient]) -> dict[str, dict[str, np.ndarray]]:
@@ -306,19 +281,15 @@ def accumulated(
     With an ``adjoint`` their derivatives are those at a fixed motion. The listener is polled after each block.
     """
     found = adjoint.accumulators if adjoint else accumulators(objectives, problem.theta_rho.shape[1])
-
-    def add(block: Block) -> None:
-        shift = resolution.add(block) if resolution and len(block.time) else None
-        seen = adjoint.at_fixed_motion(block) if adjoint else block
-        for each in found.values():
-            each.add(seen, shift)
-        for take in consumers if len(block.time) else ():  # an empty block has no time points
-            take(block)
-
-    with np.errstate(all="ignore"):  # what is not finite is reported by the caller, as a sentence
+    with np.errstate(all="ignore"):  # the caller reports numbers that are not finite
         for block in blocks_of(problem, theta, adjoint.tape if adjoint else None):
-            add(block)
-            del block  # its memory is for the next one
+            shift = resolution.add(block) if resolution and len(block.time) else None
+            read = adjoint.at_fixed_motion(block) if adjoint else block
+            for each in found.values():
+                each.add(read, shift)
+            for consume in consumers if len(block.time) else ():  # an empty block has no time points
+                consume(block)
+            del block, read  # their memory is for the next one
             listener.poll()
     return found
 

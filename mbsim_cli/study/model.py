@@ -17,10 +17,10 @@ from mbsim_cli.model.codes import AUTO_INTEGRATOR, INTEGRATORS
 from mbsim_cli.model.layout import FlexibleTree
 from mbsim_cli.spec.analysis import FORMULATIONS, METHODS
 from mbsim_cli.spec.reading.messages import Named, nearest, suggest
-from mbsim_cli.study.assembling import AUTO, Settings
+from mbsim_cli.study.assembling import AUTO, Settings, build
 from mbsim_cli.study.assembling import load as read
 from mbsim_cli.study.listener import SILENT, Listener
-from mbsim_cli.study.plan import Draft, Plan, Timing, draft, moved
+from mbsim_cli.study.plan import Plan, Timing, gradient_parameters, moved, plan_run
 from mbsim_cli.study.recording import MemoryRecord
 from mbsim_cli.study.result import Residuals, Result
 from mbsim_cli.study.run import run
@@ -216,12 +216,12 @@ class Model:
 
         Its errors are estimated by a second run, or not.
         """
-        planned, timing = self._plan(rho, replaced)
-        planned = replace(planned, second_run=second_run)
-        record = MemoryRecord(planned, every)
+        plan, timing = self._plan(rho, replaced)
+        plan = replace(plan, second_run=second_run)
+        record = MemoryRecord(plan, every)
         with timing.phase("compile"):
-            planned.compile(self._listener)
-        outcome = run(planned, timing, self._listener, record.add)
+            plan.compile(self._listener)
+        outcome = run(plan, timing, self._listener, record.add)
         record.end(outcome)
         return Result(record, {"model": str(self.path)} | outcome.report)
 
@@ -242,8 +242,8 @@ class Model:
 
         if isinstance(at, bool) or not (at in ("equilibrium", "start") or (isinstance(at, int | float) and at >= 0)):
             raise UsageError(f"at wants 'equilibrium', 'start' or a time in seconds, not {at!r}")
-        planned, _ = self._plan(None, {"sensitivity": "none", "parameters": values_in(values)})
-        return linearized(planned.assembled, at, inputs, outputs)
+        plan, _ = self._plan(None, {"sensitivity": "none", "parameters": values_in(values)})
+        return linearized(plan.assembled, at, inputs, outputs)
 
     def run_many(self, rho: Sequence[Values] | np.ndarray, *, threads: int = 0, **replaced: Any) -> list[Result]:
         """Results of runs at rows of ``rho`` (N, p), or at N mappings of names to values, in their order.
@@ -279,7 +279,9 @@ class Model:
             return kept
         from mbsim_cli.study.mechanics import Mechanics
 
-        found = Mechanics(self._drafted(rho, {"sensitivity": "ddm", "parameters": values_in(parameters)}).named)
+        settings, by, values = self._input(rho, {"sensitivity": "ddm", "parameters": values_in(parameters)})
+        file, settings = moved(self._file, settings, values) if values else (self._file, settings)
+        found = Mechanics(build(file, settings, gradient_parameters("ddm", file, settings, by), self._assembled))
         if rho is None and not parameters:
             self._mechanics.kept = found
         return found
@@ -399,10 +401,10 @@ class Model:
         """
         require_distinct(replaced, self.parameters)
         name = self._chosen(objective)
-        planned, timing = self._plan(rho, {"sensitivity": "ddm", **replaced})
-        if planned.method == "none":
+        plan, timing = self._plan(rho, {"sensitivity": "ddm", **replaced})
+        if plan.method == "none":
             raise UsageError("a gradient takes a method; sensitivity 'none' has none")
-        found = run(planned, timing, self._listener).results[name]
+        found = run(plan, timing, self._listener).results[name]
         return float(found.value), np.asarray(found.gradient, dtype=float)
 
     def residuals(
@@ -491,12 +493,12 @@ class Model:
             raise UsageError(f"a direction is {p} finite numbers: {', '.join(self.differentiated)}")
         if replaced.setdefault("sensitivity", "adjoint") != "adjoint":
             raise UsageError("second derivatives are those of the adjoint; leave sensitivity out")
-        planned, _ = self._plan(rho, replaced)
-        if isinstance(planned.assembled.problem.model.tree, FlexibleTree):
+        plan, _ = self._plan(rho, replaced)
+        if isinstance(plan.assembled.problem.model.tree, FlexibleTree):
             raise UsageError("models with bodies that deform have no second derivatives")
-        if planned.assembled.problem.options.natural:
+        if plan.assembled.problem.options.natural:
             raise UsageError("natural coordinates have no second derivatives; take coordinates of joints")
-        columns = [hessian_vector(planned.assembled, name, d, self._listener) for d in directions.T.astype(float)]
+        columns = [hessian_vector(plan.assembled, name, d, self._listener) for d in directions.T.astype(float)]
         return np.stack(columns, axis=1) if columns else np.zeros((0, 0))
 
     def _variant(self, file: Any, by: Sequence[str]) -> "Model":
@@ -549,16 +551,18 @@ class Model:
 
     def _plan(self, rho: Values | None, replaced: Mapping[str, Any]) -> tuple[Plan, Timing]:
         timing = Timing()
-        plan = self._drafted(rho, replaced, timing).plan(timing, self._listener)
+        settings, by, values = self._input(rho, replaced)
+        plan = plan_run(self._file, settings, timing, self._listener, by, values=values, before=self._assembled)
         self._assembled = plan.named if plan.named.packing.lends else None
         return plan, timing
 
-    def _drafted(self, rho: Values | None, replaced: Mapping[str, Any], timing: Timing | None = None) -> Draft:
-        """The model assembled at values of its parameters."""
+    def _input(
+        self, rho: Values | None, replaced: Mapping[str, Any]
+    ) -> tuple[Settings, list[str] | None, dict[str, float]]:
+        """Settings, parameters of gradients (None: those of the file) and values of parameters by name."""
         by_name, by_keyword = numbers_of(self._by_name(rho)), values_in(replaced)
         if twice := sorted(by_name.keys() & by_keyword.keys()):
             raise UsageError(f"the value of {', '.join(twice)} is given twice, by name and as a keyword argument")
-        changed = by_name | by_keyword
         settings = replace(self._settings, **options_in(replaced))
         by = None if self._by is None else list(map(self._keys.__getitem__, self._by))
-        return draft(self._file, settings, timing or Timing(), by, values=changed, before=self._assembled)
+        return settings, by, by_name | by_keyword

@@ -47,7 +47,7 @@ class Final(Stream):
     @property
     def errors(self):
         """By the motion, and by what is continued to the end; there is no quadrature."""
-        return Uncertainty.of(self.by_motion, self._sizes).plus(self.drift + self.beyond(lambda to_end: to_end.value))
+        return Uncertainty(self.by_motion + (self.drift + self.beyond(lambda to_end: to_end.value)), self._sizes)
 
     @property
     def read(self) -> tuple[Continuation, np.ndarray]:
@@ -114,7 +114,7 @@ class At(Final):
             fewer = slice(1, None) if abs(self._time[0] - self.end) > abs(self._time[-1] - self.end) else slice(-1)
             other = continuation(self._time[fewer], self.end).value
             errors = errors + np.abs(weighed(self.read[0].value, self._rows) - weighed(other, self._rows[:, fewer]))
-        return Uncertainty.of(errors, self._sizes).plus(self.drift)
+        return Uncertainty(errors + self.drift, self._sizes)
 
 
 def _around(time: np.ndarray, moment: float) -> slice:
@@ -159,7 +159,8 @@ class Integral(Stream):
     @property
     def errors(self):
         others = self.extent * self.drift + self.beyond(lambda to_end: to_end.integral)
-        return self._integrals.uncertainty(self.course.intervals).plus(others)
+        own = np.abs(self._integrals.errors(self.course.intervals)).sum(axis=0)  # by both causes, without cancelling
+        return Uncertainty(own + others, self._integrals.sizes)
 
     @property
     def extent(self):
@@ -168,7 +169,7 @@ class Integral(Stream):
     @property
     def _whole(self):
         """Integrals (1 + p,) until the end."""
-        return self._integrals.value + weighed(self.to_end.integral, self._tail)
+        return self._integrals.sums[0] + weighed(self.to_end.integral, self._tail)
 
     @property
     def value(self):
@@ -196,9 +197,9 @@ class Mean(Integral):
     @property
     def errors(self):
         if self.still:
-            return Uncertainty(0.0, np.zeros(self.p), 0.0, np.zeros(self.p))
+            return Uncertainty(*np.zeros((2, 1 + self.p)))
         found, duration = super().errors, abs(self._duration)
-        return Uncertainty(*(part / duration for part in found))
+        return Uncertainty(found.errors / duration, found.sizes / duration)
 
     @property
     def value(self):
@@ -294,7 +295,7 @@ class Maximum(Stream):
 
     @property
     def _total(self):
-        return self._integrals.value[0] + weighed(self.to_end.integral, self._last_weights)
+        return self._integrals.sums[0, 0] + weighed(self.to_end.integral, self._last_weights)
 
     @property
     def value(self):
@@ -313,7 +314,7 @@ class Maximum(Stream):
         if self.still:
             return derivative[:, -1]
         sharpness, weight, total = self.objective.sharpness, self._last_weights, self._total
-        slope = self._integrals.value[1:] + weighed(to_end.integral, weight * derivative)
+        slope = self._integrals.sums[0, 1:] + weighed(to_end.integral, weight * derivative)
         moment = self._moment + weighed(to_end.integral, weight * value)
         by_sharpness = (moment / total - self.value) / sharpness
         by_end = (weighed(to_end.value, weight) / total - 1.0 / (self.end - self.course.start)) / sharpness
@@ -323,10 +324,15 @@ class Maximum(Stream):
     @property
     def errors(self):
         if self.still:
-            return Uncertainty(0.0, np.zeros(self.p), 0.0, np.zeros(self.p))
-        intervals = self.course.intervals
-        found = self._integrals.uncertainty_of_maximum(intervals, self.objective.sharpness)
-        return found.plus(self._integrals.narrowness(intervals) * self._peak.error).plus(self.drift)
+            return Uncertainty(*np.zeros((2, 1 + self.p)))
+        integral, absolute = self._integrals.sums[0], self._integrals.errors(self.course.intervals)
+        relative, slope = absolute / integral[0], integral[1:] / integral[0]
+        by_value = np.abs(relative[:, 0] / self.objective.sharpness).sum()
+        by_slope = np.abs(relative[:, 1:] - np.multiply.outer(relative[:, 0], slope)).sum(axis=0)
+        # 1 where the integral is that of a single time point, 0 where quadrature follows the integrand
+        narrowness = float(np.minimum(1.0, 3.0 * np.abs(absolute[0, 0] / integral[0])))
+        errors = np.append(by_value, by_slope) + narrowness * self._peak.error + self.drift
+        return Uncertainty(errors, np.append(0.0, self._integrals.sizes[1:] / abs(integral[0])))
 
 
 # Expressions of other objectives.
@@ -373,10 +379,9 @@ class Expression:
         total, scale = np.zeros((2, 1 + self.p)), 0.0
         for name, partial in self.objective.integrand.linearised(*self._arguments()).by_sensor.items():
             part = self.parts[name].uncertainty
-            rows = np.append(part.value, part.gradient), np.append(part.size, part.gradient_size)
-            total += np.abs(partial[0, 0]) * np.abs(rows)
+            total += np.abs(partial[0, 0]) * np.abs((part.errors, part.sizes))
             scale += abs(partial[0, 0]) * part.scale
-        return Uncertainty(total[0, 0], total[0, 1:], total[1, 0], total[1, 1:], scale)
+        return Uncertainty(total[0], total[1], scale)
 
 
 class Minimum(Expression):
@@ -427,7 +432,7 @@ class Modal:
     @property
     def uncertainty(self) -> Uncertainty:
         """There is no discretisation."""
-        return Uncertainty(0.0, np.zeros(self.p), abs(self.value), np.abs(self.gradient), abs(self.value))
+        return Uncertainty(np.zeros(1 + self.p), np.abs(np.append(self.value, self.gradient)), abs(self.value))
 
     @property
     def streams(self) -> list[Any]:

@@ -11,14 +11,14 @@ import numpy as np
 from mbsim_cli.errors import AnalysisError, UsageError, flag, option
 from mbsim_cli.model.codes import AUTO_INTEGRATOR, DEFAULT_INTEGRATOR, INTEGRATORS
 from mbsim_cli.model.problem import INTEGRATED, Problem
-from mbsim_cli.solve.resolution import loses_energy
+from mbsim_cli.solve.resolution import loses_energy, resolution_of
 from mbsim_cli.spec import with_values
 from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.study.analyses import ANALYSES, Analysis
 from mbsim_cli.study.assembling import AUTO, Settings, build, by_adjoint, chosen, stated_method
 from mbsim_cli.study.compiling import compile_kernels, compile_objectives
 from mbsim_cli.study.diagnostics import discretisation
-from mbsim_cli.study.evaluation import Gradient, by_fields, evaluate, resolution_of
+from mbsim_cli.study.evaluation import Gradient, by_fields, evaluate
 from mbsim_cli.study.listener import SILENT, Listener
 
 # Timing.
@@ -68,17 +68,17 @@ SLOWEST, FASTEST = 2.0, 4.0  # bounds of the assumed ratio of errors of two runs
 
 
 @dataclass(frozen=True)
-class Halving:
+class StepChoice:
     """An automatically chosen step or tolerance, with the errors that the runs of the search gave."""
 
     step: float  # s
     accuracy: float  # relative, as requested
-    judged_by: str  # the numbers that have this accuracy, in words
+    measured: str  # the numbers that have this accuracy, in words
     error: float  # largest estimated relative error
     runs: int
     compiling: float  # s, before the runs
-    uncertainties: Mapping[str, Any]
-    off_by_fields: Mapping[str, Mapping[str, np.ndarray]]  # errors (ne,) by objective and field
+    uncertainties: Mapping[str, Any]  # by objective
+    errors_by_fields: Mapping[str, Mapping[str, np.ndarray]]  # (ne,) by objective and field
     tolerance: float | None = None  # chosen instead of a step, for adaptive integrators
 
     @property
@@ -86,12 +86,7 @@ class Halving:
         """The choice as ``run --json`` and results report it."""
         return {"accuracy": self.accuracy, "error": self.error, "runs": self.runs}
 
-    def report_to(self, listener: Listener) -> None:
-        """Report the choice as a message."""
-        what = f"step of {self.step:g} s" if self.tolerance is None else f"tolerance of {self.tolerance:.0e}"
-        listener.say(f"{what} chosen by {self.runs} runs: {self.judged_by} within {self.error:.1e}")
-
-    def judged(self, results: Mapping[str, Gradient]) -> dict[str, Gradient]:
+    def with_errors(self, results: Mapping[str, Gradient]) -> dict[str, Gradient]:
         """The results with the error estimates of the search instead of those of a single run."""
         return {name: replace(r, uncertainty=self.uncertainties[name]) for name, r in results.items()}
 
@@ -99,18 +94,22 @@ class Halving:
 def is_automatic(model_file: ModelFile, settings: Settings) -> bool:
     """Whether the step is automatic; raises UsageError for an accuracy that neither step nor tolerance depends on."""
     automatic = _stated(model_file, settings, "step") == AUTO
-    if settings.accuracy is not None and not automatic and not _is_controlled(model_file, settings):
-        kept = f"{option('accuracy')} is what {option('step', 'auto')} keeps to"
+    integrator = _stated(model_file, settings, "integrator")
+    controlled = _stated(model_file, settings, "formulation") in INTEGRATED and (
+        integrator in (None, AUTO_INTEGRATOR) or INTEGRATORS[integrator].adaptive
+    )
+    if settings.accuracy is not None and not automatic and not controlled:
+        reason = f"{option('accuracy')} is what {option('step', 'auto')} keeps to"
         adaptive = " and ".join(name for name, each in INTEGRATORS.items() if each.adaptive)
-        raise UsageError(f"{kept}, or the tolerance of {adaptive}; a step that is given has none")
+        raise UsageError(f"{reason}, or the tolerance of {adaptive}; a step that is given has none")
     return automatic
 
 
-def _is_controlled(model_file: ModelFile, settings: Settings) -> bool:
-    """Whether the stated integrator, or one that may be chosen, has error control."""
+def is_integrator_automatic(model_file: ModelFile, settings: Settings, to_accuracy: bool = False) -> bool:
+    """Whether the integrator is to be chosen; with ``to_accuracy`` also where none is stated."""
     stated = _stated(model_file, settings, "integrator")
     integrated = _stated(model_file, settings, "formulation") in INTEGRATED
-    return integrated and (stated in (None, AUTO_INTEGRATOR) or INTEGRATORS[stated].adaptive)
+    return integrated and (stated == AUTO_INTEGRATOR or (to_accuracy and stated is None))
 
 
 def _stated(model_file: ModelFile, settings: Settings, name: str) -> Any:
@@ -118,9 +117,9 @@ def _stated(model_file: ModelFile, settings: Settings, name: str) -> Any:
     return getattr(settings, name) or getattr(model_file.analysis, name, None)
 
 
-def settled(
+def resolve_automatic(
     model_file: ModelFile, settings: Settings, parameters: list[str] | None, listener: Listener
-) -> tuple[Settings, Halving | None]:
+) -> tuple[Settings, StepChoice | None]:
     """Replace an automatic step, tolerance or integrator by a chosen one; return the settings and the choice.
 
     The errors of gradients by ``parameters`` count, too; None takes those of the file.
@@ -131,41 +130,26 @@ def settled(
         raise UsageError(f"{option('accuracy')} chooses the tolerance; leave {option('tolerance')} out")
     if is_integrator_automatic(model_file, settings, to_accuracy):
         settings = _with_integrator(model_file, settings, listener)
-    if to_accuracy:
-        return _to_accuracy(model_file, settings, parameters, listener)
-    if not automatic:
+    if not (automatic or to_accuracy):
         return settings, None
-    assembled = build(model_file, settings, parameters)
-    stated = getattr(model_file.analysis, "accuracy", None)
-    value = model_file.expressions.value
-    accuracy = settings.accuracy or (ACCURACY if stated is None else float(value(stated).real))
-    shortest = assembled.problem.options.step / 2**HALVINGS  # longer ones may fail
-    compiling = compile_kernels(_with_step(assembled.problem, shortest), listener).seconds
-    found = replace(_Search(assembled, accuracy).halve(listener), compiling=compiling)
-    found.report_to(listener)
-    return replace(settings, step=found.step, accuracy=None), found
-
-
-def is_integrator_automatic(model_file: ModelFile, settings: Settings, to_accuracy: bool = False) -> bool:
-    """Whether the integrator is to be chosen; with ``to_accuracy`` also where none is stated."""
-    stated = _stated(model_file, settings, "integrator")
-    integrated = _stated(model_file, settings, "formulation") in INTEGRATED
-    return integrated and (stated == AUTO_INTEGRATOR or (to_accuracy and stated is None))
-
-
-def _to_accuracy(
-    model_file: ModelFile, settings: Settings, parameters: list[str] | None, listener: Listener
-) -> tuple[Settings, Halving]:
-    """Settings with a tolerance, ever smaller until objectives and gradients differ by less than the accuracy."""
-    accuracy = settings.accuracy
-    assert accuracy is not None
-    assembled = build(model_file, replace(settings, tolerance=accuracy), parameters)
-    if not assembled.objectives:
-        raise UsageError(f"{option('accuracy')} needs objectives to judge by; give {option('tolerance')}")
-    compiling = compile_kernels(assembled.problem, listener).seconds
-    found = replace(_Tightening(assembled, accuracy).halve(listener), compiling=compiling)
-    found.report_to(listener)
-    return replace(settings, tolerance=found.tolerance, accuracy=None), found
+    search: _StepSearch
+    if settings.accuracy is not None and to_accuracy:
+        assembled = build(model_file, replace(settings, tolerance=settings.accuracy), parameters)
+        if not assembled.objectives:
+            raise UsageError(f"{option('accuracy')} needs objectives to judge by; give {option('tolerance')}")
+        search, compiled = _ToleranceSearch(assembled, settings.accuracy), assembled.problem
+    else:
+        assembled = build(model_file, settings, parameters)
+        stated = getattr(model_file.analysis, "accuracy", None)
+        default = ACCURACY if stated is None else float(model_file.expressions.value(stated).real)
+        search = _StepSearch(assembled, settings.accuracy or default)
+        compiled = _with_step(assembled.problem, assembled.problem.options.step / 2**HALVINGS)  # longer ones may fail
+    compiling = compile_kernels(compiled, listener).seconds
+    choice = replace(search.search(listener), compiling=compiling)
+    what = f"tolerance of {choice.tolerance:.0e}" if to_accuracy else f"step of {choice.step:g} s"
+    listener.say(f"{what} chosen by {choice.runs} runs: {choice.measured} within {choice.error:.1e}")
+    chosen = {"tolerance": choice.tolerance} if to_accuracy else {"step": choice.step}
+    return replace(settings, accuracy=None, **chosen), choice
 
 
 def _with_integrator(model_file: ModelFile, settings: Settings, listener: Listener) -> Settings:
@@ -203,7 +187,7 @@ class _Errors(NamedTuple):
     by_fields: dict[str, dict[str, np.ndarray]]  # (ne,) by objective and field
 
 
-class _Search:
+class _StepSearch:
     """Runs with ever shorter steps."""
 
     _most, _divisor, _what, _title = HALVINGS, 2.0, "step", "steps of {options.step:.3g} s"
@@ -211,20 +195,20 @@ class _Search:
     def __init__(self, assembled: Any, accuracy: float):
         self.assembled, self.accuracy = assembled, accuracy
         self._parameters = discretisation.values_of(assembled.parameters)
-        self._before: _Run | None = None
+        self._last: _Run | None = None
         self._differences: dict[str, np.ndarray] = {}
         self._error, self._worst = np.inf, ""
         problem = assembled.problem
         self._first = problem.options.step
-        # a tolerance, or a table, decides on the motion; the step on sums over it
+        # the step decides on sums over time alone if a tolerance, or a table, decides on the motion
         self._sums_alone = problem.options.adaptive or (problem.prescribed is not None and problem.prescribed.splined)
         differentiates = problem.theta_rho.shape[1] > 0 or bool(assembled.fields)
         numbers = "objectives and gradients" if differentiates else "objectives"
-        self._judged_by = f"{'quadrature of ' if self._sums_alone else ''}{numbers}"
+        self._measured = f"{'quadrature of ' if self._sums_alone else ''}{numbers}"
         self._fastest = SLOWEST if loses_energy(problem) else FASTEST
-        self._begun = True  # the last run got beyond its start, in which the step has no part
+        self._begun = True  # the last run got beyond its start, which does not depend on the step
 
-    def halve(self, listener: Listener) -> Halving:
+    def search(self, listener: Listener) -> StepChoice:
         """Halve the step until the errors are below the accuracy."""
         failed = 0
         failure: AnalysisError | None = None
@@ -232,14 +216,14 @@ class _Search:
             step = self._first / self._divisor ** (runs - 1)
             try:
                 failure = None
-                done = self._done(self._with(step), listener)
+                errors = self._errors_of_run(self._problem_at(step), listener)
             except AnalysisError as error:
-                failure, failed, self._before = error, failed + 1, None
+                failure, failed, self._last = error, failed + 1, None
                 if failed > FAILURES or not self._begun:
                     raise
                 continue
-            if done is not None:
-                return self._halving(step, runs, done)
+            if errors is not None:
+                return self._choice(step, runs, errors)
         if failure:
             raise failure
         known = np.isfinite(self._error)
@@ -250,30 +234,15 @@ class _Search:
             "shorter duration, and look for an unstable motion or a number that should be zero"
         )
 
-    def _with(self, step: float) -> Problem:
+    def _problem_at(self, step: float) -> Problem:
         return _with_step(self.assembled.problem, step)
 
-    def _halving(self, step: float, runs: int, done: _Errors) -> Halving:
-        return Halving(step, self.accuracy, self._judged_by, self._error, runs, 0.0, *done)
+    def _choice(self, step: float, runs: int, errors: _Errors) -> StepChoice:
+        return StepChoice(step, self.accuracy, self._measured, self._error, runs, 0.0, *errors)
 
-    def _done(self, problem: Problem, listener: Listener) -> _Errors | None:
+    def _errors_of_run(self, problem: Problem, listener: Listener) -> _Errors | None:
         """Errors of a run, if they are small enough."""
-        resolution = resolution_of(problem, self.assembled.parameters)
-        results = self._run(problem, resolution, listener)
-        # runs of few steps may agree by luck
-        if self._what == "step" and not resolution.enough:
-            self._before, self._error, self._worst = None, np.inf, resolution.reason
-            return None
-        if not any(map(self._counts, results.values())):
-            if not np.isfinite(resolution.worst[0]):
-                raise UsageError(f"an automatic step needs an integral or maximum to judge by: {resolution.reason}")
-            self._judged_by = "the motion"
-            self._error, self._worst = resolution.worst[0], f"the motion of {resolution.worst[1]}"
-            return _Errors({}, {}) if self._error <= self.accuracy else None
-        before, self._before = self._before, _Run(results, by_fields(self.assembled.fields, results))
-        return None if before is None else self._compared(before, self._before)
-
-    def _run(self, problem: Problem, resolution: Any, listener: Listener) -> dict[str, Gradient]:
+        resolution = resolution_of(problem, self._parameters)
         self._begun = False
         with listener.progress(self._title.format(options=problem.options), problem.options.duration) as show:
 
@@ -281,18 +250,33 @@ class _Search:
                 self._begun = True
                 show(float(block.time[-1]))
 
-            return evaluate(problem, self.assembled.objectives, (watch,), resolution, listener)
+            results = evaluate(problem, self.assembled.objectives, (watch,), resolution, listener)
+        # runs of few steps may agree by chance
+        if self._what == "step" and not resolution.enough:
+            self._last, self._error, self._worst = None, np.inf, resolution.reason
+            return None
+        if not any(map(self._depends_on_step, results.values())):
+            if not np.isfinite(resolution.worst[0]):
+                raise UsageError(f"an automatic step needs an integral or maximum to judge by: {resolution.reason}")
+            self._measured = "the motion"
+            self._error, self._worst = resolution.worst[0], f"the motion of {resolution.worst[1]}"
+            return _Errors({}, {}) if self._error <= self.accuracy else None
+        last, self._last = self._last, _Run(results, by_fields(self.assembled.fields, results))
+        return None if last is None else self._errors_between(last, self._last)
 
-    def _compared(self, before: _Run, run: _Run) -> _Errors | None:
+    def _errors_between(self, last: _Run, run: _Run) -> _Errors | None:
         """Errors from the differences of two runs; None where they, or those before, are too large."""
         results = run.results
-        differences = {name: _numbers(result) - _numbers(before.results[name]) for name, result in results.items()}
+        differences = {
+            name: np.append(result.value - last.results[name].value, result.gradient - last.results[name].gradient)
+            for name, result in results.items()
+        }
         by_fields = {
-            name: {given: numbers - before.by_fields[name][given] for given, numbers in fields.items()}
+            name: {given: numbers - last.by_fields[name][given] for given, numbers in fields.items()}
             for name, fields in run.by_fields.items()
         }
-        sizes = {  # that errors are relative to (1 + p,): the numbers, unless they cancel or are round-off
-            name: np.maximum(r.uncertainty.sizes(r.value, r.gradient, self._parameters), np.finfo(float).tiny)
+        sizes = {  # denominators of relative errors
+            name: np.maximum(r.uncertainty.denominators(r.value, r.gradient, self._parameters), np.finfo(float).tiny)
             for name, r in results.items()
         }
         for name, fields in by_fields.items():  # measured by their norms
@@ -305,23 +289,23 @@ class _Search:
         self._error = share * largest
         if self._error > self.accuracy or earlier / (self._fastest - 1.0) > BEFORE * self.accuracy:
             return None
-        uncertainties = {
-            name: self._known(result, share * np.abs(differences[name])) for name, result in results.items()
-        }
+        uncertainties = {}
+        for name, result in results.items():
+            errors = share * np.abs(differences[name][: 1 + len(result.gradient)])
+            uncertainties[name] = self._uncertainty(result, errors)
         off = {name: {g: share * np.abs(d) for g, d in fields.items()} for name, fields in by_fields.items()}
         return _Errors(uncertainties, off)
 
-    def _counts(self, result: Gradient) -> bool:
-        """Whether the step has a part in an objective."""
-        return not self._sums_alone or bool(np.isfinite(result.uncertainty.value))
+    def _depends_on_step(self, result: Gradient) -> bool:
+        return not self._sums_alone or bool(np.isfinite(result.uncertainty.errors[0]))
 
-    def _known(self, result: Gradient, errors: np.ndarray) -> Any:
-        """Uncertainty with these errors; of what steps have no part in it stays unknown."""
-        found, gradient = result.uncertainty, errors[1 : 1 + len(result.gradient)]
-        return found._replace(value=errors[0], gradient=gradient) if self._counts(result) else found
+    def _uncertainty(self, result: Gradient, errors: np.ndarray) -> Any:
+        """Uncertainty with these errors (1 + p,); that of the run for objectives that do not depend on the step."""
+        found = result.uncertainty
+        return found._replace(errors=errors) if self._depends_on_step(result) else found
 
     def _largest(self, differences: Mapping[str, np.ndarray], sizes: Mapping[str, np.ndarray]) -> tuple[float, str]:
-        """Largest relative difference and what it is of; what is not determined, and so no number, is left out."""
+        """Largest relative difference and its number in words; NaN, of undetermined numbers, is ignored."""
         relative = {name: np.nan_to_num(np.abs(differences[name]) / sizes[name]) for name in differences}
         worst = max(relative, key=lambda name: relative[name].max())
         index = int(np.argmax(relative[worst]))
@@ -329,7 +313,7 @@ class _Search:
         return float(relative[worst][index]), discretisation.name_of(worst, index, named)
 
 
-class _Tightening(_Search):
+class _ToleranceSearch(_StepSearch):
     """Runs with ever smaller tolerances, at the same output times."""
 
     _most, _divisor, _what, _title = TIGHTENINGS, 10.0, "tolerance", "tolerance of {options.tolerance:.0e}"
@@ -338,30 +322,25 @@ class _Tightening(_Search):
         super().__init__(assembled, accuracy)
         self._sums_alone, self._fastest = False, self._divisor
         self._first = min(LOOSEST, accuracy)
-        self._judged_by = self._judged_by.removeprefix("quadrature of ")
+        self._measured = self._measured.removeprefix("quadrature of ")
 
-    def _with(self, tolerance: float) -> Problem:
+    def _problem_at(self, tolerance: float) -> Problem:
         options = self.assembled.problem.options
-        stated = options.absolute_tolerance != options.tolerance  # and stays then
+        stated = options.absolute_tolerance != options.tolerance  # then it stays
         absolute = options.absolute_tolerance if stated else tolerance
         changed = replace(options, tolerance=tolerance, absolute_tolerance=absolute)
         return replace(self.assembled.problem, options=changed)
 
-    def _halving(self, tolerance: float, runs: int, done: _Errors) -> Halving:
+    def _choice(self, tolerance: float, runs: int, errors: _Errors) -> StepChoice:
         step = self.assembled.problem.options.step
-        error = max(self._error, tolerance)  # where both runs took the longest steps that there are, they are the same
-        uncertainties, by_fields = done
-        return Halving(step, self.accuracy, self._judged_by, error, runs, 0.0, uncertainties, by_fields, tolerance)
+        error = max(self._error, tolerance)  # two runs with the longest steps allowed are the same run
+        return StepChoice(step, self.accuracy, self._measured, error, runs, 0.0, *errors, tolerance)
 
-    def _known(self, result: Gradient, errors: np.ndarray) -> Any:
-        """The errors, and those of sums over output times, which no tolerance changes."""
-        found, gradient = result.uncertainty, errors[1 : 1 + len(result.gradient)]
-        of_sums = found.value if np.isfinite(found.value) else 0.0
-        return found._replace(value=errors[0] + of_sums, gradient=gradient)
-
-
-def _numbers(result: Gradient) -> np.ndarray:
-    return np.append(result.value, result.gradient)
+    def _uncertainty(self, result: Gradient, errors: np.ndarray) -> Any:
+        """Uncertainty with these errors, and those of sums over output times, which no tolerance changes."""
+        of_sums = result.uncertainty.errors[0]
+        errors[0] += of_sums if np.isfinite(of_sums) else 0.0
+        return result.uncertainty._replace(errors=errors)
 
 
 # The plan of a run.
@@ -380,7 +359,7 @@ class Plan:
     method: str
     named: Any
     assembled: Any
-    halving: Halving | None = None  # how the step was chosen
+    step_choice: StepChoice | None = None  # if the step or tolerance was automatic
     second_run: bool = False  # whether ``study.run`` may estimate errors by a second run
 
     @property
@@ -404,47 +383,21 @@ class Plan:
         compile_objectives(self.assembled.objectives)
 
 
-@dataclass(frozen=True)
-class Draft:
-    """An assembled model whose step, tolerance and integrator may still be automatic; ``plan`` chooses them."""
-
-    model_file: ModelFile
-    settings: Settings
-    method: str
-    named: Any
-    wanted: list[str] | None  # parameters of gradients; None: those of the file
-    why: str = ""  # reason for the chosen method; empty if the method was stated
-
-    def plan(self, timing: Timing, listener: Listener) -> Plan:
-        """Choose an automatic step, which takes several runs; for the method fd, assemble without parameters."""
-        file, named = self.model_file, self.named
-        if self.why:
-            listener.say(f"gradients by {self.method}: {self.why}")
-        with timing.phase("solve"):
-            by = self.wanted if self.method in ("ddm", "adjoint") else []  # parameters of the solver's own derivatives
-            settings, halving = settled(file, self.settings, by, listener)
-        timing.move(halving.compiling if halving else 0.0, "solve", "compile")
-        with timing.phase("load"):
-            if halving:
-                named = build(file, settings, self.wanted)
-            assembled = named if self.method != "fd" else build(file, settings, [])
-        return Plan(file, settings, self.method, named, assembled, halving)
-
-
-def draft(
+def plan_run(
     model_file: ModelFile,
     settings: Settings,
     timing: Timing,
+    listener: Listener,
     by: Sequence[str] | None = None,
     *,
     values: Mapping[str, float] | None = None,
     before: Any = None,
-) -> Draft:
-    """Assemble a model, and choose the method of gradients if it is auto.
+) -> Plan:
+    """Assemble a model; choose the method of gradients, the integrator, and the step or tolerance if automatic.
 
     ``by`` names the parameters of gradients; None takes those of the settings, else those of the file. ``values``
-    replaces parameters. ``before`` is a model assembled from the same file, whose tables are reused. Raises ModelError
-    and UsageError.
+    replaces parameters. ``before`` is a model assembled from the same file, whose tables are reused. An automatic step
+    takes several runs. Raises ModelError, AnalysisError and UsageError.
     """
     if values:
         with timing.phase("load"):
@@ -454,15 +407,25 @@ def draft(
     if settings.all_numbers and method == "none":
         every, no_method = flag("all_numbers"), option("sensitivity", "none")
         raise UsageError(f"{every} takes gradients, and {no_method} computes none; leave one of them out")
-    wanted = _wanted(method, model_file, settings, settings.by if by is None else by)
+    parameters = gradient_parameters(method, model_file, settings, by)
     with timing.phase("load"):
-        named = build(model_file, settings, wanted, before)
-    if stated != AUTO:
-        return Draft(model_file, settings, method, named, wanted)
-    method, why = chosen(model_file, settings, named)
-    if method == "adjoint":
-        return Draft(model_file, replace(settings, method=method), method, by_adjoint(named), wanted, why)
-    return Draft(model_file, replace(settings, method=method, memory=None), method, named, wanted, why)
+        named = build(model_file, settings, parameters, before)
+    if stated == AUTO:
+        method, reason = chosen(model_file, settings, named)
+        if method == "adjoint":
+            settings, named = replace(settings, method=method), by_adjoint(named)
+        else:
+            settings = replace(settings, method=method, memory=None)
+        listener.say(f"gradients by {method}: {reason}")
+    with timing.phase("solve"):
+        solved_for = parameters if method in ("ddm", "adjoint") else []  # parameters of the solver's own derivatives
+        settings, choice = resolve_automatic(model_file, settings, solved_for, listener)
+    timing.move(choice.compiling if choice else 0.0, "solve", "compile")
+    with timing.phase("load"):
+        if choice:
+            named = build(model_file, settings, parameters)
+        assembled = named if method != "fd" else build(model_file, settings, [])
+    return Plan(model_file, settings, method, named, assembled, choice)
 
 
 def moved(model_file: ModelFile, settings: Settings, values: Mapping[str, float]) -> tuple[Any, Settings]:
@@ -471,10 +434,13 @@ def moved(model_file: ModelFile, settings: Settings, values: Mapping[str, float]
     return with_values(model_file, values), replace(settings, overrides={**settings.overrides, **texts})
 
 
-def _wanted(method: str, model_file: ModelFile, settings: Settings, by: Sequence[str] | None) -> list[str] | None:
-    """Parameters of gradients: [] for the method none, ``by`` if given, all for all_numbers, or None (the file's)."""
+def gradient_parameters(
+    method: str, model_file: ModelFile, settings: Settings, by: Sequence[str] | None = None
+) -> list[str] | None:
+    """Parameters of gradients: none for the method none, else ``by``, those of the settings, or None (the file's)."""
     if method == "none":
         return []
+    by = settings.by if by is None else by
     if by is not None:
         return list(by)
     return list(model_file.parameters) if settings.all_numbers else None

@@ -19,7 +19,7 @@ from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.study.assembling import Settings, load
 from mbsim_cli.study.diagnostics.discretisation import reported_errors
 from mbsim_cli.study.listener import Interrupted, Listener
-from mbsim_cli.study.plan import Plan, Timing, draft
+from mbsim_cli.study.plan import Plan, Timing, plan_run
 from mbsim_cli.study.run import Outcome, run
 
 # Runs that write a result file meanwhile.
@@ -45,14 +45,13 @@ def record(
     timing = Timing()
     with timing.phase("load", begun):
         model_file = load(path, settings)
-        drafted = draft(model_file, settings, timing)
         guard = guard_of(model_file, force)
         target = check_target(output, **guard)
-    planned = replace(drafted.plan(timing, listener), second_run=True)
+        plan = replace(plan_run(model_file, settings, timing, listener), second_run=True)
     with timing.phase("compile"):
-        planned.compile(listener)
+        plan.compile(listener)
     with listener.shield():  # before the file is created, so that an interruption removes it
-        outcome = recorded(planned, target, guard, command, timing, listener)
+        outcome = recorded(plan, target, guard, command, timing, listener)
     return {"model": str(path), "output": str(output)} | outcome.report
 
 
@@ -132,7 +131,7 @@ def origin_of(planned: Plan, command: str) -> Origin:
 
 def findings_of(outcome: Outcome) -> Findings:
     """What the result file needs after the last time point, without the history of an optimisation."""
-    multipliers, reactions = outcome.watchers.multipliers, outcome.watchers.reactions
+    multipliers, reactions = outcome.diagnostics.multipliers, outcome.diagnostics.reactions
     return Findings(
         _stored(outcome),
         _fields(outcome.plan),
@@ -140,10 +139,10 @@ def findings_of(outcome: Outcome) -> Findings:
         multipliers.free,
         multipliers.sensors | reactions.sensors,
         outcome.warnings,
-        dict(outcome.watchers.health.work or {}),
-        outcome.resolved,
+        dict(outcome.diagnostics.health.work or {}),
+        outcome.discretisation,
         _modes(outcome),
-        None if outcome.responses is None else cast(Any, outcome.watchers.health).found,
+        None if outcome.responses is None else cast(Any, outcome.diagnostics.health).found,
     )
 
 
@@ -154,7 +153,7 @@ def _modes(outcome: Outcome) -> Any:
     listed = outcome.modes
     if listed is None:
         return None
-    health: Any = outcome.watchers.health  # of analyses at rest
+    health: Any = outcome.diagnostics.health  # of analyses at rest
     found = health.found
     parameters = outcome.plan.assembled.problem.names.parameters
     numbers = {name: np.array([mode[name] for mode in listed]) for name in MODE_UNITS}
@@ -179,7 +178,7 @@ def _stored(outcome: Outcome) -> Sequence[ObjectiveResult]:
             r.undefined,
             outcome.flags(o),
             outcome.by_fields.get(o.name, {}),
-            outcome.estimates.off_by_fields.get(o.name, {}),
+            outcome.estimates.by_fields.get(o.name, {}),
         )
         for o, r in ((o, outcome.results[o.name]) for o in outcome.plan.assembled.objectives)
     ]

@@ -14,7 +14,7 @@ from mbsim_cli.study.assembling import Settings
 from mbsim_cli.study.diagnostics.discretisation import relative_norm, relative_of, values_of
 from mbsim_cli.study.evaluation import by_fields, evaluate
 from mbsim_cli.study.listener import SILENT
-from mbsim_cli.study.plan import Timing, draft
+from mbsim_cli.study.plan import Timing, plan_run
 from mbsim_cli.study.run import run
 from tests.campaign import flexible, generator, rich_flexible, richer
 
@@ -133,7 +133,7 @@ def stated(family: str, grow: Any, seed: int) -> generator.Data:
     for possible in (way, {key: way[key] for key in way if key != "error_control"}, {}):
         found = data | {"analysis": analysis | possible}
         try:
-            draft(generator.load(found), Settings(), Timing()).plan(Timing(), SILENT)
+            plan_run(generator.load(found), Settings(), Timing(), SILENT)
         except MbsimError:
             continue
         return found
@@ -179,7 +179,7 @@ def errors(data: generator.Data) -> Iterator[Error]:
     True ones are differences from a run with an eighth of the step; those of runs with a half and a quarter fall.
     """
     timing = Timing()
-    plan = replace(draft(generator.load(data), Settings(), timing).plan(timing, SILENT), second_run=True)
+    plan = replace(plan_run(generator.load(data), Settings(), timing, SILENT), second_run=True)
     outcome, assembled, problem = run(plan, timing, SILENT), plan.assembled, plan.assembled.problem
 
     def finer(parts: float) -> tuple[Any, Any]:
@@ -192,7 +192,7 @@ def errors(data: generator.Data) -> Iterator[Error]:
 
     runs, parameters = [(outcome.results, outcome.by_fields), *map(finer, (2, 4, 8))], values_of(plan.parameters)
     for name, found in outcome.results.items():
-        sizes = found.uncertainty.sizes(found.value, found.gradient, parameters)
+        sizes = found.uncertainty.denominators(found.value, found.gradient, parameters)
         numbers = np.array([np.append(results[name].value, results[name].gradient) for results, _ in runs])
         with np.errstate(invalid="ignore", divide="ignore"):
             rows = np.abs(numbers[:-1] - numbers[1:]) / sizes, np.abs(numbers[0] - numbers[-1]) / sizes * 64 / 63
@@ -204,7 +204,7 @@ def errors(data: generator.Data) -> Iterator[Error]:
             ours = [fields[name][field] for _, fields in runs]
             first, second = (relative_norm(a - b, given) for a, b in pairwise(ours[:3]))
             if second <= 0.7 * first:
-                off = outcome.estimates.off_by_fields[name][field]
+                off = outcome.estimates.by_fields[name][field]
                 yield Error("field", relative_norm(off, given), relative_norm(ours[0] - ours[-1], given))
 
 

@@ -83,7 +83,7 @@ def test_round_off_of_zero_passes_its_check(mbsim, written):
 
 
 def test_a_number_that_its_error_hides_may_be_zero():
-    found = Uncertainty(3e-17, np.zeros(0), 0.0, np.zeros(0))
+    found = Uncertainty(np.array([3e-17]), np.zeros(1))
     result = SimpleNamespace(uncertainty=found, value=1e-17, gradient=np.zeros(0))
     told = discretisation.warnings(SimpleNamespace(worst=(0.0, None)), {"far": result}, [], None)
     assert told == [
@@ -122,7 +122,7 @@ def test_derivatives_that_round_off_has_made_are_warned_of(mbsim, written, sensi
 
 
 def test_a_derivative_is_useless_where_round_off_of_its_parameter_changes_all():
-    quiet, nothing = SimpleNamespace(worst=(0.0, None)), Uncertainty(0.0, np.zeros(0), 2.0, np.zeros(0))
+    quiet, nothing = SimpleNamespace(worst=(0.0, None)), Uncertainty(np.zeros(1), np.array([2.0]))
 
     def told(value, slope):
         result = SimpleNamespace(uncertainty=nothing, value=value, gradient=np.array([1.0, slope]))
@@ -307,7 +307,7 @@ def test_a_mechanism_at_rest_raises_no_alarm(mbsim, written, sensitivity):
 )
 def test_a_derivative_that_vanishes_at_an_optimum_raises_no_alarm(bounds, derivative, told):
     """Off by 40 %: by its parameter the value changes by a thousandth of it over the whole range, or by far more."""
-    found = Uncertainty(0.0, np.array([0.4 * derivative]), 0.0, np.zeros(1))
+    found = Uncertainty(np.array([0.0, 0.4 * derivative]), np.zeros(2))
     result = SimpleNamespace(uncertainty=found, value=2.0, gradient=np.array([derivative]))
     parameter = SimpleNamespace(name="k", value=0.5, bounds=bounds)
     warnings = discretisation.warnings(SimpleNamespace(worst=(0.0, None)), {"f": result}, [parameter], None)

@@ -11,6 +11,7 @@ from mbsim_cli.kernels.compiler.choice import COMPILER
 from mbsim_cli.kernels.compiler.entry import Entry
 from mbsim_cli.study import plan as _timing
 from mbsim_cli.study import recording, run
+from mbsim_cli.study.diagnostics import discretisation
 from mbsim_cli.study.plan import Plan, Timing
 
 
@@ -49,7 +50,7 @@ def test_a_phase_inside_another_counts_once(monkeypatch):
 def test_phases_are_the_whole_command(mbsim, pendulum, monkeypatch):
     clock = Clock(monkeypatch, _timing, run_command)
     phases = {
-        "load": [(options, "limit_threads"), (recording, "load"), (recording, "draft")],
+        "load": [(options, "limit_threads"), (recording, "load"), (recording, "plan_run")],
         "compile": [(Plan, "compile")],
         "write": [(ResultWriter, "__init__"), (ResultWriter, "append"), (ResultWriter, "findings")],
     }
@@ -57,7 +58,8 @@ def test_phases_are_the_whole_command(mbsim, pendulum, monkeypatch):
         for home, name in works:
             monkeypatch.setattr(home, name, clock.taking(seconds, getattr(home, name)))
     runs = iter([clock.taking(100.0, run.evaluate), clock.taking(1e4, run.evaluate)])  # the motion; its estimate
-    monkeypatch.setattr(run, "evaluate", lambda *given, **named: next(runs)(*given, **named))
+    for home in (run, discretisation):
+        monkeypatch.setattr(home, "evaluate", lambda *given, **named: next(runs)(*given, **named))
     found = mbsim("run", pendulum, "--json", "--quiet").json["timing"]
     spent = {"load": 3.0, "compile": 10.0, "solve": 100.0, "estimate": 1e4}
     assert found == spent | {"write": clock.now - 10113.0} and clock.now >= 13113.0

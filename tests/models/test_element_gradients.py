@@ -18,7 +18,7 @@ from mbsim_cli.study.assembling import Settings
 from mbsim_cli.study.compiling import compile_kernels
 from mbsim_cli.study.evaluation import accumulated
 from mbsim_cli.study.listener import SILENT
-from mbsim_cli.study.plan import Timing, draft
+from mbsim_cli.study.plan import Timing, plan_run
 from mbsim_cli.study.run import run
 from mbsim_cli.study.verification.verify import CONVERGED, STEP
 
@@ -60,7 +60,7 @@ class Case:
         self.file = file if field is None else file.with_fields({"p": field})
         settings = Settings(method="adjoint", step=step)
         timing = Timing()
-        self.plan = draft(self.file, settings, timing).plan(timing, SILENT)
+        self.plan = plan_run(self.file, settings, timing, SILENT)
         self.gradient = run(self.plan, timing, SILENT).by_fields["psi"]["p"]
         self.problem = self.plan.assembled.problem
         (self.field,) = self.plan.assembled.fields

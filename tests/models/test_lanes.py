@@ -11,7 +11,7 @@ from mbsim_cli.solve.forward import forward
 from mbsim_cli.solve.lanes import run_beside, why_alone
 from mbsim_cli.study.assembling import Settings
 from mbsim_cli.study.listener import SILENT
-from mbsim_cli.study.plan import Timing, draft
+from mbsim_cli.study.plan import Timing, plan_run
 from tests.blocks import joined
 
 pytestmark = [
@@ -23,12 +23,12 @@ pytestmark = [
 def problems_of(path, duration, spread, **settings):
     """Eight cases with other values of all parameters."""
     file, timing = spec.load(path), Timing()
-    plan = draft(file, Settings(method="none", duration=duration, **settings), timing).plan(timing, SILENT)
+    plan = plan_run(file, Settings(method="none", duration=duration, **settings), timing, SILENT)
     own = {name: float(file.expressions.value(number.value).real) for name, number in file.parameters.items()}
     rng = np.random.default_rng(3)
     for _ in range(8):
         values = {name: value * rng.uniform(1 - spread, 1 + spread) for name, value in own.items()}
-        problem = draft(plan.model_file, plan.settings, timing, values=values).plan(timing, SILENT).assembled.problem
+        problem = plan_run(plan.model_file, plan.settings, timing, SILENT, values=values).assembled.problem
         yield replace(problem, options=replace(problem.options, output_interval=1))
 
 

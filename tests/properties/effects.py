@@ -17,7 +17,7 @@ from mbsim_cli.model.problem import Block, Problem
 from mbsim_cli.solve import allocate
 from mbsim_cli.solve.open_trees.integration import error_control, newton_control, tableau
 from mbsim_cli.study import evaluation
-from mbsim_cli.study.assembling import Settings
+from mbsim_cli.study.assembling import AUTO, Settings, build, chosen, stated_method
 from mbsim_cli.study.fitting.fit import varied_of
 from mbsim_cli.study.fitting.readings import measured_of
 from mbsim_cli.study.listener import SILENT, Listener
@@ -25,7 +25,7 @@ from mbsim_cli.study.objectives import accumulator
 from mbsim_cli.study.optimizing.design import variables_of
 from mbsim_cli.study.optimizing.methods import method_for
 from mbsim_cli.study.optimizing.optimize import limits_of
-from mbsim_cli.study.plan import Plan, Timing, draft
+from mbsim_cli.study.plan import Plan, Timing, gradient_parameters
 from mbsim_cli.study.reduced_bodies import comment_of, descriptions, flexible_bodies, standard_input
 from mbsim_cli.study.sweep.planning import columns_of, design_of
 from mbsim_cli.study.verification import verify
@@ -46,9 +46,10 @@ class Effects:
         if self.bodies:  # is reduced, not run
             self.reduced  # noqa: B018
             return
-        drafted = draft(model_file, PLAIN, Timing())
-        self.assembled: Assembled = drafted.named
-        self.method = drafted.method
+        stated = stated_method(model_file, PLAIN)
+        parameters = gradient_parameters("ddm" if stated == AUTO else stated, model_file, PLAIN)
+        self.assembled: Assembled = build(model_file, PLAIN, parameters)
+        self.method = chosen(model_file, PLAIN, self.assembled)[0] if stated == AUTO else stated
 
     def looks(self, section: str) -> tuple[str, ...]:
         """Attributes that show what a section may change, cheap ones first."""

@@ -63,6 +63,6 @@ def test_gradients_by_the_adjoint_are_the_same(monkeypatch, formulation):
     value, gradient = mbsim.loads(MODEL).value_and_gradient(sensitivity="adjoint", formulation=formulation)
     monkeypatch.setattr(numbers, "MANY", 0)
     model = mbsim.loads(MODEL)
-    assert isinstance(model._drafted(None, {"sensitivity": "adjoint"}).named.problem.theta_rho, Sparse)
+    assert isinstance(model._plan(None, {"sensitivity": "adjoint"})[0].assembled.problem.theta_rho, Sparse)
     again, by_entries = model.value_and_gradient(sensitivity="adjoint", formulation=formulation)
     assert again == value and by_entries == pytest.approx(gradient, rel=1e-13)

@@ -31,7 +31,7 @@ analysis: {step: 0.1, duration: T}
 def values(text, times):
     """The law of the force at times (N,)."""
     model = mbsim.loads(CARRIAGE % text)
-    problem = model._drafted(None, {}).named.problem
+    problem = model._plan(None, {})[0].named.problem
     law = problem.names.laws.index("laws.u")
     return [law_value(problem.model.laws, problem.theta, law, t)[0] for t in times]
 
@@ -129,7 +129,7 @@ def test_assembly_grows_with_the_number_of_values():
 
     def assembled(intervals):
         model = mbsim.loads((CARRIAGE % "initial: 2*t").replace("intervals: 4", f"intervals: {intervals}"))
-        return calls_of(lambda: model._drafted(None, {"sensitivity": "adjoint"}))
+        return calls_of(lambda: model._plan(None, {"sensitivity": "adjoint"}))
 
     assembled(10)
     assert assembled(320) < 5.0 * assembled(80)
@@ -321,7 +321,7 @@ def test_derivatives_by_times_of_jumps_need_steps_that_part_them():
     """The trapezoidal rule would have half of them, however short its steps are."""
     text = carriage("constant", "ali3p-rtdyn1", step=0.001)
     with pytest.raises(mbsim.ModelError, match=r"controls.*jumps from 1 to 5 at 0.4825 s, .*depends on T"):
-        mbsim.loads(text, by=["T"])._drafted(None, {"sensitivity": "ddm"})
+        mbsim.loads(text, by=["T"])._plan(None, {"sensitivity": "ddm"})
     for by, between in ((["u_2"], "constant"), (["T"], "linear")):
         text = carriage(between, "ali3p-rtdyn1", step=0.001)
-        assert mbsim.loads(text, by=by)._drafted(None, {"sensitivity": "ddm"}).named.problem.theta_rho.any()
+        assert mbsim.loads(text, by=by)._plan(None, {"sensitivity": "ddm"})[0].named.problem.theta_rho.any()

@@ -1,17 +1,214 @@
-"""Estimated discretisation errors of a run: for reports, as a line for people, and as warnings."""
+"""Discretisation errors of a run: estimates by a second run, reports, a line for people, and warnings."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from decimal import ROUND_DOWN, Context
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mbsim_cli.model.problem import Options
-from mbsim_cli.solve.resolution import GIVEN, ROUND_OFF
+from mbsim_cli.errors import AnalysisError
+from mbsim_cli.model.problem import Options, Problem
+from mbsim_cli.solve.allocate import begins_within_steps
+from mbsim_cli.solve.resolution import GIVEN, ROUND_OFF, Resolution, loses_energy, resolution_of
+from mbsim_cli.study.evaluation import Gradient, accumulated, by_fields, evaluate
+from mbsim_cli.study.listener import Listener
+
+if TYPE_CHECKING:
+    from mbsim_cli.study.plan import Plan
 
 LIMIT = 1e-2  # relative error that is warned of
-LOST = 1.0  # relative error beyond which the steps do not resolve the motion at all
+NOT_FOLLOWED = 1.0  # relative error beyond which the steps do not resolve the motion at all
 USELESS = 1e12  # of an objective's size, and of its unit: a change that a parameter's round-off would make
+
+
+# Errors estimated from a second run with twice the step (Richardson extrapolation).
+#
+# One run is not enough: the adjoint gives gradients at the end only, and not all errors are shifts of time.
+# Derivation: docs/theory/resolution.md, section 4.
+
+LEAST = 8  # steps that a run needs for a comparison with half as many
+WHOLE = 1e-9  # of a step
+UNRESOLVED = 0.5  # relative error above which a derivative counts as unresolved
+TOO_LARGE = 0.1  # error of a relative derivative (parameter times derivative), over the objective
+MATTERING = 1e-3  # relative derivative, over the largest one, below which it is ignored
+
+
+@dataclass(frozen=True)
+class Estimates:
+    """Objectives with their estimated errors, errors by objective and field, and why errors are unknown."""
+
+    results: dict[str, Gradient]
+    by_fields: Mapping[str, Mapping[str, np.ndarray]] = field(default_factory=dict)  # errors (ne,)
+    step: float | None = None  # of the second run, s
+    reason: str | None = None  # why gradients have no estimate
+
+
+def estimate_errors(
+    plan: "Plan", results: dict[str, Gradient], resolution: Any, divided: bool, listener: Listener
+) -> Estimates:
+    """Results of a run with the best available error estimates; ``resolution`` has seen all blocks of the run.
+
+    An automatic step uses the estimates of the runs that chose it. ``divided``: forces begin within steps, and all
+    derivatives get the largest relative error.
+    """
+    unseen = _ONE_STEP_ONLY if plan.method == "fd" else None
+    if choice := plan.step_choice:
+        return Estimates(choice.with_errors(results), choice.errors_by_fields, reason=unseen)
+    options = plan.assembled.problem.options
+    by_motion = options.adaptive and options.analysis == "forward_dynamics" and options.error_control == "motion"
+    if plan.method == "ddm" and by_motion:  # steps are chosen by the motion alone, whatever errors derivatives have
+        for name, result in results.items():  # the quadrature error alone would be far too small
+            unknown = result.uncertainty.with_gradient(np.full(len(result.gradient), np.nan))
+            results = {**results, name: replace(result, uncertainty=unknown)}
+        return Estimates(results, reason=_STEPS_BY_MOTION)
+    alarmed = resolution.worst[0] > LIMIT and plan.second_run
+    if not (plan.assembled.objectives or alarmed) or options.at_once:
+        return Estimates(results, reason=unseen)
+    impossible = _reason_against_second_run(plan)
+    if not impossible:
+        try:
+            return replace(_estimates_by_second_run(plan, results, resolution, divided, listener), reason=unseen)
+        except AnalysisError:
+            impossible = "a second run, with twice the step, fails"
+    return Estimates(results, reason=impossible if plan.method == "adjoint" else unseen)
+
+
+_STEPS_BY_MOTION = "steps are chosen by the motion; error_control: sensitivities keeps them within the tolerance, too"
+_ONE_STEP_ONLY = "differences between runs of one step do not tell what that step leaves"
+
+
+def _reason_against_second_run(plan: "Plan") -> str:
+    """Why a second run cannot estimate errors; empty if it can."""
+    options = plan.assembled.problem.options
+    if options.adaptive:
+        return f"{options.integrator} chooses its steps by the motion, and the adjoint tells no error of its own"
+    if not plan.second_run:
+        return "runs of a search or a study are made once"
+    if round(options.duration / options.step) < LEAST:
+        return f"fewer than {LEAST} steps"
+    return "" if plan.method == "adjoint" or options.analysis == "forward_dynamics" else "the motion is given"
+
+
+def _estimates_by_second_run(
+    plan: "Plan", results: dict[str, Gradient], resolution: Any, divided: bool, listener: Listener
+) -> Estimates:
+    """Estimate errors by the difference of two runs; raises AnalysisError if the second run fails."""
+    assembled, fine = plan.assembled, plan.assembled.problem
+    coarse = with_twice_the_step(fine)
+    watched: Any = resolution_of(coarse, values_of(assembled.parameters), getattr(resolution, "times", None))
+    with listener.progress("estimating errors", fine.options.duration) as show:
+
+        def watch(block: Any) -> None:
+            if len(block.time):
+                show(float(block.time[-1]))
+
+        others = evaluate(coarse, assembled.objectives, (watch,), watched, listener)
+    share = 1.0 / (_error_ratio(fine, coarse, divided, resolution.worst[0], watched.worst[0]) - 1.0)
+    if isinstance(resolution, Resolution):
+        resolution.compare(watched, share)
+    found = {name: _with_errors(result, others[name], share) for name, result in results.items()}
+    if divided:
+        found = {name: _with_worst_relative_error(result, values_of(plan.parameters)) for name, result in found.items()}
+        found = {name: _without_unresolved(result, plan, fine.options.step) for name, result in found.items()}
+    coarse_by_fields = by_fields(assembled.fields, others)
+    off = {
+        name: {given: share * np.abs(numbers - coarse_by_fields[name][given]) for given, numbers in entries.items()}
+        for name, entries in by_fields(assembled.fields, results).items()
+    }
+    return Estimates(found, off, coarse.options.step)
+
+
+def settle_motion(plan: "Plan", resolution: Any) -> None:
+    """If the estimated error of the motion exceeds ``LIMIT``, replace the estimate by a comparison with a second run.
+
+    The estimate sums local errors: too large for damped motions, whose errors decay, and for ringing stiff modes.
+    """
+    fine = plan.assembled.problem
+    if not resolution.worst[0] > LIMIT or round(fine.options.duration / fine.options.step) < LEAST:
+        return
+    coarse = with_twice_the_step(fine)
+    alone = replace(coarse, theta_rho=fine.theta_rho[:, :0], options=replace(coarse.options, sensitivity="none"))
+    watched: Any = resolution_of(alone, (), resolution.times)
+    with suppress(AnalysisError):
+        accumulated(alone, (), resolution=watched)
+        fall = _error_ratio(fine, coarse, begins_within_steps(fine), resolution.worst[0], watched.worst[0])
+        resolution.compare(watched, 1.0 / (fall - 1.0))
+
+
+def with_twice_the_step(problem: Problem) -> Problem:
+    """The problem with half as many steps, also within onsets of forces; the last step ends at the same time."""
+    options = problem.options
+    steps = options.duration / options.step
+    ends = abs(steps - round(steps)) < WHOLE * steps
+    step = options.duration / (round(steps) // 2) if ends else 2.0 * options.step
+    options = replace(options, step=step, onset_steps=0.5 * options.onset_steps)
+    return replace(problem, options=options, gaps=())  # the first run has reported grazing
+
+
+def _error_ratio(fine: Problem, coarse: Problem, divided: bool, error: float, other: float) -> float:
+    """Error of the coarse run over that of the fine run: as observed in the motion, at most that of the method's order.
+
+    Steps that do not resolve the motion gain less by halving than the order promises. If forces begin within steps
+    (``divided``), errors are of first order.
+    """
+    ratio = coarse.options.step / fine.options.step
+    first_order = loses_energy(fine) or divided
+    most = ratio if first_order else ratio**2
+    observed = other / error if error > 0.0 and np.isfinite(error) and np.isfinite(other) else most
+    return float(np.clip(observed, ratio, most))
+
+
+def _with_worst_relative_error(result: Gradient, values: np.ndarray) -> Gradient:
+    """The result with the largest relative error of its significant derivatives as error of all derivatives.
+
+    An error of the time of an impact affects all derivatives; agreement of two runs in one of them is chance. If the
+    worst derivative is not resolved, each parameter gets the absolute error of the most influential parameter.
+    """
+    gradient, off = result.gradient, result.uncertainty.errors[1:]
+    sizes = np.abs(gradient * values)
+    matter = (sizes >= MATTERING * np.nanmax(sizes, initial=0.0)) & (sizes > 0.0) & np.isfinite(off)
+    if not matter.any():
+        return result
+    worst = min(1.0, float(np.max(off[matter] / np.abs(gradient[matter]))))
+    least = worst * np.abs(gradient)
+    if worst > UNRESOLVED:
+        least = np.divide(worst * np.max(sizes[matter]), np.abs(values), out=least, where=gradient * values != 0.0)
+    errors = np.append(result.uncertainty.errors[0], np.maximum(off, least))
+    return replace(result, uncertainty=result.uncertainty._replace(errors=errors))
+
+
+def _without_unresolved(result: Gradient, plan: "Plan", step: float) -> Gradient:
+    """The result with NaN for derivatives through impacts that have too large an error.
+
+    It is too large if it exceeds the derivative and, times the parameter, ``TOO_LARGE`` of the objective.
+    """
+    gradient, off = result.gradient, result.uncertainty.errors[1:]
+    size = np.fmax(abs(result.value), result.uncertainty.sizes[0])
+    matters = off * np.abs(values_of(plan.parameters)[: len(gradient)]) > TOO_LARGE * size
+    lost = np.flatnonzero((off > np.abs(gradient)) & matters)
+    reasons = {
+        plan.parameters[k].name: f"forces begin within steps of {step:g} s, so that its error is some {off[k]:.2g}, "
+        f"larger than the derivative, {gradient[k]:.2g}; take a shorter step, or an adaptive integrator with "
+        "error_control: sensitivities"
+        for k in lost.tolist()
+    }
+    known = gradient.copy()
+    known[lost] = np.nan
+    return replace(result, gradient=known, undefined={**result.undefined, **reasons}) if reasons else result
+
+
+def _with_errors(result: Gradient, other: Gradient, share: float) -> Gradient:
+    """The result with ``share`` times its difference from another result as errors."""
+    errors = result.uncertainty.errors.copy()
+    errors[0] = share * abs(result.value - other.value)
+    if len(other.gradient):
+        errors = np.append(errors[0], share * np.abs(result.gradient - other.gradient))
+    return replace(result, uncertainty=result.uncertainty._replace(errors=errors))
+
+
+# Reports and warnings.
 
 
 def of_motion(resolution: Any) -> dict[str, Any]:
@@ -31,7 +228,7 @@ def in_words(motion: Mapping[str, Any]) -> str:
 def of_objective(result: Any, parameters: Sequence[Any]) -> dict[str, Any]:
     """Errors of a value and its derivatives, in their units and relative to them."""
     reported, relative = reported_errors(result, parameters), relative_of(result, parameters)
-    return _entry(np.append(reported.value, reported.gradient), parameters) | {"relative": _entry(relative, parameters)}
+    return _entry(reported, parameters) | {"relative": _entry(relative, parameters)}
 
 
 def reported_errors(result: Any, parameters: Sequence[Any]) -> Any:
@@ -107,7 +304,7 @@ def _of_useless(name: str, result: Any, parameters: Sequence[Any]) -> list[str]:
     changes = np.abs(result.gradient[: len(values)] * values)
     changes[np.isnan(changes)] = 0.0  # what is no number has a reason of its own
     worst = int(np.argmax(changes)) if len(changes) else 0
-    if not len(changes) or changes[worst] <= USELESS * max(1.0, abs(result.value), result.uncertainty.size):
+    if not len(changes) or changes[worst] <= USELESS * max(1.0, abs(result.value), result.uncertainty.sizes[0]):
         return []
     return [
         f"{name_of(name, worst + 1, parameters)} is {result.gradient[worst]:.1e}, so that round-off alone would change "
@@ -117,11 +314,8 @@ def _of_useless(name: str, result: Any, parameters: Sequence[Any]) -> list[str]:
 
 def _of_number(result: Any, index: int, relative: float, advice: str) -> str:
     """The error of an objective or derivative in words; a number smaller than its error may be zero."""
-    error, number = (
-        float(np.append(*numbers)[index])
-        for numbers in ((result.uncertainty.value, result.uncertainty.gradient), (result.value, result.gradient))
-    )
-    if relative < LOST:
+    error, number = float(result.uncertainty.errors[index]), float(np.append(result.value, result.gradient)[index])
+    if relative < NOT_FOLLOWED:
         return f"has an estimated discretisation error of {_percent(relative)}; {advice}"
     return (
         f"is {number:.1e} with an estimated discretisation error of {error:.1e}, so that it may be zero; "
@@ -135,7 +329,7 @@ MORE_SAMPLES = "take more samples: a shorter sampling, or a larger count of the 
 
 def _of_motion(error: float, coordinate: str | None, options: Options) -> str:
     """The rules fall with the square of the step or, in rk4, with its fourth power."""
-    if error > LOST:
+    if error > NOT_FOLLOWED:
         return f"steps of {options.step:g} s do not follow the motion of {coordinate}; {ADVICE}"
     order = 4 if options.integrated else 2
     exact = 0.8 * options.step * (LIMIT / error) ** (1 / order)

@@ -22,7 +22,7 @@ from mbsim_cli.study.model import Model
 from mbsim_cli.study.optimizing.design import ACTIVE, FEASIBLE, Designs, Limit, Variables, variables_of
 from mbsim_cli.study.optimizing.log import Log, identity_of
 from mbsim_cli.study.optimizing.methods import method_for, search
-from mbsim_cli.study.plan import Plan, Timing, draft
+from mbsim_cli.study.plan import Plan, Timing, plan_run
 from mbsim_cli.study.recording import guard_of, recorded
 from mbsim_cli.study.run import Outcome, run
 
@@ -91,8 +91,7 @@ class Analyses:
         """The analysis of a design."""
         changed, fields = self.variables.parts(values)
         moved = self.model_file.with_fields(fields) if fields else self.model_file
-        drafted = draft(moved, self.settings, timing, self.by, values=changed)
-        return drafted.plan(timing, Asking(self.listener))
+        return plan_run(moved, self.settings, timing, Asking(self.listener), self.by, values=changed)
 
     def objectives(self, values: np.ndarray) -> Mapping[str, Gradient]:
         """Objectives of a design, with derivatives (v,) by all variables."""
@@ -290,7 +289,7 @@ def optimize(
         model = None if save_model is None else Model._with(path, settings, SILENT)
         if model and save_model:
             check_place(model, save_model, force=force)
-    base = draft(task.file, task.settings, timing, task.by).plan(timing, listener)
+    base = plan_run(task.file, task.settings, timing, listener, task.by)
     if task.given.fields:
         task = task._replace(variables=task.variables.with_fields(varied_fields(task.file, base)))
     method = task.method(algorithm)

@@ -18,10 +18,11 @@ from mbsim_cli.spec.warnings import warnings_of_values
 from mbsim_cli.study.analyses import at_every_step
 from mbsim_cli.study.assembling import Settings
 from mbsim_cli.study.compiling import require_keeping
+from mbsim_cli.study.diagnostics.discretisation import settle_motion
 from mbsim_cli.study.listener import SILENT, Asking, Listener
-from mbsim_cli.study.plan import Plan, Timing, draft
+from mbsim_cli.study.plan import Plan, Timing, plan_run
 from mbsim_cli.study.recording import recorded
-from mbsim_cli.study.run import Outcome, run, settle_motion
+from mbsim_cli.study.run import Outcome, run
 from mbsim_cli.study.sweep.store import DEFECT, DONE, INVALID, LOST, UNREADABLE, Case, Computed, Kept, Row, packed
 from mbsim_cli.study.sweep.study_folder import StudyPlan, command_of
 
@@ -206,8 +207,7 @@ class CaseEvaluator:
         timing, values = Timing(), zip(self._plan.varied, case.values, strict=True)
         moved = {column.name: float(value) for column, value in values}
         base = self._base
-        drafted = draft(base.model_file, base.settings, timing, values=moved, before=base.named)
-        plan = drafted.plan(timing, SILENT)
+        plan = plan_run(base.model_file, base.settings, timing, SILENT, values=moved, before=base.named)
         kept = {column.name for column in self._plan.objectives}  # others cause no failure and no warning
         objectives = [objective for objective in plan.assembled.objectives if objective.name in kept]
         return _Planned(replace(plan, assembled=replace(plan.assembled, objectives=objectives)), timing)
@@ -242,7 +242,7 @@ def base_of(plan: StudyPlan, listener: Listener = SILENT) -> Plan:
     texts = {os.path.normpath(Path(plan.folder, name)): text for name, text in plan.texts.items()}
     timing = Timing()
     model_file = spec.load(str(plan.path), settings.overrides, texts)
-    base = draft(model_file, settings, timing).plan(timing, listener)
+    base = plan_run(model_file, settings, timing, listener)
     _require_known(plan, base.assembled)
     with suppress(AnalysisError):  # the file's own values need be no case of the study
         base.compile(listener)
@@ -270,9 +270,9 @@ def _require_known(plan: StudyPlan, assembled: Any) -> None:
 
 def _remarks(plan: StudyPlan, outcome: Outcome) -> dict[str, Any]:
     """Warnings of a case, where it has any."""
-    settle_motion(outcome.plan, outcome.watchers.resolution)
+    settle_motion(outcome.plan, outcome.diagnostics.resolution)
     undefined = {name: why for result in outcome.results.values() for name, why in result.undefined.items()}
-    warnings = [*warnings_of_values(outcome.plan.model_file), *outcome.watchers.warnings(outcome.results)]
+    warnings = [*warnings_of_values(outcome.plan.model_file), *outcome.diagnostics.warnings(outcome.results)]
     found = {"warnings": warnings, "undefined": undefined if plan.parameters else {}}
     return {name: entries for name, entries in found.items() if entries}
 

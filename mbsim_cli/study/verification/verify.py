@@ -18,7 +18,7 @@ from mbsim_cli.study.diagnostics.undetermined import UnknownReactions, is_of_gra
 from mbsim_cli.study.evaluation import Gradient, accumulated, evaluate, require_finite
 from mbsim_cli.study.listener import Asking, Listener
 from mbsim_cli.study.objectives import stepped
-from mbsim_cli.study.plan import Plan, Timing, settled, values_at
+from mbsim_cli.study.plan import Plan, Timing, resolve_automatic, values_at
 from mbsim_cli.study.run import run
 from mbsim_cli.study.streams import ROUND_OFF
 from mbsim_cli.study.verification.comparison import (
@@ -238,7 +238,7 @@ def dust_of(result: Gradient) -> float:
 
 def size_of(result: Gradient) -> float:
     """The size that a derivative is compared with: the objective, or the sizes of its addends."""
-    return max(abs(result.value), result.uncertainty.size if result.uncertainty else 0.0)
+    return max(abs(result.value), result.uncertainty.sizes[0] if result.uncertainty else 0.0)
 
 
 # Agreement of methods: the analysis repeated by other formulations, or differentiated by complex step or adjoint.
@@ -385,9 +385,9 @@ def verify(path: Path, settings: Settings, seed: int, listener: Listener) -> lis
     """Run a model with its gradients and compare everything that can be compared; warn of what a run warns of."""
     model_file = load(path, settings)
     parameters = list(model_file.parameters) if settings.all_numbers else _wanted_parameters(model_file)
-    settings, halving = settled(model_file, settings, parameters, listener)
+    settings, choice = resolve_automatic(model_file, settings, parameters, listener)
     assembled = build(model_file, settings, parameters)
-    plan = Plan(model_file, settings, settings.method or "none", assembled, assembled, halving)
+    plan = Plan(model_file, settings, settings.method or "none", assembled, assembled, choice)
     plan.compile(listener)
     recorder = Recorder(sensors_named(model_file, assembled.sensor_rows))
     outcome = run(plan, Timing(), Asking(listener), recorder.add)

@@ -12,7 +12,7 @@ from mbsim_cli.model.layout import NONE
 from mbsim_cli.reduction.mesh import grid
 from mbsim_cli.study.assembling import Settings, load
 from mbsim_cli.study.listener import SILENT
-from mbsim_cli.study.plan import Timing, draft
+from mbsim_cli.study.plan import Timing, plan_run
 from mbsim_cli.study.recording import record
 from mbsim_cli.study.reduced_bodies import standard_input
 from mbsim_cli.study.run import run
@@ -101,7 +101,7 @@ def outcomes(request, tmp_path_factory):
     for method in ("ddm", "adjoint"):
         timing = Timing()
         settings = Settings(method=method)
-        plan = draft(load(path, settings), settings, timing).plan(timing, SILENT)
+        plan = plan_run(load(path, settings), settings, timing, SILENT)
         found.append(run(plan, timing, SILENT))
     return found
 
