@@ -87,10 +87,8 @@ class Outcome:
     @property
     def discretisation(self) -> dict[str, Any]:
         """The motion's discretisation error, as far as it is known, and the source of estimates for objectives."""
-        choice, sources = (
-            self.plan.step_choice,
-            {"second_step": self.estimates.step, "gradients": self.estimates.reason},
-        )
+        choice = self.plan.step_choice
+        sources = {"second_step": self.estimates.step, "gradients": self.estimates.reason}
         return (
             discretisation.of_motion(self.diagnostics.resolution)
             | (choice.report if choice else {})
