@@ -186,6 +186,8 @@ analysis: {type: equilibrium, sensitivity: {method: ddm, parameters: all}}
         ("stiffness: k", "stiffness: -1", r"cables.rope.stiffness: must be greater than zero"),
         ("length: l", "length: l - rel(t)", r"cables.rope.length: unknown function or law 'rel'; did you mean 'reel'"),
         ("length: l", "length: l - reel(t)\n    damping: 1", r"need the rate of a length that moves"),
+        ("length: l", "length: l - reel(t)\n    rate: spin*2",
+         r"a.yaml:\d+:11: cables.rope.rate: unknown name 'spin'"),
         ("length: l", "length: l\n    rate: 1", r"cables.rope.rate: the length does not move"),
         ("length: l", "length: l\n    velocity: 1", r"give friction beside velocity"),
         ("- weight.C", "- {center: weight.C, axis: weight.z, radius: 1}", r"give points as ends"),

@@ -174,7 +174,8 @@ def _expression(review: Review, path: Path, number: Expression, of_parts: dict[s
             _coordinate(review, path, name, offset)
             widths[name] = 1
         elif name not in widths:
-            review.report(path, f"unknown name {name!r}", review.suggest(name, widths), offset)
+            place, column = _stated_at(review, path, name, offset)
+            review.report(place, f"unknown name {name!r}", review.suggest(name, widths), column)
     for law, offset in reading.laws.items():
         if law not in review.names("laws"):
             hint = review.suggest(law, {*review.names("laws"), *KNOWN})
@@ -196,6 +197,18 @@ def _expression(review: Review, path: Path, number: Expression, of_parts: dict[s
             raise ExpressionError("must be a number, not a vector", 0, "use dot, norm, .x, .y or .z")
     except ExpressionError as error:
         review.report(path, error.message, error.hint, error.offset)
+
+
+def _stated_at(review: Review, path: Path, name: str, offset: int) -> tuple[Path, int]:
+    """Where a name stands that an expression reads: of forces that a cable stands for, in which key of the cable."""
+    place = review.source.stands_at.get(path, path)
+    if place[0] == "cables":
+        cable = review.model.cables[place[1]]
+        for key in cable.model_fields_set:
+            text = getattr(getattr(cable, key), "text", None)
+            if isinstance(text, str) and name in (read := read_by(text).names):
+                return (*place[:2], key), read[name]
+    return path, offset
 
 
 def _no_multipliers(review: Review) -> tuple[str, str] | None:

@@ -207,3 +207,23 @@ checks: {gradients: {agreement: [complex_step, adjoint], relative_tolerance: 1e-
     found = mbsim_cli.check(path)
     assert len(found) >= 6
     assert [row for row in found if not row.passed] == []
+
+
+def test_integrals_of_sensors_that_are_expressions_inside_adaptive_steps(tmp_path):
+    """The first block has no times inside steps yet."""
+    path = tmp_path / "a.yaml"
+    path.write_text("""
+mbsim: 1
+bodies: {a: {mass: 1}}
+parameters: {k: 3}
+joints: {a: {type: prismatic, bodies: [ground, a], point: origin, axis: x, initial: {displacement: 1}}}
+sensors: {x: {type: coordinate, coordinate: a.displacement}, F: {type: expression, value: -k*x}}
+forces: {f: {type: drive, coordinate: a.displacement, value: F}}
+objectives: {a: {integral: F}}
+analysis:
+  {formulation: recursive, integrator: dop853, step: 0.05, duration: 0.1, sensitivity: {method: ddm, parameters: all}}
+""")
+    found = mbsim_cli.load(path).run().objectives["a"]
+    w = np.sqrt(3) * 0.1
+    assert abs(found.value + np.sqrt(3) * np.sin(w)) < 1e-9
+    assert abs(found.gradient[0] + (np.sin(w) / np.sqrt(3) + 0.1 * np.cos(w)) / 2) < 1e-8
