@@ -141,6 +141,9 @@ def _fits(maker: Maker, spec: Cable) -> bool:
         message = "damping and friction need the rate of a length that moves"
         maker.report("length", message, "give rate, the time derivative of the length")
         good = False
+    if spec.rate is not None and moves and spec.damping.literal == spec.friction.literal == 0.0:
+        maker.report("rate", "damping and friction alone read it", "leave the rate out, or add one of them")
+        good = False
     if spec.rate is not None and not moves:
         maker.report("rate", "the length does not move", "leave the rate out")
         good = False
