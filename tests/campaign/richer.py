@@ -649,6 +649,10 @@ def stated(seed: int) -> Any:
         "servo": {"type": "pid", "coordinate": q, "target": number(-0.5, 0.5), "kp": number(1, 5), "ki": number(1, 5),
                   "kd": number(0.2, 1), "filter": number(0.1, 0.3)},
         "seen": {"type": "delay", "input": "lag", "time": number(0.1, 0.4), "order": 2},
+        "smooth": {"type": "transfer_function", "input": "wave", "numerator": [number(0.5, 2)],
+                   "denominator": [number(0.1, 0.3), number(0.3, 1), 1]},
+        "motor": {"type": "dc_motor", "coordinate": q, "voltage": f"{number(1, 3)}*smooth", "resistance": number(1, 2),
+                  "inductance": number(0.2, 0.5), "torque_constant": number(0.2, 0.5), "gear": number(1, 3)},
     }  # fmt: skip
     m.data["forces"]["back"] = {"type": "drive", "coordinate": q, "value": f"{number(0.5, 2)}*wave - seen"}
     m.sections = (*m.sections, "states", "controllers")
