@@ -228,16 +228,16 @@ def collect(
     quiet: options.Quiet = False,
 ) -> None:
     """Write all rows into study.h5, whether cases are missing or not."""
-    from mbsim_cli.study.sweep import running
+    from mbsim_cli.study.sweep import collecting
     from mbsim_cli.study.sweep.store import ledger_of
     from mbsim_cli.study.sweep.summary import status_of
 
     where = opened(folder)
     ledger = ledger_of(where)
-    written = [running.collect(where, ledger)]
+    written = [collecting.collect(where, ledger)]
     if to is not None:
         written.append(where.path / f"study.{to.value}")
-        running.export(running.table_of(ledger), written[-1], to.value)
+        collecting.export(collecting.table_of(ledger), written[-1], to.value)
     report = {"folder": str(folder), "written": [str(path) for path in written]} | status_of(ledger)
     if json:
         emit(report)
@@ -257,7 +257,7 @@ def extract(
     quiet: options.Quiet = False,
 ) -> None:
     """Write the result file of a case, of a study that keeps all."""
-    from mbsim_cli.study.sweep.store import extract_result
+    from mbsim_cli.study.sweep.collecting import extract_result
 
     written = extract_result(opened(folder), case, output, force=force)
     if json:

@@ -41,7 +41,7 @@ from mbsim_cli.errors import UsageError
 
 if TYPE_CHECKING:
     from mbsim_cli.study.assembling import Settings
-    from mbsim_cli.study.sweep.running import Way
+    from mbsim_cli.study.sweep.running import Work
     from mbsim_cli.study.sweep.study_folder import StudyFolder
 
 
@@ -137,8 +137,7 @@ def command(
     begun = perf_counter() - process_time()  # the interpreter has taken that to come here
     options.limit_threads(threads)
     stated = stated_cases(csv, grid)
-    way = _way(jobs, case_timeout, dask)
-    limits = _limits(retry, max_failures, fail_fast)
+    work = _work(jobs, case_timeout, dask, retry, max_failures, fail_fast)
     if dry_run:
         limits_of_runs = {"--retry": retry, "--max-failures": max_failures, "--fail-fast": fail_fast}
         if given := options.given({"--dask": dask is not None} | limits_of_runs):
@@ -158,16 +157,15 @@ def command(
         folder = planned(load(model, settings), wanted, settings, output, called, Terminal(quiet=True), force=force)
     if dry_run:
         from mbsim_cli.study.sweep.running import forecast_study
-        from mbsim_cli.study.sweep.study_folder import shard_of
 
-        found = forecast_study(folder, shard_of(shard, os.environ), way, Terminal(quiet), begun)
+        found = forecast_study(folder, _of_shard(work, shard), Terminal(quiet), begun)
         report = {"folder": str(folder), "study": folder.plan().study} | found.report
         if json:
             emit(report)
         else:
             print_forecast(report)
     else:
-        _run(folder, shard, way, limits, json, quiet)
+        _run(folder, _of_shard(work, shard), json, quiet)
 
 
 @app.command(cls=Command)
@@ -187,30 +185,40 @@ def retry(
     Those that are missing are computed too.
     """
     options.limit_threads(None)
-    limits = _limits(1, max_failures, fail_fast)
-    _run(opened(folder), shard, _way(jobs, case_timeout, dask), limits, json, quiet, failed=True)
+    work = replace(_work(jobs, case_timeout, dask, None, max_failures, fail_fast), failed=True)
+    _run(opened(folder), _of_shard(work, shard), json, quiet)
 
 
 for done_with_folders in (status, collect, extract, script):
     app.command(cls=Command)(done_with_folders)
 
 
-def _run(
-    folder: "StudyFolder", shard: str | None, way: "Way", limits: Any, json: bool, quiet: bool, failed: bool = False
-) -> None:
+def _run(folder: "StudyFolder", work: "Work", json: bool, quiet: bool) -> None:
     from mbsim_cli.study.sweep.running import run_study
-    from mbsim_cli.study.sweep.study_folder import shard_of
 
-    part = shard_of(shard, os.environ)
-    report = run_study(folder, part, way, limits, Terminal(quiet), failed=failed)
+    report = run_study(folder, work, Terminal(quiet))
     if json:
         emit(report)
     else:
         print_summary(report, quiet)
 
 
-def _way(jobs: int, timeout: float | None, dask: str | None) -> "Way":
-    from mbsim_cli.study.sweep.running import Way
+def _of_shard(work: "Work", shard: str | None) -> "Work":
+    """The part of the work that ``--shard``, or a task of a SLURM array, names."""
+    from mbsim_cli.study.sweep.study_folder import shard_of
+
+    return replace(work, shard=shard_of(shard, os.environ))
+
+
+def _work(
+    jobs: int,
+    timeout: float | None,
+    dask: str | None,
+    retry: int | None,
+    max_failures: int | None,
+    fail_fast: bool,
+) -> "Work":
+    from mbsim_cli.study.sweep.running import Work
     from mbsim_cli.system import usable
 
     if dask is not None and (timeout is not None or jobs != 1):
@@ -219,12 +227,13 @@ def _way(jobs: int, timeout: float | None, dask: str | None) -> "Way":
         )
     if jobs > usable():
         say(f"warning: {jobs} workers for {usable()} processors, which take turns; -j 0 starts one for each processor")
-    return Way(jobs or usable(), options.positive("--case-timeout", timeout), dask)
-
-
-def _limits(retry: int | None, max_failures: int | None, fail_fast: bool) -> Any:
-    from mbsim_cli.study.sweep.running import Limits
-
+    timeout = options.positive("--case-timeout", timeout)
     if fail_fast and max_failures is not None:
         raise UsageError("--fail-fast ends a study at the first failure; leave --max-failures out, or it")
-    return Limits(1 if retry is None else retry, 0 if fail_fast else max_failures)
+    return Work(
+        workers=jobs or usable(),
+        timeout=timeout,
+        cluster=dask,
+        retry=1 if retry is None else retry,
+        max_failures=0 if fail_fast else max_failures,
+    )

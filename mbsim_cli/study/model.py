@@ -19,7 +19,7 @@ from mbsim_cli.spec.analysis import FORMULATIONS, METHODS
 from mbsim_cli.spec.reading.messages import Named, nearest, suggest
 from mbsim_cli.study.assembling import AUTO, Settings, build
 from mbsim_cli.study.assembling import load as read
-from mbsim_cli.study.listener import SILENT, Listener
+from mbsim_cli.study.listener import SILENT, Listener, Patient
 from mbsim_cli.study.plan import Plan, Timing, gradient_parameters, moved, plan_run
 from mbsim_cli.study.recording import MemoryRecord
 from mbsim_cli.study.result import Residuals, Result
@@ -343,12 +343,12 @@ class Model:
         replace parameters and options of the analysis, as of ``run``. Raises ModelError, UsageError and
         InputOutputError; after Ctrl-C, KeyboardInterrupt where a row is whole.
         """
-        from mbsim_cli.study.sweep import running
+        from mbsim_cli.study.sweep.running import run_study, work_of
         from mbsim_cli.study.sweep.study import Study
 
-        work = running.work_of(workers, case_timeout=case_timeout, max_failures=max_failures)
+        work = work_of(workers, case_timeout=case_timeout, max_failures=max_failures)
         planned = self._planned(study, folder, keep, force, replaced)
-        return Study(planned.path, running.computed(planned, work, self._listener))
+        return Study(planned.path, run_study(planned, work, Patient(self._listener)))
 
     def plan(
         self,
@@ -375,7 +375,7 @@ class Model:
         force: bool,
         replaced: Mapping[str, Any],
     ) -> "StudyFolder":
-        from mbsim_cli.study.sweep import running
+        from mbsim_cli.study.sweep.running import planned_by_call
 
         require_distinct(replaced, self.parameters)
         values = values_in(replaced)
@@ -385,7 +385,7 @@ class Model:
         if self._by is not None:
             settings = replace(settings, by=tuple(map(self._keys.__getitem__, self._by)))
         where = None if folder is None else Path(folder)
-        return running.begun(file, settings, study, where, keep, self._listener, force=force)
+        return planned_by_call(file, settings, study, where, keep, self._listener, force=force)
 
     def value_and_gradient(
         self,

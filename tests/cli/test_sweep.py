@@ -13,7 +13,7 @@ import pytest
 import xarray
 
 import mbsim_cli
-from mbsim_cli.cli.sweep import _way as way_of
+from mbsim_cli.cli.sweep import _work as work_of
 from mbsim_cli.system import usable
 
 from .conftest import PENDULUM, environment
@@ -90,7 +90,7 @@ def test_processes_give_the_same_bits(mbsim, model, tmp_path):
 def test_more_workers_than_processors_are_warned_of(capsys):
     for workers in (0, 1, usable(), usable() + 1):
         assert not capsys.readouterr().err
-        assert way_of(workers, None, None).workers == (workers or usable())
+        assert work_of(workers, None, None, None, None, False).workers == (workers or usable())
     assert f"warning: {usable() + 1} workers for {usable()} processors" in capsys.readouterr().err
 
 

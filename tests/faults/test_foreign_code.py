@@ -15,13 +15,13 @@ from mbsim_cli.kernels.compiler import choice, companion, watch
 from mbsim_cli.study.assembling import Settings
 from mbsim_cli.study.listener import SILENT
 from mbsim_cli.study.sweep import cluster
-from mbsim_cli.study.sweep.planning import Wanted, plan_study
+from mbsim_cli.study.sweep.planning import Wanted
 from mbsim_cli.study.sweep.processes import Processes
 from mbsim_cli.study.sweep.store import DONE
 from mbsim_cli.study.sweep.study_folder import StudyFolder
 from mbsim_cli.system import isolated
 from tests.cli.conftest import PENDULUM, ROOT, environment
-from tests.study.sweep.fakes import cases_of, start, values_of
+from tests.study.sweep.fakes import cases_of, plan_study, start, values_of
 
 MODULES = ("mbsim_cli", "numpy", "numba", "random", "pickle", "sitecustomize", "usercustomize")
 NAMES = ["a b", "a'b", 'a"b', "a$(touch ran)b", "a`touch ran`b", "a;touch ran;b", "#a", "-rf", "a\\b", "a{b}c%d"]
@@ -95,7 +95,7 @@ def test_children_of_python_are_isolated():
 def planned(folder, model="m.yaml"):
     """A study that nobody has computed."""
     Path(model).write_text(PENDULUM + STUDY)
-    plan, values = plan_study(Path(model), Wanted("cloud"), Settings(), "test")
+    plan, values = plan_study(Path(model), Wanted("cloud"), Settings())
     study = StudyFolder(folder)
     study.adopt(plan, values, force=False)
     return study

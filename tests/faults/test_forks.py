@@ -13,7 +13,7 @@ import mbsim_cli as mbsim
 from mbsim_cli import quarantine
 from mbsim_cli.errors import InputOutputError
 from mbsim_cli.io.target import create
-from mbsim_cli.study.sweep.store import Appender
+from mbsim_cli.study.sweep.frames import Appender
 from mbsim_cli.system import cached_property, waited_for
 from tests.cli.conftest import PENDULUM
 

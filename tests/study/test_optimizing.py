@@ -21,7 +21,7 @@ from mbsim_cli.study.listener import Interrupted, Listener
 from mbsim_cli.study.optimizing.design import Designs, Enough, Limit, Variables, optimality
 from mbsim_cli.study.optimizing.methods import method_for, search
 from mbsim_cli.study.optimizing.optimize import Analyses, doubts_of, history_of, line_of, optimize, report_of
-from mbsim_cli.study.sweep.store import framed, read_frames
+from mbsim_cli.study.sweep.frames import framed, read_frames
 from tests.spec.example import write
 
 FIVEBAR = Path(__file__).parents[2] / "models" / "fivebar.yaml"

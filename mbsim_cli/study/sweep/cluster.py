@@ -150,7 +150,7 @@ def write_script(kind: str, folder: StudyFolder, target: Path | None, shards: in
         "name": _word(f"mbsim-{plan.study}" if plan.study else "mbsim"),
         "shards": shards,
         "workers": workers,
-        "time": _time(folder.forecasted(), shards * workers),
+        "time": _time(folder.stored_forecast(), shards * workers),
     }
     text = TEMPLATES[kind].format(**words)
     with replaced(place, is_own=_is_script) as path:

@@ -23,7 +23,7 @@ from mbsim_cli.study.listener import SILENT, Asking, Listener
 from mbsim_cli.study.plan import Plan, Timing, plan_run
 from mbsim_cli.study.recording import recorded
 from mbsim_cli.study.run import Outcome, run
-from mbsim_cli.study.sweep.store import DEFECT, DONE, INVALID, LOST, UNREADABLE, Case, Computed, Kept, Row, packed
+from mbsim_cli.study.sweep.store import DEFECT, DONE, INVALID, LOST, UNREADABLE, Case, CaseData, Computed, Row, packed
 from mbsim_cli.study.sweep.study_folder import StudyPlan, command_of
 
 # Cases in lanes: where a study has no gradients, the runs of eight cases are made in one compiled loop.
@@ -216,11 +216,11 @@ class CaseEvaluator:
         plan, timing, nothing = planned.plan, planned.timing, np.zeros(0)
         if self._plan.full:
             outcome, result = self._recorded(plan, case, timing)
-            kept = packed(Kept(case.number, case.identity, nothing, nothing.reshape(0, 0), result))
+            kept = packed(CaseData(case.number, case.identity, nothing, nothing.reshape(0, 0), result))
         else:
             tracks = _Tracks(self._plan, plan) if self._plan.sensors else None
             outcome = run(plan, timing, self._listener, tracks.add if tracks else None)
-            kept = packed(Kept(case.number, case.identity, *tracks.whole)) if tracks else b""
+            kept = packed(CaseData(case.number, case.identity, *tracks.whole)) if tracks else b""
         found = (outcome.results[column.name] for column in self._plan.objectives)
         numbers = np.concatenate([np.zeros(0), *(np.append(result.value, result.gradient) for result in found)])
         return numbers, _remarks(self._plan, outcome), kept

@@ -19,8 +19,8 @@ from mbsim_cli.spec.expressions.syntax import ExpressionError
 from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.spec.reading.messages import suggest
 from mbsim_cli.spec.warnings import warnings_of
-from mbsim_cli.study.assembling import AUTO, Settings, build, load, stated_method
-from mbsim_cli.study.listener import SILENT, Listener
+from mbsim_cli.study.assembling import AUTO, Settings, build, stated_method
+from mbsim_cli.study.listener import Listener
 from mbsim_cli.study.plan import is_automatic, is_integrator_automatic
 from mbsim_cli.study.sweep.study_folder import Column, StudyFolder, StudyPlan, content_hash, file_hash, samples_hash
 
@@ -188,13 +188,6 @@ class Wanted(NamedTuple):
     stated: Mapping[str, Any] | None = None
     keep: str | None = None
     method: str | None = None
-
-
-def plan_study(
-    path: Path, wanted: Wanted, settings: Settings, command: str, listener: Listener = SILENT
-) -> tuple[StudyPlan, np.ndarray]:
-    """The plan of a study of a model file, and the values (N, v) of its cases; raises what ``plan_of`` does."""
-    return plan_of(load(path, settings), wanted, settings, command, listener)
 
 
 def planned(

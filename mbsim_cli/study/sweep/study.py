@@ -13,11 +13,11 @@ from mbsim_cli.io.results import FileRecord
 from mbsim_cli.io.study_file import instants
 from mbsim_cli.model.units import attributes_of, quotient
 from mbsim_cli.spec.reading.messages import Named, unknown
-from mbsim_cli.study.listener import SILENT, Listener
+from mbsim_cli.study.listener import SILENT, Listener, Patient
 from mbsim_cli.study.result import Result
-from mbsim_cli.study.sweep import running
-from mbsim_cli.study.sweep.running import Forecast, columns_of, forecast_study, table_of
-from mbsim_cli.study.sweep.store import all_kept, extract_result, ledger_of
+from mbsim_cli.study.sweep.collecting import columns_of, extract_result, table_of
+from mbsim_cli.study.sweep.running import Forecast, forecast_study, run_study, work_of
+from mbsim_cli.study.sweep.store import data_of_cases, ledger_of
 from mbsim_cli.study.sweep.study_folder import Column, StudyFolder
 from mbsim_cli.study.sweep.summary import summary_of
 from mbsim_cli.system import cached_property
@@ -127,7 +127,7 @@ class Study(Mapping[str, np.ndarray]):
     @cached_property
     def _histories(self) -> _Histories:
         folder = StudyFolder(self.folder)
-        tracks = list(all_kept(folder, ledger_of(folder)))
+        tracks = list(data_of_cases(folder, ledger_of(folder)))
         longest, common = instants(track.time for track in tracks)
         cases, width = len(self.design), sum(len(column.components) for column in self._sensors.values())
         time = np.full((cases, len(longest)), np.nan)
@@ -149,8 +149,8 @@ class Study(Mapping[str, np.ndarray]):
 
         Arguments as of ``compute``. Raises UsageError and InputOutputError.
         """
-        work = running.work_of(workers, shard=shard, case_timeout=case_timeout)
-        return forecast_study(StudyFolder(self.folder), work.shard, work.way, listener)
+        work = work_of(workers, shard=shard, case_timeout=case_timeout)
+        return forecast_study(StudyFolder(self.folder), work, listener)
 
     def compute(
         self,
@@ -173,7 +173,7 @@ class Study(Mapping[str, np.ndarray]):
         that failed raise AnalysisError. Raises UsageError and InputOutputError; after Ctrl-C, KeyboardInterrupt
         where a row is whole.
         """
-        work = running.work_of(
+        work = work_of(
             workers,
             shard=shard,
             dask=dask,
@@ -182,7 +182,7 @@ class Study(Mapping[str, np.ndarray]):
             retry=retry,
             failed=failed,
         )
-        return Study(self.folder, running.computed(StudyFolder(self.folder), work, listener))
+        return Study(self.folder, run_study(StudyFolder(self.folder), work, Patient(listener)))
 
     def extract(self, case: int, path: str | PathLike[str] | None = None, *, force: bool = False) -> Result:
         """The result of a case of a study that keeps all (``keep="full"``), written to a file: FOLDER/case-CASE.h5.

@@ -245,6 +245,9 @@ class Shard:
         return f"shard-{self.index}-of-{self.count}"
 
 
+ALL = Shard()
+
+
 def shard_of(text: str | None, environment: Mapping[str, str]) -> Shard:
     """The part that ``--shard I/N`` names, else that of a task of a SLURM array, else all."""
     if text is None:
@@ -258,7 +261,7 @@ def shard_of(text: str | None, environment: Mapping[str, str]) -> Shard:
 def _of_array(environment: Mapping[str, str]) -> Shard:
     """Tasks of an array count from any number, in any step."""
     if f"{_ARRAY}ID" not in environment or f"{_ARRAY}COUNT" not in environment:
-        return Shard()
+        return ALL
     try:
         task, count = int(environment[f"{_ARRAY}ID"]), int(environment[f"{_ARRAY}COUNT"])
         first, step = int(environment.get(f"{_ARRAY}MIN", 1)), max(1, int(environment.get(f"{_ARRAY}STEP", 1)))
@@ -310,12 +313,12 @@ class StudyFolder:
         """The file that all rows are collected in."""
         return self.path / COLLECTED
 
-    def foretell(self, report: Mapping[str, Any]) -> None:
+    def store_forecast(self, report: Mapping[str, Any]) -> None:
         """Store what the study is expected to take."""
         with replaced(self.path / FORECAST, force=True) as path:
             path.write_text(json.dumps(dict(report), indent=1) + "\n", encoding="utf-8")
 
-    def forecasted(self) -> dict[str, Any] | None:
+    def stored_forecast(self) -> dict[str, Any] | None:
         """The stored forecast of the study's cost; None where there is none, or where it cannot be read."""
         try:
             found = json.loads(_text(self.path / FORECAST))

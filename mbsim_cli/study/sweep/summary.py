@@ -157,7 +157,7 @@ def status_of(ledger: Ledger) -> dict[str, Any]:
         "missing": missing,
         "seconds": float(np.nansum(ledger.seconds)),
         "strange_rows": ledger.strange,
-        "lost_records": ledger.unkept,
+        "lost_records": ledger.lost_data,
         "failures": failures_of(ledger),
     }
 
@@ -166,7 +166,7 @@ def failures_of(ledger: Ledger) -> list[dict[str, Any]]:
     """Cases that failed, each with its reason and the command that repeats it."""
     found = []
     for case in np.flatnonzero((ledger.status != DONE) & (ledger.status != MISSING)).tolist():
-        row = ledger.row(case)
+        row = ledger.rows[case]
         reason = row.remarks.get("failure", "") if row else ""
         command = command_of(ledger.plan, ledger.values[case])
         found.append({"case": case, "status": int(ledger.status[case]), "reason": reason, "command": command})
@@ -182,8 +182,9 @@ def summary_of(ledger: Ledger) -> dict[str, Any]:
         column.name: {"unit": column.unit} | _of_objective(names, ledger.values, numbers[:, place, 0])
         for place, column in enumerate(plan.objectives)
     }
-    warnings = _alike(sentence for row in ledger.rows() for sentence in row.remarks.get("warnings", ()))
-    undefined = Counter(name for row in ledger.rows() for name in row.remarks.get("undefined", ()))
+    rows = [row for row in ledger.rows if row is not None]
+    warnings = _alike(sentence for row in rows for sentence in row.remarks.get("warnings", ()))
+    undefined = Counter(name for row in rows for name in row.remarks.get("undefined", ()))
     found = {"objectives": objectives, "warnings": warnings, "undefined_gradients": dict(undefined)}
     return status_of(ledger) | found
 

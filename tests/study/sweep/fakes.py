@@ -5,11 +5,12 @@ import signal
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from mbsim_cli.errors import AnalysisError
-from mbsim_cli.study.listener import Listener
+from mbsim_cli.study.listener import SILENT, Listener
 from mbsim_cli.study.sweep.store import DONE, FAILED, LOST, Case, Computed, Row
 from mbsim_cli.study.sweep.study_folder import Column, StudyPlan, case_identities
 
@@ -37,6 +38,14 @@ def plan_of(cases: int, **changed) -> StudyPlan:
         "mbsim_version": "0",
     }
     return StudyPlan(**known | changed)
+
+
+def plan_study(path: Path, wanted: Any, settings: Any) -> tuple[StudyPlan, np.ndarray]:
+    """The plan of a study of a model, and its values (N, v)."""
+    from mbsim_cli.study.assembling import load
+    from mbsim_cli.study.sweep.planning import plan_of
+
+    return plan_of(load(path, settings), wanted, settings, "", SILENT)
 
 
 def values_of(cases: int) -> np.ndarray:

@@ -11,17 +11,16 @@ import numpy as np
 import pytest
 
 from mbsim_cli.errors import InputOutputError, UsageError
-from mbsim_cli.study.sweep.running import collect
+from mbsim_cli.study.sweep.collecting import collect
+from mbsim_cli.study.sweep.frames import Appender, framed
 from mbsim_cli.study.sweep.store import (
     DONE,
     FAILED,
     LOST,
     MISSING,
     TIMEOUT,
-    Appender,
-    Kept,
+    CaseData,
     encoded,
-    framed,
     ledger_of,
     packed,
 )
@@ -125,7 +124,7 @@ def keeping(folder, count):
     append(folder, [row_of(case) for case in cases])
     kept = Appender(folder.kept(Shard()))
     for case in cases:
-        kept.append(packed(Kept(case.number, case.identity, np.arange(3.0), np.full((3, 1), case.number))))
+        kept.append(packed(CaseData(case.number, case.identity, np.arange(3.0), np.full((3, 1), case.number))))
     kept.close()
     return values
 
@@ -134,17 +133,17 @@ def test_a_case_is_done_while_all_that_is_kept_of_it_is_there(folder):
     values = keeping(folder, 5)
     path = folder.kept(Shard())
     whole = path.read_bytes()
-    assert ledger_of(folder, thorough=True).counts == {DONE: 5} and not ledger_of(folder).unkept
+    assert ledger_of(folder, thorough=True).counts == {DONE: 5} and not ledger_of(folder).lost_data
     size = len(whole) // 5
     path.write_bytes(whole[: 2 * size - 1] + b"\xff" + whole[2 * size :])  # the last number of case 1
     assert ledger_of(folder, thorough=True).missing().tolist() == [1]
     path.write_bytes(whole[: 3 * size + 20])
     ledger = ledger_of(folder)
-    assert ledger.missing().tolist() == [3, 4] and ledger.unkept == 2 and np.isnan(ledger.numbers()[3:]).all()
+    assert ledger.missing().tolist() == [3, 4] and ledger.lost_data == 2 and np.isnan(ledger.numbers()[3:]).all()
     path.unlink()
     ledger = ledger_of(folder)
-    assert ledger.counts == {MISSING: 5} and not list(ledger.rows()) and np.isnan(ledger.seconds).all()
-    other = packed(Kept(2, cases_of(values, "another model")[2].identity, np.zeros(1), np.zeros((1, 1))))
+    assert ledger.counts == {MISSING: 5} and not any(ledger.rows) and np.isnan(ledger.seconds).all()
+    other = packed(CaseData(2, cases_of(values, "another model")[2].identity, np.zeros(1), np.zeros((1, 1))))
     path.write_bytes(framed(other) + whole[2 * size : 3 * size])
     assert ledger_of(folder).missing().tolist() == [0, 1, 3, 4]
 
@@ -229,7 +228,7 @@ def test_work_grows_with_cases(tmp_path):
 COLLECT = """
 import resource, sys
 from pathlib import Path
-from mbsim_cli.study.sweep.running import collect
+from mbsim_cli.study.sweep.collecting import collect
 from mbsim_cli.study.sweep.store import ledger_of
 from mbsim_cli.study.sweep.study_folder import StudyFolder
 folder = StudyFolder(Path(sys.argv[1]))
@@ -274,7 +273,7 @@ def test_a_pipe_or_a_device_is_no_file_of_a_study(folder, name, kind):
     path.unlink(missing_ok=True)
     os.mkfifo(path) if kind == "pipe" else path.symlink_to("/dev/zero")
     if name == "forecast.json":
-        assert folder.forecasted() is None
+        assert folder.stored_forecast() is None
         return
     with pytest.raises(InputOutputError, match="it is a pipe or a device, not a file"):
         folder.plan() if name == "plan.json" else folder.values(plan)

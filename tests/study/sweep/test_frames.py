@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from mbsim_cli.errors import InputOutputError
-from mbsim_cli.study.sweep import store
-from mbsim_cli.study.sweep.store import MARK, Appender, framed, read_beginnings, read_frames
+from mbsim_cli.study.sweep import frames
+from mbsim_cli.study.sweep.frames import MARK, Appender, framed, read_frames
 
 CONTENTS = [bytes([i]) * (i * 7 % 50) + MARK * (i % 3) for i in range(24)]  # marks may stand in contents
 
@@ -21,6 +21,10 @@ def path(tmp_path):
         appender.append(content)
     appender.close()
     return tmp_path / "f.rows"
+
+
+def beginnings(path, most):
+    return [content for _, content in read_frames(path, most)]
 
 
 def contents(path):
@@ -98,7 +102,7 @@ def test_a_search_finds_marks_wherever_they_lie(path, monkeypatch):
     whole = path.read_bytes()
     first = len(framed(CONTENTS[0]))
     for piece in (1, 2, 3, 5, 64):
-        monkeypatch.setattr(store, "PIECE", piece)
+        monkeypatch.setattr(frames, "PIECE", piece)
         path.write_bytes(b"?" * piece + whole[1:])
         assert contents(path) == CONTENTS[1:]
         path.write_bytes(MARK[:3] + whole[first:])
@@ -119,10 +123,10 @@ def test_a_file_that_is_cut_while_it_is_read(path):
 
 
 def test_beginnings_are_those_of_the_frames(path):
-    assert list(read_beginnings(path, 9)) == [content[:9] for content in CONTENTS]
+    assert beginnings(path, 9) == [content[:9] for content in CONTENTS]
     whole, last = path.read_bytes(), len(framed(CONTENTS[-1]))
     path.write_bytes(whole[: -last - 1] + b"?" + whole[-last:-2])  # damage behind a beginning, and an end cut off
-    assert list(read_beginnings(path, 4)) == [content[:4] for content in CONTENTS[:-1]]
+    assert beginnings(path, 4) == [content[:4] for content in CONTENTS[:-1]]
 
 
 def test_beginnings_of_damaged_files_are_those_of_whole_frames(path):
@@ -135,7 +139,7 @@ def test_beginnings_of_damaged_files_are_those_of_whole_frames(path):
             whole[:place] + b"?" + whole[place:],
         ):
             path.write_bytes(damaged)
-            found, known = list(read_beginnings(path, 1000)), contents(path)
+            found, known = beginnings(path, 1000), contents(path)
             assert [content for content in found if content in known] == known and len(found) <= len(known) + 1
 
 

@@ -1,6 +1,5 @@
 """When cases are computed in lanes: compiling a loop takes long, loading one hardly any time."""
 
-from collections import deque
 from dataclasses import dataclass
 from types import SimpleNamespace
 
@@ -10,8 +9,7 @@ from mbsim_cli.kernels.compiler.simd import TOGETHER
 from mbsim_cli.model.problem import Options
 from mbsim_cli.study.listener import SILENT
 from mbsim_cli.study.sweep import cluster, evaluating, running
-from mbsim_cli.study.sweep.running import Way
-from tests.study.sweep.fakes import cases_of, values_of
+from mbsim_cli.study.sweep.running import Work
 
 
 @dataclass
@@ -74,11 +72,11 @@ def test_two_cases_are_quicker_one_by_one(monkeypatch):
     assert evaluating.in_lanes(plans, lambda: None) == (plans, 0.0)
 
 
-@pytest.mark.parametrize(("way", "expected"), [(Way(2), False), (Way(2, 5.0), True), (Way(cluster="there"), True)])
-def test_clocks_and_clusters_take_cases_one_by_one(monkeypatch, way, expected):
+@pytest.mark.parametrize(("work", "expected"), [(Work(2), False), (Work(2, 5.0), True), (Work(cluster="there"), True)])
+def test_clocks_and_clusters_take_cases_one_by_one(monkeypatch, work, expected):
     """The loop was compiled in the time of each worker's first case, which then took too long."""
     told = []
     monkeypatch.setattr(running, "CaseEvaluator", lambda plan, listener, one_by_one: told.append(one_by_one))
     monkeypatch.setattr(cluster, "Cluster", lambda address, start, listener: SimpleNamespace(_start=start))
-    running.workers_of(SimpleNamespace(plan=None), deque(cases_of(values_of(3))), way, SILENT)._start(SILENT)
+    running.workers_of(None, 3, work, SILENT)._start(SILENT)
     assert told == [expected]

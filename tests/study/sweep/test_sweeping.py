@@ -8,7 +8,7 @@ import pytest
 from mbsim_cli.errors import AnalysisError, UsageError
 from mbsim_cli.study.listener import SILENT, Interrupted, Listener
 from mbsim_cli.study.sweep.planning import sobol
-from mbsim_cli.study.sweep.running import Limits, cases_of, forecast, sweep
+from mbsim_cli.study.sweep.running import Work, cases_of, compute, forecast
 from mbsim_cli.study.sweep.store import DONE, FAILED, LOST, Computed, InProcess, ledger_of
 from mbsim_cli.study.sweep.study_folder import Shard, StudyFolder, shard_of
 from mbsim_cli.study.sweep.summary import main_effects, unknown_effects
@@ -30,9 +30,10 @@ def study(tmp_path):
     return make
 
 
-def run(folder, workers=None, limits=Limits(), listener=SILENT, shard=Shard(), failed=False):
-    waiting = cases_of(ledger_of(folder), shard, failed=failed)
-    return sweep(folder, waiting, shard, workers or InProcess(evaluate), limits, listener, keeps=False)
+def run(folder, workers=None, listener=SILENT, **stated):
+    work = Work(**stated)
+    waiting = cases_of(ledger_of(folder), work)
+    return compute(folder, waiting, workers or InProcess(evaluate), work, listener, keeps=False)
 
 
 def test_failures_are_rows(study):
@@ -40,14 +41,14 @@ def test_failures_are_rows(study):
     tally = run(folder)
     assert tally.by_status == {DONE: 8, FAILED: 2} and tally.seconds == 2.5
     ledger = ledger_of(folder)
-    assert ledger.row(2).remarks == {"failure": "as it was told"} and not len(ledger.missing())
+    assert ledger.rows[2].remarks == {"failure": "as it was told"} and not len(ledger.missing())
     assert run(folder).by_status == {}
     assert run(folder, failed=True).by_status == {FAILED: 2}
 
 
 def test_only_what_the_machine_is_to_blame_for_is_tried_again(study):
     folder = study(6, failing=(1,))
-    tally = run(folder, Unsteady({0: 1, 3: 2}), Limits(retry=1))
+    tally = run(folder, Unsteady({0: 1, 3: 2}), retry=1)
     assert tally.by_status == {DONE: 4, FAILED: 1, LOST: 1}
     assert ledger_of(folder).missing().tolist() == [3]
     assert run(folder).by_status == {DONE: 1}
@@ -57,7 +58,7 @@ def test_only_what_the_machine_is_to_blame_for_is_tried_again(study):
 def test_too_many_failures_end_it(study, limit, written):
     folder = study(9, failing=(2, 4, 5))
     with pytest.raises(AnalysisError, match=r"case [245]: as it was told"):
-        run(folder, limits=Limits(max_failures=limit))
+        run(folder, max_failures=limit)
     assert 9 - len(ledger_of(folder).missing()) == written
 
 

@@ -1,0 +1,135 @@
+"""What is read out of a study: all rows in one file or table, and the result file of one case."""
+
+import csv
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mbsim_cli.errors import InputOutputError, UsageError, either, option
+from mbsim_cli.io.provenance import storable
+from mbsim_cli.io.study_file import StudyTable, Track, Tracks, write_study
+from mbsim_cli.io.target import check_target, elsewhere, is_result, replaced
+from mbsim_cli.study.sweep.store import DONE, Ledger, cases_with_data, data_of_cases, ledger_of
+from mbsim_cli.study.sweep.study_folder import StudyFolder
+
+# From the rows of all shards to one file that other programs read.
+
+
+def table_of(ledger: Ledger) -> StudyTable:
+    """The rows of a ledger side by side."""
+    plan = ledger.plan
+    numbers = ledger.numbers().reshape(plan.cases, len(plan.objectives), 1 + len(plan.parameters))
+    return StudyTable(
+        varied={column.name: column.unit for column in plan.varied},
+        objectives={column.name: column.unit for column in plan.objectives},
+        parameters={column.name: column.unit for column in plan.parameters},
+        design=ledger.values,
+        results=numbers[:, :, 0],
+        gradients=numbers[:, :, 1:],
+        status=ledger.status,
+        seconds=ledger.seconds,
+        reasons=_reasons(ledger),
+        attributes={"study": plan.study, "model": storable(str(plan.path)), "mbsim_version": plan.mbsim_version},
+        plan=plan.text(),
+    )
+
+
+def _reasons(ledger: Ledger) -> list[str]:
+    """Sentences of each case, separated by semicolons."""
+    found = [""] * ledger.plan.cases
+    for row in filter(None, ledger.rows):
+        remarks = row.remarks
+        undefined = [f"no derivative by {name}: {why}" for name, why in remarks.get("undefined", {}).items()]
+        failure = [remarks["failure"]] if "failure" in remarks else []
+        found[row.case] = "; ".join([*failure, *undefined, *remarks.get("warnings", ())])
+    return found
+
+
+def collect(folder: StudyFolder, ledger: Ledger) -> Path:
+    """Write ``study.h5``; return its path. Cases count as missing where what sensors showed is damaged."""
+    plan = ledger.plan
+    if plan.sensors:
+        ledger.require_data(cases_with_data(folder, thorough=True))
+    sensors = {column.name: (column.components, column.unit) for column in plan.sensors}
+
+    def each() -> Iterator[Track]:
+        return (Track(data.case, data.time, data.record) for data in data_of_cases(folder, ledger))
+
+    write_study(folder.collected, table_of(ledger), Tracks(sensors, each) if sensors else None)
+    return folder.collected
+
+
+def columns_of(table: StudyTable) -> dict[str, Any]:
+    """One column (N,) for each number of a case, by name."""
+    found: dict[str, Any] = {
+        "case": np.arange(len(table.design)),
+        "status": table.status,
+        "seconds": table.seconds,
+    }
+    named = list(zip(table.varied, table.design.T, strict=True)) + list(
+        zip(table.objectives, table.results.T, strict=True)
+    )
+    for k, objective in enumerate(table.objectives):
+        for p, parameter in enumerate(table.parameters):
+            named.append((f"d {objective} / d {parameter}", table.gradients[:, k, p]))
+    for name, column in [*named, ("reason", table.reasons)]:
+        while name in found:  # a parameter may be called status
+            name += "_"
+        found[name] = column
+    return found
+
+
+def export(table: StudyTable, target: Path, kind: str) -> None:
+    """Write the cases as a table, a row for each: ``csv`` or ``parquet``."""
+    with replaced(target, force=True) as path:
+        if kind == "csv":
+            _write_csv(path, columns_of(table))
+        else:
+            _write_parquet(path, columns_of(table))
+
+
+def _write_csv(path: Path, columns: dict[str, Any]) -> None:
+    """Numbers with all their digits."""
+    plain = [column.tolist() if isinstance(column, np.ndarray) else column for column in columns.values()]
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(columns)
+        writer.writerows(zip(*plain, strict=True))
+
+
+def _write_parquet(path: Path, columns: dict[str, Any]) -> None:
+    try:
+        import pandas
+        import pyarrow  # noqa: F401
+    except ImportError:
+        raise UsageError(
+            "--to parquet needs pandas and pyarrow; in a clone of mbsim: pip install '.[tables]'"
+        ) from None
+    pandas.DataFrame(columns).to_parquet(path, index=False)
+
+
+# The result file of one case, out of a study that keeps them all.
+
+
+def extract_result(folder: StudyFolder, case: int, target: Path | None, *, force: bool) -> Path:
+    """Write the result file of a case; return its path. Raises UsageError where none is kept, and InputOutputError."""
+    ledger = ledger_of(folder)
+    if not ledger.plan.full:
+        raise UsageError(f"the study in {folder} keeps no results of its cases; {option('keep', 'full')} does")
+    found = next((data.result for data in data_of_cases(folder, ledger, case) if data.result), None)
+    if found is None and case < ledger.plan.cases and ledger.status[case] == DONE:
+        again = either(f"mbsim sweep retry {folder}", "study.compute(failed=True)")
+        damaged = f"the result of case {case} that is kept in {folder} is damaged"
+        raise InputOutputError(f"{damaged}; {again} computes it again")
+    if found is None:
+        told = either("mbsim sweep status", "study.status")
+        raise UsageError(f"the study in {folder} has no result of case {case}; {told} tells which are done")
+    path = target or folder.path / f"case-{case}.h5"
+    place = check_target(path, force=force)
+    if folder.needs(place):
+        raise InputOutputError(f"{path} is a part of the study; {elsewhere()}")
+    with replaced(place, is_own=is_result, force=force) as written:
+        written.write_bytes(found)
+    return path
