@@ -66,7 +66,7 @@ def command(
     """
     options.limit_threads(None)
     from mbsim_cli.io.results import Content
-    from mbsim_cli.io.target import check_picture
+    from mbsim_cli.io.target import PICTURE, check_target
     from mbsim_cli.report import require_matplotlib
     from mbsim_cli.study.pictures.motion import Filming, Swinging
 
@@ -85,7 +85,7 @@ def command(
         _tell(report | {"output": str(picture), "result": str(result)}, json, quiet)
         return
     require_matplotlib()
-    target = check_picture(picture, force=force)
+    target = check_target(picture, PICTURE, force=force)
     filming = (
         Filming(Content(result), speed=speed, fps=fps, exaggeration=exaggerate)
         if mode is None
@@ -119,14 +119,14 @@ def _pixels(size: str) -> tuple[int, int]:
 
 def _shoot(film: Any, target: Path, kind: str, fps: float, quiet: bool, force: bool) -> dict[str, Any]:
     """Draw and write every frame."""
-    from mbsim_cli.io.target import replaced
+    from mbsim_cli.io.target import PICTURE, replaced
     from mbsim_cli.report.stage import frames
     from mbsim_cli.report.style import require_ffmpeg, write_gif, write_mp4
 
     if kind == "mp4":
         require_ffmpeg()
     count = len(film.time)
-    with signals.shield(), replaced(target, force=force) as temporary, bar("drawing", count, quiet) as show:
+    with signals.shield(), replaced(target, PICTURE, force=force) as temporary, bar("drawing", count, quiet) as show:
 
         def pictures():
             for done, picture in enumerate(frames(film), 1):
@@ -142,14 +142,14 @@ def _collect(
     content: Any, output: Path, speed: float, fps: float, exaggerate: float | None, quiet: bool, force: bool
 ) -> dict[str, Any]:
     """Write the meshes of every frame, and the file that has them in time."""
-    from mbsim_cli.io.target import check_collection, is_vtk, replaced
+    from mbsim_cli.io.target import COLLECTION, check_target, replaced
     from mbsim_cli.study.pictures.motion import Filming, folder_of, write_collection
 
-    target = check_collection(output, force=force)
+    target = check_target(output, COLLECTION, force=force)
     folder = folder_of(target)
     filming = Filming(content, speed=speed, fps=fps, exaggeration=exaggerate)
     count = len(filming.time)
-    replacing = replaced(target, is_own=is_vtk, force=force)
+    replacing = replaced(target, COLLECTION, force=force)
     with signals.shield(), replacing as temporary, bar("writing", count, quiet) as show:
 
         def told(done: int) -> None:

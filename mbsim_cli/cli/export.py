@@ -80,11 +80,12 @@ def _table(
     force: bool,
 ) -> None:
     from mbsim_cli.io.results import Content
-    from mbsim_cli.io.tables import check_table, write_table
+    from mbsim_cli.io.tables import TABLE, write_table
+    from mbsim_cli.io.target import check_target
     from mbsim_cli.study.pictures.motion import table_of
 
     written = output or Path(f"{source.stem}.{TABLES[to]}")
-    target = check_table(written, force=force)
+    target = check_target(written, TABLE, force=force)
     content = Content(source)
     columns = table_of(content, names, derivatives, poses)
     with signals.shield():

@@ -85,21 +85,22 @@ def command(
 def _check(model: Any, output: Path | None, save: Path | None, picture: Path | None, force: bool) -> None:
     """Raise before the search what would keep its findings from being written."""
     if output is not None:
-        from mbsim_cli.io.study_file import check_fit
+        from mbsim_cli.io.study_file import FIT_FILE
+        from mbsim_cli.io.target import check_target
 
-        check_fit(output, force=force)
+        check_target(output, FIT_FILE, force=force)
     if save is not None:
         from mbsim_cli.study.fitting.findings import check_place
 
         check_place(model, save, force=force)
     if picture is not None:
-        from mbsim_cli.io.target import check_picture
+        from mbsim_cli.io.target import PICTURE, check_target
         from mbsim_cli.report import require_matplotlib
         from mbsim_cli.study.fitting.findings import kind_of
 
         require_matplotlib()
         kind_of(picture)
-        check_picture(picture, force=force)
+        check_target(picture, PICTURE, force=force)
 
 
 def _print(report: dict[str, Any], quiet: bool) -> None:

@@ -134,11 +134,11 @@ def _refuse(option: str, does: str, others: dict[str, Any]) -> None:
 
 def _kind_and_target(picture: Path, force: bool) -> tuple[str, Path]:
     """Kind of a picture and the checked place to write it; raises where the libraries that draw are missing."""
-    from mbsim_cli.io.target import check_picture
+    from mbsim_cli.io.target import PICTURE, check_target
     from mbsim_cli.report import require_matplotlib
 
     require_matplotlib()
-    return options.picture_kind(picture, SUFFIXES), check_picture(picture, force=force)
+    return options.picture_kind(picture, SUFFIXES), check_target(picture, PICTURE, force=force)
 
 
 def _draw(
@@ -148,12 +148,12 @@ def _draw(
 
     Above it stands the label of one result if it is ``labelled``, else the name of the model if all have the same.
     """
-    from mbsim_cli.io.target import replaced
+    from mbsim_cli.io.target import PICTURE, replaced
 
     kind, target = _kind_and_target(output, force)
     from mbsim_cli.report.sheet import save_sheet
 
-    with signals.shield(), replaced(target, force=force) as temporary:
+    with signals.shield(), replaced(target, PICTURE, force=force) as temporary:
         name = contents[0].title if len({content.title for content in contents}) == 1 else ""
         title = labels[0] if labelled and len(labels) == 1 else name
         save_sheet(chosen.panels, chosen.bars, labels, temporary, kind, title)
@@ -170,12 +170,12 @@ def _bode(
     lines: list["Curve"], results: list[Path], picture: Path, title: str, json: bool, quiet: bool, force: bool
 ) -> None:
     """Draw gains and phases over the frequency."""
-    from mbsim_cli.io.target import replaced
+    from mbsim_cli.io.target import PICTURE, replaced
 
     kind, target = _kind_and_target(picture, force)
     from mbsim_cli.report.sheet import save_bode
 
-    with signals.shield(), replaced(target, force=force) as temporary:
+    with signals.shield(), replaced(target, PICTURE, force=force) as temporary:
         save_bode(lines, temporary, kind, title)
     drawn = [line.label for line in lines]
     if json:
@@ -189,7 +189,7 @@ def _study(
 ) -> None:
     """Draw objectives of a collected study over its parameters."""
     from mbsim_cli.io.study_file import read_study
-    from mbsim_cli.io.target import replaced
+    from mbsim_cli.io.target import PICTURE, replaced
     from mbsim_cli.study.pictures.selection import study_panels
 
     picture = output or Path(path.stem + ".png")
@@ -199,7 +199,7 @@ def _study(
 
     from mbsim_cli.report.sheet import save_study
 
-    with signals.shield(), replaced(target, force=force) as temporary:
+    with signals.shield(), replaced(target, PICTURE, force=force) as temporary:
         save_study(rows, temporary, kind, study.name or path.stem, joined=len(study.varied) == 1)
     drawn = {"objectives": [row[0].title for row in rows], "over": [panel.across_label[0] for panel in rows[0]]}
     if json:
@@ -214,7 +214,7 @@ def _study(
 
 def _field(arguments: list[str], name: str, output: Path | None, json: bool, quiet: bool, force: bool) -> None:
     """Draw the numbers of a body's elements."""
-    from mbsim_cli.io.target import replaced
+    from mbsim_cli.io.target import PICTURE, replaced
     from mbsim_cli.study.pictures.motion import field_of
 
     if len(arguments) != 1:
@@ -226,7 +226,7 @@ def _field(arguments: list[str], name: str, output: Path | None, json: bool, qui
 
     from mbsim_cli.report.sheet import save_cells
 
-    with signals.shield(), replaced(target, force=force) as temporary:
+    with signals.shield(), replaced(target, PICTURE, force=force) as temporary:
         save_cells(found.points, found.faces, found.owner, found.values, name, temporary, kind)
     least, most = float(found.values.min()), float(found.values.max())
     report = {"output": str(picture), "body": str(path), "field": name, "least": least, "largest": most}

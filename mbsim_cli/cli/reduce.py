@@ -36,7 +36,7 @@ def command(
     """
     options.limit_threads(None)
     from mbsim_cli.cli.inspect import show
-    from mbsim_cli.io.target import check_body, replaced
+    from mbsim_cli.io.target import FileKind, check_target, replaced
     from mbsim_cli.study import reduced_bodies
     from mbsim_cli.study.assembling import load
 
@@ -47,9 +47,10 @@ def command(
     if no_derivatives and not kind.keeps_derivatives:
         raise UsageError(f"{chosen} would hold no derivatives anyway; leave out --no-derivatives")
     read = (model, *reduced_bodies.files_of(model_file))
-    target = check_body(chosen, force=force, is_own=kind.is_own, protected=read)
+    body_file = FileKind("a flexible body", "body.sid.h5", kind.is_own)
+    target = check_target(chosen, body_file, force=force, protected=read)
     sid, mesh = reduced_bodies.reduce_with_mesh(model_file, name, not no_derivatives and kind.keeps_derivatives)
-    with signals.shield(), replaced(target, is_own=kind.is_own, force=force) as temporary:
+    with signals.shield(), replaced(target, body_file, force=force) as temporary:
         kind.write(temporary, sid, {"command": options.command_line(), "model": str(model)}, mesh)
     found = reduced_bodies.described(sid, str(chosen)) | {
         "body": name,

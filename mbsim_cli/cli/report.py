@@ -28,17 +28,17 @@ def command(
     One HTML file that needs no network: the mechanism in space, histories, gradients, sliders of parameters.
     """
     options.limit_threads(None)
-    from mbsim_cli.io.target import check_page, is_page, replaced
+    from mbsim_cli.io.target import PAGE, check_target, replaced
     from mbsim_cli.report.page import page
     from mbsim_cli.study.pictures.pages import page_of
 
     written = output or Path(f"{source.resolve().name.partition('.')[0]}.html")
     if written.suffix.lower() not in (".html", ".htm"):
         raise UsageError(f"-o {written}: a page ends in .html")
-    target = check_page(written, force=force)
+    target = check_target(written, PAGE, force=force)
     data = page_of(source)
     text = page(data, data["title"])
-    with signals.shield(), replaced(target, is_own=is_page, force=force) as temporary:
+    with signals.shield(), replaced(target, PAGE, force=force) as temporary:
         temporary.write_text(text, "utf-8", "replace")
     size = len(text.encode("utf-8", "replace"))
     report = {"output": str(written), "source": str(source), "kind": data["kind"], "bytes": size}

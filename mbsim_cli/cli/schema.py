@@ -27,8 +27,8 @@ def command(output: Output = None, force: options.Force = False) -> None:
     if output is None:
         show(text)
         return
-    from mbsim_cli.io.target import check_schema, is_schema, replaced
+    from mbsim_cli.io.target import SCHEMA, check_target, replaced
 
-    target = check_schema(output, force=force)
-    with signals.shield(), replaced(target, is_own=is_schema, force=force) as temporary:
+    target = check_target(output, SCHEMA, force=force)
+    with signals.shield(), replaced(target, SCHEMA, force=force) as temporary:
         temporary.write_text(text, encoding="utf-8")

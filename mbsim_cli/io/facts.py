@@ -1,21 +1,19 @@
-"""Content of a result file other than histories: objectives, fields, modes, responses, designs; state space files."""
+"""Content of a result file other than histories: its origin, objectives, fields, the designs of an optimisation."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, NamedTuple
 
 import h5py
 import numpy as np
 
-from mbsim_cli.errors import UsageError, counted, option
 from mbsim_cli.io import layout
 from mbsim_cli.io.guard import FormatError
 from mbsim_cli.io.layout import TEXT, Scales, Variable, inverse_variables, set_unit, set_units, variables
 from mbsim_cli.io.provenance import Provenance
 from mbsim_cli.io.results import column_units, opened, texts
-from mbsim_cli.io.target import checked, is_of_format, replaced
 from mbsim_cli.model.layout import Names
-from mbsim_cli.system import judged
+from mbsim_cli.model.units import quotients
 
 # Content of a result file beside its histories: origin, objectives, fields, and the designs of an optimisation.
 
@@ -50,20 +48,20 @@ def store_history(scales: Scales, history: History) -> None:
     set_unit(scales.file["design"], "1")
     units = [list(entries.values()) for entries in (history.variables, history.objectives)]
     if history.variables:
-        _numbers(scales, group, "values", history.values, ("design", "variable"), [units[0]])
-        _numbers(scales, group, "bounds", history.bounds, ("variable", "bound"), [[unit] for unit in units[0]])
-    _numbers(scales, group, "objectives", history.found, ("design", "optimized"), [units[1]])
+        _store_numbers(scales, group, "values", history.values, ("design", "variable"), [units[0]])
+        _store_numbers(scales, group, "bounds", history.bounds, ("variable", "bound"), [[unit] for unit in units[0]])
+    _store_numbers(scales, group, "objectives", history.found, ("design", "optimized"), [units[1]])
     for name in ("violation", "optimality"):
-        _numbers(scales, group, name, getattr(history, name), ("design",), ["1"])
+        _store_numbers(scales, group, name, getattr(history, name), ("design",), ["1"])
     scales.attach(group.create_dataset("failures", data=list(history.failures), dtype=TEXT), ("design",))
 
 
-def history_of(path: Path, known: bool = False) -> History | None:
-    """The designs of the optimisation that found a result, ``known`` as of ``summary``; None for other results.
+def history_of(path: Path, checked: bool = False) -> History | None:
+    """The designs of the optimisation that found a result, ``checked`` as of ``summary``; None for other results.
 
     Raises InputOutputError.
     """
-    with opened(path, known) as file:
+    with opened(path, checked) as file:
         group = file.get("optimization")
         if group is None:
             return None
@@ -81,7 +79,10 @@ def history_of(path: Path, known: bool = False) -> History | None:
         if not (fits and all(one.shape == count for one in numbers.values())):
             raise FormatError("the history of its optimisation does not have the shape of its labels")
         return History(
-            facts={name: _plain_fact(value) for name, value in group.attrs.items()},
+            facts={
+                name: value.item() if isinstance(value, np.generic) else str(value)
+                for name, value in group.attrs.items()
+            },
             variables=dict(zip(variables, units["values"], strict=True)),
             bounds=bounds,
             values=values,
@@ -92,11 +93,7 @@ def history_of(path: Path, known: bool = False) -> History | None:
         )
 
 
-def _plain_fact(value: Any) -> str | float | int:
-    return value.item() if isinstance(value, np.generic) else str(value)
-
-
-def _numbers(
+def _store_numbers(
     scales: Scales, group: h5py.Group, name: str, values: np.ndarray, axes: Sequence[str], units: Sequence
 ) -> None:
     dataset = group.create_dataset(name, data=np.asarray(values, dtype=float))
@@ -126,15 +123,15 @@ def store_fields(scales: Scales, fields: Sequence[FieldOn]) -> None:
     for field in fields:
         element = element_axis(field.name)
         if element not in file:
-            _numbered(scales, element, len(field.values))
+            _store_numbered_axis(scales, element, len(field.values))
             values = file.create_dataset(f"fields/{field.name}", data=field.values)
             scales.attach(values, (element,))
             set_unit(values, "1")
         group = file.create_group(f"mesh/{field.body}")
         group.attrs["kind"], group.attrs["field"] = field.kind, field.name
         point, corner = f"point_of_{field.body}", f"corner_of_{field.body}"
-        _numbered(scales, point, len(field.points))
-        _numbered(scales, corner, field.cells.shape[1])
+        _store_numbered_axis(scales, point, len(field.points))
+        _store_numbered_axis(scales, corner, field.cells.shape[1])
         points = group.create_dataset("points", data=field.points)
         scales.attach(points, (point, "axis"))
         set_unit(points, "m")
@@ -151,16 +148,16 @@ class OnMesh(NamedTuple):
     values: np.ndarray
 
 
-def fields_of(path: Path, known: bool = False) -> dict[str, OnMesh]:
-    """Fields of a result by name, and by OBJECTIVE.FIELD derivatives of objectives, ``known`` as of ``summary``.
+def fields_of(path: Path, checked: bool = False) -> dict[str, OnMesh]:
+    """Fields of a result by name, and by OBJECTIVE.FIELD derivatives of objectives, ``checked`` as of ``summary``.
 
     Raises InputOutputError.
     """
     found: dict[str, OnMesh] = {}
-    with opened(path, known) as file:
+    with opened(path, checked) as file:
         for mesh in file["mesh"].values() if "mesh" in file else ():
             name = mesh.attrs["field"]
-            points, cells, kind = _checked(mesh)
+            points, cells, kind = _read_mesh(mesh)
             objectives = file.get("objectives", ())
             paths = {name: f"fields/{name}"}
             paths |= {f"{of}.{name}": f"objectives/{of}/gradient_fields/{name}" for of in objectives}
@@ -170,7 +167,7 @@ def fields_of(path: Path, known: bool = False) -> dict[str, OnMesh]:
     return found
 
 
-def _checked(mesh: h5py.Group) -> tuple[np.ndarray, np.ndarray, str]:
+def _read_mesh(mesh: h5py.Group) -> tuple[np.ndarray, np.ndarray, str]:
     """Points, cells and kind of a mesh; raise FormatError where they do not fit."""
     from mbsim_cli.reduction.mesh import CELLS
 
@@ -187,7 +184,7 @@ def element_axis(field: str) -> str:
     return f"element_of_{field}"
 
 
-def _numbered(scales: Scales, name: str, count: int) -> None:
+def _store_numbered_axis(scales: Scales, name: str, count: int) -> None:
     dataset = scales.file.create_dataset(name, data=np.arange(count))
     dataset.make_scale(name)
     set_unit(dataset, "1")
@@ -252,175 +249,47 @@ class Findings(NamedTuple):
     history: History | None = None  # of the optimisation that they are the best design of
 
 
-# Linear models in files: modes in a result (``/modes``), and state spaces as HDF5, ``.npz`` or ``.mat``.
+def store_objective(scales: Scales, result: ObjectiveResult, parameter_units: Sequence[str]) -> None:
+    """Write the value of an objective, its derivatives, and what is known of their errors."""
+    group = scales.file.create_group(f"objectives/{result.name}", track_order=True)
+    group.attrs["description"] = result.description
+    group["value"] = float(result.value)
+    set_unit(group["value"], result.unit)
+    group.attrs["method"] = result.method
+    if result.flags:
+        layout.listed(group, "flags", result.flags)
+    if result.undefined:
+        reasons = [result.undefined.get(name, "") for name in texts(scales.file["parameter"])]
+        scales.attach(group.create_dataset("undefined", data=reasons, dtype=TEXT), ("parameter",))
 
-RESPONSE = "frequency_response"
-MODE_UNITS = {"frequency": "Hz", "damping_ratio": "1", "real_part": "1/s", "imaginary_part": "rad/s"}
+    def store_derivatives(name: str, values: np.ndarray | None) -> None:
+        """Numbers (p,) in the units of a gradient, where there are any."""
+        if values is not None and len(values):
+            stored = group.create_dataset(name, data=np.asarray(values, dtype=float))
+            stored.attrs["method"] = result.method
+            scales.attach(stored, ("parameter",))
+            set_units(scales, stored, ("parameter",), quotients((result.unit,), parameter_units)[0])
 
-
-class ModesFound(NamedTuple):
-    """k modes of n coordinates, and derivatives by p parameters, none without gradients."""
-
-    numbers: Mapping[str, np.ndarray]  # (k,) by name, as ``MODE_UNITS`` lists them
-    gradients: Mapping[str, np.ndarray]  # (k, p)
-    shape: np.ndarray  # (k, n) complex, the largest component 1
-    d_shape: np.ndarray  # (k, n, p)
-    neutral: int  # eigenvalues that are zero
-
-
-def store_modes(scales: Scales, found: ModesFound) -> None:
-    """Write modes into a result."""
-    file, count = scales.file, len(found.shape)
-    group = file.create_group("modes", track_order=True)
-    group.attrs["neutral"] = found.neutral
-    group.attrs["description"] = "modes by the magnitude of their eigenvalues; of a complex pair one is listed"
-    if not count:
-        return
-    axis = file.create_dataset("mode", data=np.arange(1, count + 1))
-    axis.make_scale("mode")
-    set_unit(axis, "1")
-    for name, values in found.numbers.items():
-        stored = group.create_dataset(name, data=values)
-        scales.attach(stored, ("mode",))
-        set_unit(stored, MODE_UNITS[name])
-    parts: dict[str, Any] = {"shape_real": np.real, "shape_imaginary": np.imag}
-    for name, part in parts.items():
-        stored = group.create_dataset(name, data=part(found.shape))
-        scales.attach(stored, ("mode", "coordinate"))
-        stored.attrs["description"] = "change of the coordinates, the largest 1"
-    if not found.d_shape.shape[2]:
-        return
-    for name, values in found.gradients.items():
-        scales.attach(group.create_dataset(f"gradient/{name}", data=values), ("mode", "parameter"))
-    for name, part in parts.items():
-        stored = group.create_dataset(f"gradient/{name}", data=part(found.d_shape))
-        scales.attach(stored, ("mode", "coordinate", "parameter"))
+    store_derivatives("gradient", result.gradient)
+    of_elements = {"gradient_fields": result.by_fields, "discretisation_fields": result.off_by_fields}
+    for kind, fields in of_elements.items():
+        for name, numbers in fields.items():
+            stored = group.create_dataset(f"{kind}/{name}", data=numbers)
+            scales.attach(stored, (element_axis(name),))
+            set_unit(stored, result.unit)
+    if result.discretisation is not None:
+        group["discretisation"] = float(result.discretisation[0])
+        set_unit(group["discretisation"], result.unit)
+        store_derivatives("gradient_discretisation", result.discretisation[1:])
 
 
-def shape_of(path: Path, mode: int) -> tuple[np.ndarray, float]:
-    """Complex shape (n,) and frequency [Hz] of a mode of a checked result; raises UsageError where it has none."""
-    with opened(path, known=True) as file:
-        count = len(file["modes/frequency"]) if "modes/frequency" in file else 0
-        if not 1 <= mode <= count:
-            held = counted(count, "mode") if count else "no modes; type: modes finds them"
-            raise UsageError(f"{option('mode')}: there is no mode {mode}; {path} holds {held}")
-        real, imaginary = (np.asarray(file[f"modes/shape_{part}"][mode - 1]) for part in ("real", "imaginary"))
-        return real + 1j * imaginary, float(file["modes/frequency"][mode - 1])
-
-
-def store_responses(scales: Scales, found: Any) -> None:
-    """Write a frequency response, ``solve.linear.state_space.Responses``, into a result."""
-    file = scales.file
-    group = file.create_group(RESPONSE, track_order=True)
-    group.attrs["description"] = "of small motions, output over input: real and imaginary part, amplitude, angle"
-    axis = file.create_dataset("frequency", data=found.frequencies)
-    axis.make_scale("frequency")
-    set_unit(axis, "Hz")
-    for name, labels, units in (
-        ("input", found.inputs, found.input_units),
-        ("output", found.outputs, found.output_units),
-    ):
-        file.create_dataset(name, data=list(labels), dtype=h5py.string_dtype()).make_scale(name)
-        file.create_dataset(f"{name}_unit", data=list(units), dtype=h5py.string_dtype())
-    axes = ("frequency", "output", "input")
-    parts: dict[str, Any] = {"real": np.real, "imaginary": np.imag, "gain": np.abs, "phase": np.angle}
-    for name, part in parts.items():
-        scales.attach(group.create_dataset(name, data=part(found.value)), axes)
-    set_unit(group["phase"], "rad")
-    if found.d_value.shape[-1]:
-        size = np.abs(found.value)[..., None]
-        along = found.d_value * found.value.conj()[..., None]  # by |G|^2 the relative change
-        changes = {"real": found.d_value.real, "imaginary": found.d_value.imag}
-        changes |= {"gain": along.real / np.where(size == 0.0, 1.0, size)}
-        changes |= {"phase": along.imag / np.where(size == 0.0, np.nan, size * size)}
-        for name, values in changes.items():
-            scales.attach(group.create_dataset(f"gradient/{name}", data=values), (*axes, "parameter"))
-
-
-class StoredResponse(NamedTuple):
-    """The frequency response of a result: F frequencies [Hz], o outputs, k inputs."""
-
-    frequencies: np.ndarray
-    inputs: dict[str, str]  # units by name
-    outputs: dict[str, str]
-    gain: np.ndarray  # (F, o, k)
-    phase: np.ndarray  # (F, o, k) rad
-
-
-def response_of(path: Path) -> StoredResponse | None:
-    """The frequency response of a checked result, None where it has none."""
-    with opened(path, known=True) as file:
-        if RESPONSE not in file:
-            return None
-        inputs, outputs = (
-            dict(zip(texts(file[name]), texts(file[f"{name}_unit"]), strict=True)) for name in ("input", "output")
-        )
-        gain, phase = (np.asarray(file[f"{RESPONSE}/{name}"][()]) for name in ("gain", "phase"))
-        return StoredResponse(np.asarray(file["frequency"][()]), inputs, outputs, gain, phase)
-
-
-# State spaces in files: HDF5 with named axes, NumPy's .npz, MATLAB's .mat.
-
-STATE_SPACE = "mbsim-state-space"
-STATE_SPACE_AXES = {
-    "A": ("state", "state"),
-    "B": ("state", "input"),
-    "C": ("output", "state"),
-    "D": ("output", "input"),
-}
-KINDS = (".h5", ".npz", ".mat")
-
-
-def write_state_space(path: Path, content: Mapping[str, Any], *, force: bool) -> None:
-    """Write a state space by the ending of a path; raises UsageError and InputOutputError."""
-    kind = path.suffix.lower()
-    if kind not in KINDS:
-        raise UsageError(f"{path}: a state space is written to {', '.join(KINDS)}")
-    target = checked(path, force, _is_own, "model.lin.h5", "a state space")
-    with replaced(target, is_own=_is_own, force=force) as temporary:
-        if kind == ".h5":
-            _write_state_space(temporary, content)
-            return
-        plain: dict[str, Any] = {name: np.asarray(value) for name, value in content.items()}
-        with temporary.open("wb") as file:
-            if kind == ".npz":
-                np.savez(file, **plain)
-            else:
-                from scipy.io import savemat
-
-                names = {name: np.array(value, object) for name, value in plain.items() if value.dtype.kind == "U"}
-                savemat(file, plain | {name: value for name, value in names.items() if value.ndim})
-
-
-def _is_own(path: Path) -> bool:
-    """Whether a file is a state space, which may be replaced; those of other formats by the names in them."""
-    kind = path.suffix.lower()
-    if kind == ".h5":
-        return is_of_format(path, STATE_SPACE)
-
-    def look(file: BinaryIO) -> bool:
-        from scipy.io import whosmat
-
-        try:
-            names = {name for name, *_ in whosmat(file)} if kind == ".mat" else set(np.load(file).files)
-        except Exception:  # whatever may stand in files of others
-            return False
-        return {*STATE_SPACE_AXES, "states", "inputs", "outputs", "about"} <= names
-
-    return kind in KINDS and judged(path, look)
-
-
-def _write_state_space(path: Path, content: Mapping[str, Any]) -> None:
-    with h5py.File(path, "w", locking=False, track_order=True) as file:
-        file.attrs["format"], file.attrs["format_version"] = STATE_SPACE, 1
-        file.attrs["about"], file.attrs["time"] = content["about"], content["time"]
-        for axis in ("state", "input", "output"):
-            names, units = content[f"{axis}s"], content[f"{axis}_units"]
-            file.create_dataset(axis, data=list(names), dtype=h5py.string_dtype()).make_scale(axis)
-            file.create_dataset(f"{axis}_unit", data=list(units), dtype=h5py.string_dtype())
-        for name, axes in STATE_SPACE_AXES.items():
-            stored = file.create_dataset(name, data=content[name])
-            for dimension, axis in enumerate(axes):
-                stored.dims[dimension].attach_scale(file[axis])
-                stored.dims[dimension].label = axis
-        file.create_dataset("output_value", data=content["output_values"]).dims[0].attach_scale(file["output"])
+def describe_multipliers(file: h5py.File, findings: Findings) -> None:
+    """Write what each kind of multipliers is, and which multipliers, and sensors that read them, are not unique."""
+    for kind, note in findings.multipliers.items():
+        for path in (f"multipliers/{kind}", f"sensitivity/multipliers/{kind}"):
+            if path in file:
+                file[path].attrs["description"] = note
+    if findings.undetermined:
+        file["multipliers"].attrs["undetermined"] = ", ".join(findings.undetermined)
+    for name, reason in findings.undetermined_sensors.items():
+        file[f"sensors/{name}"].attrs["undetermined"] = reason

@@ -181,13 +181,13 @@ _GROUPS = re.compile(
     r"coordinates|multipliers|sensors|sensitivity(/(coordinates|multipliers|sensors|torque))?|diagnostics|parameters"
     r"|objectives(/[^/]+)?|meta(/(included|parameters|options|platform|timing|work|discretisation))?|units"
 )
-_TOGETHER = {  # what has to be there, where anything is whose path begins so
+_REQUIRED_BY = {  # datasets that a file must have if the path of any of its datasets begins so
     "": ("time", "meta/model_yaml"),
     "coordinates/": tuple(f"coordinates/{name}" for name in ("name", "unit", "position", "velocity", "acceleration")),
     "parameters/": tuple(f"parameters/{name}" for name in ("name", "unit", "value")),
     "meta/discretisation/worst": ("meta/discretisation/motion",),
 }
-_ALIKE = ("value", "gradient")  # of objectives: all have them, or none
+_ALL_OR_NONE = ("value", "gradient")  # of objectives: all have them, or none
 
 
 def require_origin(file: h5py.File) -> None:
@@ -214,7 +214,7 @@ def require_result(file: h5py.File) -> None:
                 require_plain(item)
                 labels = tuple(text_of(dimension.label) for dimension in item.dims)
                 datasets[path] = _Found("t" if is_text(item.dtype) else "f", item.shape, labels)
-    _require_together(datasets)
+    _require_complete(datasets)
     for path, found in datasets.items():
         with naming(path):
             _require_axes(path, found, datasets)
@@ -264,14 +264,14 @@ def _require_units(labels: tuple[str, ...], of: _Found | None) -> None:
         raise FormatError("its axes are not those of what it gives units of")
 
 
-def _require_together(datasets: dict[str, _Found]) -> None:
-    """Raise where something is missing that belongs to what is there."""
-    for first, names in _TOGETHER.items():
+def _require_complete(datasets: dict[str, _Found]) -> None:
+    """Raise FormatError where a dataset is missing that others require."""
+    for first, names in _REQUIRED_BY.items():
         missing = [name for name in names if name not in datasets]
         if missing and any(path.startswith(first) for path in ("", *datasets)):
             raise FormatError(f"{missing[0]} is missing")
     objectives = sorted({path.split("/")[1] for path in datasets if path.startswith("objectives/")})
-    for name in _ALIKE:
+    for name in _ALL_OR_NONE:
         missing = [path for path in (f"objectives/{each}/{name}" for each in objectives) if path not in datasets]
         if 0 < len(missing) < len(objectives):
             raise FormatError(f"{missing[0]} is missing")

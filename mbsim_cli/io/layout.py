@@ -117,9 +117,9 @@ def _sensors(names: Names, sensors: Mapping[str, slice]):
     }
     for name, components in _components_of(names, sensors).items():
         axis, rows = component_axis(name, components), sensors[name]
-        yield Variable(f"sensors/{name}", (axis,), _rows("sensors", rows), units[name])
+        yield Variable(f"sensors/{name}", (axis,), _columns("sensors", rows), units[name])
         path = f"sensitivity/sensors/{name}"
-        yield Variable(path, (axis, "parameter"), _rows("d_sensors", rows), units[name], names.parameter_units)
+        yield Variable(path, (axis, "parameter"), _columns("d_sensors", rows), units[name], names.parameter_units)
 
 
 def _diagnostics(names: Names):
@@ -127,9 +127,9 @@ def _diagnostics(names: Names):
     yield Variable("diagnostics/gradient_error", (), _field("gradient_error"))
     for column, (kind, rate) in enumerate(zip(KINEMATIC, RATES, strict=True)):
         unit = in_words(_rated(names.constraint_units or ("1",), rate))
-        yield Variable(f"diagnostics/drift_{kind}", (), _column("drift", column), (unit,))
+        yield Variable(f"diagnostics/drift_{kind}", (), _columns("drift", column), (unit,))
     for column, (kind, unit) in enumerate(_ENERGIES):
-        yield Variable(f"diagnostics/{kind}", (), _column("energy", column), (unit,))
+        yield Variable(f"diagnostics/{kind}", (), _columns("energy", column), (unit,))
 
 
 def _rated(units: Sequence[str], rate: str) -> tuple[str, ...]:
@@ -140,12 +140,8 @@ def _field(field: str) -> Callable[[Block], np.ndarray]:
     return lambda block: getattr(block, field)
 
 
-def _rows(field: str, rows: slice) -> Callable[[Block], np.ndarray]:
-    return lambda block: getattr(block, field)[:, rows]
-
-
-def _column(field: str, column: int) -> Callable[[Block], np.ndarray]:
-    return lambda block: getattr(block, field)[:, column]
+def _columns(field: str, columns: slice | int) -> Callable[[Block], np.ndarray]:
+    return lambda block: getattr(block, field)[:, columns]
 
 
 # Which time points of a run are stored: every n-th one, and the last.
@@ -414,23 +410,6 @@ def _list_columns(scales: Scales, group: str, axis: str, **columns: Sequence) ->
     for name, entries in columns.items():
         dtype = "f8" if name == "value" else TEXT
         scales.attach(folder.create_dataset(name, data=list(entries), dtype=dtype), (axis,))
-
-
-def reasons(scales: Scales, group: h5py.Group, undefined: Mapping[str, str]) -> None:
-    """Write (p,) why there is no derivative by a parameter; empty texts where there is one."""
-    parameters = (name.decode() for name in scales.file["parameter"][()])
-    texts = [undefined.get(name, "") for name in parameters]
-    scales.attach(group.create_dataset("undefined", data=texts, dtype=TEXT), ("parameter",))
-
-
-def note_multipliers(file: h5py.File, descriptions: Mapping[str, str], undetermined: Sequence[str]) -> None:
-    """Store the description of each kind of multipliers, and the equations whose multipliers are not unique."""
-    for kind, note in descriptions.items():
-        for path in (f"multipliers/{kind}", f"sensitivity/multipliers/{kind}"):
-            if path in file:
-                file[path].attrs["description"] = note
-    if undetermined:
-        file["multipliers"].attrs["undetermined"] = ", ".join(undetermined)
 
 
 def set_unit(dataset: h5py.Dataset, unit: str) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 from mbsim_cli.errors import InputOutputError
 from mbsim_cli.io.guard import FormatError, attribute, naming, require_origin, require_plain, require_result
 from mbsim_cli.io.layout import KINEMATIC
-from mbsim_cli.io.target import check_target, is_result, replaced
+from mbsim_cli.io.target import check_target, replaced
 from mbsim_cli.model.pictures import GradientOf, Series
 from mbsim_cli.model.units import in_words, quotient
 from mbsim_cli.system import NO_HANDLES, cached_property, open_regular
@@ -20,12 +20,12 @@ from mbsim_cli.system import NO_HANDLES, cached_property, open_regular
 # Reads what a result holds, for ``mbsim inspect``; its parts serve other readers.
 
 
-def summary(path: Path, known: bool = False) -> dict[str, Any]:
+def summary(path: Path, checked: bool = False) -> dict[str, Any]:
     """Return origin, size, objectives and datasets of a result; raise where the file is not one.
 
-    One that is ``known`` has been checked, or is read in the process of somebody who accepts what HDF5 does there.
+    One that is ``checked`` is not checked again: it was, or the caller accepts what HDF5 may do in this process.
     """
-    with opened(path, known) as file:
+    with opened(path, checked) as file:
         time = file["time"]
         itself = {"file": str(path), "bytes": path.stat().st_size}
         return {
@@ -54,12 +54,12 @@ DAMAGED = (OSError, KeyError, RuntimeError, ValueError, TypeError, MemoryError, 
 
 
 @contextmanager
-def opened(path: Path, known: bool = False) -> Iterator[h5py.File]:
+def opened(path: Path, checked: bool = False) -> Iterator[h5py.File]:
     """Open a result to read; raise where the file is not one, or damaged where it is read.
 
-    One that is ``known`` has been checked.
+    One that is ``checked`` is not checked again.
     """
-    with looked_at(path, None if known else _require_result, "is not an mbsim result") as file:
+    with looked_at(path, None if checked else _require_result, "is not an mbsim result") as file:
         yield file
 
 
@@ -68,7 +68,12 @@ def looked_at(path: Path, check: Callable[[Path], None] | None, complaint: str) 
     """Open a file from anywhere that passes a ``check``; raise InputOutputError where it does not, or is damaged."""
     from mbsim_cli.quarantine import fault_of
 
-    _require_readable(path)
+    try:
+        open_regular(path).close()
+    except FileNotFoundError as error:
+        raise InputOutputError(f"there is no file {path}") from error
+    except (OSError, ValueError) as error:  # nothing is known of the content; ValueError: a name with a zero
+        raise InputOutputError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from error
     try:
         if check and (fault := fault_of(path, check)):
             raise FormatError(fault)
@@ -80,16 +85,6 @@ def looked_at(path: Path, check: Callable[[Path], None] | None, complaint: str) 
         if isinstance(error, OSError) and error.errno in NO_HANDLES:
             raise InputOutputError(f"cannot read {path}: Too many open files") from error
         raise InputOutputError(f"{path} {complaint}, or is damaged: {reason_of(error)}") from error
-
-
-def _require_readable(path: Path) -> None:
-    """Raise InputOutputError for what cannot be opened, which says nothing of what is in it."""
-    try:
-        open_regular(path).close()
-    except FileNotFoundError as error:
-        raise InputOutputError(f"there is no file {path}") from error
-    except (OSError, ValueError) as error:  # a name with a zero
-        raise InputOutputError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from error
 
 
 def _require_result(path: Path) -> None:
@@ -200,12 +195,12 @@ class FileRecord:
 
     def __init__(self, path: Path):
         self._path = path
-        with opened(path, known=True) as file:
+        with opened(path, checked=True) as file:
             require_origin(file)
 
     def report(self) -> Mapping[str, Any]:
         """The report that ``mbsim inspect --json`` prints."""
-        return summary(self._path, known=True)
+        return summary(self._path, checked=True)
 
     @cached_property
     def _along_time(self) -> dict[str, tuple[str, ...]]:
@@ -217,7 +212,7 @@ class FileRecord:
             if dims and dims[0] == "time":
                 found[name] = dims
 
-        with opened(self._path, known=True) as file:
+        with opened(self._path, checked=True) as file:
             file.visititems(visit)
         return found
 
@@ -230,14 +225,14 @@ class FileRecord:
     def axes(self) -> Mapping[str, Sequence[str]]:
         """Labels along every axis but time."""
         names = dict.fromkeys(axis for dims in self._along_time.values() for axis in dims[1:])
-        with opened(self._path, known=True) as file:
+        with opened(self._path, checked=True) as file:
             return {axis: tuple(texts(file[axis])) for axis in names}
 
     def variable(self, path: str) -> Stored:
         """A variable by its path; raises KeyError."""
         if path not in self._along_time:
             raise KeyError(path)
-        with opened(self._path, known=True) as file, naming(path):
+        with opened(self._path, checked=True) as file, naming(path):
             dataset = file[path]
             require_plain(dataset)
             labels = tuple(dimension.label or path for dimension in dataset.dims)
@@ -247,7 +242,7 @@ class FileRecord:
     @property
     def by_fields(self) -> Mapping[str, Mapping[str, np.ndarray]]:
         """Derivatives (ne,) by the elements of fields, by objective and field."""
-        with opened(self._path, known=True) as file:
+        with opened(self._path, checked=True) as file:
             return {
                 name: {field: np.asarray(values[()]) for field, values in group.get("gradient_fields", {}).items()}
                 for name, group in file.get("objectives", {}).items()
@@ -255,7 +250,7 @@ class FileRecord:
 
     def save(self, path: Path, *, force: bool) -> None:
         """Write a copy; raises InputOutputError."""
-        with replaced(check_target(path, force=force), is_own=is_result, force=force) as written:
+        with replaced(check_target(path, force=force), force=force) as written:
             shutil.copyfile(self._path, written)
 
 
@@ -349,7 +344,7 @@ class Content:
     def history(self, name: str) -> Series:
         """A history by its name."""
         entry = self.entries[name]
-        with opened(self.path, known=True) as file:
+        with opened(self.path, checked=True) as file:
             values = _values(file[entry.path], entry)
         return Series(name, entry.units, entry.components, self.time, values)
 
@@ -363,7 +358,7 @@ class Content:
     def sensitivity(self, name: str, by: str) -> Series:
         """Derivatives of a history that ``is_varied``."""
         entry = self.entries[name]
-        with opened(self.path, known=True) as file:
+        with opened(self.path, checked=True) as file:
             if by in self.parameters:
                 column, unit = texts(file["parameters/name"]).index(by), self.parameters[by]["unit"]
                 values = _values(file[entry.sensitivity], entry, column)
@@ -377,7 +372,7 @@ class Content:
     def derivatives(self, name: str) -> np.ndarray:
         """Derivatives (N, k, p) of a history that is varied by all parameters, in their order."""
         entry = self.entries[name]
-        with opened(self.path, known=True) as file:
+        with opened(self.path, checked=True) as file:
             values = _values(file[entry.sensitivity], entry)
         return values.reshape(len(self.time), -1, len(self.parameters))
 
@@ -403,7 +398,7 @@ class Content:
     @property
     def model(self) -> StoredModel:
         """The model as the run read it."""
-        with opened(self.path, known=True) as file:
+        with opened(self.path, checked=True) as file:
             name = file["meta/model_file"][()].decode() if "meta/model_file" in file else "model.yaml"
             included = {key.replace("|", "/"): text for key, text in scalars(file.get("meta/included")).items()}
             overrides = scalars(file.get("meta/parameters"))
@@ -413,7 +408,7 @@ class Content:
         """Positions, velocities and accelerations (N, n) in the order of ``coordinates``, as stored."""
         if not self.coordinates:
             return [np.zeros((len(self.time), 0))]
-        with opened(self.path, known=True) as file:
+        with opened(self.path, checked=True) as file:
             return [np.asarray(file[f"coordinates/{kind}"][()]) for kind in KINEMATIC]
 
 

@@ -25,7 +25,7 @@ from mbsim_cli.reduction.sid_reader import faults
 PACKING = {"compression": "gzip", "compression_opts": 1, "shuffle": True}
 
 
-def write(file: h5py.File, mesh: ShapedMesh) -> None:
+def _write_mesh(file: h5py.File, mesh: ShapedMesh) -> None:
     """Write points, cells, shapes and fields."""
     group = file.create_group("mesh")
     group.attrs["kind"] = mesh.kind
@@ -36,7 +36,7 @@ def write(file: h5py.File, mesh: ShapedMesh) -> None:
         group.create_dataset(f"fields/{name}", data=values)
 
 
-def read(file: h5py.File) -> ShapedMesh | None:
+def _read_mesh(file: h5py.File) -> ShapedMesh | None:
     """The mesh of a file that is sound; None where it has none."""
     if "mesh" not in file:
         return None
@@ -46,7 +46,7 @@ def read(file: h5py.File) -> ShapedMesh | None:
     return ShapedMesh(points, cells, str(group.attrs["kind"]), shapes, fields)
 
 
-def require(file: h5py.File) -> None:
+def _require_mesh(file: h5py.File) -> None:
     """Raise FormatError for a mesh whose parts do not fit each other."""
     if "mesh" not in file:
         return
@@ -115,13 +115,13 @@ def write_sid(path: Path, sid: StandardInput, facts: Mapping[str, str], mesh: Sh
         if sid.design:
             _write_design(file, sid)
         if mesh is not None:
-            write(file, mesh)
+            _write_mesh(file, mesh)
 
 
 def read_shaped_mesh(path: Path) -> ShapedMesh | None:
     """The mesh in a file of a body; None where it has none. Raises InputOutputError."""
     with looked_at(path, _require_sid, "holds no standard input data") as file:
-        return read(file)
+        return _read_mesh(file)
 
 
 def _write_texts(file: h5py.File, path: str, entries: Any) -> None:
@@ -200,7 +200,7 @@ def _require_sid(path: Path) -> None:
         names = texts(file["design/name"])
         if len(set(names)) < len(names):
             raise FormatError("design/name has a name twice")
-        require(file)
+        _require_mesh(file)
 
 
 def _require_shapes(datasets: Mapping[str, h5py.Dataset]) -> None:

@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,7 +15,7 @@ from mbsim_cli.errors import InputOutputError
 from mbsim_cli.io.guard import STUDY, FormatError, attribute, is_text, require_plain, walk
 from mbsim_cli.io.layout import TEXT, attach, component_axis, set_unit
 from mbsim_cli.io.results import looked_at, texts
-from mbsim_cli.io.target import checked, is_of_format, replaced
+from mbsim_cli.io.target import FileKind, is_of_format, replaced
 from mbsim_cli.io.writer import Sink
 from mbsim_cli.model.units import quotient
 from mbsim_cli.system import BINARY, judged, open_regular
@@ -64,14 +64,14 @@ def write_study(target: Path, table: StudyTable, tracks: Tracks | None = None) -
     """Write a study, in the place of an earlier one; raises InputOutputError."""
     if os.path.lexists(target) and not is_study(target):
         raise InputOutputError(f"{target} is no collected study, or is damaged; move it away, and collect again")
-    with replaced(target, is_own=is_study) as path:
+    with replaced(target, STUDY_FILE) as path:
         handle = os.open(path, os.O_RDWR | BINARY)
         try:
             sink = Sink(handle)
             with h5py.File(sink, "w", track_order=True) as file:
-                _fill(file, table)
+                _write_table(file, table)
                 if tracks is not None:
-                    _store(file, tracks, len(table.design))
+                    _write_tracks(file, tracks, len(table.design))
             if sink.error is not None:
                 raise sink.error
         except (RuntimeError, ValueError) as error:
@@ -83,6 +83,9 @@ def write_study(target: Path, table: StudyTable, tracks: Tracks | None = None) -
 def is_study(path: Path) -> bool:
     """Whether a file is a collected study."""
     return is_of_format(path, STUDY)
+
+
+STUDY_FILE = FileKind("a collected study", "study.h5", is_study)
 
 
 class StudyContent(NamedTuple):
@@ -101,8 +104,8 @@ class StudyContent(NamedTuple):
 def read_study(path: Path) -> StudyContent:
     """Read a collected study from anywhere; raises InputOutputError."""
     with looked_at(path, _require_study, "is no collected study") as file:
-        varied, design = _table(file, "varied", "design")
-        objectives, results = _table(file, "objective", "result")
+        varied, design = _read_table(file, "varied", "design")
+        objectives, results = _read_table(file, "objective", "result")
         slopes = _slopes(file, list(varied), results.shape) if "gradient" in file else None
         facts = {name: value for name in FACTS if (value := attribute(file, name)) is not None}
         plan = file["meta/plan"].asstr(errors="replace")[()] if "meta/plan" in file else ""
@@ -154,7 +157,7 @@ def _plain(found: Mapping[str, h5py.Dataset], name: str, dimensions: int) -> h5p
     return dataset
 
 
-def _table(file: h5py.File, names: str, numbers: str) -> tuple[dict[str, str], np.ndarray]:
+def _read_table(file: h5py.File, names: str, numbers: str) -> tuple[dict[str, str], np.ndarray]:
     """Names with units, and numbers (N, k)."""
     if names not in file:
         return {}, np.zeros((len(file["case"]), 0))
@@ -162,7 +165,7 @@ def _table(file: h5py.File, names: str, numbers: str) -> tuple[dict[str, str], n
     return dict(found), np.asarray(file[numbers][()], dtype=float)
 
 
-def _fill(file: h5py.File, table: StudyTable) -> None:
+def _write_table(file: h5py.File, table: StudyTable) -> None:
     file.attrs.update({"format": STUDY, "format_version": VERSION} | dict(table.attributes))
     file.create_dataset("case", data=np.arange(len(table.design))).make_scale("case")
     for name, units in (("varied", table.varied), ("objective", table.objectives), ("parameter", table.parameters)):
@@ -193,19 +196,24 @@ def _units(file: h5py.File, name: str, units: Sequence, axes: tuple[str, ...]) -
     attach(file.create_dataset(f"{name}_unit", data=np.array(units, dtype=object), dtype=TEXT), axes)
 
 
-def _store(file: h5py.File, tracks: Tracks, cases: int) -> None:
+def _write_tracks(file: h5py.File, tracks: Tracks, cases: int) -> None:
     """Store what sensors showed: along the time where all cases have the same instants, else along their number."""
-    longest, common = instants(track.time for track in tracks.each())
+    longest, common = common_times(track.time for track in tracks.each())
     axis = "time" if common else "instant"
     file.create_dataset(axis, data=longest if common else np.arange(len(longest))).make_scale(axis)
     if common:
         set_unit(file["time"], "s")
     else:
-        _growing(file, "sensors/time", (cases, len(longest)), ("case", axis), "s")
+        _create_empty(file, "sensors/time", (cases, len(longest)), ("case", axis), "s")
     for name, (components, unit) in tracks.sensors.items():
         shape = (cases, len(longest), len(components))
-        _growing(file, f"sensors/{name}", shape, ("case", axis, _axis(file, name, tuple(components))), unit)
-    shown = [(file[f"sensors/{name}"], columns) for name, columns in _places(tracks.sensors)]  # found once
+        _create_empty(
+            file, f"sensors/{name}", shape, ("case", axis, _component_axis(file, name, tuple(components))), unit
+        )
+    shown, first = [], 0  # datasets are looked up once
+    for name, (components, _) in tracks.sensors.items():
+        shown.append((file[f"sensors/{name}"], slice(first, first + len(components))))
+        first += len(components)
     times = None if common else file["sensors/time"]
     for track in tracks.each():
         count = len(track.time)
@@ -215,8 +223,8 @@ def _store(file: h5py.File, tracks: Tracks, cases: int) -> None:
             dataset[track.case, :count] = track.record[:, columns]
 
 
-def instants(times: Iterable[np.ndarray]) -> tuple[np.ndarray, bool]:
-    """The longest of some times, and whether all are the same; none but it is held."""
+def common_times(times: Iterable[np.ndarray]) -> tuple[np.ndarray, bool]:
+    """The longest of some arrays of times, and whether all are the same; only one is in memory."""
     longest, common = np.zeros(0), True
     for count, time in enumerate(times):
         common = common and (not count or np.array_equal(time, longest))
@@ -224,14 +232,7 @@ def instants(times: Iterable[np.ndarray]) -> tuple[np.ndarray, bool]:
     return longest, common
 
 
-def _places(sensors: Mapping[str, tuple[Sequence[str], str]]) -> Iterator[tuple[str, slice]]:
-    first = 0
-    for name, (components, _) in sensors.items():
-        yield name, slice(first, first + len(components))
-        first += len(components)
-
-
-def _axis(file: h5py.File, sensor: str, components: tuple[str, ...]) -> str:
+def _component_axis(file: h5py.File, sensor: str, components: tuple[str, ...]) -> str:
     """Axis along what a sensor shows."""
     name = component_axis(sensor, components)
     if name not in file:
@@ -239,7 +240,7 @@ def _axis(file: h5py.File, sensor: str, components: tuple[str, ...]) -> str:
     return name
 
 
-def _growing(file: h5py.File, name: str, shape: tuple[int, ...], axes: tuple[str, ...], unit: str) -> None:
+def _create_empty(file: h5py.File, name: str, shape: tuple[int, ...], axes: tuple[str, ...], unit: str) -> None:
     """An empty dataset with a chunk for each case; cases that are never written are NaN."""
     stored = {"chunks": (1, *shape[1:])} | _COMPRESSED if all(shape) else {}  # HDF5 has no chunks of nothing
     dataset = file.create_dataset(name, shape, "f8", fillvalue=np.nan, **stored)
@@ -254,21 +255,19 @@ READINGS = ("time", "measured", "computed", "residuals")  # of a column of readi
 _NUMBERS = ("start", "value", "standard_error")  # of a parameter; null where a number is not determined
 
 
-def check_fit(path: Path, *, force: bool) -> Path:
-    """Return the resolved target, or raise where a fit must not or cannot be written."""
-    return checked(path, force, is_fit, "fit.json", "a fit")
-
-
 def is_fit(path: Path) -> bool:
     """Whether a file holds the findings of a fit."""
     return judged(path, lambda file: file.read(64).startswith(f'{{"format": "{FIT}"'.encode()))
+
+
+FIT_FILE = FileKind("a fit", "fit.json", is_fit)
 
 
 def write_fit(target: Path, report: Mapping[str, Any], *, force: bool) -> None:
     """Write a report of plain data with its ``readings``, in the place of an earlier one; raises InputOutputError."""
     head = {"format": FIT, "format_version": FIT_VERSION, "mbsim_version": mbsim_cli.__version__}
     text = json.dumps(_finite(head | dict(report)), allow_nan=False)
-    with replaced(target, is_own=is_fit, force=force) as path:
+    with replaced(target, FIT_FILE, force=force) as path:
         path.write_text(text + "\n", "utf-8")
 
 

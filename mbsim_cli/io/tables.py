@@ -14,7 +14,7 @@ import numpy as np
 from mbsim_cli.errors import InputOutputError, UsageError
 from mbsim_cli.io.guard import FORMAT, FormatError, attribute, columns_of, require_result
 from mbsim_cli.io.results import DAMAGED, reason_of
-from mbsim_cli.io.target import checked, replaced
+from mbsim_cli.io.target import FileKind, replaced
 from mbsim_cli.quarantine import fault_of
 from mbsim_cli.system import open_regular
 
@@ -204,15 +204,13 @@ class Column(NamedTuple):
     values: np.ndarray
 
 
-def check_table(path: Path, *, force: bool) -> Path:
-    """Return the resolved target, or raise where a table must not or cannot be written: nothing tells whose one is."""
-    return checked(path, force, lambda _: False, "table.csv", "a table")
+TABLE = FileKind("a table", "table.csv", lambda _: False)  # nothing tells whose one is
 
 
 def write_table(target: Path, kind: str, columns: Sequence[Column], *, title: str, force: bool) -> None:
     """Write columns, the first of which is the time; raises InputOutputError, and UsageError without a library."""
     write = {"csv": _write_csv, "parquet": _write_parquet, "mat": _write_mat, "netcdf": _write_netcdf}[kind]
-    with replaced(target, is_own=lambda _: False, force=force) as path:
+    with replaced(target, TABLE, force=force) as path:
         try:
             write(path, columns, title)
         except (ValueError, TypeError) as error:

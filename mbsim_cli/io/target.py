@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from functools import lru_cache, partial
 from itertools import count
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 import h5py
 
@@ -209,102 +209,70 @@ def is_picture(path: Path) -> bool:
     return judged(path, lambda file: _PICTURES.match(file.read(512)) is not None)
 
 
-def is_schema(path: Path) -> bool:
-    """Whether the file is a JSON Schema of the model file, of any version."""
-    return judged(path, _holds_schema)
-
-
-def _holds_schema(file: BinaryIO) -> bool:
-    try:
-        found = json.load(file)
-    except (ValueError, RecursionError):
-        return False
-    return isinstance(found, dict) and "$schema" in found and found.get("required") == ["mbsim"]
-
-
-def check_target(path: Path, *, force: bool, protected: tuple[Path, ...] = ()) -> Path:
-    """Return the resolved target, or raise where a result must not or cannot be written.
-
-    ``protected`` files (the model's own, and its tables) are never overwritten, whatever ``force`` says.
-    """
-    target = _in_a_folder(path, "result.h5")
-    if target.exists():
-        _check_regular(path, target, "result")
-        if _is_one_of(target, protected[:1]):
-            raise InputOutputError(f"{path} is the model itself; {elsewhere()}")
-        if _is_one_of(target, protected):
-            raise InputOutputError(f"{path} is a file that the model reads; {elsewhere()}")
-        _check_kind(path, target, force, is_result, "an mbsim result")
-    return target
-
-
-def check_picture(path: Path, *, force: bool) -> Path:
-    """Return the resolved target, or raise where a picture must not or cannot be written."""
-    return checked(path, force, is_picture, "picture.png", "a picture")
-
-
 def is_vtk(path: Path) -> bool:
     """Whether a file is a mesh for viewers, or a collection of such."""
     return judged(path, lambda file: b"<VTKFile" in file.read(512))
 
 
-def check_collection(path: Path, *, force: bool) -> Path:
-    """Return the resolved target, or raise where a collection of meshes must not or cannot be written."""
-    return checked(path, force, is_vtk, "motion.pvd", "a collection of meshes")
-
-
-def is_page(path: Path) -> bool:
-    """Whether a file is a page that mbsim wrote."""
+def _is_page(path: Path) -> bool:
     return judged(path, lambda file: b'<meta name="generator" content="mbsim">' in file.read(2048))
 
 
-def check_page(path: Path, *, force: bool) -> Path:
-    """Return the resolved target, or raise where a page must not or cannot be written."""
-    return checked(path, force, is_page, "report.html", "a page")
+def _is_schema(path: Path) -> bool:
+    """Whether the file is a JSON Schema of the model file, of any version."""
+
+    def look(file: BinaryIO) -> bool:
+        try:
+            found = json.load(file)
+        except (ValueError, RecursionError):
+            return False
+        return isinstance(found, dict) and "$schema" in found and found.get("required") == ["mbsim"]
+
+    return judged(path, look)
 
 
-def check_schema(path: Path, *, force: bool) -> Path:
-    """Return the resolved target, or raise where a schema must not or cannot be written."""
-    return checked(path, force, is_schema, "model.schema.json", "a schema of model files")
+class FileKind(NamedTuple):
+    """A kind of files that mbsim writes."""
+
+    what: str  # with its article, for sentences
+    example: str  # a name
+    is_own: Callable[[Path], bool]  # whether a file is of this kind, and may be replaced by another of it
 
 
-def check_script(path: Path, is_own: Callable[[Path], bool]) -> Path:
-    """Return the resolved target, or raise where a job script must not or cannot be written."""
-    target = _in_a_folder(path, "job.sh")
-    if target.exists() and not (target.is_file() and is_own(target)):
-        raise InputOutputError(f"{path} exists and is not a job script of mbsim; {elsewhere()}")
-    return target
+RESULT = FileKind("an mbsim result", "result.h5", is_result)
+PICTURE = FileKind("a picture", "picture.png", is_picture)
+COLLECTION = FileKind("a collection of meshes", "motion.pvd", is_vtk)
+PAGE = FileKind("a page", "report.html", _is_page)
+SCHEMA = FileKind("a schema of model files", "model.schema.json", _is_schema)
 
 
-def check_body(path: Path, *, force: bool, is_own: Callable[[Path], bool], protected: tuple[Path, ...] = ()) -> Path:
-    """Return the resolved target, or raise where standard input data must not or cannot be written.
+def check_target(path: Path, kind: FileKind = RESULT, *, force: bool, protected: tuple[Path, ...] = ()) -> Path:
+    """Return the resolved target, or raise where a file of a kind must not or cannot be written.
 
-    ``protected`` files (the model's own, and those that its bodies come from) are never overwritten.
+    ``protected`` files (the model first, then what it reads) are never overwritten, whatever ``force`` says.
     """
-    target = checked(path, force, is_own, "body.sid.h5", "a flexible body")
-    if target.exists() and _is_one_of(target, protected):
+    target = resolved(path, kind.example)
+    if not target.exists():
+        return target
+    if not target.is_file():
+        noun = kind.what.partition(" ")[2]
+        raise InputOutputError(f"{path} is not a regular file, so no {noun} can take its place")
+    if _is_one_of(target, protected[:1]):
+        raise InputOutputError(f"{path} is the model itself; {elsewhere()}")
+    if _is_one_of(target, protected):
         raise InputOutputError(f"{path} is a file that the model reads; {elsewhere()}")
+    if not force and not kind.is_own(target):
+        raise InputOutputError(f"{path} exists and is not {kind.what}; {flag('force')} overwrites it")
     return target
 
 
-def checked(path: Path, force: bool, is_own: Callable[[Path], bool], example: str, what: str) -> Path:
-    """Return the resolved target, or raise where a file of a kind must not or cannot be written."""
-    target = _in_a_folder(path, example)
-    if target.exists():
-        _check_regular(path, target, what.split()[1])
-        _check_kind(path, target, force, is_own, what)
-    return target
+def may_replace(path: Path, *, kind: FileKind = RESULT, force: bool = False, protected: tuple[Path, ...] = ()) -> bool:
+    """Whether the file at a path may be replaced: one of the same kind, or with ``force`` any unprotected file.
 
-
-def may_replace(
-    path: Path, *, force: bool = False, is_own: Callable[[Path], bool] = is_result, protected: tuple[Path, ...] = ()
-) -> bool:
-    """Whether the file at a path may be replaced: a file of the same kind, or with ``force`` any unprotected file.
-
-    What nobody can tell the kind of stays.
+    A file whose kind cannot be found out stays.
     """
     try:
-        return path.is_file() and not _is_one_of(path, protected) and (force or is_own(path))
+        return path.is_file() and not _is_one_of(path, protected) and (force or kind.is_own(path))
     except Unjudged:
         return False
 
@@ -313,7 +281,8 @@ def _is_one_of(target: Path, others: tuple[Path, ...]) -> bool:
     return any(target.samefile(other) for other in others if other.exists())
 
 
-def _in_a_folder(path: Path, example: str) -> Path:
+def resolved(path: Path, example: str) -> Path:
+    """Return the resolved path of a file to write; raise InputOutputError where its folder does not take one."""
     try:
         target = path.resolve()
         a_folder, in_a_folder = target.is_dir(), target.parent.is_dir()
@@ -328,24 +297,17 @@ def _in_a_folder(path: Path, example: str) -> Path:
     return target
 
 
-def _check_regular(path: Path, target: Path, what: str) -> None:
-    if not target.is_file():
-        raise InputOutputError(f"{path} is not a regular file, so no {what} can take its place")
-
-
-def _check_kind(path: Path, target: Path, force: bool, is_own: Callable[[Path], bool], what: str) -> None:
-    if not force and not is_own(target):
-        raise InputOutputError(f"{path} exists and is not {what}; {flag('force')} overwrites it")
-
-
 @contextmanager
-def replaced(target: Path, *, is_own: Callable[[Path], bool] = is_picture, force: bool = False) -> Iterator[Path]:
-    """Give a temporary file to write; it takes the target's name when that has succeeded, and vanishes otherwise."""
+def replaced(target: Path, kind: FileKind = RESULT, *, force: bool = False) -> Iterator[Path]:
+    """Give a temporary file to write; it takes the target's name when that has succeeded, and vanishes otherwise.
+
+    A file that has appeared there is replaced if it is of the same kind, or with ``force``.
+    """
     temporary = create(target)
     try:
         yield temporary.path
         temporary.sync()
-        temporary.publish(target, partial(may_replace, force=force, is_own=is_own))
+        temporary.publish(target, partial(may_replace, kind=kind, force=force))
     except Occupied as error:
         raise InputOutputError(f"{target} has appeared meanwhile, and {only_by_force()}") from error
     except OSError as error:

@@ -8,18 +8,17 @@ from contextlib import contextmanager
 from functools import partial
 from itertools import repeat
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import h5py
 import numpy as np
 
 from mbsim_cli.errors import InputOutputError
-from mbsim_cli.io import facts, layout
-from mbsim_cli.io.facts import Findings, ObjectiveResult, Origin
+from mbsim_cli.io import facts, layout, linear_models
+from mbsim_cli.io.facts import Findings, Origin
 from mbsim_cli.io.layout import Scales, Thinning
 from mbsim_cli.io.target import Occupied, create, may_replace, only_by_force
 from mbsim_cli.model.problem import Block, instants_of
-from mbsim_cli.model.units import quotients
 from mbsim_cli.system import cached_property, helpful, read_at, write_at
 
 # Buffer for short runs, which are written at the end.
@@ -30,7 +29,7 @@ from mbsim_cli.system import cached_property, helpful, read_at, write_at
 MOST = 32 * 2**20  # bytes of all columns
 
 
-class Held:
+class RowBuffer:
     """Buffer of columns (B, ...) for ``instants`` rows at most.
 
     Columns that share their memory, such as sensors that show all torques, are stored once.
@@ -41,7 +40,7 @@ class Held:
         self._columns: list[np.ndarray] | None = None
         self._first_alike: list[int] = []  # for each column, the first that is the same memory
 
-    def take(self, columns: Sequence[np.ndarray]) -> bool:
+    def add(self, columns: Sequence[np.ndarray]) -> bool:
         """Copy the next rows and return True; return False if they do not fit."""
         alike = _first_alike(columns)
         if self._columns is None:
@@ -55,7 +54,7 @@ class Held:
         self._count = end
         return True
 
-    def release(self) -> list[np.ndarray]:
+    def close(self) -> list[np.ndarray]:
         """Return all rows, one array for columns that share memory, and close the buffer."""
         numbers = sorted(set(self._first_alike))
         distinct = {k: kept[: self._count] for k, kept in zip(numbers, self._columns or (), strict=True)}
@@ -88,7 +87,7 @@ def _allocated(columns: Sequence[np.ndarray], instants: int) -> list[np.ndarray]
 MOST_THREADS = 8
 
 
-class Packing(NamedTuple):
+class Chunking(NamedTuple):
     """A column, and the chunks that it is cut into."""
 
     column: int  # id of the array
@@ -98,26 +97,26 @@ class Packing(NamedTuple):
 
 def extend(datasets: Sequence[h5py.Dataset], first: int, columns: Sequence[np.ndarray]) -> Iterator[None]:
     """Write rows (B, ...) from ``first`` on, one dataset at a time."""
-    packings = [_packing(dataset, values, first) for dataset, values in zip(datasets, columns, strict=True)]
-    with _packed(packings, columns) as chunks:
-        for dataset, values, packing in zip(datasets, columns, packings, strict=True):
-            if packing is None:
+    chunkings = [_chunking(dataset, values, first) for dataset, values in zip(datasets, columns, strict=True)]
+    with _compressed_chunks(chunkings, columns) as chunks:
+        for dataset, values, chunking in zip(datasets, columns, chunkings, strict=True):
+            if chunking is None:
                 layout.extend(dataset, first, values)
             else:
-                _place(dataset, len(values), packing, chunks[packing])
+                _place(dataset, len(values), chunking, chunks[chunking])
             yield
 
 
-def _packing(dataset: h5py.Dataset, values: np.ndarray, first: int) -> Packing | None:
+def _chunking(dataset: h5py.Dataset, values: np.ndarray, first: int) -> Chunking | None:
     """How to compress a column in parallel; None if it is not compressed, or continues a dataset."""
     compressed = first == 0 and dataset.id.get_create_plist().get_nfilters()
-    return Packing(id(values), dataset.chunks, dataset.dtype) if compressed else None
+    return Chunking(id(values), dataset.chunks, dataset.dtype) if compressed else None
 
 
 @contextmanager
-def _packed(packings: Sequence[Packing | None], columns: Sequence[np.ndarray]):
-    """A context that yields futures of the compressed chunks, by packing."""
-    wanted = {packing: values for packing, values in zip(packings, columns, strict=True) if packing}
+def _compressed_chunks(chunkings: Sequence[Chunking | None], columns: Sequence[np.ndarray]):
+    """A context that yields futures of the compressed chunks, by chunking."""
+    wanted = {chunking: values for chunking, values in zip(chunkings, columns, strict=True) if chunking}
     if not wanted:
         yield {}
         return
@@ -125,25 +124,25 @@ def _packed(packings: Sequence[Packing | None], columns: Sequence[np.ndarray]):
 
     with ThreadPoolExecutor(helpful(MOST_THREADS)) as pool:
         yield {
-            packing: [
-                pool.submit(_compressed, values[first:], packing) for first in range(0, len(values), packing.shape[0])
+            chunking: [
+                pool.submit(_compressed, values[first:], chunking) for first in range(0, len(values), chunking.shape[0])
             ]
-            for packing, values in wanted.items()
+            for chunking, values in wanted.items()
         }
 
 
-def _compressed(values: np.ndarray, packing: Packing) -> bytes:
+def _compressed(values: np.ndarray, chunking: Chunking) -> bytes:
     """The first chunk of a column, compressed; missing rows are zeros. zlib releases the interpreter lock."""
-    content = np.ascontiguousarray(values[: packing.shape[0]], packing.dtype)
-    if content.shape != packing.shape:
+    content = np.ascontiguousarray(values[: chunking.shape[0]], chunking.dtype)
+    if content.shape != chunking.shape:
         content = np.concatenate(
-            [content, np.zeros((packing.shape[0] - len(content), *packing.shape[1:]), packing.dtype)]
+            [content, np.zeros((chunking.shape[0] - len(content), *chunking.shape[1:]), chunking.dtype)]
         )
     return zlib.compress(content.data, layout.LEVEL)
 
 
-def _place(dataset: h5py.Dataset, count: int, packing: Packing, chunks: Sequence) -> None:
-    rows, *widths = packing.shape
+def _place(dataset: h5py.Dataset, count: int, chunking: Chunking, chunks: Sequence) -> None:
+    rows, *widths = chunking.shape
     dataset.id.set_extent((count, *widths))
     for number, chunk in enumerate(chunks):
         dataset.id.write_direct_chunk((number * rows, *(0 for _ in widths)), chunk.result())
@@ -249,7 +248,8 @@ class ResultWriter:
         self._temporary = create(target)
         self.removed = self._temporary.removed  # what killed runs had left
         self._sink = Sink(self._temporary.handle)
-        self._held = Held(origin.instants)
+        self._buffer = RowBuffer(origin.instants)
+        self._findings = Findings(())
         self._variables: list[h5py.Dataset] = []  # datasets of the histories; empty before the first row is written
 
     @cached_property
@@ -295,14 +295,14 @@ class ResultWriter:
         """Buffer the next rows; write them if the buffer is full."""
         columns = [block.time, *self._columns(block)]
         self._first = self._first or len(block.time)
-        if not self._held.take(columns):
+        if not self._buffer.add(columns):
             self._write_buffer()
             self._write(columns)
 
     def _write_buffer(self) -> h5py.File:
         """Write all buffered rows; return the file."""
-        if len(self._held):
-            self._write(self._held.release())
+        if len(self._buffer):
+            self._write(self._buffer.close())
         return self._file
 
     def _write(self, columns: Sequence[np.ndarray]) -> None:
@@ -322,96 +322,34 @@ class ResultWriter:
             self._variables.append(grown)
 
     def findings(self, findings: Findings) -> None:
-        """Store the findings of the run, except those that are arguments of ``finish``."""
-        self.fields(findings.fields)
-        self.objectives(findings.objectives)
-        if findings.history is not None:
-            self.optimization(findings.history)
-        if findings.modes is not None or findings.responses is not None:
-            with self._failures():
-                self._write_buffer()
-                if findings.modes is not None:
-                    facts.store_modes(self._scales, findings.modes)
-                else:
-                    facts.store_responses(self._scales, findings.responses)
-        self.multipliers(findings.multipliers, findings.undetermined, findings.undetermined_sensors)
-
-    def objectives(self, results: Sequence[ObjectiveResult]) -> None:
-        """Store values and gradients."""
+        """Store what is known after the last time point; ``finish`` adds warnings and the work done."""
+        self._findings = findings
         with self._failures():
-            file = self._write_buffer()
-            for result in results:
-                group = file.create_group(f"objectives/{result.name}", track_order=True)
-                group.attrs["description"] = result.description
-                group["value"] = float(result.value)
-                layout.set_unit(group["value"], result.unit)
-                group.attrs["method"] = result.method
-                if result.flags:
-                    layout.listed(group, "flags", result.flags)
-                if result.undefined:
-                    layout.reasons(self._scales, group, result.undefined)
-                self._derivatives(group, "gradient", result, result.gradient)
-                of_elements = {"gradient_fields": result.by_fields, "discretisation_fields": result.off_by_fields}
-                for kind, fields in of_elements.items():
-                    for name, numbers in fields.items():
-                        stored = group.create_dataset(f"{kind}/{name}", data=numbers)
-                        self._scales.attach(stored, (facts.element_axis(name),))
-                        layout.set_unit(stored, result.unit)
-                if result.discretisation is not None:
-                    group["discretisation"] = float(result.discretisation[0])
-                    layout.set_unit(group["discretisation"], result.unit)
-                    self._derivatives(group, "gradient_discretisation", result, result.discretisation[1:])
+            file, scales = self._write_buffer(), self._scales
+            facts.store_fields(scales, findings.fields)
+            for result in findings.objectives:
+                facts.store_objective(scales, result, self._origin.names.parameter_units)
+            if findings.history is not None:
+                facts.store_history(scales, findings.history)
+            if findings.modes is not None:
+                linear_models.store_modes(scales, findings.modes)
+            elif findings.responses is not None:
+                linear_models.store_responses(scales, findings.responses)
+            facts.describe_multipliers(file, findings)
 
-    def _derivatives(self, group: h5py.Group, name: str, result: ObjectiveResult, values: np.ndarray | None) -> None:
-        """Store numbers (p,) in the units of a gradient, where there are any."""
-        if values is not None and len(values):
-            stored = group.create_dataset(name, data=np.asarray(values, dtype=float))
-            stored.attrs["method"] = result.method
-            self._scales.attach(stored, ("parameter",))
-            units = quotients((result.unit,), self._origin.names.parameter_units)[0]
-            layout.set_units(self._scales, stored, ("parameter",), units)
-
-    def multipliers(
-        self, descriptions: Mapping[str, str], undetermined: Sequence[str], sensors: Mapping[str, str]
-    ) -> None:
-        """Store descriptions of the multipliers, and which multipliers, and sensors that read them, are not unique."""
-        with self._failures():
-            file = self._write_buffer()
-            layout.note_multipliers(file, descriptions, undetermined)
-            for name, reason in sensors.items():
-                file[f"sensors/{name}"].attrs["undetermined"] = reason
-
-    def fields(self, fields: Sequence[facts.FieldOn]) -> None:
-        """Store fields that gradients are taken by, and their meshes; before the objectives."""
-        with self._failures():
-            self._write_buffer()
-            facts.store_fields(self._scales, fields)
-
-    def optimization(self, history: facts.History) -> None:
-        """Store all designs of the optimisation whose best design this result is."""
-        with self._failures():
-            self._write_buffer()
-            facts.store_history(self._scales, history)
-
-    def finish(
-        self,
-        timing: Mapping[str, float],
-        warnings: Sequence[str] = (),
-        work: Mapping[str, int] | None = None,
-        discretisation: Mapping[str, Any] | None = None,
-    ) -> Path:
+    def finish(self, timing: Mapping[str, float]) -> Path:
         """Close the file and rename it to the target, replacing an earlier file atomically; return its path.
 
-        ``work`` holds the integrator's counters, ``discretisation`` the estimated errors of the motion. Raises
-        InputOutputError.
+        Raises InputOutputError.
         """
+        found = self._findings
         with self._failures():
             self._write_buffer()
-            for name, entries in (("work", work), ("discretisation", discretisation)):
+            for name, entries in (("work", found.work), ("discretisation", found.discretisation)):
                 if entries:
                     known = {key: value for key, value in entries.items() if value is not None}
                     layout.table(self._file["meta"], name, known)
-            self._complete(timing, warnings, "complete")
+            self._complete(timing, found.warnings, "complete")
         return self._publish()
 
     def _publish(self) -> Path:
@@ -429,7 +367,7 @@ class ResultWriter:
 
     def keep_partial(self, reason: str) -> Path | None:
         """Close an unfinished result and name it OUT.partial; discard it if it holds no rows."""
-        if self._stored == 0 and not len(self._held):
+        if self._stored == 0 and not len(self._buffer):
             self.discard()
             return None
         with self._failures():

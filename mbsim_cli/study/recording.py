@@ -87,11 +87,10 @@ def recorded(
     try:
         listener.poll()
         outcome = run(planned, timing, listener, write)
-        findings = findings_of(outcome)._replace(history=history)
         with timing.phase("write"):
-            writer.findings(findings)
+            writer.findings(findings_of(outcome)._replace(history=history))
         with timing.phase("write"):
-            writer.finish(asdict(timing), findings.warnings, findings.work, findings.discretisation)
+            writer.finish(asdict(timing))
     except (Interrupted, AnalysisError) as stop:
         _keep(writer, stop, listener)
         raise
@@ -147,8 +146,8 @@ def findings_of(outcome: Outcome) -> Findings:
 
 
 def _modes(outcome: Outcome) -> Any:
-    """``io.facts.ModesFound`` of an analysis of modes, else None."""
-    from mbsim_cli.io.facts import MODE_UNITS, ModesFound
+    """``io.linear_models.ModesFound`` of an analysis of modes, else None."""
+    from mbsim_cli.io.linear_models import MODE_UNITS, ModesFound
 
     listed = outcome.modes
     if listed is None:
@@ -253,12 +252,12 @@ class MemoryRecord:
 
     def save(self, path: Path, *, force: bool) -> None:
         """Write the result file of the run; raises InputOutputError."""
-        target, findings = check_target(path, force=force, protected=self._protected), self._findings
+        target = check_target(path, force=force, protected=self._protected)
         writer = ResultWriter(target, self._origin, force, self._protected)
         try:
             writer.whole([self.variable(name).values for name in self.paths])
-            writer.findings(findings)
-            writer.finish(self._timing, findings.warnings, findings.work, findings.discretisation)
+            writer.findings(self._findings)
+            writer.finish(self._timing)
         except BaseException:
             writer.discard()
             raise

@@ -5,11 +5,11 @@ import numpy as np
 import pytest
 
 from mbsim_cli.errors import InputOutputError
-from mbsim_cli.io.facts import ObjectiveResult, Origin
+from mbsim_cli.io.facts import Findings, ObjectiveResult, Origin
 from mbsim_cli.io.layout import Parameters
 from mbsim_cli.io.provenance import Provenance
 from mbsim_cli.io.results import Content
-from mbsim_cli.io.target import check_picture, is_picture, replaced
+from mbsim_cli.io.target import PICTURE, check_target, is_picture, replaced
 from mbsim_cli.io.writer import ResultWriter
 
 from . import fakes
@@ -29,7 +29,7 @@ def write(path, names=None, p=2, **changes):
     parameters = PARAMETERS if p else Parameters()
     run = ResultWriter(path, Origin(names or fakes.names(p=p), fakes.SENSORS, parameters, PROVENANCE))
     run.append(fakes.block(0, 9, p=p)._replace(**changes))
-    run.objectives([ObjectiveResult("psi", 3.5, "m^2 s", np.array([1.0, -2.0])[:p], "ddm")])
+    run.findings(Findings([ObjectiveResult("psi", 3.5, "m^2 s", np.array([1.0, -2.0])[:p], "ddm")]))
     return Content(run.finish({}))
 
 
@@ -121,7 +121,7 @@ PICTURES = {"a.png": b"\x89PNG\r\n", "a.gif": b"GIF89a", "a.pdf": b"%PDF-1.4", "
 def test_pictures_are_known_by_their_content(tmp_path, name, start):
     path = tmp_path / name
     path.write_bytes(start)
-    assert is_picture(path) and check_picture(path, force=False) == path
+    assert is_picture(path) and check_target(path, PICTURE, force=False) == path
 
 
 @pytest.mark.parametrize("content", [b"", b"mbsim: 1", b'<?xml version="1.0"?><html>'])
@@ -129,13 +129,13 @@ def test_other_files_are_not_overwritten(tmp_path, content):
     path = tmp_path / "a.png"
     path.write_bytes(content)
     with pytest.raises(InputOutputError, match="not a picture; force=True"):
-        check_picture(path, force=False)
-    assert check_picture(path, force=True) == path
+        check_target(path, PICTURE, force=False)
+    assert check_target(path, PICTURE, force=True) == path
 
 
 def test_a_picture_appears_when_it_is_complete(tmp_path):
     target = tmp_path / "a.png"
-    with replaced(target) as temporary:
+    with replaced(target, PICTURE) as temporary:
         temporary.write_text("new")
         assert not target.exists()
     assert target.read_text() == "new" and list(tmp_path.iterdir()) == [target]
@@ -147,7 +147,7 @@ def test_a_picture_appears_when_it_is_complete(tmp_path):
 def test_a_picture_that_fails_leaves_the_old_one(tmp_path, failure, told):
     target = tmp_path / "a.png"
     target.write_text("old")
-    with pytest.raises(told), replaced(target) as temporary:
+    with pytest.raises(told), replaced(target, PICTURE) as temporary:
         temporary.write_text("half")
         raise failure
     assert target.read_text() == "old" and list(tmp_path.iterdir()) == [target]

@@ -11,7 +11,7 @@ import xarray
 from mbsim_cli import quarantine
 from mbsim_cli.errors import InputOutputError
 from mbsim_cli.io import results
-from mbsim_cli.io.facts import ObjectiveResult, Origin
+from mbsim_cli.io.facts import Findings, ObjectiveResult, Origin
 from mbsim_cli.io.layout import Parameters
 from mbsim_cli.io.provenance import Provenance
 from mbsim_cli.io.target import Temporary, check_target, is_result
@@ -37,8 +37,9 @@ def result(tmp_path):
     run = writer(tmp_path / "r.h5")
     run.append(fakes.block(0, 5))
     run.append(fakes.block(5, 4))
-    run.objectives([ObjectiveResult("psi", 3.5, "m^2 s", np.array([1.0, -2.0]), "ddm", flags=["one of many"])])
-    return run.finish({"load": 0.1, "solve": 0.2}, ["drift"])
+    psi = ObjectiveResult("psi", 3.5, "m^2 s", np.array([1.0, -2.0]), "ddm", flags=["one of many"])
+    run.findings(Findings([psi], warnings=["drift"]))
+    return run.finish({"load": 0.1, "solve": 0.2})
 
 
 def test_layout_is_the_contract(result):
@@ -183,7 +184,7 @@ def test_short_runs_are_written_when_they_end(tmp_path, monkeypatch):
         for first in range(0, 20, 4):
             found.append(fakes.block(first, 4))
             sizes.append(next(tmp_path.glob(f".{name}*")).stat().st_size)
-        found.objectives([ObjectiveResult("psi", 3.5, "m^2 s", np.array([1.0, -2.0]), "ddm")])
+        found.findings(Findings([ObjectiveResult("psi", 3.5, "m^2 s", np.array([1.0, -2.0]), "ddm")]))
         return h5py.File(found.finish({})), sizes
 
     for every in (1, 3):
@@ -291,7 +292,8 @@ def test_summary(result):
 def test_counts_of_an_integrator_are_kept(tmp_path):
     run = writer(tmp_path / "r.h5")
     run.append(fakes.block(0, 3))
-    assert results.summary(run.finish({}, work={"steps": 7, "rejected": 1}))["work"] == {"steps": 7, "rejected": 1}
+    run.findings(Findings((), work={"steps": 7, "rejected": 1}))
+    assert results.summary(run.finish({}))["work"] == {"steps": 7, "rejected": 1}
 
 
 def test_summary_of_something_else(tmp_path):
@@ -308,7 +310,7 @@ def test_summary_of_something_else(tmp_path):
 def test_names_keep_the_order_of_the_file_beyond_eight(tmp_path):
     run = writer(tmp_path / "r.h5")
     run.append(fakes.block(0, 1))
-    run.objectives([ObjectiveResult(f"z{9 - i}", i, "", None) for i in range(10)])
+    run.findings(Findings([ObjectiveResult(f"z{9 - i}", i, "", None) for i in range(10)]))
     assert list(results.summary(run.finish({}))["objectives"]) == [f"z{9 - i}" for i in range(10)]
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbsim_cli.errors import InputOutputError, MbsimError, UsageError, option
-from mbsim_cli.io.target import check_picture, replaced
+from mbsim_cli.io.target import PICTURE, check_target, replaced
 from mbsim_cli.spec.loader import load
 from mbsim_cli.spec.parameters import with_numbers
 from mbsim_cli.spec.reading.source import is_key
@@ -174,14 +174,14 @@ def save_picture(fit: "Fit", path: Path, *, force: bool) -> Path:
     from mbsim_cli.report import require_matplotlib
 
     require_matplotlib()
-    kind, target = kind_of(path), check_picture(path, force=force)
+    kind, target = kind_of(path), check_target(path, PICTURE, force=force)
 
     from mbsim_cli.report.sheet import Drawn, save_fit
 
     drawn = [
         Drawn(name, s.unit, s.time, s.measured, s.computed, s.residuals, held_out) for name, s, held_out in fit._columns
     ]
-    with replaced(target, force=force) as temporary:
+    with replaced(target, PICTURE, force=force) as temporary:
         save_fit(drawn, temporary, kind, fit.model._file.name or fit.name)
     return path
 

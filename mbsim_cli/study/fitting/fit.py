@@ -122,9 +122,10 @@ class Fit:
 
         Raises InputOutputError.
         """
-        from mbsim_cli.io.study_file import check_fit, write_fit
+        from mbsim_cli.io.study_file import FIT_FILE, write_fit
+        from mbsim_cli.io.target import check_target
 
-        target = check_fit(Path(path), force=force)
+        target = check_target(Path(path), FIT_FILE, force=force)
         readings = [
             {"name": name, "held_out": held_out, "sensor": s.sensor, "unit": s.unit}
             | {"sigma": s.sigma, "sigma_estimated": s.sigma_estimated}

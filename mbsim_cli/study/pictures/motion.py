@@ -104,7 +104,7 @@ class Moved(Posed):
                 raise UsageError(f"--exaggerate is for bodies that deform; {content.path} has none")
             from mbsim_cli.io.facts import fields_of
 
-            fields = fields_of(content.path, known=True).items()  # those of an optimum differ from the model's text
+            fields = fields_of(content.path, checked=True).items()  # those of an optimum differ from the model's text
             stored = {name: found.values for name, found in fields if name in file.fields}
             self.file = file = file.with_fields(stored) if stored else file
             larger = 1.0 if exaggeration is None else exaggeration
@@ -203,7 +203,7 @@ class Swinging(Filmed):
 
     def __init__(self, content: Content, mode: int, speed: float, fps: float, exaggeration: float | None = None):
         """``exaggeration`` is a factor on the amplitude. Raises UsageError for a mode that is not there."""
-        from mbsim_cli.io.facts import shape_of
+        from mbsim_cli.io.linear_models import shape_of
 
         super().__init__(content)
         shape, frequency = shape_of(content.path, mode)
@@ -445,7 +445,7 @@ def _fields(path: Path, mesh: ShapedMesh) -> dict[str, Any]:
     """Numbers of the cells: the body's field, filtered too, and derivatives of objectives by it, as OBJECTIVE.FIELD."""
     gradients = {
         label: found.values
-        for label, found in fields_of(path, known=True).items()
+        for label, found in fields_of(path, checked=True).items()
         if label.rpartition(".")[2] in mesh.fields and len(found.values) == len(mesh.cells)
     }
     return {**mesh.fields, **gradients}

@@ -34,7 +34,7 @@ def page_of(path: Path) -> dict[str, Any]:
 
 def result_page(path: Path) -> dict[str, Any]:
     """Data of a result, complete or partial; raises InputOutputError."""
-    content, facts = Content(path), summary(path, known=True)
+    content, facts = Content(path), summary(path, checked=True)
     notes: list[str] = []
     filming, why = _filming(content)
     file = None if filming is None else filming.file
@@ -227,7 +227,7 @@ def _optimization(path: Path) -> dict[str, Any] | None:
     """The history of the search that found a result, if one has."""
     from mbsim_cli.io.facts import history_of
 
-    found = history_of(path, known=True)
+    found = history_of(path, checked=True)
     if found is None:
         return None
     return {

@@ -108,7 +108,7 @@ def response_curves(contents: Sequence[Content], names: Sequence[str], labels: S
 
     None where a result has no response, or a name is of something else.
     """
-    from mbsim_cli.io.facts import response_of
+    from mbsim_cli.io.linear_models import response_of
 
     found = [response_of(content.path) for content in contents]
     known = {name for each in found if each is not None for name in (*each.inputs, *each.outputs)}

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from mbsim_cli.errors import InputOutputError, UsageError, option
-from mbsim_cli.io.target import check_script, replaced
+from mbsim_cli.io.target import FileKind, elsewhere, replaced, resolved
 from mbsim_cli.study.listener import SILENT, Listener
 from mbsim_cli.study.sweep.store import LOST, Case, Computed, Evaluator, Row
 from mbsim_cli.study.sweep.study_folder import SCRIPT, StudyFolder
@@ -142,7 +142,9 @@ TEMPLATES = {"slurm": _SLURM, "parallel": _PARALLEL}
 def write_script(kind: str, folder: StudyFolder, target: Path | None, shards: int, workers: int) -> Path:
     """Write a script, by default into the folder, with the time limit that a forecast gives; return its path."""
     script = target or folder.path / SCRIPT
-    plan, place = folder.plan(), check_script(script, _is_script)
+    plan, place = folder.plan(), resolved(script, SCRIPT)
+    if place.exists() and not (place.is_file() and _is_script(place)):
+        raise InputOutputError(f"{script} exists and is not a job script of mbsim; {elsewhere()}")
     words = {
         "folder": _word(str(folder.path.resolve())),
         "script": _word(str(script)),
@@ -153,7 +155,7 @@ def write_script(kind: str, folder: StudyFolder, target: Path | None, shards: in
         "time": _time(folder.stored_forecast(), shards * workers),
     }
     text = TEMPLATES[kind].format(**words)
-    with replaced(place, is_own=_is_script) as path:
+    with replaced(place, FileKind("a job script", SCRIPT, _is_script)) as path:
         path.write_text(text, encoding="utf-8", errors="surrogateescape")
         path.chmod(0o755)
     return script

@@ -10,7 +10,7 @@ import numpy as np
 from mbsim_cli.errors import InputOutputError, UsageError, either, option
 from mbsim_cli.io.provenance import storable
 from mbsim_cli.io.study_file import StudyTable, Track, Tracks, write_study
-from mbsim_cli.io.target import check_target, elsewhere, is_result, replaced
+from mbsim_cli.io.target import check_target, elsewhere, replaced
 from mbsim_cli.study.sweep.store import DONE, Ledger, cases_with_data, data_of_cases, ledger_of
 from mbsim_cli.study.sweep.study_folder import StudyFolder
 
@@ -130,6 +130,6 @@ def extract_result(folder: StudyFolder, case: int, target: Path | None, *, force
     place = check_target(path, force=force)
     if folder.needs(place):
         raise InputOutputError(f"{path} is a part of the study; {elsewhere()}")
-    with replaced(place, is_own=is_result, force=force) as written:
+    with replaced(place, force=force) as written:
         written.write_bytes(found)
     return path

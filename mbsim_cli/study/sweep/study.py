@@ -10,7 +10,7 @@ import numpy as np
 from mbsim_cli.errors import UsageError
 from mbsim_cli.io.layout import component_axis
 from mbsim_cli.io.results import FileRecord
-from mbsim_cli.io.study_file import instants
+from mbsim_cli.io.study_file import common_times
 from mbsim_cli.model.units import attributes_of, quotient
 from mbsim_cli.spec.reading.messages import Named, unknown
 from mbsim_cli.study.listener import SILENT, Listener, Patient
@@ -128,7 +128,7 @@ class Study(Mapping[str, np.ndarray]):
     def _histories(self) -> _Histories:
         folder = StudyFolder(self.folder)
         tracks = list(data_of_cases(folder, ledger_of(folder)))
-        longest, common = instants(track.time for track in tracks)
+        longest, common = common_times(track.time for track in tracks)
         cases, width = len(self.design), sum(len(column.components) for column in self._sensors.values())
         time = np.full((cases, len(longest)), np.nan)
         record = np.full((cases, len(longest), width), np.nan)

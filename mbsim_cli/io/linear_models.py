@@ -1,0 +1,188 @@
+"""Linear models in files: modes and frequency responses in a result, state spaces in files of their own."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
+
+import h5py
+import numpy as np
+
+from mbsim_cli.errors import UsageError, counted, option
+from mbsim_cli.io.layout import Scales, set_unit
+from mbsim_cli.io.results import opened, texts
+from mbsim_cli.io.target import FileKind, check_target, is_of_format, replaced
+from mbsim_cli.system import judged
+
+# Linear models in files: modes in a result (``/modes``), and state spaces as HDF5, ``.npz`` or ``.mat``.
+
+RESPONSE = "frequency_response"
+MODE_UNITS = {"frequency": "Hz", "damping_ratio": "1", "real_part": "1/s", "imaginary_part": "rad/s"}
+
+
+class ModesFound(NamedTuple):
+    """k modes of n coordinates, and derivatives by p parameters, none without gradients."""
+
+    numbers: Mapping[str, np.ndarray]  # (k,) by name, as ``MODE_UNITS`` lists them
+    gradients: Mapping[str, np.ndarray]  # (k, p)
+    shape: np.ndarray  # (k, n) complex, the largest component 1
+    d_shape: np.ndarray  # (k, n, p)
+    neutral: int  # eigenvalues that are zero
+
+
+def store_modes(scales: Scales, found: ModesFound) -> None:
+    """Write modes into a result."""
+    file, count = scales.file, len(found.shape)
+    group = file.create_group("modes", track_order=True)
+    group.attrs["neutral"] = found.neutral
+    group.attrs["description"] = "modes by the magnitude of their eigenvalues; of a complex pair one is listed"
+    if not count:
+        return
+    axis = file.create_dataset("mode", data=np.arange(1, count + 1))
+    axis.make_scale("mode")
+    set_unit(axis, "1")
+    for name, values in found.numbers.items():
+        stored = group.create_dataset(name, data=values)
+        scales.attach(stored, ("mode",))
+        set_unit(stored, MODE_UNITS[name])
+    parts: dict[str, Any] = {"shape_real": np.real, "shape_imaginary": np.imag}
+    for name, part in parts.items():
+        stored = group.create_dataset(name, data=part(found.shape))
+        scales.attach(stored, ("mode", "coordinate"))
+        stored.attrs["description"] = "change of the coordinates, the largest 1"
+    if not found.d_shape.shape[2]:
+        return
+    for name, values in found.gradients.items():
+        scales.attach(group.create_dataset(f"gradient/{name}", data=values), ("mode", "parameter"))
+    for name, part in parts.items():
+        stored = group.create_dataset(f"gradient/{name}", data=part(found.d_shape))
+        scales.attach(stored, ("mode", "coordinate", "parameter"))
+
+
+def shape_of(path: Path, mode: int) -> tuple[np.ndarray, float]:
+    """Complex shape (n,) and frequency [Hz] of a mode of a checked result; raises UsageError where it has none."""
+    with opened(path, checked=True) as file:
+        count = len(file["modes/frequency"]) if "modes/frequency" in file else 0
+        if not 1 <= mode <= count:
+            held = counted(count, "mode") if count else "no modes; type: modes finds them"
+            raise UsageError(f"{option('mode')}: there is no mode {mode}; {path} holds {held}")
+        real, imaginary = (np.asarray(file[f"modes/shape_{part}"][mode - 1]) for part in ("real", "imaginary"))
+        return real + 1j * imaginary, float(file["modes/frequency"][mode - 1])
+
+
+def store_responses(scales: Scales, found: Any) -> None:
+    """Write a frequency response, ``solve.linear.state_space.Responses``, into a result."""
+    file = scales.file
+    group = file.create_group(RESPONSE, track_order=True)
+    group.attrs["description"] = "of small motions, output over input: real and imaginary part, amplitude, angle"
+    axis = file.create_dataset("frequency", data=found.frequencies)
+    axis.make_scale("frequency")
+    set_unit(axis, "Hz")
+    for name, labels, units in (
+        ("input", found.inputs, found.input_units),
+        ("output", found.outputs, found.output_units),
+    ):
+        file.create_dataset(name, data=list(labels), dtype=h5py.string_dtype()).make_scale(name)
+        file.create_dataset(f"{name}_unit", data=list(units), dtype=h5py.string_dtype())
+    axes = ("frequency", "output", "input")
+    parts: dict[str, Any] = {"real": np.real, "imaginary": np.imag, "gain": np.abs, "phase": np.angle}
+    for name, part in parts.items():
+        scales.attach(group.create_dataset(name, data=part(found.value)), axes)
+    set_unit(group["phase"], "rad")
+    if found.d_value.shape[-1]:
+        size = np.abs(found.value)[..., None]
+        along = found.d_value * found.value.conj()[..., None]  # by |G|^2 the relative change
+        changes = {"real": found.d_value.real, "imaginary": found.d_value.imag}
+        changes |= {"gain": along.real / np.where(size == 0.0, 1.0, size)}
+        changes |= {"phase": along.imag / np.where(size == 0.0, np.nan, size * size)}
+        for name, values in changes.items():
+            scales.attach(group.create_dataset(f"gradient/{name}", data=values), (*axes, "parameter"))
+
+
+class StoredResponse(NamedTuple):
+    """The frequency response of a result: F frequencies [Hz], o outputs, k inputs."""
+
+    frequencies: np.ndarray
+    inputs: dict[str, str]  # units by name
+    outputs: dict[str, str]
+    gain: np.ndarray  # (F, o, k)
+    phase: np.ndarray  # (F, o, k) rad
+
+
+def response_of(path: Path) -> StoredResponse | None:
+    """The frequency response of a checked result, None where it has none."""
+    with opened(path, checked=True) as file:
+        if RESPONSE not in file:
+            return None
+        inputs, outputs = (
+            dict(zip(texts(file[name]), texts(file[f"{name}_unit"]), strict=True)) for name in ("input", "output")
+        )
+        gain, phase = (np.asarray(file[f"{RESPONSE}/{name}"][()]) for name in ("gain", "phase"))
+        return StoredResponse(np.asarray(file["frequency"][()]), inputs, outputs, gain, phase)
+
+
+# State spaces in files: HDF5 with named axes, NumPy's .npz, MATLAB's .mat.
+
+STATE_SPACE = "mbsim-state-space"
+STATE_SPACE_AXES = {
+    "A": ("state", "state"),
+    "B": ("state", "input"),
+    "C": ("output", "state"),
+    "D": ("output", "input"),
+}
+KINDS = (".h5", ".npz", ".mat")
+
+
+def write_state_space(path: Path, content: Mapping[str, Any], *, force: bool) -> None:
+    """Write a state space by the ending of a path; raises UsageError and InputOutputError."""
+    kind = path.suffix.lower()
+    if kind not in KINDS:
+        raise UsageError(f"{path}: a state space is written to {', '.join(KINDS)}")
+    kind_of_file = FileKind("a state space", "model.lin.h5", _is_own)
+    target = check_target(path, kind_of_file, force=force)
+    with replaced(target, kind_of_file, force=force) as temporary:
+        if kind == ".h5":
+            _write_state_space(temporary, content)
+            return
+        plain: dict[str, Any] = {name: np.asarray(value) for name, value in content.items()}
+        with temporary.open("wb") as file:
+            if kind == ".npz":
+                np.savez(file, **plain)
+            else:
+                from scipy.io import savemat
+
+                names = {name: np.array(value, object) for name, value in plain.items() if value.dtype.kind == "U"}
+                savemat(file, plain | {name: value for name, value in names.items() if value.ndim})
+
+
+def _is_own(path: Path) -> bool:
+    """Whether a file is a state space, which may be replaced; those of other formats by the names in them."""
+    kind = path.suffix.lower()
+    if kind == ".h5":
+        return is_of_format(path, STATE_SPACE)
+
+    def look(file: BinaryIO) -> bool:
+        from scipy.io import whosmat
+
+        try:
+            names = {name for name, *_ in whosmat(file)} if kind == ".mat" else set(np.load(file).files)
+        except Exception:  # whatever may stand in files of others
+            return False
+        return {*STATE_SPACE_AXES, "states", "inputs", "outputs", "about"} <= names
+
+    return kind in KINDS and judged(path, look)
+
+
+def _write_state_space(path: Path, content: Mapping[str, Any]) -> None:
+    with h5py.File(path, "w", locking=False, track_order=True) as file:
+        file.attrs["format"], file.attrs["format_version"] = STATE_SPACE, 1
+        file.attrs["about"], file.attrs["time"] = content["about"], content["time"]
+        for axis in ("state", "input", "output"):
+            names, units = content[f"{axis}s"], content[f"{axis}_units"]
+            file.create_dataset(axis, data=list(names), dtype=h5py.string_dtype()).make_scale(axis)
+            file.create_dataset(f"{axis}_unit", data=list(units), dtype=h5py.string_dtype())
+        for name, axes in STATE_SPACE_AXES.items():
+            stored = file.create_dataset(name, data=content[name])
+            for dimension, axis in enumerate(axes):
+                stored.dims[dimension].attach_scale(file[axis])
+                stored.dims[dimension].label = axis
+        file.create_dataset("output_value", data=content["output_values"]).dims[0].attach_scale(file["output"])
