@@ -271,7 +271,8 @@ def _varies_without_gradients(file: Any) -> bool:
 
 def _variant(path: Path, file: Any, settings: Settings, listener: Listener, lanes: bool) -> Variant:
     """Compile for one way to analyse a model; where the file itself asks for it, the model has to allow it."""
-    from mbsim_cli.study.sweep.evaluating import compile_lanes, without_lanes
+    from mbsim_cli.solve.lanes import why_alone
+    from mbsim_cli.study.sweep.evaluating import compile_lanes
 
     method = str(settings.method)
     try:
@@ -282,10 +283,10 @@ def _variant(path: Path, file: Any, settings: Settings, listener: Listener, lane
         return Variant(str(path), settings.formulation, settings.integrator, method, Compiled([]), one_line(error))
     options = assembled.problem.options
     compiled = compile_kernels(assembled.problem, listener, objectives=assembled.objectives, in_vain=False)
-    alone = without_lanes(assembled.problem) if lanes else ""
+    alone = why_alone(assembled.problem) if lanes else ""
     if lanes and not alone:
         start = perf_counter()
-        compiled.names += compile_lanes(assembled.problem, listener)
+        compiled.names += compile_lanes(assembled.problem, listener, require_keeping)[0]
         compiled.seconds += perf_counter() - start
     integrator = options.integrator if options.integrated else None
     return Variant(str(path), options.formulation, integrator, method, compiled, alone=alone)

@@ -31,7 +31,7 @@ def planned(monkeypatch):
         return Compiled(["simulate.run"], 0.5)
 
     monkeypatch.setattr(compiling, "compile_kernels", compile_kernels)
-    monkeypatch.setattr(evaluating, "compile_lanes", lambda problem, listener: [])
+    monkeypatch.setattr(evaluating, "compile_lanes", lambda problem, listener, require: ([], True))
     monkeypatch.setattr(compiling, "perf_counter", lambda: 0.0)
     return found
 
@@ -41,9 +41,9 @@ def loops(monkeypatch, planned):
     """Those for which loops of eight cases would be compiled."""
     found = []
 
-    def compile_lanes(problem, listener):
+    def compile_lanes(problem, listener, require):
         found.append((problem.options.formulation, problem.options.integrator if problem.options.integrated else None))
-        return ["loop"]
+        return ["loop"], True
 
     monkeypatch.setattr(evaluating, "compile_lanes", compile_lanes)
     return found

@@ -11,12 +11,10 @@ from pathlib import Path
 from threading import local
 from typing import Any
 
-import numpy as np
-
 from mbsim_cli.errors import InputOutputError, UsageError, option
 from mbsim_cli.io.target import FileKind, elsewhere, replaced, resolved
 from mbsim_cli.study.listener import SILENT, Listener
-from mbsim_cli.study.sweep.store import LOST, Case, Computed, Evaluator, Row
+from mbsim_cli.study.sweep.store import LOST, Case, Computed, Evaluator, lost
 from mbsim_cli.study.sweep.study_folder import SCRIPT, StudyFolder
 from mbsim_cli.system import isolated, judged
 
@@ -83,21 +81,18 @@ def _computed(started: bytes, case: Case) -> Computed:
 
 
 def _fetched(case: Case, future: Any) -> Computed:
-    """The result of a worker; Dask may give a case up while it is fetched, too."""
-    if future.status in GIVEN_UP:
-        return _lost(case, future.status, future.exception())
-    try:
-        return future.result()
-    except OSError:  # the scheduler is gone
-        raise
-    except Exception as error:
-        return _lost(case, type(error).__name__, error)
-
-
-def _lost(case: Case, status: str, reason: Any) -> Computed:
-    """A case that no worker survived, or that none could begin."""
-    sentence = f"the cluster gave it up ({status}: {reason})"
-    return Computed(Row(case.number, case.identity, LOST, 0.0, np.zeros(0), {"failure": " ".join(sentence.split())}))
+    """The result of a worker; a case that no worker survived, or that none could begin, is lost."""
+    status = future.status
+    if status in GIVEN_UP:
+        reason = future.exception()
+    else:
+        try:
+            return future.result()
+        except OSError:  # the scheduler is gone
+            raise
+        except Exception as error:  # Dask may give a case up while it is fetched, too
+            status, reason = type(error).__name__, error
+    return lost(case, LOST, " ".join(f"the cluster gave it up ({status}: {reason})".split()))
 
 
 # Job scripts: a study in shards, as an array of SLURM or side by side on one machine.

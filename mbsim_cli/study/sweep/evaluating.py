@@ -1,7 +1,7 @@
 """Cases of a study, one by one or eight in one compiled loop: the analysis at their values, and what it leads to."""
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,7 +17,6 @@ from mbsim_cli.model.problem import Problem
 from mbsim_cli.spec.warnings import warnings_of_values
 from mbsim_cli.study.analyses import at_every_step
 from mbsim_cli.study.assembling import Settings
-from mbsim_cli.study.compiling import require_keeping
 from mbsim_cli.study.diagnostics.discretisation import settle_motion
 from mbsim_cli.study.listener import SILENT, Asking, Listener
 from mbsim_cli.study.plan import Plan, Timing, plan_run
@@ -37,15 +36,8 @@ LEAST = 3  # cases, from which on a loop saves time: idle lanes take as long as 
 ENOUGH = 100  # steps of an adaptive integrator, after which it has called all of its kernels
 
 
-def without_lanes(problem: Problem) -> str:
-    """The reason why cases cannot be computed in lanes, in words; empty where they can."""
-    from mbsim_cli.solve.lanes import why_alone
-
-    return why_alone(problem)
-
-
-class _Missing(Exception):
-    """A loop that is not in the cache."""
+class _NotCached(Exception):
+    """A loop must be compiled."""
 
 
 def lanes_for(problem: Problem, seconds: float, listener: Listener) -> int:
@@ -53,7 +45,7 @@ def lanes_for(problem: Problem, seconds: float, listener: Listener) -> int:
     from mbsim_cli.kernels.compiler.simd import TOGETHER
 
     if seconds >= (WORTH if problem.options.integrated else 2.0 * WORTH):
-        _, made = _compiled(problem, listener)
+        _, made = compile_lanes(problem, listener)
     else:
         made = seconds >= WORTH_LOADING and _loaded(problem, listener)
     return TOGETHER if made else 1
@@ -63,26 +55,21 @@ def _loaded(problem: Problem, listener: Listener) -> bool:
     """Load the loop of cases in lanes; return False if it must be compiled, here or in another process."""
 
     def give_up(name: str) -> None:
-        raise _Missing(name)
+        raise _NotCached(name)
 
     try:
         return _first_step(problem, listener, give_up, give_up)
-    except _Missing:
+    except _NotCached:
         return False
 
 
-def compile_lanes(problem: Problem, listener: Listener) -> list[str]:
-    """Load or compile what cases in lanes need, by their first step; names of what had to be compiled.
-
-    Raises InputOutputError where that cannot be kept.
-    """
-    return _compiled(problem, listener, require_keeping)[0]
-
-
-def _compiled(
+def compile_lanes(
     problem: Problem, listener: Listener, require: Callable[[], None] = lambda: None
 ) -> tuple[list[str], bool]:
-    """The same names, and whether there was a first step; ``require`` is called before something is compiled."""
+    """Load or compile what cases in lanes need, by their first step; ``require`` is called before each compilation.
+
+    Returns the names of what had to be compiled, and whether there was a first step.
+    """
     names: list[str] = []
 
     def begin(name: str) -> None:
@@ -117,20 +104,22 @@ def in_lanes(plans: Sequence[Plan], poll: Callable[[], None]) -> tuple[list[Plan
 
     if len(plans) < LEAST:
         return list(plans), 0.0
+    found: list[Plan] = []
     runs, parted = run_beside([at_every_step(plan.assembled.problem) for plan in plans], poll)
-    return [plan if run is None else _with(plan, run) for plan, run in zip(plans, runs, strict=True)], parted
-
-
-def _with(plan: Plan, run: object) -> Plan:
-    problem = replace(plan.assembled.problem, ahead=run)
-    return replace(plan, assembled=replace(plan.assembled, problem=problem))
+    for plan, made in zip(plans, runs, strict=True):
+        if made is None:
+            found.append(plan)
+        else:
+            problem = replace(plan.assembled.problem, ahead=made)
+            found.append(replace(plan, assembled=replace(plan.assembled, problem=problem)))
+    return found, parted
 
 
 MOSTLY = 0.5  # share of the work done one by one, above which lanes are not used again
 
 
 @dataclass
-class _Planned:
+class _PlannedCase:
     """The run of a case, which may be made already, and where its time went."""
 
     plan: Plan
@@ -146,9 +135,11 @@ class CaseEvaluator:
 
     def __init__(self, plan: StudyPlan, listener: Listener, *, one_by_one: bool = False):
         self._plan, self._listener, self._people = plan, Asking(listener), listener
+        from mbsim_cli.solve.lanes import why_alone
+
         self._base = base_of(plan, listener)
         self.together = 1
-        self._may_have_lanes = not (one_by_one or without_lanes(self._base.assembled.problem))
+        self._may_have_lanes = not (one_by_one or why_alone(self._base.assembled.problem))
 
     def __call__(self, case: Case) -> Computed:
         start = perf_counter()
@@ -166,9 +157,9 @@ class CaseEvaluator:
         for case in cases:
             yield self._computed(case, perf_counter() - share, planned.pop(case.number, None))
 
-    def _together(self, cases: Sequence[Case]) -> dict[int, _Planned]:
+    def _together(self, cases: Sequence[Case]) -> dict[int, _PlannedCase]:
         """Cases by number whose runs are made, where they can be; one that cannot be planned says so alone."""
-        planned: dict[int, _Planned] = {}
+        planned: dict[int, _PlannedCase] = {}
         for case in cases:
             with suppress(Exception):
                 planned[case.number] = self._planned(case)
@@ -182,48 +173,54 @@ class CaseEvaluator:
                 each.timing.solve += (perf_counter() - start) / len(plans)
         return planned
 
-    def _computed(self, case: Case, start: float, planned: _Planned | None = None) -> Computed:
+    def _computed(self, case: Case, start: float, planned: _PlannedCase | None = None) -> Computed:
         """A case, which may be planned, since ``start``."""
-        status, numbers, remarks, kept = self._attempted(case, planned)
-        return Computed(Row(case.number, case.identity, status, perf_counter() - start, numbers, remarks), kept)
-
-    def _attempted(self, case: Case, planned: _Planned | None) -> tuple[int, np.ndarray, Mapping[str, Any], bytes]:
-        """Status, numbers, remarks, and what is kept."""
+        status, failure, numbers, data = DONE, "", np.zeros(0), b""
+        remarks: dict[str, Any] = {}
         try:
-            return DONE, *self._solved(case, planned or self._planned(case))
+            numbers, remarks, data = self._solved(case, planned or self._planned(case))
         except MemoryError:
-            status, sentence = LOST, "there was not enough memory"
+            status, failure = LOST, "there was not enough memory"
         except (ModelError, UsageError) as error:
-            status, sentence = INVALID, one_line(error)
+            status, failure = INVALID, one_line(error)
         except MbsimError as error:
-            status, sentence = error.exit_code, str(error)
+            status, failure = error.exit_code, str(error)
         except OSError as error:
-            status, sentence = UNREADABLE, f"the system refuses: {error}"
+            status, failure = UNREADABLE, f"the system refuses: {error}"
         except Exception as error:
-            status, sentence = DEFECT, f"internal error, a defect of mbsim ({type(error).__name__}: {error})"
-        return status, np.zeros(0), {"failure": sentence}, b""
+            status, failure = DEFECT, f"internal error, a defect of mbsim ({type(error).__name__}: {error})"
+        if status != DONE:
+            remarks = {"failure": failure}
+        return Computed(Row(case.number, case.identity, status, perf_counter() - start, numbers, remarks), data)
 
-    def _planned(self, case: Case) -> _Planned:
+    def _planned(self, case: Case) -> _PlannedCase:
         timing, values = Timing(), zip(self._plan.varied, case.values, strict=True)
         moved = {column.name: float(value) for column, value in values}
         base = self._base
         plan = plan_run(base.model_file, base.settings, timing, SILENT, values=moved, before=base.named)
         kept = {column.name for column in self._plan.objectives}  # others cause no failure and no warning
         objectives = [objective for objective in plan.assembled.objectives if objective.name in kept]
-        return _Planned(replace(plan, assembled=replace(plan.assembled, objectives=objectives)), timing)
+        return _PlannedCase(replace(plan, assembled=replace(plan.assembled, objectives=objectives)), timing)
 
-    def _solved(self, case: Case, planned: _Planned) -> tuple[np.ndarray, Mapping[str, Any], bytes]:
-        plan, timing, nothing = planned.plan, planned.timing, np.zeros(0)
+    def _solved(self, case: Case, planned: _PlannedCase) -> tuple[np.ndarray, dict[str, Any], bytes]:
+        """Numbers, remarks, and the further data of a case as content of a frame."""
+        plan, timing, data = planned.plan, planned.timing, b""
         if self._plan.full:
             outcome, result = self._recorded(plan, case, timing)
-            kept = packed(CaseData(case.number, case.identity, nothing, nothing.reshape(0, 0), result))
+            data = packed(CaseData(case.number, case.identity, np.zeros(0), np.zeros((0, 0)), result))
+        elif self._plan.sensors:
+            rows = plan.assembled.sensor_rows
+            columns = np.concatenate([np.r_[rows[column.name]] for column in self._plan.sensors])
+            stored = KeptRows(plan.assembled.problem.options.output_interval)
+            outcome = run(
+                plan, timing, self._listener, lambda block: stored.add([block.time, block.sensors[:, columns]])
+            )
+            data = packed(CaseData(case.number, case.identity, stored.column(0), stored.column(1)))
         else:
-            tracks = _Tracks(self._plan, plan) if self._plan.sensors else None
-            outcome = run(plan, timing, self._listener, tracks.add if tracks else None)
-            kept = packed(CaseData(case.number, case.identity, *tracks.whole)) if tracks else b""
+            outcome = run(plan, timing, self._listener)
         found = (outcome.results[column.name] for column in self._plan.objectives)
         numbers = np.concatenate([np.zeros(0), *(np.append(result.value, result.gradient) for result in found)])
-        return numbers, _remarks(self._plan, outcome), kept
+        return numbers, _remarks(self._plan, outcome), data
 
     def _recorded(self, planned: Plan, case: Case, timing: Timing) -> tuple[Outcome, bytes]:
         """The outcome, and the result file that ``mbsim run`` would write."""
@@ -275,21 +272,3 @@ def _remarks(plan: StudyPlan, outcome: Outcome) -> dict[str, Any]:
     warnings = [*warnings_of_values(outcome.plan.model_file), *outcome.diagnostics.warnings(outcome.results)]
     found = {"warnings": warnings, "undefined": undefined if plan.parameters else {}}
     return {name: entries for name, entries in found.items() if entries}
-
-
-class _Tracks:
-    """Collects what the kept sensors show; every ``output_interval``-th instant, and the last."""
-
-    def __init__(self, plan: StudyPlan, planned: Plan):
-        rows = planned.assembled.sensor_rows
-        self._columns = np.concatenate([np.r_[rows[column.name]] for column in plan.sensors])
-        self._kept = KeptRows(planned.assembled.problem.options.output_interval)
-
-    def add(self, block: Any) -> None:
-        """Take the next instants in."""
-        self._kept.add([block.time, block.sensors[:, self._columns]])
-
-    @property
-    def whole(self) -> tuple[np.ndarray, np.ndarray]:
-        """Time (T,) and record (T, w)."""
-        return self._kept.column(0), self._kept.column(1)

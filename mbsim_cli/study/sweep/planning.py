@@ -2,7 +2,7 @@
 
 import os
 import warnings
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -51,7 +51,10 @@ def columns_of(stated: Any, folder: Path, parameters: Collection[str]) -> dict[s
     path = folder / stated.file
     found = read_table(path, *([] if stated.delimiter is None else [stated.delimiter]))
     wanted = stated.columns or {name: name for name in found}
-    _require_parameters(path, wanted, parameters)
+    for name in wanted:
+        if name not in parameters:
+            hint = suggest(name, sorted(parameters)) or "columns of the study names those that are read"
+            raise InputOutputError(f"{path}: column {name!r} is no parameter of the model; {hint}")
     columns = {name: _column(path, found, column) for name, column in wanted.items()}
     if len({len(values) for values in columns.values()}) > 1:
         raise InputOutputError(f"{path}: its columns differ in length; a case is a row of all of them")
@@ -61,13 +64,6 @@ def columns_of(stated: Any, folder: Path, parameters: Collection[str]) -> dict[s
         if name not in columns:
             raise InputOutputError(f"{path}: no column is read for {name!r}, which a scale is stated for")
     return columns
-
-
-def _require_parameters(path: Path, wanted: Mapping[str, str], parameters: Collection[str]) -> None:
-    for name in wanted:
-        if name not in parameters:
-            hint = suggest(name, sorted(parameters)) or "columns of the study names those that are read"
-            raise InputOutputError(f"{path}: column {name!r} is no parameter of the model; {hint}")
 
 
 def _column(path: Path, found: Mapping[str, np.ndarray], column: str) -> np.ndarray:
@@ -107,7 +103,11 @@ def design_of(study: Any, model_file: ModelFile, read: Callable[[Any], Mapping[s
     stated = study.stated(study.kind)
     if study.kind in ("grid", "zip"):
         axes = [_axis_values(axis, value) for axis in stated.values()]
-        return Design(tuple(stated), (_combined if study.kind == "grid" else np.column_stack)(axes))
+        if study.kind == "grid":  # every combination; the last axis runs fastest
+            values = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(axes))
+        else:
+            values = np.column_stack(axes)
+        return Design(tuple(stated), values)
     if study.kind == "list":
         return _listed(stated, model_file, value)
     if study.kind == "csv":
@@ -134,11 +134,6 @@ def between(first: float, last: float, share: np.ndarray, scale: str) -> np.ndar
     return first * (last / first) ** share if scale == "log" else first + (last - first) * share
 
 
-def _combined(axes: Sequence[np.ndarray]) -> np.ndarray:
-    """Every combination; the last axis runs fastest."""
-    return np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(axes))
-
-
 def _listed(cases: Sequence[Mapping[str, Any]], model_file: ModelFile, value: Value) -> Design:
     """Cases as they are stated; a parameter that a case leaves out follows its definition in the file."""
     names = tuple(dict.fromkeys(name for case in cases for name in case))
@@ -158,22 +153,16 @@ def _defined(name: str, case: int, stated: Mapping[str, float], model_file: Mode
 
 
 def _scattered(parameters: Any, points: np.ndarray, model_file: ModelFile, value: Value) -> Design:
-    """Points (N, v) of the unit cube, stretched to the ranges of the parameters."""
-    columns = [
-        between(first, last, column, scale)
-        for (first, last, scale), column in zip(_ranges(parameters, model_file, value), points.T, strict=True)
-    ]
-    return Design(tuple(parameters), np.column_stack(columns))
-
-
-def _ranges(parameters: Any, model_file: ModelFile, value: Value) -> Iterable[tuple[float, float, str]]:
-    for name in parameters:
+    """Points (N, v) of the unit cube, stretched to the ranges of the parameters that are stated, or to their bounds."""
+    columns = []
+    for name, share in zip(parameters, points.T, strict=True):
         if isinstance(parameters, dict):
             stated = parameters[name]
-            yield value(stated.from_), value(stated.to), stated.scale
+            columns.append(between(value(stated.from_), value(stated.to), share, stated.scale))
         else:
             lower, upper = model_file.parameters[name].bounds
-            yield value(lower), value(upper), "linear"
+            columns.append(between(value(lower), value(upper), share, "linear"))
+    return Design(tuple(parameters), np.column_stack(columns))
 
 
 # From a model file and the words of a study to its plan and its cases.
@@ -224,7 +213,7 @@ def plan_of(
     _warn_of_bounds(design, model_file, listener)
     assembled = build(model_file, settings, settings.by if settings.method != "none" else [])
     keep = wanted.keep or study.keep
-    objectives, sensors = _kept(assembled, keep)
+    objectives, sensors = _columns_to_keep(assembled, keep)
     if not (objectives or sensors or keep == "full"):
         raise UsageError(f"{option('keep', str(keep))} keeps nothing: the model has no {keep}")
     unused = asdict(Settings())  # such settings leave no trace, so that new ones change no study
@@ -310,8 +299,6 @@ def _study(model_file: ModelFile, wanted: Wanted) -> tuple[str, Any]:
         what = f"the model states several studies: name one of {known}" if studies else "the model states no study"
         raise UsageError(what + ("" if studies else f"; add a section study, or {ad_hoc}"))
     if wanted.name not in studies:
-        from mbsim_cli.spec.reading.messages import suggest
-
         hint = suggest(wanted.name, studies)
         raise UsageError(f"unknown study {wanted.name!r}" + (f"; {hint}" if hint else ""))
     return wanted.name, studies[wanted.name]
@@ -339,7 +326,7 @@ def _warn_of_bounds(design: Design, model_file: ModelFile, listener: Listener) -
                 listener.warn(f"warning: in {cases} {name!r} lies outside of its bounds {low:g} and {high:g}")
 
 
-def _kept(assembled: Any, keep: str | Sequence[str]) -> tuple[list[Column], list[Column]]:
+def _columns_to_keep(assembled: Any, keep: str | Sequence[str]) -> tuple[list[Column], list[Column]]:
     """Objectives and sensors that are kept."""
     named = keep if not isinstance(keep, str) else None
     objectives = [

@@ -15,11 +15,9 @@ from multiprocessing.connection import Connection, wait
 from time import monotonic
 from typing import Any
 
-import numpy as np
-
 from mbsim_cli.errors import InputOutputError, MbsimError
 from mbsim_cli.study.listener import Listener
-from mbsim_cli.study.sweep.store import LOST, TIMEOUT, Case, Computed, Evaluator, Row, several, together_of
+from mbsim_cli.study.sweep.store import LOST, TIMEOUT, Case, Computed, Evaluator, lost, several, together_of
 from mbsim_cli.system import ENDING, VARIABLES, isolated
 
 TICK = 0.1  # s between two looks at signals and clocks
@@ -87,7 +85,10 @@ class Processes:
             yield from self._died(worker, waiting)
             return
         if message == _REFUSED:
-            raise _refusal(*content)
+            sentence, exit_code = content  # errors with issues do not travel between processes
+            error = MbsimError(sentence)
+            error.exit_code = exit_code
+            raise error
         if message == _SAID:
             self._listener.say(content)
             return
@@ -105,7 +106,7 @@ class Processes:
             yield computed
 
     def _late(self, worker: "_Worker") -> Computed:
-        return _lost(worker.next_case(), TIMEOUT, f"took more than {self._timeout:g} s")
+        return lost(worker.next_case(), TIMEOUT, f"took more than {self._timeout:g} s")
 
     def _died(self, worker: "_Worker", waiting: deque[Case]) -> Iterator[Computed]:
         """A case that was begun is lost with its worker; one that only waited is not."""
@@ -113,7 +114,7 @@ class Processes:
         if worker.is_ready and worker.cases and worker.is_in_group:
             self._one_by_one.update(case.number for case in worker.groups[0])
         elif worker.is_ready and worker.cases:
-            yield _lost(worker.next_case(), LOST, f"its worker died ({worker.death})")
+            yield lost(worker.next_case(), LOST, f"its worker died ({worker.death})")
         elif not worker.is_ready:
             self._failed_starts += 1
             if self._failed_starts >= STARTS:
@@ -218,18 +219,14 @@ def work(handle: int) -> None:
             group = connection.recv()
         except (EOFError, OSError):
             return
-        going_on = all(_send(connection, (_COMPUTED, found)) for found in _timed(several(evaluator, group)))
+        begun = monotonic()
+        for found in several(evaluator, group):
+            if not _send(connection, (_COMPUTED, (found, monotonic() - begun))):
+                return
+            begun = monotonic()
         if together_of(evaluator) != together:
             together = together_of(evaluator)
-            going_on = going_on and _send(connection, (_TOGETHER, together))
-
-
-def _timed(computed: Iterator[Computed]) -> Iterator[tuple[Computed, float]]:
-    """The cases computed, each with the seconds that it took."""
-    begun = monotonic()
-    for found in computed:
-        yield found, monotonic() - begun
-        begun = monotonic()
+            going_on = _send(connection, (_TOGETHER, together))
 
 
 def _send(connection: Connection, message: Any) -> bool:
@@ -252,14 +249,3 @@ class _Forwarding(Listener):
         _send(self._connection, (_SAID, sentence))
 
     warn = say
-
-
-def _refusal(sentence: str, exit_code: int) -> MbsimError:
-    """The error for which a worker could not start; errors with issues do not travel between processes."""
-    error = MbsimError(sentence)
-    error.exit_code = exit_code
-    return error
-
-
-def _lost(case: Case, status: int, sentence: str) -> Computed:
-    return Computed(Row(case.number, case.identity, status, 0.0, np.zeros(0), {"failure": sentence}))

@@ -95,7 +95,12 @@ class Computed(NamedTuple):
     """A row, and the further data of the case as content of a frame, empty if none are stored."""
 
     row: Row
-    kept: bytes = b""
+    data: bytes = b""
+
+
+def lost(case: Case, status: int, sentence: str) -> Computed:
+    """A case that ended for reasons of the machine."""
+    return Computed(Row(case.number, case.identity, status, 0.0, np.zeros(0), {"failure": sentence}))
 
 
 Evaluator = Callable[[Case], Computed]  # it may have ``together`` and ``several``, as ``CaseEvaluator`` does

@@ -103,7 +103,7 @@ def read_plan(text: str, where: Path) -> StudyPlan:
         if data.pop("checksum", None) not in (None, _checksum(data)):
             raise ValueError("it is not what was stored")
         plan = StudyPlan(**data | {name: [_column(**entry) for entry in data[name]] for name in _COLUMNS})
-        for wrong in _of_the_wrong_kind(plan):
+        for wrong in _wrong_entries(plan):
             raise ValueError(f"its {wrong} is not what a plan has there")
         return plan
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
@@ -111,7 +111,7 @@ def read_plan(text: str, where: Path) -> StudyPlan:
         raise InputOutputError(f"cannot read the plan {where}: {error}; {way_out}") from error
 
 
-def _of_the_wrong_kind(plan: StudyPlan) -> Iterator[str]:
+def _wrong_entries(plan: StudyPlan) -> Iterator[str]:
     """Entries that cannot be what was stored, by name: a checksum tells damage, and not who wrote it."""
     yield from (name for name in _WORDS if not _is_text(getattr(plan, name)))
     yield from (name for name in _NAMED if not _are_texts(getattr(plan, name)))
@@ -324,7 +324,11 @@ class StudyFolder:
             found = json.loads(_text(self.path / FORECAST))
         except (OSError, ValueError, RecursionError):
             return None
-        return found if _is_forecast(found) else None
+        if not isinstance(found, dict):
+            return None
+        numbers: list[Any] = [found.get(name) for name in ("start_seconds", "case_seconds", "cases")]
+        known = all(type(number) in (int, float) and 0 <= number <= _LONGEST for number in numbers)
+        return found if known else None
 
     def rows(self, shard: Shard) -> Path:
         """The rows of a shard."""
@@ -376,7 +380,7 @@ class StudyFolder:
             raise InputOutputError(f"cannot make the folder {self}: {error.strerror}") from error
         with self._locked():
             if self.is_planned and not force:
-                return self._go_on(self.plan(), plan, values)
+                return self._continued(self.plan(), plan, values)
             if self.is_planned:  # remove it before the samples change
                 own = [self.path / name for name in (PLAN, COLLECTED, FORECAST)]
                 for path in [*own, *self.files(ROWS), *self.files(KEPT)]:
@@ -400,12 +404,12 @@ class StudyFolder:
         finally:
             os.close(handle)
 
-    def _go_on(self, before: StudyPlan, plan: StudyPlan, values: np.ndarray) -> StudyPlan:
+    def _continued(self, before: StudyPlan, plan: StudyPlan, values: np.ndarray) -> StudyPlan:
         for name in _FIXED:
             if getattr(before, name) != getattr(plan, name):
                 what = _CHANGED.get(name, f"other {name} are kept of each case")
                 raise UsageError(f"{what} since the study in {self} was planned; {self._advice}")
-        known = self._known(before, values)
+        known = self._known_values(before, values)
         if len(values) < len(known) or known.tobytes() != values[: len(known)].tobytes():
             message = f"the {len(values)} cases do not begin with the {len(known)} of the study in {self}"
             raise UsageError(f"{message}; {self._advice}")
@@ -415,7 +419,7 @@ class StudyFolder:
             return plan
         return before
 
-    def _known(self, before: StudyPlan, values: np.ndarray) -> np.ndarray:
+    def _known_values(self, before: StudyPlan, values: np.ndarray) -> np.ndarray:
         """Values of the plan that is there; where they cannot be read, the same ones take their place."""
         try:
             return self.values(before)
@@ -453,17 +457,6 @@ def _array(file: BinaryIO) -> np.ndarray | None:
     if dtype != np.float64 or prod(shape) * dtype.itemsize != left:
         return None
     return np.frombuffer(file.read(left), dtype).reshape(shape, order="F" if transposed else "C")
-
-
-def _is_forecast(found: Any) -> bool:
-    """Whether what is read has the numbers that others count on."""
-    if not isinstance(found, dict):
-        return False
-    numbers = [found.get(name) for name in ("start_seconds", "case_seconds", "cases")]
-    return all(
-        isinstance(number, int | float) and not isinstance(number, bool) and 0 <= number <= _LONGEST
-        for number in numbers
-    )
 
 
 def _text(path: Path) -> str:
