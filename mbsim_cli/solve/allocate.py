@@ -1,7 +1,7 @@
 """Allocation of everything a simulation works on: work arrays, onsets, and one time point with its directions."""
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -226,10 +226,21 @@ def factor(n: int, m: int, structure: Sparsity | Panels, dtype: type) -> Factor:
     in_panels = isinstance(structure, Panels)
     count = structure.neighbour.size * (3 if in_panels else 1)
     pivots = max(n, PIVOTS * (n // 3)) if in_panels else n
-    matrices = zeros((n, padded(n)), dtype), jacobian(m, n, dtype), np.zeros(structure.row_column.size, dtype)
-    eliminated = np.zeros(count, dtype), np.zeros(count, dtype), np.zeros(pivots, dtype)
-    lu, pivot = zeros((n, padded(n)), dtype), np.zeros(max(1, n), np.int64)
-    return Factor(*matrices, np.zeros(m), np.zeros(n), np.zeros(n), np.ones(n), structure, *eliminated, lu, pivot)
+    return Factor(
+        T=zeros((n, padded(n)), dtype),
+        J=jacobian(m, n, dtype),
+        packed=np.zeros(structure.row_column.size, dtype),
+        alpha=np.zeros(m),
+        weight=np.zeros(n),
+        least=np.zeros(n),
+        extent=np.ones(n),
+        sparsity=structure,
+        lower=np.zeros(count, dtype),
+        upper=np.zeros(count, dtype),
+        inverse=np.zeros(pivots, dtype),
+        lu=zeros((n, padded(n)), dtype),
+        pivot=np.zeros(max(1, n), np.int64),
+    )
 
 
 def another(tangent: Factor) -> Factor:
@@ -268,7 +279,8 @@ def watch(model: Model, structure: Sparsity | Panels, rows: np.ndarray) -> Watch
     """Allocate Watch for the independent ``rows`` of the constraints; angles count that a constraint depends on."""
     k, n = rows.size, kinds(model.tree).size
     on_constraints = among(kinds(model.tree), TURNING) & np.isin(np.arange(n), structure.row_column)
-    turns = model.tree.swing if is_natural(model) else 1.0 * on_constraints
+    tree: Any = model.tree
+    turns = tree.swing if is_natural(model) else 1.0 * on_constraints
     motion = (np.zeros((TURNS, n)) for _ in range(3))
     return Watch(
         rows.astype(np.int64), *_partners(structure, rows), np.zeros(k), np.zeros((k, k)), np.zeros(k),
@@ -311,9 +323,10 @@ def work(model: Model, theta: np.ndarray, rows: np.ndarray = NO_ROWS, least: np.
     dtype, natural, onsets = theta.dtype.type, is_natural(model), onsets_of(model, theta)
     kin, comp, eq, turning = work_at_instant(model, theta)
     structure = STRUCTURE[type(model.tree)](model)
-    packs = {"J": eq.J} if isinstance(structure, Panels) else {}
+    packs: dict[str, Any] = {"J": eq.J} if isinstance(structure, Panels) else {}
+    tree: Any = model.tree
     if least is None:
-        least = model.tree.least if natural else np.zeros(n)
+        least = tree.least if natural else np.zeros(n)
     least = least.copy()  # runs are set back, with all work
     extent = np.where(are_elastic(model.tree), 0.0, 1.0)
     return Work(
@@ -338,8 +351,9 @@ def work(model: Model, theta: np.ndarray, rows: np.ndarray = NO_ROWS, least: np.
 
 def past(n: int, m: int, dtype: type) -> Past:
     """Allocate Past: nothing has been yet."""
-    differences = (np.zeros((k, terms + 1), dtype) for k in (n, m) for terms in (TERMS, ADDED))
-    return Past(*differences, *np.zeros((2, TERMS + 1)), np.zeros(m), np.zeros(n, dtype), np.zeros(m, dtype))
+    differences: list[np.ndarray] = [np.zeros((k, terms + 1), dtype) for k in (n, m) for terms in (TERMS, ADDED)]
+    others: tuple[np.ndarray, ...] = np.zeros(m), np.zeros(n, dtype), np.zeros(m, dtype)
+    return Past._make([*differences, *np.zeros((2, TERMS + 1)), *others])
 
 
 def sensitivity_work(model: Model, p: int, tangent: Factor) -> SensitivityWork:
@@ -391,19 +405,19 @@ def record(model: Model, rows: int, dtype: type, make: Make = zeros, *, correcti
     motion = _side_by_side(rows, [(n,), (n,), (n,), (m,), (m,), (m,), (m,), (sensor_width(model),), (3,)], dtype, make)
     turning = (model.measures.kind == Measure.ANGLE).any()
     expected = np.zeros((rows, model.measures.kind.size if turning else 0))
-    corrected = np.zeros((rows, 2 if corrections else 0, n), dtype)
+    corrected: np.ndarray = np.zeros((rows, 2 if corrections else 0, n), dtype)
     diagnostics = np.zeros(rows, np.int64), np.zeros((rows, 3))
-    return Record(np.zeros(rows), *motion[:6], *diagnostics, *motion[6:], expected, corrected)
+    return Record._make([np.zeros(rows), *motion[:6], *diagnostics, *motion[6:], expected, corrected])
 
 
 def sensitivity_record(model: Model, rows: int, p: int, dtype: type, make: Make = zeros) -> SensitivityRecord:
     """Allocate the rows of a block of sensitivities; ``make`` need not clear where all rows will be filled."""
     _, n, m = sizes(model)
     shapes = [(k, p) for k in (n, n, n, m, m, sensor_width(model))]
-    return SensitivityRecord(*_side_by_side(rows, shapes, dtype, make), np.zeros(rows))
+    return SensitivityRecord._make([*_side_by_side(rows, shapes, dtype, make), np.zeros(rows)])
 
 
-def _side_by_side(rows: int, shapes: list[tuple[int, ...]], dtype: type, make: Make) -> list[np.ndarray]:
+def _side_by_side(rows: int, shapes: Sequence[tuple[int, ...]], dtype: type, make: Make) -> list[np.ndarray]:
     """Arrays (rows, *shape) in one piece of memory, which is made once; each begins on a cache line."""
     counts = [rows * math.prod(shape) for shape in shapes]
     ends = np.cumsum([padded(count) for count in counts]).tolist()
@@ -438,9 +452,9 @@ class Instant:
         self.dtype = theta.dtype.type
         self.n, self.m = sizes(self.model)[1:]
         self.p = dtheta.shape[1]
-        self.state = beside.state if beside else state(self.model, self.dtype)
+        self.state: State = beside.state if beside else state(self.model, self.dtype)
         self.sens = sensitivity(self.model, self.p, self.dtype)
-        self.work = beside.work if beside else work_at_instant(self.model, self.theta)
+        self.work: WorkAtInstant = beside.work if beside else work_at_instant(self.model, self.theta)
         self.twists = twists_of(self.model, self.p, self.dtype)
         self.out: Linearisation = linearisation(self.model, self.p, self.dtype)
         first = self.model.tree.initial[0] + self.n

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -89,9 +89,9 @@ def kinks_of(problem: Problem, theta: np.ndarray) -> Kinks:
     for group in groups_of(of_forces + driving, options.end):
         first, last = group[0].time, group[-1].time
         row = options.step * round(last / options.step)
-        time = last if options.adaptive or abs(row - last) > near else row
+        at = last if options.adaptive or abs(row - last) > near else row
         leaps = next((kink for kink in group if kink in driving), group[0])  # forces do not
-        rows.append((time, first - BESIDE * first, last + BESIDE * last, leaps.numbers[0]))  # steps begin at zero there
+        rows.append((at, first - BESIDE * first, last + BESIDE * last, leaps.numbers[0]))  # steps begin at zero there
     ending = [kink for kink in of_forces + driving if abs(kink.time - options.end) <= near]
     if any(moved[number] for kink in ending for number in kink.numbers):
         first = min(kink.time for kink in ending)
@@ -227,7 +227,7 @@ class Piece(NamedTuple):
         """The control of a step of this length; after a breakpoint, accelerations are projected by the mass matrix."""
         inert = control.mass_projection or bool(self.end.numbers)
         length = self.length(theta)
-        h = length if isinstance(control.h, complex) else length.real
+        h: Any = length if isinstance(control.h, complex) else length.real
         return control._replace(h=h, until=self.end.time, mass_projection=inert)
 
 
@@ -236,7 +236,8 @@ SHORT = 1e-3  # of a step
 
 def stopping(control: Control, problem: Problem, theta: np.ndarray) -> Control:
     """The control with a complex step length if pieces may vary, so that one compiled loop serves steps and pieces."""
-    return control._replace(h=complex(control.h)) if problem.stops and np.iscomplexobj(theta) else control
+    h: Any = complex(control.h) if problem.stops and np.iscomplexobj(theta) else control.h
+    return control._replace(h=h)
 
 
 def pieces_of(problem: Problem, theta: np.ndarray) -> dict[int, list[Piece]]:

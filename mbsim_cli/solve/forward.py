@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -98,8 +98,10 @@ class Simulation:
             self.consistency = Consistency(problem, at, start.held, self._units)
         self.broken = start.broken[: self.p].copy()
         self._stop_varying()
-        real = (np.ascontiguousarray(part.real) for part in (self.theta, varied))
-        stand = partial(self._stand, problem, *real, start)  # a method of self would hold all this memory in a ring
+        theta, dtheta = (np.ascontiguousarray(part.real) for part in (self.theta, varied))
+        stand = partial(
+            self._stand, problem, theta, dtheta, start
+        )  # a method of self would hold all this memory in a ring
         self._passages = Passages(stand, problem.options.step, self.work.watch)
         self.passed: list[Passage] = []  # behind the last instant
 
@@ -205,14 +207,15 @@ class Simulation:
         assert self.balance
         columns, equations = self.multipliers
         *balanced, lost = self.balance.of(record, d_record)
-        for part, found in zip((record, d_record), balanced, strict=True):
+        pairs: list[tuple[Any, Any]] = list(zip((record, d_record), balanced, strict=True))
+        for part, found in pairs:
             part.reaction[:] = found.reaction
         if isinstance(self.model.signals, LoadedSignals):  # forces, too, are those of the motion
             observe(
                 self.model, self.theta, self.control.at_center, self.directions, self.work.kin, self.extra.twists,
                 record, d_record,
             )  # fmt: skip
-        for part, found in zip((record, d_record), balanced, strict=True):
+        for part, found in pairs:
             part.sensors[:, columns] = found.reaction[:, equations]
             part.sensors[np.ix_(lost, columns)] = np.nan
 

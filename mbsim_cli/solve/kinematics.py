@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -195,8 +195,7 @@ class Sampler:
         self.at = self._instant(problem, start.theta, dtheta, still) if dtheta.shape[1] else still
         self.orientation = 0.0
 
-    @staticmethod
-    def _instant(problem: Problem, theta: np.ndarray, dtheta: np.ndarray, beside: Instant | None) -> Instant:
+    def _instant(self, problem: Problem, theta: np.ndarray, dtheta: np.ndarray, beside: Instant | None) -> Instant:
         return Instant(problem, theta, dtheta, beside)
 
     def go(self, time: float) -> None:
@@ -314,7 +313,8 @@ class Following(Simulation):
     def _look(self, number: int) -> None:
         """Note for ``Passages`` where the determinant has changed its sign since the sample before."""
         assert self._sampler is not None
-        path, watch = self._sampler.path, self.work.watch
+        path = self._sampler.path
+        watch: Any = self.work.watch
         inertia = np.abs(np.diag(path.at.out.M.real))
         if not inertia.any() or not np.array_equal(path.rows, watch.row):
             self._orientation = 0.0

@@ -240,10 +240,11 @@ def _of_cases(work: Work) -> Work:
     arrays = {name: widened(getattr(work, name)) for name in ("corrections", "expected", "reached")}
     kept = Solution(work.column.x, work.column.mu, work.column.rest)
     pivot = np.full(work.tangent.pivot.size, SPARSE)
+    column: Any = CaseColumns._make([*widened(work.column), widened(kept)])
     return work._replace(
         **parts,
         **arrays,
-        column=CaseColumns(*widened(work.column), widened(kept)),
+        column=column,
         tangent=widened(work.tangent)._replace(pivot=pivot),
         projection=widened(work.projection)._replace(pivot=pivot.copy(), J=parts["eq"].J),
     )
@@ -257,7 +258,7 @@ def _numbers_of(state: Any, work: Work) -> Numbers:
         turns.rate, work.reached, eq.phi, eq.phi1, eq.phi2, eq.J, work.projection.weight,
     )  # fmt: skip
     tangent = (getattr(work.tangent, name) for name in Tangent._fields)
-    return Numbers(*map(lanes_of, own), Tangent(*map(lanes_of, tangent)))
+    return Numbers._make([*map(lanes_of, own), Tangent(*map(lanes_of, tangent))])
 
 
 def _judgement() -> Judgement:
@@ -289,7 +290,7 @@ class RunAhead(OpenTreeSimulation):
         rows, size, room, used = 1, steps_of_block(self.problem, 0), super()._records(1), 0
         while rows:
             inside = self._room_inside()
-            done = np.count_nonzero(room[0].time)
+            done = int(np.count_nonzero(room[0].time))
             begin(self.work)
             status = yield Case(
                 self.theta, self._times(room[0].time.size)[done:], self.directions, self.dyn, self.state, self.sens,

@@ -6,7 +6,7 @@ equations of motion give, at its beginning and at its end.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -231,14 +231,16 @@ class Pieces:
         record.time[0], record.iterations[0], record.drift[0], d_record.error[0] = time, 0, 0.0, 0.0
         record.sigma[0], record.kappa[0], record.corrections[0] = 0.0, 0.0, 0.0
         record.expected[0] = loop.work.kin.expected[: record.expected.shape[1]]
-        for part, row in ((state, record), (sens, d_record)):
+        pairs: list[tuple[Any, Any]] = [(state, record), (sens, d_record)]
+        for part, row in pairs:
             row.position[0], row.velocity[0], row.acceleration[0] = part.z, part.zd, part.zdd
             row.reaction[0] = part.lam + part.kappa
         balance = Balance(self._problem, loop.theta, loop.directions.dtheta, redundant=loop.control.redundant)
-        *balanced, lost = balance.of(record, d_record)
+        results: tuple[Any, ...] = balance.of(record, d_record)
+        *balanced, lost = results
         if lost.any():
             raise AnalysisError(f"the accelerations at t = {time:g} s, where a law changes, {balance.lost[time]}")
-        for part, row, found in zip((state, sens), (record, d_record), balanced, strict=True):
+        for (part, row), found in zip(pairs, balanced, strict=True):
             part.zdd[:], part.lam[:], part.sigma[:], part.kappa[:] = found.acceleration[0], found.reaction[0], 0.0, 0.0
             row.acceleration[0], row.lam[0], row.reaction[0] = part.zdd, part.lam, part.lam
 

@@ -24,7 +24,7 @@ class Checkpoint(NamedTuple):
     """The position of a run in time, and copies of all data that it continues from."""
 
     step: int
-    progress: tuple
+    progress: Any  # of ``kernels.drivers.simulate``, or of ``integrate``
     arrays: list[np.ndarray]
 
     @property

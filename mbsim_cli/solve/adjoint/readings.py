@@ -59,7 +59,7 @@ def each_defined(pull: Callable[[Seen], Pulled], seen: Seen) -> Pulled:
     found = pull(seen)
     if len(found.undefined) == 1 or not np.isnan(found.gradient[:, ~found.undefined]).any():
         return found
-    for column in np.flatnonzero(~found.undefined):  # it spoils the solutions of all: each for itself
+    for column in np.flatnonzero(~found.undefined).tolist():  # it spoils the solutions of all: each for itself
         found.gradient[:, column] = pull(_of_column(seen, column)).gradient[:, column]
     return found
 
@@ -97,7 +97,7 @@ def work_of(model: Model, theta: np.ndarray, p: int, least: np.ndarray | None = 
     rest = cov._replace(zd=zeros((n, p), dtype), zdd=zeros((n, p), dtype))
     nu = (zeros((m, p), dtype) for _ in range(3))
     virtual, none = (allocate.virtual_of(model, p, dtype) for _ in range(2))
-    return work, Pulling(cov, rest, virtual, none, *nu, np.zeros(n, dtype))
+    return work, Pulling._make([cov, rest, virtual, none, *nu, np.zeros(n, dtype)])
 
 
 # Covectors of sensors and equations at single instants, pulled back to their motion and to numbers.
@@ -201,7 +201,7 @@ class MultiplierPuller:
             of_equations[:, equation] += hat[:, column]
         hat[:, self._columns] = 0.0
         if not self._turning:
-            return MotionCovectors(*(zeros((rows, n, p), hat.dtype) for _ in range(3)), of_equations)
+            return MotionCovectors._make([*(zeros((rows, n, p), hat.dtype) for _ in range(3)), of_equations])
         kept, carried = self._split(record, of_equations)
         away = np.ascontiguousarray(of_equations - kept)
         # Phi' of a velocity w is J w and what laws of time add, which is there without it too
@@ -209,7 +209,8 @@ class MultiplierPuller:
             self._instants.pull(record._replace(velocity=velocity), nu1=sign * away)
             for velocity, sign in ((carried, 1.0), (np.zeros_like(carried), -1.0))
         )
-        return MotionCovectors(moved.z + still.z, *(zeros((rows, n, p), hat.dtype) for _ in range(2)), kept)
+        at_rest = (zeros((rows, n, p), hat.dtype) for _ in range(2))
+        return MotionCovectors._make([moved.z + still.z, *at_rest, kept])
 
     def _split(self, record: Record, hat: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The parts P c of covectors hat (N, m, p), and the w (N, n) that J takes to the multipliers."""
@@ -234,9 +235,9 @@ class ReactionPuller:
         dtype = theta.dtype.type
         self._reader = ReactionReader(problem, problem.reacting, theta, zeros((theta.size, 0), dtype))
         _, _, m = allocate.sizes(model)
-        virtuals = (allocate.virtual_of(model, p, dtype) for _ in range(2))
+        virtual, none = (allocate.virtual_of(model, p, dtype) for _ in range(2))
         cov = allocate.covectors_of(model, theta.size, p, dtype)
-        self._pulling = ReactionWork(cov, *virtuals, zeros((m, p), dtype), np.zeros(m, dtype))
+        self._pulling = ReactionWork(cov, virtual, none, zeros((m, p), dtype), np.zeros(m, dtype))
         self._work, self.theta = allocate.work(model, theta), cov.theta
 
     def show(self, record: Record) -> tuple[Record, np.ndarray]:

@@ -30,6 +30,7 @@ def _pull_back_at_rest(problem: Problem, tape: Tape, count: int, seen: Seen, rea
     assert initial is not None and initial.rest is not None
     found = initial.rest
     ((_, record),) = tape.backwards()
+    assert isinstance(record, Record)
     instant = InstantPuller(problem.model, initial.theta, padded(count))
     readings = Readings(problem, initial, count, seen, reacting)
     hat, given = readings.of(0, record)
@@ -295,7 +296,7 @@ class DrivePuller(MotionPuller):
         hat = [zeros((len(record.time), n, nu.shape[2]), nu.dtype) for _ in range(3)]
         at = ("nu", "nu1", "nu2").index(level)
         hat[at][:, drives.column[tabled]] = -drives.sign[tabled, None] * nu[:, drives.row[tabled]]
-        given = MotionCovectors(*hat, nu[:, :0])
+        given = MotionCovectors._make([*hat, nu[:, :0]])
         self._trajectory.pull_back(record.time, given, self.instants.theta)
         if level == "nu":
             begin = given._replace(z=-given.z)

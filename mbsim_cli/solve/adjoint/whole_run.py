@@ -147,7 +147,8 @@ def pulled_loops(problem: Problem, theta: np.ndarray, p: int, *, redundant: bool
     still = kin._replace(V=kin.V.copy(), A=np.zeros_like(kin.A), S1=kin.S1.copy(), S2=kin.S2.copy())
     virtual, none = (allocate.virtual_of(model, p, dtype) for _ in range(2))
     rest = allocate.covectors_of(model, theta.size, p, dtype)
-    rest = rest._replace(**{name: zeros((n, p), dtype) for name in ("z", "zd", "zdd")})
+    z, zd, zdd = (zeros((n, p), dtype) for _ in range(3))
+    rest = rest._replace(z=z, zd=zd, zdd=zdd)
     return PulledLoops(
         loops, allocate.work_at_instant(model, theta).comp, ClosedLoops(loops, kin), still, virtual, none, rest,
         zeros((m, p), dtype), zeros((m, p), dtype), zeros((n, p), dtype),
@@ -167,7 +168,7 @@ class StepSweep:
         def columns(*shape: int) -> np.ndarray:
             return zeros((*shape, p), dtype)
 
-        motions = (allocate.state(model, dtype) for _ in range(4))
+        motions = [allocate.state(model, dtype) for _ in range(4)]
         pulled = _pulled(problem, theta, p, dtype, redundant)
         kin = allocate.grounded(model, theta)
         if isinstance(pulled, PulledLoops):  # rows tell between which turns angles are
@@ -176,7 +177,7 @@ class StepSweep:
             kin,
             pulled.comp,
             np.zeros(allocate.sensor_width(model), dtype),
-            StepWork(*motions, np.zeros(n, dtype), np.zeros((TERMS, n), dtype)),
+            StepWork._make([*motions, np.zeros(n, dtype), np.zeros((TERMS, n), dtype)]),
             pulled,
             _tangent(model, isinstance(self._tableau, ImplicitTableau) and problem.options.open_tree, dtype),
             kinks_of(problem, theta),
@@ -187,8 +188,8 @@ class StepSweep:
             self._work = self._work._replace(accelerations=pulled)
         self._pulling = StepPulling(
             cov,
-            StepCovectors(
-                *(columns(n) for _ in range(5)), columns(m), columns(n), columns(stages, n), columns(stages, n)
+            StepCovectors._make(
+                [*(columns(n) for _ in range(5)), columns(m), columns(n), columns(stages, n), columns(stages, n)]
             ),
             allocate.virtual_of(model, p, dtype),
         )

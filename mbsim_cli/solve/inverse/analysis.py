@@ -37,6 +37,7 @@ class Trajectory:
 
     def __init__(self, problem: Problem):
         self._problem = problem
+        assert problem.prescribed is not None
         self._given: Prescribed = problem.prescribed
         self._laws, self._theta = problem.model.laws, problem.theta
         table = self._given.table
@@ -132,16 +133,16 @@ def hermite(knots: np.ndarray, table: np.ndarray, time: np.ndarray) -> tuple[np.
     left, right = table[:, piece], table[:, piece + 1]
     rise = right[0] - left[0]
     if len(table) == 2:
-        c = (left[0], h * left[1], 3 * rise - h * (2 * left[1] + right[1]), h * (left[1] + right[1]) - 2 * rise)
+        c = [left[0], h * left[1], 3 * rise - h * (2 * left[1] + right[1]), h * (left[1] + right[1]) - 2 * rise]
     else:
         a, b = h * h * left[2], h * h * right[2]
         u, v = h * left[1], h * right[1]
-        c = (
+        c = [
             left[0], u, 0.5 * a,
             10 * rise - 6 * u - 4 * v - 1.5 * a + 0.5 * b,
             -15 * rise + 8 * u + 7 * v + 1.5 * a - b,
             6 * rise - 3 * u - 3 * v - 0.5 * a + 0.5 * b,
-        )  # fmt: skip
+        ]  # fmt: skip
     value, rate, half = np.zeros_like(rise), np.zeros_like(rise), np.zeros_like(rise)
     for coefficient in reversed(c):
         half = half * s + rate
@@ -181,7 +182,7 @@ class InverseAnalysis:
             found.finite[...] = False
         _, *sensed = self._sensing.block(motion, varied, found.torque, by_parameter)
         kept = found[:4] if self.wanted else (found.torque, *(m[:, :0, :0] for m in found[1:4]))
-        return InverseBlock(*motion, *kept, by_parameter, *sensed, found.finite)
+        return InverseBlock._make((*motion, *kept, by_parameter, *sensed, found.finite))
 
     def observed(self, time: np.ndarray) -> tuple[Record, np.ndarray]:
         """The rows of instants (B,) with all that sensors show, torques last; and which of that is undetermined."""
@@ -264,6 +265,7 @@ class _Sensing:
     def __init__(self, problem: Problem, trajectory: Trajectory):
         self.problem, self.model, self.trajectory = problem, problem.model, trajectory
         self.p, self.dtype = problem.theta_rho.shape[1], problem.theta.dtype.type
+        assert problem.prescribed is not None
         self.column, self.sign = problem.prescribed.torque_columns
         everything = np.arange(allocate.sizes(problem.model)[1])
         self.whole = np.array_equal(self.column, everything) and bool((self.sign == 1.0).all())

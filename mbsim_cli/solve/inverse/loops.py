@@ -16,7 +16,7 @@ import numpy as np
 from mbsim_cli.kernels.compiler.simd import padded
 from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
 from mbsim_cli.model.layout import NONE
-from mbsim_cli.model.problem import Block, Drives, InverseBlock, Motion, Problem
+from mbsim_cli.model.problem import Block, Drives, InverseBlock, Problem
 from mbsim_cli.solve.allocate import Instant
 from mbsim_cli.solve.initial import Initial
 from mbsim_cli.solve.inverse.analysis import Trajectory
@@ -48,7 +48,8 @@ class Steered(Instant):
         self, problem: Problem, theta: np.ndarray, dtheta: np.ndarray, beside: Instant | None, units: int | None
     ) -> None:
         drives = self._drives = given_columns(problem)
-        self._units, self._start = units, None
+        self._units = units
+        self._start: tuple[np.ndarray, np.ndarray] | None = None
         self._trajectory = Trajectory(problem) if drives.tabled.size else None
         self._row, self._column = drives.row[drives.tabled], drives.column[drives.tabled]
         self._sign = drives.sign[drives.tabled]
@@ -218,8 +219,8 @@ def _inverse_block(problem: Problem, block: Block, found: list[Driven]) -> Inver
     d_sensors: Any = np.concatenate(
         [block.d_sensors[:, :, : by_parameter.shape[2]], sign[:, None] * by_parameter[:, columns]], axis=1
     )
-    return InverseBlock(
-        *Motion(*block[:4]), torque, *matrices, by_parameter,
+    return InverseBlock._make((
+        *block[:4], torque, *matrices, by_parameter,
         np.concatenate([block.sensors, sign * torque[:, columns]], axis=1), d_sensors,
         np.concatenate([block.undetermined, np.zeros((rows, columns.size), bool)], axis=1), finite,
-    )  # fmt: skip
+    ))  # fmt: skip

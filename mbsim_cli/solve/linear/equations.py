@@ -5,6 +5,7 @@ M q'' + C q' + K q + F_0 u + F_1 u' + F_2 u'' = 0.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -39,7 +40,7 @@ class Point:
     hold: tuple[int, ...] = ()  # coordinates that something else holds
     broken: tuple[str, ...] = ()  # parameters that the point has no derivative by
 
-    def moved(self, step: complex | float, velocity: np.ndarray, acceleration: np.ndarray) -> "Point":
+    def moved(self, step: Any, velocity: np.ndarray, acceleration: np.ndarray) -> "Point":
         """The point a moment later, to first order in ``step``."""
         return replace(self, time=self.time + step, z=self.z + step * velocity, zd=self.zd + step * acceleration)
 

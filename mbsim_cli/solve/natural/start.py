@@ -146,8 +146,8 @@ def _accelerated(
         mine[:] = found
     at.evaluate()
     if not np.isfinite(at.work.eq.G).all():
-        found = undefined_at(tree, initial.theta, 0.0, initial.state.z, initial.state.zd)
-        raise AnalysisError(found or "the equations of motion are undefined at the start")
+        why = undefined_at(tree, initial.theta, 0.0, initial.state.z, initial.state.zd)
+        raise AnalysisError(why or "the equations of motion are undefined at the start")
     work, n, m = at.work, at.n, at.m
     rows = split_of(work.eq.J, np.arange(n), np.arange(m)).rows
     if rows.size < m and (model.sensors.kind == Sensor.MULTIPLIER).any():

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 
@@ -118,10 +118,10 @@ def model_of(system: "NaturalSystem") -> Model:
     return freeze(
         with_bodies(
             system.problem.model._replace(
-                tree=_with_elastic(system, _tree(system, at)),
+                tree=cast(Any, _with_elastic(system, _tree(system, at))),
                 pairs=pairs,
-                measures=_whole(measures),
-                constraints=_whole(_constraints(system, at)),
+                measures=measures,
+                constraints=_constraints(system, at),
                 sensors=_sensors(system),
                 armatures=NO_ARMATURES,  # those of states stand in the mass matrix
             )
@@ -133,7 +133,8 @@ def _tree(system: "NaturalSystem", at: Places) -> Natural:
     """Coordinates of points and vectors, and the equations that they bring with them."""
     n, equations = system.plan.size, system.equations
     rows, columns = system.mass_entries
-    tree = Natural(
+    tree = _table(
+        Natural,
         parent=np.full(len(system.columns), GROUND),
         theta=system.problem.model.tree.theta,
         column_kind=np.full(n, NONE),
@@ -157,7 +158,7 @@ def _tree(system: "NaturalSystem", at: Places) -> Natural:
         least=NOTHING,
         swing=NOTHING,
     )
-    return _whole(tree)._replace(least=least_inertia(system), swing=swing(system))
+    return tree._replace(least=least_inertia(system), swing=swing(system))
 
 
 def _with_elastic(system: "NaturalSystem", tree: Natural) -> Natural | FlexibleNatural:
@@ -202,8 +203,9 @@ def _measures(system: "NaturalSystem", at: Places) -> tuple[Pairs, Measures]:
     without_columns = Pairs(a, b, np.zeros(len(pairs) + 1, np.int64), NOTHING, NOTHING)
     curves = old.measures.curves
     if isinstance(curves, Curves):
-        curves = curves._replace(law=[*curves.law, *[NONE] * (len(kind) - len(curves.law))])
-    return without_columns, Measures(kind, pair, block, first, flat, curves)
+        curves = curves._replace(law=_integers([*curves.law, *[NONE] * (len(kind) - len(curves.law))]))
+    measures = _table(Measures, kind=kind, pair=pair, theta=block, first=first, coordinate=flat, curves=curves)
+    return without_columns, measures
 
 
 def _constraints(system: "NaturalSystem", at: Places) -> Constraints:
@@ -214,12 +216,12 @@ def _constraints(system: "NaturalSystem", at: Places) -> Constraints:
     if isinstance(followers, Followers):
         defined = {d.column: system.order[d.coordinate] for d in system.equations.defined}
         column = [defined.get(c, NONE) for c in followers.column[kept].tolist()]
-        followers = followers._replace(column=[*column, *([NONE] * added)])
+        followers = followers._replace(column=_integers([*column, *([NONE] * added)]))
     return old._replace(
         followers=followers,
-        measure=[*old.measure[kept], *range(first, first + added)],
-        theta=[*old.theta[kept], *([at.target] * added)],
-        law=[*old.law[kept], *([NONE] * added)],
+        measure=_integers([*old.measure[kept], *range(first, first + added)]),
+        theta=_integers([*old.theta[kept], *([at.target] * added)]),
+        law=_integers([*old.law[kept], *([NONE] * added)]),
     )
 
 
@@ -230,16 +232,24 @@ def _sensors(system: "NaturalSystem") -> Sensors:
     behind = len(system.problem.model.measures.kind) + len(equations.added) + len(equations.replaced)
     for j, (s, _) in enumerate(equations.sensed, behind):
         kind[s], index[s] = Sensor.MEASURE, j
-    for s in np.flatnonzero(kind == Sensor.COORDINATE):
+    for s in np.flatnonzero(kind == Sensor.COORDINATE).tolist():
         index[s] = system.order[equations.elastic[int(old.index[s])]]
-    for s in np.flatnonzero(old.kind == Sensor.MULTIPLIER):
+    for s in np.flatnonzero(old.kind == Sensor.MULTIPLIER).tolist():
         index[s] = equations.kept.index(int(old.index[s]))
     return old._replace(kind=kind, index=index)
 
 
-def _whole(group: Any) -> Any:
-    """Arrays of whole numbers, also where there are none."""
-    return type(group)(*(_whole(part) if isinstance(part, tuple) else np.asarray(part, np.int64) for part in group))
+def _integers(values: Any) -> np.ndarray:
+    """The values as 64-bit integers, also where there are none."""
+    return np.asarray(values, np.int64)
+
+
+Table = TypeVar("Table")
+
+
+def _table(of: type[Table], /, **columns: Any) -> Table:
+    """A table of ``model.layout`` with its columns as integers."""
+    return of(**{name: column if isinstance(column, tuple) else _integers(column) for name, column in columns.items()})
 
 
 # The order of elimination: of the coordinates left, the one next that meets the fewest others (minimum degree).
@@ -341,12 +351,13 @@ class NaturalSystem:
 
     def elastic_of(self, f: int) -> np.ndarray:
         """Coordinates of the plan that are the elastic ones of the f-th of these."""
-        tree = self.problem.model.tree
+        tree: Any = self.problem.model.tree
         return np.array([self.equations.elastic[c] for c in range(tree.elastic[f], tree.elastic[f + 1])], np.int64)
 
     def _welded(self, weld: Weld) -> int:
         """Number of the body that deforms that a weld holds a node on."""
-        return int(self.problem.model.tree.node_body[weld.node])
+        tree: Any = self.problem.model.tree
+        return int(tree.node_body[weld.node])
 
     def pair_columns(self, a: int, b: int) -> np.ndarray:
         """Coordinates that two bodies depend on."""
@@ -463,7 +474,8 @@ def in_natural_coordinates(problem: Problem) -> Problem:
         moves = (fields.poses[i][:, :, 1 + used].reshape(len(stack), 4, 3, -1) != 0.0).any(axis=(0, 1))
         meets[np.ix_(used, used)] |= moves.T @ moves  # what moves a body along different axes has no common inertia
     trios = tuple(tuple(_trios(plan, fields.poses[i], set(used.tolist()))) for i, used in enumerate(columns))
-    system = NaturalSystem(problem, plan, equations, columns, trios, np.nonzero(meets))
+    rows, met = np.nonzero(meets)
+    system = NaturalSystem(problem, plan, equations, columns, trios, (rows, met))
     return replace(problem, system=system, names=naming.names_of(system), least=None)
 
 

@@ -39,7 +39,8 @@ from mbsim_cli.solve.redundancy import Consistency
 @cache
 def tableau(name: str) -> Tableau | ImplicitTableau:
     """The method of that name, not to be written to."""
-    return {"rk4": _rk4, "dop853": _dop853, "esdirk": _esdirk}[name]()
+    methods: dict[str, Callable[[], Tableau | ImplicitTableau]] = {"rk4": _rk4, "dop853": _dop853, "esdirk": _esdirk}
+    return methods[name]()
 
 
 def stages_kept(method: Tableau | ImplicitTableau) -> int:
@@ -258,15 +259,17 @@ def integration_work(
     def z(*shape: int) -> np.ndarray:
         return np.zeros(shape, dtype)
 
-    return IntegrationWork(
-        _clock(),
-        kinks,
-        np.zeros(COURSE),
-        np.zeros(len(WORK), np.int64),
-        *_motions(2, model, p, dtype),
-        *_of_steps(stages, n, p, dtype),
-        Dense(z(n), z(n), z(n, p), z(n, p), z(terms, n), z(terms, n), z(terms, n, p), z(terms, n, p)),
-        *_of_onsets(model, theta, options),
+    return IntegrationWork._make(
+        (
+            _clock(),
+            kinks,
+            np.zeros(COURSE),
+            np.zeros(len(WORK), np.int64),
+            *_motions(2, model, p, dtype),
+            *_of_steps(stages, n, p, dtype),
+            Dense(z(n), z(n), z(n, p), z(n, p), z(terms, n), z(terms, n), z(terms, n, p), z(terms, n, p)),
+            *_of_onsets(model, theta, options),
+        )
     )
 
 
@@ -274,11 +277,10 @@ def hardest(
     control: ErrorControl | ImplicitControl, method: Tableau | ImplicitTableau, state: Any, stages: Stages
 ) -> int:
     """The coordinate that has the largest error in the last step that was tried."""
-    if isinstance(control, ImplicitControl):
-        control = control.error
+    errors: ErrorControl = control.error if isinstance(control, ImplicitControl) else control
     weights = method.error[0]
     parts = [
-        (weights @ rates[: weights.size]).real / (control.absolute + control.relative * np.abs(like.real))
+        (weights @ rates[: weights.size]).real / (errors.absolute + errors.relative * np.abs(like.real))
         for rates, like in ((stages.zd, state.z), (stages.zdd, state.zd))
     ]
     return int(np.argmax(np.nan_to_num(np.hypot(*parts), nan=np.inf)))
@@ -320,14 +322,16 @@ def implicit_work(
             np.zeros(open_tree(model).euler.size), z(n), z(n), z(n, 1), z(n, p), z(m, LINE_SIZE), z(m),
         )  # fmt: skip
 
-    return ImplicitWork(
-        _clock(),
-        kinks,
-        np.zeros(len(WORK), np.int64),
-        *_motions(3, model, p, dtype),
-        *_of_steps(stages, n, p, dtype),
-        equations() if options.open_tree else LoopStages(allocate.another(tree.factor), np.zeros(1)),
-        *_of_onsets(model, theta, options),
+    return ImplicitWork._make(
+        (
+            _clock(),
+            kinks,
+            np.zeros(len(WORK), np.int64),
+            *_motions(3, model, p, dtype),
+            *_of_steps(stages, n, p, dtype),
+            equations() if options.open_tree else LoopStages(allocate.another(tree.factor), np.zeros(1)),
+            *_of_onsets(model, theta, options),
+        )
     )
 
 

@@ -20,6 +20,7 @@ from mbsim_cli.kernels.drivers.record import Inside, Record, SensitivityRecord, 
 from mbsim_cli.kernels.drivers.stepping import BEFORE_START, SIZE, TIME, TRIED
 from mbsim_cli.kernels.integrators.ali3p import State
 from mbsim_cli.kernels.integrators.ali3p_derivatives import Sensitivity
+from mbsim_cli.kernels.integrators.runge_kutta import Tableau
 from mbsim_cli.model.codes import Status
 from mbsim_cli.model.coordinates import of_columns
 from mbsim_cli.model.layout import FlexibleTree, Model
@@ -254,7 +255,7 @@ class OpenTreeSimulation:
             status = Status.TOO_MANY_STEPS
         if status == Status.PAUSED:
             self.unfinished = record, d_record, work
-        rows = 0 if self.unfinished else np.count_nonzero(record.time)
+        rows = 0 if self.unfinished else int(np.count_nonzero(record.time))
         block = self._with_inside(self._block(first_rows(record, rows), first_rows(d_record, rows), work[:rows]))
         if self.unfinished:
             return block
@@ -282,7 +283,7 @@ class OpenTreeSimulation:
 
     def _move_on(self, record: Record, d_record: SensitivityRecord, work: np.ndarray) -> int:
         """Integrate to the unfilled rows of a record, and keep the steps for a tape; return a Status."""
-        done = np.count_nonzero(record.time)  # of an instant after the start the time is not zero
+        done = int(np.count_nonzero(record.time))  # of an instant after the start the time is not zero
         steps = self._room(0 if self.tape is None else record.time.size if self.foreseen else STEPS)
         inside = self._room_inside()
         status: int = self.drive(
@@ -340,10 +341,10 @@ class OpenTreeSimulation:
     def _room(self, count: int) -> Steps:
         """Allocate Steps; memory is not cleared, because most of it is never used."""
         stages, n, dtype = stages_kept(self.tableau), self.state.z.size, self.dtype
-        return Steps(
+        return Steps._make((
             np.zeros(1, np.int64), *np.zeros((3, count)), np.zeros(count, np.int64), np.empty((count, n), dtype),
             *np.empty((2, count, stages, n), dtype),
-        )  # fmt: skip
+        ))  # fmt: skip
 
     def _room_inside(self) -> Inside:
         """Allocate Inside, for whole steps; without room where none are wanted."""
@@ -472,7 +473,9 @@ def pilot(problem: Problem) -> Pilot:
     taken = [k for k in range(len(steps.time)) if steps.size[k] > 0.0]
     if not taken:
         return Pilot(0.0, np.nan, breakpoints)
-    a, b = simulation.tableau.a, simulation.tableau.b
+    method = simulation.tableau
+    assert isinstance(method, Tableau)
+    a, b = method.a, method.b
     last, weights = b.size, np.append(b, 0.0)
     weights[:-1] -= a[b.size - 1, : b.size]
     found = []
