@@ -63,9 +63,8 @@ def block_of(
         known = {**(lost or {}), **(reader.lost if reader else {})}
         reasons[:] = [known.get(t) for t in record.time.real.tolist()]
         undetermined |= np.isnan(sensors) & (reasons != None)[:, None]  # noqa: E711, instant by instant
-    return Block._make(
-        (*record[:7], sensors, *varied, *diagnostics, broken, free, singular, undetermined, at_rest, reasons, linear)
-    )
+    findings: list[Any] = [*diagnostics, broken, free, singular, undetermined, at_rest, reasons, linear]
+    return Block(*record[:7], sensors, *varied, *findings)
 
 
 def with_reactions(

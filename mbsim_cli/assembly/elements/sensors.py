@@ -9,7 +9,7 @@ import numpy as np
 
 from mbsim_cli.assembly.elements.forces import NATURAL_VALUE
 from mbsim_cli.assembly.elements.measures import ConstraintTable, Identity, MeasureTable
-from mbsim_cli.assembly.parameters.numbers import IDENTITY, ZERO, Matrix, Scalar, Vector, table
+from mbsim_cli.assembly.parameters.numbers import IDENTITY, ZERO, Matrix, Scalar, Vector, flat, table
 from mbsim_cli.assembly.parameters.numbers import unit as unit_vector
 from mbsim_cli.assembly.tree.elastic import ElasticBody, ShapeRow
 from mbsim_cli.assembly.tree.geometry import Geometry, split
@@ -72,7 +72,8 @@ class ReactionTable:
         system, file = self._system, self._system.model_file
         bodies, joint = spec.bodies(file), spec.joint_of(file)
         on = spec.on or bodies[1]
-        column_body = system.topology.index[_carried_body(system, joint)] if joint in system.topology.joints else NONE
+        joints = system.topology.joints
+        column_body = joints.index(joint) if joint in joints else NONE  # a tree joint carries the body of its number
         whole = column_body if spec.constraint is None else NONE
         sign = 1 if column_body != NONE and system.topology.index[on] == column_body else -1
         names = [spec.constraint] if spec.constraint else []
@@ -83,7 +84,7 @@ class ReactionTable:
         self._first.append(len(self._equation))
         axes_body, axes = self._axes(spec, joint, on, bodies)
         point_body, point = self._point(spec, joint, bodies)
-        block = system.theta.add(lambda: _block(system.geometry, point, axes))
+        block = system.theta.add(lambda: (*point(system.geometry), *flat(axes(system.geometry))))
         index = system.topology.index
         self._rows.append((whole, column_body, sign, index[point_body], index[axes_body], block))
 
@@ -96,8 +97,10 @@ class ReactionTable:
             Reactions, joint=joint, column_body=column_body, sign=sign, first=self._first, equation=self._equation,
             equation_sign=self._sign, point_body=point_body, axes_body=axes_body, theta=theta,
         )  # fmt: skip
+        for array in reactions:
+            array.flags.writeable = False
         whole = freeze(_with(model, self._identities)) if self._identities else model
-        return Reacting(whole, _frozen(reactions), len(self._identities))
+        return Reacting(whole, reactions, len(self._identities))
 
     def _add_equations(self, name: str, on: int) -> None:
         for number in self._equations.get(name, ()):
@@ -105,13 +108,16 @@ class ReactionTable:
             self._equation.append(number)
             self._sign.append(-1 if pair != NONE and self._pairs.bodies(pair)[1] != on else 1)
 
-    def _axes(self, spec: Any, joint: str | None, on: str, bodies: tuple[str, str]):
+    def _axes(
+        self, spec: Any, joint: str | None, on: str, bodies: tuple[str, str]
+    ) -> tuple[str, Callable[[Geometry], Matrix]]:
+        """Body that carries the axes of the components, and the axes."""
         if spec.axes == "joint" and joint is not None:
             between = self._system.joints[joint]
             return bodies[0], lambda geometry: joint_frames(geometry, between).R_a
         return (on if spec.axes == "body" else "ground"), lambda geometry: IDENTITY
 
-    def _point(self, spec: Any, joint: str | None, bodies: tuple[str, str]):
+    def _point(self, spec: Any, joint: str | None, bodies: tuple[str, str]) -> tuple[str, Callable[[Geometry], Vector]]:
         """The joint's point on its second body, or that of the constraint."""
         if joint is not None:
             between = self._system.joints[joint]
@@ -121,21 +127,6 @@ class ReactionTable:
             return bodies[1], lambda geometry: ZERO  # a couple is the same about every point
         body, point = split(constraint.points[1] if constraint.type == "distance" else constraint.point)
         return body, lambda geometry: geometry.point(body, point)
-
-
-def _carried_body(system: System, joint: str) -> str:
-    """Body that a tree joint carries."""
-    return system.topology.bodies[system.topology.joints.index(joint)]
-
-
-def _block(geometry: Geometry, point: Callable[[Geometry], Vector], axes: Callable[[Geometry], Matrix]) -> list[Scalar]:
-    return [*point(geometry), *(entry for row in axes(geometry) for entry in row)]
-
-
-def _frozen(reactions: Reactions) -> Reactions:
-    for array in reactions:
-        array.flags.writeable = False
-    return reactions
 
 
 def _with(model: Model, identities: Sequence[Identity]) -> Model:
@@ -250,23 +241,24 @@ class SensorTable:
         return table(Sensors, **columns, first=self._first)
 
     def add(self, name: str, spec: Any) -> None:
-        """Add a sensor of the model file."""
-        if spec.type in ("torque", "torques"):
-            self._torques.append((name, self._coordinates(spec)))
-            return
-        if spec.type == "expression":
-            return  # see ``add_expressions``
-        if spec.type == "reaction":
-            self._reactions.append((name, spec))
-            return
-        if spec.type == "deformation":
-            self._add_deformation(name, spec)
-            return
-        if spec.type == "bushing":
-            self._add_bushing(name, spec)
-            return
-        entry = self.entry(name, spec)
-        self._append(name, [entry], SENSOR_WIDTH[entry.kind])
+        """Add a sensor of the model file; those of other rows than the table's wait for ``add_reactions`` and so on."""
+        match spec.type:
+            case "reaction":
+                self._reactions.append((name, spec))
+            case "torque":
+                self._torques.append((name, [spec.coordinate]))
+            case "torques":
+                every = [f"{joint}.{column.coordinate}" for joint, column in self._system.coordinates]
+                self._torques.append((name, every if spec.coordinates == "all" else spec.coordinates))
+            case "expression":
+                pass
+            case "deformation":
+                self._append(name, self._deformation(spec), 3)
+            case "bushing":
+                self._append(name, self._bushing(spec), 3)
+            case _:
+                entry = self.entry(name, spec)
+                self._append(name, [entry], SENSOR_WIDTH[entry.kind])
 
     def _append(self, name: str, entries: list[Entry], width: int) -> None:
         """A sensor of one entry of a width, or of entries of one number each, in one unit."""
@@ -294,8 +286,7 @@ class SensorTable:
                         found.append(Gap(number, row, 0, (int(laws.theta[term]), theta + NATURAL_VALUE)))
                     term = laws.next[term]
             if found:
-                self._entries.append(entry)
-                self._first.append(row + 1)
+                self.add_unseen(entry)
                 self.gaps += found
 
     def add_unseen(self, entry: Entry) -> int:
@@ -317,11 +308,10 @@ class SensorTable:
         ):
             if kind not in (*TYRES, Force.SPHERE_ON_ROAD):
                 continue
-            row, body = self._first[-1], self._measures.pairs.bodies(pair)[1]
-            self._entries.append(Entry(Sensor.TYRE, "N", index=number, order=TyreQuantity.NORMAL_LOAD))
-            self._entries.append(Entry(Sensor.POSITION, "m", body, theta=theta))  # the centre is its first numbers
-            self._first += [row + 1, row + 4]
-            self.contacts.append(Contact(name, kind in TYRES, row, row + 1, self._forces.road(number)))
+            load = self.add_unseen(Entry(Sensor.TYRE, "N", index=number, order=TyreQuantity.NORMAL_LOAD))
+            body = self._measures.pairs.bodies(pair)[1]
+            place = self.add_unseen(Entry(Sensor.POSITION, "m", body, theta=theta))  # the centre is its first numbers
+            self.contacts.append(Contact(name, kind in TYRES, load, place, self._forces.road(number)))
 
     def add_reactions(self, table: ReactionTable) -> None:
         """Assign rows to the force and moment of each reaction, after the rows of the table."""
@@ -355,51 +345,48 @@ class SensorTable:
         self.rows[name] = slice(self._next_row, self._next_row + width)
         self._next_row += width
 
-    def _coordinates(self, spec: Any) -> list[str]:
-        if spec.type == "torque":
-            return [spec.coordinate]
-        if spec.coordinates != "all":
-            return spec.coordinates
-        return [f"{joint}.{column.coordinate}" for joint, column in self._system.coordinates]
-
     def entry(self, name: str, spec: Any) -> Entry:
-        """The row of the table for a sensor that has exactly one."""
-        index, path = self._system.topology.index, f"sensors.{name}"
-        match spec.type:
-            case "position" | "velocity" | "acceleration" as kind:
-                return Entry(Sensor[kind.upper()], _POINT_UNITS[kind], *self._at(spec.point))
-            case "direction":
-                return self._direction(spec)
-            case "velocity_along" | "acceleration_along":
-                return self._along(spec)
-            case "angular_velocity" | "angular_acceleration" as kind:
-                return Entry(Sensor[kind.upper()], _BODY_UNITS[kind], index[spec.body])
-            case "roll" | "pitch" | "yaw" as kind:
-                unit = "rad" + RATES[spec.derivative]
-                return Entry(Sensor.ATTITUDE, unit, index[spec.body], Attitude[kind.upper()], spec.derivative)
-            case "coordinate" | "distance" | "angle" | "displacement":
-                return self._of_measure(spec, path)
-            case "tyre":
-                quantity = TyreQuantity[spec.quantity.upper()]
-                return Entry(Sensor.TYRE, _TYRE_UNITS[quantity], index=self._force_number[spec.tyre], order=quantity)
-            case "contact":
-                return self._contact(spec, path)
-            case "force":
-                number = self._force_number[spec.force]
-                along = self._forces.kinds[number] in ALONG
-                kind, unit = Sensor.FORCE if along else Sensor.FORCE_ON_BODY, self._forces.units[number]
-                return Entry(kind, unit, self._forces.parts.get(spec.force, 0) - 1, number)
-            case "multiplier":
-                number = self._equation(spec.constraint, path)
-                unit = force_on(self._constraint_units[number]) if self._constraint_units else "N"
-                return Entry(Sensor.MULTIPLIER, unit, index=number)
-            case "elastic_coordinate":
-                return self._elastic(spec, path)
-            case "strain_energy":
-                number = [deforming.name for deforming in self._system.elastic].index(spec.body)
-                return Entry(Sensor.STRAIN_ENERGY, "J", index=number)
-            case energy:
-                return Entry(Sensor[energy.upper()], "J")
+        """The row of the table for a sensor that has exactly one; ``_ENTRIES`` has the method of each type."""
+        return _ENTRIES[spec.type](self, spec, f"sensors.{name}")
+
+    def _of_point(self, spec: Any, path: str) -> Entry:
+        """Position, velocity or acceleration of a point."""
+        geometry, (body, point) = self._system.geometry, split(spec.point)
+        offset = self._system.theta.add(lambda: geometry.point(body, point))
+        return Entry(
+            Sensor[spec.type.upper()], _POINT_UNITS[spec.type], self._system.topology.index[body], theta=offset
+        )
+
+    def _of_body(self, spec: Any, path: str) -> Entry:
+        """Angular velocity or acceleration of a body."""
+        return Entry(Sensor[spec.type.upper()], _BODY_UNITS[spec.type], self._system.topology.index[spec.body])
+
+    def _attitude(self, spec: Any, path: str) -> Entry:
+        """Roll, pitch or yaw of a body, or a time derivative of it."""
+        body, unit = self._system.topology.index[spec.body], "rad" + RATES[spec.derivative]
+        return Entry(Sensor.ATTITUDE, unit, body, Attitude[spec.type.upper()], spec.derivative)
+
+    def _tyre(self, spec: Any, path: str) -> Entry:
+        quantity = TyreQuantity[spec.quantity.upper()]
+        return Entry(Sensor.TYRE, _TYRE_UNITS[quantity], index=self._force_number[spec.tyre], order=quantity)
+
+    def _force(self, spec: Any, path: str) -> Entry:
+        """Value of a force along a measure, or the force on a body; of a contact, of all its parts."""
+        number = self._force_number[spec.force]
+        kind = Sensor.FORCE if self._forces.kinds[number] in ALONG else Sensor.FORCE_ON_BODY
+        return Entry(kind, self._forces.units[number], self._forces.parts.get(spec.force, 0) - 1, number)
+
+    def _multiplier(self, spec: Any, path: str) -> Entry:
+        number = self._equation(spec.constraint, path)
+        unit = force_on(self._constraint_units[number]) if self._constraint_units else "N"
+        return Entry(Sensor.MULTIPLIER, unit, index=number)
+
+    def _strain_energy(self, spec: Any, path: str) -> Entry:
+        number = [deforming.name for deforming in self._system.elastic].index(spec.body)
+        return Entry(Sensor.STRAIN_ENERGY, "J", index=number)
+
+    def _energy(self, spec: Any, path: str) -> Entry:
+        return Entry(Sensor[spec.type.upper()], "J")
 
     def _contact(self, spec: Any, path: str) -> Entry:
         """A quantity of a contact, of one of its parts or of all."""
@@ -414,12 +401,7 @@ class SensorTable:
             self._system.issue(f"{path}.quantity", message, "name one by its number, as part: 1")
         return Entry(Sensor.TYRE, _CONTACT_UNITS[read], parts - 1, number, read)
 
-    def _at(self, reference: str) -> tuple[int, int, int, int]:
-        """Fields body, index, order and theta of an entry of a point."""
-        geometry, (body, point) = self._system.geometry, split(reference)
-        return self._system.topology.index[body], NONE, 0, self._system.theta.add(lambda: geometry.point(body, point))
-
-    def _direction(self, spec: Any) -> Entry:
+    def _direction(self, spec: Any, path: str) -> Entry:
         geometry, (body, vector) = self._system.geometry, split(spec.vector)
         offset = self._system.theta.add(lambda: geometry.vector(body, vector))
         return Entry(Sensor.DIRECTION, "1", self._system.topology.index[body], theta=offset)
@@ -434,13 +416,13 @@ class SensorTable:
         unit = "1" + RATES[spec.derivative]
         return Entry(Sensor.COORDINATE, unit, index=columns[spec.number - 1], order=spec.derivative)
 
-    def _add_bushing(self, name: str, spec: Any) -> None:
+    def _bushing(self, spec: Any) -> list[Entry]:
         """Three components of a quantity of a bushing."""
         first, number = BushingQuantity[spec.quantity.upper()], self._force_number[spec.bushing]
         unit = _BUSHING_UNITS[first]
-        self._append(name, [Entry(Sensor.TYRE, unit, index=number, order=first + k) for k in range(3)], 3)
+        return [Entry(Sensor.TYRE, unit, index=number, order=first + k) for k in range(3)]
 
-    def _add_deformation(self, name: str, spec: Any) -> None:
+    def _deformation(self, spec: Any) -> list[Entry]:
         """Three displacements of a node: weighted sums of elastic coordinates, or columns that their products move."""
         body, node = split(spec.point)
         number = [deforming.name for deforming in self._system.elastic].index(body)
@@ -458,9 +440,9 @@ class SensorTable:
                 row = ShapeRow(deforming, place, axis, self._measures.offset[measure], 1.0)
                 self._system.shape_rows.append(row)
             entries.append(Entry(Sensor.MEASURE, unit, index=measure, order=spec.derivative))
-        self._append(name, entries, 3)
+        return entries
 
-    def _along(self, spec: Any) -> Entry:
+    def _along(self, spec: Any, path: str) -> Entry:
         """Component of a point's velocity or acceleration along a vector."""
         geometry, index = self._system.geometry, self._system.topology.index
         (body, point), (carrier, vector) = split(spec.point), split(spec.vector)
@@ -506,6 +488,23 @@ class SensorTable:
         known = ", ".join(self._constraints[i] for i in matches) or ", ".join(self._constraints) or "there are none"
         self._system.issue(path, message, f"equations: {known}")
         return 0
+
+
+_ENTRIES: dict[str, Callable[[SensorTable, Any, str], Entry]] = {
+    **dict.fromkeys(("position", "velocity", "acceleration"), SensorTable._of_point),
+    **dict.fromkeys(("angular_velocity", "angular_acceleration"), SensorTable._of_body),
+    **dict.fromkeys(("roll", "pitch", "yaw"), SensorTable._attitude),
+    **dict.fromkeys(("velocity_along", "acceleration_along"), SensorTable._along),
+    **dict.fromkeys(("coordinate", "distance", "angle", "displacement"), SensorTable._of_measure),
+    **dict.fromkeys(("kinetic_energy", "potential_energy"), SensorTable._energy),
+    "direction": SensorTable._direction,
+    "tyre": SensorTable._tyre,
+    "contact": SensorTable._contact,
+    "force": SensorTable._force,
+    "multiplier": SensorTable._multiplier,
+    "elastic_coordinate": SensorTable._elastic,
+    "strain_energy": SensorTable._strain_energy,
+}
 
 
 def _displacement(deforming: ElasticBody, node: int, axis: int) -> list[Scalar]:

@@ -1,7 +1,8 @@
 """Blocks of theta that bodies, their tree joints and armatures fill, and the initial values of the coordinates."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,10 +21,11 @@ from mbsim_cli.assembly.tree.joints import (
 )
 from mbsim_cli.assembly.tree.system import System
 from mbsim_cli.assembly.tree.topology import PairTable
-from mbsim_cli.model.flexible import LEFT_OVER
 from mbsim_cli.model.layout import GROUND, NONE, Armatures, FlexibleTree, Tree
-from mbsim_cli.spec.expressions.number import Number
 from mbsim_cli.spec.states import StateJoint
+
+if TYPE_CHECKING:
+    from mbsim_cli.reduction.data import StandardInput
 
 
 def tree_table(system: System) -> Tree:
@@ -31,13 +33,12 @@ def tree_table(system: System) -> Tree:
     topology = system.topology
     bodies = [_add_body(system, body) for body in range(len(topology.bodies))]
     initial = len(system.theta)
-    for read in (initial_position, initial_velocity):
+    for order, read in enumerate((initial_position, initial_velocity)):
         for joint in topology.joints:
-            if isinstance(system.joints[joint], NodeJoint):
-                continue
-            _add_initial(system, joint, read)
+            if not isinstance(system.joints[joint], NodeJoint):
+                _add_initial(system, joint, read)
         for deforming in system.elastic:
-            system.theta.add(partial(_elastic_start, deforming, read is initial_velocity))
+            system.theta.add(partial(deforming.start, order))
     column_body = [
         b for b, first in enumerate(system.first_column[:-1]) for _ in range(first, system.first_column[b + 1])
     ]
@@ -58,14 +59,24 @@ def with_elastic(system: System, tree: Tree, pairs: PairTable) -> Tree | Flexibl
     if not system.elastic:
         return tree
     bodies = [system.topology.index[deforming.name] for deforming in system.elastic]
-    blocks = [system.theta.add(partial(_entries, deforming)) for deforming in system.elastic]
+    from mbsim_cli.reduction.data import deviates, deviations, entries
+
+    def packed(of: Callable[["StandardInput"], np.ndarray], deforming: ElasticBody) -> int:
+        """Offset of numbers of the data of a body."""
+        return system.theta.add(lambda: of(deforming.current()).tolist())
+
+    blocks = [packed(entries, deforming) for deforming in system.elastic]
+    deviating = [any(map(deviates, deforming.spanned)) for deforming in system.elastic]
     return FlexibleTree(
         *tree,
         flexible=integers(bodies),
         pair=integers(pairs.number(GROUND, body) for body in bodies),
         elastic=integers(system.first_elastic),
         block=integers(blocks),
-        deviation=integers(_deviation(system, deforming) for deforming in system.elastic),
+        deviation=integers(
+            packed(deviations, deforming) if has_deviations else NONE
+            for deforming, has_deviations in zip(system.elastic, deviating, strict=True)
+        ),
         column=integers(system.coordinate_columns()),
         **_nodes(system),
     )
@@ -81,42 +92,15 @@ def _nodes(system: System) -> dict[str, np.ndarray]:
             number = joint.coordinates.index(kept.coordinate)
             columns.append(column)
             bodies.append(index[joint.body.name])
-            shapes.append(system.theta.add(partial(_shapes, joint, number, kept.sign)))
+            shapes.append(system.theta.add(partial(joint.shapes, number, kept.sign)))
             row = ShapeRow(joint.body, joint.number, joint.moving[number], shapes[-1], float(kept.sign))
             if joint.is_bent(number):
                 bent.append(len(columns) - 1)
-                bend.append(system.theta.add(partial(_bend, joint, number, kept.sign)))
+                bend.append(system.theta.add(partial(joint.bend, number, kept.sign)))
                 row = row._replace(second=bend[-1])
             system.shape_rows.append(row)
     found = {"node": columns, "node_body": bodies, "shape": shapes, "bent": bent, "bend": bend}
     return {name: integers(numbers) for name, numbers in found.items()}
-
-
-def _shapes(joint: NodeJoint, number: int, sign: int) -> Sequence[Scalar]:
-    return [*(sign * shape for shape in joint.shapes(number)), *[0.0] * LEFT_OVER]
-
-
-def _bend(joint: NodeJoint, number: int, sign: int) -> Sequence[Scalar]:
-    return [sign * entry for entry in joint.bend(number)]
-
-
-def _entries(deforming: ElasticBody) -> Sequence[Scalar]:
-    from mbsim_cli.reduction.data import entries
-
-    return entries(deforming.current()).tolist()
-
-
-def _deviation(system: System, deforming: ElasticBody) -> int:
-    """Offset of what the data of a body have beside the identities between their terms, or NONE."""
-    from mbsim_cli.reduction.data import deviates, deviations
-
-    if not any(map(deviates, deforming.spanned)):
-        return NONE
-    return system.theta.add(lambda: deviations(deforming.current()).tolist())
-
-
-def _elastic_start(deforming: ElasticBody, rates: bool) -> Sequence[Scalar]:
-    return deforming.start()[int(rates)]
 
 
 def _add_body(system: System, body: int) -> int:
@@ -173,10 +157,6 @@ def armature_table(system: System) -> Armatures:
             system.issue(f"joints.{name}.armature", message, "add cut: false to the joint, and cut another one")
             continue
         stored = int(not isinstance(spec, StateJoint))
-        rows.append((coordinate.column, system.theta.add(partial(_inertia, system, inertia)), stored))
+        rows.append((coordinate.column, system.theta.add(partial(system.geometry.numbers.vector, (inertia,))), stored))
     columns = zip(*rows, strict=True) if rows else ((), (), ())
     return table(Armatures, **dict(zip(Armatures._fields, columns, strict=True)))
-
-
-def _inertia(system: System, inertia: Number) -> tuple[Scalar]:
-    return (system.geometry.numbers(inertia),)

@@ -9,6 +9,7 @@ import numpy as np
 from mbsim_cli.assembly.parameters.numbers import STEP, Numbers, Scalar, Vector
 from mbsim_cli.errors import ModelError, UsageError
 from mbsim_cli.model.codes import ROTATIONS, TRANSLATIONS, Column
+from mbsim_cli.model.flexible import LEFT_OVER
 from mbsim_cli.model.layout import NONE
 from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.system import cached_property
@@ -130,10 +131,9 @@ class ElasticBody:
         parted = ((name, sorted(modes & self._single)) for name, modes in self.parted.items())
         return [*self.sid.warnings, *(_parting(name, modes) for name, modes in parted if modes)]
 
-    def start(self) -> tuple[tuple[Scalar, ...], tuple[Scalar, ...]]:
-        """Initial elastic coordinates and their rates."""
-        position, velocity = (self._numbers.vector(given) for given in self.initial)
-        return position, velocity
+    def start(self, order: int) -> tuple[Scalar, ...]:
+        """Initial elastic coordinates, or their rates for ``order`` 1."""
+        return self._numbers.vector(self.initial[order])
 
     def node(self, name: str) -> int | None:
         """Number of a node; None where there is none of that name."""
@@ -244,14 +244,14 @@ class NodeJoint:
         """The place without deformation, in the axes of the body's frame."""
         return tuple(self.node.origin.M0.tolist())
 
-    def shapes(self, coordinate: int) -> list[Scalar]:
-        """Change of a coordinate by each elastic one."""
-        row = _rows(self.node)[self.moving[coordinate]]
-        return row.tolist()
+    def shapes(self, coordinate: int, sign: int) -> list[Scalar]:
+        """Change of a coordinate, or of its negative, by each elastic one; unused numbers follow."""
+        row = _rows(self.node)[self.moving[coordinate]].tolist()
+        return [*(sign * entry for entry in row), *[0.0] * LEFT_OVER]
 
-    def bend(self, coordinate: int) -> list[Scalar]:
-        """Second derivatives of a coordinate by the elastic ones, a symmetric matrix by rows."""
-        return _second(self.node)[self.moving[coordinate]].ravel().tolist()
+    def bend(self, coordinate: int, sign: int) -> list[Scalar]:
+        """Second derivatives of a coordinate, or of its negative, by the elastic ones: a symmetric matrix by rows."""
+        return [sign * entry for entry in _second(self.node)[self.moving[coordinate]].ravel().tolist()]
 
 
 def _rows(node: "Node") -> Any:
