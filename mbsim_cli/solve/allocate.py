@@ -92,6 +92,16 @@ def begins_within_steps(problem: Problem) -> bool:
     return bool(onsets_of(problem.model, problem.theta).force.size)
 
 
+def begins_unseen(problem: Problem) -> bool:
+    """Whether forces may jump or begin within steps where no gap of the problem closes, as smooth steps of a force do.
+
+    Dry friction is none of them.
+    """
+    onsets = onsets_of(problem.model, problem.theta)
+    seen = np.isin(onsets.force, [gap.force for gap in problem.gaps]) & (onsets.side != 0)
+    return bool(((onsets.argument == ELONGATION) & ~seen).any())
+
+
 def room_for(onsets: Onsets, dtype: Any) -> np.ndarray:
     """Room for the arguments of onsets."""
     return np.zeros((onsets.force.size, 2), dtype)

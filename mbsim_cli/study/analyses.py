@@ -110,8 +110,11 @@ class ForwardDynamics(Analysis):
 
     def diagnostics(self, problem: Problem, objectives: Sequence[Any]) -> Health:
         """Drift, energy, iterations; where it starts at an equilibrium, whether that is stable."""
+        from mbsim_cli.solve.allocate import begins_unseen
+
         watched = HealthFromRest if problem.options.start == "equilibrium" else Health
-        return watched(problem.options, problem.names, keeps_energy(problem), problem.touching)
+        unseen = begins_unseen(problem)
+        return watched(problem.options, problem.names, keeps_energy(problem), problem.touching, unseen)
 
 
 def keeps_energy(problem: Problem) -> bool:

@@ -7,7 +7,12 @@ import pytest
 import yaml
 
 import mbsim_cli as mbsim
+from mbsim_cli import spec
+from mbsim_cli.study.assembling import Settings
 from mbsim_cli.study.interface import check
+from mbsim_cli.study.listener import SILENT
+from mbsim_cli.study.plan import Timing, plan_run
+from mbsim_cli.study.run import run
 
 G, HEIGHT, STIFFNESS, END = 9.81, 1.0, 1e5, 1.0
 JUST = math.sqrt(2 * G * HEIGHT)  # m/s, with which the ball turns round at the ceiling
@@ -142,3 +147,13 @@ def test_errors_count_as_those_of_impacts_where_steps_have_been_divided(model, w
         report = thrown.run(parameters={"v0": v}, **way).report["objectives"]["end"]["discretisation"]["relative"]
         shares = np.array([report["gradient"][name] for name in ("v0", "m")])
         assert (abs(shares[0] / shares[1] - 1.0) < 1e-6) == alike
+
+
+@pytest.mark.parametrize(("v0", "touched"), [(30.0, True), (3.0, False)])
+def test_a_touch_between_two_time_points_is_seen(tmp_path, v0, touched):
+    """A stiff stop returns the ball within a step; no time point shows that it was touched."""
+    path, timing, heights = tmp_path / "model.yaml", Timing(), []
+    path.write_text(yaml.safe_dump(ball(duration=0.3)))
+    plan = plan_run(spec.load(path), Settings(method="none"), timing, SILENT, values={"v0": v0, "k": 1e9})
+    outcome = run(plan, timing, SILENT, lambda block: heights.append(block.position.max()))
+    assert max(heights) < HEIGHT and outcome.diagnostics.health.divides == touched

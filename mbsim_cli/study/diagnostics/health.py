@@ -18,6 +18,7 @@ VIOLATED = 1e-3  # m or 1: more than a long step leaves
 ENERGY = 1e-2  # of the energy that moves
 AT_REST = 1e-9  # of the energy that is stored: less than that does not move
 STILL = 1e-9  # m, rad or 1 in the time of the run: coordinates that move by less do not
+REACH = 2.0  # times the change in a step: gaps as near as that may close and open between its ends
 SHOWN = 4  # constraints of a singular position
 INCONSISTENT = "bodies that deform, whose data do not fit together to the second order, keep it at no step"
 UNITS = ("position", "velocity", "acceleration")
@@ -67,7 +68,8 @@ class Diagnostics:
 class Health(Diagnostics):
     """Largest and mean diagnostics of a run, one pass.
 
-    ``kept``: whether the equations conserve energy; ``touches`` is ``Problem.touching``.
+    ``kept``: whether the equations conserve energy; ``touches`` is ``Problem.touching``; ``unseen``: whether forces may
+    begin where none of these gaps closes.
     """
 
     def __init__(
@@ -76,10 +78,13 @@ class Health(Diagnostics):
         names: Names,
         kept: bool = True,
         touches: tuple[np.ndarray, np.ndarray] = (np.zeros(0, int), np.zeros(0)),
+        unseen: bool = False,
     ):
-        self._options, self._names, self._kept = options, names, kept
+        self._options, self._names, self._kept, self._unseen = options, names, kept, unseen
         self._column, self._value = touches
         self._above = np.zeros((2, len(self._column)), bool)  # whether ever above the value, and ever below
+        self._near = False  # whether a gap may have closed between two time points
+        self._gaps: np.ndarray | None = None  # those at the latest time point
         self._singular: list[tuple[float, np.ndarray]] = []  # instants behind singular positions, and constraints there
         self._instants = 0
         self._iterations = self._most = 0
@@ -99,8 +104,8 @@ class Health(Diagnostics):
             return
         self._instants += len(block.time)
         self._counts += block.work.sum(axis=0)
-        above = block.sensors[:, self._column].real > self._value
-        self._above |= above.any(axis=0), ~above.all(axis=0)
+        if self._column.size:
+            self._add_gaps(block.sensors[:, self._column].real - self._value)
         for row in np.flatnonzero(block.singular.any(axis=1)) if block.singular.any() else ():
             self._singular.append((float(block.time[row]), np.flatnonzero(block.singular[row])))
         self._iterations += int(block.iterations.sum())
@@ -110,6 +115,16 @@ class Health(Diagnostics):
             self._violated = float(block.time[np.argmax(block.drift[:, 0] > VIOLATED)])
         self._gradient_error = max(self._gradient_error, float(block.gradient_error.max()))
         self._add_energy(block)
+
+    def _add_gaps(self, gaps: np.ndarray) -> None:
+        """Take the gaps (B, g) at the next time points in, each relative to where it closes."""
+        above = gaps > 0.0
+        self._above |= above.any(axis=0), ~above.all(axis=0)
+        if not self._near:
+            gaps = gaps if self._gaps is None else np.concatenate([self._gaps, gaps])
+            nearest = np.minimum(abs(gaps[1:]), abs(gaps[:-1]))
+            self._near = bool((~(nearest > REACH * abs(np.diff(gaps, axis=0)))).any())
+            self._gaps = gaps[-1:].copy()
 
     def gradients_solved(self, error: float) -> None:
         """Note the relative residual of gradients that are computed after the run."""
@@ -153,9 +168,13 @@ class Health(Diagnostics):
 
     @property
     def divides(self) -> bool:
-        """Whether forces begin in steps of fixed length: some have been divided, or something has touched or let go."""
-        begin = bool(self._counts[WORK.index("rejected")]) or bool(self._above.all(axis=0).any())
-        return not self._options.adaptive and begin
+        """Whether forces begin in steps of fixed length: something has touched or let go, or may have in divided ones.
+
+        Dry friction that turns round is not counted. It divides steps, too, but its force does not jump.
+        """
+        touched = bool(self._above.all(axis=0).any())
+        divided = bool(self._counts[WORK.index("rejected")]) and (self._unseen or self._near)
+        return not self._options.adaptive and (touched or divided)
 
     @property
     def steps(self) -> int:
