@@ -257,7 +257,7 @@ def store_objective(scales: Scales, result: ObjectiveResult, parameter_units: Se
     set_unit(group["value"], result.unit)
     group.attrs["method"] = result.method
     if result.flags:
-        layout.listed(group, "flags", result.flags)
+        layout.write_texts(group, "flags", result.flags)
     if result.undefined:
         reasons = [result.undefined.get(name, "") for name in texts(scales.file["parameter"])]
         scales.attach(group.create_dataset("undefined", data=reasons, dtype=TEXT), ("parameter",))

@@ -2,9 +2,10 @@
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import NamedTuple
+from pathlib import Path
+from typing import NamedTuple, TypeVar
 
 import h5py
 import numpy as np
@@ -22,8 +23,38 @@ TEXTS = ("unit", "units", "method", "description", "undetermined")  # attributes
 OWN_ATTRIBUTES = ("CLASS", "NAME", "DIMENSION_LIST", "DIMENSION_LABELS", "REFERENCE_LIST", "_Netcdf4Dimid")
 
 
+Read = TypeVar("Read")
+
+
 class FormatError(Exception):
     """The file is not what it should be."""
+
+
+def open_file(path: Path) -> h5py.File:
+    """Open an HDF5 file to read, with a lock where the file system has locks."""
+    return h5py.File(path, "r", locking="best-effort")
+
+
+def fault_in(path: Path, check: Callable[[h5py.File], object]) -> str:
+    """The fault that a check finds in a file from anywhere, in a process of its own; empty where there is none.
+
+    HDF5 itself may crash, or never end, on a damaged file.
+    """
+    from mbsim_cli.quarantine import fault_of
+
+    def look(path: Path) -> None:
+        with open_file(path) as file:
+            check(file)
+
+    return fault_of(path, look)
+
+
+def read_checked(path: Path, read: Callable[[h5py.File], Read]) -> Read:
+    """What is read of a file from anywhere, after a trial in a process of its own; raises FormatError."""
+    if fault := fault_in(path, read):
+        raise FormatError(fault)
+    with open_file(path) as file:
+        return read(file)
 
 
 @contextmanager
@@ -33,15 +64,6 @@ def naming(path: str) -> Iterator[None]:
         yield
     except FormatError as error:
         raise FormatError(f"{path}: {error}") from None
-
-
-def columns_of(file: h5py.File):
-    """Yield name and dataset of every row of numbers in the root of any file; raise FormatError for hostile ones."""
-    for name in file:
-        item = file[name] if isinstance(file.get(name, getlink=True), h5py.HardLink) else None
-        if isinstance(item, h5py.Dataset) and item.ndim == 1 and item.dtype.kind in "fiu":
-            require_plain(item)
-            yield name, item
 
 
 def walk(file: h5py.File) -> Iterator[tuple[str, h5py.Dataset]]:
@@ -115,18 +137,14 @@ def require_plain(dataset: h5py.Dataset, most: int = MOST_DIMENSIONS) -> None:
     if dataset.ndim > most:
         raise FormatError(f"it has {dataset.ndim} dimensions")
     stored = min(dataset.id.get_storage_size(), dataset.file.id.get_filesize())
-    claimed = max(dataset.size, _chunk_of(dataset)) * dataset.dtype.itemsize
+    chunk = math.prod(dataset.chunks) if dataset.chunks and dataset.size else 0  # is read at once
+    claimed = max(dataset.size, chunk) * dataset.dtype.itemsize
     if claimed > UNPACKED + PACKED * stored:
         raise FormatError(f"it claims to be {claimed:.3g} bytes large, of which {stored} are there")
     if not dataset.shape or is_text(dataset.dtype):
         dataset[()]
     elif dataset.size:
         dataset[0], dataset[-1]  # the way to the content
-
-
-def _chunk_of(dataset: h5py.Dataset) -> int:
-    """Numbers that are read at once, whatever is asked for."""
-    return math.prod(dataset.chunks) if dataset.chunks and dataset.size else 0
 
 
 # Requirements on a result: the datasets of the format, with axes as long as their labels.
@@ -188,6 +206,12 @@ _REQUIRED_BY = {  # datasets that a file must have if the path of any of its dat
     "meta/discretisation/worst": ("meta/discretisation/motion",),
 }
 _ALL_OR_NONE = ("value", "gradient")  # of objectives: all have them, or none
+
+
+def require_format(file: h5py.File, kind: str) -> None:
+    """Raise FormatError where the file is of another format."""
+    if attribute(file, "format") != kind:
+        raise FormatError("it is an HDF5 file of another kind")
 
 
 def require_origin(file: h5py.File) -> None:

@@ -338,7 +338,7 @@ class Parameters(NamedTuple):
     bounds: Sequence[tuple[float, float]] = ()  # (p, 2), NaN where there are none
 
 
-def describe(file: h5py.File, provenance: Provenance) -> None:
+def write_origin(file: h5py.File, provenance: Provenance) -> None:
     """Write root attributes and ``/meta``."""
     file.attrs.update({"format": FORMAT, "format_version": FORMAT_VERSION, "status": "partial"})
     file.attrs.update(root_attributes(provenance))
@@ -352,10 +352,10 @@ def describe(file: h5py.File, provenance: Provenance) -> None:
         "platform": platform_facts(),
     }
     for name, entries in tables.items():
-        table(meta, name, entries, dict.fromkeys(SECONDS, "s"))
+        write_scalars(meta, name, entries, dict.fromkeys(SECONDS, "s"))
 
 
-def table(
+def write_scalars(
     parent: h5py.Group, name: str, entries: Mapping[str, object], units: Mapping[str, str] = MappingProxyType({})
 ) -> None:
     """Write a group of scalars, numbers with their unit; a slash in a name would nest groups."""
@@ -366,12 +366,12 @@ def table(
             set_unit(dataset, units.get(key, "1"))
 
 
-def listed(group: h5py.Group, name: str, texts: Sequence[str]) -> None:
+def write_texts(group: h5py.Group, name: str, texts: Sequence[str]) -> None:
     """Write texts that label themselves, for there is an axis for them alone."""
     group.create_dataset(name, data=list(texts), dtype=TEXT).make_scale(name)
 
 
-def label(
+def write_axes(
     scales: Scales,
     names: Names,
     sensors: Mapping[str, slice],
@@ -436,7 +436,7 @@ def _chunk_of(instants: int, most: int) -> int:
     return -(-instants // -(-instants // most))
 
 
-def repeats(values: np.ndarray) -> bool:
+def is_repetitive(values: np.ndarray) -> bool:
     """Whether more than a third of the numbers (B, ...) equal the one before them, in time or in their row.
 
     What does not repeat hardly becomes smaller: compressing it would take longer than all else that is written.
@@ -448,7 +448,7 @@ def repeats(values: np.ndarray) -> bool:
     return np.count_nonzero(same) > same.size / 3
 
 
-def growing(scales: Scales, row: Variable, of: int, instants: int, compressed: bool) -> h5py.Dataset:
+def create_history(scales: Scales, row: Variable, of: int, instants: int, compressed: bool) -> h5py.Dataset:
     """Create an empty dataset along time, one ``of`` so many; its group keeps the order of names."""
     widths = tuple(map(scales.length, row.axes))
     chunk_bytes = min(CHUNK_BYTES, MOST_CACHED // of)

@@ -10,7 +10,16 @@ import h5py
 import numpy as np
 
 from mbsim_cli.errors import InputOutputError
-from mbsim_cli.io.guard import FormatError, attribute, naming, require_origin, require_plain, require_result
+from mbsim_cli.io.guard import (
+    FormatError,
+    attribute,
+    fault_in,
+    naming,
+    open_file,
+    require_origin,
+    require_plain,
+    require_result,
+)
 from mbsim_cli.io.layout import KINEMATIC
 from mbsim_cli.io.target import check_target, replaced
 from mbsim_cli.model.pictures import GradientOf, Series
@@ -59,15 +68,13 @@ def opened(path: Path, checked: bool = False) -> Iterator[h5py.File]:
 
     One that is ``checked`` is not checked again.
     """
-    with looked_at(path, None if checked else _require_result, "is not an mbsim result") as file:
+    with looked_at(path, None if checked else require_result, "is not an mbsim result") as file:
         yield file
 
 
 @contextmanager
-def looked_at(path: Path, check: Callable[[Path], None] | None, complaint: str) -> Iterator[h5py.File]:
+def looked_at(path: Path, check: Callable[[h5py.File], None] | None, complaint: str) -> Iterator[h5py.File]:
     """Open a file from anywhere that passes a ``check``; raise InputOutputError where it does not, or is damaged."""
-    from mbsim_cli.quarantine import fault_of
-
     try:
         open_regular(path).close()
     except FileNotFoundError as error:
@@ -75,9 +82,9 @@ def looked_at(path: Path, check: Callable[[Path], None] | None, complaint: str) 
     except (OSError, ValueError) as error:  # nothing is known of the content; ValueError: a name with a zero
         raise InputOutputError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from error
     try:
-        if check and (fault := fault_of(path, check)):
+        if check and (fault := fault_in(path, check)):
             raise FormatError(fault)
-        with h5py.File(path, "r", locking="best-effort") as file:
+        with open_file(path) as file:
             yield file
     except FileNotFoundError as error:
         raise InputOutputError(f"there is no file {path}") from error
@@ -85,11 +92,6 @@ def looked_at(path: Path, check: Callable[[Path], None] | None, complaint: str) 
         if isinstance(error, OSError) and error.errno in NO_HANDLES:
             raise InputOutputError(f"cannot read {path}: Too many open files") from error
         raise InputOutputError(f"{path} {complaint}, or is damaged: {reason_of(error)}") from error
-
-
-def _require_result(path: Path) -> None:
-    with h5py.File(path, "r", locking="best-effort") as file:
-        require_result(file)
 
 
 def reason_of(error: BaseException) -> str:
@@ -116,11 +118,6 @@ def column_units(file: h5py.File, path: str) -> list[str]:
     if f"units/{path}" in file:
         return texts(file[f"units/{path}"])
     return [dataset.attrs.get("unit", "")] * (dataset.shape[1] if dataset.ndim > 1 else 1)
-
-
-def labels(dataset: h5py.Dataset, axis: int) -> tuple[str, ...]:
-    """Labels along an axis of a dataset."""
-    return tuple(texts(dataset.file[dataset.dims[axis].label]))
 
 
 def objectives_of(file: h5py.File) -> dict[str, dict[str, Any]]:
@@ -439,8 +436,8 @@ def _entries(file: h5py.File) -> dict[str, Entry]:
 def _sensors(file: h5py.File):
     for name, dataset in file.get("sensors", {}).items():
         path = f"sensors/{name}"
-        units = tuple(column_units(file, path))
-        yield name, Entry("sensor", path, units, labels(dataset, 1), sensitivity=f"sensitivity/{path}")
+        units, components = tuple(column_units(file, path)), tuple(texts(file[dataset.dims[1].label]))
+        yield name, Entry("sensor", path, units, components, sensitivity=f"sensitivity/{path}")
 
 
 def _column_entries(file: h5py.File):

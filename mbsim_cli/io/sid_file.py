@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,10 @@ import numpy as np
 
 import mbsim_cli
 from mbsim_cli.errors import InputOutputError
-from mbsim_cli.io.guard import FormatError, attribute, naming, require_plain, walk
+from mbsim_cli.io.guard import FormatError, attribute, fault_in, naming, require_format, require_plain, walk
 from mbsim_cli.io.provenance import storable
 from mbsim_cli.io.results import looked_at, texts
-from mbsim_cli.quarantine import FATAL, fault_of
+from mbsim_cli.quarantine import FATAL
 from mbsim_cli.reduction.data import OF_NODES, SHAPES, Node, StandardInput, Taylor, shape_of
 from mbsim_cli.reduction.mesh import CELLS
 from mbsim_cli.reduction.reduce import ShapedMesh
@@ -158,16 +159,10 @@ def _stack(coefficients: list[Any]) -> Any:
 
 def is_sid(path: Path) -> bool:
     """Whether a file is one of these; raise InputOutputError where HDF5 itself fails: no other look would tell more."""
-    fault = fault_of(path, _require_format)
+    fault = fault_in(path, partial(require_format, kind=FORMAT))
     if fault in FATAL:
         raise InputOutputError(f"{path} is damaged: {fault}")
     return not fault
-
-
-def _require_format(path: Path) -> None:
-    with h5py.File(path, "r", locking="best-effort") as file:
-        if attribute(file, "format") != FORMAT:
-            raise FormatError("it is an HDF5 file of another kind")
 
 
 def read_sid(path: Path) -> StandardInput:
@@ -185,22 +180,21 @@ def read_sid(path: Path) -> StandardInput:
         return sid
 
 
-def _require_sid(path: Path) -> None:
+def _require_sid(file: h5py.File) -> None:
     """Raise FormatError where a file is not what is written here."""
-    _require_format(path)
-    with h5py.File(path, "r", locking="best-effort") as file:
-        version = attribute(file, "format_version")
-        if version != FORMAT_VERSION:
-            raise FormatError(f"it is of version {version} of the format, and this mbsim reads {FORMAT_VERSION}")
-        datasets = dict(walk(file))
-        for name, dataset in datasets.items():
-            with naming(name):
-                require_plain(dataset, MOST_DIMENSIONS)
-        _require_shapes(datasets)
-        names = texts(file["design/name"])
-        if len(set(names)) < len(names):
-            raise FormatError("design/name has a name twice")
-        _require_mesh(file)
+    require_format(file, FORMAT)
+    version = attribute(file, "format_version")
+    if version != FORMAT_VERSION:
+        raise FormatError(f"it is of version {version} of the format, and this mbsim reads {FORMAT_VERSION}")
+    datasets = dict(walk(file))
+    for name, dataset in datasets.items():
+        with naming(name):
+            require_plain(dataset, MOST_DIMENSIONS)
+    _require_shapes(datasets)
+    names = texts(file["design/name"])
+    if len(set(names)) < len(names):
+        raise FormatError("design/name has a name twice")
+    _require_mesh(file)
 
 
 def _require_shapes(datasets: Mapping[str, h5py.Dataset]) -> None:

@@ -125,27 +125,26 @@ def _slopes(file: h5py.File, varied: Sequence[str], shape: tuple[int, ...]) -> n
     return found
 
 
-def _require_study(path: Path) -> None:
+def _require_study(file: h5py.File) -> None:
     """Raise FormatError where a file lacks what is drawn, or could not be read safely."""
-    with h5py.File(path, "r", locking="best-effort") as file:
-        if attribute(file, "format") != STUDY or attribute(file, "format_version") != VERSION:
-            raise FormatError(f"it is no study of version {VERSION} of the format")
-        found = dict(walk(file))  # without links to other files
-        count = len(_plain(found, "case", 1))
-        for names, numbers in (("varied", "design"), ("objective", "result")):
-            if names in found or numbers in found:
-                shape = (count, len(_plain(found, names, 1)))
-                if _plain(found, numbers, 2).shape != shape or _plain(found, f"{numbers}_unit", 1).shape != shape[1:]:
-                    raise FormatError(f"{numbers} does not have the shape of its labels")
-        for name, of_text in (("varied", True), ("design", False), ("objective", True), ("result", False)):
-            if name in found and is_text(found[name].dtype) != of_text:
-                raise FormatError(f"{name} holds {'no texts' if of_text else 'no numbers'}")
-        if "gradient" in found and (
-            is_text(_plain(found, "gradient", 3).dtype) or not is_text(_plain(found, "parameter", 1).dtype)
-        ):
-            raise FormatError("gradient holds no numbers, or has no parameters")
-        if "meta/plan" in found and not is_text(_plain(found, "meta/plan", 0).dtype):
-            raise FormatError("meta/plan holds no text")
+    if attribute(file, "format") != STUDY or attribute(file, "format_version") != VERSION:
+        raise FormatError(f"it is no study of version {VERSION} of the format")
+    found = dict(walk(file))  # without links to other files
+    count = len(_plain(found, "case", 1))
+    for names, numbers in (("varied", "design"), ("objective", "result")):
+        if names in found or numbers in found:
+            shape = (count, len(_plain(found, names, 1)))
+            if _plain(found, numbers, 2).shape != shape or _plain(found, f"{numbers}_unit", 1).shape != shape[1:]:
+                raise FormatError(f"{numbers} does not have the shape of its labels")
+    for name, of_text in (("varied", True), ("design", False), ("objective", True), ("result", False)):
+        if name in found and is_text(found[name].dtype) != of_text:
+            raise FormatError(f"{name} holds {'no texts' if of_text else 'no numbers'}")
+    if "gradient" in found and (
+        is_text(_plain(found, "gradient", 3).dtype) or not is_text(_plain(found, "parameter", 1).dtype)
+    ):
+        raise FormatError("gradient holds no numbers, or has no parameters")
+    if "meta/plan" in found and not is_text(_plain(found, "meta/plan", 0).dtype):
+        raise FormatError("meta/plan holds no text")
 
 
 def _plain(found: Mapping[str, h5py.Dataset], name: str, dimensions: int) -> h5py.Dataset:

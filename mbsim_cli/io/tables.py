@@ -12,10 +12,9 @@ import h5py
 import numpy as np
 
 from mbsim_cli.errors import InputOutputError, UsageError
-from mbsim_cli.io.guard import FORMAT, FormatError, attribute, columns_of, require_result
+from mbsim_cli.io.guard import FORMAT, FormatError, attribute, read_checked, require_plain, require_result
 from mbsim_cli.io.results import DAMAGED, reason_of
 from mbsim_cli.io.target import FileKind, replaced
-from mbsim_cli.quarantine import fault_of
 from mbsim_cli.system import open_regular
 
 # Tables that a model refers to: columns by name from a CSV or HDF5 file.
@@ -54,7 +53,9 @@ def read_table(path: Path, delimiter: str = ",") -> Mapping[str, np.ndarray]:
     """
     try:
         open_regular(path).close()
-        return _read_hdf5(path) if path.suffix.lower() in HDF5_SUFFIXES else _read_csv(path, delimiter)
+        if path.suffix.lower() in HDF5_SUFFIXES:
+            return read_checked(path, _hdf5_columns)
+        return _read_csv(path, delimiter)
     except UnicodeDecodeError as error:
         raise InputOutputError(f"cannot read {path}: it is no text in UTF-8; save it as such") from error
     except (*DAMAGED, csv.Error) as error:
@@ -65,21 +66,18 @@ def read_table(path: Path, delimiter: str = ",") -> Mapping[str, np.ndarray]:
 def read_numbers(path: Path, dataset: str) -> np.ndarray:
     """Return a dataset of numbers of an HDF5 file, of any shape; raise InputOutputError."""
 
-    def find(path: Path) -> np.ndarray:
-        with h5py.File(path, "r", locking="best-effort") as file:
-            item = file.get(dataset)
-            if not isinstance(item, h5py.Dataset) or item.dtype.kind not in "iuf":
-                known: list[str] = []
-                file.visititems(lambda name, one: known.append(name) if isinstance(one, h5py.Dataset) else None)
-                has = f"it has {', '.join(known[:MOST_NAMED])}" if known else "it has none"
-                raise FormatError(f"there is no dataset of numbers {dataset!r}; {has}")
-            return np.asarray(item[()], dtype=float)
+    def read(file: h5py.File) -> np.ndarray:
+        item = file.get(dataset)
+        if not isinstance(item, h5py.Dataset) or item.dtype.kind not in "iuf":
+            known: list[str] = []
+            file.visititems(lambda name, one: known.append(name) if isinstance(one, h5py.Dataset) else None)
+            has = f"it has {', '.join(known[:MOST_NAMED])}" if known else "it has none"
+            raise FormatError(f"there is no dataset of numbers {dataset!r}; {has}")
+        return np.asarray(item[()], dtype=float)
 
     try:
         open_regular(path).close()
-        if fault := fault_of(path, find):
-            raise FormatError(fault)
-        return find(path)
+        return read_checked(path, read)
     except FileNotFoundError as error:
         raise InputOutputError(f"there is no file {path}") from error
     except DAMAGED as error:
@@ -93,7 +91,7 @@ def _read_csv(path: Path, delimiter: str) -> Mapping[str, np.ndarray]:
     with path.open(newline="", encoding="utf-8-sig") as stream:
         for _ in range(comments):
             next(stream)
-        names = _names(stream, delimiter)
+        names = next(stream, "").split() if delimiter == " " else _cells(stream, delimiter)
         if not names:
             raise ValueError("it is empty; its first line names the columns")
         for name in filter(None, names):
@@ -133,13 +131,6 @@ def _numbers(stream: TextIO, delimiter: str, count: int, columns: list[int] | No
     return rows.T.reshape(count, -1)
 
 
-def _names(stream: TextIO, delimiter: str) -> list[str]:
-    """Names of the columns: the next line."""
-    if delimiter == " ":
-        return next(stream, "").split()
-    return _cells(stream, delimiter)
-
-
 def _cells(lines: Iterable[str], delimiter: str) -> list[str]:
     """The cells of the next line."""
     return [cell.strip() for cell in next(csv.reader(lines, delimiter=delimiter, skipinitialspace=True), [])]
@@ -172,24 +163,22 @@ def _is_number(text: str) -> bool:
     return text.isascii() and "_" not in text  # other digits and _ only Python reads
 
 
-def _read_hdf5(path: Path) -> dict[str, np.ndarray]:
+def _hdf5_columns(file: h5py.File) -> dict[str, np.ndarray]:
     """Datasets of one dimension in the root; of a result of mbsim the time and the coordinates."""
-    if fault := fault_of(path, _hdf5_columns):
-        raise FormatError(fault)
-    return _hdf5_columns(path)
-
-
-def _hdf5_columns(path: Path) -> dict[str, np.ndarray]:
-    with h5py.File(path, "r", locking="best-effort") as file:
-        columns = {name: np.asarray(item[()], dtype=float) for name, item in columns_of(file)}
-        if attribute(file, "format") == FORMAT:
-            require_result(file)
-            names = [name.decode() for name in file["coordinates/name"][()]]
-            for kind, suffix in _RATES.items():
-                # a coordinate of a joint passed backwards is stored negated, and says so
-                for name, values in zip(names, file[f"coordinates/{kind}"][()].T, strict=True):
-                    sign = -1.0 if name.startswith("-") else 1.0
-                    columns[name.removeprefix("-") + suffix] = sign * values
+    columns: dict[str, np.ndarray] = {}
+    for name in file:
+        item = file[name] if isinstance(file.get(name, getlink=True), h5py.HardLink) else None
+        if isinstance(item, h5py.Dataset) and item.ndim == 1 and item.dtype.kind in "fiu":
+            require_plain(item)
+            columns[name] = np.asarray(item[()], dtype=float)
+    if attribute(file, "format") == FORMAT:
+        require_result(file)
+        names = [name.decode() for name in file["coordinates/name"][()]]
+        for kind, suffix in _RATES.items():
+            # a coordinate of a joint passed backwards is stored negated, and says so
+            for name, values in zip(names, file[f"coordinates/{kind}"][()].T, strict=True):
+                sign = -1.0 if name.startswith("-") else 1.0
+                columns[name.removeprefix("-") + suffix] = sign * values
     return columns
 
 

@@ -17,7 +17,7 @@ from typing import BinaryIO, NamedTuple
 import h5py
 
 from mbsim_cli.errors import InputOutputError, Unjudged, either, flag
-from mbsim_cli.io.guard import FORMAT, FormatError, attribute
+from mbsim_cli.io.guard import FORMAT, attribute, fault_in, require_format
 from mbsim_cli.system import FOLDER, GUARDED, RENAMES_OPEN_FILES, judged, lock, unlock, user
 
 # A file in the making: beside its target, and given the target's name when it is whole.
@@ -193,15 +193,7 @@ def is_of_format(path: Path, kind: str) -> bool:
 @lru_cache(maxsize=64)
 def _fault_of(path: Path, kind: str, state: tuple[int, ...]) -> str:
     """The fault of a file that is in some state; looking takes a process of its own."""
-    from mbsim_cli.quarantine import fault_of
-
-    return fault_of(path, partial(_require_format, kind))
-
-
-def _require_format(kind: str, path: Path) -> None:
-    with h5py.File(path, "r", locking="best-effort") as file:
-        if attribute(file, "format") != kind:
-            raise FormatError
+    return fault_in(path, partial(require_format, kind=kind))
 
 
 def is_picture(path: Path) -> bool:

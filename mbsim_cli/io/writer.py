@@ -97,20 +97,20 @@ class Chunking(NamedTuple):
 
 def extend(datasets: Sequence[h5py.Dataset], first: int, columns: Sequence[np.ndarray]) -> Iterator[None]:
     """Write rows (B, ...) from ``first`` on, one dataset at a time."""
-    chunkings = [_chunking(dataset, values, first) for dataset, values in zip(datasets, columns, strict=True)]
+    chunkings: list[Chunking | None] = []  # none of a column that is not compressed, or that continues a dataset
+    for dataset, values in zip(datasets, columns, strict=True):
+        compressed = first == 0 and dataset.id.get_create_plist().get_nfilters()
+        chunkings.append(Chunking(id(values), dataset.chunks, dataset.dtype) if compressed else None)
     with _compressed_chunks(chunkings, columns) as chunks:
         for dataset, values, chunking in zip(datasets, columns, chunkings, strict=True):
             if chunking is None:
                 layout.extend(dataset, first, values)
             else:
-                _place(dataset, len(values), chunking, chunks[chunking])
+                rows, *widths = chunking.shape
+                dataset.id.set_extent((len(values), *widths))
+                for number, chunk in enumerate(chunks[chunking]):
+                    dataset.id.write_direct_chunk((number * rows, *(0 for _ in widths)), chunk.result())
             yield
-
-
-def _chunking(dataset: h5py.Dataset, values: np.ndarray, first: int) -> Chunking | None:
-    """How to compress a column in parallel; None if it is not compressed, or continues a dataset."""
-    compressed = first == 0 and dataset.id.get_create_plist().get_nfilters()
-    return Chunking(id(values), dataset.chunks, dataset.dtype) if compressed else None
 
 
 @contextmanager
@@ -139,13 +139,6 @@ def _compressed(values: np.ndarray, chunking: Chunking) -> bytes:
             [content, np.zeros((chunking.shape[0] - len(content), *chunking.shape[1:]), chunking.dtype)]
         )
     return zlib.compress(content.data, layout.LEVEL)
-
-
-def _place(dataset: h5py.Dataset, count: int, chunking: Chunking, chunks: Sequence) -> None:
-    rows, *widths = chunking.shape
-    dataset.id.set_extent((count, *widths))
-    for number, chunk in enumerate(chunks):
-        dataset.id.write_direct_chunk((number * rows, *(0 for _ in widths)), chunk.result())
 
 
 # The file object that HDF5 writes to. HDF5 crashes after a failed write, so writes never fail: the error is kept.
@@ -256,10 +249,10 @@ class ResultWriter:
     def _scales(self) -> Scales:
         """Open the file and write everything of fixed size; return its axes. Short runs do this at the end."""
         file = h5py.File(self._sink, "w", track_order=True, **layout.CACHE)
-        layout.describe(file, self._origin.provenance)
+        layout.write_origin(file, self._origin.provenance)
         scales = Scales(file)
         origin = self._origin
-        layout.label(scales, origin.names, origin.sensors, origin.parameters, self._rows, origin.instants)
+        layout.write_axes(scales, origin.names, origin.sensors, origin.parameters, self._rows, origin.instants)
         return scales
 
     @property
@@ -289,7 +282,7 @@ class ResultWriter:
 
     def _find_repeating(self, columns: Sequence[np.ndarray]) -> None:
         """Note which variables have repeated numbers, and are worth compressing."""
-        self._repeating = [layout.repeats(values) for values in columns]
+        self._repeating = [layout.is_repetitive(values) for values in columns]
 
     def _store(self, block: Block) -> None:
         """Buffer the next rows; write them if the buffer is full."""
@@ -318,7 +311,7 @@ class ResultWriter:
     def _create_histories(self) -> None:
         """Create the datasets of the histories, compressed if their numbers repeat."""
         for row, repeating in zip(self._rows, self._repeating or repeat(False), strict=False):
-            grown = layout.growing(self._scales, row, len(self._rows), self._origin.instants, repeating)
+            grown = layout.create_history(self._scales, row, len(self._rows), self._origin.instants, repeating)
             self._variables.append(grown)
 
     def findings(self, findings: Findings) -> None:
@@ -348,7 +341,7 @@ class ResultWriter:
             for name, entries in (("work", found.work), ("discretisation", found.discretisation)):
                 if entries:
                     known = {key: value for key, value in entries.items() if value is not None}
-                    layout.table(self._file["meta"], name, known)
+                    layout.write_scalars(self._file["meta"], name, known)
             self._complete(timing, found.warnings, "complete")
         return self._publish()
 
@@ -380,9 +373,9 @@ class ResultWriter:
         self._write_buffer()
         if not self._variables:
             self._create_histories()
-        layout.table(self._file["meta"], "timing", timing, dict.fromkeys(timing, "s"))
+        layout.write_scalars(self._file["meta"], "timing", timing, dict.fromkeys(timing, "s"))
         if warnings:
-            layout.listed(self._file["meta"], "warnings", warnings)
+            layout.write_texts(self._file["meta"], "warnings", warnings)
         self._file.attrs["status"] = status
         self._file.close()
         self._require_written()

@@ -207,7 +207,7 @@ def test_a_look_that_somebody_ends_says_nothing_of_the_file(fivebar, mbsim, pend
     ):
         quarantine.fault_of(fivebar, lambda path: os.kill(os.getpid(), number))
     (tmp_path / "r.h5").write_bytes(fivebar.read_bytes())
-    monkeypatch.setattr(target, "_require_format", lambda kind, path: os.kill(os.getpid(), number))
+    monkeypatch.setattr(target, "require_format", lambda file, kind: os.kill(os.getpid(), number))
     done = mbsim("run", pendulum, "-o", "r.h5")
     assert done.code == 5 and "cannot tell what" in done.err
     assert not target.may_replace(tmp_path / "r.h5") and target.may_replace(tmp_path / "r.h5", force=True)
@@ -242,7 +242,7 @@ def test_texts_are_looked_at_before_they_are_read(mbsim, hostile):
 
 
 def test_a_file_that_the_library_fails_on_is_looked_at_once(mbsim, fivebar, monkeypatch):
-    monkeypatch.setattr(sid_file, "fault_of", lambda *_: quarantine.HANGS)
+    monkeypatch.setattr(sid_file, "fault_in", lambda *_: quarantine.HANGS)
     monkeypatch.setattr(quarantine, "fault_of", None)  # what ``results`` calls
     done = mbsim("inspect", fivebar)
     assert done.code == 5 and f"is damaged: {quarantine.HANGS}" in done.err
