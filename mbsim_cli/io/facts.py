@@ -15,8 +15,6 @@ from mbsim_cli.io.results import column_units, opened, texts
 from mbsim_cli.model.layout import Names
 from mbsim_cli.model.units import quotients
 
-# Content of a result file beside its histories: origin, objectives, fields, and the designs of an optimisation.
-
 # The designs of an optimisation, beside the result of its best one: ``/optimization``.
 
 
@@ -196,9 +194,9 @@ def _store_numbered_axis(scales: Scales, name: str, count: int) -> None:
 class Origin(NamedTuple):
     """The origin of the histories.
 
-    ``sensors`` tells the rows of the record that each sensor fills; every ``every``-th instant is stored, and the last,
-    some ``instants`` in all. Without ``sensitivities`` histories have no parameter axis, though gradients of objectives
-    may come from elsewhere.
+    ``sensors`` gives the rows of the record that each sensor fills. Every ``every``-th time point is stored, and the
+    last, some ``times`` in all. Without ``sensitivities`` histories have no parameter axis, though gradients of
+    objectives may come from elsewhere.
     """
 
     names: Names
@@ -206,7 +204,7 @@ class Origin(NamedTuple):
     parameters: layout.Parameters
     provenance: Provenance
     every: int = 1
-    instants: int = layout.MOST_ROWS
+    times: int = layout.MOST_ROWS
     sensitivities: bool = True
     inverse: bool = False  # whether blocks are those of inverse dynamics
 

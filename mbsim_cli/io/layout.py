@@ -14,7 +14,7 @@ from mbsim_cli.model.layout import Names
 from mbsim_cli.model.problem import Block
 from mbsim_cli.model.units import RATES, attributes_of, force_on, in_words, quotients
 
-# The layout of a result file: one row a variable, with the axes that label it, and its instants.
+# The layout of a result file: one row a variable, with the axes that label it, and its time points.
 
 COMPONENTS = {1: ("value",), 3: ("x", "y", "z")}
 WITH_RESPECT_TO = "with_respect_to"  # the coordinates again: HDF5 viewers want two names for two axes
@@ -377,11 +377,11 @@ def write_axes(
     sensors: Mapping[str, slice],
     parameters: Parameters,
     rows: Sequence[Variable],
-    instants: int,
+    times: int,
 ) -> None:
     """Create the axes as dimension scales in the root, where netCDF readers find them for every group."""
     file = scales.file
-    time = file.create_dataset("time", (0,), "f8", maxshape=(None,), chunks=(_chunk_of(instants, CHUNK_BYTES // 8),))
+    time = file.create_dataset("time", (0,), "f8", maxshape=(None,), chunks=(_chunk_of(times, CHUNK_BYTES // 8),))
     set_unit(time, "s")
     time.make_scale("time")
     for name, entries in axes(names, sensors).items():
@@ -430,10 +430,10 @@ def set_units(scales: Scales, dataset: h5py.Dataset, axes: Sequence[str], units:
         scales.attach(listed, changing)
 
 
-def _chunk_of(instants: int, most: int) -> int:
+def _chunk_of(times: int, most: int) -> int:
     """Rows of a chunk, at most so many: of equal chunks, for what a chunk has room for is written too."""
     most = max(1, min(MOST_ROWS, most))
-    return -(-instants // -(-instants // most))
+    return -(-times // -(-times // most))
 
 
 def is_repetitive(values: np.ndarray) -> bool:
@@ -448,11 +448,11 @@ def is_repetitive(values: np.ndarray) -> bool:
     return np.count_nonzero(same) > same.size / 3
 
 
-def create_history(scales: Scales, row: Variable, of: int, instants: int, compressed: bool) -> h5py.Dataset:
+def create_history(scales: Scales, row: Variable, of: int, times: int, compressed: bool) -> h5py.Dataset:
     """Create an empty dataset along time, one ``of`` so many; its group keeps the order of names."""
     widths = tuple(map(scales.length, row.axes))
     chunk_bytes = min(CHUNK_BYTES, MOST_CACHED // of)
-    steps = _chunk_of(instants, chunk_bytes // (8 * int(np.prod(widths))))
+    steps = _chunk_of(times, chunk_bytes // (8 * int(np.prod(widths))))
     dataset = scales.datasets.growing(row.path, widths, row.dtype, steps, COMPRESSION if compressed else {})
     scales.attach(dataset, ("time", *row.axes))
     set_units(scales, dataset, row.axes, row.unit)
@@ -460,7 +460,7 @@ def create_history(scales: Scales, row: Variable, of: int, instants: int, compre
 
 
 def extend(dataset: h5py.Dataset, first: int, values: np.ndarray) -> None:
-    """Write the next instants (B, ...) from a row on; indexing a dataset takes several times as long."""
+    """Write the next time points (B, ...) from a row on; indexing a dataset takes several times as long."""
     if len(values):
         content = np.ascontiguousarray(values)
         dataset.id.set_extent((first + len(content), *content.shape[1:]))

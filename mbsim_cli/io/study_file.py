@@ -196,7 +196,7 @@ def _units(file: h5py.File, name: str, units: Sequence, axes: tuple[str, ...]) -
 
 
 def _write_tracks(file: h5py.File, tracks: Tracks, cases: int) -> None:
-    """Store what sensors showed: along the time where all cases have the same instants, else along their number."""
+    """Store what sensors showed: along the time where all cases have the same times, else along their number."""
     longest, common = common_times(track.time for track in tracks.each())
     axis = "time" if common else "instant"
     file.create_dataset(axis, data=longest if common else np.arange(len(longest))).make_scale(axis)

@@ -30,13 +30,13 @@ MOST = 32 * 2**20  # bytes of all columns
 
 
 class RowBuffer:
-    """Buffer of columns (B, ...) for ``instants`` rows at most.
+    """Buffer of columns (B, ...) for ``most`` rows at most.
 
     Columns that share their memory, such as sensors that show all torques, are stored once.
     """
 
-    def __init__(self, instants: int):
-        self._instants, self._count = instants, 0
+    def __init__(self, most: int):
+        self._most, self._count = most, 0
         self._columns: list[np.ndarray] | None = None
         self._first_alike: list[int] = []  # for each column, the first that is the same memory
 
@@ -45,19 +45,19 @@ class RowBuffer:
         alike = _first_alike(columns)
         if self._columns is None:
             self._first_alike = alike
-            self._columns = _allocated([columns[k] for k in sorted(set(alike))], self._instants)
+            self._columns = _allocated([columns[k] for k in sorted(set(alike))], self._most)
         end = self._count + len(columns[0])
-        if not self._columns or end > self._instants or alike != self._first_alike:
+        if not self._columns or end > self._most or alike != self._first_alike:
             return False
-        for kept, k in zip(self._columns, sorted(set(alike)), strict=True):
-            kept[self._count : end] = columns[k]
+        for column, k in zip(self._columns, sorted(set(alike)), strict=True):
+            column[self._count : end] = columns[k]
         self._count = end
         return True
 
     def close(self) -> list[np.ndarray]:
         """Return all rows, one array for columns that share memory, and close the buffer."""
         numbers = sorted(set(self._first_alike))
-        distinct = {k: kept[: self._count] for k, kept in zip(numbers, self._columns or (), strict=True)}
+        distinct = {k: column[: self._count] for k, column in zip(numbers, self._columns or (), strict=True)}
         self._columns, self._count = [], 0
         return [distinct[k] for k in self._first_alike]
 
@@ -73,9 +73,9 @@ def _first_alike(columns: Sequence[np.ndarray]) -> list[int]:
     ]
 
 
-def _allocated(columns: Sequence[np.ndarray], instants: int) -> list[np.ndarray]:
-    """Arrays for ``instants`` rows of each column; none if they would take more than ``MOST`` bytes."""
-    shapes = [(instants, *values.shape[1:]) for values in columns]
+def _allocated(columns: Sequence[np.ndarray], most: int) -> list[np.ndarray]:
+    """Arrays for ``most`` rows of each column; none if they would take more than ``MOST`` bytes."""
+    shapes = [(most, *values.shape[1:]) for values in columns]
     if sum(int(np.prod(shape)) * values.itemsize for shape, values in zip(shapes, columns, strict=True)) > MOST:
         return []
     return [np.empty(shape, values.dtype) for shape, values in zip(shapes, columns, strict=True)]
@@ -234,14 +234,14 @@ class ResultWriter:
         self._thinning = Thinning(origin.every)
         self._stored = self._first = 0  # rows in the file, and those of the first block
         self._repeating: list[bool] = []  # for each variable, whether the first block has repeated numbers
-        self.end = 0.0  # latest instant, s
-        self._last: Block | None = None  # the latest instant, while it is not stored
+        self.end = 0.0  # latest time, s
+        self._last: Block | None = None  # the latest time point, while it is not stored
         self._may_replace: Callable[..., bool] = partial(may_replace, protected=protected)
         self._force = force
         self._temporary = create(target)
         self.removed = self._temporary.removed  # what killed runs had left
         self._sink = Sink(self._temporary.handle)
-        self._buffer = RowBuffer(origin.instants)
+        self._buffer = RowBuffer(origin.times)
         self._findings = Findings(())
         self._variables: list[h5py.Dataset] = []  # datasets of the histories; empty before the first row is written
 
@@ -252,7 +252,7 @@ class ResultWriter:
         layout.write_origin(file, self._origin.provenance)
         scales = Scales(file)
         origin = self._origin
-        layout.write_axes(scales, origin.names, origin.sensors, origin.parameters, self._rows, origin.instants)
+        layout.write_axes(scales, origin.names, origin.sensors, origin.parameters, self._rows, origin.times)
         return scales
 
     @property
@@ -311,7 +311,7 @@ class ResultWriter:
     def _create_histories(self) -> None:
         """Create the datasets of the histories, compressed if their numbers repeat."""
         for row, repeating in zip(self._rows, self._repeating or repeat(False), strict=False):
-            grown = layout.create_history(self._scales, row, len(self._rows), self._origin.instants, repeating)
+            grown = layout.create_history(self._scales, row, len(self._rows), self._origin.times, repeating)
             self._variables.append(grown)
 
     def findings(self, findings: Findings) -> None:

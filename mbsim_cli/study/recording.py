@@ -122,7 +122,7 @@ def origin_of(planned: Plan, command: str) -> Origin:
         ),
         provenance,
         every=options.output_interval,
-        instants=round(options.duration / options.step) // options.output_interval + 2,
+        times=round(options.duration / options.step) // options.output_interval + 2,
         sensitivities=planned.stores_sensitivities,
         inverse=planned.analysis.inverse,
     )

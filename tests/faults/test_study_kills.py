@@ -90,7 +90,7 @@ def disturbed(model: Path, folder: Path, chance: random.Random, most: int) -> Co
 
 def assert_the_same(folder: Path, undisturbed) -> None:
     whole, ledger = (ledger_of(StudyFolder(path)) for path in (undisturbed[1], folder))
-    assert ledger.counts == {DONE: CASES} and not ledger.strange
+    assert ledger.counts == {DONE: CASES} and not ledger.foreign_rows
     assert list(ledger.identities) == list(whole.identities)
     assert ledger.numbers().tobytes() == whole.numbers().tobytes()
     with h5py.File(undisturbed[1] / "study.h5") as expected, h5py.File(folder / "study.h5") as found:

@@ -94,7 +94,7 @@ KINDS = (
 def test_a_file_is_hardly_larger_than_its_numbers(tmp_path, count):
     """Chunks are equal, so that the last one is as full as the others."""
     names = fakes.names(2, 3, 2)
-    run = ResultWriter(tmp_path / "r.h5", Origin(names, fakes.SENSORS, PARAMETERS, PROVENANCE, instants=count))
+    run = ResultWriter(tmp_path / "r.h5", Origin(names, fakes.SENSORS, PARAMETERS, PROVENANCE, times=count))
     for first in range(0, count, 9000):
         run.append(fakes.block(first, min(9000, count - first)))
     with h5py.File(run.finish({})) as file:
@@ -224,7 +224,7 @@ def same(other, name, ours):
 
 
 def test_more_instants_than_were_expected_are_written_too(tmp_path):
-    run = ResultWriter(tmp_path / "r.h5", Origin(fakes.names(), fakes.SENSORS, PARAMETERS, PROVENANCE, instants=7))
+    run = ResultWriter(tmp_path / "r.h5", Origin(fakes.names(), fakes.SENSORS, PARAMETERS, PROVENANCE, times=7))
     for first in range(0, 20, 4):
         run.append(fakes.block(first, 4))
     with h5py.File(run.finish({})) as file:

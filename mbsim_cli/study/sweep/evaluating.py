@@ -83,7 +83,7 @@ def compile_lanes(
 def _first_step(
     problem: Problem, listener: Listener, started: Callable[[str], None], waits: Callable[[str], None] | None = None
 ) -> bool:
-    """Call all that lanes need; ``started`` is told what has to be compiled for it, ``waits`` what others compile.
+    """Call all that lanes need; ``started`` gets the name of what has to be compiled, ``waits`` of what others compile.
 
     False where no step of the model itself can be made in lanes, and nothing was called.
     """

@@ -81,13 +81,13 @@ def _frame_at(file: BinaryIO, place: int, size: int, most: int | None) -> Frame 
 def _next_mark(file: BinaryIO, place: int) -> int:
     """Where the next mark is, from a place on; -1 where there is none."""
     file.seek(place)
-    known = b""
+    tail = b""
     while piece := file.read(PIECE):
-        known += piece
-        if (found := known.find(MARK)) >= 0:
+        tail += piece
+        if (found := tail.find(MARK)) >= 0:
             return place + found
-        place += max(0, len(known) - len(MARK) + 1)
-        known = known[1 - len(MARK) :]
+        place += max(0, len(tail) - len(MARK) + 1)
+        tail = tail[1 - len(MARK) :]
     return -1
 
 
@@ -104,7 +104,7 @@ class Appender:
         self._synced = monotonic()
         try:
             self._handle = os.open(path, os.O_RDWR | os.O_CREAT | GUARDED, 0o666)
-            if lock(self._handle) is False:  # None: without locks the size of the file tells later
+            if lock(self._handle) is False:  # None: without locks, append compares the size of the file
                 raise InputOutputError(self._occupied)
             self._end = max((frame.end for frame in read_frames(path)), default=0)
             os.ftruncate(self._handle, self._end)

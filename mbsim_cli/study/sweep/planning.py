@@ -201,10 +201,10 @@ def plan_of(
 ) -> tuple[StudyPlan, np.ndarray]:
     """The plan and the values (N, v) of its cases; raises ModelError, UsageError and InputOutputError.
 
-    The listener is told of doubts about the file.
+    Warnings about the file go to the listener.
     """
-    for doubt in warnings_of(model_file):
-        listener.warn(f"warning: {doubt}")
+    for warning in warnings_of(model_file):
+        listener.warn(f"warning: {warning}")
     name, study = _study(model_file, wanted)
     cases = Path.cwd() if wanted.stated else Path(model_file.source.file).parent
     design = design_of(study, model_file, lambda stated: columns_of(stated, cases, model_file.parameters))

@@ -157,7 +157,7 @@ class _Worker:
         return [case for group in self.groups for case in group]
 
     def give(self, group: list[Case]) -> None:
-        """Send cases; where the process is dead, the next look at its connection tells."""
+        """Send cases; a dead process is noticed at the next look at its connection."""
         if not self.groups:
             self._begun = monotonic()
         self.groups.append(deque(group))
@@ -202,7 +202,7 @@ class _Worker:
 
 
 def work(handle: int) -> None:
-    """The loop of a worker until its parent is gone; the connection by its handle tells it first how to start."""
+    """The loop of a worker until its parent is gone; the connection (by its handle) first gives the way to start."""
     connection = Connection(handle)
     for number in ENDING:  # its parent ends it
         signal.signal(number, signal.SIG_IGN)
@@ -230,7 +230,7 @@ def work(handle: int) -> None:
 
 
 def _send(connection: Connection, message: Any) -> bool:
-    """Whether there was someone to be told."""
+    """Send a message; False where the other end is closed."""
     try:
         connection.send(message)
         return True

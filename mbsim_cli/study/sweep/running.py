@@ -45,7 +45,7 @@ LEAST, MOST = 5.0, 60.0  # bounds of the time of the pilots, s, but never more t
 FIFTH = 0.2  # of the study
 FIRST = 2  # first cases of each worker, ignored if there are others: caches are cold, and lanes not yet compiled
 EARLY = 0.25  # share of the pilots that is ignored, too: a processor that was idle runs faster at first
-BATCHES = 8  # of pilots, one after another, whose means tell how far the mean of all may be off
+BATCHES = 8  # of pilots, one after another; their means give the standard error of the mean of all
 LIKELY = 2.36  # standard errors of a mean of eight that hold it with 95 % (Student's distribution)
 GOLDEN = (5.0**0.5 - 1.0) / 2.0
 
@@ -110,12 +110,12 @@ def forecast(
     waiting, start = deque(cases[i] for i in _in_scattered_order(len(cases))), 0.0
     least, seconds, sizes = min(PILOTS + FIRST * workers, len(cases)), list[float](), list[int]()
     with listener.progress("pilot cases", 1.0) as show, closing(team.compute(waiting)) as computed:
-        for row, kept in computed:
+        for row, data in computed:
             spent = perf_counter() - since - start
             if not seconds:
                 start, spent = max(0.0, spent - row.seconds), min(spent, row.seconds)
             seconds.append(row.seconds)
-            sizes.append(len(framed(encoded(row))) + (len(framed(kept)) if kept else 0))
+            sizes.append(len(framed(encoded(row))) + (len(framed(data)) if data else 0))
             study = _mean(_without_first_cases(seconds, workers)) * len(cases) / workers
             enough = min(max(SHARE * study, min(LEAST, FIFTH * study)), MOST)
             show(min(len(seconds) / least, spent / max(enough, 1e-9), 1.0))
@@ -142,7 +142,7 @@ def _mean(numbers: Sequence[float]) -> float:
 def _spread(seconds: Sequence[float], cases: int) -> float:
     """How far the mean of all cases may be from that of some, relative.
 
-    Told by means of pilots that follow each other, so that a machine which changes its pace meanwhile counts as well.
+    From the means of batches of pilots that follow each other, so that a machine that changes its pace counts as well.
     """
     if len(seconds) in (0, cases):
         return 0.0
@@ -202,8 +202,8 @@ def compute(
     cases, retried = deque(waiting), Counter[int]()
     by_number, tally = {case.number: case for case in cases}, Tally()
     with ExitStack() as stack:
-        rows = stack.enter_context(closing(Appender(folder.rows(work.shard))))
-        data = stack.enter_context(closing(Appender(folder.kept(work.shard)))) if keeps else None
+        rows = stack.enter_context(closing(Appender(folder.rows_file(work.shard))))
+        data = stack.enter_context(closing(Appender(folder.data_file(work.shard)))) if keeps else None
         show = stack.enter_context(listener.progress("computing", len(cases)))
         stack.enter_context(listener.shield())
         for row, content in stack.enter_context(closing(workers.compute(cases))):

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from mbsim_cli.study.sweep.frames import read_frames
-from mbsim_cli.study.sweep.study_folder import KEPT, ROWS, StudyFolder, StudyPlan, case_identities
+from mbsim_cli.study.sweep.study_folder import DATA, ROWS, StudyFolder, StudyPlan, case_identities
 
 # The outcome of a case: a row of fixed numbers, and warnings in sentences.
 
@@ -154,7 +154,7 @@ _DATA_HEAD = struct.Struct("<q16sQQ")  # case, identity, time points, width; a r
 
 
 class CaseData(NamedTuple):
-    """What is kept of one case beside its row."""
+    """What is stored of one case beyond its row."""
 
     case: int
     identity: bytes
@@ -184,7 +184,7 @@ def unpacked(content: bytes, width: int) -> CaseData | None:
 
 def cases_with_data(folder: StudyFolder, *, thorough: bool) -> Iterator[tuple[int, bytes]]:
     """Case and identity of all further data; ``thorough`` reads it whole, and leaves out what is damaged."""
-    for path in folder.files(KEPT):
+    for path in folder.files(DATA):
         for _, content in read_frames(path, None if thorough else _DATA_HEAD.size):
             if len(content) >= _DATA_HEAD.size:
                 yield _DATA_HEAD.unpack_from(content)[:2]
@@ -193,7 +193,7 @@ def cases_with_data(folder: StudyFolder, *, thorough: bool) -> Iterator[tuple[in
 def data_of_cases(folder: StudyFolder, ledger: "Ledger", only: int | None = None) -> Iterator[CaseData]:
     """The data of the cases that are done, of each once; of one case ``only``, or of all."""
     found, width = set[int](), sum(len(column.components) for column in ledger.plan.sensors)
-    for path in folder.files(KEPT):
+    for path in folder.files(DATA):
         for _, content in read_frames(path):
             data = unpacked(content, width)
             if data is None or data.case in found or only not in (None, data.case):
@@ -218,7 +218,7 @@ class Ledger:
         self.status = np.full(plan.cases, MISSING, dtype=np.int32)
         self.seconds = np.full(plan.cases, np.nan)
         self.rows: list[Row | None] = [None] * plan.cases
-        self.strange = 0  # rows of another plan
+        self.foreign_rows = 0  # rows of another plan
         self.lost_data = 0  # cases that were done, but whose further data are lost
 
     def has(self, case: int, identity: bytes) -> bool:
@@ -230,7 +230,7 @@ class Ledger:
         for _, content in read_frames(path):
             row = decoded(content, self.plan.numbers)
             if row is None or not self.has(row.case, row.identity):
-                self.strange += 1
+                self.foreign_rows += 1
             elif self.status[row.case] != DONE:
                 self.status[row.case], self.seconds[row.case], self.rows[row.case] = row.status, row.seconds, row
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 class _Histories(NamedTuple):
     """Histories of sensors in N cases, NaN where there is nothing."""
 
-    time: np.ndarray  # (T,) s, or (N, T) where instants differ
+    time: np.ndarray  # (T,) s, or (N, T) where time points differ
     record: np.ndarray  # (N, T, w), the sensors side by side
 
 
@@ -39,7 +39,7 @@ class Study(Mapping[str, np.ndarray]):
 
     ``study["L_s1"]`` are the values (N,) of a parameter that varies, ``study["psi1"]`` an objective (N,), NaN of cases
     that are not done, ``study["r2"]`` what a sensor showed (N, T, components), or (N, T) of one number, where the study
-    keeps it, at the instants ``study["time"]``: (T,) s, or (N, T) where they differ. Raises KeyError for another name.
+    keeps it, at the times ``study["time"]``: (T,) s, or (N, T) where they differ. Raises KeyError for another name.
 
     ``varied``, ``objectives`` and ``parameters`` (that gradients are taken by) are names, and label the columns of
     ``design`` (N, v), ``results`` (N, k) and ``gradients`` (N, k, p). ``status`` (N,) is 0 of a case that is done, -1
@@ -70,8 +70,8 @@ class Study(Mapping[str, np.ndarray]):
         if name == "time" and self._sensors:
             return self._histories.time
         if name in self._sensors:
-            shown = self._shown(name)
-            return shown[:, :, 0] if shown.shape[2] == 1 else shown
+            values = self._sensor_values(name)
+            return values[:, :, 0] if values.shape[2] == 1 else values
         raise KeyError(unknown("parameter, objective or sensor", name, self))
 
     def __iter__(self) -> Iterator[str]:
@@ -120,7 +120,7 @@ class Study(Mapping[str, np.ndarray]):
         ends = np.cumsum([0, *(len(column.components) for column in self._sensors.values())]).tolist()
         return dict(zip(self._sensors, map(slice, ends[:-1], ends[1:]), strict=True))
 
-    def _shown(self, name: str) -> np.ndarray:
+    def _sensor_values(self, name: str) -> np.ndarray:
         """Values of a sensor (N, T, components)."""
         return self._histories.record[:, :, self._columns[name]]
 
@@ -237,7 +237,7 @@ class Study(Mapping[str, np.ndarray]):
         return xarray.DataTree.from_dict({"/": xarray.Dataset(found, coords), **groups})
 
     def _time_axis(self, coords: dict[str, Any]) -> str:
-        """Axis of histories, whose labels are added: the time where all cases have the same instants."""
+        """Axis of histories, whose labels are added: the time where all cases have the same time points."""
         time = self["time"]
         axis = "time" if time.ndim == 1 else "instant"
         coords[axis] = (axis, time, attributes_of("s")) if time.ndim == 1 else np.arange(time.shape[1])
@@ -247,12 +247,12 @@ class Study(Mapping[str, np.ndarray]):
         components: Sequence[str] = column.components
         along = component_axis(column.name, tuple(components))
         coords[along] = list(components)
-        return ("case", axis, along), self._shown(column.name), attributes_of(column.unit)
+        return ("case", axis, along), self._sensor_values(column.name), attributes_of(column.unit)
 
     def __repr__(self) -> str:
         counts = {"done": self.status == 0, "failed": self.status > 0, "missing": self.status < 0}
-        told = [f"{count.sum()} {word}" for word, count in counts.items() if count.any()]
-        lines = [f"<mbsim study in {self.folder}: {len(self.design)} cases, {', '.join(told)}>"]
+        words = [f"{count.sum()} {word}" for word, count in counts.items() if count.any()]
+        lines = [f"<mbsim study in {self.folder}: {len(self.design)} cases, {', '.join(words)}>"]
         for name in (*self.varied, *self.objectives):
             values = self[name][np.isfinite(self[name])]
             if len(values):

@@ -46,7 +46,7 @@ class StudyPlan:
     parameters: Sequence[Column]  # that gradients are taken by
     sensors: Sequence[Column]  # kept along time
     full: bool  # whether the result file of each case is kept
-    content: str  # hash of all that a case depends on, beside its values
+    content: str  # hash of all that a case depends on, except its values
     folder: str
     file: str
     texts: Mapping[str, str]
@@ -112,7 +112,7 @@ def read_plan(text: str, where: Path) -> StudyPlan:
 
 
 def _wrong_entries(plan: StudyPlan) -> Iterator[str]:
-    """Entries that cannot be what was stored, by name: a checksum tells damage, and not who wrote it."""
+    """Entries that cannot be what was stored, by name: a checksum shows damage, and not who wrote the file."""
     yield from (name for name in _WORDS if not _is_text(getattr(plan, name)))
     yield from (name for name in _NAMED if not _are_texts(getattr(plan, name)))
     for name in _COLUMNS:
@@ -278,10 +278,10 @@ def _of_array(environment: Mapping[str, str]) -> Shard:
 # The folder of a study: its plan, its samples, and two files of each shard.
 
 PLAN, SAMPLES, COLLECTED, FORECAST, SCRIPT = "plan.json", "samples.npy", "study.h5", "forecast.json", "job.sh"
-ROWS, KEPT = ".rows", ".kept"
+ROWS, DATA = ".rows", ".kept"
 _FIXED = ("content", "varied", "objectives", "parameters", "sensors", "full")
 _RESTORED = "the command that planned the study restores it"
-_LONGEST = 1e12  # seconds, or cases, that a forecast may tell
+_LONGEST = 1e12  # largest plausible seconds, or cases, of a forecast
 _CHANGED = {
     "content": "the model, or an option of its analysis, has changed",
     "varied": "other parameters vary",
@@ -305,7 +305,7 @@ class StudyFolder:
 
     def needs(self, file: Path) -> bool:
         """Whether a file is one of those that the study consists of."""
-        own = file.name in (PLAN, SAMPLES) or file.suffix in (ROWS, KEPT)
+        own = file.name in (PLAN, SAMPLES) or file.suffix in (ROWS, DATA)
         return own and file.parent == self.path.resolve()
 
     @property
@@ -330,13 +330,13 @@ class StudyFolder:
         known = all(type(number) in (int, float) and 0 <= number <= _LONGEST for number in numbers)
         return found if known else None
 
-    def rows(self, shard: Shard) -> Path:
-        """The rows of a shard."""
+    def rows_file(self, shard: Shard) -> Path:
+        """The rows of the cases of a shard."""
         return self.path / (shard.stem + ROWS)
 
-    def kept(self, shard: Shard) -> Path:
-        """The file of a shard that keeps data of its cases beside rows."""
-        return self.path / (shard.stem + KEPT)
+    def data_file(self, shard: Shard) -> Path:
+        """Further data of the cases of a shard: what sensors showed, or result files."""
+        return self.path / (shard.stem + DATA)
 
     def files(self, suffix: str) -> list[Path]:
         """Files of all shards, in an order that does not change."""
@@ -383,7 +383,7 @@ class StudyFolder:
                 return self._continued(self.plan(), plan, values)
             if self.is_planned:  # remove it before the samples change
                 own = [self.path / name for name in (PLAN, COLLECTED, FORECAST)]
-                for path in [*own, *self.files(ROWS), *self.files(KEPT)]:
+                for path in [*own, *self.files(ROWS), *self.files(DATA)]:
                     try:
                         path.unlink(missing_ok=True)
                     except OSError as error:

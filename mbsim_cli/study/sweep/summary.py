@@ -22,13 +22,13 @@ from mbsim_cli.study.sweep.study_folder import command_of
 MOST_SEGMENTS = 24  # of a parameter
 MOST_FUNCTIONS = 96  # that are fitted together
 FEWEST = 16  # cases that say anything
-TOGETHER = 0.9  # rank correlation of two parameters above which nobody can tell which of them it was
+TOGETHER = 0.9  # rank correlation of two parameters above which their effects cannot be separated
 AT_ONCE = 4096  # cases whose functions are in memory
 SMALLEST = 1e-10  # eigenvalue, relative to the largest, of functions that differ
 
 
 def main_effects(values: np.ndarray, results: np.ndarray) -> np.ndarray:
-    """Shares (v,) of the variance of ``results`` (N,) by the parameters ``values`` (N, v); NaN where nobody can tell.
+    """Shares (v,) of the variance of ``results`` (N,) by the parameters ``values`` (N, v); NaN where it is unknown.
 
     What is not finite is left out.
     """
@@ -156,7 +156,7 @@ def status_of(ledger: Ledger) -> dict[str, Any]:
         "failed": {WORDS[status]: count for status, count in sorted(counts.items())},
         "missing": missing,
         "seconds": float(np.nansum(ledger.seconds)),
-        "strange_rows": ledger.strange,
+        "strange_rows": ledger.foreign_rows,
         "lost_records": ledger.lost_data,
         "failures": failures_of(ledger),
     }
@@ -183,13 +183,13 @@ def summary_of(ledger: Ledger) -> dict[str, Any]:
         for place, column in enumerate(plan.objectives)
     }
     rows = [row for row in ledger.rows if row is not None]
-    warnings = _alike(sentence for row in rows for sentence in row.remarks.get("warnings", ()))
+    warnings = _count_similar(sentence for row in rows for sentence in row.remarks.get("warnings", ()))
     undefined = Counter(name for row in rows for name in row.remarks.get("undefined", ()))
     found = {"objectives": objectives, "warnings": warnings, "undefined_gradients": dict(undefined)}
     return status_of(ledger) | found
 
 
-def _alike(sentences: Iterable[str]) -> dict[str, int]:
+def _count_similar(sentences: Iterable[str]) -> dict[str, int]:
     """How often each sentence was said; those that differ by numbers alone count as the first of them."""
     first: dict[str, str] = {}
     return dict(Counter(first.setdefault(_NUMBER.sub("", sentence), sentence) for sentence in sentences))

@@ -36,7 +36,7 @@ def folder(tmp_path):
 
 
 def append(folder, rows, shard=Shard()):
-    appender = Appender(folder.rows(shard))
+    appender = Appender(folder.rows_file(shard))
     for row in rows:
         appender.append(encoded(row))
     appender.close()
@@ -94,7 +94,7 @@ def test_each_case_counts_once(folder):
     append(folder, [row_of(cases[0], FAILED), row_of(cases[2], LOST), row_of(cases[3], FAILED)], Shard(2, 3))
     append(folder, [row_of(case) for case in cases_of(values, "another model")], Shard(3, 3))
     ledger = ledger_of(folder)
-    assert ledger.status.tolist() == [DONE, LOST, LOST, FAILED, MISSING, MISSING] and ledger.strange == 6
+    assert ledger.status.tolist() == [DONE, LOST, LOST, FAILED, MISSING, MISSING] and ledger.foreign_rows == 6
     assert ledger.missing().tolist() == [1, 2, 4, 5]  # what failed by itself would fail again
     assert ledger.missing(failed=True).tolist() == [1, 2, 3, 4, 5]
     numbers = ledger.numbers()
@@ -122,7 +122,7 @@ def keeping(folder, count):
     folder.adopt(plan_of(count, sensors=sensors, samples=samples_hash(values)), values, force=False)
     cases = cases_of(values)
     append(folder, [row_of(case) for case in cases])
-    kept = Appender(folder.kept(Shard()))
+    kept = Appender(folder.data_file(Shard()))
     for case in cases:
         kept.append(packed(CaseData(case.number, case.identity, np.arange(3.0), np.full((3, 1), case.number))))
     kept.close()
@@ -131,7 +131,7 @@ def keeping(folder, count):
 
 def test_a_case_is_done_while_all_that_is_kept_of_it_is_there(folder):
     values = keeping(folder, 5)
-    path = folder.kept(Shard())
+    path = folder.data_file(Shard())
     whole = path.read_bytes()
     assert ledger_of(folder, thorough=True).counts == {DONE: 5} and not ledger_of(folder).lost_data
     size = len(whole) // 5
@@ -151,7 +151,7 @@ def test_a_case_is_done_while_all_that_is_kept_of_it_is_there(folder):
 def test_what_sensors_showed_is_collected_or_missing(folder):
     """Damage that only a checksum tells, and a study of which nothing is done yet."""
     keeping(folder, 4)
-    path = folder.kept(Shard())
+    path = folder.data_file(Shard())
     whole = path.read_bytes()
     size = len(whole) // 4
     path.write_bytes(whole[: 2 * size - 1] + b"\xff" + whole[2 * size :])
