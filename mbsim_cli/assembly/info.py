@@ -12,7 +12,7 @@ from mbsim_cli.solve.natural.plan import origins_of
 from mbsim_cli.spec.expressions.number import Expression, Number, read_by
 from mbsim_cli.spec.expressions.syntax import names as names_in
 from mbsim_cli.spec.expressions.syntax import parse
-from mbsim_cli.spec.model_file import descriptions_of
+from mbsim_cli.spec.model_file import ModelFile, descriptions_of
 from mbsim_cli.spec.reading.messages import Path
 from mbsim_cli.spec.reading.source import join
 from mbsim_cli.spec.warnings import warnings_of
@@ -73,12 +73,14 @@ def describe(assembled: "Assembled") -> dict[str, Any]:
     closing, matrices = assembled.closing, branches(topology.parent[:count])
     joint_of = dict(zip(topology.bodies, topology.joints, strict=True))
     reversed_ = dict(zip(topology.joints, topology.reversed, strict=True))  # tree joints
-    motions = [row for row, name in enumerate(names.constraints) if _is_motion(file, name)]
+    driving = {name for name, spec in file.constraints.items() if spec.type == "motion"}
+    motions = [row for row, name in enumerate(names.constraints) if name in driving]
     return {
         "name": file.name,
         "bodies": [
-            {"number": i + 1, "name": body, "parent": _parent(topology, i), "joint": joint_of[body]}
-            for i, body in enumerate(topology.bodies[:count])
+            {"number": i + 1, "name": body, "parent": "ground" if parent < 0 else topology.bodies[parent]}
+            | {"joint": joint_of[body]}
+            for i, (body, parent) in enumerate(zip(topology.bodies[:count], topology.parent, strict=False))
         ],
         "joints": [
             _joint(name, spec, reversed_.get(name)) for name, spec in assembled.joints.items() if name not in states
@@ -127,15 +129,6 @@ def _natural(problem: Problem) -> dict[str, Any] | None:
     }
 
 
-def _is_motion(file: Any, constraint: str) -> bool:
-    return constraint in file.constraints and file.constraints[constraint].type == "motion"
-
-
-def _parent(topology: Any, body: int) -> str:
-    parent = topology.parent[body]
-    return "ground" if parent < 0 else topology.bodies[parent]
-
-
 def _joint(name: str, spec: Any, backwards: bool | None) -> dict[str, Any]:
     """A joint; ``backwards`` is None where it is cut."""
     cut = backwards is None
@@ -146,6 +139,7 @@ def _joint(name: str, spec: Any, backwards: bool | None) -> dict[str, Any]:
 def _uses(assembled: "Assembled") -> dict[str, list[str]]:
     """Paths of all that depends on each parameter, directly or through other names."""
     file, numbers = assembled.model_file, Numbers(assembled.model_file.expressions)
+    moving = [(join(path), read_by(number.text, file.parts).names) for path, number in _moving(file)]
     places = [(join(path), number) for path, number in file.computed if path[0] not in OF_ITS_USE]
     by_name = numbers.by_name({number for _, number in places})
     stands: dict[Any, list[int]] = {}
@@ -155,7 +149,11 @@ def _uses(assembled: "Assembled") -> dict[str, list[str]]:
     for parameter in file.parameters:
         depends = numbers.depending_on(parameter, by_name)
         found[parameter] = [places[place][0] for place in sorted(place for n in depends for place in stands[n])]
-        found[parameter] += [join(path) for path, number in _moving(file) if _reads(numbers, file, number, parameter)]
+        found[parameter] += [
+            path
+            for path, read in moving
+            if any(numbers.depends(Number(name), parameter) for name in read if name in numbers.environment.names)
+        ]
         found[parameter] += [
             f"sensors.{name}" for name, text in file.formulas.items() if parameter in names_in(parse(text, True))
         ]
@@ -167,18 +165,12 @@ def _uses(assembled: "Assembled") -> dict[str, list[str]]:
     return found
 
 
-def _moving(file: Any) -> Iterator[tuple[Path, Expression]]:
+def _moving(file: ModelFile) -> Iterator[tuple[Path, Expression]]:
     """Expressions of the motion that stand in the file, with their paths there."""
     for path, number in file.moving:
         written = file.source.stands_at.get(tuple(path))
         if written is not None or tuple(path[:2]) not in file.derived.made:
             yield written or path, number
-
-
-def _reads(numbers: Numbers, file: Any, number: Expression, parameter: str) -> bool:
-    """Whether an expression of the motion depends on a parameter, directly or through other names."""
-    known, names = numbers.environment.names, read_by(number.text, file.parts).names
-    return any(numbers.depends(Number(name), parameter) for name in names if name in known)
 
 
 def _parameters(assembled: "Assembled") -> list[dict[str, Any]]:

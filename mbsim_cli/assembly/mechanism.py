@@ -1,7 +1,6 @@
 """What can be wrong with a mechanism at t = 0, each with its place in the model file."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -16,6 +15,7 @@ from mbsim_cli.assembly.tree.joints import (
     EULER_NAMES,
     has_position,
     has_velocity,
+    independent,
     initial_position,
     initial_velocity,
     joint_frames,
@@ -79,7 +79,8 @@ def check_driven(system: System, equations: Equations) -> None:
     """Record laws of motion that begin elsewhere than the coordinate that they drive, or with another velocity."""
     problem, geometry = equations.problem, system.geometry
     declared = system.model_file.constraints
-    driven = [row for row, name in enumerate(problem.names.constraints) if _is_driven(declared.get(name))]
+    types = [getattr(declared.get(name), "type", "") for name in problem.names.constraints]
+    driven = [row for row, kind in enumerate(types) if kind == "motion"]
     length = scales_of(problem.model, problem.theta).length if driven else 1.0
     automatic = {index for index, _ in problem.automatic}
     for row in driven:
@@ -108,10 +109,6 @@ def check_driven(system: System, equations: Equations) -> None:
                 f"with another velocity than joints.{joint}.initial",
                 "leave the velocity out: the law gives it",
             )
-
-
-def _is_driven(spec: Any) -> bool:
-    return spec is not None and spec.type == "motion"
 
 
 def _differ(a: float, b: float, nothing: float) -> bool:
@@ -412,7 +409,7 @@ def _check_directions(system: System, closing: Closing) -> None:
 def _check_independence(system: System, problem: Problem, closing: Closing) -> None:
     """Name the declared coordinates of which ``closing.conflict`` are too many."""
     declared = [problem.names.coordinates[i] for i in np.flatnonzero(problem.independent & closing.noticed)]
-    declared += [f"{joint}" for joint in system.topology.cut if _is_stated(system, joint)]
+    declared += [f"{joint}" for joint in system.topology.cut if independent(system.joints[joint])]
     last = declared[-1].lstrip("-").partition(".")[0] if declared else next(iter(system.joints))
     system.issue(
         f"joints.{last}.initial.independent",
@@ -426,11 +423,6 @@ def _given_by_motions(system: System, declared: list[str]) -> str:
     motions = {c.coordinate: name for name, c in system.model_file.constraints.items() if c.type == "motion"}
     given = [f"the motion {motions[name]!r} gives {name} already" for name in declared if name in motions]
     return "".join(f"; {sentence}" for sentence in given)
-
-
-def _is_stated(system: System, joint: str) -> bool:
-    initial = getattr(system.joints[joint], "initial", None)
-    return bool(getattr(initial, "independent", None))
 
 
 def _without_inertia(problem: Problem, closing: Closing) -> Iterator[str]:

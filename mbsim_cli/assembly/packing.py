@@ -334,8 +334,8 @@ class Packing:
         return self.system.geometry.numbers
 
     @property
-    def lends(self) -> bool:
-        """Whether it serves other values: shapes of bodies that deform take part in tables, and hold much memory."""
+    def is_reusable(self) -> bool:
+        """Whether its tables serve other values: those of bodies that deform depend on them, and hold much memory."""
         return not self.system.elastic
 
     @contextmanager
@@ -345,34 +345,30 @@ class Packing:
         None where the file is another one, where the tables may be others or something is wrong at these values, which
         packing anew will say, and where another thread has it.
         """
-        if not self._serves(model_file, choices) or not self.numbers.lock.acquire(blocking=False):
+        same = self.is_reusable and model_file.has_sections_of(self.model_file)
+        same = same and all(choices[name] is self.choices[name] for name in SOURCES)
+        if not same or not self.numbers.lock.acquire(blocking=False):
             yield None
             return
         with ExitStack() as stack:
             stack.callback(self.numbers.lock.release)
             yield self._at(stack, model_file, choices)
 
-    def _serves(self, model_file: ModelFile, choices: Mapping[str, Any]) -> bool:
-        """Whether only values of parameters can be different."""
-        sources = all(choices[name] is self.choices[name] for name in SOURCES)
-        return self.lends and sources and model_file.has_sections_of(self.model_file)
-
     def _at(self, stack: ExitStack, model_file: ModelFile, choices: Mapping[str, Any]) -> "Packing | None":
+        """The packing at other values; None where the tables may be others, or nothing can be packed."""
         try:
             changed = stack.enter_context(self.numbers.reading(model_file.expressions))
-            options = _options_at(model_file, self.numbers, choices)
-            system = None if self._decided_by(changed, options) else self.system.renewed(changed)
-        except Exception:
+            options, before = _options_at(model_file, self.numbers, choices), self.options
+            if (options.analysis, options.formulation) != (before.analysis, before.formulation):
+                return None
+            if options.analysis == "inverse_dynamics" and options.duration != before.duration:
+                return None
+            system = self.system.renewed(changed) if self.decisive.isdisjoint(changed) else None
+        except Exception:  # which packing anew will raise again
             return None
         if system is None:
             return None
         return replace(self, model_file=model_file, choices=choices, options=options, system=system)
-
-    def _decided_by(self, changed: frozenset[Any], options: Options) -> bool:
-        """Whether the tables depend on what is different."""
-        kinds = [(each.analysis, each.formulation) for each in (options, self.options)]
-        motion = options.analysis == "inverse_dynamics" and options.duration != self.options.duration
-        return kinds[0] != kinds[1] or motion or not self.decisive.isdisjoint(changed)
 
 
 def pack(model_file: ModelFile, choices: Mapping[str, Any]) -> Packing:

@@ -140,7 +140,9 @@ class _Change(NamedTuple):
 
 def moved_starts(packing: Packing, problem: Problem, closing: Closing) -> list[str]:
     """Warnings if the start differs from the declared one: changed coordinates, and number of closed positions."""
-    first, stated = problem.model.tree.initial[0], packing.packed.stated & ~_guessed(packing.system)
+    system, first = packing.system, problem.model.tree.initial[0]
+    guessed = np.array([is_guess(system.joints.get(joint)) for joint, _ in system.coordinates], dtype=bool)
+    stated = packing.packed.stated & ~guessed
     declared = problem.theta[first : first + len(closing.z)]
     columns = zip(problem.names.coordinates, declared, closing.z, closing.scales.columns, strict=True)
     of_tree = [_Change(name, float(start), float(end), float(unit)) for name, start, end, unit in columns]
@@ -154,7 +156,7 @@ def moved_starts(packing: Packing, problem: Problem, closing: Closing) -> list[s
     else:
         found = list(_unstated(of_tree, packing.packed.stated, closing))
     wanted = [change for change, is_stated in zip(of_tree, stated, strict=True) if is_stated]
-    wanted += _of_cut_joints(packing.system, closing)
+    wanted += _of_cut_joints(system, closing)
     bound = CARRIED if packing.model_file.overrides else ROUNDED
     if (off := [change for change in wanted if change.exceeds(bound)]) and not _is_guess_of_equilibrium(problem):
         keeps = "independent: true in initial keeps the value, and independent: false marks it as a guess"
@@ -172,11 +174,6 @@ def _unstated(changes: list[_Change], stated: np.ndarray, closing: Closing) -> I
                 f"no initial value is stated in a loop that closes far from zero, perhaps in another position than the "
                 f"one meant: {_changes_in_words(far)}; state a guess under initial of one of these joints"
             )
-
-
-def _guessed(system: System) -> np.ndarray:
-    """Mask (n,) of the coordinates of joints whose initial values are guesses (``independent: false``)."""
-    return np.array([is_guess(system.joints.get(joint)) for joint, _ in system.coordinates], dtype=bool)
 
 
 def _of_cut_joints(system: System, closing: Closing) -> Iterator[_Change]:

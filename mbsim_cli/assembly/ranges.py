@@ -53,8 +53,13 @@ def until_left(problem: Problem, last: float, blocks: Blocks, failure: AnalysisE
         _name(failure, _left_table(problem, State(*failure.state)))
         return
     try:
-        going = _with_joints(problem, blocks(replace(problem, theta=going_on(laws, theta))))
-        found_there = next((pair for pair in going if len(pair[0].time) and pair[0].time[-1] > last), None)
+        going = blocks(replace(problem, theta=going_on(laws, theta)))
+        pairs: Iterator[tuple[Any, Any]] = (
+            (block, block) for block in going
+        )  # each with one of the motion of the joints
+        if problem.options.natural:
+            pairs = in_joint_coordinates(problem.system, problem.theta, going)
+        found_there = next((pair for pair in pairs if len(pair[0].time) and pair[0].time[-1] > last), None)
     except AnalysisError:
         _name(failure, _left_table(problem, _declared(problem)))
         return
@@ -67,25 +72,16 @@ def until_left(problem: Problem, last: float, blocks: Blocks, failure: AnalysisE
         found = next(filter(None, (_left_table(problem, state) for state in _states(problem, joints, row))), None)
         if found is not None:
             _name(failure, found)
-            first, end = int(np.searchsorted(block.time, last, side="right")), row + _inside(problem, joints, row)
+            here = State(joints.time[row], joints.position[row], joints.velocity[row])
+            end = row + (_left_table(problem, here) is None)
+            first = int(np.searchsorted(block.time, last, side="right"))
             if end > first:
                 yield instants_of(block, slice(first, end))
             return
 
 
-def _with_joints(problem: Problem, blocks: Iterator[Any]) -> Iterator[tuple[Any, Any]]:
-    """Blocks, each with one of the motion of the joints, which is itself but for natural coordinates."""
-    if problem.options.natural:
-        return in_joint_coordinates(problem.system, problem.theta, blocks)
-    return ((block, block) for block in blocks)
-
-
 def _name(failure: AnalysisError, sentence: str | None) -> None:
     failure.args = (sentence or failure.args[0],)
-
-
-def _inside(problem: Problem, block: Any, row: int) -> bool:
-    return _left_table(problem, State(block.time[row], block.position[row], block.velocity[row])) is None
 
 
 def _states(problem: Problem, block: Any, row: int) -> Iterator[State]:

@@ -197,7 +197,8 @@ class Statics:
         for _ in range(MAX_HALVINGS):
             self._tries += 1
             self.state.z[:], self.state.lam[:] = origin + share * change, multipliers
-            if self._close() and self._is_near(origin + share * change, share * change):
+            # closed nearer to the aim of the step than it is long: beyond, it would be closed in another way
+            if self._close() and np.abs(self.state.z - (origin + share * change)).max() <= np.abs(share * change).max():
                 left = self._balance()
                 ahead = left @ change
                 if ahead <= OVERSHOT * slope:
@@ -207,10 +208,6 @@ class Statics:
                 share *= 0.5
         self.state.z[:], self.state.lam[:] = origin, multipliers
         return force, 0.0
-
-    def _is_near(self, aim: np.ndarray, change: np.ndarray) -> bool:
-        """Whether the constraints were closed nearer to the aim of a step than it is long: beyond, in another way."""
-        return bool(np.abs(self.state.z - aim).max() <= np.abs(change).max())
 
     def _fail(self, force: np.ndarray, iterations: int) -> NoReturn:
         worst = int(np.argmax(np.abs(force)))
@@ -362,7 +359,7 @@ class Resting(Statics):
         One that does not contract may go anywhere, and has not converged.
         """
         state, eq = self.state, self.eq
-        others = self._others(held)
+        others = all_but(state.z.size, held)
         state.lam[:] = 0.0
         self.still.evaluate()
         state.lam[rows] = np.linalg.lstsq(eq.J[np.ix_(rows, others)].T, -eq.G[others], rcond=None)[0]
@@ -388,9 +385,6 @@ class Resting(Statics):
                 self.still.evaluate()
                 return bool(np.abs(eq.phi.real).max(initial=0.0) < NEARLY_CLOSED)
         return False
-
-    def _others(self, held: np.ndarray) -> np.ndarray:
-        return all_but(self.state.z.size, held)
 
     def tangent(self, others: np.ndarray, rows: np.ndarray) -> np.ndarray:
         """Derivative of all equations by coordinates and multipliers, at the state that ``unit`` evaluated last."""

@@ -116,8 +116,10 @@ def run_constrained(
     must not take more than ``room`` bytes.
     """
     runs = [_begun(problem) for problem in problems]
-    alike = [run for run in runs if run is not None]
-    alike = [run for run in alike if _is_like_constrained(run, alike[0])]
+    alike = _alike(runs)
+    alike = [
+        run for run in alike if run.control == alike[0].control and equal(run.work.watch.row, alike[0].work.watch.row)
+    ]
     if len(alike) < 2:
         return [None] * len(runs), 0.0
     options = alike[0].problem.options
@@ -138,16 +140,17 @@ def _begun(problem: Problem) -> _Lane | None:
     return _Lane(problem, initial)
 
 
-def _is_like_constrained(run: _Lane, other: _Lane) -> bool:
-    """Whether two runs differ in numbers of the model alone."""
-    return (
-        run.problem.options == other.problem.options
-        and run.control == other.control
-        and run.theta.shape == other.theta.shape
-        and run.dtype == other.dtype
-        and equal(run.model, other.model)
-        and equal(run.work.watch.row, other.work.watch.row)
-    )
+def _alike(runs: Sequence[Any]) -> list[Any]:
+    """The runs that differ from the first one in numbers of the model alone; None is no run."""
+    present = [run for run in runs if run is not None]
+    return [
+        run
+        for run in present
+        if run.problem.options == present[0].problem.options
+        and run.theta.shape == present[0].theta.shape
+        and run.dtype == present[0].dtype
+        and equal(run.model, present[0].model)
+    ]
 
 
 class _ConstrainedLanes:
@@ -333,8 +336,7 @@ def run_beside(problems: Sequence[Problem], poll: Callable[[], None]) -> tuple[l
     if not any(problem.options.integrated for problem in problems):
         return run_constrained(problems, poll, ROOM)
     runs = [_prepared(problem) for problem in problems]
-    alike = [run for run in runs if run is not None]
-    alike = [run for run in alike if _is_like(run, alike[0])]
+    alike = _alike(runs)
     if len(alike) < 2 or TOGETHER * alike[0].bytes > ROOM:
         return [None] * len(runs), 0.0
     parted = _run(alike, poll)
@@ -346,16 +348,6 @@ def _prepared(problem: Problem) -> RunAhead | None:
         return RunAhead(problem)
     except AnalysisError:  # which the run alone will say
         return None
-
-
-def _is_like(run: RunAhead, other: RunAhead) -> bool:
-    """Whether two runs differ in numbers of the model alone."""
-    return (
-        run.problem.options == other.problem.options
-        and run.theta.shape == other.theta.shape
-        and equal(run.model, other.model)
-        and run.dtype == other.dtype
-    )
 
 
 class _Lanes:

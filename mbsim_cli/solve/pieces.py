@@ -181,7 +181,8 @@ class Pieces:
         if d_length.any():
             # a longer step is one from where a shorter one has gone on from: its end has to be known for that
             kept = [(array, array.copy()) for array in _changed(loop)]
-            made = self._at(piece, self._still()).run(step - 1, 1, 1, progress, 0, *self._nothing())
+            without = allocate.sensitivity_record(loop.model, 1, 0, loop.theta.dtype.type)
+            made = self._at(piece, self._still()).run(step - 1, 1, 1, progress, 0, self._room()[0], without)
             if made.status != Status.OK:
                 return made
             reached = loop.state.zdd - loop.work.corrections[1]
@@ -200,9 +201,6 @@ class Pieces:
             loop, directions=none, sens=allocate.sensitivity(loop.model, 0, dtype),
             extra=allocate.sensitivity_work(loop.model, 0, loop.work.tangent),
         )  # fmt: skip
-
-    def _nothing(self) -> tuple[Record, SensitivityRecord]:
-        return self._room()[0], allocate.sensitivity_record(self._loop.model, 1, 0, self._loop.theta.dtype.type)
 
     def _glide(self, piece: Piece, record: Record, d_record: SensitivityRecord) -> Record:
         """A piece that is too short for that, by Heun's method; fills the row, and returns one of its first stage."""

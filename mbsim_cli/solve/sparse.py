@@ -50,7 +50,8 @@ class Sparse(NDArrayOperatorsMixin):
 
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, tuple):
-            return self._columns(key[1]) if _is_of_columns(key) else self.dense[key]
+            of_columns = len(key) == 2 and key[0] == slice(None) and isinstance(key[1], slice)
+            return self._columns(key[1]) if of_columns else self.dense[key]
         rows = np.arange(self.shape[0])[key]
         out = np.zeros((rows.size, self.shape[1]))
         for place, row in enumerate(rows.ravel().tolist()):
@@ -78,10 +79,6 @@ class Sparse(NDArrayOperatorsMixin):
         if name.startswith("_"):  # while it is copied or pickled
             raise AttributeError(name)
         return getattr(self.dense, name)
-
-
-def _is_of_columns(key: tuple) -> bool:
-    return len(key) == 2 and key[0] == slice(None) and isinstance(key[1], slice)
 
 
 def pulled(matrix: Any, x: np.ndarray) -> np.ndarray:

@@ -121,7 +121,9 @@ class Tape:
             assert part.before is not None
             if part.before.step >= self._kept_from and row + part.rows <= record.time.size:
                 rows = slice(row, row + part.rows)
-                self._parts[place] = part._replace(record=_cut(record, rows))
+                whole = isinstance(record, Stretch)  # which is a part of its own
+                rows_of_part = record if whole else Record(*(array[rows].copy() for array in record))
+                self._parts[place] = part._replace(record=rows_of_part)
             row += part.rows
         self._marked = 0
 
@@ -173,11 +175,6 @@ def _checkpoints(steps: int, at_once: int, between: int) -> int:
     """Number of checkpoints in blocks of steps that are made together."""
     blocks, rest = divmod(steps, at_once)
     return blocks * -(-at_once // between) + -(-rest // between)
-
-
-def _cut(record: Record | Stretch, rows: slice) -> Record | Stretch:
-    """Some rows of a record; a stretch is a part of its own."""
-    return record if isinstance(record, Stretch) else Record(*(array[rows].copy() for array in record))
 
 
 def bytes_of(record: Any) -> int:

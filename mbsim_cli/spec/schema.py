@@ -85,18 +85,14 @@ def _with_halves(whole: dict[str, Any]) -> dict[str, Any]:
     block["required"] = required.pop(f"#/$defs/{Repetition.__name__}")
     own = {name: deepcopy(whole["properties"][name]["additionalProperties"]) for name in SECTIONS}
     sections = [place["properties"][name] for name in SECTIONS for place in (block, whole)]
-    halves = {id(reference) for section in sections for reference in _items(section["additionalProperties"])}
+    items = [section["additionalProperties"] for section in sections]
+    halves = {id(reference) for each in items for reference in each.get("anyOf", [each])}
     for reference in _references([whole, own]):
         if id(reference) not in halves and required.get(reference["$ref"]):
             reference["required"] = required[reference["$ref"]]
     elsewhere = [{"required": [name]} for name in ("include", "repeat")]
     entire = {name: {"additionalProperties": items} for name, items in own.items()}
     return {"if": {"anyOf": elsewhere}, "else": {"properties": entire}}
-
-
-def _items(part: dict[str, Any]) -> list[dict[str, Any]]:
-    """What an entry of a section may be."""
-    return part.get("anyOf", [part])
 
 
 def _references(part: Any) -> Iterator[dict[str, Any]]:

@@ -150,7 +150,7 @@ class Model:
         self._settings = Settings(overrides=overrides, all_numbers=all_numbers)
         self._file = read(self.path, self._settings, _texts)
         self._by = None if by is None else self._known(by)
-        self._assembled: Any = None  # which lends its tables to further runs
+        self._assembled: Any = None  # whose tables serve further runs
         self._mechanics = local()
 
     def __repr__(self) -> str:
@@ -553,7 +553,7 @@ class Model:
         timing = Timing()
         settings, by, values = self._input(rho, replaced)
         plan = plan_run(self._file, settings, timing, self._listener, by, values=values, before=self._assembled)
-        self._assembled = plan.named if plan.named.packing.lends else None
+        self._assembled = plan.named if plan.named.packing.is_reusable else None
         return plan, timing
 
     def _input(

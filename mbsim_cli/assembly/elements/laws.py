@@ -107,7 +107,8 @@ class LawTable:
         numbers = self._system.geometry.numbers
         match law.type:
             case "table":
-                return [self._from_table(law, path)]
+                rows, curve = self._system.tables.curve(law, path, numbers)
+                return [spline_term(rows, curve, law.extrapolate)]
             case "windowed":
                 start, end = (lambda: numbers(law.start)), (lambda: numbers(law.end))
                 return [term.shifted(start).within(start, end) for term in self._terms(law.law, f"{path}.law")]
@@ -124,15 +125,16 @@ class LawTable:
             case "spline" if law.between != "cubic":
                 return [_joined(numbers, law)]
             case "spline":
-                return [spline_term(len(law.values), partial(_table_of, numbers, law), law.extrapolate)]
+                return [
+                    spline_term(
+                        len(law.values),
+                        lambda: (numbers.vector(law.arguments), numbers.vector(law.values)),
+                        law.extrapolate,
+                    )
+                ]
         kind = Law[law.type.upper()]
         given = law.coefficients if kind == Law.POLYNOMIAL else ()
         return [Term(kind, len(given) or _COUNTS[kind], lambda: coefficients(numbers, law))]
-
-    def _from_table(self, law: Any, path: str) -> Term:
-        """The spline through a column of a table."""
-        rows, curve = self._system.tables.curve(law, path, self._system.geometry.numbers)
-        return spline_term(rows, curve, law.extrapolate)
 
     def _breaks(self, law: Any) -> Iterator[float]:
         """Where windows and pieces begin and end."""
@@ -213,11 +215,6 @@ def _joined(numbers: Numbers, law: Any) -> Term:
     if law.extrapolate == "hold":
         parts = [knots, partial(held, 0), *(partial(piece, k) for k in range(rows - 1)), partial(held, rows - 1)]
     return Term(Law.SPLINE, breakpoints(rows, law.extrapolate), block, parts=parts)
-
-
-def _table_of(numbers: Numbers, law: Any) -> tuple[Sequence[Scalar], Sequence[Scalar]]:
-    """Arguments and values of a table in the file."""
-    return numbers.vector(law.arguments), numbers.vector(law.values)
 
 
 def _shift(kind: Law, count: int, c: Sequence[Scalar], distance: Scalar) -> list[Scalar]:

@@ -5,7 +5,6 @@ which of its components the expression adds to, the text, and the measure that t
 """
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ import numpy as np
 from mbsim_cli.assembly.elements.laws import LawTable
 from mbsim_cli.assembly.elements.measures import MeasureTable
 from mbsim_cli.assembly.elements.sensors import Entry, SensorTable
-from mbsim_cli.assembly.parameters.numbers import Scalar, table
+from mbsim_cli.assembly.parameters.numbers import table
 from mbsim_cli.assembly.tree.system import System
 from mbsim_cli.model.codes import JUMPING, SENSOR_WIDTH, Operation, Sensor
 from mbsim_cli.model.layout import NONE, LoadedSignals, NoSignals, Signals
@@ -105,7 +104,7 @@ class SignalTable:
         tape.numbers = behind
         given = [Number(0.0) if name in (NATURAL, LATE) or name in self._nothing else Number(name) for name in numbers]
         value = self._system.geometry.numbers
-        tape.theta = self._system.theta.add(partial(_block, value, given, tape.constants))
+        tape.theta = self._system.theta.add(lambda: (*value.vector(given), *tape.constants))
         if NATURAL in numbers:
             self.automatic.append((tape.theta + numbers.index(NATURAL), moving.measure))
         self._tapes.append(tape)
@@ -207,10 +206,6 @@ class SignalTable:
             self._entries.append(entry)
             self._rows.append(self._rows[-1] + SENSOR_WIDTH[entry.kind])
         return self._known[key]
-
-
-def _block(value: Any, numbers: list[Number], constants: list[float]) -> list[Scalar]:
-    return [*(value(number) for number in numbers), *constants]
 
 
 class _Tape:

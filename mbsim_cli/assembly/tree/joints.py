@@ -196,12 +196,11 @@ def initial_position(geometry: Geometry, spec: Any) -> tuple[Scalar, ...]:
     stated = stated_position(geometry, spec, kind)
     if all(value is not None for value in stated):
         return tuple(stated)
-    design = _design_position(geometry, spec, kind) if is_designed(geometry, spec) else _zero_position(kind)
-    return tuple(d if s is None else s for s, d in zip(stated, design, strict=True))
-
-
-def _zero_position(kind: Joint) -> tuple[float, ...]:
-    return tuple(1.0 if name == "e0" else 0.0 for name in COORDINATES[kind])
+    if is_designed(geometry, spec):
+        default = _coordinates(kind, *design_frames(geometry, spec, joint_frames(geometry, spec)))
+    else:
+        default = tuple(1.0 if name == "e0" else 0.0 for name in COORDINATES[kind])
+    return tuple(d if s is None else s for s, d in zip(stated, default, strict=True))
 
 
 def stated_position(geometry: Geometry, spec: Any, kind: Joint) -> list[Scalar | None]:
@@ -222,11 +221,6 @@ def stated_position(geometry: Geometry, spec: Any, kind: Joint) -> list[Scalar |
     if get("orientation") is not None:
         found |= zip(EULER_NAMES, euler_parameters(geometry.rotation(get("orientation"))), strict=True)
     return [found.get(name) for name in COORDINATES[kind]]
-
-
-def _design_position(geometry: Geometry, spec: Any, kind: Joint) -> tuple[Scalar, ...]:
-    """Coordinates that the joint has in the design position of its bodies."""
-    return _coordinates(kind, *design_frames(geometry, spec, joint_frames(geometry, spec)))
 
 
 def position_at(geometry: Geometry, spec: Any, first: Pose, second: Pose) -> tuple[Scalar, ...]:

@@ -132,16 +132,16 @@ class System:
 
     def coordinate_units(self) -> tuple[str, ...]:
         """Unit of every coordinate."""
-        return tuple(self._unit(owner, column.coordinate) for owner, column in self.coordinates)
+        states = {name: spec.unit for name, spec in self.joints.items() if getattr(spec, "unit", None) is not None}
+        return tuple(
+            integrated(states[owner]) if owner in states else unit_of(column.coordinate)
+            for owner, column in self.coordinates
+        )
 
     @property
     def states(self) -> int:
         """Number of states, each of which has a coordinate that moves no body."""
         return sum(isinstance(spec, StateJoint) for spec in self.joints.values())
-
-    def _unit(self, owner: str, coordinate: str) -> str:
-        unit = getattr(self.joints.get(owner), "unit", None)
-        return unit_of(coordinate) if unit is None else integrated(unit)
 
     def euler_columns(self) -> list[tuple[str, int]]:
         """Joint and first column of every set of Euler parameters."""

@@ -277,7 +277,11 @@ class Readings:
         model, theta, p = problem.model, initial.theta, columns_of(problem, count)
         self._seen, self._width = seen, allocate.sensor_width(model)
         self._nothing = nothing_given(model, p, theta.dtype.type)
-        self._reactions = _puller_of(problem, initial, p) if reacting else None
+        self._reactions: ReactionPuller | NaturalReactionPuller | None = None
+        if reacting and problem.options.natural:
+            self._reactions = NaturalReactionPuller(problem, initial, p)
+        elif reacting:
+            self._reactions = ReactionPuller(problem, theta, p)
         multipliers, turning = allocate.multiplier_sensors(model)[0].size > 0, initial.redundant.size > 0
         self._balance = self._multipliers = None
         self._forces = allocate.multiplier_sensors(model)[0]
@@ -332,9 +336,3 @@ class Readings:
         for puller in (self._reactions, self._multipliers, self._loaded, self._balance):
             if puller:
                 theta_out += puller.theta
-
-
-def _puller_of(problem: Problem, initial: Began, p: int) -> ReactionPuller | NaturalReactionPuller:
-    if problem.options.natural:
-        return NaturalReactionPuller(problem, initial, p)
-    return ReactionPuller(problem, initial.theta, p)

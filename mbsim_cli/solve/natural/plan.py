@@ -206,14 +206,19 @@ def coordinate_names(system: "NaturalSystem") -> tuple[str, ...]:
 
 def names_of(system: "NaturalSystem") -> Names:
     """Names of everything; equations that are left out stand behind the identities."""
-    old, kept = system.problem.names, system.equations.kept
+    old, kept, added = system.problem.names, system.equations.kept, system.equations.added
+    rigid = system.plan.rigid
     gone = set(range(len(old.constraints))) - set(kept)
     return replace(
         old,
         coordinates=system.coordinate_names,
         coordinate_units=_coordinate_units(system),
-        constraints=_constraint_names(system),
-        constraint_units=_constraint_units(system),
+        constraints=(*(old.constraints[i] for i in kept), *(row.name for row in added), *(each.name for each in rigid)),
+        constraint_units=(
+            *(old.constraint_units[i] for i in kept),
+            *("m" if row.kind == Measure.PROJECTION else "rad" for row in added),
+            *("1" for _ in rigid),
+        ),
         identities=(*old.identities, *(old.constraints[i] for i in sorted(gone))),
     )
 
@@ -225,19 +230,6 @@ def _coordinate_units(system: "NaturalSystem") -> tuple[str, ...]:
     units |= {d.coordinate: theirs[system.coordinate_of(d.column)] for d in system.equations.defined}
     units |= {k: theirs[system.coordinate_of(c)] for c, k in system.equations.elastic.items()}
     return tuple(units[int(c)] for c in np.argsort(system.order))
-
-
-def _constraint_names(system: "NaturalSystem") -> tuple[str, ...]:
-    """Names of the equations."""
-    kept = [system.problem.names.constraints[i] for i in system.equations.kept]
-    return (*kept, *(row.name for row in system.equations.added), *(rigid.name for rigid in system.plan.rigid))
-
-
-def _constraint_units(system: "NaturalSystem") -> tuple[str, ...]:
-    """Units of the equations."""
-    kept = [system.problem.names.constraint_units[i] for i in system.equations.kept]
-    added = ["m" if row.kind == Measure.PROJECTION else "rad" for row in system.equations.added]
-    return (*kept, *added, *("1" for _ in system.plan.rigid))
 
 
 def origins_of(system: "NaturalSystem") -> tuple[str, ...]:
