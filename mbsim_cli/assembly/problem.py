@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from mbsim_cli.assembly.elements.law_kinks import (
-    check_driving_laws,
-    check_jumping_forces,
-    has_kinks,
-    jumps_of,
-    stops_of,
-    unsmooth_laws,
-)
 from mbsim_cli.assembly.elements.laws import check_start
 from mbsim_cli.assembly.elements.sensors import Contact
+from mbsim_cli.assembly.elements.unsmooth_laws import (
+    check_driving_laws,
+    check_jumping_forces,
+    event_times_of,
+    has_breakpoints,
+    jumps_of,
+    unsmooth_laws,
+)
 from mbsim_cli.assembly.mechanism import (
     check_driven,
     check_identities,
@@ -382,9 +382,9 @@ def _declared(packing: Packing, parameters: Sequence[ParameterValue], wanted: Se
             check_driving_laws(problem, system.issue)
         else:
             check_jumping_forces(problem, system.issue)
-        if has_kinks(problem):
+        if has_breakpoints(problem):
             law_derivatives = _law_derivatives(packing, problem, wanted)
-            stops = () if problem.options.integrated else stops_of(problem, law_derivatives)
+            stops = () if problem.options.integrated else event_times_of(problem, law_derivatives)
             problem = replace(problem, stops=stops, movable=np.any(law_derivatives, axis=1), jumps=jumps_of(problem))
     system.stop()
     return problem

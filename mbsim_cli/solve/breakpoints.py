@@ -68,7 +68,7 @@ JUMP = 1e-6  # of the values and slopes of a table, relative, that counts as one
 BESIDE = 8.0 * np.finfo(float).eps  # of a time: what the sum of a time and a step loses to round-off
 
 
-class Kink(NamedTuple):
+class Breakpoint(NamedTuple):
     """A breakpoint: time, s; offsets in theta whose sum it is; whether two derivatives are continuous there."""
 
     time: float
@@ -76,7 +76,7 @@ class Kink(NamedTuple):
     smooth: bool
 
 
-def kinks_of(problem: Problem, theta: np.ndarray) -> Kinks:
+def breakpoints_of(problem: Problem, theta: np.ndarray) -> Kinks:
     """All breakpoints of a run but those at its start; of those at its end only those that parameters move.
 
     Stages before a breakpoint at the end use the formula before it, so a parameter that moves it moves the end, too.
@@ -84,17 +84,18 @@ def kinks_of(problem: Problem, theta: np.ndarray) -> Kinks:
     model, options, moved = problem.model, problem.options, movable(problem)
     near, rows = MEETS * options.end, []
     of_forces, driving = (
-        kinks_of_laws(model.laws, theta.real, moved, laws) for laws in (laws_of_forces(model), model.constraints.law)
+        breakpoints_of_laws(model.laws, theta.real, moved, laws)
+        for laws in (laws_of_forces(model), model.constraints.law)
     )
-    for group in groups_of(of_forces + driving, options.end):
+    for group in groups_in_run(of_forces + driving, options.end):
         first, last = group[0].time, group[-1].time
         row = options.step * round(last / options.step)
         at = last if options.adaptive or abs(row - last) > near else row
-        leaps = next((kink for kink in group if kink in driving), group[0])  # forces do not
+        leaps = next((point for point in group if point in driving), group[0])  # forces do not
         rows.append((at, first - BESIDE * first, last + BESIDE * last, leaps.numbers[0]))  # steps begin at zero there
-    ending = [kink for kink in of_forces + driving if abs(kink.time - options.end) <= near]
-    if any(moved[number] for kink in ending for number in kink.numbers):
-        first = min(kink.time for kink in ending)
+    ending = [point for point in of_forces + driving if abs(point.time - options.end) <= near]
+    if any(moved[number] for point in ending for number in point.numbers):
+        first = min(point.time for point in ending)
         early = min(first, options.end) - BESIDE * first
         rows.append((options.end, early, early, ending[0].numbers[0]))
     time, before, behind, number = np.array(rows, float).reshape(-1, 4).T.copy()
@@ -112,47 +113,47 @@ def laws_of_forces(model: Model) -> np.ndarray:
     return np.concatenate([model.forces.law[:, 0], laws_of_time(model.signals)])
 
 
-def groups_of(kinks: Sequence[Kink], end: float) -> list[list[Kink]]:
+def groups_in_run(breakpoints: Sequence[Breakpoint], end: float) -> list[list[Breakpoint]]:
     """Breakpoints within a run to ``end`` in order of time, in groups that differ by round-off only."""
     near = MEETS * end
-    return together([kink for kink in kinks if near < kink.time < end - near], near)
+    return grouped([point for point in breakpoints if near < point.time < end - near], near)
 
 
-def together(kinks: Sequence[Kink], near: float) -> list[list[Kink]]:
+def grouped(breakpoints: Sequence[Breakpoint], near: float) -> list[list[Breakpoint]]:
     """Breakpoints in order of time, in groups whose neighbours are at most ``near`` apart, s."""
-    groups = list[list[Kink]]()
-    for kink in sorted(kinks):
-        if groups and kink.time - groups[-1][-1].time <= near:
-            groups[-1].append(kink)
+    groups = list[list[Breakpoint]]()
+    for point in sorted(breakpoints):
+        if groups and point.time - groups[-1][-1].time <= near:
+            groups[-1].append(point)
         else:
-            groups.append([kink])
+            groups.append([point])
     return groups
 
 
-def kinks_of_laws(laws: Laws, theta: np.ndarray, moved: np.ndarray, heads: np.ndarray) -> list[Kink]:
-    """Breakpoints of the laws ``heads`` (k,), each law once; see ``kinks_of_law``."""
-    return [kink for law in dict.fromkeys(heads.tolist()) for kink in kinks_of_law(laws, theta, moved, law)]
+def breakpoints_of_laws(laws: Laws, theta: np.ndarray, moved: np.ndarray, heads: np.ndarray) -> list[Breakpoint]:
+    """Breakpoints of the laws ``heads`` (k,), each law once; see ``breakpoints_of_law``."""
+    return [point for law in dict.fromkeys(heads.tolist()) for point in breakpoints_of_law(laws, theta, moved, law)]
 
 
-def kinks_of_law(laws: Laws, theta: np.ndarray, moved: np.ndarray, law: int) -> list[Kink]:
+def breakpoints_of_law(laws: Laws, theta: np.ndarray, moved: np.ndarray, law: int) -> list[Breakpoint]:
     """Breakpoints of all terms of a law, some twice; ``moved`` (len(theta),) is as from ``movable``."""
     found = []
     while law != NONE:
         window = laws.window[law]
         low, high = (-np.inf, np.inf) if window == NONE else theta[window : window + 2]
-        found += [kink for kink in _of_term(laws, theta, moved, law) if low <= kink.time <= high]
+        found += [point for point in _of_term(laws, theta, moved, law) if low <= point.time <= high]
         law = int(laws.next[law])
     return found
 
 
-def _of_term(laws: Laws, theta: np.ndarray, moved: np.ndarray, k: int) -> Iterator[Kink]:
+def _of_term(laws: Laws, theta: np.ndarray, moved: np.ndarray, k: int) -> Iterator[Breakpoint]:
     first, count, window = int(laws.theta[k]), int(laws.count[k]), int(laws.window[k])
     edges, smooth = [window, window + 1] if window != NONE else [], []
     match Law(laws.kind[k]):
         case Law.SMOOTH_STEP:
             smooth = [first, first + 1]
         case Law.ONE_SIDED:
-            yield Kink(float((theta[first] + theta[first + 1]).real), (first, first + 1), smooth=True)
+            yield Breakpoint(float((theta[first] + theta[first + 1]).real), (first, first + 1), smooth=True)
             smooth = [first]
         case Law.SPLINE:  # the outermost breakpoints are of straight lines that go on
             last = first + count - 2
@@ -162,7 +163,7 @@ def _of_term(laws: Laws, theta: np.ndarray, moved: np.ndarray, k: int) -> Iterat
             smooth = [number for number in smooth if number not in edges]
     for numbers, is_smooth in ((edges, False), (smooth, True)):
         for number in numbers:
-            yield Kink(float(theta[number].real), (int(number),), is_smooth)
+            yield Breakpoint(float(theta[number].real), (int(number),), is_smooth)
 
 
 def _jumping(theta: np.ndarray, first: int, count: int) -> np.ndarray:
@@ -177,7 +178,7 @@ def _jumping(theta: np.ndarray, first: int, count: int) -> np.ndarray:
     return np.flatnonzero((gaps[0] > JUMP * sizes[0]) | (gaps[1] > JUMP * sizes[1]))
 
 
-class Bound(NamedTuple):
+class EventTime(NamedTuple):
     """An event time, s, and the offsets in theta whose sum it is (empty for output times)."""
 
     time: float
@@ -200,8 +201,8 @@ class Bound(NamedTuple):
 class Piece(NamedTuple):
     """A piece of a step between two event times."""
 
-    begin: Bound
-    end: Bound
+    begin: EventTime
+    end: EventTime
 
     def is_short(self, step: float) -> bool:
         """Whether the piece is too short to compute the accelerations at its end from positions."""
@@ -211,7 +212,7 @@ class Piece(NamedTuple):
     @property
     def halves(self) -> tuple["Piece", "Piece"]:
         """The two halves of the piece."""
-        middle = Bound(0.5 * (self.begin.time + self.end.time))
+        middle = EventTime(0.5 * (self.begin.time + self.end.time))
         return Piece(self.begin, middle), Piece(middle, self.end)
 
     def length(self, theta: np.ndarray) -> complex | float:
@@ -234,7 +235,7 @@ class Piece(NamedTuple):
 SHORT = 1e-3  # of a step
 
 
-def stopping(control: Control, problem: Problem, theta: np.ndarray) -> Control:
+def with_complex_step(control: Control, problem: Problem, theta: np.ndarray) -> Control:
     """The control with a complex step length if pieces may vary, so that one compiled loop serves steps and pieces."""
     h: Any = complex(control.h) if problem.stops and np.iscomplexobj(theta) else control.h
     return control._replace(h=h)
@@ -244,10 +245,10 @@ def pieces_of(problem: Problem, theta: np.ndarray) -> dict[int, list[Piece]]:
     """The pieces of those steps, by their number, that are made in pieces."""
     step, total = problem.options.step, round(problem.options.duration / problem.options.step)
     found = dict[int, list[Piece]]()
-    for stop in sorted(Bound(sum(float(theta[k].real) for k in numbers), numbers) for numbers in problem.stops):
+    for stop in sorted(EventTime(sum(float(theta[k].real) for k in numbers), numbers) for numbers in problem.stops):
         number = _step_to(stop.time, step)
         if 1 <= number <= total:
-            before = found.setdefault(number, [Piece(Bound((number - 1) * step), Bound(number * step))])
+            before = found.setdefault(number, [Piece(EventTime((number - 1) * step), EventTime(number * step))])
             last = before.pop()
             before += [Piece(last.begin, stop), Piece(stop, last.end)]
     return found
@@ -263,7 +264,7 @@ def _step_to(time: float, step: float) -> int:
     return number
 
 
-class Later(NamedTuple):
+class LawRates(NamedTuple):
     """How numbers of laws of time change with time, dtheta/dt = D theta + d: laws at t + dt are others at t."""
 
     row: np.ndarray  # of D
@@ -301,7 +302,7 @@ class Later(NamedTuple):
         return out
 
 
-def later(model: Model) -> Later:
+def law_rates(model: Model) -> LawRates:
     """How the laws of time of a model change."""
     entries: list[tuple[int, int, float]] = []
     moved: list[int] = []
@@ -319,7 +320,7 @@ def later(model: Model) -> Later:
             case Law.SPLINE:
                 moved += range(first, first + count)
     row, column, factor = np.array(entries).reshape(-1, 3).T
-    return Later(row.astype(int), column.astype(int), factor, np.array(moved, int), added_to_time(model.signals))
+    return LawRates(row.astype(int), column.astype(int), factor, np.array(moved, int), added_to_time(model.signals))
 
 
 def _terms(laws: Laws, first: set[int]) -> set[int]:

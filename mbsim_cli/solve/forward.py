@@ -32,7 +32,7 @@ from mbsim_cli.solve.blocks import (
     reader_of,
     steps_at_once,
 )
-from mbsim_cli.solve.breakpoints import pieces_of, stopping
+from mbsim_cli.solve.breakpoints import pieces_of, with_complex_step
 from mbsim_cli.solve.faults import Diagnosis, Failed, Passage, Passages, sentence, undefined_at, why_not_converged
 from mbsim_cli.solve.initial import Initial, assembled
 from mbsim_cli.solve.pieces import Loop, Pieces
@@ -59,7 +59,7 @@ class Simulation:
         self.dtype = self.theta.dtype.type
         redundant = start.redundant.size > 0
         control = allocate.control(problem.options, redundant=redundant)
-        self.control: Control = stopping(control, problem, self.theta)
+        self.control: Control = with_complex_step(control, problem, self.theta)
         self.state, self.rest = start.state, start.rest
         independent = all_but(self.state.lam.size, start.redundant)
         self.work = allocate.work(self.model, self.theta, independent, problem.least)

@@ -20,7 +20,7 @@ from mbsim_cli.model.layout import Model
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve import allocate
 from mbsim_cli.solve.blocks import first_rows, other_rows
-from mbsim_cli.solve.breakpoints import Bound, Later, Piece, later
+from mbsim_cli.solve.breakpoints import EventTime, LawRates, Piece, law_rates
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class Pieces:
 
     def __init__(self, problem: Problem, loop: Loop, pieces: Mapping[int, Sequence[Piece]], *, keeps: bool) -> None:
         self._problem, self._loop, self._pieces, self._keeps = problem, loop, pieces, keeps
-        self._later: Later = later(problem.model)
+        self._law_rates: LawRates = law_rates(problem.model)
         self._p = loop.sens.z.shape[1]
         self.made: dict[int, list[Made]] = {}
         self.divided: set[int] = set()
@@ -119,7 +119,7 @@ class Pieces:
         A piece that passes an onset is made as two; so is the step itself where no law changes within it.
         """
         h, made, now, total = self._problem.options.step, list[Made](), progress, 0
-        left = list(reversed(self._pieces.get(step) or Piece(Bound((step - 1) * h), Bound(step * h)).halves))
+        left = list(reversed(self._pieces.get(step) or Piece(EventTime((step - 1) * h), EventTime(step * h)).halves))
         while left:
             piece = left.pop()
             shown = not left and step % interval == 0
@@ -162,10 +162,10 @@ class Pieces:
     def _at(self, piece: Piece, loop: Loop) -> Loop:
         """The loop for a piece, with its laws shifted by the variation of the time at its end."""
         late, d_late = piece.end.late(loop.theta), piece.end.varied(loop.directions.dtheta)
-        theta = self._later.at(late, loop.theta)
-        dtheta = self._later.varied(late, loop.directions.dtheta)
+        theta = self._law_rates.at(late, loop.theta)
+        dtheta = self._law_rates.varied(late, loop.directions.dtheta)
         if d_late.any():
-            dtheta = dtheta + np.outer(self._later.rate(theta), d_late)
+            dtheta = dtheta + np.outer(self._law_rates.rate(theta), d_late)
         directions = loop.directions
         if dtheta is not directions.dtheta:
             directions = allocate.directions(loop.model, dtheta, theta.dtype.type)

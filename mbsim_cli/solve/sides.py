@@ -19,7 +19,7 @@ from mbsim_cli.kernels.drivers.record import Record
 from mbsim_cli.kernels.drivers.stepping import MEETS
 from mbsim_cli.model.codes import TYRES
 from mbsim_cli.model.problem import Block, Problem, instants_of
-from mbsim_cli.solve.breakpoints import Kink, kinks_of_laws, laws_of_time, movable, together
+from mbsim_cli.solve.breakpoints import Breakpoint, breakpoints_of_laws, grouped, laws_of_time, movable
 
 if TYPE_CHECKING:
     from mbsim_cli.solve.adjoint.readings import Pulled, Seen
@@ -60,7 +60,7 @@ class Sides:
 class Meeting(NamedTuple):
     """Changes at one time, how fast each parameter moves them (k, q), and the output time or None."""
 
-    kinks: list[Kink]
+    breakpoints: list[Breakpoint]
     rates: np.ndarray
     row: int | None
 
@@ -75,7 +75,7 @@ class Meeting(NamedTuple):
     @property
     def alike(self) -> np.ndarray:
         """How they move beside those that a parameter moves elsewhere: together on output times, else not at all."""
-        return np.full(len(self.kinks), 0.0 if self.row is None else 1.0)
+        return np.full(len(self.breakpoints), 0.0 if self.row is None else 1.0)
 
 
 def sides_of(problem: Problem, theta: np.ndarray | None = None) -> list[Sides]:
@@ -119,11 +119,11 @@ def _are_alike(way: np.ndarray, other: np.ndarray) -> bool:
 
 def _enter(sides: Sides, meeting: Meeting, shifts: np.ndarray, problem: Problem) -> None:
     """Add the shifts of the breakpoints of a meeting to ``sides``."""
-    kinks, row = meeting.kinks, meeting.row
-    time = kinks[0].time if row is None else row * problem.options.step
-    for kink, shift in zip(kinks, shifts, strict=True):
-        sides.shifts[kink.numbers[0]], sides.corrections[kink.numbers[0]] = float(shift), time - kink.time
-    if row is not None and any(kink.numbers[0] in problem.jumps for kink in kinks):
+    breakpoints, row = meeting.breakpoints, meeting.row
+    time = breakpoints[0].time if row is None else row * problem.options.step
+    for point, shift in zip(breakpoints, shifts, strict=True):
+        sides.shifts[point.numbers[0]], sides.corrections[point.numbers[0]] = float(shift), time - point.time
+    if row is not None and any(point.numbers[0] in problem.jumps for point in breakpoints):
         columns = [k for k in sides.columns if meeting.rates[:, k].any()]
         if columns:
             sides.jumps.append(Jump(row, np.array(columns)))
@@ -137,20 +137,20 @@ def _meetings(problem: Problem, theta: np.ndarray, by: np.ndarray) -> list[Meeti
     model, step, end = problem.model, problem.options.step, problem.options.end
     moved, near = movable(problem) | by.any(axis=1), MEETS * end
     driving, of_forces = (
-        kinks_of_laws(model.laws, theta.real, moved, laws)
+        breakpoints_of_laws(model.laws, theta.real, moved, laws)
         for laws in (
             model.constraints.law,
             np.append(model.forces.law[~np.isin(model.forces.kind, TYRES), 0], laws_of_time(model.signals)),
         )
     )
-    bending = [*driving, *(kink for kink in of_forces if not kink.smooth)]
-    within = {kink.numbers: kink for kink in bending if near < kink.time <= end + near}
+    bending = [*driving, *(point for point in of_forces if not point.smooth)]
+    within = {point.numbers: point for point in bending if near < point.time <= end + near}
     found = []
-    for group in together(list(within.values()), near):
-        rates = np.array([by[list(kink.numbers)].sum(axis=0) for kink in group])
+    for group in grouped(list(within.values()), near):
+        rates = np.array([by[list(point.numbers)].sum(axis=0) for point in group])
         row = round(group[0].time / step)
-        on = all(abs(kink.time - step * row) <= near for kink in group)
-        if moved[[number for kink in group for number in kink.numbers]].any() and (on or len(group) > 1):
+        on = all(abs(point.time - step * row) <= near for point in group)
+        if moved[[number for point in group for number in point.numbers]].any() and (on or len(group) > 1):
             found.append(Meeting(group, rates, row if on else None))
     return found
 

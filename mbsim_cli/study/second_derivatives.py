@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mbsim_cli.assembly.elements.law_kinks import leaping
+from mbsim_cli.assembly.elements.unsmooth_laws import acceleration_jumps, driving_edges
 from mbsim_cli.assembly.objectives import Objective, objectives_of
 from mbsim_cli.assembly.options import end_of
 from mbsim_cli.assembly.position.closing import start_from
@@ -70,10 +70,10 @@ def hessian_vector(assembled: Any, objective: str, direction: np.ndarray, listen
     if not direction.any():
         return np.zeros(len(direction))
     if assembled.problem.options.integrated:
-        for kink in leaping(assembled.problem):
-            if assembled.problem.theta_rho[kink.numbers[0]] @ direction:
+        for point in acceleration_jumps(driving_edges(assembled.problem)):
+            if assembled.problem.theta_rho[point.numbers[0]] @ direction:
                 raise UsageError(
-                    f"second derivatives by the instant {kink.time:g} s, at which accelerations leap, are not known; "
+                    f"second derivatives by the instant {point.time:g} s, at which accelerations leap, are not known; "
                     "take laws with two continuous derivatives, or formulation: ali3p-rtdyn1"
                 )
     problem, objectives = _beside(assembled, direction)

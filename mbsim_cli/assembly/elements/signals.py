@@ -97,7 +97,7 @@ class SignalTable:
         tree = parse(text, vectors=True, motion=True)
         laws = {law: self._laws.number(law, law, of_time=False) for law in reading.laws}
         first, shifted = behind + len(numbers), list[Step]()
-        if TIME in found:  # times of steps may depend on numbers, and so does t: see ``solve.breakpoints.later``
+        if TIME in found:  # times of steps may depend on numbers, and so does t: see ``solve.breakpoints.law_rates``
             shifted, places[TIME] = steps_of(_SHIFTED, {TIME: _OWN[TIME], LATE: places[LATE]}, first, {})
         steps, result = steps_of(tree, places, first + len(shifted), parts)
         tape.write([*shifted, *steps], result, first, laws)

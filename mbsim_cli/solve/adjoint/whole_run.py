@@ -29,7 +29,7 @@ from mbsim_cli.model.layout import FlexibleTree, Model
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve import allocate
 from mbsim_cli.solve.adjoint.readings import Pulled, Readings, Seen, columns_of, each_defined, work_of
-from mbsim_cli.solve.breakpoints import kinks_of, later, stopping
+from mbsim_cli.solve.breakpoints import breakpoints_of, law_rates, with_complex_step
 from mbsim_cli.solve.constraint_forces import require_balance
 from mbsim_cli.solve.open_trees.integration import loops_of, stages_kept, tableau
 from mbsim_cli.solve.pieces import Made
@@ -72,7 +72,7 @@ class PieceSweep:
     """Covectors on their way back through pieces, where those of whole steps pass by."""
 
     def __init__(self, steps: StepsBack, step: float) -> None:
-        self._steps, self._step, self._later = steps, step, later(steps.model)
+        self._steps, self._step, self._law_rates = steps, step, law_rates(steps.model)
 
     def back(self, pieces: Sequence[Made], record: Record, hat: np.ndarray, given: MotionCovectors) -> float:
         """Go back through the pieces of a step, with covectors of sensors and of the motion at its end.
@@ -95,8 +95,8 @@ class PieceSweep:
                 mean = 0.5 * (made.begun.zdd + seen[0].acceleration[0] - seen[0].corrections[0, 1])
                 by_length = made.begun.zd @ cov.z + mean @ cov.zd
             late, covector = made.piece.end.late(theta), cov.theta.copy()
-            by_time = self._later.rate(self._later.at(late, theta)) @ covector
-            cov.theta[:] = behind + self._later.pulled(late, covector)
+            by_time = self._law_rates.rate(self._law_rates.at(late, theta)) @ covector
+            cov.theta[:] = behind + self._law_rates.pulled(late, covector)
             for number in made.piece.end.numbers:
                 cov.theta[number] += by_length + by_time
             for number in made.piece.begin.numbers:
@@ -107,7 +107,7 @@ class PieceSweep:
         """The steps of the piece's length, laws as late as its end is."""
         steps, end = self._steps, made.piece.end
         control = made.piece.control(steps.control, steps.theta)
-        return replace(steps, theta=self._later.at(end.late(steps.theta), steps.theta), control=control)
+        return replace(steps, theta=self._law_rates.at(end.late(steps.theta), steps.theta), control=control)
 
     def _glide_back(self, made: Made, end: Record) -> np.ndarray:
         """The same of a piece that took no step; returns covectors (p,) of its length."""
@@ -180,7 +180,7 @@ class StepSweep:
             StepWork._make([*motions, np.zeros(n, dtype), np.zeros((TERMS, n), dtype)]),
             pulled,
             _tangent(model, isinstance(self._tableau, ImplicitTableau) and problem.options.open_tree, dtype),
-            kinks_of(problem, theta),
+            breakpoints_of(problem, theta),
         )
         cov = allocate.covectors_of(model, theta.size, p, dtype)
         if isinstance(pulled, PulledLoops):
@@ -305,7 +305,7 @@ class LoopSweep:
     def __init__(self, problem: Problem, initial: Began, p: int, pieces: Mapping[int, Sequence[Made]]) -> None:
         theta, control = initial.theta, allocate.control(problem.options, redundant=initial.redundant.size > 0)
         work, pulling = work_of(problem.model, theta, p, problem.least)
-        self._steps = StepsBack(problem.model, theta, stopping(control, problem, theta), work, pulling)
+        self._steps = StepsBack(problem.model, theta, with_complex_step(control, problem, theta), work, pulling)
         self._pieces, self._sweep = pieces, PieceSweep(self._steps, problem.options.step)
 
     def back(self, first: int, record: Record, hat: np.ndarray, given: MotionCovectors) -> float:

@@ -30,7 +30,7 @@ from mbsim_cli.model.problem import WORK, Options, Problem
 from mbsim_cli.model.scales import scales_of
 from mbsim_cli.solve import allocate
 from mbsim_cli.solve.allocate import Instant, onsets_of, room_for
-from mbsim_cli.solve.breakpoints import kinks_of
+from mbsim_cli.solve.breakpoints import breakpoints_of
 from mbsim_cli.solve.initial import Initial
 from mbsim_cli.solve.open_trees import dop853_coefficients as dop853
 from mbsim_cli.solve.redundancy import Consistency
@@ -219,7 +219,7 @@ def integration(problem: Problem, theta: np.ndarray, p: int, tree: Any, *, varie
 
     ``tree`` is an OpenTree or Loops.
     """
-    options, model, kinks = problem.options, problem.model, kinks_of(problem, theta)
+    options, model, kinks = problem.options, problem.model, breakpoints_of(problem, theta)
     method, control = tableau(options.integrator), error_control(options, varies=varies, at_once=at_once)
     if isinstance(method, ImplicitTableau):
         newton = newton_control(options, stepped=np.iscomplexobj(theta))

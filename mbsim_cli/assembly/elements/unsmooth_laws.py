@@ -6,6 +6,7 @@ spread it. Where slopes or accelerations change, at instants that parameters mov
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,32 +14,52 @@ from mbsim_cli.kernels.drivers.stepping import MEETS
 from mbsim_cli.kernels.elements.laws import law_value
 from mbsim_cli.model.layout import NONE, Laws
 from mbsim_cli.model.problem import Problem
-from mbsim_cli.solve.breakpoints import Kink, groups_of, kinks_of_law, laws_of_forces, together
+from mbsim_cli.solve.breakpoints import Breakpoint, breakpoints_of_law, grouped, groups_in_run, laws_of_forces
 from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.spec.objectives import SUMS
 
-Edge = tuple[int, list[Kink], np.ndarray, np.ndarray]  # of a law: kinks, and rates on both sides
 JUMP = 1e-6  # of a rate, that counts as one
 ASIDE = 1e-6  # of the duration: between instants whose rates tell an acceleration
-FAR = 1e-2  # of the duration: how far around a kink accelerations tell how large they are
+FAR = 1e-2  # of the duration: how far around a point accelerations tell how large they are
 LEAP = 1e-4  # of these, that counts as a leap
 SLIGHT = 1e-3  # of the largest rate of a law: a jump below this is not warned of
 SMOOTHER = "begin and end such a law with a rate of zero, as smooth_step does, or let it go on by `extrapolate: linear`"
 SAMPLES = 101  # times at which rates of a law tell how large they are
 
 
+class Edge(NamedTuple):
+    """Breakpoints of a law at one time, and its rates (5,) on both sides, as from ``_rates``."""
+
+    law: int
+    points: list[Breakpoint]
+    before: np.ndarray
+    behind: np.ndarray
+
+    @property
+    def rate_jumps(self) -> bool:
+        """Whether the rate of the law jumps."""
+        before, behind = self.before[0], self.behind[0]
+        return bool(abs(before - behind) > JUMP * max(1.0, abs(before), abs(behind)))
+
+    @property
+    def acceleration_jumps(self) -> bool:
+        """Whether its second derivative does, as differences of rates show."""
+        near = [(4.0 * r[1] - 3.0 * r[0] - r[2]) / 2.0 for r in (-self.before, self.behind)]
+        far = [r[4] - r[3] for r in (-self.before, self.behind)]
+        return bool(abs(near[1] - near[0]) > LEAP * max(map(abs, near + far)))
+
+
 def check_driving_laws(problem: Problem, issue: Callable[..., None]) -> None:
     """Report laws whose rates jump, and leaps of accelerations at one instant that parameters would part."""
-    driving = list(_driving(problem))
-    for law, group, before, behind in driving:
-        if _jumps(before, behind):
-            message = f"the rate of the law jumps from {before[0]:.6g} to {behind[0]:.6g} at {group[0].time:.6g} s"
-            hint = "formulations of open trees know no impulses; make it smooth, or use formulation: ali3p-rtdyn1"
-            issue(problem.names.laws[law], message, hint)
-    by_kink = _leaping(driving)
-    for group in _parted(by_kink, problem.options.end, problem.theta_rho):
+    driving = list(driving_edges(problem))
+    for law, points, before, behind in (edge for edge in driving if edge.rate_jumps):
+        message = f"the rate of the law jumps from {before[0]:.6g} to {behind[0]:.6g} at {points[0].time:.6g} s"
+        hint = "formulations of open trees know no impulses; make it smooth, or use formulation: ali3p-rtdyn1"
+        issue(problem.names.laws[law], message, hint)
+    law_of = acceleration_jumps(driving)
+    for group in _moved_apart(law_of, problem.options.end, problem.theta_rho):
         message = f"accelerations leap at {group[0].time:.6g} s by several laws, and parameters move these apart"
-        issue(problem.names.laws[by_kink[group[0]]], message, "let them leap a little apart")
+        issue(problem.names.laws[law_of[group[0]]], message, "let them leap a little apart")
 
 
 def check_jumping_forces(problem: Problem, issue: Callable[..., None]) -> None:
@@ -51,10 +72,10 @@ def check_jumping_forces(problem: Problem, issue: Callable[..., None]) -> None:
     if not moved.any():
         return
     for law in set(laws_of_forces(problem.model).tolist()) - {NONE}:
-        edges = [kink for kink in _edges(problem, moved, law) if moved[list(kink.numbers)].any()]
+        edges = [point for point in _edges(problem, moved, law) if moved[list(point.numbers)].any()]
         times = np.linspace(0.0, end, SAMPLES) if edges else ()
         largest = max((abs(law_value(laws, numbers, law, t)[0]) for t in times), default=0.0)
-        for group in groups_of(edges, end):
+        for group in groups_in_run(edges, end):
             before = law_value(laws, numbers, law, group[0].time - least)[0]
             behind = law_value(laws, numbers, law, group[-1].time + least)[0]
             if abs(behind - before) > JUMP * max(abs(before), abs(behind), largest):
@@ -65,33 +86,29 @@ def check_jumping_forces(problem: Problem, issue: Callable[..., None]) -> None:
                 break
 
 
-def leaping(problem: Problem) -> dict[Kink, int]:
-    """Instants at which accelerations of driven coordinates leap, and their laws."""
-    return _leaping(_driving(problem))
+def acceleration_jumps(driving: Iterable[Edge]) -> dict[Breakpoint, int]:
+    """Breakpoints at which accelerations of driven coordinates jump, and their laws."""
+    return {point: edge.law for edge in driving if edge.acceleration_jumps for point in edge.points}
 
 
-def _leaping(driving: Iterable[Edge]) -> dict[Kink, int]:
-    return {kink: law for law, group, before, behind in driving if _leaps(before, behind) for kink in group}
-
-
-def _driving(problem: Problem, driving: np.ndarray | None = None) -> Iterator[Edge]:
-    """Laws that drive coordinates, those of constraints if no others, their edges, and rates on both sides of these."""
+def driving_edges(problem: Problem, driving: np.ndarray | None = None) -> Iterator[Edge]:
+    """Edges of the laws that drive coordinates, of those of constraints if no others are given."""
     driving = problem.model.constraints.law if driving is None else driving
     laws, numbers, end = problem.model.laws, problem.theta, problem.options.end
     moved = np.array(problem.theta_rho.any(axis=1))
     for law in dict.fromkeys(driving.tolist()):
-        for group in groups_of(_edges(problem, moved, law), end):
-            yield law, group, *_rates(laws, numbers, law, group, end)
+        for group in groups_in_run(_edges(problem, moved, law), end):
+            yield Edge(law, group, *_rates(laws, numbers, law, group, end))
 
 
-def has_kinks(problem: Problem) -> bool:
+def has_breakpoints(problem: Problem) -> bool:
     """Whether any law of time may change on the way: most models have none."""
     laws, everywhere = problem.model.laws, np.full(len(problem.theta), True)
     of_time = {*laws_of_forces(problem.model).tolist(), *problem.model.constraints.law.tolist()}
-    return any(kinks_of_law(laws, problem.theta, everywhere, law) for law in of_time)
+    return any(breakpoints_of_law(laws, problem.theta, everywhere, law) for law in of_time)
 
 
-def stops_of(problem: Problem, by_all: np.ndarray) -> tuple[tuple[int, ...], ...]:
+def event_times_of(problem: Problem, by_all: np.ndarray) -> tuple[tuple[int, ...], ...]:
     """Offsets in theta of what instants are sums of at which laws change and steps of ALI3-P end.
 
     They are those that numbers of the file move: ``by_all`` (len(theta), q) are derivatives by its parameters. Forces
@@ -100,28 +117,24 @@ def stops_of(problem: Problem, by_all: np.ndarray) -> tuple[tuple[int, ...], ...
     """
     model, moved, found = problem.model, np.array(by_all.any(axis=1)), dict[tuple[float, bytes], tuple[int, ...]]()
     of_forces, driving = (
-        {kink for law in laws.tolist() for kink in kinks_of_law(model.laws, problem.theta, moved, law)}
+        {point for law in laws.tolist() for point in breakpoints_of_law(model.laws, problem.theta, moved, law)}
         for laws in (laws_of_forces(model), model.constraints.law)
     )
-    stopping = {kink for kink in of_forces if not kink.smooth} | driving
-    for kink in sorted(stopping - _crossed(problem, by_all)):
-        row = by_all[list(kink.numbers)].sum(axis=0)
+    edges = list(driving_edges(problem))
+    crossed = {point for edge in edges if edge.rate_jumps for point in edge.points}
+    crossed = crossed.union(*_moved_apart(acceleration_jumps(edges), problem.options.end, by_all))
+    ending = {point for point in of_forces if not point.smooth} | driving
+    for point in sorted(ending - crossed):
+        row = by_all[list(point.numbers)].sum(axis=0)
         if row.any():
-            found.setdefault((kink.time, row.tobytes()), kink.numbers)
+            found.setdefault((point.time, row.tobytes()), point.numbers)
     return tuple(found.values())
 
 
-def _crossed(problem: Problem, by: np.ndarray) -> set[Kink]:
-    """Kinks of driving laws that steps of ALI3-P go across."""
-    driving = list(_driving(problem))
-    jumping = {kink for _, group, before, behind in driving if _jumps(before, behind) for kink in group}
-    return jumping.union(*_parted(_leaping(driving), problem.options.end, by))
-
-
-def _parted(leaping: Iterable[Kink], end: float, by: np.ndarray) -> Iterator[list[Kink]]:
-    """Kinks at one instant, at all of which accelerations leap, that parameters move apart."""
-    for group in groups_of(list(leaping), end):
-        rows = [by[kink.numbers[0]] for kink in group]
+def _moved_apart(points: Iterable[Breakpoint], end: float, by: np.ndarray) -> Iterator[list[Breakpoint]]:
+    """Breakpoints at one time that parameters move apart, of those at which accelerations jump."""
+    for group in groups_in_run(list(points), end):
+        rows = [by[point.numbers[0]] for point in group]
         if any((row != rows[0]).any() for row in rows):
             yield group
 
@@ -131,11 +144,11 @@ def jumps_of(problem: Problem) -> frozenset[int]:
     laws, numbers, end = problem.model.laws, problem.theta, problem.options.end
     unmoved, near, found = np.full(len(numbers), False), MEETS * end, set[int]()
     for law in set(problem.model.constraints.law.tolist()) - {NONE}:
-        edges = [kink for kink in _edges(problem, unmoved, law) if near < kink.time <= end + near]
-        for group in together(edges, near):
-            rates = _rates(laws, numbers, law, group, end)
-            if _jumps(*rates) or _leaps(*rates):
-                found |= {kink.numbers[0] for kink in group}
+        edges = [point for point in _edges(problem, unmoved, law) if near < point.time <= end + near]
+        for group in grouped(edges, near):
+            edge = Edge(law, group, *_rates(laws, numbers, law, group, end))
+            if edge.rate_jumps or edge.acceleration_jumps:
+                found |= {point.numbers[0] for point in group}
     return frozenset(found)
 
 
@@ -148,9 +161,10 @@ def unsmooth_laws(problem: Problem, model_file: ModelFile) -> list[str]:
     stepped = options.analysis == "forward_dynamics" and not options.integrated
     summed = any(objective.kind in SUMS for objective in model_file.objectives.values())
     driving = model.constraints if problem.prescribed is None else problem.prescribed
-    edges, warnings = list(_driving(problem, driving.law)), []
-    leaping = _leaping(edges)
-    apart = {kink for group in _parted(leaping, options.end, problem.theta_rho) for kink in group} if stepped else set()
+    edges, warnings = list(driving_edges(problem, driving.law)), []
+    leaping = acceleration_jumps(edges)
+    groups = _moved_apart(leaping, options.end, problem.theta_rho) if stepped else ()
+    apart = {point for group in groups for point in group}
     for law, group, before, behind in edges:
         when = _moved_instant(problem, group)
         said = _of_jump(problem, law, group[0].time, before, behind, when)
@@ -183,7 +197,7 @@ def _starting_in_motion(problem: Problem, driving: np.ndarray) -> Iterator[tuple
     """Driving laws that are at rest before a run, by a window or a table that holds, and not at its start."""
     moved, near = np.full(len(problem.theta), False), MEETS * problem.options.end
     for law in dict.fromkeys(driving.tolist() if problem.options.analysis == "forward_dynamics" else ()):
-        if group := [kink for kink in _edges(problem, moved, law) if abs(kink.time) <= near]:
+        if group := [point for point in _edges(problem, moved, law) if abs(point.time) <= near]:
             before, behind = _rates(problem.model.laws, problem.theta, law, group, problem.options.end)
             if before[0] == 0.0 and abs(behind[0]) > SLIGHT * _fastest(problem, law):
                 start = f"the law begins at 0 s with a rate of {behind[0]:.4g}, behind a rest"
@@ -197,34 +211,22 @@ def _fastest(problem: Problem, law: int) -> float:
     return float(np.nanmax(np.abs(rates), initial=0.0))
 
 
-def _moved_instant(problem: Problem, group: Sequence[Kink]) -> str:
+def _moved_instant(problem: Problem, group: Sequence[Breakpoint]) -> str:
     """When that is and on what it depends, or nothing where it depends on no parameter."""
-    rows = problem.theta_rho[[kink.numbers[0] for kink in group]]
+    rows = problem.theta_rho[[point.numbers[0] for point in group]]
     by = np.array(problem.names.parameters)[rows.any(axis=0)]
     return f"at {group[0].time:.6g} s, an instant that depends on {', '.join(by)}" if by.size else ""
 
 
-def _edges(problem: Problem, moved: np.ndarray, law: int) -> list[Kink]:
-    """Kinks of a law where it may have fewer than two continuous derivatives."""
-    return [kink for kink in kinks_of_law(problem.model.laws, problem.theta, moved, law) if not kink.smooth]
+def _edges(problem: Problem, moved: np.ndarray, law: int) -> list[Breakpoint]:
+    """Breakpoints of a law where it may have fewer than two continuous derivatives."""
+    return [point for point in breakpoints_of_law(problem.model.laws, problem.theta, moved, law) if not point.smooth]
 
 
-def _rates(laws: Laws, theta: np.ndarray, law: int, group: Sequence[Kink], end: float) -> np.ndarray:
-    """Rates of a law on both sides of a kink (2, 5): there, at two instants nearby, and at two farther away."""
+def _rates(laws: Laws, theta: np.ndarray, law: int, group: Sequence[Breakpoint], end: float) -> np.ndarray:
+    """Rates of a law on both sides of a point (2, 5): there, at two instants nearby, and at two farther away."""
     away = end * np.array([0.0, ASIDE, 2.0 * ASIDE, FAR, FAR + ASIDE])
     first, last = group[0].time, group[-1].time
     least = 1e-14 * end
     sides = (first - least - away, last + least + away)
     return np.array([[law_value(laws, theta, law, t)[1] for t in side] for side in sides])
-
-
-def _jumps(before: np.ndarray, behind: np.ndarray) -> bool:
-    """Whether such rates differ."""
-    return bool(abs(before[0] - behind[0]) > JUMP * max(1.0, abs(before[0]), abs(behind[0])))
-
-
-def _leaps(before: np.ndarray, behind: np.ndarray) -> bool:
-    """Whether the accelerations that such rates tell differ."""
-    near = [(4.0 * r[1] - 3.0 * r[0] - r[2]) / 2.0 for r in (-before, behind)]
-    far = [r[4] - r[3] for r in (-before, behind)]
-    return bool(abs(near[1] - near[0]) > LEAP * max(map(abs, near + far)))
