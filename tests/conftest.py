@@ -12,7 +12,6 @@ from hypothesis import HealthCheck, settings
 
 from mbsim_cli.kernels.compiler import companion, watch
 from mbsim_cli.kernels.compiler.choice import COMPILER
-from mbsim_cli.kernels.compiler.entry import Entry
 
 # A shell that starts the tests in the background has them ignore Ctrl-C, and children would inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -41,7 +40,9 @@ FAST = ("spec/", "io/", "assembly/", "report/")  # half a minute: model files, a
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_itemcollected(item):
-    """Mark tests of these folders as fast, so that ``pytest -m fast`` runs them."""
+    """Mark tests of these folders as fast, so that ``pytest -m fast`` runs them; skip what others are to interpret."""
+    if COMPILER != "none" and item.get_closest_marker("interpreted"):
+        item.add_marker(pytest.mark.skip(reason=WITHOUT_COMPILER))
     if item.nodeid.startswith(tuple(f"tests/{name}" for name in FAST)) and not item.get_closest_marker("slow"):
         item.add_marker("fast")
 
@@ -77,13 +78,6 @@ def pytest_terminal_summary(terminalreporter):
     skipped = terminalreporter.stats.get("skipped", ())
     if count := sum(WITHOUT_COMPILER in str(report.longrepr) for report in skipped):
         terminalreporter.write_line(f"{count} of the skipped tests: {WITHOUT_COMPILER}")
-
-
-@pytest.fixture(autouse=True)
-def _interpreted(request, monkeypatch):
-    """Tests that are marked so run kernels as plain Python, in this process: a minute less of compilation for some."""
-    if request.node.get_closest_marker("interpreted"):
-        monkeypatch.setattr(Entry, "form", lambda entry, kinds, given: None)
 
 
 @pytest.fixture

@@ -149,20 +149,19 @@ FORCES = [pytest.param(k, marks=[pytest.mark.slow] * (k == ALONE), id=k.name.low
 @pytest.mark.parametrize("kind", FORCES)
 def test_every_force(kind, axes):
     builder = branches()
-    if kind != ALONE:  # a wing and a bushing for all, which so share the kernels of a model of everything
+    if kind != ALONE:  # a wing, a bushing and drag for all, which so share the kernels of a model of everything
         builder.wing(4)
         builder.bushing(2, 4)
+        builder.drag(4)
     if kind == Force.ALONG_MEASURE:
         builder.along(builder.geometric(Measure.ANGLE, 2, 4))
-    elif kind == Force.DRAG:
-        builder.drag(4)
     elif kind in TYRES:
         builder.tyre(kind, 4, builder.law(Law.POLYNOMIAL))
     elif kind in BODIES_TOUCHING:
         builder.contact(kind, 2, 4)
     elif kind == Force.SPHERE_ON_ROAD:
         builder.sphere_on_road(4, builder.law(Law.POLYNOMIAL))
-    elif kind not in (Force.WING, Force.BUSHING):
+    elif kind not in (Force.WING, Force.BUSHING, Force.DRAG):
         assert kind in APPLIED
         builder.applied(kind, 4, axes)
     builder.every_sensor()

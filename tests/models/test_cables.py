@@ -80,6 +80,7 @@ def path_length(p, q, r=0.1, R=0.08):
     return straight + r * wrap + R * back
 
 
+@pytest.mark.interpreted
 def test_length_tension_and_energy(tmp_path):
     """Tension by the length of the path at every instant; with it the energy stays; torques vanish without friction."""
     result = mbsim.load(written(tmp_path / "a.yaml", analysis=ALI3P.replace("4e-3", "8e-3"))).run()
