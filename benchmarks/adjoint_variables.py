@@ -28,7 +28,7 @@ from mbsim_cli.kernels.drivers.sweep_back import sweep_back
 from mbsim_cli.solve import allocate
 from mbsim_cli.solve.adjoint.readings import nothing_given, work_of
 from mbsim_cli.study.assembling import Settings, build, load
-from mbsim_cli.study.evaluation import Adjoint, SensorCovectors, accumulated
+from mbsim_cli.study.evaluation import Adjoint, SensorAdjoints, accumulated
 
 DURATION, STEPS = 1.0, (0.02, 0.01, 0.005, 0.0025)
 COORDINATES = {"A.angle": (1, 0, 0, 0), "P1.angle": (-1, 1, 0, 0), "B.angle": (0, 0, 0, 1), "P3.angle": (0, 0, -1, 1)}
@@ -44,7 +44,7 @@ def discrete(step):
     assert problem.names.coordinates == tuple(COORDINATES)
     adjoint = Adjoint(problem, objectives)
     found = accumulated(problem, objectives, adjoint=adjoint)
-    initial, seen = adjoint.tape.initial, SensorCovectors(list(found.values()), 8, adjoint.tape.time)
+    initial, seen = adjoint.tape.initial, SensorAdjoints(list(found.values()), 8, adjoint.tape.time)
     work, pulling = work_of(problem.model, initial.theta, 8)
     control, given = allocate.control(problem.options, redundant=False), nothing_given(problem.model, 8, np.float64)
     times, variables = [], []

@@ -68,7 +68,7 @@ def command(
     from mbsim_cli.io.results import Content
     from mbsim_cli.io.target import PICTURE, check_target
     from mbsim_cli.report import require_matplotlib
-    from mbsim_cli.study.pictures.motion import Filming, Swinging
+    from mbsim_cli.study.pictures.motion import ModeFilm, RunFilm
 
     picture = output or Path(result.stem + ".gif")
     kind = options.picture_kind(picture, SUFFIXES)
@@ -87,9 +87,9 @@ def command(
     require_matplotlib()
     target = check_target(picture, PICTURE, force=force)
     filming = (
-        Filming(Content(result), speed=speed, fps=fps, exaggeration=exaggerate)
+        RunFilm(Content(result), speed=speed, fps=fps, exaggeration=exaggerate)
         if mode is None
-        else Swinging(Content(result), mode, speed, fps, exaggerate)
+        else ModeFilm(Content(result), mode, speed, fps, exaggerate)
     )
     for sentence in filming.moving.scene.left_out:
         say(sentence, quiet)
@@ -143,11 +143,11 @@ def _collect(
 ) -> dict[str, Any]:
     """Write the meshes of every frame, and the file that has them in time."""
     from mbsim_cli.io.target import COLLECTION, check_target, replaced
-    from mbsim_cli.study.pictures.motion import Filming, folder_of, write_collection
+    from mbsim_cli.study.pictures.motion import RunFilm, folder_of, write_collection
 
     target = check_target(output, COLLECTION, force=force)
     folder = folder_of(target)
-    filming = Filming(content, speed=speed, fps=fps, exaggeration=exaggerate)
+    filming = RunFilm(content, speed=speed, fps=fps, exaggeration=exaggerate)
     count = len(filming.time)
     replacing = replaced(target, COLLECTION, force=force)
     with signals.shield(), replacing as temporary, bar("writing", count, quiet) as show:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mbsim_cli.cli import options
-from mbsim_cli.cli.output import Hearing, emit, print_warnings, show_table, tell
+from mbsim_cli.cli.output import WarningRecorder, emit, print_warnings, show_table, tell
 from mbsim_cli.errors import InputOutputError, MbsimError, UsageError, counted, one_line
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def command(
 
     left_out = tuple(method.value for method in without or ())
     settings = replace(settings, method=sensitivity.value, all_numbers=all_numbers, without=left_out)
-    listener = Hearing(quiet)
+    listener = WarningRecorder(quiet)
     rows, code = _all(models, settings, seed, listener)
     passed = code == 0
     if json:
@@ -78,7 +78,9 @@ def command(
     raise typer.Exit(code)
 
 
-def _all(models: list[Path], settings: "Settings", seed: int, listener: "Hearing") -> "tuple[list[Comparison], int]":
+def _all(
+    models: list[Path], settings: "Settings", seed: int, listener: "WarningRecorder"
+) -> "tuple[list[Comparison], int]":
     """Rows of all files, and the exit code: of the first file that could not be analysed, else whether all passed."""
     from mbsim_cli.study.verification.comparison import failed
     from mbsim_cli.study.verification.verify import verify

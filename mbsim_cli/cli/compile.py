@@ -62,19 +62,15 @@ def command(
         folder.ignore()
     with nullcontext(models) if models else specimens() as paths:
         variants = list(precompile(paths, every, Terminal(quiet), lanes, settings))
-    report = _report(variants, named=bool(models)) | _copied(into)
+    report = _report(variants, named=bool(models))
+    if into and not watch.STORE.trouble:
+        report["into"] = folder.fill(into, watch.STORE.path)
     if json:
         emit(report)
     else:
         _print(report, quiet, lanes)
     if watch.STORE.trouble:
         raise typer.Exit(InputOutputError.exit_code)
-
-
-def _copied(into: Path | None) -> dict[str, str]:
-    from mbsim_cli.kernels.compiler import folder, watch
-
-    return {} if into is None or watch.STORE.trouble else {"into": folder.fill(into, watch.STORE.path)}
 
 
 def _report(variants: Sequence["Variant"], named: bool) -> dict[str, Any]:

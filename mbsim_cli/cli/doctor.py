@@ -68,7 +68,15 @@ def _print_generated(name: str, json: bool) -> None:
 
 
 def _report(probe: bool, run: bool) -> dict[str, Any]:
-    found: dict[str, Any] = {"versions": _versions(), "threads": _threads(), "compiler": _compiler(probe)}
+    import mbsim_cli
+    from mbsim_cli.io.provenance import platform_facts
+    from mbsim_cli.system import VARIABLES, usable
+
+    found: dict[str, Any] = {
+        "versions": {"mbsim": mbsim_cli.__version__, **platform_facts()},
+        "threads": {"usable_processors": usable()} | {name: os.environ.get(name, "") for name in VARIABLES},
+        "compiler": _compiler(probe),
+    }
     found |= {"cache": _cache(), "run": None}
     problems = list(_problems(found))
     if run and not problems:
@@ -76,19 +84,6 @@ def _report(probe: bool, run: bool) -> dict[str, Any]:
         found["cache"] = _cache()
         problems = list(_problems(found))
     return found | {"problems": problems, "hints": list(_hints(found))}
-
-
-def _versions() -> dict[str, str]:
-    import mbsim_cli
-    from mbsim_cli.io.provenance import platform_facts
-
-    return {"mbsim": mbsim_cli.__version__, **platform_facts()}
-
-
-def _threads() -> dict[str, Any]:
-    from mbsim_cli.system import VARIABLES, usable
-
-    return {"usable_processors": usable()} | {name: os.environ.get(name, "") for name in VARIABLES}
 
 
 def _compiler(probe: bool) -> dict[str, Any]:

@@ -262,13 +262,6 @@ def _memory_of(text: str | None) -> float | None:
         raise UsageError(f"--memory wants a size in {', '.join(UNITS)}, as 500MB, not '{text}'") from None
 
 
-def _accuracy_of(value: float | None) -> float | None:
-    """Return a relative error between zero and one, or raise."""
-    if value is not None and not 0 < value < 1:
-        raise UsageError(f"--accuracy wants a number between 0 and 1, not {value:g}")
-    return value
-
-
 def picture_kind(output: Path, kinds: Sequence[str]) -> str:
     """Kind of picture that a file name asks for."""
     kind = output.suffix.lower().removeprefix(".")
@@ -323,12 +316,15 @@ def _settings(stated: Mapping[str, Any]) -> "Settings":
     """The settings that the options of a command replace in a file's analysis."""
     from mbsim_cli.study.assembling import Settings
 
+    accuracy = stated.get("accuracy")
+    if accuracy is not None and not 0 < accuracy < 1:
+        raise UsageError(f"--accuracy wants a number between 0 and 1, not {accuracy:g}")
     chosen = {name: value and value.value for name in ("formulation", "integrator") if (value := stated.get(name))}
     return Settings(
         overrides=parse_overrides(stated.get("parameter"), stated.get("set")),
         tolerance=positive("--tolerance", stated.get("tolerance"), ""),
         step=_step_of(stated.get("step")),
-        accuracy=_accuracy_of(stated.get("accuracy")),
+        accuracy=accuracy,
         duration=positive("--duration", stated.get("duration")),
         memory=_memory_of(stated.get("memory")),
         **chosen,

@@ -214,19 +214,6 @@ def bar(title: str, total: float, quiet: bool) -> Iterator[Callable[[float], Non
 
 
 @contextmanager
-def counter(title: str, quiet: bool) -> Iterator[Callable[[int], None]]:
-    """Show how much is done of an amount that is not known; call what this yields with it."""
-    if not wanted(quiet):
-        yield lambda done: None
-        return
-    from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
-
-    columns = (TextColumn("{task.completed}"), SpinnerColumn("line"), TimeElapsedColumn())
-    with _shown(title, columns, None) as show:
-        yield show
-
-
-@contextmanager
 def _shown(title: str, columns: tuple[Any, ...], total: float | None) -> Iterator[Callable[[float], None]]:
     from rich.progress import Progress, TextColumn
 
@@ -265,7 +252,13 @@ class Terminal(Listener):
     @contextmanager
     def count(self, title: str) -> Iterator[Callable[[int], None]]:
         """Show a count and the elapsed time if standard error is a terminal."""
-        with counter(title, self._quiet) as show:
+        if not wanted(self._quiet):
+            yield lambda done: None
+            return
+        from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
+
+        columns = (TextColumn("{task.completed}"), SpinnerColumn("line"), TimeElapsedColumn())
+        with _shown(title, columns, None) as show:
             yield show
 
     def poll(self) -> None:
@@ -279,7 +272,7 @@ class Terminal(Listener):
             yield
 
 
-class Hearing(Terminal):
+class WarningRecorder(Terminal):
     """A ``Terminal`` that collects warnings, for printing at the end."""
 
     def __init__(self, quiet: bool):

@@ -21,13 +21,6 @@ if TYPE_CHECKING:
 SHOWN = 5  # failures, and parameters of the largest main effects
 
 
-def print_status(report: Mapping[str, Any]) -> None:
-    """How far a study is."""
-    tell(f"{report['folder']}: {_counts(report)}")
-    _print_losses(report)
-    _print_failures(report["failures"], report["folder"])
-
-
 def print_forecast(report: Mapping[str, Any]) -> None:
     """Print the time and disk space that a study needs."""
     if not report["cases"]:
@@ -39,12 +32,6 @@ def print_forecast(report: Mapping[str, Any]) -> None:
     low, high = map(_time, report["seconds_between"])
     likely = f" ({low} to {high} if the machine keeps its pace)" if low != high else ""
     tell(f"{spent} worker{'s' * (report['workers'] != 1)}{likely}, {_size(report['bytes'])}")
-
-
-def print_collected(report: Mapping[str, Any], quiet: bool) -> None:
-    """Print the files written of a study, and its missing cases."""
-    _print_losses(report)
-    tell(f"{', '.join(report['written'])}: {_counts(report)}", quiet)
 
 
 def print_summary(report: Mapping[str, Any], quiet: bool) -> None:
@@ -218,7 +205,9 @@ def status(folder: Folder, json: options.Json = False) -> None:
     if json:
         emit(report)
     else:
-        print_status(report)
+        tell(f"{report['folder']}: {_counts(report)}")
+        _print_losses(report)
+        _print_failures(report["failures"], report["folder"])
 
 
 def collect(
@@ -242,7 +231,8 @@ def collect(
     if json:
         emit(report)
     else:
-        print_collected(report, quiet)
+        _print_losses(report)
+        tell(f"{', '.join(report['written'])}: {_counts(report)}", quiet)
 
 
 def extract(

@@ -24,11 +24,6 @@ def _height(bars: Bars) -> float:
     return _TITLE_OF_BARS + _BAR * len(bars.parameters) * max(1.0, 0.6 * len(bars.gradients))
 
 
-def bars_height(all_bars: Sequence[Bars]) -> float:
-    """Inches."""
-    return _EDGE_OF_BARS + sum(map(_height, all_bars))
-
-
 def draw_bars(place: SubplotSpec, all_bars: Sequence[Bars], labels: Sequence[str]) -> None:
     """Draw one row an objective at a place of the sheet."""
     ratios = [_height(bars) for bars in all_bars]
@@ -213,7 +208,7 @@ def save_sheet(
     """Draw histories and gradients of the results ``labels`` into a file of the kind ``suffix``: png, svg or pdf."""
     labels = list(map(plain, labels))
     with styled():
-        heights = [histories_height(panels)] * bool(panels) + [bars_height(bars)] * bool(bars)
+        heights = [histories_height(panels)] * bool(panels) + [_EDGE_OF_BARS + sum(map(_height, bars))] * bool(bars)
         figure = Figure(figsize=(WIDTH, sum(heights)), layout="constrained")
         if title:
             figure.suptitle(plain(title))

@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,6 +23,15 @@ from mbsim_cli.study.diagnostics.health import (
 )
 
 # The interface of every kind of analysis: its solver, its diagnostics and its adjoint.
+
+
+class AdjointRequest(NamedTuple):
+    """The numbers that an adjoint differentiates, in the order of arguments of ``solve.adjoint``."""
+
+    number: int  # of numbers
+    adjoints: Any  # (first, record) -> (B, width, columns) of the sensors at a record from time point ``first``
+    between: Callable[[], None]  # called after each block
+    reacting: bool  # whether the numbers read reactions
 
 
 class Analysis(ABC):
@@ -46,14 +55,8 @@ class Analysis(ABC):
         return Tape(problem.options.memory)
 
     @abstractmethod
-    def pull_back(
-        self, problem: Problem, tape: Any, count: int, seen: Any, between: Callable[[], None], reacting: bool
-    ) -> Any:
-        """Derivatives of ``count`` numbers by the parameters of the problem, as ``solve.adjoint.readings.Pulled``.
-
-        ``seen(first, record)`` returns the covectors (B, width, columns) of the sensors at the B rows of a record that
-        begins at time point ``first``. ``between`` is called after each block. ``reacting``: numbers read reactions.
-        """
+    def pull_back(self, problem: Problem, tape: Any, request: AdjointRequest) -> Any:
+        """Derivatives of the requested numbers by the parameters of the problem: ``solve.adjoint.readings.Pulled``."""
 
     @abstractmethod
     def diagnostics(self, problem: Problem, objectives: Sequence[Any]) -> Diagnostics:
@@ -80,33 +83,31 @@ class ForwardDynamics(Analysis):
 
         return forward(at_every_step(problem), theta=theta, tape=tape)
 
-    def pull_back(
-        self, problem: Problem, tape: Any, count: int, seen: Any, between: Callable[[], None], reacting: bool
-    ) -> Any:
+    def pull_back(self, problem: Problem, tape: Any, request: AdjointRequest) -> Any:
         """One sweep back through time; the mean of two for parameters that need both sides of a change of laws."""
         from mbsim_cli.solve.sides import pulled_back
 
-        def sweep(beside: Problem, theta: np.ndarray, watched: Any) -> Any:
+        def sweep(changed: Problem, theta: np.ndarray, adjoints: Any) -> Any:
             other = self.tape(problem)
             for _ in self.solve(problem, theta=theta, tape=other):
-                between()
-            return self._swept(beside, other, count, watched, between, reacting)
+                request.between()
+            return self._swept(changed, other, request._replace(adjoints=adjoints))
 
-        def alone(watched: Any) -> Any:
-            return self._swept(problem, tape, count, watched, between, reacting)
+        def alone(adjoints: Any) -> Any:
+            return self._swept(problem, tape, request._replace(adjoints=adjoints))
 
         theta = tape.initial.theta if np.iscomplexobj(tape.initial.theta) else problem.theta
-        return pulled_back(problem, theta, seen, alone, sweep)
+        return pulled_back(problem, theta, request.adjoints, alone, sweep)
 
     @staticmethod
-    def _swept(problem: Problem, tape: Any, count: int, seen: Any, between: Callable[[], None], reacting: bool) -> Any:
+    def _swept(problem: Problem, tape: Any, request: AdjointRequest) -> Any:
         from mbsim_cli.solve.adjoint.whole_run import pull_back
         from mbsim_cli.solve.initial import assemble
         from mbsim_cli.solve.natural.start import start_of
 
         if tape.initial.dtheta.shape[1] < problem.theta_rho.shape[1]:  # the run was differentiated by fewer parameters
             tape.initial = start_of(problem)[1] if problem.options.natural else assemble(problem)
-        return pull_back(problem, tape, count, seen, between, reacting)
+        return pull_back(problem, tape, *request)
 
     def diagnostics(self, problem: Problem, objectives: Sequence[Any]) -> Health:
         """Drift, energy, iterations; where it starts at an equilibrium, whether that is stable."""
@@ -156,17 +157,15 @@ class InverseDynamics(Analysis):
 
         return TorqueTape()
 
-    def pull_back(
-        self, problem: Problem, tape: Any, count: int, seen: Any, between: Callable[[], None], reacting: bool
-    ) -> Any:
+    def pull_back(self, problem: Problem, tape: Any, request: AdjointRequest) -> Any:
         """Each instant for itself."""
         if problem.drives is not None:
             from mbsim_cli.solve.adjoint.time_points import pull_back_loops
 
-            return pull_back_loops(problem, count, seen, between, reacting)
+            return pull_back_loops(problem, *request)
         from mbsim_cli.solve.adjoint.time_points import pull_back_inverse
 
-        return pull_back_inverse(problem, count, seen, between, reacting)
+        return pull_back_inverse(problem, *request)
 
     def diagnostics(self, problem: Problem, objectives: Sequence[Any]) -> TorqueHealth:
         """The largest torque."""
@@ -199,9 +198,7 @@ class Equilibrium(Analysis):
 
         return equilibrium(problem, theta=theta, tape=tape)
 
-    def pull_back(
-        self, problem: Problem, tape: Any, count: int, seen: Any, between: Callable[[], None], reacting: bool
-    ) -> Any:
+    def pull_back(self, problem: Problem, tape: Any, request: AdjointRequest) -> Any:
         """One solution of the equilibrium's equations, transposed."""
         from mbsim_cli.solve.adjoint.time_points import pull_back_equilibrium
 
@@ -209,7 +206,7 @@ class Equilibrium(Analysis):
             tape = self.tape(problem)
             for _ in self.solve(problem, tape=tape):
                 pass
-        return pull_back_equilibrium(problem, tape, count, seen, reacting)
+        return pull_back_equilibrium(problem, tape, request.number, request.adjoints, request.reacting)
 
     def diagnostics(self, problem: Problem, objectives: Sequence[Any]) -> RestHealth:
         """Stability, natural frequencies, and coordinates that no force determines."""
@@ -230,16 +227,14 @@ class Kinematics(Analysis):
 
         return kinematics(problem, theta=theta, tape=tape)
 
-    def pull_back(
-        self, problem: Problem, tape: Any, count: int, seen: Any, between: Callable[[], None], reacting: bool
-    ) -> Any:
+    def pull_back(self, problem: Problem, tape: Any, request: AdjointRequest) -> Any:
         """Each sample for itself."""
         from mbsim_cli.solve.adjoint.whole_run import pull_back
         from mbsim_cli.solve.initial import assemble
 
         if tape.initial.dtheta.shape[1] < problem.theta_rho.shape[1]:  # the run was differentiated by fewer parameters
             tape.initial = assemble(problem, motion_only=True)
-        return pull_back(problem, tape, count, seen, between, reacting)
+        return pull_back(problem, tape, *request)
 
     def diagnostics(self, problem: Problem, objectives: Sequence[Any]) -> DrivenHealth:
         """Drift, iterations, and singular positions."""
@@ -266,9 +261,7 @@ class Modes(Analysis):
         """Raise AnalysisError: small motions have no adjoint."""
         raise AnalysisError(NO_ADJOINT)
 
-    def pull_back(
-        self, problem: Problem, tape: Any, count: int, seen: Any, between: Callable[[], None], reacting: bool
-    ) -> Any:
+    def pull_back(self, problem: Problem, tape: Any, request: AdjointRequest) -> Any:
         """Raise AnalysisError: small motions have no adjoint."""
         raise AnalysisError(NO_ADJOINT)
 

@@ -9,7 +9,7 @@ import numpy as np
 from mbsim_cli.errors import AnalysisError, UsageError, option
 from mbsim_cli.kernels.compiler.arguments import forget
 from mbsim_cli.model.problem import Block, Problem
-from mbsim_cli.study.analyses import ANALYSES
+from mbsim_cli.study.analyses import ANALYSES, AdjointRequest
 from mbsim_cli.study.diagnostics.undetermined import Grazing, UndefinedDirections, UnknownReactions, masked
 from mbsim_cli.study.listener import SILENT, Listener
 from mbsim_cli.study.objectives import accumulators, by_few, explicit_parameters
@@ -88,8 +88,8 @@ class Adjoint:
         events = grazing.seen(self.tape.time) if grazing else ()
         count = len(accumulators) + len(events)
         columns = columns_of(self._problem, count)
-        seen = SensorCovectors(list(accumulators.values()), columns, self.tape.time, events)
-        found = self._analysis.pull_back(problem, self.tape, count, seen, between, reacting)
+        adjoints = SensorAdjoints(list(accumulators.values()), columns, self.tape.time, events)
+        found = self._analysis.pull_back(problem, self.tape, AdjointRequest(count, adjoints, between, reacting))
         self.error = found.error
         gradients = dict(zip(accumulators, found.gradient[:p].T.copy(), strict=False))
         self.moved = dict(zip(accumulators, found.gradient[p:].T.copy(), strict=False))
@@ -97,14 +97,14 @@ class Adjoint:
         by_fields = found.gradient[p:, len(accumulators) :]
         for name, gradient in gradients.items():
             gradient[self._explicit] += accumulators[name].gradient
-            if np.isnan(accumulators[name].value):  # zero covectors would leave finite derivatives
+            if np.isnan(accumulators[name].value):  # zero adjoints would leave finite derivatives
                 gradient[:] = self.moved[name][:] = np.nan
             self.moved[name][by_fields.any(axis=1)] = np.nan
         return gradients
 
 
 def rehearse(problem: Problem, objectives: Sequence[Any], tape: Any) -> None:
-    """Sweep back through a tape with zero covectors: this compiles the kernels of the adjoint."""
+    """Sweep back through a tape with zero adjoints: this compiles the kernels of the adjoint."""
     from mbsim_cli.solve.adjoint.readings import columns_of
 
     count = max(1, len(objectives))
@@ -113,11 +113,12 @@ def rehearse(problem: Problem, objectives: Sequence[Any], tape: Any) -> None:
         return np.zeros((*record.sensors.shape, columns_of(problem, count)), record.sensors.dtype)
 
     reacting = reads_reactions(problem, objectives)
-    ANALYSES[problem.options.analysis].pull_back(problem, tape, count, nothing, lambda: None, reacting)
+    request = AdjointRequest(count, nothing, lambda: None, reacting)
+    ANALYSES[problem.options.analysis].pull_back(problem, tape, request)
 
 
-class SensorCovectors:
-    """Covectors of the sensors: derivatives of objectives by what sensors show at each instant.
+class SensorAdjoints:
+    """Adjoints of the sensors: derivatives of objectives by the values of sensors at each time point.
 
     ``single`` lists (time points, sensor row, weights) of further numbers; their columns follow the objectives'.
     """
@@ -131,7 +132,7 @@ class SensorCovectors:
         ]
 
     def __call__(self, first: int, record: Any, length: np.ndarray | None = None) -> np.ndarray:
-        """Covectors (B, width, p) at the rows of a record; rows inside steps weigh a ``length`` (B,) in integrals."""
+        """Adjoints (B, width, p) at the rows of a record; rows inside steps weigh a ``length`` (B,) in integrals."""
         rows = slice(first, first + record.time.size)
         out = np.zeros((*record.sensors.shape, self._columns), record.sensors.dtype)
         for column, factor, weights, stream in self._streams:
@@ -209,8 +210,8 @@ def evaluate(
 ) -> dict[str, Gradient]:
     """Run the analysis once; every block goes to the consumers. Return the objectives.
 
-    Objectives need every step, so thinning is left to the consumers. ``resolution`` watches how well the steps
-    resolve the motion; one of the consumers may watch ``reactions``.
+    Objectives need every step, so thinning is left to the consumers. ``resolution`` observes how well the steps
+    resolve the motion; without it errors are not estimated. One of the consumers may watch ``reactions``.
     """
     options, names = problem.options, problem.names.parameters
     forward = options.analysis == "forward_dynamics"
@@ -230,12 +231,14 @@ def evaluate(
         reasons = grazing.reasons(adjoint.grazed if adjoint else None) | reasons
     results = {}
     for name, each in found.items():
-        gradient, uncertainty, largest = gradients[name], each.uncertainty, getattr(each, "largest", None)
-        if adjoint:
-            off = 0.0 if options.analysis == "equilibrium" else np.nan
-            uncertainty = uncertainty.with_gradient(np.full(len(gradient), off))
-        if resolution is not None and not resolution.enough:
-            uncertainty = uncertainty._replace(errors=np.full(len(uncertainty.errors), np.nan))
+        gradient, uncertainty, largest = gradients[name], None, getattr(each, "largest", None)
+        if resolution is not None:
+            uncertainty = each.uncertainty
+            if adjoint:
+                off = 0.0 if options.analysis == "equilibrium" else np.nan
+                uncertainty = uncertainty.with_gradient(np.full(len(gradient), off))
+            if not resolution.enough:
+                uncertainty = uncertainty._replace(errors=np.full(len(uncertainty.errors), np.nan))
         results[name] = Gradient(
             float(each.value),
             masked(gradient, names, reasons),

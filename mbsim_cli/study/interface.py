@@ -8,7 +8,7 @@ from typing import Any
 from mbsim_cli.errors import UsageError
 from mbsim_cli.io.results import FileRecord
 from mbsim_cli.study.assembling import Settings
-from mbsim_cli.study.listener import SILENT, Interrupted, Listener, Patient
+from mbsim_cli.study.listener import SILENT, DeferredInterrupts, Interrupted, Listener
 from mbsim_cli.study.model import OPTIONS, PARAMETERS, Model, options_in, require_distinct, values_in
 from mbsim_cli.study.result import ObjectiveValue, Residuals, Result
 from mbsim_cli.study.sweep.running import Forecast
@@ -163,7 +163,7 @@ def optimize(
         evaluations=evaluations,
         algorithm=algorithm,
         command="mbsim_cli.optimize",
-        listener=Patient(listener),
+        listener=DeferredInterrupts(listener),
         force=force,
         save_model=None if save_model is None else Path(save_model),
     )

@@ -47,7 +47,7 @@ class Listener:
 SILENT = Listener()
 
 
-class Asking(Listener):
+class PollOnly(Listener):
     """Forwards ``poll`` to another listener and drops messages; for the runs that an analysis consists of."""
 
     def __init__(self, other: Listener):
@@ -61,11 +61,11 @@ class Asking(Listener):
 # Ctrl-C in Python programs: KeyboardInterrupt is raised by ``poll`` only, not within a write.
 
 
-class Patient(Listener):
+class DeferredInterrupts(Listener):
     """Wraps a listener: inside its shield Ctrl-C waits for the next ``poll``, which raises KeyboardInterrupt."""
 
     def __init__(self, other: Listener):
-        self._other, self._came = other, False
+        self._other, self._interrupted = other, False
 
     def say(self, sentence: str) -> None:
         """Forward to the other listener."""
@@ -84,16 +84,17 @@ class Patient(Listener):
     def poll(self) -> None:
         """Forward to the other listener; raise KeyboardInterrupt after a Ctrl-C."""
         self._other.poll()
-        if self._came:
-            self._came = False
+        if self._interrupted:
+            self._interrupted = False
             raise KeyboardInterrupt
 
     @contextmanager
     def shield(self) -> Iterator[None]:
         """A context in which Ctrl-C is noted instead of raising at once."""
         with self._other.shield():
-            if not _raises_at_once():
-                yield
+            in_main_thread = threading.current_thread() is threading.main_thread()
+            if not in_main_thread or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+                yield  # Ctrl-C raises nothing here: another thread, or a handler of the program's own
                 return
             signal.signal(signal.SIGINT, self._note)
             try:
@@ -103,10 +104,4 @@ class Patient(Listener):
             self.poll()
 
     def _note(self, *_: Any) -> None:
-        self._came = True
-
-
-def _raises_at_once() -> bool:
-    """Whether Ctrl-C raises here: only in the main thread, and without a handler of the program's own."""
-    in_main_thread = threading.current_thread() is threading.main_thread()
-    return in_main_thread and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+        self._interrupted = True

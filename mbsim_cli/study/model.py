@@ -19,11 +19,11 @@ from mbsim_cli.spec.analysis import FORMULATIONS, METHODS
 from mbsim_cli.spec.reading.messages import Named, nearest, suggest
 from mbsim_cli.study.assembling import AUTO, Settings, build
 from mbsim_cli.study.assembling import load as read
-from mbsim_cli.study.listener import SILENT, Listener, Patient
+from mbsim_cli.study.listener import SILENT, DeferredInterrupts, Listener
 from mbsim_cli.study.plan import Plan, Timing, gradient_parameters, moved, plan_run
 from mbsim_cli.study.recording import MemoryRecord
 from mbsim_cli.study.result import Residuals, Result
-from mbsim_cli.study.run import run
+from mbsim_cli.study.run import objectives_of, run
 
 if TYPE_CHECKING:
     from mbsim_cli.study.fitting.fit import Fit
@@ -78,7 +78,15 @@ def numbers_of(values: Mapping[str, Any]) -> dict[str, float]:
     for name in values:
         if not isinstance(name, str):
             raise UsageError(f"parameters go by their names, not by {name!r}")
-    return {name: _value(name, value) for name, value in values.items()}
+    found = {}
+    for name, value in values.items():
+        number = _number(value)
+        if number is None:
+            option = nearest(name, OPTIONS)
+            hint = f"; did you mean the option {option!r}?" if option else ""
+            raise UsageError(f"parameter {name!r} wants a finite number, not {value!r}{hint}")
+        found[name] = number
+    return found
 
 
 def _option(name: str, value: Any) -> Any:
@@ -94,15 +102,6 @@ def _option(name: str, value: Any) -> Any:
     if number is None or not 0.0 < number < (1.0 if name == "accuracy" else inf):
         wanted = "a number between 0 and 1" if name == "accuracy" else f"a positive number{_SIZES[name]}"
         raise UsageError(f"{name} wants {wanted}{', or auto' * (name == 'step')}, not {value!r}")
-    return number
-
-
-def _value(name: str, value: Any) -> float:
-    number = _number(value)
-    if number is None:
-        option = nearest(name, OPTIONS)
-        hint = f"; did you mean the option {option!r}?" if option else ""
-        raise UsageError(f"parameter {name!r} wants a finite number, not {value!r}{hint}")
     return number
 
 
@@ -348,7 +347,7 @@ class Model:
 
         work = work_of(workers, case_timeout=case_timeout, max_failures=max_failures)
         planned = self._planned(study, folder, keep, force, replaced)
-        return Study(planned.path, run_study(planned, work, Patient(self._listener)))
+        return Study(planned.path, run_study(planned, work, DeferredInterrupts(self._listener)))
 
     def plan(
         self,
@@ -401,10 +400,10 @@ class Model:
         """
         require_distinct(replaced, self.parameters)
         name = self._chosen(objective)
-        plan, timing = self._plan(rho, {"sensitivity": "ddm", **replaced})
+        plan, _ = self._plan(rho, {"sensitivity": "ddm", **replaced})
         if plan.method == "none":
             raise UsageError("a gradient takes a method; sensitivity 'none' has none")
-        found = run(plan, timing, self._listener).results[name]
+        found = objectives_of(plan, self._listener)[name]
         return float(found.value), np.asarray(found.gradient, dtype=float)
 
     def residuals(

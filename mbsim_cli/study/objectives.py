@@ -345,7 +345,7 @@ class Expression:
         self.objective, self.p, self.parts = objective, p, parts
 
     def add(self, block: Block, shift: np.ndarray | None = None) -> None:
-        """Take the next instants in."""
+        """Add the next time points."""
         for part in self.parts.values():
             part.add(block, shift)
 
@@ -412,7 +412,7 @@ class Modal:
         self.gradient = np.zeros(p)
 
     def add(self, block: Block, shift: np.ndarray | None = None) -> None:
-        """Take the one instant in."""
+        """Add the one time point."""
         found, wanted = block.linear[0], self.objective.mode
         if wanted == "largest":
             if not found.largest:
@@ -447,7 +447,7 @@ class OfResponse(Modal):
     """Gain or phase from an input to an output, at a frequency or where the gain is largest."""
 
     def add(self, block: Block, shift: np.ndarray | None = None) -> None:
-        """Take the one instant in."""
+        """Add the one time point."""
         found, wanted = block.linear[0], self.objective.transfer
         assert wanted is not None
         o, k = found.outputs.index(wanted.output), found.inputs.index(wanted.input)

@@ -368,11 +368,6 @@ class Plan:
         return ANALYSES[self.assembled.problem.options.analysis]
 
     @property
-    def stores_sensitivities(self) -> bool:
-        """Whether results store histories of derivatives; not for gradients by all numbers, which are too many."""
-        return not self.settings.all_numbers and self.analysis.stores_sensitivities(self.assembled.problem)
-
-    @property
     def parameters(self) -> Sequence[Any]:
         """Parameters of gradients, with their values."""
         return self.named.parameters

@@ -62,7 +62,7 @@ def guard_of(model_file: ModelFile, force: bool) -> dict[str, Any]:
 
 
 def recorded(
-    planned: Plan,
+    plan: Plan,
     target: Path,
     guard: dict[str, Any],
     command: str,
@@ -76,7 +76,7 @@ def recorded(
     partial result.
     """
     with timing.phase("write"):
-        writer = ResultWriter(target, origin_of(planned, command), **guard)
+        writer = ResultWriter(target, origin_of(plan, command), **guard)
     for left in writer.removed:
         listener.say(f"mbsim: removed {left}, which a run that was killed had left")
 
@@ -86,7 +86,7 @@ def recorded(
 
     try:
         listener.poll()
-        outcome = run(planned, timing, listener, write)
+        outcome = run(plan, timing, listener, write)
         with timing.phase("write"):
             writer.findings(findings_of(outcome)._replace(history=history))
         with timing.phase("write"):
@@ -100,40 +100,62 @@ def recorded(
     return outcome
 
 
-def origin_of(planned: Plan, command: str) -> Origin:
+def origin_of(plan: Plan, command: str) -> Origin:
     """What the result file needs before the first time point: names, parameters, options and provenance."""
-    problem, source = planned.assembled.problem, planned.model_file.source
+    problem, source = plan.assembled.problem, plan.model_file.source
     options = problem.options
     provenance = Provenance(
         command=command,
-        title=planned.model_file.name or "",
+        title=plan.model_file.name or "",
         model_text=source.text,
         model_file=source.file,
         included={name: text for name, text in source.texts.items() if name != source.file},
-        overrides=planned.settings.overrides,
+        overrides=plan.settings.overrides,
         options={name: value for name, value in asdict(options).items() if value is not None},
     )
     return Origin(
-        planned.named.problem.names,
-        planned.assembled.sensor_rows,
+        plan.named.problem.names,
+        plan.assembled.sensor_rows,
         Parameters(
-            [parameter.value for parameter in planned.parameters],
-            [parameter.bounds or NO_BOUNDS for parameter in planned.parameters],
+            [parameter.value for parameter in plan.parameters],
+            [parameter.bounds or NO_BOUNDS for parameter in plan.parameters],
         ),
         provenance,
         every=options.output_interval,
         times=round(options.duration / options.step) // options.output_interval + 2,
-        sensitivities=planned.stores_sensitivities,
-        inverse=planned.analysis.inverse,
+        # derivatives by all numbers are too many
+        sensitivities=not plan.settings.all_numbers and plan.analysis.stores_sensitivities(problem),
+        inverse=plan.analysis.inverse,
     )
 
 
 def findings_of(outcome: Outcome) -> Findings:
     """What the result file needs after the last time point, without the history of an optimisation."""
-    multipliers, reactions = outcome.diagnostics.multipliers, outcome.diagnostics.reactions
+    plan, multipliers, reactions = outcome.plan, outcome.diagnostics.multipliers, outcome.diagnostics.reactions
+    objectives, fields = [], []
+    for objective in plan.assembled.objectives:
+        name, result = objective.name, outcome.results[objective.name]
+        objectives.append(
+            ObjectiveResult(
+                name,
+                result.value,
+                objective.unit,
+                result.gradient,
+                plan.method,
+                objective.description,
+                reported_errors(result, plan.parameters),
+                result.undefined,
+                outcome.flags(objective),
+                outcome.by_fields.get(name, {}),
+                outcome.estimates.by_fields.get(name, {}),
+            )
+        )
+    for field in plan.assembled.fields:  # on the meshes of their bodies
+        mesh = field.body.mesh()
+        fields.append(FieldOn(field.name, mesh.fields[field.name], field.body.name, mesh.points, mesh.cells, mesh.kind))
     return Findings(
-        _stored(outcome),
-        _fields(outcome.plan),
+        objectives,
+        fields,
         multipliers.descriptions,
         multipliers.free,
         multipliers.sensors | reactions.sensors,
@@ -161,35 +183,6 @@ def _modes(outcome: Outcome) -> Any:
         for name in MODE_UNITS
     }
     return ModesFound(numbers, gradients, found.shape.T, found.d_shape.transpose(1, 0, 2), found.neutral)
-
-
-def _stored(outcome: Outcome) -> Sequence[ObjectiveResult]:
-    method = outcome.plan.method
-    return [
-        ObjectiveResult(
-            o.name,
-            r.value,
-            o.unit,
-            r.gradient,
-            method,
-            o.description,
-            reported_errors(r, outcome.plan.parameters),
-            r.undefined,
-            outcome.flags(o),
-            outcome.by_fields.get(o.name, {}),
-            outcome.estimates.by_fields.get(o.name, {}),
-        )
-        for o, r in ((o, outcome.results[o.name]) for o in outcome.plan.assembled.objectives)
-    ]
-
-
-def _fields(planned: Plan) -> list[FieldOn]:
-    """The fields that gradients are taken by, on the meshes of their bodies."""
-    found = []
-    for given in planned.assembled.fields:
-        mesh = given.body.mesh()
-        found.append(FieldOn(given.name, mesh.fields[given.name], given.body.name, mesh.points, mesh.cells, mesh.kind))
-    return found
 
 
 def _keep(writer: ResultWriter, stop: Interrupted | AnalysisError, listener: Listener) -> None:

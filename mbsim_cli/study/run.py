@@ -39,12 +39,16 @@ class RunDiagnostics:
         self.multipliers = MultiplierHealth(problem, objectives)
         self.reactions = UnknownReactions(problem, objectives, assembled.sensor_rows, assembled.overdetermined)
         self.extremes = None if objectives else Extremes(problem.names, assembled.sensor_rows)
-        self._all: list[Any] = [  # in the order of their warnings
-            self.health, BendingHealth(problem), StiffeningHealth(problem), ContactHealth(problem, assembled.contacts),
-            CableHealth(problem.names, assembled.model_file.inextensible),
-            *([JumpHealth(problem)] if problem.branchings else []), self.reactions, self.multipliers,
-            FiniteHealth(assembled.sensor_rows),
-        ]  # fmt: skip
+        self._all: list[Any] = [self.health]  # in the order of their warnings
+        if hasattr(problem.model.tree, "block"):  # bodies deform
+            self._all += [BendingHealth(problem), StiffeningHealth(problem)]
+        if assembled.contacts:
+            self._all.append(ContactHealth(problem, assembled.contacts))
+        if cables := assembled.model_file.inextensible:
+            self._all.append(CableHealth(problem.names, cables))
+        if problem.branchings:
+            self._all.append(JumpHealth(problem))
+        self._all += [self.reactions, self.multipliers, FiniteHealth(assembled.sensor_rows)]
 
     def add(self, block: Any) -> None:
         """Pass the next block to every diagnostic."""
@@ -173,6 +177,15 @@ class Outcome:
             "undefined": dict(result.undefined),
             "flags": self.flags(objective),
         }
+
+
+def objectives_of(plan: Plan, listener: Listener) -> dict[str, Gradient]:
+    """Solve a plan for its objectives and gradients alone: without diagnostics, warnings and estimated errors."""
+    problem = plan.assembled.problem
+    with listener.progress("solving", problem.options.duration) as show:
+        consumers = (lambda block: show(float(block.time[-1])),)
+        results = evaluate(problem, plan.assembled.objectives, consumers, listener=listener)
+    return _differences(plan, results, Timing(), listener)[0] if plan.method == "fd" else results
 
 
 def run(plan: Plan, timing: Timing, listener: Listener, consumer: Callable[[Any], None] | None = None) -> Outcome:

@@ -12,7 +12,7 @@ from mbsim_cli.assembly import build
 from mbsim_cli.assembly.scene import moving_scene
 from mbsim_cli.errors import InputOutputError
 from mbsim_cli.io.results import Content
-from mbsim_cli.study.pictures.motion import Filming
+from mbsim_cli.study.pictures.motion import RunFilm
 from tests.assembly.test_scene import natural_coordinates
 
 from .conftest import ROOT
@@ -84,13 +84,13 @@ def test_natural_coordinates_make_the_same_film(fivebar):
     """The result of the five-bar, as a run in natural coordinates would have written it."""
     model, content = spec.load(ROOT / "models/fivebar.yaml"), Content(fivebar)
     moving, system = moving_scene(model), build(model, formulation="ali3p-natural").problem.system
-    wanted, stored = Filming(content, speed=1.0, fps=50.0).positions, content.motion()[0]
+    wanted, stored = RunFilm(content, speed=1.0, fps=50.0).positions, content.motion()[0]
     content.coordinates = list(system.coordinate_names)
     content.motion = lambda: [np.array([natural_coordinates(moving, system, z) for z in stored])]
-    np.testing.assert_allclose(Filming(content, speed=1.0, fps=50.0).positions, wanted, atol=1e-6)
+    np.testing.assert_allclose(RunFilm(content, speed=1.0, fps=50.0).positions, wanted, atol=1e-6)
     content.coordinates = ["a", "b"]
     with pytest.raises(InputOutputError, match="are not those of the model"):
-        Filming(content, speed=1.0, fps=50.0)
+        RunFilm(content, speed=1.0, fps=50.0)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 import mbsim_cli
 from mbsim_cli.exchange import read
 from mbsim_cli.io.results import Content
-from mbsim_cli.study.pictures.motion import Moved
+from mbsim_cli.study.pictures.motion import ResultModel
 
 from .conftest import ROOT
 from .test_import import ARM
@@ -86,7 +86,7 @@ def test_poses_put_points_where_they_are(mbsim, fivebar, tmp_path):
     place = np.stack([found[f"bar_12.position.{axis}"] for axis in "xyz"], 1)
     w, *v = (found[f"bar_12.orientation.e{k}"] for k in range(4))
     v = np.stack(v, 1)
-    moved = Moved(Content(fivebar)).moving
+    moved = ResultModel(Content(fivebar)).moving
     poses = mbsim_cli.open(fivebar).poses
     np.testing.assert_allclose(poses.position[:, poses.bodies.index("bar_12")], place, **NEAR)
     local = moved.scene.local[moved.scene.names["bar_12.P2"]]

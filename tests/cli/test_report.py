@@ -16,7 +16,7 @@ import pytest
 
 from mbsim_cli.io.results import Content
 from mbsim_cli.io.study_file import read_study
-from mbsim_cli.study.pictures.motion import Filming
+from mbsim_cli.study.pictures.motion import RunFilm
 
 from .conftest import COMMAND, ROOT, environment, ordinary_signals
 
@@ -64,7 +64,7 @@ def test_objectives_parameters_and_captions(of_fivebar, fivebar):
 def test_poses_put_points_where_films_have_them(of_fivebar, fivebar):
     motion = of_fivebar["motion"]
     time, r, q = array(motion["time"]), array(motion["position"]), array(motion["rotation"])
-    filming = Filming(Content(fivebar), speed=1.0, fps=1.0)
+    filming = RunFilm(Content(fivebar), speed=1.0, fps=1.0)
     local, frame = array(motion["points"]), len(time) // 3
     z = filming._coordinates(time[frame : frame + 1].astype(float))[0]
     expected = filming.moving.positions(z)

@@ -65,7 +65,7 @@ def test_energies_of_a_mechanism_at_rest_are_not_compared(speed, told):
 
 
 def test_energy_that_equations_do_not_keep_is_not_blamed_on_the_step():
-    health = Health(Options(), fakes.names(), kept=False)
+    health = Health(Options(), fakes.names(), conserves=False)
     for block in blocks(energy=lambda b: np.stack([1 - np.cos(b.time), b.time, b.time], axis=1)):
         health.add(block)
     (warning,) = health.warnings

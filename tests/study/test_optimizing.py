@@ -20,7 +20,7 @@ from mbsim_cli.study.evaluation import Gradient
 from mbsim_cli.study.listener import Interrupted, Listener
 from mbsim_cli.study.optimizing.design import Designs, Enough, Limit, Variables, optimality
 from mbsim_cli.study.optimizing.methods import method_for, search
-from mbsim_cli.study.optimizing.optimize import Analyses, doubts_of, history_of, line_of, optimize, report_of
+from mbsim_cli.study.optimizing.optimize import Analyses, history_of, line_of, optimize, report_of, warnings_of
 from mbsim_cli.study.sweep.frames import framed, read_frames
 from tests.spec.example import write
 
@@ -190,7 +190,7 @@ def test_a_search_without_progress_ends_and_says_why(method):
     ended = search(method, designs)
     assert designs.best.values[1] < 0.01
     assert ended and "successfully" not in ended and len(designs.trials) < 160
-    (told,) = doubts_of(designs, ended)
+    (told,) = warnings_of(designs, ended)
     assert re.match(r"the optimality conditions hold to \S+ \([ab]\), not to 1e-09: .*", told)
     report = report_of(designs, history_of(designs, {"f": ""}, {}), {"f": ""})
     assert report["variables"]["b"]["at"] == "lower" and report["variables"]["b"]["held_by"] == ""

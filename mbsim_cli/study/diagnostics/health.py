@@ -28,7 +28,7 @@ class Diagnostics:
     """Diagnostics of an analysis, which read its blocks; this base has no steps, constraints or integrator."""
 
     def add(self, block: Any) -> None:
-        """Take the next instants in."""
+        """Add the next time points."""
         raise NotImplementedError
 
     def gradients_solved(self, error: float) -> None:
@@ -68,19 +68,19 @@ class Diagnostics:
 class Health(Diagnostics):
     """Largest and mean diagnostics of a run, one pass.
 
-    ``kept``: whether the equations conserve energy; ``touches`` is ``Problem.touching``; ``unseen``: whether forces may
-    begin where none of these gaps closes.
+    ``conserves``: whether the equations conserve energy; ``touches`` is ``Problem.touching``; ``unseen``: whether
+    forces may begin where none of these gaps closes.
     """
 
     def __init__(
         self,
         options: Options,
         names: Names,
-        kept: bool = True,
+        conserves: bool = True,
         touches: tuple[np.ndarray, np.ndarray] = (np.zeros(0, int), np.zeros(0)),
         unseen: bool = False,
     ):
-        self._options, self._names, self._kept, self._unseen = options, names, kept, unseen
+        self._options, self._names, self._conserves, self._unseen = options, names, conserves, unseen
         self._column, self._value = touches
         self._above = np.zeros((2, len(self._column)), bool)  # whether ever above the value, and ever below
         self._near = False  # whether a gap may have closed between two time points
@@ -99,7 +99,7 @@ class Health(Diagnostics):
         self._last = (0.0, 0.0)  # time and power of the latest instant
 
     def add(self, block: Block) -> None:
-        """Take the next instants in."""
+        """Add the next time points."""
         if not len(block.time):
             return
         self._instants += len(block.time)
@@ -146,12 +146,6 @@ class Health(Diagnostics):
         self._work, self._last = float(work[-1]), (time[-1], power[-1])
 
     @property
-    def _moves(self) -> bool:
-        """Whether there is a motion whose energy can be compared: round-off has none."""
-        moves = self._fastest * (self._last[0] - self._begun) > STILL
-        return moves and self._moved > AT_REST * self._stored
-
-    @property
     def drift(self) -> float:
         """Largest violation of a constraint, m or 1."""
         return float(self._drift[0])
@@ -185,10 +179,11 @@ class Health(Diagnostics):
     def report(self) -> dict[str, Any]:
         """Diagnostics as ``run --json`` prints them."""
         iterations = {"mean": self._iterations / max(1, self.steps), "most": self._most}
+        moves = self._fastest * (self._last[0] - self._begun) > STILL and self._moved > AT_REST * self._stored
         return {
             **({"work": self.work} if self.work else {"iterations": iterations}),
             "drift": dict(zip(UNITS, map(float, self._drift), strict=True)),
-            "energy_imbalance": self._imbalance / self._moved if self._moves else 0.0,
+            "energy_imbalance": self._imbalance / self._moved if moves else 0.0,  # round-off is no motion
             "gradient_error": self._gradient_error,
         }
 
@@ -209,7 +204,8 @@ class Health(Diagnostics):
         if report.get("energy_imbalance", 0.0) > ENERGY:
             advice = "a tighter tolerance, or a shorter step between instants" if options.adaptive else "a shorter step"
             imbalance = f"{report['energy_imbalance']:.1%} of the energy that moves"
-            found.append(f"energy and work differ by {imbalance}; {f'try {advice}' if self._kept else INCONSISTENT}")
+            reason = f"try {advice}" if self._conserves else INCONSISTENT
+            found.append(f"energy and work differ by {imbalance}; {reason}")
         if not options.integrated and report["iterations"]["mean"] > 0.5 * options.max_iterations:
             found.append(f"steps take {report['iterations']['mean']:.1f} iterations on average; try a shorter step")
         if self._gradient_error > 100 * options.gradient_tolerance:
@@ -261,12 +257,12 @@ class InstantHealth(Diagnostics):
         self._block: Block | None = None
 
     def add(self, block: Block) -> None:
-        """Take the one instant in."""
+        """Add the one time point."""
         self._block = block
 
 
 class RestHealth(InstantHealth):
-    """The same for a static equilibrium: whether it is stable, and what no force decides."""
+    """Diagnostics of a static equilibrium: whether it is stable, and coordinates that no force determines."""
 
     @cached_property
     def report(self) -> dict[str, Any]:
@@ -298,7 +294,7 @@ class HealthFromRest(Health):
     _stable = True
 
     def add(self, block: Block) -> None:
-        """Take the next instants in."""
+        """Add the next time points."""
         if len(block.time) and block.rest[0] is not None:
             self._stable = block.rest[0].modes.stable
         super().add(block)
@@ -314,7 +310,7 @@ class HealthFromRest(Health):
 
 
 class TorqueHealth(Diagnostics):
-    """The same for inverse dynamics: the largest torque, and where."""
+    """Diagnostics of inverse dynamics: the largest torque, and where."""
 
     def __init__(self, problem: Problem):
         self._names = problem.names.coordinates
@@ -322,7 +318,7 @@ class TorqueHealth(Diagnostics):
         self._largest: tuple[float, str, float] = (0.0, "", 0.0)
 
     def add(self, block: InverseBlock) -> None:
-        """Take the next instants in."""
+        """Add the next time points."""
         self._instants += len(block.time)
         sizes = np.abs(block.torque)
         if sizes.size and not sizes.max() < self._largest[0]:
@@ -380,7 +376,7 @@ class LinearHealth(InstantHealth):
         """Sentences on what is out of the ordinary."""
         found = [f"objective {name} integrates over no time, and is zero; final: reads it" for name in self._integrals]
         if self._block is not None and self._block.rest[0] is not None and not self._block.rest[0].modes.stable:
-            found.append("the equilibrium is unstable: the smallest disturbance drives the mechanism away from it")
+            found.append(f"the equilibrium is unstable: {UNSTABLE}")
         return found
 
 
@@ -420,7 +416,8 @@ class ModalHealth(LinearHealth):
         """Sentences on what is out of the ordinary."""
         found, modes = super().warnings, self.found
         if self._problem.names.parameters:
-            found += [f"{_modes_in_words(group)}: {CLOSE}" for group in _groups(modes.close)]
+            groups = {tuple(sorted({k, *others})) for k, others in enumerate(modes.close) if others}
+            found += [f"{_modes_in_words(group)}: {CLOSE}" for group in sorted(groups)]
         if modes.unsteady.size:
             found.append(
                 f"the motion is not steady: eigenvalues of {_modes_in_words(modes.unsteady.tolist())} change by up to "
@@ -459,12 +456,6 @@ class ResponseHealth(LinearHealth):
             listed = ", ".join(f"{f:g}" for f in found.resonances[:4])
             warnings.append(f"at {listed} Hz nothing damps a resonance: there is no response, and its numbers are NaN")
         return warnings
-
-
-def _groups(close: Sequence[Sequence[int]]) -> list[list[int]]:
-    """Groups of modes with nearly equal eigenvalues."""
-    groups = {tuple(sorted({k, *others})) for k, others in enumerate(close) if others}
-    return [list(group) for group in sorted(groups)]
 
 
 def _modes_in_words(modes: Sequence[int]) -> str:

@@ -69,7 +69,7 @@ class Extremes:
         self._times = np.zeros((2, 0))  # s
 
     def add(self, block: Any) -> None:
-        """Take the next output times in."""
+        """Add the next output times."""
         values = np.asarray(block.sensors)
         if not values.size:
             return
@@ -158,7 +158,7 @@ class FiniteHealth:
         self._found: dict[str, tuple[int, float]] = {}  # instants, and the first one, s
 
     def add(self, block: Block | InverseBlock) -> None:
-        """Take the next instants in."""
+        """Add the next time points."""
         with np.errstate(all="ignore"):  # squares of large numbers overflow
             suspected = [(name, values) for name, values in _unknown(block) if not _all_finite(values)]
         for name, values in suspected:
@@ -189,16 +189,12 @@ class FiniteHealth:
     def warnings(self) -> list[str]:
         """Sentences on what is not finite."""
         sentences = [
-            f"{what} {_verb(what)} at {count} instant{'s' * (count > 1)}, first at t = {first:g} s; "
-            "something that it divides by may vanish there, or it overflows"
+            f"{what} {'is' if 'sensor ' in what else 'are'} not finite at {count} instant{'s' * (count > 1)}, "
+            f"first at t = {first:g} s; something that it divides by may vanish there, or it overflows"
             for what, (count, first) in self._found.items()
         ]
         more = len(sentences) - SHOWN
         return sentences[:SHOWN] + [f"{more} more quantities are not finite"] * (more > 0)
-
-
-def _verb(what: str) -> str:
-    return "is not finite" if "sensor " in what else "are not finite"
 
 
 # Where a wheel leaves or meets the road, and where the instants are too coarse for the road of a tyre or a contact.
@@ -234,8 +230,8 @@ class ContactHealth:
         self._following = Following()
 
     def add(self, block: Block | InverseBlock) -> None:
-        """Take the next instants in."""
-        if not self._contacts or not len(block.time):
+        """Add the next time points."""
+        if not len(block.time):
             return
         time, sensors = self._following.of(block)
         for contact, ranges in zip(self._contacts, self._features, strict=True):
@@ -283,7 +279,7 @@ class CableHealth:
         self._least, self._largest = dict.fromkeys(cables, 0.0), dict.fromkeys(cables, 0.0)  # tension, N
 
     def add(self, block: Block | InverseBlock) -> None:
-        """Take the next instants in."""
+        """Add the next time points."""
         if isinstance(block, InverseBlock) or not len(block.time):
             return
         for cable, row in self._rows.items():
@@ -349,7 +345,7 @@ class BendingHealth:
         self._since: list[float | None] = [None] * len(self._bodies)
 
     def add(self, block: Block) -> None:
-        """Take the next instants in."""
+        """Add the next time points."""
         for i, body in enumerate(self._bodies if len(block.time) else ()):
             q = block.position[:, body.columns]
             sizes = np.sqrt(np.maximum(((q @ body.by_size) * q).sum(axis=1), 0.0))
@@ -391,7 +387,7 @@ class StiffeningHealth:
         self._states: list[tuple[np.ndarray, np.ndarray]] = []  # coordinates and rates
 
     def add(self, block: Block) -> None:
-        """Take the next output times in."""
+        """Add the next output times."""
         if self._bodies:
             count = len(block.time)
             rows = np.flatnonzero((self._seen + np.arange(count)) % self._every == 0)

@@ -24,7 +24,7 @@ class UndefinedDirections:
         self.reasons: dict[str, str] = dict(names.undefined)  # by parameter
 
     def add(self, block: Block) -> None:
-        """Take the next instants in."""
+        """Add the next time points."""
         broken = getattr(block, "broken", np.zeros((0, 0)))  # open trees of inverse dynamics break nothing
         for k in np.flatnonzero(broken.any(axis=0)) if broken.any() else ():
             parameter, row = self._names.parameters[k], int((broken[:, k] != 0).argmax())
@@ -71,7 +71,11 @@ class MultiplierHealth:
     """Multipliers that the motion does not determine, and those that the projection leaves of first order."""
 
     def __init__(self, problem: Problem, objectives: Sequence[Any]):
-        self._options, self._names, self._objectives = problem.options, problem.names, objectives
+        options = problem.options
+        self._names, self._objectives = problem.names, objectives
+        # the motion is projected after each step, so that multipliers of the step are not the reactions
+        self._projected = options.analysis == "forward_dynamics" and not options.integrated
+        self._first_order = self._projected and options.projection == "identity"
         sensors = (problem if problem.system is None else problem.system).model.sensors
         kinds, equations = sensors.kind, sensors.index
         self._read = {
@@ -82,7 +86,7 @@ class MultiplierHealth:
         self._free = np.zeros(len(problem.names.constraints), dtype=bool)
 
     def add(self, block: Block) -> None:
-        """Take the next instants in."""
+        """Add the next time points."""
         if isinstance(block, Block) and block.free.any():
             self._free |= block.free.any(axis=0)
 
@@ -92,19 +96,9 @@ class MultiplierHealth:
         return [self._names.constraints[row] for row in np.flatnonzero(self._free)]
 
     @property
-    def projected(self) -> bool:
-        """Whether the motion is projected after each step, so that its multipliers are not the reactions."""
-        return self._options.analysis == "forward_dynamics" and not self._options.integrated
-
-    @property
-    def first_order(self) -> bool:
-        """Whether sensors of multipliers are of first order in the step."""
-        return self.projected and self._options.projection == "identity"
-
-    @property
     def descriptions(self) -> dict[str, str]:
         """Descriptions of the multipliers in a result, by kind."""
-        if not self.projected:
+        if not self._projected:
             return {"lambda": "forces of the constraints, as sensors of multipliers show them"}
         return {"lambda": f"{OF_STEP}{SHOWN}", **OF_PROJECTIONS}
 
@@ -126,7 +120,7 @@ class MultiplierHealth:
     def warnings(self) -> list[str]:
         """Sentences on sensors of multipliers."""
         found = [f"sensor {name}: {why}" for name, why in self.sensors.items()]
-        if self.first_order and self._read:
+        if self._first_order and self._read:
             found.append(
                 f"sensors of multipliers ({', '.join(self._read)}) are of first order in the step, "
                 "as the motion is with projection: identity; projection: mass gives both of second order"
@@ -148,7 +142,10 @@ REMEDY = "joints that leave room determine them"
 
 
 class UnknownReactions:
-    """Watches the reactions of a run go by; ``rows`` and ``redundant`` equations are for the sentences alone."""
+    """Reactions that are NaN in a run: not determined at all, or not found at some times.
+
+    ``rows`` of sensors and ``redundant`` equations are for the sentences alone.
+    """
 
     def __init__(
         self,
@@ -160,28 +157,33 @@ class UnknownReactions:
         self._wanted = problem.reacting is not None
         self._objectives, self._rows, self._redundant = objectives, rows or {}, redundant
         self._components = dict(zip(problem.names.sensors, problem.names.sensor_components, strict=True))
-        self._unknown: np.ndarray = np.zeros(0, bool)
-        self._lost = Lost(self._components, self._rows)
+        self._unknown: np.ndarray = np.zeros(0, bool)  # by column of the sensors: not determined
+        self._lost: np.ndarray = np.zeros(0, bool)  # the same: not found at some times
+        self._lost_times, self._first_lost = 0, ""
 
     def add(self, block: Block | InverseBlock) -> None:
-        """Take the next instants in."""
+        """Add the next time points."""
         undetermined = block.undetermined
         if isinstance(block, Block) and any(block.lost):
-            self._lost.add(block)
-            undetermined = undetermined[block.lost == None]  # noqa: E711, instant by instant
+            where = np.flatnonzero(block.lost)
+            found = np.logical_or.reduce(undetermined[where], axis=0)
+            if not self._lost_times:
+                self._first_lost = f"first at t = {block.time[where[0]]:g} s, where they {block.lost[where[0]]}"
+            self._lost = found | self._lost if self._lost_times else found
+            self._lost_times += len(where)
+            undetermined = undetermined[block.lost == None]  # noqa: E711, time point by time point
         if self._wanted and len(undetermined):
             found = np.logical_or.reduce(undetermined, axis=0)
             self._unknown = found | self._unknown if self._unknown.size else found
 
     @property
     def sensors(self) -> dict[str, str]:
-        """Why components of sensors are not determined, by sensor."""
-        undetermined = {
+        """Why components of sensors are NaN, by sensor."""
+        return {name: self._lost_sentence for name in self._lost_sensors} | {
             name: f"{_listed(found)} not determined{self._because}; no number is shown"
             for name in self._rows
             if (found := self._components_of(name))
         }
-        return self._lost.sensors | undetermined
 
     def _components_of(self, name: str) -> list[str]:
         """Components of a sensor that are not determined, as they are called in sentences."""
@@ -195,12 +197,21 @@ class UnknownReactions:
         return f": {_listed(self._redundant)} follow from other equations" if self._redundant else ""
 
     @property
+    def _lost_sensors(self) -> list[str]:
+        return [name for name, rows in self._rows.items() if self._lost_times and self._lost[rows].any()]
+
+    @property
+    def _lost_sentence(self) -> str:
+        count = f"{self._lost_times} instant{'s' * (self._lost_times > 1)}"
+        return f"forces of constraints are no numbers at {count}, {self._first_lost}"
+
+    @property
     def objectives(self) -> list[str]:
-        """Objectives that read what is not determined."""
+        """Objectives that read components that are NaN."""
         return [
             objective.name
             for objective in self._objectives
-            if (self._unknown.any() and self._reads(objective)) or self._lost.is_read_by(objective)
+            if (self._unknown.any() and self._reads(objective)) or (self._lost_times and self._reads_lost(objective))
         ]
 
     def _reads(self, objective: Any) -> list[str]:
@@ -214,65 +225,33 @@ class UnknownReactions:
             if self._unknown[objective.sensors[name]][k]
         ]
 
-    @property
-    def warnings(self) -> list[str]:
-        """Sentences on components and objectives that are no numbers."""
-        found = [component for name in self._rows for component in self._components_of(name)]
-        if not found:
-            return self._lost.warnings
-        return [
-            *self._lost.warnings,
-            f"redundant constraints leave {_listed(found)} undetermined{self._because}; {REMEDY}",
-            *(self._of_objective(objective, found) for objective in self._objectives if self._reads(objective)),
-        ]
-
-    def _of_objective(self, objective: Any, undetermined: list[str]) -> str:
-        read = self._reads(objective)
-        part, _, axis = read[0].rpartition(".")
-        known = [one for other in "xyz" if (one := f"{part}.{other}") not in undetermined] if axis in "xyz" else []
-        remedy = f"; {' and '.join(known)} can be read alone" if known else ""
-        return f"objective {objective.name} is NaN, for it reads {_listed(read)} (not determined){remedy}"
-
-
-class Lost:
-    """Watches for instants at which forces of constraints are not found, and sensors of them are no numbers."""
-
-    def __init__(self, components: Mapping[str, Sequence[str]], rows: Mapping[str, slice]) -> None:
-        self._components, self._rows = components, rows
-        self._count, self._first = 0, ""
-        self._columns: np.ndarray = np.zeros(0, bool)
-
-    def add(self, block: Block) -> None:
-        """Take instants in, some of which are such."""
-        where = np.flatnonzero(block.lost)
-        found = np.logical_or.reduce(block.undetermined[where], axis=0)
-        self._first = self._first or f"first at t = {block.time[where[0]]:g} s, where they {block.lost[where[0]]}"
-        self._columns = found | self._columns if self._count else found
-        self._count += len(where)
-
-    @property
-    def sensors(self) -> dict[str, str]:
-        """Why sensors are no numbers at some instants, by sensor."""
-        return dict.fromkeys((name for name, rows in self._rows.items() if self._reads(rows)), self._sentence)
-
-    def is_read_by(self, objective: Any) -> bool:
-        """Whether an objective reads sensors that are no numbers at some instants."""
+    def _reads_lost(self, objective: Any) -> bool:
+        """Whether an objective reads sensors that are not found at some times."""
         if objective.operands:
-            return any(map(self.is_read_by, objective.operands))
-        return any(self._reads(objective.sensors[name]) for name in objective.integrand.components)
-
-    def _reads(self, rows: slice) -> bool:
-        return self._count > 0 and bool(self._columns[rows].any())
-
-    @property
-    def _sentence(self) -> str:
-        return f"forces of constraints are no numbers at {self._count} instant{'s' * (self._count > 1)}, {self._first}"
+            return any(map(self._reads_lost, objective.operands))
+        return any(self._lost[objective.sensors[name]].any() for name in objective.integrand.components)
 
     @property
     def warnings(self) -> list[str]:
-        """A sentence, where there are such instants."""
-        read = f"({_listed(list(self.sensors))}), nor is what reads them then"
-        return [f"{self._sentence} {read}"] if self._count else []
+        """Sentences on components and objectives that are NaN."""
+        found = []
+        if self._lost_times:
+            read = f"({_listed(self._lost_sensors)}), nor is what reads them then"
+            found.append(f"{self._lost_sentence} {read}")
+        undetermined = [component for name in self._rows for component in self._components_of(name)]
+        if not undetermined:
+            return found
+        found.append(f"redundant constraints leave {_listed(undetermined)} undetermined{self._because}; {REMEDY}")
+        for objective in self._objectives:
+            if read_by := self._reads(objective):
+                part, _, axis = read_by[0].rpartition(".")
+                others = [f"{part}.{other}" for other in "xyz"] if axis in "xyz" else []
+                known = [one for one in others if one not in undetermined]
+                remedy = f"; {' and '.join(known)} can be read alone" if known else ""
+                found.append(
+                    f"objective {objective.name} is NaN, for it reads {_listed(read_by)} (not determined){remedy}"
+                )
+        return found
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -319,7 +298,7 @@ class Grazing:
         self._moved: list[np.ndarray] = []  # derivatives (p,) of the gap of each event
 
     def add(self, block: Block) -> None:
-        """Take the next instants in."""
+        """Add the next time points."""
         gaps = self._side * (self._at - block.sensors[:, self._rows].real)
         self._time, self._gaps = np.append(self._time, block.time), np.concatenate([self._gaps, gaps])
         if self._count:
@@ -423,7 +402,7 @@ class JumpHealth:
         self._following = Following()
 
     def add(self, block: Block) -> None:
-        """Take the next instants in."""
+        """Add the next time points."""
         if not self._problem.branchings or not len(block.time):
             return
         time, sensors = self._following.of(block)

@@ -16,7 +16,7 @@ from mbsim_cli.study.assembling import named_or_only
 from mbsim_cli.study.fitting.estimate import Estimate, Group, Problem, estimate
 from mbsim_cli.study.fitting.findings import report_of, warnings_of
 from mbsim_cli.study.fitting.readings import Computed, Readings, measured_of
-from mbsim_cli.study.listener import Asking, Interrupted, Listener
+from mbsim_cli.study.listener import Interrupted, Listener, PollOnly
 from mbsim_cli.study.optimizing.log import Kind, Log, key
 from mbsim_cli.study.plan import Timing
 from mbsim_cli.study.sweep.study_folder import content_hash, file_hash
@@ -164,7 +164,7 @@ def fit(
         varied = varied_of(model._file, given)
         delays = {n: (a, b) for n, a, b in zip(varied.names, varied.low, varied.high, strict=True)}
         quiet = model._variant(model._file, varied.names)
-        quiet._listener = Asking(listener)
+        quiet._listener = PollOnly(listener)
         runs = [Readings(quiet, measured_of(model._file, m), varied.names, delays) for m in given.measurements]
         others = [Readings(quiet, measured_of(model._file, m), varied.names, delays) for m in given.hold_out]
 

@@ -17,14 +17,14 @@ from mbsim_cli.study.assembling import AUTO, Settings, load, named_or_only, stat
 from mbsim_cli.study.evaluation import Gradient
 from mbsim_cli.study.fitting.findings import check_place
 from mbsim_cli.study.fitting.findings import save_model as save
-from mbsim_cli.study.listener import SILENT, Asking, Interrupted, Listener
+from mbsim_cli.study.listener import SILENT, Interrupted, Listener, PollOnly
 from mbsim_cli.study.model import Model
 from mbsim_cli.study.optimizing.design import ACTIVE, FEASIBLE, Designs, Limit, Variables, variables_of
 from mbsim_cli.study.optimizing.log import Log, identity_of
 from mbsim_cli.study.optimizing.methods import method_for, search
 from mbsim_cli.study.plan import Plan, Timing, plan_run
 from mbsim_cli.study.recording import guard_of, recorded
-from mbsim_cli.study.run import Outcome, run
+from mbsim_cli.study.run import run
 
 # An optimisation as the model file states it: its name, the method of gradients, limits, and fields that vary.
 
@@ -91,27 +91,24 @@ class Analyses:
         """The analysis of a design."""
         changed, fields = self.variables.parts(values)
         moved = self.model_file.with_fields(fields) if fields else self.model_file
-        return plan_run(moved, self.settings, timing, Asking(self.listener), self.by, values=changed)
+        return plan_run(moved, self.settings, timing, PollOnly(self.listener), self.by, values=changed)
 
     def objectives(self, values: np.ndarray) -> Mapping[str, Gradient]:
-        """Objectives of a design, with derivatives (v,) by all variables."""
+        """Objectives of a design, and volumes of fields, with derivatives (v,) by all variables."""
         spent = Timing()
-        outcome = run(self.plan(values, spent), spent, Asking(self.listener))
-        return _by_all(outcome, self.variables) if self.variables.fields else outcome.results
-
-
-def _by_all(outcome: Outcome, variables: Variables) -> dict[str, Gradient]:
-    """Objectives with derivatives (v,) by parameters and all elements of fields, and the fields' volumes."""
-    found = {}
-    for name, result in outcome.results.items():
-        parts = [outcome.by_fields[name][field] for field in variables.fields]
-        found[name] = replace(result, gradient=np.concatenate([result.gradient, *parts]))
-    for given in outcome.plan.assembled.fields:
-        mean, by_elements = given.body.share()
-        gradient = np.zeros(len(variables.start))
-        gradient[variables.fields[given.name]] = by_elements
-        found[volume_of(given.name)] = Gradient(mean, gradient)
-    return found
+        outcome, variables = run(self.plan(values, spent), spent, PollOnly(self.listener)), self.variables
+        if not variables.fields:
+            return outcome.results
+        found = {}
+        for name, result in outcome.results.items():
+            parts = [outcome.by_fields[name][field] for field in variables.fields]
+            found[name] = replace(result, gradient=np.concatenate([result.gradient, *parts]))
+        for given in outcome.plan.assembled.fields:
+            mean, by_elements = given.body.share()
+            gradient = np.zeros(len(variables.start))
+            gradient[variables.fields[given.name]] = by_elements
+            found[volume_of(given.name)] = Gradient(mean, gradient)
+        return found
 
 
 # Reports of an optimisation: for people, for programs and for its result file.
@@ -120,18 +117,15 @@ def _by_all(outcome: Outcome, variables: Variables) -> dict[str, Gradient]:
 def line_of(designs: Designs) -> str:
     """The best design so far, in a line."""
     trial = designs.best
-    beyond = f", {_beyond(designs)}" if trial.violation > FEASIBLE else ""
+    beyond = ""
+    if trial.violation > FEASIBLE:
+        limit = designs.missed
+        beyond = f", {limit.name} beyond its limit by {abs(trial.found[limit.name] - limit.value):.1e}"
     value, residual = trial.found[designs.objective], trial.optimality.residual
     return f"analysis {len(designs.trials)}: {designs.objective} {value:.8g}, optimality {residual:.1e}{beyond}"
 
 
-def _beyond(designs: Designs) -> str:
-    """By how much the best design misses the limit that it misses most, in the limit's unit."""
-    limit = designs.missed
-    return f"{limit.name} beyond its limit by {abs(designs.best.found[limit.name] - limit.value):.1e}"
-
-
-def doubts_of(designs: Designs, ended: str) -> list[str]:
+def warnings_of(designs: Designs, ended: str) -> list[str]:
     """Warnings of a search that ``ended`` before an optimum."""
     if not ended:
         return []
@@ -309,14 +303,14 @@ def optimize(
         if stop is None:
             log.remove()
     report = {"model": str(path), "output": str(output)} | outcome.report
-    report["warnings"] = [*report["warnings"], *doubts_of(designs, ended)]
+    report["warnings"] = [*report["warnings"], *warnings_of(designs, ended)]
     report["optimization"] = report_of(designs, history, units)
     if starts:
         report["optimization"]["starts"] = starts
     if model and save_model:
         found, _ = task.variables.parts(designs.best.values)
         report["saved_model"] = str(save(model, found, save_model, force=force))
-    _leave(designs, stop, output, listener)
+    _require_complete(designs, stop, output, listener)
     return report
 
 
@@ -382,7 +376,7 @@ def _searched(method: str, designs: Designs, timing: Timing, listener: Listener)
             return str(stop) or "interrupted", stop
 
 
-def _leave(designs: Designs, stop: Stop | None, output: Path, listener: Listener) -> None:
+def _require_complete(designs: Designs, stop: Stop | None, output: Path, listener: Listener) -> None:
     """Raise what ended an optimisation too early, or that no design keeps to the limits; the result is written."""
     trial = designs.best
     if stop is not None:

@@ -38,7 +38,7 @@ FINE = 8  # places of a trace for each frame
 ROAD_POINTS = 200
 
 
-class Posed:
+class MovingModel:
     """A mechanism at F times: the scene that moves, its model file, its coordinates ``z`` (F, n) at ``time`` (F,)."""
 
     path: Path
@@ -71,7 +71,7 @@ class Posed:
         return x, y
 
 
-class Standing(Posed):
+class StartModel(MovingModel):
     """An assembled model at t = 0, its loops closed and its bodies not deformed."""
 
     def __init__(self, path: Path, file: Any, assembled: Any):
@@ -84,7 +84,7 @@ class Standing(Posed):
         self.z = np.append(closed, np.zeros(len(self.moving.coordinates) - len(closed)))[None]
 
 
-class Moved(Posed):
+class ResultModel(MovingModel):
     """The mechanism of a result, whose stored model is read again."""
 
     def __init__(self, content: Content, exaggeration: float | None = None):
@@ -117,7 +117,7 @@ class Moved(Posed):
             raise InputOutputError(f"{content.path}: its coordinates are not those of the model stored with it")
 
 
-class Filmed(Moved):
+class FilmedModel(ResultModel):
     """The mechanism of a result at the instants of a film, whose motion lasts ``duration``."""
 
     duration: float
@@ -169,7 +169,7 @@ class Filmed(Moved):
         return lines + [np.array([[a, side, z] for side in y]) for a, z in zip(across, heights, strict=True)]
 
 
-class Filming(Filmed):
+class RunFilm(FilmedModel):
     """The motion of a result at the instants of a film."""
 
     def __init__(self, content: Content, speed: float, fps: float, exaggeration: float | None = None):
@@ -194,7 +194,7 @@ class Filming(Filmed):
         return interpolated(self._rows, times, self._stored)
 
 
-class Swinging(Filmed):
+class ModeFilm(FilmedModel):
     """A mode of a result about the position that it belongs to: one oscillation that neither grows nor decays."""
 
     PERIOD = 2.0  # s of the film, whatever the frequency
@@ -246,15 +246,15 @@ MOST_FACES = 20_000  # of a mesh; one with more is drawn by its edges
 ROAD_SAMPLES = 400
 
 
-def filmed(content: Content) -> Filming:
+def page_film(content: Content) -> RunFilm:
     """A result at as many times as a page holds; raises InputOutputError where it cannot be drawn."""
     duration = float(content.time[-1] - content.time[0]) if len(content.time) else 0.0
     bodies = max(1, len(content.coordinates))  # about as many
     count = max(2.0, min(MOST_POSED_FRAMES, MOST_POSES / bodies, max(200.0, FRAMES_EACH_SECOND * duration)))
-    return Filming(content, speed=1.0, fps=count / duration if duration > 0.0 else 1.0)
+    return RunFilm(content, speed=1.0, fps=count / duration if duration > 0.0 else 1.0)
 
 
-def motion_of(filming: Posed) -> dict[str, Any]:
+def motion_of(filming: MovingModel) -> dict[str, Any]:
     """Data of the scene at F times: ``position`` (F, bodies, 3) and ``rotation`` (F, bodies, 4; w last) of bodies."""
     moving = filming.moving
     scene, (origins, turned) = moving.scene, filming.poses
@@ -298,7 +298,7 @@ def _lines(scene: Any, deforming: set[str]) -> tuple[list[Any], list[int]]:
     return lines, sorted(used)
 
 
-def _mesh(filming: Posed, name: str) -> dict[str, Any]:
+def _mesh(filming: MovingModel, name: str) -> dict[str, Any]:
     """A mesh by its points, triangles and edges, its shapes (n, N, 3), and their coordinates (F, n)."""
     moving, mesh = filming.moving, filming.moving.meshes[name]
     faces, edges = skin(mesh.cells, mesh.kind)[0], drawn_edges(mesh.points, mesh.cells, mesh.kind)
@@ -334,7 +334,7 @@ def _surface(surface: Any) -> dict[str, Any]:
     }
 
 
-def _road(filming: Posed, road: Any) -> dict[str, Any]:
+def _road(filming: MovingModel, road: Any) -> dict[str, Any]:
     (first, last), across = filming.below(road)
     x = np.linspace(first, last, ROAD_SAMPLES)
     return {"x": x, "z": filming.moving.heights(road, x), "y": across.tolist()}
@@ -388,19 +388,18 @@ def field_of(path: Path, name: str) -> DrawnField:
 
     Raises UsageError where there is none of the name.
     """
-    meshes = fields_of(path) if is_result(path) else _of_body(path)
+    if is_result(path):
+        meshes = fields_of(path)
+    else:
+        mesh = read_shaped_mesh(path)
+        if mesh is None:
+            raise UsageError(f"{path} has no mesh; mbsim reduce writes one with bodies that have elements")
+        meshes = {field: OnMesh(mesh.points, mesh.cells, mesh.kind, values) for field, values in mesh.fields.items()}
     if name not in meshes:
         known = ", ".join(meshes) or "none"
         raise UsageError(f"{path} has no field {name!r}, it has {known}{hint(name, meshes)}")
     points, cells, kind, values = meshes[name]
     return DrawnField(points, *skin(cells, kind), values)
-
-
-def _of_body(path: Path) -> dict[str, OnMesh]:
-    mesh = read_shaped_mesh(path)
-    if mesh is None:
-        raise UsageError(f"{path} has no mesh; mbsim reduce writes one with bodies that have elements")
-    return {name: OnMesh(mesh.points, mesh.cells, mesh.kind, values) for name, values in mesh.fields.items()}
 
 
 # The meshes of a motion for viewers: a .vtu file a body and instant, and a .pvd file that has them all in time.
@@ -414,7 +413,7 @@ def folder_of(target: Path) -> Path:
     return folder
 
 
-def write_collection(filming: Filming, target: Path, folder: Path, told: Callable[[int], None]) -> str:
+def write_collection(filming: RunFilm, target: Path, folder: Path, told: Callable[[int], None]) -> str:
     """Write meshes at all instants of a film into a folder; return the text of the .pvd file."""
     moving = filming.moving
     if not moving.meshes:
@@ -482,7 +481,7 @@ def table_of(content: Content, names: Sequence[str], derivatives: bool, poses: b
 
 def _poses(content: Content) -> list[Column]:
     """Place and orientation of every body at all stored times."""
-    found = _moved(content)
+    found = _poses_of(content)
     named = [(f"position.{axis}", "m") for axis in PLACE] + [(f"orientation.{name}", "1") for name in TURN]
     every = np.concatenate([found.position, found.orientation], axis=2)
     return [
@@ -492,8 +491,8 @@ def _poses(content: Content) -> list[Column]:
     ]
 
 
-def _moved(content: Content) -> Poses:
-    moved = Moved(content)
+def _poses_of(content: Content) -> Poses:
+    moved = ResultModel(content)
     places, turned = moved.poses
     return Poses(tuple(moved.moving.scene.bodies), places, _continued(turned[:, :, [3, 0, 1, 2]]))
 
@@ -501,7 +500,7 @@ def _moved(content: Content) -> Poses:
 def poses_of(result: Result) -> Poses:
     """The poses of a result, by the model that its file holds."""
     with TemporaryDirectory() as folder:
-        return _moved(Content(result.save(Path(folder) / "result.h5")))
+        return _poses_of(Content(result.save(Path(folder) / "result.h5")))
 
 
 def _continued(turned: np.ndarray) -> np.ndarray:

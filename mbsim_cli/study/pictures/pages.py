@@ -10,7 +10,7 @@ import numpy as np
 from mbsim_cli.errors import InputOutputError, MbsimError, ModelError
 from mbsim_cli.io.results import Content, Entry, summary
 from mbsim_cli.io.study_file import READINGS, StudyContent, is_fit
-from mbsim_cli.study.pictures.motion import Filming, filmed, motion_of
+from mbsim_cli.study.pictures.motion import motion_of, page_film
 
 MOST_TIMES = 601  # of histories
 MOST_NUMBERS = 500_000  # of histories and their derivatives together: 2.7 MB as text
@@ -36,37 +36,37 @@ def result_page(path: Path) -> dict[str, Any]:
     """Data of a result, complete or partial; raises InputOutputError."""
     content, facts = Content(path), summary(path, checked=True)
     notes: list[str] = []
-    filming, why = _filming(content)
-    file = None if filming is None else filming.file
+    film, reason = None, ""
+    try:
+        film = page_film(content)
+    except MbsimError as error:
+        reason = str(error)
+    file = None if film is None else film.file
+    parameters = _descriptions(file, "parameters")
     data: dict[str, Any] = {
         "kind": "result",
         "title": content.title or path.stem,
         "description": ("" if file is None else file.description or ""),
         "histories": _histories(content, _descriptions(file, "sensors"), notes),
-        "parameters": _parameters(facts["parameters"], _descriptions(file, "parameters")),
+        "parameters": [
+            {"name": name, "description": parameters.get(name, "")} | dict(entry)
+            for name, entry in facts["parameters"].items()
+        ],
         "objectives": _objectives(facts["objectives"], _descriptions(file, "objectives")),
         "warnings": facts["warnings"],
         "checks": _checks(content, facts) + _references(path, file, facts),
         "provenance": _provenance(facts),
         "optimization": _optimization(path),
     }
-    if filming is None:
-        notes.append(f"The mechanism is not drawn: {why}.")
+    if film is None:
+        notes.append(f"The mechanism is not drawn: {reason}.")
     else:
-        data["motion"] = motion_of(filming)
-        notes += (f"{sentence}." for sentence in filming.moving.scene.left_out)
-        stored, shown = len(content.time), len(filming.time)
+        data["motion"] = motion_of(film)
+        notes += (f"{sentence}." for sentence in film.moving.scene.left_out)
+        stored, shown = len(content.time), len(film.time)
         if shown < stored:
             notes.append(f"The view has {shown} frames of {stored} stored times, and interpolates between them.")
     return data | {"notes": notes}
-
-
-def _filming(content: Content) -> tuple[Filming | None, str]:
-    """The motion, or why there is none."""
-    try:
-        return filmed(content), ""
-    except MbsimError as error:
-        return None, str(error)
 
 
 def _descriptions(file: Any, section: str) -> dict[str, str]:
@@ -135,10 +135,6 @@ def _by_importance(content: Content) -> list[tuple[str, Entry]]:
         return 3 if entry.path in ("coordinates/velocity", "coordinates/acceleration") else order.get(entry.kind, 6)
 
     return sorted(content.entries.items(), key=rank)
-
-
-def _parameters(found: Mapping[str, Any], descriptions: Mapping[str, str]) -> list[dict[str, Any]]:
-    return [{"name": name, "description": descriptions.get(name, "")} | dict(entry) for name, entry in found.items()]
 
 
 def _objectives(found: Mapping[str, Any], descriptions: Mapping[str, str]) -> list[dict[str, Any]]:
@@ -341,13 +337,13 @@ def fit_page(path: Path) -> dict[str, Any]:
 def model_page(path: Path, overrides: Mapping[str, str]) -> tuple[dict[str, Any], list[Path]]:
     """Data of a model at t = 0, with its loops closed, and the files it is read from; raises what reading raises."""
     from mbsim_cli.study.assembling import Settings, build, load
-    from mbsim_cli.study.pictures.motion import Standing
+    from mbsim_cli.study.pictures.motion import StartModel
 
     settings = Settings(overrides=dict(overrides))
     file = load(path, settings)
     assembled = build(file, settings, [])
-    standing = Standing(path, file, assembled)
-    info = assembled.info
+    standing = StartModel(path, file, assembled)
+    info, descriptions = assembled.info, _descriptions(file, "parameters")
     data = {
         "kind": "model",
         "title": file.name or path.stem,
@@ -355,7 +351,11 @@ def model_page(path: Path, overrides: Mapping[str, str]) -> tuple[dict[str, Any]
         "motion": motion_of(standing),
         "warnings": info["warnings"],
         "checks": [("degrees of freedom", str(info["mobility"]))],
-        "parameters": _of_model(info["parameters"], _descriptions(file, "parameters")),
+        "parameters": [
+            {"description": descriptions.get(one["name"], "")}
+            | {key: one[key] for key in ("name", "value", "unit", "bounds")}
+            for one in info["parameters"]
+        ],
         "provenance": [("model", str(path))],
         "notes": [
             "The mechanism stands at its initial position; mbsim run gives the motion.",
@@ -363,14 +363,6 @@ def model_page(path: Path, overrides: Mapping[str, str]) -> tuple[dict[str, Any]
         ],
     }
     return data, list(map(Path, [*file.source.texts, *file.source.tables]))
-
-
-def _of_model(parameters: Sequence[Mapping[str, Any]], descriptions: Mapping[str, str]) -> list[dict[str, Any]]:
-    return [
-        {"description": descriptions.get(one["name"], "")}
-        | {key: one[key] for key in ("name", "value", "unit", "bounds")}
-        for one in parameters
-    ]
 
 
 def error_page(path: Path, error: MbsimError) -> tuple[dict[str, Any], list[Path]]:

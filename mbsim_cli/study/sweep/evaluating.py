@@ -18,7 +18,7 @@ from mbsim_cli.spec.warnings import warnings_of_values
 from mbsim_cli.study.analyses import at_every_step
 from mbsim_cli.study.assembling import Settings
 from mbsim_cli.study.diagnostics.discretisation import settle_motion
-from mbsim_cli.study.listener import SILENT, Asking, Listener
+from mbsim_cli.study.listener import SILENT, Listener, PollOnly
 from mbsim_cli.study.plan import Plan, Timing, plan_run
 from mbsim_cli.study.recording import recorded
 from mbsim_cli.study.run import Outcome, run
@@ -134,7 +134,7 @@ class CaseEvaluator:
     """
 
     def __init__(self, plan: StudyPlan, listener: Listener, *, one_by_one: bool = False):
-        self._plan, self._listener, self._people = plan, Asking(listener), listener
+        self._plan, self._listener, self._people = plan, PollOnly(listener), listener
         from mbsim_cli.solve.lanes import why_alone
 
         self._base = base_of(plan, listener)

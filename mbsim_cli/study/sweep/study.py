@@ -13,7 +13,7 @@ from mbsim_cli.io.results import FileRecord
 from mbsim_cli.io.study_file import common_times
 from mbsim_cli.model.units import attributes_of, quotient
 from mbsim_cli.spec.reading.messages import Named, unknown
-from mbsim_cli.study.listener import SILENT, Listener, Patient
+from mbsim_cli.study.listener import SILENT, DeferredInterrupts, Listener
 from mbsim_cli.study.result import Result
 from mbsim_cli.study.sweep.collecting import columns_of, extract_result, table_of
 from mbsim_cli.study.sweep.running import Forecast, forecast_study, run_study, work_of
@@ -182,7 +182,7 @@ class Study(Mapping[str, np.ndarray]):
             retry=retry,
             failed=failed,
         )
-        return Study(self.folder, run_study(StudyFolder(self.folder), work, Patient(listener)))
+        return Study(self.folder, run_study(StudyFolder(self.folder), work, DeferredInterrupts(listener)))
 
     def extract(self, case: int, path: str | PathLike[str] | None = None, *, force: bool = False) -> Result:
         """The result of a case of a study that keeps all (``keep="full"``), written to a file: FOLDER/case-CASE.h5.

@@ -99,7 +99,7 @@ class Recorder:
         self._values: dict[str, list[np.ndarray]] = {name: [] for name in rows}
 
     def add(self, block: Block) -> None:
-        """Take the next instants in."""
+        """Add the next time points."""
         self._times.append(block.time.copy())
         for name, rows in self._rows.items():
             self._values[name].append(block.sensors[:, rows].copy())

@@ -16,7 +16,7 @@ from mbsim_cli.study.assembling import Settings, build, load
 from mbsim_cli.study.compiling import compile_kernels
 from mbsim_cli.study.diagnostics.undetermined import UnknownReactions, is_of_grazing
 from mbsim_cli.study.evaluation import Gradient, accumulated, evaluate, require_finite
-from mbsim_cli.study.listener import Asking, Listener
+from mbsim_cli.study.listener import Listener, PollOnly
 from mbsim_cli.study.objectives import stepped
 from mbsim_cli.study.plan import Plan, Timing, resolve_automatic, values_at
 from mbsim_cli.study.run import run
@@ -198,11 +198,12 @@ def along_direction(
         gradient = result.gradient[list(chosen)]
         scale = max(float(np.linalg.norm(gradient * direction)), INSENSITIVE * max(size_of(result), float(chord)))
         uncertain = LUCKY * float(error)
+        round_off = ROUND_OFF * result.uncertainty.scale if result.uncertainty else 0.0
         row = compare(
             gradient @ direction,
             reference,
             NUMERICAL_TOLERANCE,
-            min(uncertain, UNCERTAIN * scale) + dust_of(result),
+            min(uncertain, UNCERTAIN * scale) + round_off,
             scale,
             model=str(analysed.path),
             name="numerical derivative",
@@ -229,11 +230,6 @@ def _numerical(
         return found
 
     return derivative(changed, 1.0, ENOUGH), chords
-
-
-def dust_of(result: Gradient) -> float:
-    """Round-off of an objective that vanishes, and of its changes by parameters."""
-    return ROUND_OFF * result.uncertainty.scale if result.uncertainty else 0.0
 
 
 def size_of(result: Gradient) -> float:
@@ -390,7 +386,7 @@ def verify(path: Path, settings: Settings, seed: int, listener: Listener) -> lis
     plan = Plan(model_file, settings, settings.method or "none", assembled, assembled, choice)
     plan.compile(listener)
     recorder = Recorder(sensors_named(model_file, assembled.sensor_rows))
-    outcome = run(plan, Timing(), Asking(listener), recorder.add)
+    outcome = run(plan, Timing(), PollOnly(listener), recorder.add)
     for warning in outcome.warnings:
         listener.warn(warning if warning.startswith(f"{path}:") else f"{path}: {warning}")
     analysed = Analysed(path, model_file, settings, assembled, outcome.results)
