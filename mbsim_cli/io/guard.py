@@ -74,7 +74,7 @@ def walk(file: h5py.File) -> Iterator[tuple[str, h5py.Dataset]]:
 def items(file: h5py.File) -> Iterator[tuple[str, h5py.Group | h5py.Dataset]]:
     """Yield path and item of everything in the file but its root; raise FormatError for what is not plain."""
     waiting: list[tuple[str, h5py.Group]] = [("", file)]
-    seen = {_address(file)}
+    visited = {h5py.h5o.get_info(file.id).addr}
     while waiting:
         path, group = waiting.pop()
         _require_attributes(path or "/", group)
@@ -83,9 +83,9 @@ def items(file: h5py.File) -> Iterator[tuple[str, h5py.Group | h5py.Dataset]]:
             if not isinstance(group.get(name, getlink=True), h5py.HardLink):
                 raise FormatError(f"{below}: it is a link to somewhere else, which results have none of")
             item = group[name]
-            if (address := _address(item)) in seen or below.count("/") > MOST_DEEP:
+            if (address := h5py.h5o.get_info(item.id).addr) in visited or below.count("/") > MOST_DEEP:
                 raise FormatError(f"{below}: it stands twice, or too deep")
-            seen.add(address)
+            visited.add(address)
             if isinstance(item, h5py.Group):
                 waiting.append((f"{below}/", item))
             elif isinstance(item, h5py.Dataset):
@@ -100,10 +100,6 @@ def text_of(name: str | bytes) -> str:
     if isinstance(name, bytes):
         raise FormatError(f"{ascii(name)[1:]} is no name")
     return name
-
-
-def _address(item: h5py.Group | h5py.Dataset) -> object:
-    return h5py.h5o.get_info(item.id).addr
 
 
 def _require_attributes(path: str, item: h5py.Group | h5py.Dataset) -> None:

@@ -1,6 +1,7 @@
 """The layout of a result file: one row a variable, with the axes that label it; groups, datasets, scales and units."""
 
 from collections.abc import Callable, Mapping, Sequence
+from operator import attrgetter
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -85,29 +86,29 @@ def inverse_variables(names: Names, sensors: Mapping[str, slice], sensitivities:
 
 def _torques(names: Names):
     torque = tuple(map(force_on, names.coordinate_units))
-    yield Variable("torque", ("coordinate",), _field("torque"), torque)
+    yield Variable("torque", ("coordinate",), attrgetter("torque"), torque)
     for kind, rate in zip(KINEMATIC, RATES, strict=True):
         path, units = f"sensitivity/torque/{kind}", _rated(names.coordinate_units, rate)
-        yield Variable(path, ("coordinate", WITH_RESPECT_TO), _field(f"by_{kind}"), torque, units)
+        yield Variable(path, ("coordinate", WITH_RESPECT_TO), attrgetter(f"by_{kind}"), torque, units)
     path, axes = "sensitivity/torque/parameter", ("coordinate", "parameter")
-    yield Variable(path, axes, _field("by_parameter"), torque, names.parameter_units)
+    yield Variable(path, axes, attrgetter("by_parameter"), torque, names.parameter_units)
 
 
 def _coordinates(names: Names):
     for kind, rate in zip(KINEMATIC, RATES, strict=True):
         path, units = f"coordinates/{kind}", _rated(names.coordinate_units, rate)
-        yield Variable(path, ("coordinate",), _field(kind), units)
+        yield Variable(path, ("coordinate",), attrgetter(kind), units)
         yield Variable(
-            f"sensitivity/{path}", ("coordinate", "parameter"), _field(f"d_{kind}"), units, names.parameter_units
+            f"sensitivity/{path}", ("coordinate", "parameter"), attrgetter(f"d_{kind}"), units, names.parameter_units
         )
 
 
 def _multipliers(names: Names):
     forces = tuple(map(force_on, names.constraint_units))
     for kind, field, rate in _MULTIPLIERS:
-        yield Variable(f"multipliers/{kind}", ("constraint",), _field(field), _rated(forces, rate))
+        yield Variable(f"multipliers/{kind}", ("constraint",), attrgetter(field), _rated(forces, rate))
     path, axes = "sensitivity/multipliers/lambda", ("constraint", "parameter")
-    yield Variable(path, axes, _field("d_lambda"), forces, names.parameter_units)
+    yield Variable(path, axes, attrgetter("d_lambda"), forces, names.parameter_units)
 
 
 def _sensors(names: Names, sensors: Mapping[str, slice]):
@@ -123,8 +124,8 @@ def _sensors(names: Names, sensors: Mapping[str, slice]):
 
 
 def _diagnostics(names: Names):
-    yield Variable("diagnostics/iterations", (), _field("iterations"), dtype="i4")
-    yield Variable("diagnostics/gradient_error", (), _field("gradient_error"))
+    yield Variable("diagnostics/iterations", (), attrgetter("iterations"), dtype="i4")
+    yield Variable("diagnostics/gradient_error", (), attrgetter("gradient_error"))
     for column, (kind, rate) in enumerate(zip(KINEMATIC, RATES, strict=True)):
         unit = in_words(_rated(names.constraint_units or ("1",), rate))
         yield Variable(f"diagnostics/drift_{kind}", (), _columns("drift", column), (unit,))
@@ -134,10 +135,6 @@ def _diagnostics(names: Names):
 
 def _rated(units: Sequence[str], rate: str) -> tuple[str, ...]:
     return tuple(unit + rate for unit in units)
-
-
-def _field(field: str) -> Callable[[Block], np.ndarray]:
-    return lambda block: getattr(block, field)
 
 
 def _columns(field: str, columns: slice | int) -> Callable[[Block], np.ndarray]:

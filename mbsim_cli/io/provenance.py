@@ -55,11 +55,9 @@ def platform_facts() -> dict[str, str]:
         "processors": str(os.cpu_count()),
         "python": platform.python_version(),
     }
-    return facts | {library: _version(library) for library in LIBRARIES}
-
-
-def _version(library: str) -> str:
-    try:
-        return version(library)
-    except ImportError:
-        return "unknown"
+    for library in LIBRARIES:
+        try:
+            facts[library] = version(library)
+        except ImportError:
+            facts[library] = "unknown"
+    return facts

@@ -39,7 +39,7 @@ def summary(path: Path, checked: bool = False) -> dict[str, Any]:
         itself = {"file": str(path), "bytes": path.stat().st_size}
         return {
             **itself,
-            **{name: _plain(value) for name, value in file.attrs.items() if name not in itself},
+            **{name: _python_value(value) for name, value in file.attrs.items() if name not in itself},
             "instants": len(time),
             "start": float(time[0]) if len(time) else None,
             "end": float(time[-1]) if len(time) else None,
@@ -156,7 +156,7 @@ def _datasets(file: h5py.File) -> dict[str, dict[str, Any]]:
 
 def scalars(group: h5py.Group | None) -> dict[str, Any]:
     """Entries of a group of scalars."""
-    return {name: _plain(item[()]) for name, item in group.items()} if group is not None else {}
+    return {name: _python_value(item[()]) for name, item in group.items()} if group is not None else {}
 
 
 def texts(dataset: h5py.Dataset | None) -> list[str]:
@@ -164,7 +164,7 @@ def texts(dataset: h5py.Dataset | None) -> list[str]:
     return [entry.decode() for entry in dataset[()]] if dataset is not None else []
 
 
-def _plain(value: Any) -> Any:
+def _python_value(value: Any) -> Any:
     if isinstance(value, bytes):
         return value.decode()
     return value.item() if isinstance(value, np.generic) else value
@@ -447,12 +447,8 @@ def _column_entries(file: h5py.File):
     coordinates, constraints = texts(file.get("coordinates/name")), texts(file.get("constraint"))
     for name, (path, number, sign) in columns(coordinates, constraints, paths):
         unit = (units[path][number],)
-        yield name, Entry(_kind(path), path, unit, ("value",), number, sign, derivatives_of(path))
-
-
-def _kind(path: str) -> str:
-    """Kind of history of a column."""
-    return "torque" if path == "torque" else path.partition("/")[0].removesuffix("s")
+        kind = "torque" if path == "torque" else path.partition("/")[0].removesuffix("s")
+        yield name, Entry(kind, path, unit, ("value",), number, sign, derivatives_of(path))
 
 
 def _diagnostics(file: h5py.File):

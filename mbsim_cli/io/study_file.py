@@ -130,24 +130,28 @@ def _require_study(file: h5py.File) -> None:
     if attribute(file, "format") != STUDY or attribute(file, "format_version") != VERSION:
         raise FormatError(f"it is no study of version {VERSION} of the format")
     found = dict(walk(file))  # without links to other files
-    count = len(_plain(found, "case", 1))
+    count = len(_require_dataset(found, "case", 1))
     for names, numbers in (("varied", "design"), ("objective", "result")):
         if names in found or numbers in found:
-            shape = (count, len(_plain(found, names, 1)))
-            if _plain(found, numbers, 2).shape != shape or _plain(found, f"{numbers}_unit", 1).shape != shape[1:]:
+            shape = (count, len(_require_dataset(found, names, 1)))
+            if (
+                _require_dataset(found, numbers, 2).shape != shape
+                or _require_dataset(found, f"{numbers}_unit", 1).shape != shape[1:]
+            ):
                 raise FormatError(f"{numbers} does not have the shape of its labels")
     for name, of_text in (("varied", True), ("design", False), ("objective", True), ("result", False)):
         if name in found and is_text(found[name].dtype) != of_text:
             raise FormatError(f"{name} holds {'no texts' if of_text else 'no numbers'}")
     if "gradient" in found and (
-        is_text(_plain(found, "gradient", 3).dtype) or not is_text(_plain(found, "parameter", 1).dtype)
+        is_text(_require_dataset(found, "gradient", 3).dtype)
+        or not is_text(_require_dataset(found, "parameter", 1).dtype)
     ):
         raise FormatError("gradient holds no numbers, or has no parameters")
-    if "meta/plan" in found and not is_text(_plain(found, "meta/plan", 0).dtype):
+    if "meta/plan" in found and not is_text(_require_dataset(found, "meta/plan", 0).dtype):
         raise FormatError("meta/plan holds no text")
 
 
-def _plain(found: Mapping[str, h5py.Dataset], name: str, dimensions: int) -> h5py.Dataset:
+def _require_dataset(found: Mapping[str, h5py.Dataset], name: str, dimensions: int) -> h5py.Dataset:
     """A dataset that can be read safely."""
     dataset = found.get(name)
     if dataset is None or dataset.shape is None or len(dataset.shape) != dimensions:

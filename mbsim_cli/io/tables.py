@@ -104,13 +104,13 @@ def _read_csv(path: Path, delimiter: str) -> Mapping[str, np.ndarray]:
         try:
             numbers = _numbers(stream, delimiter, len(names))
         except ValueError:
-            return _some(path, names, delimiter, comments + 1)
+            return _read_sound_columns(path, names, delimiter, comments + 1)
     return dict(zip(names, numbers, strict=True))
 
 
-def _some(path: Path, names: list[str], delimiter: str, above: int) -> Columns:
+def _read_sound_columns(path: Path, names: list[str], delimiter: str, above: int) -> Columns:
     """The columns of a file of which some hold what is no number; ``above`` lines precede them."""
-    faults = _faults(path, names, delimiter, above)
+    faults = _faults_of_columns(path, names, delimiter, above)
     good = [place for place, name in enumerate(names) if name not in faults]
     with path.open(newline="", encoding="utf-8-sig") as stream:
         for _ in range(above):
@@ -136,7 +136,7 @@ def _cells(lines: Iterable[str], delimiter: str) -> list[str]:
     return [cell.strip() for cell in next(csv.reader(lines, delimiter=delimiter, skipinitialspace=True), [])]
 
 
-def _faults(path: Path, names: list[str], delimiter: str, above: int) -> dict[str, str]:
+def _faults_of_columns(path: Path, names: list[str], delimiter: str, above: int) -> dict[str, str]:
     """The first cell that is no number of every column that has one; ValueError for a line of more or fewer columns."""
     faults: dict[str, str] = {}
     with path.open(newline="", encoding="utf-8-sig") as stream:

@@ -33,19 +33,28 @@ class Occupied(FileExistsError):
     """The file under the wanted name must not be replaced."""
 
 
-class Temporary:
-    """A new temporary file in the target's folder; ``removed`` lists files of killed runs that were deleted."""
+class TemporaryFile:
+    """A new temporary file in the target's folder; ``removed`` lists files of killed runs that were deleted.
+
+    Raises InputOutputError where the folder takes none.
+    """
 
     def __init__(self, target: Path):
         self._target = target
         self.removed: list[Path] = []
+        try:
+            self._create()
+        except OSError as error:
+            raise InputOutputError(f"cannot write in {target.parent}: {error.strerror}") from error
+
+    def _create(self) -> None:
         host = re.sub(r"\W", "-", platform.node())[:32]
         for number in count(1):
-            self.path = target.with_name(f".{target.name}.{host}-{number}.mbsim.tmp")
-            handle = _create(self.path)
+            self.path = self._target.with_name(f".{self._target.name}.{host}-{number}.mbsim.tmp")
+            handle = _new_handle(self.path)
             if handle is None and _remove_abandoned(self.path):
                 self.removed.append(self.path)
-                handle = _create(self.path)
+                handle = _new_handle(self.path)
             if handle is None:
                 continue
             if lock(handle) is not False and _is_at(handle, self.path):
@@ -105,19 +114,12 @@ class Temporary:
             self.handle = -1
 
 
-def _create(path: Path) -> int | None:
+def _new_handle(path: Path) -> int | None:
+    """Handle of a new file; None where there is one of this name."""
     try:
         return os.open(path, _SAFE | os.O_CREAT | os.O_EXCL, 0o666)
     except FileExistsError:
         return None
-
-
-def create(target: Path) -> Temporary:
-    """A file in the making; raises InputOutputError where the folder takes none."""
-    try:
-        return Temporary(target)
-    except OSError as error:
-        raise InputOutputError(f"cannot write in {target.parent}: {error.strerror}") from error
 
 
 def _is_at(handle: int, path: Path) -> bool:
@@ -295,7 +297,7 @@ def replaced(target: Path, kind: FileKind = RESULT, *, force: bool = False) -> I
 
     A file that has appeared there is replaced if it is of the same kind, or with ``force``.
     """
-    temporary = create(target)
+    temporary = TemporaryFile(target)
     try:
         yield temporary.path
         temporary.sync()

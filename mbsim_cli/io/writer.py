@@ -17,7 +17,7 @@ from mbsim_cli.errors import InputOutputError
 from mbsim_cli.io import facts, layout, linear_models
 from mbsim_cli.io.facts import Findings, Origin
 from mbsim_cli.io.layout import Scales, Thinning
-from mbsim_cli.io.target import Occupied, create, may_replace, only_by_force
+from mbsim_cli.io.target import Occupied, TemporaryFile, may_replace, only_by_force
 from mbsim_cli.model.problem import Block, instants_of
 from mbsim_cli.system import cached_property, helpful, read_at, write_at
 
@@ -238,7 +238,7 @@ class ResultWriter:
         self._last: Block | None = None  # the latest time point, while it is not stored
         self._may_replace: Callable[..., bool] = partial(may_replace, protected=protected)
         self._force = force
-        self._temporary = create(target)
+        self._temporary = TemporaryFile(target)
         self.removed = self._temporary.removed  # what killed runs had left
         self._sink = Sink(self._temporary.handle)
         self._buffer = RowBuffer(origin.times)

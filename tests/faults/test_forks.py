@@ -12,7 +12,7 @@ import pytest
 import mbsim_cli as mbsim
 from mbsim_cli import quarantine
 from mbsim_cli.errors import InputOutputError
-from mbsim_cli.io.target import create
+from mbsim_cli.io.target import TemporaryFile
 from mbsim_cli.study.sweep.frames import Appender
 from mbsim_cli.system import cached_property, waited_for
 from tests.cli.conftest import PENDULUM
@@ -33,7 +33,7 @@ def forked():
 
 
 def test_a_file_that_has_its_name_is_free(tmp_path):
-    temporary = create(tmp_path / "r.h5")
+    temporary = TemporaryFile(tmp_path / "r.h5")
     with forked():
         temporary.publish(tmp_path / "r.h5", lambda path: False)
         with open(tmp_path / "r.h5") as file:

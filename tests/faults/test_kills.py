@@ -37,9 +37,9 @@ def test_what_a_killed_run_leaves_goes_with_the_next(long_run, tmp_path, mbsim, 
 
 
 def test_the_file_of_a_run_that_goes_on_stays(tmp_path, mbsim, pendulum):
-    from mbsim_cli.io.target import Temporary
+    from mbsim_cli.io.target import TemporaryFile
 
-    other = Temporary(tmp_path / "pendulum.h5")
+    other = TemporaryFile(tmp_path / "pendulum.h5")
     done = mbsim("run", pendulum)
     assert done.code == 0 and "removed" not in done.err and other.path.exists()
     other.discard()

@@ -14,7 +14,7 @@ from mbsim_cli.io import results
 from mbsim_cli.io.facts import Findings, ObjectiveResult, Origin
 from mbsim_cli.io.layout import Parameters
 from mbsim_cli.io.provenance import Provenance
-from mbsim_cli.io.target import Temporary, check_target, is_result
+from mbsim_cli.io.target import TemporaryFile, check_target, is_result
 from mbsim_cli.io.writer import ResultWriter
 from mbsim_cli.system import lock
 
@@ -150,7 +150,7 @@ def test_only_the_temporary_name_exists_while_writing(tmp_path):
 @pytest.mark.parametrize("there", [False, True])
 def test_whoever_sees_the_final_name_can_read_the_file(tmp_path, result, monkeypatch, there):
     """Before its writer is done with it, too: it holds a lock by which others know that nobody has abandoned it."""
-    honest, seen = Temporary._close, []
+    honest, seen = TemporaryFile._close, []
     if not there:
         result.unlink()
 
@@ -159,7 +159,7 @@ def test_whoever_sees_the_final_name_can_read_the_file(tmp_path, result, monkeyp
             seen.append((file.attrs["status"], is_result(result), lock(other.fileno())))
         honest(temporary)
 
-    monkeypatch.setattr(Temporary, "_close", close)
+    monkeypatch.setattr(TemporaryFile, "_close", close)
     run = writer(result)
     run.append(fakes.block(0, 3))
     run.finish({})

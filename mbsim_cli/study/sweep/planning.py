@@ -139,17 +139,18 @@ def _listed(cases: Sequence[Mapping[str, Any]], model_file: ModelFile, value: Va
     names = tuple(dict.fromkeys(name for case in cases for name in case))
     rows = []
     for number, case in enumerate(cases):
-        stated = {name: value(given) for name, given in case.items()}
-        rows.append([stated[n] if n in stated else _defined(n, number, stated, model_file) for n in names])
+        row = {name: value(given) for name, given in case.items()}
+        stated = dict(row)
+        for name in names:
+            if name not in stated:
+                try:
+                    row[name] = float(model_file.expressions.value(model_file.parameters[name].value, stated).real)
+                except ExpressionError as error:
+                    raise UsageError(
+                        f"case {number} of the list leaves {name!r} without a value: {error.message}"
+                    ) from error
+        rows.append([row[name] for name in names])
     return Design(names, np.array(rows))
-
-
-def _defined(name: str, case: int, stated: Mapping[str, float], model_file: ModelFile) -> float:
-    """Value of a parameter that a case leaves out."""
-    try:
-        return float(model_file.expressions.value(model_file.parameters[name].value, stated).real)
-    except ExpressionError as error:
-        raise UsageError(f"case {case} of the list leaves {name!r} without a value: {error.message}") from error
 
 
 def _scattered(parameters: Any, points: np.ndarray, model_file: ModelFile, value: Value) -> Design:
