@@ -31,7 +31,7 @@ _known = local()  # evaluator of this thread of a worker, by what it was started
 class Cluster:
     """The workers of a scheduler; one that dies is replaced by others, as Dask does."""
 
-    together = 1
+    batch_size = 1
 
     def __init__(self, address: str, start: Start, listener: Listener):
         self._listener = listener

@@ -129,8 +129,7 @@ class _PlannedCase:
 class CaseEvaluator:
     """Reads and assembles the model once; a call computes one case and raises nothing that a case can cause.
 
-    ``together`` is how many ``several`` computes in less time than one by one, where cases are not to be taken
-    ``one_by_one``.
+    ``batch_size`` is known after the first case, where cases are not to be taken ``one_by_one``.
     """
 
     def __init__(self, plan: StudyPlan, listener: Listener, *, one_by_one: bool = False):
@@ -138,7 +137,7 @@ class CaseEvaluator:
         from mbsim_cli.solve.lanes import why_alone
 
         self._base = base_of(plan, listener)
-        self.together = 1
+        self.batch_size = 1
         self._may_have_lanes = not (one_by_one or why_alone(self._base.assembled.problem))
 
     def __call__(self, case: Case) -> Computed:
@@ -146,18 +145,23 @@ class CaseEvaluator:
         found = self._computed(case, start)
         if self._may_have_lanes and found.row.status == DONE:
             self._may_have_lanes = False
-            self.together = lanes_for(self._base.assembled.problem, found.row.seconds * self._plan.cases, self._people)
+            self.batch_size = lanes_for(
+                self._base.assembled.problem, found.row.seconds * self._plan.cases, self._people
+            )
         return found
 
-    def several(self, cases: Sequence[Case]) -> Iterator[Computed]:
+    def compute_batch(self, cases: Sequence[Case]) -> Iterator[Computed]:
         """The same of cases, computed together; the time that this takes counts for each of them alike."""
+        if len(cases) == 1:
+            yield self(cases[0])
+            return
         start = perf_counter()
-        planned = self._together(cases)
+        planned = self._planned_together(cases)
         share = (perf_counter() - start) / len(cases)
         for case in cases:
             yield self._computed(case, perf_counter() - share, planned.pop(case.number, None))
 
-    def _together(self, cases: Sequence[Case]) -> dict[int, _PlannedCase]:
+    def _planned_together(self, cases: Sequence[Case]) -> dict[int, _PlannedCase]:
         """Cases by number whose runs are made, where they can be; one that cannot be planned says so alone."""
         planned: dict[int, _PlannedCase] = {}
         for case in cases:
@@ -167,7 +171,7 @@ class CaseEvaluator:
         with suppress(MemoryError):
             plans, parted = in_lanes([each.plan for each in planned.values()], self._listener.poll)
             if parted > MOSTLY:
-                self.together = 1
+                self.batch_size = 1
             for each, plan in zip(planned.values(), plans, strict=True):
                 each.plan = plan
                 each.timing.solve += (perf_counter() - start) / len(plans)

@@ -17,13 +17,13 @@ from typing import Any
 
 from mbsim_cli.errors import InputOutputError, MbsimError
 from mbsim_cli.study.listener import Listener
-from mbsim_cli.study.sweep.store import LOST, TIMEOUT, Case, Computed, Evaluator, lost, several, together_of
+from mbsim_cli.study.sweep.store import LOST, TIMEOUT, Case, Computed, Evaluator, lost
 from mbsim_cli.system import ENDING, VARIABLES, isolated
 
 TICK = 0.1  # s between two looks at signals and clocks
 AHEAD = 2  # groups of cases that a worker has: one to compute, and one to go on with
 STARTS = 3  # failed starts of workers in a row that end a study
-_READY, _SAID, _REFUSED, _COMPUTED, _TOGETHER = "ready", "said", "refused", "computed", "together"
+_READY, _SAID, _REFUSED, _COMPUTED, _BATCH_SIZE = "ready", "said", "refused", "computed", "batch size"
 Start = Callable[[Listener], Evaluator]
 
 
@@ -39,7 +39,7 @@ class Processes:
         self._start, self._count, self._listener, self._timeout = start, count, listener, timeout
         self._team: list[_Worker] = []
         self._failed_starts = 0
-        self.together = 1  # cases of a group
+        self.batch_size = 1  # cases of a group
         self._one_by_one: set[int] = set()
 
     def compute(self, waiting: deque[Case]) -> Generator[Computed, None, None]:
@@ -72,7 +72,7 @@ class Processes:
 
     def _group(self, waiting: deque[Case]) -> list[Case]:
         """The next cases for a worker; towards the end groups get smaller, so that all have work."""
-        most = min(self.together, -(-len(waiting) // self._count))
+        most = min(self.batch_size, -(-len(waiting) // self._count))
         group = [waiting.popleft()]
         while len(group) < most and not {group[-1].number, waiting[0].number} & self._one_by_one:
             group.append(waiting.popleft())
@@ -92,8 +92,8 @@ class Processes:
         if message == _SAID:
             self._listener.say(content)
             return
-        if message == _TOGETHER:
-            self.together = content if self._timeout is None else 1
+        if message == _BATCH_SIZE:
+            self.batch_size = content if self._timeout is None else 1
             return
         worker.begin()
         self._failed_starts = 0
@@ -213,20 +213,20 @@ def work(handle: int) -> None:
     except MbsimError as error:
         _send(connection, (_REFUSED, (str(error), error.exit_code)))
         return
-    going_on, together = _send(connection, (_READY, None)), 1
+    going_on, batch_size = _send(connection, (_READY, None)), 1
     while going_on:
         try:
             group = connection.recv()
         except (EOFError, OSError):
             return
         begun = monotonic()
-        for found in several(evaluator, group):
+        for found in evaluator.compute_batch(group):
             if not _send(connection, (_COMPUTED, (found, monotonic() - begun))):
                 return
             begun = monotonic()
-        if together_of(evaluator) != together:
-            together = together_of(evaluator)
-            going_on = _send(connection, (_TOGETHER, together))
+        if evaluator.batch_size != batch_size:
+            batch_size = evaluator.batch_size
+            going_on = _send(connection, (_BATCH_SIZE, batch_size))
 
 
 def _send(connection: Connection, message: Any) -> bool:

@@ -126,7 +126,7 @@ def forecast(
     collected = 8 * (plan.numbers + len(plan.varied) + 3)
     whole = round(len(cases) * (size + collected + 8 * len(plan.varied)))
     spread = _spread(usual, len(cases))
-    return Forecast(len(cases), len(seconds), workers, start, _mean(usual), spread, size, whole, team.together)
+    return Forecast(len(cases), len(seconds), workers, start, _mean(usual), spread, size, whole, team.batch_size)
 
 
 def _without_first_cases(seconds: Sequence[float], workers: int) -> Sequence[float]:
@@ -242,12 +242,12 @@ def run_study(folder: StudyFolder, work: Work, listener: Listener) -> dict[str, 
         sentence = f"mbsim {planned} planned the study and this is mbsim {own}: rows of both may differ in their last"
         listener.warn(f"warning: {sentence} digits; {flag('force')} begins anew")
     cases = cases_of(ledger, work)
-    tally, together = Tally(), 1
+    tally, batch_size = Tally(), 1
     if cases:
         workers = workers_of(ledger.plan, len(cases), work, listener)
         try:
             tally = compute(folder, cases, workers, work, listener, keeps=ledger.plan.keeps)
-            together = workers.together
+            batch_size = workers.batch_size
         except Interrupted:
             listener.warn(f"mbsim: what was computed is kept in {folder}; the same {either('command', 'call')} goes on")
             raise
@@ -262,7 +262,7 @@ def run_study(folder: StudyFolder, work: Work, listener: Listener) -> dict[str, 
         "computed": tally.by_status.total(),
         "computed_seconds": tally.seconds,
         "wall_seconds": perf_counter() - begun,
-        "lanes": together,
+        "lanes": batch_size,
         "collected": collected,
     }
 

@@ -3,7 +3,7 @@
 import json
 import struct
 from collections import Counter, deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf
 from pathlib import Path
@@ -103,24 +103,25 @@ def lost(case: Case, status: int, sentence: str) -> Computed:
     return Computed(Row(case.number, case.identity, status, 0.0, np.zeros(0), {"failure": sentence}))
 
 
-Evaluator = Callable[[Case], Computed]  # it may have ``together`` and ``several``, as ``CaseEvaluator`` does
+class Evaluator(Protocol):
+    """Computes cases; whatever happens to one of them is its row."""
 
+    @property
+    def batch_size(self) -> int:
+        """How many cases take less time together than one by one, as far as is known yet; 1 where none do."""
 
-def together_of(evaluator: Evaluator) -> int:
-    """How many cases an evaluator computes in less time together than one by one."""
-    return getattr(evaluator, "together", 1)
+    def __call__(self, case: Case) -> Computed:
+        """Compute one case."""
 
-
-def several(evaluator: Evaluator, cases: Sequence[Case]) -> Iterator[Computed]:
-    """Compute cases together, where there are some."""
-    return evaluator.several(cases) if len(cases) > 1 else map(evaluator, cases)  # type: ignore[attr-defined]
+    def compute_batch(self, cases: Sequence[Case]) -> Iterator[Computed]:
+        """Compute cases together."""
 
 
 class Workers(Protocol):
     """A way to compute cases."""
 
     @property
-    def together(self) -> int:
+    def batch_size(self) -> int:
         """How many cases were computed together."""
 
     def compute(self, waiting: deque[Case]) -> Generator[Computed, None, None]:
@@ -137,15 +138,15 @@ class InProcess:
         self._evaluator = evaluator
 
     @property
-    def together(self) -> int:
+    def batch_size(self) -> int:
         """How many cases are computed together."""
-        return together_of(self._evaluator)
+        return self._evaluator.batch_size
 
     def compute(self, waiting: deque[Case]) -> Generator[Computed, None, None]:
         """Yield the cases in their order."""
         while waiting:
-            group = [waiting.popleft() for _ in range(min(self.together, len(waiting)))]
-            yield from several(self._evaluator, group)
+            group = [waiting.popleft() for _ in range(min(self.batch_size, len(waiting)))]
+            yield from self._evaluator.compute_batch(group)
 
 
 # Further data of a case: histories of sensors, or its whole result file.

@@ -76,23 +76,40 @@ def evaluate(case: Case) -> Computed:
     return Computed(row_of(case, FAILED if told == FAILS else DONE), b"kept %d" % case.number)
 
 
+class OneByOne:
+    """An evaluator that a function makes."""
+
+    batch_size = 1
+
+    def __init__(self, evaluate=evaluate):
+        self._evaluate = evaluate
+
+    def __call__(self, case: Case) -> Computed:
+        return self._evaluate(case)
+
+    def compute_batch(self, cases: list[Case]) -> Iterator[Computed]:
+        return map(self._evaluate, cases)
+
+
 def start(listener: Listener):
     """What a worker does first."""
-    return evaluate
+    return OneByOne()
 
 
 class Grouped:
     """Computes eight cases together once it has seen one; none of them is told before all are computed."""
 
     def __init__(self):
-        self.together, self.sizes = 1, []
+        self.batch_size, self.sizes = 1, []
 
     def __call__(self, case: Case) -> Computed:
-        self.together = 8
+        self.batch_size = 8
         self.sizes.append(1)
         return evaluate(case)
 
-    def several(self, cases: list[Case]) -> Iterator[Computed]:
+    def compute_batch(self, cases: list[Case]) -> Iterator[Computed]:
+        if len(cases) == 1:
+            return iter([self(cases[0])])
         self.sizes.append(len(cases))
         return iter([evaluate(case) for case in cases])
 
@@ -122,13 +139,13 @@ class DiesOnce:
                 os.kill(os.getpid(), signal.SIGKILL)
             return Computed(row_of(case))
 
-        return evaluate_once
+        return OneByOne(evaluate_once)
 
 
 class Unsteady:
     """Workers in this process, of which the first attempts at some cases are lost."""
 
-    together = 1
+    batch_size = 1
 
     def __init__(self, losses: dict[int, int]):
         self.losses = dict(losses)

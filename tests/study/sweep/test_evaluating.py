@@ -135,4 +135,4 @@ def test_who_takes_cases_one_by_one_makes_no_loop_for_several(stated, monkeypatc
     for one_by_one, together in ((True, 1), (False, 8)):
         evaluator = CaseEvaluator(study, SILENT, one_by_one=one_by_one)
         assert row_of(evaluator, values, 0).status == DONE
-        assert evaluator.together == together and len(asked) == (not one_by_one)
+        assert evaluator.batch_size == together and len(asked) == (not one_by_one)

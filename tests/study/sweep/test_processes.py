@@ -16,8 +16,8 @@ from tests.study.sweep.fakes import (
     HANGS,
     SLOW,
     Grouped,
+    OneByOne,
     cases_of,
-    evaluate,
     start,
     start_dead,
     start_grouped,
@@ -41,7 +41,7 @@ def test_two_workers_one_dead_and_one_late():
     assert found[11][0].remarks == {"failure": "its worker died (signal 9)"}
     assert found[17][0].remarks == {"failure": "took more than 2 s"}
     whole = [case for case in cases if case.number not in (11, 17)]
-    for row, kept in computed(InProcess(evaluate), whole):
+    for row, kept in computed(InProcess(OneByOne()), whole):
         other, other_kept = found[row.case]
         assert other.numbers.tobytes() == row.numbers.tobytes() and other_kept == kept
         assert np.isfinite(row.numbers).all()
@@ -82,19 +82,19 @@ def test_cases_that_are_computed_together():
     values[21, 1] = DIES
     workers = Processes(start_grouped, 2, SILENT)
     found = computed(workers, cases_of(values))
-    assert workers.together == 8
+    assert workers.batch_size == 8
     assert [row.status for row, _ in found] == [LOST if i == 21 else DONE for i in range(40)]
     values[21, 1] = HANGS
     workers = Processes(start_grouped, 1, SILENT, timeout=1.0)
     found = computed(workers, cases_of(values)[18:24])
-    assert workers.together == 1 and [row.status for row, _ in found] == [DONE] * 3 + [TIMEOUT] + [DONE] * 2
+    assert workers.batch_size == 1 and [row.status for row, _ in found] == [DONE] * 3 + [TIMEOUT] + [DONE] * 2
 
 
 def test_groups_in_this_process():
     evaluator = Grouped()
     workers = InProcess(evaluator)
     assert len(computed(workers, cases_of(values_of(20)))) == 20
-    assert evaluator.sizes == [1, 8, 8, 3] and workers.together == 8
+    assert evaluator.sizes == [1, 8, 8, 3] and workers.batch_size == 8
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from mbsim_cli.study.sweep.running import Work, cases_of, compute, forecast
 from mbsim_cli.study.sweep.store import DONE, FAILED, LOST, Computed, InProcess, ledger_of
 from mbsim_cli.study.sweep.study_folder import Shard, StudyFolder, shard_of
 from mbsim_cli.study.sweep.summary import main_effects, unknown_effects
-from tests.study.sweep.fakes import FAILS, Grouped, Unsteady, evaluate, plan_of, values_of
+from tests.study.sweep.fakes import FAILS, Grouped, OneByOne, Unsteady, evaluate, plan_of, values_of
 from tests.study.sweep.fakes import cases_of as numbered
 
 
@@ -33,7 +33,7 @@ def study(tmp_path):
 def run(folder, workers=None, listener=SILENT, **stated):
     work = Work(**stated)
     waiting = cases_of(ledger_of(folder), work)
-    return compute(folder, waiting, workers or InProcess(evaluate), work, listener, keeps=False)
+    return compute(folder, waiting, workers or InProcess(OneByOne()), work, listener, keeps=False)
 
 
 def test_failures_are_rows(study):
@@ -193,7 +193,7 @@ def test_main_effects_of_a_grid_and_of_too_little():
 class Timed:
     """So many workers at once whose cases take what they are told to; the first ones take ten times as long."""
 
-    together = 1
+    batch_size = 1
 
     def __init__(self, monkeypatch, workers, taking, start=3.0):
         self.workers, self.taking, self.computed, self.now = workers, taking, [], 0.0
