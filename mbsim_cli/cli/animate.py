@@ -152,10 +152,10 @@ def _collect(
     replacing = replaced(target, COLLECTION, force=force)
     with signals.shield(), replacing as temporary, bar("writing", count, quiet) as show:
 
-        def told(done: int) -> None:
+        def report_done(done: int) -> None:
             show(done)
             signals.poll()
 
-        temporary.write_text(write_collection(filming, target, folder, told), "utf-8", "surrogateescape")
+        temporary.write_text(write_collection(filming, target, folder, report_done), "utf-8", "surrogateescape")
     ends = {"start": float(filming.time[0]), "end": float(filming.time[-1])}
     return {"frames": count, **ends, "motion": filming.duration}

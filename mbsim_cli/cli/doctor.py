@@ -129,8 +129,8 @@ def _cache() -> dict[str, Any]:
     from mbsim_cli.kernels.compiler.folder import bytes_of_parts, folder_of_user, folders
     from mbsim_cli.kernels.compiler.watch import STORE
 
-    kept = folders()
-    own = next((folder for folder in kept if folder.name == STORE.name), None)
+    known = folders()
+    own = next((folder for folder in known if folder.name == STORE.name), None)
     trouble, locks = STORE.check()
     return {
         "folder": STORE.path or folder_of_user(),
@@ -145,7 +145,7 @@ def _cache() -> dict[str, Any]:
         "prebuilt_for": prebuilt.level(),
         "stale": [
             {"folder": folder.name, "entries": len(folder.entries), "bytes": folder.size, "newest": folder.newest}
-            for folder in kept
+            for folder in known
             if folder is not own and folder.entries
         ],
     }

@@ -6,7 +6,7 @@ import numpy as np
 
 from mbsim_cli.model.pictures import GradientOf, Series
 
-MOST = 24  # parameters of an objective; more are not told apart
+MOST = 24  # parameters of an objective; more cannot be told apart
 
 
 class Panel(NamedTuple):
@@ -60,8 +60,8 @@ class Bars(NamedTuple):
         """Units of the parameters by name: those that matter most where there are too many, in the file's order."""
         units = {n: u for g in self._known for n, u in zip(g.parameters, g.parameter_units, strict=True)}
         weight = {name: np.abs(np.nan_to_num(self.of(name, relative=True))).max() for name in units}
-        kept = sorted(units, key=lambda name: -weight[name])[:MOST]
-        return {name: unit for name, unit in units.items() if name in kept}
+        largest = sorted(units, key=lambda name: -weight[name])[:MOST]
+        return {name: unit for name, unit in units.items() if name in largest}
 
     def of(self, parameter: str, relative: bool) -> list[float]:
         """Derivatives by a parameter, one a result; NaN where there is none."""

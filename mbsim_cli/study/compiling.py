@@ -222,8 +222,8 @@ class Variant:
     def report(self) -> dict[str, Any]:
         """Plain data, as ``compile --json`` prints them."""
         names = ("model", "formulation", "integrator", "sensitivity", "refused", "alone")
-        told = {"compiled": self.compiled.names, "seconds": self.compiled.seconds}
-        return {name: getattr(self, name) for name in names} | told
+        compiled = {"compiled": self.compiled.names, "seconds": self.compiled.seconds}
+        return {name: getattr(self, name) for name in names} | compiled
 
 
 def precompile(

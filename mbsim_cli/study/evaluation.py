@@ -85,7 +85,7 @@ class Adjoint:
         if not accumulators or not problem.theta_rho.shape[1]:
             return {name: np.zeros(0) for name in accumulators}
         reacting = reads_reactions(self._problem, self._objectives)
-        events = grazing.seen(self.tape.time) if grazing else ()
+        events = grazing.weights(self.tape.time) if grazing else ()
         count = len(accumulators) + len(events)
         columns = columns_of(self._problem, count)
         adjoints = SensorAdjoints(list(accumulators.values()), columns, self.tape.time, events)

@@ -50,7 +50,7 @@ def load(
     """Read and validate a model file; ``values``, and ``parameters`` by name, replace its parameters, and constants.
 
     Gradients are taken ``by`` these parameters, in this order, None for those that the file says. With ``all_numbers``
-    every number of the file is a parameter. The ``listener`` is told of compilation and progress, and may end a run.
+    every number of the file is a parameter. The ``listener`` receives messages and progress, and may end a run.
     Raises ModelError with all that is wrong, InputOutputError where the file cannot be read, and
     UsageError for a name that it does not have.
     """

@@ -272,17 +272,17 @@ class Model:
     def mechanics(self, rho: Values | None = None, **parameters: Any) -> "Mechanics":
         """The mechanism at one time point, at values of its parameters as of ``run``.
 
-        Without any it is kept, one for each thread. Raises ModelError and AnalysisError.
+        Without any it is saved, one for each thread. Raises ModelError and AnalysisError.
         """
-        if rho is None and not parameters and (kept := getattr(self._mechanics, "kept", None)):
-            return kept
+        if rho is None and not parameters and (saved := getattr(self._mechanics, "saved", None)):
+            return saved
         from mbsim_cli.study.mechanics import Mechanics
 
         settings, by, values = self._input(rho, {"sensitivity": "ddm", "parameters": values_in(parameters)})
         file, settings = moved(self._file, settings, values) if values else (self._file, settings)
         found = Mechanics(build(file, settings, gradient_parameters("ddm", file, settings, by), self._assembled))
         if rho is None and not parameters:
-            self._mechanics.kept = found
+            self._mechanics.saved = found
         return found
 
     def state(self, t: float = 0.0) -> "State":

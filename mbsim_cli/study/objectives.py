@@ -35,7 +35,7 @@ class Final(Stream):
         self._sizes = np.zeros(1 + p)
 
     def take(self, instants, rows):
-        """The last instants are kept anyway."""
+        """The last time points are saved by the base class."""
         self._sizes = np.maximum(self._sizes, np.abs(rows).max(axis=1))
 
     def weights(self, time):
@@ -128,7 +128,7 @@ def _around(time: np.ndarray, moment: float) -> slice:
 
 
 def _with_end(time: np.ndarray, inside: bool, to_end: np.ndarray) -> np.ndarray:
-    """Weights of the stored instants in an integral; instants ``inside`` steps leave them the rest to the end."""
+    """Weights of the stored instants in an integral; instants ``inside`` steps leave them the interval to the end."""
     found = (np.zeros(len(time)) if inside else trapezoidal(time)).astype(to_end.dtype)
     found[-len(to_end) :] += to_end
     return found
@@ -245,7 +245,7 @@ class Peak:
 
 
 class Maximum(Stream):
-    """Smooth maximum log(mean over time of exp(s f)) / s; exponents are kept relative to the largest seen."""
+    """Smooth maximum log(mean over time of exp(s f)) / s; exponents are kept relative to the largest so far."""
 
     sums = True
 

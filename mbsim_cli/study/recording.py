@@ -188,13 +188,13 @@ def _modes(outcome: Outcome) -> Any:
 def _keep(writer: ResultWriter, stop: Interrupted | AnalysisError, listener: Listener) -> None:
     """Keep the partial result and report its path."""
     try:
-        kept = writer.keep_partial(str(stop))
+        partial = writer.keep_partial(str(stop))
     except InputOutputError as error:  # the reason to stop is what ends the command
         listener.warn(f"mbsim: {error}")
         return
-    if kept:
-        stop.__dict__["partial"] = str(kept)  # for the JSON object that reports the failure
-        listener.warn(f"mbsim: the result up to t = {writer.end:g} s is kept in {kept}")
+    if partial:
+        stop.__dict__["partial"] = str(partial)  # for the JSON object that reports the failure
+        listener.warn(f"mbsim: the result up to t = {writer.end:g} s is kept in {partial}")
 
 
 # Results in memory, with the paths of result files.

@@ -48,7 +48,7 @@ class Estimates:
 def estimate_errors(
     plan: "Plan", results: dict[str, Gradient], resolution: Any, divided: bool, listener: Listener
 ) -> Estimates:
-    """Results of a run with the best available error estimates; ``resolution`` has seen all blocks of the run.
+    """Results of a run with the best available error estimates; ``resolution`` has read all blocks of the run.
 
     An automatic step uses the estimates of the runs that chose it. ``divided``: forces begin within steps, and all
     derivatives get the largest relative error.

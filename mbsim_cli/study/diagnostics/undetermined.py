@@ -323,7 +323,7 @@ class Grazing:
                     self._moved.append(weights @ self._shown[three, gap])
         self._time, self._gaps, self._shown = self._time[-BEFORE:], self._gaps[-BEFORE:], self._shown[-BEFORE:]
 
-    def seen(self, time: np.ndarray) -> Sequence[tuple[np.ndarray, int, np.ndarray]]:
+    def weights(self, time: np.ndarray) -> Sequence[tuple[np.ndarray, int, np.ndarray]]:
         """Instants (3,) by number in ``time``, row of the sensor, and weights: of each event, for the adjoint."""
         gaps = self._problem.gaps
         return [(np.searchsorted(time, e.instants), gaps[e.gap].row, e.weights) for e in self.events]

@@ -86,8 +86,8 @@ class _OutOfEvaluations(Exception):
 class _Search:
     """Evaluates residuals over their noise; counts, and keeps the last evaluation and the best one."""
 
-    def __init__(self, problem: Problem, told: Callable[[int, float], None]):
-        self.problem, self._told = problem, told
+    def __init__(self, problem: Problem, progress: Callable[[int, float], None]):
+        self.problem, self._progress = problem, progress
         self.sigma = np.ones(len(problem.readings))
         self.evaluations = 0
         self._last: tuple[bytes, Computed] | None = None
@@ -114,7 +114,7 @@ class _Search:
         cost = cost_of(self.problem, found)
         if self._best is None or cost < self._best[0]:
             self._best = cost, values, computed
-            self._told(self.evaluations, cost)
+            self._progress(self.evaluations, cost)
         return found
 
     def over(self, free: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, str, bool]:
@@ -160,9 +160,12 @@ class _Search:
         return valued(found.x), _ENDED.get(found.status, str(found.message)), found.status > 0
 
 
-def estimate(problem: Problem, told: Callable[[int, float], None] = lambda count, cost: None) -> Estimate:
-    """Fit; raises what the model does at the start. ``told`` of each better estimate: evaluations, and its cost."""
-    search = _Search(problem, told)
+def estimate(problem: Problem, progress: Callable[[int, float], None] = lambda count, cost: None) -> Estimate:
+    """Fit; raises what the model does at the start.
+
+    ``progress`` is called with the number of evaluations and the cost of each better estimate.
+    """
+    search = _Search(problem, progress)
     values = np.clip(problem.start, problem.low, problem.high)
     computed = search.computed(values)
     sigmas = _noise(problem, computed, 0.0)

@@ -130,7 +130,7 @@ def _listed(names: Sequence[str]) -> str:
 
 def _noise(given: Any, found: Estimate, samples: Mapping[str, Mapping[str, "Samples"]]) -> list[str]:
     """Columns whose residuals are larger or smaller than the noise that the file states."""
-    told, share = [], len(found.values) / len(found.sigma)
+    sentences, share = [], len(found.values) / len(found.sigma)
     for name, columns in samples.items():
         for column, s in columns.items():
             if s.sigma_estimated or given.loss != "linear":
@@ -138,11 +138,11 @@ def _noise(given: Any, found: Estimate, samples: Mapping[str, Mapping[str, "Samp
             n = len(s.time)
             ratio = float(np.mean(s.residuals**2)) / max(1.0 - share, 1e-12)
             if abs(ratio - 1.0) > UNLIKELY * np.sqrt(2.0 / n):
-                told.append(
+                sentences.append(
                     f"residuals of {name}.{column} are {np.sqrt(ratio):.3g} times the stated sigma of {s.sigma:.3g}; "
                     "standard errors rely on it"
                 )
-    return told
+    return sentences
 
 
 def correlated(report: Mapping[str, Any]) -> list[tuple[str, str, float]]:

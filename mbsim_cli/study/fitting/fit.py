@@ -174,18 +174,18 @@ def fit(
 
     with timing.phase("solve"), listener.progress("fitting", evaluations or given.evaluations) as show:
 
-        def told(count: int, cost: float) -> None:
+        def progress(count: int, cost: float) -> None:
             show(count)
             listener.say(f"evaluation {count}: half of the sum of squares {cost:.8g}")
 
         if log is None:
-            found = _searched(model._file, name, varied, runs, compute, told, evaluations)
+            found = _searched(model._file, name, varied, runs, compute, progress, evaluations)
         else:
             identity = _identity(model, name, varied, runs)
-            kept = Log(log, identity, compute, listener, force=force, kind=EVALUATIONS)
-            with closing(kept), _telling_of(log, listener):
-                found = _searched(model._file, name, varied, runs, kept, told, evaluations)
-                kept.remove()
+            evaluated = Log(log, identity, compute, listener, force=force, kind=EVALUATIONS)
+            with closing(evaluated), _naming_log(log, listener):
+                found = _searched(model._file, name, varied, runs, evaluated, progress, evaluations)
+                evaluated.remove()
         ready, hold_out = _samples(runs, found), {run.measured.name: _held_out(run, found) for run in others}
     return Fit(model, name, varied, found, ready, hold_out, timing)
 
@@ -196,7 +196,7 @@ def _searched(
     varied: Varied,
     runs: Sequence[Readings],
     compute: Callable[[np.ndarray], Computed],
-    told: Callable[[int, float], None],
+    progress: Callable[[int, float], None],
     evaluations: int | None,
 ) -> Estimate:
     """The search; its first evaluation tells which readings lie within the runs."""
@@ -210,11 +210,11 @@ def _searched(
             _require_influence(model_file, name, varied, problem, computed)
         return computed
 
-    return estimate(replace(problem, compute=checked), told)
+    return estimate(replace(problem, compute=checked), progress)
 
 
 @contextmanager
-def _telling_of(log: Path, listener: Listener) -> Iterator[None]:
+def _naming_log(log: Path, listener: Listener) -> Iterator[None]:
     """Say where evaluations are kept when the search is interrupted; that waits until one is complete."""
     try:
         with listener.shield():

@@ -139,7 +139,7 @@ class Readings:
         """Leave out what lies outside of the run for some delay; raises ModelError where that is not for the delay."""
         first, last = result.time[0], result.time[-1]
         margin = ROUND_OFF * (1.0 + abs(last - first))
-        kept = []
+        within = []
         for column in self.measured.columns:
             least, most = self._delays_of(column, rho)
             inside = (column.times - most >= first - margin) & (column.times - least <= last + margin)
@@ -152,11 +152,11 @@ class Readings:
                 )
             if not inside.any():
                 raise self._wrong(column, "with its delay no reading lies within the run")
-            kept.append(column._replace(times=column.times[inside], readings=column.readings[inside]))
+            within.append(column._replace(times=column.times[inside], readings=column.readings[inside]))
             self.left_out[column.name] = int(np.count_nonzero(~inside))
             self._history(result, column)
             self.units[column.name] = result.unit(column.given.sensor) if column.given.scale.literal == 1.0 else ""
-        self._kept = tuple(kept)
+        self._kept = tuple(within)
 
     def _delays_of(self, column: Column, rho: Mapping[str, float]) -> tuple[float, float]:
         """Least and largest delay, taken at the corners of the parameters' ranges."""

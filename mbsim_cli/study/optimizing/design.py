@@ -210,7 +210,7 @@ class Designs:
     analyse: Callable[[np.ndarray], Mapping[str, Gradient]]
     most: int
     tolerance: float
-    told: Callable[["Designs"], None] = lambda designs: None
+    progress: Callable[["Designs"], None] = lambda designs: None
     patience: int = 20  # analyses that may pass without progress
     trials: list[Trial] = field(default_factory=list)
     _scales: Any = None
@@ -245,7 +245,7 @@ class Designs:
             nothing = np.zeros(0)
             few = old.values[: len(self.variables.names)]
             self.trials[-KEPT - 1] = replace(old, u=nothing, values=few, gradient=nothing, slopes=nothing)
-        self.told(self)
+        self.progress(self)
         if self._optimal(trial):
             raise Enough("")
         if self._stalls:

@@ -61,8 +61,8 @@ def moving_asymptotes(designs: Designs) -> str:
 def _is_accepted(before: Trial, after: Trial, near: "_Approximation") -> bool:
     """Whether a step reaches enough of the predicted gain, and does not increase the violation of limits."""
     promised = before.cost - near.values(after.u)[0]
-    kept = after.violation <= max(before.violation, FEASIBLE)
-    return kept and not after.failure and before.cost - after.cost >= ENOUGH * promised > 0
+    feasible = after.violation <= max(before.violation, FEASIBLE)
+    return feasible and not after.failure and before.cost - after.cost >= ENOUGH * promised > 0
 
 
 def _slopes(trial: Trial) -> np.ndarray:
@@ -107,11 +107,11 @@ class _Approximation:
         if other.failure:
             return self
         step, slopes = other.u - self.trial.u, _slopes(self.trial)
-        told = (np.abs(step) > APPRECIABLE) & (np.abs(step) < INSIDE * self.width)
-        step = np.where(told, step, APPRECIABLE * self.width)
+        appreciable = (np.abs(step) > APPRECIABLE) & (np.abs(step) < INSIDE * self.width)
+        step = np.where(appreciable, step, APPRECIABLE * self.width)
         ahead, behind = (self.width / (self.width - step)) ** 2, (self.width / (self.width + step)) ** 2
         own = np.where(slopes > 0, ahead, behind) * slopes
-        wanted = np.where(told, (_slopes(other) - own) / (ahead - behind), 0.0)
+        wanted = np.where(appreciable, (_slopes(other) - own) / (ahead - behind), 0.0)
         caution = np.maximum(self.caution, np.minimum(wanted, GROWING * (self.caution + np.abs(slopes))))
         return _Approximation.of(self.trial, self.width, caution, self.shared)
 

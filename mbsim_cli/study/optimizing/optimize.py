@@ -132,8 +132,10 @@ def warnings_of(designs: Designs, ended: str) -> list[str]:
     best, variables = designs.best, designs.variables
     worst = best.optimality.worst
     place = variables.names[worst] if worst < len(variables.names) else "an element of a field"
-    told = f"the optimality conditions hold to {best.optimality.residual:.1e} ({place}), not to {designs.tolerance:g}"
-    return [f"{told}: {ended}"]
+    sentence = (
+        f"the optimality conditions hold to {best.optimality.residual:.1e} ({place}), not to {designs.tolerance:g}"
+    )
+    return [f"{sentence}: {ended}"]
 
 
 def history_of(designs: Designs, units: Mapping[str, str], facts: Mapping[str, str]) -> History:
@@ -291,8 +293,8 @@ def optimize(
         base.compile(listener)
     analyses = Analyses(task.file, base.settings, task.variables, task.by, listener)
     identity = identity_of(task.file, base.settings, task.variables)
-    kept = target.with_name(f"{target.name}.designs")
-    log = Log(kept, identity, analyses.objectives, listener, force=force)
+    log_path = target.with_name(f"{target.name}.designs")
+    log = Log(log_path, identity, analyses.objectives, listener, force=force)
     with closing(log), listener.shield():
         designs, ended, stop, starts = _best_of(task, log, evaluations, method, timing, listener)
         planned = replace(analyses.plan(designs.best.values, timing), second_run=True)
@@ -363,13 +365,13 @@ def _searched(method: str, designs: Designs, timing: Timing, listener: Listener)
     best: list[Any] = [None]
     with timing.phase("solve"), listener.progress("optimizing", designs.most) as show:
 
-        def tell(designs: Designs) -> None:
+        def report(designs: Designs) -> None:
             show(len(designs.trials))
             if designs.best is not best[0]:
                 best[0] = designs.best
                 listener.say(line_of(designs))
 
-        designs.told = tell
+        designs.progress = report
         try:
             return search(method, designs), None
         except (Interrupted, KeyboardInterrupt) as stop:

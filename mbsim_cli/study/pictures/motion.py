@@ -413,7 +413,7 @@ def folder_of(target: Path) -> Path:
     return folder
 
 
-def write_collection(filming: RunFilm, target: Path, folder: Path, told: Callable[[int], None]) -> str:
+def write_collection(filming: RunFilm, target: Path, folder: Path, progress: Callable[[int], None]) -> str:
     """Write meshes at all instants of a film into a folder; return the text of the .pvd file."""
     moving = filming.moving
     if not moving.meshes:
@@ -431,7 +431,7 @@ def write_collection(filming: RunFilm, target: Path, folder: Path, told: Callabl
                 write_deformed(temporary / file, mesh, places, displacements, fields[name])
                 place = quoteattr(f"{folder.name}/{file}")
                 rows.append(f'<DataSet timestep="{float(time)!r}" part="{part}" name={quoteattr(name)} file={place}/>')
-            told(number + 1)
+            progress(number + 1)
         shutil.rmtree(folder, ignore_errors=True)
         temporary.rename(folder)
     finally:
