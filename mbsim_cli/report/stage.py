@@ -31,7 +31,7 @@ GRID_MOST = 60  # lines of the floor each way
 
 
 class Film(NamedTuple):
-    """F instants of a scene of P points, and how they are looked at."""
+    """F time points of a scene of P points, and how they are looked at."""
 
     scene: Scene
     time: np.ndarray  # (F,) s
@@ -49,7 +49,7 @@ class Film(NamedTuple):
 
 
 def frames(film: Film) -> Iterator[np.ndarray]:
-    """Draw every instant: pictures (height, width, 3) of bytes."""
+    """Draw every time point: pictures (height, width, 3) of bytes."""
     with styled():
         stage = _Stage(film)
     for number in range(len(film.time)):

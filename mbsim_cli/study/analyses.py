@@ -132,7 +132,7 @@ def keeps_energy(problem: Problem) -> bool:
 
 
 def at_every_step(problem: Problem) -> Problem:
-    """The problem whose blocks have every step as an instant."""
+    """The problem whose blocks have every step as a time point."""
     return replace(problem, options=replace(problem.options, output_interval=1))
 
 
@@ -146,7 +146,7 @@ class InverseDynamics(Analysis):
     inverse = True
 
     def solve(self, problem: Problem, *, theta: np.ndarray | None = None, tape: Any = None) -> Iterator[Any]:
-        """The instants of the motion, without derivatives where a tape keeps them; numbers are those of the problem."""
+        """All time points, without derivatives if there is a tape; numbers are those of the problem."""
         from mbsim_cli.solve.inverse.analysis import inverse
 
         return inverse(problem) if tape is None else tape.blocks(problem)
@@ -158,7 +158,7 @@ class InverseDynamics(Analysis):
         return TorqueTape()
 
     def pull_back(self, problem: Problem, tape: Any, request: AdjointRequest) -> Any:
-        """Each instant for itself."""
+        """Each time point for itself."""
         if problem.drives is not None:
             from mbsim_cli.solve.adjoint.time_points import pull_back_loops
 
@@ -188,12 +188,12 @@ class InverseDynamics(Analysis):
 
 
 class Equilibrium(Analysis):
-    """One instant at rest."""
+    """One time point at rest."""
 
     without = ("formulation", "integrator", "tolerance", "step", "accuracy", "duration", "memory")
 
     def solve(self, problem: Problem, *, theta: np.ndarray | None = None, tape: Any = None) -> Iterator[Any]:
-        """The one instant."""
+        """The one time point."""
         from mbsim_cli.solve.equilibrium import equilibrium
 
         return equilibrium(problem, theta=theta, tape=tape)
@@ -252,7 +252,7 @@ class Modes(Analysis):
     without = ("formulation", "integrator", "tolerance", "step", "accuracy", "duration", "memory")
 
     def solve(self, problem: Problem, *, theta: np.ndarray | None = None, tape: Any = None) -> Iterator[Any]:
-        """The one instant; numbers are those of the problem."""
+        """The one time point; numbers are those of the problem."""
         from mbsim_cli.solve.linear.modes import modes
 
         return modes(problem)
@@ -274,7 +274,7 @@ class FrequencyResponse(Modes):
     """One time point, and the frequency response of small motions about it."""
 
     def solve(self, problem: Problem, *, theta: np.ndarray | None = None, tape: Any = None) -> Iterator[Any]:
-        """The one instant; numbers are those of the problem."""
+        """The one time point; numbers are those of the problem."""
         from mbsim_cli.solve.linear.state_space import responses
 
         return responses(problem)

@@ -154,7 +154,7 @@ class SensorAdjoints:
         return out
 
 
-# Analyses and their objectives: blocks of instants, consumed once.
+# Analyses and their objectives: blocks of time points, consumed once.
 
 
 @dataclass(frozen=True)
@@ -170,11 +170,11 @@ class Gradient:
     undefined: Mapping[str, str] = field(default_factory=dict)
     error: float = 0.0  # relative size of what an adjoint left unsolved
     moved: np.ndarray | None = None  # (w,) derivatives by the numbers that fields move
-    largest: float | None = None  # value at an instant, that a smooth maximum or minimum stands for
+    largest: float | None = None  # value at a time point, that a smooth maximum or minimum stands for
 
 
 def blocks_of(problem: Problem, theta: np.ndarray | None = None, tape: Any = None) -> Iterator[Any]:
-    """Every instant of the analysis that the problem asks for; ``theta`` may replace the numbers of a simulation.
+    """Every time point of the analysis that the problem asks for; ``theta`` may replace the numbers of a simulation.
 
     A ``tape`` keeps what an adjoint needs.
     """

@@ -76,7 +76,7 @@ class Motion(NamedTuple):
 
 
 class _Places(NamedTuple):
-    """Places that kinematics are asked of: their motion at an instant, and its variations, are written into arrays."""
+    """Requested places: their motion at a time point, and its variations, are written into arrays."""
 
     names: tuple[str, ...]
     move: Callable[[], Any]

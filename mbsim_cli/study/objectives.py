@@ -1,6 +1,6 @@
 """Objectives and their gradients, accumulated block by block while a simulation runs; one class a kind.
 
-An integral is trapezoidal on the instants that arrive, or by Gauss's rule inside adaptive steps, so its gradient is
+An integral is trapezoidal on the time points that arrive, or by Gauss's rule inside adaptive steps, so its gradient is
 that of the computed sum. Where parameters change the duration, gradients include that: see ``continuation``.
 """
 
@@ -34,7 +34,7 @@ class Final(Stream):
         super().__init__(objective, p, course)
         self._sizes = np.zeros(1 + p)
 
-    def take(self, instants, rows):
+    def take(self, points, rows):
         """The last time points are saved by the base class."""
         self._sizes = np.maximum(self._sizes, np.abs(rows).max(axis=1))
 
@@ -51,7 +51,7 @@ class Final(Stream):
 
     @property
     def read(self) -> tuple[Continuation, np.ndarray]:
-        """Weights of the instants that the value is read from, and their rows (1 + p, B)."""
+        """Weights of the time points that the value is read from, and their rows (1 + p, B)."""
         return self.to_end, self._tail
 
     @property
@@ -72,7 +72,7 @@ class Final(Stream):
         return weighed(there.value, rows[1:]) + self.by_end(weighed(there.rate, rows[0]))
 
 
-BESIDE = 2  # instants on each side of a time, that a cubic polynomial passes through
+BESIDE = 2  # time points on each side of a time, that a cubic polynomial passes through
 
 
 class At(Final):
@@ -84,12 +84,12 @@ class At(Final):
         super().__init__(objective, p, course)
         self._time, self._rows = np.zeros(0), np.zeros((1 + p, 0))  # around the time, or the last ones so far
 
-    def take(self, instants, rows):
-        super().take(instants, rows)
-        known = int(len(self._time) > 0 and instants.time[0] == self._time[-1])
+    def take(self, points, rows):
+        super().take(points, rows)
+        known = int(len(self._time) > 0 and points.time[0] == self._time[-1])
         if len(self._time) and not known:
             return  # the time has passed
-        time = np.append(self._time, instants.time[known:])
+        time = np.append(self._time, points.time[known:])
         rows = np.concatenate([self._rows, rows[:, known:]], axis=1)
         near = _around(time, self.end.real)
         self._time, self._rows = time[near].copy(), rows[:, near].copy()
@@ -108,7 +108,7 @@ class At(Final):
 
     @property
     def errors(self):
-        """By the motion, and by the polynomial: one instant fewer changes that."""
+        """By the motion, and by the polynomial: one time point fewer changes that."""
         errors = self.by_motion
         if len(self._time) > 1:
             fewer = slice(1, None) if abs(self._time[0] - self.end) > abs(self._time[-1] - self.end) else slice(-1)
@@ -118,7 +118,7 @@ class At(Final):
 
 
 def _around(time: np.ndarray, moment: float) -> slice:
-    """The instants beside a moment, up to four; the last ones where it lies ahead."""
+    """The time points beside a moment, up to four; the last ones where it lies ahead."""
     behind = int(np.searchsorted(time, moment, side="right"))
     first = max(0, min(behind - BESIDE, len(time) - 2 * BESIDE))
     return slice(first, first + 2 * BESIDE)
@@ -128,7 +128,7 @@ def _around(time: np.ndarray, moment: float) -> slice:
 
 
 def _with_end(time: np.ndarray, inside: bool, to_end: np.ndarray) -> np.ndarray:
-    """Weights of the stored instants in an integral; instants ``inside`` steps leave them the interval to the end."""
+    """Weights of the stored time points in an integral: if there are others ``inside`` steps, to the end alone."""
     found = (np.zeros(len(time)) if inside else trapezoidal(time)).astype(to_end.dtype)
     found[-len(to_end) :] += to_end
     return found
@@ -143,8 +143,8 @@ class Integral(Stream):
         super().__init__(objective, p, course)
         self._integrals = Integrals(p)
 
-    def take(self, instants, rows):
-        self._integrals.add(instants, rows)
+    def take(self, points, rows):
+        self._integrals.add(points, rows)
 
     def take_inside(self, length, rows):
         self._integrals.add_inside(length, rows)
@@ -181,7 +181,7 @@ class Integral(Stream):
 
 
 class Mean(Integral):
-    """Mean over time: the integral over the duration; of one instant what there is."""
+    """Mean over time: the integral over the duration; of one time point what there is."""
 
     @property
     def _duration(self):
@@ -212,23 +212,23 @@ class Mean(Integral):
         return (super().gradient - self.by_end(self.value)) / self._duration
 
 
-# The largest value along time: how far the largest instant is from it, and the smooth maximum.
+# The largest value along time: how far the largest time point is from it, and the smooth maximum.
 
 
 class Peak:
     """Estimates how far rows (1 + p, B), a signal and its derivatives, are off where the signal is largest.
 
-    The largest value lies up to half an interval beside the largest instant. A signal exceeds its instants there by an
+    The largest value lies up to half an interval beside the largest sample. A signal exceeds its samples there by an
     eighth of their second difference; derivatives, which have no extremum, are off by half of their change.
-    A signal that is largest at an end of the run is so at that instant.
+    A signal that is largest at an end of the run is so at that time point.
     """
 
     def __init__(self, p: int):
-        self._before = np.zeros((1 + p, 0))  # rows of the last instant but one
+        self._before = np.zeros((1 + p, 0))  # rows of the last time point but one
         self.error = np.zeros(1 + p)
 
     def add(self, rows: np.ndarray, largest: int | None) -> None:
-        """Take rows in that begin with the last instant before; ``largest`` is None if none is above those before."""
+        """Add rows that begin with the last time point before; ``largest`` is None if none is above earlier ones."""
         if largest is not None:
             near = rows[:, max(0, largest - 1) : largest + 2]
             self._look(near if largest else np.concatenate([self._before, near], axis=1))
@@ -236,7 +236,7 @@ class Peak:
             self._before = rows[:, -2:-1].copy()
 
     def _look(self, near: np.ndarray) -> None:
-        """Estimate from rows at the largest instant and beside it, if it has two sides."""
+        """Estimate from rows at the largest time point and beside it, if it has two sides."""
         self.error = np.zeros(len(near))
         if near.shape[1] == 3:
             steps = np.diff(near.real)
@@ -255,16 +255,16 @@ class Maximum(Stream):
         self._integrals = Integrals(p)  # of exp(s f), and of that times the derivatives
         self._peak = Peak(p)
 
-    def take(self, instants, rows):
-        shares, shrink = self._shares(rows, instants.weights[0])
-        self._integrals.add(instants, shares, shrink)
+    def take(self, points, rows):
+        shares, shrink = self._shares(rows, points.weights[0])
+        self._integrals.add(points, shares, shrink)
 
     def take_inside(self, length, rows):
         shares, shrink = self._shares(rows, length)
         self._integrals.add_inside(length, shares, shrink)
 
     def _shares(self, rows: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, Any]:
-        """exp(s f) and that times the derivatives, at instants of these weights; what was added so far shrinks."""
+        """exp(s f) and that times the derivatives, at time points of these weights; what was added so far shrinks."""
         exponent = self.objective.sharpness * rows[0]
         largest = int(np.argmax(exponent.real))
         self._peak.add(rows, largest if exponent.real[largest] >= self._top else None)
@@ -290,7 +290,7 @@ class Maximum(Stream):
 
     @property
     def _last_weights(self):
-        """exp(s f) of the last instants, as the sums hold it."""
+        """exp(s f) of the last time points, as the sums hold it."""
         return np.exp(self.objective.sharpness * self._tail[0] - self._top)
 
     @property
@@ -305,7 +305,7 @@ class Maximum(Stream):
 
     @property
     def largest(self):
-        """The largest value at an instant."""
+        """The largest value at a time point."""
         return self._tail[0, -1] if self.still else self._top / self.objective.sharpness
 
     @property
@@ -389,7 +389,7 @@ class Minimum(Expression):
 
     @property
     def largest(self):
-        """The smallest value at an instant."""
+        """The smallest value at a time point."""
         return -next(iter(self.parts.values())).largest
 
 

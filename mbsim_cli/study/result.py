@@ -211,7 +211,7 @@ class Result(Mapping[str, np.ndarray]):
 
     @property
     def time(self) -> np.ndarray:
-        """Instants (N,), s."""
+        """Time points (N,), s."""
         return self["time"]
 
     def at(self, times: Sequence[float] | np.ndarray, name: str, *, rate: bool = False) -> np.ndarray:

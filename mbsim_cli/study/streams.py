@@ -16,7 +16,7 @@ from mbsim_cli.solve.blocks import SHARES, WEIGHTS
 TIMES = 5  # last time points that are saved for extrapolation
 
 
-class Instants(NamedTuple):
+class TimePoints(NamedTuple):
     """Successive time points (B,); the first is the last one of the block before."""
 
     time: np.ndarray  # (B,) s
@@ -37,9 +37,9 @@ class Course:
         self.start = 0.0  # s
         self.intervals = 0
         self.ahead: np.ndarray | None = None  # (1 + p,) time by which the motion and its derivatives are ahead, s
-        self._latest: tuple[np.ndarray | None, Instants] = None, Instants(self.last, *np.zeros((2, 2, 0)))
+        self._latest: tuple[np.ndarray | None, TimePoints] = None, TimePoints(self.last, *np.zeros((2, 2, 0)))
 
-    def instants(self, time: np.ndarray, shift: np.ndarray | None) -> Instants:
+    def points(self, time: np.ndarray, shift: np.ndarray | None) -> TimePoints:
         """Append the times (B,) of a block; a second call with the same array returns the same time points.
 
         ``shift`` (1 + p, B): time by which the motion and its derivatives are ahead, s; None if not known.
@@ -59,12 +59,12 @@ class Course:
             by_quadrature[(self.intervals + 1) % 2 :: 2] *= -1.0
             self.intervals += len(joined) - 1
             weights = np.stack([trapezoidal(joined), _of_changes(by_quadrature)])
-            self._latest = time, Instants(joined, weights, _of_changes(0.5 * (shifts[:, 1:] + shifts[:, :-1])))
+            self._latest = time, TimePoints(joined, weights, _of_changes(0.5 * (shifts[:, 1:] + shifts[:, :-1])))
         return self._latest[1]
 
 
 def _of_changes(factors: np.ndarray) -> np.ndarray:
-    """Weights (..., B) of instants in the sum of factors (..., B - 1) times the changes over intervals."""
+    """Weights (..., B) of time points in the sum of factors (..., B - 1) times the changes over intervals."""
     weights = np.zeros((*factors.shape[:-1], factors.shape[-1] + 1))
     weights[..., 1:] = factors
     weights[..., :-1] -= factors
@@ -168,13 +168,13 @@ class Spread:
         return np.where(constant & constant[0], spread, 0.0)
 
 
-# Weights of Gauss's instants in a step, on (-1, 1), in the coefficients of the Legendre polynomials 1 to 3.
+# Weights of Gauss's time points in a step, on (-1, 1), in the coefficients of the Legendre polynomials 1 to 3.
 _AT = 2.0 * SHARES - 1.0
 _LEGENDRE = np.stack([3.0 * _AT, 2.5 * (3.0 * _AT**2 - 1.0), 3.5 * (5.0 * _AT**3 - 3.0 * _AT)]) * WEIGHTS
 
 
 def _errors_inside(length: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Errors (1 + q,) of integrals of rows (1 + q, B) by Gauss's rule, whose instants are inside whole steps.
+    """Errors (1 + q,) of integrals of rows (1 + q, B) by Gauss's rule, whose time points are inside whole steps.
 
     The rule is exact but for what the signal has of polynomials of degree 8 and above. Coefficients fall from degree
     to degree as far as the signal is smooth: by as much from 1 to 8 as three and a half times from 1 to 3. A step
@@ -208,13 +208,13 @@ class Integrals:
         self._ends = np.zeros((1 + p, 0))  # rows of the last three time points
         self._inside = False  # whether time points inside steps are summed
 
-    def add(self, instants: Instants, rows: np.ndarray, shrink: float = 1.0) -> None:
+    def add(self, points: TimePoints, rows: np.ndarray, shrink: float = 1.0) -> None:
         """Add successive time points; earlier sums are multiplied by ``shrink``."""
         # derivatives whose error is not observed share that of the motion
-        by_motion = instants.by_motion if len(instants.by_motion) == len(rows) else instants.by_motion[:1]
-        self.sums = shrink * self.sums + np.vstack([instants.weights @ rows.T, (by_motion * rows).sum(axis=1)])
-        self.sizes = shrink * self.sizes + np.abs(rows) @ instants.weights[0]
-        self._length = instants.time[-1] - instants.time[-2:][0]
+        by_motion = points.by_motion if len(points.by_motion) == len(rows) else points.by_motion[:1]
+        self.sums = shrink * self.sums + np.vstack([points.weights @ rows.T, (by_motion * rows).sum(axis=1)])
+        self.sizes = shrink * self.sizes + np.abs(rows) @ points.weights[0]
+        self._length = points.time[-1] - points.time[-2:][0]
         self._ends = np.concatenate([shrink * self._ends[:, :-1], rows[:, -3:]], axis=1)[:, -3:]
 
     def add_inside(self, length: np.ndarray, rows: np.ndarray, shrink: float = 1.0) -> None:
@@ -261,15 +261,15 @@ def continuation(time: np.ndarray, end: complex) -> Continuation:
 
 
 @lru_cache(maxsize=8)
-def _continuation(instants: bytes, end: complex, is_complex: bool) -> Continuation:
+def _continuation(points: bytes, end: complex, is_complex: bool) -> Continuation:
     # the same for all objectives of an analysis, and for all cases of a study; equal keys may be numbers of two kinds
-    time = np.frombuffer(instants)
+    time = np.frombuffer(points)
     last, step = time[-1], (time[-1] - time[-2] if len(time) > 1 else 1.0)
     beyond = (end - last) / step
     if abs(beyond.real) <= WHOLE:
         beyond = beyond - beyond.real
     power = np.arange(len(time))
-    basis = np.linalg.inv(np.vander((time - last) / step, increasing=True))  # (k, k): powers by instants
+    basis = np.linalg.inv(np.vander((time - last) / step, increasing=True))  # (k, k): powers by time points
     basis[0] = power == power[-1]  # the polynomial's constant is the last value, without round-off
     powers = beyond**power
     slopes = np.append(0.0, power[1:] * powers[:-1])
@@ -387,7 +387,7 @@ class Stream:
         self._inside = False  # whether a run has time points inside steps
 
     def add(self, block: Block, shift: np.ndarray | None = None) -> None:
-        """Add a block of time points, which may be empty; ``shift`` (1 + p, B) as of ``Course.instants``."""
+        """Add a block of time points, which may be empty; ``shift`` (1 + p, B) as of ``Course.points``."""
         inside = getattr(block, "inside", None)
         if self.sums and inside is not None and len(inside.time):
             signal = integrand_of(self.objective, inside)
@@ -395,16 +395,16 @@ class Stream:
             self.take_inside(inside.length, signal.rows)
         if not len(block.time):
             return
-        instants = self.course.instants(block.time, shift)
+        points = self.course.points(block.time, shift)
         signal = integrand_of(self.objective, block)
         rows = np.concatenate([self._tail, signal.rows], axis=1)
         self._tail = rows[:, rows.shape[1] - len(self.course.last) :].copy()
-        rows = rows[:, rows.shape[1] - len(instants.time) :]
+        rows = rows[:, rows.shape[1] - len(points.time) :]
         self._scale.add(block, signal)
         self._spread.add(rows, self._scale.value)
         self._inside = inside is not None
         if not (self.sums and self._inside):
-            self.take(instants, rows)
+            self.take(points, rows)
 
     def take_inside(self, length: np.ndarray, rows: np.ndarray) -> None:
         """Add the signal at time points inside steps, in their order; ``length`` (B,) are its weights in integrals."""
@@ -414,7 +414,7 @@ class Stream:
         """The derivative of the value by the signal inside steps, over its ``length`` and without ``share``."""
         return 0.0
 
-    def take(self, instants: Instants, rows: np.ndarray) -> None:
+    def take(self, points: TimePoints, rows: np.ndarray) -> None:
         """Add the signal at successive time points."""
         raise NotImplementedError
 

@@ -85,7 +85,9 @@ class Health(Diagnostics):
         self._above = np.zeros((2, len(self._column)), bool)  # whether ever above the value, and ever below
         self._near = False  # whether a gap may have closed between two time points
         self._gaps: np.ndarray | None = None  # those at the latest time point
-        self._singular: list[tuple[float, np.ndarray]] = []  # instants behind singular positions, and constraints there
+        self._singular: list[
+            tuple[float, np.ndarray]
+        ] = []  # time points behind singular positions, and constraints there
         self._instants = 0
         self._iterations = self._most = 0
         self._counts = np.zeros(len(WORK), np.int64)
@@ -96,7 +98,7 @@ class Health(Diagnostics):
         self._fastest = 0.0  # of all coordinates
         self._start: float | None = None  # energy, J
         self._begun = 0.0  # s
-        self._last = (0.0, 0.0)  # time and power of the latest instant
+        self._last = (0.0, 0.0)  # time and power of the latest time point
 
     def add(self, block: Block) -> None:
         """Add the next time points."""
@@ -172,7 +174,7 @@ class Health(Diagnostics):
 
     @property
     def steps(self) -> int:
-        """Steps taken; the first instant ends none."""
+        """Steps taken; the first time point ends none."""
         return self.work.get("steps", self._instants - 1)
 
     @property
@@ -328,7 +330,7 @@ class TorqueHealth(Diagnostics):
 
     @property
     def steps(self) -> int:
-        """Steps taken; the first instant ends none."""
+        """Steps taken; the first time point ends none."""
         return self._instants - 1
 
     @property

@@ -155,7 +155,7 @@ class FiniteHealth:
 
     def __init__(self, sensors: Mapping[str, slice]):
         self._sensors = sensors
-        self._found: dict[str, tuple[int, float]] = {}  # instants, and the first one, s
+        self._found: dict[str, tuple[int, float]] = {}  # time points, and the first one, s
 
     def add(self, block: Block | InverseBlock) -> None:
         """Add the next time points."""
@@ -173,7 +173,7 @@ class FiniteHealth:
                     self._found[what] = count + int(instants.sum()), first
 
     def _parts(self, field: str, wrong: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
-        """Names of what is wrong, and the instants (B,)."""
+        """Names of what is wrong, and the time points (B,)."""
         columns = wrong.reshape(len(wrong), wrong.shape[1] if wrong.ndim > 1 else 1, -1)
         by_instant = np.logical_or.reduce(columns, axis=2)
         if field in ("sensors", "d_sensors"):
@@ -197,17 +197,17 @@ class FiniteHealth:
         return sentences[:SHOWN] + [f"{more} more quantities are not finite"] * (more > 0)
 
 
-# Where a wheel leaves or meets the road, and where the instants are too coarse for the road of a tyre or a contact.
+# Where a wheel leaves or meets the road, and where the time points are too coarse for the road of a tyre or a contact.
 
 STEPS = 3  # a feature of the road passed in fewer is not resolved
 _ONLY_HERE = "gradients hold for these instants only"
 
 
 class Following:
-    """Times and sensors of blocks, each behind the last instant of the block before."""
+    """Times and sensors of blocks, each behind the last time point of the block before."""
 
     def __init__(self) -> None:
-        self._last: tuple[np.ndarray, np.ndarray] | None = None  # time and sensors of the latest instant
+        self._last: tuple[np.ndarray, np.ndarray] | None = None  # time and sensors of the latest time point
 
     def of(self, block: Block | InverseBlock) -> tuple[np.ndarray, np.ndarray]:
         """Times (B + 1,) and sensors (B + 1, width); of the first block B of them."""

@@ -266,10 +266,10 @@ def _listed(names: Sequence[str]) -> str:
 # value. Where that value is zero within the change of the gap over one step, the steps cannot tell a miss from a hit.
 # docs/theory/ali3p.md, section 7.
 
-BEFORE = 4  # instants for which there is no contact before: less is a body that comes to rest on another
+BEFORE = 4  # time points for which there is no contact before: less is a body that comes to rest on another
 WITHIN = 0.5  # of the second derivative of the gap times the square of the step: contact of two steps
 MOVES = 1.0  # of the same: how much a parameter moves the least gap, in parts of itself, if that depends on it
-SMOOTH = 1e-10  # of the largest gap: less curvature of a parabola through three instants is round-off
+SMOOTH = 1e-10  # of the largest gap: less curvature of a parabola through three time points is round-off
 WORDS = "grazing has no derivative"
 
 
@@ -306,7 +306,9 @@ class Grazing:
         self._largest = np.maximum(self._largest, np.abs(gaps).max(axis=0, initial=0.0))
         if len(self._time) > BEFORE:
             g, t, n = self._gaps, self._time, len(self._time) - 1
-            before = [g[k : n - (BEFORE - 1) + k] for k in range(BEFORE)]  # those at BEFORE - 1, ..., 0 instants before
+            before = [
+                g[k : n - (BEFORE - 1) + k] for k in range(BEFORE)
+            ]  # those at BEFORE - 1, ..., 0 time points before
             last, behind = before[-1], g[BEFORE:]
             near = (np.min(before, axis=0) > 0.0) & (last < before[-2]) & ((behind <= 0.0) | (behind >= last))
             for row, gap in zip(*np.nonzero(near), strict=True):
@@ -324,7 +326,7 @@ class Grazing:
         self._time, self._gaps, self._shown = self._time[-BEFORE:], self._gaps[-BEFORE:], self._shown[-BEFORE:]
 
     def weights(self, time: np.ndarray) -> Sequence[tuple[np.ndarray, int, np.ndarray]]:
-        """Instants (3,) by number in ``time``, row of the sensor, and weights: of each event, for the adjoint."""
+        """Time points (3,) by number in ``time``, row of the sensor, and weights: of each event, for the adjoint."""
         gaps = self._problem.gaps
         return [(np.searchsorted(time, e.instants), gaps[e.gap].row, e.weights) for e in self.events]
 

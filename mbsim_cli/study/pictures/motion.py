@@ -118,7 +118,7 @@ class ResultModel(MovingModel):
 
 
 class FilmedModel(ResultModel):
-    """The mechanism of a result at the instants of a film, whose motion lasts ``duration``."""
+    """The mechanism of a result at the time points of a film, whose motion lasts ``duration``."""
 
     duration: float
 
@@ -170,7 +170,7 @@ class FilmedModel(ResultModel):
 
 
 class RunFilm(FilmedModel):
-    """The motion of a result at the instants of a film."""
+    """The motion of a result at the time points of a film."""
 
     def __init__(self, content: Content, speed: float, fps: float, exaggeration: float | None = None):
         """``exaggeration`` is how many times larger deformations are drawn; None: as they are."""
@@ -402,7 +402,7 @@ def field_of(path: Path, name: str) -> DrawnField:
     return DrawnField(points, *skin(cells, kind), values)
 
 
-# The meshes of a motion for viewers: a .vtu file a body and instant, and a .pvd file that has them all in time.
+# The meshes of a motion for viewers: a .vtu file a body and time point, and a .pvd file that has them all in time.
 
 
 def folder_of(target: Path) -> Path:
@@ -414,7 +414,7 @@ def folder_of(target: Path) -> Path:
 
 
 def write_collection(filming: RunFilm, target: Path, folder: Path, progress: Callable[[int], None]) -> str:
-    """Write meshes at all instants of a film into a folder; return the text of the .pvd file."""
+    """Write meshes at all time points of a film into a folder; return the text of the .pvd file."""
     moving = filming.moving
     if not moving.meshes:
         raise UsageError(f"{filming.path} has no body with a mesh that a .pvd file could show")

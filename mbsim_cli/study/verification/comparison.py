@@ -91,7 +91,7 @@ class Analysed(NamedTuple):
 
 
 class Recorder:
-    """Keeps some sensors, by their rows of the record, at every instant."""
+    """Keeps some sensors, by their rows of the record, at every time point."""
 
     def __init__(self, rows: Mapping[str, slice]):
         self._rows = rows
@@ -105,7 +105,7 @@ class Recorder:
             self._values[name].append(block.sensors[:, rows].copy())
 
     def at(self, name: str, time: float) -> np.ndarray:
-        """Sensor (k,) at a time: an instant's own, or the cubic through the four instants around it."""
+        """Sensor (k,) at a time: a time point's own, or the cubic through the four time points around it."""
         times, values = np.concatenate(self._times), np.concatenate(self._values[name])
         step = times[-1] - times[-2] if len(times) > 1 else 1.0
         if not times[0] - 1e-6 * step <= time <= times[-1] + 1e-6 * step:

@@ -34,7 +34,7 @@ from mbsim_cli.study.verification.comparison import (
     unless_undecided,
 )
 
-# Derivatives of torques against differences of torques, in random directions at a few instants.
+# Derivatives of torques against differences of torques, in random directions at a few time points.
 
 TOLERANCE = 1e-7  # of the derivative's size
 UNCERTAIN_TORQUES = 1e-5  # largest estimated error of the numerical derivative that may excuse a difference
