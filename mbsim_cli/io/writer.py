@@ -14,7 +14,7 @@ import h5py
 import numpy as np
 
 from mbsim_cli.errors import InputOutputError
-from mbsim_cli.io import facts, layout, linear_models
+from mbsim_cli.io import facts, layout
 from mbsim_cli.io.facts import Findings, Origin
 from mbsim_cli.io.layout import Scales, Thinning
 from mbsim_cli.io.target import Occupied, TemporaryFile, may_replace, only_by_force
@@ -324,10 +324,13 @@ class ResultWriter:
                 facts.store_objective(scales, result, self._origin.names.parameter_units)
             if findings.history is not None:
                 facts.store_history(scales, findings.history)
-            if findings.modes is not None:
-                linear_models.store_modes(scales, findings.modes)
-            elif findings.responses is not None:
-                linear_models.store_responses(scales, findings.responses)
+            if findings.modes is not None or findings.responses is not None:
+                from mbsim_cli.io import linear_models
+
+                if findings.modes is not None:
+                    linear_models.store_modes(scales, findings.modes)
+                else:
+                    linear_models.store_responses(scales, findings.responses)
             facts.describe_multipliers(file, findings)
 
     def finish(self, timing: Mapping[str, float]) -> Path:
