@@ -43,7 +43,6 @@ from mbsim_cli.assembly.position.closing import (
     start_from,
 )
 from mbsim_cli.assembly.position.equations import Equations
-from mbsim_cli.assembly.position.touching import guess_touches
 from mbsim_cli.assembly.tree.elastic import Source
 from mbsim_cli.assembly.tree.joints import Pose, is_guess, kind_of, position_at, stated_position
 from mbsim_cli.assembly.tree.kinematics import Poses
@@ -349,7 +348,10 @@ def _declared(packing: Packing, parameters: Sequence[ParameterValue], wanted: Se
     system, packed, choices = packing.system, packing.packed, packing.choices
     check_differentiable(system, wanted, **{name: choices[name] for name in choices if name not in OTHERS})
     values = system.theta.values()
-    guess_touches(system, packed.model.tree, values)
+    if system.model_file.inextensible:
+        from mbsim_cli.assembly.position.touching import guess_touches
+
+        guess_touches(system, packed.model.tree, values)
     independent = independent_columns(packed, values)
     problem = Problem(
         model=packed.model,

@@ -169,11 +169,11 @@ def findings_of(outcome: Outcome) -> Findings:
 
 def _modes(outcome: Outcome) -> Any:
     """``io.linear_models.ModesFound`` of an analysis of modes, else None."""
-    from mbsim_cli.io.linear_models import MODE_UNITS, ModesFound
-
     listed = outcome.modes
     if listed is None:
         return None
+    from mbsim_cli.io.linear_models import MODE_UNITS, ModesFound
+
     health: Any = outcome.diagnostics.health  # of analyses at rest
     found = health.found
     parameters = outcome.plan.assembled.problem.names.parameters
