@@ -53,7 +53,7 @@ from mbsim_cli.model.coordinates import all_but
 from mbsim_cli.model.layout import GROUND, FlexibleTree, Names
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve.allocate import PENALTY_RATIO
-from mbsim_cli.solve.holding import least_of_joints
+from mbsim_cli.solve.least_inertia import least_of_joints
 from mbsim_cli.spec import with_values
 from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.spec.objectives import SUMS

@@ -17,7 +17,7 @@ from mbsim_cli.model.units import force_on
 from mbsim_cli.solve.allocate import Instant
 from mbsim_cli.solve.breakpoints import going_on
 from mbsim_cli.solve.forward import Simulation
-from mbsim_cli.solve.initial import Initial, initial_of, place, require_assembled
+from mbsim_cli.solve.initial import Initial, close_position, initial_of, require_closed
 from mbsim_cli.solve.redundancy import PIVOT_TOLERANCE, kept_in_range, rank_and_pivots, split_of, without_columns
 from mbsim_cli.solve.tape import Tape
 
@@ -246,13 +246,13 @@ class Equilibrium:
     rows: np.ndarray  # independent constraints, which carry multipliers
     modes: Modes
     iterations: int
-    tangent: np.ndarray  # of the other coordinates and of multipliers of the rows, as ``Resting.tangent``
+    tangent: np.ndarray  # of the other coordinates and of multipliers of the rows, as ``NearestEquilibrium.tangent``
 
 
-class Resting(Statics):
+class NearestEquilibrium(Statics):
     """Search for the equilibrium nearest to the initial position, if neutral modes allow several."""
 
-    def rest(self, initial: np.ndarray) -> tuple[np.ndarray, np.ndarray, Modes, int]:
+    def find(self, initial: np.ndarray) -> tuple[np.ndarray, np.ndarray, Modes, int]:
         """Go to the equilibrium, neutral coordinates to their ``initial`` values.
 
         Returns held coordinates, rows with multipliers, modes there, and iterations of the search.
@@ -261,9 +261,9 @@ class Resting(Statics):
         modes = self._nearest(initial, self._with_signs_of(initial, modes))
         for _ in range(TRIES):
             held, rows = self._held_by(modes)
-            self.put_back(initial, held, rows, modes)
+            self.return_held(initial, held, rows, modes)
             if (driven := self._driven(held)).size:
-                self._fail_there(held, int(driven[-1]))
+                self._fail_unbalanced(held, int(driven[-1]))
             before, modes = modes, self.modes(self._left())
             if modes.neutral.sum() == before.neutral.sum():
                 return held, rows, modes, iterations
@@ -317,21 +317,21 @@ class Resting(Statics):
         before = self.state.z.copy()
         held, rows = self._held_by(modes)
         self.state.z[:] += change
-        if self.polish(held, rows) and not self._driven(held).size:
+        if self.solve_all(held, rows) and not self._driven(held).size:
             there = self.modes(self._left())
             if there.neutral.sum() == modes.neutral.sum():
                 return there
         self.state.z[:] = before
         return None
 
-    def put_back(self, initial: np.ndarray, held: np.ndarray, rows: np.ndarray, modes: Modes) -> None:
+    def return_held(self, initial: np.ndarray, held: np.ndarray, rows: np.ndarray, modes: Modes) -> None:
         """Solve all equations with the held coordinates at their initial values; they go there in steps if need be."""
         origin = self.state.z[held].copy()
         done, step = 0.0, 1.0
         while done < 1.0:
             before, way = self.state.z.copy(), min(1.0, done + step)
             self.state.z[held] = origin + way * (initial[held] - origin)
-            if self.polish(held, rows):
+            if self.solve_all(held, rows):
                 done, step = way, 2.0 * step
                 continue
             self.state.z[:], step = before, 0.5 * step
@@ -353,7 +353,7 @@ class Resting(Statics):
         order = held[np.argsort(left[held], kind="stable")]
         return order[left[order] > BALANCED * self.load + OF_STIFFNESS * stiffness[order] * size]
 
-    def polish(self, held: np.ndarray, rows: np.ndarray) -> bool:
+    def solve_all(self, held: np.ndarray, rows: np.ndarray) -> bool:
         """Newton on all equations for the other coordinates and the multipliers; whether it converged.
 
         One that does not contract may go anywhere, and has not converged.
@@ -405,7 +405,7 @@ class Resting(Statics):
             f"with them; {ADVICE}"
         )
 
-    def _fail_there(self, held: np.ndarray, worst: int) -> NoReturn:
+    def _fail_unbalanced(self, held: np.ndarray, worst: int) -> NoReturn:
         where, what = self._at_start(np.setdiff1d(held, self.hold)), self._unbalanced(worst, self.eq.G)
         raise AnalysisError(
             f"no equilibrium was found with {where}: {what} there, though the search ended where no force acts on it; "
@@ -417,7 +417,7 @@ class Resting(Statics):
         return f"{names} at {'its initial value' if columns.size == 1 else 'their initial values'}"
 
 
-def settle(problem: Problem, start: Instant, *, vary: bool = True) -> Equilibrium:
+def find_equilibrium(problem: Problem, start: Instant, *, vary: bool = True) -> Equilibrium:
     """Move an assembled ``start`` to its equilibrium, with multipliers and derivatives; raise AnalysisError.
 
     Unless they ``vary``, derivatives are those of the held coordinates alone.
@@ -429,14 +429,14 @@ def settle(problem: Problem, start: Instant, *, vary: bool = True) -> Equilibriu
     ending = start.theta.copy()
     start.theta[:] = going_on(start.model.laws, ending)  # tables: a search may pass beyond their ends
     real = start if start.dtype is np.float64 else _real_part(problem, start)
-    found = Resting(problem, real, problem.hold)
-    held, rows, modes, iterations = found.rest(initial.real)
+    found = NearestEquilibrium(problem, real, problem.hold)
+    held, rows, modes, iterations = found.find(initial.real)
     if real is not start:
         start.state.z[:], start.state.lam[:] = real.state.z, real.state.lam
         start.work.kin.expected[:] = real.work.kin.expected
         start.state.z[held] = initial[held]
-        found = Resting(problem, start, problem.hold)
-        if not found.polish(held, rows):
+        found = NearestEquilibrium(problem, start, problem.hold)
+        if not found.solve_all(held, rows):
             raise AnalysisError("no equilibrium was found a complex step away")
     start.theta[:] = ending
     found.still.evaluate()
@@ -452,7 +452,7 @@ def settle(problem: Problem, start: Instant, *, vary: bool = True) -> Equilibriu
     return Equilibrium(held, rows, modes, iterations, tangent)
 
 
-def _vary(found: Resting, start: Instant, tangent: np.ndarray, held: np.ndarray, rows: np.ndarray) -> None:
+def _vary(found: NearestEquilibrium, start: Instant, tangent: np.ndarray, held: np.ndarray, rows: np.ndarray) -> None:
     """Derivatives of coordinates and multipliers: those of the held coordinates are given."""
     others = all_but(start.n, held)
     start.evaluate()
@@ -475,20 +475,22 @@ def equilibrium(problem: Problem, *, theta: np.ndarray | None = None, tape: Tape
     A ``tape`` keeps what an adjoint needs. Raises AnalysisError where the mechanism cannot be assembled, or no
     equilibrium is found.
     """
-    initial, drift = settled(problem, theta, vary=tape is None)
-    assert initial.rest is not None
+    initial, drift = start_at_equilibrium(problem, theta, vary=tape is None)
+    assert initial.equilibrium is not None
     if tape is not None:
         tape.initial = initial
     block = Simulation(problem, initial, tape).first_block()
-    yield block._replace(iterations=np.array([initial.rest.iterations]), drift=np.array([[drift, 0.0, 0.0]]))
+    yield block._replace(iterations=np.array([initial.equilibrium.iterations]), drift=np.array([[drift, 0.0, 0.0]]))
 
 
-def settled(problem: Problem, theta: np.ndarray | None = None, *, vary: bool = True) -> tuple[Initial, float]:
+def start_at_equilibrium(
+    problem: Problem, theta: np.ndarray | None = None, *, vary: bool = True
+) -> tuple[Initial, float]:
     """The equilibrium as a start, and the largest violation of a constraint there; raises AnalysisError."""
-    placed = place(problem, theta)
-    require_assembled(problem, placed.residual)
-    start = placed.start
-    found = settle(problem, start, vary=vary)
+    position = close_position(problem, theta)
+    require_closed(problem, position.residual)
+    start = position.start
+    found = find_equilibrium(problem, start, vary=vary)
     rows = replace(split_of(start.work.eq.J, np.arange(start.n), np.arange(start.m)), rows=found.rows)
-    initial = initial_of(placed.at_rest(problem, found), rows, found.held)
+    initial = initial_of(position.at_equilibrium(problem, found), rows, found.held)
     return initial, float(np.abs(start.work.eq.phi.real).max(initial=0.0))

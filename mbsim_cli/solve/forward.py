@@ -34,7 +34,7 @@ from mbsim_cli.solve.blocks import (
 )
 from mbsim_cli.solve.breakpoints import pieces_of, with_complex_step
 from mbsim_cli.solve.faults import Diagnosis, Failed, Passage, Passages, sentence, undefined_at, why_not_converged
-from mbsim_cli.solve.initial import Initial, assembled
+from mbsim_cli.solve.initial import Initial, assemble_closed
 from mbsim_cli.solve.pieces import Loop, Pieces
 from mbsim_cli.solve.redundancy import Consistency
 from mbsim_cli.solve.sides import mean_of, sides_of
@@ -60,7 +60,7 @@ class Simulation:
         redundant = start.redundant.size > 0
         control = allocate.control(problem.options, redundant=redundant)
         self.control: Control = with_complex_step(control, problem, self.theta)
-        self.state, self.rest = start.state, start.rest
+        self.state, self.rest = start.state, start.equilibrium
         independent = all_but(self.state.lam.size, start.redundant)
         self.work = allocate.work(self.model, self.theta, independent, problem.least)
         self.work.onsets.steps[0] = problem.options.onset_steps
@@ -140,7 +140,7 @@ class Simulation:
     def _run(self, steps: int, filled: int, record: Record, d_record: SensitivityRecord) -> Block:
         """Instants that steps fill, behind those that are ``filled``."""
         interval, begun = self.problem.options.output_interval, self.step
-        if self.tape is None or self.tape.whole:
+        if self.tape is None or self.tape.holds_all:
             self._step_on(steps, filled, record, d_record)
         else:
             self._step_between_checkpoints(self.tape, steps, record, d_record)
@@ -153,12 +153,12 @@ class Simulation:
         if self._pieces and self._pieces.divided:
             number = np.round(record.time.real / self.problem.options.step).astype(int)
             work[:, WORK.index("rejected")] = np.isin(number, list(self._pieces.divided))
-        judged = self._judged(record, d_record)
+        undefined = self._undefined(record, d_record)
         lost = self.balance.lost if self.balance else None
-        block = block_of(record, d_record, self.p, record.iterations, work, self.reactions, *judged, lost)
+        block = block_of(record, d_record, self.p, record.iterations, work, self.reactions, *undefined, lost)
         block.rest[:filled] = self.rest
         if self.tape is not None:
-            self.tape.take(record)
+            self.tape.add(record)
         if rows:
             self.reached = block.position[-1].copy()
         if contradicted:
@@ -223,8 +223,8 @@ class Simulation:
         """The same, one row a step, with checkpoints on the way."""
         done = 0
         while done < steps and self.progress.status == Status.OK:
-            size = min(tape.between, steps - done)
-            tape.mark(self.checkpoint(), size)
+            size = min(tape.spacing, steps - done)
+            tape.add_checkpoint(self.checkpoint(), size)
             self._step_on(size, 0, first_rows(other_rows(record, done), size), other_rows(d_record, done))
             done += size
 
@@ -252,16 +252,16 @@ class Simulation:
         self._step_on(steps, 0, record, d_record)
         return record
 
-    def _judged(self, record: Record, d_record: SensitivityRecord) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _undefined(self, record: Record, d_record: SensitivityRecord) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """What is to be said of every instant: ``broken``, ``free`` and ``singular`` of ``Block``."""
         broken = np.tile(self.broken, (record.time.size, 1))
-        free = self._judged_by_equations(record, d_record, broken)
-        singular = self._judged_by_passages(record, broken)
+        free = self._free_multipliers(record, d_record, broken)
+        singular = self._singular_multipliers(record, broken)
         if self.broken.any():
             self._stop_varying()
         return broken, free, singular
 
-    def _judged_by_equations(self, record: Record, d_record: SensitivityRecord, broken: np.ndarray) -> np.ndarray:
+    def _free_multipliers(self, record: Record, d_record: SensitivityRecord, broken: np.ndarray) -> np.ndarray:
         """``free``, where equations depend on each other; enter in ``broken`` which of them directions break."""
         free = np.zeros(record.lam.shape, dtype=bool)
         if self.consistency and record.time.size:
@@ -271,7 +271,7 @@ class Simulation:
                     self.broken = broken[row] = np.where(self.broken, self.broken, found)
         return free
 
-    def _judged_by_passages(self, record: Record, broken: np.ndarray) -> np.ndarray:
+    def _singular_multipliers(self, record: Record, broken: np.ndarray) -> np.ndarray:
         """``singular``, at instants behind singular positions; enter in ``broken`` what has no derivative then."""
         singular = np.zeros(record.lam.shape, dtype=bool)
         self.passed += self._passages.take()
@@ -345,12 +345,12 @@ def start(
         return OpenTreeSimulation(problem, theta, tape)
     simulation = Simulation
     if problem.options.natural:
-        from mbsim_cli.solve.natural.start import NaturalSimulation, start_of
+        from mbsim_cli.solve.natural.start import NaturalSimulation, natural_start
 
         simulation = NaturalSimulation
-        problem, initial = start_of(problem, theta)
+        problem, initial = natural_start(problem, theta)
     else:
-        initial = assembled(problem, theta)
+        initial = assemble_closed(problem, theta)
     if tape is not None:
         tape.initial = initial
     return simulation(problem, initial, tape)

@@ -65,7 +65,7 @@ class Initial:
     broken: np.ndarray  # (p,) equation that the direction breaks, as ``Block.broken``
     held: np.ndarray  # coordinates that something else than inertia holds, in an equilibrium
     expected: np.ndarray  # (nm,) angles between bodies, with their turns
-    rest: "Equilibrium | None" = None  # where it starts from one
+    equilibrium: "Equilibrium | None" = None  # where it starts from one
     work: WorkAtInstant | None = None  # of the assembled instant of a tree, for whoever goes on from there
 
 
@@ -174,26 +174,26 @@ def _keep(start: Instant | Standing, rows: np.ndarray, multipliers: np.ndarray) 
 
 
 @dataclass(frozen=True)
-class Placed:
+class StartPosition:
     """Assembled positions, and numbers with automatic values."""
 
     start: Instant
     split: Split
     residual: np.ndarray  # (m,) constraints after assembly
     broken: np.ndarray  # (p,) equation that the direction breaks, as ``Block.broken``
-    rest: "Equilibrium | None" = None  # where the positions are those of one
+    equilibrium: "Equilibrium | None" = None  # where the positions are those of one
 
     @property
-    def closed(self) -> bool:
+    def is_closed(self) -> bool:
         """Whether all constraints are met."""
         return not open_rows(self.start.model, self.start.theta, self.residual).size
 
-    def at_rest(self, problem: Problem, rest: "Equilibrium") -> "Placed":
+    def at_equilibrium(self, problem: Problem, equilibrium: "Equilibrium") -> "StartPosition":
         """The same at an equilibrium, where directions matter that broke equations in the declared position only if
         automatic numbers or dependent coordinates that it holds come from there."""
-        if problem.automatic or np.isin(rest.held, self.split.columns).any():
-            return replace(self, rest=rest)
-        return replace(self, rest=rest, broken=broken_identities(problem))
+        if problem.automatic or np.isin(equilibrium.held, self.split.columns).any():
+            return replace(self, equilibrium=equilibrium)
+        return replace(self, equilibrium=equilibrium, broken=broken_identities(problem))
 
 
 def open_rows(model: Model, theta: np.ndarray, residual: np.ndarray) -> np.ndarray:
@@ -203,7 +203,7 @@ def open_rows(model: Model, theta: np.ndarray, residual: np.ndarray) -> np.ndarr
     return order[~(size[order] <= CLOSED)]
 
 
-def place(problem: Problem, theta: np.ndarray | None = None, kind: type[Instant] = Instant) -> Placed:
+def close_position(problem: Problem, theta: np.ndarray | None = None, kind: type[Instant] = Instant) -> StartPosition:
     """Assemble the positions of ``problem``; ``theta`` may replace its numbers (also complex ones)."""
     theta = np.array(problem.theta if theta is None else theta)
     start = kind(problem, theta, allocate.padded_directions(problem.theta_rho, theta.dtype.type))
@@ -222,7 +222,7 @@ def place(problem: Problem, theta: np.ndarray | None = None, kind: type[Instant]
     broken = broken_identities(problem)
     if position.rank < rows.size:
         broken = np.where(broken, broken, broken_equations(start, ACCURATE)[: broken.size])
-    return Placed(start, position, residual, broken)
+    return StartPosition(start, position, residual, broken)
 
 
 def assemble(
@@ -234,30 +234,30 @@ def assemble(
     where accelerations are singular, or nothing is at rest.
     """
     settles = problem.options.start == "equilibrium"
-    placed = place(problem, theta, Geometry if geometry_only and not settles else Instant)
-    start = placed.start
-    if settles and placed.closed:
-        from mbsim_cli.solve.equilibrium import settle
+    found = close_position(problem, theta, Geometry if geometry_only and not settles else Instant)
+    start = found.start
+    if settles and found.is_closed:
+        from mbsim_cli.solve.equilibrium import find_equilibrium
 
-        placed = placed.at_rest(problem, settle(problem, start))
+        found = found.at_equilibrium(problem, find_equilibrium(problem, start))
         _declare_velocity(start)
     velocity = _assemble_velocity(start, np.flatnonzero(~problem.independent_velocity))
     require_defined(problem, start)
     if not (motion_only or geometry_only):
         accelerate(start, velocity.rows)
-    return initial_of(placed, velocity)
+    return initial_of(found, velocity)
 
 
-def assembled(problem: Problem, theta: np.ndarray | None = None, *, motion_only: bool = False) -> Initial:
+def assemble_closed(problem: Problem, theta: np.ndarray | None = None, *, motion_only: bool = False) -> Initial:
     """The start as ``assemble`` gives it; raise AnalysisError where loops stay open."""
     initial = assemble(problem, theta, motion_only=motion_only)
-    require_assembled(problem, initial.residual)
+    require_closed(problem, initial.residual)
     return initial
 
 
-def initial_of(placed: Placed, velocity: Split, held: np.ndarray = NOTHING) -> Initial:
+def initial_of(found: StartPosition, velocity: Split, held: np.ndarray = NOTHING) -> Initial:
     """The start as it stands; ``velocity`` says which constraints are independent."""
-    start, position = placed.start, placed.split
+    start, position = found.start, found.split
     return Initial(
         start.state,
         start.sens,
@@ -267,11 +267,11 @@ def initial_of(placed: Placed, velocity: Split, held: np.ndarray = NOTHING) -> I
         all_but(start.m, velocity.rows),
         position.columns,
         position.rank - position.columns.size,
-        placed.residual,
-        placed.broken,
+        found.residual,
+        found.broken,
         held,
         start.work.kin.expected.copy(),
-        placed.rest,
+        found.equilibrium,
         start.work,
     )
 
@@ -298,7 +298,7 @@ def _declare_velocity(start: Instant) -> None:
     start.evaluate()
 
 
-def require_assembled(problem: Problem, residual: np.ndarray) -> None:
+def require_closed(problem: Problem, residual: np.ndarray) -> None:
     """Raise AnalysisError where constraints (m,) stay open at the start."""
     worst = open_rows(problem.model, problem.theta, residual)[-1:]
     for row in worst:

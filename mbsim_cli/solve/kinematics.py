@@ -18,7 +18,7 @@ from mbsim_cli.solve import allocate
 from mbsim_cli.solve.allocate import Instant
 from mbsim_cli.solve.blocks import BrokenOff, first_rows
 from mbsim_cli.solve.forward import Simulation, steps_of_block
-from mbsim_cli.solve.initial import Initial, assembled
+from mbsim_cli.solve.initial import Initial, assemble_closed
 from mbsim_cli.solve.redundancy import kept_in_range, rank_and_pivots
 from mbsim_cli.solve.tape import Tape
 
@@ -251,7 +251,7 @@ class Following(Simulation):
     @classmethod
     def of(cls, problem: Problem, theta: np.ndarray | None = None, tape: Tape | None = None) -> Self:
         """Assemble the start, which a ``tape`` keeps; raise AnalysisError where loops stay open."""
-        initial = assembled(problem, theta, motion_only=True)
+        initial = assemble_closed(problem, theta, motion_only=True)
         if tape is not None:
             tape.initial = initial
         return cls(problem, initial, tape)

@@ -22,7 +22,7 @@ from mbsim_cli.model.problem import CLOSED_LOOPS, Block, Problem
 from mbsim_cli.solve import allocate
 from mbsim_cli.solve.blocks import other_rows
 from mbsim_cli.solve.forward import Simulation, steps_of_block
-from mbsim_cli.solve.initial import assembled
+from mbsim_cli.solve.initial import assemble_closed
 from mbsim_cli.solve.open_trees.open_tree import OpenTreeSimulation
 from mbsim_cli.solve.tape import arrays_of
 
@@ -134,7 +134,7 @@ def run_constrained(
 
 def _begun(problem: Problem) -> _Lane | None:
     try:
-        initial = assembled(problem)
+        initial = assemble_closed(problem)
     except AnalysisError:  # which the run alone will say
         return None
     return _Lane(problem, initial)

@@ -56,7 +56,7 @@ class Rates(NamedTuple):
     zdd: np.ndarray
 
 
-class Made(NamedTuple):
+class CompletedPiece(NamedTuple):
     """A completed piece, for the adjoint."""
 
     piece: Piece
@@ -75,7 +75,7 @@ class Pieces:
         self._problem, self._loop, self._pieces, self._keeps = problem, loop, pieces, keeps
         self._law_rates: LawRates = law_rates(problem.model)
         self._p = loop.sens.z.shape[1]
-        self.made: dict[int, list[Made]] = {}
+        self.made: dict[int, list[CompletedPiece]] = {}
         self.divided: set[int] = set()
 
     def run(
@@ -93,10 +93,10 @@ class Pieces:
             if now.status == Status.PASSED:
                 self.divided.add(at + 1)
             if now.status == Status.PASSED or (now.status == Status.OK and step <= end):
-                rows = self._behind(at, first, interval, filled, record, d_record)
+                rows = self._rows_after(at, first, interval, filled, record, d_record)
                 now = self._make(at + 1, interval, now, *rows)
                 at, total = at + now.steps, total + now.iterations
-            rows, new = self._behind(at, first, interval, filled, record, d_record), 0
+            rows, new = self._rows_after(at, first, interval, filled, record, d_record), 0
             if stops and stops[-1] == at:
                 stops.pop()
         if not steps:
@@ -104,7 +104,7 @@ class Pieces:
         return now._replace(steps=at - first, iterations=total)
 
     @staticmethod
-    def _behind(
+    def _rows_after(
         at: int, first: int, interval: int, filled: int, record: Record, d_record: SensitivityRecord
     ) -> tuple[Record, SensitivityRecord]:
         """The rows of the instants behind the step ``at``."""
@@ -118,7 +118,7 @@ class Pieces:
 
         A piece that passes an onset is made as two; so is the step itself where no law changes within it.
         """
-        h, made, now, total = self._problem.options.step, list[Made](), progress, 0
+        h, made, now, total = self._problem.options.step, list[CompletedPiece](), progress, 0
         left = list(reversed(self._pieces.get(step) or Piece(EventTime((step - 1) * h), EventTime(step * h)).halves))
         while left:
             piece = left.pop()
@@ -127,7 +127,7 @@ class Pieces:
             begun, stage = Rates(self._loop.state.zd.copy(), self._loop.state.zdd.copy()), None
             now = Progress(int(Status.OK), 1, progress.scale, False, 0)
             if piece.is_short(self._problem.options.step):
-                stage = self._glide(piece, *rows)
+                stage = self._heun_step(piece, *rows)
                 if shown:
                     self._loop.run(step, 0, 1, now, 1, *rows)
             else:
@@ -139,8 +139,8 @@ class Pieces:
                 continue
             if now.status != Status.OK:
                 break
-            made.append(Made(piece, begun, rows[0], stage))
-        self._begin_anew()
+            made.append(CompletedPiece(piece, begun, rows[0], stage))
+        self._reset_predictor()
         if self._keeps:
             self.made[step] = made
         return Progress(now.status, now.steps, progress.scale, False, total)
@@ -152,7 +152,7 @@ class Pieces:
             allocate.sensitivity_record(model, 1, self._p, dtype),
         )
 
-    def _begin_anew(self) -> None:
+    def _reset_predictor(self) -> None:
         """Reset the predictor: steps of another length, or with other laws, cannot be extrapolated."""
         state, past, work = self._loop.state, self._loop.work.past, self._loop.work
         now = state.zdd, work.corrections[1], state.lam + state.kappa, state.kappa
@@ -176,13 +176,15 @@ class Pieces:
     ) -> Progress:
         """A piece that is a step of its own length."""
         loop = self._loop
-        self._begin_anew()
+        self._reset_predictor()
         d_length = piece.varied(loop.directions.dtheta)
         if d_length.any():
             # a longer step is one from where a shorter one has gone on from: its end has to be known for that
             kept = [(array, array.copy()) for array in _changed(loop)]
             without = allocate.sensitivity_record(loop.model, 1, 0, loop.theta.dtype.type)
-            made = self._at(piece, self._still()).run(step - 1, 1, 1, progress, 0, self._room()[0], without)
+            made = self._at(piece, self._without_sensitivities()).run(
+                step - 1, 1, 1, progress, 0, self._room()[0], without
+            )
             if made.status != Status.OK:
                 return made
             reached = loop.state.zdd - loop.work.corrections[1]
@@ -190,10 +192,10 @@ class Pieces:
                 array[...] = before
             loop.sens.z[:] += np.outer(loop.state.zd, d_length)
             loop.sens.zd[:] += np.outer(0.5 * (loop.state.zdd + reached), d_length)
-            self._begin_anew()
+            self._reset_predictor()
         return self._at(piece, loop).run(step - 1, 1, 1, progress, 0, record, d_record)
 
-    def _still(self) -> Loop:
+    def _without_sensitivities(self) -> Loop:
         """The loop without sensitivities."""
         loop, dtype = self._loop, self._loop.theta.dtype.type
         none = allocate.directions(loop.model, loop.directions.dtheta[:, :0], dtype)
@@ -202,7 +204,7 @@ class Pieces:
             extra=allocate.sensitivity_work(loop.model, 0, loop.work.tangent),
         )  # fmt: skip
 
-    def _glide(self, piece: Piece, record: Record, d_record: SensitivityRecord) -> Record:
+    def _heun_step(self, piece: Piece, record: Record, d_record: SensitivityRecord) -> Record:
         """A piece that is too short for that, by Heun's method; fills the row, and returns one of its first stage."""
         loop = self._at(piece, self._loop)
         state, sens = loop.state, loop.sens

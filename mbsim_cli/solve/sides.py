@@ -57,7 +57,7 @@ class Sides:
         return found
 
 
-class Meeting(NamedTuple):
+class Coincidence(NamedTuple):
     """Changes at one time, how fast each parameter moves them (k, q), and the output time or None."""
 
     breakpoints: list[Breakpoint]
@@ -91,12 +91,12 @@ def sides_of(problem: Problem, theta: np.ndarray | None = None) -> list[Sides]:
 
 
 def _sides(problem: Problem, theta: np.ndarray, by: np.ndarray) -> list[Sides]:
-    meetings, found = _meetings(problem, theta, by), list[tuple[Sides, list[np.ndarray]]]()
-    for column in np.flatnonzero(np.any([m.rates.any(axis=0) for m in meetings], axis=0)) if meetings else ():
-        ways = [meeting.direction(int(column)) for meeting in meetings]
+    coincidences, found = _coincidences(problem, theta, by), list[tuple[Sides, list[np.ndarray]]]()
+    for column in np.flatnonzero(np.any([m.rates.any(axis=0) for m in coincidences], axis=0)) if coincidences else ():
+        ways = [coincidence.direction(int(column)) for coincidence in coincidences]
         if all(way is None for way in ways):
             continue
-        shared = [m.alike if way is None else way for m, way in zip(meetings, ways, strict=True)]
+        shared = [m.alike if way is None else way for m, way in zip(coincidences, ways, strict=True)]
         sides = next((sides for sides, its in found if all(map(_are_alike, its, shared))), None)
         if sides is None:
             sides = Sides([], {}, {})
@@ -106,30 +106,30 @@ def _sides(problem: Problem, theta: np.ndarray, by: np.ndarray) -> list[Sides]:
     if problem.options.integrated:  # whose steps do not tell nearer times from each other
         beside = max(beside, 10.0 * MEETS * problem.options.end)
     for sides, shared in found:
-        for meeting, way in zip(meetings, shared, strict=True):
+        for coincidence, way in zip(coincidences, shared, strict=True):
             if way.any():
-                _enter(sides, meeting, beside * way, problem)
+                _add_shifts(sides, coincidence, beside * way, problem)
     return [sides for sides, _ in found]
 
 
 def _are_alike(way: np.ndarray, other: np.ndarray) -> bool:
-    """Whether two parameters move the breakpoints of a meeting in the same ratio."""
+    """Whether two parameters move the breakpoints of a coincidence in the same ratio."""
     return np.allclose(way, other, atol=ALIKE)
 
 
-def _enter(sides: Sides, meeting: Meeting, shifts: np.ndarray, problem: Problem) -> None:
-    """Add the shifts of the breakpoints of a meeting to ``sides``."""
-    breakpoints, row = meeting.breakpoints, meeting.row
+def _add_shifts(sides: Sides, coincidence: Coincidence, shifts: np.ndarray, problem: Problem) -> None:
+    """Add the shifts of the breakpoints of a coincidence to ``sides``."""
+    breakpoints, row = coincidence.breakpoints, coincidence.row
     time = breakpoints[0].time if row is None else row * problem.options.step
     for point, shift in zip(breakpoints, shifts, strict=True):
         sides.shifts[point.numbers[0]], sides.corrections[point.numbers[0]] = float(shift), time - point.time
     if row is not None and any(point.numbers[0] in problem.jumps for point in breakpoints):
-        columns = [k for k in sides.columns if meeting.rates[:, k].any()]
+        columns = [k for k in sides.columns if coincidence.rates[:, k].any()]
         if columns:
             sides.jumps.append(Jump(row, np.array(columns)))
 
 
-def _meetings(problem: Problem, theta: np.ndarray, by: np.ndarray) -> list[Meeting]:
+def _coincidences(problem: Problem, theta: np.ndarray, by: np.ndarray) -> list[Coincidence]:
     """Changes of laws that a parameter of the file may move, together where only round-off is between them.
 
     Those are left out at which a force bends so little that steps do not end there.
@@ -151,7 +151,7 @@ def _meetings(problem: Problem, theta: np.ndarray, by: np.ndarray) -> list[Meeti
         row = round(group[0].time / step)
         on = all(abs(point.time - step * row) <= near for point in group)
         if moved[[number for point in group for number in point.numbers]].any() and (on or len(group) > 1):
-            found.append(Meeting(group, rates, row if on else None))
+            found.append(Coincidence(group, rates, row if on else None))
     return found
 
 
@@ -177,7 +177,7 @@ def mean_of(problem: Problem, theta: np.ndarray | None, sides: Sequence[Sides], 
     runs = [run(alone, None if theta is None else theta.real)]
     runs += [run(problem, side) for each in sides for side in each.of(own)]
     pending: list[Any] = [None] * len(runs)
-    samples, inside = Samples(), Within(sides)
+    samples, inside = Samples(), InsideSteps(sides)
     while True:
         for k, blocks in enumerate(runs):
             while pending[k] is None or not len(pending[k].time):
@@ -192,7 +192,7 @@ def mean_of(problem: Problem, theta: np.ndarray | None, sides: Sequence[Sides], 
         pending = [instants_of(block, slice(rows, None)) for block in pending]
 
 
-class Within:
+class InsideSteps:
     """Instants inside the steps of all sides, by which integrals are summed: each pair has its share of the weight.
 
     No step goes across what the sides part, so each has the derivatives of its own order of breakpoints. Those by the
@@ -246,7 +246,7 @@ def _mean(motion: Block, beside: list[Block], sides: Sequence[Sides], samples: "
                 for name in Samples.NAMES:
                     if found[f"d_{name.rstrip('_')}"].shape[-1]:
                         a, b = (getattr(side, name)[row].real for side in (early, late))
-                        which = differ(a, b, samples.largest[name])
+                        which = jumping(a, b, samples.largest[name])
                         found[f"d_{name.rstrip('_')}"][row][np.ix_(which, jump.columns)] = np.nan
     return motion._replace(**found)
 
@@ -267,12 +267,12 @@ class Samples:
             self.largest[name] = np.fmax(self.largest.get(name, 0.0), largest)
 
 
-def differ(early: np.ndarray, late: np.ndarray, largest: np.ndarray) -> np.ndarray:
+def jumping(early: np.ndarray, late: np.ndarray, largest: np.ndarray) -> np.ndarray:
     """Indices (j,) of the numbers that jump between both sides."""
     return np.flatnonzero(np.abs(late - early) > JUMPS * largest)
 
 
-class Kept:
+class OwnAdjoints:
     """Covectors of sensors along the run itself: both sides pull these back, as direct derivatives of both meet them.
 
     An integrand that is no linear function of sensors would else be weighed by what each side shows.
@@ -303,7 +303,7 @@ class Kept:
         return found
 
 
-class Watched:
+class SideAdjoints:
     """Covectors of sensors as ``seen`` gives them, and what sensors show at some instants on the way."""
 
     def __init__(self, seen: "Seen", rows: Sequence[int]) -> None:
@@ -326,16 +326,16 @@ class Watched:
         return hat
 
 
-def spoil(gradient: np.ndarray, each: Sides, early: Watched, late: Watched) -> None:
+def mark_undefined(gradient: np.ndarray, each: Sides, early: SideAdjoints, late: SideAdjoints) -> None:
     """Set derivatives (p, k) to NaN for numbers that read a jumping sensor, by the parameters that move the jump."""
     for jump in each.jumps:
         if jump.row in early.shown and jump.row in late.shown:
-            which = differ(early.shown[jump.row], late.shown[jump.row], early.largest)
+            which = jumping(early.shown[jump.row], late.shown[jump.row], early.largest)
             read = (early.read[jump.row] | late.read[jump.row])[which].any(axis=0)[: gradient.shape[1]]
             gradient[np.ix_(jump.columns, read)] = np.nan
 
 
-def pulled_back(
+def pull_back_sides(
     problem: Problem,
     theta: np.ndarray,
     seen: "Seen",
@@ -351,16 +351,16 @@ def pulled_back(
         return alone(seen)
     from mbsim_cli.solve.adjoint.readings import Pulled
 
-    kept = Kept(seen)
+    kept = OwnAdjoints(seen)
     found = alone(kept)
     for each in sides:
-        watched, pair = list[Watched](), list[Pulled]()
+        recorded, pair = list[SideAdjoints](), list[Pulled]()
         for side in each.of(theta):
-            watched.append(Watched(kept.again, [jump.row for jump in each.jumps]))
-            pair.append(sweep(replace(problem, theta=side), side, watched[-1]))
+            recorded.append(SideAdjoints(kept.again, [jump.row for jump in each.jumps]))
+            pair.append(sweep(replace(problem, theta=side), side, recorded[-1]))
         gradient, mean = found.gradient.copy(), 0.5 * (pair[0].gradient + pair[1].gradient)
         gradient[each.columns] = mean[each.columns]
-        spoil(gradient, each, *watched)
+        mark_undefined(gradient, each, *recorded)
         error = max(found.error, *(one.error for one in pair))
         found = Pulled(gradient, error, found.undefined | pair[0].undefined | pair[1].undefined)
     return found

@@ -33,7 +33,7 @@ class Checkpoint(NamedTuple):
         return sum(array.nbytes for array in self.arrays)
 
 
-class Began(Protocol):
+class RunStart(Protocol):
     """How a run began, with derivatives in p directions; names as in ``initial.Initial``."""
 
     @property
@@ -47,7 +47,7 @@ class Began(Protocol):
     @property
     def held(self) -> np.ndarray: ...
     @property
-    def rest(self) -> "Equilibrium | None": ...
+    def equilibrium(self) -> "Equilibrium | None": ...
 
 
 class Replayed(Protocol):
@@ -73,16 +73,16 @@ class Tape:
 
     def __init__(self, memory: float | None = None):
         self._memory = MEMORY if memory is None else memory
-        self.initial: Began | None = None
-        self.whole = True
-        self.between = 0  # steps between checkpoints
-        self._kept_from = 0  # step behind which instants are kept beside checkpoints
+        self.initial: RunStart | None = None
+        self.holds_all = True
+        self.spacing = 0  # steps between checkpoints
+        self._stored_from = 0  # step behind which instants are kept beside checkpoints
         self._parts: list[Part] = []
         self._times: list[np.ndarray] = []
-        self._marked = 0  # parts whose instants are on their way
+        self._without_record = 0  # parts whose instants are on their way
         self._run: Any = None
         self.pieces: dict[int, list[Any]] = {}  # ``pieces.Made`` of steps that were made in pieces, by their number
-        self.foreseen = True  # that each instant takes one step
+        self.fixed_steps = True  # that each instant takes one step
         self._used = 0  # bytes, where this is not foreseen
 
     def plan(self, run: Replayed, steps: int, at_once: int) -> None:
@@ -92,51 +92,51 @@ class Tape:
         """
         self._run = run
         of_row, of_checkpoint = bytes_of(self._parts[0].record), run.checkpoint().bytes
-        self.between = _between(steps, at_once, of_row, of_checkpoint, self._memory)
-        if not self.foreseen:  # as many steps as instants are a guess
+        self.spacing = _spacing(steps, at_once, of_row, of_checkpoint, self._memory)
+        if not self.fixed_steps:  # as many steps as instants are a guess
             return
-        self.whole = steps * of_row <= self._memory
-        of_all = _checkpoints(steps, at_once, self.between) * of_checkpoint
-        needed = of_all + self.between * of_row
-        if not self.whole and needed > self._memory:
+        self.holds_all = steps * of_row <= self._memory
+        of_all = _checkpoints(steps, at_once, self.spacing) * of_checkpoint
+        needed = of_all + self.spacing * of_row
+        if not self.holds_all and needed > self._memory:
             raise UsageError(
                 f"{in_words(self._memory)} of memory are too few for the adjoint: {steps} steps take "
                 f"{in_words(min(needed, steps * of_row))} at least"
             )
-        self._kept_from = steps - int((self._memory - of_all) / of_row)
+        self._stored_from = steps - int((self._memory - of_all) / of_row)
 
-    def mark(self, before: Checkpoint, rows: int) -> None:
+    def add_checkpoint(self, before: Checkpoint, rows: int) -> None:
         """Store a checkpoint before the next rows."""
         self._parts.append(Part(rows, None, before))
-        self._marked += 1
+        self._without_record += 1
 
-    def take(self, record: Record | Stretch) -> None:
+    def add(self, record: Record | Stretch) -> None:
         """Take the next instants in; of most no more than their times where there are checkpoints."""
         self._times.append(record.time)
-        if self.whole:
+        if self.holds_all:
             self._parts.append(Part(record.time.size, record, None))
         row = 0
-        for place in range(len(self._parts) - self._marked, len(self._parts)):
+        for place in range(len(self._parts) - self._without_record, len(self._parts)):
             part = self._parts[place]
             assert part.before is not None
-            if part.before.step >= self._kept_from and row + part.rows <= record.time.size:
+            if part.before.step >= self._stored_from and row + part.rows <= record.time.size:
                 rows = slice(row, row + part.rows)
                 whole = isinstance(record, Stretch)  # which is a part of its own
                 rows_of_part = record if whole else Record(*(array[rows].copy() for array in record))
                 self._parts[place] = part._replace(record=rows_of_part)
             row += part.rows
-        self._marked = 0
+        self._without_record = 0
 
-    def take_behind(self, before: Checkpoint, record: Stretch) -> None:
+    def add_with_checkpoint(self, before: Checkpoint, record: Stretch) -> None:
         """The same, with the checkpoint before them, where no plan foresees the steps: records go as memory ends."""
         self._times.append(record.time)
-        self._parts.append(Part(record.time.size, record if self.whole else None, before))
-        self._used += before.bytes + (size_of(record) if self.whole else 0)
-        if self.whole and self._used > self._memory:
-            self.whole, self._parts = False, [part._replace(record=None) for part in self._parts]
+        self._parts.append(Part(record.time.size, record if self.holds_all else None, before))
+        self._used += before.bytes + (size_of(record) if self.holds_all else 0)
+        if self.holds_all and self._used > self._memory:
+            self.holds_all, self._parts = False, [part._replace(record=None) for part in self._parts]
             self._used = sum(part.before.bytes for part in self._parts if part.before)
         needed = self._used + size_of(record)
-        if not self.whole and needed > self._memory:
+        if not self.holds_all and needed > self._memory:
             raise UsageError(
                 f"{in_words(self._memory)} of memory are too few for the adjoint: until t = {record.time[-1]:g} s it "
                 f"takes {in_words(needed)}"
@@ -159,22 +159,22 @@ class Tape:
                 yield first, self._run.replay(before, rows) if record is None else record
 
 
-def _between(steps: int, at_once: int, of_row: int, of_checkpoint: int, memory: float) -> int:
+def _spacing(steps: int, at_once: int, of_row: int, of_checkpoint: int, memory: float) -> int:
     """Steps between checkpoints, of which there is one record at a time: as many as fit, or those that take least."""
     at_once, all_checkpoints = min(steps, at_once), of_row * steps * of_checkpoint
     least = max(1, int(np.sqrt(steps * of_checkpoint / of_row)))
     longest = max(least, int((memory + np.sqrt(max(0.0, memory**2 - 4.0 * all_checkpoints))) / (2 * of_row)))
     for parts in range(-(-at_once // longest), at_once + 1):  # of a block, equal ones
-        between = -(-at_once // parts)
-        if between <= least or _checkpoints(steps, at_once, between) * of_checkpoint + between * of_row <= memory:
+        spacing = -(-at_once // parts)
+        if spacing <= least or _checkpoints(steps, at_once, spacing) * of_checkpoint + spacing * of_row <= memory:
             break
-    return between
+    return spacing
 
 
-def _checkpoints(steps: int, at_once: int, between: int) -> int:
+def _checkpoints(steps: int, at_once: int, spacing: int) -> int:
     """Number of checkpoints in blocks of steps that are made together."""
     blocks, rest = divmod(steps, at_once)
-    return blocks * -(-at_once // between) + -(-rest // between)
+    return blocks * -(-at_once // spacing) + -(-rest // spacing)
 
 
 def bytes_of(record: Any) -> int:

@@ -85,7 +85,7 @@ class ForwardDynamics(Analysis):
 
     def pull_back(self, problem: Problem, tape: Any, request: AdjointRequest) -> Any:
         """One sweep back through time; the mean of two for parameters that need both sides of a change of laws."""
-        from mbsim_cli.solve.sides import pulled_back
+        from mbsim_cli.solve.sides import pull_back_sides
 
         def sweep(changed: Problem, theta: np.ndarray, adjoints: Any) -> Any:
             other = self.tape(problem)
@@ -97,16 +97,16 @@ class ForwardDynamics(Analysis):
             return self._swept(problem, tape, request._replace(adjoints=adjoints))
 
         theta = tape.initial.theta if np.iscomplexobj(tape.initial.theta) else problem.theta
-        return pulled_back(problem, theta, request.adjoints, alone, sweep)
+        return pull_back_sides(problem, theta, request.adjoints, alone, sweep)
 
     @staticmethod
     def _swept(problem: Problem, tape: Any, request: AdjointRequest) -> Any:
         from mbsim_cli.solve.adjoint.whole_run import pull_back
         from mbsim_cli.solve.initial import assemble
-        from mbsim_cli.solve.natural.start import start_of
+        from mbsim_cli.solve.natural.start import natural_start
 
         if tape.initial.dtheta.shape[1] < problem.theta_rho.shape[1]:  # the run was differentiated by fewer parameters
-            tape.initial = start_of(problem)[1] if problem.options.natural else assemble(problem)
+            tape.initial = natural_start(problem)[1] if problem.options.natural else assemble(problem)
         return pull_back(problem, tape, *request)
 
     def diagnostics(self, problem: Problem, objectives: Sequence[Any]) -> Health:

@@ -185,7 +185,7 @@ def blocks_of(problem: Problem, theta: np.ndarray | None = None, tape: Any = Non
             yield block
             del block  # its memory is for the next one
     except AnalysisError as failure:
-        from mbsim_cli.assembly.ranges import until_left
+        from mbsim_cli.assembly.table_ends import until_left
 
         if theta is None and not np.iscomplexobj(problem.theta):
             yield from until_left(problem, last, lambda changed: solved(changed, None), failure)

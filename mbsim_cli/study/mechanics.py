@@ -19,7 +19,7 @@ from mbsim_cli.model.layout import FlexibleTree
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve import allocate
 from mbsim_cli.solve.allocate import Instant
-from mbsim_cli.solve.initial import assemble, require_assembled
+from mbsim_cli.solve.initial import assemble, require_closed
 from mbsim_cli.solve.redundancy import rank_and_pivots
 from mbsim_cli.spec.reading.messages import unknown
 
@@ -102,7 +102,7 @@ class Mechanics:
         options = replace(problem.options, formulation="ali3p-rtdyn1", start="declared")
         self._assembled, self._problem = assembled, replace(problem, options=options)
         initial = assemble(self._problem, motion_only=True)
-        require_assembled(self._problem, initial.residual)
+        require_closed(self._problem, initial.residual)
         self._start = State(initial.state.z.copy(), initial.state.zd.copy())
         self._expected = initial.expected.copy()
         self._theta, names = initial.theta, problem.names

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from mbsim_cli.solve.equilibrium import equilibrium
-from mbsim_cli.solve.initial import place
+from mbsim_cli.solve.initial import close_position
 from mbsim_cli.solve.redundancy import free_multipliers, is_determined, kept_in_range, preimage, undetermined_rows
 from tests.kernels.mechanisms import three_cranks
 from tests.kernels.test_redundancy import lengths
@@ -67,12 +67,12 @@ def test_an_equilibrium_forgets_directions_that_break_the_declared_position():
     """Other positions may be regular; automatic numbers are those of the declared one."""
     builder = three_cranks()
     problem = replace(builder.problem(sensitivity="ddm"), theta_rho=np.zeros((len(builder.theta), 1)))
-    placed = replace(place(problem), broken=np.array([3]))
-    nothing, dependent = (SimpleNamespace(held=held) for held in (np.zeros(0, int), placed.split.columns[:1]))
-    assert placed.at_rest(problem, nothing).broken.tolist() == [0]
-    assert placed.at_rest(replace(problem, broken=((0, 5),)), nothing).broken.tolist() == [5]
-    assert placed.at_rest(replace(problem, automatic=((0, 0),)), nothing).broken.tolist() == [3]
-    assert placed.at_rest(problem, dependent).broken.tolist() == [3]
+    closed = replace(close_position(problem), broken=np.array([3]))
+    nothing, dependent = (SimpleNamespace(held=held) for held in (np.zeros(0, int), closed.split.columns[:1]))
+    assert closed.at_equilibrium(problem, nothing).broken.tolist() == [0]
+    assert closed.at_equilibrium(replace(problem, broken=((0, 5),)), nothing).broken.tolist() == [5]
+    assert closed.at_equilibrium(replace(problem, automatic=((0, 0),)), nothing).broken.tolist() == [3]
+    assert closed.at_equilibrium(problem, dependent).broken.tolist() == [3]
 
 
 def test_many_instants_at_once_are_each_alone():

@@ -19,18 +19,18 @@ class Counting:
 
     def __init__(self, tape, steps, at_once):
         self.tape, self.step, self.made, self.checkpoints = tape, 0, [], 0
-        tape.take(record(0, 1))
+        tape.add(record(0, 1))
         tape.plan(self, steps, at_once)
         while self.step < steps:
             size = min(at_once, steps - self.step)
             end, block = self.step + size, record(self.step + 1, size)
             while self.step < end:
-                rows = end - self.step if tape.whole else min(tape.between, end - self.step)
-                if not tape.whole:
-                    tape.mark(self.checkpoint(), rows)
+                rows = end - self.step if tape.holds_all else min(tape.spacing, end - self.step)
+                if not tape.holds_all:
+                    tape.add_checkpoint(self.checkpoint(), rows)
                     self.checkpoints += 1
                 self.step += rows
-            tape.take(block)
+            tape.add(block)
 
     def checkpoint(self):
         return Checkpoint(self.step, (), [np.zeros(10)])
@@ -45,17 +45,17 @@ class Counting:
 def test_all_instants_come_back_once_and_the_last_are_not_made_again(memory, at_once):
     tape, steps = Tape(memory), 100
     run = Counting(tape, steps, at_once)
-    assert tape.whole == (memory >= steps * ROW)
+    assert tape.holds_all == (memory >= steps * ROW)
     for again in range(2):  # as where each number is pulled back for itself
         run.made.clear()
         times = [found.time for _, found in tape.backwards()]
         assert np.array_equal(np.concatenate(times[::-1]), np.arange(steps + 1.0))
         assert len(set(run.made)) == len(run.made) <= steps
         kept = steps - len(run.made)
-        if not tape.whole:
-            assert run.checkpoints * CHECKPOINT + max(kept, tape.between) * ROW <= memory
+        if not tape.holds_all:
+            assert run.checkpoints * CHECKPOINT + max(kept, tape.spacing) * ROW <= memory
             if not again:
-                assert kept * ROW > memory - run.checkpoints * CHECKPOINT - 2 * tape.between * ROW
+                assert kept * ROW > memory - run.checkpoints * CHECKPOINT - 2 * tape.spacing * ROW
                 assert set(run.made) == set(range(1, steps - kept + 1))
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from mbsim_cli import spec
-from mbsim_cli.solve.equilibrium import Resting
+from mbsim_cli.solve.equilibrium import NearestEquilibrium
 from mbsim_cli.study.assembling import Settings
 from mbsim_cli.study.listener import SILENT
 from mbsim_cli.study.plan import Timing, plan_run
@@ -28,10 +28,10 @@ MOTION = "start: equilibrium, step: 0.1, duration: 0.1, formulation: {}"
     ],
 )
 def test_it_is_searched_once(tmp_path, monkeypatch, analysis, expected):
-    path, timing, searches, search = tmp_path / "model.yaml", Timing(), [], Resting.search
+    path, timing, searches, search = tmp_path / "model.yaml", Timing(), [], NearestEquilibrium.search
     path.write_text(ON_TOP.format(analysis))
     plan = plan_run(spec.load(path), Settings(), timing, SILENT)
-    monkeypatch.setattr(Resting, "search", lambda self: searches.append(self) or search(self))
+    monkeypatch.setattr(NearestEquilibrium, "search", lambda self: searches.append(self) or search(self))
     outcome = run(plan, timing, SILENT)
     assert expected in outcome.warnings[0] and outcome.report
     assert len(searches) == 1

@@ -24,7 +24,7 @@ from mbsim_cli.solve.blocks import is_balanced, with_reactions
 from mbsim_cli.solve.constraint_forces import Balance, ReactionReader, require_balance, with_identities
 from mbsim_cli.solve.natural.joint_motion import NaturalReactionPuller
 from mbsim_cli.solve.redundancy import kept_in_range, preimage, without_columns
-from mbsim_cli.solve.tape import Began
+from mbsim_cli.solve.tape import RunStart
 
 Seen = Callable[..., np.ndarray]  # (first, record), and of rows inside steps (first, record, length)
 
@@ -273,7 +273,7 @@ class Readings:
     inside steps are asked for with what they weigh in integrals, and have no numbers.
     """
 
-    def __init__(self, problem: Problem, initial: Began, count: int, seen: Seen, reacting: bool) -> None:
+    def __init__(self, problem: Problem, initial: RunStart, count: int, seen: Seen, reacting: bool) -> None:
         model, theta, p = problem.model, initial.theta, columns_of(problem, count)
         self._seen, self._width = seen, allocate.sensor_width(model)
         self._nothing = nothing_given(model, p, theta.dtype.type)

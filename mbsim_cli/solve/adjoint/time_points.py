@@ -17,7 +17,7 @@ from mbsim_cli.solve.inverse.analysis import InverseAnalysis, Trajectory, instan
 from mbsim_cli.solve.inverse.loops import SAMPLES, Driven, FollowingDrives, given_columns, saddle
 from mbsim_cli.solve.redundancy import kept_in_range
 from mbsim_cli.solve.sparse import pulled
-from mbsim_cli.solve.tape import Began, Tape
+from mbsim_cli.solve.tape import RunStart, Tape
 
 
 def pull_back_equilibrium(problem: Problem, tape: Tape, count: int, seen: Seen, reacting: bool = False) -> Pulled:
@@ -27,8 +27,8 @@ def pull_back_equilibrium(problem: Problem, tape: Tape, count: int, seen: Seen, 
 
 def _pull_back_at_rest(problem: Problem, tape: Tape, count: int, seen: Seen, reacting: bool) -> Pulled:
     initial = tape.initial
-    assert initial is not None and initial.rest is not None
-    found = initial.rest
+    assert initial is not None and initial.equilibrium is not None
+    found = initial.equilibrium
     ((_, record),) = tape.backwards()
     assert isinstance(record, Record)
     instant = InstantPuller(problem.model, initial.theta, padded(count))
@@ -53,7 +53,7 @@ def _pull_back_at_rest(problem: Problem, tape: Tape, count: int, seen: Seen, rea
 class MotionSweep:
     """Covectors of p columns, pulled back sample by sample; ``found`` are those of theta alone."""
 
-    def __init__(self, problem: Problem, initial: Began, p: int) -> None:
+    def __init__(self, problem: Problem, initial: RunStart, p: int) -> None:
         self._motion = MotionPuller(problem, initial, p)
         cov = allocate.covectors_of(problem.model, initial.theta.size, p, initial.theta.dtype.type)
         self.found = cov._replace(theta=self._motion.instants.theta)
@@ -70,7 +70,7 @@ class MotionSweep:
 class MotionPuller:
     """Pulls p columns of covectors of driven motions back to numbers, which ``instants`` sums."""
 
-    def __init__(self, problem: Problem, initial: Began, p: int) -> None:
+    def __init__(self, problem: Problem, initial: RunStart, p: int) -> None:
         self._model, self._theta = problem.model, initial.theta
         self.instants = InstantPuller(problem.model, initial.theta, p)
         self._at_center = allocate.control(problem.options, redundant=False).at_center
@@ -254,7 +254,7 @@ def _pull_back_loops(problem: Problem, count: int, seen: Seen, between: Callable
 class DrivePuller(MotionPuller):
     """Pulls covectors of drives and of a given motion back to numbers."""
 
-    def __init__(self, problem: Problem, initial: Began, p: int) -> None:
+    def __init__(self, problem: Problem, initial: RunStart, p: int) -> None:
         super().__init__(problem, initial, p)
         self._problem, self._drives = problem, given_columns(problem)
         self._loops = np.setdiff1d(self._rows, self._drives.row)

@@ -32,9 +32,9 @@ from mbsim_cli.solve.adjoint.readings import Pulled, Readings, Seen, columns_of,
 from mbsim_cli.solve.breakpoints import breakpoints_of, law_rates, with_complex_step
 from mbsim_cli.solve.constraint_forces import require_balance
 from mbsim_cli.solve.open_trees.integration import loops_of, stages_kept, tableau
-from mbsim_cli.solve.pieces import Made
+from mbsim_cli.solve.pieces import CompletedPiece
 from mbsim_cli.solve.sparse import pulled
-from mbsim_cli.solve.tape import Began, Tape
+from mbsim_cli.solve.tape import RunStart, Tape
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class PieceSweep:
     def __init__(self, steps: StepsBack, step: float) -> None:
         self._steps, self._step, self._law_rates = steps, step, law_rates(steps.model)
 
-    def back(self, pieces: Sequence[Made], record: Record, hat: np.ndarray, given: MotionCovectors) -> float:
+    def back(self, pieces: Sequence[CompletedPiece], record: Record, hat: np.ndarray, given: MotionCovectors) -> float:
         """Go back through the pieces of a step, with covectors of sensors and of the motion at its end.
 
         Returns the size of what was left unsolved.
@@ -89,7 +89,7 @@ class PieceSweep:
             if made.piece.is_short(self._step):
                 if at_end:
                     self._steps.sweep(1, *seen)
-                by_length = self._glide_back(made, seen[0])
+                by_length = self._heun_step_back(made, seen[0])
             else:
                 worst = max(worst, self._at(made).sweep(0, *seen))
                 mean = 0.5 * (made.begun.zdd + seen[0].acceleration[0] - seen[0].corrections[0, 1])
@@ -103,13 +103,13 @@ class PieceSweep:
                 cov.theta[number] -= by_length
         return worst
 
-    def _at(self, made: Made) -> StepsBack:
+    def _at(self, made: CompletedPiece) -> StepsBack:
         """The steps of the piece's length, laws as late as its end is."""
         steps, end = self._steps, made.piece.end
         control = made.piece.control(steps.control, steps.theta)
         return replace(steps, theta=self._law_rates.at(end.late(steps.theta), steps.theta), control=control)
 
-    def _glide_back(self, made: Made, end: Record) -> np.ndarray:
+    def _heun_step_back(self, made: CompletedPiece, end: Record) -> np.ndarray:
         """The same of a piece that took no step; returns covectors (p,) of its length."""
         assert made.stage is not None
         at, cov, rates = self._at(made), self._steps.pulling.cov, made.begun
@@ -302,7 +302,9 @@ def _sweep_of(problem: Problem, tape: Tape, p: int) -> Any:
 class LoopSweep:
     """Covectors of p columns on their way back to the start, through steps of ALI3-P."""
 
-    def __init__(self, problem: Problem, initial: Began, p: int, pieces: Mapping[int, Sequence[Made]]) -> None:
+    def __init__(
+        self, problem: Problem, initial: RunStart, p: int, pieces: Mapping[int, Sequence[CompletedPiece]]
+    ) -> None:
         theta, control = initial.theta, allocate.control(problem.options, redundant=initial.redundant.size > 0)
         work, pulling = work_of(problem.model, theta, p, problem.least)
         self._steps = StepsBack(problem.model, theta, with_complex_step(control, problem, theta), work, pulling)
@@ -330,7 +332,7 @@ def _rows(first: int, end: int, record: Record, hat: np.ndarray, given: MotionCo
     return Record(*(array[part] for array in record)), hat[part], MotionCovectors(*(array[part] for array in given))
 
 
-def _by_parameters(problem: Problem, initial: Began, cov: Covectors, count: int) -> np.ndarray:
+def _by_parameters(problem: Problem, initial: RunStart, cov: Covectors, count: int) -> np.ndarray:
     """Derivatives (p, count): covectors of the start and of theta, along the derivatives of both."""
     p, sens = problem.theta_rho.shape[1], initial.sensitivity
     total = pulled(initial.dtheta[:, :p], cov.theta[:, :count])

@@ -15,9 +15,9 @@ from mbsim_cli.model.codes import Column
 from mbsim_cli.model.coordinates import kinds
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve.allocate import Instant
-from mbsim_cli.solve.equilibrium import settled
+from mbsim_cli.solve.equilibrium import start_at_equilibrium
 from mbsim_cli.solve.forward import start
-from mbsim_cli.solve.initial import Initial, assembled, quaternion_product
+from mbsim_cli.solve.initial import Initial, assemble_closed, quaternion_product
 from mbsim_cli.solve.open_trees.open_tree import OpenTreeSimulation
 from mbsim_cli.solve.redundancy import kept_in_range, rank_and_pivots
 
@@ -62,12 +62,12 @@ class Point:
 
 def at_equilibrium(problem: Problem) -> Point:
     """The static equilibrium; raises AnalysisError where there is none."""
-    return of_initial(problem, settled(problem)[0])
+    return of_initial(problem, start_at_equilibrium(problem)[0])
 
 
 def at_start(problem: Problem) -> Point:
     """The assembled start, with its velocities."""
-    return of_initial(problem, assembled(problem, motion_only=True))
+    return of_initial(problem, assemble_closed(problem, motion_only=True))
 
 
 def of_initial(problem: Problem, initial: Initial) -> Point:

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mbsim_cli.model.problem import Block, Problem
-from mbsim_cli.solve.equilibrium import settled
+from mbsim_cli.solve.equilibrium import start_at_equilibrium
 from mbsim_cli.solve.forward import Simulation
-from mbsim_cli.solve.initial import Initial, assembled
+from mbsim_cli.solve.initial import Initial, assemble_closed
 from mbsim_cli.solve.linear.equations import Equations, Linearising, Point, of_initial
 
 NEUTRAL = 1e-13  # of the size of each equation, below which a combination of states changes nothing
@@ -263,10 +263,10 @@ def about(problem: Problem) -> tuple[Point, Block]:
 def _start(problem: Problem) -> tuple[Initial, float, int]:
     """The instant, what is left of its constraints, and iterations of the search."""
     if problem.options.at == "equilibrium":
-        initial, drift = settled(problem)
-        return initial, drift, 0 if initial.rest is None else initial.rest.iterations
-    initial = assembled(problem)
-    return initial, 0.0, 0 if initial.rest is None else initial.rest.iterations
+        initial, drift = start_at_equilibrium(problem)
+        return initial, drift, 0 if initial.equilibrium is None else initial.equilibrium.iterations
+    initial = assemble_closed(problem)
+    return initial, 0.0, 0 if initial.equilibrium is None else initial.equilibrium.iterations
 
 
 def modes_about(linear: Linearising) -> Modes:

@@ -19,7 +19,7 @@ from mbsim_cli.solve.constraint_forces import INSTANTS, Balance, ReactionReader
 from mbsim_cli.solve.natural.joints import Row, TreeJoint, tree_joints
 from mbsim_cli.solve.natural.plan import STEP, Fields, Local, derivative_of, directions_of, value_of
 from mbsim_cli.solve.natural.system import NaturalSystem
-from mbsim_cli.solve.tape import Began
+from mbsim_cli.solve.tape import RunStart
 
 
 class Jet(NamedTuple):
@@ -264,7 +264,7 @@ class NaturalReactionPuller:
 
     theta = 0.0  # nothing goes to numbers of the model
 
-    def __init__(self, problem: Problem, initial: Began, p: int) -> None:
+    def __init__(self, problem: Problem, initial: RunStart, p: int) -> None:
         assert problem.reacting is not None
         self._model, (_, self._n, self._m) = problem.model, allocate.sizes(problem.model)
         self._parameters, size = problem.theta_rho.shape[1], initial.theta.size

@@ -17,7 +17,7 @@ from mbsim_cli.solve.allocate import Geometry, Instant, Standing
 from mbsim_cli.solve.blocks import Reader
 from mbsim_cli.solve.faults import undefined_at
 from mbsim_cli.solve.forward import Simulation
-from mbsim_cli.solve.initial import Initial, accelerate, assemble, require_assembled
+from mbsim_cli.solve.initial import Initial, accelerate, assemble, require_closed
 from mbsim_cli.solve.natural.joint_motion import NaturalReactions
 from mbsim_cli.solve.natural.plan import STEP, Fields, Group, broken_among, derivative_of, directions_of, value_of
 from mbsim_cli.solve.natural.system import NaturalSystem
@@ -76,12 +76,12 @@ def _cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 NOT_HELD = np.zeros(0, np.int64)
 
 
-def start_of(problem: Problem, theta: np.ndarray | None = None) -> tuple[Problem, Initial]:
+def natural_start(problem: Problem, theta: np.ndarray | None = None) -> tuple[Problem, Initial]:
     """The problem in natural coordinates and its start."""
     system = problem.system
     tree = replace(problem, names=system.problem.names)
     initial = assemble(tree, theta, geometry_only=True)
-    require_assembled(tree, initial.residual)
+    require_closed(tree, initial.residual)
     p = problem.theta_rho.shape[1]
     poses = poses_of(tree, initial, p)
     stack = directions_of(initial.theta, initial.dtheta[:, :p])
@@ -159,7 +159,7 @@ def _accelerated(
     return Initial(
         at.state, at.sens, theta, dtheta, rows.size, all_but(m, rows), initial.dependent,
         initial.conflict, work.eq.phi.copy(), broken_among(system, initial.broken), NOT_HELD, expected,
-        initial.rest,
+        initial.equilibrium,
     )  # fmt: skip
 
 

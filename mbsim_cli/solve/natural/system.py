@@ -30,7 +30,7 @@ from mbsim_cli.model.layout import (
     freeze,
 )
 from mbsim_cli.model.problem import Problem
-from mbsim_cli.solve.holding import least_inertia, swing
+from mbsim_cli.solve.least_inertia import least_inertia, swing
 from mbsim_cli.solve.natural import plan as naming
 from mbsim_cli.solve.natural.bases import Planner
 from mbsim_cli.solve.natural.joints import Equations, Row, Weld, equations_of, shared_by_constraints, tree_joints

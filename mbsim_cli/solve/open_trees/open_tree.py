@@ -38,7 +38,7 @@ from mbsim_cli.solve.blocks import (
     steps_at_once,
 )
 from mbsim_cli.solve.faults import HOPELESS, SURELY, Diagnosis, sentence, step_sentence, undefined_at
-from mbsim_cli.solve.initial import assemble, assembled
+from mbsim_cli.solve.initial import assemble, assemble_closed
 from mbsim_cli.solve.open_trees.integration import (
     LoopRows,
     closed_loops,
@@ -60,7 +60,7 @@ class Start:
     sensitivity: Sensitivity
     theta: np.ndarray
     dtheta: np.ndarray
-    rest: "Equilibrium | None" = None
+    equilibrium: "Equilibrium | None" = None
 
     @property
     def redundant(self) -> np.ndarray:
@@ -131,7 +131,7 @@ def _settled_start(problem: Problem, theta: np.ndarray, p: int) -> Start:
     dtheta[:, :wanted] = found.dtheta[:, :wanted]
     sens.z[:, :wanted], sens.zd[:, :wanted] = found.sensitivity.z[:, :wanted], found.sensitivity.zd[:, :wanted]
     found.state.zdd[:], found.state.lam[:] = 0.0, 0.0
-    return Start(found.state, sens, found.theta, dtheta, found.rest)
+    return Start(found.state, sens, found.theta, dtheta, found.equilibrium)
 
 
 STEPS = 256  # that are kept at once where their number is not foreseen
@@ -179,9 +179,9 @@ class OpenTreeSimulation:
         start: Any = (
             assemble_start(problem, theta, padded(wanted), tape is None)
             if problem.options.open_tree
-            else assembled(problem, theta, motion_only=True)
+            else assemble_closed(problem, theta, motion_only=True)
         )
-        self.theta, self.state, self.rest = start.theta, start.state, start.rest
+        self.theta, self.state, self.rest = start.theta, start.state, start.equilibrium
         self.started, self.rank = self.state.z.copy(), getattr(start, "rank", 0)
         self.dtype = self.theta.dtype.type
         self.p = wanted if problem.options.sensitivity == "ddm" else 0
@@ -215,12 +215,12 @@ class OpenTreeSimulation:
         self.step = 0
         self.unfinished: tuple[Record, SensitivityRecord, np.ndarray] | None = None
         self.end = problem.options.end
-        self.foreseen = not (problem.options.adaptive or self.work.kinks.time.size or self.work.onsets.force.size)
+        self.fixed_steps = not (problem.options.adaptive or self.work.kinks.time.size or self.work.onsets.force.size)
         self.earlier = self._room(1)  # the step before those of the next rows
         self.taken: list[Steps] = []  # towards the next rows
         self.before: Checkpoint | None = None  # the next rows
         if tape is not None:
-            tape.initial, tape.foreseen = start, self.foreseen
+            tape.initial, tape.fixed_steps = start, self.fixed_steps
 
     def first_block(self, steps: int = 0) -> Block:
         """The initial instant alone; raise AnalysisError where it is none."""
@@ -234,14 +234,14 @@ class OpenTreeSimulation:
 
         Raises BrokenOff, with the time points before, if one cannot be reached.
         """
-        if self.tape is not None and not (self.tape.whole and self.foreseen):
-            steps = min(steps, self.tape.between)
+        if self.tape is not None and not (self.tape.holds_all and self.fixed_steps):
+            steps = min(steps, self.tape.spacing)
         block = self._rows(steps)
         self.step += len(block.time)
         return block
 
     def _rows(self, rows: int) -> Block:
-        if self.tape is not None and self.unfinished is None and not (self.tape.whole and self.foreseen):
+        if self.tape is not None and self.unfinished is None and not (self.tape.holds_all and self.fixed_steps):
             self.before = self.checkpoint()
         record, d_record, work = self.unfinished or self._records(rows)
         self.unfinished = None
@@ -274,17 +274,17 @@ class OpenTreeSimulation:
     def _keep(self, tape: Tape, stretch: Stretch) -> None:
         """Append the next time points to the tape."""
         if self.before is None:
-            tape.take(stretch)
-        elif self.foreseen:
-            tape.mark(self.before, stretch.time.size)
-            tape.take(stretch)
+            tape.add(stretch)
+        elif self.fixed_steps:
+            tape.add_checkpoint(self.before, stretch.time.size)
+            tape.add(stretch)
         else:
-            tape.take_behind(self.before, stretch)
+            tape.add_with_checkpoint(self.before, stretch)
 
     def _move_on(self, record: Record, d_record: SensitivityRecord, work: np.ndarray) -> int:
         """Integrate to the unfilled rows of a record, and keep the steps for a tape; return a Status."""
         done = int(np.count_nonzero(record.time))  # of an instant after the start the time is not zero
-        steps = self._room(0 if self.tape is None else record.time.size if self.foreseen else STEPS)
+        steps = self._room(0 if self.tape is None else record.time.size if self.fixed_steps else STEPS)
         inside = self._room_inside()
         status: int = self.drive(
             self.model, self.theta, float(self.problem.options.step), self._times(record.time.size)[done:], self.end,

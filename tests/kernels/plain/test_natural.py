@@ -13,7 +13,7 @@ from mbsim_cli.kernels.algorithms.systems.contract import evaluate, mass, tangen
 from mbsim_cli.model.layout import COM, GRAVITY, INERTIA, MASS
 from mbsim_cli.solve import allocate
 from mbsim_cli.solve.forward import forward, start
-from mbsim_cli.solve.natural.start import start_of
+from mbsim_cli.solve.natural.start import natural_start
 from mbsim_cli.study.evaluation import blocks_of
 from mbsim_cli.study.reduced_bodies import standard_input
 from tests.assembly.texts import assemble
@@ -155,7 +155,7 @@ class AnyState:
     def __init__(self, model):
         self.tree = assembly.build(model, sensitivity="none").problem
         problem = assembly.build(model, formulation="ali3p-natural", sensitivity="none").problem
-        problem, self.start = start_of(problem)
+        problem, self.start = natural_start(problem)
         self.model, self.theta, self.z = problem.model, self.start.theta, self.start.state.z
 
     def look(self, *state, factors=None):
