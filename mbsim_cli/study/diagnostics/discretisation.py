@@ -23,7 +23,7 @@ NOT_FOLLOWED = 1.0  # relative error beyond which the steps do not resolve the m
 USELESS = 1e12  # of an objective's size, and of its unit: a change that a parameter's round-off would make
 
 
-# Errors estimated from a second run with twice the step (Richardson extrapolation).
+# Errors estimated from a second run with twice the step (Richardson extrapolation), and a third through impacts.
 #
 # One run is not enough: the adjoint gives gradients at the end only, and not all errors are shifts of time.
 # Derivation: docs/theory/resolution.md, section 4.
@@ -50,8 +50,8 @@ def estimate_errors(
 ) -> Estimates:
     """Results of a run with the best available error estimates; ``resolution`` has read all blocks of the run.
 
-    An automatic step uses the estimates of the runs that chose it. ``divided``: forces begin within steps, and all
-    derivatives get the largest relative error.
+    An automatic step uses the estimates of the runs that chose it. ``divided``: forces begin within steps, and a third
+    run shows errors of derivatives, too.
     """
     unseen = _ONE_STEP_ONLY if plan.method == "fd" else None
     if choice := plan.step_choice:
@@ -96,21 +96,25 @@ def _estimates_by_second_run(
 ) -> Estimates:
     """Estimate errors by the difference of two runs; raises AnalysisError if the second run fails."""
     assembled, fine = plan.assembled, plan.assembled.problem
-    coarse = with_twice_the_step(fine)
+    coarse = with_longer_steps(fine)
     watched: Any = resolution_of(coarse, values_of(assembled.parameters), getattr(resolution, "times", None))
-    with listener.progress("estimating errors", fine.options.duration) as show:
 
-        def watch(block: Any) -> None:
-            if len(block.time):
-                show(float(block.time[-1]))
+    def again(problem: Problem, watched: Any = None) -> dict[str, Gradient]:
+        with listener.progress("estimating errors", fine.options.duration) as show:
+            watch = (lambda block: show(float(block.time[-1])) if len(block.time) else None,)
+            return evaluate(problem, assembled.objectives, watch, watched, listener)
 
-        others = evaluate(coarse, assembled.objectives, (watch,), watched, listener)
+    others = again(coarse, watched)
     share = 1.0 / (_error_ratio(fine, coarse, divided, resolution.worst[0], watched.worst[0]) - 1.0)
     if isinstance(resolution, Resolution):
         resolution.compare(watched, share)
     found = {name: _with_errors(result, others[name], share) for name, result in results.items()}
-    if divided:
-        found = {name: _with_worst_relative_error(result, values_of(plan.parameters)) for name, result in found.items()}
+    if divided and any(len(result.gradient) for result in results.values()):
+        thirds: dict[str, Gradient] = {}
+        with suppress(AnalysisError):
+            thirds = again(with_longer_steps(fine, 3))
+        values = values_of(plan.parameters)
+        found = {name: _with_errors_of_impacts(result, thirds.get(name), values) for name, result in found.items()}
         found = {name: _without_unresolved(result, plan, fine.options.step) for name, result in found.items()}
     coarse_by_fields = by_fields(assembled.fields, others)
     off = {
@@ -128,7 +132,7 @@ def settle_motion(plan: "Plan", resolution: Any) -> None:
     fine = plan.assembled.problem
     if not resolution.worst[0] > LIMIT or round(fine.options.duration / fine.options.step) < LEAST:
         return
-    coarse = with_twice_the_step(fine)
+    coarse = with_longer_steps(fine)
     alone = replace(coarse, theta_rho=fine.theta_rho[:, :0], options=replace(coarse.options, sensitivity="none"))
     watched: Any = resolution_of(alone, (), resolution.times)
     with suppress(AnalysisError):
@@ -137,13 +141,13 @@ def settle_motion(plan: "Plan", resolution: Any) -> None:
         resolution.compare(watched, 1.0 / (fall - 1.0))
 
 
-def with_twice_the_step(problem: Problem) -> Problem:
-    """The problem with half as many steps, also within onsets of forces; the last step ends at the same time."""
+def with_longer_steps(problem: Problem, times: int = 2) -> Problem:
+    """The problem with a half or a third of the steps, also within onsets of forces; it ends at the same time."""
     options = problem.options
     steps = options.duration / options.step
     ends = abs(steps - round(steps)) < WHOLE * steps
-    step = options.duration / (round(steps) // 2) if ends else 2.0 * options.step
-    options = replace(options, step=step, onset_steps=0.5 * options.onset_steps)
+    step = options.duration / (round(steps) // times) if ends else times * options.step
+    options = replace(options, step=step, onset_steps=options.onset_steps / times)
     return replace(problem, options=options, gaps=())  # the first run has reported grazing
 
 
@@ -160,11 +164,12 @@ def _error_ratio(fine: Problem, coarse: Problem, divided: bool, error: float, ot
     return float(np.clip(observed, ratio, most))
 
 
-def _with_worst_relative_error(result: Gradient, values: np.ndarray) -> Gradient:
-    """The result with the largest relative error of its significant derivatives as error of all derivatives.
+def _with_errors_of_impacts(result: Gradient, third: Gradient | None, values: np.ndarray) -> Gradient:
+    """The result with larger errors of derivatives, as a ``third`` run with three times the step shows them.
 
-    An error of the time of an impact affects all derivatives; agreement of two runs in one of them is chance. If the
-    worst derivative is not resolved, each parameter gets the absolute error of the most influential parameter.
+    An error of the time of an impact affects all derivatives; agreement of two runs in one of them is chance. The
+    relative error of the worst significant derivative is the most that the third run adds, and what counts without it.
+    If the worst derivative is not resolved, each parameter gets the absolute error of the most influential parameter.
     """
     gradient, off = result.gradient, result.uncertainty.errors[1:]
     sizes = np.abs(gradient * values)
@@ -173,6 +178,8 @@ def _with_worst_relative_error(result: Gradient, values: np.ndarray) -> Gradient
         return result
     worst = min(1.0, float(np.max(off[matter] / np.abs(gradient[matter]))))
     least = worst * np.abs(gradient)
+    if third:  # errors are of first order
+        least = np.fmin(least, np.abs(gradient - third.gradient) / 2.0)
     if worst > UNRESOLVED:
         least = np.divide(worst * np.max(sizes[matter]), np.abs(values), out=least, where=gradient * values != 0.0)
     errors = np.append(result.uncertainty.errors[0], np.maximum(off, least))
