@@ -206,8 +206,8 @@ def run(plan: Plan, timing: Timing, listener: Listener, consumer: Callable[[Any]
     if plan.method == "fd":
         results, steps = _differences(plan, results, timing, listener)
     with timing.phase("estimate"):
-        divided = getattr(diagnostics.health, "divides", False)
-        estimates = estimate_errors(plan, results, diagnostics.resolution, divided, listener)
+        order = getattr(diagnostics.health, "divided_order", 0)
+        estimates = estimate_errors(plan, results, diagnostics.resolution, order, listener)
     return Outcome(plan, diagnostics, estimates.results, timing, steps, estimates)
 
 

@@ -46,12 +46,12 @@ class Estimates:
 
 
 def estimate_errors(
-    plan: "Plan", results: dict[str, Gradient], resolution: Any, divided: bool, listener: Listener
+    plan: "Plan", results: dict[str, Gradient], resolution: Any, divided_order: int, listener: Listener
 ) -> Estimates:
     """Results of a run with the best available error estimates; ``resolution`` has read all blocks of the run.
 
-    An automatic step uses the estimates of the runs that chose it. ``divided``: forces begin within steps, and a third
-    run shows errors of derivatives, too.
+    An automatic step uses the estimates of the runs that chose it. ``divided_order``: that of errors if steps are
+    divided where forces begin, else 0; a third run then shows errors of derivatives, too.
     """
     unseen = _ONE_STEP_ONLY if plan.method == "fd" else None
     if choice := plan.step_choice:
@@ -69,7 +69,7 @@ def estimate_errors(
     impossible = _reason_against_second_run(plan)
     if not impossible:
         try:
-            return replace(_estimates_by_second_run(plan, results, resolution, divided, listener), reason=unseen)
+            return replace(_estimates_by_second_run(plan, results, resolution, divided_order, listener), reason=unseen)
         except AnalysisError:
             impossible = "a second run, with twice the step, fails"
     return Estimates(results, reason=impossible if plan.method == "adjoint" else unseen)
@@ -92,7 +92,7 @@ def _reason_against_second_run(plan: "Plan") -> str:
 
 
 def _estimates_by_second_run(
-    plan: "Plan", results: dict[str, Gradient], resolution: Any, divided: bool, listener: Listener
+    plan: "Plan", results: dict[str, Gradient], resolution: Any, divided_order: int, listener: Listener
 ) -> Estimates:
     """Estimate errors by the difference of two runs; raises AnalysisError if the second run fails."""
     assembled, fine = plan.assembled, plan.assembled.problem
@@ -105,17 +105,19 @@ def _estimates_by_second_run(
             return evaluate(problem, assembled.objectives, watch, watched, listener)
 
     others = again(coarse, watched)
-    share = 1.0 / (_error_ratio(fine, coarse, divided, resolution.worst[0], watched.worst[0]) - 1.0)
+    share = 1.0 / (_error_ratio(fine, coarse, divided_order == 1, resolution.worst[0], watched.worst[0]) - 1.0)
     if isinstance(resolution, Resolution):
         resolution.compare(watched, share)
     found = {name: _with_errors(result, others[name], share) for name, result in results.items()}
-    if divided and any(len(result.gradient) for result in results.values()):
+    if divided_order and any(len(result.gradient) for result in results.values()):
+        longest, values = with_longer_steps(fine, 3), values_of(plan.parameters)
         thirds: dict[str, Gradient] = {}
         with suppress(AnalysisError):
-            thirds = again(with_longer_steps(fine, 3))
-        values = values_of(plan.parameters)
-        found = {name: _with_errors_of_impacts(result, thirds.get(name), values) for name, result in found.items()}
-        found = {name: _without_unresolved(result, plan, fine.options.step) for name, result in found.items()}
+            thirds = again(longest)
+        of_third = 1.0 / ((longest.options.step / fine.options.step) ** divided_order - 1.0)
+        for name, result in found.items():
+            result = _with_errors_of_parts(result, thirds.get(name), of_third, values, divided_order == 1)
+            found[name] = _without_unresolved(result, plan, fine.options.step) if divided_order == 1 else result
     coarse_by_fields = by_fields(assembled.fields, others)
     off = {
         name: {given: share * np.abs(numbers - coarse_by_fields[name][given]) for given, numbers in entries.items()}
@@ -164,25 +166,25 @@ def _error_ratio(fine: Problem, coarse: Problem, divided: bool, error: float, ot
     return float(np.clip(observed, ratio, most))
 
 
-def _with_errors_of_impacts(result: Gradient, third: Gradient | None, values: np.ndarray) -> Gradient:
-    """The result with larger errors of derivatives, as a ``third`` run with three times the step shows them.
+def _with_errors_of_parts(
+    result: Gradient, third: Gradient | None, share: float, values: np.ndarray, impacts: bool
+) -> Gradient:
+    """The result with larger errors of derivatives: a ``share`` of the difference from a third run, if that is larger.
 
-    An error of the time of an impact affects all derivatives; agreement of two runs in one of them is chance. The
+    Errors vary with the parts that steps are divided into; agreement of two runs is chance. Through impacts, the
     relative error of the worst significant derivative is the most that the third run adds, and what counts without it.
-    If the worst derivative is not resolved, each parameter gets the absolute error of the most influential parameter.
+    If it is not resolved, each parameter gets the absolute error of the most influential parameter.
     """
     gradient, off = result.gradient, result.uncertainty.errors[1:]
+    least = share * np.abs(gradient - third.gradient) if third else np.full(len(gradient), np.inf if impacts else 0.0)
     sizes = np.abs(gradient * values)
     matter = (sizes >= MATTERING * np.nanmax(sizes, initial=0.0)) & (sizes > 0.0) & np.isfinite(off)
-    if not matter.any():
-        return result
-    worst = min(1.0, float(np.max(off[matter] / np.abs(gradient[matter]))))
-    least = worst * np.abs(gradient)
-    if third:  # errors are of first order
-        least = np.fmin(least, np.abs(gradient - third.gradient) / 2.0)
-    if worst > UNRESOLVED:
-        least = np.divide(worst * np.max(sizes[matter]), np.abs(values), out=least, where=gradient * values != 0.0)
-    errors = np.append(result.uncertainty.errors[0], np.maximum(off, least))
+    if impacts:
+        worst = min(1.0, float(np.max(off[matter] / np.abs(gradient[matter]), initial=0.0)))
+        least = np.fmin(least, worst * np.abs(gradient))
+        if worst > UNRESOLVED:
+            least = np.divide(worst * np.max(sizes[matter]), np.abs(values), out=least, where=gradient * values != 0.0)
+    errors = np.append(result.uncertainty.errors[0], np.where(np.isnan(off), off, np.fmax(off, least)))
     return replace(result, uncertainty=result.uncertainty._replace(errors=errors))
 
 

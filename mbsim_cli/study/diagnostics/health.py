@@ -163,14 +163,17 @@ class Health(Diagnostics):
         return dict(zip(WORK, self._counts.tolist(), strict=True)) if self._options.integrated else {}
 
     @property
-    def divides(self) -> bool:
-        """Whether forces begin in steps of fixed length: something has touched or let go, or may have in divided ones.
+    def divided_order(self) -> int:
+        """Order of errors if steps of fixed length are divided where forces begin in them; 0 if none is.
 
-        Dry friction that turns round is not counted. It divides steps, too, but its force does not jump.
+        It is 1 if something has touched or let go, or may have, and 2 if dry friction turned round: its force does not
+        jump.
         """
-        touched = bool(self._above.all(axis=0).any())
-        divided = bool(self._counts[WORK.index("rejected")]) and (self._unseen or self._near)
-        return not self._options.adaptive and (touched or divided)
+        if self._options.adaptive:
+            return 0
+        divided = bool(self._counts[WORK.index("rejected")])
+        touched = bool(self._above.all(axis=0).any()) or (divided and (self._unseen or self._near))
+        return 1 if touched else 2 * divided
 
     @property
     def steps(self) -> int:
