@@ -5,7 +5,8 @@ from functools import cache
 from inspect import Signature, signature
 from typing import Any
 
-from mbsim_cli.kernels.compiler.jit import derived, overload, python_of
+from mbsim_cli.kernels.compiler.choice import COMPILER
+from mbsim_cli.kernels.compiler.jit import derived, kernel, overload, python_of
 from mbsim_cli.kernels.derive.write import compiled_text
 from mbsim_cli.model.codes import ELEMENTS
 
@@ -49,6 +50,33 @@ def members_by_type(place: str, like: Any, of: Callable[[type], Any]) -> Callabl
         return by_type(place, name, text, shape, lambda kind: getattr(of(kind), name))
 
     return member
+
+
+def only_with(place: str, *kinds: type) -> Callable[[Callable], Callable[[Callable], Any]]:
+    """A maker of decorators: the decorated function serves types ``kinds`` at the place, the one given all others.
+
+    So models without a feature compile nothing of it: ``@with_curves(lambda measures, m: False)``.
+    """
+
+    def decorator(otherwise: Callable) -> Callable[[Callable], Any]:
+        def chosen(function: Callable) -> Any:
+            shape, serving = signature(function), kernel(function)
+
+            @cache
+            def calling() -> Callable:  # the kernel is kept for all its callers
+                arguments, space = ", ".join(shape.parameters), {"called": serving}
+                return compiled_text(f"def call({arguments}):\n    return called({arguments})\n", function, space)
+
+            def choose(kind: type) -> Callable:
+                if kind not in kinds:
+                    return otherwise
+                return calling() if COMPILER == "linking" else function
+
+            return by_type(place, function.__name__, function.__doc__ or "", shape, choose)
+
+        return chosen
+
+    return decorator
 
 
 # By the kind of a force -----------------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ shrinks the constraint residual by about the ratio of the penalty term to T, kee
 on corrections, so that no digit of x is lost to the penalty. J may have dependent rows.
 """
 
+from inspect import signature
 from types import ModuleType
 from typing import NamedTuple
 
@@ -12,10 +13,10 @@ import numpy as np
 
 from mbsim_cli.kernels.algebra.arrays import copy_to
 from mbsim_cli.kernels.algebra.linear_solve import lu_factor, lu_solve, lu_solve_of
-from mbsim_cli.kernels.algorithms.by_type import members_by_type
+from mbsim_cli.kernels.algorithms.by_type import by_type, members_by_type
 from mbsim_cli.kernels.algorithms.elimination import by_coordinates, by_panels
 from mbsim_cli.kernels.algorithms.elimination.structure import Panels, Sparsity
-from mbsim_cli.kernels.compiler.jit import kernel, overload, python_of
+from mbsim_cli.kernels.compiler.jit import kernel
 from mbsim_cli.kernels.compiler.simd import (
     EVERY,
     at,
@@ -186,20 +187,6 @@ def _solve(factor, tolerance, columns, c):
     return _refine_any(factor, tolerance, 0.0, total(left), columns, c)
 
 
-def _refine_any(factor, tolerance, whole, size, columns, c):
-    """``_refine``, of cases ``_refine_cases``."""
-    return _kind_of_refinement(columns)(factor, tolerance, whole, size, columns, c)
-
-
-def _kind_of_refinement(columns):
-    return _refine_cases if "kept" in columns._fields else _refine
-
-
-@overload(_refine_any)
-def _refine_compiled(factor, tolerance, whole, size, columns, c):
-    return python_of(_refine_cases if "kept" in getattr(columns, "group", columns).fields else _refine)
-
-
 @kernel
 def _refine(factor, tolerance, whole, size, columns, c):
     """Corrections after the first; ``size`` is the square of what that left of the constraints."""
@@ -258,6 +245,15 @@ def _put_chosen(bits, solution, c, out):
     for r in range(out.mu.shape[0]):
         out.mu[r, c] = either(bits, solution.mu[r, c], out.mu[r, c])
         out.rest[r, c] = either(bits, solution.rest[r, c], out.rest[r, c])
+
+
+_refine_any = by_type(
+    "columns",
+    "_refine_any",
+    "``_refine``, of cases ``_refine_cases``.",
+    signature(_refine),
+    lambda kind: _refine_cases if kind is CaseColumns else _refine,
+)
 
 
 MAX_UPDATES = 12

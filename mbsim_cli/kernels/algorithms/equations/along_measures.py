@@ -6,7 +6,7 @@ generated from its values, and chosen by its kind. How measures vary is written 
 
 from typing import Any
 
-from mbsim_cli.kernels.algorithms.by_type import by_kind, members_by_type, predicate
+from mbsim_cli.kernels.algorithms.by_type import by_kind, only_with, predicate
 from mbsim_cli.kernels.compiler.jit import derived, inlined, python_of
 from mbsim_cli.kernels.compiler.simd import add_to, at
 from mbsim_cli.kernels.derive.write import Derivatives, compiled_text
@@ -14,7 +14,7 @@ from mbsim_cli.kernels.elements import elements
 from mbsim_cli.kernels.elements.element import AlongMeasure
 from mbsim_cli.kernels.elements.tape import result_of
 from mbsim_cli.model.codes import ALONG
-from mbsim_cli.model.layout import NONE, NoSignals
+from mbsim_cli.model.layout import NONE, LoadedSignals, Signals
 
 
 @inlined
@@ -110,86 +110,61 @@ pull_energy_along = _chosen("pull_energy", "Add what a covector of the energy is
 # ``cov.signals``.
 
 
-class _Without:
-    """Of models without expressions."""
+_with_signals = only_with("model.signals", Signals, LoadedSignals)
 
-    @staticmethod
-    def reads_signals(model, f):
-        return False
 
-    @staticmethod
-    def with_signal(model, kin, f, Q, by_g, by_g1):
+@_with_signals(lambda model, f: False)
+def reads_signals(model, f):
+    """Whether force f reads an expression."""
+    of = model.signals.of_force
+    return of[f, 0] != NONE or of[f, 1] != NONE or of[f, 2] != NONE
+
+
+@_with_signals(lambda model, kin, f, Q, by_g, by_g1: (Q, by_g, by_g1))
+def with_signal(model, kin, f, Q, by_g, by_g1):
+    """A force along a measure, and its slopes by g and g', with its expression."""
+    u = model.signals.of_force[f, 0]
+    if u == NONE:
         return Q, by_g, by_g1
-
-    @staticmethod
-    def with_signal_variation(model, tw, f, k, dQ):
-        return dQ
-
-    @staticmethod
-    def pull_to_signal(model, f, k, hat, cov):
-        pass
-
-    @staticmethod
-    def with_signals(model, kin, f, vector):
-        return vector
-
-    @staticmethod
-    def with_variations_of_signals(model, tw, f, k, vector):
-        return vector
-
-    @staticmethod
-    def pull_to_signals(model, f, k, hat, cov):
-        pass
+    o, work = model.signals.offset[u], kin.signals
+    return Q + work.value[result_of(model.signals, u)], by_g + work.slope[o], by_g1 + work.slope[o + 1]
 
 
-class _With:
-    """Of models with expressions."""
+@_with_signals(lambda model, tw, f, k, dQ: dQ)
+def with_signal_variation(model, tw, f, k, dQ):
+    """Variation k of a force along a measure by all that is not its own measure."""
+    return _vary_component(model, tw, f, 0, k, dQ)
 
-    @staticmethod
-    def reads_signals(model, f):
-        of = model.signals.of_force
-        return of[f, 0] != NONE or of[f, 1] != NONE or of[f, 2] != NONE
 
-    @staticmethod
-    def with_signal(model, kin, f, Q, by_g, by_g1):
-        u = model.signals.of_force[f, 0]
-        if u == NONE:
-            return Q, by_g, by_g1
-        o, work = model.signals.offset[u], kin.signals
-        return Q + work.value[result_of(model.signals, u)], by_g + work.slope[o], by_g1 + work.slope[o + 1]
+@_with_signals(lambda model, f, k, hat, cov: None)
+def pull_to_signal(model, f, k, hat, cov):
+    """Add an adjoint of a force along a measure to that of its expression."""
+    _pull_component(model, f, 0, k, hat, cov)
 
-    @staticmethod
-    def with_signal_variation(model, tw, f, k, dQ):
-        u = model.signals.of_force[f, 0]
-        return dQ if u == NONE else dQ + at(tw.signals.value, u, k)
 
-    @staticmethod
-    def pull_to_signal(model, f, k, hat, cov):
-        u = model.signals.of_force[f, 0]
-        if u != NONE:
-            add_to(cov.signals.value, u, k, hat)
+@_with_signals(lambda model, kin, f, vector: vector)
+def with_signals(model, kin, f, vector):
+    """The vector of an applied force or torque, with its expressions."""
+    x, y, z = vector
+    return _component(model, kin, f, 0, x), _component(model, kin, f, 1, y), _component(model, kin, f, 2, z)
 
-    @staticmethod
-    def with_signals(model, kin, f, vector):
-        return (
-            _component(model, kin, f, 0, vector[0]),
-            _component(model, kin, f, 1, vector[1]),
-            _component(model, kin, f, 2, vector[2]),
-        )
 
-    @staticmethod
-    def with_variations_of_signals(model, tw, f, k, vector):
-        return (
-            _vary_component(model, tw, f, 0, k, vector[0]),
-            _vary_component(model, tw, f, 1, k, vector[1]),
-            _vary_component(model, tw, f, 2, k, vector[2]),
-        )
+@_with_signals(lambda model, tw, f, k, vector: vector)
+def with_variations_of_signals(model, tw, f, k, vector):
+    """Variation k of such a vector, in the axes it is given in."""
+    return (
+        _vary_component(model, tw, f, 0, k, vector[0]),
+        _vary_component(model, tw, f, 1, k, vector[1]),
+        _vary_component(model, tw, f, 2, k, vector[2]),
+    )
 
-    @staticmethod
-    def pull_to_signals(model, f, k, hat, cov):
-        _pull_component(model, f, 0, k, hat[0], cov)
-        _pull_component(model, f, 1, k, hat[1], cov)
-        _pull_component(model, f, 2, k, hat[2], cov)
+
+@_with_signals(lambda model, f, k, hat, cov: None)
+def pull_to_signals(model, f, k, hat, cov):
+    """Add adjoints of the components of such a vector to those of its expressions."""
+    _pull_component(model, f, 0, k, hat[0], cov)
+    _pull_component(model, f, 1, k, hat[1], cov)
+    _pull_component(model, f, 2, k, hat[2], cov)
 
 
 @inlined
@@ -209,15 +184,3 @@ def _pull_component(model, f, j, k, hat, cov):
     u = model.signals.of_force[f, j]
     if u != NONE:
         add_to(cov.signals.value, u, k, hat)
-
-
-_of_signals = members_by_type("model.signals", _With, lambda kind: _Without if kind is NoSignals else _With)
-
-
-reads_signals = _of_signals("reads_signals", "Whether force f reads an expression.")
-with_signal = _of_signals("with_signal", "A force along a measure, and its slopes by g and g', with its expression.")
-with_signal_variation = _of_signals("with_signal_variation", "Variation k of it by all that is not its own measure.")
-pull_to_signal = _of_signals("pull_to_signal", "Add a covector of a force along a measure to that of its expression.")
-with_signals = _of_signals("with_signals", "The vector of an applied force or torque, with its expressions.")
-with_variations_of_signals = _of_signals("with_variations_of_signals", "Its variation k, in the axes it is given in.")
-pull_to_signals = _of_signals("pull_to_signals", "Add covectors of its components to those of its expressions.")

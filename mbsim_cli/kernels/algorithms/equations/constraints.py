@@ -18,7 +18,7 @@ from mbsim_cli.kernels.algebra.spatial import (
     sub6,
 )
 from mbsim_cli.kernels.algebra.vectors import add3, axpy3, cross3, is_zero3, row3, scale3, sub3
-from mbsim_cli.kernels.algorithms.by_type import members_by_type
+from mbsim_cli.kernels.algorithms.by_type import only_with
 from mbsim_cli.kernels.algorithms.motion.kinematics import at_origin, column_at_origin, no_motion, pose_of
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.compiler.simd import add_to, at
@@ -38,7 +38,7 @@ from mbsim_cli.kernels.elements.measures import (
     wrap_angle,
 )
 from mbsim_cli.model.codes import Measure
-from mbsim_cli.model.layout import NONE, NoCurves, NoFollowers
+from mbsim_cli.model.layout import NONE, Curves, Followers
 
 # Curves of couplings --------------------------------------------------------------------------------------------------
 #
@@ -49,7 +49,16 @@ from mbsim_cli.model.layout import NONE, NoCurves, NoFollowers
 # ``model.measures.curves``.
 
 
-@kernel
+_with_curves = only_with("measures.curves", Curves)
+
+
+@_with_curves(lambda measures, m: False)
+def has_curve(measures, m):
+    """Whether measure m has a curve."""
+    return measures.curves.law[m] != NONE
+
+
+@inlined
 def _place(measures, theta, m, z):
     """Law, sign and argument of the curve of measure m."""
     last = measures.first[m + 1] - 1
@@ -57,89 +66,39 @@ def _place(measures, theta, m, z):
     return measures.curves.law[m], sign, sign * z[measures.coordinate[last]]
 
 
-@kernel
-def _find(measures, theta, m, z):
+@_with_curves(lambda measures, theta, m, z: (0.0, 0.0, 0.0))
+def curve_at(measures, theta, m, z):
+    """Value, first and second derivative of the curve of measure m at the coordinates z."""
     law, sign, x = _place(measures, theta, m, z)
     s, s1, s2 = law_value(measures.curves.laws, theta, law, x)
     return s, sign * s1, s2
 
 
-@kernel
-def _find_third(measures, theta, m, z):
+@_with_curves(lambda measures, theta, m, z: 0.0)
+def third_of_curve(measures, theta, m, z):
+    """Its third derivative, that of one side where it jumps."""
     law, sign, x = _place(measures, theta, m, z)
     return sign * law_third(measures.curves.laws, theta, law, x)
 
 
-@kernel
-def _vary(measures, theta, dtheta, k, m, z):
+def _no_variation(measures, theta, dtheta, k, m, z):
+    zero = 0.0 * at(dtheta, 0, k)
+    return zero, zero, zero
+
+
+@_with_curves(_no_variation)
+def vary_curve(measures, theta, dtheta, k, m, z):
+    """Variation k of value and derivatives with the curve's own numbers, at fixed z."""
     law, sign, x = _place(measures, theta, m, z)
     s, s1, s2 = law_variation(measures.curves.laws, theta, dtheta, k, law, x)
     return s, sign * s1, s2
 
 
-@kernel
-def _pull(measures, theta, m, k, z, value, first, second, theta_out):
+@_with_curves(lambda measures, theta, m, k, z, value, first, second, theta_out: None)
+def pull_curve(measures, theta, m, k, z, value, first, second, theta_out):
+    """Add the pull-back of adjoints of value and derivatives to the curve's own numbers."""
     law, sign, x = _place(measures, theta, m, z)
     pull_law(measures.curves.laws, theta, law, x, k, value, sign * first, second, theta_out)
-
-
-class _Without:
-    """Of models without curves."""
-
-    @staticmethod
-    def has_curve(measures, m):
-        return False
-
-    @staticmethod
-    def curve_at(measures, theta, m, z):
-        return 0.0, 0.0, 0.0
-
-    @staticmethod
-    def third_of_curve(measures, theta, m, z):
-        return 0.0
-
-    @staticmethod
-    def vary_curve(measures, theta, dtheta, k, m, z):
-        zero = 0.0 * at(dtheta, 0, k)
-        return zero, zero, zero
-
-    @staticmethod
-    def pull_curve(measures, theta, m, k, z, value, first, second, theta_out):
-        pass
-
-
-class _With:
-    """Of models with curves."""
-
-    @staticmethod
-    def has_curve(measures, m):
-        return measures.curves.law[m] != NONE
-
-    @staticmethod
-    def curve_at(measures, theta, m, z):
-        return _find(measures, theta, m, z)
-
-    @staticmethod
-    def third_of_curve(measures, theta, m, z):
-        return _find_third(measures, theta, m, z)
-
-    @staticmethod
-    def vary_curve(measures, theta, dtheta, k, m, z):
-        return _vary(measures, theta, dtheta, k, m, z)
-
-    @staticmethod
-    def pull_curve(measures, theta, m, k, z, value, first, second, theta_out):
-        _pull(measures, theta, m, k, z, value, first, second, theta_out)
-
-
-_of_curves = members_by_type("measures.curves", _With, lambda kind: _Without if kind is NoCurves else _With)
-
-
-has_curve = _of_curves("has_curve", "Whether measure m has a curve.")
-curve_at = _of_curves("curve_at", "Value, first and second derivative of the curve of measure m at the coordinates z.")
-third_of_curve = _of_curves("third_of_curve", "Its third derivative, that of one side where it jumps.")
-vary_curve = _of_curves("vary_curve", "Variation k of these three with the curve's own numbers, at fixed z.")
-pull_curve = _of_curves("pull_curve", "Add the pull-back of covectors of these three to the curve's own numbers.")
 
 
 # Followers of constraints ---------------------------------------------------------------------------------------------
@@ -147,38 +106,19 @@ pull_curve = _of_curves("pull_curve", "Add the pull-back of covectors of these t
 # A follower is a column that equals the measure of a constraint. Phi is linear in it, with the slope -1. Models without
 # followers compile nothing of it: ``model.constraints.followers``.
 
-
-class _Alone:
-    """Of models without followers."""
-
-    @staticmethod
-    def has_follower(constraints, i):
-        return False
-
-    @staticmethod
-    def follower(constraints, i):
-        return 0
+_with_followers = only_with("constraints.followers", Followers)
 
 
-class _Followed:
-    """Of models with followers."""
-
-    @staticmethod
-    def has_follower(constraints, i):
-        return constraints.followers.column[i] != NONE
-
-    @staticmethod
-    def follower(constraints, i):
-        return constraints.followers.column[i]
+@_with_followers(lambda constraints, i: False)
+def has_follower(constraints, i):
+    """Whether constraint i has a follower."""
+    return constraints.followers.column[i] != NONE
 
 
-_of_followers = members_by_type(
-    "constraints.followers", _Followed, lambda kind: _Alone if kind is NoFollowers else _Followed
-)
-
-
-has_follower = _of_followers("has_follower", "Whether constraint i has a follower.")
-follower = _of_followers("follower", "The column that follows the measure of constraint i.")
+@_with_followers(lambda constraints, i: 0)
+def follower(constraints, i):
+    """The column that follows the measure of constraint i."""
+    return constraints.followers.column[i]
 
 
 # Constraints ----------------------------------------------------------------------------------------------------------

@@ -15,12 +15,12 @@ import numpy as np
 from mbsim_cli.kernels.algebra.arrays import clear, copy_to
 from mbsim_cli.kernels.algebra.linear_solve import lu_factor, lu_solve
 from mbsim_cli.kernels.algebra.spatial import dot6
-from mbsim_cli.kernels.algorithms.by_type import members_by_type
+from mbsim_cli.kernels.algorithms.by_type import only_with
 from mbsim_cli.kernels.algorithms.elimination.constrained_solve import solve_constrained
 from mbsim_cli.kernels.algorithms.equations.constraints import coordinate_slope
 from mbsim_cli.kernels.algorithms.equations.signals import unit_force
 from mbsim_cli.kernels.algorithms.motion.kinematics import column_at_origin
-from mbsim_cli.kernels.compiler.jit import inlined, kernel
+from mbsim_cli.kernels.compiler.jit import inlined
 from mbsim_cli.kernels.elements.measures import is_geometric
 from mbsim_cli.model.layout import NONE, LoadedSignals
 
@@ -28,8 +28,36 @@ ACCURATE = 1e-9  # tolerance of the solutions for P, which all corrections rest 
 SETTLED = 1e-13  # of the largest multiplier: a smaller change is round-off
 
 
-@kernel
-def _find(model, theta, z, kin):
+_with_loads = only_with("model.signals", LoadedSignals)
+
+
+@_with_loads(lambda model, lam, kin: None)
+def read_multipliers(model, lam, kin):
+    """Let forces read multipliers (m,); before ``find_signals``."""
+    copy_to(lam, kin.signals.load.lam)
+
+
+@_with_loads(lambda model, dlam, tw: None)
+def vary_multipliers(model, dlam, tw):
+    """Let multipliers that forces read vary by dlam (m, p); before ``vary_signals``."""
+    copy_to(dlam, tw.signals.lam)
+
+
+@_with_loads(lambda model, tw: None)
+def hold_multipliers(model, tw):
+    """Let multipliers that forces read not vary: their variation is solved for."""
+    clear(tw.signals.lam)
+
+
+@_with_loads(lambda model, cov: None)
+def forget_multipliers(model, cov):
+    """Clear adjoints of multipliers that the equations of a step have solved for."""
+    clear(cov.lam)
+
+
+@_with_loads(lambda model, theta, z, kin: None)
+def find_loads(model, theta, z, kin):
+    """Leave P and R in ``kin.signals.load``; needs ``element_forces`` at the state."""
     signals, work, measures, pairs = model.signals, kin.signals.load, model.measures, model.pairs
     clear(work.exerted)
     clear(work.slope)
@@ -64,9 +92,9 @@ def _read(transposed, work, j, x, mu, k):
     return total
 
 
-@kernel
-def _correct(transposed, factor, kin, columns):
-    """Add to the solutions of ``columns`` what the forces that read multipliers make of them."""
+@_with_loads(lambda model, transposed, factor, kin, columns: True)
+def with_loads(model, transposed, factor, kin, columns):
+    """Complete the solutions of ``columns`` by the factors, of the transposed matrix or not; False if singular."""
     work = kin.signals.load
     own, r = work.columns, work.force.size
     for j in range(r):
@@ -98,9 +126,9 @@ def _correct(transposed, factor, kin, columns):
     return True
 
 
-@kernel
-def _take(transposed, kin, columns):
-    """What a solution of ``columns`` leaves: b gets P R^T mu back, of the transposed matrix e gets R P^T x."""
+@_with_loads(lambda model, transposed, kin, columns: None)
+def take_loads(model, transposed, kin, columns):
+    """Give the forces' part of the solutions back: b gets P R^T mu, of the transposed matrix e gets R P^T x."""
     work = kin.signals.load
     for k in range(columns.b.shape[1]):
         for j in range(work.force.size):
@@ -113,105 +141,11 @@ def _take(transposed, kin, columns):
                     columns.b[c, k] += work.exerted[c, j] * share
 
 
-@kernel
-def _settled(lam, kin):
-    """Whether multipliers are those that forces have read."""
+@_with_loads(lambda model, lam, kin: True)
+def loads_settled(model, lam, kin):
+    """Whether multipliers equal those that forces have read, so that an iteration of both can end."""
     change, largest = 0.0, 0.0
     for i in range(lam.size):
         change = max(change, np.abs(lam[i] - kin.signals.load.lam[i]))
         largest = max(largest, np.abs(lam[i]))
     return change <= SETTLED * largest
-
-
-class _Without:
-    """Of models without forces that read multipliers."""
-
-    @staticmethod
-    def read_multipliers(model, lam, kin):
-        pass
-
-    @staticmethod
-    def vary_multipliers(model, dlam, tw):
-        pass
-
-    @staticmethod
-    def hold_multipliers(model, tw):
-        pass
-
-    @staticmethod
-    def find_loads(model, theta, z, kin):
-        pass
-
-    @staticmethod
-    def with_loads(model, transposed, factor, kin, columns):
-        return True
-
-    @staticmethod
-    def take_loads(model, transposed, kin, columns):
-        pass
-
-    @staticmethod
-    def forget_multipliers(model, cov):
-        pass
-
-    @staticmethod
-    def loads_settled(model, lam, kin):
-        return True
-
-
-class _With:
-    """Of models with such forces."""
-
-    @staticmethod
-    def read_multipliers(model, lam, kin):
-        copy_to(lam, kin.signals.load.lam)
-
-    @staticmethod
-    def vary_multipliers(model, dlam, tw):
-        copy_to(dlam, tw.signals.lam)
-
-    @staticmethod
-    def hold_multipliers(model, tw):
-        clear(tw.signals.lam)
-
-    @staticmethod
-    def find_loads(model, theta, z, kin):
-        _find(model, theta, z, kin)
-
-    @staticmethod
-    def with_loads(model, transposed, factor, kin, columns):
-        return _correct(transposed, factor, kin, columns)
-
-    @staticmethod
-    def take_loads(model, transposed, kin, columns):
-        _take(transposed, kin, columns)
-
-    @staticmethod
-    def forget_multipliers(model, cov):
-        clear(cov.lam)
-
-    @staticmethod
-    def loads_settled(model, lam, kin):
-        return _settled(lam, kin)
-
-
-_of_loads = members_by_type("model.signals", _With, lambda kind: _With if kind is LoadedSignals else _Without)
-
-
-read_multipliers = _of_loads("read_multipliers", "Let forces read multipliers (m,); before ``find_signals``.")
-vary_multipliers = _of_loads(
-    "vary_multipliers", "Let multipliers that forces read vary by dlam (m, p); before ``vary_signals``."
-)
-hold_multipliers = _of_loads("hold_multipliers", "Let them not vary: what they vary by is solved for.")
-find_loads = _of_loads("find_loads", "Leave P and R in ``kin.signals.load``; needs ``element_forces`` at the state.")
-with_loads = _of_loads(
-    "with_loads",
-    "Complete the solutions of ``columns`` by the factors, of the transposed matrix or not; False where none is found.",
-)
-take_loads = _of_loads("take_loads", "Give b or e of ``columns`` back what the forces take of the solutions.")
-forget_multipliers = _of_loads(
-    "forget_multipliers", "Clear covectors of multipliers that the equations of a step have solved for."
-)
-loads_settled = _of_loads(
-    "loads_settled", "Whether multipliers are those that forces have read, so that an iteration of both can end."
-)

@@ -13,7 +13,7 @@ import numpy as np
 from mbsim_cli.kernels.algebra.arrays import clear
 from mbsim_cli.kernels.algebra.spatial import dot6, rows_at, scale6, shift_motion, six_at
 from mbsim_cli.kernels.algebra.vectors import cross3, load3, row3, scale3
-from mbsim_cli.kernels.algorithms.by_type import members_by_type
+from mbsim_cli.kernels.algorithms.by_type import only_with
 from mbsim_cli.kernels.algorithms.equations.constraints import coordinate_slope
 from mbsim_cli.kernels.algorithms.equations.forces import forces_of_elements, measure_and_rate, pull_forces, vary_forces
 from mbsim_cli.kernels.algorithms.equations.forces_on_bodies import in_axes
@@ -21,12 +21,12 @@ from mbsim_cli.kernels.algorithms.equations.sensor_pull_back import pull_sensors
 from mbsim_cli.kernels.algorithms.equations.sensors import sense, value_and_rate, vary_sensors
 from mbsim_cli.kernels.algorithms.motion.kinematics import only6, pose_of
 from mbsim_cli.kernels.algorithms.motion.workspace import COLUMN_S, COLUMN_Y, OWN_S
-from mbsim_cli.kernels.compiler.jit import inlined, kernel
+from mbsim_cli.kernels.compiler.jit import inlined
 from mbsim_cli.kernels.compiler.simd import WIDTH, add_to, at, block, put, width
 from mbsim_cli.kernels.elements.measures import is_geometric, point_of
 from mbsim_cli.kernels.elements.tape import pull_numbers_of_tape, run_tape, vary_numbers_of_tape
 from mbsim_cli.model.codes import Force
-from mbsim_cli.model.layout import NONE, Model, NoSignals, Sensors
+from mbsim_cli.model.layout import NONE, LoadedSignals, Model, NoSignals, Sensors, Signals
 
 
 class MotionVariation(NamedTuple):
@@ -49,8 +49,12 @@ def of_inputs(model):
     )  # fmt: skip
 
 
-@kernel
-def _find(model, theta, t, z, zd, kin):
+_with_signals = only_with("model.signals", Signals, LoadedSignals)
+
+
+@_with_signals(lambda model, theta, t, z, zd, kin: None)
+def find_signals(model, theta, t, z, zd, kin):
+    """Leave values and slopes in ``kin.signals``; needs V of all bodies."""
     signals, work = model.signals, kin.signals
     if signals.kind.size > 0:
         sense(of_inputs(model), theta, t, z, zd, zd, work.load.lam, kin, work.inputs)
@@ -69,8 +73,9 @@ def _find(model, theta, t, z, zd, kin):
         run_tape(signals, model.laws, theta, u, work.value, work.slope)
 
 
-@kernel
-def _vary(model, theta, dtheta, touch, t, z, zd, dz, dzd, kin, tw):
+@_with_signals(lambda model, theta, dtheta, touch, t, z, zd, dz, dzd, kin, tw: None)
+def vary_signals(model, theta, dtheta, touch, t, z, zd, dz, dzd, kin, tw):
+    """Leave variations, but for those by g and g', in ``tw.signals``; needs ``find_signals`` and N, N'."""
     signals, found = model.signals, tw.signals
     if signals.kind.size > 0:
         sens = MotionVariation(dz, dzd, dzd, found.lam)
@@ -94,8 +99,9 @@ def by_inputs(signals, slope, inputs, u, k):
     return found
 
 
-@kernel
-def _pull(model, theta, t, z, zd, kin, cov_out):
+@_with_signals(lambda model, theta, t, z, zd, kin, cov_out: None)
+def pull_signals(model, theta, t, z, zd, kin, cov_out):
+    """Add the pull-back of ``cov.signals`` to the other adjoints, and clear it; needs ``find_signals``."""
     signals, hats, slope = model.signals, cov_out.signals, kin.signals.slope
     for u in range(signals.theta.size):
         o, first = signals.offset[u] + 3, signals.first_input[u]
@@ -109,58 +115,6 @@ def _pull(model, theta, t, z, zd, kin, cov_out):
         pull_sensors(of_inputs(model), theta, t, z, zd, zd, kin, hats.inputs, cov_out)
     clear(hats.value)
     clear(hats.inputs)
-
-
-class _Without:
-    """Of models without expressions."""
-
-    @staticmethod
-    def find_signals(model, theta, t, z, zd, kin):
-        pass
-
-    @staticmethod
-    def vary_signals(model, theta, dtheta, touch, t, z, zd, dz, dzd, kin, tw):
-        pass
-
-    @staticmethod
-    def pull_signals(model, theta, t, z, zd, kin, cov_out):
-        pass
-
-    @staticmethod
-    def add_signal_tangent(model, theta, t, beta, gamma, z, zd, kin, comp, T_out):
-        pass
-
-
-class _With:
-    """Of models with expressions."""
-
-    @staticmethod
-    def find_signals(model, theta, t, z, zd, kin):
-        _find(model, theta, t, z, zd, kin)
-
-    @staticmethod
-    def vary_signals(model, theta, dtheta, touch, t, z, zd, dz, dzd, kin, tw):
-        _vary(model, theta, dtheta, touch, t, z, zd, dz, dzd, kin, tw)
-
-    @staticmethod
-    def pull_signals(model, theta, t, z, zd, kin, cov_out):
-        _pull(model, theta, t, z, zd, kin, cov_out)
-
-    @staticmethod
-    def add_signal_tangent(model, theta, t, beta, gamma, z, zd, kin, comp, T_out):
-        _tree_part(model, theta, t, beta, gamma, z, zd, kin, comp, T_out)
-
-
-_of_signals = members_by_type("model.signals", _With, lambda kind: _Without if kind is NoSignals else _With)
-
-
-find_signals = _of_signals("find_signals", "Leave values and slopes in ``kin.signals``; needs V of all bodies.")
-vary_signals = _of_signals(
-    "vary_signals", "Leave variations, but for those by g and g', in ``tw.signals``; needs ``find_signals`` and N, N'."
-)
-pull_signals = _of_signals(
-    "pull_signals", "Add the pull-back of ``cov.signals`` to the other covectors, and clear it; needs ``find_signals``."
-)
 
 
 # Forces of all elements -----------------------------------------------------------------------------------------------
@@ -201,8 +155,9 @@ def pull_element_forces(model, theta, t, z, zd, kin, virtual, cov_out):
 # Derivation: docs/theory/expressions.md.
 
 
-@kernel
-def _tree_part(model, theta, t, beta, gamma, z, zd, kin, comp, T_out):
+@_with_signals(lambda model, theta, t, beta, gamma, z, zd, kin, comp, T_out: None)
+def add_signal_tangent(model, theta, t, beta, gamma, z, zd, kin, comp, T_out):
+    """Add to T (n, padded(n)) of a tree what expressions do; needs the columns in ``comp``."""
     signals, seeds = model.signals, kin.signals.seeds
     if signals.kind.size == 0:
         return
@@ -283,8 +238,3 @@ def unit_force(model, theta, f, j, kin):
     if model.forces.kind[f] == Force.TORQUE:
         return pair, (e, scale3(0.0, e))
     return pair, (cross3(point_of(R, r, load3(theta, model.forces.theta[f])), e), e)
-
-
-add_signal_tangent = _of_signals(
-    "add_signal_tangent", "Add to T (n, padded(n)) of a tree what expressions do; needs the columns in ``comp``."
-)

@@ -5,9 +5,6 @@ body's wrench acts on its frame like that of a force element. Its terms stand in
 about the frame's origin. Derivation: docs/theory/flexible_bodies.md.
 """
 
-from collections.abc import Callable
-from inspect import signature
-
 from mbsim_cli.kernels.algebra.spatial import (
     accumulate2,
     add6,
@@ -33,7 +30,7 @@ from mbsim_cli.kernels.algebra.vectors import (
     scale3,
     unrotate,
 )
-from mbsim_cli.kernels.algorithms.by_type import by_type
+from mbsim_cli.kernels.algorithms.by_type import only_with
 from mbsim_cli.kernels.algorithms.motion.kinematics import (
     apply_to_body,
     apply_to_body2,
@@ -302,7 +299,12 @@ def vary_flexible_forces(model, theta, dtheta, touch, state, sens, kin, tw, dG_o
 # Energies of bodies that deform, beside those of rigid ones; nothing where there are none.
 
 
-def _kinetic(model, theta, z, zd, kin):
+_with_elastic = only_with("model.tree", *DEFORMING)
+
+
+@_with_elastic(lambda model, theta, z, zd, kin: 0.0)
+def elastic_kinetic(model, theta, z, zd, kin):
+    """Kinetic energy of bodies that deform."""
     tree, total = model.tree, 0.0 * kin.V[0, 0]
     for f in range(tree.flexible.size):
         _, _, w, v, _, _ = frame_of(tree, kin, f)
@@ -310,19 +312,15 @@ def _kinetic(model, theta, z, zd, kin):
     return total
 
 
-def _no_kinetic(model, theta, z, zd, kin):
-    return 0.0
-
-
-def _strain(model, theta, f, z, kin):
+@_with_elastic(lambda model, theta, f, z, kin: 0.0)
+def elastic_strain(model, theta, f, z, kin):
+    """Strain energy of flexible body f."""
     return flexible_strain(model.tree, theta, f, z)
 
 
-def _no_strain(model, theta, f, z, kin):
-    return 0.0
-
-
-def _potential(model, theta, z, kin):
+@_with_elastic(lambda model, theta, z, kin: 0.0)
+def elastic_potential(model, theta, z, kin):
+    """Strain energy and energy of weight of bodies that deform."""
     tree, total, gravity = model.tree, 0.0 * kin.V[0, 0], load3(theta, GRAVITY)
     for f in range(tree.flexible.size):
         R, r, _, _, _, _ = frame_of(tree, kin, f)
@@ -331,22 +329,18 @@ def _potential(model, theta, z, kin):
     return total
 
 
-def _no_potential(model, theta, z, kin):
-    return 0.0
-
-
-def _power(model, theta, zd, kin):
+@_with_elastic(lambda model, theta, zd, kin: 0.0)
+def elastic_power(model, theta, zd, kin):
+    """Power of the damping of bodies that deform."""
     tree, total = model.tree, 0.0 * kin.V[0, 0]
     for f in range(tree.flexible.size):
         total += flexible_power_lost(tree, theta, f, zd)
     return total
 
 
-def _no_power(model, theta, zd, kin):
-    return 0.0
-
-
-def _vary_kinetic(model, theta, dtheta, touch, g, k, z, zd, sens, kin, tw):
+@_with_elastic(lambda model, theta, dtheta, touch, g, k, z, zd, sens, kin, tw: 0.0)
+def vary_elastic_kinetic(model, theta, dtheta, touch, g, k, z, zd, sens, kin, tw):
+    """Variation k of ``elastic_kinetic``."""
     tree, total = model.tree, 0.0 * at(dtheta, 0, k)
     for f in range(tree.flexible.size):
         R, r, w, v, _, _ = frame_of(tree, kin, f)
@@ -358,21 +352,17 @@ def _vary_kinetic(model, theta, dtheta, touch, g, k, z, zd, sens, kin, tw):
     return total
 
 
-def _vary_no_kinetic(model, theta, dtheta, touch, g, k, z, zd, sens, kin, tw):
-    return 0.0
-
-
-def _vary_strain(model, theta, dtheta, touch, f, g, k, z, sens, kin):
+@_with_elastic(lambda model, theta, dtheta, touch, f, g, k, z, sens, kin: 0.0 * at(dtheta, 0, k))
+def vary_elastic_strain(model, theta, dtheta, touch, f, g, k, z, sens, kin):
+    """Variation k of ``elastic_strain``."""
     return vary_flexible_strain(
         model.tree, theta, dtheta, touch.flexible[f, g], f, k, z, sens.z
     )  # fmt: skip
 
 
-def _vary_no_strain(model, theta, dtheta, touch, f, g, k, z, sens, kin):
-    return 0.0 * at(dtheta, 0, k)
-
-
-def _vary_potential(model, theta, dtheta, touch, g, k, z, sens, kin, tw):
+@_with_elastic(lambda model, theta, dtheta, touch, g, k, z, sens, kin, tw: 0.0)
+def vary_elastic_potential(model, theta, dtheta, touch, g, k, z, sens, kin, tw):
+    """Variation k of ``elastic_potential``."""
     tree, total = model.tree, 0.0 * at(dtheta, 0, k)
     gravity, d_gravity = load3(theta, GRAVITY), load3_of(dtheta, GRAVITY, k)
     for f in range(tree.flexible.size):
@@ -386,29 +376,6 @@ def _vary_potential(model, theta, dtheta, touch, g, k, z, sens, kin, tw):
         total += vary_flexible_strain(tree, theta, dtheta, touched, f, k, z, sens.z)
         total -= dot3(d_gravity, axpy3(mass, r, moment)) + dot3(gravity, moved)
     return total
-
-
-def _vary_no_potential(model, theta, dtheta, touch, g, k, z, sens, kin, tw):
-    return 0.0
-
-
-def either(name: str, text: str, elastic: Callable, rigid: Callable):
-    """``elastic`` for systems with bodies that deform, ``rigid`` for all others."""
-    shape = signature(elastic)
-    return by_type("model.tree", name, text, shape, lambda kind: elastic if kind in DEFORMING else rigid)
-
-
-elastic_kinetic = either("elastic_kinetic", "Kinetic energy of bodies that deform.", _kinetic, _no_kinetic)
-elastic_potential = either("elastic_potential", "Their strain energy and that of weight.", _potential, _no_potential)
-elastic_strain = either("elastic_strain", "Strain energy of body f of them.", _strain, _no_strain)
-elastic_power = either("elastic_power", "Power of their damping.", _power, _no_power)
-vary_elastic_kinetic = either(
-    "vary_elastic_kinetic", "Variation k of ``elastic_kinetic``.", _vary_kinetic, _vary_no_kinetic
-)
-vary_elastic_potential = either(
-    "vary_elastic_potential", "Variation k of ``elastic_potential``.", _vary_potential, _vary_no_potential
-)
-vary_elastic_strain = either("vary_elastic_strain", "Variation k of ``elastic_strain``.", _vary_strain, _vary_no_strain)
 
 
 # Pull-backs -----------------------------------------------------------------------------------------------------------
@@ -455,7 +422,8 @@ def _of_turn(n):
     return n, scale3(0.0, n)
 
 
-def _pulled_kinetic(model, theta, k, c, z, zd, kin, cov_out):
+@_with_elastic(lambda model, theta, k, c, z, zd, kin, cov_out: None)
+def pull_elastic_kinetic(model, theta, k, c, z, zd, kin, cov_out):
     """Add the pull-back of c times the kinetic energy."""
     tree = model.tree
     for f in range(tree.flexible.size):
@@ -466,7 +434,8 @@ def _pulled_kinetic(model, theta, k, c, z, zd, kin, cov_out):
         accumulate2(cov_out.D, tree.flexible[f], k, 1.0, to_origin(R, r, (of_w, of_v)))
 
 
-def _pulled_potential(model, theta, k, c, z, kin, cov_out):
+@_with_elastic(lambda model, theta, k, c, z, kin, cov_out: None)
+def pull_elastic_potential(model, theta, k, c, z, kin, cov_out):
     """Add the pull-back of c times strain energy and energy of weight."""
     tree, gravity = model.tree, load3(theta, GRAVITY)
     for f in range(tree.flexible.size):
@@ -482,29 +451,7 @@ def _pulled_potential(model, theta, k, c, z, kin, cov_out):
         accumulate2(cov_out.P, tree.flexible[f], k, 1.0, (add3(cross3(r, pushed), cross3(moment, hat)), pushed))
 
 
-def _pulled_strain(model, theta, f, k, c, z, cov_out):
+@_with_elastic(lambda model, theta, f, k, c, z, cov_out: None)
+def pull_elastic_strain(model, theta, f, k, c, z, cov_out):
     """Add the pull-back of c times the strain energy of body f."""
     pull_flexible_strain(model.tree, theta, f, k, c, z, cov_out.z, cov_out.theta)
-
-
-def _pulled_no_kinetic(model, theta, k, c, z, zd, kin, cov_out):
-    pass
-
-
-def _pulled_no_potential(model, theta, k, c, z, kin, cov_out):
-    pass
-
-
-def _pulled_no_strain(model, theta, f, k, c, z, cov_out):
-    pass
-
-
-pull_elastic_kinetic = either(
-    "pull_elastic_kinetic", "Pull-back of ``elastic_kinetic``.", _pulled_kinetic, _pulled_no_kinetic
-)
-pull_elastic_potential = either(
-    "pull_elastic_potential", "Pull-back of ``elastic_potential``.", _pulled_potential, _pulled_no_potential
-)
-pull_elastic_strain = either(
-    "pull_elastic_strain", "Pull-back of ``elastic_strain``.", _pulled_strain, _pulled_no_strain
-)

@@ -21,7 +21,7 @@ from mbsim_cli.kernels.algebra.spatial import (
     sub6,
 )
 from mbsim_cli.kernels.algebra.vectors import add3, axpy3, cross3, dot3, load3, row3, scale3, sub3
-from mbsim_cli.kernels.algorithms.by_type import members_by_type
+from mbsim_cli.kernels.algorithms.by_type import only_with
 from mbsim_cli.kernels.algorithms.equations.along_measures import is_along
 from mbsim_cli.kernels.algorithms.equations.constraints import VALUE, coordinate_slope, has_curve, rows_of_pair
 from mbsim_cli.kernels.algorithms.equations.forces import acts_on_bodies, coordinate_force_part
@@ -45,7 +45,7 @@ from mbsim_cli.kernels.algorithms.natural.variation import add_power, vary_natur
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.compiler.simd import WIDTH, add_to, at, block, put, width
 from mbsim_cli.kernels.elements.measures import is_geometric
-from mbsim_cli.model.layout import GROUND, NONE, NoSignals
+from mbsim_cli.model.layout import GROUND, NONE, LoadedSignals, Signals
 
 RATES = 8  # direction of the first unit rate; unit twists come first
 DIRECTIONS = 16
@@ -293,8 +293,9 @@ def _share(F, i, d, x):
 # What expressions add to the tangent in natural coordinates; see ``equations.signals``.
 
 
-@kernel
-def _natural_part(model, theta, t, beta, gamma, state, kin, own, T_out):
+@only_with("model.signals", Signals, LoadedSignals)(lambda model, theta, t, beta, gamma, state, kin, own, T_out: None)
+def add_natural_signal_tangent(model, theta, t, beta, gamma, state, kin, own, T_out):
+    """Add to T what expressions do; ``own`` are the seeds of the tangent, with the columns of all bodies."""
     signals, seeds = model.signals, kin.signals.seeds
     if signals.kind.size == 0:
         return
@@ -347,24 +348,3 @@ def _take(model, theta, i, k, dW, kin, T_out):
         half = scale3(-0.5, sub3(n, cross3(r, f)))
         on_columns = cross3(half, R[0]), cross3(half, R[1]), cross3(half, R[2])
         add_power(model.tree, theta, i, k, scale3(-1.0, f), on_columns, T_out)
-
-
-class _Without:
-    @staticmethod
-    def add_natural_signal_tangent(model, theta, t, beta, gamma, state, kin, own, T_out):
-        pass
-
-
-class _With:
-    @staticmethod
-    def add_natural_signal_tangent(model, theta, t, beta, gamma, state, kin, own, T_out):
-        _natural_part(model, theta, t, beta, gamma, state, kin, own, T_out)
-
-
-_of_signals = members_by_type("model.signals", _With, lambda kind: _Without if kind is NoSignals else _With)
-
-
-add_natural_signal_tangent = _of_signals(
-    "add_natural_signal_tangent",
-    "Add to T what expressions do; ``own`` are the seeds of the tangent, with the columns of all bodies.",
-)

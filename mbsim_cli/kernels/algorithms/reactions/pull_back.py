@@ -48,7 +48,7 @@ def pull_reactions(
 ):
     """Add the pull-back of hat . reactions, hat (width, p); needs ``joint_forces``.
 
-    ``lanes.open_trees`` (m,) and ``virtual`` are work, no_nu (m, p) zeros.
+    ``beside`` (m,) and ``virtual`` are work, no_nu (m, p) zeros.
     """
     move_virtually(model, theta, reactions, z, multiplier, lines, Q, kin, comp, virtual, hat, cov_out)
     pull_crossing(model, theta, t, z, zd, multiplier, beside, lines, kin, comp, virtual, no_nu, cov_out)

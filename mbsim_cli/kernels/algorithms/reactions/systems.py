@@ -3,9 +3,9 @@
 Of bodies that deform, ``reactions`` and its derivatives see columns, and what moves a body's frame acts on that.
 """
 
+from mbsim_cli.kernels.algorithms.by_type import only_with
 from mbsim_cli.kernels.algorithms.equations.tree_pull_back import pull_gravity, pull_tree
 from mbsim_cli.kernels.algorithms.flexible.bodies import (
-    either,
     flexible_forces,
     pull_flexible_bodies,
     slope_bodies,
@@ -26,13 +26,18 @@ from mbsim_cli.kernels.algorithms.reactions.reactions import (
     vary_reactions,
 )
 from mbsim_cli.kernels.algorithms.systems.system_of_flexible_trees import Seen
+from mbsim_cli.model.layout import DEFORMING
+
+_with_elastic = only_with("model.tree", *DEFORMING)
 
 
 def _rigid_forces(model, theta, t, z, zd, multiplier, kin, comp, eq):
     joint_forces(model, theta, t, z, zd, multiplier, eq.lines, kin, comp, eq.Q)
 
 
-def _forces(model, theta, t, z, zd, multiplier, kin, comp, eq):
+@_with_elastic(_rigid_forces)
+def find_forces(model, theta, t, z, zd, multiplier, kin, comp, eq):
+    """Find the forces across joints of the motion in ``kin``: ``act_on_bodies``, then ``cross_joints``."""
     motion, found = kin.motion, comp.equations
     act_on_bodies(model, theta, t, motion.z, motion.zd, multiplier, eq.lines, kin, comp, found.Q)
     flexible_forces(model, theta, motion.z, motion.zd, motion.zdd, kin, comp, found.G)
@@ -43,7 +48,9 @@ def _rigid_multipliers(model, theta, z, multiplier, kin, comp, eq):
     multiplier_forces(model, theta, z, multiplier, eq.lines, kin, comp, eq.Q)
 
 
-def _multipliers(model, theta, z, multiplier, kin, comp, eq):
+@_with_elastic(_rigid_multipliers)
+def find_multiplier_forces(model, theta, z, multiplier, kin, comp, eq):
+    """``reactions.multiplier_forces``."""
     multiplier_forces(model, theta, kin.motion.z, multiplier, eq.lines, kin, comp, comp.equations.Q)
 
 
@@ -51,7 +58,9 @@ def _rigid_read(model, theta, reactions, z, multiplier, kin, comp, eq, out):
     react(model, theta, reactions, z, multiplier, eq.lines, eq.Q, kin, comp, out)
 
 
-def _read(model, theta, reactions, z, multiplier, kin, comp, eq, out):
+@_with_elastic(_rigid_read)
+def read_reactions(model, theta, reactions, z, multiplier, kin, comp, eq, out):
+    """``reactions.react``; needs ``find_forces``."""
     react(model, theta, reactions, kin.motion.z, multiplier, eq.lines, comp.equations.Q, kin, comp, out)
 
 
@@ -62,7 +71,9 @@ def _rigid_vary(model, theta, directions, reactions, t, z, zd, multiplier, sens,
     )  # fmt: skip
 
 
-def _vary(model, theta, directions, reactions, t, z, zd, multiplier, sens, kin, comp, eq, tw, dQ, out):
+@_with_elastic(_rigid_vary)
+def vary_read(model, theta, directions, reactions, t, z, zd, multiplier, sens, kin, comp, eq, tw, dQ, out):
+    """Variations (width, p) of the reactions; needs ``vary_bodies_of``."""
     motion, change, dtheta, touch = kin.motion, tw.change, directions.dtheta, directions.touch
     seen = Seen(change.z, change.zd, change.zdd, sens.lam)
     vary_actions(model, theta, directions, t, motion.z, motion.zd, multiplier, seen, eq.lines, kin, tw, tw.dG)
@@ -84,7 +95,9 @@ def _rigid_pull(model, theta, reactions, t, z, zd, zdd, multiplier, kin, comp, e
     pull_gravity(cov)
 
 
-def _pull(model, theta, reactions, t, z, zd, zdd, multiplier, kin, comp, eq, pulling, hat, cov):
+@_with_elastic(_rigid_pull)
+def pull_read(model, theta, reactions, t, z, zd, zdd, multiplier, kin, comp, eq, pulling, hat, cov):
+    """Add the pull-back of hat . reactions; needs ``find_forces``."""
     motion, columns, tree = kin.motion, covectors_of_columns(cov), model.tree
     virtual, none = pulling.virtual, virtual_of_columns(pulling.none)
     moved = virtual_of_columns(virtual)
@@ -99,12 +112,3 @@ def _pull(model, theta, reactions, t, z, zd, zdd, multiplier, kin, comp, eq, pul
     pull_tree(tree, theta, motion.z, kin, comp, none, columns)
     pull_gravity(columns)
     pull_columns(tree, theta, kin.rows, z, zd, zdd, cov)
-
-
-find_forces = either("find_forces", "``reactions.joint_forces`` of the motion in ``kin``.", _forces, _rigid_forces)
-find_multiplier_forces = either(
-    "find_multiplier_forces", "``reactions.multiplier_forces``.", _multipliers, _rigid_multipliers
-)
-read_reactions = either("read_reactions", "``reactions.react``; needs ``find_forces``.", _read, _rigid_read)
-vary_read = either("vary_read", "Variations (width, p); needs ``vary_bodies_of``.", _vary, _rigid_vary)
-pull_read = either("pull_read", "The pull-back of hat . reactions; needs ``find_forces``.", _pull, _rigid_pull)
