@@ -55,6 +55,15 @@ def add_scaled(factor, a, out):
         y[i] += factor * x[i]
 
 
+@kernel
+def largest_part(x):
+    """Largest size of the real parts of x (n,); zero of none."""
+    most = 0.0
+    for r in range(x.size):
+        most = max(most, np.abs(x[r].real))
+    return most
+
+
 # Whether numbers are finite: whole contiguous arrays, which processors compare eight numbers at a time.
 
 

@@ -82,7 +82,7 @@ def accelerate(model, theta, t, z, zd, dyn, zdd_out, reaction_out):
         zdd_out[c] = columns.x[c, 0]
     if loops.redundant:
         factor_range(eq.J, loops.reach)
-        keep_in_range(eq.J, loops.reach, columns.mu, columns.b, columns.step)
+        keep_in_range(eq.J, loops.reach, columns.mu, columns)
     for r in range(state.lam.size):
         state.lam[r] = reaction_out[r] = columns.mu[r, 0]
     for m in loops.turning:
@@ -115,7 +115,7 @@ def vary_accelerations(model, theta, dtheta, touch, t, z, zd, zdd, dz, dzd, dyn,
     scaled(-1.0, columns.x, dzdd_out)
     scaled(-1.0, columns.mu, d_reaction_out)
     if loops.redundant:  # without the rotation of the range, which ``solve.redundancy`` adds
-        keep_in_range(eq.J, loops.reach, d_reaction_out, columns.b, columns.step)
+        keep_in_range(eq.J, loops.reach, d_reaction_out, columns)
 
 
 # Projections ----------------------------------------------------------------------------------------------------------

@@ -81,7 +81,7 @@ def balance(model, theta, control, directions, state, work, extra, record, d_rec
             return Status.NO_CONVERGENCE.value, row
         if control.redundant:
             factor_range(eq.J, work.reach)
-            keep_in_range(eq.J, work.reach, as_column(state.lam), work.column.x, work.column.step)
+            keep_in_range(eq.J, work.reach, as_column(state.lam), work.column)
         copy_to(state.zdd, found.zdd[row])
         copy_to(state.lam, found.lam[row])
         if varied:
@@ -90,7 +90,7 @@ def balance(model, theta, control, directions, state, work, extra, record, d_rec
             evaluate_with_mass(model, theta, t, control.at_center, state, kin, work.comp, eq, factor)
             _vary(model, theta, t, directions, state, sens, kin, work.comp, eq, factor, extra)
             if control.redundant:
-                keep_in_range(eq.J, work.reach, d_force, extra.columns.x, extra.columns.step)
+                keep_in_range(eq.J, work.reach, d_force, extra.columns)
     return Status.OK.value, 0
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.kernels.algebra.arrays import copy_to
+from mbsim_cli.kernels.algebra.arrays import copy_to, largest_part
 from mbsim_cli.kernels.algorithms.equations.constraints import move_lines
 from mbsim_cli.kernels.algorithms.equations.forces import expect_recorded
 from mbsim_cli.kernels.algorithms.equations.loads import find_loads
@@ -26,7 +26,7 @@ from mbsim_cli.kernels.algorithms.systems.contract import (
     vary_rates,
     vary_residual,
 )
-from mbsim_cli.kernels.compiler.jit import entry, inlined, kernel
+from mbsim_cli.kernels.compiler.jit import entry, inlined
 from mbsim_cli.kernels.compiler.simd import block, put, width
 
 
@@ -114,15 +114,6 @@ def measure_drift(model, theta, kin, eq, state, record):
         constrain(model, theta, t, state.z, kin, eq)
         move(model, theta, state.z, state.zd, state.zdd, kin)
         rates(model, theta, eq.lines, t, state, kin, eq.phi1, eq.phi2)
-        record.drift[row, 0] = _largest(eq.phi)
-        record.drift[row, 1] = _largest(eq.phi1)
-        record.drift[row, 2] = _largest(eq.phi2)
-
-
-@kernel
-def _largest(x):
-    """Largest size of real parts; zero of none."""
-    most = 0.0
-    for r in range(x.size):
-        most = max(most, np.abs(x[r].real))
-    return most
+        record.drift[row, 0] = largest_part(eq.phi)
+        record.drift[row, 1] = largest_part(eq.phi1)
+        record.drift[row, 2] = largest_part(eq.phi2)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.kernels.algebra.arrays import add_scaled, copy_to
+from mbsim_cli.kernels.algebra.arrays import add_scaled, copy_to, largest_part
 from mbsim_cli.kernels.algorithms.elimination.constrained_solve import factor_range, keep_in_range
 from mbsim_cli.kernels.algorithms.equations.forces import expect_angles, follow_angles
 from mbsim_cli.kernels.algorithms.systems.contract import compose, move, place
@@ -17,7 +17,7 @@ from mbsim_cli.kernels.compiler.simd import as_column
 from mbsim_cli.kernels.drivers.observe import observe_rows
 from mbsim_cli.kernels.drivers.record import write_instant
 from mbsim_cli.kernels.drivers.stepping import is_finite
-from mbsim_cli.kernels.integrators.ali3p import TURNED, end_of_step, keep_iterate, newton, project
+from mbsim_cli.kernels.integrators.ali3p import TURNED, copy_iterate, end_of_step, newton, project
 from mbsim_cli.kernels.integrators.ali3p_derivatives import predict_sensitivities, vary_motion, vary_projections
 from mbsim_cli.kernels.integrators.onsets import find_arguments, follow_arguments, passes_onset
 from mbsim_cli.kernels.integrators.predictor import predict
@@ -37,13 +37,13 @@ class Work(NamedTuple):
     past: tuple  # predictor.Past
     corrections: np.ndarray  # (2, n)
     expected: np.ndarray  # (n,) accelerations
-    kept: tuple  # State before a correction
+    iterate: tuple  # State before a correction
     reach: tuple  # Range
     turns: tuple  # Turns
     watch: tuple  # for singular positions
     onsets: tuple  # Onsets
     reached: np.ndarray  # (k, 2) arguments of onsets, and their rates, at the end of a step
-    begun: tuple  # State before a step
+    start: tuple  # State at the start of a step, where it may be divided
 
 
 class SensitivityWork(NamedTuple):
@@ -119,45 +119,44 @@ def make_step(model, theta, control, step, scale, fresh, directions, state, sens
 
     ``fresh`` and ``scale`` are those of ``Progress``; behind a step that is made the tangent is fresh. The motion
     is the same, bit for bit, in whatever directions it is varied: what varies it writes nothing that the motion reads.
+    A step that an onset of a force divides is not made: the state is that before it, the status PASSED.
     """
-    kin, eq, comp, t = work.kin, work.eq, work.comp, end_of_step(control, step)
-    varies, error, begins = sens.z.shape[1] > 0, 0.0, work.onsets.force.size > 0
-    if begins:
-        keep_iterate(state, work.begun)
+    kin, eq, t, error = work.kin, work.eq, end_of_step(control, step), 0.0
+    has_onsets = work.onsets.force.size > 0
+    if has_onsets:
+        copy_iterate(state, work.start)
     expect_angles(control.h.real, work.turns, kin)
     turn = predict(
         model, control.h, state, work.corrections[1], work.tangent.weight, work.tangent.alpha, work.past, work.expected
     )
-    status, count, scale = newton(
-        model, theta, t, control, scale, state, work.kept, kin, comp, eq, work.tangent, work.column,
-        fresh and turn <= TURNED,
-    )  # fmt: skip
-    if status != Status.OK and begins and control.h.real > control.shortest:
-        keep_iterate(work.begun, state)
-        return Status.PASSED, count, 0.0, scale
-    if status == Status.OK and begins:
-        find_arguments(model, theta, work.onsets, state, kin, work.reached)
-        if control.h.real > control.shortest and passes_onset(work.onsets, work.reached):
-            keep_iterate(work.begun, state)
-            return Status.PASSED, count, 0.0, scale
+    status, count, scale = newton(model, theta, t, control, scale, fresh and turn <= TURNED, state, work)
+    if has_onsets:
+        if status == Status.OK:
+            find_arguments(model, theta, work.onsets, state, kin, work.reached)
+        if control.h.real > control.shortest and (status != Status.OK or passes_onset(work.onsets, work.reached)):
+            copy_iterate(work.start, state)
+            return Status.PASSED, count, error, scale
+    if status != Status.OK:
+        return status, count, error, scale
+    if has_onsets:
         follow_arguments(work.reached, work.onsets)
-    if status == Status.OK and control.redundant:
-        # free multipliers act on nothing, but would as J turns
+    if control.redundant:  # free multipliers act on nothing, but would as J turns
         factor_range(eq.J, work.reach)
-        keep(as_column(state.lam), eq.J, work.reach, work.column)
-    if status == Status.OK and varies:
+        keep_in_range(eq.J, work.reach, as_column(state.lam), work.column)
+    if sens.z.shape[1] > 0:
         predict_sensitivities(control.h, sens)
-        status, error = vary_motion(
-            model, theta, t, control, directions, state, sens, kin, comp, eq, extra.tangent, extra.columns, extra.twists
-        )
-    if status == Status.OK and state.lam.size > 0:
+        status, error = vary_motion(model, theta, t, control, directions, state, sens, work, extra)
+        if status != Status.OK:
+            return status, count, error, scale
+    if state.lam.size > 0:
         status, projected = _project_step(model, theta, control, step, directions, state, sens, work, extra)
         error = max(error, projected)
-    if status == Status.OK and not is_finite(state, sens):
-        status = Status.NOT_FINITE
-    if status == Status.OK:
-        follow_angles(model, theta, kin, work.turns)
-    return status, count, error, scale
+        if status != Status.OK:
+            return status, count, error, scale
+    if not is_finite(state, sens):
+        return Status.NOT_FINITE, count, error, scale
+    follow_angles(model, theta, kin, work.turns)
+    return Status.OK, count, error, scale
 
 
 @inlined
@@ -166,31 +165,23 @@ def _project_step(model, theta, control, step, directions, state, sens, work, ex
 
     Returns status and error of the sensitivities.
     """
-    kin, comp, eq, projection, t = work.kin, work.comp, work.eq, work.projection, end_of_step(control, step)
+    eq, projection, t = work.eq, work.projection, end_of_step(control, step)
     varies, error = sens.z.shape[1] > 0, 0.0
     if not varies:  # the tangent has just found those of the same state
-        compose(model, kin, comp)
-    status = project(model, theta, t, control, state, kin, comp, eq, projection, work.column, work.corrections)
-    if status == Status.OK and control.redundant:
-        keep(as_column(state.sigma), eq.J, work.reach, work.column)
-        keep(as_column(state.kappa), eq.J, work.reach, work.column)
+        compose(model, work.kin, work.comp)
+    if project(model, theta, t, control, state, work) != Status.OK:
+        return Status.SINGULAR, error
+    if control.redundant:
+        keep_in_range(eq.J, work.reach, as_column(state.sigma), work.column)
+        keep_in_range(eq.J, work.reach, as_column(state.kappa), work.column)
     watch_for_passage(step, control.h.real, eq.J, projection.sparsity, projection.weight, state, work.watch)
-    if status == Status.OK and varies:
-        error = vary_projections(
-            model, theta, t, control, directions, work.corrections, state, sens, kin, comp, eq, projection,
-            extra.projections, extra.twists, extra.resting,
-        )  # fmt: skip
+    if varies:
+        error = vary_projections(model, theta, t, control, directions, state, sens, work, extra)
         if control.redundant:
-            keep(sens.lam, eq.J, work.reach, extra.columns)
-            keep(sens.sigma, eq.J, work.reach, extra.columns)
-            keep(sens.kappa, eq.J, work.reach, extra.columns)
-    return status, error
-
-
-@kernel
-def keep(multipliers, J, reach, columns):
-    """Keep multipliers (m, p) in the range of J; ``columns`` of as many directions serve as work."""
-    keep_in_range(J, reach, multipliers, columns.x, columns.step)
+            keep_in_range(eq.J, work.reach, sens.lam, extra.columns)
+            keep_in_range(eq.J, work.reach, sens.sigma, extra.columns)
+            keep_in_range(eq.J, work.reach, sens.kappa, extra.columns)
+    return Status.OK, error
 
 
 @kernel
@@ -207,15 +198,7 @@ def write_row(t, count, error, mass_projection, state, sens, eq, record, d_recor
     copy_to(state.kappa, record.kappa[row])
     add_scaled(share, state.kappa, record.reaction[row])
     add_scaled(share, sens.kappa, d_record.reaction[row])
-    record.drift[row, 0] = _largest(eq.phi)
-    record.drift[row, 1] = _largest(eq.phi1)
-    record.drift[row, 2] = _largest(eq.phi2)
+    record.drift[row, 0] = largest_part(eq.phi)
+    record.drift[row, 1] = largest_part(eq.phi1)
+    record.drift[row, 2] = largest_part(eq.phi2)
     d_record.error[row] = error
-
-
-@kernel
-def _largest(x):
-    found = 0.0
-    for r in range(x.size):
-        found = max(found, np.abs(x[r].real))
-    return found

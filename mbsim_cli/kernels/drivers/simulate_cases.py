@@ -10,14 +10,14 @@ from typing import NamedTuple
 import numpy as np
 
 from mbsim_cli.kernels.algebra.arrays import copy_to
-from mbsim_cli.kernels.algorithms.elimination.constrained_solve import SPARSE, factor_range
+from mbsim_cli.kernels.algorithms.elimination.constrained_solve import SPARSE, factor_range, keep_in_range
 from mbsim_cli.kernels.algorithms.equations.forces import expect_angles, follow_angles
 from mbsim_cli.kernels.algorithms.systems.contract import compose, evaluate
 from mbsim_cli.kernels.compiler.jit import entry, inlined, kernel
 from mbsim_cli.kernels.compiler.simd import WIDTH, as_column, flat
 from mbsim_cli.kernels.drivers.integrate_cases import case_of
 from mbsim_cli.kernels.drivers.observe import observe_rows
-from mbsim_cli.kernels.drivers.simulate import ROWS_IN_CACHE, keep, make_step, write_row
+from mbsim_cli.kernels.drivers.simulate import ROWS_IN_CACHE, make_step, write_row
 from mbsim_cli.kernels.drivers.stepping import is_finite
 from mbsim_cli.kernels.integrators.ali3p import factor_tangent, project, trapezoidal_tangent
 from mbsim_cli.kernels.integrators.ali3p_cases import (
@@ -159,7 +159,7 @@ def _step_together(model, theta, control, step, state, work, cases, numbers, jud
     apply_corrections(control.h, ended, state, work.column)
     if state.lam.size > 0:
         compose(model, kin, comp)
-        status = project(model, theta, t, control, state, kin, comp, eq, work.projection, work.column, work.corrections)
+        status = project(model, theta, t, control, state, work)
         if status != Status.OK:
             _leave_all(judgement)
     follow_angles(model, theta, kin, work.turns)
@@ -256,9 +256,9 @@ def _take_in(model, control, step, k, case, numbers, leader):
         take(k, numbers.J, eq.J)
     if control.redundant:
         factor_range(eq.J, work.reach)
-        keep(as_column(state.lam), eq.J, work.reach, work.column)
-        keep(as_column(state.sigma), eq.J, work.reach, work.column)
-        keep(as_column(state.kappa), eq.J, work.reach, work.column)
+        keep_in_range(eq.J, work.reach, as_column(state.lam), work.column)
+        keep_in_range(eq.J, work.reach, as_column(state.sigma), work.column)
+        keep_in_range(eq.J, work.reach, as_column(state.kappa), work.column)
         for j in range(leader.size):
             if leader[j] == k:
                 give(j, state.lam, numbers.lam)

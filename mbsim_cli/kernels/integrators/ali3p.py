@@ -118,16 +118,16 @@ HARDER = 1e3  # by which the ratio of penalty term to inertia is raised
 HARDEST = 1e9  # that ratio, at most: updates mend the digits that elimination loses to it
 
 
-@merged
-def newton(model, theta, t, control, scale, state, kept, kin, comp, eq, factor, columns, fresh):
+@kernel
+def newton(model, theta, t, control, scale, fresh, state, work):
     """Iterate to the motion at t; return status, iterations and the new scale.
 
     ``scale`` is the largest acceleration so far, in the norm of the tangent's diagonal: what the tolerance
-    is relative to. ``fresh`` says that ``factor`` holds a usable tangent. What ``evaluate`` has found is of positions
-    that differ from those of the state by round-off, and of the accelerations before the last correction.
-    ``kept`` (State) is work, for the iterate before. The constants above say when each decision is taken.
+    is relative to. ``fresh`` says that ``work.tangent`` holds a usable tangent. ``work`` (drivers.simulate.Work)
+    receives kinematics, constraints and forces, of positions that differ from those of the state by round-off, and of
+    the accelerations before the last correction. The constants above say when each decision is taken.
     """
-    h = control.h
+    h, eq, columns, before = control.h, work.eq, work.column, work.iterate
     previous, share, bends = np.inf, 1.0, have_bends(model.forces)
     tolerance, ratio = control.correction_tolerance, control.ratio
     least = IMAGINARY if np.iscomplexobj(state.z) else 1  # corrections before one may be the last
@@ -137,27 +137,20 @@ def newton(model, theta, t, control, scale, state, kept, kin, comp, eq, factor, 
     for iteration in range(RETREATS * control.max_iterations):
         if left == 0:
             break
-        evaluate(model, theta, t, control.at_center, state, kin, comp, eq)
         formed = not fresh
-        if formed:
-            trapezoidal_tangent(model, theta, t, h, state, eq, kin, comp, factor)
-            if not factor_tangent(ratio, eq, factor):
-                return Status.SINGULAR, iteration, scale
-            fresh = True
-        put_residual(h, eq, columns, 0)
-        solve_constrained(factor, tolerance, columns)
-        find_loads(model, theta, state.z, kin)
-        if not with_loads(model, False, factor, kin, columns):
+        if not find_correction(model, theta, t, control, tolerance, ratio, formed, state, work):
             return Status.SINGULAR, iteration, scale
-        size, acceleration, floor = size_of_correction(h, state, factor, columns, 0)
+        fresh = True
+        size, acceleration, floor = size_of_correction(h, state, work.tangent, columns, 0)
         reached = max(scale, acceleration)
         if not np.isfinite(size) and (iteration == 0 or not bends):
             return Status.NOT_FINITE, iteration, scale
         close = size <= max(ROUND_OFF * reached, AMPLIFIED * floor)
+
+        # may it be taken? beyond the bend of a characteristic corrections swing
         if bends and not close:
             if not size <= previous:
-                # beyond the bend of friction corrections swing: back to the iterate before, or half way to it
-                share = go_back(careful, share, kept, state)
+                share = go_back(careful, share, before, state)
                 fresh, previous, careful = careful, (previous if careful else np.inf), True
                 continue
             if careful and not formed and size > STALE * previous:
@@ -165,22 +158,23 @@ def newton(model, theta, t, control, scale, state, kept, kin, comp, eq, factor, 
                 continue
         left -= 1
         scale = reached
+
+        # is it the last one? the first, by an old tangent, does not tell that the equations are solved
         stalled = close and share == 1.0 and size > STALLED * previous
-        # behind a singular position an old tangent pushes the lost combination the wrong way: that stalls, too
-        settled = stalled and formed
         if stalled_at < np.inf and (not close or size > BLOWN_UP * stalled_at):
             return Status.OK, iteration + 1, scale
-        # a first correction, by an old tangent, does not tell how well it solves: near singular positions that misleads
         enough = is_enough(control, bends, scale, size, previous, floor)
-        done = iteration >= least and (enough or settled)
+        done = iteration >= least and (enough or (stalled and formed))
         share = 1.0 if done or close else min(1.0, REGAINED * share)
         if bends and not done:
-            keep_iterate(state, kept)
+            copy_iterate(state, before)
         apply_correction(h, share, state, columns, 0)
         if done:
             if not enough:  # too large for the positions evaluated last to serve
-                evaluate(model, theta, t, control.at_center, state, kin, comp, eq)
+                evaluate(model, theta, t, control.at_center, state, work.kin, work.comp, eq)
             return Status.OK, iteration + 1, scale
+
+        # which tangent serves the next one? behind a singular position an old one pushes the wrong way, and stalls
         stalled_at = np.inf
         if stalled and iteration > 0:
             stalled_at, fresh = size, False
@@ -190,6 +184,24 @@ def newton(model, theta, t, control, scale, state, kept, kin, comp, eq, factor, 
                 tolerance, ratio = BY_UPDATES, max(ratio, min(HARDER * ratio, HARDEST))
         previous = size
     return Status.NO_CONVERGENCE, control.max_iterations, scale
+
+
+@kernel
+def find_correction(model, theta, t, control, tolerance, ratio, forms, state, work):
+    """Evaluate the equations and solve for their correction, by a new tangent if it ``forms`` one; False if singular.
+
+    ``work.column`` receives x (n, 1), which z'' has too much, and mu (m, 1), which the multipliers have.
+    """
+    kin, comp, eq, factor, columns = work.kin, work.comp, work.eq, work.tangent, work.column
+    evaluate(model, theta, t, control.at_center, state, kin, comp, eq)
+    if forms:
+        trapezoidal_tangent(model, theta, t, control.h, state, eq, kin, comp, factor)
+        if not factor_tangent(ratio, eq, factor):
+            return False
+    put_residual(control.h, eq, columns, 0)
+    solve_constrained(factor, tolerance, columns)
+    find_loads(model, theta, state.z, kin)
+    return with_loads(model, False, factor, kin, columns)
 
 
 @kernel
@@ -236,24 +248,24 @@ def size_of_correction(h, state, factor, columns, k):
 
 
 @kernel
-def keep_iterate(state, kept):
-    """Copy what corrections change."""
-    copy_to(state.z, kept.z)
-    copy_to(state.zd, kept.zd)
-    copy_to(state.zdd, kept.zdd)
-    copy_to(state.lam, kept.lam)
+def copy_iterate(state, out):
+    """Copy what corrections change: z, z', z'' and lambda."""
+    copy_to(state.z, out.z)
+    copy_to(state.zd, out.zd)
+    copy_to(state.zdd, out.zdd)
+    copy_to(state.lam, out.lam)
 
 
 @kernel
-def go_back(half, share, kept, state):
+def go_back(half, share, before, state):
     """Go back to the iterate before, by ``half`` only half way; return the share of the correction to take next."""
     part = 0.5 if half else 1.0
     for c in range(state.z.size):
-        state.z[c] += part * (kept.z[c] - state.z[c])
-        state.zd[c] += part * (kept.zd[c] - state.zd[c])
-        state.zdd[c] += part * (kept.zdd[c] - state.zdd[c])
+        state.z[c] += part * (before.z[c] - state.z[c])
+        state.zd[c] += part * (before.zd[c] - state.zd[c])
+        state.zdd[c] += part * (before.zdd[c] - state.zdd[c])
     for r in range(state.lam.size):
-        state.lam[r] += part * (kept.lam[r] - state.lam[r])
+        state.lam[r] += part * (before.lam[r] - state.lam[r])
     return 0.5 * share if half else 1.0
 
 
@@ -270,12 +282,14 @@ def apply_correction(h, share, state, columns, k):
 
 
 @merged
-def project(model, theta, t, control, state, kin, comp, eq, factor, columns, corrections_out):
+def project(model, theta, t, control, state, work):
     """Mass-orthogonal projection of velocities and accelerations, equations (10), (11).
 
-    Needs ``systems.compose`` at the state, and ``eq.J`` for ``factor.J``. Leaves in ``kin`` the projected velocities
-    and in ``factor`` the projection matrix; ``corrections_out`` (2, n) receives z' - z'* and z'' - z''*.
+    Needs ``systems.compose`` at the state, and ``work.eq.J`` for that of ``work.projection``. Leaves in ``work.kin``
+    the projected velocities, in ``work.projection`` the projection matrix, and in ``work.corrections`` (2, n) what
+    both rates have gained: z' - z'* and z'' - z''*.
     """
+    kin, comp, eq, factor, columns = work.kin, work.comp, work.eq, work.projection, work.column
     n, m = state.z.size, state.lam.size
     if control.mass_projection:
         mass(model, theta, kin, comp, factor.T)
@@ -286,10 +300,10 @@ def project(model, theta, t, control, state, kin, comp, eq, factor, columns, cor
     if not factor_penalised(control.projection_ratio, factor):
         return Status.SINGULAR
     speeds(model, theta, t, eq.J, factor.sparsity, state.zd, eq.phi1)
-    _project_rate(eq.phi1, state.zd, state.sigma, factor, columns, corrections_out[0])
+    _project_rate(eq.phi1, state.zd, state.sigma, factor, columns, work.corrections[0])
     move(model, theta, state.z, state.zd, state.zdd, kin)
     rates(model, theta, eq.lines, t, state, kin, eq.phi1, eq.phi2)
-    _project_rate(eq.phi2, state.zdd, state.kappa, factor, columns, corrections_out[1])
+    _project_rate(eq.phi2, state.zdd, state.kappa, factor, columns, work.corrections[1])
     for r in range(m):
         eq.phi2[r] = -columns.rest[r, 0]
     return Status.OK

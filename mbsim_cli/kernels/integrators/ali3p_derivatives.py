@@ -75,12 +75,14 @@ def predict_sensitivities(h, sens):
 
 
 @merged
-def vary_motion(model, theta, t, control, directions, state, sens, kin, comp, eq, factor, columns, tw):
+def vary_motion(model, theta, t, control, directions, state, sens, work, extra):
     """Take away what z'' of the sensitivities has too much at the state that Newton has ended with.
 
-    The tangent there goes to ``factor``. Returns a Status and the relative size of the last correction.
+    The tangent there goes to ``extra.tangent``; ``work`` and ``extra`` are those of ``drivers.simulate``. Returns a
+    Status and the relative size of the last correction.
     """
     dtheta, touch, h = directions.dtheta, directions.touch, control.h
+    kin, comp, eq, factor, columns, tw = work.kin, work.comp, work.eq, extra.tangent, extra.columns, extra.twists
     load(model, theta, t, state, kin, comp, eq)
     trapezoidal_tangent(model, theta, t, h, state, eq, kin, comp, factor)
     if not factor_tangent(control.ratio, eq, factor):
@@ -103,17 +105,16 @@ def vary_motion(model, theta, t, control, directions, state, sens, kin, comp, eq
 
 
 @merged
-def vary_projections(
-    model, theta, t, control, directions, corrections, state, sens, kin, comp, eq, factor, columns, tw, resting
-):
-    """Sensitivities of the projected z', z'' and of sigma, kappa; ``corrections`` (2, n) are the motion's.
+def vary_projections(model, theta, t, control, directions, state, sens, work, extra):
+    """Sensitivities of the projected z', z'' and of sigma, kappa, from those of the motion before its projection.
 
     The identity in place of M does not vary, as if there were no corrections. Phi'' is varied with the velocities
-    before their projection, and then with what that changes. ``columns`` of both solutions have ``resting`` for b, e.
+    before their projection, and then with what that changes. ``extra.projections`` have ``extra.resting`` for b, e.
     """
+    kin, comp, eq, factor, tw = work.kin, work.comp, work.eq, work.projection, extra.twists
+    columns, resting, dtheta, touch = extra.projections, extra.resting, directions.dtheta, directions.touch
     move(model, theta, state.z, state.zd, state.zdd, kin)
-    dtheta, touch = directions.dtheta, directions.touch
-    x = corrections if control.mass_projection else directions.still
+    x = work.corrections if control.mass_projection else directions.still
     vary_bodies_of(
         model, theta, dtheta, touch, state.z, state.zd, state.zdd, kin, sens.z, sens.zd, sens.zdd, tw
     )  # fmt: skip

@@ -1,5 +1,7 @@
 """Vectors, rotations, spatial vectors, Euler parameters and linear solvers against numpy."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -300,7 +302,7 @@ def test_multipliers_kept_in_range():
     found = lam.copy()
     reach = Range(np.zeros((5, 5)), np.zeros(5, int))
     factor_range(J, reach)
-    keep_in_range(J, reach, found, np.zeros((5, 2)), np.zeros((5, 2)))
+    keep_in_range(J, reach, found, SimpleNamespace(x=np.zeros((5, 2)), step=np.zeros((5, 2))))
     assert np.allclose(found, expected, atol=1e-8)
     assert np.allclose(J.T @ found, J.T @ lam, atol=1e-8)
     np.testing.assert_allclose(kept_in_range(J, lam), found, atol=1e-12)

@@ -376,11 +376,11 @@ def factor_range(J, reach):
 
 
 @kernel
-def keep_in_range(J, reach, lam, w, rest):
-    """Project lam (m, p) onto the range of J (m, n), of ``factor_range``; work: w and rest (n, p)."""
+def keep_in_range(J, reach, lam, columns):
+    """Project lam (m, p) onto the range of J (m, n), of ``factor_range``; x and step of ``columns`` are work."""
     if reach.pivot[0] == SINGULAR:
         return
-    m, n = J.shape
+    (m, n), w, rest = J.shape, columns.x, columns.step
     for i in range(n):
         for k in range(lam.shape[1]):
             w[i, k] = 0.0
