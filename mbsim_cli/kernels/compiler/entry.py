@@ -53,7 +53,9 @@ class Form:
         """What it returns for all that it is given, as ``pack`` makes it of numbers."""
         returned, raised = ctypes.create_string_buffer(self._room), ctypes.c_void_p()
         if self._native(returned, ctypes.addressof(raised), given) not in _NOTHING_RAISED:
-            raise _exception(raised.value)
+            found = _Raised.from_address(raised.value)
+            kind, arguments, _ = pickle.loads(ctypes.string_at(found.content, found.size))
+            raise kind(*(arguments or ()))
         values = self._unpack(returned)
         if "D" in self._returned:
             values = tuple(_with_complex(self._returned, values))
@@ -70,12 +72,6 @@ class _Raised(ctypes.Structure):
     """numba's description of an exception: pickled class, arguments and place."""
 
     _fields_ = (("content", ctypes.c_void_p), ("size", ctypes.c_int32))
-
-
-def _exception(address: int) -> BaseException:
-    found = _Raised.from_address(address)
-    kind, arguments, _ = pickle.loads(ctypes.string_at(found.content, found.size))
-    return kind(*(arguments or ()))
 
 
 class Entry:

@@ -80,18 +80,13 @@ def address_of(name: str) -> int:
     from llvmlite import binding
 
     if binding.address_of_symbol(name) is None:
-        _make_known()
+        from numba.core.registry import cpu_target  # who tells LLVM of numba's functions
+
+        cpu_target.target_context.refresh()
     found = binding.address_of_symbol(name)
     if not found:
         raise LookupError(name)
     return found
-
-
-def _make_known() -> None:
-    """Have numba tell LLVM of its functions."""
-    from numba.core.registry import cpu_target
-
-    cpu_target.target_context.refresh()
 
 
 @cache

@@ -52,7 +52,7 @@ class KernelLibrary(JITCodeLibrary):
         module = self._final_module
         own = {function.name for function in module.functions if not function.is_declaration}
         for callee in dict.fromkeys(self._linking_libraries):
-            if not _stays_a_call(callee):
+            if not (isinstance(callee, KernelLibrary) and callee.large):  # a large one stays a call
                 module.link_in(callee._get_module_for_linking(), preserve=True)
         for function in module.functions:
             if not function.is_declaration and function.name not in own:
@@ -102,10 +102,6 @@ def _is_large(module: Any) -> bool:
         return False
     instructions = (each for function in functions for block in function.blocks for each in block.instructions)
     return next(islice(instructions, INLINED_AT_MOST, None), None) is not None
-
-
-def _stays_a_call(library: Any) -> bool:
-    return isinstance(library, KernelLibrary) and library.large
 
 
 def needed_by(library: Any) -> list:

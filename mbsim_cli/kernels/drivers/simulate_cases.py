@@ -103,7 +103,9 @@ def simulate_cases(
         done += 1
         step = first + done
         begin_step(judgement)
-        _leave_dense(cases, judgement, leader)
+        for k in range(leader.size):  # cases whose tangent has exchanged pivots make the step alone
+            if case_of(cases, leader[k]).work.tangent.pivot[0] != SPARSE and judgement.fresh[k] != 0:
+                judgement.stands[k] = ODD
         try:
             _step_together(model, theta, control, step, state, work, cases, numbers, judgement, leader)
         except Exception:
@@ -122,14 +124,6 @@ def simulate_cases(
             seen = row
     _observe(model, control, cases, leader, seen, row)
     return done, row
-
-
-@kernel
-def _leave_dense(cases, judgement, leader):
-    """Cases whose tangent has exchanged pivots make the step alone."""
-    for k in range(leader.size):
-        if case_of(cases, leader[k]).work.tangent.pivot[0] != SPARSE and judgement.fresh[k] != 0:
-            judgement.stands[k] = ODD
 
 
 @kernel

@@ -70,7 +70,11 @@ def look_for_passage(step, J, sparsity, weight, state, watch):
         watch.u[a, 0] += STIRRED * (1.0 + a / watch.u.shape[0])
     for _ in range(FIRST_ITERATIONS if first else 1):
         ldl_solve(watch.gram, watch.inverse, watch.u)
-        _normalise(watch.u)
+        square = 0.0
+        for a in range(watch.u.shape[0]):
+            square += watch.u[a, 0] * watch.u[a, 0]
+        for a in range(watch.u.shape[0]):
+            watch.u[a, 0] /= np.sqrt(square)
     cosine = _follow(J, sparsity, weight, watch)
     found = watch.count[2]
     if not first and cosine < TURNED and found < TURNS:
@@ -116,15 +120,6 @@ def _gram(J, sparsity, weight, watch):
         trace += watch.gram[a, a]
     for a in range(watch.row.size):
         watch.gram[a, a] += SHIFT * trace
-
-
-@kernel
-def _normalise(u):
-    square = 0.0
-    for a in range(u.shape[0]):
-        square += u[a, 0] * u[a, 0]
-    for a in range(u.shape[0]):
-        u[a, 0] /= np.sqrt(square)
 
 
 @kernel

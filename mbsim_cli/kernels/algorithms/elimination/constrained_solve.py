@@ -121,7 +121,11 @@ def factor_penalised(ratio, factor):
     for i in range(weight.size):
         weight[i] = max(np.abs(T[i, i].real), floor, factor.least[i])
     find_compliances(factor)
-    _weigh(factor.alpha, ratio)
+    softest = 0.0  # the largest compliance; penalties take the place of compliances
+    for r in range(factor.alpha.size):
+        softest = max(softest, factor.alpha[r])
+    for r in range(factor.alpha.size):
+        factor.alpha[r] = ratio / max(factor.alpha[r], 1e-6 * softest) if softest > 0.0 else 0.0
     copy_tangent(factor)
     add_penalties(factor)
     factor.pivot[0] = SPARSE
@@ -130,16 +134,6 @@ def factor_penalised(ratio, factor):
     copy_to(factor.T, factor.lu)
     add_penalties(factor)
     return lu_factor(factor.lu, factor.pivot)
-
-
-@kernel
-def _weigh(alpha, ratio):
-    """Penalties of the rows in the place of their compliances."""
-    largest = 0.0
-    for r in range(alpha.size):
-        largest = max(largest, alpha[r])
-    for r in range(alpha.size):
-        alpha[r] = ratio / max(alpha[r], 1e-6 * largest) if largest > 0.0 else 0.0
 
 
 @kernel

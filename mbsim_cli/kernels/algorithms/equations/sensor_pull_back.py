@@ -85,7 +85,12 @@ def pull_sensors(model, theta, t, z, zd, zdd, kin, hat, cov_out):
                 else:
                     _pull_body_sensor(model, theta, kind, s, k, load3_of(hat, first, k), kin, cov_out)
             elif kind == Sensor.COORDINATE:
-                _pull_coordinate(sensors.order[s], index, k, c, cov_out)
+                if sensors.order[s] == 0:
+                    add_to(cov_out.z, index, k, c)
+                elif sensors.order[s] == 1:
+                    add_to(cov_out.zd, index, k, c)
+                else:
+                    add_to(cov_out.zdd, index, k, c)
             elif kind == Sensor.MEASURE:
                 pull_measure(model, theta, index, sensors.order[s], k, c, z, zd, zdd, kin, cov_out)
             elif kind == Sensor.FORCE:
@@ -174,16 +179,6 @@ def _pull_along(model, theta, s, k, c, kin, cov_out):
     accumulate2(cov_out.P, carrier, k, 1.0, _turn(scale3(c, cross3(direction, value))))
     add3_to(cov_out.theta, sensors.theta[s] + 3, k, unrotate(R, scale3(c, value)))
     _pull_body_sensor(model, theta, kind, s, k, scale3(c, direction), kin, cov_out)
-
-
-@inlined
-def _pull_coordinate(order, index, k, c, cov_out):
-    if order == 0:
-        add_to(cov_out.z, index, k, c)
-    elif order == 1:
-        add_to(cov_out.zd, index, k, c)
-    else:
-        add_to(cov_out.zdd, index, k, c)
 
 
 @kernel

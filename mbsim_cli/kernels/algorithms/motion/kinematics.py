@@ -285,10 +285,12 @@ def motion_kinematics(tree, theta, z, zd, zdd, kin):
             if is_euler(kind):
                 if kind == Column.EULER_0:
                     base_V, base_A = V, A
-                own = _euler_own_rate(tree, theta, z, zd, kin, i, c)
+                k = kind - Column.EULER_0
+                own = euler_own(tree, theta, kin, i, euler_column_rate(load4(z, c - k), load4(zd, c - k), k))
                 S1 = add6(cross_motion(base_V, S), own)
                 S2 = add6(cross_motion(base_A, S), cross_motion(base_V, add6(S1, own)))
-                S2 = add6(S2, _euler_own_second_rate(tree, theta, z, zd, zdd, kin, i, c))
+                local = euler_column_second_rate(load4(z, c - k), load4(zd, c - k), load4(zdd, c - k), k)
+                S2 = add6(S2, euler_own(tree, theta, kin, i, local))
             else:
                 S1 = cross_motion(V, S)
                 S2 = add6(cross_motion(A, S), cross_motion(V, S1))
@@ -330,19 +332,6 @@ def _euler_center(tree, theta, kin, i):
     if tree.column_kind[tree.first_column[i]] == Column.EULER_0:
         return add3(row3(kin.r, p, 0), rotate(row9(kin.R, p), load3(theta, o + P_P)))
     return add3(row3(kin.r, i, 0), rotate(row9(kin.R, i), load3(theta, o + P_C)))
-
-
-@inlined
-def _euler_own_rate(tree, theta, z, zd, kin, i, c):
-    k = tree.column_kind[c] - Column.EULER_0
-    return euler_own(tree, theta, kin, i, euler_column_rate(load4(z, c - k), load4(zd, c - k), k))
-
-
-@inlined
-def _euler_own_second_rate(tree, theta, z, zd, zdd, kin, i, c):
-    k = tree.column_kind[c] - Column.EULER_0
-    local = euler_column_second_rate(load4(z, c - k), load4(zd, c - k), load4(zdd, c - k), k)
-    return euler_own(tree, theta, kin, i, local)
 
 
 # Euler parameters kept on the manifold: unit length, and rates tangent to the unit sphere.

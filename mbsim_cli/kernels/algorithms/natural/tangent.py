@@ -76,7 +76,10 @@ TWIST, RATE, ORIGIN, TURN = 0, 6, 12, 15  # rows of Seeds.columns
 def natural_tangent(model, theta, t, beta, gamma, state, lines, kin, W, seeds, T_out):
     """T (n, ``padded(n)``) = M + beta C + gamma K; needs the forces W at the state, and zeros where T has none."""
     tree, rows, first = model.tree, model.constraints.measure, 0
-    _clear_blocks(seeds, T_out)
+    for i in range(T_out.shape[0]):
+        for s in range(seeds.whole_first[i], seeds.whole_first[i + 1]):
+            for g in range(seeds.whole[s], seeds.whole[s] + WIDTH, width(T_out)):
+                put(T_out, i, block(T_out, g), 0.0)
     natural_mass(tree, theta, T_out)
     for i in range(tree.theta.size):
         _place_columns(tree, theta, i, seeds.slot, seeds.columns)
@@ -97,7 +100,10 @@ def natural_tangent(model, theta, t, beta, gamma, state, lines, kin, W, seeds, T
         first = last
     for f in range(model.forces.kind.size):
         if acts_on_bodies(model, f):
-            a, b = _bodies_of(model, f)
+            # the bodies whose motion against each other changes it; one that is given acts from the ground
+            on_measure = is_along(model.forces.kind[f])
+            pair = model.measures.pair[model.forces.measure[f]] if on_measure else model.forces.pair[f]
+            a, b = model.pairs.a[pair], model.pairs.b[pair]
             _let_move(seeds.twists, b, 1.0)
             vary_natural_force(model, theta, seeds.dtheta, seeds.touch, t, f, kin, seeds.twists)
             _pair_part(tree, theta, a, b, kin, seeds, T_out)
@@ -106,22 +112,6 @@ def natural_tangent(model, theta, t, beta, gamma, state, lines, kin, W, seeds, T
     for i in range(tree.theta.size):
         _rows_of_body(tree, theta, i, seeds, T_out)
     add_natural_signal_tangent(model, theta, t, beta, gamma, state, kin, seeds, T_out)
-
-
-@kernel
-def _clear_blocks(seeds, T_out):
-    for i in range(T_out.shape[0]):
-        for s in range(seeds.whole_first[i], seeds.whole_first[i + 1]):
-            for g in range(seeds.whole[s], seeds.whole[s] + WIDTH, width(T_out)):
-                put(T_out, i, block(T_out, g), 0.0)
-
-
-@inlined
-def _bodies_of(model, f):
-    """Bodies of a force whose motion against each other changes it; one that is given acts from the ground."""
-    on_measure = is_along(model.forces.kind[f])
-    pair = model.measures.pair[model.forces.measure[f]] if on_measure else model.forces.pair[f]
-    return model.pairs.a[pair], model.pairs.b[pair]
 
 
 @inlined

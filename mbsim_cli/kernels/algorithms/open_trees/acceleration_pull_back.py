@@ -107,7 +107,13 @@ def pull_accelerations(model, theta, t, state, work, cov):
         return True, 0.0
     driver = work.open_tree.driver
     copy_to(cov.zdd, work.hat)
-    pull_drives(model, theta, cov.lam, work)
+    for c in range(driver.size):  # drives take a lambda = -G
+        i = driver[c]
+        if i != NONE:
+            scale = -1.0 / theta[coefficient_offset(model, i)]
+            for g in range(0, work.virtual.each.size, width(work.virtual.each)):
+                k = block(work.virtual.each, g)
+                put(work.elimination.driven, c, k, scale * at(cov.lam, i, k))
     if not find_virtual(model, theta, state, work):
         return False, 1.0
     evaluate_free(model, theta, t, False, state, work.kin, work.comp, work)
@@ -140,18 +146,6 @@ find_virtual = table_by_type(
     "Virtual motion mu in ``work`` of the covectors ``work.hat``; False where nothing resists a coordinate.",
     FIND_VIRTUAL,
 )
-
-
-@kernel
-def pull_drives(model, theta, lam_hat, work):
-    """Virtual motion of driven coordinates, whose drives take a lambda = -G."""
-    for c in range(work.open_tree.driver.size):
-        i = work.open_tree.driver[c]
-        if i != NONE:
-            scale = -1.0 / theta[coefficient_offset(model, i)]
-            for g in range(0, work.virtual.each.size, width(work.virtual.each)):
-                k = block(work.virtual.each, g)
-                put(work.elimination.driven, c, k, scale * at(lam_hat, i, k))
 
 
 @kernel

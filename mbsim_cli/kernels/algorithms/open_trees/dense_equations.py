@@ -78,7 +78,13 @@ def solve_variation(model, theta, dtheta, t, open_tree, z, zd, zdd, dz, dzd, eq,
     for c in range(n):
         for k in range(p):
             dzdd_out[c, k] = -eq.dG[c, k]
-    _move_driven(model, theta, dtheta, t, open_tree, zdd, eq, dzdd_out)
+    vary_driven_acceleration(model, theta, dtheta, t, open_tree, zdd, dzdd_out)
+    for j in range(n):  # their part goes to the right-hand side
+        if open_tree.driver[j] != NONE:
+            for c in range(n):
+                if open_tree.driver[c] == NONE:
+                    for k in range(p):
+                        dzdd_out[c, k] -= eq.M[c, j] * dzdd_out[j, k]
     for c in open_tree.euler:
         e, e1, e2 = load4(z, c), load4(zd, c), load4(zdd, c)
         along = inner4(e, load4(eq.K, c)) / norm2(e)
@@ -179,19 +185,6 @@ def _close_rows(open_tree, z, eq):
                 eq.U[j, c] = 0.0
             eq.U[c, c] = 1.0
             eq.x[c, 0] = 0.0
-
-
-@kernel
-def _move_driven(model, theta, dtheta, t, open_tree, zdd, eq, b_out):
-    """Move the variations of driven accelerations to the right-hand side."""
-    vary_driven_acceleration(model, theta, dtheta, t, open_tree, zdd, b_out)
-    n, p = b_out.shape
-    for j in range(n):
-        if open_tree.driver[j] != NONE:
-            for c in range(n):
-                if open_tree.driver[c] == NONE:
-                    for k in range(p):
-                        b_out[c, k] -= eq.M[c, j] * b_out[j, k]
 
 
 @inlined

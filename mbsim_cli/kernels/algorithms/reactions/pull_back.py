@@ -63,13 +63,18 @@ def move_virtually(model, theta, reactions, z, multiplier, lines, Q, kin, comp, 
         for g in range(0, virtual.each.size, width(virtual.each)):
             k = block(virtual.each, g)
             _pull_reaction(model, theta, reactions, s, k, z, multiplier, lines, Q, kin, comp, virtual, hat, cov_out)
-    _carry_along(model.tree, virtual)
+    for i in range(model.tree.parent.size):
+        for g in range(0, virtual.each.size, width(virtual.each)):
+            k = block(virtual.each, g)
+            accumulate2(virtual.U, i, k, 1.0, motion_at2(virtual.U, model.tree.parent[i], k))
 
 
 @kernel
 def pull_crossing(model, theta, t, z, zd, multiplier, beside, lines, kin, comp, virtual, no_nu, cov_out):
     """Add the pull-back of the power of all that acts on bodies, which stand still in space as they move virtually."""
-    _take_beside(model, multiplier, beside)
+    for r in range(multiplier.size):  # of all that acts beside the joints
+        carried = drives_one(model.measures, model.constraints.measure[r])
+        beside[r] = 0.0 if carried else multiplier[r]
     pull_bodies(model.tree, theta, kin, virtual, cov_out)
     pull_element_forces(model, theta, t, z, zd, kin, virtual, cov_out)
     pull_constraints(model, theta, t, z, kin, lines, beside, virtual, no_nu, cov_out)
@@ -84,23 +89,6 @@ def pull_crossing(model, theta, t, z, zd, multiplier, beside, lines, kin, comp, 
 def _hold(b, k, U, W, cov_out):
     """Take from body b what the pull-back of W . U has by U moving along with the body."""
     accumulate2(cov_out.P, b, k, -1.0, cross_force(U, W))
-
-
-@inlined
-def _carry_along(tree, virtual):
-    """Bodies move with those that carry them."""
-    for i in range(tree.parent.size):
-        for g in range(0, virtual.each.size, width(virtual.each)):
-            k = block(virtual.each, g)
-            accumulate2(virtual.U, i, k, 1.0, motion_at2(virtual.U, tree.parent[i], k))
-
-
-@inlined
-def _take_beside(model, multiplier, beside_out):
-    """Multipliers of all that acts beside the joints."""
-    for r in range(multiplier.size):
-        carried = drives_one(model.measures, model.constraints.measure[r])
-        beside_out[r] = 0.0 if carried else multiplier[r]
 
 
 @inlined

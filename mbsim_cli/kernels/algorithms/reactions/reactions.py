@@ -192,18 +192,12 @@ def beside_columns(model, theta, reactions, s, multiplier, lines, kin, comp):
     W = nothing(0.0 * theta[0])
     i = reactions.joint[s]
     if i != NONE:
-        W = scale6(reactions.sign[s], whole_force(kin, comp, i))
+        W = scale6(reactions.sign[s], shift_force(motion_at(comp.F, i), scale3(-1.0, row3(kin.ref, i, 0))))
     for e in range(reactions.first[s], reactions.first[s + 1]):
         r = reactions.equation[e]
         if is_geometric(model.measures.kind[model.constraints.measure[r]]):
             W = axpy6(-reactions.equation_sign[e] * multiplier[r], motion_at(lines, r), W)
     return W
-
-
-@inlined
-def whole_force(kin, comp, i):
-    """What crosses the joint of body i, about the origin."""
-    return shift_force(motion_at(comp.F, i), scale3(-1.0, row3(kin.ref, i, 0)))
 
 
 @inlined
@@ -261,17 +255,11 @@ def vary_actions(model, theta, directions, t, z, zd, multiplier, sens, lines, ki
     vary_multipliers(model, sens.lam, tw)
     vary_element_forces(model, theta, dtheta, touch, t, z, zd, sens.z, sens.zd, kin, tw, dQ)
     vary_constraint_forces(model, theta, dtheta, touch, lines, multiplier, z, sens.z, kin, tw, dQ)
-    _leave_to_joints(model, theta, dtheta, multiplier, z, sens.z, dQ)
-    _by_multipliers(model, theta, z, sens.lam, lines, kin, tw, dQ)
-
-
-@inlined
-def _leave_to_joints(model, theta, dtheta, multiplier, z, dz, dQ):
-    """Take back the variation of forces on coordinates that the joints carry."""
-    for r in range(model.constraints.measure.size):
+    for r in range(model.constraints.measure.size):  # what the joints carry is taken back
         m = model.constraints.measure[r]
         if drives_one(model.measures, m):
-            vary_multiplier_force(model.measures, m, theta, dtheta, z, dz, -multiplier[r], dQ)
+            vary_multiplier_force(model.measures, m, theta, dtheta, z, sens.z, -multiplier[r], dQ)
+    _by_multipliers(model, theta, z, sens.lam, lines, kin, tw, dQ)
 
 
 @inlined
