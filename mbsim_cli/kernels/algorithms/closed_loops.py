@@ -18,6 +18,7 @@ from mbsim_cli.kernels.algorithms.elimination.constrained_solve import (
 from mbsim_cli.kernels.algorithms.equations.constraints import move_lines
 from mbsim_cli.kernels.algorithms.equations.forces import measure_and_rate
 from mbsim_cli.kernels.algorithms.equations.residual_variation import Load
+from mbsim_cli.kernels.algorithms.motion.workspace import ThetaDirections
 from mbsim_cli.kernels.algorithms.systems.contract import (
     compose,
     constrain,
@@ -49,13 +50,6 @@ class ClosedLoops(NamedTuple):
 
     open_tree: Any  # Loops
     kin: Any  # Kinematics of the motion that was evaluated last
-
-
-class Along(NamedTuple):
-    """Directions, as systems take them."""
-
-    dtheta: Any  # (len(theta), p)
-    touch: Any
 
 
 @kernel
@@ -106,7 +100,7 @@ def vary_accelerations(model, theta, dtheta, touch, t, z, zd, zdd, dz, dzd, dyn,
     clear(sens.zdd)
     clear(sens.lam)
     vary_bodies_of(model, theta, dtheta, touch, z, zd, state.zdd, kin, sens.z, sens.zd, sens.zdd, loops.tw)
-    vary_residual(model, theta, Along(dtheta, touch), t, state, sens, eq, kin, comp, loops.tw, columns.b)
+    vary_residual(model, theta, ThetaDirections(dtheta, touch), t, state, sens, eq, kin, comp, loops.tw, columns.b)
     move_lines(model, theta, eq.lines, kin, eq.line_rates)
     vary_rates(
         model, theta, dtheta, touch, eq, t, state, sens, kin, loops.tw, loops.other.dphi, columns.e
@@ -135,15 +129,6 @@ CLOSED = 1e-10  # largest constraint that a projection leaves, in its scale of l
 UNKNOWN, STANDS, FAILED = range(3)  # ``Loops.found``: of the positions that are evaluated next
 
 
-class Motion(NamedTuple):
-    """Motion and multipliers, as systems take them; or their variations, with a trailing axis."""
-
-    z: np.ndarray
-    zd: np.ndarray
-    zdd: np.ndarray
-    lam: np.ndarray
-
-
 class Loops(NamedTuple):
     """Constraints as a manifold: work, and what the latest projection has found."""
 
@@ -154,7 +139,7 @@ class Loops(NamedTuple):
     eq: Any  # Equations
     factor: Any  # Factor of M and Phi_z
     columns: Any  # Columns
-    state: Any  # Motion
+    state: Any  # LoadedMotion
     scale: np.ndarray  # (m,) of constraints
     at: np.ndarray  # (n,) positions that ``factor`` is of
     found: np.ndarray  # (1,) STANDS where ``factor`` serves there, FAILED where no projection was found
@@ -170,7 +155,7 @@ class Loops(NamedTuple):
     d_columns: Any  # Columns of p
     rest: Any  # Resting of p
     other: Any  # Resting of p
-    d_state: Any  # Motion of p
+    d_state: Any  # LoadedMotion of p
     d_raw: np.ndarray  # (n, p) variations before a projection
 
 

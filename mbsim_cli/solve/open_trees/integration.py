@@ -6,12 +6,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mbsim_cli.kernels.algorithms.closed_loops import ClosedLoops, Loops, Motion
+from mbsim_cli.kernels.algorithms.closed_loops import ClosedLoops, Loops
 from mbsim_cli.kernels.algorithms.elimination.constrained_solve import Factor, Range
 from mbsim_cli.kernels.algorithms.equations.constraints import LINE_SIZE
 from mbsim_cli.kernels.algorithms.equations.residual_variation import resting
 from mbsim_cli.kernels.algorithms.motion.kinematics import set_ground
-from mbsim_cli.kernels.algorithms.motion.workspace import Kinematics
+from mbsim_cli.kernels.algorithms.motion.workspace import Kinematics, LoadedMotion
 from mbsim_cli.kernels.algorithms.open_trees.open_tree import open_tree
 from mbsim_cli.kernels.compiler.simd import padded, zeros
 from mbsim_cli.kernels.drivers.instants import measure_drift
@@ -117,7 +117,7 @@ def loops_of(problem: Problem, theta: np.ndarray, p: int, expected: np.ndarray, 
         eq,
         factor,
         allocate.columns(n, m, 1, dtype),
-        Motion(z(n), z(n), z(n), z(m)),
+        LoadedMotion(z(n), z(n), z(n), z(m)),
         np.array(scales_of(model, theta).rows, float),
         z(n),
         np.zeros(1, np.int64),
@@ -133,7 +133,7 @@ def loops_of(problem: Problem, theta: np.ndarray, p: int, expected: np.ndarray, 
         allocate.columns(n, m, p, dtype),
         resting(nb, n, m, p, dtype),
         resting(nb, n, m, p, dtype),
-        Motion(*(zeros((rows, p), dtype) for rows in (n, n, n, m))),
+        LoadedMotion(*(zeros((rows, p), dtype) for rows in (n, n, n, m))),
         zeros((n, p), dtype),
     )
 

@@ -6,9 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from mbsim_cli.kernels.algorithms.motion.workspace import Motion
 from mbsim_cli.kernels.algorithms.open_trees.acceleration_pull_back import find_virtual
 from mbsim_cli.kernels.algorithms.open_trees.flexible_open_tree import (
-    Motion,
     dense_elimination,
     pulled_flexible_accelerations,
 )

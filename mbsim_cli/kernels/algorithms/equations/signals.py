@@ -6,10 +6,6 @@ sensors of the inputs: the model with these in place of its own is ``of_inputs(m
 docs/theory/expressions.md.
 """
 
-from typing import NamedTuple
-
-import numpy as np
-
 from mbsim_cli.kernels.algebra.arrays import clear
 from mbsim_cli.kernels.algebra.spatial import dot6, rows_at, scale6, shift_motion, six_at
 from mbsim_cli.kernels.algebra.vectors import cross3, load3, row3, scale3
@@ -20,22 +16,13 @@ from mbsim_cli.kernels.algorithms.equations.forces_on_bodies import in_axes
 from mbsim_cli.kernels.algorithms.equations.sensor_pull_back import pull_sensors
 from mbsim_cli.kernels.algorithms.equations.sensors import sense, value_and_rate, vary_sensors
 from mbsim_cli.kernels.algorithms.motion.kinematics import only6, pose_of
-from mbsim_cli.kernels.algorithms.motion.workspace import COLUMN_S, COLUMN_Y, OWN_S
+from mbsim_cli.kernels.algorithms.motion.workspace import COLUMN_S, COLUMN_Y, OWN_S, LoadedMotion
 from mbsim_cli.kernels.compiler.jit import inlined
 from mbsim_cli.kernels.compiler.simd import WIDTH, add_to, at, block, put, width
 from mbsim_cli.kernels.elements.measures import is_geometric, point_of
 from mbsim_cli.kernels.elements.tape import pull_numbers_of_tape, run_tape, vary_numbers_of_tape
 from mbsim_cli.model.codes import Force
 from mbsim_cli.model.layout import NONE, LoadedSignals, Model, NoSignals, Sensors, Signals
-
-
-class MotionVariation(NamedTuple):
-    """Variations of positions and velocities, as sensors read them."""
-
-    z: np.ndarray
-    zd: np.ndarray
-    zdd: np.ndarray
-    lam: np.ndarray
 
 
 @inlined
@@ -78,7 +65,7 @@ def vary_signals(model, theta, dtheta, touch, t, z, zd, dz, dzd, kin, tw):
     """Leave variations, but for those by g and g', in ``tw.signals``; needs ``find_signals`` and N, N'."""
     signals, found = model.signals, tw.signals
     if signals.kind.size > 0:
-        sens = MotionVariation(dz, dzd, dzd, found.lam)
+        sens = LoadedMotion(dz, dzd, dzd, found.lam)
         vary_sensors(of_inputs(model), theta, dtheta, touch, t, z, zd, zd, sens, kin, tw, found.inputs)
     for u in range(signals.theta.size):
         for g in range(0, dtheta.shape[1], width(dtheta)):
@@ -201,7 +188,7 @@ def find_slopes(model, theta, t, beta, gamma, z, zd, first, kin):
     for j in range(width(seeds.z)):
         if first + j < z.size:
             seeds.z[first + j, j], seeds.zd[first + j, j] = gamma, beta
-    sens = MotionVariation(seeds.z, seeds.zd, seeds.zdd, seeds.lam)
+    sens = LoadedMotion(seeds.z, seeds.zd, seeds.zdd, seeds.lam)
     vary_sensors(of_inputs(model), theta, seeds.dtheta, seeds.touch, t, z, zd, zd, sens, kin, seeds, seeds.inputs)
     for j in range(width(seeds.z)):
         if first + j < z.size:

@@ -12,16 +12,9 @@ from typing import NamedTuple
 import numpy as np
 
 from mbsim_cli.kernels.algebra.arrays import clear
+from mbsim_cli.kernels.algorithms.motion.workspace import Motion
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.compiler.simd import WIDTH, add_to, at, block, padded, put, width, zeros
-
-
-class ColumnMotion(NamedTuple):
-    """Motion of all columns, nc of them, its variations, or covectors of it."""
-
-    z: np.ndarray  # (nc,) or (nc, p)
-    zd: np.ndarray
-    zdd: np.ndarray
 
 
 class ColumnEquations(NamedTuple):
@@ -36,13 +29,13 @@ class ColumnEquations(NamedTuple):
 
 
 def column_motion(tree, dtype=np.float64):
-    """Allocate ColumnMotion."""
-    return ColumnMotion(*(np.zeros(tree.column_kind.size, dtype) for _ in range(3)))
+    """Allocate Motion of all columns."""
+    return Motion(*(np.zeros(tree.column_kind.size, dtype) for _ in range(3)))
 
 
 def column_changes(tree, p, dtype=np.float64):
-    """Allocate ColumnMotion of p directions, ``simd.padded``."""
-    return ColumnMotion(*(zeros((tree.column_kind.size, p), dtype) for _ in range(3)))
+    """Allocate Motion of all columns in p directions, ``simd.padded``."""
+    return Motion(*(zeros((tree.column_kind.size, p), dtype) for _ in range(3)))
 
 
 def column_equations(tree, dtype=np.float64):

@@ -45,7 +45,7 @@ class FlexibleKinematics(NamedTuple):
     expected: np.ndarray
     signals: tuple
     elastic: tuple  # elements.flexible_work.Elastic
-    motion: tuple  # ColumnMotion
+    motion: tuple  # Motion of columns
     J: np.ndarray  # (m, wider than nc) derivatives of the constraints by columns
     rows: np.ndarray  # (nv, more than the most elastic coordinates) what moves the columns of nodes: rows of E
 
@@ -76,7 +76,7 @@ class FlexibleTwists(NamedTuple):
     F: np.ndarray
     each: np.ndarray
     signals: tuple
-    change: tuple  # ColumnMotion
+    change: tuple  # Motion of columns
     dG: np.ndarray  # (nc, p)
     other_dG: np.ndarray  # (nc, p) of a second system at rest
 
@@ -94,7 +94,7 @@ class FlexibleCovectors(NamedTuple):
     theta: np.ndarray
     each: np.ndarray
     signals: tuple
-    columns: tuple  # ColumnMotion
+    columns: tuple  # Motion of columns
 
 
 class FlexibleVirtual(NamedTuple):

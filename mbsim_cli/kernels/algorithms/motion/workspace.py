@@ -19,6 +19,31 @@ from mbsim_cli.model.layout import (
     Signals,
 )
 
+
+class Motion(NamedTuple):
+    """Coordinates, rates and accelerations: (n,) of a motion, (n, p) of its variations or adjoints."""
+
+    z: np.ndarray
+    zd: np.ndarray
+    zdd: np.ndarray
+
+
+class LoadedMotion(NamedTuple):
+    """The same with the multipliers, (m,) or (m, p)."""
+
+    z: np.ndarray
+    zd: np.ndarray
+    zdd: np.ndarray
+    lam: np.ndarray
+
+
+class ThetaDirections(NamedTuple):
+    """Directions of theta, as systems take them."""
+
+    dtheta: np.ndarray  # (len(theta), p)
+    touch: tuple  # Touch
+
+
 # Work arrays of expressions that forces read, in kinematics, twists and covectors; empty where there are none.
 
 
@@ -74,15 +99,6 @@ class SignalSeeds(NamedTuple):
     value: np.ndarray  # (nu, 8)
 
 
-class NoTouch(NamedTuple):
-    """In the place of ``workspace.Touch`` where no number varies."""
-
-    geometry: np.ndarray
-    inertia: np.ndarray
-    measure: np.ndarray
-    force: np.ndarray
-
-
 class SignalRows(NamedTuple):
     """Variations or covectors in p directions."""
 
@@ -122,7 +138,7 @@ def _signal_work(model, reach, dtype):
         for c in reach(body):
             bits[r, c // WIDTH] |= 1 << (c % WIDTH)
     rows = (nb + 1, 6, WIDTH) if number else (0, 6, WIDTH)
-    nothing = NoTouch(
+    nothing = Touch(
         *(np.zeros((count, WIDTH), bool) for count in (nb, nb, model.measures.kind.size, model.forces.kind.size))
     )
     seeds = SignalSeeds(

@@ -15,6 +15,7 @@ from mbsim_cli.kernels.algorithms.flexible.workspace import (
     flexible_virtual,
 )
 from mbsim_cli.kernels.algorithms.motion.kinematics import set_ground
+from mbsim_cli.kernels.algorithms.motion.workspace import Motion, ThetaDirections
 from mbsim_cli.kernels.algorithms.open_trees.acceleration_pull_back import FIND_VIRTUAL, PulledAccelerations
 from mbsim_cli.kernels.algorithms.open_trees.dense_equations import (
     dense_equations,
@@ -37,21 +38,6 @@ class FlexibleOpenTree(NamedTuple):
     tw: tuple
     eq: tuple
     G: np.ndarray  # (n,) residual of the motion
-
-
-class Motion(NamedTuple):
-    """A motion, or its variations."""
-
-    z: np.ndarray
-    zd: np.ndarray
-    zdd: np.ndarray
-
-
-class Along(NamedTuple):
-    """Directions of differentiation."""
-
-    dtheta: np.ndarray
-    touch: tuple
 
 
 class Residual(NamedTuple):
@@ -108,7 +94,7 @@ def vary_accelerations(model, theta, dtheta, touch, t, z, zd, zdd, dz, dzd, dyn,
     """dz'' (n, p) for dz, dzd (n, p) and dtheta (len(theta), p); needs ``accelerate`` at the state. Cost O(p n^2)."""
     eq, motion = dyn.eq, Motion(z, zd, zdd)
     evaluate_free(model, theta, t, False, motion, dyn.kin, dyn.comp, Residual(dyn.G))
-    along, change = Along(dtheta, touch), Motion(dz, dzd, eq.zeros)
+    along, change = ThetaDirections(dtheta, touch), Motion(dz, dzd, eq.zeros)
     vary_free(model, theta, along, t, motion, change, dyn.kin, dyn.comp, dyn.tw, eq.dG)
     solve_variation(model, theta, dtheta, t, dyn.open_tree, z, zd, zdd, dz, dzd, eq, dzdd_out, d_reaction_out)
 

@@ -16,6 +16,7 @@ from mbsim_cli.kernels.algorithms.flexible.bodies import slope_bodies, vary_flex
 from mbsim_cli.kernels.algorithms.flexible.node_columns import vary_columns, vary_rows
 from mbsim_cli.kernels.algorithms.flexible.workspace import flexible_kinematics, flexible_twists
 from mbsim_cli.kernels.algorithms.motion.kinematics import set_ground
+from mbsim_cli.kernels.algorithms.motion.workspace import Motion
 from mbsim_cli.kernels.algorithms.open_trees.acceleration_pull_back import FIND_VIRTUAL
 from mbsim_cli.kernels.algorithms.open_trees.articulated_body import (
     add_axis_forces,
@@ -33,7 +34,6 @@ from mbsim_cli.kernels.algorithms.open_trees.flexible_articulated import (
     presses,
     solve,
 )
-from mbsim_cli.kernels.algorithms.open_trees.flexible_open_tree import Motion
 from mbsim_cli.kernels.algorithms.open_trees.open_tree import (
     coefficient_offset,
     driven_acceleration,

@@ -13,6 +13,7 @@ from mbsim_cli.kernels.algorithms.flexible.bodies import (
 )
 from mbsim_cli.kernels.algorithms.flexible.node_columns import pull_columns
 from mbsim_cli.kernels.algorithms.flexible.workspace import covectors_of_columns, virtual_of_columns
+from mbsim_cli.kernels.algorithms.motion.workspace import LoadedMotion
 from mbsim_cli.kernels.algorithms.reactions.pull_back import move_virtually, pull_crossing, pull_reactions
 from mbsim_cli.kernels.algorithms.reactions.reactions import (
     act_on_bodies,
@@ -25,7 +26,6 @@ from mbsim_cli.kernels.algorithms.reactions.reactions import (
     vary_joint_forces,
     vary_reactions,
 )
-from mbsim_cli.kernels.algorithms.systems.system_of_flexible_trees import Seen
 from mbsim_cli.model.layout import DEFORMING
 
 _with_elastic = only_with("model.tree", *DEFORMING)
@@ -75,13 +75,13 @@ def _rigid_vary(model, theta, directions, reactions, t, z, zd, multiplier, sens,
 def vary_read(model, theta, directions, reactions, t, z, zd, multiplier, sens, kin, comp, eq, tw, dQ, out):
     """Variations (width, p) of the reactions; needs ``vary_bodies_of``."""
     motion, change, dtheta, touch = kin.motion, tw.change, directions.dtheta, directions.touch
-    seen = Seen(change.z, change.zd, change.zdd, sens.lam)
-    vary_actions(model, theta, directions, t, motion.z, motion.zd, multiplier, seen, eq.lines, kin, tw, tw.dG)
+    varied = LoadedMotion(change.z, change.zd, change.zdd, sens.lam)
+    vary_actions(model, theta, directions, t, motion.z, motion.zd, multiplier, varied, eq.lines, kin, tw, tw.dG)
     slope_bodies(model, theta, motion, kin)
     vary_flexible_forces(model, theta, dtheta, touch, motion, change, kin, tw, tw.other_dG)
     vary_crossing(model.tree, theta, dtheta, touch, kin, comp, tw)
     vary_reactions(
-        model, theta, directions, reactions, motion.z, multiplier, seen, eq.lines, comp.equations.Q, tw.dG, kin, comp,
+        model, theta, directions, reactions, motion.z, multiplier, varied, eq.lines, comp.equations.Q, tw.dG, kin, comp,
         tw, out,
     )  # fmt: skip
 

@@ -4,10 +4,6 @@ The kernels see columns: ``node_columns`` gives them what coordinates do to thes
 find.
 """
 
-from typing import NamedTuple
-
-import numpy as np
-
 from mbsim_cli.kernels.algorithms.equations.constraint_derivatives import (
     pull_constraint_rates,
     pull_constraints,
@@ -76,7 +72,6 @@ from mbsim_cli.kernels.algorithms.flexible.bodies import (
     vary_flexible_forces,
 )
 from mbsim_cli.kernels.algorithms.flexible.node_columns import (
-    ColumnMotion,
     add_changed_accelerations,
     add_stiffened_tangent,
     apply_columns,
@@ -98,19 +93,11 @@ from mbsim_cli.kernels.algorithms.flexible.node_columns import (
 from mbsim_cli.kernels.algorithms.flexible.workspace import covectors_of_columns, virtual_of_columns
 from mbsim_cli.kernels.algorithms.motion.kinematics import motion_kinematics, position_kinematics
 from mbsim_cli.kernels.algorithms.motion.variation import vary_kinematics
+from mbsim_cli.kernels.algorithms.motion.workspace import LoadedMotion, Motion
 from mbsim_cli.kernels.algorithms.systems import system_of_trees as rigid
 from mbsim_cli.kernels.compiler.jit import inlined, kernel, merged
 
 foresee, speeds = rigid.foresee, rigid.speeds
-
-
-class Seen(NamedTuple):
-    """Variations of the columns' motion and of the multipliers, as sensors read them."""
-
-    z: np.ndarray  # (nc, p)
-    zd: np.ndarray
-    zdd: np.ndarray
-    lam: np.ndarray  # (m, p)
 
 
 def place(model, theta, z, at_center, kin):
@@ -307,7 +294,7 @@ def _vary_motion(tree, theta, dtheta, touch, z, zd, zdd, kin, dz, dzd, dzdd, tw)
     """Variations of the motion of columns and bodies."""
     change = tw.change
     vary_columns(
-        tree, theta, kin.rows, dtheta, ColumnMotion(z, zd, zdd), ColumnMotion(dz, dzd, dzdd), change
+        tree, theta, kin.rows, dtheta, Motion(z, zd, zdd), Motion(dz, dzd, dzdd), change
     )  # fmt: skip
     vary_kinematics(tree, theta, dtheta, touch, kin, change.z, change.zd, change.zdd, tw)
 
@@ -368,7 +355,7 @@ def vary_seen(model, theta, directions, t, z, zd, zdd, sens, kin, tw, out):
     )
     vary_sensors(
         model, theta, directions.dtheta, directions.touch, t, motion.z, motion.zd, motion.zdd,
-        Seen(change.z, change.zd, change.zdd, sens.lam), kin, tw, out,
+        LoadedMotion(change.z, change.zd, change.zdd, sens.lam), kin, tw, out,
     )  # fmt: skip
 
 
@@ -413,7 +400,7 @@ def pull_at_rest(model, theta, t, z, no_rate, x, multiplier, eq, kin, comp, virt
     constraint_forces(model, theta, of_z, kin, multiplier, eq.lines, comp.W, found.Q)
     resting_flexible_forces(model, theta, of_z, of_x, kin, comp)
     residual(tree, kin, comp, found.Q, found.G)
-    moved, columns = _pull_bodies(model, theta, ColumnMotion(of_z, comp.zero, of_x), False, kin, virtual, cov)
+    moved, columns = _pull_bodies(model, theta, Motion(of_z, comp.zero, of_x), False, kin, virtual, cov)
     pull_armatures(model, theta, of_x, moved, columns)
     pull_constraints(model, theta, t, of_z, kin, eq.lines, multiplier, moved, no_nu, columns)
     pull_tree(tree, theta, of_z, kin, comp, moved, columns)
