@@ -1,6 +1,6 @@
 """Work arrays of a tree with bodies that deform, in the places of those of ``workspace`` and ``covectors``."""
 
-from typing import NamedTuple
+from collections import namedtuple
 
 import numpy as np
 
@@ -12,7 +12,11 @@ from mbsim_cli.kernels.algorithms.flexible.node_columns import (
     wide_rows,
 )
 from mbsim_cli.kernels.algorithms.motion.workspace import (
+    Composite,
     Covectors,
+    Kinematics,
+    Touch,
+    Twists,
     Virtual,
     composite,
     covectors,
@@ -28,93 +32,48 @@ from mbsim_cli.kernels.elements.flexible_work import elastic_work
 from mbsim_cli.model.flexible import block_size, deviation_size
 from mbsim_cli.model.layout import NONE
 
+# The tuples of rigid trees, with what bodies that deform add.
 
-class FlexibleKinematics(NamedTuple):
-    """``Kinematics``, and what is kept of bodies that deform."""
-
-    R: np.ndarray
-    r: np.ndarray
-    ref: np.ndarray
-    V: np.ndarray
-    A: np.ndarray
-    S: np.ndarray
-    S1: np.ndarray
-    S2: np.ndarray
-    inertia: np.ndarray
-    kept: np.ndarray
-    expected: np.ndarray
-    signals: tuple
-    elastic: tuple  # elements.flexible_work.Elastic
-    motion: tuple  # Motion of columns
-    J: np.ndarray  # (m, wider than nc) derivatives of the constraints by columns
-    rows: np.ndarray  # (nv, more than the most elastic coordinates) what moves the columns of nodes: rows of E
-
-
-class FlexibleComposite(NamedTuple):
-    """``Composite``, and what bodies that deform leave for the tangent."""
-
-    F: np.ndarray
-    W: np.ndarray
-    inertia: np.ndarray
-    rate: np.ndarray
-    columns: np.ndarray
-    own: np.ndarray
-    spans: tuple
-    zero: np.ndarray  # (n,) zeros
-    scratch: np.ndarray  # (n,)
-    push: np.ndarray  # (nf, 6) wrench on each body's frame about the global origin, with the opposite sign
-    D: np.ndarray  # (6 + k, 9 + k) tangent of one body; k of the one with the most elastic coordinates
-    equations: tuple  # ColumnEquations
-
-
-class FlexibleTwists(NamedTuple):
-    """``Twists``, and variations of what columns are."""
-
-    N: np.ndarray
-    N1: np.ndarray
-    N2: np.ndarray
-    F: np.ndarray
-    each: np.ndarray
-    signals: tuple
-    change: tuple  # Motion of columns
-    dG: np.ndarray  # (nc, p)
-    other_dG: np.ndarray  # (nc, p) of a second system at rest
-
-
-class FlexibleCovectors(NamedTuple):
-    """``Covectors``, and those of columns, which are zero between kernels."""
-
-    P: np.ndarray
-    D: np.ndarray
-    H: np.ndarray
-    z: np.ndarray
-    zd: np.ndarray
-    zdd: np.ndarray
-    lam: np.ndarray
-    theta: np.ndarray
-    each: np.ndarray
-    signals: tuple
-    columns: tuple  # Motion of columns
-
-
-class FlexibleVirtual(NamedTuple):
-    """``Virtual``, and the virtual motion of columns."""
-
-    mu: np.ndarray
-    U: np.ndarray
-    each: np.ndarray
-    columns: np.ndarray  # (nc, p)
-
-
-class FlexibleTouch(NamedTuple):
-    """``Touch``, and which standard input data vary."""
-
-    geometry: np.ndarray
-    inertia: np.ndarray
-    measure: np.ndarray
-    force: np.ndarray
-    flexible: np.ndarray  # (nf, p)
-    still: np.ndarray  # (n, p) zeros
+FlexibleKinematics = namedtuple(
+    "FlexibleKinematics",
+    [
+        *Kinematics._fields,
+        "elastic",  # elements.flexible_work.Elastic
+        "motion",  # Motion of columns
+        "J",  # (m, wider than nc) derivatives of the constraints by columns
+        "rows",  # (nv, more than the most elastic coordinates) what moves the columns of nodes: rows of E
+    ],
+)
+FlexibleComposite = namedtuple(
+    "FlexibleComposite",
+    [
+        *Composite._fields,
+        "zero",  # (n,) zeros
+        "scratch",  # (n,)
+        "push",  # (nf, 6) wrench on each body's frame about the global origin, with the opposite sign
+        "D",  # (6 + k, 9 + k) tangent of one body; k of the one with the most elastic coordinates
+        "equations",  # ColumnEquations
+    ],
+)
+FlexibleTwists = namedtuple(
+    "FlexibleTwists",
+    [
+        *Twists._fields,
+        "change",  # Motion of columns
+        "dG",  # (nc, p)
+        "other_dG",  # (nc, p) of a second system at rest
+    ],
+)
+FlexibleCovectors = namedtuple("FlexibleCovectors", [*Covectors._fields, "columns"])  # Motion of columns, else zero
+FlexibleVirtual = namedtuple("FlexibleVirtual", [*Virtual._fields, "columns"])  # (nc, p) virtual motion of columns
+FlexibleTouch = namedtuple(
+    "FlexibleTouch",
+    [
+        *Touch._fields,
+        "flexible",  # (nf, p) which standard input data vary
+        "still",  # (n, p) zeros
+    ],
+)
 
 
 def flexible_kinematics(model, dtype=np.float64):

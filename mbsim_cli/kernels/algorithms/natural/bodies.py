@@ -6,6 +6,7 @@ and vectors. Its twist for rates q' is w = sum R_k x R_k' / 2, v = r' - w x r ab
 the second order. Derivation: docs/theory/natural_coordinates.md.
 """
 
+from collections import namedtuple
 from typing import NamedTuple
 
 import numpy as np
@@ -16,6 +17,7 @@ from mbsim_cli.kernels.algorithms.equations.constraints import constraint_rates,
 from mbsim_cli.kernels.algorithms.equations.forces import clear_wrenches, constraint_forces
 from mbsim_cli.kernels.algorithms.equations.signals import element_forces
 from mbsim_cli.kernels.algorithms.motion.kinematics import place_inertia
+from mbsim_cli.kernels.algorithms.motion.workspace import Kinematics
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.compiler.simd import add_to, at, put
 from mbsim_cli.kernels.elements.laws import law_value
@@ -26,24 +28,16 @@ POSE = 12  # numbers of r and the columns of R
 NEXT = POSE + 1  # of a trio: from what its x moves along x to what its y moves along y
 
 
-class NaturalKinematics(NamedTuple):
-    """State of all bodies, as ``workspace.Kinematics``, and what it follows from; the last row is the ground."""
-
-    R: np.ndarray  # (nb + 1, 9) rotation matrices, body axes to global axes
-    r: np.ndarray  # (nb + 1, 3) body origins
-    ref: np.ndarray  # (nb + 1, 3) zeros: all vectors are about the global origin
-    V: np.ndarray  # (nb + 1, 6)
-    A: np.ndarray  # (nb + 1, 6) less gravity
-    S: np.ndarray  # (0, 6) no columns of joints
-    S1: np.ndarray  # (0, 6)
-    S2: np.ndarray  # (0, 6)
-    inertia: np.ndarray  # (nb + 1, 10)
-    kept: np.ndarray  # (nf, ROOM)
-    expected: np.ndarray  # (nm,)
-    signals: tuple  # signal_work.SignalWork
-    pose: np.ndarray  # (nb, 12) r and the columns of R as the coordinates give them
-    rate: np.ndarray  # (nb, 12)
-    second: np.ndarray  # (nb, 12)
+# ``Kinematics`` without columns, (0, 6), all about the global origin, and the poses that it follows from
+NaturalKinematics = namedtuple(
+    "NaturalKinematics",
+    [
+        *Kinematics._fields,
+        "pose",  # (nb, 12) r and the columns of R as the coordinates give them
+        "rate",  # (nb, 12)
+        "second",  # (nb, 12)
+    ],
+)
 
 
 class NaturalForces(NamedTuple):

@@ -1,13 +1,22 @@
 """Work arrays of a system in natural coordinates, in the places of those of ``workspace``."""
 
+from collections import namedtuple
 from itertools import pairwise
-from typing import NamedTuple
 
 import numpy as np
 
 from mbsim_cli.kernels.algorithms.elimination.structure import once_a_model, panels_of, with_followers
 from mbsim_cli.kernels.algorithms.flexible.workspace import FlexibleTouch, touched_bodies
-from mbsim_cli.kernels.algorithms.motion.workspace import Touch, covectors, signal_rows, signal_work, touch, virtual
+from mbsim_cli.kernels.algorithms.motion.workspace import (
+    Covectors,
+    Touch,
+    Virtual,
+    covectors,
+    signal_rows,
+    signal_work,
+    touch,
+    virtual,
+)
 from mbsim_cli.kernels.algorithms.natural.bodies import POSE, NaturalForces, NaturalKinematics
 from mbsim_cli.kernels.algorithms.natural.tangent import DIRECTIONS, Seeds
 from mbsim_cli.kernels.algorithms.natural.variation import NaturalTwists
@@ -149,41 +158,26 @@ def _counts(model):
 # Work arrays of natural coordinates with bodies that deform, in the places of those of ``natural.workspace``.
 
 
-class FlexibleNaturalKinematics(NamedTuple):
-    """``NaturalKinematics``, and what is kept of bodies that deform."""
-
-    R: np.ndarray
-    r: np.ndarray
-    ref: np.ndarray
-    V: np.ndarray
-    A: np.ndarray
-    S: np.ndarray
-    S1: np.ndarray
-    S2: np.ndarray
-    inertia: np.ndarray
-    kept: np.ndarray
-    expected: np.ndarray
-    signals: tuple
-    pose: np.ndarray
-    rate: np.ndarray
-    second: np.ndarray
-    elastic: tuple  # elements.flexible_work.Elastic
-    z: np.ndarray  # (n,) where bodies were placed
-
-
-class FlexibleNaturalForces(NamedTuple):
-    """``NaturalForces``, and what bodies that deform leave for tangent and mass matrix."""
-
-    W: np.ndarray
-    held: np.ndarray
-    Q: np.ndarray
-    seeds: tuple
-    push: np.ndarray  # (nf, 6) wrench on each body's frame about the global origin, with the opposite sign
-    D: np.ndarray  # (6 + k, 9 + k) tangent of one body; k of the one with the most elastic coordinates
-    moves: np.ndarray  # (most coordinates of a frame, 6) twists of the coordinates of one frame
-    rows: np.ndarray  # (n,) rows of elastic coordinates, zero elsewhere
-    zero: np.ndarray  # (n,) zeros
-    scratch: np.ndarray  # (n,)
+FlexibleNaturalKinematics = namedtuple(
+    "FlexibleNaturalKinematics",
+    [
+        *NaturalKinematics._fields,
+        "elastic",  # elements.flexible_work.Elastic
+        "z",  # (n,) where bodies were placed
+    ],
+)
+FlexibleNaturalForces = namedtuple(
+    "FlexibleNaturalForces",
+    [
+        *NaturalForces._fields,
+        "push",  # (nf, 6) wrench on each body's frame about the global origin, with the opposite sign
+        "D",  # (6 + k, 9 + k) tangent of one body; k of the one with the most elastic coordinates
+        "moves",  # (most coordinates of a frame, 6) twists of the coordinates of one frame
+        "rows",  # (n,) rows of elastic coordinates, zero elsewhere
+        "zero",  # (n,) zeros
+        "scratch",  # (n,)
+    ],
+)
 
 
 def flexible_natural_kinematics(model, dtype=np.float64):
@@ -208,32 +202,19 @@ def flexible_natural_touch(model, dtheta):
 
 # Covectors and virtual motions of a system in natural coordinates, in the places of those of ``covectors``.
 
-
-class NaturalCovectors(NamedTuple):
-    """As ``Covectors``, and such of the poses that twists follow from; lam has rows of rigidity too."""
-
-    P: np.ndarray  # (nb + 1, 6, p)
-    D: np.ndarray  # (nb + 1, 6, p)
-    H: np.ndarray  # (nb + 1, 6, p)
-    z: np.ndarray  # (n, p)
-    zd: np.ndarray  # (n, p)
-    zdd: np.ndarray  # (n, p)
-    lam: np.ndarray  # (m, p)
-    theta: np.ndarray  # (len(theta), p)
-    each: np.ndarray  # (p,)
-    signals: tuple  # as ``Covectors``
-    pose: np.ndarray  # (nb, 12, p) of origins and columns of R
-    rate: np.ndarray  # (nb, 12, p)
-    second: np.ndarray  # (nb, 12, p)
+# lam has rows of rigidity too
+NaturalCovectors = namedtuple(
+    "NaturalCovectors",
+    [
+        *Covectors._fields,
+        "pose",  # (nb, 12, p) of origins and columns of R
+        "rate",  # (nb, 12, p)
+        "second",  # (nb, 12, p)
+    ],
+)
 
 
-class NaturalVirtual(NamedTuple):
-    """As ``Virtual``, and what mu moves origins and columns of R by."""
-
-    mu: np.ndarray  # (n, p)
-    U: np.ndarray  # (nb + 1, 6, p)
-    each: np.ndarray  # (p,)
-    pose: np.ndarray  # (nb, 12, p)
+NaturalVirtual = namedtuple("NaturalVirtual", [*Virtual._fields, "pose"])  # (nb, 12, p) by mu, of origins, columns
 
 
 def natural_covectors(model, size, p, dtype=np.float64):
