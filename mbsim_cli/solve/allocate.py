@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mbsim_cli.kernels.algebra.linear_solve import PIVOTS
-from mbsim_cli.kernels.algorithms.elimination.constrained_solve import BY_PENALTY, Columns, Factor, Range
+from mbsim_cli.kernels.algebra.linear_solve import PIVOTS, Range
+from mbsim_cli.kernels.algorithms.elimination.constrained_solve import BY_PENALTY, Columns, Factor
 from mbsim_cli.kernels.algorithms.elimination.structure import Panels, Sparsity, lists, sparsity, tree_panels
 from mbsim_cli.kernels.algorithms.equations.constraints import LINE_SIZE
 from mbsim_cli.kernels.algorithms.equations.forces import Turns, turns

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mbsim_cli.kernels.algorithms.elimination.constrained_solve import REFINEMENTS, REGULARISATION
+from mbsim_cli.kernels.algebra.linear_solve import REFINEMENTS, REGULARISATION
 from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
 from mbsim_cli.model.layout import Names
 from mbsim_cli.model.problem import Problem

@@ -9,12 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mbsim_cli.kernels.algebra.arrays import add_scaled, clear, copy_to, is_nothing, scaled
-from mbsim_cli.kernels.algorithms.elimination.constrained_solve import (
-    factor_penalised,
-    factor_range,
-    keep_in_range,
-    solve_constrained,
-)
+from mbsim_cli.kernels.algebra.linear_solve import factor_range, keep_in_range
+from mbsim_cli.kernels.algorithms.elimination.constrained_solve import factor_penalised, solve_constrained
 from mbsim_cli.kernels.algorithms.equations.constraints import move_lines
 from mbsim_cli.kernels.algorithms.equations.forces import measure_and_rate
 from mbsim_cli.kernels.algorithms.equations.residual_variation import Load

@@ -24,9 +24,8 @@ from numba.core.sigutils import normalize_signature
 
 from mbsim_cli.kernels.compiler import watch
 from mbsim_cli.kernels.compiler.folder import PACKAGE
-from mbsim_cli.kernels.compiler.image import IMAGES, Image, Object
+from mbsim_cli.kernels.compiler.image import IMAGES, Elf, Image, Object, linked
 from mbsim_cli.kernels.compiler.linking import KernelLibrary, MadeElsewhere, looking_again, needed_by, owners_of
-from mbsim_cli.kernels.compiler.objects import Elf, linked
 from mbsim_cli.kernels.compiler.reference import Reference
 
 __all__ = ["KeptKernel", "closure_hash", "linked_code"]

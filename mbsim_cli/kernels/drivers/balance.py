@@ -8,15 +8,11 @@ from typing import NamedTuple
 import numpy as np
 
 from mbsim_cli.kernels.algebra.arrays import add_scaled, clear, copy_to
-from mbsim_cli.kernels.algorithms.elimination.constrained_solve import (
-    factor_penalised,
-    factor_range,
-    keep_in_range,
-    solve_constrained,
-)
+from mbsim_cli.kernels.algebra.linear_solve import factor_range, keep_in_range
+from mbsim_cli.kernels.algorithms.elimination.constrained_solve import factor_penalised, solve_constrained
 from mbsim_cli.kernels.algorithms.equations.constraints import move_lines
 from mbsim_cli.kernels.algorithms.equations.forces import expect_recorded
-from mbsim_cli.kernels.algorithms.equations.loads import find_loads, loads_settled, take_loads, with_loads
+from mbsim_cli.kernels.algorithms.equations.signals import find_loads, loads_settled, take_loads, with_loads
 from mbsim_cli.kernels.algorithms.reactions.systems import (
     find_forces,
     find_multiplier_forces,

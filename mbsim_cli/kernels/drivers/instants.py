@@ -10,7 +10,7 @@ import numpy as np
 from mbsim_cli.kernels.algebra.arrays import copy_to, largest_part
 from mbsim_cli.kernels.algorithms.equations.constraints import move_lines
 from mbsim_cli.kernels.algorithms.equations.forces import expect_recorded
-from mbsim_cli.kernels.algorithms.equations.loads import find_loads
+from mbsim_cli.kernels.algorithms.equations.signals import find_loads
 from mbsim_cli.kernels.algorithms.systems.contract import (
     constrain,
     evaluate,

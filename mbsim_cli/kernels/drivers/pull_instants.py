@@ -8,7 +8,7 @@ from mbsim_cli.kernels.algebra.arrays import add_scaled, clear, copy_to, is_noth
 from mbsim_cli.kernels.algorithms.elimination.constrained_solve import factor_penalised
 from mbsim_cli.kernels.algorithms.equations.constraints import move_lines
 from mbsim_cli.kernels.algorithms.equations.forces import expect_recorded
-from mbsim_cli.kernels.algorithms.equations.loads import find_loads
+from mbsim_cli.kernels.algorithms.equations.signals import find_loads
 from mbsim_cli.kernels.algorithms.equations.tree_pull_back import clear_bodies
 from mbsim_cli.kernels.algorithms.reactions.systems import pull_read
 from mbsim_cli.kernels.algorithms.systems.contract import (

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mbsim_cli.kernels.algebra.arrays import add_scaled, copy_to, largest_part
-from mbsim_cli.kernels.algorithms.elimination.constrained_solve import factor_range, keep_in_range
+from mbsim_cli.kernels.algebra.linear_solve import factor_range, keep_in_range
 from mbsim_cli.kernels.algorithms.equations.forces import expect_angles, follow_angles
 from mbsim_cli.kernels.algorithms.systems.contract import compose, move, place
 from mbsim_cli.kernels.compiler.jit import entry, inlined, kernel

@@ -10,7 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from mbsim_cli.kernels.algebra.arrays import copy_to
-from mbsim_cli.kernels.algorithms.elimination.constrained_solve import SPARSE, factor_range, keep_in_range
+from mbsim_cli.kernels.algebra.linear_solve import factor_range, keep_in_range
+from mbsim_cli.kernels.algorithms.elimination.constrained_solve import SPARSE
 from mbsim_cli.kernels.algorithms.equations.forces import expect_angles, follow_angles
 from mbsim_cli.kernels.algorithms.systems.contract import compose, evaluate
 from mbsim_cli.kernels.compiler.jit import entry, inlined, kernel

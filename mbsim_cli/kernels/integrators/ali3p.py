@@ -16,7 +16,7 @@ from mbsim_cli.kernels.algorithms.elimination.constrained_solve import (
     solve_constrained,
 )
 from mbsim_cli.kernels.algorithms.equations.forces_on_bodies import has_quantities
-from mbsim_cli.kernels.algorithms.equations.loads import find_loads, with_loads
+from mbsim_cli.kernels.algorithms.equations.signals import find_loads, with_loads
 from mbsim_cli.kernels.algorithms.systems.contract import evaluate, mass, move, rates, speeds, tangent
 from mbsim_cli.kernels.compiler.jit import kernel, merged
 from mbsim_cli.model.codes import Force, Status

@@ -8,8 +8,8 @@ from mbsim_cli.kernels.algebra.arrays import add_scaled, clear, copy_to, scale, 
 from mbsim_cli.kernels.algebra.linear_solve import transpose
 from mbsim_cli.kernels.algorithms.elimination.constrained_solve import factor_penalised, solve_change, solve_constrained
 from mbsim_cli.kernels.algorithms.equations.constraints import move_lines
-from mbsim_cli.kernels.algorithms.equations.loads import find_loads, forget_multipliers, with_loads
 from mbsim_cli.kernels.algorithms.equations.residual_variation import Load
+from mbsim_cli.kernels.algorithms.equations.signals import find_loads, forget_multipliers, with_loads
 from mbsim_cli.kernels.algorithms.systems.contract import (
     compose,
     evaluate,

@@ -6,8 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mbsim_cli.kernels.algebra.linear_solve import Range
 from mbsim_cli.kernels.algorithms.closed_loops import ClosedLoops, Loops
-from mbsim_cli.kernels.algorithms.elimination.constrained_solve import Factor, Range
+from mbsim_cli.kernels.algorithms.elimination.constrained_solve import Factor
 from mbsim_cli.kernels.algorithms.equations.constraints import LINE_SIZE
 from mbsim_cli.kernels.algorithms.equations.residual_variation import resting
 from mbsim_cli.kernels.algorithms.motion.kinematics import set_ground

@@ -6,14 +6,11 @@ import numpy as np
 import pytest
 
 from mbsim_cli.kernels.algebra import arrays, linear_solve, spatial, vectors
-from mbsim_cli.kernels.algebra.linear_solve import eliminate_sparse, solve_sparse
+from mbsim_cli.kernels.algebra.linear_solve import Range, eliminate_sparse, factor_range, keep_in_range, solve_sparse
 from mbsim_cli.kernels.algorithms.elimination.constrained_solve import (
     SPARSE,
-    Range,
     eliminate,
     factor_penalised,
-    factor_range,
-    keep_in_range,
     left_over,
     solve,
     solve_change,

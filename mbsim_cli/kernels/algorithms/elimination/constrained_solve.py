@@ -6,25 +6,34 @@ on corrections, so that no digit of x is lost to the penalty. J may have depende
 """
 
 from inspect import signature
-from types import ModuleType
 from typing import NamedTuple
 
 import numpy as np
 
 from mbsim_cli.kernels.algebra.arrays import copy_to
-from mbsim_cli.kernels.algebra.linear_solve import lu_factor, lu_solve, lu_solve_of
+from mbsim_cli.kernels.algebra.linear_solve import (
+    eliminate_panels,
+    eliminate_sparse,
+    lu_factor,
+    lu_solve_of,
+    solve_panels,
+    solve_sparse,
+    subtract_product,
+)
 from mbsim_cli.kernels.algorithms.by_type import by_type, members_by_type
-from mbsim_cli.kernels.algorithms.elimination import by_coordinates, by_panels
 from mbsim_cli.kernels.algorithms.elimination.structure import Panels, Sparsity
-from mbsim_cli.kernels.compiler.jit import kernel
+from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.compiler.simd import (
     EVERY,
+    WIDTH,
+    add_to,
     at,
     at_most,
     below,
     block,
     either,
     largest,
+    only,
     put,
     squares,
     total,
@@ -33,12 +42,189 @@ from mbsim_cli.kernels.compiler.simd import (
 
 # What depends on how the structure of T + J^T alpha J is listed; chosen by the type of ``factor.sparsity``.
 #
-# A new structure is a module with these functions and a row of the table.
-
-STRUCTURES: dict[type, ModuleType] = {Sparsity: by_coordinates, Panels: by_panels}
+# A new structure is a class with these functions and a row of the table.
 
 
-_of_structure = members_by_type("factor.sparsity", by_coordinates, STRUCTURES.__getitem__)
+@kernel
+def add_row_by_row(factor):
+    """lu += J^T alpha J, one number at a time, along whatever structure."""
+    rows, J, out = factor.sparsity, factor.J, factor.lu
+    for r in range(J.shape[0]):
+        for s in range(rows.row_first[r], rows.row_first[r + 1]):
+            i = at(rows.row_column, s)
+            scaled = factor.alpha[r] * at(J, r, i)
+            for t in range(rows.row_first[r], rows.row_first[r + 1]):
+                j = at(rows.row_column, t)
+                add_to(out, i, j, scaled * at(J, r, j))
+
+
+@inlined
+def update_multiplier(factor, columns, r, c, left):
+    """Multiplier of row r by what is left of its rest; return the share of that in the size."""
+    push = factor.alpha[r] * left
+    mu = at(columns.mu, r, c) - push
+    put(columns.rest, r, c, left)
+    put(columns.mu, r, c, mu)
+    put(columns.load, r, c, push - mu)
+    return factor.alpha[r] * squares(left)
+
+
+class ByCoordinates:
+    """One coordinate at a time, along the structure of a tree."""
+
+    @staticmethod
+    def keep_rows(factor, J):
+        sparsity, out = factor.sparsity, factor.J
+        for r in range(J.shape[0]):
+            for s in range(sparsity.row_first[r], sparsity.row_first[r + 1]):
+                i = at(sparsity.row_column, s)
+                put(out, r, i, at(J, r, i))
+
+    @staticmethod
+    def find_compliances(factor):
+        sparsity, J = factor.sparsity, factor.J
+        for r in range(factor.alpha.size):
+            compliance = 0.0
+            for s in range(sparsity.row_first[r], sparsity.row_first[r + 1]):
+                i = at(sparsity.row_column, s)
+                slope = at(J, r, i).real
+                compliance += slope * slope / at(factor.weight, i)
+            factor.alpha[r] = compliance
+
+    @staticmethod
+    def copy_tangent(factor):
+        copy_to(factor.T, factor.lu)
+
+    @staticmethod
+    def add_penalties(factor):
+        add_row_by_row(factor)
+
+    @staticmethod
+    def eliminate(factor):
+        return eliminate_sparse(factor.sparsity, factor.lu, factor.lower, factor.upper, factor.inverse)
+
+    @staticmethod
+    def solve(factor, b, c):
+        solve_sparse(factor.sparsity, factor.lower, factor.upper, factor.inverse, b, c)
+
+    @staticmethod
+    def left_over(factor, columns, c):
+        sparsity, T, x = factor.sparsity, factor.T, columns.x
+        for k in range(factor.weight.size):
+            left = at(columns.b, k, c) - at(T, k, k) * at(x, k, c)
+            for s in range(sparsity.first[k], sparsity.first[k + 1]):
+                i = at(sparsity.neighbour, s)
+                left -= at(T, k, i) * at(x, i, c)
+            for s in range(sparsity.above_first[k], sparsity.above_first[k + 1]):
+                i = at(sparsity.above, s)
+                left -= at(T, k, i) * at(x, i, c)
+            put(columns.step, k, c, left)
+
+    @staticmethod
+    def add_loads(factor, step, columns, c):
+        sparsity, J = factor.sparsity, factor.J
+        for i in range(factor.weight.size):
+            total_load = at(step, i, c)
+            for s in range(sparsity.column_first[i], sparsity.column_first[i + 1]):
+                r = at(sparsity.column_row, s)
+                total_load += at(J, r, i) * at(columns.load, r, c)
+            put(step, i, c, total_load)
+
+    @staticmethod
+    def update_multipliers(factor, step, columns, c):
+        sparsity, J = factor.sparsity, factor.J
+        size = squares(0.0 * at(columns.x, 0, c))
+        for r in range(factor.alpha.size):
+            left = at(columns.rest, r, c)
+            for s in range(sparsity.row_first[r], sparsity.row_first[r + 1]):
+                i = at(sparsity.row_column, s)
+                left -= at(J, r, i) * at(step, i, c)
+            size += update_multiplier(factor, columns, r, c, left)
+        return size
+
+
+class ByPanels:
+    """Three coordinates at a time; J is packed when its penalties are found, row after row, without its zeros."""
+
+    @staticmethod
+    def keep_rows(factor, J):
+        pass  # packed with its penalties
+
+    @staticmethod
+    def find_compliances(factor):
+        panels, inverse = factor.sparsity, factor.inverse
+        for i in range(factor.weight.size):
+            put(inverse, i, 1.0 / at(factor.weight, i))
+        for r in range(factor.alpha.size):
+            compliance = 0.0
+            for s in range(panels.row_first[r], panels.row_first[r + 1]):
+                i = at(panels.row_column, s)
+                slope = at(factor.J, r, i)
+                put(factor.packed, s, slope)
+                compliance += slope.real * slope.real * at(inverse, i).real
+            factor.alpha[r] = compliance
+
+    @staticmethod
+    def copy_tangent(factor):
+        panels, T, out = factor.sparsity, factor.T, factor.lu
+        for i in range(T.shape[0]):
+            for s in range(panels.whole_first[i], panels.whole_first[i + 1]):
+                for g in range(panels.whole[s], panels.whole[s] + WIDTH, width(out)):
+                    c = block(out, g)
+                    put(out, i, c, at(T, i, c))
+
+    @staticmethod
+    def add_penalties(factor):
+        panels, J, out = factor.sparsity, factor.J, factor.lu
+        if width(out) < WIDTH:
+            add_row_by_row(factor)
+            return
+        for r in range(J.shape[0]):
+            for b in range(panels.wide_first[r], panels.wide_first[r + 1]):
+                c = block(out, panels.wide[b])
+                row = factor.alpha[r] * only(at(J, r, c), panels.wide_bits[b])  # a block holds more than the row
+                for s in range(panels.row_first[r], panels.row_first[r + 1]):
+                    i = at(panels.row_column, s)
+                    add_to(out, i, c, at(J, r, i) * row)
+
+    @staticmethod
+    def eliminate(factor):
+        return eliminate_panels(factor.sparsity, factor.lu, factor.lower, factor.upper, factor.inverse)
+
+    @staticmethod
+    def solve(factor, b, c):
+        solve_panels(factor.sparsity, factor.lu, factor.lower, factor.upper, factor.inverse, b, c)
+
+    @staticmethod
+    def left_over(factor, columns, c):
+        for i in range(factor.weight.size):
+            put(columns.step, i, c, at(columns.b, i, c))
+        subtract_product(factor.sparsity, factor.T, columns.x, c, columns.step)
+
+    @staticmethod
+    def add_loads(factor, step, columns, c):
+        panels = factor.sparsity
+        for r in range(factor.alpha.size):
+            load = at(columns.load, r, c)
+            for s in range(panels.row_first[r], panels.row_first[r + 1]):
+                i = at(panels.row_column, s)
+                put(step, i, c, at(step, i, c) + at(factor.packed, s) * load)
+
+    @staticmethod
+    def update_multipliers(factor, step, columns, c):
+        panels = factor.sparsity
+        size = squares(0.0 * at(columns.x, 0, c))
+        for r in range(factor.alpha.size):
+            left = at(columns.rest, r, c)
+            for s in range(panels.row_first[r], panels.row_first[r + 1]):
+                left -= at(factor.packed, s) * at(step, at(panels.row_column, s), c)
+            size += update_multiplier(factor, columns, r, c, left)
+        return size
+
+
+_of_structure = members_by_type(
+    "factor.sparsity", ByCoordinates, {Sparsity: ByCoordinates, Panels: ByPanels}.__getitem__
+)
 
 
 keep_rows = _of_structure("keep_rows", "Keep J (m, n) for later steps, where ``factor.J`` is not J itself.")
@@ -330,79 +516,3 @@ def _share(weight, columns, c):
 
 
 LIGHT = 1e-3  # weight, relative to the largest, below which a coordinate does not blow up its share of b
-
-
-# Multipliers of redundant constraints, kept in the range of the constraint Jacobian.
-#
-# Along a combination of constraints that does not depend on the coordinates the equations say nothing, and
-# round-off would let the multipliers drift. The orthogonal projection onto the range of J removes it; J^T lambda
-# stays what it is.
-
-REGULARISATION = 1e-10
-REFINEMENTS = 3
-SINGULAR = -1  # first pivot where J^T J could not be factorised
-
-
-class Range(NamedTuple):
-    """J^T J of the constraint Jacobian, factorised."""
-
-    normal: np.ndarray  # (n, padded(n))
-    pivot: np.ndarray  # (n,)
-
-
-@kernel
-def factor_range(J, reach):
-    """Factorise J^T J for ``keep_in_range``."""
-    m, n = J.shape
-    normal = reach.normal
-    trace = 0.0 * J[0, 0]
-    for i in range(n):
-        for j in range(n):
-            total = 0.0 * J[0, 0]
-            for r in range(m):
-                total += J[r, i] * J[r, j]
-            normal[i, j] = total
-        trace += normal[i, i]
-    for i in range(n):
-        normal[i, i] += REGULARISATION * trace
-    if not lu_factor(normal, reach.pivot):
-        reach.pivot[0] = SINGULAR
-
-
-@kernel
-def keep_in_range(J, reach, lam, columns):
-    """Project lam (m, p) onto the range of J (m, n), of ``factor_range``; x and step of ``columns`` are work."""
-    if reach.pivot[0] == SINGULAR:
-        return
-    (m, n), w, rest = J.shape, columns.x, columns.step
-    for i in range(n):
-        for k in range(lam.shape[1]):
-            w[i, k] = 0.0
-    for _ in range(REFINEMENTS):
-        _normal_residual(J, lam, w, rest)
-        lu_solve(reach.normal, reach.pivot, rest)
-        for i in range(n):
-            for k in range(lam.shape[1]):
-                w[i, k] += rest[i, k]
-    for r in range(m):
-        for k in range(lam.shape[1]):
-            total = 0.0 * J[0, 0]
-            for i in range(n):
-                total += J[r, i] * w[i, k]
-            lam[r, k] = total
-
-
-@kernel
-def _normal_residual(J, lam, w, rest):
-    """rest = J^T (lam - J w)."""
-    m, n = J.shape
-    for i in range(n):
-        for k in range(lam.shape[1]):
-            rest[i, k] = 0.0
-    for r in range(m):
-        for k in range(lam.shape[1]):
-            defect = lam[r, k]
-            for i in range(n):
-                defect -= J[r, i] * w[i, k]
-            for i in range(n):
-                rest[i, k] += J[r, i] * defect

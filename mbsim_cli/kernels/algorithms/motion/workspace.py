@@ -59,7 +59,7 @@ class SignalWork(NamedTuple):
 
 
 class LoadWork(NamedTuple):
-    """Work of forces that read multipliers, r of them; see ``equations/loads.py``."""
+    """Work of forces that read multipliers, r of them; see ``equations/signals.py``."""
 
     lam: np.ndarray  # (m,) multipliers that inputs are read with
     force: np.ndarray  # (r,) force, component and signal of each

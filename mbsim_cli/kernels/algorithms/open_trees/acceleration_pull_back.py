@@ -31,7 +31,8 @@ from mbsim_cli.kernels.algorithms.motion.kinematics import (
     set_ground,
 )
 from mbsim_cli.kernels.algorithms.motion.workspace import composite, kinematics, twists, virtual
-from mbsim_cli.kernels.algorithms.open_trees.articulated_body import (
+from mbsim_cli.kernels.algorithms.open_trees.open_tree import coefficient_offset, open_tree, pull_drive
+from mbsim_cli.kernels.algorithms.open_trees.recursive import (
     add_axis_forces,
     articulated,
     eliminate,
@@ -41,7 +42,6 @@ from mbsim_cli.kernels.algorithms.open_trees.articulated_body import (
     vary_axis_accelerations,
     vary_coordinate_accelerations,
 )
-from mbsim_cli.kernels.algorithms.open_trees.open_tree import coefficient_offset, open_tree, pull_drive
 from mbsim_cli.kernels.algorithms.systems.contract import evaluate_free, pull_free
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.compiler.simd import add_to, at, block, largest, put, squares, width, zeros

@@ -9,42 +9,361 @@ from typing import NamedTuple
 import numpy as np
 
 from mbsim_cli.kernels.algebra.arrays import clear
-from mbsim_cli.kernels.algebra.spatial import dot6, motion_at, store2, sub6
-from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import body_force, set_armatures
+from mbsim_cli.kernels.algebra.spatial import (
+    SIZE,
+    accumulate,
+    accumulate2,
+    add6,
+    add_shifted,
+    articulated_apply,
+    articulated_at,
+    axpy6,
+    dot6,
+    motion_at,
+    motion_at2,
+    of_rigid,
+    shift_force,
+    shift_motion,
+    store,
+    store2,
+    store_rigid,
+    sub6,
+    subtract_dyad,
+)
+from mbsim_cli.kernels.algebra.vectors import load3, rotate, row3, scale3, sub3, symmetric_rotate
+from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import body_force, inertia_at, set_armatures
 from mbsim_cli.kernels.algorithms.equations.signals import vary_element_forces
-from mbsim_cli.kernels.algorithms.flexible.bodies import slope_bodies, vary_flexible_forces
+from mbsim_cli.kernels.algorithms.flexible.bodies import elastic_count, slope_bodies, vary_flexible_forces
 from mbsim_cli.kernels.algorithms.flexible.node_columns import vary_columns, vary_rows
 from mbsim_cli.kernels.algorithms.flexible.workspace import flexible_kinematics, flexible_twists
-from mbsim_cli.kernels.algorithms.motion.kinematics import set_ground
+from mbsim_cli.kernels.algorithms.motion.kinematics import offset_to_parent, pose_of, set_ground
 from mbsim_cli.kernels.algorithms.motion.workspace import Motion
 from mbsim_cli.kernels.algorithms.open_trees.acceleration_pull_back import FIND_VIRTUAL
-from mbsim_cli.kernels.algorithms.open_trees.articulated_body import (
-    add_axis_forces,
-    add_coordinate_accelerations,
-    axis_forces,
-    meet_armatures,
-    vary_bodies_outward,
-    vary_coordinate_accelerations,
-)
-from mbsim_cli.kernels.algorithms.open_trees.flexible_articulated import (
-    Presses,
-    factor,
-    flexible_articulated,
-    joint_forces,
-    presses,
-    solve,
-)
 from mbsim_cli.kernels.algorithms.open_trees.open_tree import (
     coefficient_offset,
     driven_acceleration,
     open_tree,
     vary_driven_acceleration,
 )
+from mbsim_cli.kernels.algorithms.open_trees.recursive import (
+    SINGULAR,
+    add_axis_forces,
+    add_coordinate_accelerations,
+    axis_forces,
+    cross_axis,
+    is_skipped,
+    meet_armatures,
+    set_axes,
+    vary_bodies_outward,
+    vary_coordinate_accelerations,
+)
 from mbsim_cli.kernels.algorithms.systems.contract import place, shape
 from mbsim_cli.kernels.algorithms.systems.system_of_flexible_trees import load_free
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
-from mbsim_cli.kernels.compiler.simd import add_to, at, block, put, width, zeros
+from mbsim_cli.kernels.compiler.simd import add_to, at, block, numbers, put, width, zeros
+from mbsim_cli.kernels.elements.flexible_work import CR, CT, H, J, M, modes_of, pair_row, rows3, six_of
+from mbsim_cli.model.flexible import ME
 from mbsim_cli.model.layout import NONE
+
+
+class FlexibleArticulated(NamedTuple):
+    """What is eliminated, and what is left; row nb belongs to the ground.
+
+    U of an elastic coordinate is the force on the body's frame by its acceleration.
+    """
+
+    own: np.ndarray  # (nb,) number of the body that deforms that a body is, or NONE
+    moved: np.ndarray  # (nb,) number of that whose nodes all columns of a joint are, or NONE
+    node: np.ndarray  # (nc,) number of a column of nodes, or NONE
+    driver: np.ndarray  # (nc,) constraint whose law prescribes a column, or NONE
+    inertia: np.ndarray  # (nb + 1, 21) I^A as the parent's side of the joint feels it
+    axis: np.ndarray  # (nc, 6) S, or the axis of a rotation in place of Euler parameters
+    U: np.ndarray  # (nc, 6)
+    D: np.ndarray  # (nc,) reciprocal of what resists; zero where the column is driven
+    K: np.ndarray  # (nf, N, N) lower half: inertia of elastic coordinates, row l with those eliminated after it
+    across: np.ndarray  # (N, 6) work: U of elastic coordinates about a node
+    along: np.ndarray  # (N,) work
+    joint_force: np.ndarray  # (nb + 1, 6) force across the joint, on the body
+    armature: np.ndarray  # (nc,) inertias of the coordinates themselves
+
+
+class Presses(NamedTuple):
+    """Right-hand sides and solutions with p columns, p 1 or ``simd.padded``."""
+
+    F: np.ndarray  # (nb + 1, 6, p) forces that single bodies take; then those of subtrees, as their parents feel them
+    a: np.ndarray  # (nb + 1, 6, p) accelerations of bodies
+    x: np.ndarray  # (nc, p) forces on columns; then their accelerations, and of driven ones what the drive takes
+    given: np.ndarray  # (nc, p) accelerations of driven columns
+    each: np.ndarray  # (p,) ``simd.numbers`` of the columns
+
+
+def flexible_articulated(model, open_tree, dtype=np.float64):
+    """Allocate FlexibleArticulated."""
+    tree = model.tree
+    nb, nc, nf = tree.parent.size, tree.column_kind.size, tree.flexible.size
+    N = int(np.diff(tree.elastic).max(initial=0))
+    own, moved, node, driver = (np.full(size, NONE, np.int64) for size in (nb, nb, nc, nc))
+    own[tree.flexible] = np.arange(nf)
+    moved[tree.column_body[tree.node]] = tree.node_body
+    node[tree.node] = np.arange(tree.node.size)
+    driver[tree.column] = open_tree.driver
+    sizes = (nb + 1, SIZE), (nc, 6), (nc, 6), nc, (nf, N, N), (N, 6), N, (nb + 1, 6), nc
+    return FlexibleArticulated(own, moved, node, driver, *(np.zeros(size, dtype) for size in sizes))
+
+
+def presses(model, p, dtype=np.float64):
+    """Allocate Presses."""
+    nb, nc = model.tree.parent.size, model.tree.column_kind.size
+    bodies, columns = (zeros((nb + 1, 6, p), dtype) for _ in range(2)), (zeros((nc, p), dtype) for _ in range(2))
+    return Presses(*bodies, *columns, numbers(p, dtype))
+
+
+@kernel
+def factor(tree, theta, kin, art):
+    """Eliminate all columns that are not driven, from the tips to the ground; False if nothing resists one.
+
+    Needs poses, and bodies as ``shape_bodies`` or ``flexible_forces`` leaves them. Cost O(n).
+    """
+    set_axes(tree, theta, kin, art)
+    _start_bodies(tree, theta, kin, art)
+    for i in range(tree.parent.size - 1, -1, -1):
+        own, moved, p = art.own[i], art.moved[i], tree.parent[i]
+        if own != NONE:
+            if moved == own:
+                _cross_nodes(tree, kin.rows, art, i, own, art.U, tree.elastic[own])
+            if not _eliminate_shapes(tree, art, i, own):
+                return False
+        if moved == NONE and not _eliminate_axes(tree, art, i):
+            return False
+        if p >= 0:
+            d = offset_to_parent(tree, kin, i)
+            if moved != NONE and moved != own:
+                _press_on_parent(tree, kin.rows, art, i, moved, d)
+            add_shifted(art.inertia, p, articulated_at(art.inertia, i), d)
+    return True
+
+
+@kernel
+def _start_bodies(tree, theta, kin, art):
+    """Single bodies with 6 + k accelerations."""
+    el = kin.elastic
+    for i in range(tree.parent.size):
+        store_rigid(art.inertia, i, inertia_at(kin.inertia, i))
+    for f in range(tree.flexible.size):
+        i, frame = tree.flexible[f], el.frame[f]
+        n, c, o = modes_of(tree, f)
+        R, r = pose_of(kin, i)
+        d = sub3(r, row3(kin.ref, i, 0))
+        shaped = frame[M], rotate(R, load3(frame, H)), symmetric_rotate(R, six_of(frame, J))
+        add_shifted(art.inertia, i, of_rigid(shaped), d)
+        for l in range(n):
+            U = rotate(R, rows3(el.now, f, CR, l)), rotate(R, rows3(el.now, f, CT, l))
+            store(art.U, c + l, shift_force(U, scale3(-1.0, d)))
+            for m in range(n):
+                art.K[f, l, m] = theta[pair_row(o, n, l, ME) + m]
+
+
+@inlined
+def _cross_nodes(tree, rows, art, i, f, U, first):
+    """Cross the columns of joint i, nodes of body f: add to K, and to U from row ``first`` on, what is pressed on them.
+
+    Such a column moves by L q'', L in ``rows`` of E.
+    """
+    n = elastic_count(tree, f)
+    for c in range(tree.first_column[i + 1] - 1, tree.first_column[i] - 1, -1):
+        v, S = art.node[c], motion_at(art.axis, c)
+        pressed = articulated_apply(articulated_at(art.inertia, i), S)
+        half = 0.5 * dot6(S, pressed)
+        for l in range(n):
+            art.along[l] = dot6(S, motion_at(U, first + l)) + half * rows[v, l]
+        for l in range(n):
+            for m in range(l + 1):
+                art.K[f, l, m] += rows[v, l] * art.along[m] + art.along[l] * rows[v, m]
+        for l in range(n):
+            accumulate(U, first + l, rows[v, l], pressed)
+
+
+@inlined
+def _press_on_parent(tree, rows, art, i, f, d):
+    """Add to the elastic coordinates of the parent, number f, what body i makes of them at a node."""
+    clear(art.across)
+    _cross_nodes(tree, rows, art, i, f, art.across, 0)
+    for l in range(elastic_count(tree, f)):
+        accumulate(art.U, tree.elastic[f] + l, 1.0, shift_force(motion_at(art.across, l), scale3(-1.0, d)))
+
+
+@inlined
+def _eliminate_shapes(tree, art, i, f):
+    """Eliminate the elastic coordinates of body i, number f, the last one first."""
+    first, n, K = tree.elastic[f], elastic_count(tree, f), art.K[f]
+    for l in range(n):
+        art.D[first + l] = K[l, l]
+    for l in range(n - 1, -1, -1):
+        c = first + l
+        if not K[l, l].real > SINGULAR * art.D[c].real:
+            return False
+        D, U = 1.0 / K[l, l], motion_at(art.U, c)
+        art.D[c] = D
+        subtract_dyad(art.inertia, i, D, U)
+        for m in range(l):
+            share = D * K[l, m]
+            accumulate(art.U, first + m, -share, U)
+            for j in range(m + 1):
+                K[m, j] -= share * K[l, j]
+    return True
+
+
+@inlined
+def _eliminate_axes(tree, art, i):
+    """Eliminate the axes of joint i, the last one first."""
+    for c in range(tree.first_column[i + 1] - 1, tree.first_column[i] - 1, -1):
+        if is_skipped(tree.column_kind[c]):
+            art.D[c] = 0.0
+        elif art.driver[c] != NONE:
+            art.D[c] = 0.0
+            store(art.U, c, articulated_apply(articulated_at(art.inertia, i), motion_at(art.axis, c)))
+        elif not cross_axis(art, i, c):
+            return False
+    return True
+
+
+@kernel
+def solve(tree, kin, art, press):
+    """Accelerations of all columns; needs ``factor``. Cost O(p n)."""
+    _inward(tree, kin, art, press)
+    _outward(tree, kin, art, press)
+
+
+@kernel
+def _inward(tree, kin, art, press):
+    """Forces through the articulated bodies; x becomes what is left for a column."""
+    for i in range(tree.parent.size - 1, -1, -1):
+        own, moved, p = art.own[i], art.moved[i], tree.parent[i]
+        back = scale3(-1.0, offset_to_parent(tree, kin, i))
+        for g in range(0, press.each.size, width(press.each)):
+            k = block(press.each, g)
+            F = motion_at2(press.F, i, k)
+            if moved != NONE and moved == own:
+                _load_nodes(tree, kin.rows, art, i, own, k, F, press.x)
+            if own != NONE:
+                F = _shapes_inward(tree, art, own, k, F, press.x)
+            if moved == NONE:
+                F = _axes_inward(tree, art, i, k, F, press)
+            elif moved != own:
+                _load_nodes(tree, kin.rows, art, i, moved, k, F, press.x)
+            store2(press.F, i, k, F)
+            if p >= 0:
+                accumulate2(press.F, p, k, 1.0, shift_force(F, back))
+
+
+@inlined
+def _load_nodes(tree, rows, art, i, f, k, F, x):
+    """The columns of joint i, nodes of body f, load its elastic coordinates."""
+    first = tree.elastic[f]
+    for c in range(tree.first_column[i], tree.first_column[i + 1]):
+        left = at(x, c, k) - dot6(motion_at(art.axis, c), F)
+        for l in range(elastic_count(tree, f)):
+            add_to(x, first + l, k, rows[art.node[c], l] * left)
+
+
+@inlined
+def _shapes_inward(tree, art, f, k, F, x):
+    """Force behind the elastic coordinates of body f."""
+    first = tree.elastic[f]
+    for l in range(elastic_count(tree, f) - 1, -1, -1):
+        c = first + l
+        u = art.D[c] * at(x, c, k)
+        F = axpy6(u, motion_at(art.U, c), F)
+        for m in range(l):
+            add_to(x, first + m, k, -art.K[f, l, m] * u)
+    return F
+
+
+@inlined
+def _axes_inward(tree, art, i, k, F, press):
+    """Force behind the axes of joint i."""
+    for c in range(tree.first_column[i + 1] - 1, tree.first_column[i] - 1, -1):
+        if art.driver[c] != NONE:
+            F = axpy6(at(press.given, c, k), motion_at(art.U, c), F)
+        elif not is_skipped(tree.column_kind[c]):
+            u = at(press.x, c, k) - dot6(motion_at(art.axis, c), F)
+            put(press.x, c, k, u)
+            F = axpy6(art.D[c] * u, motion_at(art.U, c), F)
+    return F
+
+
+@kernel
+def _outward(tree, kin, art, press):
+    """Accelerations, from the ground to the tips."""
+    clear(press.a[tree.parent.size])
+    for i in range(tree.parent.size):
+        own, moved, p, d = art.own[i], art.moved[i], tree.parent[i], offset_to_parent(tree, kin, i)
+        for g in range(0, press.each.size, width(press.each)):
+            k = block(press.each, g)
+            a = shift_motion(motion_at2(press.a, p, k), d)
+            if moved == NONE:
+                a = _axes_outward(tree, art, i, k, a, press)
+            elif moved != own:
+                a = _nodes_outward(tree, kin.rows, art, i, moved, k, a, press.x)
+            if own != NONE:
+                _shapes_outward(tree, art, own, k, a, press.x)
+                if moved == own:
+                    a = _nodes_outward(tree, kin.rows, art, i, own, k, a, press.x)
+            store2(press.a, i, k, a)
+
+
+@inlined
+def _axes_outward(tree, art, i, k, a, press):
+    """Acceleration behind the axes of joint i, from that before them."""
+    for c in range(tree.first_column[i], tree.first_column[i + 1]):
+        if art.driver[c] != NONE:
+            force = add6(articulated_apply(articulated_at(art.inertia, i), a), motion_at2(press.F, i, k))
+            put(press.x, c, k, dot6(motion_at(art.axis, c), force) - at(press.x, c, k))
+    for c in range(tree.first_column[i], tree.first_column[i + 1]):
+        if art.driver[c] != NONE:
+            a = axpy6(at(press.given, c, k), motion_at(art.axis, c), a)
+        elif not is_skipped(tree.column_kind[c]):
+            x = art.D[c] * (at(press.x, c, k) - dot6(a, motion_at(art.U, c)))
+            put(press.x, c, k, x)
+            a = axpy6(x, motion_at(art.axis, c), a)
+    return a
+
+
+@inlined
+def _shapes_outward(tree, art, f, k, a, x):
+    """Elastic accelerations of body f, a its frame's."""
+    first = tree.elastic[f]
+    for l in range(elastic_count(tree, f)):
+        c = first + l
+        left = at(x, c, k) - dot6(a, motion_at(art.U, c))
+        for m in range(l):
+            left = left - art.K[f, l, m] * at(x, first + m, k)
+        put(x, c, k, art.D[c] * left)
+
+
+@inlined
+def _nodes_outward(tree, rows, art, i, f, k, a, x):
+    """Acceleration behind the columns of joint i, nodes of body f."""
+    first, n = tree.elastic[f], elastic_count(tree, f)
+    for c in range(tree.first_column[i], tree.first_column[i + 1]):
+        moved = rows[art.node[c], 0] * at(x, first, k)
+        for l in range(1, n):
+            moved = moved + rows[art.node[c], l] * at(x, first + l, k)
+        a = axpy6(moved, motion_at(art.axis, c), a)
+    return a
+
+
+@kernel
+def joint_forces(tree, kin, art, press):
+    """Forces across all joints, by the only column of ``press``."""
+    for i in range(tree.parent.size):
+        a = shift_motion(motion_at2(press.a, tree.parent[i], 0), offset_to_parent(tree, kin, i))
+        if art.moved[i] != art.own[i] and art.moved[i] != NONE:  # nodes of the parent are not eliminated
+            a = motion_at2(press.a, i, 0)
+        store(art.joint_force, i, add6(articulated_apply(articulated_at(art.inertia, i), a), motion_at2(press.F, i, 0)))
+
+
+# The formulation ------------------------------------------------------------------------------------------------------
 
 
 class ColumnForces(NamedTuple):

@@ -8,36 +8,375 @@ from typing import NamedTuple
 import numpy as np
 
 from mbsim_cli.kernels.algebra.arrays import clear
-from mbsim_cli.kernels.algebra.spatial import dot6, motion_at
-from mbsim_cli.kernels.algorithms.equations.forces import clear_wrenches
-from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import set_armatures
-from mbsim_cli.kernels.algorithms.equations.signals import element_forces, vary_element_forces
-from mbsim_cli.kernels.algorithms.motion.kinematics import motion_kinematics, position_kinematics, set_ground
-from mbsim_cli.kernels.algorithms.motion.workspace import kinematics, twists
-from mbsim_cli.kernels.algorithms.open_trees.articulated_body import (
-    accelerate_axes,
-    add_axis_forces,
-    add_coordinate_accelerations,
-    articulated,
-    axis_forces,
-    eliminate,
-    eliminate_variations,
-    meet_armatures,
-    set_axes,
-    start_bodies,
-    vary_axis_accelerations,
-    vary_bodies_outward,
-    vary_coordinate_accelerations,
+from mbsim_cli.kernels.algebra.spatial import (
+    SIZE,
+    accumulate,
+    accumulate2,
+    add6,
+    add_shifted,
+    articulated_apply,
+    articulated_at,
+    axpy6,
+    cross_force,
+    dot6,
+    inertia_apply,
+    motion_at,
+    motion_at2,
+    shift_force,
+    shift_motion,
+    size_along,
+    store,
+    store2,
+    store_rigid,
+    sub6,
+    subtract_dyad,
 )
+from mbsim_cli.kernels.algebra.vectors import add3, axpy3, dot3, inner4, norm2, rate_column, scale3
+from mbsim_cli.kernels.algorithms.equations.forces import clear_wrenches
+from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import body_force, inertia_at, set_armatures
+from mbsim_cli.kernels.algorithms.equations.residual_variation import own_inertia_force, rate_apply, rate_matrix
+from mbsim_cli.kernels.algorithms.equations.signals import element_forces, vary_element_forces
+from mbsim_cli.kernels.algorithms.motion.kinematics import (
+    euler_own,
+    motion_kinematics,
+    offset_to_parent,
+    position_kinematics,
+    set_ground,
+)
+from mbsim_cli.kernels.algorithms.motion.variation import (
+    add_fixed,
+    body_frame_twist,
+    cross_column,
+    parent_frame_twist,
+    vary_ground,
+)
+from mbsim_cli.kernels.algorithms.motion.workspace import kinematics, twists
 from mbsim_cli.kernels.algorithms.open_trees.open_tree import (
     coefficient_offset,
     driven_acceleration,
     open_tree,
     vary_driven_acceleration,
 )
-from mbsim_cli.kernels.compiler.jit import kernel
-from mbsim_cli.kernels.compiler.simd import zeros
+from mbsim_cli.kernels.compiler.jit import inlined, kernel
+from mbsim_cli.kernels.compiler.simd import add_to, at, block, put, width, zeros
+from mbsim_cli.kernels.elements.columns import is_euler, load4, load4_of
+from mbsim_cli.model.codes import Column
 from mbsim_cli.model.layout import NONE
+
+SINGULAR = 1e-13  # of the scale of an axis' inertia: below this nothing but round-off resists
+
+
+class Articulated(NamedTuple):
+    """Articulated bodies, and the axes that are eliminated; row nb belongs to the ground."""
+
+    inertia: np.ndarray  # (nb + 1, 21) I^A as the parent's side of the joint feels it
+    p: np.ndarray  # (nb + 1, 6) force that it takes without joint accelerations
+    a: np.ndarray  # (nb + 1, 6) part of the body's acceleration that joint accelerations make
+    joint_force: np.ndarray  # (nb + 1, 6) force across the joint, on the body, about its ref
+    axis: np.ndarray  # (n, 6) S, or the axis of a rotation in place of Euler parameters
+    U: np.ndarray  # (n, 6) I^A S
+    D: np.ndarray  # (n,) 1 / (S . U + a), a the armature; zero where the coordinate is driven
+    u: np.ndarray  # (n,) what of the coordinate's own force is left for its acceleration
+    x: np.ndarray  # (n,) accelerations along the axes
+    armature: np.ndarray  # (n,) inertias of the coordinates themselves
+
+
+def articulated(nb, n, dtype=np.float64):
+    """Allocate Articulated."""
+    z = np.zeros
+    bodies = [z((nb + 1, k), dtype) for k in (SIZE, 6, 6, 6)]
+    return Articulated(*bodies, z((n, 6), dtype), z((n, 6), dtype), *(z(n, dtype) for _ in range(4)))
+
+
+@inlined
+def is_skipped(kind):
+    """Whether the column has no axis of its own: four Euler parameters have three."""
+    return kind == Column.EULER_0
+
+
+@kernel
+def set_axes(tree, theta, kin, art):
+    """Axes of all coordinates, about ref of the bodies that they move."""
+    for i in range(tree.parent.size):
+        for c in range(tree.first_column[i], tree.first_column[i + 1]):
+            k = tree.column_kind[c] - Column.EULER_1
+            if k < 0:
+                store(art.axis, c, motion_at(kin.S, c))
+            else:
+                unit = (1.0 if k == 0 else 0.0, 1.0 if k == 1 else 0.0, 1.0 if k == 2 else 0.0)
+                store(art.axis, c, euler_own(tree, theta, kin, i, unit))
+
+
+@kernel
+def start_bodies(tree, kin, W, art):
+    """Single bodies: inertia, and the force that the motion without joint accelerations takes, W (nb + 1, 6) given."""
+    for i in range(tree.parent.size):
+        store_rigid(art.inertia, i, inertia_at(kin.inertia, i))
+        store(art.p, i, sub6(body_force(kin, i), motion_at(W, i)))
+
+
+@kernel
+def axis_forces(tree, z, Q, out):
+    """Forces Q (n,) on coordinates as forces on their axes: those on Euler parameters give moments."""
+    for c in range(z.size):
+        kind = tree.column_kind[c]
+        if is_euler(kind):
+            k = kind - Column.EULER_0
+            out[c] = 0.5 * euler_moment(z, Q, c - k)[k - 1] if k > 0 else 0.0 * Q[c]
+        else:
+            out[c] = Q[c]
+
+
+@inlined
+def euler_moment(z, Q, c):
+    """E(e) Q for Euler parameters from column c on."""
+    e = load4(z, c)
+    moment = scale3(Q[c], rate_column(e, 0))
+    for k in range(1, 4):
+        moment = add3(moment, scale3(Q[c + k], rate_column(e, k)))
+    return moment
+
+
+@inlined
+def cross_axis(art, i, c):
+    """Eliminate axis c from the inertia of body i, and keep U and D; False if nothing resists it."""
+    S = motion_at(art.axis, c)
+    inertia = articulated_at(art.inertia, i)
+    U = articulated_apply(inertia, S)
+    resistance = dot6(S, U) + art.armature[c]
+    if not resistance.real > SINGULAR * size_along(inertia, S):
+        return False
+    art.D[c] = 1.0 / resistance
+    store(art.U, c, U)
+    subtract_dyad(art.inertia, i, art.D[c], U)
+    return True
+
+
+@kernel
+def eliminate(tree, driver, kin, art):
+    """Eliminate the joints from the tips to the ground; ``u`` holds the axes' forces. False if nothing resists one."""
+    for i in range(tree.parent.size - 1, -1, -1):
+        for c in range(tree.first_column[i + 1] - 1, tree.first_column[i] - 1, -1):
+            if driver[c] != NONE or is_skipped(tree.column_kind[c]):
+                art.D[c] = 0.0
+                continue
+            S = motion_at(art.axis, c)
+            u = art.u[c] - dot6(S, motion_at(art.p, i))
+            if not cross_axis(art, i, c):
+                return False
+            art.u[c] = u
+            accumulate(art.p, i, art.D[c] * u, motion_at(art.U, c))
+        p = tree.parent[i]
+        if p >= 0:
+            d = offset_to_parent(tree, kin, i)
+            add_shifted(art.inertia, p, articulated_at(art.inertia, i), d)
+            accumulate(art.p, p, 1.0, shift_force(motion_at(art.p, i), scale3(-1.0, d)))
+    return True
+
+
+@kernel
+def accelerate_axes(tree, kin, art):
+    """Joint accelerations along the axes, x, and the forces across the joints, from the ground to the tips."""
+    ground = tree.parent.size
+    for k in range(6):
+        art.a[ground, k] = 0.0
+    for i in range(tree.parent.size):
+        a = shift_motion(motion_at(art.a, tree.parent[i]), offset_to_parent(tree, kin, i))
+        force = add6(articulated_apply(articulated_at(art.inertia, i), a), motion_at(art.p, i))
+        store(art.joint_force, i, force)
+        for c in range(tree.first_column[i], tree.first_column[i + 1]):
+            x = art.D[c] * (art.u[c] - dot6(a, motion_at(art.U, c)))
+            art.x[c] = x
+            a = axpy6(x, motion_at(art.axis, c), a)
+        store(art.a, i, a)
+
+
+@kernel
+def add_coordinate_accelerations(tree, driver, z, zd, art, zdd_out):
+    """Add the accelerations of free coordinates to zdd, which holds the driven ones.
+
+    e'' = E^T x / 2 - (e'.e' / e.e) e keeps e.e constant.
+    """
+    for c in range(z.size):
+        kind = tree.column_kind[c]
+        if is_euler(kind):
+            k = kind - Column.EULER_0
+            first = c - k
+            e, e1 = load4(z, first), load4(zd, first)
+            turn = (art.x[first + 1], art.x[first + 2], art.x[first + 3])
+            zdd_out[c] = 0.5 * dot3(rate_column(e, k), turn) - norm2(e1) / norm2(e) * e[k]
+        elif driver[c] == NONE:
+            zdd_out[c] = art.x[c]
+
+
+@inlined
+def norm_defect(e1, e2, de, de1):
+    """What the norm equation e . e'' + e' . e' = 0 asks of e . de''."""
+    return -(inner4(de, e2) + 2.0 * inner4(e1, de1))
+
+
+# Variations -----------------------------------------------------------------------------------------------------------
+#
+# Variation of the accelerations of a tree in p directions, without any matrix of the size of the tree.
+#
+# From the ground to the tips: twists N, N', N'' of all bodies at fixed joint accelerations, the forces that the bodies
+# take for them, and what they ask of each axis; from the tips to the ground: these forces through the articulated
+# bodies that ``eliminate`` left; back to the tips: the joint accelerations that follow. Cost O(n p).
+# Paper 001, equations (62)-(70). Derivation: docs/theory/open_trees.md.
+
+
+@kernel
+def vary_bodies_outward(tree, theta, dtheta, touch, kin, W, art, dz, dzd, dzdd, tw, x_out):
+    """N, N', N'' and F of all bodies, and in x (n, p) for each axis less what it meets; dzdd (n, p) of drives.
+
+    F turns the forces W (nb + 1, 6) on single bodies along, for they are varied as the bodies see them.
+    """
+    vary_ground(tree, dtheta, tw)
+    for i in range(tree.parent.size):
+        p, d = tree.parent[i], offset_to_parent(tree, kin, i)
+        couple, momentum = rate_matrix(kin, i)
+        inertia, F = inertia_at(kin.inertia, i), sub6(body_force(kin, i), motion_at(W, i))
+        for g in range(0, dz.shape[1], width(dz)):
+            k = block(dz, g)
+            N, N1, N2 = motion_at2(tw.N, p, k), motion_at2(tw.N1, p, k), motion_at2(tw.N2, p, k)
+            N, N1, N2 = shift_motion(N, d), shift_motion(N1, d), shift_motion(N2, d)
+            if touch.geometry[i, g]:
+                V, A = shift_motion(motion_at(kin.V, p), d), shift_motion(motion_at(kin.A, p), d)
+                N, N1, N2 = add_fixed(parent_frame_twist(tree, theta, dtheta, k, kin, i), V, A, N, N1, N2)
+            N, N1, N2 = _cross_columns(tree, i, k, kin, art, dz, dzd, dzdd, N, N1, N2, x_out)
+            if touch.geometry[i, g]:
+                own = body_frame_twist(tree, theta, dtheta, k, kin, i)
+                N, N1, N2 = add_fixed(own, motion_at(kin.V, i), motion_at(kin.A, i), N, N1, N2)
+            dF = add6(cross_force(N, F), add6(inertia_apply(inertia, N2), rate_apply(couple, momentum, N1[0])))
+            if touch.inertia[i, g]:
+                dF = add6(dF, own_inertia_force(tree, theta, dtheta, k, kin, i))
+            store2(tw.N, i, k, N)
+            store2(tw.N1, i, k, N1)
+            store2(tw.N2, i, k, N2)
+            store2(tw.F, i, k, dF)
+
+
+@inlined
+def _cross_columns(tree, i, k, kin, art, dz, dzd, dzdd, N, N1, N2, x_out):
+    """From the twist of the joint frame on the parent's side to that of the body, column by column."""
+    force = motion_at(art.joint_force, i)
+    for c in range(tree.first_column[i], tree.first_column[i + 1]):
+        kind = tree.column_kind[c]
+        if not is_euler(kind):
+            put(x_out, c, k, _turned_axis(motion_at(art.axis, c), force, N))
+        elif kind == Column.EULER_0:  # all three axes are fixed on the parent's side
+            for j in range(1, 4):
+                put(x_out, c + j, k, _turned_axis(motion_at(art.axis, c + j), force, N))
+        N, N1, N2 = cross_column(kin, c, at(dz, c, k), at(dzd, c, k), at(dzdd, c, k), N, N1, N2)
+    return N, N1, N2
+
+
+@inlined
+def _turned_axis(S, force, N):
+    """The axis varies with the frame that it is fixed in: -(N x S) . force."""
+    return -dot6(N, cross_force(S, force))  # -(N x S) . f = (S x N) . f = -N . (S x* f)
+
+
+@kernel
+def add_axis_forces(tree, each, z, dz, Q, dG, x_out):
+    """Add the variation of the forces on coordinates, -dG (n, p), to what the axes meet; Q (n,) are the forces.
+
+    ``each`` are the ``simd.numbers`` of the columns.
+    """
+    for c in range(z.size):
+        kind = tree.column_kind[c]
+        for g in range(0, each.size, width(each)):
+            k = block(each, g)
+            if not is_euler(kind):
+                add_to(x_out, c, k, -at(dG, c, k))
+            elif kind == Column.EULER_0:
+                e, de = load4(z, c), load4_of(dz, c, k)
+                moment = scale3(-at(dG, c, k), rate_column(e, 0))
+                moment = axpy3(Q[c], rate_column(de, 0), moment)
+                for j in range(1, 4):
+                    moment = axpy3(-at(dG, c + j, k), rate_column(e, j), moment)
+                    moment = axpy3(Q[c + j], rate_column(de, j), moment)
+                for j in range(3):
+                    add_to(x_out, c + 1 + j, k, 0.5 * moment[j])
+
+
+@kernel
+def meet_armatures(model, theta, dtheta, driver, zdd, driven, x_out):
+    """Take from what the axes meet the variation of a z'' of armatures, at fixed z'' where nothing drives them.
+
+    ``driven`` (n, p) are variations of driven accelerations.
+    """
+    for i in range(model.armatures.coordinate.size):
+        c, o = model.armatures.coordinate[i], model.armatures.theta[i]
+        for g in range(0, dtheta.shape[1], width(dtheta)):
+            k = block(dtheta, g)
+            add_to(x_out, c, k, -zdd[c] * at(dtheta, o, k))
+            if driver[c] != NONE:
+                add_to(x_out, c, k, -theta[o] * at(driven, c, k))
+
+
+@kernel
+def eliminate_variations(tree, driver, kin, art, tw, x):
+    """Forces through the articulated bodies, from the tips to the ground; x becomes what is left for an axis."""
+    for i in range(tree.parent.size - 1, -1, -1):
+        p, back = tree.parent[i], scale3(-1.0, offset_to_parent(tree, kin, i))
+        for g in range(0, tw.each.size, width(tw.each)):
+            k = block(tw.each, g)
+            F = motion_at2(tw.F, i, k)
+            for c in range(tree.first_column[i + 1] - 1, tree.first_column[i] - 1, -1):
+                if driver[c] == NONE and not is_skipped(tree.column_kind[c]):
+                    u = at(x, c, k) - dot6(motion_at(art.axis, c), F)
+                    put(x, c, k, u)
+                    F = axpy6(art.D[c] * u, motion_at(art.U, c), F)
+            store2(tw.F, i, k, F)
+            if p >= 0:
+                accumulate2(tw.F, p, k, 1.0, shift_force(F, back))
+
+
+@kernel
+def vary_axis_accelerations(tree, driver, kin, art, tw, x):
+    """Accelerations along the axes, from the ground to the tips, in x; those of bodies replace N''.
+
+    A driven axis receives the variation of the force that its drive takes instead.
+    """
+    clear(tw.N2[tree.parent.size])
+    for i in range(tree.parent.size):
+        p, d = tree.parent[i], offset_to_parent(tree, kin, i)
+        for g in range(0, tw.each.size, width(tw.each)):
+            k = block(tw.each, g)
+            a = shift_motion(motion_at2(tw.N2, p, k), d)
+            for c in range(tree.first_column[i], tree.first_column[i + 1]):
+                if driver[c] != NONE:
+                    force = add6(articulated_apply(articulated_at(art.inertia, i), a), motion_at2(tw.F, i, k))
+                    put(x, c, k, dot6(motion_at(art.axis, c), force) - at(x, c, k))
+            for c in range(tree.first_column[i], tree.first_column[i + 1]):
+                if driver[c] == NONE and not is_skipped(tree.column_kind[c]):
+                    u = art.D[c] * (at(x, c, k) - dot6(a, motion_at(art.U, c)))
+                    put(x, c, k, u)
+                    a = axpy6(u, motion_at(art.axis, c), a)
+            store2(tw.N2, i, k, a)
+
+
+@kernel
+def vary_coordinate_accelerations(tree, each, driver, z, zd, zdd, dz, dzd, driven, x, dzdd_out):
+    """Accelerations of the coordinates (n, p), from those along the axes and those of drives; ``each`` as above."""
+    for c in range(z.size):
+        kind = tree.column_kind[c]
+        for g in range(0, each.size, width(each)):
+            k = block(each, g)
+            if driver[c] != NONE:
+                put(dzdd_out, c, k, at(driven, c, k))
+            elif not is_euler(kind):
+                put(dzdd_out, c, k, at(x, c, k))
+            elif kind == Column.EULER_0:
+                e, e1, e2 = load4(z, c), load4(zd, c), load4(zdd, c)
+                turn = (at(x, c + 1, k), at(x, c + 2, k), at(x, c + 3, k))
+                along = norm_defect(e1, e2, load4_of(dz, c, k), load4_of(dzd, c, k)) / norm2(e)
+                for j in range(4):
+                    put(dzdd_out, c + j, k, 0.5 * dot3(rate_column(e, j), turn) + along * e[j])
+
+
+# The formulation ------------------------------------------------------------------------------------------------------
 
 
 class Recursive(NamedTuple):

@@ -46,7 +46,6 @@ from mbsim_cli.kernels.algorithms.equations.constraint_derivatives import (
 from mbsim_cli.kernels.algorithms.equations.constraints import coordinate_slope
 from mbsim_cli.kernels.algorithms.equations.forces import clear_wrenches, constraint_forces, slope_variation, vary_seen
 from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import body_force, inertia_at
-from mbsim_cli.kernels.algorithms.equations.loads import read_multipliers, vary_multipliers
 from mbsim_cli.kernels.algorithms.equations.residual_variation import (
     clear_forces,
     own_inertia_force,
@@ -54,7 +53,12 @@ from mbsim_cli.kernels.algorithms.equations.residual_variation import (
     rate_apply,
     rate_at,
 )
-from mbsim_cli.kernels.algorithms.equations.signals import element_forces, vary_element_forces
+from mbsim_cli.kernels.algorithms.equations.signals import (
+    element_forces,
+    read_multipliers,
+    vary_element_forces,
+    vary_multipliers,
+)
 from mbsim_cli.kernels.algorithms.motion.kinematics import (
     apply_to_body2,
     at_origin2,

@@ -21,18 +21,16 @@ from mbsim_cli.kernels.algorithms.natural.bodies import (
 from mbsim_cli.kernels.algorithms.natural.flexible import (
     add_natural_elastic_mass,
     add_natural_elastic_tangent,
-    clear_elastic_mass,
-    resting_bodies,
-    vary_elastic_rest,
-)
-from mbsim_cli.kernels.algorithms.natural.nodes import (
     add_weld_tangent,
+    clear_elastic_mass,
     hold_welds,
     move_welds,
     pull_weld_forces,
     pull_weld_rates,
     pull_welds,
     pull_welds_velocity,
+    resting_bodies,
+    vary_elastic_rest,
     vary_weld_forces,
     vary_weld_rates,
     vary_welds,

@@ -21,7 +21,6 @@ from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import (
     vary_armatures,
     vary_armatures_alone,
 )
-from mbsim_cli.kernels.algorithms.equations.loads import hold_multipliers, read_multipliers, vary_multipliers
 from mbsim_cli.kernels.algorithms.equations.newton_matrix import newton_matrix
 from mbsim_cli.kernels.algorithms.equations.residual_variation import clear_forces, vary_bodies, vary_resting
 from mbsim_cli.kernels.algorithms.equations.sensor_pull_back import pull_sensors
@@ -38,9 +37,12 @@ from mbsim_cli.kernels.algorithms.equations.sensors import (
 from mbsim_cli.kernels.algorithms.equations.signals import (
     element_forces,
     find_signals,
+    hold_multipliers,
     pull_element_forces,
     pull_signals,
+    read_multipliers,
     vary_element_forces,
+    vary_multipliers,
     vary_signals,
 )
 from mbsim_cli.kernels.algorithms.equations.tree_pull_back import (
