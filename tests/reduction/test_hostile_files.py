@@ -1,5 +1,6 @@
 """Meshes and matrices that are damaged, or made to do harm: a sentence each, in bounded time and memory."""
 
+import resource
 import time
 
 import numpy as np
@@ -22,11 +23,17 @@ def written(path, points=PLATE.points, cells=PLATE.cells, kind="quad"):
     return path
 
 
+def processor_time():
+    """Seconds of this process and of its children that have ended: other programs do not lengthen them."""
+    ended = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.process_time() + ended.ru_utime + ended.ru_stime
+
+
 def refused(path):
-    begun = time.monotonic()
+    begun = processor_time()
     with pytest.raises(MbsimError) as error:
         read_mesh(path)
-    assert time.monotonic() - begun < 30
+    assert processor_time() - begun < 30
     assert str(path) in str(error.value)
     return str(error.value)
 
@@ -45,7 +52,8 @@ def test_points_that_are_not_finite(tmp_path, bad):
     assert "not finite" in refused(written(tmp_path / "plate.vtk", points=points))
 
 
-def test_a_mesh_that_was_cut_off_does_not_hang(tmp_path):
+def test_a_mesh_that_was_cut_off_does_not_hang(tmp_path, monkeypatch):
+    monkeypatch.setattr("mbsim_cli.quarantine.PROCESSOR", 2)
     path = tmp_path / "ball.off"
     triangles = np.vstack([PLATE.cells[:, :3], PLATE.cells[:, [0, 2, 3]]])
     meshio.Mesh(PLATE.points, [("triangle", triangles)]).write(path)
@@ -97,7 +105,7 @@ def test_a_thousand_damaged_meshes(tmp_path):
                     data[place : place + 1] = random.choice([b"nan", b"-1", b"99999999", b"1e400", b"\0"])
         path.write_bytes(bytes(data))
         count += 1
-        begun = time.monotonic()
+        begun = processor_time()
         try:
             mesh = read_mesh(path)
         except (MbsimError, ModelError):
@@ -107,7 +115,7 @@ def test_a_thousand_damaged_meshes(tmp_path):
             assert np.isfinite(mesh.points).all()
             assert mesh.cells.shape[1] == len(CELLS[mesh.kind].nodes)
             assert 0 <= mesh.cells.min() <= mesh.cells.max() < len(mesh.points)
-        assert time.monotonic() - begun < 60, path
+        assert processor_time() - begun < 60, path
     assert count > 500
     assert read > 20
 
