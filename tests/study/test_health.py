@@ -64,6 +64,23 @@ def test_energies_of_a_mechanism_at_rest_are_not_compared(speed, told):
     assert bool(health.warnings) is told and (health.report["energy_imbalance"] > 0.0) is told
 
 
+@pytest.mark.parametrize(("integrator", "told"), [("dop853", False), ("rk4", True)])
+def test_power_that_passes_between_output_times_is_no_lost_energy(integrator, told):
+    """An adaptive integrator resolves the impact of a damper in steps that the sum over output times does not see."""
+    options = Options(formulation="recursive", integrator=integrator)
+
+    def impact(block):  # takes 1 of 2 J; the power at one output time tells of 1.2 J
+        return np.stack([2.0 - (block.time > 0.045), 0 * block.time, -120.0 * (abs(block.time - 0.05) < 1e-3)], axis=1)
+
+    assert bool(watch(options, energy=impact).warnings) is told
+
+
+def test_energy_lost_by_an_adaptive_integrator_is_told():
+    options = Options(formulation="recursive", integrator="dop853")
+    (warning,) = watch(options, energy=lambda b: np.stack([1 - b.time, 0 * b.time, 0 * b.time], axis=1)).warnings
+    assert "energy and work differ" in warning and "tighter tolerance" in warning
+
+
 def test_energy_that_equations_do_not_keep_is_not_blamed_on_the_step():
     health = Health(Options(), fakes.names(), conserves=False)
     for block in blocks(energy=lambda b: np.stack([1 - np.cos(b.time), b.time, b.time], axis=1)):
