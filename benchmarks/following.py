@@ -11,6 +11,8 @@ import json
 import sys
 import tempfile
 from collections import Counter
+from contextlib import redirect_stdout
+from io import StringIO
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -40,16 +42,22 @@ def followed(work):
     return {entry for entry in found if not entry[0].startswith("kernels")}
 
 
+def run(command):
+    """Run a command in this process, without its output."""
+    with redirect_stdout(StringIO()):
+        outcome.call(command)
+
+
 def ways():
     """{name: functions} of each way, after a first call."""
     model = mbsim.load(MODEL)
     name = model.objectives[0]
     with tempfile.TemporaryDirectory() as folder:
-        command = ["run", str(MODEL), "--output", f"{folder}/result.h5", "--force", "--quiet", "--json"]
+        command = ["run", str(MODEL), "--output", f"{folder}/result.h5", "--force", "--quiet"]
         works = {
             f"{name} and gradient, ddm": lambda: model.value_and_gradient(None, name, sensitivity="ddm"),
             f"{name} and gradient, adjoint": lambda: model.value_and_gradient(None, name, sensitivity="adjoint"),
-            "mbsim run": lambda: outcome.call(command),
+            "mbsim run": lambda: run(command),
         }
         found = {}
         for title, work in works.items():

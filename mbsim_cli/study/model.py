@@ -540,14 +540,6 @@ class Model:
             raise UsageError(f"{asked}: the model has {', '.join(self.objectives) or 'none'}")
         return objective
 
-    def _by_name(self, rho: Values | None) -> Mapping[str, float]:
-        if rho is None or isinstance(rho, Mapping):
-            return rho or {}
-        names = self.differentiated
-        if np.shape(rho) != (len(names),):
-            raise UsageError(f"rho has shape {np.shape(rho)}, not ({len(names)},): {', '.join(names)}")
-        return dict(zip(names, rho, strict=True))
-
     def _plan(self, rho: Values | None, replaced: Mapping[str, Any]) -> tuple[Plan, Timing]:
         timing = Timing()
         settings, by, values = self._input(rho, replaced)
@@ -559,7 +551,12 @@ class Model:
         self, rho: Values | None, replaced: Mapping[str, Any]
     ) -> tuple[Settings, list[str] | None, dict[str, float]]:
         """Settings, parameters of gradients (None: those of the file) and values of parameters by name."""
-        by_name, by_keyword = numbers_of(self._by_name(rho)), values_in(replaced)
+        if rho is not None and not isinstance(rho, Mapping):
+            names = self.differentiated
+            if np.shape(rho) != (len(names),):
+                raise UsageError(f"rho has shape {np.shape(rho)}, not ({len(names)},): {', '.join(names)}")
+            rho = dict(zip(names, rho, strict=True))
+        by_name, by_keyword = numbers_of(rho or {}), values_in(replaced)
         if twice := sorted(by_name.keys() & by_keyword.keys()):
             raise UsageError(f"the value of {', '.join(twice)} is given twice, by name and as a keyword argument")
         settings = replace(self._settings, **options_in(replaced))
