@@ -85,7 +85,7 @@ def test_a_poll_lets_it_through_once(handlers):
         signals.poll()
 
 
-@pytest.mark.parametrize("strikes_in", ["describe", "label", "growing"])
+@pytest.mark.parametrize("strikes_in", ["write_origin", "write_axes", "create_history"])
 @pytest.mark.parametrize(("most", "left"), [(writer.MOST, "pendulum.h5"), (0, "pendulum.h5.partial")])
 def test_a_file_that_is_being_made_is_kept(handlers, mbsim, pendulum, tmp_path, monkeypatch, strikes_in, most, left):
     """A short run has ended by then, of a long one the first block."""
