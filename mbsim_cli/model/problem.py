@@ -34,7 +34,7 @@ class Options:
     step: float = 1e-3
     duration: float = 1.0
     sensitivity: str = "none"  # none | ddm | adjoint | fd
-    output_interval: int = 1  # steps between stored instants
+    output_interval: int = 1  # steps between stored time points
     tolerance: float = 1e-10  # of the motion, relative: last Newton correction, or local error of an open tree
     gradient_tolerance: float = 1e-10  # of the sensitivities, relative
     max_iterations: int = 20
@@ -44,7 +44,7 @@ class Options:
     integrator: str = DEFAULT_INTEGRATOR  # of open trees
     absolute_tolerance: float = 1e-10  # of the local error of an open tree
     max_steps: int = 10_000_000  # that an adaptive integrator of an open tree may try
-    memory: float | None = None  # bytes that the instants kept for an adjoint may take; None for as many as usual
+    memory: float | None = None  # bytes that the time points kept for an adjoint may take; None for as many as usual
     onset_steps: float = 8.0  # in which a force begins, at least: longer ones are divided
     at: str | None = None  # equilibrium | start: what modes are about
     modes: int | None = None  # that are wanted, None: all
@@ -227,11 +227,11 @@ class Block(NamedTuple):
     drift: np.ndarray  # (B, 3) largest |Phi|, |Phi'|, |Phi''|
     energy: np.ndarray  # (B, 3) kinetic, potential, power of all forces without potential
     gradient_error: np.ndarray  # (B,) relative size of the last correction of the sensitivities
-    work: np.ndarray  # (B, 5) counts of WORK since the instant before, of an open tree
+    work: np.ndarray  # (B, 5) counts of WORK since the time point before, of an open tree
     broken: np.ndarray  # (B, p) number in ``Names.equation`` of the equation that a direction breaks, negative where
     # it moves that equation in a singular position passed before, or 0
     free: np.ndarray  # (B, m) bool: multipliers that the motion does not determine
-    singular: np.ndarray  # (B, m) bool: constraints that lost their rank in a position passed since the instant before
+    singular: np.ndarray  # (B, m) bool: constraints that lost their rank in a position passed since the row before
     undetermined: np.ndarray  # (B, width) bool: reactions that redundant constraints leave open, which are NaN
     rest: np.ndarray  # (B,) solve.equilibrium.Equilibrium that a motion starts from, else None
     lost: np.ndarray  # (B,) why forces of constraints were not found and sensors of them are NaN, else None
@@ -247,7 +247,7 @@ def instants_of(block: Any, picked: slice | list[int]) -> Any:
 
 
 class Motion(NamedTuple):
-    """B instants of a given motion."""
+    """B time points of a given motion."""
 
     time: np.ndarray  # (B,)
     position: np.ndarray  # (B, n)
@@ -267,7 +267,7 @@ class Torques(NamedTuple):
 
 
 class InverseBlock(NamedTuple):
-    """B stored instants of inverse dynamics; without sensitivities the last axes are empty."""
+    """B stored time points of inverse dynamics; without sensitivities the last axes are empty."""
 
     time: np.ndarray  # (B,)
     position: np.ndarray  # (B, n)

@@ -6,15 +6,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mbsim_cli.kernels.algebra.linear_solve import PIVOTS, Range
+from mbsim_cli.kernels.algebra.linear_solve import PIVOTS, NormalEquations
 from mbsim_cli.kernels.algorithms.elimination.constrained_solve import BY_PENALTY, Columns, Factor
 from mbsim_cli.kernels.algorithms.elimination.structure import Panels, Sparsity, lists, sparsity, tree_panels
 from mbsim_cli.kernels.algorithms.equations.constraints import LINE_SIZE
 from mbsim_cli.kernels.algorithms.equations.forces import Turns, turns
 from mbsim_cli.kernels.algorithms.equations.residual_variation import resting
 from mbsim_cli.kernels.algorithms.flexible.workspace import (
+    flexible_adjoints,
     flexible_composite,
-    flexible_covectors,
     flexible_kinematics,
     flexible_touch,
     flexible_twists,
@@ -22,12 +22,12 @@ from mbsim_cli.kernels.algorithms.flexible.workspace import (
 )
 from mbsim_cli.kernels.algorithms.motion.kinematics import set_ground
 from mbsim_cli.kernels.algorithms.motion.workspace import (
-    Covectors,
+    Adjoints,
     Kinematics,
     Twists,
     Virtual,
+    adjoints,
     composite,
-    covectors,
     kinematics,
     touch,
     twists,
@@ -37,7 +37,7 @@ from mbsim_cli.kernels.algorithms.natural.workspace import (
     flexible_natural_forces,
     flexible_natural_kinematics,
     flexible_natural_touch,
-    natural_covectors,
+    natural_adjoints,
     natural_forces,
     natural_kinematics,
     natural_sparsity,
@@ -157,7 +157,7 @@ TOUCH = {
 COMPOSITE = {Tree: composite, FlexibleTree: flexible_composite}
 FORCES = {Natural: natural_forces, FlexibleNatural: flexible_natural_forces}
 TWISTS = {Tree: twists, FlexibleTree: flexible_twists} | dict.fromkeys(NATURAL, natural_twists)
-COVECTORS = {Tree: covectors, FlexibleTree: flexible_covectors} | dict.fromkeys(NATURAL, natural_covectors)
+COVECTORS = {Tree: adjoints, FlexibleTree: flexible_adjoints} | dict.fromkeys(NATURAL, natural_adjoints)
 VIRTUAL = {Tree: virtual, FlexibleTree: flexible_virtual} | dict.fromkeys(NATURAL, natural_virtual)
 Make = Callable[[tuple[int, ...], type], np.ndarray]  # what makes arrays of a shape
 PENALTY_RATIO = 1e-5  # of the user's penalty: the constraint term over inertia in the discrete equations
@@ -350,7 +350,7 @@ def work(model: Model, theta: np.ndarray, rows: np.ndarray = NO_ROWS, least: np.
         np.zeros((2, n), dtype),
         np.zeros(n, dtype),
         state(model, dtype),
-        Range(zeros((n, padded(n)), dtype), np.zeros(max(1, n), np.int64)),
+        NormalEquations(zeros((n, padded(n)), dtype), np.zeros(max(1, n), np.int64)),
         turning,
         watch(model, structure, rows),
         onsets,
@@ -381,8 +381,8 @@ def twists_of(model: Model, p: int, dtype: type) -> Twists:
     return TWISTS[type(model.tree)](model, p, dtype)
 
 
-def covectors_of(model: Model, size: int, p: int, dtype: type) -> Covectors:
-    """Allocate covectors of ``size`` numbers theta and the motion."""
+def adjoints_of(model: Model, size: int, p: int, dtype: type) -> Adjoints:
+    """Allocate adjoints of ``size`` numbers theta and the motion."""
     return COVECTORS[type(model.tree)](model, size, p, dtype)
 
 

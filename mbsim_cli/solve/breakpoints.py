@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mbsim_cli.kernels.drivers.stepping import MEETS, Kinks
+from mbsim_cli.kernels.drivers.stepping import MEETS, Breakpoints
 from mbsim_cli.kernels.integrators.ali3p import Control
 from mbsim_cli.model.codes import Law, Operation
 from mbsim_cli.model.layout import NONE, Laws, Model, NoSignals, Signals
@@ -76,7 +76,7 @@ class Breakpoint(NamedTuple):
     smooth: bool
 
 
-def breakpoints_of(problem: Problem, theta: np.ndarray) -> Kinks:
+def breakpoints_of(problem: Problem, theta: np.ndarray) -> Breakpoints:
     """All breakpoints of a run but those at its start; of those at its end only those that parameters move.
 
     Stages before a breakpoint at the end use the formula before it, so a parameter that moves it moves the end, too.
@@ -99,7 +99,7 @@ def breakpoints_of(problem: Problem, theta: np.ndarray) -> Kinks:
         early = min(first, options.end) - BESIDE * first
         rows.append((options.end, early, early, ending[0].numbers[0]))
     time, before, behind, number = np.array(rows, float).reshape(-1, 4).T.copy()
-    return Kinks(time, before, behind, number.astype(np.int64))
+    return Breakpoints(time, before, behind, number.astype(np.int64))
 
 
 def movable(problem: Problem) -> np.ndarray:
@@ -288,12 +288,12 @@ class LawRates(NamedTuple):
         """Its derivatives from those of theta (len(theta), p)."""
         return dtheta + late * self._times(dtheta) if late else dtheta
 
-    def pulled(self, late: complex, covector: np.ndarray) -> np.ndarray:
-        """Covectors (len(theta), p) of theta from those of theta then."""
+    def pulled(self, late: complex, adjoint: np.ndarray) -> np.ndarray:
+        """Adjoints (len(theta), p) of theta from those of theta then."""
         if not late:
-            return covector
-        out = covector.copy()
-        np.add.at(out, self.column, late * self.factor[:, None] * covector[self.row])
+            return adjoint
+        out = adjoint.copy()
+        np.add.at(out, self.column, late * self.factor[:, None] * adjoint[self.row])
         return out
 
     def _times(self, x: np.ndarray) -> np.ndarray:

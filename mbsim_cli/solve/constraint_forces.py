@@ -81,7 +81,7 @@ class Balance:
 
 
 def require_balance(status: tuple[int, int], record: Record) -> None:
-    """Raise AnalysisError where covectors of forces that were found cannot be pulled back."""
+    """Raise AnalysisError where adjoints of forces that were found cannot be pulled back."""
     found, row = status
     if Status(found) != Status.OK:
         raise AnalysisError(f"the forces of constraints at t = {record.time[row]:g} s {NOT_DETERMINED}")

@@ -316,7 +316,7 @@ class Simulation:
         if status == Status.NO_CONVERGENCE and self.dtype is np.float64:
             work, column = self.work, self.work.column
             last, roots = (column.x[:, 0], column.mu[:, 0]), np.sqrt(work.tangent.alpha / self.control.ratio)
-            gaps = roots * column.e[:, 0], roots * column.rest[:, 0]
+            gaps = roots * column.e[:, 0], roots * column.residual[:, 0]
             failed = Failed(time, self.control.h, self.state, *last, work.tangent.weight, work.past.zdd, *gaps)
             found = why_not_converged(failed, self.problem, self.theta, self._bare)
         return found or sentence(status, time, self.problem, self.state.zdd, self.work.eq.phi)

@@ -15,7 +15,7 @@ from mbsim_cli.kernels.drivers.integrate_cases import Case, Cases, Probes, integ
 from mbsim_cli.kernels.drivers.record import Inside, Record, SensitivityRecord
 from mbsim_cli.kernels.drivers.simulate import Progress, Work
 from mbsim_cli.kernels.drivers.simulate_cases import Numbers, Run, Tangent, simulate_cases
-from mbsim_cli.kernels.integrators.ali3p_cases import Judgement
+from mbsim_cli.kernels.integrators.ali3p_cases import Decisions
 from mbsim_cli.model.codes import Status
 from mbsim_cli.model.layout import FlexibleTree, Signals
 from mbsim_cli.model.problem import CLOSED_LOOPS, Block, Problem
@@ -162,7 +162,7 @@ class _ConstrainedLanes:
         first = runs[0]
         self.theta, self.state, self.work = widened(first.theta), widened(first.state), _of_cases(first.work)
         self.numbers = _numbers_of(self.state, self.work)
-        self.judgement = _judgement()
+        self.decisions = _judgement()
         self.leader = np.zeros(TOGETHER, np.int64)
         for run in runs:
             run.make_room()
@@ -209,7 +209,7 @@ class _ConstrainedLanes:
             cases = Cases(*(given.get(k, given[min(given)]) for k in range(TOGETHER)))
             more, rows = simulate_cases(
                 first.model, self.theta, first.control, first.step + done, steps - done,
-                first.problem.options.output_interval, self.state, self.work, cases, self.numbers, self.judgement,
+                first.problem.options.output_interval, self.state, self.work, cases, self.numbers, self.decisions,
                 self.leader, statuses, rows, self.counts,
             )  # fmt: skip
             done += more
@@ -227,7 +227,7 @@ class _ConstrainedLanes:
         for k, run in enumerate(runs):
             self.leader[k] = first if run is None else k
             self._store(k, runs[self.leader[k]])
-            for array in (self.judgement.scale, self.judgement.fresh):
+            for array in (self.decisions.scale, self.decisions.fresh):
                 array[k] = array[self.leader[k]]
 
     def _store(self, k: int, run: Any) -> None:
@@ -241,7 +241,7 @@ def _of_cases(work: Work) -> Work:
     """Work of all lanes; its factors have pivots of their own, and stay along their structure."""
     parts = {name: widened(getattr(work, name)) for name in ("kin", "comp", "eq", "past", "turns")}
     arrays = {name: widened(getattr(work, name)) for name in ("corrections", "expected", "reached")}
-    kept = Solution(work.column.x, work.column.mu, work.column.rest)
+    kept = Solution(work.column.x, work.column.mu, work.column.residual)
     pivot = np.full(work.tangent.pivot.size, SPARSE)
     column: Any = CaseColumns._make([*widened(work.column), widened(kept)])
     return work._replace(
@@ -264,10 +264,10 @@ def _numbers_of(state: Any, work: Work) -> Numbers:
     return Numbers._make([*map(lanes_of, own), Tangent(*map(lanes_of, tangent))])
 
 
-def _judgement() -> Judgement:
+def _judgement() -> Decisions:
     found = widened(np.zeros(3))
     numbers, integers = (np.zeros(TOGETHER) for _ in range(3)), (np.zeros(TOGETHER, np.int64) for _ in range(5))
-    return Judgement(found, lanes_of(found), *numbers, *integers)
+    return Decisions(found, lanes_of(found), *numbers, *integers)
 
 
 ROOM = 2**28  # bytes that the instants of runs which are made together may take

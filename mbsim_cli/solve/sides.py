@@ -273,7 +273,7 @@ def jumping(early: np.ndarray, late: np.ndarray, largest: np.ndarray) -> np.ndar
 
 
 class OwnAdjoints:
-    """Covectors of sensors along the run itself: both sides pull these back, as direct derivatives of both meet them.
+    """Adjoints of sensors along the run itself: both sides pull these back, as direct derivatives of both meet them.
 
     An integrand that is no linear function of sensors would else be weighed by what each side shows.
     """
@@ -282,7 +282,7 @@ class OwnAdjoints:
         self._seen, self._found = seen, dict[int, tuple[tuple[int, ...], Any, np.ndarray]]()
 
     def __call__(self, first: int, record: Record, *length: np.ndarray) -> np.ndarray:
-        """Covectors (B, width, p), kept where they are not zero; those inside steps are as each run shows them."""
+        """Adjoints (B, width, p), kept where they are not zero; those inside steps are as each run shows them."""
         hat = self._seen(first, record, *length)
         if length:
             return hat
@@ -304,7 +304,7 @@ class OwnAdjoints:
 
 
 class SideAdjoints:
-    """Covectors of sensors as ``seen`` gives them, and what sensors show at some instants on the way."""
+    """Adjoints of sensors as ``seen`` gives them, and what sensors show at some instants on the way."""
 
     def __init__(self, seen: "Seen", rows: Sequence[int]) -> None:
         self._seen, self._rows = seen, rows
@@ -313,7 +313,7 @@ class SideAdjoints:
         self.read: dict[int, np.ndarray] = {}  # (width, p) which numbers see a sensor
 
     def __call__(self, first: int, record: Record, *length: np.ndarray) -> np.ndarray:
-        """Covectors (B, width, p)."""
+        """Adjoints (B, width, p)."""
         hat = self._seen(first, record, *length)
         if length:
             return hat

@@ -64,7 +64,7 @@ def hessian_vector(assembled: Any, objective: str, direction: np.ndarray, listen
     """The Hessian (p, p) of an objective times a direction (p,) of the parameters; the problem is one of an adjoint.
 
     NaN where a parameter has no derivative, or the direction moves one that has none. Raises AnalysisError, and
-    UsageError where the direction moves a time at which accelerations of an open tree jump: ``stepping.leap`` knows
+    UsageError where the direction moves a time at which accelerations of an open tree jump: ``stepping.jump`` knows
     of the first order alone.
     """
     if not direction.any():

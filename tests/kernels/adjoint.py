@@ -14,7 +14,7 @@ COLUMNS = 2
 
 
 def weights_of(problem, steps, seed=31):
-    """Random covectors (steps + 1, width, COLUMNS) of all sensors, those of reactions last."""
+    """Random adjoints (steps + 1, width, COLUMNS) of all sensors, those of reactions last."""
     width = width_of(problem) + (problem.reacting.width if problem.reacting else 0)
     return np.random.default_rng(seed).normal(size=(steps + 1, width, COLUMNS))
 

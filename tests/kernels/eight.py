@@ -93,7 +93,7 @@ def _bits(compare):
 below, at_most = _bits(np.less), _bits(np.less_equal)
 
 
-def either(bits, x, y):
+def select(bits, x, y):
     """Twin of ``_cases.either``, of numbers of one case too."""
     if not isinstance(x, Eight) and not isinstance(y, Eight):
         return x if bits & 1 else y

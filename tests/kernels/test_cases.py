@@ -5,7 +5,7 @@ import pytest
 
 from mbsim_cli.kernels.compiler.choice import COMPILER
 from mbsim_cli.kernels.compiler.jit import entry
-from mbsim_cli.kernels.compiler.simd import CASES, add_product, at, at_most, below, block, either, lanes_of, widened
+from mbsim_cli.kernels.compiler.simd import CASES, add_product, at, at_most, below, block, lanes_of, select, widened
 
 pytestmark = pytest.mark.skipif(COMPILER != "linking", reason="others compute one case at a time")
 
@@ -41,7 +41,7 @@ def choices(x, out):
     """What each lane answers for itself, and a product that is added without being rounded."""
     a, b = x[0], x[1]
     out[0] = max(a, b.imag, abs(b))
-    out[1] = either(below(a, b) | at_most(a, -2.0), a, 7.0)
+    out[1] = select(below(a, b) | at_most(a, -2.0), a, 7.0)
     for _ in range(x.size):
         add_product(out, 2, -a, b)
     return below(a, b), at_most(b, a)
@@ -49,7 +49,7 @@ def choices(x, out):
 
 @entry
 def of_one(x, y):
-    return either(below(x, y), x, 7.0), at_most(x, y)
+    return select(below(x, y), x, 7.0), at_most(x, y)
 
 
 def test_each_lane_has_its_own_answer():

@@ -78,8 +78,8 @@ def test_what_deviates():
 def test_blocks_have_a_transpose(name):
     sid, random = body(name), np.random.default_rng(1)
     first, second = entries(sid), deviations(sid)
-    covectors = [random.normal(size=block.shape) for block in (first, second)]
-    assert dot(sid_of(sid, *covectors), sid) == pytest.approx(covectors[0] @ first + covectors[1] @ second, rel=1e-12)
+    adjoints = [random.normal(size=block.shape) for block in (first, second)]
+    assert dot(sid_of(sid, *adjoints), sid) == pytest.approx(adjoints[0] @ first + adjoints[1] @ second, rel=1e-12)
 
 
 def units(sid):
@@ -157,8 +157,8 @@ def test_variation_by_complex_step(name, stiff):
     assert found == pytest.approx(np.array(expected), rel=1e-11, abs=1e-12 * np.abs(expected).max())
 
 
-class Covectors(NamedTuple):
-    """Covectors of one scalar."""
+class Adjoints(NamedTuple):
+    """Adjoints of one scalar."""
 
     z: np.ndarray
     zd: np.ndarray
@@ -166,15 +166,15 @@ class Covectors(NamedTuple):
     theta: np.ndarray
 
 
-def no_covectors(here):
+def no_adjoints(here):
     count = here.tree.elastic[-1]
-    return Covectors(*(np.zeros((size, 1)) for size in (count, count, count, here.theta.size)))
+    return Adjoints(*(np.zeros((size, 1)) for size in (count, count, count, here.theta.size)))
 
 
-def on_directions(cov, of_frame, directions):
-    """Covectors on variations (COUNT,); ``of_frame``: those of w, alpha, a, ... by name."""
-    pairs = [(cov.theta, directions.theta)]
-    pairs += [(hat, directions.elastic(name)) for hat, name in zip(cov, ("q", "qd", "qdd"), strict=False)]
+def on_directions(adj, of_frame, directions):
+    """Adjoints on variations (COUNT,); ``of_frame``: those of w, alpha, a, ... by name."""
+    pairs = [(adj.theta, directions.theta)]
+    pairs += [(hat, directions.elastic(name)) for hat, name in zip(adj, ("q", "qd", "qdd"), strict=False)]
     pairs += [(np.array(hat)[:, None], directions.rows(name)) for name, hat in of_frame.items()]
     return sum((hat * change).sum(0) for hat, change in pairs)
 
@@ -185,12 +185,12 @@ def test_pull_back_is_the_transpose_of_the_variation(name, stiff):
     sid = body(name)
     tree, theta = packed(sid)
     here, directions = Forces(tree, theta, random_state(sid), stiff).slopes(), Directions(sid, theta)
-    covector, cov = np.random.default_rng(6).normal(size=6 + sid.n), no_covectors(here)
-    virtual = tuple(covector[3:6]), tuple(covector[:3])
-    mu = coordinates(covector[6:])[:, None]
-    found = pull_flexible(tree, here.theta, 0, 0, virtual, mu, *here.turning, *here.elastic, here.el, stiff, cov)
-    expected = varied(here, directions) @ covector
-    on = on_directions(cov, dict(zip(("w", "alpha", "a"), found, strict=True)), directions)
+    adjoint, adj = np.random.default_rng(6).normal(size=6 + sid.n), no_adjoints(here)
+    virtual = tuple(adjoint[3:6]), tuple(adjoint[:3])
+    mu = coordinates(adjoint[6:])[:, None]
+    found = pull_flexible(tree, here.theta, 0, 0, virtual, mu, *here.turning, *here.elastic, here.el, stiff, adj)
+    expected = varied(here, directions) @ adjoint
+    on = on_directions(adj, dict(zip(("w", "alpha", "a"), found, strict=True)), directions)
     assert on == pytest.approx(expected, rel=1e-12, abs=1e-13 * np.abs(expected).max())
 
 
@@ -237,11 +237,11 @@ def test_derivatives_of_energies(name):
     z, zd, _ = here.elastic
     dz, dzd = directions.elastic("q"), directions.elastic("qd")
     speeds = tuple(state.w), tuple(state.a)
-    hat, found, cov = 1.7, [], [no_covectors(here) for _ in range(3)]
-    by_w, by_v = pull_flexible_kinetic(tree, theta, 0, 0, hat, *speeds, z, zd, cov[0].z, cov[0].zd, cov[0].theta)
-    pull_flexible_strain(tree, theta, 0, 0, hat, z, cov[1].z, cov[1].theta)
+    hat, found, adj = 1.7, [], [no_adjoints(here) for _ in range(3)]
+    by_w, by_v = pull_flexible_kinetic(tree, theta, 0, 0, hat, *speeds, z, zd, adj[0].z, adj[0].zd, adj[0].theta)
+    pull_flexible_strain(tree, theta, 0, 0, hat, z, adj[1].z, adj[1].theta)
     weights = 0.3, (0.5, -1.1, 0.7)
-    pull_flexible_moment(tree, theta, 0, 0, *weights, z, cov[2].z, cov[2].theta)
+    pull_flexible_moment(tree, theta, 0, 0, *weights, z, adj[2].z, adj[2].theta)
     for k, change in enumerate(directions.states):
         varying = tree, theta, directions.theta, directions.theta[:, k].any(), 0, k
         dw, dv = tuple(change.w), tuple(change.a)
@@ -259,5 +259,5 @@ def test_derivatives_of_energies(name):
         exact = np.array([*values, weights[0] * m + np.dot(weights[1], h)]).imag / 1e-30
         assert found[-1] == pytest.approx(exact, rel=1e-11)
     of_frame = {"w": by_w, "a": by_v}
-    pulled = [on_directions(c, frame, directions) for c, frame in zip(cov, (of_frame, {}, {}), strict=True)]
+    pulled = [on_directions(c, frame, directions) for c, frame in zip(adj, (of_frame, {}, {}), strict=True)]
     assert np.array(pulled).T / [hat, hat, 1.0] == pytest.approx(np.array(found), rel=1e-11)

@@ -187,9 +187,9 @@ def test_gradient_of_an_objective_is_the_contraction_of_the_matrices(build):
     # half the integral of the squared torques, plus a linear part
     half = 0.5 * np.diff(given.time)  # trapezoidal rule
     weight = (np.append(half, 0.0) + np.append(0.0, half))[:, None] * np.ones(found.torque.shape[1])
-    covector = rng.normal(size=found.torque.shape)
-    gradient = solver.gradient(given, covector, weight)
-    pull = covector + weight * found.torque
+    adjoint = rng.normal(size=found.torque.shape)
+    gradient = solver.gradient(given, adjoint, weight)
+    pull = adjoint + weight * found.torque
     assert relative(gradient.torque, found.torque) < 1e-14
     for ours, matrix in zip(gradient[1:4], found[1:4], strict=True):
         assert relative(ours, np.einsum("ti,tim->tm", pull, matrix)) < 1e-12

@@ -15,6 +15,14 @@ def clear(out):
 
 
 @kernel
+def set_identity(out):
+    """out (n, n or more) = 1, zero elsewhere."""
+    clear(out)
+    for i in range(out.shape[0]):
+        out[i, i] = 1.0
+
+
+@kernel
 def is_nothing(a):
     """Whether all numbers are zero."""
     x, found = flat(a), True

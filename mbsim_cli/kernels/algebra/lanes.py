@@ -1,4 +1,4 @@
-"""Lanes: the same small quantity for many instants or directions at once, one row a component, (k, LANES).
+"""Lanes: the same small quantity for many time points or directions at once, one row a component, (k, LANES).
 
 Arrays of lanes are fields of constant shape in structured rows. Then the compiler knows all strides, and turns a loop
 over lanes around scalar formulas into vector instructions.

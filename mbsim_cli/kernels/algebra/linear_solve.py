@@ -405,36 +405,36 @@ REFINEMENTS = 3
 SINGULAR = -1  # first pivot where J^T J could not be factorised
 
 
-class Range(NamedTuple):
+class NormalEquations(NamedTuple):
     """J^T J of the constraint Jacobian, factorised."""
 
-    normal: np.ndarray  # (n, padded(n))
+    matrix: np.ndarray  # (n, padded(n))
     pivot: np.ndarray  # (n,)
 
 
 @kernel
-def factor_range(J, reach):
+def factor_range(J, normal):
     """Factorise J^T J for ``keep_in_range``."""
     m, n = J.shape
-    normal = reach.normal
+    matrix = normal.matrix
     trace = 0.0 * J[0, 0]
     for i in range(n):
         for j in range(n):
             total = 0.0 * J[0, 0]
             for r in range(m):
                 total += J[r, i] * J[r, j]
-            normal[i, j] = total
-        trace += normal[i, i]
+            matrix[i, j] = total
+        trace += matrix[i, i]
     for i in range(n):
-        normal[i, i] += REGULARISATION * trace
-    if not lu_factor(normal, reach.pivot):
-        reach.pivot[0] = SINGULAR
+        matrix[i, i] += REGULARISATION * trace
+    if not lu_factor(matrix, normal.pivot):
+        normal.pivot[0] = SINGULAR
 
 
 @kernel
-def keep_in_range(J, reach, lam, columns):
+def keep_in_range(J, normal, lam, columns):
     """Project lam (m, p) onto the range of J (m, n), of ``factor_range``; x and step of ``columns`` are work."""
-    if reach.pivot[0] == SINGULAR:
+    if normal.pivot[0] == SINGULAR:
         return
     (m, n), w, rest = J.shape, columns.x, columns.step
     for i in range(n):
@@ -442,7 +442,7 @@ def keep_in_range(J, reach, lam, columns):
             w[i, k] = 0.0
     for _ in range(REFINEMENTS):
         _normal_residual(J, lam, w, rest)
-        lu_solve(reach.normal, reach.pivot, rest)
+        lu_solve(normal.matrix, normal.pivot, rest)
         for i in range(n):
             for k in range(lam.shape[1]):
                 w[i, k] += rest[i, k]

@@ -71,8 +71,8 @@ def accelerate(model, theta, t, z, zd, dyn, zdd_out, reaction_out):
     for c in range(z.size):
         zdd_out[c] = columns.x[c, 0]
     if loops.redundant:
-        factor_range(eq.J, loops.reach)
-        keep_in_range(eq.J, loops.reach, columns.mu, columns)
+        factor_range(eq.J, loops.normal)
+        keep_in_range(eq.J, loops.normal, columns.mu, columns)
     for r in range(state.lam.size):
         state.lam[r] = reaction_out[r] = columns.mu[r, 0]
     for m in loops.turning:
@@ -105,7 +105,7 @@ def vary_accelerations(model, theta, dtheta, touch, t, z, zd, zdd, dz, dzd, dyn,
     scaled(-1.0, columns.x, dzdd_out)
     scaled(-1.0, columns.mu, d_reaction_out)
     if loops.redundant:  # without the rotation of the range, which ``solve.redundancy`` adds
-        keep_in_range(eq.J, loops.reach, d_reaction_out, columns)
+        keep_in_range(eq.J, loops.normal, d_reaction_out, columns)
 
 
 # Projections ----------------------------------------------------------------------------------------------------------
@@ -145,7 +145,7 @@ class Loops(NamedTuple):
     nu: np.ndarray  # (m,)
     zero: np.ndarray  # (n,)
     redundant: bool  # constraints depend on each other: multipliers are kept in the range of Phi_z
-    reach: Any  # constrained_solve.Range
+    normal: Any  # linear_solve.NormalEquations
     turning: np.ndarray  # measures that are angles between bodies, followed from one evaluation to the next
     tw: Any  # Twists of p directions
     d_columns: Any  # Columns of p
@@ -354,51 +354,51 @@ def _vary_velocity(model, theta, t, directions, loops, state, sens):
 
 
 TINY = 1e-300  # columns of nothing are solved
-ROUND_OFF_OF_COVECTORS = 1e-15  # of covectors
+ROUND_OFF_OF_ADJOINTS = 1e-15  # of adjoints
 
 
 class PulledLoops(NamedTuple):
     """Work of pull-backs of p columns."""
 
     open_tree: Any  # Loops, without directions; its ``d_columns`` have p
-    comp: Any  # Composite of instants
+    comp: Any  # Composite of time points
     dyn: Any  # ClosedLoops
     still: Any  # Kinematics of systems at rest: other V, A, S', S'', and the ground without gravity
     virtual: Any  # Virtual
     none: Any  # Virtual without motion
-    rest: Any  # Covectors: those of the motion but for z, z', z''
+    rest: Any  # Adjoints: those of the motion but for z, z', z''
     nu: np.ndarray  # (m, p)
     no_nu: np.ndarray  # (m, p) zeros
     hat: np.ndarray  # (n, p)
 
 
 @kernel
-def pull_accelerations(model, theta, t, state, work, cov):
-    """Pull covectors of z'' and of the multipliers back to z, z' and theta; those are zero then.
+def pull_accelerations(model, theta, t, state, work, adj):
+    """Pull adjoints of z'' and of the multipliers back to z, z' and theta; those are zero then.
 
     Returns whether the accelerations were found, and the relative size of what was left unsolved.
     """
-    if is_nothing(cov.zdd) and is_nothing(cov.lam):
+    if is_nothing(adj.zdd) and is_nothing(adj.lam):
         return True, 0.0
     loops = work.open_tree
     kin, eq, columns, moved = loops.kin, loops.eq, loops.d_columns, loops.state
     if not accelerate(model, theta, t, state.z, state.zd, work.dyn, moved.zdd, moved.lam):
         return False, 1.0
     load(model, theta, t, moved, kin, loops.comp, eq)
-    copy_to(cov.zdd, work.hat)
-    copy_to(cov.zdd, columns.b)
-    copy_to(cov.lam, columns.e)
+    copy_to(adj.zdd, work.hat)
+    copy_to(adj.zdd, columns.b)
+    copy_to(adj.lam, columns.e)
     solve_constrained(loops.factor, SOLVED, columns)
     scaled(-1.0, columns.x, work.virtual.mu)
     scaled(-1.0, columns.mu, work.nu)
-    pull_residual(model, theta, t, moved, eq, kin, loops.comp, work.virtual, work.no_nu, cov)
+    pull_residual(model, theta, t, moved, eq, kin, loops.comp, work.virtual, work.no_nu, adj)
     move_lines(model, theta, eq.lines, kin, eq.line_rates)
     pull_rates(
-        model, theta, t, moved.z, moved.zd, moved.zdd, eq, kin, loops.comp, work.none, work.no_nu, work.nu, cov
+        model, theta, t, moved.z, moved.zd, moved.zdd, eq, kin, loops.comp, work.none, work.no_nu, work.nu, adj
     )  # fmt: skip
-    error = share_of(cov.zdd, work.hat)
-    clear(cov.zdd)
-    clear(cov.lam)
+    error = share_of(adj.zdd, work.hat)
+    clear(adj.zdd)
+    clear(adj.lam)
     return True, error
 
 
@@ -414,8 +414,8 @@ def share_of(left, whole):
 
 
 @kernel
-def pull_settled(model, theta, t, work, state, cov):
-    """Turn covectors of projected positions and velocities, ``state``, into those of positions and velocities before.
+def pull_settled(model, theta, t, work, state, adj):
+    """Turn adjoints of projected positions and velocities, ``state``, into those of positions and velocities before.
 
     The projection was the last one of ``work.open_tree``.
     """
@@ -424,42 +424,42 @@ def pull_settled(model, theta, t, work, state, cov):
     factor_at(model, theta, t, state.z, loops)
     move(model, theta, state.z, state.zd, loops.zero, kin)
     move_lines(model, theta, eq.lines, kin, eq.line_rates)
-    copy_to(cov.zd, columns.b)
+    copy_to(adj.zd, columns.b)
     clear(columns.e)
     solve_constrained(loops.factor, SOLVED, columns)
     scaled(-1.0, columns.x, work.virtual.mu)
     scaled(-1.0, columns.mu, work.nu)
     pull_rates(
-        model, theta, t, state.z, state.zd, loops.zero, eq, kin, loops.comp, work.none, work.nu, work.no_nu, cov
+        model, theta, t, state.z, state.zd, loops.zero, eq, kin, loops.comp, work.none, work.nu, work.no_nu, adj
     )  # fmt: skip
     clear(work.rest.z)
     pull_at_rest(
         model, theta, t, state.z, loops.zero, loops.y, loops.nu, eq, work.still, loops.comp, work.virtual, work.no_nu,
         work.rest,
     )  # fmt: skip
-    add_scaled(1.0, work.rest.z, cov.z)
-    clear(cov.zdd)
-    _pull_position(model, theta, t, work, state, cov)
+    add_scaled(1.0, work.rest.z, adj.z)
+    clear(adj.zdd)
+    _pull_position(model, theta, t, work, state, adj)
 
 
 @kernel
-def _pull_position(model, theta, t, work, state, cov):
+def _pull_position(model, theta, t, work, state, adj):
     """The same of positions: K^T [a; b] = [z^; 0] with K of the variations, of which M and Phi_z alone are inverted.
 
     What their solution leaves, of the size of x, is solved for again; each part is pulled back by itself.
     """
     loops = work.open_tree
     columns, whole = loops.d_columns, work.hat
-    copy_to(cov.z, columns.b)
-    copy_to(cov.z, whole)
-    clear(cov.z)
+    copy_to(adj.z, columns.b)
+    copy_to(adj.z, whole)
+    clear(adj.z)
     for _ in range(MOST):
         clear(columns.e)
-        add_scaled(1.0, columns.b, cov.z)
+        add_scaled(1.0, columns.b, adj.z)
         solve_constrained(loops.factor, SOLVED, columns)
         scaled(-1.0, columns.x, work.virtual.mu)
         scaled(-1.0, columns.mu, work.nu)
-        _add_transposed(loops, work, cov.z)
+        _add_transposed(loops, work, adj.z)
         clear(work.rest.z)
         pull_at_rest(
             model, theta, t, state.z, loops.zero, loops.x, loops.mu, loops.eq, work.still, loops.comp, work.virtual,
@@ -468,7 +468,7 @@ def _pull_position(model, theta, t, work, state, cov):
         scaled(-1.0, work.nu, work.nu)
         _add_transposed(loops, work, work.rest.z)
         copy_to(work.rest.z, columns.b)
-        if share_of(columns.b, whole) <= ROUND_OFF_OF_COVECTORS:
+        if share_of(columns.b, whole) <= ROUND_OFF_OF_ADJOINTS:
             break
 
 

@@ -14,7 +14,7 @@ from numba.core.imputils import lower_builtin, lower_getattr
 from numba.core.typing.templates import AbstractTemplate, AttributeTemplate, infer_getattr, infer_global, signature
 from numba.extending import register_model
 
-from mbsim_cli.kernels.compiler.simd import CASES, EVERY, WIDTH, Parted, at_most, below, either
+from mbsim_cli.kernels.compiler.simd import CASES, EVERY, WIDTH, Parted, at_most, below, select
 from mbsim_cli.kernels.compiler.simd_compiled import Eight, EightModel, found_in, spread
 
 __all__ = ["type_of"]
@@ -98,7 +98,7 @@ _bits("<", below)
 _bits("<=", at_most)
 
 
-@infer_global(either)
+@infer_global(select)
 class _Either(AbstractTemplate):
     def generic(self, args: tuple, kws: dict) -> Any:
         found = found_in(args[1:])
@@ -108,12 +108,12 @@ class _Either(AbstractTemplate):
         return signature(types.float64, types.int64, *args[1:]) if numbers else None
 
 
-@lower_builtin(either, types.Integer, types.Float, types.Float)
+@lower_builtin(select, types.Integer, types.Float, types.Float)
 def _choose_one(context: Any, builder: Any, sig: Any, args: tuple) -> Any:
     return builder.select(builder.trunc(args[0], ir.IntType(1)), args[1], args[2])
 
 
-@lower_builtin(either, types.Integer, types.Any, types.Any)
+@lower_builtin(select, types.Integer, types.Any, types.Any)
 def _choose(context: Any, builder: Any, sig: Any, args: tuple) -> Any:
     a, b = (spread(context, builder, x, kind) for x, kind in zip(args[1:], sig.args[1:], strict=True))
     bits = builder.bitcast(builder.trunc(args[0], _BITS), ir.VectorType(ir.IntType(1), WIDTH))

@@ -104,6 +104,6 @@ if not numba.config.DISABLE_JIT:
     for _function in (
         *(simd.width, simd.block, simd.at, simd.put, simd.add_to, simd.add_product, simd.only),
         *(simd.squares, simd.total, simd.largest, simd.flat, simd.as_column),
-        *(simd.below, simd.at_most, simd.either),
+        *(simd.below, simd.at_most, simd.select),
     ):
         _teach(_function)

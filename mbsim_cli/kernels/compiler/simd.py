@@ -30,7 +30,6 @@ __all__ = [
     "at_most",
     "below",
     "block",
-    "either",
     "empty",
     "fitting",
     "flat",
@@ -40,6 +39,7 @@ __all__ = [
     "only",
     "padded",
     "put",
+    "select",
     "squares",
     "together",
     "total",
@@ -59,7 +59,7 @@ def padded(p: int) -> int:
 
 
 def fitting(count: int) -> int:
-    """Length of the last axis that holds so many covectors: seven zeros beside a single one would be waste."""
+    """Length of the last axis that holds so many adjoints: seven zeros beside a single one would be waste."""
     return 1 if count == 1 else padded(count)
 
 
@@ -148,7 +148,7 @@ def largest(x):
 # Kernels that are generic in their kind of number take arrays of ``CASES`` as they take complex ones: the formulas of
 # all cases then compile to vector instructions, each lane with the arithmetic that the case has alone, to the last bit.
 # A branch needs one answer: where a comparison holds in some lanes only, compiled code raises ``Parted``. Where each
-# lane may have its own, ``below`` and ``at_most`` give the bits of those that a comparison holds in, and ``either``
+# lane may have its own, ``below`` and ``at_most`` give the bits of those that a comparison holds in, and ``select``
 # chooses by them. ``compiler.cases_compiled`` tells numba of them.
 
 CASES = np.dtype([("lanes", np.float64, (WIDTH,))])
@@ -170,7 +170,7 @@ def at_most(x, y):
     return EVERY if x <= y else 0
 
 
-def either(bits, x, y):
+def select(bits, x, y):
     """x in the lanes whose bits are set, y in the others."""
     return x if bits & 1 else y
 

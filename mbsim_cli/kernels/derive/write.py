@@ -1,8 +1,8 @@
-"""Kernels that vary a value and pull covectors back, written from its graph.
+"""Kernels that vary a value and pull adjoints back, written from its graph.
 
 The variation of a value is a list of linear statements, ``d_y = sum of slope * d_x``, whose slopes are numbers of the
 graph too. Read forwards it is the variation, transposed and read backwards the pull-back; eight directions go through
-it at once. ``keep`` finds the value and the slopes once for all directions and covectors of a state.
+it at once. ``keep`` finds the value and the slopes once for all directions and adjoints of a state.
 """
 
 from collections import defaultdict
@@ -164,7 +164,7 @@ class Derivatives:
     ================== ============================== ==================================================================
     vary_f             arguments, dtheta, k, d_inputs  variation in direction k
     vary_f_fixed       arguments, d_inputs             the same, the numbers in theta held
-    pull_f             arguments, hat, k, hat_out      covectors of the inputs; adds those of theta to column k
+    pull_f             arguments, hat, k, hat_out      adjoints of the inputs; adds those of theta to column k
     keep_f             arguments, kept_out             puts aside the result and its slopes (room,)
     ..._kept           kept instead of the inputs      the first three, from what was put aside
     ================== ============================== ==================================================================
@@ -363,7 +363,7 @@ class Derivatives:
         return lines.function(self._head(form, "hat", *(["k", "hat_out"] if self.numbers else [])))
 
     def _pull_own_of_call(self, call: int, found: dict[int, str], like: str, values: Values, lines: Lines) -> None:
-        """From covectors of what a law returned to its own numbers."""
+        """From adjoints of what a law returned to its own numbers."""
         rule, text = self.graph.operations[call].detail
         if isinstance(rule, ByHand) and rule.pull is not None:
             given = text[text.index("(") + 1 : -1].format(*self._names_given(call, values, lines))

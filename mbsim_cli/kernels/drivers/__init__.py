@@ -1,1 +1,1 @@
-"""Loops over instants: what Python calls."""
+"""Loops over time points: what Python calls."""

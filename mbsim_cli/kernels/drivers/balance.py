@@ -37,7 +37,7 @@ from mbsim_cli.model.codes import Status
 
 
 class Balanced(NamedTuple):
-    """What is found at N instants, or its derivatives with a trailing axis of p directions."""
+    """What is found at N time points, or its derivatives with a trailing axis of p directions."""
 
     zdd: np.ndarray  # (N, n)
     lam: np.ndarray  # (N, m)
@@ -76,8 +76,8 @@ def balance(model, theta, control, directions, state, work, extra, record, d_rec
         if share_left(factor, ROUND_OFF / control.h**2, state, work.column.e, left) > SOLVED:
             return Status.NO_CONVERGENCE.value, row
         if control.redundant:
-            factor_range(eq.J, work.reach)
-            keep_in_range(eq.J, work.reach, as_column(state.lam), work.column)
+            factor_range(eq.J, work.normal)
+            keep_in_range(eq.J, work.normal, as_column(state.lam), work.column)
         copy_to(state.zdd, found.zdd[row])
         copy_to(state.lam, found.lam[row])
         if varied:
@@ -86,7 +86,7 @@ def balance(model, theta, control, directions, state, work, extra, record, d_rec
             evaluate_with_mass(model, theta, t, control.at_center, state, kin, work.comp, eq, factor)
             _vary(model, theta, t, directions, state, sens, kin, work.comp, eq, factor, extra)
             if control.redundant:
-                keep_in_range(eq.J, work.reach, d_force, extra.columns)
+                keep_in_range(eq.J, work.normal, d_force, extra.columns)
     return Status.OK.value, 0
 
 

@@ -1,4 +1,4 @@
-"""Everything about one instant: residual, constraints, mass matrix, and their variations in p directions.
+"""Everything about one time point: residual, constraints, mass matrix, and their variations in p directions.
 
 Entries take the groups of arrays that they use, not all that a motion works on: each array costs time to compile.
 """
@@ -79,7 +79,7 @@ def _vary_equations_and_measures(model, theta, t, directions, state, sens, kin, 
             put(out.d_measures, k, d, value)
 
 
-# Everything about one instant in natural coordinates, as ``linearise`` of a tree, but for measures and tangent.
+# Everything about one time point in natural coordinates, as ``linearise`` of a tree, but for measures and tangent.
 
 
 @entry
@@ -98,7 +98,7 @@ def stand(model, theta, at_center, directions, state, sens, kin, comp, eq, tw, o
     vary_residual(model, theta, directions, t, state, sens, eq, kin, comp, tw, out.dG)
 
 
-# How far stored instants of closed loops are from their constraints.
+# How far stored time points of closed loops are from their constraints.
 
 
 @entry

@@ -27,13 +27,13 @@ from mbsim_cli.kernels.drivers.stepping import (
     end_of_step,
     grow,
     is_finite,
-    leap,
+    jump,
     move_clock,
-    next_kink,
+    next_breakpoint,
     next_size,
     next_step,
     smallest_step,
-    stands_at_kink,
+    stands_at_breakpoint,
     take_inside,
     time_inside,
     write_counters,
@@ -56,8 +56,8 @@ from mbsim_cli.kernels.integrators.runge_kutta import (
 from mbsim_cli.kernels.integrators.runge_kutta import REJECTED as REJECTED_STEPS
 from mbsim_cli.model.codes import Status
 
-START, LEAP, GUESS, STAGE, ROW, INSIDE = range(6)  # what is evaluated
-WHAT, AT, FILLED, STAGE_OF, LENGTH, REJECTED, REGULAR, BEGUN, LEAPT = range(9)  # ``IntegrationWork.course``
+START, JUMP, GUESS, STAGE, ROW, INSIDE = range(6)  # what is evaluated
+WHAT, AT, FILLED, STAGE_OF, LENGTH, REJECTED, REGULAR, BEGUN, JUMPED = range(9)  # ``IntegrationWork.course``
 COURSE = 9
 EVALUATE = -1  # no status: the call is not at its end
 
@@ -65,11 +65,11 @@ EVALUATE = -1  # no status: the call is not at its end
 class IntegrationWork(NamedTuple):
     """Work arrays, and what one call leaves to the next."""
 
-    clock: np.ndarray  # (7,) time, beginning of the last step, size of the next one, steps tried, kinks: ``stepping``
-    kinks: tuple  # Kinks
+    clock: np.ndarray  # (7,) time, beginning of the last step, size of the next one, steps tried, ...: ``stepping``
+    breakpoints: tuple  # Breakpoints
     course: np.ndarray  # (9,) of one call: what is evaluated and when, rows that are filled, stage, length of the step,
     # whether the step before was rejected, whether accelerations were found, steps tried before, whether rates have
-    # been varied with the kink that the clock stands at
+    # been varied with the breakpoint that the clock stands at
     counters: np.ndarray  # (5,) steps, rejected steps, evaluations, Jacobians, factorisations
     probe: tuple  # State that is evaluated
     d_probe: tuple  # Sensitivity
@@ -115,9 +115,9 @@ def integrate(
             regular = evaluate_state(model, theta, work.course[AT], directions, dyn, work.probe, work.d_probe)
             if regular and work.onsets.force.size > 0:
                 find_arguments(model, theta, work.onsets, work.probe, dyn.kin, work.reached)
-            if work.course[WHAT] == LEAP:
-                number = work.kinks.number[next_kink(work.clock)]
-                leap(theta, directions.dtheta, number, work.probe, state, sens)
+            if work.course[WHAT] == JUMP:
+                number = work.breakpoints.number[next_breakpoint(work.clock)]
+                jump(theta, directions.dtheta, number, work.probe, state, sens)
             status = take_in(
                 regular, step, times, end, tableau, control, state, sens, work, steps, inside, record, counters_out,
                 d_record,
@@ -141,8 +141,8 @@ def form_probe(
 ):  # fmt: skip
     """Form the state that is to be evaluated next, and note what for; return EVALUATE, or with what the call ends."""
     clock, course, probe, d_probe, stages = work.clock, work.course, work.probe, work.d_probe, work.stages
-    s, near, t, kinks = tableau.b.size, MEETS * end, clock[TIME], work.kinks
-    row, stage, waits = int(course[FILLED]), int(course[STAGE_OF]), stands_at_kink(clock, kinks)
+    s, near, t, breakpoints = tableau.b.size, MEETS * end, clock[TIME], work.breakpoints
+    row, stage, waits = int(course[FILLED]), int(course[STAGE_OF]), stands_at_breakpoint(clock, breakpoints)
     due = clock[DUE] > 0.0
     while t != BEFORE_START and not waits and row < times.size and np.abs(t - times[row]) <= near:
         write_instant(times[row], state, sens, record, d_record, row)
@@ -167,7 +167,7 @@ def form_probe(
     elif waits:
         if are_full(steps):
             return Status.PAUSED.value
-        what, at = START if course[LEAPT] != 0.0 else LEAP, kinks.behind[next_kink(clock)]
+        what, at = START if course[JUMPED] != 0.0 else JUMP, breakpoints.behind[next_breakpoint(clock)]
         copy_state(state, sens, probe, d_probe)
         put_on_manifold(model, theta, at, directions, open_tree, probe, d_probe)
     elif control.adaptive and clock[SIZE] == 0.0:
@@ -175,7 +175,7 @@ def form_probe(
     else:
         what = STAGE
         if stage == 0:
-            stage, h = 1, next_step(clock, step, end, control.adaptive, kinks)
+            stage, h = 1, next_step(clock, step, end, control.adaptive, breakpoints)
             if not h > smallest_step(t, end):
                 return (Status.STEP_TOO_SMALL if course[REGULAR] != 0.0 else Status.SINGULAR).value
             if are_full(steps):
@@ -215,10 +215,10 @@ def take_in(
         copy_state(probe, d_probe, state, sens)
         keep_stage(0, state, sens, stages)
         follow_arguments(work.reached, work.onsets)
-        clock[TIME], clock[PASSED] = max(t, 0.0), clock[PASSED] + course[LEAPT]
-        course[LEAPT] = 0.0
-    elif what == LEAP:
-        course[LEAPT] = 1.0
+        clock[TIME], clock[PASSED] = max(t, 0.0), clock[PASSED] + course[JUMPED]
+        course[JUMPED] = 0.0
+    elif what == JUMP:
+        course[JUMPED] = 1.0
     elif what == ROW:
         write_instant(at, probe, d_probe, record, d_record, row)
         write_counters(counters, counters_out[row])
@@ -232,7 +232,7 @@ def take_in(
         keep_stage(stage, probe, d_probe, stages)
         accepted, reached = stage >= s, 0.0
         if accepted:
-            reached = end_of_step(clock, h, step, end, control.adaptive, work.kinks)
+            reached = end_of_step(clock, h, step, end, control.adaptive, work.breakpoints)
         if stage == s:
             copy_state(probe, d_probe, work.trial, work.d_trial)
         if control.adaptive and (stage == s or not regular):
@@ -242,7 +242,7 @@ def take_in(
             accepted = error <= 1.0
             if accepted:
                 factor = factor_of(error, control, course[REJECTED] != 0.0)
-                clock[SIZE] = next_size(h, factor, reached, clock, work.kinks)
+                clock[SIZE] = next_size(h, factor, reached, clock, work.breakpoints)
             else:
                 clock[SIZE] = h * (factor_of(error, control, True) if np.isfinite(error) else SHRINK)
                 counters[REJECTED_STEPS] += 1
@@ -263,7 +263,7 @@ def take_in(
                 form_dense(h, tableau.dense, state, sens, work.trial, work.d_trial, stages, s, work.dense)
             write_step(t, reached, h, stage, s, state, stages, work.trial, steps)
             _accept(state, sens, work)
-            move_clock(reached, h, step, clock, work.kinks, inside)
+            move_clock(reached, h, step, clock, work.breakpoints, inside)
             if not control.adaptive:
                 grow(step, clock)
             stage = 0

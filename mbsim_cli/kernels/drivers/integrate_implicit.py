@@ -26,13 +26,13 @@ from mbsim_cli.kernels.drivers.stepping import (
     end_of_step,
     grow,
     is_finite,
-    leap,
+    jump,
     move_clock,
-    next_kink,
+    next_breakpoint,
     next_size,
     next_step,
     smallest_step,
-    stands_at_kink,
+    stands_at_breakpoint,
     take_inside,
     time_inside,
     write_counters,
@@ -56,14 +56,14 @@ from mbsim_cli.kernels.integrators.runge_kutta import (
 )
 from mbsim_cli.model.codes import Status
 
-START, LEAP, GUESS, STEP, ROW, INSIDE = range(6)  # what is evaluated
+START, JUMP, GUESS, STEP, ROW, INSIDE = range(6)  # what is evaluated
 
 
 class ImplicitWork(NamedTuple):
     """Work arrays, and what one call leaves to the next."""
 
-    clock: np.ndarray  # (7,) time, beginning of the last step, size of the next one, steps tried, kinks: ``stepping``
-    kinks: tuple  # Kinks
+    clock: np.ndarray  # (7,) time, beginning of the last step, size of the next one, steps tried, ...: ``stepping``
+    breakpoints: tuple  # Breakpoints
     counters: np.ndarray  # (5,) steps, rejected steps, evaluations, Jacobians, factorisations
     probe: tuple  # State that is evaluated
     d_probe: tuple  # Sensitivity
@@ -108,10 +108,10 @@ def integrate_implicit(
 ):
     """Fill rows at ``times`` (B,), in steps of length ``step`` or as the error asks; returns a status."""
     clock, counters, probe, d_probe = work.clock, work.counters, work.probe, work.d_probe
-    adaptive, s, near, kinks = control.error.adaptive, tableau.c.size, MEETS * end, work.kinks
-    row, h, at, rejected, regular, error, begun, leapt = 0, 0.0, 0.0, False, True, 0.0, clock[TRIED], False
+    adaptive, s, near, breakpoints = control.error.adaptive, tableau.c.size, MEETS * end, work.breakpoints
+    row, h, at, rejected, regular, error, begun, jumped = 0, 0.0, 0.0, False, True, 0.0, clock[TRIED], False
     while row < times.size or clock[DUE] > 0.0:
-        t, waits, due = clock[TIME], stands_at_kink(clock, kinks), clock[DUE] > 0.0
+        t, waits, due = clock[TIME], stands_at_breakpoint(clock, breakpoints), clock[DUE] > 0.0
         if t == BEFORE_START:
             what, at = START, 0.0
             copy_state(state, sens, probe, d_probe)
@@ -136,13 +136,13 @@ def integrate_implicit(
         elif waits:
             if are_full(steps):
                 return Status.PAUSED.value
-            what, at = START if leapt else LEAP, kinks.behind[next_kink(clock)]
+            what, at = START if jumped else JUMP, breakpoints.behind[next_breakpoint(clock)]
             copy_state(state, sens, probe, d_probe)
             put_on_manifold(model, theta, at, directions, dyn.open_tree, probe, d_probe)
         elif adaptive and clock[SIZE] == 0.0:
             what, at = GUESS, t + guess(control.error, clock, end, state, probe)
         else:
-            what, h = STEP, next_step(clock, step, end, adaptive, kinks)
+            what, h = STEP, next_step(clock, step, end, adaptive, breakpoints)
             if not h > smallest_step(t, end):
                 return (Status.STEP_TOO_SMALL if regular else Status.SINGULAR).value
             if are_full(steps):
@@ -150,7 +150,7 @@ def integrate_implicit(
             status = count_step(control.error, clock, begun, rejected)
             if status != Status.OK:
                 return status.value
-            at = end_of_step(clock, h, step, end, adaptive, kinks)
+            at = end_of_step(clock, h, step, end, adaptive, breakpoints)
             status, error = _try_step(
                 model, theta, t, at, h, tableau, control, directions, dyn.open_tree, state, sens, work
             )
@@ -173,11 +173,11 @@ def integrate_implicit(
         elif what == START:
             _take_start(at, s, state, sens, work, steps)
             follow_arguments(work.reached, work.onsets)
-            clock[PASSED] += 1.0 if leapt else 0.0
-            leapt = False
-        elif what == LEAP:
-            leap(theta, directions.dtheta, kinks.number[next_kink(clock)], probe, state, sens)
-            leapt = True
+            clock[PASSED] += 1.0 if jumped else 0.0
+            jumped = False
+        elif what == JUMP:
+            jump(theta, directions.dtheta, breakpoints.number[next_breakpoint(clock)], probe, state, sens)
+            jumped = True
         elif what == ROW:
             write_instant(at, probe, d_probe, record, d_record, row)
             write_counters(counters, counters_out[row])
@@ -192,7 +192,7 @@ def integrate_implicit(
         else:
             follow_arguments(work.reached, work.onsets)
             if adaptive:
-                clock[SIZE] = next_size(h, factor_of(error, control.error, rejected), at, clock, kinks)
+                clock[SIZE] = next_size(h, factor_of(error, control.error, rejected), at, clock, breakpoints)
             else:
                 grow(step, clock)
             _take_step(t, at, h, s, step, state, sens, work, steps, inside)
@@ -244,7 +244,7 @@ def _take_step(t, at, h, s, step, state, sens, work, steps, inside):
         copy_to(work.finish.zdd, steps.zdd[steps.count[0], s + 1])
     write_step(t, at, h, s + 1, s, state, work.stages, work.probe, steps)
     _accept(s - 1, state, sens, work)
-    move_clock(at, h, step, work.clock, work.kinks, inside)
+    move_clock(at, h, step, work.clock, work.breakpoints, inside)
 
 
 @merged

@@ -53,7 +53,7 @@ def vary_prescribed(laws, theta, dtheta, law, sign, time, position_out, velocity
 
 @entry
 def pull_prescribed(laws, theta, law, sign, time, position, velocity, acceleration, theta_out):
-    """Add to theta_out (len(theta), p) what covectors (N, n, p) of the same make of the coefficients."""
+    """Add to theta_out (len(theta), p) what adjoints (N, n, p) of the same make of the coefficients."""
     for row in range(time.size):
         for c in range(law.size):
             for g in range(0, theta_out.shape[1], width(theta_out)):
@@ -66,7 +66,7 @@ def pull_prescribed(laws, theta, law, sign, time, position, velocity, accelerati
 
 # Inverse dynamics along a trajectory: torques, their derivatives, and gradients of torque objectives.
 #
-# Trees of one-dof columns run ``LANES`` instants at a time. ``motion`` is ``model.problem.Motion``; parts of a
+# Trees of one-dof columns run ``LANES`` time points at a time. ``motion`` is ``model.problem.Motion``; parts of a
 # trajectory can run in threads, each with its own work.
 
 
@@ -129,15 +129,15 @@ def lane_derivatives(system, motion, wrench, change, work, torque_out, by_q_out,
 
 
 @entry
-def lane_gradient(system, motion, wrench, covector, weight, work, torque_out, by_q_out, by_v_out, by_a_out):
+def lane_gradient(system, motion, wrench, adjoint, weight, work, torque_out, by_q_out, by_v_out, by_a_out):
     """torque (N, n), and the gradient (N, n) with respect to position, velocity, acceleration at each instant.
 
-    The objective's covector d psi / d tau is ``covector + weight * tau``, both (N, n).
+    The objective's adjoint d psi / d tau is ``adjoint + weight * tau``, both (N, n).
     """
     total, n = torque_out.shape
     for first in range(0, total, LANES):
         sweep(system, motion, wrench, first, True, work)
-        pull(system, covector, weight, first, work.column, work.pull)
+        pull(system, adjoint, weight, first, work.column, work.pull)
         for i in range(n):
             g = work.pull[i]["g"]
             for l in range(min(LANES, total - first)):
@@ -147,7 +147,7 @@ def lane_gradient(system, motion, wrench, covector, weight, work, torque_out, by
                 by_a_out[first + l, i] = g[2, l]
 
 
-# Inverse dynamics of any tree, one instant after another: Euler parameters, springs, and all parameter derivatives.
+# Inverse dynamics of any tree, one time point after another: Euler parameters, springs, and all parameter derivatives.
 
 
 class At(NamedTuple):

@@ -1,4 +1,4 @@
-"""Sensors, energies and their sensitivities at stored instants, whatever computed the motion."""
+"""Sensors, energies and their sensitivities at stored time points, whatever computed the motion."""
 
 from mbsim_cli.kernels.algebra.arrays import copy_to
 from mbsim_cli.kernels.algebra.spatial import store2, store_at
@@ -10,9 +10,9 @@ from mbsim_cli.kernels.algorithms.systems.contract import (
     energies,
     move,
     place,
-    see,
+    read_sensors,
     vary_bodies_of,
-    vary_seen,
+    vary_readings,
 )
 from mbsim_cli.kernels.compiler.jit import entry, kernel
 from mbsim_cli.kernels.compiler.simd import at, block, width
@@ -37,14 +37,14 @@ def observe_rows(model, theta, at_center, directions, kin, tw, record, d_record,
         place(model, theta, z, at_center, kin)
         move(model, theta, z, zd, zdd, kin)
         expect_recorded(record.expected, row, kin)
-        see(model, theta, t, z, zd, zdd, force, kin, record.sensors[row])
+        read_sensors(model, theta, t, z, zd, zdd, force, kin, record.sensors[row])
         energies(model, theta, t, z, zd, force, kin, record.energy[row])
         if dtheta.shape[1] > 0:
             dz, dzd, dzdd = d_record.position[row], d_record.velocity[row], d_record.acceleration[row]
             d_force = d_record.reaction[row]
             sens = Sensitivity(dz, dzd, dzdd, d_force, d_force, d_force)
             vary_bodies_of(model, theta, dtheta, touch, z, zd, zdd, kin, dz, dzd, dzdd, tw)
-            vary_seen(model, theta, directions, t, z, zd, zdd, sens, kin, tw, d_record.sensors[row])
+            vary_readings(model, theta, directions, t, z, zd, zdd, sens, kin, tw, d_record.sensors[row])
 
 
 # Angles between bodies along the rows of a motion that is computed already.
@@ -68,7 +68,7 @@ def follow_rows(model, theta, kin, turns, record):
 
 # Places of bodies -----------------------------------------------------------------------------------------------------
 #
-# Motion of places on rigid bodies at an instant that is evaluated, and its variations in p directions.
+# Motion of places on rigid bodies at a time point that is evaluated, and its variations in p directions.
 
 
 @entry

@@ -1,4 +1,4 @@
-"""Pull-back of single instants: covectors of sensors and equations become such of the motion and of numbers."""
+"""Pull-back of single time points: adjoints of sensors and equations become such of the motion and of numbers."""
 
 from typing import NamedTuple
 
@@ -16,9 +16,9 @@ from mbsim_cli.kernels.algorithms.systems.contract import (
     move,
     place,
     pull_rates,
+    pull_readings,
     pull_residual,
-    pull_seen,
-    see,
+    read_sensors,
 )
 from mbsim_cli.kernels.compiler.jit import entry, kernel
 from mbsim_cli.kernels.drivers.balance import evaluate_with_mass, find_recorded_forces, stand_at, take_solution
@@ -26,9 +26,9 @@ from mbsim_cli.model.codes import Status
 
 
 class Asked(NamedTuple):
-    """Covectors of p columns at N instants; those that nothing asks for have no rows."""
+    """Adjoints of p columns at N time points; those that nothing asks for have no rows."""
 
-    seen: np.ndarray  # (N, width, p) of sensors
+    sensors: np.ndarray  # (N, width, p) of sensors
     mu: np.ndarray  # (N, n, p) of the residual G
     nu: np.ndarray  # (N, m, p) of Phi, where there is mu
     nu1: np.ndarray  # (N, m, p) of Phi'
@@ -37,8 +37,8 @@ class Asked(NamedTuple):
 
 @entry
 def pull_instants(model, theta, record, asked, work, pulling, out):
-    """Fill ``out`` (MotionCovectors) at every row of a record, each for itself; ``pulling.cov.theta`` is summed."""
-    kin, comp, eq, state, cov = work.kin, work.comp, work.eq, work.state, pulling.cov
+    """Fill ``out`` (MotionAdjoints) at every row of a record, each for itself; ``pulling.adj.theta`` is summed."""
+    kin, comp, eq, state, adj = work.kin, work.comp, work.eq, work.state, pulling.adj
     for row in range(record.time.size):
         t, z, zd, zdd = record.time[row], record.position[row], record.velocity[row], record.acceleration[row]
         copy_to(z, state.z)
@@ -47,42 +47,42 @@ def pull_instants(model, theta, record, asked, work, pulling, out):
         copy_to(record.lam[row], state.lam)
         expect_recorded(record.expected, row, kin)
         evaluate(model, theta, t, False, state, kin, comp, eq)
-        clear(cov.z)
-        clear(cov.zd)
-        clear(cov.zdd)
-        clear(cov.lam)
+        clear(adj.z)
+        clear(adj.zd)
+        clear(adj.zdd)
+        clear(adj.lam)
         if asked.mu.shape[0] > 0:
             copy_to(asked.mu[row], pulling.virtual.mu)
-            pull_residual(model, theta, t, state, eq, kin, comp, pulling.virtual, asked.nu[row], cov)
+            pull_residual(model, theta, t, state, eq, kin, comp, pulling.virtual, asked.nu[row], adj)
         if asked.nu1.shape[0] > 0:
             move_lines(model, theta, eq.lines, kin, eq.line_rates)
             pull_rates(
-                model, theta, t, z, zd, zdd, eq, kin, comp, pulling.none, asked.nu1[row], asked.nu2[row], cov
+                model, theta, t, z, zd, zdd, eq, kin, comp, pulling.none, asked.nu1[row], asked.nu2[row], adj
             )  # fmt: skip
-        if asked.seen.shape[0] > 0:
-            see(model, theta, t, z, zd, zdd, record.reaction[row], kin, work.seen)
-            pull_seen(model, theta, t, z, zd, zdd, kin, comp, pulling.none, asked.seen[row], cov)
-        copy_to(cov.z, out.z[row])
-        copy_to(cov.zd, out.zd[row])
-        copy_to(cov.zdd, out.zdd[row])
-        copy_to(cov.lam, out.lam[row])
+        if asked.sensors.shape[0] > 0:
+            read_sensors(model, theta, t, z, zd, zdd, record.reaction[row], kin, work.sensors)
+            pull_readings(model, theta, t, z, zd, zdd, kin, comp, pulling.none, asked.sensors[row], adj)
+        copy_to(adj.z, out.z[row])
+        copy_to(adj.zd, out.zd[row])
+        copy_to(adj.zdd, out.zdd[row])
+        copy_to(adj.lam, out.lam[row])
 
 
-# Pull-back of reactions at stored instants of any motion; nothing runs where no objective reads a reaction.
+# Pull-back of reactions at stored time points of any motion; nothing runs where no objective reads a reaction.
 
 
 class ReactionWork(NamedTuple):
     """Work of pull-backs of p columns."""
 
-    cov: tuple  # Covectors; theta is summed over instants
+    adj: tuple  # Adjoints; theta is summed over time points
     virtual: tuple  # Virtual
     none: tuple  # Virtual without motion
     no_nu: np.ndarray  # (m, p) zeros
     beside: np.ndarray  # (m,) multipliers of what acts beside the joints
 
 
-class MotionCovectors(NamedTuple):
-    """Covectors of the motion at N instants, with p columns."""
+class MotionAdjoints(NamedTuple):
+    """Adjoints of the motion at N time points, with p columns."""
 
     z: np.ndarray  # (N, n, p)
     zd: np.ndarray
@@ -92,38 +92,38 @@ class MotionCovectors(NamedTuple):
 
 @entry
 def pull_back_reactions(model, theta, reactions, work, pulling, record, multiplier, hat, out):
-    """Fill ``out`` from covectors hat (N, width, p) of the reactions; ``multiplier`` (N, m) as they are read with."""
-    kin, comp, eq, cov = work.kin, work.comp, work.eq, pulling.cov
+    """Fill ``out`` from adjoints hat (N, width, p) of the reactions; ``multiplier`` (N, m) as they are read with."""
+    kin, comp, eq, adj = work.kin, work.comp, work.eq, pulling.adj
     for row in range(record.time.size):
         t, z, zd, zdd = record.time[row], record.position[row], record.velocity[row], record.acceleration[row]
         find_recorded_forces(model, theta, False, record, row, multiplier[row], work)
-        clear_bodies(cov)
-        clear(cov.z)
-        clear(cov.zd)
-        clear(cov.zdd)
-        clear(cov.lam)
+        clear_bodies(adj)
+        clear(adj.z)
+        clear(adj.zd)
+        clear(adj.zdd)
+        clear(adj.lam)
         pull_read(
-            model, theta, reactions, t, z, zd, zdd, multiplier[row], kin, comp, eq, pulling, hat[row], cov
+            model, theta, reactions, t, z, zd, zdd, multiplier[row], kin, comp, eq, pulling, hat[row], adj
         )  # fmt: skip
-        copy_to(cov.z, out.z[row])
-        copy_to(cov.zd, out.zd[row])
-        copy_to(cov.zdd, out.zdd[row])
-        copy_to(cov.lam, out.lam[row])
+        copy_to(adj.z, out.z[row])
+        copy_to(adj.zd, out.zd[row])
+        copy_to(adj.zdd, out.zdd[row])
+        copy_to(adj.lam, out.lam[row])
 
 
-# Covectors of what ``balance`` finds, pulled back to positions and velocities.
+# Adjoints of what ``balance`` finds, pulled back to positions and velocities.
 #
 # Derivation: docs/theory/reactions.md.
 
 
 @entry
 def pull_balance(model, theta, control, record, work, pulling, hat):
-    """Replace covectors of accelerations and multipliers in ``hat`` (MotionCovectors) by more of z and z'.
+    """Replace adjoints of accelerations and multipliers in ``hat`` (MotionAdjoints) by more of z and z'.
 
-    The record has what was found; ``pulling.cov.theta`` is summed. Returns as ``balance``.
+    The record has what was found; ``pulling.adj.theta`` is summed. Returns as ``balance``.
     """
     kin, comp, eq, state, factor = work.kin, work.comp, work.eq, work.state, work.projection
-    columns, cov = work.columns, pulling.cov
+    columns, adj = work.columns, pulling.adj
     for row in range(record.time.size - 1, -1, -1):  # sums do not depend on where a run is cut
         if is_nothing(hat.zdd[row]) and is_nothing(hat.lam[row]):
             continue
@@ -138,27 +138,27 @@ def pull_balance(model, theta, control, record, work, pulling, hat):
         clear(pulling.nu2)
         find_loads(model, theta, state.z, kin)
         take_solution(model, True, kin, factor, columns, pulling.virtual.mu, pulling.nu2)
-        copy_to(hat.z[row], cov.z)
-        copy_to(hat.zd[row], cov.zd)
-        clear(cov.zdd)
-        pull_residual(model, theta, t, state, eq, kin, comp, pulling.virtual, pulling.no_nu, cov)
+        copy_to(hat.z[row], adj.z)
+        copy_to(hat.zd[row], adj.zd)
+        clear(adj.zdd)
+        pull_residual(model, theta, t, state, eq, kin, comp, pulling.virtual, pulling.no_nu, adj)
         move_lines(model, theta, eq.lines, kin, eq.line_rates)
         pull_rates(
-            model, theta, t, state.z, state.zd, state.zdd, eq, kin, comp, pulling.none, pulling.no_nu, pulling.nu2, cov
+            model, theta, t, state.z, state.zd, state.zdd, eq, kin, comp, pulling.none, pulling.no_nu, pulling.nu2, adj
         )  # fmt: skip
-        copy_to(cov.z, hat.z[row])
-        copy_to(cov.zd, hat.zd[row])
+        copy_to(adj.z, hat.z[row])
+        copy_to(adj.zd, hat.zd[row])
         clear(hat.zdd[row])
         clear(hat.lam[row])
     return Status.OK.value, 0
 
 
-# Covectors of what sensors show at a stored instant, pulled back to its motion.
+# Adjoints of what sensors show at a stored time point, pulled back to its motion.
 
 
 @kernel
-def pull_row(model, theta, record, row, seen, given, kin, comp, shown, none, cov):
-    """Add to ``cov`` covectors ``seen`` (N, width, p) of the sensors and ``given`` ones of the motion, N rows or none.
+def pull_row(model, theta, record, row, of_sensors, given, kin, comp, shown, none, adj):
+    """Add to ``adj`` adjoints ``of_sensors`` (N, width, p), and ``given`` ones of the motion, N rows or none.
 
     Leaves the motion in ``kin``; ``shown`` (width,) is work.
     """
@@ -166,11 +166,11 @@ def pull_row(model, theta, record, row, seen, given, kin, comp, shown, none, cov
     place(model, theta, z, False, kin)
     move(model, theta, z, zd, zdd, kin)
     expect_recorded(record.expected, row, kin)
-    if seen.shape[1] > 0:
-        see(model, theta, t, z, zd, zdd, record.reaction[row], kin, shown)
-        pull_seen(model, theta, t, z, zd, zdd, kin, comp, none, seen[row], cov)
+    if of_sensors.shape[1] > 0:
+        read_sensors(model, theta, t, z, zd, zdd, record.reaction[row], kin, shown)
+        pull_readings(model, theta, t, z, zd, zdd, kin, comp, none, of_sensors[row], adj)
     if given.z.shape[0] > 0:
-        add_scaled(1.0, given.z[row], cov.z)
-        add_scaled(1.0, given.zd[row], cov.zd)
-        add_scaled(1.0, given.zdd[row], cov.zdd)
-        add_scaled(1.0, given.lam[row], cov.lam)
+        add_scaled(1.0, given.z[row], adj.z)
+        add_scaled(1.0, given.zd[row], adj.zd)
+        add_scaled(1.0, given.zdd[row], adj.zdd)
+        add_scaled(1.0, given.lam[row], adj.lam)

@@ -1,4 +1,4 @@
-"""Rows of stored instants, whatever computed them."""
+"""Rows of stored time points, whatever computed them."""
 
 from typing import NamedTuple
 
@@ -9,7 +9,7 @@ from mbsim_cli.kernels.compiler.jit import kernel
 
 
 class Record(NamedTuple):
-    """Rows of stored instants, see ``model.problem.Block``."""
+    """Rows of stored time points, see ``model.problem.Block``."""
 
     time: np.ndarray
     position: np.ndarray
@@ -53,7 +53,7 @@ class Steps(NamedTuple):
 
 
 class Inside(NamedTuple):
-    """Instants inside every step, those of a rule of quadrature by which integrals over time are summed.
+    """Time points inside every step, those of a rule of quadrature by which integrals over time are summed.
 
     Without any ``share`` none are wanted. Results do not keep them, and steps do not depend on them.
     """
@@ -67,11 +67,11 @@ class Inside(NamedTuple):
 
 
 class Stretch(NamedTuple):
-    """Instants of an open tree, and the steps that they lie in: the first of these ends before, or is the start."""
+    """Time points of an open tree, and the steps that they lie in: the first of these ends before, or is the start."""
 
     rows: Record
     steps: Steps
-    inside: Record  # instants inside these steps, but for the first
+    inside: Record  # time points inside these steps, but for the first
     length: np.ndarray  # (K,) as of ``Inside``
 
     @property
@@ -102,7 +102,7 @@ def are_full(steps):
 
 @kernel
 def write_inside(t, length, number, state, sens, inside):
-    """Store the instant of a ``number`` inside a step, whose parts have a ``length``."""
+    """Store the time point of a ``number`` inside a step, whose parts have a ``length``."""
     row = inside.count[0]
     inside.length[row] = length * inside.weight[number % inside.weight.size]
     write_instant(t, state, sens, inside.rows, inside.d_rows, row)

@@ -1,6 +1,6 @@
 """The compiled time loop of ALI3-P: motion, and with p > 0 directions its sensitivities.
 
-Many steps a call; an instant every ``interval`` steps goes to the rows of a record. One driver serves both
+Many steps a call; a time point every ``interval`` steps goes to the rows of a record. One driver serves both
 cases, for compiling costs more than the tests of p. Sensors are evaluated every few rows, which are in the cache then.
 """
 
@@ -18,7 +18,7 @@ from mbsim_cli.kernels.drivers.observe import observe_rows
 from mbsim_cli.kernels.drivers.record import write_instant
 from mbsim_cli.kernels.drivers.stepping import is_finite
 from mbsim_cli.kernels.integrators.ali3p import TURNED, copy_iterate, end_of_step, newton, project
-from mbsim_cli.kernels.integrators.ali3p_derivatives import predict_sensitivities, vary_motion, vary_projections
+from mbsim_cli.kernels.integrators.ali3p_derivatives import vary_motion, vary_projections
 from mbsim_cli.kernels.integrators.onsets import find_arguments, follow_arguments, passes_onset
 from mbsim_cli.kernels.integrators.predictor import predict
 from mbsim_cli.kernels.integrators.singular_passage import watch_for_passage
@@ -38,7 +38,7 @@ class Work(NamedTuple):
     corrections: np.ndarray  # (2, n)
     expected: np.ndarray  # (n,) accelerations
     iterate: tuple  # State before a correction
-    reach: tuple  # Range
+    normal: tuple  # NormalEquations
     turns: tuple  # Turns
     watch: tuple  # for singular positions
     onsets: tuple  # Onsets
@@ -74,14 +74,14 @@ def run(
     model, theta, control, first, steps, interval, progress, directions, state, sens, work, extra, filled, record,
     d_record,
 ):  # fmt: skip
-    """Advance from step ``first``; the records receive the instants that are multiples of ``interval``, and sensors.
+    """Advance from step ``first``; the records receive the time points that are multiples of ``interval``, and sensors.
 
     So many of their rows are ``filled`` before, but for sensors.
     Returns the fields of ``Progress`` as a plain tuple: making a named one calls Python, where a pending signal
     could strike.
     """
     scale, fresh, row, total = progress.scale, progress.fresh, filled, 0
-    kin, seen, status, done = work.kin, 0, Status.OK, steps
+    kin, observed, status, done = work.kin, 0, Status.OK, steps
     if filled > 0 and work.onsets.force.size > 0:
         place(model, theta, state.z, control.at_center, kin)
         move(model, theta, state.z, state.zd, state.zdd, kin)
@@ -104,12 +104,12 @@ def run(
             if record.corrections.shape[1] > 0:
                 copy_to(work.corrections, record.corrections[row])
             row += 1
-            if row - seen >= ROWS_IN_CACHE:
+            if row - observed >= ROWS_IN_CACHE:
                 observe_rows(
-                    model, theta, control.at_center, directions, kin, extra.twists, record, d_record, seen, row
+                    model, theta, control.at_center, directions, kin, extra.twists, record, d_record, observed, row
                 )
-                seen = row
-    observe_rows(model, theta, control.at_center, directions, kin, extra.twists, record, d_record, seen, row)
+                observed = row
+    observe_rows(model, theta, control.at_center, directions, kin, extra.twists, record, d_record, observed, row)
     return status.value, done, scale, fresh, total
 
 
@@ -141,10 +141,9 @@ def make_step(model, theta, control, step, scale, fresh, directions, state, sens
     if has_onsets:
         follow_arguments(work.reached, work.onsets)
     if control.redundant:  # free multipliers act on nothing, but would as J turns
-        factor_range(eq.J, work.reach)
-        keep_in_range(eq.J, work.reach, as_column(state.lam), work.column)
+        factor_range(eq.J, work.normal)
+        keep_in_range(eq.J, work.normal, as_column(state.lam), work.column)
     if sens.z.shape[1] > 0:
-        predict_sensitivities(control.h, sens)
         status, error = vary_motion(model, theta, t, control, directions, state, sens, work, extra)
         if status != Status.OK:
             return status, count, error, scale
@@ -172,15 +171,15 @@ def _project_step(model, theta, control, step, directions, state, sens, work, ex
     if project(model, theta, t, control, state, work) != Status.OK:
         return Status.SINGULAR, error
     if control.redundant:
-        keep_in_range(eq.J, work.reach, as_column(state.sigma), work.column)
-        keep_in_range(eq.J, work.reach, as_column(state.kappa), work.column)
+        keep_in_range(eq.J, work.normal, as_column(state.sigma), work.column)
+        keep_in_range(eq.J, work.normal, as_column(state.kappa), work.column)
     watch_for_passage(step, control.h.real, eq.J, projection.sparsity, projection.weight, state, work.watch)
     if varies:
         error = vary_projections(model, theta, t, control, directions, state, sens, work, extra)
         if control.redundant:
-            keep_in_range(eq.J, work.reach, sens.lam, extra.columns)
-            keep_in_range(eq.J, work.reach, sens.sigma, extra.columns)
-            keep_in_range(eq.J, work.reach, sens.kappa, extra.columns)
+            keep_in_range(eq.J, work.normal, sens.lam, extra.columns)
+            keep_in_range(eq.J, work.normal, sens.sigma, extra.columns)
+            keep_in_range(eq.J, work.normal, sens.kappa, extra.columns)
     return Status.OK, error
 
 

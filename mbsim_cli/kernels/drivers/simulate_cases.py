@@ -22,13 +22,13 @@ from mbsim_cli.kernels.drivers.simulate import ROWS_IN_CACHE, make_step, write_r
 from mbsim_cli.kernels.drivers.stepping import is_finite
 from mbsim_cli.kernels.integrators.ali3p import factor_tangent, project, trapezoidal_tangent
 from mbsim_cli.kernels.integrators.ali3p_cases import (
+    ALONE,
     ENDED,
     GOING,
-    ODD,
     apply_corrections,
     begin_step,
+    cases_at,
     correct_cases,
-    those,
 )
 from mbsim_cli.kernels.integrators.onsets import find_arguments, follow_arguments, passes_onset
 from mbsim_cli.kernels.integrators.predictor import predict
@@ -91,7 +91,7 @@ class Numbers(NamedTuple):
 
 @entry
 def simulate_cases(
-    model, theta, control, first, steps, interval, state, work, cases, numbers, judgement, leader, statuses, filled,
+    model, theta, control, first, steps, interval, state, work, cases, numbers, decisions, leader, statuses, filled,
     counts,
 ):  # fmt: skip
     """Advance all from step ``first``, until one fails; its status is noted, and the others have made the step.
@@ -99,42 +99,42 @@ def simulate_cases(
     ``leader`` (8,) tells whom a lane follows, itself where it has a case; the first ``filled`` rows are. ``counts``
     (2,) counts steps of cases, and those of them that were made alone. Returns steps and rows.
     """
-    row, seen, done, failed = filled, filled, 0, False
+    row, observed, done, failed = filled, filled, 0, False
     while done < steps and not failed:
         done += 1
         step = first + done
-        begin_step(judgement)
+        begin_step(decisions)
         for k in range(leader.size):  # cases whose tangent has exchanged pivots make the step alone
-            if case_of(cases, leader[k]).work.tangent.pivot[0] != SPARSE and judgement.fresh[k] != 0:
-                judgement.stands[k] = ODD
+            if case_of(cases, leader[k]).work.tangent.pivot[0] != SPARSE and decisions.fresh[k] != 0:
+                decisions.stage[k] = ALONE
         try:
-            _step_together(model, theta, control, step, state, work, cases, numbers, judgement, leader)
+            _step_together(model, theta, control, step, state, work, cases, numbers, decisions, leader)
         except Exception:
-            _leave_all(judgement)
+            _leave_all(decisions)
         stored = step % interval == 0
         for k in range(leader.size):
             if leader[k] == k:
-                statuses[k] = _finish(model, control, step, k, case_of(cases, k), numbers, judgement, leader, counts)
+                statuses[k] = _finish(model, control, step, k, case_of(cases, k), numbers, decisions, leader, counts)
                 failed = failed or statuses[k] != Status.OK
                 if stored:
-                    _write(control, step, judgement.count[k], case_of(cases, k), row)
+                    _write(control, step, decisions.count[k], case_of(cases, k), row)
         if stored:
             row += 1
-        if row - seen >= ROWS_IN_CACHE:
-            _observe(model, control, cases, leader, seen, row)
-            seen = row
-    _observe(model, control, cases, leader, seen, row)
+        if row - observed >= ROWS_IN_CACHE:
+            _observe(model, control, cases, leader, observed, row)
+            observed = row
+    _observe(model, control, cases, leader, observed, row)
     return done, row
 
 
 @kernel
-def _leave_all(judgement):
-    for k in range(judgement.stands.size):
-        judgement.stands[k] = ODD
+def _leave_all(decisions):
+    for k in range(decisions.stage.size):
+        decisions.stage[k] = ALONE
 
 
 @kernel
-def _step_together(model, theta, control, step, state, work, cases, numbers, judgement, leader):
+def _step_together(model, theta, control, step, state, work, cases, numbers, decisions, leader):
     """``simulate.make_step`` of all that stay on the plain way; raises ``Parted``."""
     t, kin, comp, eq = step * control.h, work.kin, work.comp, work.eq
     expect_angles(control.h, work.turns, kin)
@@ -142,12 +142,12 @@ def _step_together(model, theta, control, step, state, work, cases, numbers, jud
         model, control.h, state, work.corrections[1], work.tangent.weight, work.tangent.alpha, work.past, work.expected
     )
     for iteration in range(control.max_iterations):
-        if those(judgement, GOING) == 0:
+        if cases_at(decisions, GOING) == 0:
             break
         evaluate(model, theta, t, control.at_center, state, kin, comp, eq)
-        _form_tangents(model, t, control, cases, numbers, judgement, leader)
-        correct_cases(model, control, iteration, state, work, judgement)
-    ended = those(judgement, ENDED)
+        _form_tangents(model, t, control, cases, numbers, decisions, leader)
+        correct_cases(model, control, iteration, state, work, decisions)
+    ended = cases_at(decisions, ENDED)
     if ended == 0:
         return
     find_arguments(model, theta, work.onsets, state, kin, work.reached)
@@ -156,69 +156,69 @@ def _step_together(model, theta, control, step, state, work, cases, numbers, jud
         compose(model, kin, comp)
         status = project(model, theta, t, control, state, work)
         if status != Status.OK:
-            _leave_all(judgement)
+            _leave_all(decisions)
     follow_angles(model, theta, kin, work.turns)
 
 
 @kernel
-def _form_tangents(model, t, control, cases, numbers, judgement, leader):
+def _form_tangents(model, t, control, cases, numbers, decisions, leader):
     """Form the tangents that are wanted, one by one."""
     for k in range(leader.size):
-        if leader[k] == k and judgement.stands[k] == GOING and judgement.fresh[k] == 0:
+        if leader[k] == k and decisions.stage[k] == GOING and decisions.fresh[k] == 0:
             case = case_of(cases, k)
             is_sparse = _form(model, t, control, k, case, numbers)
             for j in range(leader.size):
                 if leader[j] == k:
                     if is_sparse:
-                        _give_tangent(j, case.formed, numbers)
-                        judgement.fresh[j], judgement.formed[j] = 1, 1
+                        _write_tangent(j, case.formed, numbers)
+                        decisions.fresh[j], decisions.formed[j] = 1, 1
                     else:
-                        judgement.stands[j] = ODD
+                        decisions.stage[j] = ALONE
 
 
 @kernel
 def _form(model, t, control, k, case, numbers):
     """Form the tangent at the iterate of case k; return whether it is factorised along its structure."""
     kin, comp, eq, probe, formed = case.work.kin, case.work.comp, case.work.eq, case.probe, case.formed
-    take(k, numbers.z, probe.z)
-    take(k, numbers.zd, probe.zd)
-    take(k, numbers.zdd, probe.zdd)
-    take(k, numbers.lam, probe.lam)
-    take(k, numbers.expected, kin.expected)
+    read_lane(k, numbers.z, probe.z)
+    read_lane(k, numbers.zd, probe.zd)
+    read_lane(k, numbers.zdd, probe.zdd)
+    read_lane(k, numbers.lam, probe.lam)
+    read_lane(k, numbers.expected, kin.expected)
     evaluate(model, case.theta, t, control.at_center, probe, kin, comp, eq)
     trapezoidal_tangent(model, case.theta, t, control.h, probe, eq, kin, comp, formed)
     return factor_tangent(control.ratio, eq, formed) and formed.pivot[0] == SPARSE
 
 
 @kernel
-def _finish(model, control, step, k, case, numbers, judgement, leader, counts):
+def _finish(model, control, step, k, case, numbers, decisions, leader, counts):
     """End the step of case k, in its own arrays; return its status."""
     counts[0] += 1
-    if judgement.stands[k] == ENDED:
-        take(k, numbers.reached, case.work.reached)
+    if decisions.stage[k] == ENDED:
+        read_lane(k, numbers.reached, case.work.reached)
         if passes_onset(case.work.onsets, case.work.reached):
             return Status.PASSED
         follow_arguments(case.work.reached, case.work.onsets)
-        _note(k, leader, judgement.trial[k], judgement.scale)
-        if judgement.formed[k] != 0:
+        _set_lanes(k, leader, decisions.trial[k], decisions.scale)
+        if decisions.formed[k] != 0:
             _copy_tangent(case.formed, case.work.tangent)
-        return _take_in(model, control, step, k, case, numbers, leader)
+        return _read_step(model, control, step, k, case, numbers, leader)
     counts[1] += 1
     status, count, _, scale = make_step(
-        model, case.theta, control, step, judgement.scale[k], judgement.began[k] != 0, case.directions, case.state,
+        model, case.theta, control, step, decisions.scale[k], decisions.began[k] != 0, case.directions, case.state,
         case.sens, case.work, case.extra,
     )  # fmt: skip
-    judgement.count[k] = count
-    _note(k, leader, scale, judgement.scale)
-    _note(k, leader, 1, judgement.fresh)
+    decisions.count[k] = count
+    _set_lanes(k, leader, scale, decisions.scale)
+    _set_lanes(k, leader, 1, decisions.fresh)
     for j in range(leader.size):
         if leader[j] == k:
-            _give(j, case, numbers)
+            _write_step(j, case, numbers)
     return status
 
 
 @kernel
-def _note(k, leader, value, out):
+def _set_lanes(k, leader, value, out):
     """Note a number of case k, in its lane and in those that follow it."""
     for j in range(leader.size):
         if leader[j] == k:
@@ -226,70 +226,70 @@ def _note(k, leader, value, out):
 
 
 @kernel
-def _take_in(model, control, step, k, case, numbers, leader):
+def _read_step(model, control, step, k, case, numbers, leader):
     """What case k has at the end of a step that was made in lanes; return its status."""
     state, work, eq = case.state, case.work, case.work.eq
-    take(k, numbers.past_zdd, work.past.zdd)
-    take(k, numbers.past_added, work.past.added)
-    take(k, numbers.past_multiplier, work.past.multiplier)
-    take(k, numbers.past_kappa, work.past.kappa)
-    take(k, numbers.corrections, work.corrections)
-    take(k, numbers.z, state.z)
-    take(k, numbers.zd, state.zd)
-    take(k, numbers.zdd, state.zdd)
-    take(k, numbers.lam, state.lam)
-    take(k, numbers.sigma, state.sigma)
-    take(k, numbers.kappa, state.kappa)
-    take(k, numbers.phi, eq.phi)
-    take(k, numbers.phi1, eq.phi1)
-    take(k, numbers.phi2, eq.phi2)
-    take(k, numbers.expected, work.kin.expected)
-    take(k, numbers.angle, work.turns.value)
-    take(k, numbers.angle_rate, work.turns.rate)
+    read_lane(k, numbers.past_zdd, work.past.zdd)
+    read_lane(k, numbers.past_added, work.past.added)
+    read_lane(k, numbers.past_multiplier, work.past.multiplier)
+    read_lane(k, numbers.past_kappa, work.past.kappa)
+    read_lane(k, numbers.corrections, work.corrections)
+    read_lane(k, numbers.z, state.z)
+    read_lane(k, numbers.zd, state.zd)
+    read_lane(k, numbers.zdd, state.zdd)
+    read_lane(k, numbers.lam, state.lam)
+    read_lane(k, numbers.sigma, state.sigma)
+    read_lane(k, numbers.kappa, state.kappa)
+    read_lane(k, numbers.phi, eq.phi)
+    read_lane(k, numbers.phi1, eq.phi1)
+    read_lane(k, numbers.phi2, eq.phi2)
+    read_lane(k, numbers.expected, work.kin.expected)
+    read_lane(k, numbers.angle, work.turns.value)
+    read_lane(k, numbers.angle_rate, work.turns.rate)
     due = is_due(step, control.h, state, work.watch)
     if due or control.redundant:
-        take(k, numbers.J, eq.J)
+        read_lane(k, numbers.J, eq.J)
     if control.redundant:
-        factor_range(eq.J, work.reach)
-        keep_in_range(eq.J, work.reach, as_column(state.lam), work.column)
-        keep_in_range(eq.J, work.reach, as_column(state.sigma), work.column)
-        keep_in_range(eq.J, work.reach, as_column(state.kappa), work.column)
+        factor_range(eq.J, work.normal)
+        keep_in_range(eq.J, work.normal, as_column(state.lam), work.column)
+        keep_in_range(eq.J, work.normal, as_column(state.sigma), work.column)
+        keep_in_range(eq.J, work.normal, as_column(state.kappa), work.column)
         for j in range(leader.size):
             if leader[j] == k:
-                give(j, state.lam, numbers.lam)
-                give(j, state.kappa, numbers.kappa)
+                write_lane(j, state.lam, numbers.lam)
+                write_lane(j, state.kappa, numbers.kappa)
     if due:
-        take(k, numbers.weight, work.projection.weight)
+        read_lane(k, numbers.weight, work.projection.weight)
         look_for_passage(step, eq.J, work.projection.sparsity, work.projection.weight, state, work.watch)
     return Status.OK if is_finite(state, case.sens) else Status.NOT_FINITE
 
 
 @kernel
-def _give(k, case, numbers):
+def _write_step(k, case, numbers):
     """Give lane k what a case has at the end of a step."""
     state, work = case.state, case.work
-    give(k, state.z, numbers.z)
-    give(k, state.zd, numbers.zd)
-    give(k, state.zdd, numbers.zdd)
-    give(k, state.lam, numbers.lam)
-    give(k, state.kappa, numbers.kappa)
-    give(k, work.past.zdd, numbers.past_zdd)
-    give(k, work.past.added, numbers.past_added)
-    give(k, work.past.multiplier, numbers.past_multiplier)
-    give(k, work.past.kappa, numbers.past_kappa)
-    give(k, work.corrections, numbers.corrections)
-    give(k, work.kin.expected, numbers.expected)
-    give(k, work.turns.value, numbers.angle)
-    give(k, work.turns.rate, numbers.angle_rate)
-    _give_tangent(k, work.tangent, numbers)
+    write_lane(k, state.z, numbers.z)
+    write_lane(k, state.zd, numbers.zd)
+    write_lane(k, state.zdd, numbers.zdd)
+    write_lane(k, state.lam, numbers.lam)
+    write_lane(k, state.kappa, numbers.kappa)
+    write_lane(k, work.past.zdd, numbers.past_zdd)
+    write_lane(k, work.past.added, numbers.past_added)
+    write_lane(k, work.past.multiplier, numbers.past_multiplier)
+    write_lane(k, work.past.kappa, numbers.past_kappa)
+    write_lane(k, work.corrections, numbers.corrections)
+    write_lane(k, work.kin.expected, numbers.expected)
+    write_lane(k, work.turns.value, numbers.angle)
+    write_lane(k, work.turns.rate, numbers.angle_rate)
+    _write_tangent(k, work.tangent, numbers)
 
 
 @kernel
-def _give_tangent(k, factor, numbers):
+def _write_tangent(k, factor, numbers):
     """Give lane k a factorised tangent."""
     own, lanes = _parts_of(factor), _parts_of(numbers.tangent)
     for i in range(len(own)):
-        give(k, own[i], lanes[i])
+        write_lane(k, own[i], lanes[i])
 
 
 @kernel
@@ -309,7 +309,7 @@ def _parts_of(tangent):
 
 
 @kernel
-def take(k, lanes, out):
+def read_lane(k, lanes, out):
     """Numbers of lane k."""
     x, y = flat(lanes), flat(out)
     for i in range(y.size):
@@ -317,7 +317,7 @@ def take(k, lanes, out):
 
 
 @kernel
-def give(k, own, lanes_out):
+def write_lane(k, own, lanes_out):
     """Write the numbers of lane k."""
     x, y = flat(own), flat(lanes_out)
     for i in range(x.size):
@@ -326,7 +326,7 @@ def give(k, own, lanes_out):
 
 @kernel
 def _write(control, step, count, case, row):
-    """Store the instant of a case."""
+    """Store the time point of a case."""
     write_row(
         step * control.h, count, 0.0, control.mass_projection, case.state, case.sens, case.work.eq, case.record,
         case.d_record, row,

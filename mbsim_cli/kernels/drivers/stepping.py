@@ -1,7 +1,7 @@
-"""What the time loops share: times of steps, instants inside them, counts, a test of numbers.
+"""What the time loops share: times of steps, time points inside them, counts, a test of numbers.
 
-Steps end at kinks, where a law of time changes its formula: no error estimate sees what a step across one does to
-derivatives. Its stages lie before the kink, the next step begins with accelerations found behind it.
+Steps end at breakpoints, where a law of time changes its formula: no error estimate sees what a step across one does to
+derivatives. Its stages lie before the breakpoint, the next step begins with accelerations found behind it.
 """
 
 from typing import NamedTuple
@@ -15,8 +15,8 @@ from mbsim_cli.kernels.drivers.record import write_inside
 from mbsim_cli.kernels.integrators.onsets import passes_onset
 from mbsim_cli.model.codes import Status
 
-# In ``clock``: time, beginning of the last step, size of the next one (0: unknown), steps tried, kinks passed, instants
-# inside the last step that are not stored yet, and the equal parts of it that these lie in
+# In ``clock``: time, beginning of the last step, size of the next one (0: unknown), steps tried, breakpoints passed,
+# time points inside the last step that are not stored yet, and the equal parts of it that these lie in
 TIME, BEGIN, SIZE, TRIED, PASSED, DUE, PARTS = range(7)
 CLOCK = 7
 BEFORE_START = -1.0  # the time then
@@ -24,37 +24,37 @@ SMALLEST = 1e-14  # step, relative to the time
 DIVISIBLE = 1e3  # smallest steps that a step may be, and is divided where a force begins
 EARLY = 1e-10  # times before this share of the duration count as that
 LONGEST = 0.05  # step, relative to the duration: a short pulse after a rest should not be stepped over
-INTERVALS = 4.0  # between output times, over which one part of a step may go for integrals: as many instants as these
+INTERVALS = 4.0  # between output times, in one part of a step for integrals: as many time points as these
 MEETS = 1e-12  # how near, relative to the duration, the end of a step is to a row's time
 
 
-class Kinks(NamedTuple):
-    """Instants at which a law of time changes its formula, in their order; those that round-off parts are one."""
+class Breakpoints(NamedTuple):
+    """Time points at which a law of time changes its formula, in their order; those that round-off parts are one."""
 
     time: np.ndarray  # (K,) of the clock
     before: np.ndarray  # (K,) end of the stages of a step towards it
     behind: np.ndarray  # (K,) where accelerations behind it are found
-    number: np.ndarray  # (K,) offset of the instant in theta
+    number: np.ndarray  # (K,) offset of the time point in theta
 
 
 @kernel
-def next_kink(clock):
-    """Number of the kink that is ahead, or that the clock stands at."""
+def next_breakpoint(clock):
+    """Number of the breakpoint that is ahead, or that the clock stands at."""
     return int(clock[PASSED])
 
 
 @kernel
-def stands_at_kink(clock, kinks):
-    """Whether the last step ended at a kink that is not passed yet."""
-    i = next_kink(clock)
-    return i < kinks.time.size and clock[TIME] == kinks.time[i]
+def stands_at_breakpoint(clock, breakpoints):
+    """Whether the last step ended at a breakpoint that is not passed yet."""
+    i = next_breakpoint(clock)
+    return i < breakpoints.time.size and clock[TIME] == breakpoints.time[i]
 
 
 @kernel
-def next_step(clock, step, end, adaptive, kinks):
-    """Length of the step from the clock's time; it goes beyond no kink, and the last one ends the run."""
-    t, i = clock[TIME], next_kink(clock)
-    stop = kinks.before[i] if i < kinks.time.size else end
+def next_step(clock, step, end, adaptive, breakpoints):
+    """Length of the step from the clock's time; it goes beyond no breakpoint, and the last one ends the run."""
+    t, i = clock[TIME], next_breakpoint(clock)
+    stop = breakpoints.before[i] if i < breakpoints.time.size else end
     if adaptive:
         size = min(clock[SIZE], LONGEST * end)
         return stop - t if t + 1.01 * size >= stop else size
@@ -101,11 +101,11 @@ def count_step(control, clock, begun, rejected):
 
 
 @kernel
-def end_of_step(clock, h, step, end, adaptive, kinks):
-    """The clock's time + h without the round-off of sums; on the near side of a kink that it meets."""
-    reached, i = clock[TIME] + h, next_kink(clock)
-    if i < kinks.time.size and reached > kinks.before[i] - smallest_step(reached, end):
-        return kinks.before[i]
+def end_of_step(clock, h, step, end, adaptive, breakpoints):
+    """The clock's time + h without the round-off of sums; on the near side of a breakpoint that it meets."""
+    reached, i = clock[TIME] + h, next_breakpoint(clock)
+    if i < breakpoints.time.size and reached > breakpoints.before[i] - smallest_step(reached, end):
+        return breakpoints.before[i]
     if not adaptive:
         row = step * np.round(reached / step)
         return row if np.abs(reached - row) <= MEETS * end else reached
@@ -113,33 +113,33 @@ def end_of_step(clock, h, step, end, adaptive, kinks):
 
 
 @kernel
-def meets_kink(reached, clock, kinks):
-    """Whether a step to ``reached`` ends at a kink."""
-    i = next_kink(clock)
-    return i < kinks.time.size and reached == kinks.before[i]
+def meets_breakpoint(reached, clock, breakpoints):
+    """Whether a step to ``reached`` ends at a breakpoint."""
+    i = next_breakpoint(clock)
+    return i < breakpoints.time.size and reached == breakpoints.before[i]
 
 
 @kernel
-def next_size(h, factor, reached, clock, kinks):
-    """Size behind a step of length h that may grow by ``factor``; that a kink cut it off makes none shorter."""
-    return max(h * factor, clock[SIZE] if meets_kink(reached, clock, kinks) else 0.0)
+def next_size(h, factor, reached, clock, breakpoints):
+    """Size behind a step of length h that may grow by ``factor``; that a breakpoint cut it off makes none shorter."""
+    return max(h * factor, clock[SIZE] if meets_breakpoint(reached, clock, breakpoints) else 0.0)
 
 
 @kernel
-def move_clock(reached, h, step, clock, kinks, inside):
-    """Go on to the end of a step of length h; the instants inside it are due."""
+def move_clock(reached, h, step, clock, breakpoints, inside):
+    """Go on to the end of a step of length h; the time points inside it are due."""
     clock[PARTS] = max(1.0, np.ceil(h / (INTERVALS * step)))
     clock[DUE] = clock[PARTS] * inside.share.size
-    clock[BEGIN], clock[TIME] = (
-        clock[TIME], kinks.time[next_kink(clock)] if meets_kink(reached, clock, kinks) else reached
-    )  # fmt: skip
+    clock[BEGIN] = clock[TIME]
+    meets = meets_breakpoint(reached, clock, breakpoints)
+    clock[TIME] = breakpoints.time[next_breakpoint(clock)] if meets else reached
 
 
 @merged
-def leap(theta, dtheta, number, behind, state, sens):
-    """Vary rates with the instant ``number`` at which accelerations leap: so long those before hold, not those behind.
+def jump(theta, dtheta, number, behind, state, sens):
+    """Vary rates with the time point ``number``, until which accelerations before a jump hold, not those behind it.
 
-    Rates themselves have no leap; of complex ones the imaginary part does what sensitivities do.
+    Rates themselves have no jump; of complex ones the imaginary part does what sensitivities do.
     """
     late = theta[number] - theta[number].real
     for c in range(state.zd.size):
@@ -151,20 +151,20 @@ def leap(theta, dtheta, number, behind, state, sens):
 
 @kernel
 def number_inside(clock, inside):
-    """Number of the next instant inside the last step."""
+    """Number of the next time point inside the last step."""
     return int(clock[PARTS]) * inside.share.size - int(clock[DUE])
 
 
 @kernel
 def time_inside(clock, inside):
-    """Time of the next instant inside the last step."""
+    """Time of the next time point inside the last step."""
     number, q = number_inside(clock, inside), inside.share.size
     return clock[BEGIN] + (number // q + inside.share[number % q]) / clock[PARTS] * (clock[TIME] - clock[BEGIN])
 
 
 @kernel
 def take_inside(t, clock, state, sens, inside):
-    """Store the next instant inside the last step."""
+    """Store the next time point inside the last step."""
     length = (clock[TIME] - clock[BEGIN]) / clock[PARTS]
     write_inside(t, length, number_inside(clock, inside), state, sens, inside)
     clock[DUE] -= 1.0

@@ -1,4 +1,4 @@
-"""The compiled backward loops: covectors of objectives through stored instants and steps, the last one first."""
+"""The compiled backward loops: adjoints of objectives through stored time points and steps, the last one first."""
 
 from types import ModuleType
 from typing import NamedTuple
@@ -22,14 +22,14 @@ from mbsim_cli.model.codes import Status
 
 # ALI3-P ---------------------------------------------------------------------------------------------------------------
 #
-# The compiled backward loop of ALI3-P: covectors of objectives through stored instants, the last one first.
+# The compiled backward loop of ALI3-P: adjoints of objectives through stored time points, the last one first.
 
 
 @entry
-def sweep_back(model, theta, control, starts, record, seen, given, work, pulling):
-    """Pull ``pulling.cov`` back through the rows of a record; ``starts`` (0 or 1) first ones end no step.
+def sweep_back(model, theta, control, starts, record, of_sensors, given, work, pulling):
+    """Pull ``pulling.adj`` back through the rows of a record; ``starts`` (0 or 1) first ones end no step.
 
-    ``seen`` (N, width, p) are covectors of the sensors, added where each instant is met, and ``given`` such of the
+    ``of_sensors`` (N, width, p) are adjoints of the sensors, added at each time point, and ``given`` such of the
     motion, of N rows or none. Returns a Status, the row that it belongs to, and the largest size of what was left
     unsolved, relative.
     """
@@ -37,7 +37,7 @@ def sweep_back(model, theta, control, starts, record, seen, given, work, pulling
     constrained, worst, status = eq.phi.size > 0, 0.0, Status.OK
     for row in range(record.time.size - 1, -1, -1):
         t, z, zd, zdd = record.time[row], record.position[row], record.velocity[row], record.acceleration[row]
-        pull_row(model, theta, record, row, seen, given, kin, work.comp, work.seen, pulling.none, pulling.cov)
+        pull_row(model, theta, record, row, of_sensors, given, kin, work.comp, work.sensors, pulling.none, pulling.adj)
         if row < starts:
             break
         copy_to(z, state.z)
@@ -64,9 +64,9 @@ def sweep_back(model, theta, control, starts, record, seen, given, work, pulling
 
 # Runge-Kutta methods --------------------------------------------------------------------------------------------------
 #
-# The compiled backward loop of Runge-Kutta methods: covectors of objectives through stored steps.
+# The compiled backward loop of Runge-Kutta methods: adjoints of objectives through stored steps.
 #
-# One loop decides what is next, an instant inside the step or a stage, and pulls rates back in one place.
+# One loop decides what is next, a time point inside the step or a stage, and pulls rates back in one place.
 
 
 # The adjoint of a step behind one set of functions, chosen by the type of the method's ``tableau``.
@@ -81,44 +81,42 @@ _of_method = members_by_type("tableau", runge_kutta_adjoint, METHODS.__getitem__
 
 end_of = _of_method("end_of", "Stage that is the end of the step.")
 stand_at_stage = _of_method("stand_at_stage", "Motion at a stage of the step from z with rates zd, zdd (S, n).")
-pull_stage = _of_method(
-    "pull_stage", "Pull covectors of a stage's rates back to its sums; whether found, and an error."
-)
-give_stage = _of_method("give_stage", "Hand covectors of a stage's sums on to the beginning and to stages before.")
+pull_stage = _of_method("pull_stage", "Pull adjoints of a stage's rates back to its sums; whether found, and an error.")
+give_stage = _of_method("give_stage", "Hand adjoints of a stage's sums on to the beginning and to stages before.")
 stand_inside = _of_method("stand_inside", "Motion at the share x of the step, but for z''.")
-give_inside = _of_method("give_inside", "Hand covectors of an instant inside the step on to both ends and the stages.")
+give_inside = _of_method("give_inside", "Hand adjoints of an instant inside the step on to both ends and the stages.")
 give_earlier = _of_method("give_earlier", "Hand on what the step after has of this one's stages; needs ``begin_step``.")
 
 
 class SweepWork(NamedTuple):
     """Work of a sweep back through steps."""
 
-    kin: tuple  # Kinematics of instants
+    kin: tuple  # Kinematics of time points
     comp: tuple
-    seen: np.ndarray  # (width,) sensors
+    sensors: np.ndarray  # (width,)
     motion: tuple  # StepWork
     accelerations: tuple  # PulledAccelerations
     tangent: tuple  # StageTangent
-    kinks: tuple  # Kinks
+    breakpoints: tuple  # Breakpoints
 
 
 class StepPulling(NamedTuple):
-    """Covectors that go backwards in time."""
+    """Adjoints that go backwards in time."""
 
-    cov: tuple  # Covectors of the motion that is pulled back; theta since the end
-    step: tuple  # StepCovectors
+    adj: tuple  # Adjoints of the motion that is pulled back; theta since the end
+    step: tuple  # StepAdjoints
     none: tuple  # Virtual without motion
 
 
 @entry
-def sweep_steps(model, theta, end, begins, tableau, record, steps, seen, given, work, pulling):
-    """Pull covectors back through rows and steps of a run to ``end``.
+def sweep_steps(model, theta, end, begins, tableau, record, steps, of_sensors, given, work, pulling):
+    """Pull adjoints back through rows and steps of a run to ``end``.
 
-    The first step waits for the rows before, but where the run ``begins`` (0 or 1). ``seen`` (N, width, p) are
-    covectors of the sensors, and ``given`` such of the motion, of N rows or none. Returns a Status, the time that it
+    The first step waits for the rows before, but where the run ``begins`` (0 or 1). ``of_sensors`` (N, width, p) are
+    adjoints of the sensors, and ``given`` such of the motion, of N rows or none. Returns a Status, the time that it
     belongs to, and the largest size of what was left unsolved, relative.
     """
-    cov, step, motion, tree = pulling.cov, pulling.step, work.motion, work.accelerations.open_tree
+    adj, step, motion, tree = pulling.adj, pulling.step, work.motion, work.accelerations.open_tree
     last, near, row, worst = end_of(tableau), MEETS * end, record.time.size - 1, 0.0
     for k in range(steps.time.size - 1, -1, -1):
         t, h, stage = steps.time[k], steps.size[k], steps.stages[k] - 1
@@ -128,12 +126,14 @@ def sweep_steps(model, theta, end, begins, tableau, record, steps, seen, given, 
             x, at = 0.0, steps.end[k]
             inside = False
             if row >= 0 and record.time[row] > (t - near if starts else t + near):
-                clear_motion(cov)
-                pull_row(model, theta, record, row, seen, given, work.kin, work.comp, work.seen, pulling.none, cov)
+                clear_motion(adj)
+                pull_row(
+                    model, theta, record, row, of_sensors, given, work.kin, work.comp, work.sensors, pulling.none, adj
+                )  # fmt: skip
                 inside = np.abs(record.time[row] - at) > near
                 row -= 1
                 if not inside:
-                    add_motion(cov, step)
+                    add_motion(adj, step)
                     continue
                 x, at = (record.time[row + 1] - t) / (at - t), record.time[row + 1]
                 stand_inside(model, theta, at, x, h, tableau, tree, z, zd, zdd, motion)
@@ -142,20 +142,20 @@ def sweep_steps(model, theta, end, begins, tableau, record, steps, seen, given, 
                 break
             else:
                 at = at if stage == last else t + tableau.c[stage] * h
-                take_stage(stage, last, step, cov)
+                take_stage(stage, last, step, adj)
                 stand_at_stage(model, theta, at, h, tableau, stage, tree, z, zd, zdd, motion)
             pulled = last if inside else stage
-            solved, error = pull_stage(model, theta, at, h, tableau, pulled, motion.state, work, cov)
+            solved, error = pull_stage(model, theta, at, h, tableau, pulled, motion.state, work, adj)
             if not solved:
                 return Status.SINGULAR.value, at, worst
             worst = max(worst, error)
             if inside:
-                give_inside(model, theta, at, x, h, tableau, work.accelerations, motion, cov, step)
+                give_inside(model, theta, at, x, h, tableau, work.accelerations, motion, adj, step)
             else:
-                give_stage(model, theta, at, h, tableau, stage, work.accelerations, motion, cov, step)
+                give_stage(model, theta, at, h, tableau, stage, work.accelerations, motion, adj, step)
                 stage = 0 if starts else stage - 1
         if starts and t > 0.0 and (k > 0 or begins == 1):
-            _pull_leap(t, zdd[0], zdd[last], work.kinks, cov, step)
+            _pull_jump(t, zdd[0], zdd[last], work.breakpoints, adj, step)
         if k > 0 or begins == 1:
             begin_step(step)
         if k > 0:
@@ -164,11 +164,11 @@ def sweep_steps(model, theta, end, begins, tableau, record, steps, seen, given, 
 
 
 @kernel
-def _pull_leap(t, before, behind, kinks, cov, step):
-    """Transpose of ``stepping.leap`` from accelerations ``before`` (n,) to those ``behind`` a kink."""
-    for i in range(kinks.time.size):
-        if kinks.time[i] == t:
+def _pull_jump(t, before, behind, breakpoints, adj, step):
+    """Transpose of ``stepping.jump`` from accelerations ``before`` (n,) to those ``behind`` a breakpoint."""
+    for i in range(breakpoints.time.size):
+        if breakpoints.time[i] == t:
             for c in range(before.size):
-                for g in range(0, cov.each.size, width(cov.each)):
-                    k = block(cov.each, g)
-                    add_to(cov.theta, kinks.number[i], k, (before[c] - behind[c]) * entry_of(step.zd0, c, k))
+                for g in range(0, adj.each.size, width(adj.each)):
+                    k = block(adj.each, g)
+                    add_to(adj.theta, breakpoints.number[i], k, (before[c] - behind[c]) * entry_of(step.zd0, c, k))

@@ -367,10 +367,10 @@ def vary_numbers(tree, dtheta, f, k, w, alpha, a, z, zd, zdd, stiff, dG_out):
 
 
 @kernel
-def pull_flexible(tree, theta, f, k, U, mu, w, alpha, a, z, zd, zdd, el, stiff, cov):
-    """Covectors of w, alpha and a from a virtual motion U (turn, shift) of the frame and mu (n, p) of coordinates.
+def pull_flexible(tree, theta, f, k, U, mu, w, alpha, a, z, zd, zdd, el, stiff, adj):
+    """Adjoints of w, alpha and a from a virtual motion U (turn, shift) of the frame and mu (n, p) of coordinates.
 
-    Adds to z, z', z'' and theta of ``cov``. Needs ``flexible_slopes`` at the state.
+    Adds to z, z', z'' and theta of ``adj``. Needs ``flexible_slopes`` at the state.
     """
     n, c, o = modes_of(tree, f)
     of_w, of_alpha, of_a = _of_frame(el.frame[f], w, U)
@@ -383,18 +383,18 @@ def pull_flexible(tree, theta, f, k, U, mu, w, alpha, a, z, zd, zdd, el, stiff, 
             other = at(mu, c + j, k)
             x, rate = x + el.by_q[f, l, j] * other, rate + el.by_rate[f, l, j] * other
             second = second + theta[pair_row(o, n, l, ME) + j] * other
-        add_to(cov.z, c + l, k, x)
-        add_to(cov.zd, c + l, k, rate)
-        add_to(cov.zdd, c + l, k, second)
-    _pull_numbers(tree, f, k, U, mu, w, alpha, a, z, zd, zdd, stiff, cov.theta)
+        add_to(adj.z, c + l, k, x)
+        add_to(adj.zd, c + l, k, rate)
+        add_to(adj.zdd, c + l, k, second)
+    _pull_numbers(tree, f, k, U, mu, w, alpha, a, z, zd, zdd, stiff, adj.theta)
     if tree.deviation[f] != NONE:
-        pull_deviations(tree, f, k, U, mu, w, alpha, a, z, zd, zdd, cov.theta)
+        pull_deviations(tree, f, k, U, mu, w, alpha, a, z, zd, zdd, adj.theta)
     return of_w, of_alpha, of_a
 
 
 @inlined
 def _of_frame(frame, w, U):
-    """Covectors of w, alpha and a by what the frame's motion takes of moment and force."""
+    """Adjoints of w, alpha and a by what the frame's motion takes of moment and force."""
     turn, shift = U
     h, inertia = load3(frame, H), six_of(frame, J)
     turned, shifted = cross3(turn, w), cross3(shift, w)

@@ -271,7 +271,7 @@ def vary_flexible_kinetic(tree, theta, dtheta, touched, f, k, w, v, z, zd, dw, d
 
 @kernel
 def pull_flexible_kinetic(tree, theta, f, k, hat, w, v, z, zd, z_out, zd_out, theta_out):
-    """Covectors of w and v from ``hat`` of the kinetic energy; adds to those of z, z' (n, p) and theta."""
+    """Adjoints of w and v from ``hat`` of the kinetic energy; adds to those of z, z' (n, p) and theta."""
     n, c, _ = modes_of(tree, f)
     moment, force = momentum(tree, theta, f, w, v, z, zd)
     for l in range(n):
@@ -434,7 +434,7 @@ def vary_flexible_moment(tree, theta, dtheta, touched, f, k, z, dz):
 
 @kernel
 def pull_flexible_moment(tree, theta, f, k, m_hat, h_hat, z, z_out, theta_out):
-    """Add to z (n, p) and theta the covectors of mass and mdCM."""
+    """Add to z (n, p) and theta the adjoints of mass and mdCM."""
     n, c, o = modes_of(tree, f)
     d = tree.deviation[f]
     add_to(theta_out, o + MASS, k, m_hat)
@@ -471,7 +471,7 @@ def vary_flexible_strain(tree, theta, dtheta, touched, f, k, z, dz):
 
 @kernel
 def pull_flexible_strain(tree, theta, f, k, hat, z, z_out, theta_out):
-    """Add to z (n, p) and theta the covector ``hat`` of the strain energy."""
+    """Add to z (n, p) and theta the adjoint ``hat`` of the strain energy."""
     n, c, o = modes_of(tree, f)
     for l in range(n):
         add_to(z_out, c + l, k, _strain_slope(tree, theta, f, l, z) * hat)

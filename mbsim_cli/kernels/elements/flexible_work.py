@@ -1,4 +1,4 @@
-"""What the kernels of flexible bodies keep of an instant, and how they read theta (``model.flexible``).
+"""What the kernels of flexible bodies keep of a time point, and how they read theta (``model.flexible``).
 
 A mode is a lane: eight are taken together. Rows of n numbers follow one another, so lanes beyond the last mode hold
 numbers of the next row, which nobody reads again.

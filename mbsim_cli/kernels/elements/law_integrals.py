@@ -83,7 +83,7 @@ def law_integral_variation(laws, theta, dtheta, j, k, x):
 
 @kernel
 def pull_law_integral(laws, theta, term, x, k, hat, hat_out):
-    """Add to hat (len(theta), p) what a covector of the integral, in column k, is of the coefficients."""
+    """Add to hat (len(theta), p) what an adjoint of the integral, in column k, is of the coefficients."""
     none = 0.0 * hat
     while term != NONE:
         first, count, kind = laws.theta[term], laws.count[term], laws.kind[term]
@@ -266,7 +266,7 @@ def potential_variation(laws, theta, dtheta, k, law, x):
 
 @kernel
 def pull_potential(laws, theta, law, x, k, stored, value, slope, hat_out):
-    """Add the pull-back of covectors of the three."""
+    """Add the pull-back of adjoints of the three."""
     pull_law_integral(laws, theta, law, x, k, stored, hat_out)
     pull_law(laws, theta, law, x, k, value, slope, 0.0 * value, hat_out)
 

@@ -295,15 +295,15 @@ def _one_sided_variation(theta, dtheta, j, first, x):
 
 # Pull-backs -----------------------------------------------------------------------------------------------------------
 #
-# Pull-back of laws: covectors of value, first and second derivative become one of the coefficients.
+# Pull-back of laws: adjoints of value, first and second derivative become one of the coefficients.
 #
-# The transpose of ``law_variation``. The covectors are those of column k, x is held; ``hat_out`` (len(theta), p) is
+# The transpose of ``law_variation``. The adjoints are those of column k, x is held; ``hat_out`` (len(theta), p) is
 # added to.
 
 
 @kernel
 def pull_law(laws, theta, law, x, k, f, df, ddf, hat_out):
-    """Add the pull-back of covectors f, df, ddf of a law at x; nothing where the law is NONE."""
+    """Add the pull-back of adjoints f, df, ddf of a law at x; nothing where the law is NONE."""
     while law != NONE:
         pull_term(laws, theta, law, x, k, f, df, ddf, hat_out)
         law = laws.next[law]

@@ -354,19 +354,19 @@ def line_rates(force_line, x, u, of_x, of_u):
 #
 # Pull-backs of points, directions and measures: transposes of their variations in ``measures``.
 #
-# Covectors are those of column k. What a covector is of numbers in body axes is added to ``hat_out`` (len(theta), p).
+# Adjoints are those of column k. What an adjoint is of numbers in body axes is added to ``hat_out`` (len(theta), p).
 
 
 @inlined
 def pull_point(x, rate, V, x_hat, rate_hat):
-    """Covectors of N, of N', and of the point's own shift, from those of a body's point and of its velocity."""
+    """Adjoints of N, of N', and of the point's own shift, from those of a body's point and of its velocity."""
     turned = add3(cross3(x, x_hat), cross3(rate, rate_hat))
     return (turned, x_hat), (cross3(x, rate_hat), rate_hat), add3(x_hat, cross3(rate_hat, V[0]))
 
 
 @inlined
 def pull_second_of_point(x, rate, second, V, A, hat):
-    """Covectors of N, N', N'' and of the point's own shift, from that of its acceleration; A may lack gravity."""
+    """Adjoints of N, N', N'' and of the point's own shift, from that of its acceleration; A may lack gravity."""
     by_shift = add3(cross3(hat, A[0]), cross3(cross3(hat, V[0]), V[0]))
     by_rate = (scale3(2.0, cross3(rate, hat)), scale3(0.0, hat))
     return (cross3(second, hat), scale3(0.0, hat)), by_rate, (cross3(x, hat), hat), by_shift
@@ -374,7 +374,7 @@ def pull_second_of_point(x, rate, second, V, A, hat):
 
 @kernel
 def pull_numbers(kind, theta, o, k, Ra, ra, Rb, rb, g_hat, L_hat, hat_out):
-    """Add what covectors of g and of its line are of the measure's own numbers: the transpose of ``vary_numbers``."""
+    """Add what adjoints of g and of its line are of the measure's own numbers: the transpose of ``vary_numbers``."""
     g, x, u = measure_value(kind, theta, o, Ra, ra, Rb, rb)
     x_hat, u_hat = cross3(u, L_hat[0]), cross3(L_hat[0], x)
     if is_force_line(kind):
@@ -396,7 +396,7 @@ def pull_numbers(kind, theta, o, k, Ra, ra, Rb, rb, g_hat, L_hat, hat_out):
 
 @inlined
 def _pull_angle(theta, o, k, Ra, Rb, w, y, g_hat, w_hat, y_hat, hat_out):
-    """From covectors of an angle, of the direction w and of the factor y."""
+    """From adjoints of an angle, of the direction w and of the factor y."""
     u, m = plane(theta, o, Ra)
     c, s = dot3(u, w), dot3(m, w)
     i, along = 1.0 / (c * c + s * s), 2.0 * dot3(y, y_hat)
@@ -409,7 +409,7 @@ def _pull_angle(theta, o, k, Ra, Rb, w, y, g_hat, w_hat, y_hat, hat_out):
 
 @inlined
 def _pull_directions(theta, o, k, Ra, Rb, u, u_hat, m_hat, w_hat, hat_out):
-    """From covectors of u, of m = n x u, and of the direction w of body b."""
+    """From adjoints of u, of m = n x u, and of the direction w of body b."""
     n = rotate(Ra, load3(theta, o + N_A))
     add3_to(hat_out, o + U_A, k, unrotate(Ra, add3(u_hat, cross3(m_hat, n))))
     add3_to(hat_out, o + N_A, k, unrotate(Ra, cross3(u, m_hat)))
@@ -418,7 +418,7 @@ def _pull_directions(theta, o, k, Ra, Rb, u, u_hat, m_hat, w_hat, hat_out):
 
 @kernel
 def pull_second(kind, theta, o, k, Ra, ra, Rb, rb, V, A, hat, hat_out):
-    """Add what a covector of g'' is of the measure's own numbers: the transpose of ``second_by_numbers``.
+    """Add what an adjoint of g'' is of the measure's own numbers: the transpose of ``second_by_numbers``.
 
     V and A are the velocity and the acceleration of body b as body a sees them.
     """
@@ -450,13 +450,13 @@ def pull_second(kind, theta, o, k, Ra, ra, Rb, rb, V, A, hat, hat_out):
 
 @inlined
 def _carried(V, A, rate_hat, second_hat):
-    """Covector of a shift in body b, from those of its first two time derivatives."""
+    """Adjoint of a shift in body b, from those of its first two time derivatives."""
     return add3(cross3(add3(rate_hat, cross3(second_hat, V[0])), V[0]), cross3(second_hat, A[0]))
 
 
 @inlined
 def _pull_length(d, rate, second, hat):
-    """Covectors of d, d' and d'' from that of the second derivative of |d|."""
+    """Adjoints of d, d' and d'' from that of the second derivative of |d|."""
     g = length3(d)
     g1 = dot3(d, rate) / g
     g2 = (dot3(rate, rate) + dot3(d, second) - g1 * g1) / g

@@ -66,7 +66,7 @@ def vary_numbers_of_tape(signals, laws, theta, dtheta, k, u, value, slope):
 
 @inlined
 def pull_numbers_of_tape(signals, laws, theta, k, u, value, slope, hat, hat_out):
-    """Add what a covector of signal u, in column k, is of its numbers and of those of its laws."""
+    """Add what an adjoint of signal u, in column k, is of its numbers and of those of its laws."""
     o = signals.offset[u]
     for j in range(signals.numbers[u], signals.steps[u]):
         add_to(hat_out, signals.theta[u] + j - signals.numbers[u], k, slope[o + j] * hat)

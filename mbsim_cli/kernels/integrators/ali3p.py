@@ -1,14 +1,14 @@
 """One step of the index-3 augmented Lagrangian with projections (ALI3-P), trapezoidal rule in positions.
 
 Paper 000, equations (9)-(11). The unknown is the acceleration correction x, with z -= h^2/4 x, z' -= h/2 x,
-z'' -= x. The tangent of an earlier instant is kept while it contracts. Derivation: docs/theory/ali3p.md.
+z'' -= x. The tangent of an earlier time point is kept while it contracts. Derivation: docs/theory/ali3p.md.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.kernels.algebra.arrays import copy_to
+from mbsim_cli.kernels.algebra.arrays import copy_to, set_identity
 from mbsim_cli.kernels.algorithms.elimination.constrained_solve import (
     BY_PENALTY,
     factor_penalised,
@@ -24,7 +24,7 @@ from mbsim_cli.model.layout import NONE
 
 
 class State(NamedTuple):
-    """Motion at an instant and its multipliers."""
+    """Motion at a time point and its multipliers."""
 
     z: np.ndarray  # (n,)
     zd: np.ndarray  # (n,)
@@ -50,7 +50,7 @@ class Equations(NamedTuple):
 class Control(NamedTuple):
     """Choices of the integrator, all plain numbers."""
 
-    h: float  # complex where the run is and a piece of a step ends at an instant that a number moves
+    h: float  # complex where the run is and a piece of a step ends at a time point that a number moves
     until: float  # end of a step that is such a piece, else WHOLE
     at_center: bool  # RTdyn0
     tolerance: float
@@ -290,13 +290,10 @@ def project(model, theta, t, control, state, work):
     both rates have gained: z' - z'* and z'' - z''*.
     """
     kin, comp, eq, factor, columns = work.kin, work.comp, work.eq, work.projection, work.column
-    n, m = state.z.size, state.lam.size
     if control.mass_projection:
         mass(model, theta, kin, comp, factor.T)
     else:
-        for i in range(n):
-            for j in range(n):
-                factor.T[i, j] = 1.0 if i == j else 0.0
+        set_identity(factor.T)
     if not factor_penalised(control.projection_ratio, factor):
         return Status.SINGULAR
     speeds(model, theta, t, eq.J, factor.sparsity, state.zd, eq.phi1)
@@ -304,8 +301,8 @@ def project(model, theta, t, control, state, work):
     move(model, theta, state.z, state.zd, state.zdd, kin)
     rates(model, theta, eq.lines, t, state, kin, eq.phi1, eq.phi2)
     _project_rate(eq.phi2, state.zdd, state.kappa, factor, columns, work.corrections[1])
-    for r in range(m):
-        eq.phi2[r] = -columns.rest[r, 0]
+    for r in range(state.lam.size):
+        eq.phi2[r] = -columns.residual[r, 0]
     return Status.OK
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from mbsim_cli.kernels.algorithms.elimination.constrained_solve import BY_PENALTY, solve_constrained
 from mbsim_cli.kernels.compiler.jit import kernel
-from mbsim_cli.kernels.compiler.simd import either
+from mbsim_cli.kernels.compiler.simd import select
 from mbsim_cli.kernels.integrators.ali3p import (
     AMPLIFIED,
     ROUND_OFF,
@@ -24,10 +24,10 @@ from mbsim_cli.kernels.integrators.ali3p import (
     size_of_correction,
 )
 
-GOING, ENDED, ODD = range(3)  # where a case stands in its step
+GOING, ENDED, ALONE = range(3)  # where a case is in its step
 
 
-class Judgement(NamedTuple):
+class Decisions(NamedTuple):
     """Of each lane, in plain numbers; ``sizes`` as numbers of cases is ``found``."""
 
     found: np.ndarray  # (3,) size of the correction, of corrected accelerations, and the floor
@@ -38,67 +38,67 @@ class Judgement(NamedTuple):
     fresh: np.ndarray  # (8,) 1 where the tangent is usable
     began: np.ndarray  # (8,) the same before the step
     formed: np.ndarray  # (8,) 1 where it was formed in the step
-    stands: np.ndarray  # (8,) GOING, ENDED or ODD
+    stage: np.ndarray  # (8,) GOING, ENDED or ALONE
     count: np.ndarray  # (8,) iterations
 
 
 @kernel
-def begin_step(judgement):
+def begin_step(decisions):
     """All cases begin a step."""
-    for k in range(judgement.scale.size):
-        judgement.trial[k], judgement.previous[k] = judgement.scale[k], np.inf
-        judgement.began[k], judgement.formed[k] = judgement.fresh[k], 0
-        judgement.stands[k], judgement.count[k] = GOING, 0
+    for k in range(decisions.scale.size):
+        decisions.trial[k], decisions.previous[k] = decisions.scale[k], np.inf
+        decisions.began[k], decisions.formed[k] = decisions.fresh[k], 0
+        decisions.stage[k], decisions.count[k] = GOING, 0
 
 
 @kernel
-def those(judgement, stand):
-    """Bits of the cases that stand so."""
+def cases_at(decisions, stage):
+    """Bits of the cases at a stage."""
     found = 0
-    for k in range(judgement.stands.size):
-        if judgement.stands[k] == stand:
+    for k in range(decisions.stage.size):
+        if decisions.stage[k] == stage:
             found |= 1 << k
     return found
 
 
 @kernel
-def correct_cases(model, control, iteration, state, work, judgement):
+def correct_cases(model, control, iteration, state, work, decisions):
     """Solve for the corrections of all; judge them, and take those of cases that go on."""
     put_residual(control.h, work.eq, work.column, 0)
     solve_constrained(work.tangent, control.correction_tolerance, work.column)
-    found = judgement.found
+    found = decisions.found
     found[0], found[1], found[2] = size_of_correction(control.h, state, work.tangent, work.column, 0)
     bends = have_bends(model.forces)
-    for k in range(judgement.stands.size):
-        if judgement.stands[k] == GOING:
-            _judge(k, control, iteration, bends, judgement)
-    going = those(judgement, GOING)
+    for k in range(decisions.stage.size):
+        if decisions.stage[k] == GOING:
+            _decide(k, control, iteration, bends, decisions)
+    going = cases_at(decisions, GOING)
     if going != 0:
         apply_corrections(control.h, going, state, work.column)
 
 
 @kernel
-def _judge(k, control, iteration, bends, judgement):
+def _decide(k, control, iteration, bends, decisions):
     """Whether case k is at its end, goes on, or is to make the step alone."""
-    size, acceleration, floor = judgement.sizes[0, k], judgement.sizes[1, k], judgement.sizes[2, k]
-    previous = judgement.previous[k]
-    scale = max(judgement.trial[k], acceleration)
-    judgement.trial[k] = scale
-    judgement.count[k] = iteration + 1
-    judgement.previous[k] = size
+    size, acceleration, floor = decisions.sizes[0, k], decisions.sizes[1, k], decisions.sizes[2, k]
+    previous = decisions.previous[k]
+    scale = max(decisions.trial[k], acceleration)
+    decisions.trial[k] = scale
+    decisions.count[k] = iteration + 1
+    decisions.previous[k] = size
     close = size <= max(ROUND_OFF * scale, AMPLIFIED * floor)
     stalls = close and size > STALLED * previous
     grows = bends and not close and size > previous
     if not np.isfinite(size):
-        judgement.stands[k] = ODD
+        decisions.stage[k] = ALONE
     elif iteration > 0 and is_enough(control, bends, scale, size, previous, floor):
-        judgement.stands[k] = ENDED
+        decisions.stage[k] = ENDED
     elif stalls or grows or iteration + 1 == control.max_iterations:
-        judgement.stands[k] = ODD
+        decisions.stage[k] = ALONE
     elif size > STALE * previous:
-        judgement.fresh[k] = 0
-        if judgement.formed[k] != 0 and control.correction_tolerance >= BY_PENALTY:
-            judgement.stands[k] = ODD
+        decisions.fresh[k] = 0
+        if decisions.formed[k] != 0 and control.correction_tolerance >= BY_PENALTY:
+            decisions.stage[k] = ALONE
 
 
 @kernel
@@ -106,8 +106,8 @@ def apply_corrections(h, bits, state, columns):
     """Take the corrections of some cases away, as ``ali3p.apply_correction`` does."""
     for c in range(state.z.size):
         x = 1.0 * columns.x[c, 0]
-        state.z[c] = either(bits, state.z[c] - 0.25 * h * h * x, state.z[c])
-        state.zd[c] = either(bits, state.zd[c] - 0.5 * h * x, state.zd[c])
-        state.zdd[c] = either(bits, state.zdd[c] - x, state.zdd[c])
+        state.z[c] = select(bits, state.z[c] - 0.25 * h * h * x, state.z[c])
+        state.zd[c] = select(bits, state.zd[c] - 0.5 * h * x, state.zd[c])
+        state.zdd[c] = select(bits, state.zdd[c] - x, state.zdd[c])
     for r in range(state.lam.size):
-        state.lam[r] = either(bits, state.lam[r] - 1.0 * columns.mu[r, 0], state.lam[r])
+        state.lam[r] = select(bits, state.lam[r] - 1.0 * columns.mu[r, 0], state.lam[r])

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.kernels.algebra.arrays import add_scaled, clear, copy_to, scale, scaled
+from mbsim_cli.kernels.algebra.arrays import add_scaled, clear, copy_to, scale, scaled, set_identity
 from mbsim_cli.kernels.algebra.linear_solve import transpose
 from mbsim_cli.kernels.algorithms.elimination.constrained_solve import factor_penalised, solve_change, solve_constrained
 from mbsim_cli.kernels.algorithms.equations.constraints import move_lines
@@ -66,23 +66,19 @@ class OfProjections(NamedTuple):
     acceleration: tuple
 
 
-@kernel
-def predict_sensitivities(h, sens):
-    """Move z, z' on with the accelerations of the step before."""
-    add_scaled(h, sens.zd, sens.z)
-    add_scaled(0.5 * h * h, sens.zdd, sens.z)
-    add_scaled(h, sens.zdd, sens.zd)
-
-
 @merged
 def vary_motion(model, theta, t, control, directions, state, sens, work, extra):
-    """Take away what z'' of the sensitivities has too much at the state that Newton has ended with.
+    """Sensitivities of the motion at the state that Newton has ended with, from those of the step before.
 
+    Predicted by the accelerations of the step before, z'' has too much; that is solved for and taken away.
     The tangent there goes to ``extra.tangent``; ``work`` and ``extra`` are those of ``drivers.simulate``. Returns a
     Status and the relative size of the last correction.
     """
     dtheta, touch, h = directions.dtheta, directions.touch, control.h
     kin, comp, eq, factor, columns, tw = work.kin, work.comp, work.eq, extra.tangent, extra.columns, extra.twists
+    add_scaled(h, sens.zd, sens.z)
+    add_scaled(0.5 * h * h, sens.zdd, sens.z)
+    add_scaled(h, sens.zdd, sens.zd)
     load(model, theta, t, state, kin, comp, eq)
     trapezoidal_tangent(model, theta, t, h, state, eq, kin, comp, factor)
     if not factor_tangent(control.ratio, eq, factor):
@@ -142,10 +138,10 @@ def vary_projections(model, theta, t, control, directions, state, sens, work, ex
 
 # Adjoint --------------------------------------------------------------------------------------------------------------
 #
-# Adjoint of one ALI3-P step: covectors of what it ends with, pulled back to what it begins with and to theta.
+# Adjoint of one ALI3-P step: adjoints of what it ends with, pulled back to what it begins with and to theta.
 #
-# The transpose of the sensitivities, of the discrete equations that were solved: covectors of z, z', z'' are handed
-# on from step to step, backwards; multipliers, predictor and penalties are means, and no covector passes through them.
+# The transpose of the sensitivities, of the discrete equations that were solved: adjoints of z, z', z'' are handed
+# on from step to step, backwards; multipliers, predictor and penalties are means, and no adjoint passes through them.
 # One solution of each of the step's three systems serves all columns. Derivation: docs/theory/adjoint.md.
 
 
@@ -160,17 +156,17 @@ class AdjointWork(NamedTuple):
     projection: tuple  # Factor
     columns: tuple
     state: tuple  # State before the projections
-    seen: np.ndarray  # (width,) sensors
+    sensors: np.ndarray  # (width,)
 
 
 class Pulling(NamedTuple):
-    """Covectors that go backwards in time, and what pulls them."""
+    """Adjoints that go backwards in time, and what pulls them."""
 
-    cov: tuple  # Covectors of the motion: z, zd, zdd of the step's end, then of its beginning; theta since the end
+    adj: tuple  # Adjoints of the motion: z, zd, zdd of the step's end, then of its beginning; theta since the end
     rest: tuple  # those of systems at rest: the same but for rates
     virtual: tuple  # Virtual
     none: tuple  # Virtual without motion
-    nu: np.ndarray  # (m, p) covectors of equations, or of Phi'
+    nu: np.ndarray  # (m, p) adjoints of equations, or of Phi'
     nu2: np.ndarray  # (m, p) of Phi''
     no_nu: np.ndarray  # (m, p) zeros
     no_rate: np.ndarray  # (n,) zeros
@@ -178,43 +174,36 @@ class Pulling(NamedTuple):
 
 @merged
 def pull_projections(model, theta, t, control, z, zd, zdd, sigma, kappa, corrections, work, pulling):
-    """Pull covectors of the projected z', z'' back to z, to the rates before projection and to theta.
+    """Pull adjoints of the projected z', z'' back to z, to the rates before projection and to theta.
 
     Needs the projected motion in ``kin``, and the constraints there. Returns a Status and the size of what was left
     unsolved.
     """
-    kin, comp, eq, factor, columns, cov = work.kin, work.comp, work.eq, work.projection, work.columns, pulling.cov
+    kin, comp, eq, factor, columns, adj = work.kin, work.comp, work.eq, work.projection, work.columns, pulling.adj
     inert = control.mass_projection
     if inert:
         shape(model, theta, kin)
         compose(model, kin, comp)
         mass(model, theta, kin, comp, factor.T)
     else:
-        _unit_matrix(factor.T)
+        set_identity(factor.T)
     if not factor_penalised(control.projection_ratio, factor):
         return Status.SINGULAR, 1.0
     move_lines(model, theta, eq.lines, kin, eq.line_rates)
-    copy_to(cov.zdd, columns.b)
+    copy_to(adj.zdd, columns.b)
     clear(columns.e)
     error = solve_constrained(factor, control.gradient_tolerance, columns)
     scaled(-1.0, columns.x, pulling.virtual.mu)
     scaled(-1.0, columns.mu, pulling.nu2)
-    copy_to(cov.zd, columns.b)
-    pull_rates_with_velocity(model, theta, zd, eq, kin, pulling.nu2, cov, columns.b)
+    copy_to(adj.zd, columns.b)
+    pull_rates_with_velocity(model, theta, zd, eq, kin, pulling.nu2, adj, columns.b)
     error = max(error, solve_constrained(factor, control.gradient_tolerance, columns))
     scaled(-1.0, columns.mu, pulling.nu)
-    pull_rates(model, theta, t, z, zd, zdd, eq, kin, comp, pulling.none, pulling.nu, pulling.nu2, cov)
+    pull_rates(model, theta, t, z, zd, zdd, eq, kin, comp, pulling.none, pulling.nu, pulling.nu2, adj)
     _pull_projection(model, theta, t, z, corrections[1] if inert else pulling.no_rate, kappa, work, pulling)
     scaled(-1.0, columns.x, pulling.virtual.mu)
     _pull_projection(model, theta, t, z, corrections[0] if inert else pulling.no_rate, sigma, work, pulling)
     return Status.OK, error
-
-
-@kernel
-def _unit_matrix(out):
-    clear(out)
-    for i in range(out.shape[0]):
-        out[i, i] = 1.0
 
 
 @kernel
@@ -228,20 +217,20 @@ def _pull_projection(model, theta, t, z, x, multiplier, work, pulling):
 
 @merged
 def pull_motion(model, theta, t, control, work, pulling):
-    """Pull covectors of z, z'* and z''* back through the step to those of the step before, and to theta.
+    """Pull adjoints of z, z'* and z''* back through the step to those of the step before, and to theta.
 
     ``work.state`` is the step's end before its projections. Returns a Status and the size of what was left unsolved.
     """
     h, kin, comp, eq, factor, columns = control.h, work.kin, work.comp, work.eq, work.tangent, work.columns
-    state, cov, q = work.state, pulling.cov, 0.25 * control.h * control.h
+    state, adj, q = work.state, pulling.adj, 0.25 * control.h * control.h
     evaluate(model, theta, t, False, state, kin, comp, eq)
     trapezoidal_tangent(model, theta, t, h, state, eq, kin, comp, factor)
     transpose(factor.T)
     if not factor_tangent(control.ratio, eq, factor):
         return Status.SINGULAR, 1.0
-    copy_to(cov.zdd, columns.b)
-    add_scaled(0.5 * h, cov.zd, columns.b)
-    add_scaled(q, cov.z, columns.b)
+    copy_to(adj.zdd, columns.b)
+    add_scaled(0.5 * h, adj.zd, columns.b)
+    add_scaled(q, adj.z, columns.b)
     clear(columns.e)
     error = solve_constrained(factor, control.gradient_tolerance, columns)
     find_loads(model, theta, state.z, kin)
@@ -249,10 +238,10 @@ def pull_motion(model, theta, t, control, work, pulling):
         return Status.SINGULAR, 1.0
     scaled(-1.0, columns.x, pulling.virtual.mu)
     scaled(-1.0 / q, columns.mu, pulling.nu)
-    pull_residual(model, theta, t, state, eq, kin, comp, pulling.virtual, pulling.nu, cov)
-    forget_multipliers(model, cov)
+    pull_residual(model, theta, t, state, eq, kin, comp, pulling.virtual, pulling.nu, adj)
+    forget_multipliers(model, adj)
     # what is left of zdd^ is minus that of the accelerations before: the equations that mu solves
-    scaled(q, cov.z, cov.zdd)
-    add_scaled(0.5 * h, cov.zd, cov.zdd)
-    add_scaled(h, cov.z, cov.zd)
+    scaled(q, adj.z, adj.zdd)
+    add_scaled(0.5 * h, adj.zd, adj.zdd)
+    add_scaled(h, adj.z, adj.zd)
     return Status.OK, error

@@ -157,7 +157,7 @@ def _cubic_weights(x, h):
 
 @kernel
 def pull_between(x, h, z_hat, zd_hat, z0, zd0, zdd0, z1, zd1, zdd1):
-    """Transpose of ``interpolate_between``: add to covectors (n, p) of both ends."""
+    """Transpose of ``interpolate_between``: add to adjoints (n, p) of both ends."""
     to_end, slope0, slope1, bend0, bend1 = _quintic_weights(x, h)
     add_scaled(1.0 - to_end, z_hat, z0)
     add_scaled(to_end, z_hat, z1)

@@ -169,7 +169,7 @@ def _vary_open_stage(model, theta, t, g, directions, tree, state, sens, eq, coun
 # With Z = zhat + g Z', Z' = vhat + g A the unknowns of a stage are A and the multipliers: G(t, Z, Z', A, lambda) = 0
 # and Phi''(t, Z, Z', A) = 0. Newton goes by [T Phi_z^T; Phi_z 0], T = M + g C + g^2 K exact: what g moves Phi'' by
 # through Z and Z' is left out, so that corrections shrink by about g times the rates, and never by anything stiff.
-# Sensitivities and covectors take that part in by repeated solutions. Derivation: docs/theory/closed_loops.md, section
+# Sensitivities and adjoints take that part in by repeated solutions. Derivation: docs/theory/closed_loops.md, section
 # 5.
 
 
@@ -179,8 +179,8 @@ STALLED_IN_LOOPS = 0.5  # contraction above which accelerations are as good as r
 DIVERGING = 0.9  # contraction above which a correction no longer shrinks
 LOOSE = 1e3  # round-offs below which a correction that no longer shrinks serves
 ROUND_OFF = 4e-16  # of coordinates, relative
-MOST = 60  # solutions of sensitivities and covectors; a third of a digit each at the longest steps that converge
-LEFT = 1e-15  # of covectors
+MOST = 60  # solutions of sensitivities and adjoints; a third of a digit each at the longest steps that converge
+LEFT = 1e-15  # of adjoints
 NOTHING = 1e-300
 
 
@@ -322,10 +322,10 @@ def vary_loop_stage(model, theta, t, g, directions, tree, state, sens, eq, count
 
 
 @kernel
-def pull_loop_stage(model, theta, t, g, state, tangent_work, work, cov):
-    """Pull covectors of Z' and A back to zhat, vhat, in ``cov.z`` and ``cov.zd``, and to theta.
+def pull_loop_stage(model, theta, t, g, state, tangent_work, work, adj):
+    """Pull adjoints of Z' and A back to zhat, vhat, in ``adj.z`` and ``adj.zd``, and to theta.
 
-    Covectors a of A and b of Z' ask for [T Phi_z^T; F 0]^T [mu; nu] = -[a + g b; 0], F = d Phi'' / dA, whose part
+    Adjoints a of A and b of Z' ask for [T Phi_z^T; F 0]^T [mu; nu] = -[a + g b; 0], F = d Phi'' / dA, whose part
     without Phi_z is solved for again and again. Returns whether the tangent is regular, and the relative size of what
     was left unsolved.
     """
@@ -339,8 +339,8 @@ def pull_loop_stage(model, theta, t, g, state, tangent_work, work, cov):
     transpose(factor.T)
     if not factor_penalised(RATIO, factor):
         return False, 1.0
-    copy_to(cov.zdd, work.hat)
-    add_scaled(g, cov.zd, work.hat)
+    copy_to(adj.zdd, work.hat)
+    add_scaled(g, adj.zd, work.hat)
     copy_to(work.hat, columns.b)
     clear(columns.e)
     for _ in range(MOST):
@@ -348,7 +348,7 @@ def pull_loop_stage(model, theta, t, g, state, tangent_work, work, cov):
         scaled(-1.0, columns.x, work.virtual.mu)
         scaled(-1.0, columns.mu, work.nu)
         load(model, theta, t, moved, kin, loops.comp, eq)
-        pull_residual(model, theta, t, moved, eq, kin, loops.comp, work.virtual, work.no_nu, cov)
+        pull_residual(model, theta, t, moved, eq, kin, loops.comp, work.virtual, work.no_nu, adj)
         clear(rest.z)
         clear(rest.zd)
         clear(rest.zdd)
@@ -356,20 +356,20 @@ def pull_loop_stage(model, theta, t, g, state, tangent_work, work, cov):
         pull_rates(
             model, theta, t, moved.z, moved.zd, moved.zdd, eq, kin, loops.comp, work.none, work.no_nu, work.nu, rest
         )  # fmt: skip
-        add_scaled(1.0, rest.z, cov.z)
-        add_scaled(1.0, rest.zd, cov.zd)
-        add_scaled(1.0, rest.zdd, cov.zdd)
+        add_scaled(1.0, rest.z, adj.z)
+        add_scaled(1.0, rest.zd, adj.zd)
+        add_scaled(1.0, rest.zdd, adj.zdd)
         scaled(g, rest.zd, columns.b)
         add_scaled(g * g, rest.z, columns.b)
         if share_of(columns.b, work.hat) <= LEFT:
             break
-    copy_to(cov.zdd, columns.b)
-    add_scaled(g, cov.zd, columns.b)
-    add_scaled(g * g, cov.z, columns.b)
+    copy_to(adj.zdd, columns.b)
+    add_scaled(g, adj.zd, columns.b)
+    add_scaled(g * g, adj.z, columns.b)
     error = share_of(columns.b, work.hat)
-    add_scaled(g, cov.z, cov.zd)
-    clear(cov.zdd)
-    clear(cov.lam)
+    add_scaled(g, adj.z, adj.zd)
+    clear(adj.zdd)
+    clear(adj.lam)
     return True, error
 
 

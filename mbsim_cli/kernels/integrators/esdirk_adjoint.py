@@ -1,6 +1,6 @@
 """Adjoint of the stages of a diagonally implicit Runge-Kutta method: the transpose of ``esdirk``, stage by stage.
 
-A stage solves R(Z, Z', A) = 0 with Z = zhat + g Z', Z' = vhat + g A; T is its derivative by A along these. Covectors a
+A stage solves R(Z, Z', A) = 0 with Z = zhat + g Z', Z' = vhat + g A; T is its derivative by A along these. Adjoints a
 of A and b of Z' ask for T^T mu = -(a + g b), and mu . R is pulled back; see ``acceleration_pull_back`` for the rows of
 Euler parameters, whose norm equation has the weight of ``implicit_rows``. Derivation: docs/theory/adjoint.md.
 """
@@ -49,14 +49,14 @@ class StageTangent(NamedTuple):
 
 
 @kernel
-def _pull_open_stage(model, theta, t, g, state, tangent_work, work, cov):
-    """Pull covectors of Z' and A back to zhat, vhat, in ``cov.z`` and ``cov.zd``, and to theta.
+def _pull_open_stage(model, theta, t, g, state, tangent_work, work, adj):
+    """Pull adjoints of Z' and A back to zhat, vhat, in ``adj.z`` and ``adj.zd``, and to theta.
 
     Returns whether the tangent is regular, and the largest relative size of what was left unsolved.
     """
     driver, mu, T = work.open_tree.driver, work.virtual.mu, tangent_work.T
-    copy_to(cov.zdd, work.hat)
-    add_scaled(g, cov.zd, work.hat)
+    copy_to(adj.zdd, work.hat)
+    add_scaled(g, adj.zd, work.hat)
     evaluate_free(model, theta, t, False, state, work.kin, work.comp, work)
     tangent_free(model, theta, t, g, g * g, state, tangent_work, work.kin, work.comp, T)
     close_tangent(work.open_tree, g, state, work.G, T, tangent_work.weight)
@@ -65,40 +65,40 @@ def _pull_open_stage(model, theta, t, g, state, tangent_work, work, cov):
         return False, 1.0
     scaled(-1.0, work.hat, mu)
     lu_solve(T, tangent_work.pivot, mu)
-    _pull_norms(work.open_tree, tangent_work.weight, state, mu, cov)
-    pull_equations(model, theta, t, state, work, cov)
-    copy_to(cov.zdd, work.elimination.x)
-    add_scaled(g, cov.zd, work.elimination.x)
-    add_scaled(g * g, cov.z, work.elimination.x)
-    error = left_of(driver, cov.each, work.hat, work.elimination.x)
-    pull_drive(model, theta, t, work.open_tree, state.z, state.zd, state.zdd, cov)
-    add_scaled(g, cov.z, cov.zd)
-    clear(cov.zdd)
+    _pull_norms(work.open_tree, tangent_work.weight, state, mu, adj)
+    pull_equations(model, theta, t, state, work, adj)
+    copy_to(adj.zdd, work.elimination.x)
+    add_scaled(g, adj.zd, work.elimination.x)
+    add_scaled(g * g, adj.z, work.elimination.x)
+    error = left_of(driver, adj.each, work.hat, work.elimination.x)
+    pull_drive(model, theta, t, work.open_tree, state.z, state.zd, state.zdd, adj)
+    add_scaled(g, adj.z, adj.zd)
+    clear(adj.zdd)
     return True, error
 
 
 @kernel
-def _pull_norms(tree, weight, state, mu, cov):
+def _pull_norms(tree, weight, state, mu, adj):
     """Split the rows of mu: along e they belong to norm equations; those of driven coordinates to nothing."""
     for c in range(tree.driver.size):
         if tree.driver[c] != NONE:
-            for g in range(0, cov.each.size, width(cov.each)):
-                put(mu, c, block(cov.each, g), 0.0)
+            for g in range(0, adj.each.size, width(adj.each)):
+                put(mu, c, block(adj.each, g), 0.0)
     for s in range(tree.euler.size):
         c = tree.euler[s]
         e = load4(state.z, c)
-        for g in range(0, cov.each.size, width(cov.each)):
-            k = block(cov.each, g)
+        for g in range(0, adj.each.size, width(adj.each)):
+            k = block(adj.each, g)
             along = inner4(e, load4_of(mu, c, k))
             for j in range(4):
                 put(mu, c + j, k, at(mu, c + j, k) - e[j] / norm2(e) * along)
-            pull_norm(state, c, k, weight[s] * along, cov)
+            pull_norm(state, c, k, weight[s] * along, adj)
 
 
 pull_implicit_stage = table_by_type(
     "work",
     "pull_implicit_stage",
-    "Pull covectors of Z' and A back to zhat, vhat and theta; whether the tangent is regular, and an error.",
+    "Pull adjoints of Z' and A back to zhat, vhat and theta; whether the tangent is regular, and an error.",
     {PulledAccelerations: _pull_open_stage, PulledLoops: pull_loop_stage},
 )
 
@@ -117,17 +117,17 @@ def stand_at_stage(model, theta, t, h, tableau, stage, tree, z, zd, zdd, work):
     stand_at_sum(model, theta, t, h, tableau.a[row], count, stage, last, tree, z, zd, zdd, work)
 
 
-def pull_stage(model, theta, t, h, tableau, stage, state, work, cov):
+def pull_stage(model, theta, t, h, tableau, stage, state, work, adj):
     if stage == tableau.c.size:
-        return pull_accelerations(model, theta, t, state, work.accelerations, cov)
+        return pull_accelerations(model, theta, t, state, work.accelerations, adj)
     g = h * tableau.a[stage, stage]
-    return pull_implicit_stage(model, theta, t, g, state, work.tangent, work.accelerations, cov)
+    return pull_implicit_stage(model, theta, t, g, state, work.tangent, work.accelerations, adj)
 
 
-def give_stage(model, theta, t, h, tableau, stage, pulled, work, cov, step):
+def give_stage(model, theta, t, h, tableau, stage, pulled, work, adj, step):
     last = tableau.c.size
     row, count = (last - 1, last) if stage == last else (stage, stage)
-    give_sum(model, theta, t, h, tableau.a[row], count, stage == last, pulled, work, cov, step)
+    give_sum(model, theta, t, h, tableau.a[row], count, stage == last, pulled, work, adj, step)
 
 
 def stand_inside(model, theta, t, x, h, tableau, tree, z, zd, zdd, work):
@@ -143,11 +143,11 @@ def stand_inside(model, theta, t, x, h, tableau, tree, z, zd, zdd, work):
     stand_on_manifold(model, theta, t, True, tree, raw, work.state)
 
 
-def give_inside(model, theta, t, x, h, tableau, pulled, work, cov, step):
+def give_inside(model, theta, t, x, h, tableau, pulled, work, adj, step):
     last, bend = tableau.c.size, step.accelerations
-    pull_normalised(model, theta, t, pulled, work.raw, work.state, cov)
+    pull_normalised(model, theta, t, pulled, work.raw, work.state, adj)
     pull_between(
-        x, h, cov.z, cov.zd, step.z0, step.zd0, bend[last + 1], step.z, step.zd, bend[last - 1]
+        x, h, adj.z, adj.zd, step.z0, step.zd0, bend[last + 1], step.z, step.zd, bend[last - 1]
     )  # fmt: skip
 
 

@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.kernels.algorithms.systems.contract import foresee
+from mbsim_cli.kernels.algorithms.systems.contract import rotate_prediction
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
-from mbsim_cli.kernels.compiler.simd import at_most, below, either
+from mbsim_cli.kernels.compiler.simd import at_most, below, select
 
 
 class Past(NamedTuple):
@@ -47,13 +47,13 @@ def predict(model, h, state, added, weight, alpha, past, expected):
     """
     for r in range(alpha.size):
         past.softness[r] = 1.0 / (alpha[r] + NOTHING)
-        _take_in(state.lam[r] + state.kappa[r], past.multiplier, r)
-        _take_in(state.kappa[r], past.kappa, r)
+        _shift_differences(state.lam[r] + state.kappa[r], past.multiplier, r)
+        _shift_differences(state.kappa[r], past.kappa, r)
     for c in range(state.z.size):
-        _take_in(state.zdd[c], past.zdd, c)
-        _take_in(added[c], past.added, c)
+        _shift_differences(state.zdd[c], past.zdd, c)
+        _shift_differences(added[c], past.added, c)
     _extrapolate(past.zdd, weight, 1, past.share, past.rung, expected)
-    turn = foresee(model, h, state, past.zdd, expected)
+    turn = rotate_prediction(model, h, state, past.zdd, expected)
     _extrapolate(past.added, weight, 0, past.share, past.rung, past.less)
     for c in range(state.z.size):
         ahead = expected[c] - past.less[c]
@@ -69,7 +69,7 @@ def predict(model, h, state, added, weight, alpha, past, expected):
 
 
 @inlined
-def _take_in(now, differences, c):
+def _shift_differences(now, differences, c):
     """Differences of the values up to ``now`` in the place of those up to the one before, in row c."""
     for k in range(differences.shape[1]):
         before = differences[c, k]
@@ -121,7 +121,7 @@ def _take_ringing(ringing, least, count, enough, rung, share):
     ringing &= below(_choose(least, count, rung), enough)
     before = 0.0 * share[0] + 1.0
     for k in range(count):
-        share[k] = either(ringing, 2.0 * rung[k] - before, share[k])
+        share[k] = select(ringing, 2.0 * rung[k] - before, share[k])
         before = rung[k]
 
 
@@ -134,12 +134,12 @@ def _choose(least, count, share):
     best, risk = share[least], 1.0
     for k in range(least, count):
         share[k] *= risk
-        best = either(below(share[k], best), share[k], best)
+        best = select(below(share[k], best), share[k], best)
         risk *= RISK
     one, is_taken = 0.0 * best + 1.0, 0
     for k in range(count - 1, -1, -1):
         size = share[k]
-        share[k] = either(is_taken, one, 0.0 * one)
+        share[k] = select(is_taken, one, 0.0 * one)
         if k >= least:
             is_taken |= at_most(size, best)
     return best

@@ -1,4 +1,4 @@
-"""Adjoint of explicit Runge-Kutta steps: covectors of a step's end and stages, pulled back to its beginning.
+"""Adjoint of explicit Runge-Kutta steps: adjoints of a step's end and stages, pulled back to its beginning.
 
 The transpose of ``runge_kutta`` stage by stage, the last one first, at the steps that were taken. Rates at the
 beginning are those of the end before, so that the accelerations of every stage are pulled back once. Derivation:
@@ -22,8 +22,8 @@ from mbsim_cli.kernels.integrators.dense_output import form_terms, interpolate_t
 from mbsim_cli.kernels.integrators.runge_kutta import combine
 
 
-class StepCovectors(NamedTuple):
-    """Covectors, of p columns, of the step that is being pulled back."""
+class StepAdjoints(NamedTuple):
+    """Adjoints, of p columns, of the step that is being pulled back."""
 
     z0: np.ndarray  # (n, p) of its beginning
     zd0: np.ndarray
@@ -48,35 +48,35 @@ class StepWork(NamedTuple):
 
 
 @kernel
-def add_motion(cov, step):
-    """Add covectors of a motion to those of the step's end."""
-    add_scaled(1.0, cov.z, step.z)
-    add_scaled(1.0, cov.zd, step.zd)
-    add_scaled(1.0, cov.zdd, step.zdd)
-    add_scaled(1.0, cov.lam, step.lam)
+def add_motion(adj, step):
+    """Add adjoints of a motion to those of the step's end."""
+    add_scaled(1.0, adj.z, step.z)
+    add_scaled(1.0, adj.zd, step.zd)
+    add_scaled(1.0, adj.zdd, step.zdd)
+    add_scaled(1.0, adj.lam, step.lam)
 
 
 @kernel
-def clear_motion(cov):
-    """Start new covectors of a motion."""
-    clear(cov.z)
-    clear(cov.zd)
-    clear(cov.zdd)
-    clear(cov.lam)
+def clear_motion(adj):
+    """Start new adjoints of a motion."""
+    clear(adj.z)
+    clear(adj.zd)
+    clear(adj.zdd)
+    clear(adj.lam)
 
 
 @kernel
-def take_stage(stage, last, step, cov):
-    """Covectors of the motion at a stage; stage ``last`` is the end of the step."""
-    clear(cov.z)
-    copy_to(step.rates[stage], cov.zd)
-    copy_to(step.accelerations[stage], cov.zdd)
-    clear(cov.lam)
+def take_stage(stage, last, step, adj):
+    """Adjoints of the motion at a stage; stage ``last`` is the end of the step."""
+    clear(adj.z)
+    copy_to(step.rates[stage], adj.zd)
+    copy_to(step.accelerations[stage], adj.zdd)
+    clear(adj.lam)
     if stage == last:
-        add_scaled(1.0, step.z, cov.z)
-        add_scaled(1.0, step.zd, cov.zd)
-        add_scaled(1.0, step.zdd, cov.zdd)
-        copy_to(step.lam, cov.lam)
+        add_scaled(1.0, step.z, adj.z)
+        add_scaled(1.0, step.zd, adj.zd)
+        add_scaled(1.0, step.zdd, adj.zdd)
+        copy_to(step.lam, adj.lam)
 
 
 @kernel
@@ -90,13 +90,13 @@ def _projected(model, theta, t, tree, state):
 
 
 @kernel
-def _pull_unit(model, theta, t, pulled, raw, state, cov):
-    pull_normalise(pulled.open_tree, cov.each, raw.z, raw.zd, cov.z, cov.zd)
+def _pull_unit(model, theta, t, pulled, raw, state, adj):
+    pull_normalise(pulled.open_tree, adj.each, raw.z, raw.zd, adj.z, adj.zd)
 
 
 @kernel
-def _pull_projected(model, theta, t, pulled, raw, state, cov):
-    closed_loops.pull_settled(model, theta, t, pulled, state, cov)
+def _pull_projected(model, theta, t, pulled, raw, state, adj):
+    closed_loops.pull_settled(model, theta, t, pulled, state, adj)
 
 
 normalised = table_by_type(
@@ -108,13 +108,13 @@ normalised = table_by_type(
 pull_normalised = table_by_type(
     "pulled",
     "pull_normalised",
-    "Turn covectors of ``state`` into those of the motion ``raw`` that was put onto the manifold last.",
+    "Turn adjoints of ``state`` into those of the motion ``raw`` that was put onto the manifold last.",
     {PulledAccelerations: _pull_unit, PulledLoops: _pull_projected},
 )
 pull_accelerations = table_by_type(
     "work",
     "pull_accelerations",
-    "Pull covectors of z'' and of multipliers back to z, z' and theta; whether found, and an error.",
+    "Pull adjoints of z'' and of multipliers back to z, z' and theta; whether found, and an error.",
     {PulledAccelerations: open_trees.pull_accelerations, PulledLoops: closed_loops.pull_accelerations},
 )
 
@@ -141,17 +141,17 @@ def stand_at_sum(model, theta, t, h, weights, count, stage, last, tree, z, zd, z
 
 
 @kernel
-def give_sum(model, theta, t, h, weights, count, on_manifold, pulled, work, cov, step):
-    """Hand covectors of such sums on to the step's beginning and to the stages."""
+def give_sum(model, theta, t, h, weights, count, on_manifold, pulled, work, adj, step):
+    """Hand adjoints of such sums on to the step's beginning and to the stages."""
     if on_manifold:
-        pull_normalised(model, theta, t, pulled, work.raw, work.state, cov)
-    add_scaled(1.0, cov.z, step.z0)
-    add_scaled(1.0, cov.zd, step.zd0)
+        pull_normalised(model, theta, t, pulled, work.raw, work.state, adj)
+    add_scaled(1.0, adj.z, step.z0)
+    add_scaled(1.0, adj.zd, step.zd0)
     for j in range(count):
         weight = h * weights[j]
         if weight != 0.0:
-            add_scaled(weight, cov.z, step.rates[j])
-            add_scaled(weight, cov.zd, step.accelerations[j])
+            add_scaled(weight, adj.z, step.rates[j])
+            add_scaled(weight, adj.zd, step.accelerations[j])
 
 
 @kernel
@@ -186,18 +186,18 @@ def stand_at_stage(model, theta, t, h, tableau, stage, tree, z, zd, zdd, work):
         stand_at_sum(model, theta, t, h, tableau.a[stage], stage, stage, last, tree, z, zd, zdd, work)
 
 
-def pull_stage(model, theta, t, h, tableau, stage, state, work, cov):
-    """Pull covectors of the rates at a stage back to those of its sums, and to theta."""
-    return pull_accelerations(model, theta, t, state, work.accelerations, cov)
+def pull_stage(model, theta, t, h, tableau, stage, state, work, adj):
+    """Pull adjoints of the rates at a stage back to those of its sums, and to theta."""
+    return pull_accelerations(model, theta, t, state, work.accelerations, adj)
 
 
-def give_stage(model, theta, t, h, tableau, stage, pulled, work, cov, step):
-    """Hand covectors of the sums at a stage on to the step's beginning and to the stages before."""
+def give_stage(model, theta, t, h, tableau, stage, pulled, work, adj, step):
+    """Hand adjoints of the sums at a stage on to the step's beginning and to the stages before."""
     last = tableau.b.size
     if stage == last:
-        give_sum(model, theta, t, h, tableau.b, last, True, pulled, work, cov, step)
+        give_sum(model, theta, t, h, tableau.b, last, True, pulled, work, adj, step)
     else:
-        give_sum(model, theta, t, h, tableau.a[stage], stage, False, pulled, work, cov, step)
+        give_sum(model, theta, t, h, tableau.a[stage], stage, False, pulled, work, adj, step)
 
 
 def stand_inside(model, theta, t, x, h, tableau, tree, z, zd, zdd, work):
@@ -213,11 +213,11 @@ def stand_inside(model, theta, t, x, h, tableau, tree, z, zd, zdd, work):
     stand_on_manifold(model, theta, t, True, tree, raw, work.state)
 
 
-def give_inside(model, theta, t, x, h, tableau, pulled, work, cov, step):
-    """Hand covectors of an instant inside the step on to both ends and to the stages."""
-    pull_normalised(model, theta, t, pulled, work.raw, work.state, cov)
-    pull_interpolated(x, h, tableau.dense, tableau.b.size, cov.z, step.z0, step.z, step.rates)
-    pull_interpolated(x, h, tableau.dense, tableau.b.size, cov.zd, step.zd0, step.zd, step.accelerations)
+def give_inside(model, theta, t, x, h, tableau, pulled, work, adj, step):
+    """Hand adjoints of a time point inside the step on to both ends and to the stages."""
+    pull_normalised(model, theta, t, pulled, work.raw, work.state, adj)
+    pull_interpolated(x, h, tableau.dense, tableau.b.size, adj.z, step.z0, step.z, step.rates)
+    pull_interpolated(x, h, tableau.dense, tableau.b.size, adj.zd, step.zd0, step.zd, step.accelerations)
 
 
 def give_earlier(tableau, starts, step):

@@ -1,4 +1,4 @@
-"""Gradients of several numbers from covectors of what they read at stored time points, and the work arrays for it."""
+"""Gradients of several numbers from adjoints of what they read at stored time points, and the work arrays for it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from mbsim_cli.kernels.compiler.simd import fitting, padded, zeros
 from mbsim_cli.kernels.drivers.balance import constraint_jacobians
 from mbsim_cli.kernels.drivers.pull_instants import (
     Asked,
-    MotionCovectors,
+    MotionAdjoints,
     ReactionWork,
     pull_back_reactions,
     pull_balance,
@@ -53,7 +53,7 @@ def columns_of(problem: Problem, count: int) -> int:
 def each_defined(pull: Callable[[Seen], Pulled], seen: Seen) -> Pulled:
     """Result of ``pull``; numbers without a derivative do not affect those of the others.
 
-    ``seen(first, record)`` gives the covectors (B, width, p), p ``columns_of`` them, of the sensors at the rows of a
+    ``seen(first, record)`` gives the adjoints (B, width, p), p ``columns_of`` them, of the sensors at the rows of a
     record, the first of which is the instant ``first``.
     """
     found = pull(seen)
@@ -65,7 +65,7 @@ def each_defined(pull: Callable[[Seen], Pulled], seen: Seen) -> Pulled:
 
 
 def _of_column(seen: Seen, column: int) -> Seen:
-    """Covectors of one number alone."""
+    """Adjoints of one number alone."""
 
     def alone(first: int, record: Record, *length: np.ndarray) -> np.ndarray:
         found = seen(first, record, *length)
@@ -93,23 +93,23 @@ def work_of(model: Model, theta: np.ndarray, p: int, least: np.ndarray | None = 
     work = AdjointWork(
         kin, still, motion.comp, motion.eq, motion.tangent, motion.projection, columns, state, seen
     )  # fmt: skip
-    cov = allocate.covectors_of(model, theta.size, p, dtype)
-    rest = cov._replace(zd=zeros((n, p), dtype), zdd=zeros((n, p), dtype))
+    adj = allocate.adjoints_of(model, theta.size, p, dtype)
+    rest = adj._replace(zd=zeros((n, p), dtype), zdd=zeros((n, p), dtype))
     nu = (zeros((m, p), dtype) for _ in range(3))
     virtual, none = (allocate.virtual_of(model, p, dtype) for _ in range(2))
-    return work, Pulling._make([cov, rest, virtual, none, *nu, np.zeros(n, dtype)])
+    return work, Pulling._make([adj, rest, virtual, none, *nu, np.zeros(n, dtype)])
 
 
-# Covectors of sensors and equations at single instants, pulled back to their motion and to numbers.
+# Adjoints of sensors and equations at single instants, pulled back to their motion and to numbers.
 
 
 class InstantPuller:
-    """Pulls p columns of covectors, ``padded``; ``theta`` (len(theta), p) are the sums of those of numbers."""
+    """Pulls p columns of adjoints, ``padded``; ``theta`` (len(theta), p) are the sums of those of numbers."""
 
     def __init__(self, model: Model, theta: np.ndarray, p: int) -> None:
         self._model, self._numbers, self._p = model, theta, p
         self._work, self._pulling = work_of(model, theta, p)
-        self.theta = self._pulling.cov.theta
+        self.theta = self._pulling.adj.theta
 
     def pull(
         self,
@@ -120,8 +120,8 @@ class InstantPuller:
         nu: np.ndarray | None = None,
         nu1: np.ndarray | None = None,
         nu2: np.ndarray | None = None,
-    ) -> MotionCovectors:
-        """Covectors (N, ..., p) of the motion at the rows of a record: see ``Asked``; what is None asks for nothing."""
+    ) -> MotionAdjoints:
+        """Adjoints (N, ..., p) of the motion at the rows of a record: see ``Asked``; what is None asks for nothing."""
         rows, dtype = len(record.time), self._numbers.dtype.type
         _, n, m = allocate.sizes(self._model)
         if mu is not None and nu is None:
@@ -137,23 +137,23 @@ class InstantPuller:
                 for width, hat in zip(widths, (seen, mu, nu, nu1, nu2), strict=True)
             )
         )
-        out = MotionCovectors(*(zeros((rows, k, self._p), dtype) for k in (n, n, n, m)))
+        out = MotionAdjoints(*(zeros((rows, k, self._p), dtype) for k in (n, n, n, m)))
         pull_instants(self._model, self._numbers, record, asked, self._work, self._pulling, out)
         return out
 
 
-# Covectors of accelerations and multipliers of the motion that is shown, pulled back to that motion and to numbers.
+# Adjoints of accelerations and multipliers of the motion that is shown, pulled back to that motion and to numbers.
 
 
 class BalancePuller:
-    """Pulls p columns of their covectors back; ``theta`` (len(theta), p) are the sums of those of numbers."""
+    """Pulls p columns of their adjoints back; ``theta`` (len(theta), p) are the sums of those of numbers."""
 
     def __init__(self, problem: Problem, theta: np.ndarray, p: int, *, redundant: bool) -> None:
         self._model, self._theta = problem.model, theta
         self._balance = Balance(problem, theta, np.zeros((theta.size, 0), theta.dtype), redundant=redundant)
         self._control = allocate.control(problem.options, redundant=redundant)
         self._work, self._pulling = work_of(self._model, theta, p, problem.least)
-        self.theta = self._pulling.cov.theta
+        self.theta = self._pulling.adj.theta
 
     def of(self, record: Record) -> tuple[Record, np.ndarray]:
         """See ``Balance.of``."""
@@ -161,9 +161,9 @@ class BalancePuller:
         balanced, _, lost = self._balance.of(record, nothing)
         return balanced, lost
 
-    def pull_back(self, record: Record, hat: MotionCovectors) -> MotionCovectors:
-        """Covectors of positions and velocities in place of those of a record of ``of``."""
-        out = MotionCovectors(*(part.copy() for part in hat))
+    def pull_back(self, record: Record, hat: MotionAdjoints) -> MotionAdjoints:
+        """Adjoints of positions and velocities in place of those of a record of ``of``."""
+        out = MotionAdjoints(*(part.copy() for part in hat))
         require_balance(
             pull_balance(self._model, self._theta, self._control, record, self._work, self._pulling, out), record
         )
@@ -173,12 +173,12 @@ class BalancePuller:
 # Multipliers that objectives read, pulled back to the motion and to numbers.
 #
 # Where equations depend on each other they are kept in the range of J: lambda = P lambda, J w = lambda, and vary by
-# P lambda' + (1 - P) J' w. So a covector c of them leaves P c to the multipliers as solved, and (1 - P) c to J.
+# P lambda' + (1 - P) J' w. So an adjoint c of them leaves P c to the multipliers as solved, and (1 - P) c to J.
 # Derivation: docs/theory/adjoint.md, section 7.
 
 
 class MultiplierPuller:
-    """Takes the covectors of sensors of multipliers; ``theta`` (len(theta), p) are the sums of those of numbers.
+    """Takes the adjoints of sensors of multipliers; ``theta`` (len(theta), p) are the sums of those of numbers.
 
     Coordinates ``held`` are those that something else holds, in an equilibrium; ``turning`` says whether equations
     depend on each other.
@@ -193,15 +193,15 @@ class MultiplierPuller:
         self._instants = InstantPuller(problem.model, theta, p)
         self.theta = self._instants.theta
 
-    def pull_back(self, record: Record, hat: np.ndarray) -> MotionCovectors:
-        """Covectors of the motion at the rows of a record; their part of hat (N, width, p) becomes zero."""
+    def pull_back(self, record: Record, hat: np.ndarray) -> MotionAdjoints:
+        """Adjoints of the motion at the rows of a record; their part of hat (N, width, p) becomes zero."""
         (_, n, m), rows, p = allocate.sizes(self._model), len(hat), hat.shape[2]
         of_equations = zeros((rows, m, p), hat.dtype)
         for column, equation in zip(self._columns, self._equations, strict=True):
             of_equations[:, equation] += hat[:, column]
         hat[:, self._columns] = 0.0
         if not self._turning:
-            return MotionCovectors._make([*(zeros((rows, n, p), hat.dtype) for _ in range(3)), of_equations])
+            return MotionAdjoints._make([*(zeros((rows, n, p), hat.dtype) for _ in range(3)), of_equations])
         kept, carried = self._split(record, of_equations)
         away = np.ascontiguousarray(of_equations - kept)
         # Phi' of a velocity w is J w and what laws of time add, which is there without it too
@@ -210,10 +210,10 @@ class MultiplierPuller:
             for velocity, sign in ((carried, 1.0), (np.zeros_like(carried), -1.0))
         )
         at_rest = (zeros((rows, n, p), hat.dtype) for _ in range(2))
-        return MotionCovectors._make([moved.z + still.z, *at_rest, kept])
+        return MotionAdjoints._make([moved.z + still.z, *at_rest, kept])
 
     def _split(self, record: Record, hat: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The parts P c of covectors hat (N, m, p), and the w (N, n) that J takes to the multipliers."""
+        """The parts P c of adjoints hat (N, m, p), and the w (N, n) that J takes to the multipliers."""
         J = np.empty((*hat.shape[:2], record.position.shape[1]), self._numbers.dtype)
         constraint_jacobians(
             self._model, self._numbers, self._at_center, self._work, record.time, record.position, J
@@ -227,7 +227,7 @@ class MultiplierPuller:
 
 
 class ReactionPuller:
-    """Pulls p columns of covectors of reactions back; ``theta`` (len(theta), p) are the sums of those of numbers."""
+    """Pulls p columns of adjoints of reactions back; ``theta`` (len(theta), p) are the sums of those of numbers."""
 
     def __init__(self, problem: Problem, theta: np.ndarray, p: int) -> None:
         assert problem.reacting is not None
@@ -236,9 +236,9 @@ class ReactionPuller:
         self._reader = ReactionReader(problem, problem.reacting, theta, zeros((theta.size, 0), dtype))
         _, _, m = allocate.sizes(model)
         virtual, none = (allocate.virtual_of(model, p, dtype) for _ in range(2))
-        cov = allocate.covectors_of(model, theta.size, p, dtype)
-        self._pulling = ReactionWork(cov, virtual, none, zeros((m, p), dtype), np.zeros(m, dtype))
-        self._work, self.theta = allocate.work(model, theta), cov.theta
+        adj = allocate.adjoints_of(model, theta.size, p, dtype)
+        self._pulling = ReactionWork(adj, virtual, none, zeros((m, p), dtype), np.zeros(m, dtype))
+        self._work, self.theta = allocate.work(model, theta), adj.theta
 
     def show(self, record: Record) -> tuple[Record, np.ndarray]:
         """A record with the reactions behind its other sensors, and which of all are undetermined, (N, width)."""
@@ -247,11 +247,11 @@ class ReactionPuller:
         sensors, _, unknown = with_reactions(record, derivatives, self._reader)
         return record._replace(sensors=sensors), unknown
 
-    def pull_back(self, record: Record, hat: np.ndarray) -> MotionCovectors:
-        """Covectors of the motion at the rows of a record from those of its reactions, hat (N, width, p)."""
+    def pull_back(self, record: Record, hat: np.ndarray) -> MotionAdjoints:
+        """Adjoints of the motion at the rows of a record from those of its reactions, hat (N, width, p)."""
         reacting, (_, n, m) = self._reacting, allocate.sizes(self._reacting.model)
         rows, p, dtype = len(hat), hat.shape[2], self._numbers.dtype.type
-        out = MotionCovectors(*(zeros((rows, k, p), dtype) for k in (n, n, n, m)))
+        out = MotionAdjoints(*(zeros((rows, k, p), dtype) for k in (n, n, n, m)))
         multiplier = with_identities(record.reaction, reacting.identities)
         pull_back_reactions(
             reacting.model, self._numbers, reacting.reactions, self._work, self._pulling, record, multiplier, hat, out
@@ -259,14 +259,14 @@ class ReactionPuller:
         return out._replace(lam=np.ascontiguousarray(out.lam[:, : m - reacting.identities]))
 
 
-def nothing_given(model: Model, p: int, dtype: type) -> MotionCovectors:
-    """Covectors of the motion without rows, if nothing reads reactions."""
+def nothing_given(model: Model, p: int, dtype: type) -> MotionAdjoints:
+    """Adjoints of the motion without rows, if nothing reads reactions."""
     _, n, m = allocate.sizes(model)
-    return MotionCovectors(*(zeros((0, k, p), dtype) for k in (n, n, n, m)))
+    return MotionAdjoints(*(zeros((0, k, p), dtype) for k in (n, n, n, m)))
 
 
 class Readings:
-    """Covectors of ``count`` numbers at the instants of a run; ``undefined`` (p,) are those that read no number.
+    """Adjoints of ``count`` numbers at the instants of a run; ``undefined`` (p,) are those that read no number.
 
     ``seen(first, record)`` gives those (B, width, p), p ``columns_of`` them, of the sensors at the rows of a record,
     the first of which is the instant ``first``; also of reactions, behind the others, where they are ``reacting``. Rows
@@ -293,8 +293,8 @@ class Readings:
         self._loaded = InstantPuller(model, theta, p) if isinstance(model.signals, LoadedSignals) else None
         self.undefined = np.zeros(p, bool)
 
-    def of(self, first: int, record: Record, length: np.ndarray | None = None) -> tuple[np.ndarray, MotionCovectors]:
-        """Covectors of the sensors (B, width, p) at the rows of a record, and of the motion, of B rows or none.
+    def of(self, first: int, record: Record, length: np.ndarray | None = None) -> tuple[np.ndarray, MotionAdjoints]:
+        """Adjoints of the sensors (B, width, p) at the rows of a record, and of the motion, of B rows or none.
 
         Rows inside steps have a ``length`` (B,): what each weighs in an integral.
         """
@@ -313,26 +313,26 @@ class Readings:
             given = reactions.pull_back(record, of_reactions)
         if self._multipliers:
             turned = self._multipliers.pull_back(record, hat)
-            given = MotionCovectors(*map(np.add, given, turned)) if reactions else turned
+            given = MotionAdjoints(*map(np.add, given, turned)) if reactions else turned
         if self._loaded is not None:
             forces = np.zeros_like(hat)
             forces[:, self._loads] = hat[:, self._loads]
             hat[:, self._loads] = 0.0
             turned = self._loaded.pull(record, seen=forces)
-            given = MotionCovectors(*map(np.add, given, turned)) if reactions or self._multipliers else turned
+            given = MotionAdjoints(*map(np.add, given, turned)) if reactions or self._multipliers else turned
         if self._balance:
             given = self._balance.pull_back(record, given)
         return hat, given
 
     @property
     def of_parameters(self) -> np.ndarray:
-        """Derivatives (q, p), or (1, p) zeros, by the parameters that are no covectors of numbers."""
+        """Derivatives (q, p), or (1, p) zeros, by the parameters that are no adjoints of numbers."""
         if isinstance(self._reactions, NaturalReactionPuller):
             return self._reactions.gradient
         return np.zeros((1, self.undefined.size))
 
     def add_numbers(self, theta_out: np.ndarray) -> None:
-        """Add covectors of numbers, summed over instants, that are not pulled back with the motion: (len(theta), p)."""
+        """Add adjoints of numbers, summed over instants, that are not pulled back with the motion: (len(theta), p)."""
         for puller in (self._reactions, self._multipliers, self._loaded, self._balance):
             if puller:
                 theta_out += puller.theta

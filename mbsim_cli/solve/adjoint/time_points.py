@@ -7,7 +7,7 @@ import numpy as np
 
 from mbsim_cli.kernels.compiler.simd import padded, zeros
 from mbsim_cli.kernels.drivers.balance import constraint_jacobians
-from mbsim_cli.kernels.drivers.pull_instants import MotionCovectors
+from mbsim_cli.kernels.drivers.pull_instants import MotionAdjoints
 from mbsim_cli.kernels.drivers.record import Record
 from mbsim_cli.model.coordinates import all_but
 from mbsim_cli.model.problem import InverseBlock, Problem
@@ -34,8 +34,8 @@ def _pull_back_at_rest(problem: Problem, tape: Tape, count: int, seen: Seen, rea
     instant = InstantPuller(problem.model, initial.theta, padded(count))
     readings = Readings(problem, initial, count, seen, reacting)
     hat, given = readings.of(0, record)
-    cov = instant.pull(record, seen=hat)
-    z, multipliers = cov.z[0], cov.lam[0]
+    adj = instant.pull(record, seen=hat)
+    z, multipliers = adj.z[0], adj.lam[0]
     if given.z.size:
         z, multipliers = z + given.z[0], multipliers + given.lam[0]
     others = all_but(len(z), found.held)
@@ -51,24 +51,24 @@ def _pull_back_at_rest(problem: Problem, tape: Tape, count: int, seen: Seen, rea
 
 
 class MotionSweep:
-    """Covectors of p columns, pulled back sample by sample; ``found`` are those of theta alone."""
+    """Adjoints of p columns, pulled back sample by sample; ``found`` are those of theta alone."""
 
     def __init__(self, problem: Problem, initial: RunStart, p: int) -> None:
         self._motion = MotionPuller(problem, initial, p)
-        cov = allocate.covectors_of(problem.model, initial.theta.size, p, initial.theta.dtype.type)
-        self.found = cov._replace(theta=self._motion.instants.theta)
+        adj = allocate.adjoints_of(problem.model, initial.theta.size, p, initial.theta.dtype.type)
+        self.found = adj._replace(theta=self._motion.instants.theta)
 
-    def back(self, first: int, record: Record, hat: np.ndarray, given: MotionCovectors) -> float:
-        """Pull covectors of the sensors of a record back; return the size of what was left unsolved, 0."""
-        cov = self._motion.instants.pull(record, seen=hat)
+    def back(self, first: int, record: Record, hat: np.ndarray, given: MotionAdjoints) -> float:
+        """Pull adjoints of the sensors of a record back; return the size of what was left unsolved, 0."""
+        adj = self._motion.instants.pull(record, seen=hat)
         if given.z.size:
-            cov = MotionCovectors(*map(np.add, cov, given))
-        self._motion.pull_back(record, cov)
+            adj = MotionAdjoints(*map(np.add, adj, given))
+        self._motion.pull_back(record, adj)
         return 0.0
 
 
 class MotionPuller:
-    """Pulls p columns of covectors of driven motions back to numbers, which ``instants`` sums."""
+    """Pulls p columns of adjoints of driven motions back to numbers, which ``instants`` sums."""
 
     def __init__(self, problem: Problem, initial: RunStart, p: int) -> None:
         self._model, self._theta = problem.model, initial.theta
@@ -86,23 +86,23 @@ class MotionPuller:
         )  # fmt: skip
         return J
 
-    def pull_back(self, record: Record, cov: MotionCovectors) -> None:
-        """Pull covectors of the motion and of the multipliers at the rows of a record."""
+    def pull_back(self, record: Record, adj: MotionAdjoints) -> None:
+        """Pull adjoints of the motion and of the multipliers at the rows of a record."""
         J = self.jacobians(record)
-        self.pull_motion(record, J, self._of_forces(record, J, cov))
+        self.pull_motion(record, J, self._of_forces(record, J, adj))
 
-    def _of_forces(self, record: Record, J: np.ndarray, cov: MotionCovectors) -> MotionCovectors:
-        """Covectors of the motion, from which the multipliers follow by J^T lambda = -G."""
-        hat = cov.lam
+    def _of_forces(self, record: Record, J: np.ndarray, adj: MotionAdjoints) -> MotionAdjoints:
+        """Adjoints of the motion, from which the multipliers follow by J^T lambda = -G."""
+        hat = adj.lam
         if not hat.any():
-            return cov
+            return adj
         if self._rows.size < J.shape[1]:
             hat = kept_in_range(J, hat)
         mu = -np.linalg.solve(J[:, self._rows], hat[:, self._rows])
-        return MotionCovectors(*map(np.add, cov, self.instants.pull(record, mu=mu)))
+        return MotionAdjoints(*map(np.add, adj, self.instants.pull(record, mu=mu)))
 
-    def pull_motion(self, record: Record, J: np.ndarray, cov: MotionCovectors) -> None:
-        """Pull covectors of accelerations, velocities and positions, each of which the constraints determine."""
+    def pull_motion(self, record: Record, J: np.ndarray, adj: MotionAdjoints) -> None:
+        """Pull adjoints of accelerations, velocities and positions, each of which the constraints determine."""
         transposed = J[:, self._rows].swapaxes(1, 2)
 
         def of(hat: np.ndarray) -> np.ndarray:
@@ -111,17 +111,17 @@ class MotionPuller:
             return nu
 
         for level in ("nu2", "nu1"):
-            hat = cov.zdd if level == "nu2" else cov.zd
+            hat = adj.zdd if level == "nu2" else adj.zd
             if hat.any():
                 nu = of(hat)
                 self._steer(record, level, nu)
-                cov = MotionCovectors(*map(np.add, cov, self.instants.pull(record, **{level: nu})))
-        nu = of(cov.z)
+                adj = MotionAdjoints(*map(np.add, adj, self.instants.pull(record, **{level: nu})))
+        nu = of(adj.z)
         self._steer(record, "nu", nu)
-        self.instants.pull(record, mu=np.zeros_like(cov.z), nu=nu)
+        self.instants.pull(record, mu=np.zeros_like(adj.z), nu=nu)
 
     def _steer(self, record: Record, level: str, nu: np.ndarray) -> None:
-        """Take covectors of constraints in that something else than their numbers and laws moves."""
+        """Take adjoints of constraints in that something else than their numbers and laws moves."""
 
 
 class TorqueTape:
@@ -168,7 +168,7 @@ class _Pass:
         self._reactions = ReactionPuller(problem, theta, self._p) if reacting else None
         self._width = allocate.sensor_width(model)
         self._torques = self._width + (problem.reacting.width if problem.reacting else 0)  # their first row
-        self._theta = zeros((theta.size, self._p), theta.dtype)  # covectors of what prescribes the motion
+        self._theta = zeros((theta.size, self._p), theta.dtype)  # adjoints of what prescribes the motion
 
     def pull_back(self, seen: Seen, between: Callable[[], None]) -> Pulled:
         problem, undefined = self._problem, np.zeros(self._p, bool)
@@ -189,15 +189,15 @@ class _Pass:
 
     def _pull_instants(self, record: Record, hat: np.ndarray) -> None:
         of_sensors, of_reactions, of_rows = np.split(hat, [self._width, self._torques], axis=1)
-        cov = self._instants.pull(record, seen=of_sensors, mu=torque_covectors(self._problem, of_rows))
+        adj = self._instants.pull(record, seen=of_sensors, mu=torque_adjoints(self._problem, of_rows))
         if self._reactions:
             given = self._reactions.pull_back(record, np.ascontiguousarray(of_reactions))
-            cov = MotionCovectors(*map(np.add, cov, given))
-        self._trajectory.pull_back(record.time, cov, self._theta)
+            adj = MotionAdjoints(*map(np.add, adj, given))
+        self._trajectory.pull_back(record.time, adj, self._theta)
 
 
-def torque_covectors(problem: Problem, hat: np.ndarray) -> np.ndarray:
-    """Covectors (B, n, p) of the torques of all coordinates, from those of torque sensors, hat (B, width, p)."""
+def torque_adjoints(problem: Problem, hat: np.ndarray) -> np.ndarray:
+    """Adjoints (B, n, p) of the torques of all coordinates, from those of torque sensors, hat (B, width, p)."""
     assert problem.prescribed is not None
     out = zeros((len(hat), allocate.sizes(problem.model)[1], hat.shape[2]), hat.dtype)
     for row, (column, sign) in enumerate(problem.prescribed.torque_rows):
@@ -237,11 +237,11 @@ def _pull_back_loops(problem: Problem, count: int, seen: Seen, between: Callable
         undefined |= np.isnan(hat).any(axis=(0, 1)) | (hat[mask] != 0.0).any(axis=0)
         hat[:, :, undefined] = 0.0
         of_sensors, of_reactions, of_torques = np.split(hat, [width, torques], axis=1)
-        cov = motion.instants.pull(record, seen=of_sensors)
+        adj = motion.instants.pull(record, seen=of_sensors)
         if reactions:
             given = reactions.pull_back(record, np.ascontiguousarray(of_reactions))
-            cov = MotionCovectors(*map(np.add, cov, given))
-        motion.pull_back_drives(record, driven, cov, of_torques)
+            adj = MotionAdjoints(*map(np.add, adj, given))
+        motion.pull_back_drives(record, driven, adj, of_torques)
         between()
     theta = motion.instants.theta
     if reactions:
@@ -252,7 +252,7 @@ def _pull_back_loops(problem: Problem, count: int, seen: Seen, between: Callable
 
 
 class DrivePuller(MotionPuller):
-    """Pulls covectors of drives and of a given motion back to numbers."""
+    """Pulls adjoints of drives and of a given motion back to numbers."""
 
     def __init__(self, problem: Problem, initial: RunStart, p: int) -> None:
         super().__init__(problem, initial, p)
@@ -267,28 +267,28 @@ class DrivePuller(MotionPuller):
         columns, sign = self._problem.prescribed.torque_columns
         return np.array([sign * each.torque[columns] for each in driven]).reshape(len(driven), len(columns))
 
-    def pull_back_drives(self, record: Record, driven: list[Driven], cov: MotionCovectors, hat: np.ndarray) -> None:
-        """Pull covectors of the motion, of multipliers, and of what torque sensors show (N, width, p)."""
+    def pull_back_drives(self, record: Record, driven: list[Driven], adj: MotionAdjoints, hat: np.ndarray) -> None:
+        """Pull adjoints of the motion, of multipliers, and of what torque sensors show (N, width, p)."""
         J, drive = self.jacobians(record), self._drives.drive
         rows, _, n = J.shape
         y = np.array([each.virtual for each in driven])
-        of_torque = torque_covectors(self._problem, hat)
+        of_torque = torque_adjoints(self._problem, hat)
         of_drives = of_torque[:, drive]
-        right = np.concatenate([np.zeros_like(of_torque), cov.lam[:, self._loops]], axis=1)
+        right = np.concatenate([np.zeros_like(of_torque), adj.lam[:, self._loops]], axis=1)
         right[:, drive] = of_drives / self._weight[:, None]
         x = -np.linalg.solve(saddle(J[:, self._loops], drive, self._weight), right)
         mu, nu = np.ascontiguousarray(x[:, :n]), np.zeros((rows, J.shape[1], hat.shape[2]), hat.dtype)
         nu[:, self._loops] = x[:, n:]
-        cov = MotionCovectors(*map(np.add, cov, self.instants.pull(record, mu=mu)))
+        adj = MotionAdjoints(*map(np.add, adj, self.instants.pull(record, mu=mu)))
         turned = self.instants.pull(record._replace(velocity=np.ascontiguousarray(y)), nu1=nu)
         still = self.instants.pull(record._replace(velocity=np.zeros_like(y)), nu1=-nu)
-        cov = cov._replace(z=cov.z + turned.z + still.z)
+        adj = adj._replace(z=adj.z + turned.z + still.z)
         change = (y[:, drive, None] * (of_drives - mu[:, drive])).sum(axis=0)
         self.instants.theta[self._drives.weight] -= change / self._weight[:, None] ** 2
-        self.pull_motion(record, J, cov)
+        self.pull_motion(record, J, adj)
 
     def _steer(self, record: Record, level: str, nu: np.ndarray) -> None:
-        """Covectors of factors on columns of the table."""
+        """Adjoints of factors on columns of the table."""
         if self._trajectory is None:
             return
         tabled, drives = self._drives.tabled, self._drives
@@ -296,7 +296,7 @@ class DrivePuller(MotionPuller):
         hat = [zeros((len(record.time), n, nu.shape[2]), nu.dtype) for _ in range(3)]
         at = ("nu", "nu1", "nu2").index(level)
         hat[at][:, drives.column[tabled]] = -drives.sign[tabled, None] * nu[:, drives.row[tabled]]
-        given = MotionCovectors._make([*hat, nu[:, :0]])
+        given = MotionAdjoints._make([*hat, nu[:, :0]])
         self._trajectory.pull_back(record.time, given, self.instants.theta)
         if level == "nu":
             begin = given._replace(z=-given.z)

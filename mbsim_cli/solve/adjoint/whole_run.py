@@ -9,13 +9,13 @@ import numpy as np
 from mbsim_cli.errors import AnalysisError
 from mbsim_cli.kernels.algorithms.closed_loops import ClosedLoops, PulledLoops
 from mbsim_cli.kernels.algorithms.equations.constraints import LINE_SIZE
-from mbsim_cli.kernels.algorithms.motion.workspace import Covectors
+from mbsim_cli.kernels.algorithms.motion.workspace import Adjoints
 from mbsim_cli.kernels.algorithms.open_trees.acceleration_pull_back import PulledAccelerations, pulled_accelerations
 from mbsim_cli.kernels.algorithms.open_trees.flexible_open_tree import dense_elimination, pulled_flexible_accelerations
 from mbsim_cli.kernels.algorithms.open_trees.flexible_recursive import articulated_elimination
 from mbsim_cli.kernels.algorithms.open_trees.open_tree import open_tree
 from mbsim_cli.kernels.compiler.simd import padded, zeros
-from mbsim_cli.kernels.drivers.pull_instants import MotionCovectors, pull_balance
+from mbsim_cli.kernels.drivers.pull_instants import MotionAdjoints, pull_balance
 from mbsim_cli.kernels.drivers.record import Record, Stretch
 from mbsim_cli.kernels.drivers.sweep_back import StepPulling, SweepWork, sweep_back, sweep_steps
 from mbsim_cli.kernels.integrators.ali3p import Control
@@ -23,7 +23,7 @@ from mbsim_cli.kernels.integrators.ali3p_derivatives import AdjointWork, Pulling
 from mbsim_cli.kernels.integrators.dense_output import TERMS
 from mbsim_cli.kernels.integrators.esdirk import ImplicitTableau
 from mbsim_cli.kernels.integrators.esdirk_adjoint import StageTangent
-from mbsim_cli.kernels.integrators.runge_kutta_adjoint import StepCovectors, StepWork
+from mbsim_cli.kernels.integrators.runge_kutta_adjoint import StepAdjoints, StepWork
 from mbsim_cli.model.codes import Status
 from mbsim_cli.model.layout import FlexibleTree, Model
 from mbsim_cli.model.problem import Problem
@@ -47,8 +47,8 @@ class StepsBack:
     work: AdjointWork
     pulling: Pulling
 
-    def sweep(self, starts: int, record: Record, hat: np.ndarray, given: MotionCovectors) -> float:
-        """Go back through a record with covectors of its sensors; ``starts`` (0 or 1) first rows end no step.
+    def sweep(self, starts: int, record: Record, hat: np.ndarray, given: MotionAdjoints) -> float:
+        """Go back through a record with adjoints of its sensors; ``starts`` (0 or 1) first rows end no step.
 
         Returns the size of what was left unsolved.
         """
@@ -69,23 +69,23 @@ def without_solution(time: float) -> AnalysisError:
 
 
 class PieceSweep:
-    """Covectors on their way back through pieces, where those of whole steps pass by."""
+    """Adjoints on their way back through pieces, where those of whole steps pass by."""
 
     def __init__(self, steps: StepsBack, step: float) -> None:
         self._steps, self._step, self._law_rates = steps, step, law_rates(steps.model)
 
-    def back(self, pieces: Sequence[CompletedPiece], record: Record, hat: np.ndarray, given: MotionCovectors) -> float:
-        """Go back through the pieces of a step, with covectors of sensors and of the motion at its end.
+    def back(self, pieces: Sequence[CompletedPiece], record: Record, hat: np.ndarray, given: MotionAdjoints) -> float:
+        """Go back through the pieces of a step, with adjoints of sensors and of the motion at its end.
 
         Returns the size of what was left unsolved.
         """
-        worst, nothing = 0.0, (np.zeros_like(hat), MotionCovectors(*(part[:0] for part in given)))
+        worst, nothing = 0.0, (np.zeros_like(hat), MotionAdjoints(*(part[:0] for part in given)))
         for made in reversed(pieces):
             at_end = made is pieces[-1]
             seen = (record, hat, given) if at_end else (made.end, *nothing)
-            theta, cov = self._steps.theta, self._steps.pulling.cov
-            behind = cov.theta.copy()
-            cov.theta[:] = 0.0
+            theta, adj = self._steps.theta, self._steps.pulling.adj
+            behind = adj.theta.copy()
+            adj.theta[:] = 0.0
             if made.piece.is_short(self._step):
                 if at_end:
                     self._steps.sweep(1, *seen)
@@ -93,14 +93,14 @@ class PieceSweep:
             else:
                 worst = max(worst, self._at(made).sweep(0, *seen))
                 mean = 0.5 * (made.begun.zdd + seen[0].acceleration[0] - seen[0].corrections[0, 1])
-                by_length = made.begun.zd @ cov.z + mean @ cov.zd
-            late, covector = made.piece.end.late(theta), cov.theta.copy()
-            by_time = self._law_rates.rate(self._law_rates.at(late, theta)) @ covector
-            cov.theta[:] = behind + self._law_rates.pulled(late, covector)
+                by_length = made.begun.zd @ adj.z + mean @ adj.zd
+            late, adjoint = made.piece.end.late(theta), adj.theta.copy()
+            by_time = self._law_rates.rate(self._law_rates.at(late, theta)) @ adjoint
+            adj.theta[:] = behind + self._law_rates.pulled(late, adjoint)
             for number in made.piece.end.numbers:
-                cov.theta[number] += by_length + by_time
+                adj.theta[number] += by_length + by_time
             for number in made.piece.begin.numbers:
-                cov.theta[number] -= by_length
+                adj.theta[number] -= by_length
         return worst
 
     def _at(self, made: CompletedPiece) -> StepsBack:
@@ -110,15 +110,15 @@ class PieceSweep:
         return replace(steps, theta=self._law_rates.at(end.late(steps.theta), steps.theta), control=control)
 
     def _heun_step_back(self, made: CompletedPiece, end: Record) -> np.ndarray:
-        """The same of a piece that took no step; returns covectors (p,) of its length."""
+        """The same of a piece that took no step; returns adjoints (p,) of its length."""
         assert made.stage is not None
-        at, cov, rates = self._at(made), self._steps.pulling.cov, made.begun
+        at, adj, rates = self._at(made), self._steps.pulling.adj, made.begun
         length = at.control.h
-        z, zd = _unbalanced(at, end, cov.z, cov.zd, cov.zdd)
+        z, zd = _unbalanced(at, end, adj.z, adj.zd, adj.zdd)
         by_mean = 0.5 * length * zd
         z, ahead = _unbalanced(at, made.stage, z, np.zeros_like(zd), by_mean)
-        cov.z[:], cov.zd[:] = z, zd + ahead + length * z
-        cov.zdd[:] = by_mean + length * (ahead + 0.5 * length * z)
+        adj.z[:], adj.zd[:] = z, zd + ahead + length * z
+        adj.zdd[:] = by_mean + length * (ahead + 0.5 * length * z)
         mean = 0.5 * (rates.zdd + made.stage.acceleration[0])
         return mean @ zd + rates.zdd @ ahead + made.stage.velocity[0] @ z
 
@@ -126,9 +126,9 @@ class PieceSweep:
 def _unbalanced(
     steps: StepsBack, record: Record, z: np.ndarray, zd: np.ndarray, zdd: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Covectors of positions and velocities at a row in place of those of its accelerations, too."""
-    nothing = np.zeros_like(steps.pulling.cov.lam)
-    out = MotionCovectors(*(part[None].copy() for part in (z, zd, zdd, nothing)))
+    """Adjoints of positions and velocities at a row in place of those of its accelerations, too."""
+    nothing = np.zeros_like(steps.pulling.adj.lam)
+    out = MotionAdjoints(*(part[None].copy() for part in (z, zd, zdd, nothing)))
     found = pull_balance(steps.model, steps.theta, steps.control, record, steps.work, steps.pulling, out)
     require_balance(found, record)
     return out.z[0], out.zd[0]
@@ -146,7 +146,7 @@ def pulled_loops(problem: Problem, theta: np.ndarray, p: int, *, redundant: bool
     kin = loops.kin
     still = kin._replace(V=kin.V.copy(), A=np.zeros_like(kin.A), S1=kin.S1.copy(), S2=kin.S2.copy())
     virtual, none = (allocate.virtual_of(model, p, dtype) for _ in range(2))
-    rest = allocate.covectors_of(model, theta.size, p, dtype)
+    rest = allocate.adjoints_of(model, theta.size, p, dtype)
     z, zd, zdd = (zeros((n, p), dtype) for _ in range(3))
     rest = rest._replace(z=z, zd=zd, zdd=zdd)
     return PulledLoops(
@@ -156,7 +156,7 @@ def pulled_loops(problem: Problem, theta: np.ndarray, p: int, *, redundant: bool
 
 
 class StepSweep:
-    """Covectors of p columns on their way back to the start; ``redundant`` as in ``Loops``."""
+    """Adjoints of p columns on their way back to the start; ``redundant`` as in ``Loops``."""
 
     def __init__(self, problem: Problem, theta: np.ndarray, p: int, *, redundant: bool = False) -> None:
         model, dtype = problem.model, theta.dtype.type
@@ -182,20 +182,20 @@ class StepSweep:
             _tangent(model, isinstance(self._tableau, ImplicitTableau) and problem.options.open_tree, dtype),
             breakpoints_of(problem, theta),
         )
-        cov = allocate.covectors_of(model, theta.size, p, dtype)
+        adj = allocate.adjoints_of(model, theta.size, p, dtype)
         if isinstance(pulled, PulledLoops):
-            pulled = pulled._replace(rest=pulled.rest._replace(theta=cov.theta))
+            pulled = pulled._replace(rest=pulled.rest._replace(theta=adj.theta))
             self._work = self._work._replace(accelerations=pulled)
         self._pulling = StepPulling(
-            cov,
-            StepCovectors._make(
+            adj,
+            StepAdjoints._make(
                 [*(columns(n) for _ in range(5)), columns(m), columns(n), columns(stages, n), columns(stages, n)]
             ),
             allocate.virtual_of(model, p, dtype),
         )
 
-    def back(self, first: int, stretch: Stretch, hat: np.ndarray, given: MotionCovectors) -> float:
-        """Go back through a stretch with covectors of its sensors; return the size of what was left unsolved."""
+    def back(self, first: int, stretch: Stretch, hat: np.ndarray, given: MotionAdjoints) -> float:
+        """Go back through a stretch with adjoints of its sensors; return the size of what was left unsolved."""
         status, time, error = sweep_steps(
             self._model, self._theta, self._end, 1 if first == 0 else 0, self._tableau, stretch.rows, stretch.steps,
             hat, given, self._work, self._pulling,
@@ -205,10 +205,10 @@ class StepSweep:
         return error
 
     @property
-    def found(self) -> Covectors:
-        """Covectors of what the run has been pulled back to, and of theta."""
+    def found(self) -> Adjoints:
+        """Adjoints of what the run has been pulled back to, and of theta."""
         step = self._pulling.step
-        return self._pulling.cov._replace(z=step.z, zd=step.zd, zdd=step.zdd, lam=step.lam)
+        return self._pulling.adj._replace(z=step.z, zd=step.zd, zdd=step.zdd, lam=step.lam)
 
 
 def _pulled(
@@ -272,8 +272,8 @@ def _sweep(problem: Problem, tape: Tape, count: int, seen: Seen, between: Callab
     return Pulled(gradient, worst, readings.undefined[:count])
 
 
-def _in_order(stretch: Stretch, at_rows: Any, inside: Any) -> tuple[Stretch, np.ndarray, MotionCovectors]:
-    """A stretch whose rows are also those inside its steps, with the covectors of both, in the order of time."""
+def _in_order(stretch: Stretch, at_rows: Any, inside: Any) -> tuple[Stretch, np.ndarray, MotionAdjoints]:
+    """A stretch whose rows are also those inside its steps, with the adjoints of both, in the order of time."""
     order = np.argsort(np.concatenate([stretch.rows.time, stretch.inside.time]).real, kind="stable")
 
     def joined(one: Any, other: Any) -> Any:
@@ -300,7 +300,7 @@ def _sweep_of(problem: Problem, tape: Tape, p: int) -> Any:
 
 
 class LoopSweep:
-    """Covectors of p columns on their way back to the start, through steps of ALI3-P."""
+    """Adjoints of p columns on their way back to the start, through steps of ALI3-P."""
 
     def __init__(
         self, problem: Problem, initial: RunStart, p: int, pieces: Mapping[int, Sequence[CompletedPiece]]
@@ -310,8 +310,8 @@ class LoopSweep:
         self._steps = StepsBack(problem.model, theta, with_complex_step(control, problem, theta), work, pulling)
         self._pieces, self._sweep = pieces, PieceSweep(self._steps, problem.options.step)
 
-    def back(self, first: int, record: Record, hat: np.ndarray, given: MotionCovectors) -> float:
-        """Go back through a record with covectors of its sensors; return the size of what was left unsolved."""
+    def back(self, first: int, record: Record, hat: np.ndarray, given: MotionAdjoints) -> float:
+        """Go back through a record with adjoints of its sensors; return the size of what was left unsolved."""
         end, worst = len(record.time), 0.0
         for step in sorted((s for s in self._pieces if max(first, 1) <= s < first + end), reverse=True):
             row = step - first
@@ -321,21 +321,21 @@ class LoopSweep:
         return max(worst, self._steps.sweep(1 if first == 0 else 0, *_rows(0, end, record, hat, given)))
 
     @property
-    def found(self) -> Covectors:
-        """Covectors of what the run has been pulled back to, and of theta."""
-        return self._steps.pulling.cov
+    def found(self) -> Adjoints:
+        """Adjoints of what the run has been pulled back to, and of theta."""
+        return self._steps.pulling.adj
 
 
-def _rows(first: int, end: int, record: Record, hat: np.ndarray, given: MotionCovectors) -> Any:
+def _rows(first: int, end: int, record: Record, hat: np.ndarray, given: MotionAdjoints) -> Any:
     """Some of the rows of all three; ``given`` may have none."""
     part = slice(first, end)
-    return Record(*(array[part] for array in record)), hat[part], MotionCovectors(*(array[part] for array in given))
+    return Record(*(array[part] for array in record)), hat[part], MotionAdjoints(*(array[part] for array in given))
 
 
-def _by_parameters(problem: Problem, initial: RunStart, cov: Covectors, count: int) -> np.ndarray:
-    """Derivatives (p, count): covectors of the start and of theta, along the derivatives of both."""
+def _by_parameters(problem: Problem, initial: RunStart, adj: Adjoints, count: int) -> np.ndarray:
+    """Derivatives (p, count): adjoints of the start and of theta, along the derivatives of both."""
     p, sens = problem.theta_rho.shape[1], initial.sensitivity
-    total = pulled(initial.dtheta[:, :p], cov.theta[:, :count])
-    for covector, derivative in ((cov.z, sens.z), (cov.zd, sens.zd), (cov.zdd, sens.zdd), (cov.lam, sens.lam)):
-        total += derivative[:, :p].T @ covector[:, :count]
+    total = pulled(initial.dtheta[:, :p], adj.theta[:, :count])
+    for adjoint, derivative in ((adj.z, sens.z), (adj.zd, sens.zd), (adj.zdd, sens.zdd), (adj.lam, sens.lam)):
+        total += derivative[:, :p].T @ adjoint[:, :count]
     return total

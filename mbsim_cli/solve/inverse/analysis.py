@@ -12,7 +12,7 @@ from mbsim_cli.kernels.algorithms.torques.lanes import LANES
 from mbsim_cli.kernels.compiler.simd import padded
 from mbsim_cli.kernels.drivers.inverse_dynamics import prescribe, pull_prescribed, vary_prescribed
 from mbsim_cli.kernels.drivers.observe import follow_rows, observe
-from mbsim_cli.kernels.drivers.pull_instants import MotionCovectors
+from mbsim_cli.kernels.drivers.pull_instants import MotionAdjoints
 from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
 from mbsim_cli.kernels.elements.spring import NATURAL, STIFFNESS
 from mbsim_cli.model.layout import NONE
@@ -92,16 +92,16 @@ class Trajectory:
                 stored[:, columns] = values[:, :, None] * factors
         return varied
 
-    def pull_back(self, time: np.ndarray, hat: MotionCovectors, theta_out: np.ndarray) -> None:
-        """Add to theta_out (len(theta), p), of laws and factors, what covectors of the motion (B, n, p) make."""
+    def pull_back(self, time: np.ndarray, hat: MotionAdjoints, theta_out: np.ndarray) -> None:
+        """Add to theta_out (len(theta), p), of laws and factors, what adjoints of the motion (B, n, p) make."""
         if not self.varies.size:  # nothing to compile for
             return
         rates = hat.z, hat.zd, hat.zdd
         pull_prescribed(self._laws, self._theta, self._given.law, self._given.sign, time, *rates, theta_out)
         columns = self._given.table_column
         if columns.size:
-            for values, covector in zip(self._from_table(time), rates, strict=True):
-                products = np.einsum("bc,bcp->cp", values, covector[:, columns])
+            for values, adjoint in zip(self._from_table(time), rates, strict=True):
+                products = np.einsum("bc,bcp->cp", values, adjoint[:, columns])
                 np.add.at(theta_out, self._given.table_scale, products)
 
 

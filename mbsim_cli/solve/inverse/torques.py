@@ -83,10 +83,10 @@ class Lanes:
 
         self._run(motion, out, kernel, self._changes(np.require(motion.time, float, ("C", "W"))))
 
-    def gradient(self, motion: Motion, covector: np.ndarray, weight: np.ndarray, out: tuple[np.ndarray, ...]) -> None:
-        """Torques and three gradients (B, n) for the covector ``covector + weight * torque``."""
+    def gradient(self, motion: Motion, adjoint: np.ndarray, weight: np.ndarray, out: tuple[np.ndarray, ...]) -> None:
+        """Torques and three gradients (B, n) for the adjoint ``adjoint + weight * torque``."""
         self._run(
-            motion, out, lane_gradient, np.require(covector, float, ("C", "W")), np.require(weight, float, ("C", "W"))
+            motion, out, lane_gradient, np.require(adjoint, float, ("C", "W")), np.require(weight, float, ("C", "W"))
         )
 
     def _run(self, motion: Motion, out: tuple[np.ndarray, ...], kernel: Callable, *given: np.ndarray) -> None:
@@ -214,8 +214,8 @@ class InverseDynamics:
             part = slice(start, min(start + size, total))
             yield part, self.block(cut(motion, part), found)
 
-    def gradient(self, motion: Motion, covector: np.ndarray, weight: np.ndarray) -> TorqueGradient:
-        """Gradient of the objective with d psi / d torque = covector + weight * torque, both (B, n).
+    def gradient(self, motion: Motion, adjoint: np.ndarray, weight: np.ndarray) -> TorqueGradient:
+        """Gradient of the objective with d psi / d torque = adjoint + weight * torque, both (B, n).
 
         In lanes no (n, n) matrix is formed unless there are parameters: O(n) an instant. Elsewhere the matrices must
         have been asked for.
@@ -223,19 +223,19 @@ class InverseDynamics:
         rows, kind = len(motion.time), self.problem.theta.dtype
         found = TorqueGradient._make([*(np.empty((rows, self.n), kind) for _ in range(4)), np.zeros(self.p, kind)])
         if self._lanes:
-            self._lanes.gradient(motion, covector, weight, found[:4])
+            self._lanes.gradient(motion, adjoint, weight, found[:4])
         if self._lanes is None or self.p:
             size = self._instants()
             for start in range(0, rows, size):
                 part = slice(start, min(start + size, rows))
-                self._pull(cut(motion, part), covector[part], weight[part], cut(found[:4], part), found.by_parameter)
+                self._pull(cut(motion, part), adjoint[part], weight[part], cut(found[:4], part), found.by_parameter)
         return found
 
-    def _pull(self, motion, covector, weight, found, by_parameter) -> None:
-        """Contract the derivatives of a block with the objective's covector."""
+    def _pull(self, motion, adjoint, weight, found, by_parameter) -> None:
+        """Contract the derivatives of a block with the objective's adjoint."""
         block = self.block(motion)
         found[0][...] = block.torque
-        pulled = covector + weight * block.torque
+        pulled = adjoint + weight * block.torque
         by_parameter += np.einsum("ti,tip->p", pulled, block.by_parameter)
         for stored, matrix in zip(found[1:4], block[1:4], strict=True) if self._lanes is None else ():
             stored[...] = np.einsum("ti,tim->tm", pulled, matrix)

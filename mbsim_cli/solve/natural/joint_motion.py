@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mbsim_cli.kernels.compiler.simd import padded, zeros
-from mbsim_cli.kernels.drivers.pull_instants import MotionCovectors
+from mbsim_cli.kernels.drivers.pull_instants import MotionAdjoints
 from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
 from mbsim_cli.model.codes import ROTATIONS, Measure
 from mbsim_cli.model.coordinates import kinds
@@ -260,7 +260,7 @@ AT_ONCE = 8  # instants whose derivatives along all directions are held
 
 
 class NaturalReactionPuller:
-    """Takes covectors of reactions, p columns; ``gradient`` (q, p) sums derivatives by parameters at a fixed motion."""
+    """Takes adjoints of reactions, p columns; ``gradient`` (q, p) sums derivatives by parameters at a fixed motion."""
 
     theta = 0.0  # nothing goes to numbers of the model
 
@@ -282,10 +282,10 @@ class NaturalReactionPuller:
         sensors, _, unknown = with_reactions(record, derivatives, self._plain)
         return record._replace(sensors=sensors), unknown
 
-    def pull_back(self, record: Record, hat: np.ndarray) -> MotionCovectors:
-        """Covectors of the motion at the rows of a record from those of its reactions, hat (N, width, p)."""
+    def pull_back(self, record: Record, hat: np.ndarray) -> MotionAdjoints:
+        """Adjoints of the motion at the rows of a record from those of its reactions, hat (N, width, p)."""
         n, p, dtype = self._n, hat.shape[2], hat.dtype.type
-        out = MotionCovectors(*(zeros((len(hat), k, p), dtype) for k in (n, n, n, self._m)))
+        out = MotionAdjoints(*(zeros((len(hat), k, p), dtype) for k in (n, n, n, self._m)))
         for first in range(0, len(hat), AT_ONCE):
             rows = slice(first, first + AT_ONCE)
             if hat[rows].any():
@@ -293,8 +293,8 @@ class NaturalReactionPuller:
                 found = np.einsum("nwc,nwk->nck", slopes, hat[rows], optimize=True)
                 by_parameters, *motion = np.split(found, self._parameters + n * np.arange(2), axis=1)
                 self.gradient += by_parameters.sum(axis=0)
-                for part, covectors in zip(out, motion, strict=False):
-                    part[rows] = covectors[:, :n]
+                for part, adjoints in zip(out, motion, strict=False):
+                    part[rows] = adjoints[:, :n]
         return out
 
     def _slopes(self, record: Record) -> np.ndarray:

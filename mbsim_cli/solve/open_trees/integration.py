@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mbsim_cli.kernels.algebra.linear_solve import Range
+from mbsim_cli.kernels.algebra.linear_solve import NormalEquations
 from mbsim_cli.kernels.algorithms.closed_loops import ClosedLoops, Loops
 from mbsim_cli.kernels.algorithms.elimination.constrained_solve import Factor
 from mbsim_cli.kernels.algorithms.equations.constraints import LINE_SIZE
@@ -19,7 +19,7 @@ from mbsim_cli.kernels.drivers.instants import measure_drift
 from mbsim_cli.kernels.drivers.integrate import COURSE, IntegrationWork, integrate
 from mbsim_cli.kernels.drivers.integrate_implicit import ImplicitControl, ImplicitWork, integrate_implicit
 from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
-from mbsim_cli.kernels.drivers.stepping import BEFORE_START, CLOCK, Kinks
+from mbsim_cli.kernels.drivers.stepping import BEFORE_START, CLOCK, Breakpoints
 from mbsim_cli.kernels.integrators.dense_output import TERMS, Dense
 from mbsim_cli.kernels.integrators.esdirk import ImplicitTableau, LoopStages, NewtonControl, StageEquations
 from mbsim_cli.kernels.integrators.onsets import Onsets
@@ -128,7 +128,7 @@ def loops_of(problem: Problem, theta: np.ndarray, p: int, expected: np.ndarray, 
         z(m),
         z(n),
         bool(redundant),
-        Range(zeros((n, padded(n)), dtype), np.zeros(max(1, n), np.int64)),
+        NormalEquations(zeros((n, padded(n)), dtype), np.zeros(max(1, n), np.int64)),
         turning.measure,
         allocate.twists_of(model, p, dtype),
         allocate.columns(n, m, p, dtype),
@@ -251,7 +251,7 @@ def error_control(options: Options, *, varies: bool, at_once: float = np.inf) ->
 
 
 def integration_work(
-    model: Any, theta: np.ndarray, method: Tableau, p: int, kinks: Kinks, options: Options
+    model: Any, theta: np.ndarray, method: Tableau, p: int, kinks: Breakpoints, options: Options
 ) -> IntegrationWork:
     """Allocate the work of an integration."""
     (_, n, _), stages, dtype = allocate.sizes(model), method.c.size, theta.dtype.type
@@ -304,7 +304,7 @@ def newton_control(options: Options, *, stepped: bool) -> NewtonControl:
 
 
 def implicit_work(
-    model: Any, theta: np.ndarray, stages: int, p: int, kinks: Kinks, options: Options, tree: Any
+    model: Any, theta: np.ndarray, stages: int, p: int, kinks: Breakpoints, options: Options, tree: Any
 ) -> ImplicitWork:
     """Allocate the work of an implicit integration."""
     dtype = theta.dtype.type

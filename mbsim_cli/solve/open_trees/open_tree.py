@@ -215,7 +215,9 @@ class OpenTreeSimulation:
         self.step = 0
         self.unfinished: tuple[Record, SensitivityRecord, np.ndarray] | None = None
         self.end = problem.options.end
-        self.fixed_steps = not (problem.options.adaptive or self.work.kinks.time.size or self.work.onsets.force.size)
+        self.fixed_steps = not (
+            problem.options.adaptive or self.work.breakpoints.time.size or self.work.onsets.force.size
+        )
         self.earlier = self._room(1)  # the step before those of the next rows
         self.taken: list[Steps] = []  # towards the next rows
         self.before: Checkpoint | None = None  # the next rows
@@ -464,7 +466,7 @@ def pilot(problem: Problem) -> Pilot:
     options = replace(problem.options, sensitivity="none", integrator="dop853", error_control="motion")
     alone = replace(problem, options=options, theta_rho=problem.theta_rho[:, :0], ahead=None)
     simulation = OpenTreeSimulation(alone)
-    breakpoints = simulation.work.kinks.time.size
+    breakpoints = simulation.work.breakpoints.time.size
     try:
         simulation.first_block()
     except AnalysisError:  # the run itself says why

@@ -6,12 +6,18 @@ import numpy as np
 import pytest
 
 from mbsim_cli.kernels.algebra import arrays, linear_solve, spatial, vectors
-from mbsim_cli.kernels.algebra.linear_solve import Range, eliminate_sparse, factor_range, keep_in_range, solve_sparse
+from mbsim_cli.kernels.algebra.linear_solve import (
+    NormalEquations,
+    eliminate_sparse,
+    factor_range,
+    keep_in_range,
+    solve_sparse,
+)
 from mbsim_cli.kernels.algorithms.elimination.constrained_solve import (
     SPARSE,
     eliminate,
     factor_penalised,
-    left_over,
+    find_residual,
     solve,
     solve_change,
     solve_constrained,
@@ -195,7 +201,7 @@ def test_elimination_three_unknowns_at_a_time(n):
         columns.x[:] = own.normal(size=(n, 1))
         columns.b[:] = 2.0 * tilted @ columns.x
         factor.T[:, :n] = factor.lu[:, :n] = tilted
-        left_over(factor, columns, 0)
+        find_residual(factor, columns, 0)
         assert np.allclose(columns.step, tilted @ columns.x, atol=1e-13)
         assert eliminate(factor)
         solve(factor, columns.step, 0)
@@ -247,7 +253,7 @@ def test_constrained_solve(dense_structure, ratio, dependent, exchanged):
     assert solve_constrained(factor, 1e-12, columns) <= 1e-10
     assert np.abs(columns.x - exact[:n]).max() <= 1e-8 * np.abs(exact[:n]).max()
     assert np.abs(J.T @ columns.mu - J[:m].T @ exact[n:]).max() <= 1e-7 * np.abs(J[:m].T @ exact[n:]).max()
-    assert np.allclose(columns.rest, columns.e - J @ columns.x, atol=1e-9)
+    assert np.allclose(columns.residual, columns.e - J @ columns.x, atol=1e-9)
 
 
 @pytest.mark.parametrize("share", [1e-12, 1e-6, 1.0, 1e6])
@@ -297,7 +303,7 @@ def test_multipliers_kept_in_range():
     lam = rng.normal(size=(3, 2))
     expected = J @ np.linalg.pinv(J) @ lam
     found = lam.copy()
-    reach = Range(np.zeros((5, 5)), np.zeros(5, int))
+    reach = NormalEquations(np.zeros((5, 5)), np.zeros(5, int))
     factor_range(J, reach)
     keep_in_range(J, reach, found, SimpleNamespace(x=np.zeros((5, 2)), step=np.zeros((5, 2))))
     assert np.allclose(found, expected, atol=1e-8)

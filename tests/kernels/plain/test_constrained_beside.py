@@ -14,7 +14,7 @@ from mbsim_cli.solve import lanes as beside
 from mbsim_cli.solve import lanes as constrained
 from mbsim_cli.solve import lanes as constrained_beside
 from mbsim_cli.solve import lanes as open_trees
-from tests.kernels.eight import at_most, below, either, largest, widened
+from tests.kernels.eight import at_most, below, largest, select, widened
 from tests.kernels.mechanisms import everything, four_bar, loop
 from tests.kernels.open_tree_adjoint import chosen
 from tests.kernels.plain.test_cases_beside import (
@@ -36,10 +36,10 @@ def eight(monkeypatch):
     for module in (open_trees, constrained_beside):
         monkeypatch.setattr(module, "TOGETHER", 8)
     monkeypatch.setattr(constrained_solve, "max", largest, raising=False)
-    for name, twin in {"below": below, "at_most": at_most, "either": either}.items():
+    for name, twin in {"below": below, "at_most": at_most, "select": select}.items():
         monkeypatch.setattr(constrained_solve, name, twin)
         monkeypatch.setattr(predictor, name, twin)
-    monkeypatch.setattr(ali3p_cases, "either", either)
+    monkeypatch.setattr(ali3p_cases, "select", select)
 
 
 def cases_of(builder, count, rows, **options):
@@ -92,10 +92,10 @@ def test_steps_that_are_not_plain_are_made_alone(monkeypatch):
     """Every correction is taken for one that stalls, but those of the first case."""
     judge = ali3p_cases._judge
 
-    def one_stalls(k, control, iteration, saturates, judgement):
-        judge(k, control, iteration, saturates, judgement)
+    def one_stalls(k, control, iteration, saturates, decisions):
+        judge(k, control, iteration, saturates, decisions)
         if k == 1:
-            judgement.stands[k] = ali3p_cases.ODD
+            decisions.stands[k] = ali3p_cases.ODD
 
     monkeypatch.setattr(ali3p_cases, "_judge", one_stalls)
     assert assert_beside(cases_of(four_bar(), 2, 2)) == ([""] * 2, 0.5)

@@ -98,8 +98,8 @@ def assert_derivatives(made, passive, theta, state):
         hat = shaped(made.result, iter(numbers))
         for pull, arguments in ((made.pull, given(theta, state)), (made.pull_kept, aside)):
             hat_out = np.zeros((theta.size, 1))
-            covectors = pull(*arguments, hat, 0, hat_out)
-            pulled = np.array(list(leaves(covectors))).reshape(state.shape)
+            adjoints = pull(*arguments, hat, 0, hat_out)
+            pulled = np.array(list(leaves(adjoints))).reshape(state.shape)
             total = (pulled * d_state).sum() + hat_out[:, 0] @ dtheta
             assert np.isclose(total, numbers @ exact, rtol=1e-9, atol=1e-11 * np.abs(numbers * exact).max())
 
@@ -110,10 +110,10 @@ def test_a_force_along_a_measure_may_see_no_rate():
 
     element = AlongMeasure(attraction, (Force.ALONG_MEASURE,), 1)
     model = SimpleNamespace(forces=SimpleNamespace(theta=[0]))
-    theta, kin, pulled = np.array([3.0]), SimpleNamespace(kept=np.zeros((1, ROOM))), np.zeros((1, 1))
+    theta, kin, pulled = np.array([3.0]), SimpleNamespace(forces=np.zeros((1, ROOM))), np.zeros((1, 1))
     find, slopes, own, pull = (function_of(form, *FORCE[form][:2], element, kept=True) for form in FORCE)
     find(model, theta, 0.0, 0, 2.0, 5.0, kin)
-    assert kin.kept[0, 0] == -12.0 and slopes(model, theta, 0.0, 0, kin) == (-12.0, 0.0)
+    assert kin.forces[0, 0] == -12.0 and slopes(model, theta, 0.0, 0, kin) == (-12.0, 0.0)
     assert own(model, theta, np.array([[0.5]]), 0.0, 0, 0, kin) == -2.0
     pull(model, theta, 0.0, 0, 0, kin, 0.5, pulled)
     assert pulled[0, 0] == -2.0

@@ -58,7 +58,7 @@ def test_derivatives_of_laws(kind, x):
 @pytest.mark.parametrize("x", [point + imaginary for point in POINTS for imaginary in (0.0, 1e-3j)])
 @pytest.mark.parametrize("kind", Law)
 def test_pull_back_of_laws(kind, x):
-    """Three covectors at once, of value, first and second derivative."""
+    """Three adjoints at once, of value, first and second derivative."""
     laws, theta = law(kind)
     theta = theta * (1.0 + np.imag(x))
     found, hats = np.zeros((theta.size, 3), np.result_type(x)), np.random.default_rng(1).normal(size=(3, 3))

@@ -7,7 +7,7 @@ from mbsim_cli.solve import allocate
 from mbsim_cli.solve.equilibrium import equilibrium
 from tests.kernels.differentiate import simulate
 from tests.kernels.plain.test_flexible_trees import BEAMS, FLOATING, REST, assembled, assert_sensitivities
-from tests.kernels.reaction_covectors import assert_pull_back_is_the_transpose
+from tests.kernels.reaction_adjoints import assert_pull_back_is_the_transpose
 
 AT_REST = """\
   root: {type: reaction, joint: root}

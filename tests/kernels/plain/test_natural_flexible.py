@@ -22,7 +22,7 @@ from mbsim_cli.model.layout import NONE
 from mbsim_cli.solve import allocate
 from mbsim_cli.solve.forward import forward
 from mbsim_cli.solve.natural.plan import origins_of
-from tests.kernels.covectors import TIME
+from tests.kernels.adjoints import TIME
 from tests.kernels.plain.test_flexible_reactions import LOOP
 from tests.kernels.plain.test_flexible_trees import BEAMS, FLOATING, MODELS, assembled, bent
 from tests.kernels.plain.test_natural import check_adjoint, check_complex_step, check_order

@@ -10,15 +10,15 @@ import pytest
 from mbsim_cli.kernels.algorithms.equations.constraints import move_lines
 from mbsim_cli.kernels.algorithms.equations.residual_variation import Load, resting
 from mbsim_cli.kernels.algorithms.equations.sensors import sense, vary_sensors
-from mbsim_cli.kernels.algorithms.natural.workspace import natural_covectors, natural_virtual
+from mbsim_cli.kernels.algorithms.natural.workspace import natural_adjoints, natural_virtual
 from mbsim_cli.kernels.algorithms.systems.contract import (
     evaluate,
     place,
     pull_at_rest,
     pull_rates,
     pull_rates_with_velocity,
+    pull_readings,
     pull_residual,
-    pull_seen,
     vary_at_rest,
     vary_bodies_of,
     vary_equations,
@@ -29,7 +29,7 @@ from mbsim_cli.kernels.algorithms.systems.contract import (
 from mbsim_cli.kernels.compiler.simd import padded
 from mbsim_cli.model.codes import BETWEEN_BODIES, Force, Joint, Law, Measure, Sensor
 from mbsim_cli.solve import allocate
-from tests.kernels.covectors import SCALARS, TIME, compare
+from tests.kernels.adjoints import SCALARS, TIME, compare
 from tests.kernels.mechanisms import PAIRS, branches, loop, on_single_bodies
 from tests.kernels.natural import natural_problem, sensed
 
@@ -77,7 +77,7 @@ class Natural:
         )
         self.virtual = natural_virtual(self.model, padded(SCALARS), self.dtype)
         self.virtual.mu[:, :SCALARS] = self.random(self.state.z.size)
-        self.cov = natural_covectors(self.model, self.theta.size, padded(SCALARS), self.dtype)
+        self.adj = natural_adjoints(self.model, self.theta.size, padded(SCALARS), self.dtype)
 
     def _stand(self, tree, theta, z):
         """Coordinates that put all bodies where those of the joints put them."""
@@ -101,11 +101,11 @@ class Natural:
         return found
 
     def random(self, count):
-        """Covectors (count, SCALARS)."""
+        """Adjoints (count, SCALARS)."""
         return self.rng.normal(size=(count, SCALARS)).astype(self.dtype)
 
     def padded(self, values):
-        """The same with as many columns as covectors have."""
+        """The same with as many columns as adjoints have."""
         return np.pad(values, ((0, 0), (0, padded(SCALARS) - SCALARS)))
 
     @property
@@ -115,7 +115,7 @@ class Natural:
 
     @property
     def none(self):
-        """A covector (m, p) of no equation."""
+        """An adjoint (m, p) of no equation."""
         return self.padded(np.zeros((self.state.lam.size, SCALARS), self.dtype))
 
     def _evaluate(self):
@@ -141,10 +141,10 @@ class Natural:
         )  # fmt: skip
 
     def take(self, expected, moves=("z", "zd", "zdd", "lam")):
-        """Take the covectors, which on the variations must be the expected ones (SCALARS, p) of the scalars."""
-        cov = self.cov
-        found = cov.theta.T @ self.varied.dtheta + sum(getattr(cov, x).T @ getattr(self.sens, x) for x in moves)
-        compare(cov, found, expected)
+        """Take the adjoints, which on the variations must be the expected ones (SCALARS, p) of the scalars."""
+        adj = self.adj
+        found = adj.theta.T @ self.varied.dtheta + sum(getattr(adj, x).T @ getattr(self.sens, x) for x in moves)
+        compare(adj, found, expected)
 
 
 def residual_agrees(at):
@@ -155,7 +155,7 @@ def residual_agrees(at):
         at.model, at.theta, at.varied, TIME, at.state, at.sens, at.eq, at.kin, at.comp, at.twists, dG
     )  # fmt: skip
     pull_residual(
-        at.model, at.theta, TIME, at.state, at.eq, at.kin, at.comp, at.virtual, at.padded(nu), at.cov
+        at.model, at.theta, TIME, at.state, at.eq, at.kin, at.comp, at.virtual, at.padded(nu), at.adj
     )  # fmt: skip
     at.take(at.virtual.mu[:, :SCALARS].T @ dG + nu.T @ d_phi)
 
@@ -171,7 +171,7 @@ def resting_agrees(at):
     )  # fmt: skip
     pull_at_rest(
         at.model, at.theta, TIME, at.state.z, np.zeros_like(x), x, multiplier, at.eq, at.still, at.comp, at.virtual,
-        at.none, at.cov,
+        at.none, at.adj,
     )  # fmt: skip
     at.take(at.virtual.mu[:, :SCALARS].T @ systems[0].dG, moves=("z",))
 
@@ -182,7 +182,7 @@ def rates_agree(at):
     numbers = at.varied.dtheta, at.varied.touch
     vary_rates(at.model, at.theta, *numbers, at.eq, TIME, at.state, at.sens, at.kin, at.twists, first, second)
     pull_rates(
-        at.model, at.theta, *at.motion, at.eq, at.kin, at.comp, at.virtual, at.padded(nu1), at.padded(nu2), at.cov
+        at.model, at.theta, *at.motion, at.eq, at.kin, at.comp, at.virtual, at.padded(nu1), at.padded(nu2), at.adj
     )  # fmt: skip
     at.take(nu1.T @ first + nu2.T @ second)
 
@@ -190,7 +190,7 @@ def rates_agree(at):
 def velocities_agree(at):
     nu2, second = at.random(at.state.lam.size), np.zeros_like(at.sens.lam)
     pull_rates_with_velocity(
-        at.model, at.theta, at.state.zd, at.eq, at.kin, at.padded(nu2), at.cov, at.cov.zd
+        at.model, at.theta, at.state.zd, at.eq, at.kin, at.padded(nu2), at.adj, at.adj.zd
     )  # fmt: skip
     vary_rates_with_velocity(1.0, at.model, at.theta, at.eq, at.state.zd, at.sens.zd, at.kin, at.twists, second)
     at.take(nu2.T @ second)
@@ -200,7 +200,7 @@ def sensors_agree(at):
     d_sensors, hat = np.zeros((at.sensors.size, at.sens.z.shape[1]), at.dtype), at.random(at.sensors.size)
     numbers = at.varied.dtheta, at.varied.touch
     vary_sensors(at.model, at.theta, *numbers, *at.motion, at.sens, at.kin, at.twists, d_sensors)
-    pull_seen(at.model, at.theta, *at.motion, at.kin, at.comp, at.virtual, at.padded(hat), at.cov)
+    pull_readings(at.model, at.theta, *at.motion, at.kin, at.comp, at.virtual, at.padded(hat), at.adj)
     at.take(hat.T @ d_sensors)
 
 

@@ -34,7 +34,7 @@ from mbsim_cli.model.codes import (
     Sensor,
 )
 from mbsim_cli.model.layout import NONE
-from tests.kernels.covectors import TIME, pulled
+from tests.kernels.adjoints import TIME, pulled
 from tests.kernels.mechanisms import with_sensors
 
 SOURCES = sorted(Path(mbsim_cli.__file__).parent.rglob("*.py"))

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mbsim_cli.kernels.integrators.predictor import ADDED, TERMS, _extrapolate, _take_in
+from mbsim_cli.kernels.integrators.predictor import ADDED, TERMS, _extrapolate, _shift_differences
 
 
 def predictions(values, least=1, most=TERMS):
@@ -12,7 +12,7 @@ def predictions(values, least=1, most=TERMS):
     differences[:, 0] = values[0]
     for row, now in enumerate(values):
         for c, value in enumerate(now):
-            _take_in(value, differences, c)
+            _shift_differences(value, differences, c)
         _extrapolate(differences, np.array([2.0, 0.5]), least, *np.zeros((2, TERMS + 1)), out[row])
     return out
 

@@ -34,7 +34,7 @@ from mbsim_cli.model.codes import Axes, Force, Joint, Law, Measure, Sensor
 from mbsim_cli.model.layout import NONE
 from tests.assembly.texts import assemble
 from tests.cli.test_reactions import FOUR_BAR
-from tests.kernels.covectors import SCALARS, TIME, Pulled, of_axes, pulled
+from tests.kernels.adjoints import SCALARS, TIME, Pulled, of_axes, pulled
 from tests.kernels.mechanisms import PAIRS, any_measure, branches, everything, everything_open, loop, with_sensors
 from tests.kernels.plain.test_reactions import SLIDER
 from tests.naive.random_mechanisms import random_mechanism
@@ -52,7 +52,7 @@ def forces_agree(at):
     numbers = at.varied.dtheta, at.varied.touch
     motion = TIME, state.z, state.zd
     vary_element_forces(model, theta, *numbers, *motion, at.sens.z, at.sens.zd, at.kin, tw, dG)
-    pull_element_forces(model, theta, *motion, at.kin, at.virtual, at.cov)
+    pull_element_forces(model, theta, *motion, at.kin, at.virtual, at.adj)
     at.take(at.powers(dG))
 
 
@@ -66,7 +66,7 @@ def constraints_agree(at):
     vary_constraints(model, theta, *numbers, lines, TIME, state.z, at.sens.z, at.kin, tw, d_phi)
     vary_constraint_forces(model, theta, *numbers, lines, multiplier, state.z, at.sens.z, at.kin, tw, dG)
     pull_constraints(
-        model, theta, TIME, state.z, at.kin, lines, multiplier, at.virtual, at.padded(nu), at.cov
+        model, theta, TIME, state.z, at.kin, lines, multiplier, at.virtual, at.padded(nu), at.adj
     )  # fmt: skip
     at.take(nu.T @ d_phi + at.powers(dG))
 
@@ -80,7 +80,7 @@ def rates_agree(at):
     vary_constraint_rates(
         model, theta, at.varied.dtheta, at.varied.touch, *lines, *motion, *at.sens[:3], at.kin, at.twists, first, second
     )
-    pull_constraint_rates(model, theta, *motion, at.kin, *lines, at.padded(nu1), at.padded(nu2), at.cov)
+    pull_constraint_rates(model, theta, *motion, at.kin, *lines, at.padded(nu1), at.padded(nu2), at.adj)
     at.take(nu1.T @ first + nu2.T @ second)
 
 
@@ -89,7 +89,7 @@ def velocities_agree(at):
     model, state, lines = at.model, at.state, (at.eq.lines, at.eq.line_rates)
     nu2, second = at.random(len(state.lam)), np.zeros_like(at.sens.lam)
     vary_with_velocity(1.5, model, *lines, state.zd, at.sens.zd, at.kin, second)
-    pull_with_velocity(1.5, model, *lines, state.zd, at.padded(nu2), at.kin, at.cov.zd)
+    pull_with_velocity(1.5, model, *lines, state.zd, at.padded(nu2), at.kin, at.adj.zd)
     at.take(nu2.T @ second)
 
 
@@ -101,17 +101,17 @@ def sensors_agree(at):
     numbers = at.varied.dtheta, at.varied.touch
     vary_sensors(model, theta, *numbers, *motion, at.sens, at.kin, at.twists, d_sensors)
     hat = at.random(at.sensors.size)
-    pull_sensors(model, theta, *motion, at.kin, at.padded(hat), at.cov)
+    pull_sensors(model, theta, *motion, at.kin, at.padded(hat), at.adj)
     at.take(hat.T @ d_sensors)
 
 
 def pull_residual(at, nu):
     """Pull mu . G + nu . Phi back to coordinates and numbers."""
     model, theta, state = at.model, at.theta, at.state
-    pull_bodies(model.tree, theta, at.kin, at.virtual, at.cov)
-    pull_element_forces(model, theta, TIME, state.z, state.zd, at.kin, at.virtual, at.cov)
+    pull_bodies(model.tree, theta, at.kin, at.virtual, at.adj)
+    pull_element_forces(model, theta, TIME, state.z, state.zd, at.kin, at.virtual, at.adj)
     pull_constraints(
-        model, theta, TIME, state.z, at.kin, at.eq.lines, state.lam, at.virtual, at.padded(nu), at.cov
+        model, theta, TIME, state.z, at.kin, at.eq.lines, state.lam, at.virtual, at.padded(nu), at.adj
     )  # fmt: skip
     at.pull_to_root()
 
@@ -151,11 +151,11 @@ def test_systems_at_rest(build, imaginary):
     clear_wrenches(at.comp.W, at.eq.Q)
     constraint_forces(model, theta, state.z, at.kin, multiplier, at.eq.lines, at.comp.W, at.eq.Q)
     residual(model.tree, at.kin, at.comp, at.eq.Q, at.eq.G)
-    pull_bodies(model.tree, theta, at.kin, at.virtual, at.cov)
+    pull_bodies(model.tree, theta, at.kin, at.virtual, at.adj)
     no_nu = at.padded(np.zeros((len(multiplier), SCALARS), at.dtype))
-    pull_constraints(model, theta, TIME, state.z, at.kin, at.eq.lines, multiplier, at.virtual, no_nu, at.cov)
-    pull_tree(model.tree, theta, state.z, at.kin, at.comp, at.virtual, at.cov)
-    at.cov.zd[:], at.cov.zdd[:] = 0.0, 0.0  # x is held
+    pull_constraints(model, theta, TIME, state.z, at.kin, at.eq.lines, multiplier, at.virtual, no_nu, at.adj)
+    pull_tree(model.tree, theta, state.z, at.kin, at.comp, at.virtual, at.adj)
+    at.adj.zd[:], at.adj.zdd[:] = 0.0, 0.0  # x is held
     at.take(at.virtual.mu[:, :SCALARS].T @ systems[0].dG, summed=True)
 
 
@@ -167,7 +167,7 @@ def test_nothing_changes_with_the_axes_of_a_body(build, imaginary):
     pull_residual(at, at.random(len(at.state.lam)))
     for body, turn, shift in itertools.product(range(len(at.kin.R) - 1), [*np.eye(3), 0], [*np.eye(3), 0]):
         direction = of_axes(at.model, at.theta, body, np.broadcast_to(turn, 3), np.broadcast_to(shift, 3))
-        products = at.cov.theta[:, :SCALARS] * direction[:, None]
+        products = at.adj.theta[:, :SCALARS] * direction[:, None]
         for part in (products.real, products.imag):
             assert np.abs(part.sum(axis=0)).max() <= 1e-12 * np.abs(part).sum(axis=0).max()
 
@@ -231,10 +231,10 @@ def test_sensors_that_no_scalar_reads_do_not_count():
     with np.errstate(all="ignore"):
         at = pulled(builder)
         for row, defined in ((0, True), (3, False)):
-            hat = np.zeros((4, at.cov.z.shape[1]))
+            hat = np.zeros((4, at.adj.z.shape[1]))
             hat[row, 0] = 1.0
-            pull_sensors(at.model, at.theta, TIME, *at.state[:3], at.kin, hat, at.cov)
-            assert all(np.isfinite(found).all() for found in at.cov) == defined
+            pull_sensors(at.model, at.theta, TIME, *at.state[:3], at.kin, hat, at.adj)
+            assert all(np.isfinite(found).all() for found in at.adj) == defined
 
 
 def test_sensors_of_an_open_tree():
@@ -271,6 +271,6 @@ def reactions_agree(problem, imaginary):
     no_nu = at.padded(np.zeros((m, SCALARS), at.dtype))
     pull_reactions(
         model, theta, reactions, *motion, state.lam, beside, lines, eq.Q, kin, comp, at.virtual, no_nu, at.padded(hat),
-        at.cov,
+        at.adj,
     )  # fmt: skip
     at.take(hat.T @ varied)

@@ -13,7 +13,7 @@ from mbsim_cli.solve.inverse.analysis import InverseAnalysis
 from tests.assembly.texts import assemble
 from tests.cli.test_reactions import FOUR_BAR
 from tests.kernels.differentiate import EPS, complex_step, direct
-from tests.kernels.reaction_covectors import assert_pull_back_is_the_transpose
+from tests.kernels.reaction_adjoints import assert_pull_back_is_the_transpose
 from tests.naive.random_mechanisms import parametrised, random_mechanism
 from tests.naive.reactions import Shown, assembled
 

@@ -31,10 +31,10 @@ from mbsim_cli.kernels.compiler.simd import (
     at_most,
     below,
     block,
-    either,
     largest,
     only,
     put,
+    select,
     squares,
     total,
     width,
@@ -63,7 +63,7 @@ def update_multiplier(factor, columns, r, c, left):
     """Multiplier of row r by what is left of its rest; return the share of that in the size."""
     push = factor.alpha[r] * left
     mu = at(columns.mu, r, c) - push
-    put(columns.rest, r, c, left)
+    put(columns.residual, r, c, left)
     put(columns.mu, r, c, mu)
     put(columns.load, r, c, push - mu)
     return factor.alpha[r] * squares(left)
@@ -108,7 +108,7 @@ class ByCoordinates:
         solve_sparse(factor.sparsity, factor.lower, factor.upper, factor.inverse, b, c)
 
     @staticmethod
-    def left_over(factor, columns, c):
+    def find_residual(factor, columns, c):
         sparsity, T, x = factor.sparsity, factor.T, columns.x
         for k in range(factor.weight.size):
             left = at(columns.b, k, c) - at(T, k, k) * at(x, k, c)
@@ -135,7 +135,7 @@ class ByCoordinates:
         sparsity, J = factor.sparsity, factor.J
         size = squares(0.0 * at(columns.x, 0, c))
         for r in range(factor.alpha.size):
-            left = at(columns.rest, r, c)
+            left = at(columns.residual, r, c)
             for s in range(sparsity.row_first[r], sparsity.row_first[r + 1]):
                 i = at(sparsity.row_column, s)
                 left -= at(J, r, i) * at(step, i, c)
@@ -196,7 +196,7 @@ class ByPanels:
         solve_panels(factor.sparsity, factor.lu, factor.lower, factor.upper, factor.inverse, b, c)
 
     @staticmethod
-    def left_over(factor, columns, c):
+    def find_residual(factor, columns, c):
         for i in range(factor.weight.size):
             put(columns.step, i, c, at(columns.b, i, c))
         subtract_product(factor.sparsity, factor.T, columns.x, c, columns.step)
@@ -215,7 +215,7 @@ class ByPanels:
         panels = factor.sparsity
         size = squares(0.0 * at(columns.x, 0, c))
         for r in range(factor.alpha.size):
-            left = at(columns.rest, r, c)
+            left = at(columns.residual, r, c)
             for s in range(panels.row_first[r], panels.row_first[r + 1]):
                 left -= at(factor.packed, s) * at(step, at(panels.row_column, s), c)
             size += update_multiplier(factor, columns, r, c, left)
@@ -233,12 +233,13 @@ copy_tangent = _of_structure("copy_tangent", "lu = T.")
 add_penalties = _of_structure("add_penalties", "lu += J^T alpha J.")
 eliminate = _of_structure("eliminate", "Factorise lu without exchanging pivots; False where that would lose digits.")
 solve = _of_structure("solve", "Solve in place for column c of b, which may stand for several.")
-left_over = _of_structure(
-    "left_over", "step = b - T x in column c: digits that elimination lost to the penalty come back with it."
+find_residual = _of_structure(
+    "find_residual", "step = b - T x in column c: digits that elimination lost to the penalty come back with it."
 )
 add_loads = _of_structure("add_loads", "step += J^T load in column c.")
 update_multipliers = _of_structure(
-    "update_multipliers", "rest -= J step; mu -= alpha rest; load = alpha rest - mu; return rest . alpha rest."
+    "update_multipliers",
+    "residual -= J step; mu -= alpha residual; load = alpha residual - mu; return alpha residual^2.",
 )
 
 
@@ -271,8 +272,8 @@ class Columns(NamedTuple):
     x: np.ndarray  # (n, p)
     mu: np.ndarray  # (m, p)
     step: np.ndarray  # (n, p) correction of x
-    rest: np.ndarray  # (m, p) e - J x
-    load: np.ndarray  # (m, p) alpha rest - mu
+    residual: np.ndarray  # (m, p) e - J x
+    load: np.ndarray  # (m, p) alpha residual - mu
 
 
 class Solution(NamedTuple):
@@ -280,7 +281,7 @@ class Solution(NamedTuple):
 
     x: np.ndarray  # (n, 1)
     mu: np.ndarray  # (m, 1)
-    rest: np.ndarray  # (m, 1)
+    residual: np.ndarray  # (m, 1)
 
 
 class CaseColumns(NamedTuple):
@@ -291,7 +292,7 @@ class CaseColumns(NamedTuple):
     x: np.ndarray
     mu: np.ndarray
     step: np.ndarray
-    rest: np.ndarray
+    residual: np.ndarray
     load: np.ndarray
     kept: tuple  # Solution
 
@@ -354,7 +355,7 @@ def _missing(factor, ratio, left, squares_of_whole, x, c):
     """Digits that the penalty alone leaves open, relative to ``whole``; the largest of all directions."""
     if factor.alpha.size == 0:
         return 0.0
-    # alpha rest^2 / ratio is what the rest of the constraints would accelerate; the others are elimination's
+    # alpha residual^2 / ratio is what the rest of the constraints would accelerate; the others are elimination's
     lost = LOST * LOST * ratio * ratio * _squares_of(factor.weight, x, c)
     return np.sqrt(largest((left / ratio + lost) / (squares_of_whole + NOTHING)))
 
@@ -375,7 +376,7 @@ def _refine(factor, tolerance, whole, size, columns, c):
     error, moved = 1.0, np.inf
     for update in range(MAX_UPDATES):
         before, previous = size, moved
-        left_over(factor, columns, c)
+        find_residual(factor, columns, c)
         size = total(_correct(factor, columns.step, columns, c))
         moved = _size_of(factor.weight, columns.step, c)
         error = _add_correction(factor.weight, moved, whole, columns, c)
@@ -396,13 +397,13 @@ def _refine_cases(factor, tolerance, whole, size, columns, c):
     moved, ended, kept = 0.0 * size, 0, 0
     for update in range(MAX_UPDATES):
         before, previous = size, moved
-        left_over(factor, columns, c)
+        find_residual(factor, columns, c)
         size = total(_correct(factor, columns.step, columns, c))
         large, moved = _size_of(factor.weight, columns.x, c), _size_of(factor.weight, columns.step, c)
-        error = either(below(0.0, large), moved / large, 0.0 * large)
+        error = select(below(0.0, large), moved / large, 0.0 * large)
         for i in range(factor.weight.size):
             put(columns.x, i, c, at(columns.x, i, c) + at(columns.step, i, c))
-        shrinks = either(below(0.0, before), np.sqrt(size / before), 0.0 * size)
+        shrinks = select(below(0.0, before), np.sqrt(size / before), 0.0 * size)
         ahead = error * max(shrinks, error)
         ended |= at_most(error, tolerance) | at_most(ahead, CERTAIN * tolerance)
         if update > 1:
@@ -421,10 +422,10 @@ def _refine_cases(factor, tolerance, whole, size, columns, c):
 def _put_chosen(bits, solution, c, out):
     """Put the solution of the chosen cases in the place of what ``out`` has of them."""
     for i in range(out.x.shape[0]):
-        out.x[i, c] = either(bits, solution.x[i, c], out.x[i, c])
+        out.x[i, c] = select(bits, solution.x[i, c], out.x[i, c])
     for r in range(out.mu.shape[0]):
-        out.mu[r, c] = either(bits, solution.mu[r, c], out.mu[r, c])
-        out.rest[r, c] = either(bits, solution.rest[r, c], out.rest[r, c])
+        out.mu[r, c] = select(bits, solution.mu[r, c], out.mu[r, c])
+        out.residual[r, c] = select(bits, solution.residual[r, c], out.residual[r, c])
 
 
 _refine_any = by_type(
@@ -466,7 +467,7 @@ def _first(factor, columns, c):
         put(columns.x, i, c, at(columns.b, i, c))
     for r in range(factor.alpha.size):
         e = at(columns.e, r, c)
-        put(columns.rest, r, c, e)
+        put(columns.residual, r, c, e)
         put(columns.load, r, c, factor.alpha[r] * e)
         put(columns.mu, r, c, 0.0)
     return _correct(factor, columns.x, columns, c)

@@ -1,6 +1,6 @@
 """Forces along measures and coordinates: value, slopes, energy, and how these vary with numbers, of each kind.
 
-``find_along`` leaves a force and its slopes in ``kin.kept``, where the others find them. Functions of an element are
+``find_along`` leaves a force and its slopes in ``kin.forces``, where the others find them. Functions of an element are
 generated from its values, and chosen by its kind. How measures vary is written once, where forces are applied.
 """
 
@@ -21,7 +21,7 @@ from mbsim_cli.model.layout import NONE, LoadedSignals, Signals
 def along(model, theta, t, f, kin):
     """Force along a measure, with its expression, and its slopes by g and g'."""
     by_g, by_g1 = slopes_along(model, theta, t, f, kin)
-    return with_signal(model, kin, f, kin.kept[f, 0], by_g, by_g1)
+    return with_signal(model, kin, f, kin.forces[f, 0], by_g, by_g1)
 
 
 @inlined
@@ -40,12 +40,12 @@ is_along = predicate("is_along", ALONG, _HERE)
 
 _PASSIVE = {"f": "f", "law": "model.forces.law", "laws": "model.laws", "o": "model.forces.theta[f]"}
 FORCE = {
-    "find": ("model, theta, t, f, g, g1, kin", "keep({held}, kin.kept[f])", "return"),
+    "find": ("model, theta, t, f, g, g1, kin", "keep({held}, kin.forces[f])", "return"),
     "slopes": (
         "model, theta, t, f, kin",
-        "zero = 0.0 * kin.kept[f, 0]; one = 1.0 + zero; "
+        "zero = 0.0 * kin.forces[f, 0]; one = 1.0 + zero; "
         "return vary_fixed({aside}, {one_g}), vary_fixed({aside}, {one_g1})",
-        "return 0.0 * kin.kept[f, 0], 0.0 * kin.kept[f, 0]",
+        "return 0.0 * kin.forces[f, 0], 0.0 * kin.forces[f, 0]",
     ),
     "own": (
         "model, theta, dtheta, t, f, k, kin",
@@ -75,7 +75,7 @@ def function_of(form: str, arguments: str, line: str, of: Derivatives, *, kept: 
     def given(names: list[str]) -> str:
         return ", ".join(_PASSIVE.get(name, name) for name in names)
 
-    aside = [*(name for name in of.arguments if name not in of.inputs), "kin.kept[f]"]
+    aside = [*(name for name in of.arguments if name not in of.inputs), "kin.forces[f]"]
     seeds = {f"one_{each}": ", ".join("one" if name == each else "zero" for name in of.inputs) for each in ("g", "g1")}
     text = line.format(held=given(of.arguments), aside=given(aside), none=", ".join("zero" for _ in of.inputs), **seeds)
     name = f"{form}_of_{of.function.__name__}"
@@ -95,19 +95,19 @@ def _chosen(form: str, text: str) -> Any:
     return by_kind(f"{form}_along", arguments, functions, otherwise, _HERE, text)
 
 
-find_along = _chosen("find", "Leave the force f, without its expression, and its slopes, in ``kin.kept``.")
+find_along = _chosen("find", "Leave the force f, without its expression, and its slopes, in ``kin.forces``.")
 slopes_along = _chosen("slopes", "Slopes of the force by g and g'.")
 own_along = _chosen("own", "Variation k of the force with its own numbers, at fixed g and g'.")
-pull_along = _chosen("pull", "Add what a covector of the force is of its own numbers to ``theta_out``.")
+pull_along = _chosen("pull", "Add what an adjoint of the force is of its own numbers to ``theta_out``.")
 energy_along = _chosen("energy", "What the force stores at g, and its derivative by g.")
 energy_own_along = _chosen("energy_own", "Variation k of the energy with the force's own numbers, at fixed g.")
-pull_energy_along = _chosen("pull_energy", "Add what a covector of the energy is of these numbers to ``theta_out``.")
+pull_energy_along = _chosen("pull_energy", "Add what an adjoint of the energy is of these numbers to ``theta_out``.")
 
 
 # What forces take from expressions of the motion; chosen by whether the model has any, so others pay nothing.
 #
-# ``signals`` finds their values, variations and covectors, which stand in ``kin.signals``, ``tw.signals`` and
-# ``cov.signals``.
+# ``signals`` finds their values, variations and adjoints, which stand in ``kin.signals``, ``tw.signals`` and
+# ``adj.signals``.
 
 
 _with_signals = only_with("model.signals", Signals, LoadedSignals)
@@ -136,10 +136,10 @@ def with_signal_variation(model, tw, f, k, dQ):
     return _vary_component(model, tw, f, 0, k, dQ)
 
 
-@_with_signals(lambda model, f, k, hat, cov: None)
-def pull_to_signal(model, f, k, hat, cov):
+@_with_signals(lambda model, f, k, hat, adj: None)
+def pull_to_signal(model, f, k, hat, adj):
     """Add an adjoint of a force along a measure to that of its expression."""
-    _pull_component(model, f, 0, k, hat, cov)
+    _pull_component(model, f, 0, k, hat, adj)
 
 
 @_with_signals(lambda model, kin, f, vector: vector)
@@ -159,12 +159,12 @@ def with_variations_of_signals(model, tw, f, k, vector):
     )
 
 
-@_with_signals(lambda model, f, k, hat, cov: None)
-def pull_to_signals(model, f, k, hat, cov):
+@_with_signals(lambda model, f, k, hat, adj: None)
+def pull_to_signals(model, f, k, hat, adj):
     """Add adjoints of the components of such a vector to those of its expressions."""
-    _pull_component(model, f, 0, k, hat[0], cov)
-    _pull_component(model, f, 1, k, hat[1], cov)
-    _pull_component(model, f, 2, k, hat[2], cov)
+    _pull_component(model, f, 0, k, hat[0], adj)
+    _pull_component(model, f, 1, k, hat[1], adj)
+    _pull_component(model, f, 2, k, hat[2], adj)
 
 
 @inlined
@@ -180,7 +180,7 @@ def _vary_component(model, tw, f, j, k, x):
 
 
 @inlined
-def _pull_component(model, f, j, k, hat, cov):
+def _pull_component(model, f, j, k, hat, adj):
     u = model.signals.of_force[f, j]
     if u != NONE:
-        add_to(cov.signals.value, u, k, hat)
+        add_to(adj.signals.value, u, k, hat)

@@ -129,8 +129,8 @@ def vary_forces_of_pair(
     """
     pair = measures.pair[rows[first]]
     a, b = pairs.a[pair], pairs.b[pair]
-    seen = vary_constraint_wrench(rows, measures, theta, lines, multiplier, first, last, Ra, N)
-    apply_between2(dF_out, kin, a, b, k, 1.0, seen, cross_force(N, W))
+    from_a = vary_constraint_wrench(rows, measures, theta, lines, multiplier, first, last, Ra, N)
+    apply_between2(dF_out, kin, a, b, k, 1.0, from_a, cross_force(N, W))
     for i in range(first, last):
         if touched[rows[i], g]:
             _, dL = vary_by_numbers(measures, pairs, theta, dtheta, rows[i], k, kin)
@@ -307,7 +307,7 @@ def vary_coordinate_measure(measures, theta, dtheta, m, k, z, zd, zdd, dz, dzd, 
 
 
 @kernel
-def pull_constraints(model, theta, t, z, kin, lines, multiplier, virtual, nu, cov_out):
+def pull_constraints(model, theta, t, z, kin, lines, multiplier, virtual, nu, adj_out):
     """Add the pull-back of nu . Phi + mu . Phi_z^T multiplier, nu (m, p); needs the lines (m, LINE_SIZE).
 
     What the second scalar has by the rate of pose twists under the virtual motion is part of ``residual``.
@@ -316,26 +316,26 @@ def pull_constraints(model, theta, t, z, kin, lines, multiplier, virtual, nu, co
     first = 0
     while first < rows.size:
         last, pair = rows_of_pair(rows, measures, first)
-        for g in range(0, cov_out.each.size, width(cov_out.each)):
-            k = block(cov_out.each, g)
+        for g in range(0, adj_out.each.size, width(adj_out.each)):
+            k = block(adj_out.each, g)
             if pair == NONE:
                 hat = at(nu, first, k)
                 pull_coordinate_measure(
-                    measures, theta, rows[first], k, z, z, z, hat, 0.0 * hat, 0.0 * hat, cov_out
+                    measures, theta, rows[first], k, z, z, z, hat, 0.0 * hat, 0.0 * hat, adj_out
                 )  # fmt: skip
-                pull_coordinate_force(measures, theta, rows[first], k, z, multiplier[first], virtual, cov_out)
+                pull_coordinate_force(measures, theta, rows[first], k, z, multiplier[first], virtual, adj_out)
             else:
-                _pull_pair(model, theta, first, last, k, kin, lines, multiplier, virtual, nu, cov_out)
+                _pull_pair(model, theta, first, last, k, kin, lines, multiplier, virtual, nu, adj_out)
             for i in range(first, last):
                 hat = -1.0 * at(nu, i, k)
-                add_to(cov_out.theta, model.constraints.theta[i], k, hat)
+                add_to(adj_out.theta, model.constraints.theta[i], k, hat)
                 law = model.constraints.law[i]
-                pull_law(model.laws, theta, law, t, k, hat, 0.0 * hat, 0.0 * hat, cov_out.theta)
+                pull_law(model.laws, theta, law, t, k, hat, 0.0 * hat, 0.0 * hat, adj_out.theta)
         first = last
 
 
 @inlined
-def _pull_pair(model, theta, first, last, k, kin, lines, multiplier, virtual, nu, cov_out):
+def _pull_pair(model, theta, first, last, k, kin, lines, multiplier, virtual, nu, adj_out):
     """Of the equations from first to last, between the same bodies."""
     measures, pairs, rows = model.measures, model.pairs, model.constraints.measure
     pair = measures.pair[rows[first]]
@@ -347,42 +347,42 @@ def _pull_pair(model, theta, first, last, k, kin, lines, multiplier, virtual, nu
     X = add6(X, cross_force(Ua, constraint_wrench(lines, multiplier, first, last)))
     for i in range(first, last):
         X = axpy6(at(nu, i, k), motion_at(lines, i), X)
-        pull_own(measures, pairs, theta, rows[i], k, kin, at(nu, i, k), scale6(multiplier[i], U), cov_out.theta)
+        pull_own(measures, pairs, theta, rows[i], k, kin, at(nu, i, k), scale6(multiplier[i], U), adj_out.theta)
         if has_follower(model.constraints, i):
-            add_to(cov_out.z, follower(model.constraints, i), k, -at(nu, i, k))
-    between(cov_out.P, a, b, k, 1.0, X)
+            add_to(adj_out.z, follower(model.constraints, i), k, -at(nu, i, k))
+    between(adj_out.P, a, b, k, 1.0, X)
 
 
 @kernel
-def pull_constraint_rates(model, theta, t, z, zd, zdd, kin, lines, rates, nu1, nu2, cov_out):
+def pull_constraint_rates(model, theta, t, z, zd, zdd, kin, lines, rates, nu1, nu2, adj_out):
     """Add the pull-back of nu1 . Phi' + nu2 . Phi'', both (m, p); needs the lines (m, LINE_SIZE) and ``move_lines``."""
     measures, rows = model.measures, model.constraints.measure
     for i in range(rows.size):
         m = rows[i]
         pair = measures.pair[m]
-        for g in range(0, cov_out.each.size, width(cov_out.each)):
-            k = block(cov_out.each, g)
+        for g in range(0, adj_out.each.size, width(adj_out.each)):
+            k = block(adj_out.each, g)
             first, second = at(nu1, i, k), at(nu2, i, k)
             if pair == NONE:
-                pull_coordinate_measure(measures, theta, m, k, z, zd, zdd, 0.0 * first, first, second, cov_out)
+                pull_coordinate_measure(measures, theta, m, k, z, zd, zdd, 0.0 * first, first, second, adj_out)
             else:
                 a, b = model.pairs.a[pair], model.pairs.b[pair]
                 L, L1, L2 = motion_at(lines, i), six_at(rates, i, 0), six_at(rates, i, 6)
-                pull_rates(a, b, k, L, L1, L2, first, second, cov_out)
-                pull_own_rates(measures, model.pairs, theta, m, k, kin, first, second, cov_out.theta)
+                pull_rates(a, b, k, L, L1, L2, first, second, adj_out)
+                pull_own_rates(measures, model.pairs, theta, m, k, kin, first, second, adj_out.theta)
                 if has_follower(model.constraints, i):
-                    add_to(cov_out.zd, follower(model.constraints, i), k, -1.0 * first)
-                    add_to(cov_out.zdd, follower(model.constraints, i), k, -1.0 * second)
+                    add_to(adj_out.zd, follower(model.constraints, i), k, -1.0 * first)
+                    add_to(adj_out.zdd, follower(model.constraints, i), k, -1.0 * second)
             law, none = model.constraints.law[i], 0.0 * first
-            pull_law(model.laws, theta, law, t, k, none, -1.0 * first, -1.0 * second, cov_out.theta)
+            pull_law(model.laws, theta, law, t, k, none, -1.0 * first, -1.0 * second, adj_out.theta)
 
 
 @inlined
-def pull_rates(a, b, k, L, L1, L2, first, second, cov_out):
-    """Of covectors of N' . L + N . L' and N'' . L + 2 N' . L' + N . L'', N that of b against a."""
-    between(cov_out.P, a, b, k, 1.0, axpy6(first, L1, scale6(second, L2)))
-    between(cov_out.D, a, b, k, 1.0, axpy6(first, L, scale6(2.0 * second, L1)))
-    between(cov_out.H, a, b, k, 1.0, scale6(second, L))
+def pull_rates(a, b, k, L, L1, L2, first, second, adj_out):
+    """Of adjoints of N' . L + N . L' and N'' . L + 2 N' . L' + N . L'', N that of b against a."""
+    between(adj_out.P, a, b, k, 1.0, axpy6(first, L1, scale6(second, L2)))
+    between(adj_out.D, a, b, k, 1.0, axpy6(first, L, scale6(2.0 * second, L1)))
+    between(adj_out.H, a, b, k, 1.0, scale6(second, L))
 
 
 @kernel

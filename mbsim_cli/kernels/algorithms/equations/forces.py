@@ -57,7 +57,7 @@ from mbsim_cli.kernels.algorithms.motion.kinematics import (
     pose_of,
     span_rates,
     span_twists,
-    spread_seen,
+    spread_from_first,
 )
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.compiler.simd import add_to, at, block, width
@@ -85,7 +85,7 @@ def clear_wrenches(W, Q):
 def forces_of_elements(model, theta, t, z, zd, kin, W_out, Q_out):
     """Add the forces of all elements to the bodies W (nb + 1, 6) and the coordinates Q (n,).
 
-    Leaves them in ``kin.kept``.
+    Leaves them in ``kin.forces``.
     """
     for f in range(model.forces.kind.size):
         if is_along(model.forces.kind[f]):
@@ -96,7 +96,7 @@ def forces_of_elements(model, theta, t, z, zd, kin, W_out, Q_out):
 
 @inlined
 def add_force_on_bodies(model, theta, t, f, kin, W_out):
-    """Add the force f to its bodies, and leave it in ``kin.kept``."""
+    """Add the force f to its bodies, and leave it in ``kin.forces``."""
     find_force_on_bodies(model, theta, t, f, kin)
     a, b = bodies_of(model, f)
     apply_to_body(W_out, kin, b, 1.0, wrench_on_bodies(kin, f))
@@ -177,7 +177,7 @@ def constraint_forces(model, theta, z, kin, multiplier, line_in, W_out, Q_out):
 
 
 class Turns(NamedTuple):
-    """Angles at the latest instant, na of them."""
+    """Angles at the latest time point, na of them."""
 
     measure: np.ndarray  # (na,) measures that are angles between bodies
     value: np.ndarray  # (na,) rad
@@ -210,7 +210,7 @@ def follow_angles(model, theta, kin, turns):
 
 @inlined
 def expect_recorded(expected, row, kin):
-    """Read angles where a stored instant has them; ``expected`` (N, nm), or (N, 0) where there are none."""
+    """Read angles where a stored time point has them; ``expected`` (N, nm), or (N, 0) where there are none."""
     for k in range(expected.shape[1]):
         kin.expected[k] = expected[row, k]
 
@@ -242,7 +242,7 @@ def measure_force_part(model, theta, t, beta, gamma, z, f, kin, comp, T_out):
         _, dg, _, dL = vary_pose(kind, theta, o, Ra, ra, Rb, rb, N)
         dv = add6(sub6(Nb1, Na1), cross_motion(N, Vb))
         dQ = by_g * dg + by_g1 * (dot6(v, dL) + dot6(dv, L))
-        spread_seen(model.pairs, pair, comp, s, add6(Na, Nb), scale6(Q, L), axpy6(dQ, L, scale6(Q, dL)), T_out)
+        spread_from_first(model.pairs, pair, comp, s, add6(Na, Nb), scale6(Q, L), axpy6(dQ, L, scale6(Q, dL)), T_out)
 
 
 @inlined
@@ -265,7 +265,7 @@ def part_of_force_on_bodies(model, theta, t, q, f, kin, comp, T_out):
         Na, Nb = span_twists(comp, q, s)
         Na1, Nb1 = span_rates(comp, s)
         dW = vary_wrench_on_bodies(model, theta, t, f, kin, sub6(Nb, Na), sub6(Nb1, Na1))
-        spread_seen(model.pairs, pair, comp, s, add6(Na, Nb), W, dW, T_out)
+        spread_from_first(model.pairs, pair, comp, s, add6(Na, Nb), W, dW, T_out)
 
 
 # Variations -----------------------------------------------------------------------------------------------------------
@@ -313,7 +313,7 @@ def vary_one_force(model, theta, dtheta, touch, t, f, kin, tw):
 
 
 @inlined
-def vary_seen(measures, pairs, theta, dtheta, touched, m, k, kin, N):
+def vary_measure_from_first(measures, pairs, theta, dtheta, touched, m, k, kin, N):
     """Variation k of a measure and of its line, as its first body sees the second turn by N."""
     kind, pair, o = measures.kind[m], measures.pair[m], measures.theta[m]
     Ra, ra = pose_of(kin, pairs.a[pair])
@@ -346,7 +346,8 @@ def _vary_along_measure(model, theta, dtheta, touch, t, f, kin, tw):
     for start in range(0, dtheta.shape[1], width(dtheta)):
         k = block(dtheta, start)
         N = between2(tw.N, kin, a, b, k)
-        dg, dL = vary_seen(model.measures, model.pairs, theta, dtheta, touch.measure[m, start], m, k, kin, N)
+        touched = touch.measure[m, start]
+        dg, dL = vary_measure_from_first(model.measures, model.pairs, theta, dtheta, touched, m, k, kin, N)
         dv = add6(between2(tw.N1, kin, a, b, k), cross_motion(N, Vb))
         dQ = by_g * dg + by_g1 * (dot6(v, dL) + dot6(dv, L))
         if touch.force[f, start]:
@@ -404,21 +405,21 @@ def vary_force_on_bodies(model, theta, dtheta, touch, t, f, kin, tw):
 
 
 @kernel
-def pull_forces(model, theta, t, z, zd, kin, virtual, cov_out):
+def pull_forces(model, theta, t, z, zd, kin, virtual, adj_out):
     """Add the pull-back of -W . U, and of -Q . mu of forces on coordinates; needs ``element_forces`` at the state."""
     for f in range(model.forces.kind.size):
         for g in range(0, virtual.each.size, width(virtual.each)):
             k = block(virtual.each, g)
             if not is_along(model.forces.kind[f]):
-                _pull_force_on_bodies(model, theta, t, f, k, kin, virtual, cov_out)
+                _pull_force_on_bodies(model, theta, t, f, k, kin, virtual, adj_out)
             elif is_geometric(model.measures.kind[model.forces.measure[f]]):
-                _pull_along_measure(model, theta, t, f, k, kin, virtual, cov_out)
+                _pull_along_measure(model, theta, t, f, k, kin, virtual, adj_out)
             else:
-                _pull_along_coordinates(model, theta, t, f, k, z, zd, kin, virtual, cov_out)
+                _pull_along_coordinates(model, theta, t, f, k, z, zd, kin, virtual, adj_out)
 
 
 @kernel
-def _pull_along_measure(model, theta, t, f, k, kin, virtual, cov_out):
+def _pull_along_measure(model, theta, t, f, k, kin, virtual, adj_out):
     m = model.forces.measure[f]
     pair = model.measures.pair[m]
     a, b = model.pairs.a[pair], model.pairs.b[pair]
@@ -429,28 +430,28 @@ def _pull_along_measure(model, theta, t, f, k, kin, virtual, cov_out):
     rate_hat = by_g1 * Q_hat
     Ka = axpy6(-Q, Ua, scale6(rate_hat, motion_at(kin.V, a)))
     Kb = axpy6(-Q, Ub, scale6(rate_hat, motion_at(kin.V, b)))
-    pull_line(model, theta, m, k, kin, by_g * Q_hat, Ka, Kb, cov_out)
-    between(cov_out.D, a, b, k, 1.0, scale6(rate_hat, L))
-    pull_along(model, theta, t, f, k, kin, Q_hat, cov_out.theta)
-    pull_to_signal(model, f, k, Q_hat, cov_out)
+    pull_line(model, theta, m, k, kin, by_g * Q_hat, Ka, Kb, adj_out)
+    between(adj_out.D, a, b, k, 1.0, scale6(rate_hat, L))
+    pull_along(model, theta, t, f, k, kin, Q_hat, adj_out.theta)
+    pull_to_signal(model, f, k, Q_hat, adj_out)
 
 
 @kernel
-def _pull_along_coordinates(model, theta, t, f, k, z, zd, kin, virtual, cov_out):
+def _pull_along_coordinates(model, theta, t, f, k, z, zd, kin, virtual, adj_out):
     measures, m = model.measures, model.forces.measure[f]
     Q, by_g, by_g1 = along(model, theta, t, f, kin)
     Q_hat = 0.0 * at(virtual.mu, 0, k)
     for j in range(measures.first[m], measures.first[m + 1]):
         Q_hat -= coordinate_slope(measures, theta, m, j, z) * at(virtual.mu, measures.coordinate[j], k)
-    pull_coordinate_measure(measures, theta, m, k, z, zd, zd, by_g * Q_hat, by_g1 * Q_hat, 0.0 * Q_hat, cov_out)
-    pull_coordinate_force(measures, theta, m, k, z, -Q, virtual, cov_out)
-    pull_along(model, theta, t, f, k, kin, Q_hat, cov_out.theta)
-    pull_to_signal(model, f, k, Q_hat, cov_out)
+    pull_coordinate_measure(measures, theta, m, k, z, zd, zd, by_g * Q_hat, by_g1 * Q_hat, 0.0 * Q_hat, adj_out)
+    pull_coordinate_force(measures, theta, m, k, z, -Q, virtual, adj_out)
+    pull_along(model, theta, t, f, k, kin, Q_hat, adj_out.theta)
+    pull_to_signal(model, f, k, Q_hat, adj_out)
 
 
 @kernel
-def _pull_force_on_bodies(model, theta, t, f, k, kin, virtual, cov_out):
+def _pull_force_on_bodies(model, theta, t, f, k, kin, virtual, adj_out):
     a, b = bodies_of(model, f)
     Ua, Ub = motion_at2(virtual.U, a, k), motion_at2(virtual.U, b, k)
-    between(cov_out.P, a, b, k, -1.0, cross_force(Ub, wrench_on_bodies(kin, f)))
-    pull_force_on_bodies(model, theta, t, f, k, kin, sub6(Ua, Ub), no_quantities(0.0 * Ub[0][0]), cov_out)
+    between(adj_out.P, a, b, k, -1.0, cross_force(Ub, wrench_on_bodies(kin, f)))
+    pull_force_on_bodies(model, theta, t, f, k, kin, sub6(Ua, Ub), no_quantities(0.0 * Ub[0][0]), adj_out)

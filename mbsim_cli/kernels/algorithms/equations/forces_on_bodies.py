@@ -2,8 +2,9 @@
 
 One driver for all ``Element``s, in every system: it finds what an element sees, varies it, and pulls it back. The
 functions of an element are generated from what it sees, and chosen by its kind. Kernels of a model know the elements
-that it has alone, by the type of ``model.elements``. ``find_force_on_bodies`` leaves value and slopes in ``kin.kept``,
-from which variations and pull-backs at this state are made. All vectors have global axes, as body a sees them.
+that it has alone, by the type of ``model.elements``. ``find_force_on_bodies`` leaves value and slopes in
+``kin.forces``: variations and pull-backs at this state are made of them. All vectors have global axes, as body a sees
+them.
 """
 
 import re
@@ -35,7 +36,7 @@ from mbsim_cli.model.layout import RADIUS
 # Ports ----------------------------------------------------------------------------------------------------------------
 #
 # Lines of the generated functions, for a vector x of an element whose numbers stand at o + place. V is the motion of b
-# against a, N its pose twist and dV the variation of V; x_hat is the covector of x, P and H those of N and of N'.
+# against a, N its pose twist and dV the variation of V; x_hat is the adjoint of x, P and H those of N and of N'.
 
 VALUE = {
     "point": "x = point_of(Rb, rb, load3(theta, o + place))",
@@ -65,12 +66,12 @@ OWN_VARIATION = {  # with them
 PULL_BACK = {  # velocities come before their points
     "velocity": "H = add6(H, (cross3(of, x_hat), x_hat)); of_hat = add3(of_hat, cross3(x_hat, V[0]))",
     "turning": "H = (add3(H[0], x_hat), H[1])",
-    "point": "P = add6(P, (cross3(x, x_hat), x_hat)); add3_to(cov_out.theta, o + place, k, unrotate(Rb, x_hat))",
-    "axis": "P = (add3(P[0], cross3(x, x_hat)), P[1]); add3_to(cov_out.theta, o + place, k, unrotate(Rb, x_hat))",
-    "point_of_first": "add3_to(cov_out.theta, o + place, k, unrotate(Ra, x_hat))",
-    "axis_of_first": "add3_to(cov_out.theta, o + place, k, unrotate(Ra, x_hat))",
+    "point": "P = add6(P, (cross3(x, x_hat), x_hat)); add3_to(adj_out.theta, o + place, k, unrotate(Rb, x_hat))",
+    "axis": "P = (add3(P[0], cross3(x, x_hat)), P[1]); add3_to(adj_out.theta, o + place, k, unrotate(Rb, x_hat))",
+    "point_of_first": "add3_to(adj_out.theta, o + place, k, unrotate(Ra, x_hat))",
+    "axis_of_first": "add3_to(adj_out.theta, o + place, k, unrotate(Ra, x_hat))",
     "given": "P = (add3(P[0], turned(model, f, x, x_hat)), P[1]); "
-    "pull_given(model, f, o + place, k, Rb, x_hat, cov_out)",
+    "pull_given(model, f, o + place, k, Rb, x_hat, adj_out)",
 }
 PASSIVE = {  # what values may take beside
     "theta": "theta",
@@ -111,12 +112,12 @@ def vary_given(model, dtheta, f, o, k, R, tw):
 
 
 @inlined
-def pull_given(model, f, o, k, R, hat, cov_out):
+def pull_given(model, f, o, k, R, hat, adj_out):
     """Its transpose."""
     if model.forces.axes[f] == Axes.BODY:
         hat = unrotate(R, hat)
-    pull_to_signals(model, f, k, hat, cov_out)
-    add3_to(cov_out.theta, o, k, hat)
+    pull_to_signals(model, f, k, hat, adj_out)
+    add3_to(adj_out.theta, o, k, hat)
 
 
 _HELPERS = (  # that the lines above and functions below call
@@ -140,7 +141,7 @@ ARGUMENTS = {
     "find": "model, theta, t, f, kin",
     "vary": "model, theta, t, f, kin, N, N1",
     "vary_all": "model, theta, dtheta, t, f, k, kin, tw, N, N1",
-    "pull": "model, theta, t, f, k, kin, hat, quantities_hat, cov_out",
+    "pull": "model, theta, t, f, k, kin, hat, quantities_hat, adj_out",
 }
 
 
@@ -155,7 +156,7 @@ def _lines(element: Element, ports: dict[str, str], kinds: tuple[str, ...] = ())
 
 def _given(element: Element, *more: str, kept: bool = True) -> str:
     names = [name for name in element.arguments if name not in element.sees] if kept else element.arguments
-    return ", ".join([*(PASSIVE.get(name, name) for name in names), *(["kin.kept[f]"] if kept else []), *more])
+    return ", ".join([*(PASSIVE.get(name, name) for name in names), *(["kin.forces[f]"] if kept else []), *more])
 
 
 def _text(element: Element, form: str) -> str:
@@ -165,7 +166,7 @@ def _text(element: Element, form: str) -> str:
     varied = ", ".join(f"d_{each}" for each in element.sees)
     hats = ", ".join(f"{each}_hat" for each in element.sees)
     if form == "find":
-        return f"{head}    element_keep({_given(element, kept=False)}, kin.kept[f])\n"
+        return f"{head}    element_keep({_given(element, kept=False)}, kin.forces[f])\n"
     if form == "vary":
         body = "".join(_lines(element, VARIATION))
         found = f"element_vary_fixed({_given(element, varied)})" + ("[0]" if element.quantities else "")
@@ -178,12 +179,12 @@ def _text(element: Element, form: str) -> str:
         return f"{head}{_TWIST}{body}    {found}\n    return wrench, q + {more}\n"
     hat = f"(hat, quantities_hat[:{element.quantities}])" if element.quantities else "hat"
     zeros = "    zero = scale3(0.0, hat[0])\n    P, H = (zero, zero), (zero, zero)\n"
-    call = f"    {hats} = element_pull({_given(element, hat, 'k', 'cov_out.theta')})\n"
+    call = f"    {hats} = element_pull({_given(element, hat, 'k', 'adj_out.theta')})\n"
     first = "".join(_lines(element, PULL_BACK, ("velocity",)))
     others = "".join(_lines(element, PULL_BACK, tuple(kind for kind in PULL_BACK if kind != "velocity")))
     last = """\
-    between(cov_out.P, a, b, k, 1.0, add6(P, cross_force(at_origin(kin.V, kin, b), H)))
-    between(cov_out.D, a, b, k, 1.0, H)
+    between(adj_out.P, a, b, k, 1.0, add6(P, cross_force(at_origin(kin.V, kin, b), H)))
+    between(adj_out.D, a, b, k, 1.0, H)
 """
     return head + zeros + call + first + others + last
 
@@ -207,7 +208,7 @@ def _chosen(form: str, name: str, text: str) -> Any:
     return by_kind(name, ARGUMENTS[form], functions, _NONE[form], _HERE, text)
 
 
-find_force_on_bodies = _chosen("find", "find_force_on_bodies", "Leave the force f, and its slopes, in ``kin.kept``.")
+find_force_on_bodies = _chosen("find", "find_force_on_bodies", "Leave the force f, and its slopes, in ``kin.forces``.")
 vary_wrench_on_bodies = _chosen(
     "vary",
     "vary_wrench_on_bodies",
@@ -219,7 +220,7 @@ vary_with_quantities = _chosen(
 pull_force_on_bodies = _chosen(
     "pull",
     "pull_force_on_bodies",
-    "Add the pull-back of covectors of the wrench, as a sees it, and of the quantities.",
+    "Add the pull-back of adjoints of the wrench, as a sees it, and of the quantities.",
 )
 
 
@@ -238,13 +239,13 @@ has_quantities = predicate(  # has more than its wrench for sensors to read
 is_tyre = predicate("is_tyre", TYRES, _HERE)
 
 
-# What is read of ``kin.kept`` -----------------------------------------------------------------------------------------
+# What is read of ``kin.forces`` ---------------------------------------------------------------------------------------
 
 
 @inlined
 def wrench_on_bodies(kin, f):
     """Wrench on b about the origin, as ``find_force_on_bodies`` has left it."""
-    return load3(kin.kept[f], 0), load3(kin.kept[f], 3)
+    return load3(kin.forces[f], 0), load3(kin.forces[f], 3)
 
 
 @inlined
@@ -263,20 +264,20 @@ def wrench_of(model, f, hat):
 @inlined
 def quantities_of(kin, f):
     """Quantities of an element, as ``find_force_on_bodies`` has left them."""
-    q = kin.kept[f]
+    q = kin.forces[f]
     return (q[6], q[7], q[8], q[9], q[10], q[11], q[12], q[13], q[14], q[15], q[16], q[17], q[18], q[19])
 
 
 @inlined
 def penetration(kin, f):
     """How deep a contact is, negative where bodies are apart, and its rate. Needs ``find_force_on_bodies``."""
-    return kin.kept[f, 11], kin.kept[f, 10]
+    return kin.forces[f, 11], kin.forces[f, 10]
 
 
 @inlined
 def sliding_speed(kin, f):
     """Sliding speed of a contact, NaN where it does not touch. Needs ``find_force_on_bodies``."""
-    q = kin.kept[f]
+    q = kin.forces[f]
     return q[7] if q[6].real > 0.0 else np.nan + 0.0 * q[7]
 
 
@@ -297,10 +298,10 @@ def tyre_deflection(model, theta, f, kin):
 _READ = "".join(f"    if which == {k}:\n        return quantities[{k}]\n" for k in range(QUANTITIES - 1))
 _MARKED = ", ".join(f"hats[{k}] + (c if which == {k} else 0.0 * c)" for k in range(QUANTITIES))
 quantity = made(f"def quantity(quantities, which):\n{_READ}    return quantities[{QUANTITIES - 1}]\n", _HERE)
-with_quantity = made(f"def with_quantity(hats, which, c):\n    return ({_MARKED})\n", _HERE)  # c added to one covector
+with_quantity = made(f"def with_quantity(hats, which, c):\n    return ({_MARKED})\n", _HERE)  # c added to one adjoint
 
 
 @inlined
 def no_quantities(zero):
-    """Covectors, all zero, of quantities."""
+    """Adjoints, all zero, of quantities."""
     return (zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero)

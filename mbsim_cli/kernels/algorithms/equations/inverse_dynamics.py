@@ -73,15 +73,15 @@ def vary_armatures_alone(model, dtheta, zdd, dG_out):
 
 
 @kernel
-def pull_armatures(model, theta, zdd, virtual, cov_out):
+def pull_armatures(model, theta, zdd, virtual, adj_out):
     """Add the pull-back of mu a z''."""
     for i in range(model.armatures.coordinate.size):
         c, o = model.armatures.coordinate[i], model.armatures.theta[i]
         for g in range(0, virtual.each.size, width(virtual.each)):
             k = block(virtual.each, g)
             mu = at(virtual.mu, c, k)
-            add_to(cov_out.zdd, c, k, theta[o] * mu)
-            add_to(cov_out.theta, o, k, zdd[c] * mu)
+            add_to(adj_out.zdd, c, k, theta[o] * mu)
+            add_to(adj_out.theta, o, k, zdd[c] * mu)
 
 
 @inlined
@@ -107,13 +107,13 @@ def vary_armature_kinetic(model, theta, dtheta, k, zd, sens):
 
 
 @inlined
-def pull_armature_kinetic(model, theta, k, hat, zd, cov_out):
+def pull_armature_kinetic(model, theta, k, hat, zd, adj_out):
     """Add the pull-back of the kinetic energy."""
     for i in range(model.armatures.coordinate.size):
         if model.armatures.stored[i]:
             c, o = model.armatures.coordinate[i], model.armatures.theta[i]
-            add_to(cov_out.zd, c, k, theta[o] * zd[c] * hat)
-            add_to(cov_out.theta, o, k, 0.5 * zd[c] * zd[c] * hat)
+            add_to(adj_out.zd, c, k, theta[o] * zd[c] * hat)
+            add_to(adj_out.theta, o, k, 0.5 * zd[c] * zd[c] * hat)
 
 
 # Recursion ------------------------------------------------------------------------------------------------------------

@@ -50,7 +50,7 @@ from mbsim_cli.kernels.algorithms.equations.forces import measure_force_part, pa
 from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import inertia_at, inertia_to_parent, own_inertias
 from mbsim_cli.kernels.algorithms.equations.residual_variation import own_rates, rate_at, rate_to_parent
 from mbsim_cli.kernels.algorithms.equations.signals import add_signal_tangent
-from mbsim_cli.kernels.algorithms.motion.kinematics import euler_moment, pose_of, span_twists, spread_seen
+from mbsim_cli.kernels.algorithms.motion.kinematics import euler_moment, pose_of, span_twists, spread_from_first
 from mbsim_cli.kernels.algorithms.motion.workspace import (
     COLUMN_S,
     COLUMN_UP,
@@ -203,4 +203,4 @@ def _geometric_rows(model, theta, q, lines, multiplier, first, last, pair, kin, 
     for s in range(spans.first[pair], spans.first[pair + 1]):
         Na, Nb = span_twists(comp, q, s)
         dW = vary_constraint_wrench(rows, model.measures, theta, lines, multiplier, first, last, Ra, sub6(Nb, Na))
-        spread_seen(model.pairs, pair, comp, s, add6(Na, Nb), W, scale6(-1.0, dW), T_out)
+        spread_from_first(model.pairs, pair, comp, s, add6(Na, Nb), W, scale6(-1.0, dW), T_out)

@@ -1,4 +1,4 @@
-"""Pull-back of sensors: covectors of what they read become covectors of motion and numbers.
+"""Pull-back of sensors: adjoints of what they read become adjoints of motion and numbers.
 
 The transpose of ``sensors.vary_sensors``. Spatial vectors are about the global origin, where all bodies must have their
 reference points.
@@ -69,49 +69,49 @@ from mbsim_cli.model.layout import COM, GRAVITY, MASS
 
 
 @kernel
-def pull_sensors(model, theta, t, z, zd, zdd, kin, hat, cov_out):
+def pull_sensors(model, theta, t, z, zd, zdd, kin, hat, adj_out):
     """Add the pull-back of hat . sensors, hat (width, p); needs ``sense`` at the state."""
     sensors = model.sensors
     for s in range(sensors.kind.size):
         first, kind, index = sensors.first[s], sensors.kind[s], sensors.index[s]
-        for g in range(0, cov_out.each.size, width(cov_out.each)):
-            k = block(cov_out.each, g)
+        for g in range(0, adj_out.each.size, width(adj_out.each)):
+            k = block(adj_out.each, g)
             c = at(hat, first, k)
             if not is_asked(hat, first, sensors.first[s + 1], k):
                 continue
             if reads_motion(kind):
                 if kind == Sensor.ALONG:
-                    _pull_along(model, theta, s, k, c, kin, cov_out)
+                    _pull_along(model, theta, s, k, c, kin, adj_out)
                 else:
-                    _pull_body_sensor(model, theta, kind, s, k, load3_of(hat, first, k), kin, cov_out)
+                    _pull_body_sensor(model, theta, kind, s, k, load3_of(hat, first, k), kin, adj_out)
             elif kind == Sensor.COORDINATE:
                 if sensors.order[s] == 0:
-                    add_to(cov_out.z, index, k, c)
+                    add_to(adj_out.z, index, k, c)
                 elif sensors.order[s] == 1:
-                    add_to(cov_out.zd, index, k, c)
+                    add_to(adj_out.zd, index, k, c)
                 else:
-                    add_to(cov_out.zdd, index, k, c)
+                    add_to(adj_out.zdd, index, k, c)
             elif kind == Sensor.MEASURE:
-                pull_measure(model, theta, index, sensors.order[s], k, c, z, zd, zdd, kin, cov_out)
+                pull_measure(model, theta, index, sensors.order[s], k, c, z, zd, zdd, kin, adj_out)
             elif kind == Sensor.FORCE:
-                _pull_force(model, theta, t, index, k, c, z, zd, zdd, kin, cov_out)
+                _pull_force(model, theta, t, index, k, c, z, zd, zdd, kin, adj_out)
             elif kind == Sensor.MULTIPLIER:
-                add_to(cov_out.lam, index, k, c)
+                add_to(adj_out.lam, index, k, c)
             elif kind == Sensor.KINETIC_ENERGY:
-                _pull_kinetic_energy(model.tree, theta, k, c, kin, cov_out)
-                pull_armature_kinetic(model, theta, k, c, zd, cov_out)
-                pull_elastic_kinetic(model, theta, k, c, z, zd, kin, cov_out)
+                _pull_kinetic_energy(model.tree, theta, k, c, kin, adj_out)
+                pull_armature_kinetic(model, theta, k, c, zd, adj_out)
+                pull_elastic_kinetic(model, theta, k, c, z, zd, kin, adj_out)
             elif kind == Sensor.POTENTIAL_ENERGY:
-                _pull_potential_energy(model, theta, k, c, z, zd, zdd, kin, cov_out)
-                pull_elastic_potential(model, theta, k, c, z, kin, cov_out)
+                _pull_potential_energy(model, theta, k, c, z, zd, zdd, kin, adj_out)
+                pull_elastic_potential(model, theta, k, c, z, kin, adj_out)
             elif kind == Sensor.STRAIN_ENERGY:
-                pull_elastic_strain(model, theta, index, k, c, z, cov_out)
+                pull_elastic_strain(model, theta, index, k, c, z, adj_out)
             elif kind == Sensor.ATTITUDE:
-                _pull_attitude(sensors, s, k, c, kin, cov_out)
+                _pull_attitude(sensors, s, k, c, kin, adj_out)
     for f in range(model.forces.kind.size):
         if is_on_bodies(model.forces.kind[f]) and is_sensed(sensors, f):
-            for g in range(0, cov_out.each.size, width(cov_out.each)):
-                _pull_quantities(model, theta, t, f, block(cov_out.each, g), hat, kin, cov_out)
+            for g in range(0, adj_out.each.size, width(adj_out.each)):
+                _pull_quantities(model, theta, t, f, block(adj_out.each, g), hat, kin, adj_out)
 
 
 @inlined
@@ -125,152 +125,152 @@ def is_asked(hat, first, last, k):
 
 @inlined
 def _turn(n):
-    """The covector of a turn."""
+    """The adjoint of a turn."""
     return (n, scale3(0.0, n))
 
 
 @kernel
-def _pull_body_sensor(model, theta, kind, s, k, c, kin, cov_out):
-    """From covectors of the three components, global axes."""
+def _pull_body_sensor(model, theta, kind, s, k, c, kin, adj_out):
+    """From adjoints of the three components, global axes."""
     b, o = model.sensors.body[s], model.sensors.theta[s]
     R, r = pose_of(kin, b)
     V, A = motion_at(kin.V, b), motion_at(kin.A, b)
     if kind == Sensor.ANGULAR_VELOCITY:
-        accumulate2(cov_out.P, b, k, 1.0, _turn(cross3(V[0], c)))
-        accumulate2(cov_out.D, b, k, 1.0, _turn(c))
+        accumulate2(adj_out.P, b, k, 1.0, _turn(cross3(V[0], c)))
+        accumulate2(adj_out.D, b, k, 1.0, _turn(c))
     elif kind == Sensor.ANGULAR_ACCELERATION:
-        accumulate2(cov_out.P, b, k, 1.0, _turn(cross3(A[0], c)))
-        accumulate2(cov_out.D, b, k, 1.0, _turn(cross3(V[0], c)))
-        accumulate2(cov_out.H, b, k, 1.0, _turn(c))
+        accumulate2(adj_out.P, b, k, 1.0, _turn(cross3(A[0], c)))
+        accumulate2(adj_out.D, b, k, 1.0, _turn(cross3(V[0], c)))
+        accumulate2(adj_out.H, b, k, 1.0, _turn(c))
     elif kind == Sensor.DIRECTION:
-        accumulate2(cov_out.P, b, k, 1.0, _turn(cross3(body_sensor(model, theta, kind, s, kin), c)))
-        add3_to(cov_out.theta, o, k, unrotate(R, c))
+        accumulate2(adj_out.P, b, k, 1.0, _turn(cross3(body_sensor(model, theta, kind, s, kin), c)))
+        add3_to(adj_out.theta, o, k, unrotate(R, c))
     elif kind == Sensor.ACCELERATION:
-        _pull_acceleration(point_of(R, r, load3(theta, o)), b, o, k, c, kin, cov_out)
+        _pull_acceleration(point_of(R, r, load3(theta, o)), b, o, k, c, kin, adj_out)
     else:
         x, none = point_of(R, r, load3(theta, o)), scale3(0.0, c)
         at_x, at_rate = (c, none) if kind == Sensor.POSITION else (none, c)
         P, D, shift = pull_point(x, moved(V, x), V, at_x, at_rate)
-        accumulate2(cov_out.P, b, k, 1.0, P)
-        accumulate2(cov_out.D, b, k, 1.0, D)
-        add3_to(cov_out.theta, o, k, unrotate(R, shift))
+        accumulate2(adj_out.P, b, k, 1.0, P)
+        accumulate2(adj_out.D, b, k, 1.0, D)
+        add3_to(adj_out.theta, o, k, unrotate(R, shift))
 
 
 @inlined
-def _pull_acceleration(x, b, o, k, c, kin, cov_out):
+def _pull_acceleration(x, b, o, k, c, kin, adj_out):
     R, _ = pose_of(kin, b)
     V, A = motion_at(kin.V, b), motion_at(kin.A, b)
     rate = moved(V, x)
     second = add3(moved(A, x), cross3(V[0], rate))
     P, D, H, shift = pull_second_of_point(x, rate, second, V, A, c)
-    accumulate2(cov_out.P, b, k, 1.0, P)
-    accumulate2(cov_out.D, b, k, 1.0, D)
-    accumulate2(cov_out.H, b, k, 1.0, H)
-    add3_to(cov_out.theta, o, k, unrotate(R, shift))
-    add3_to(cov_out.theta, GRAVITY, k, c)
+    accumulate2(adj_out.P, b, k, 1.0, P)
+    accumulate2(adj_out.D, b, k, 1.0, D)
+    accumulate2(adj_out.H, b, k, 1.0, H)
+    add3_to(adj_out.theta, o, k, unrotate(R, shift))
+    add3_to(adj_out.theta, GRAVITY, k, c)
 
 
 @kernel
-def _pull_along(model, theta, s, k, c, kin, cov_out):
+def _pull_along(model, theta, s, k, c, kin, adj_out):
     sensors, kind = model.sensors, read_kind(model.sensors, s)
     carrier = sensors.index[s]
     direction, value = sensor_direction(model, theta, s, kin), body_sensor(model, theta, kind, s, kin)
     R, _ = pose_of(kin, carrier)
-    accumulate2(cov_out.P, carrier, k, 1.0, _turn(scale3(c, cross3(direction, value))))
-    add3_to(cov_out.theta, sensors.theta[s] + 3, k, unrotate(R, scale3(c, value)))
-    _pull_body_sensor(model, theta, kind, s, k, scale3(c, direction), kin, cov_out)
+    accumulate2(adj_out.P, carrier, k, 1.0, _turn(scale3(c, cross3(direction, value))))
+    add3_to(adj_out.theta, sensors.theta[s] + 3, k, unrotate(R, scale3(c, value)))
+    _pull_body_sensor(model, theta, kind, s, k, scale3(c, direction), kin, adj_out)
 
 
 @kernel
-def pull_measure(model, theta, m, order, k, c, z, zd, zdd, kin, cov_out):
-    """Add the pull-back of a covector of g, g' or g'' of any measure."""
+def pull_measure(model, theta, m, order, k, c, z, zd, zdd, kin, adj_out):
+    """Add the pull-back of an adjoint of g, g' or g'' of any measure."""
     measures, none = model.measures, 0.0 * c
     value, first, second = c if order == 0 else none, c if order == 1 else none, c if order == 2 else none
     if not is_geometric(measures.kind[m]):
-        pull_coordinate_measure(measures, theta, m, k, z, zd, zdd, value, first, second, cov_out)
+        pull_coordinate_measure(measures, theta, m, k, z, zd, zdd, value, first, second, adj_out)
     else:
         pair, factors = measures.pair[m], measure_factors(model, theta, m, kin)
         a, b = model.pairs.a[pair], model.pairs.b[pair]
         L = line(is_force_line(measures.kind[m]), factors[1], factors[2])
         if order == 0:
-            between(cov_out.P, a, b, k, c, L)
+            between(adj_out.P, a, b, k, c, L)
             pull_own(
-                measures, model.pairs, theta, m, k, kin, c, (scale3(none, L[0]), scale3(none, L[1])), cov_out.theta
+                measures, model.pairs, theta, m, k, kin, c, (scale3(none, L[0]), scale3(none, L[1])), adj_out.theta
             )
         else:
             L1, L2 = moving_line(model, theta, m, factors, kin)
-            pull_rates(a, b, k, L, L1, L2, first, second, cov_out)
-            pull_own_rates(measures, model.pairs, theta, m, k, kin, first, second, cov_out.theta)
+            pull_rates(a, b, k, L, L1, L2, first, second, adj_out)
+            pull_own_rates(measures, model.pairs, theta, m, k, kin, first, second, adj_out.theta)
 
 
 @kernel
-def _pull_force(model, theta, t, f, k, c, z, zd, zdd, kin, cov_out):
+def _pull_force(model, theta, t, f, k, c, z, zd, zdd, kin, adj_out):
     m = model.forces.measure[f]
     _, by_g, by_g1 = along(model, theta, t, f, kin)
-    pull_measure(model, theta, m, 0, k, by_g * c, z, zd, zdd, kin, cov_out)
-    pull_measure(model, theta, m, 1, k, by_g1 * c, z, zd, zdd, kin, cov_out)
-    pull_along(model, theta, t, f, k, kin, c, cov_out.theta)
-    pull_to_signal(model, f, k, c, cov_out)
+    pull_measure(model, theta, m, 0, k, by_g * c, z, zd, zdd, kin, adj_out)
+    pull_measure(model, theta, m, 1, k, by_g1 * c, z, zd, zdd, kin, adj_out)
+    pull_along(model, theta, t, f, k, kin, c, adj_out.theta)
+    pull_to_signal(model, f, k, c, adj_out)
 
 
 @kernel
-def _pull_kinetic_energy(tree, theta, k, c, kin, cov_out):
+def _pull_kinetic_energy(tree, theta, k, c, kin, adj_out):
     """As N' . momentum and V . dI V / 2: the energy does not see the pose."""
     for i in range(tree.parent.size):
         V = motion_at(kin.V, i)
-        accumulate2(cov_out.D, i, k, c, inertia_apply(inertia_at(kin.inertia, i), V))
+        accumulate2(adj_out.D, i, k, c, inertia_apply(inertia_at(kin.inertia, i), V))
         V = shift_motion(V, center_of_mass(tree, theta, kin, i))
         half = scale6(0.25 * c, V)  # a half of V . dI V / 2
-        pull_own_inertia(theta, tree.theta[i], k, row9(kin.R, i), half, V, half, V, cov_out.theta)
+        pull_own_inertia(theta, tree.theta[i], k, row9(kin.R, i), half, V, half, V, adj_out.theta)
 
 
 @kernel
-def _pull_potential_energy(model, theta, k, c, z, zd, zdd, kin, cov_out):
+def _pull_potential_energy(model, theta, k, c, z, zd, zdd, kin, adj_out):
     """Without that of tyres and contacts."""
     tree, forces, gravity = model.tree, model.forces, load3(theta, GRAVITY)
     for i in range(tree.parent.size):
         o, x = tree.theta[i], center_of_mass(tree, theta, kin, i)
         m = theta[o + MASS]
-        add_to(cov_out.theta, o + MASS, k, -dot3(gravity, x) * c)
-        add3_to(cov_out.theta, GRAVITY, k, scale3(c, scale3(-m, x)))
-        _pull_place(i, o + COM, k, x, scale3(c, scale3(-m, gravity)), kin, cov_out)
+        add_to(adj_out.theta, o + MASS, k, -dot3(gravity, x) * c)
+        add3_to(adj_out.theta, GRAVITY, k, scale3(c, scale3(-m, x)))
+        _pull_place(i, o + COM, k, x, scale3(c, scale3(-m, gravity)), kin, adj_out)
     for f in range(forces.kind.size):
         o, m = forces.theta[f], forces.measure[f]
         if does_work(forces, f):
             g, _ = value_and_rate(model, theta, m, z, zd, kin)
             _, by_g = energy_along(model, theta, f, g)
-            pull_measure(model, theta, m, 0, k, by_g * c, z, zd, zdd, kin, cov_out)
-            pull_energy_along(model, theta, f, k, g, c, cov_out.theta)
+            pull_measure(model, theta, m, 0, k, by_g * c, z, zd, zdd, kin, adj_out)
+            pull_energy_along(model, theta, f, k, g, c, adj_out.theta)
         elif is_dead_load(model, f):
             b = model.pairs.b[forces.pair[f]]
             R, r = pose_of(kin, b)
             F, x = load3(theta, o + 3), point_of(R, r, load3(theta, o))
-            add3_to(cov_out.theta, o + 3, k, scale3(c, scale3(-1.0, x)))
-            _pull_place(b, o, k, x, scale3(c, scale3(-1.0, F)), kin, cov_out)
+            add3_to(adj_out.theta, o + 3, k, scale3(c, scale3(-1.0, x)))
+            _pull_place(b, o, k, x, scale3(c, scale3(-1.0, F)), kin, adj_out)
 
 
 @inlined
-def _pull_place(b, o, k, x, hat, kin, cov_out):
-    """From the covector of the place x of a body's point whose numbers stand at o."""
+def _pull_place(b, o, k, x, hat, kin, adj_out):
+    """From the adjoint of the place x of a body's point whose numbers stand at o."""
     R, _ = pose_of(kin, b)
-    accumulate2(cov_out.P, b, k, 1.0, (cross3(x, hat), hat))
-    add3_to(cov_out.theta, o, k, unrotate(R, hat))
+    accumulate2(adj_out.P, b, k, 1.0, (cross3(x, hat), hat))
+    add3_to(adj_out.theta, o, k, unrotate(R, hat))
 
 
 @inlined
-def _pull_attitude(sensors, s, k, c, kin, cov_out):
+def _pull_attitude(sensors, s, k, c, kin, adj_out):
     b = sensors.body[s]
     R, _ = pose_of(kin, b)
     by_turn, rate_by_turn = attitude_gradients(sensors.index[s], R, motion_at(kin.V, b))
     if sensors.order[s] == 0:
-        accumulate2(cov_out.P, b, k, 1.0, _turn(scale3(c, by_turn)))
+        accumulate2(adj_out.P, b, k, 1.0, _turn(scale3(c, by_turn)))
     else:
-        accumulate2(cov_out.P, b, k, 1.0, _turn(scale3(c, rate_by_turn)))
-        accumulate2(cov_out.D, b, k, 1.0, _turn(scale3(c, by_turn)))
+        accumulate2(adj_out.P, b, k, 1.0, _turn(scale3(c, rate_by_turn)))
+        accumulate2(adj_out.D, b, k, 1.0, _turn(scale3(c, by_turn)))
 
 
 @kernel
-def _pull_quantities(model, theta, t, f, k, hat, kin, cov_out):
+def _pull_quantities(model, theta, t, f, k, hat, kin, adj_out):
     """Of all sensors of the force f on bodies, at once."""
     sensors, zero, asked = model.sensors, 0.0 * at(hat, 0, k), False
     force, quantities = (zero, zero, zero), no_quantities(zero)
@@ -286,5 +286,5 @@ def _pull_quantities(model, theta, t, f, k, hat, kin, cov_out):
             quantities, asked = with_quantity(quantities, ENERGY, at(hat, first, k)), True
     if asked:
         a, _ = bodies_of(model, f)
-        accumulate2(cov_out.P, a, k, 1.0, _turn(cross3(force_on_body(model, f, kin), force)))
-        pull_force_on_bodies(model, theta, t, f, k, kin, wrench_of(model, f, force), quantities, cov_out)
+        accumulate2(adj_out.P, a, k, 1.0, _turn(cross3(force_on_body(model, f, kin), force)))
+        pull_force_on_bodies(model, theta, t, f, k, kin, wrench_of(model, f, force), quantities, adj_out)

@@ -1,4 +1,4 @@
-"""Sensor values at an instant, and the energy balance."""
+"""Sensor values at a time point, and the energy balance."""
 
 from mbsim_cli.kernels.algebra.spatial import dot6, inertia_apply, motion_at, motion_at2, sub6
 from mbsim_cli.kernels.algebra.vectors import add3, add3_to, cross3, dot3, load3, load3_of, rotate, row3, row9
@@ -55,7 +55,7 @@ from mbsim_cli.model.layout import COM, GRAVITY, MASS
 
 @kernel
 def sense(model, theta, t, z, zd, zdd, multiplier, kin, out):
-    """All sensors, out (width,). Needs V and A of the motion in ``kin``, and leaves there ``kin.kept``."""
+    """All sensors, out (width,). Needs V and A of the motion in ``kin``, and leaves there ``kin.forces``."""
     sensors = model.sensors
     for f in range(model.forces.kind.size):
         if is_on_bodies(model.forces.kind[f]):
@@ -202,7 +202,7 @@ def value_and_rate(model, theta, k, z, zd, kin):
 
 @inlined
 def force_on_body(model, f, kin):
-    """Force [N] that an element exerts on its second body, or torque [N m], global axes; needs ``kin.kept``."""
+    """Force [N] that an element exerts on its second body, or torque [N m], global axes; needs ``kin.forces``."""
     return vector_of(model, f, wrench_on_bodies(kin, f))
 
 

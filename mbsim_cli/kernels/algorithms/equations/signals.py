@@ -1,4 +1,4 @@
-"""Expressions of the motion that forces read: values, variations, covectors.
+"""Expressions of the motion that forces read: values, variations, adjoints.
 
 A signal is a function of sensors, of the measure that its force acts along, of t and of numbers. What it reads of its
 own measure stands in the slopes of the force by g and g' (``along_measures``), as of any spring. All else it reads by
@@ -90,20 +90,20 @@ def by_inputs(signals, slope, inputs, u, k):
     return found
 
 
-@_with_signals(lambda model, theta, t, z, zd, kin, cov_out: None)
-def pull_signals(model, theta, t, z, zd, kin, cov_out):
-    """Add the pull-back of ``cov.signals`` to the other adjoints, and clear it; needs ``find_signals``."""
-    signals, hats, slope = model.signals, cov_out.signals, kin.signals.slope
+@_with_signals(lambda model, theta, t, z, zd, kin, adj_out: None)
+def pull_signals(model, theta, t, z, zd, kin, adj_out):
+    """Add the pull-back of ``adj.signals`` to the other adjoints, and clear it; needs ``find_signals``."""
+    signals, hats, slope = model.signals, adj_out.signals, kin.signals.slope
     for u in range(signals.theta.size):
         o, first = signals.offset[u] + 3, signals.first_input[u]
-        for g in range(0, cov_out.each.size, width(cov_out.each)):
-            k = block(cov_out.each, g)
+        for g in range(0, adj_out.each.size, width(adj_out.each)):
+            k = block(adj_out.each, g)
             hat = at(hats.value, u, k)
             for i in range(first, signals.first_input[u + 1]):
                 add_to(hats.inputs, signals.input[i], k, slope[o + i - first] * hat)
-            pull_numbers_of_tape(signals, model.laws, theta, k, u, kin.signals.value, slope, hat, cov_out.theta)
+            pull_numbers_of_tape(signals, model.laws, theta, k, u, kin.signals.value, slope, hat, adj_out.theta)
     if signals.kind.size > 0:
-        pull_sensors(of_inputs(model), theta, t, z, zd, zd, kin, hats.inputs, cov_out)
+        pull_sensors(of_inputs(model), theta, t, z, zd, zd, kin, hats.inputs, adj_out)
     clear(hats.value)
     clear(hats.inputs)
 
@@ -117,7 +117,7 @@ def pull_signals(model, theta, t, z, zd, kin, cov_out):
 def element_forces(model, theta, t, z, zd, kin, W_out, Q_out):
     """Add the forces of all elements to the bodies W (nb + 1, 6) and the coordinates Q (n,).
 
-    Leaves in ``kin.kept`` the forces that depend on the motion of their bodies, in ``kin.signals`` the expressions.
+    Leaves in ``kin.forces`` the forces that depend on the motion of their bodies, in ``kin.signals`` the expressions.
     """
     find_signals(model, theta, t, z, zd, kin)
     forces_of_elements(model, theta, t, z, zd, kin, W_out, Q_out)
@@ -131,10 +131,10 @@ def vary_element_forces(model, theta, dtheta, touch, t, z, zd, dz, dzd, kin, tw,
 
 
 @inlined
-def pull_element_forces(model, theta, t, z, zd, kin, virtual, cov_out):
+def pull_element_forces(model, theta, t, z, zd, kin, virtual, adj_out):
     """Add the pull-back of -W . U, and of -Q . mu of forces on coordinates; needs ``element_forces`` at the state."""
-    pull_forces(model, theta, t, z, zd, kin, virtual, cov_out)
-    pull_signals(model, theta, t, z, zd, kin, cov_out)
+    pull_forces(model, theta, t, z, zd, kin, virtual, adj_out)
+    pull_signals(model, theta, t, z, zd, kin, adj_out)
 
 
 # Tangent --------------------------------------------------------------------------------------------------------------
@@ -156,7 +156,7 @@ def add_signal_tangent(model, theta, t, beta, gamma, z, zd, kin, comp, T_out):
         k, o = block(T_out, first), block(seeds.z, 0)
         for r in range(signals.bodies.size):
             b = signals.bodies[r]
-            bits = kin.signals.reach[r, first // WIDTH] >> (first % WIDTH)
+            bits = kin.signals.moving[r, first // WIDTH] >> (first % WIDTH)
             S, Y = rows_at(comp.columns, COLUMN_S, k), rows_at(comp.columns, COLUMN_Y, k)
             set_motion(seeds, kin, b, o, only6(scale6(gamma, S), bits), only6(Y, bits))
         find_slopes(model, theta, t, beta, gamma, z, zd, first, kin)
@@ -270,10 +270,10 @@ def hold_multipliers(model, tw):
     clear(tw.signals.lam)
 
 
-@_with_loads(lambda model, cov: None)
-def forget_multipliers(model, cov):
+@_with_loads(lambda model, adj: None)
+def forget_multipliers(model, adj):
     """Clear adjoints of multipliers that the equations of a step have solved for."""
-    clear(cov.lam)
+    clear(adj.lam)
 
 
 @_with_loads(lambda model, theta, z, kin: None)

@@ -4,7 +4,7 @@ With U the virtual motion of mu, a body's part of mu . G varies by
 
     (I U) . N'' + (B^T U) . N' + F . N'_U + U . dI A - (V x U) . dI V,      F = I A + V x* I V less what acts on it,
 
-N'_U the rate of N under U. Covectors of N, N', N'' are summed over subtrees; a column gives to its coordinate what it
+N'_U the rate of N under U. Adjoints of N, N', N'' are summed over subtrees; a column gives to its coordinate what it
 has in common with them, a joint frame gives to its numbers. Needs reference points at the global origin.
 Derivation: docs/theory/adjoint.md. Cost O(n p).
 """
@@ -51,11 +51,11 @@ from mbsim_cli.model.layout import COM, GRAVITY, INERTIA, MASS, P_C, P_P, R_C, R
 
 
 @kernel
-def clear_bodies(cov):
+def clear_bodies(adj):
     """Start new sums over bodies."""
-    clear(cov.P)
-    clear(cov.D)
-    clear(cov.H)
+    clear(adj.P)
+    clear(adj.D)
+    clear(adj.H)
 
 
 @kernel
@@ -71,7 +71,7 @@ def virtual_motion(tree, kin, virtual):
 
 
 @kernel
-def pull_bodies(tree, theta, kin, virtual, cov_out):
+def pull_bodies(tree, theta, kin, virtual, adj_out):
     """Add what the bodies' inertia makes of mu . G, but for what F does."""
     for i in range(tree.parent.size):
         inertia, (couple, momentum) = inertia_at(kin.inertia, i), rate_matrix(kin, i)
@@ -80,18 +80,18 @@ def pull_bodies(tree, theta, kin, virtual, cov_out):
         for g in range(0, virtual.each.size, width(virtual.each)):
             k = block(virtual.each, g)
             U = motion_at2(virtual.U, i, k)
-            accumulate2(cov_out.H, i, k, 1.0, inertia_apply(inertia, U))
+            accumulate2(adj_out.H, i, k, 1.0, inertia_apply(inertia, U))
             turned = add3(unrotate(couple, U[0]), cross3(momentum, U[1]))
-            accumulate2(cov_out.D, i, k, 1.0, (turned, scale3(0.0, turned)))
+            accumulate2(adj_out.D, i, k, 1.0, (turned, scale3(0.0, turned)))
             U = shift_motion(U, center)
-            pull_own_inertia(theta, tree.theta[i], k, R, U, A, cross_motion(U, V), V, cov_out.theta)
+            pull_own_inertia(theta, tree.theta[i], k, R, U, A, cross_motion(U, V), V, adj_out.theta)
 
 
 @inlined
 def pull_own_inertia(theta, o, k, R, X, Y, X2, Y2, theta_out):
-    """Add to mass, centre of mass and moments of a body, from o on, the covector of X . dI Y + X2 . dI Y2.
+    """Add to mass, centre of mass and moments of a body, from o on, the adjoint of X . dI Y + X2 . dI Y2.
 
-    Motions about the centre of mass, those in column k covectors too.
+    Motions about the centre of mass, those in column k adjoints too.
     """
     (x, u), (y, v), (x2, u2), (y2, v2) = X, Y, X2, Y2
     add_to(theta_out, o + MASS, k, dot3(u, v) + dot3(u2, v2))
@@ -107,7 +107,7 @@ def pull_own_inertia(theta, o, k, R, X, Y, X2, Y2, theta_out):
 
 
 @kernel
-def pull_tree(tree, theta, z, kin, comp, virtual, cov):
+def pull_tree(tree, theta, z, kin, comp, virtual, adj):
     """Sum P, D, H over subtrees; add to z, z', z'' and to the numbers of joint frames.
 
     Needs the forces of ``residual`` in ``comp`` where there is a virtual motion.
@@ -115,33 +115,33 @@ def pull_tree(tree, theta, z, kin, comp, virtual, cov):
     for i in range(tree.parent.size - 1, -1, -1):
         p = tree.parent[i]
         F = sub6(motion_at(comp.F, i), motion_at(comp.W, i))
-        for g in range(0, cov.each.size, width(cov.each)):
-            k = block(cov.each, g)
-            P, D, H = motion_at2(cov.P, i, k), motion_at2(cov.D, i, k), motion_at2(cov.H, i, k)
+        for g in range(0, adj.each.size, width(adj.each)):
+            k = block(adj.each, g)
+            P, D, H = motion_at2(adj.P, i, k), motion_at2(adj.D, i, k), motion_at2(adj.H, i, k)
             own = _of_fixed_twist(kin, i, motion_at2(virtual.U, i, k), P, D, H, F)
-            _pull_frame(theta, tree.theta[i] + P_C, tree.theta[i] + R_C, k, kin, i, scale6(-1.0, own), cov.theta)
+            _pull_frame(theta, tree.theta[i] + P_C, tree.theta[i] + R_C, k, kin, i, scale6(-1.0, own), adj.theta)
             U = motion_at2(virtual.U, p, k)
             own = _of_fixed_twist(kin, p, U, P, D, H, F)
-            _pull_frame(theta, tree.theta[i] + P_P, tree.theta[i] + R_P, k, kin, p, own, cov.theta)
-            _pull_columns(tree, theta, z, kin, i, k, U, P, D, H, F, virtual.mu, cov)
-            accumulate2(cov.P, p, k, 1.0, P)
-            accumulate2(cov.D, p, k, 1.0, D)
-            accumulate2(cov.H, p, k, 1.0, H)
+            _pull_frame(theta, tree.theta[i] + P_P, tree.theta[i] + R_P, k, kin, p, own, adj.theta)
+            _pull_columns(tree, theta, z, kin, i, k, U, P, D, H, F, virtual.mu, adj)
+            accumulate2(adj.P, p, k, 1.0, P)
+            accumulate2(adj.D, p, k, 1.0, D)
+            accumulate2(adj.H, p, k, 1.0, H)
 
 
 @kernel
-def pull_gravity(cov):
+def pull_gravity(adj):
     """Add to gravity what the ground's acceleration has taken; after ``pull_tree``."""
-    ground = cov.H.shape[0] - 1
-    for g in range(0, cov.each.size, width(cov.each)):
-        k = block(cov.each, g)
-        _, v = motion_at2(cov.H, ground, k)
-        add3_to(cov.theta, GRAVITY, k, scale3(-1.0, v))
+    ground = adj.H.shape[0] - 1
+    for g in range(0, adj.each.size, width(adj.each)):
+        k = block(adj.each, g)
+        _, v = motion_at2(adj.H, ground, k)
+        add3_to(adj.theta, GRAVITY, k, scale3(-1.0, v))
 
 
 @inlined
 def _of_fixed_twist(kin, i, U, P, D, H, F):
-    """Covector of a twist that is fixed in body i, which moves by V, A and virtually by U."""
+    """Adjoint of a twist that is fixed in body i, which moves by V, A and virtually by U."""
     V, A = motion_at(kin.V, i), motion_at(kin.A, i)
     rate = sub6(cross_force(V, cross_force(V, H)), cross_force(V, D))
     return sub6(add6(P, rate), add6(cross_force(A, H), cross_force(U, F)))
@@ -149,7 +149,7 @@ def _of_fixed_twist(kin, i, U, P, D, H, F):
 
 @inlined
 def _pull_frame(theta, point_at, axes_at, k, kin, i, own, theta_out):
-    """Add to a joint frame in body i, its point and its axes, the covector of the twist that it varies by."""
+    """Add to a joint frame in body i, its point and its axes, the adjoint of the twist that it varies by."""
     R = row9(kin.R, i)
     point = add3(row3(kin.r, i, 0), rotate(R, load3(theta, point_at)))
     add3_to(theta_out, point_at, k, unrotate(R, own[1]))
@@ -158,7 +158,7 @@ def _pull_frame(theta, point_at, axes_at, k, kin, i, own, theta_out):
 
 @inlined
 def pull_axes(theta, axes_at, k, turn, theta_out):
-    """Add to a rotation matrix the covector of its turn, in the axes that it leads to."""
+    """Add to a rotation matrix the adjoint of its turn, in the axes that it leads to."""
     axes, half = load9(theta, axes_at), scale3(0.5, turn)
     for j in range(3):
         x = cross3(half, (axes[j], axes[3 + j], axes[6 + j]))
@@ -168,7 +168,7 @@ def pull_axes(theta, axes_at, k, turn, theta_out):
 
 
 @inlined
-def _pull_columns(tree, theta, z, kin, i, k, U, P, D, H, F, mu, cov):
+def _pull_columns(tree, theta, z, kin, i, k, U, P, D, H, F, mu, adj):
     """Add to the coordinates of joint i; U is the virtual motion of its parent."""
     base = U
     for c in range(tree.first_column[i], tree.first_column[i + 1]):
@@ -181,7 +181,7 @@ def _pull_columns(tree, theta, z, kin, i, k, U, P, D, H, F, mu, cov):
             turned = add6(cross_motion(base, S), euler_own(tree, theta, kin, i, local))
         else:
             turned = cross_motion(U, S)
-        add_to(cov.z, c, k, dot6(S, P) + dot6(S1, D) + dot6(S2, H) + dot6(turned, F))
-        add_to(cov.zd, c, k, dot6(S, D) + 2.0 * dot6(S1, H))
-        add_to(cov.zdd, c, k, dot6(S, H))
+        add_to(adj.z, c, k, dot6(S, P) + dot6(S1, D) + dot6(S2, H) + dot6(turned, F))
+        add_to(adj.zd, c, k, dot6(S, D) + 2.0 * dot6(S1, H))
+        add_to(adj.zdd, c, k, dot6(S, H))
         U = axpy6(at(mu, c, k), S, U)

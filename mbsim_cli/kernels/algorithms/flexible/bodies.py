@@ -93,7 +93,7 @@ def to_origin(R, r, wrench):
 
 
 @inlined
-def seen_change(R, r, w, v, N1, N2):
+def change_in_body(R, r, w, v, N1, N2):
     """Change of angular velocity, angular acceleration and acceleration as a body sees it, in its axes.
 
     N', N'' are its twists about the global origin; w and v the motion of its frame, in its axes.
@@ -105,7 +105,7 @@ def seen_change(R, r, w, v, N1, N2):
 
 
 @inlined
-def _seen(R, r, x):
+def _in_body(R, r, x):
     """Angular and linear part of a motion x about the global origin at the point r, in the axes R."""
     turning, shifting = shift_motion(x, r)
     return unrotate(R, turning), unrotate(R, shifting)
@@ -162,7 +162,7 @@ def take_at_rest(tree, theta, f, z, x, kin, comp, W_out):
 def resting_force(tree, theta, f, A, z, x, kin, comp):
     """Wrench by accelerations A of the frame, about the global origin, and x (n,); leaves slopes in ``kin.elastic``."""
     R, r = pose_of(kin, tree.flexible[f])
-    alpha, a = _seen(R, r, A)
+    alpha, a = _in_body(R, r, A)
     still = scale3(0.0, alpha)
     wrench = flexible_force(
         tree, theta, f, still, alpha, a, z, comp.zero, x, kin.elastic, False, comp.scratch
@@ -175,12 +175,12 @@ def resting_force(tree, theta, f, A, z, x, kin, comp):
 def vary_resting_force(tree, theta, dtheta, touch, f, g, k, A, dA, z, x, dz, kin, comp, dG_out):
     """Variation k, of the block at g, of ``resting_force``, as the body sees it; its elastic rows to dG (n, p)."""
     R, r = pose_of(kin, tree.flexible[f])
-    (alpha, a), (dalpha, da) = _seen(R, r, A), _seen(R, r, dA)
-    seen = vary_flexible(
+    (alpha, a), (dalpha, da) = _in_body(R, r, A), _in_body(R, r, dA)
+    dW = vary_flexible(
         tree, theta, dtheta, touch.flexible[f, g], f, k, scale3(0.0, alpha), alpha, a, z, comp.zero, x,
         scale3(0.0, dalpha), dalpha, da, dz, touch.still, touch.still, kin.elastic, False, dG_out,
     )  # fmt: skip
-    return to_origin(R, r, seen)
+    return to_origin(R, r, dW)
 
 
 @kernel
@@ -228,9 +228,9 @@ def _columns_of_frame(model, gamma, f, R, r, w, v, comp, T_out):
         k, bits = block(comp.columns, at(spans.column, s)), at(spans.on_b, s)
         N = only6(scale6(gamma, rows_at(comp.columns, COLUMN_S, k)), bits)
         Y, X = only6(rows_at(comp.columns, COLUMN_Y, k), bits), only6(rows_at(comp.columns, COLUMN_X, k), bits)
-        dw, dalpha, da = seen_change(R, r, w, v, Y, X)
-        seen = scale6(-1.0, to_origin(R, r, changed_wrench(comp.D, dalpha, da, dw)))
-        spread(model.pairs, pair, comp, s, N, push, add6(seen, cross_force(N, push)), T_out)
+        dw, dalpha, da = change_in_body(R, r, w, v, Y, X)
+        dW = scale6(-1.0, to_origin(R, r, changed_wrench(comp.D, dalpha, da, dw)))
+        spread(model.pairs, pair, comp, s, N, push, add6(dW, cross_force(N, push)), T_out)
         for j in range(n):
             add_to(T_out, c + j, k, changed_row(comp.D, 6 + j, dalpha, da, dw))
 
@@ -267,7 +267,7 @@ def add_flexible_mass(model, theta, kin, M_out):
         first, last = pairs.first[tree.pair[f]], pairs.first[tree.pair[f] + 1]
         for place in range(first, last):
             k = pairs.column[place]
-            turned, moved = _seen(R, r, column_at_origin(kin.S, tree, kin, k))
+            turned, moved = _in_body(R, r, column_at_origin(kin.S, tree, kin, k))
             push = to_origin(R, r, frame_inertia(kin.elastic, f, turned, moved))
             for other in range(first, last):
                 j = pairs.column[other]
@@ -286,12 +286,12 @@ def vary_flexible_forces(model, theta, dtheta, touch, state, sens, kin, tw, dG_o
         for g in range(0, dtheta.shape[1], width(dtheta)):
             k = block(dtheta, g)
             N1, N2 = at_origin2(tw.N1, kin, i, k), at_origin2(tw.N2, kin, i, k)
-            dw, dalpha, da = seen_change(R, r, w, v, N1, N2)
-            seen = vary_flexible(
+            dw, dalpha, da = change_in_body(R, r, w, v, N1, N2)
+            dW = vary_flexible(
                 tree, theta, dtheta, touch.flexible[f, g], f, k, w, alpha, a, state.z, state.zd, state.zdd, dw, dalpha,
                 da, sens.z, sens.zd, sens.zdd, kin.elastic, True, dG_out,
             )  # fmt: skip
-            apply_to_body2(tw.F, kin, i, k, 1.0, to_origin(R, r, seen))
+            apply_to_body2(tw.F, kin, i, k, 1.0, to_origin(R, r, dW))
 
 
 # Elastic energies -----------------------------------------------------------------------------------------------------
@@ -394,7 +394,7 @@ def resting_flexible_forces(model, theta, z, x, kin, comp):
 
 
 @kernel
-def pull_flexible_bodies(model, theta, z, zd, zdd, stiff, kin, virtual, cov_out):
+def pull_flexible_bodies(model, theta, z, zd, zdd, stiff, kin, virtual, adj_out):
     """Add what the forces of bodies that deform make of mu . G, but for what F does.
 
     Needs ``flexible_forces`` at the state, or ``resting_flexible_forces`` and not ``stiff``.
@@ -409,12 +409,12 @@ def pull_flexible_bodies(model, theta, z, zd, zdd, stiff, kin, virtual, cov_out)
             turn, shift = shift_motion(motion_at2(virtual.U, i, k), r)
             U = unrotate(R, turn), unrotate(R, shift)
             of_w, of_alpha, of_a = pull_flexible(
-                tree, theta, f, k, U, virtual.mu, w, alpha, a, z, zd, zdd, kin.elastic, stiff, cov_out
+                tree, theta, f, k, U, virtual.mu, w, alpha, a, z, zd, zdd, kin.elastic, stiff, adj_out
             )
             # the body sees N'_w, N''_w + N'_w x w, and N'' of its origin + 2 N'_w x v
             turned = add3(of_w, axpy3(2.0, cross3(v, of_a), cross3(w, of_alpha)))
-            accumulate2(cov_out.D, i, k, 1.0, _of_turn(rotate(R, turned)))
-            accumulate2(cov_out.H, i, k, 1.0, to_origin(R, r, (of_alpha, of_a)))
+            accumulate2(adj_out.D, i, k, 1.0, _of_turn(rotate(R, turned)))
+            accumulate2(adj_out.H, i, k, 1.0, to_origin(R, r, (of_alpha, of_a)))
 
 
 @inlined
@@ -422,36 +422,36 @@ def _of_turn(n):
     return n, scale3(0.0, n)
 
 
-@_with_elastic(lambda model, theta, k, c, z, zd, kin, cov_out: None)
-def pull_elastic_kinetic(model, theta, k, c, z, zd, kin, cov_out):
+@_with_elastic(lambda model, theta, k, c, z, zd, kin, adj_out: None)
+def pull_elastic_kinetic(model, theta, k, c, z, zd, kin, adj_out):
     """Add the pull-back of c times the kinetic energy."""
     tree = model.tree
     for f in range(tree.flexible.size):
         R, r, w, v, _, _ = frame_of(tree, kin, f)
         of_w, of_v = pull_flexible_kinetic(
-            tree, theta, f, k, c, w, v, z, zd, cov_out.z, cov_out.zd, cov_out.theta
+            tree, theta, f, k, c, w, v, z, zd, adj_out.z, adj_out.zd, adj_out.theta
         )  # fmt: skip
-        accumulate2(cov_out.D, tree.flexible[f], k, 1.0, to_origin(R, r, (of_w, of_v)))
+        accumulate2(adj_out.D, tree.flexible[f], k, 1.0, to_origin(R, r, (of_w, of_v)))
 
 
-@_with_elastic(lambda model, theta, k, c, z, kin, cov_out: None)
-def pull_elastic_potential(model, theta, k, c, z, kin, cov_out):
+@_with_elastic(lambda model, theta, k, c, z, kin, adj_out: None)
+def pull_elastic_potential(model, theta, k, c, z, kin, adj_out):
     """Add the pull-back of c times strain energy and energy of weight."""
     tree, gravity = model.tree, load3(theta, GRAVITY)
     for f in range(tree.flexible.size):
         R, r, _, _, _, _ = frame_of(tree, kin, f)
         mass, moment = flexible_moment(tree, theta, f, z)
         moment, hat = rotate(R, moment), scale3(c, scale3(-1.0, gravity))
-        pull_flexible_strain(tree, theta, f, k, c, z, cov_out.z, cov_out.theta)
+        pull_flexible_strain(tree, theta, f, k, c, z, adj_out.z, adj_out.theta)
         pull_flexible_moment(
-            tree, theta, f, k, dot3(r, hat), unrotate(R, hat), z, cov_out.z, cov_out.theta
+            tree, theta, f, k, dot3(r, hat), unrotate(R, hat), z, adj_out.z, adj_out.theta
         )  # fmt: skip
-        add3_to(cov_out.theta, GRAVITY, k, scale3(c, scale3(-1.0, axpy3(mass, r, moment))))
+        add3_to(adj_out.theta, GRAVITY, k, scale3(c, scale3(-1.0, axpy3(mass, r, moment))))
         pushed = scale3(mass, hat)
-        accumulate2(cov_out.P, tree.flexible[f], k, 1.0, (add3(cross3(r, pushed), cross3(moment, hat)), pushed))
+        accumulate2(adj_out.P, tree.flexible[f], k, 1.0, (add3(cross3(r, pushed), cross3(moment, hat)), pushed))
 
 
-@_with_elastic(lambda model, theta, f, k, c, z, cov_out: None)
-def pull_elastic_strain(model, theta, f, k, c, z, cov_out):
+@_with_elastic(lambda model, theta, f, k, c, z, adj_out: None)
+def pull_elastic_strain(model, theta, f, k, c, z, adj_out):
     """Add the pull-back of c times the strain energy of body f."""
-    pull_flexible_strain(model.tree, theta, f, k, c, z, cov_out.z, cov_out.theta)
+    pull_flexible_strain(model.tree, theta, f, k, c, z, adj_out.z, adj_out.theta)

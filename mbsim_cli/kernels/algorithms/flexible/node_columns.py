@@ -93,7 +93,7 @@ def move_columns(tree, theta, rows, zd, zdd, out):
 
 @kernel
 def spread_columns(tree, rows, each, dz, out):
-    """E dz, out (nc, p): changes of columns by those of coordinates alone; ``each`` (p,) as of Covectors."""
+    """E dz, out (nc, p): changes of columns by those of coordinates alone; ``each`` (p,) as of Adjoints."""
     for g in range(0, each.size, width(each)):
         k = block(each, g)
         for i in range(tree.column.size):
@@ -245,20 +245,20 @@ def pull_rows(tree, rows, each, hat, out):
 
 
 @kernel
-def pull_columns(tree, theta, rows, z, zd, zdd, cov):
-    """Take covectors of the columns' motion, which are cleared, to coordinates and numbers."""
-    pull_stiffened(tree, theta, z, zd, zdd, cov)
-    _pull_shapes(tree, cov.each, z, cov.columns.z, cov.theta)
-    _pull_shapes(tree, cov.each, zd, cov.columns.zd, cov.theta)
-    _pull_shapes(tree, cov.each, zdd, cov.columns.zdd, cov.theta)
-    pull_rows(tree, rows, cov.each, cov.columns.z, cov.z)
-    pull_rows(tree, rows, cov.each, cov.columns.zd, cov.zd)
-    pull_rows(tree, rows, cov.each, cov.columns.zdd, cov.zdd)
+def pull_columns(tree, theta, rows, z, zd, zdd, adj):
+    """Take adjoints of the columns' motion, which are cleared, to coordinates and numbers."""
+    pull_stiffened(tree, theta, z, zd, zdd, adj)
+    _pull_shapes(tree, adj.each, z, adj.columns.z, adj.theta)
+    _pull_shapes(tree, adj.each, zd, adj.columns.zd, adj.theta)
+    _pull_shapes(tree, adj.each, zdd, adj.columns.zdd, adj.theta)
+    pull_rows(tree, rows, adj.each, adj.columns.z, adj.z)
+    pull_rows(tree, rows, adj.each, adj.columns.zd, adj.zd)
+    pull_rows(tree, rows, adj.each, adj.columns.zdd, adj.zdd)
 
 
 @kernel
 def _pull_shapes(tree, each, z, hat, theta_out):
-    """Add to the numbers of nodes covectors hat (nc, p) of the columns that they move by z."""
+    """Add to the numbers of nodes adjoints hat (nc, p) of the columns that they move by z."""
     for v in range(tree.node.size):
         _, first, n = elastic_of(tree, v)
         o, c = tree.shape[v], tree.node[v]
@@ -269,7 +269,7 @@ def _pull_shapes(tree, each, z, hat, theta_out):
 
 
 @kernel
-def pull_virtual(tree, theta, z, G, virtual, cov):
+def pull_virtual(tree, theta, z, G, virtual, adj):
     """Add to numbers of nodes, and coordinates, what they are in (E mu) . G, mu of the virtual motion."""
     for v in range(tree.node.size):
         _, first, n = elastic_of(tree, v)
@@ -277,8 +277,8 @@ def pull_virtual(tree, theta, z, G, virtual, cov):
         for g in range(0, virtual.each.size, width(virtual.each)):
             k = block(virtual.each, g)
             for j in range(n):
-                add_to(cov.theta, o + j, k, own * at(virtual.mu, first + j, k))
-    pull_stiffened_virtual(tree, theta, z, G, virtual, cov)
+                add_to(adj.theta, o + j, k, own * at(virtual.mu, first + j, k))
+    pull_stiffened_virtual(tree, theta, z, G, virtual, adj)
 
 
 # Stiffened nodes ------------------------------------------------------------------------------------------------------
@@ -431,27 +431,27 @@ def add_stiffened_tangent(tree, theta, beta, gamma, zd, zdd, found, T_out):
 
 
 @kernel
-def pull_stiffened(tree, theta, z, zd, zdd, cov):
-    """The transpose of ``vary_stiffened``, added to covectors of coordinates and numbers."""
-    of = cov.columns
+def pull_stiffened(tree, theta, z, zd, zdd, adj):
+    """The transpose of ``vary_stiffened``, added to adjoints of coordinates and numbers."""
+    of = adj.columns
     for w in range(tree.bent.size):
         _, c, first, n, o = _bent(tree, w)
-        for g in range(0, cov.each.size, width(cov.each)):
-            k = block(cov.each, g)
+        for g in range(0, adj.each.size, width(adj.each)):
+            k = block(adj.each, g)
             by_z, by_zd, by_zdd = at(of.z, c, k), at(of.zd, c, k), at(of.zdd, c, k)
             for j in range(n):
                 for i in range(n):
                     q, rate = z[first + i], zd[first + i]
                     by_slope = zd[first + j] * by_zd + zdd[first + j] * by_zdd
                     own = theta[o + n * j + i]
-                    add_to(cov.z, first + i, k, own * by_slope)
-                    add_to(cov.zd, first + i, k, 2.0 * own * zd[first + j] * by_zdd)
+                    add_to(adj.z, first + i, k, own * by_slope)
+                    add_to(adj.zd, first + i, k, 2.0 * own * zd[first + j] * by_zdd)
                     by_number = q * (0.5 * z[first + j] * by_z + by_slope) + rate * zd[first + j] * by_zdd
-                    add_to(cov.theta, o + n * j + i, k, by_number)
+                    add_to(adj.theta, o + n * j + i, k, by_number)
 
 
 @kernel
-def pull_stiffened_virtual(tree, theta, z, G, virtual, cov):
+def pull_stiffened_virtual(tree, theta, z, G, virtual, adj):
     """Add what coordinates and P are in (E mu) . G."""
     for w in range(tree.bent.size):
         _, c, first, n, o = _bent(tree, w)
@@ -460,8 +460,8 @@ def pull_stiffened_virtual(tree, theta, z, G, virtual, cov):
             for j in range(n):
                 own = G[c] * at(virtual.mu, first + j, k)
                 for i in range(n):
-                    add_to(cov.z, first + i, k, theta[o + n * j + i] * own)
-                    add_to(cov.theta, o + n * j + i, k, z[first + i] * own)
+                    add_to(adj.z, first + i, k, theta[o + n * j + i] * own)
+                    add_to(adj.theta, o + n * j + i, k, z[first + i] * own)
 
 
 @kernel

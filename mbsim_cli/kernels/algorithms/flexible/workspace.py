@@ -1,4 +1,4 @@
-"""Work arrays of a tree with bodies that deform, in the places of those of ``workspace`` and ``covectors``."""
+"""Work arrays of a tree with bodies that deform, in the places of those of ``workspace`` and ``adjoints``."""
 
 from collections import namedtuple
 
@@ -12,14 +12,14 @@ from mbsim_cli.kernels.algorithms.flexible.node_columns import (
     wide_rows,
 )
 from mbsim_cli.kernels.algorithms.motion.workspace import (
+    Adjoints,
     Composite,
-    Covectors,
     Kinematics,
     Touch,
     Twists,
     Virtual,
+    adjoints,
     composite,
-    covectors,
     kinematics,
     touch,
     touched,
@@ -64,7 +64,7 @@ FlexibleTwists = namedtuple(
         "other_dG",  # (nc, p) of a second system at rest
     ],
 )
-FlexibleCovectors = namedtuple("FlexibleCovectors", [*Covectors._fields, "columns"])  # Motion of columns, else zero
+FlexibleAdjoints = namedtuple("FlexibleAdjoints", [*Adjoints._fields, "columns"])  # Motion of columns, else zero
 FlexibleVirtual = namedtuple("FlexibleVirtual", [*Virtual._fields, "columns"])  # (nc, p) virtual motion of columns
 FlexibleTouch = namedtuple(
     "FlexibleTouch",
@@ -99,11 +99,11 @@ def flexible_twists(model, p, dtype=np.float64):
     return FlexibleTwists(*twists(model, p, dtype), column_changes(model.tree, p, dtype), *rows)
 
 
-def flexible_covectors(model, size, p, dtype=np.float64):
-    """Allocate FlexibleCovectors."""
-    found, n = covectors(model, size, p, dtype), model.tree.column.size
+def flexible_adjoints(model, size, p, dtype=np.float64):
+    """Allocate FlexibleAdjoints."""
+    found, n = adjoints(model, size, p, dtype), model.tree.column.size
     of_coordinates = {key: zeros((n, p), dtype) for key in ("z", "zd", "zdd")}
-    return FlexibleCovectors(*found._replace(**of_coordinates), column_changes(model.tree, p, dtype))
+    return FlexibleAdjoints(*found._replace(**of_coordinates), column_changes(model.tree, p, dtype))
 
 
 def flexible_virtual(model, p, dtype=np.float64):
@@ -127,10 +127,10 @@ def touched_bodies(tree, dtheta):
 
 
 @inlined
-def covectors_of_columns(cov):
-    """Covectors as the kernels of trees take them."""
-    of = cov.columns
-    return Covectors(cov.P, cov.D, cov.H, of.z, of.zd, of.zdd, cov.lam, cov.theta, cov.each, cov.signals)
+def adjoints_of_columns(adj):
+    """Adjoints as the kernels of trees take them."""
+    of = adj.columns
+    return Adjoints(adj.P, adj.D, adj.H, of.z, of.zd, of.zdd, adj.lam, adj.theta, adj.each, adj.signals)
 
 
 @inlined

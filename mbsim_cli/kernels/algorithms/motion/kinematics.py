@@ -1,7 +1,7 @@
 """Forward recursion of positions, velocities and accelerations, with the joint columns S, S', S''.
 
 Paper 000, equations (4)-(6), in spatial form: every vector is taken about a point that is fixed in space
-and, in RTdyn0, passes the body's centre of mass at the instant; in RTdyn1 it is the global origin.
+and, in RTdyn0, passes the body's centre of mass at the time point; in RTdyn1 it is the global origin.
 """
 
 import numpy as np
@@ -112,13 +112,13 @@ def apply_to_body2(array, kin, i, k, s, wrench):
 
 
 @inlined
-def apply_between2(array, kin, a, b, k, s, seen, carried):
+def apply_between2(array, kin, a, b, k, s, from_a, carried):
     """Add s times the variation k of a force on b and against a, as the bodies see it.
 
-    ``seen`` is what body a sees of it, ``carried`` what its carrying along with the twist of b against a makes of it.
+    ``from_a`` is what body a sees of it, ``carried`` what its carrying along with the twist of b against a makes of it.
     """
-    apply_to_body2(array, kin, a, k, -s, seen)
-    apply_to_body2(array, kin, b, k, s, sub6(seen, carried))
+    apply_to_body2(array, kin, a, k, -s, from_a)
+    apply_to_body2(array, kin, b, k, s, sub6(from_a, carried))
 
 
 @inlined
@@ -160,10 +160,10 @@ def span_rates(comp, s):
 
 
 @inlined
-def spread_seen(pairs, pair, comp, s, N, W, seen, T_out):
+def spread_from_first(pairs, pair, comp, s, N, W, from_a, T_out):
     """The same from the variation of W as body a sees it."""
     carried = cross_force(N, W)
-    _spread(pairs, pair, comp, s, add6(seen, only6(carried, at(comp.spans.on_a, s))), carried, T_out)
+    _spread(pairs, pair, comp, s, add6(from_a, only6(carried, at(comp.spans.on_a, s))), carried, T_out)
 
 
 @inlined
@@ -372,7 +372,7 @@ def vary_normalise(tree, z, zd, dz, dzd):
 
 @kernel
 def pull_normalise(tree, each, z, zd, z_hat, zd_hat):
-    """Transpose of ``vary_normalise``: covectors (n, p) of what ``normalise`` leaves become those of z, zd before.
+    """Transpose of ``vary_normalise``: adjoints (n, p) of what ``normalise`` leaves become those of z, zd before.
 
     ``each`` are the ``simd.numbers`` of the columns.
     """

@@ -44,7 +44,7 @@ class ThetaDirections(NamedTuple):
     touch: tuple  # Touch
 
 
-# Work arrays of expressions that forces read, in kinematics, twists and covectors; empty where there are none.
+# Work arrays of expressions that forces read, in kinematics, twists and adjoints; empty where there are none.
 
 
 class SignalWork(NamedTuple):
@@ -53,7 +53,7 @@ class SignalWork(NamedTuple):
     inputs: np.ndarray  # (ni,) what sensors of inputs read
     value: np.ndarray  # (places,) of all tapes, see ``layout.Signals``
     slope: np.ndarray  # (places,) derivatives of each tape's value
-    reach: np.ndarray  # (bodies read, blocks) bits of the columns that move each of ``Signals.bodies``
+    moving: np.ndarray  # (bodies read, blocks) bits of the columns that move each of ``Signals.bodies``
     seeds: tuple  # SignalSeeds
     load: tuple  # LoadWork, or NoLoad where no expression reads multipliers
 
@@ -100,7 +100,7 @@ class SignalSeeds(NamedTuple):
 
 
 class SignalRows(NamedTuple):
-    """Variations or covectors in p directions."""
+    """Variations or adjoints in p directions."""
 
     inputs: np.ndarray  # (ni, p)
     value: np.ndarray  # (nu, p)
@@ -115,10 +115,10 @@ def _count(signals):
     return int(signals.row[-1]), signals.theta.size, places
 
 
-def signal_work(model, reach, dtype):
-    """Allocate SignalWork; ``reach`` tells which columns (n,) of the tangent move a body."""
+def signal_work(model, columns_of, dtype):
+    """Allocate SignalWork; ``columns_of`` gives the columns of the tangent that move a body."""
     if isinstance(model.signals, Signals):
-        return _signal_work(model, reach, dtype)
+        return _signal_work(model, columns_of, dtype)
     return _no_signal_work(model, dtype)
 
 
@@ -128,14 +128,14 @@ def _no_signal_work(model, dtype):
     return _signal_work(model, None, dtype)
 
 
-def _signal_work(model, reach, dtype):
+def _signal_work(model, columns_of, dtype):
     signals = model.signals
     inputs, number, places = _count(signals)
     n, nb = model.tree.column_kind.size, model.tree.parent.size
     bodies = signals.bodies if isinstance(signals, Signals) else np.zeros(0, np.int64)
     bits = np.zeros((bodies.size, padded(n) // WIDTH), np.int64)
     for r, body in enumerate(bodies):
-        for c in reach(body):
+        for c in columns_of(body):
             bits[r, c // WIDTH] |= 1 << (c % WIDTH)
     rows = (nb + 1, 6, WIDTH) if number else (0, 6, WIDTH)
     nothing = Touch(
@@ -219,7 +219,7 @@ class Kinematics(NamedTuple):
     S1: np.ndarray  # (n, 6) their first time derivatives
     S2: np.ndarray  # (n, 6) their second time derivatives
     inertia: np.ndarray  # (nb + 1, 10) mass, first and second moments about ref
-    kept: np.ndarray  # (nf, ROOM) forces, as ``find_force_on_bodies`` and ``find_along`` leave them
+    forces: np.ndarray  # (nf, ROOM) forces and their slopes, as ``find_force_on_bodies`` and ``find_along`` leave them
     expected: np.ndarray  # (nm,) value near which an angle between bodies is read, see ``equations.forces``
     signals: tuple  # signal_work.SignalWork
 
@@ -251,9 +251,9 @@ def kinematics(model, dtype=np.float64):
     """Allocate Kinematics."""
     nb, n, z = model.tree.parent.size, model.tree.column_kind.size, np.zeros
     body = [z((nb + 1, k), dtype) for k in (9, 3, 3, 6, 6)]
-    columns, kept = (z((n, 6), dtype) for _ in range(3)), z((model.forces.kind.size, ROOM), dtype)
+    columns, forces = (z((n, 6), dtype) for _ in range(3)), z((model.forces.kind.size, ROOM), dtype)
     signals = signal_work(model, lambda body: branch_columns(model.tree, body), dtype)
-    return Kinematics(*body, *columns, z((nb + 1, 10), dtype), kept, z(model.measures.kind.size), signals)
+    return Kinematics(*body, *columns, z((nb + 1, 10), dtype), forces, z(model.measures.kind.size), signals)
 
 
 def branch_columns(tree, body):
@@ -356,18 +356,18 @@ def force_size(kind):
     return FORCE_SIZES[kind]
 
 
-# Covectors of scalars: what their variations are linear in. Derivation: docs/theory/adjoint.md.
+# Adjoints of scalars: what their variations are linear in. Derivation: docs/theory/adjoint.md.
 #
 # A scalar that depends on the motion and on theta varies by
 #
 #     sum over bodies (P . N + D . N' + H . N'') + z^ . dz + zd^ . dz' + zdd^ . dz'' + lam^ . dlambda + theta^ . dtheta,
 #
-# N the pose twists of ``variation``. Elements add to covectors, of as many scalars at once as there are columns;
+# N the pose twists of ``variation``. Elements add to adjoints, of as many scalars at once as there are columns;
 # whatever is spatial is about the global origin, where a backward sweep has the reference points of all bodies.
 
 
-class Covectors(NamedTuple):
-    """Covectors of p scalars, ``simd.fitting``; the last row of body arrays is the ground."""
+class Adjoints(NamedTuple):
+    """Adjoints of p scalars, ``simd.fitting``; the last row of body arrays is the ground."""
 
     P: np.ndarray  # (nb + 1, 6, p) of pose twists N
     D: np.ndarray  # (nb + 1, 6, p) of N'
@@ -382,18 +382,18 @@ class Covectors(NamedTuple):
 
 
 class Virtual(NamedTuple):
-    """Virtual motions: covectors of the residual G, and what they move bodies by."""
+    """Virtual motions: adjoints of the residual G, and what they move bodies by."""
 
     mu: np.ndarray  # (n, p)
     U: np.ndarray  # (nb + 1, 6, p) sums of S mu; the last row, the ground's, is zero
-    each: np.ndarray  # (p,) as those of Covectors
+    each: np.ndarray  # (p,) as those of Adjoints
 
 
-def covectors(model, size, p, dtype=np.float64):
-    """Allocate Covectors for ``size`` numbers theta."""
+def adjoints(model, size, p, dtype=np.float64):
+    """Allocate Adjoints for ``size`` numbers theta."""
     nb, n, m = model.tree.parent.size, model.tree.column_kind.size, model.constraints.measure.size
     bodies = (zeros((nb + 1, 6, p), dtype) for _ in range(3))
-    return Covectors(
+    return Adjoints(
         *bodies, *(zeros((k, p), dtype) for k in (n, n, n, m, size)), numbers(p, dtype), signal_rows(model, p, dtype)
     )
 

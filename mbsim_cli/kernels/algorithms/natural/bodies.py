@@ -186,7 +186,7 @@ def move_bodies(tree, theta, zd, zdd, kin):
 
 
 @kernel
-def turn_ahead(tree, h, state, differences, expected):
+def rotate_expected(tree, h, state, differences, expected):
     """Turn what is ``expected`` of accelerations of vectors, and their ``differences`` (n, orders), with each.
 
     By the trapezoidal rule a vector that turns evenly by w h turns by 2 arctan(w h / 2) in a step, and its acceleration

@@ -20,12 +20,12 @@ from mbsim_cli.kernels.algebra.spatial import (
 )
 from mbsim_cli.kernels.algebra.vectors import add3, axpy3, cross3, load3, row3, scale3, sub3, unrotate
 from mbsim_cli.kernels.algorithms.flexible.bodies import (
+    change_in_body,
     changed_row,
     changed_wrench,
     elastic_count,
     frame_of,
     resting_force,
-    seen_change,
     take_at_rest,
     to_origin,
     vary_resting_force,
@@ -108,7 +108,7 @@ def add_natural_elastic_tangent(tree, theta, beta, gamma, state, kin, comp, T_ou
         _place_twists(tree, theta, i, kin, comp.moves)
         for j in range(tree.first[i + 1] - tree.first[i]):
             N1, N2 = _changes(theta, _own(tree, i, j), i, beta, gamma, motion_at(comp.moves, j), kin)
-            dw, dalpha, da = seen_change(R, r, w, v, N1, N2)
+            dw, dalpha, da = change_in_body(R, r, w, v, N1, N2)
             _add_column(tree, f, j, R, r, dalpha, da, dw, comp, T_out)
         _elastic_columns(tree, f, R, r, comp, T_out)
 
@@ -441,23 +441,23 @@ def vary_weld_forces(tree, theta, dtheta, z, multiplier, dz, dG_out):
 
 
 @kernel
-def pull_welds(tree, theta, z, nu, cov):
+def pull_welds(tree, theta, z, nu, adj):
     """Add the pull-back of nu . Phi, nu (m, p), of what welds take from Phi."""
     for v in range(tree.weld.size):
         s1 = _function_at(tree, theta, v, z)[1]
         for g in range(0, nu.shape[1], width(nu)):
             k = block(nu, g)
-            _pull_value(tree, theta, v, k, -s1 * at(nu, tree.weld[v], k), z, cov)
+            _pull_value(tree, theta, v, k, -s1 * at(nu, tree.weld[v], k), z, adj)
 
 
 @inlined
-def _pull_value(tree, theta, v, k, hat, z, cov):
+def _pull_value(tree, theta, v, k, hat, z, adj):
     """Add the pull-back of hat . zeta."""
     first, last, o = _form(tree, v)
     for c in range(first, last):
-        add_to(cov.z, c, k, _row(tree, theta, v, z, c) * hat)
-        add_to(cov.theta, o + c - first, k, z[c] * hat)
-    _pull_bend(tree, v, k, 0.5 * hat, z, z, cov.theta)
+        add_to(adj.z, c, k, _row(tree, theta, v, z, c) * hat)
+        add_to(adj.theta, o + c - first, k, z[c] * hat)
+    _pull_bend(tree, v, k, 0.5 * hat, z, z, adj.theta)
 
 
 @inlined
@@ -473,7 +473,7 @@ def _pull_bend(tree, v, k, hat, x, y, theta_out):
 
 
 @kernel
-def pull_weld_rates(tree, theta, z, zd, zdd, nu1, nu2, cov):
+def pull_weld_rates(tree, theta, z, zd, zdd, nu1, nu2, adj):
     """The same of nu1 . Phi' + nu2 . Phi''."""
     for v in range(tree.weld.size):
         i = tree.weld[v]
@@ -483,23 +483,23 @@ def pull_weld_rates(tree, theta, z, zd, zdd, nu1, nu2, cov):
             k = block(nu1, g)
             hat, hat2 = -1.0 * at(nu1, i, k), -1.0 * at(nu2, i, k)
             by_value = (s2 * rate) * hat + (s2 * second + s3 * rate * rate) * hat2
-            _pull_value(tree, theta, v, k, by_value, z, cov)
-            _pull_motion(tree, theta, v, k, s1 * hat + (2.0 * s2 * rate) * hat2, s1 * hat2, z, zd, zdd, cov)
+            _pull_value(tree, theta, v, k, by_value, z, adj)
+            _pull_motion(tree, theta, v, k, s1 * hat + (2.0 * s2 * rate) * hat2, s1 * hat2, z, zd, zdd, adj)
 
 
 @inlined
-def _pull_motion(tree, theta, v, k, hat1, hat2, z, zd, zdd, cov):
+def _pull_motion(tree, theta, v, k, hat1, hat2, z, zd, zdd, adj):
     """Add the pull-back of hat1 . zeta' + hat2 . zeta''."""
     first, last, o = _form(tree, v)
     for c in range(first, last):
         row, by_speed = _row(tree, theta, v, z, c), _bent(tree, theta, v, c, zd)
-        add_to(cov.z, c, k, by_speed * hat1 + _bent(tree, theta, v, c, zdd) * hat2)
-        add_to(cov.zd, c, k, row * hat1 + (2.0 * by_speed) * hat2)
-        add_to(cov.zdd, c, k, row * hat2)
-        add_to(cov.theta, o + c - first, k, zd[c] * hat1 + zdd[c] * hat2)
-    _pull_bend(tree, v, k, hat1, zd, z, cov.theta)
-    _pull_bend(tree, v, k, hat2, zdd, z, cov.theta)
-    _pull_bend(tree, v, k, hat2, zd, zd, cov.theta)
+        add_to(adj.z, c, k, by_speed * hat1 + _bent(tree, theta, v, c, zdd) * hat2)
+        add_to(adj.zd, c, k, row * hat1 + (2.0 * by_speed) * hat2)
+        add_to(adj.zdd, c, k, row * hat2)
+        add_to(adj.theta, o + c - first, k, zd[c] * hat1 + zdd[c] * hat2)
+    _pull_bend(tree, v, k, hat1, zd, z, adj.theta)
+    _pull_bend(tree, v, k, hat2, zdd, z, adj.theta)
+    _pull_bend(tree, v, k, hat2, zd, zd, adj.theta)
 
 
 @kernel
@@ -516,7 +516,7 @@ def pull_welds_velocity(tree, theta, z, zd, nu2, zd_out):
 
 
 @kernel
-def pull_weld_forces(tree, theta, z, multiplier, virtual, cov):
+def pull_weld_forces(tree, theta, z, multiplier, virtual, adj):
     """Add the pull-back of what multipliers of welds, which stay, do on the elastic part of mu."""
     for v in range(tree.weld.size):
         first, last, o = _form(tree, v)
@@ -528,10 +528,10 @@ def pull_weld_forces(tree, theta, z, multiplier, virtual, cov):
             for c in range(first, last):
                 mu = at(virtual.mu, c, k)
                 moved += _row(tree, theta, v, z, c) * mu
-                add_to(cov.theta, o + c - first, k, (pull * s1) * mu)
+                add_to(adj.theta, o + c - first, k, (pull * s1) * mu)
                 if tree.weld_bend[v] != NONE:
                     row = tree.weld_bend[v] + (last - first) * (c - first)
                     for d in range(first, last):
-                        add_to(cov.z, d, k, (pull * s1 * theta[row + d - first]) * mu)
-                        add_to(cov.theta, row + d - first, k, (pull * s1 * z[d]) * mu)
-            _pull_value(tree, theta, v, k, (pull * s2) * moved, z, cov)
+                        add_to(adj.z, d, k, (pull * s1 * theta[row + d - first]) * mu)
+                        add_to(adj.theta, row + d - first, k, (pull * s1 * z[d]) * mu)
+            _pull_value(tree, theta, v, k, (pull * s2) * moved, z, adj)

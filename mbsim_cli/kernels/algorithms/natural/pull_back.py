@@ -1,6 +1,6 @@
 """Pull-backs of a system in natural coordinates: transposes of ``natural.variation``.
 
-Elements and sensors leave covectors P, D, H of the twists N, N', N'' of bodies; what forces do on the coordinates, and
+Elements and sensors leave adjoints P, D, H of the twists N, N', N'' of bodies; what forces do on the coordinates, and
 equations of rigidity, leave such of poses, rates and accelerations, the twelve numbers of each body. These are linear
 in the coordinates, so that both go to coordinates and to the numbers of the linear maps in one pass over the bodies.
 Derivation: docs/theory/adjoint.md. Cost O(n p).
@@ -37,14 +37,14 @@ from mbsim_cli.kernels.elements.measures import is_geometric
 
 
 @kernel
-def clear_poses(cov):
+def clear_poses(adj):
     """Start new sums over bodies."""
-    clear(cov.P)
-    clear(cov.D)
-    clear(cov.H)
-    clear(cov.pose)
-    clear(cov.rate)
-    clear(cov.second)
+    clear(adj.P)
+    clear(adj.D)
+    clear(adj.H)
+    clear(adj.pose)
+    clear(adj.rate)
+    clear(adj.second)
 
 
 @kernel
@@ -64,17 +64,17 @@ def virtual_poses(tree, theta, kin, virtual):
 
 
 @kernel
-def pull_poses(tree, theta, z, zd, zdd, kin, cov):
-    """Add to z, z', z'' and to the numbers of linear maps what all covectors of bodies hold, to the ground's H theirs.
+def pull_poses(tree, theta, z, zd, zdd, kin, adj):
+    """Add to z, z', z'' and to the numbers of linear maps what all adjoints of bodies hold, to the ground's H theirs.
 
     dV = N' + N x V and dA = N'' + N' x V + N x A, so that P . N + D . N' + H . N'' = P~ . N + D~ . dV + H . dA.
     """
     for i in range(tree.theta.size):
-        for g in range(0, cov.z.shape[1], width(cov.z)):
-            k = block(cov.z, g)
-            _pull_twists(i, k, kin, cov)
-            accumulate2(cov.H, tree.theta.size, k, 1.0, motion_at2(cov.H, i, k))
-            _pull_linear(tree, theta, z, zd, zdd, i, k, cov)
+        for g in range(0, adj.z.shape[1], width(adj.z)):
+            k = block(adj.z, g)
+            _pull_twists(i, k, kin, adj)
+            accumulate2(adj.H, tree.theta.size, k, 1.0, motion_at2(adj.H, i, k))
+            _pull_linear(tree, theta, z, zd, zdd, i, k, adj)
 
 
 @inlined
@@ -86,7 +86,7 @@ def _add_triple(array, i, offset, k, x):
 
 @inlined
 def _add_columns(array, i, k, s, columns):
-    """Add s times covectors of the three columns."""
+    """Add s times adjoints of the three columns."""
     _add_triple(array, i, 3, k, scale3(s, columns[0]))
     _add_triple(array, i, 6, k, scale3(s, columns[1]))
     _add_triple(array, i, 9, k, scale3(s, columns[2]))
@@ -94,58 +94,58 @@ def _add_columns(array, i, k, s, columns):
 
 @inlined
 def _half_couple(r, x):
-    """Half the couple of a wrench about r: a covector of columns' cross products with their variations."""
+    """Half the couple of a wrench about r: an adjoint of columns' cross products with their variations."""
     return scale3(0.5, sub3(x[0], cross3(r, x[1])))
 
 
 @inlined
 def _of_velocity(kin, i, D, H):
-    """Covector D~ of dV."""
+    """Adjoint D~ of dV."""
     return sub6(D, cross_force(motion_at(kin.V, i), H))
 
 
 @inlined
-def _pull_rate(i, k, kin, D, H, cov):
+def _pull_rate(i, k, kin, D, H, adj):
     """Add to the rates of body i what D~ and H are of dV and dA; return the half couple that dw has."""
     couple = sub3(_half_couple(row3(kin.pose, i, 0), D), scale3(0.5, cross3(row3(kin.rate, i, 0), H[1])))
-    _add_triple(cov.rate, i, 0, k, add3(D[1], cross3(motion_at(kin.V, i)[0], H[1])))
+    _add_triple(adj.rate, i, 0, k, add3(D[1], cross3(motion_at(kin.V, i)[0], H[1])))
     for c in range(3):
-        _add_triple(cov.rate, i, 3 + 3 * c, k, cross3(couple, column_of(kin.pose, i, c)))
+        _add_triple(adj.rate, i, 3 + 3 * c, k, cross3(couple, column_of(kin.pose, i, c)))
     return couple
 
 
 @inlined
-def _pull_twists(i, k, kin, cov):
+def _pull_twists(i, k, kin, adj):
     """Of body i: from P, D, H to pose, rate and acceleration."""
-    V, A, r, H = motion_at(kin.V, i), motion_at(kin.A, i), row3(kin.pose, i, 0), motion_at2(cov.H, i, k)
-    D = _of_velocity(kin, i, motion_at2(cov.D, i, k), H)
-    P = sub6(motion_at2(cov.P, i, k), add6(cross_force(A, H), cross_force(V, D)))
-    of_turn, of_rate, of_second = _half_couple(r, P), _pull_rate(i, k, kin, D, H, cov), _half_couple(r, H)
-    _add_triple(cov.pose, i, 0, k, add3(P[1], add3(cross3(V[0], D[1]), cross3(A[0], H[1]))))
-    _add_triple(cov.second, i, 0, k, H[1])
+    V, A, r, H = motion_at(kin.V, i), motion_at(kin.A, i), row3(kin.pose, i, 0), motion_at2(adj.H, i, k)
+    D = _of_velocity(kin, i, motion_at2(adj.D, i, k), H)
+    P = sub6(motion_at2(adj.P, i, k), add6(cross_force(A, H), cross_force(V, D)))
+    of_turn, of_rate, of_second = _half_couple(r, P), _pull_rate(i, k, kin, D, H, adj), _half_couple(r, H)
+    _add_triple(adj.pose, i, 0, k, add3(P[1], add3(cross3(V[0], D[1]), cross3(A[0], H[1]))))
+    _add_triple(adj.second, i, 0, k, H[1])
     for c in range(3):
         x = column_of(kin.pose, i, c)
         carried = add3(cross3(column_of(kin.rate, i, c), of_rate), cross3(column_of(kin.second, i, c), of_second))
-        _add_triple(cov.pose, i, 3 + 3 * c, k, add3(cross3(of_turn, x), carried))
-        _add_triple(cov.second, i, 3 + 3 * c, k, cross3(of_second, x))
+        _add_triple(adj.pose, i, 3 + 3 * c, k, add3(cross3(of_turn, x), carried))
+        _add_triple(adj.second, i, 3 + 3 * c, k, cross3(of_second, x))
 
 
 @inlined
-def _pull_linear(tree, theta, z, zd, zdd, i, k, cov):
+def _pull_linear(tree, theta, z, zd, zdd, i, k, adj):
     """Of body i: from pose, rate and acceleration to the coordinates, and to what is linear in them."""
     o = tree.pose[i]
     for c in range(POSE):
-        add_to(cov.theta, o + c, k, at(cov.pose, i, c, k))
+        add_to(adj.theta, o + c, k, at(adj.pose, i, c, k))
     for j in range(tree.first[i], tree.first[i + 1]):
         o, q = o + POSE, tree.column[j]
-        x = x1 = x2 = 0.0 * at(cov.pose, i, 0, k)
+        x = x1 = x2 = 0.0 * at(adj.pose, i, 0, k)
         for c in range(POSE):
-            hat, hat1, hat2 = at(cov.pose, i, c, k), at(cov.rate, i, c, k), at(cov.second, i, c, k)
+            hat, hat1, hat2 = at(adj.pose, i, c, k), at(adj.rate, i, c, k), at(adj.second, i, c, k)
             x, x1, x2 = x + theta[o + c] * hat, x1 + theta[o + c] * hat1, x2 + theta[o + c] * hat2
-            add_to(cov.theta, o + c, k, z[q] * hat + zd[q] * hat1 + zdd[q] * hat2)
-        add_to(cov.z, q, k, x)
-        add_to(cov.zd, q, k, x1)
-        add_to(cov.zdd, q, k, x2)
+            add_to(adj.theta, o + c, k, z[q] * hat + zd[q] * hat1 + zdd[q] * hat2)
+        add_to(adj.z, q, k, x)
+        add_to(adj.zd, q, k, x1)
+        add_to(adj.zdd, q, k, x2)
 
 
 @inlined
@@ -159,7 +159,7 @@ def _pull_shape(o, k, hat, x, y, theta_out):
 
 
 @kernel
-def pull_work(model, theta, multiplier, W, kin, virtual, cov):
+def pull_work(model, theta, multiplier, W, kin, virtual, adj):
     """Add the pull-back of -W . U, W as bodies see it, and of the power of the forces of rigidity; needs U.
 
     A wrench that a body carries along turns by N x* W, which takes what N x U changes of the power.
@@ -174,28 +174,28 @@ def pull_work(model, theta, multiplier, W, kin, virtual, cov):
         for g in range(0, virtual.mu.shape[1], width(virtual.mu)):
             k = block(virtual.mu, g)
             U, D = motion_at2(virtual.U, i, k), columns2(virtual.pose, i, k)
-            accumulate2(cov.P, i, k, 1.0, cross_force(U, (n, f)))
+            accumulate2(adj.P, i, k, 1.0, cross_force(U, (n, f)))
             held = shaped(S, D)
             held = (
                 add3(held[0], cross3(half, D[0])),
                 add3(held[1], cross3(half, D[1])),
                 add3(held[2], cross3(half, D[2])),
             )
-            _add_triple(cov.pose, i, 0, k, cross3(f, U[0]))
-            _add_columns(cov.pose, i, k, 1.0, held)
+            _add_triple(adj.pose, i, 0, k, cross3(f, U[0]))
+            _add_columns(adj.pose, i, k, 1.0, held)
             for j in range(first, last):
-                _pull_shape(tree.shape[j], k, multiplier[before + j], D, R, cov.theta)
+                _pull_shape(tree.shape[j], k, multiplier[before + j], D, R, adj.theta)
             o = tree.pose[i]
             for j in range(tree.first[i], tree.first[i + 1]):
                 o, mu = o + POSE, at(virtual.mu, tree.column[j], k)
-                add3_to(cov.theta, o, k, scale3(-1.0 * mu, f))
+                add3_to(adj.theta, o, k, scale3(-1.0 * mu, f))
                 for c in range(3):
-                    add3_to(cov.theta, o + 3 + 3 * c, k, scale3(mu, push[c]))
+                    add3_to(adj.theta, o + 3 + 3 * c, k, scale3(mu, push[c]))
         first = last
 
 
 @kernel
-def pull_inertia(tree, theta, x, virtual, cov):
+def pull_inertia(tree, theta, x, virtual, adj):
     """Add the pull-back of mu . M x; x are accelerations."""
     entry = tree.mass[0]
     for g in range(0, virtual.mu.shape[1], width(virtual.mu)):
@@ -203,8 +203,8 @@ def pull_inertia(tree, theta, x, virtual, cov):
         for c in range(x.size):
             mu = at(virtual.mu, c, k)
             for s in range(tree.mass_first[c], tree.mass_first[c + 1]):
-                add_to(cov.zdd, tree.mass_column[s], k, theta[entry + s] * mu)
-                add_to(cov.theta, entry + s, k, x[tree.mass_column[s]] * mu)
+                add_to(adj.zdd, tree.mass_column[s], k, theta[entry + s] * mu)
+                add_to(adj.theta, entry + s, k, x[tree.mass_column[s]] * mu)
 
 
 @kernel
@@ -217,19 +217,19 @@ def pull_weight(tree, virtual, theta_out):
 
 
 @kernel
-def pull_rigidity(model, theta, kin, nu, cov):
+def pull_rigidity(model, theta, kin, nu, adj):
     """Add the pull-back of nu . Phi, nu (m, p), of rigidity, and of the coordinates that measures define."""
     tree = model.tree
-    _pull_defined(tree, nu, cov.z)
+    _pull_defined(tree, nu, adj.z)
     for j in range(tree.rigid.size):
         b, o, R = tree.rigid[j], tree.shape[j], columns_of(kin.pose, tree.rigid[j])
         pull = shaped(shape_at(theta, o), R)
         for g in range(0, nu.shape[1], width(nu)):
             k = block(nu, g)
             hat = at(nu, model.constraints.measure.size + j, k)
-            _add_columns(cov.pose, b, k, hat, pull)
-            _pull_shape(o, k, 0.5 * hat, R, R, cov.theta)
-            add3_to(cov.theta, o, k, (-0.5 * hat, -0.5 * hat, -0.5 * hat))
+            _add_columns(adj.pose, b, k, hat, pull)
+            _pull_shape(o, k, 0.5 * hat, R, R, adj.theta)
+            add3_to(adj.theta, o, k, (-0.5 * hat, -0.5 * hat, -0.5 * hat))
 
 
 @inlined
@@ -241,11 +241,11 @@ def _pull_defined(tree, nu, out):
 
 
 @kernel
-def pull_rigidity_rates(model, theta, kin, nu1, nu2, cov):
+def pull_rigidity_rates(model, theta, kin, nu1, nu2, adj):
     """The same of nu1 . Phi' + nu2 . Phi''."""
     tree = model.tree
-    _pull_defined(tree, nu1, cov.zd)
-    _pull_defined(tree, nu2, cov.zdd)
+    _pull_defined(tree, nu1, adj.zd)
+    _pull_defined(tree, nu2, adj.zdd)
     for j in range(tree.rigid.size):
         i, b, o = model.constraints.measure.size + j, tree.rigid[j], tree.shape[j]
         R, R1, R2, S = columns_of(kin.pose, b), columns_of(kin.rate, b), columns_of(kin.second, b), shape_at(theta, o)
@@ -253,24 +253,24 @@ def pull_rigidity_rates(model, theta, kin, nu1, nu2, cov):
         for g in range(0, nu1.shape[1], width(nu1)):
             k = block(nu1, g)
             hat, hat2 = at(nu1, i, k), at(nu2, i, k)
-            _add_columns(cov.pose, b, k, hat, pull1)
-            _add_columns(cov.pose, b, k, hat2, pull2)
-            _add_columns(cov.rate, b, k, hat, pull)
-            _add_columns(cov.rate, b, k, 2.0 * hat2, pull1)
-            _add_columns(cov.second, b, k, hat2, pull)
-            _pull_shape(o, k, hat, R1, R, cov.theta)
-            _pull_shape(o, k, hat2, R2, R, cov.theta)
-            _pull_shape(o, k, hat2, R1, R1, cov.theta)
+            _add_columns(adj.pose, b, k, hat, pull1)
+            _add_columns(adj.pose, b, k, hat2, pull2)
+            _add_columns(adj.rate, b, k, hat, pull)
+            _add_columns(adj.rate, b, k, 2.0 * hat2, pull1)
+            _add_columns(adj.second, b, k, hat2, pull)
+            _pull_shape(o, k, hat, R1, R, adj.theta)
+            _pull_shape(o, k, hat2, R2, R, adj.theta)
+            _pull_shape(o, k, hat2, R1, R1, adj.theta)
 
 
 @kernel
-def pull_natural_velocity(model, theta, lines, rates, zd, nu2, kin, cov, zd_out):
+def pull_natural_velocity(model, theta, lines, rates, zd, nu2, kin, adj, zd_out):
     """Add 2 J'^T nu2, what Phi'' alone is of z', to zd (n, p): see ``vary_natural_with_velocity``.
 
     It is part of the pull-backs of Phi'' too. Uses up the sums over bodies.
     """
     tree, rows = model.tree, model.constraints.measure
-    clear_poses(cov)
+    clear_poses(adj)
     for i in range(rows.size):
         if is_geometric(model.measures.kind[rows[i]]):
             pair = model.measures.pair[rows[i]]
@@ -278,8 +278,8 @@ def pull_natural_velocity(model, theta, lines, rates, zd, nu2, kin, cov, zd_out)
             for g in range(0, nu2.shape[1], width(nu2)):
                 k = block(nu2, g)
                 hat = at(nu2, i, k)
-                between(cov.H, a, b, k, 1.0, scale6(hat, motion_at(lines, i)))
-                between(cov.D, a, b, k, 1.0, scale6(2.0 * hat, six_at(rates, i, 0)))
+                between(adj.H, a, b, k, 1.0, scale6(hat, motion_at(lines, i)))
+                between(adj.D, a, b, k, 1.0, scale6(2.0 * hat, six_at(rates, i, 0)))
         elif has_curve(model.measures, rows[i]):
             c = model.measures.coordinate[model.measures.first[rows[i] + 1] - 1]
             for g in range(0, nu2.shape[1], width(nu2)):
@@ -289,14 +289,14 @@ def pull_natural_velocity(model, theta, lines, rates, zd, nu2, kin, cov, zd_out)
         pull1 = shaped(shape_at(theta, tree.shape[j]), columns_of(kin.rate, tree.rigid[j]))
         for g in range(0, nu2.shape[1], width(nu2)):
             k = block(nu2, g)
-            _add_columns(cov.rate, tree.rigid[j], k, 2.0 * at(nu2, rows.size + j, k), pull1)
+            _add_columns(adj.rate, tree.rigid[j], k, 2.0 * at(nu2, rows.size + j, k), pull1)
     for i in range(tree.theta.size):
         for g in range(0, nu2.shape[1], width(nu2)):
             k, o = block(nu2, g), tree.pose[i]
-            H = motion_at2(cov.H, i, k)
-            _pull_rate(i, k, kin, _of_velocity(kin, i, motion_at2(cov.D, i, k), H), H, cov)
+            H = motion_at2(adj.H, i, k)
+            _pull_rate(i, k, kin, _of_velocity(kin, i, motion_at2(adj.D, i, k), H), H, adj)
             for j in range(tree.first[i], tree.first[i + 1]):
-                o, x = o + POSE, 0.0 * at(cov.rate, i, 0, k)
+                o, x = o + POSE, 0.0 * at(adj.rate, i, 0, k)
                 for c in range(POSE):
-                    x += theta[o + c] * at(cov.rate, i, c, k)
+                    x += theta[o + c] * at(adj.rate, i, c, k)
                 add_to(zd_out, tree.column[j], k, x)

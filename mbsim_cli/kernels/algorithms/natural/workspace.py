@@ -8,10 +8,10 @@ import numpy as np
 from mbsim_cli.kernels.algorithms.elimination.structure import once_a_model, panels_of, with_followers
 from mbsim_cli.kernels.algorithms.flexible.workspace import FlexibleTouch, touched_bodies
 from mbsim_cli.kernels.algorithms.motion.workspace import (
-    Covectors,
+    Adjoints,
     Touch,
     Virtual,
-    covectors,
+    adjoints,
     signal_rows,
     signal_work,
     touch,
@@ -34,11 +34,11 @@ def natural_kinematics(model, dtype=np.float64):
     nb = model.tree.theta.size
     body = [np.zeros((nb + 1, k), dtype) for k in (9, 3, 3, 6, 6)]
     columns = [np.zeros((0, 6), dtype) for _ in range(3)]
-    kept = np.zeros((model.forces.kind.size, ROOM), dtype)
+    forces = np.zeros((model.forces.kind.size, ROOM), dtype)
     poses = [np.zeros((nb, POSE), dtype) for _ in range(3)]
     expected = np.zeros(model.measures.kind.size)
     signals = signal_work(model, lambda body: _of_body(model, body), dtype)
-    return NaturalKinematics(*body, *columns, np.zeros((nb + 1, 10), dtype), kept, expected, signals, *poses)
+    return NaturalKinematics(*body, *columns, np.zeros((nb + 1, 10), dtype), forces, expected, signals, *poses)
 
 
 def natural_forces(model, theta):
@@ -200,13 +200,13 @@ def flexible_natural_touch(model, dtheta):
     return FlexibleTouch(*natural_touch(model, dtheta), touched_bodies(model.tree, dtheta), still)
 
 
-# Covectors and virtual motions of a system in natural coordinates, in the places of those of ``covectors``.
+# Adjoints and virtual motions of a system in natural coordinates, in the places of those of ``adjoints``.
 
 # lam has rows of rigidity too
-NaturalCovectors = namedtuple(
-    "NaturalCovectors",
+NaturalAdjoints = namedtuple(
+    "NaturalAdjoints",
     [
-        *Covectors._fields,
+        *Adjoints._fields,
         "pose",  # (nb, 12, p) of origins and columns of R
         "rate",  # (nb, 12, p)
         "second",  # (nb, 12, p)
@@ -217,12 +217,12 @@ NaturalCovectors = namedtuple(
 NaturalVirtual = namedtuple("NaturalVirtual", [*Virtual._fields, "pose"])  # (nb, 12, p) by mu, of origins, columns
 
 
-def natural_covectors(model, size, p, dtype=np.float64):
-    """Allocate NaturalCovectors for ``size`` numbers theta."""
-    tree, common = model.tree, covectors(model, size, p, dtype)
+def natural_adjoints(model, size, p, dtype=np.float64):
+    """Allocate NaturalAdjoints for ``size`` numbers theta."""
+    tree, common = model.tree, adjoints(model, size, p, dtype)
     rows = common.lam.shape[0] + tree.rigid.size
     poses = (zeros((tree.theta.size, POSE, p), dtype) for _ in range(3))
-    return NaturalCovectors(*common._replace(lam=zeros((rows, p), dtype)), *poses)
+    return NaturalAdjoints(*common._replace(lam=zeros((rows, p), dtype)), *poses)
 
 
 def natural_virtual(model, p, dtype=np.float64):

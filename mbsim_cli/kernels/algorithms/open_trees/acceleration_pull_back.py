@@ -1,7 +1,7 @@
 """Pull-back of the accelerations of an open tree, whatever formulation found them: the transpose of ``formulations``.
 
 Accelerations solve R(z, z', z'', theta) = 0: inverse dynamics G on free coordinates, the norm equation on Euler
-parameters e, the law on driven coordinates. A covector a of z'' asks for the virtual motion mu with M mu = -a, found by
+parameters e, the law on driven coordinates. An adjoint a of z'' asks for the virtual motion mu with M mu = -a, found by
 the articulated bodies as accelerations are, without M; then mu . G is pulled back in one pass. The rows of e are
 
     P G + s e n,    P = 1 - e e^T / e.e,    n = e.e'' + e'.e'
@@ -74,7 +74,7 @@ class PulledAccelerations(NamedTuple):
     G: np.ndarray  # (n,) residual; what drives take, where coordinates are driven
     elimination: tuple
     virtual: tuple
-    hat: np.ndarray  # (n, p) covectors of the accelerations
+    hat: np.ndarray  # (n, p) adjoints of the accelerations
 
 
 def pulled_accelerations(model, theta, p, dtype=np.float64):
@@ -96,37 +96,37 @@ def pulled_accelerations(model, theta, p, dtype=np.float64):
 
 
 @kernel
-def pull_accelerations(model, theta, t, state, work, cov):
-    """Pull covectors of z'' and of the multipliers of drives back to z, z' and theta; those are zero then.
+def pull_accelerations(model, theta, t, state, work, adj):
+    """Pull adjoints of z'' and of the multipliers of drives back to z, z' and theta; those are zero then.
 
     ``state`` is the motion, whose coordinates are where laws put them. Returns whether mu was found, and the largest
     relative size of what was left unsolved.
     """
-    if is_nothing(cov.zdd) and is_nothing(cov.lam):  # as at instants inside a step, of most sensors
-        pull_drive(model, theta, t, work.open_tree, state.z, state.zd, state.zdd, cov)
+    if is_nothing(adj.zdd) and is_nothing(adj.lam):  # as at time points inside a step, of most sensors
+        pull_drive(model, theta, t, work.open_tree, state.z, state.zd, state.zdd, adj)
         return True, 0.0
     driver = work.open_tree.driver
-    copy_to(cov.zdd, work.hat)
+    copy_to(adj.zdd, work.hat)
     for c in range(driver.size):  # drives take a lambda = -G
         i = driver[c]
         if i != NONE:
             scale = -1.0 / theta[coefficient_offset(model, i)]
             for g in range(0, work.virtual.each.size, width(work.virtual.each)):
                 k = block(work.virtual.each, g)
-                put(work.elimination.driven, c, k, scale * at(cov.lam, i, k))
+                put(work.elimination.driven, c, k, scale * at(adj.lam, i, k))
     if not find_virtual(model, theta, state, work):
         return False, 1.0
     evaluate_free(model, theta, t, False, state, work.kin, work.comp, work)
-    pull_equations(model, theta, t, state, work, cov)
+    pull_equations(model, theta, t, state, work, adj)
     for c in work.open_tree.euler:
         e = load4(state.z, c)
-        for g in range(0, cov.each.size, width(cov.each)):
-            k = block(cov.each, g)
-            pull_norm(state, c, k, -1.0 / norm2(e) * inner4(e, load4_of(cov.zdd, c, k)), cov)
-    error = left_of(driver, cov.each, work.hat, cov.zdd)
-    pull_drive(model, theta, t, work.open_tree, state.z, state.zd, state.zdd, cov)
-    clear(cov.zdd)
-    clear(cov.lam)
+        for g in range(0, adj.each.size, width(adj.each)):
+            k = block(adj.each, g)
+            pull_norm(state, c, k, -1.0 / norm2(e) * inner4(e, load4_of(adj.zdd, c, k)), adj)
+    error = left_of(driver, adj.each, work.hat, adj.zdd)
+    pull_drive(model, theta, t, work.open_tree, state.z, state.zd, state.zdd, adj)
+    clear(adj.zdd)
+    clear(adj.lam)
     return True, error
 
 
@@ -143,7 +143,7 @@ FIND_VIRTUAL = {Elimination: _find_articulated}  # by what solves; bodies that d
 find_virtual = table_by_type(
     "work.elimination",
     "find_virtual",
-    "Virtual motion mu in ``work`` of the covectors ``work.hat``; False where nothing resists a coordinate.",
+    "Virtual motion mu in ``work`` of the adjoints ``work.hat``; False where nothing resists a coordinate.",
     FIND_VIRTUAL,
 )
 
@@ -199,41 +199,41 @@ def _force_driven(tree, driver, kin, driven, tw):
 
 
 @kernel
-def pull_equations(model, theta, t, state, work, cov):
+def pull_equations(model, theta, t, state, work, adj):
     """Add the pull-back of mu . G, of the multipliers of drives at fixed G, and of the turning of G with e.
 
     Needs ``evaluate_free``.
     """
     driver, virtual = work.open_tree.driver, work.virtual
-    pull_free(model, theta, t, state, work.kin, work.comp, virtual, cov)
+    pull_free(model, theta, t, state, work.kin, work.comp, virtual, adj)
     for c in range(driver.size):
         if driver[c] != NONE:
             o = coefficient_offset(model, driver[c])
             for g in range(0, virtual.each.size, width(virtual.each)):
                 k = block(virtual.each, g)
-                add_to(cov.theta, o, k, -work.G[c] / theta[o] * at(virtual.mu, c, k))
+                add_to(adj.theta, o, k, -work.G[c] / theta[o] * at(virtual.mu, c, k))
     for c in work.open_tree.euler:
         e = load4(state.z, c)
         along = inner4(e, load4(work.G, c)) / norm2(e)
         for g in range(0, virtual.each.size, width(virtual.each)):
             k = block(virtual.each, g)
             for j in range(4):
-                add_to(cov.z, c + j, k, -along * at(virtual.mu, c + j, k))
+                add_to(adj.z, c + j, k, -along * at(virtual.mu, c + j, k))
 
 
 @inlined
-def pull_norm(state, c, k, nu, cov):
+def pull_norm(state, c, k, nu, adj):
     """Add the pull-back of nu times the norm equation of the Euler parameters from column c on."""
     e, e1, e2 = load4(state.z, c), load4(state.zd, c), load4(state.zdd, c)
     for j in range(4):
-        add_to(cov.z, c + j, k, e2[j] * nu)
-        add_to(cov.zd, c + j, k, 2.0 * e1[j] * nu)
-        add_to(cov.zdd, c + j, k, e[j] * nu)
+        add_to(adj.z, c + j, k, e2[j] * nu)
+        add_to(adj.zd, c + j, k, 2.0 * e1[j] * nu)
+        add_to(adj.zdd, c + j, k, e[j] * nu)
 
 
 @kernel
 def left_of(driver, each, hat, zdd_hat):
-    """What mu leaves of covectors of free accelerations, relative to ``hat`` and to what is added.
+    """What mu leaves of adjoints of free accelerations, relative to ``hat`` and to what is added.
 
     ``each`` are the ``simd.numbers`` of the columns.
     """

@@ -131,8 +131,8 @@ def _vary_sums(tree, theta, dtheta, touch, k, b, dyn, dK_out, dM_out):
         vary_inertia(tree, theta, dtheta, k, touch.inertia[b, k], kin, b, N),
     )
     W = motion_at(dyn.W, b)
-    F, seen = sub6(body_force(kin, b), W), motion_at2(dyn.tw.F, b, k)
-    dF = add6(vary_body_force(kin, dyn.tw, b, k, inertia, d_inertia), sub6(seen, cross_force(N, W)))
+    F, dW = sub6(body_force(kin, b), W), motion_at2(dyn.tw.F, b, k)
+    dF = add6(vary_body_force(kin, dyn.tw, b, k, inertia, d_inertia), sub6(dW, cross_force(N, W)))
     body_jacobian(tree, b, kin.S, J)
     body_jacobian(tree, b, dyn.dS, dJ)
     for c in range(J.shape[1]):

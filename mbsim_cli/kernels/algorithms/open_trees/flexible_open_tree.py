@@ -101,7 +101,7 @@ def vary_accelerations(model, theta, dtheta, touch, t, z, zd, zdd, dz, dzd, dyn,
 
 @kernel
 def find_virtual(model, theta, state, work):
-    """Virtual motion mu of the covectors ``work.hat``; False where nothing resists a coordinate."""
+    """Virtual motion mu of the adjoints ``work.hat``; False where nothing resists a coordinate."""
     elimination, kin = work.elimination, work.kin
     place(model, theta, state.z, False, kin)
     shape(model, theta, kin)

@@ -527,7 +527,7 @@ def _vary_nodes(tree, theta, dtheta, z, dz, dyn, x_out):
 
 @kernel
 def find_virtual(model, theta, state, work):
-    """Virtual motion mu of the covectors ``work.hat``; False where nothing resists a coordinate."""
+    """Virtual motion mu of the adjoints ``work.hat``; False where nothing resists a coordinate."""
     tree, own = model.tree, work.elimination
     kin, art, press, z = own.kin, own.art, own.press, own.kin.motion.z
     place(model, theta, state.z, True, kin)

@@ -88,21 +88,21 @@ def vary_driven_acceleration(model, theta, dtheta, t, open_tree, zdd, dzdd):
 
 
 @kernel
-def pull_drive(model, theta, t, open_tree, z, zd, zdd, cov):
+def pull_drive(model, theta, t, open_tree, z, zd, zdd, adj):
     """Transpose of ``vary_drive`` and ``vary_driven_acceleration``: what is driven depends on numbers alone."""
     for c in range(z.size):
         i = open_tree.driver[c]
         if i != NONE:
             o = coefficient_offset(model, i)
-            for g in range(0, cov.each.size, width(cov.each)):
-                k = block(cov.each, g)
-                hat, hat1, hat2 = at(cov.z, c, k) / theta[o], at(cov.zd, c, k) / theta[o], at(cov.zdd, c, k) / theta[o]
-                add_to(cov.theta, model.constraints.theta[i], k, hat)
-                pull_law(model.laws, theta, model.constraints.law[i], t, k, hat, hat1, hat2, cov.theta)
-                add_to(cov.theta, o, k, -1.0 * (z[c] * hat + zd[c] * hat1 + zdd[c] * hat2))
-                put(cov.z, c, k, 0.0 * hat)
-                put(cov.zd, c, k, 0.0 * hat)
-                put(cov.zdd, c, k, 0.0 * hat)
+            for g in range(0, adj.each.size, width(adj.each)):
+                k = block(adj.each, g)
+                hat, hat1, hat2 = at(adj.z, c, k) / theta[o], at(adj.zd, c, k) / theta[o], at(adj.zdd, c, k) / theta[o]
+                add_to(adj.theta, model.constraints.theta[i], k, hat)
+                pull_law(model.laws, theta, model.constraints.law[i], t, k, hat, hat1, hat2, adj.theta)
+                add_to(adj.theta, o, k, -1.0 * (z[c] * hat + zd[c] * hat1 + zdd[c] * hat2))
+                put(adj.z, c, k, 0.0 * hat)
+                put(adj.zd, c, k, 0.0 * hat)
+                put(adj.zdd, c, k, 0.0 * hat)
 
 
 # Rows of an open tree's implicit equations that dynamics do not fill: norms of Euler parameters, driven coordinates.

@@ -1,6 +1,6 @@
 """Pull-back of reactions: the transpose of the variations in ``reactions``.
 
-A covector of a joint's force and moment is a virtual motion of all that the joint carries; it stands still in space,
+An adjoint of a joint's force and moment is a virtual motion of all that the joint carries; it stands still in space,
 where those of the residual move with their bodies. Spatial vectors are about the global origin, where all bodies must
 have their reference points. Derivation: docs/theory/reactions.md.
 """
@@ -44,25 +44,25 @@ from mbsim_cli.model.layout import NONE, R_P
 
 @kernel
 def pull_reactions(
-    model, theta, reactions, t, z, zd, multiplier, beside, lines, Q, kin, comp, virtual, no_nu, hat, cov_out
+    model, theta, reactions, t, z, zd, multiplier, beside, lines, Q, kin, comp, virtual, no_nu, hat, adj_out
 ):
     """Add the pull-back of hat . reactions, hat (width, p); needs ``joint_forces``.
 
     ``beside`` (m,) and ``virtual`` are work, no_nu (m, p) zeros.
     """
-    move_virtually(model, theta, reactions, z, multiplier, lines, Q, kin, comp, virtual, hat, cov_out)
-    pull_crossing(model, theta, t, z, zd, multiplier, beside, lines, kin, comp, virtual, no_nu, cov_out)
+    move_virtually(model, theta, reactions, z, multiplier, lines, Q, kin, comp, virtual, hat, adj_out)
+    pull_crossing(model, theta, t, z, zd, multiplier, beside, lines, kin, comp, virtual, no_nu, adj_out)
 
 
 @kernel
-def move_virtually(model, theta, reactions, z, multiplier, lines, Q, kin, comp, virtual, hat, cov_out):
-    """Leave in ``virtual`` what covectors of the reactions move, and add what their own points and axes have."""
+def move_virtually(model, theta, reactions, z, multiplier, lines, Q, kin, comp, virtual, hat, adj_out):
+    """Leave in ``virtual`` what adjoints of the reactions move, and add what their own points and axes have."""
     clear(virtual.mu)
     clear(virtual.U)
     for s in range(reactions.joint.size):
         for g in range(0, virtual.each.size, width(virtual.each)):
             k = block(virtual.each, g)
-            _pull_reaction(model, theta, reactions, s, k, z, multiplier, lines, Q, kin, comp, virtual, hat, cov_out)
+            _pull_reaction(model, theta, reactions, s, k, z, multiplier, lines, Q, kin, comp, virtual, hat, adj_out)
     for i in range(model.tree.parent.size):
         for g in range(0, virtual.each.size, width(virtual.each)):
             k = block(virtual.each, g)
@@ -70,29 +70,29 @@ def move_virtually(model, theta, reactions, z, multiplier, lines, Q, kin, comp, 
 
 
 @kernel
-def pull_crossing(model, theta, t, z, zd, multiplier, beside, lines, kin, comp, virtual, no_nu, cov_out):
+def pull_crossing(model, theta, t, z, zd, multiplier, beside, lines, kin, comp, virtual, no_nu, adj_out):
     """Add the pull-back of the power of all that acts on bodies, which stand still in space as they move virtually."""
     for r in range(multiplier.size):  # of all that acts beside the joints
         carried = drives_one(model.measures, model.constraints.measure[r])
         beside[r] = 0.0 if carried else multiplier[r]
-    pull_bodies(model.tree, theta, kin, virtual, cov_out)
-    pull_element_forces(model, theta, t, z, zd, kin, virtual, cov_out)
-    pull_constraints(model, theta, t, z, kin, lines, beside, virtual, no_nu, cov_out)
-    _pull_multipliers(model, theta, z, lines, virtual, cov_out)
+    pull_bodies(model.tree, theta, kin, virtual, adj_out)
+    pull_element_forces(model, theta, t, z, zd, kin, virtual, adj_out)
+    pull_constraints(model, theta, t, z, kin, lines, beside, virtual, no_nu, adj_out)
+    _pull_multipliers(model, theta, z, lines, virtual, adj_out)
     for i in range(model.tree.parent.size):
         for g in range(0, virtual.each.size, width(virtual.each)):
             k = block(virtual.each, g)
-            _hold(i, k, motion_at2(virtual.U, i, k), motion_at(comp.W, i), cov_out)
+            _hold(i, k, motion_at2(virtual.U, i, k), motion_at(comp.W, i), adj_out)
 
 
 @inlined
-def _hold(b, k, U, W, cov_out):
+def _hold(b, k, U, W, adj_out):
     """Take from body b what the pull-back of W . U has by U moving along with the body."""
-    accumulate2(cov_out.P, b, k, -1.0, cross_force(U, W))
+    accumulate2(adj_out.P, b, k, -1.0, cross_force(U, W))
 
 
 @inlined
-def _pull_multipliers(model, theta, z, lines, virtual, cov_out):
+def _pull_multipliers(model, theta, z, lines, virtual, adj_out):
     """To those that act on what moves virtually."""
     measures = model.measures
     for r in range(model.constraints.measure.size):
@@ -102,46 +102,46 @@ def _pull_multipliers(model, theta, z, lines, virtual, cov_out):
             if is_geometric(measures.kind[m]):
                 a, b = model.pairs.a[measures.pair[m]], model.pairs.b[measures.pair[m]]
                 U = sub6(motion_at2(virtual.U, b, k), motion_at2(virtual.U, a, k))
-                add_to(cov_out.lam, r, k, dot6(U, motion_at(lines, r)))
+                add_to(adj_out.lam, r, k, dot6(U, motion_at(lines, r)))
             elif not drives_one(measures, m):
                 for j in range(measures.first[m], measures.first[m + 1]):
                     slope = coordinate_slope(measures, theta, m, j, z)
-                    add_to(cov_out.lam, r, k, slope * at(virtual.mu, measures.coordinate[j], k))
+                    add_to(adj_out.lam, r, k, slope * at(virtual.mu, measures.coordinate[j], k))
 
 
 @kernel
-def _pull_reaction(model, theta, reactions, s, k, z, multiplier, lines, Q, kin, comp, virtual, hat, cov_out):
-    """From covectors of the components of reaction s; leaves in ``virtual`` what they move."""
+def _pull_reaction(model, theta, reactions, s, k, z, multiplier, lines, Q, kin, comp, virtual, hat, adj_out):
+    """From adjoints of the components of reaction s; leaves in ``virtual`` what they move."""
     o, E = reactions.theta[s], axes_of(theta, reactions, s, kin)
     force = rotate(E, load3_of(hat, REACTION_SIZE * s, k))
     moment = rotate(E, load3_of(hat, REACTION_SIZE * s + 3, k))
     W = reaction(model, theta, reactions, s, z, multiplier, lines, Q, kin, comp)
     _pull_turn(
-        theta, reactions.axes_body[s], o + AXES, k, add3(cross3(moment, W[0]), cross3(force, W[1])), kin, cov_out
+        theta, reactions.axes_body[s], o + AXES, k, add3(cross3(moment, W[0]), cross3(force, W[1])), kin, adj_out
     )
     x, b = point_of_reaction(theta, reactions, s, kin), reactions.point_body[s]
     R, _ = pose_of(kin, b)
     by_x = cross3(moment, beside_columns(model, theta, reactions, s, multiplier, lines, kin, comp)[1])
-    accumulate2(cov_out.P, b, k, 1.0, (cross3(x, by_x), by_x))
-    add3_to(cov_out.theta, o, k, unrotate(R, by_x))
+    accumulate2(adj_out.P, b, k, 1.0, (cross3(x, by_x), by_x))
+    add3_to(adj_out.theta, o, k, unrotate(R, by_x))
     U = (moment, sub3(force, cross3(moment, x)))
     if reactions.joint[s] != NONE:
         accumulate2(virtual.U, reactions.joint[s], k, reactions.sign[s], U)
-    _pull_equations(model, theta, reactions, s, k, multiplier, lines, kin, U, cov_out)
+    _pull_equations(model, theta, reactions, s, k, multiplier, lines, kin, U, adj_out)
     if reactions.column_body[s] != NONE:
-        _pull_columns(model, theta, reactions, s, k, z, multiplier, Q, kin, force, moment, virtual, cov_out)
+        _pull_columns(model, theta, reactions, s, k, z, multiplier, Q, kin, force, moment, virtual, adj_out)
 
 
 @inlined
-def _pull_turn(theta, b, o, k, turn, kin, cov_out):
-    """From the covector of the turn of axes that stand at o in the axes of body b."""
+def _pull_turn(theta, b, o, k, turn, kin, adj_out):
+    """From the adjoint of the turn of axes that stand at o in the axes of body b."""
     R, _ = pose_of(kin, b)
-    accumulate2(cov_out.P, b, k, 1.0, (turn, scale3(0.0, turn)))
-    pull_axes(theta, o, k, unrotate(R, turn), cov_out.theta)
+    accumulate2(adj_out.P, b, k, 1.0, (turn, scale3(0.0, turn)))
+    pull_axes(theta, o, k, unrotate(R, turn), adj_out.theta)
 
 
 @inlined
-def _pull_equations(model, theta, reactions, s, k, multiplier, lines, kin, U, cov_out):
+def _pull_equations(model, theta, reactions, s, k, multiplier, lines, kin, U, adj_out):
     """Of geometric equations whose force is added."""
     measures = model.measures
     for e in range(reactions.first[s], reactions.first[s + 1]):
@@ -149,33 +149,33 @@ def _pull_equations(model, theta, reactions, s, k, multiplier, lines, kin, U, co
         m = model.constraints.measure[r]
         if is_geometric(measures.kind[m]):
             L, sign = motion_at(lines, r), -1.0 * reactions.equation_sign[e]
-            add_to(cov_out.lam, r, k, sign * dot6(U, L))
+            add_to(adj_out.lam, r, k, sign * dot6(U, L))
             K = scale6(sign * multiplier[r], U)
-            pull_line(model, theta, m, k, kin, 0.0 * U[0][0], scale6(0.0, K), K, cov_out)
-            _hold(model.pairs.b[measures.pair[m]], k, K, L, cov_out)
+            pull_line(model, theta, m, k, kin, 0.0 * U[0][0], scale6(0.0, K), K, adj_out)
+            _hold(model.pairs.b[measures.pair[m]], k, K, L, adj_out)
 
 
 @inlined
-def _pull_columns(model, theta, reactions, s, k, z, multiplier, Q, kin, force, moment, virtual, cov_out):
+def _pull_columns(model, theta, reactions, s, k, z, multiplier, Q, kin, force, moment, virtual, adj_out):
     """Of forces along columns, from the last one; an axis turns with all that stand before it."""
     tree, i = model.tree, reactions.column_body[s]
     turn = scale3(0.0, force)
     for c in range(tree.first_column[i + 1] - 1, tree.first_column[i] - 1, -1):
         kind, axis = tree.column_kind[c], axis_of(tree, kin, c)
         if not is_translation(kind):
-            add_to(cov_out.z, c, k, dot3(turn, axis))
+            add_to(adj_out.z, c, k, dot3(turn, axis))
         if not is_euler(kind):
             hat = force if is_translation(kind) else moment
             amount = on_column(model, theta, reactions, s, c, z, multiplier, Q)
             turn = axpy3(amount, cross3(axis, hat), turn)
             amount_hat = reactions.sign[s] * dot3(hat, axis)
-            _pull_amount(model, theta, reactions, s, c, k, z, multiplier, amount_hat, virtual, cov_out)
-    _pull_turn(theta, tree.parent[i], tree.theta[i] + R_P, k, turn, kin, cov_out)
+            _pull_amount(model, theta, reactions, s, c, k, z, multiplier, amount_hat, virtual, adj_out)
+    _pull_turn(theta, tree.parent[i], tree.theta[i] + R_P, k, turn, kin, adj_out)
 
 
 @inlined
-def _pull_amount(model, theta, reactions, s, c, k, z, multiplier, hat, virtual, cov_out):
-    """From the covector of what acts on column c, on the body that the joint carries."""
+def _pull_amount(model, theta, reactions, s, c, k, z, multiplier, hat, virtual, adj_out):
+    """From the adjoint of what acts on column c, on the body that the joint carries."""
     measures = model.measures
     if reactions.joint[s] != NONE:
         add_to(virtual.mu, c, k, hat)
@@ -185,5 +185,5 @@ def _pull_amount(model, theta, reactions, s, c, k, z, multiplier, hat, virtual, 
         if not is_geometric(measures.kind[m]):
             for j in range(measures.first[m], measures.first[m + 1]):
                 if measures.coordinate[j] == c:
-                    add_to(cov_out.lam, r, k, -coordinate_slope(measures, theta, m, j, z) * hat)
-                    pull_slope(measures, theta, m, j, k, z, -multiplier[r] * hat, cov_out)
+                    add_to(adj_out.lam, r, k, -coordinate_slope(measures, theta, m, j, z) * hat)
+                    pull_slope(measures, theta, m, j, k, z, -multiplier[r] * hat, adj_out)

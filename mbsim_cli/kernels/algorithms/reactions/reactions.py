@@ -44,7 +44,12 @@ from mbsim_cli.kernels.algorithms.equations.constraint_derivatives import (
     vary_multiplier_force,
 )
 from mbsim_cli.kernels.algorithms.equations.constraints import coordinate_slope
-from mbsim_cli.kernels.algorithms.equations.forces import clear_wrenches, constraint_forces, slope_variation, vary_seen
+from mbsim_cli.kernels.algorithms.equations.forces import (
+    clear_wrenches,
+    constraint_forces,
+    slope_variation,
+    vary_measure_from_first,
+)
 from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import body_force, inertia_at
 from mbsim_cli.kernels.algorithms.equations.residual_variation import (
     clear_forces,
@@ -374,8 +379,9 @@ def _vary_beside_columns(model, theta, directions, reactions, s, g, k, multiplie
         if is_geometric(measures.kind[m]):
             a, b, L = pairs.a[measures.pair[m]], pairs.b[measures.pair[m]], motion_at(lines, r)
             N = between2(tw.N, kin, a, b, k)
-            _, seen = vary_seen(measures, pairs, theta, dtheta, directions.touch.measure[m, g], m, k, kin, N)
-            dL = add6(seen, cross_force(at_origin2(tw.N, kin, a, k), L))
+            touched = directions.touch.measure[m, g]
+            _, from_a = vary_measure_from_first(measures, pairs, theta, dtheta, touched, m, k, kin, N)
+            dL = add6(from_a, cross_force(at_origin2(tw.N, kin, a, k), L))
             by_line = scale6(multiplier[r], dL)
             dW = axpy6(-reactions.equation_sign[e], axpy6(at(sens.lam, r, k), L, by_line), dW)
     return dW

@@ -12,7 +12,7 @@ from mbsim_cli.kernels.algorithms.flexible.bodies import (
     vary_flexible_forces,
 )
 from mbsim_cli.kernels.algorithms.flexible.node_columns import pull_columns
-from mbsim_cli.kernels.algorithms.flexible.workspace import covectors_of_columns, virtual_of_columns
+from mbsim_cli.kernels.algorithms.flexible.workspace import adjoints_of_columns, virtual_of_columns
 from mbsim_cli.kernels.algorithms.motion.workspace import LoadedMotion
 from mbsim_cli.kernels.algorithms.reactions.pull_back import move_virtually, pull_crossing, pull_reactions
 from mbsim_cli.kernels.algorithms.reactions.reactions import (
@@ -86,19 +86,19 @@ def vary_read(model, theta, directions, reactions, t, z, zd, multiplier, sens, k
     )  # fmt: skip
 
 
-def _rigid_pull(model, theta, reactions, t, z, zd, zdd, multiplier, kin, comp, eq, pulling, hat, cov):
+def _rigid_pull(model, theta, reactions, t, z, zd, zdd, multiplier, kin, comp, eq, pulling, hat, adj):
     pull_reactions(
         model, theta, reactions, t, z, zd, multiplier, pulling.beside, eq.lines, eq.Q, kin, comp, pulling.virtual,
-        pulling.no_nu, hat, cov,
+        pulling.no_nu, hat, adj,
     )  # fmt: skip
-    pull_tree(model.tree, theta, z, kin, comp, pulling.none, cov)
-    pull_gravity(cov)
+    pull_tree(model.tree, theta, z, kin, comp, pulling.none, adj)
+    pull_gravity(adj)
 
 
 @_with_elastic(_rigid_pull)
-def pull_read(model, theta, reactions, t, z, zd, zdd, multiplier, kin, comp, eq, pulling, hat, cov):
+def pull_read(model, theta, reactions, t, z, zd, zdd, multiplier, kin, comp, eq, pulling, hat, adj):
     """Add the pull-back of hat . reactions; needs ``find_forces``."""
-    motion, columns, tree = kin.motion, covectors_of_columns(cov), model.tree
+    motion, columns, tree = kin.motion, adjoints_of_columns(adj), model.tree
     virtual, none = pulling.virtual, virtual_of_columns(pulling.none)
     moved = virtual_of_columns(virtual)
     move_virtually(
@@ -111,4 +111,4 @@ def pull_read(model, theta, reactions, t, z, zd, zdd, multiplier, kin, comp, eq,
     pull_flexible_bodies(model, theta, motion.z, motion.zd, motion.zdd, True, kin, moved, columns)
     pull_tree(tree, theta, motion.z, kin, comp, none, columns)
     pull_gravity(columns)
-    pull_columns(tree, theta, kin.rows, z, zd, zdd, cov)
+    pull_columns(tree, theta, kin.rows, z, zd, zdd, adj)

@@ -29,8 +29,8 @@ _of_system = members_by_type("model.tree", system_of_trees, SYSTEMS.__getitem__)
 place = _of_system("place", "Poses of all bodies.")
 shape = _of_system("shape", "What ``mass`` needs of bodies after ``place`` where no ``evaluate`` follows.")
 move = _of_system("move", "V and A of all bodies; needs ``place``.")
-foresee = _of_system(
-    "foresee", "Turn ``expected`` accelerations (n,) and their differences with vectors; returns the largest angle."
+rotate_prediction = _of_system(
+    "rotate_prediction", "Turn ``expected`` accelerations (n,), and their differences, with vectors; returns the angle."
 )
 constrain = _of_system("constrain", "Phi, J and the lines of measures; needs ``place``.")
 load = _of_system("load", "``move``, forces and the residual G of the state; needs ``place`` and ``constrain``.")
@@ -46,8 +46,8 @@ compose = _of_system("compose", "Prepare ``mass`` where the tangent has not.")
 mass = _of_system("mass", "M (n, n); needs ``compose`` or ``tangent``.")
 speeds = _of_system("speeds", "Phi' (m,) of any velocities.")
 rates = _of_system("rates", "Phi' and Phi'' (m,) of the motion in ``kin``.")
-see = _of_system("see", "All sensors (width,), as ``sensors.sense``; needs ``place`` and ``move``.")
-energies = _of_system("energies", "Kinetic and potential energy, and the power of all else (3,); needs ``see``.")
+read_sensors = _of_system("read_sensors", "All sensors (width,), as ``sensors.sense``; needs ``place`` and ``move``.")
+energies = _of_system("energies", "Kinetic and potential energy, other power (3,); needs ``read_sensors``.")
 measure = _of_system("measure", "Value of measure m; needs ``place`` and ``move``.")
 measure_and_rate_of = _of_system("measure_and_rate_of", "g and g' of measure m; needs ``place`` and ``move``.")
 vary_bodies_of = _of_system("vary_bodies_of", "Twists N, N', N'' of all bodies along directions.")
@@ -56,14 +56,18 @@ vary_residual = _of_system("vary_residual", "Variation of G (n, p); needs ``vary
 vary_at_rest = _of_system("vary_at_rest", "Variation of M x + Phi_z^T multiplier for two pairs of x and multiplier.")
 vary_rates = _of_system("vary_rates", "Variations of Phi' and Phi''; needs ``vary_bodies_of`` and ``move_lines``.")
 vary_rates_with_velocity = _of_system("vary_rates_with_velocity", "Add a change of Phi'' with velocities alone.")
-vary_seen = _of_system("vary_seen", "Variations of all sensors (width, p); needs ``see`` and ``vary_bodies_of``.")
+vary_readings = _of_system(
+    "vary_readings", "Variations of all sensors (width, p); needs ``read_sensors`` and ``vary_bodies_of``."
+)
 vary_measure = _of_system("vary_measure", "Variation k, of the block at g, of measure m; needs ``vary_bodies_of``.")
 # Pull-backs, about the global origin
-pull_seen = _of_system("pull_seen", "Covectors of sensors (width, p), added to those of the motion; needs ``sense``.")
+pull_readings = _of_system(
+    "pull_readings", "Add adjoints of sensors (width, p) to those of the motion; needs ``read_sensors``."
+)
 pull_rates = _of_system("pull_rates", "The pull-back of nu1 . Phi' + nu2 . Phi''; needs ``move_lines``.")
 pull_rates_with_velocity = _of_system(
     "pull_rates_with_velocity",
-    "Add what nu2 . Phi'' is of velocities alone to zd (n, p); ``cov`` is work. Needs ``move_lines``.",
+    "Add what nu2 . Phi'' is of velocities alone to zd (n, p); ``adj`` is work. Needs ``move_lines``.",
 )
 pull_at_rest = _of_system(
     "pull_at_rest", "The pull-back of mu . (M x + Phi_z^T multiplier) at fixed x and multiplier; moves ``kin``."

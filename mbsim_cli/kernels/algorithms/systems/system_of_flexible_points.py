@@ -57,10 +57,11 @@ from mbsim_cli.kernels.algorithms.systems import system_of_points as points
 from mbsim_cli.kernels.compiler.jit import inlined, merged
 
 # as without bodies that deform
-foresee, move, compose, speeds, vary_bodies_of = (
-    points.foresee, points.move, points.compose, points.speeds, points.vary_bodies_of
+rotate_prediction, move, compose, speeds, vary_bodies_of = (
+    points.rotate_prediction, points.move, points.compose, points.speeds, points.vary_bodies_of
 )  # fmt: skip
-energies, see, vary_seen, pull_seen = points.energies, points.see, points.vary_seen, points.pull_seen
+energies, read_sensors = points.energies, points.read_sensors
+vary_readings, pull_readings = points.vary_readings, points.pull_readings
 measure_and_rate_of = points.measure_and_rate_of
 
 
@@ -154,44 +155,44 @@ def vary_rates_with_velocity(factor, model, theta, eq, zd, dzd, kin, tw, second_
     vary_welds_with_velocity(factor, model.tree, theta, kin.z, zd, dzd, second_out)
 
 
-def pull_rates(model, theta, t, z, zd, zdd, eq, kin, comp, none, nu1, nu2, cov):
-    clear_poses(cov)
-    pull_constraint_rates(model, theta, t, z, zd, zdd, kin, eq.lines, eq.line_rates, nu1, nu2, cov)
-    pull_rigidity_rates(model, theta, kin, nu1, nu2, cov)
-    pull_weld_rates(model.tree, theta, z, zd, zdd, nu1, nu2, cov)
-    pull_poses(model.tree, theta, z, zd, zdd, kin, cov)
+def pull_rates(model, theta, t, z, zd, zdd, eq, kin, comp, none, nu1, nu2, adj):
+    clear_poses(adj)
+    pull_constraint_rates(model, theta, t, z, zd, zdd, kin, eq.lines, eq.line_rates, nu1, nu2, adj)
+    pull_rigidity_rates(model, theta, kin, nu1, nu2, adj)
+    pull_weld_rates(model.tree, theta, z, zd, zdd, nu1, nu2, adj)
+    pull_poses(model.tree, theta, z, zd, zdd, kin, adj)
 
 
-def pull_rates_with_velocity(model, theta, zd, eq, kin, nu2, cov, zd_out):
-    points.pull_rates_with_velocity(model, theta, zd, eq, kin, nu2, cov, zd_out)
+def pull_rates_with_velocity(model, theta, zd, eq, kin, nu2, adj, zd_out):
+    points.pull_rates_with_velocity(model, theta, zd, eq, kin, nu2, adj, zd_out)
     pull_welds_velocity(model.tree, theta, kin.z, zd, nu2, zd_out)
 
 
-def pull_at_rest(model, theta, t, z, no_rate, x, multiplier, eq, kin, comp, virtual, no_nu, cov):
+def pull_at_rest(model, theta, t, z, no_rate, x, multiplier, eq, kin, comp, virtual, no_nu, adj):
     clear_wrenches(comp.held, comp.Q)
     hold(model, theta, z, multiplier, eq.lines, kin, comp.held, comp.Q)
     resting_bodies(model, theta, z, x, kin, comp)
     virtual_poses(model.tree, theta, kin, virtual)
-    clear_poses(cov)
-    pull_inertia(model.tree, theta, x, virtual, cov)
-    pull_flexible_bodies(model, theta, z, comp.zero, x, False, kin, virtual, cov)
-    pull_constraints(model, theta, t, z, kin, eq.lines, multiplier, virtual, no_nu, cov)
-    pull_weld_forces(model.tree, theta, z, multiplier, virtual, cov)
-    pull_work(model, theta, multiplier, comp.held, kin, virtual, cov)
-    pull_poses(model.tree, theta, z, no_rate, x, kin, cov)
+    clear_poses(adj)
+    pull_inertia(model.tree, theta, x, virtual, adj)
+    pull_flexible_bodies(model, theta, z, comp.zero, x, False, kin, virtual, adj)
+    pull_constraints(model, theta, t, z, kin, eq.lines, multiplier, virtual, no_nu, adj)
+    pull_weld_forces(model.tree, theta, z, multiplier, virtual, adj)
+    pull_work(model, theta, multiplier, comp.held, kin, virtual, adj)
+    pull_poses(model.tree, theta, z, no_rate, x, kin, adj)
 
 
-def pull_residual(model, theta, t, state, eq, kin, comp, virtual, nu, cov):
+def pull_residual(model, theta, t, state, eq, kin, comp, virtual, nu, adj):
     virtual_poses(model.tree, theta, kin, virtual)
-    clear_poses(cov)
-    pull_inertia(model.tree, theta, state.zdd, virtual, cov)
-    pull_weight(model.tree, virtual, cov.theta)
-    pull_flexible_bodies(model, theta, state.z, state.zd, state.zdd, True, kin, virtual, cov)
-    pull_element_forces(model, theta, t, state.z, state.zd, kin, virtual, cov)
-    pull_constraints(model, theta, t, state.z, kin, eq.lines, state.lam, virtual, nu, cov)
-    pull_weld_forces(model.tree, theta, state.z, state.lam, virtual, cov)
-    pull_welds(model.tree, theta, state.z, nu, cov)
-    pull_rigidity(model, theta, kin, nu, cov)
-    pull_work(model, theta, state.lam, comp.W, kin, virtual, cov)
-    pull_poses(model.tree, theta, state.z, state.zd, state.zdd, kin, cov)
-    pull_gravity(cov)
+    clear_poses(adj)
+    pull_inertia(model.tree, theta, state.zdd, virtual, adj)
+    pull_weight(model.tree, virtual, adj.theta)
+    pull_flexible_bodies(model, theta, state.z, state.zd, state.zdd, True, kin, virtual, adj)
+    pull_element_forces(model, theta, t, state.z, state.zd, kin, virtual, adj)
+    pull_constraints(model, theta, t, state.z, kin, eq.lines, state.lam, virtual, nu, adj)
+    pull_weld_forces(model.tree, theta, state.z, state.lam, virtual, adj)
+    pull_welds(model.tree, theta, state.z, nu, adj)
+    pull_rigidity(model, theta, kin, nu, adj)
+    pull_work(model, theta, state.lam, comp.W, kin, virtual, adj)
+    pull_poses(model.tree, theta, state.z, state.zd, state.zdd, kin, adj)
+    pull_gravity(adj)

@@ -90,14 +90,14 @@ from mbsim_cli.kernels.algorithms.flexible.node_columns import (
     vary_rows,
     vary_stiffened_speeds,
 )
-from mbsim_cli.kernels.algorithms.flexible.workspace import covectors_of_columns, virtual_of_columns
+from mbsim_cli.kernels.algorithms.flexible.workspace import adjoints_of_columns, virtual_of_columns
 from mbsim_cli.kernels.algorithms.motion.kinematics import motion_kinematics, position_kinematics
 from mbsim_cli.kernels.algorithms.motion.variation import vary_kinematics
 from mbsim_cli.kernels.algorithms.motion.workspace import LoadedMotion, Motion
 from mbsim_cli.kernels.algorithms.systems import system_of_trees as rigid
 from mbsim_cli.kernels.compiler.jit import inlined, kernel, merged
 
-foresee, speeds = rigid.foresee, rigid.speeds
+rotate_prediction, speeds = rigid.rotate_prediction, rigid.speeds
 
 
 def place(model, theta, z, at_center, kin):
@@ -214,33 +214,33 @@ def _vary_forces(model, theta, directions, t, state, sens, kin, comp, tw, dG_out
     vary_rows(model.tree, theta, kin.rows, dtheta, state.z, sens.z, comp.equations.G, tw.dG, dG_out)
 
 
-def pull_free(model, theta, t, state, kin, comp, virtual, cov):
+def pull_free(model, theta, t, state, kin, comp, virtual, adj):
     motion = kin.motion
-    moved, columns = _pull_bodies(model, theta, motion, True, kin, virtual, cov)
+    moved, columns = _pull_bodies(model, theta, motion, True, kin, virtual, adj)
     pull_element_forces(model, theta, t, motion.z, motion.zd, kin, moved, columns)
     pull_armatures(model, theta, motion.zdd, moved, columns)
-    _pull_to_coordinates(model, theta, state, kin, comp, moved, columns, virtual, cov)
+    _pull_to_coordinates(model, theta, state, kin, comp, moved, columns, virtual, adj)
 
 
 @merged
-def _pull_bodies(model, theta, motion, stiff, kin, virtual, cov):
-    """Start covectors from what bodies do; return the virtual motion of columns and the covectors of these."""
+def _pull_bodies(model, theta, motion, stiff, kin, virtual, adj):
+    """Start adjoints from what bodies do; return the virtual motion of columns and the adjoints of these."""
     spread_columns(model.tree, kin.rows, virtual.each, virtual.mu, virtual.columns)
-    moved, columns = virtual_of_columns(virtual), covectors_of_columns(cov)
+    moved, columns = virtual_of_columns(virtual), adjoints_of_columns(adj)
     virtual_motion(model.tree, kin, moved)
-    clear_bodies(cov)
+    clear_bodies(adj)
     pull_bodies(model.tree, theta, kin, moved, columns)
     pull_flexible_bodies(model, theta, motion.z, motion.zd, motion.zdd, stiff, kin, moved, columns)
     return moved, columns
 
 
 @merged
-def _pull_to_coordinates(model, theta, state, kin, comp, moved, columns, virtual, cov):
+def _pull_to_coordinates(model, theta, state, kin, comp, moved, columns, virtual, adj):
     """Give what bodies and columns hold to coordinates and numbers."""
     pull_tree(model.tree, theta, kin.motion.z, kin, comp, moved, columns)
     pull_gravity(columns)
-    pull_virtual(model.tree, theta, state.z, comp.equations.G, virtual, cov)
-    pull_columns(model.tree, theta, kin.rows, state.z, state.zd, state.zdd, cov)
+    pull_virtual(model.tree, theta, state.z, comp.equations.G, virtual, adj)
+    pull_columns(model.tree, theta, kin.rows, state.z, state.zd, state.zdd, adj)
 
 
 def tangent(model, theta, t, beta, gamma, state, eq, kin, comp, T_out):
@@ -264,7 +264,7 @@ def rates(model, theta, lines, t, state, kin, phi1_out, phi2_out):
     constraint_rates(model, theta, lines, t, motion.z, motion.zd, motion.zdd, kin, phi1_out, phi2_out)
 
 
-def see(model, theta, t, z, zd, zdd, multiplier, kin, out):
+def read_sensors(model, theta, t, z, zd, zdd, multiplier, kin, out):
     find_signals(model, theta, t, kin.motion.z, kin.motion.zd, kin)
     sense(model, theta, t, kin.motion.z, kin.motion.zd, kin.motion.zdd, multiplier, kin, out)
 
@@ -348,7 +348,7 @@ def vary_rates_with_velocity(factor, model, theta, eq, zd, dzd, kin, tw, second_
     vary_stiffened_speeds(factor, model.tree, theta, kin.J, tw.each, zd, dzd, second_out)
 
 
-def vary_seen(model, theta, directions, t, z, zd, zdd, sens, kin, tw, out):
+def vary_readings(model, theta, directions, t, z, zd, zdd, sens, kin, tw, out):
     motion, change = kin.motion, tw.change
     vary_signals(
         model, theta, directions.dtheta, directions.touch, t, motion.z, motion.zd, change.z, change.zd, kin, tw
@@ -366,33 +366,33 @@ def vary_measure(model, theta, dtheta, touch, m, g, k, state, sens, kin, tw):
     )  # fmt: skip
 
 
-def pull_seen(model, theta, t, z, zd, zdd, kin, comp, none, hat, cov):
-    motion, columns = kin.motion, covectors_of_columns(cov)
-    clear_bodies(cov)
+def pull_readings(model, theta, t, z, zd, zdd, kin, comp, none, hat, adj):
+    motion, columns = kin.motion, adjoints_of_columns(adj)
+    clear_bodies(adj)
     pull_sensors(model, theta, t, motion.z, motion.zd, motion.zdd, kin, hat, columns)
     pull_signals(model, theta, t, motion.z, motion.zd, kin, columns)
     pull_tree(model.tree, theta, motion.z, kin, comp, virtual_of_columns(none), columns)
     pull_gravity(columns)
-    pull_columns(model.tree, theta, kin.rows, z, zd, zdd, cov)
+    pull_columns(model.tree, theta, kin.rows, z, zd, zdd, adj)
 
 
-def pull_rates(model, theta, t, z, zd, zdd, eq, kin, comp, none, nu1, nu2, cov):
-    motion, columns = kin.motion, covectors_of_columns(cov)
-    clear_bodies(cov)
+def pull_rates(model, theta, t, z, zd, zdd, eq, kin, comp, none, nu1, nu2, adj):
+    motion, columns = kin.motion, adjoints_of_columns(adj)
+    clear_bodies(adj)
     pull_constraint_rates(
         model, theta, t, motion.z, motion.zd, motion.zdd, kin, eq.lines, eq.line_rates, nu1, nu2, columns
     )  # fmt: skip
     pull_tree(model.tree, theta, motion.z, kin, comp, virtual_of_columns(none), columns)
-    pull_columns(model.tree, theta, kin.rows, z, zd, zdd, cov)
+    pull_columns(model.tree, theta, kin.rows, z, zd, zdd, adj)
 
 
-def pull_rates_with_velocity(model, theta, zd, eq, kin, nu2, cov, zd_out):
-    pull_with_velocity(1.0, model, eq.lines, eq.line_rates, kin.motion.zd, nu2, kin, cov.columns.zd)
-    pull_rows(model.tree, kin.rows, cov.each, cov.columns.zd, zd_out)
-    pull_stiffened_speeds(model.tree, theta, kin.J, cov.each, zd, nu2, zd_out)
+def pull_rates_with_velocity(model, theta, zd, eq, kin, nu2, adj, zd_out):
+    pull_with_velocity(1.0, model, eq.lines, eq.line_rates, kin.motion.zd, nu2, kin, adj.columns.zd)
+    pull_rows(model.tree, kin.rows, adj.each, adj.columns.zd, zd_out)
+    pull_stiffened_speeds(model.tree, theta, kin.J, adj.each, zd, nu2, zd_out)
 
 
-def pull_at_rest(model, theta, t, z, no_rate, x, multiplier, eq, kin, comp, virtual, no_nu, cov):
+def pull_at_rest(model, theta, t, z, no_rate, x, multiplier, eq, kin, comp, virtual, no_nu, adj):
     tree, of_z, of_x, found = model.tree, kin.motion.z, comp.equations.x[0], comp.equations
     apply_columns(tree, kin.rows, x, of_x)
     motion_kinematics(tree, theta, of_z, comp.zero, of_x, kin)
@@ -400,18 +400,18 @@ def pull_at_rest(model, theta, t, z, no_rate, x, multiplier, eq, kin, comp, virt
     constraint_forces(model, theta, of_z, kin, multiplier, eq.lines, comp.W, found.Q)
     resting_flexible_forces(model, theta, of_z, of_x, kin, comp)
     residual(tree, kin, comp, found.Q, found.G)
-    moved, columns = _pull_bodies(model, theta, Motion(of_z, comp.zero, of_x), False, kin, virtual, cov)
+    moved, columns = _pull_bodies(model, theta, Motion(of_z, comp.zero, of_x), False, kin, virtual, adj)
     pull_armatures(model, theta, of_x, moved, columns)
     pull_constraints(model, theta, t, of_z, kin, eq.lines, multiplier, moved, no_nu, columns)
     pull_tree(tree, theta, of_z, kin, comp, moved, columns)
-    pull_virtual(tree, theta, z, found.G, virtual, cov)
-    pull_columns(tree, theta, kin.rows, z, no_rate, x, cov)
+    pull_virtual(tree, theta, z, found.G, virtual, adj)
+    pull_columns(tree, theta, kin.rows, z, no_rate, x, adj)
 
 
-def pull_residual(model, theta, t, state, eq, kin, comp, virtual, nu, cov):
+def pull_residual(model, theta, t, state, eq, kin, comp, virtual, nu, adj):
     motion = kin.motion
-    moved, columns = _pull_bodies(model, theta, motion, True, kin, virtual, cov)
+    moved, columns = _pull_bodies(model, theta, motion, True, kin, virtual, adj)
     pull_element_forces(model, theta, t, motion.z, motion.zd, kin, moved, columns)
     pull_armatures(model, theta, motion.zdd, moved, columns)
     pull_constraints(model, theta, t, motion.z, kin, eq.lines, state.lam, moved, nu, columns)
-    _pull_to_coordinates(model, theta, state, kin, comp, moved, columns, virtual, cov)
+    _pull_to_coordinates(model, theta, state, kin, comp, moved, columns, virtual, adj)

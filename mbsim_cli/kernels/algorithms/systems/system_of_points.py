@@ -16,7 +16,7 @@ from mbsim_cli.kernels.algorithms.natural.bodies import (
     natural_residual,
     natural_speeds,
     place_bodies,
-    turn_ahead,
+    rotate_expected,
 )
 from mbsim_cli.kernels.algorithms.natural.pull_back import (
     clear_poses,
@@ -40,10 +40,15 @@ from mbsim_cli.kernels.algorithms.natural.variation import (
     vary_natural_with_velocity,
     vary_natural_work,
 )
-from mbsim_cli.kernels.algorithms.systems.system_of_trees import energies, measure_and_rate_of, see, vary_seen
+from mbsim_cli.kernels.algorithms.systems.system_of_trees import (
+    energies,
+    measure_and_rate_of,
+    read_sensors,
+    vary_readings,
+)
 from mbsim_cli.kernels.compiler.jit import inlined, merged
 
-__all__ = ["energies", "measure_and_rate_of", "see", "vary_seen"]  # as of trees
+__all__ = ["energies", "measure_and_rate_of", "read_sensors", "vary_readings"]  # as of trees
 
 
 @merged
@@ -61,8 +66,8 @@ def move(model, theta, z, zd, zdd, kin):
     move_bodies(model.tree, theta, zd, zdd, kin)
 
 
-def foresee(model, h, state, differences, expected):
-    return turn_ahead(model.tree, h, state, differences, expected)
+def rotate_prediction(model, h, state, differences, expected):
+    return rotate_expected(model.tree, h, state, differences, expected)
 
 
 @merged
@@ -145,44 +150,44 @@ def vary_rates_with_velocity(factor, model, theta, eq, zd, dzd, kin, tw, second_
     vary_natural_with_velocity(factor, model, theta, eq.lines, eq.line_rates, zd, dzd, kin, tw, second_out)
 
 
-def pull_seen(model, theta, t, z, zd, zdd, kin, comp, none, hat, cov):
-    clear_poses(cov)
-    pull_sensors(model, theta, t, z, zd, zdd, kin, hat, cov)
-    pull_signals(model, theta, t, z, zd, kin, cov)
-    pull_poses(model.tree, theta, z, zd, zdd, kin, cov)
-    pull_gravity(cov)
+def pull_readings(model, theta, t, z, zd, zdd, kin, comp, none, hat, adj):
+    clear_poses(adj)
+    pull_sensors(model, theta, t, z, zd, zdd, kin, hat, adj)
+    pull_signals(model, theta, t, z, zd, kin, adj)
+    pull_poses(model.tree, theta, z, zd, zdd, kin, adj)
+    pull_gravity(adj)
 
 
-def pull_rates(model, theta, t, z, zd, zdd, eq, kin, comp, none, nu1, nu2, cov):
-    clear_poses(cov)
-    pull_constraint_rates(model, theta, t, z, zd, zdd, kin, eq.lines, eq.line_rates, nu1, nu2, cov)
-    pull_rigidity_rates(model, theta, kin, nu1, nu2, cov)
-    pull_poses(model.tree, theta, z, zd, zdd, kin, cov)
+def pull_rates(model, theta, t, z, zd, zdd, eq, kin, comp, none, nu1, nu2, adj):
+    clear_poses(adj)
+    pull_constraint_rates(model, theta, t, z, zd, zdd, kin, eq.lines, eq.line_rates, nu1, nu2, adj)
+    pull_rigidity_rates(model, theta, kin, nu1, nu2, adj)
+    pull_poses(model.tree, theta, z, zd, zdd, kin, adj)
 
 
 @merged
-def pull_rates_with_velocity(model, theta, zd, eq, kin, nu2, cov, zd_out):
-    pull_natural_velocity(model, theta, eq.lines, eq.line_rates, zd, nu2, kin, cov, zd_out)
+def pull_rates_with_velocity(model, theta, zd, eq, kin, nu2, adj, zd_out):
+    pull_natural_velocity(model, theta, eq.lines, eq.line_rates, zd, nu2, kin, adj, zd_out)
 
 
-def pull_at_rest(model, theta, t, z, no_rate, x, multiplier, eq, kin, comp, virtual, no_nu, cov):
+def pull_at_rest(model, theta, t, z, no_rate, x, multiplier, eq, kin, comp, virtual, no_nu, adj):
     clear_wrenches(comp.held, comp.Q)
     hold(model, theta, z, multiplier, eq.lines, kin, comp.held, comp.Q)
     virtual_poses(model.tree, theta, kin, virtual)
-    clear_poses(cov)
-    pull_inertia(model.tree, theta, x, virtual, cov)
-    pull_constraints(model, theta, t, z, kin, eq.lines, multiplier, virtual, no_nu, cov)
-    pull_work(model, theta, multiplier, comp.held, kin, virtual, cov)
-    pull_poses(model.tree, theta, z, no_rate, no_rate, kin, cov)
+    clear_poses(adj)
+    pull_inertia(model.tree, theta, x, virtual, adj)
+    pull_constraints(model, theta, t, z, kin, eq.lines, multiplier, virtual, no_nu, adj)
+    pull_work(model, theta, multiplier, comp.held, kin, virtual, adj)
+    pull_poses(model.tree, theta, z, no_rate, no_rate, kin, adj)
 
 
-def pull_residual(model, theta, t, state, eq, kin, comp, virtual, nu, cov):
+def pull_residual(model, theta, t, state, eq, kin, comp, virtual, nu, adj):
     virtual_poses(model.tree, theta, kin, virtual)
-    clear_poses(cov)
-    pull_inertia(model.tree, theta, state.zdd, virtual, cov)
-    pull_weight(model.tree, virtual, cov.theta)
-    pull_element_forces(model, theta, t, state.z, state.zd, kin, virtual, cov)
-    pull_constraints(model, theta, t, state.z, kin, eq.lines, state.lam, virtual, nu, cov)
-    pull_rigidity(model, theta, kin, nu, cov)
-    pull_work(model, theta, state.lam, comp.W, kin, virtual, cov)
-    pull_poses(model.tree, theta, state.z, state.zd, state.zdd, kin, cov)
+    clear_poses(adj)
+    pull_inertia(model.tree, theta, state.zdd, virtual, adj)
+    pull_weight(model.tree, virtual, adj.theta)
+    pull_element_forces(model, theta, t, state.z, state.zd, kin, virtual, adj)
+    pull_constraints(model, theta, t, state.z, kin, eq.lines, state.lam, virtual, nu, adj)
+    pull_rigidity(model, theta, kin, nu, adj)
+    pull_work(model, theta, state.lam, comp.W, kin, virtual, adj)
+    pull_poses(model.tree, theta, state.z, state.zd, state.zdd, kin, adj)

@@ -69,7 +69,7 @@ def move(model, theta, z, zd, zdd, kin):
     motion_kinematics(model.tree, theta, z, zd, zdd, kin)
 
 
-def foresee(model, h, state, differences, expected):
+def rotate_prediction(model, h, state, differences, expected):
     return 0.0
 
 
@@ -119,14 +119,14 @@ def vary_free(model, theta, directions, t, state, sens, kin, comp, tw, dG_out):
     vary_armatures(model, theta, dtheta, state.zdd, sens.zdd, dG_out)
 
 
-def pull_free(model, theta, t, state, kin, comp, virtual, cov):
+def pull_free(model, theta, t, state, kin, comp, virtual, adj):
     virtual_motion(model.tree, kin, virtual)
-    clear_bodies(cov)
-    pull_bodies(model.tree, theta, kin, virtual, cov)
-    pull_element_forces(model, theta, t, state.z, state.zd, kin, virtual, cov)
-    pull_armatures(model, theta, state.zdd, virtual, cov)
-    pull_tree(model.tree, theta, state.z, kin, comp, virtual, cov)
-    pull_gravity(cov)
+    clear_bodies(adj)
+    pull_bodies(model.tree, theta, kin, virtual, adj)
+    pull_element_forces(model, theta, t, state.z, state.zd, kin, virtual, adj)
+    pull_armatures(model, theta, state.zdd, virtual, adj)
+    pull_tree(model.tree, theta, state.z, kin, comp, virtual, adj)
+    pull_gravity(adj)
 
 
 def compose(model, kin, comp):
@@ -146,7 +146,7 @@ def rates(model, theta, lines, t, state, kin, phi1_out, phi2_out):
     constraint_rates(model, theta, lines, t, state.z, state.zd, state.zdd, kin, phi1_out, phi2_out)
 
 
-def see(model, theta, t, z, zd, zdd, multiplier, kin, out):
+def read_sensors(model, theta, t, z, zd, zdd, multiplier, kin, out):
     read_multipliers(model, multiplier, kin)
     find_signals(model, theta, t, z, zd, kin)
     sense(model, theta, t, z, zd, zdd, multiplier, kin, out)
@@ -201,7 +201,7 @@ def vary_rates_with_velocity(factor, model, theta, eq, zd, dzd, kin, tw, second_
     vary_with_velocity(factor, model, eq.lines, eq.line_rates, zd, dzd, kin, second_out)
 
 
-def vary_seen(model, theta, directions, t, z, zd, zdd, sens, kin, tw, out):
+def vary_readings(model, theta, directions, t, z, zd, zdd, sens, kin, tw, out):
     vary_multipliers(model, sens.lam, tw)
     vary_signals(model, theta, directions.dtheta, directions.touch, t, z, zd, sens.z, sens.zd, kin, tw)
     vary_sensors(
@@ -215,43 +215,43 @@ def vary_measure(model, theta, dtheta, touch, m, g, k, state, sens, kin, tw):
     )  # fmt: skip
 
 
-def pull_seen(model, theta, t, z, zd, zdd, kin, comp, none, hat, cov):
-    clear_bodies(cov)
-    pull_sensors(model, theta, t, z, zd, zdd, kin, hat, cov)
-    pull_signals(model, theta, t, z, zd, kin, cov)
-    pull_tree(model.tree, theta, z, kin, comp, none, cov)
-    pull_gravity(cov)
+def pull_readings(model, theta, t, z, zd, zdd, kin, comp, none, hat, adj):
+    clear_bodies(adj)
+    pull_sensors(model, theta, t, z, zd, zdd, kin, hat, adj)
+    pull_signals(model, theta, t, z, zd, kin, adj)
+    pull_tree(model.tree, theta, z, kin, comp, none, adj)
+    pull_gravity(adj)
 
 
-def pull_rates(model, theta, t, z, zd, zdd, eq, kin, comp, none, nu1, nu2, cov):
-    clear_bodies(cov)
-    pull_constraint_rates(model, theta, t, z, zd, zdd, kin, eq.lines, eq.line_rates, nu1, nu2, cov)
-    pull_tree(model.tree, theta, z, kin, comp, none, cov)
+def pull_rates(model, theta, t, z, zd, zdd, eq, kin, comp, none, nu1, nu2, adj):
+    clear_bodies(adj)
+    pull_constraint_rates(model, theta, t, z, zd, zdd, kin, eq.lines, eq.line_rates, nu1, nu2, adj)
+    pull_tree(model.tree, theta, z, kin, comp, none, adj)
 
 
-def pull_rates_with_velocity(model, theta, zd, eq, kin, nu2, cov, zd_out):
+def pull_rates_with_velocity(model, theta, zd, eq, kin, nu2, adj, zd_out):
     pull_with_velocity(1.0, model, eq.lines, eq.line_rates, zd, nu2, kin, zd_out)
 
 
-def pull_at_rest(model, theta, t, z, no_rate, x, multiplier, eq, kin, comp, virtual, no_nu, cov):
+def pull_at_rest(model, theta, t, z, no_rate, x, multiplier, eq, kin, comp, virtual, no_nu, adj):
     motion_kinematics(model.tree, theta, z, no_rate, x, kin)
     clear_wrenches(comp.W, eq.Q)
     constraint_forces(model, theta, z, kin, multiplier, eq.lines, comp.W, eq.Q)
     residual(model.tree, kin, comp, eq.Q, eq.G)
     virtual_motion(model.tree, kin, virtual)
-    clear_bodies(cov)
-    pull_bodies(model.tree, theta, kin, virtual, cov)
-    pull_armatures(model, theta, x, virtual, cov)
-    pull_constraints(model, theta, t, z, kin, eq.lines, multiplier, virtual, no_nu, cov)
-    pull_tree(model.tree, theta, z, kin, comp, virtual, cov)
+    clear_bodies(adj)
+    pull_bodies(model.tree, theta, kin, virtual, adj)
+    pull_armatures(model, theta, x, virtual, adj)
+    pull_constraints(model, theta, t, z, kin, eq.lines, multiplier, virtual, no_nu, adj)
+    pull_tree(model.tree, theta, z, kin, comp, virtual, adj)
 
 
-def pull_residual(model, theta, t, state, eq, kin, comp, virtual, nu, cov):
+def pull_residual(model, theta, t, state, eq, kin, comp, virtual, nu, adj):
     virtual_motion(model.tree, kin, virtual)
-    clear_bodies(cov)
-    pull_bodies(model.tree, theta, kin, virtual, cov)
-    pull_element_forces(model, theta, t, state.z, state.zd, kin, virtual, cov)
-    pull_armatures(model, theta, state.zdd, virtual, cov)
-    pull_constraints(model, theta, t, state.z, kin, eq.lines, state.lam, virtual, nu, cov)
-    pull_tree(model.tree, theta, state.z, kin, comp, virtual, cov)
-    pull_gravity(cov)
+    clear_bodies(adj)
+    pull_bodies(model.tree, theta, kin, virtual, adj)
+    pull_element_forces(model, theta, t, state.z, state.zd, kin, virtual, adj)
+    pull_armatures(model, theta, state.zdd, virtual, adj)
+    pull_constraints(model, theta, t, state.z, kin, eq.lines, state.lam, virtual, nu, adj)
+    pull_tree(model.tree, theta, state.z, kin, comp, virtual, adj)
+    pull_gravity(adj)

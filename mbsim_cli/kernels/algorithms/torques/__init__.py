@@ -1,1 +1,1 @@
-"""Inverse dynamics of trees, eight instants at once."""
+"""Inverse dynamics of trees, eight time points at once."""

@@ -1,9 +1,9 @@
-"""d torque / d position, velocity, acceleration at ``LANES`` instants, one row of the matrices at a time.
+"""d torque / d position, velocity, acceleration at ``LANES`` time points, one row of the matrices at a time.
 
 For a link i and an ancestor j (or i itself),
     d tau_j / d (q_i, q_i', q_i'') = S_j . (W_i, U_i, H_i),
     d tau_i / d (q_j, q_j', q_j'') = (H_i . S_j'' + B_i . S_j' + K_i . S_j,  2 H_i . S_j' + B_i . S_j,  H_i . S_j),
-where B_i, K_i multiply angular parts only. Rows are turned from lanes to instants in cache;
+where B_i, K_i multiply angular parts only. Rows are turned from lanes to time points in cache;
 entries of links on different branches keep the zeros that they were given.
 """
 
@@ -65,7 +65,7 @@ def form_row(related, loaded, i, column, row_out):
 
 @kernel
 def write_row(related, i, first, count, row, by_q_out, by_v_out, by_a_out):
-    """Related entries of row i of ``count`` instants from ``first`` on."""
+    """Related entries of row i of ``count`` time points from ``first`` on."""
     for l in range(count):
         q, v, a = by_q_out[first + l, i], by_v_out[first + l, i], by_a_out[first + l, i]
         for k in range(related.first[i], related.first[i + 1]):
@@ -76,9 +76,9 @@ def write_row(related, i, first, count, row, by_q_out, by_v_out, by_a_out):
                 a[j] = row[j]["a"][l]
 
 
-# Gradient of a torque objective with respect to the motion, at ``LANES`` instants, in O(n).
+# Gradient of a torque objective with respect to the motion, at ``LANES`` time points, in O(n).
 #
-# For a covector lambda = d psi / d tau no matrix is formed: with Lambda_i = sum of lambda_j S_j over i and its
+# For an adjoint lambda = d psi / d tau no matrix is formed: with Lambda_i = sum of lambda_j S_j over i and its
 # ancestors, and Z_i, Y_i, X_i = sums of lambda_j (H_j, B_j, K_j) over the descendants of i,
 #     d psi / d (q_i, q_i', q_i'') = Lambda_i . (W_i, U_i, H_i)
 #         + (Z_i . S_i'' + Y_i . S_i' + X_i . S_i,  2 Z_i . S_i' + Y_i . S_i,  Z_i . S_i).
@@ -100,12 +100,12 @@ def clear_pull(pull_out):
 
 
 @kernel
-def weights(covector, weight, first, i, column, pull_out):
-    """lambda = covector + weight * tau, which serves linear and quadratic objectives; both (N, n)."""
-    last = covector.shape[0] - 1
+def weights(adjoint, weight, first, i, column, pull_out):
+    """lambda = adjoint + weight * tau, which serves linear and quadratic objectives; both (N, n)."""
+    last = adjoint.shape[0] - 1
     for l in range(LANES):
         t = min(first + l, last)
-        pull_out["c"][0, l] = covector[t, i] + weight[t, i] * column["torque"][0, l]
+        pull_out["c"][0, l] = adjoint[t, i] + weight[t, i] * column["torque"][0, l]
 
 
 @kernel
@@ -140,14 +140,14 @@ def pull_to_parent(column, own, loaded, parent):
 
 
 @kernel
-def pull(system, covector, weight, first, column, pull_out):
-    """Gradients ``g`` of all links at ``LANES`` instants; needs ``sweep`` with derivatives."""
+def pull(system, adjoint, weight, first, column, pull_out):
+    """Gradients ``g`` of all links at ``LANES`` time points; needs ``sweep`` with derivatives."""
     parent, load_row = system.links.parent, system.load_sums.row
     n = parent.size
     clear_pull(pull_out[n])
     for i in range(n):
         clear_pull(pull_out[i])
-        weights(covector, weight, first, i, column[i], pull_out[i])
+        weights(adjoint, weight, first, i, column[i], pull_out[i])
         push(pull_out[parent[i]], column[i], pull_out[i])
     for i in range(n - 1, -1, -1):
         pull_back(column[i], pull_out[i])
@@ -155,7 +155,7 @@ def pull(system, covector, weight, first, column, pull_out):
             pull_to_parent(column[i], pull_out[i], load_row[i] >= 0, pull_out[parent[i]])
 
 
-# Derivatives of torques by parameters, the motion held, at ``LANES`` instants, in O(n) a parameter.
+# Derivatives of torques by parameters, the motion held, at ``LANES`` time points, in O(n) a parameter.
 #
 # A parameter moves links by twists nu that their parents carry, as a coordinate of rate zero would; it changes moments
 # of links, and loads. With N, N', N'' the sums of nu, nu', nu'' over a link and its ancestors, and G the sum of the
@@ -306,7 +306,7 @@ def add_by_force(column, own, first, i, k, out):
 
 @kernel
 def vary_parameter(system, change, wrench, first, k, work, out):
-    """Derivatives (N, n, p) of the torques of ``LANES`` instants by parameter k; needs ``sweep`` with derivatives."""
+    """Derivatives (N, n, p) of torques at ``LANES`` time points by parameter k; needs ``sweep`` with derivatives."""
     parent, n = system.links.parent, system.links.parent.size
     body, column, vary = work.body, work.column, work.vary
     source, rises, moves = change.source[k], change.rises[k], change.moves[k]

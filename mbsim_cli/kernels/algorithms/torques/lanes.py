@@ -1,4 +1,4 @@
-"""Torques of a tree at ``LANES`` instants at once: forward motion, backward sums.
+"""Torques of a tree at ``LANES`` time points at once: forward motion, backward sums.
 
 Every step is one loop over lanes around scalar formulas; the arrays are fields of constant shape, so that the
 compiler knows all strides and turns each loop into vector instructions. All spatial vectors are about the global
@@ -56,7 +56,7 @@ LOAD = rows_of(LANES, D=9, f=3)
 
 @kernel
 def gather(motion, first, links, column_out):
-    """Coordinates of lanes ``first`` on (the last instant fills what is left)."""
+    """Coordinates of lanes ``first`` on (the last time point fills what is left)."""
     last = motion.position.shape[0] - 1
     for i in range(links.parent.size):
         z = column_out[i]["z"]
@@ -328,7 +328,7 @@ def clear_column(column_out):
 
 @kernel
 def sweep(system, motion, wrench, first, derivatives, work):
-    """Torques of ``LANES`` instants and, where ``derivatives`` are wanted, the columns that they are made of."""
+    """Torques of ``LANES`` time points and, where ``derivatives`` are wanted, the columns that they are made of."""
     links, sums, load_sums = system.links, system.inertia_sums, system.load_sums
     body, column, total, load_total = work.body, work.column, work.total, work.load
     n = links.parent.size

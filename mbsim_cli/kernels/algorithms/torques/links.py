@@ -321,7 +321,7 @@ class Variation(NamedTuple):
     twist: np.ndarray  # (p, n + 1, 6) of a link against its parent, in the parent's axes about its origin
     moments: np.ndarray  # (p, n, 10) mass, first moment, inertia about the link's origin, in the link's axes
     point: np.ndarray  # (p, nl, 3) of loads, in the link's axes
-    wrench: np.ndarray  # (N, nl, p, 3) vectors of loads at N instants, in their own axes
+    wrench: np.ndarray  # (N, nl, p, 3) vectors of loads at N time points, in their own axes
     moves: np.ndarray  # (p, n + 1) whether the twist of a link against its parent changes
     above: np.ndarray  # (p, n) nearest ancestor that moves, n where another gravity pushes the ground, or -1
     source: np.ndarray  # (p, n) the same, or the link itself

@@ -1,4 +1,4 @@
-"""Dot-product tests of pull-backs: a covector of a scalar on a variation against the scalar's own variation."""
+"""Dot-product tests of pull-backs: an adjoint of a scalar on a variation against the scalar's own variation."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from mbsim_cli.kernels.algorithms.equations.constraints import constraint_rates,
 from mbsim_cli.kernels.algorithms.equations.sensors import sense
 from mbsim_cli.kernels.algorithms.equations.tree_pull_back import pull_gravity, pull_tree, virtual_motion
 from mbsim_cli.kernels.algorithms.motion.variation import vary_kinematics
-from mbsim_cli.kernels.algorithms.motion.workspace import covectors, virtual
+from mbsim_cli.kernels.algorithms.motion.workspace import adjoints, virtual
 from mbsim_cli.kernels.compiler.simd import padded
 from mbsim_cli.kernels.elements import elements
 from mbsim_cli.kernels.elements.element import Element
@@ -53,7 +53,7 @@ class Pulled:
         self.virtual = virtual(model, padded(SCALARS), self.dtype)
         self.virtual.mu[:, :SCALARS] = self.random(len(self.state.z))
         virtual_motion(model.tree, self.kin, self.virtual)
-        self.cov = covectors(model, self.theta.size, padded(SCALARS), self.dtype)
+        self.adj = adjoints(model, self.theta.size, padded(SCALARS), self.dtype)
 
     def _directions(self, theta, frames):
         """Seven random directions of all numbers, relative to their sizes, and none: then the state varies alone."""
@@ -66,16 +66,16 @@ class Pulled:
         return found
 
     def pull_to_root(self):
-        """Covectors of coordinates and numbers from those of bodies."""
-        pull_tree(self.model.tree, self.theta, self.state.z, self.kin, self.comp, self.virtual, self.cov)
-        pull_gravity(self.cov)
+        """Adjoints of coordinates and numbers from those of bodies."""
+        pull_tree(self.model.tree, self.theta, self.state.z, self.kin, self.comp, self.virtual, self.adj)
+        pull_gravity(self.adj)
 
     def random(self, count):
-        """Covectors (count, SCALARS)."""
+        """Adjoints (count, SCALARS)."""
         return self.rng.normal(size=(count, SCALARS)).astype(self.dtype)
 
     def padded(self, values):
-        """The same with as many columns as covectors have."""
+        """The same with as many columns as adjoints have."""
         return np.pad(values, ((0, 0), (0, padded(SCALARS) - SCALARS)))
 
     def _evaluate(self):
@@ -106,21 +106,21 @@ class Pulled:
         return np.einsum("bik,bip->kp", U, self.twists.F, optimize=True) + mu.T @ dG
 
     def take(self, expected, summed=False):
-        """Take the covectors, which on the variations must be the expected ones (SCALARS, p) of the scalars.
+        """Take the adjoints, which on the variations must be the expected ones (SCALARS, p) of the scalars.
 
         ``summed`` are those that ``pull_tree`` has brought to coordinates and numbers.
         """
-        cov, tw, sens = self.cov, self.twists, self.sens
-        pairs = [] if summed else [(cov.P, tw.N), (cov.D, tw.N1), (cov.H, tw.N2)]
-        pairs += [(cov.z, sens.z), (cov.zd, sens.zd), (cov.zdd, sens.zdd), (cov.lam, sens.lam)]
-        pairs += [(cov.theta, self.varied.dtheta)]
+        adj, tw, sens = self.adj, self.twists, self.sens
+        pairs = [] if summed else [(adj.P, tw.N), (adj.D, tw.N1), (adj.H, tw.N2)]
+        pairs += [(adj.z, sens.z), (adj.zd, sens.zd), (adj.zdd, sens.zdd), (adj.lam, sens.lam)]
+        pairs += [(adj.theta, self.varied.dtheta)]
         found = sum(hat.reshape(-1, hat.shape[-1]).T @ d.reshape(-1, d.shape[-1]) for hat, d in pairs)
-        compare(cov, found, expected)
+        compare(adj, found, expected)
 
 
-def compare(cov, found, expected):
-    """Clear the covectors; what they gave must be as expected (SCALARS, p), and nothing beyond these scalars."""
-    for hat in (*cov._replace(signals=cov.signals.value), cov.signals.inputs):
+def compare(adj, found, expected):
+    """Clear the adjoints; what they gave must be as expected (SCALARS, p), and nothing beyond these scalars."""
+    for hat in (*adj._replace(signals=adj.signals.value), adj.signals.inputs):
         hat[:] = 0.0
     assert np.abs(expected).max() > 0.0
     assert np.abs(found[SCALARS:]).max(initial=0.0) == 0.0

@@ -19,8 +19,8 @@ def assert_pull_back_is_the_transpose(problem, dtheta, *, spread, relative):
     hat = rng.normal(size=(*unknown.shape, scalars)) * ~unknown[..., None]
     puller = ReactionPuller(problem, problem.theta, scalars)
     found = 0.0
-    for covector, derivative in zip(puller.pull_back(record, hat), (*d_record[:3], d_record.reaction), strict=True):
-        found = found + np.einsum("rik,rip->kp", covector, derivative)
+    for adjoint, derivative in zip(puller.pull_back(record, hat), (*d_record[:3], d_record.reaction), strict=True):
+        found = found + np.einsum("rik,rip->kp", adjoint, derivative)
     found += puller.theta.T @ dtheta
     expected = np.einsum("rik,rip->kp", hat, np.nan_to_num(varied))
     np.testing.assert_allclose(found, expected, rtol=0, atol=relative * np.abs(expected).max())
