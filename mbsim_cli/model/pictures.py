@@ -57,7 +57,7 @@ class Scene:
 
 
 class Series(NamedTuple):
-    """A quantity of k components along N instants."""
+    """A quantity of k components along N time points."""
 
     name: str
     units: tuple[str, ...]  # (k,)

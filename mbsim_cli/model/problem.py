@@ -52,7 +52,7 @@ class Options:
 
     @property
     def at_once(self) -> bool:
-        """Whether the analysis is of one instant."""
+        """Whether the analysis is of one time point."""
         return self.analysis in ("equilibrium", "modes", "frequency_response")
 
     @property
@@ -82,7 +82,7 @@ class Options:
 
     @property
     def adaptive(self) -> bool:
-        """Whether the integrator chooses its steps; ``step`` is then the time between instants."""
+        """Whether the integrator chooses its steps; ``step`` is then the time between time points."""
         return self.integrated and INTEGRATORS[self.integrator].adaptive
 
     @property

@@ -76,7 +76,7 @@ def address_of(name: str) -> int:
     for library in _LIBRARIES:
         try:
             return ctypes.cast(getattr(_library(library), name), ctypes.c_void_p).value
-        except (OSError, AttributeError):
+        except (OSError, AttributeError, TypeError):  # TypeError: Windows has no name for all libraries at once
             continue
     from llvmlite import binding
 

@@ -226,7 +226,7 @@ def observe_reactions(
 
 @entry
 def constraint_jacobians(model, theta, at_center, work, time, position, J_out):
-    """Phi_z (N, m, n) at many instants."""
+    """Phi_z (N, m, n) at many time points."""
     for row in range(time.size):
         place(model, theta, position[row], at_center, work.kin)
         constrain(model, theta, time[row], position[row], work.kin, work.eq)

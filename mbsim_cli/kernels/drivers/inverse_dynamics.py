@@ -130,7 +130,7 @@ def lane_derivatives(system, motion, wrench, change, work, torque_out, by_q_out,
 
 @entry
 def lane_gradient(system, motion, wrench, adjoint, weight, work, torque_out, by_q_out, by_v_out, by_a_out):
-    """torque (N, n), and the gradient (N, n) with respect to position, velocity, acceleration at each instant.
+    """torque (N, n), and the gradient (N, n) with respect to position, velocity, acceleration at each time point.
 
     The objective's adjoint d psi / d tau is ``adjoint + weight * tau``, both (N, n).
     """
@@ -151,7 +151,7 @@ def lane_gradient(system, motion, wrench, adjoint, weight, work, torque_out, by_
 
 
 class At(NamedTuple):
-    """The motion at an instant."""
+    """The motion at a time point."""
 
     z: np.ndarray  # (n,)
     zd: np.ndarray

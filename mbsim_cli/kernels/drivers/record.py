@@ -76,7 +76,7 @@ class Stretch(NamedTuple):
 
     @property
     def time(self):
-        """Times of the instants."""
+        """Times of the time points."""
         return self.rows.time
 
 

@@ -185,7 +185,7 @@ def _project_step(model, theta, control, step, directions, state, sens, work, ex
 
 @kernel
 def write_row(t, count, error, mass_projection, state, sens, eq, record, d_record, row):
-    """Store an instant.
+    """Store a time point.
 
     lambda belongs to z''* and is of first order in h; with the multipliers kappa of the mass-orthogonal
     projection, M z'' = Q - Phi_z^T (lambda + kappa): that is the reaction, of second order.
