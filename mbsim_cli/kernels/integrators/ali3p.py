@@ -141,7 +141,7 @@ def newton(model, theta, t, control, scale, fresh, state, work):
         if not find_correction(model, theta, t, control, tolerance, ratio, formed, state, work):
             return Status.SINGULAR, iteration, scale
         fresh = True
-        size, acceleration, floor = size_of_correction(h, state, work.tangent, columns, 0)
+        size, acceleration, floor = size_of_correction(h, state, work.tangent, columns)
         reached = max(scale, acceleration)
         if not np.isfinite(size) and (iteration == 0 or not bends):
             return Status.NOT_FINITE, iteration, scale
@@ -168,7 +168,7 @@ def newton(model, theta, t, control, scale, fresh, state, work):
         share = 1.0 if done or close else min(1.0, REGAINED * share)
         if bends and not done:
             copy_iterate(state, before)
-        apply_correction(h, share, state, columns, 0)
+        apply_correction(h, share, state, columns)
         if done:
             if not enough:  # too large for the positions evaluated last to serve
                 evaluate(model, theta, t, control.at_center, state, work.kin, work.comp, eq)
@@ -198,7 +198,7 @@ def find_correction(model, theta, t, control, tolerance, ratio, forms, state, wo
         trapezoidal_tangent(model, theta, t, control.h, state, eq, kin, comp, factor)
         if not factor_tangent(ratio, eq, factor):
             return False
-    put_residual(control.h, eq, columns, 0)
+    put_residual(control.h, eq, columns)
     solve_constrained(factor, tolerance, columns)
     find_loads(model, theta, state.z, kin)
     return with_loads(model, False, factor, kin, columns)
@@ -216,12 +216,12 @@ def is_enough(control, bends, scale, size, previous, floor):
 
 
 @kernel
-def put_residual(h, eq, columns, k):
-    """Make the residual column k of the right-hand side: its solution is what z'' has too much."""
+def put_residual(h, eq, columns):
+    """Make the residual the right-hand side (n, 1), (m, 1): its solution is what z'' has too much."""
     for c in range(eq.G.size):
-        columns.b[c, k] = eq.G[c]
+        columns.b[c, 0] = eq.G[c]
     for r in range(eq.phi.size):
-        columns.e[r, k] = 4.0 * eq.phi[r] / (h * h)
+        columns.e[r, 0] = 4.0 * eq.phi[r] / (h * h)
 
 
 @kernel
@@ -235,11 +235,11 @@ def have_bends(forces):
 
 
 @kernel
-def size_of_correction(h, state, factor, columns, k):
-    """Size of the correction in column k, that of corrected accelerations, and the round-off floor, in one norm."""
+def size_of_correction(h, state, factor, columns):
+    """Size of the correction, that of corrected accelerations, and the round-off floor, in one norm."""
     size, acceleration, floor = 0.0, 0.0, 0.0
     for c in range(state.z.size):
-        x, w = columns.x[c, k], factor.weight[c]
+        x, w = columns.x[c, 0], factor.weight[c]
         size += w * (x.real * x.real + x.imag * x.imag)
         corrected = state.zdd[c].real - x.real
         acceleration += w * corrected * corrected
@@ -270,15 +270,15 @@ def go_back(half, share, before, state):
 
 
 @kernel
-def apply_correction(h, share, state, columns, k):
-    """Take a share of the correction in column k away."""
+def apply_correction(h, share, state, columns):
+    """Take a share of the correction away."""
     for c in range(state.z.size):
-        x = share * columns.x[c, k]
+        x = share * columns.x[c, 0]
         state.z[c] -= 0.25 * h * h * x
         state.zd[c] -= 0.5 * h * x
         state.zdd[c] -= x
     for r in range(state.lam.size):
-        state.lam[r] -= share * columns.mu[r, k]
+        state.lam[r] -= share * columns.mu[r, 0]
 
 
 @merged

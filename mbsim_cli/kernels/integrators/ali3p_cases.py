@@ -64,10 +64,10 @@ def cases_at(decisions, stage):
 @kernel
 def correct_cases(model, control, iteration, state, work, decisions):
     """Solve for the corrections of all; judge them, and take those of cases that go on."""
-    put_residual(control.h, work.eq, work.column, 0)
+    put_residual(control.h, work.eq, work.column)
     solve_constrained(work.tangent, control.correction_tolerance, work.column)
     found = decisions.found
-    found[0], found[1], found[2] = size_of_correction(control.h, state, work.tangent, work.column, 0)
+    found[0], found[1], found[2] = size_of_correction(control.h, state, work.tangent, work.column)
     bends = have_bends(model.forces)
     for k in range(decisions.stage.size):
         if decisions.stage[k] == GOING:

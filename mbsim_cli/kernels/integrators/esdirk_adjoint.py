@@ -2,7 +2,7 @@
 
 A stage solves R(Z, Z', A) = 0 with Z = zhat + g Z', Z' = vhat + g A; T is its derivative by A along these. Adjoints a
 of A and b of Z' ask for T^T mu = -(a + g b), and mu . R is pulled back; see ``acceleration_pull_back`` for the rows of
-Euler parameters, whose norm equation has the weight of ``implicit_rows``. Derivation: docs/theory/adjoint.md.
+Euler parameters, whose norm equation has the weight of ``open_tree.close_tangent``. Derivation: docs/theory/adjoint.md.
 """
 
 from typing import NamedTuple
@@ -102,7 +102,7 @@ pull_implicit_stage = table_by_type(
     {PulledAccelerations: _pull_open_stage, PulledLoops: pull_loop_stage},
 )
 
-# What ``steps_adjoint`` chooses by the method -------------------------------------------------------------------------
+# What ``sweep_steps`` chooses by the method -------------------------------------------------------------------------
 # Behind the rates of the stages stand those of the end, and what the interpolant begins with
 
 

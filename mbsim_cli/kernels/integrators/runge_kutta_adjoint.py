@@ -169,7 +169,7 @@ def begin_step(step):
     clear(step.accelerations)
 
 
-# What ``steps_adjoint`` chooses by the method -------------------------------------------------------------------------
+# What ``sweep_steps`` chooses by the method -------------------------------------------------------------------------
 
 
 def end_of(tableau):

@@ -221,7 +221,7 @@ class Kinematics(NamedTuple):
     inertia: np.ndarray  # (nb + 1, 10) mass, first and second moments about ref
     forces: np.ndarray  # (nf, ROOM) forces and their slopes, as ``find_force_on_bodies`` and ``find_along`` leave them
     expected: np.ndarray  # (nm,) value near which an angle between bodies is read, see ``equations.forces``
-    signals: tuple  # signal_work.SignalWork
+    signals: tuple  # SignalWork
 
 
 class Composite(NamedTuple):
@@ -244,7 +244,7 @@ class Twists(NamedTuple):
     N2: np.ndarray  # (nb + 1, 6, p)
     F: np.ndarray  # (nb + 1, 6, p) variation of the forces on a body, then on a subtree
     each: np.ndarray  # (p,) ``simd.numbers`` of the columns
-    signals: tuple  # signal_work.SignalRows
+    signals: tuple  # SignalRows
 
 
 def kinematics(model, dtype=np.float64):
@@ -378,7 +378,7 @@ class Adjoints(NamedTuple):
     lam: np.ndarray  # (m, p) of the multipliers that sensors read
     theta: np.ndarray  # (len(theta), p)
     each: np.ndarray  # (p,) ``simd.numbers`` of the columns, which loops go over
-    signals: tuple  # signal_work.SignalRows, zero between kernels
+    signals: tuple  # SignalRows, zero between kernels
 
 
 class Virtual(NamedTuple):

@@ -46,7 +46,7 @@ class NaturalForces(NamedTuple):
     W: np.ndarray  # (nb + 1, 6) of elements and constraints, about the origin
     held: np.ndarray  # (nb + 1, 6) of the constraints of a resting system
     Q: np.ndarray  # (n,) of those on coordinates
-    seeds: tuple  # natural_tangent.Seeds
+    seeds: tuple  # natural.tangent.Seeds
 
 
 @inlined

@@ -65,7 +65,7 @@ class NaturalTwists(NamedTuple):
     N1: np.ndarray  # (nb + 1, 6, p)
     N2: np.ndarray  # (nb + 1, 6, p)
     F: np.ndarray  # (nb + 1, 6, p) variation of the forces on a body
-    signals: tuple  # signal_work.SignalRows
+    signals: tuple  # motion.workspace.SignalRows
     pose: np.ndarray  # (nb, 12, p)
     rate: np.ndarray  # (nb, 12, p)
     second: np.ndarray  # (nb, 12, p)
