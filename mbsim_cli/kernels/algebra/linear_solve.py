@@ -402,7 +402,7 @@ def _less(y, a, i, k, x0, x1, x2):
 
 REGULARISATION = 1e-10
 REFINEMENTS = 3
-SINGULAR = -1  # first pivot where J^T J could not be factorised
+UNSOLVED = -1  # first pivot where J^T J could not be factorised
 
 
 class NormalEquations(NamedTuple):
@@ -428,13 +428,13 @@ def factor_range(J, normal):
     for i in range(n):
         matrix[i, i] += REGULARISATION * trace
     if not lu_factor(matrix, normal.pivot):
-        normal.pivot[0] = SINGULAR
+        normal.pivot[0] = UNSOLVED
 
 
 @kernel
 def keep_in_range(J, normal, lam, columns):
     """Project lam (m, p) onto the range of J (m, n), of ``factor_range``; x and step of ``columns`` are work."""
-    if normal.pivot[0] == SINGULAR:
+    if normal.pivot[0] == UNSOLVED:
         return
     (m, n), w, rest = J.shape, columns.x, columns.step
     for i in range(n):
