@@ -90,12 +90,12 @@ def test_branches_part_some_steps(interval):
 
 def test_steps_that_are_not_plain_are_made_alone(monkeypatch):
     """Every correction is taken for one that stalls, but those of the first case."""
-    judge = ali3p_cases._decide
+    decide = ali3p_cases._decide
 
     def one_stalls(k, control, iteration, saturates, decisions):
-        judge(k, control, iteration, saturates, decisions)
+        decide(k, control, iteration, saturates, decisions)
         if k == 1:
-            decisions.stands[k] = ali3p_cases.ODD
+            decisions.stage[k] = ali3p_cases.ALONE
 
     monkeypatch.setattr(ali3p_cases, "_decide", one_stalls)
     assert assert_beside(cases_of(four_bar(), 2, 2)) == ([""] * 2, 0.5)
