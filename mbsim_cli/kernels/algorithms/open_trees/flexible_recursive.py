@@ -1,7 +1,10 @@
 """Fully recursive dynamics of open trees with bodies that deform, in O(n) and O(p n), by articulated bodies of 6 + k.
 
-As ``recursive``, with columns of nodes and of elastic coordinates beside those of joints; the virtual motion of the
-adjoint is solved for in the same way. Derivation: docs/theory/open_trees.md, section 5.
+As ``recursive``, with columns of nodes and of elastic coordinates beside those of joints. A body that deforms has 6 + k
+accelerations, of its frame and of its shapes. Subtrees press on it through the columns of its nodes, which elastic
+accelerations move by the rows of E; once all have been added, these are eliminated one by one, as axes are, and an
+articulated body of six remains. The virtual motion of the adjoint is solved for in the same way. Spatial vectors are
+about the points of reference. Derivation: docs/theory/open_trees.md, section 5.
 """
 
 from typing import NamedTuple

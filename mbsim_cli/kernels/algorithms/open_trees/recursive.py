@@ -1,6 +1,12 @@
 """Fully recursive dynamics of open trees: accelerations and their variations in O(n) and O(p n).
 
-Reference points are the centres of mass, so that no digits are lost far from the origin. Paper 001, section 4.
+Articulated bodies are eliminated from the tips to the ground, so that no mass matrix is formed. Accelerations are
+split, A = A_0 + a, into those without joint accelerations and the part that these add; a body then takes the force
+I^A a + p^A from its joint, and its joint coordinates drop out of I^A, p^A one by one. Euler parameters act as three
+rotations about fixed axes of the parent's side of the joint. Reference points are the centres of mass, so that no
+digits are lost far from the origin.
+
+Paper 001, section 4, equations (52)-(61); Featherstone (1983). Derivation: docs/theory/open_trees.md.
 """
 
 from typing import NamedTuple
