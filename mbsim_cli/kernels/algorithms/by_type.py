@@ -55,24 +55,28 @@ def members_by_type(place: str, like: Any, of: Callable[[type], Any]) -> Callabl
 def only_with(place: str, *kinds: type) -> Callable[[Callable], Callable[[Callable], Any]]:
     """A maker of decorators: the decorated function serves types ``kinds`` at the place, the one given all others.
 
-    So models without a feature compile nothing of it: ``@with_curves(lambda measures, m: False)``.
+    So models without a feature compile nothing of it: ``@with_curves(lambda measures, m: False)``. Names of functions
+    are parts of names in machine code, which must differ.
     """
 
     def decorator(otherwise: Callable) -> Callable[[Callable], Any]:
         def chosen(function: Callable) -> Any:
-            shape, serving = signature(function), kernel(function)
+            name, shape, serving = function.__name__, signature(function), kernel(function)
+            otherwise.__name__ = otherwise.__qualname__ = f"without_{name}"
 
             @cache
-            def calling() -> Callable:  # the kernel is kept for all its callers
-                arguments, space = ", ".join(shape.parameters), {"called": serving}
-                return compiled_text(f"def call({arguments}):\n    return called({arguments})\n", function, space)
+            def calling() -> Callable:  # the kernel itself is compiled once, for all that call it
+                arguments, space = ", ".join(shape.parameters), {name: serving}
+                return compiled_text(
+                    f"def with_{name}({arguments}):\n    return {name}({arguments})\n", function, space
+                )
 
             def choose(kind: type) -> Callable:
                 if kind not in kinds:
                     return otherwise
                 return calling() if COMPILER == "linking" else function
 
-            return by_type(place, function.__name__, function.__doc__ or "", shape, choose)
+            return by_type(place, name, function.__doc__ or "", shape, choose)
 
         return chosen
 
