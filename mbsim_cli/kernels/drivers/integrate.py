@@ -22,6 +22,7 @@ from mbsim_cli.kernels.drivers.stepping import (
     SIZE,
     TIME,
     TRIED,
+    Breakpoints,
     count_step,
     divides,
     end_of_step,
@@ -38,12 +39,16 @@ from mbsim_cli.kernels.drivers.stepping import (
     time_inside,
     write_counters,
 )
-from mbsim_cli.kernels.integrators.dense_output import form_dense, interpolate
-from mbsim_cli.kernels.integrators.onsets import find_arguments, follow_arguments
+from mbsim_cli.kernels.integrators.ali3p import State
+from mbsim_cli.kernels.integrators.ali3p_derivatives import Sensitivity
+from mbsim_cli.kernels.integrators.dense_output import Dense, form_dense, interpolate
+from mbsim_cli.kernels.integrators.onsets import Onsets, find_arguments, follow_arguments
 from mbsim_cli.kernels.integrators.runge_kutta import (
     EVALUATIONS,
     SHRINK,
     STEPS,
+    Carry,
+    Stages,
     copy_state,
     end_step,
     error_norm,
@@ -66,20 +71,20 @@ class IntegrationWork(NamedTuple):
     """Work arrays, and what one call leaves to the next."""
 
     clock: np.ndarray  # (7,) time, beginning of the last step, size of the next one, steps tried, ...: ``stepping``
-    breakpoints: tuple  # Breakpoints
+    breakpoints: Breakpoints
     course: np.ndarray  # (9,) of one call: what is evaluated and when, rows that are filled, stage, length of the step,
     # whether the step before was rejected, whether accelerations were found, steps tried before, whether rates have
     # been varied with the breakpoint that the clock stands at
     counters: np.ndarray  # (5,) steps, rejected steps, evaluations, Jacobians, factorisations
-    probe: tuple  # State that is evaluated
-    d_probe: tuple  # Sensitivity
-    trial: tuple  # State at the end of a step
-    d_trial: tuple
-    stages: tuple
-    carry: tuple
-    owed: tuple  # Carry of a trial
-    dense: tuple
-    onsets: tuple  # Onsets
+    probe: State  # that is evaluated
+    d_probe: Sensitivity
+    trial: State  # at the end of a step
+    d_trial: Sensitivity
+    stages: Stages
+    carry: Carry
+    owed: Carry  # of a trial
+    dense: Dense
+    onsets: Onsets
     reached: np.ndarray  # (k, 2) their arguments, and rates, at the probe
 
 

@@ -4,7 +4,7 @@ Stages come from the residual of the equations of motion, which is the same in a
 ends of steps and in rows from the formulation. As in ``integrate``, these are evaluated in one place.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from mbsim_cli.kernels.drivers.stepping import (
     SIZE,
     TIME,
     TRIED,
+    Breakpoints,
     count_step,
     divides,
     end_of_step,
@@ -37,14 +38,19 @@ from mbsim_cli.kernels.drivers.stepping import (
     time_inside,
     write_counters,
 )
+from mbsim_cli.kernels.integrators.ali3p import State
+from mbsim_cli.kernels.integrators.ali3p_derivatives import Sensitivity
 from mbsim_cli.kernels.integrators.dense_output import interpolate_between
-from mbsim_cli.kernels.integrators.esdirk import solve_stage, start_stage, vary_stage
-from mbsim_cli.kernels.integrators.onsets import find_arguments, follow_arguments
+from mbsim_cli.kernels.integrators.esdirk import NewtonControl, solve_stage, start_stage, vary_stage
+from mbsim_cli.kernels.integrators.onsets import Onsets, find_arguments, follow_arguments
 from mbsim_cli.kernels.integrators.runge_kutta import (
     EVALUATIONS,
     REJECTED,
     SHRINK,
     STEPS,
+    Carry,
+    ErrorControl,
+    Stages,
     copy_state,
     end_step,
     error_norm,
@@ -63,27 +69,27 @@ class ImplicitWork(NamedTuple):
     """Work arrays, and what one call leaves to the next."""
 
     clock: np.ndarray  # (7,) time, beginning of the last step, size of the next one, steps tried, ...: ``stepping``
-    breakpoints: tuple  # Breakpoints
+    breakpoints: Breakpoints
     counters: np.ndarray  # (5,) steps, rejected steps, evaluations, Jacobians, factorisations
-    probe: tuple  # State that is evaluated
-    d_probe: tuple  # Sensitivity
-    begin: tuple  # where the last step began, and where it ended, with the accelerations of its stages
-    d_begin: tuple
-    finish: tuple
-    d_finish: tuple
-    stages: tuple
-    carry: tuple
-    owed: tuple  # Carry of a trial
-    equations: tuple  # StageEquations, or LoopStages
-    onsets: tuple  # Onsets
+    probe: State  # that is evaluated
+    d_probe: Sensitivity
+    begin: State  # where the last step began, and where it ended, with the accelerations of its stages
+    d_begin: Sensitivity
+    finish: State
+    d_finish: Sensitivity
+    stages: Stages
+    carry: Carry
+    owed: Carry  # of a trial
+    equations: Any  # StageEquations, or LoopStages
+    onsets: Onsets
     reached: np.ndarray  # (k, 2) their arguments, and rates, at the probe
 
 
 class ImplicitControl(NamedTuple):
     """Choices of the integration."""
 
-    error: tuple  # ErrorControl
-    newton: tuple  # NewtonControl
+    error: ErrorControl
+    newton: NewtonControl
 
 
 @entry

@@ -10,6 +10,7 @@ from mbsim_cli.kernels.algorithms.equations.constraints import move_lines
 from mbsim_cli.kernels.algorithms.equations.forces import expect_recorded
 from mbsim_cli.kernels.algorithms.equations.signals import find_loads
 from mbsim_cli.kernels.algorithms.equations.tree_pull_back import clear_bodies
+from mbsim_cli.kernels.algorithms.motion.workspace import Adjoints, Virtual
 from mbsim_cli.kernels.algorithms.reactions.systems import pull_read
 from mbsim_cli.kernels.algorithms.systems.contract import (
     evaluate,
@@ -74,9 +75,9 @@ def pull_instants(model, theta, record, asked, work, pulling, out):
 class ReactionWork(NamedTuple):
     """Work of pull-backs of p columns."""
 
-    adj: tuple  # Adjoints; theta is summed over time points
-    virtual: tuple  # Virtual
-    none: tuple  # Virtual without motion
+    adj: Adjoints  # theta is summed over time points
+    virtual: Virtual
+    none: Virtual  # without motion
     no_nu: np.ndarray  # (m, p) zeros
     beside: np.ndarray  # (m,) multipliers of what acts beside the joints
 

@@ -4,56 +4,58 @@ Many steps a call; a time point every ``interval`` steps goes to the rows of a r
 cases, for compiling costs more than the tests of p. Sensors are evaluated every few rows, which are in the cache then.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from mbsim_cli.kernels.algebra.arrays import add_scaled, copy_to, largest_part
-from mbsim_cli.kernels.algebra.linear_solve import factor_range, keep_in_range
-from mbsim_cli.kernels.algorithms.equations.forces import expect_angles, follow_angles
+from mbsim_cli.kernels.algebra.linear_solve import NormalEquations, factor_range, keep_in_range
+from mbsim_cli.kernels.algorithms.elimination.constrained_solve import Columns, Factor
+from mbsim_cli.kernels.algorithms.equations.forces import Turns, expect_angles, follow_angles
+from mbsim_cli.kernels.algorithms.motion.workspace import Kinematics, Twists
 from mbsim_cli.kernels.algorithms.systems.contract import compose, move, place
 from mbsim_cli.kernels.compiler.jit import entry, inlined, kernel
 from mbsim_cli.kernels.compiler.simd import as_column
 from mbsim_cli.kernels.drivers.observe import observe_rows
 from mbsim_cli.kernels.drivers.record import write_instant
 from mbsim_cli.kernels.drivers.stepping import is_finite
-from mbsim_cli.kernels.integrators.ali3p import TURNED, copy_iterate, end_of_step, newton, project
-from mbsim_cli.kernels.integrators.ali3p_derivatives import vary_motion, vary_projections
-from mbsim_cli.kernels.integrators.onsets import find_arguments, follow_arguments, passes_onset
-from mbsim_cli.kernels.integrators.predictor import predict
-from mbsim_cli.kernels.integrators.singular_passage import watch_for_passage
+from mbsim_cli.kernels.integrators.ali3p import TURNED, Equations, State, copy_iterate, end_of_step, newton, project
+from mbsim_cli.kernels.integrators.ali3p_derivatives import OfProjections, vary_motion, vary_projections
+from mbsim_cli.kernels.integrators.onsets import Onsets, find_arguments, follow_arguments, passes_onset
+from mbsim_cli.kernels.integrators.predictor import Past, predict
+from mbsim_cli.kernels.integrators.singular_passage import Watch, watch_for_passage
 from mbsim_cli.model.codes import Status
 
 
 class Work(NamedTuple):
     """Work arrays of the motion."""
 
-    kin: tuple
-    comp: tuple
-    eq: tuple
-    tangent: tuple
-    projection: tuple
-    column: tuple  # one column
-    past: tuple  # predictor.Past
+    kin: Kinematics
+    comp: Any
+    eq: Equations
+    tangent: Factor
+    projection: Factor
+    column: Columns  # one column
+    past: Past
     corrections: np.ndarray  # (2, n)
     expected: np.ndarray  # (n,) accelerations
-    iterate: tuple  # State before a correction
-    normal: tuple  # NormalEquations
-    turns: tuple  # Turns
-    watch: tuple  # for singular positions
-    onsets: tuple  # Onsets
+    iterate: State  # before a correction
+    normal: NormalEquations
+    turns: Turns
+    watch: Watch  # for singular positions
+    onsets: Onsets
     reached: np.ndarray  # (k, 2) arguments of onsets, and their rates, at the end of a step
-    start: tuple  # State at the start of a step, where it may be divided
+    start: State  # at the start of a step, where it may be divided
 
 
 class SensitivityWork(NamedTuple):
     """Work arrays of the sensitivities."""
 
-    tangent: tuple  # Factor: Newton keeps its own
-    columns: tuple
-    twists: tuple
-    resting: tuple  # OfProjections
-    projections: tuple  # OfProjections: their columns
+    tangent: Factor  # Newton keeps its own
+    columns: Columns
+    twists: Twists
+    resting: OfProjections
+    projections: OfProjections  # their columns
 
 
 class Progress(NamedTuple):

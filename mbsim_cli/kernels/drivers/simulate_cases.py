@@ -86,7 +86,7 @@ class Numbers(NamedTuple):
     phi2: np.ndarray
     J: np.ndarray
     weight: np.ndarray  # of the projection
-    tangent: tuple  # Tangent
+    tangent: Tangent
 
 
 @entry

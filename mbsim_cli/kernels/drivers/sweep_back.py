@@ -1,23 +1,31 @@
 """The compiled backward loops: adjoints of objectives through stored time points and steps, the last one first."""
 
 from types import ModuleType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from mbsim_cli.kernels.algebra.arrays import copy_to
 from mbsim_cli.kernels.algorithms.by_type import members_by_type
+from mbsim_cli.kernels.algorithms.motion.workspace import Adjoints, Kinematics, Virtual
 from mbsim_cli.kernels.algorithms.systems.contract import constrain
 from mbsim_cli.kernels.compiler.jit import entry, kernel
 from mbsim_cli.kernels.compiler.simd import add_to, block, width
 from mbsim_cli.kernels.compiler.simd import at as entry_of
 from mbsim_cli.kernels.drivers.pull_instants import pull_row
-from mbsim_cli.kernels.drivers.stepping import MEETS
+from mbsim_cli.kernels.drivers.stepping import MEETS, Breakpoints
 from mbsim_cli.kernels.integrators import esdirk_adjoint, runge_kutta_adjoint
 from mbsim_cli.kernels.integrators.ali3p_derivatives import pull_motion, pull_projections
 from mbsim_cli.kernels.integrators.esdirk import ImplicitTableau
 from mbsim_cli.kernels.integrators.runge_kutta import Tableau
-from mbsim_cli.kernels.integrators.runge_kutta_adjoint import add_motion, begin_step, clear_motion, take_stage
+from mbsim_cli.kernels.integrators.runge_kutta_adjoint import (
+    StepAdjoints,
+    StepWork,
+    add_motion,
+    begin_step,
+    clear_motion,
+    take_stage,
+)
 from mbsim_cli.model.codes import Status
 
 # ALI3-P ---------------------------------------------------------------------------------------------------------------
@@ -91,21 +99,21 @@ give_earlier = _of_method("give_earlier", "Hand on what the step after has of th
 class SweepWork(NamedTuple):
     """Work of a sweep back through steps."""
 
-    kin: tuple  # Kinematics of time points
-    comp: tuple
+    kin: Kinematics  # of time points
+    comp: Any
     sensors: np.ndarray  # (width,)
-    motion: tuple  # StepWork
-    accelerations: tuple  # PulledAccelerations
-    tangent: tuple  # StageTangent
-    breakpoints: tuple  # Breakpoints
+    motion: StepWork
+    accelerations: Any  # PulledAccelerations
+    tangent: Any  # StageTangent
+    breakpoints: Breakpoints
 
 
 class StepPulling(NamedTuple):
     """Adjoints that go backwards in time."""
 
-    adj: tuple  # Adjoints of the motion that is pulled back; theta since the end
-    step: tuple  # StepAdjoints
-    none: tuple  # Virtual without motion
+    adj: Adjoints  # of the motion that is pulled back; theta since the end
+    step: StepAdjoints
+    none: Virtual  # without motion
 
 
 @entry

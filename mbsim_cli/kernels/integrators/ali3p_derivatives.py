@@ -1,15 +1,22 @@
 """Derivatives of one ALI3-P step: sensitivities and adjoint."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from mbsim_cli.kernels.algebra.arrays import add_scaled, clear, copy_to, scale, scaled, set_identity
 from mbsim_cli.kernels.algebra.linear_solve import transpose
-from mbsim_cli.kernels.algorithms.elimination.constrained_solve import factor_penalised, solve_change, solve_constrained
+from mbsim_cli.kernels.algorithms.elimination.constrained_solve import (
+    Columns,
+    Factor,
+    factor_penalised,
+    solve_change,
+    solve_constrained,
+)
 from mbsim_cli.kernels.algorithms.equations.constraints import move_lines
 from mbsim_cli.kernels.algorithms.equations.residual_variation import Load
 from mbsim_cli.kernels.algorithms.equations.signals import find_loads, forget_multipliers, with_loads
+from mbsim_cli.kernels.algorithms.motion.workspace import Adjoints, Kinematics, Touch, Virtual
 from mbsim_cli.kernels.algorithms.systems.contract import (
     compose,
     evaluate,
@@ -29,7 +36,7 @@ from mbsim_cli.kernels.algorithms.systems.contract import (
     vary_residual,
 )
 from mbsim_cli.kernels.compiler.jit import kernel, merged
-from mbsim_cli.kernels.integrators.ali3p import factor_tangent, trapezoidal_tangent
+from mbsim_cli.kernels.integrators.ali3p import Equations, State, factor_tangent, trapezoidal_tangent
 from mbsim_cli.model.codes import Status
 
 # Sensitivities --------------------------------------------------------------------------------------------------------
@@ -55,15 +62,15 @@ class Directions(NamedTuple):
     """Directions of differentiation, and work for the projections."""
 
     dtheta: np.ndarray  # (len(theta), p), p ``simd.padded``
-    touch: tuple  # workspace.Touch
+    touch: Touch
     still: np.ndarray  # (2, n) zeros
 
 
 class OfProjections(NamedTuple):
     """Something of each of the two projections."""
 
-    velocity: tuple
-    acceleration: tuple
+    velocity: Any
+    acceleration: Any
 
 
 @merged
@@ -148,24 +155,24 @@ def vary_projections(model, theta, t, control, directions, state, sens, work, ex
 class AdjointWork(NamedTuple):
     """Work of a backward sweep with p columns, ``simd.padded``."""
 
-    kin: tuple  # Kinematics
-    still: tuple  # those of systems at rest: other V, A, S', S'', and the ground without gravity
-    comp: tuple
-    eq: tuple
-    tangent: tuple  # Factor
-    projection: tuple  # Factor
-    columns: tuple
-    state: tuple  # State before the projections
+    kin: Kinematics
+    still: Kinematics  # those of systems at rest: other V, A, S', S'', and the ground without gravity
+    comp: Any
+    eq: Equations
+    tangent: Factor
+    projection: Factor
+    columns: Columns
+    state: State  # before the projections
     sensors: np.ndarray  # (width,)
 
 
 class Pulling(NamedTuple):
     """Adjoints that go backwards in time, and what pulls them."""
 
-    adj: tuple  # Adjoints of the motion: z, zd, zdd of the step's end, then of its beginning; theta since the end
-    rest: tuple  # those of systems at rest: the same but for rates
-    virtual: tuple  # Virtual
-    none: tuple  # Virtual without motion
+    adj: Adjoints  # of the motion: z, zd, zdd of the step's end, then of its beginning; theta since the end
+    rest: Adjoints  # those of systems at rest: the same but for rates
+    virtual: Virtual
+    none: Virtual  # without motion
     nu: np.ndarray  # (m, p) adjoints of equations, or of Phi'
     nu2: np.ndarray  # (m, p) of Phi''
     no_nu: np.ndarray  # (m, p) zeros

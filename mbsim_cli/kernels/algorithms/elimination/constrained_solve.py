@@ -256,7 +256,7 @@ class Factor(NamedTuple):
     weight: np.ndarray  # (n,)
     least: np.ndarray  # (n,) inertia that a coordinate counts for, at least
     extent: np.ndarray  # (n,) what the square of a coordinate counts for, beside it: angles may pass through zero
-    sparsity: tuple  # Sparsity or Panels, see ``structure``
+    sparsity: Sparsity | Panels  # see ``structure``
     lower: np.ndarray  # see algebra.linear_solve
     upper: np.ndarray  # the same
     inverse: np.ndarray  # pivots
