@@ -45,9 +45,10 @@ def record(
     timing = Timing()
     with timing.phase("load", begun):
         model_file = load(path, settings)
-        guard = guard_of(model_file, force)
-        target = check_target(output, **guard)
+        check_target(output, **guard_of(model_file, force))  # before the runs that an automatic step takes
         plan = replace(plan_run(model_file, settings, timing, listener), second_run=True)
+        guard = guard_of(model_file, force)  # with the tables that have been read by now
+        target = check_target(output, **guard)
     with timing.phase("compile"):
         plan.compile(listener)
     with listener.shield():  # before the file is created, so that an interruption removes it

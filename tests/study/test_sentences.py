@@ -22,10 +22,10 @@ OF_COMMANDS = (  # reached from commands alone, or about shells
     "study/reduced_bodies.py",
     "study/pictures/",
     "study/compiling.py",
+    "study/sweep/collecting.py",
     "study/sweep/running.py",
     "study/sweep/study_folder.py",
     "study/sweep/cluster.py",
-    "study/sweep/study_folder.py",
     "study/verification/verify.py",
 )
 
