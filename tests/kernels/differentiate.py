@@ -1,13 +1,9 @@
 """Sensitivities of a whole simulation: direct, and by the complex step."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 
 import numpy as np
-import pytest
 
-from mbsim_cli.kernels.compiler.entry import Entry
 from mbsim_cli.solve.forward import start
 
 EPS = 1e-30
@@ -64,37 +60,3 @@ def assert_agree(problem, directions, steps, outputs=OUTPUTS, relative=1e-9):
                 failures.append(f"{name:40s} {output:12s} error {error:.2e} of {size:.2e}, floor {floor[output]:.1e}")
     assert not failures, "\n".join([f"{len(failures)} of {len(directions) * len(outputs)}", *failures[:40]])
     assert nonzero, "nothing varied"
-
-
-def assert_agree_together(problem, directions, steps, groups=1, relative=1e-9):
-    """The same along sums of directions, in which all count alike; complex kernels of all elements are interpreted.
-
-    To compile them takes a minute, and a run of some steps half a second without.
-    """
-    names, rows = list(directions), np.array(list(directions.values()))
-    found, floor = direct(problem, list(rows), steps), floors(problem)
-    size = np.abs(found["d_sensors"]).max(axis=(0, 1))
-    signs = np.random.default_rng(9).choice([-1.0, 1.0], len(rows))
-    weights = signs / np.maximum(size, 1e-4 * size.max())
-    failures = []
-    for group in range(groups):
-        chosen = np.where(np.arange(len(rows)) % groups == group, weights, 0.0)
-        direction = chosen @ rows
-        with interpreted():
-            exact, length = complex_step(problem, direction, steps), max(1.0, np.linalg.norm(direction))
-        for output in OUTPUTS:
-            derivatives = found[f"d_{output}".rstrip("_")]
-            error = np.abs(derivatives @ chosen - exact[output]).max(initial=0.0)
-            largest = np.abs(derivatives * chosen).max(initial=0.0)
-            if not error <= relative * largest + length * floor[output]:
-                failures.append(f"group {group} {output:12s} error {error:.2e} of {largest:.2e}")
-        assert np.abs(exact["sensors"]).max() > 0.1, "hardly anything varied"
-    assert not failures, "\n".join([*failures, f"of the sums of {', '.join(names)}"])
-
-
-@contextmanager
-def interpreted() -> Iterator[None]:
-    """Within, kernels run as Python: for complex numbers, of which no lanes are taken."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Entry, "form", lambda entry, kinds, given: None)
-        yield

@@ -23,7 +23,7 @@ from mbsim_cli.model.codes import (
 )
 from mbsim_cli.model.layout import NONE
 from mbsim_cli.model.problem import Options
-from tests.kernels.differentiate import assert_agree, assert_agree_together
+from tests.kernels.differentiate import assert_agree
 from tests.kernels.elements import USED_ENTRIES
 from tests.kernels.mechanisms import PAIRS, any_measure, branches, everything, four_bar, loop, with_sensors
 from tests.kernels.textbook_laws import LAW_NUMBERS
@@ -74,13 +74,13 @@ def test_every_tree_joint_with_every_cut_joint(tree, cut):
 def test_blocks_of_numbers_with_every_option(k):
     builder = everything()
     problem = builder.problem(**configuration(k))
-    assert_agree_together(problem, by_block(builder), steps=2 if problem.options.step == max(STEPS) else 5)
+    assert_agree(problem, by_block(builder), steps=2 if problem.options.step == max(STEPS) else 5)
 
 
 def test_default_tolerances():
     builder = everything()
     problem = builder.problem(step=1e-3)
-    assert_agree_together(problem, by_block(builder), steps=10, relative=1e-8)
+    assert_agree(problem, by_block(builder), steps=10, relative=1e-8)
 
 
 def by_block(builder):
@@ -95,7 +95,7 @@ def by_block(builder):
 def test_every_number_of_a_model_of_everything(k):
     builder = everything()
     problem = builder.problem(**configuration(k))
-    assert_agree_together(problem, builder.directions(), steps=2, groups=8)
+    assert_agree(problem, builder.directions(), steps=2)
 
 
 @pytest.mark.parametrize("pair", range(len(PAIRS)))
@@ -167,7 +167,7 @@ def test_every_force(kind, axes):
     builder.every_sensor()
     problem = builder.problem(**configuration(kind + 4 * axes))
     own = chosen(builder, "force", "point_force", "torque", "drag", "wing", "tyre", "sphere", "bushing")
-    assert_agree_together(problem, by_block(builder) | own, steps=5)
+    assert_agree(problem, by_block(builder) | own, steps=5)
 
 
 @pytest.mark.parametrize("kind", Sensor, ids=lambda kind: kind.name.lower())
@@ -176,7 +176,7 @@ def test_every_sensor(kind):
     problem = builder.problem(**configuration(kind))
     reads = kind == Sensor.ALONG or (SENSOR_WIDTH[kind] == 3 and kind != Sensor.FORCE_ON_BODY)
     own = chosen(builder, f"sensor {kind.name.lower()}") if reads else {}
-    assert_agree_together(problem, by_block(builder) | own, steps=2)
+    assert_agree(problem, by_block(builder) | own, steps=2)
 
 
 @pytest.mark.parametrize("step", STEPS)
