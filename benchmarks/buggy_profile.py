@@ -96,7 +96,9 @@ def repeated(part, count, model, theta, t, control, directions, state, sens, wor
             vary_kinematics(model.tree, theta, dtheta, touch, kin, sens.z, sens.zd, sens.zdd, tw)
         elif part == 9:
             clear_forces(tw, columns.b)
-            vary_constraint_forces(model, theta, dtheta, touch, eq.lines, state.lam, sens.z, kin, tw, columns.b)
+            vary_constraint_forces(
+                model, theta, dtheta, touch, eq.lines, state.lam, state.z, sens.z, kin, tw, columns.b
+            )
         elif part == 10:
             vary_element_forces(model, theta, dtheta, touch, t, state.z, state.zd, sens.z, sens.zd, kin, tw, columns.b)
         elif part == 11:

@@ -66,7 +66,7 @@ def judged(model_file: Any, settings: Settings) -> tuple[float, list[Pair]]:
         given = result.uncertainty
         told = given.relative(result.value, result.gradient, parameters)
         with np.errstate(invalid="ignore"):
-            true = abs(numbers[0] - numbers[1]) * 4 / 3 / given.sizes(result.value, result.gradient, parameters)
+            true = abs(numbers[0] - numbers[1]) * 4 / 3 / given.denominators(result.value, result.gradient, parameters)
         relative.append(np.stack([told, np.where(np.isnan(told), np.nan, true)]))
     for part in (slice(0, 1), slice(1, None)):
         found = np.concatenate([r[:, part] for r in relative] or [np.zeros((2, 0))], axis=1)

@@ -13,8 +13,6 @@ from mbsim_cli.io.results import opened, texts
 from mbsim_cli.io.target import FileKind, check_target, is_of_format, replaced
 from mbsim_cli.system import judged
 
-# Linear models in files: modes in a result (``/modes``), and state spaces as HDF5, ``.npz`` or ``.mat``.
-
 RESPONSE = "frequency_response"
 MODE_UNITS = {"frequency": "Hz", "damping_ratio": "1", "real_part": "1/s", "imaginary_part": "rad/s"}
 

@@ -87,11 +87,6 @@ def onsets_of(model: Model, theta: np.ndarray, steps: float = Options.onset_step
     )  # fmt: skip
 
 
-def begins_within_steps(problem: Problem) -> bool:
-    """Whether steps of a problem may be divided where forces begin."""
-    return bool(onsets_of(problem.model, problem.theta).force.size)
-
-
 def begins_unseen(problem: Problem) -> bool:
     """Whether forces may jump or begin within steps where no gap of the problem closes, as smooth steps of a force do.
 
@@ -157,7 +152,7 @@ TOUCH = {
 COMPOSITE = {Tree: composite, FlexibleTree: flexible_composite}
 FORCES = {Natural: natural_forces, FlexibleNatural: flexible_natural_forces}
 TWISTS = {Tree: twists, FlexibleTree: flexible_twists} | dict.fromkeys(NATURAL, natural_twists)
-COVECTORS = {Tree: adjoints, FlexibleTree: flexible_adjoints} | dict.fromkeys(NATURAL, natural_adjoints)
+ADJOINTS = {Tree: adjoints, FlexibleTree: flexible_adjoints} | dict.fromkeys(NATURAL, natural_adjoints)
 VIRTUAL = {Tree: virtual, FlexibleTree: flexible_virtual} | dict.fromkeys(NATURAL, natural_virtual)
 Make = Callable[[tuple[int, ...], type], np.ndarray]  # what makes arrays of a shape
 PENALTY_RATIO = 1e-5  # of the user's penalty: the constraint term over inertia in the discrete equations
@@ -383,7 +378,7 @@ def twists_of(model: Model, p: int, dtype: type) -> Twists:
 
 def adjoints_of(model: Model, size: int, p: int, dtype: type) -> Adjoints:
     """Allocate adjoints of ``size`` numbers theta and the motion."""
-    return COVECTORS[type(model.tree)](model, size, p, dtype)
+    return ADJOINTS[type(model.tree)](model, size, p, dtype)
 
 
 def virtual_of(model: Model, p: int, dtype: type) -> Virtual:

@@ -99,9 +99,8 @@ class Simulation:
         self.broken = start.broken[: self.p].copy()
         self._stop_varying()
         theta, dtheta = (np.ascontiguousarray(part.real) for part in (self.theta, varied))
-        stand = partial(
-            self._stand, problem, theta, dtheta, start
-        )  # a method of self would hold all this memory in a ring
+        # a method of self would hold all this memory in a ring
+        stand = partial(self._stand, problem, theta, dtheta, start)
         self._passages = Passages(stand, problem.options.step, self.work.watch)
         self.passed: list[Passage] = []  # behind the last instant
 

@@ -162,7 +162,7 @@ class _ConstrainedLanes:
         first = runs[0]
         self.theta, self.state, self.work = widened(first.theta), widened(first.state), _of_cases(first.work)
         self.numbers = _numbers_of(self.state, self.work)
-        self.decisions = _judgement()
+        self.decisions = _decisions()
         self.leader = np.zeros(TOGETHER, np.int64)
         for run in runs:
             run.make_room()
@@ -264,7 +264,7 @@ def _numbers_of(state: Any, work: Work) -> Numbers:
     return Numbers._make([*map(lanes_of, own), Tangent(*map(lanes_of, tangent))])
 
 
-def _judgement() -> Decisions:
+def _decisions() -> Decisions:
     found = widened(np.zeros(3))
     numbers, integers = (np.zeros(TOGETHER) for _ in range(3)), (np.zeros(TOGETHER, np.int64) for _ in range(5))
     return Decisions(found, lanes_of(found), *numbers, *integers)

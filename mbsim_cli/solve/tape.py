@@ -81,9 +81,9 @@ class Tape:
         self._times: list[np.ndarray] = []
         self._without_record = 0  # parts whose instants are on their way
         self._run: Any = None
-        self.pieces: dict[int, list[Any]] = {}  # ``pieces.Made`` of steps that were made in pieces, by their number
+        self.pieces: dict[int, list[Any]] = {}  # ``CompletedPiece`` of steps that were made in pieces, by their number
         self.fixed_steps = True  # that each instant takes one step
-        self._used = 0  # bytes, where this is not foreseen
+        self._used = 0  # bytes, where steps are not fixed
 
     def plan(self, run: Replayed, steps: int, at_once: int) -> None:
         """Choose between records and checkpoints, for ``steps`` steps of which ``at_once`` are made together.

@@ -76,7 +76,7 @@ BESIDE = 2  # time points on each side of a time, that a cubic polynomial passes
 
 
 class At(Final):
-    """Value at the time ``objective.end``, of a cubic polynomial through the instants around it."""
+    """Value at the time ``objective.end``, of a cubic polynomial through the time points around it."""
 
     unknown = 0.0
 

@@ -183,5 +183,5 @@ def test_gradients_through_impacts_are_right_or_estimated_or_none(start, tmp_pat
             print(f"{seed}: {error}")
     record_property("counts", f"impacts: {len(found)} derivatives")
     wrong = [each for each in found if each.fails]
-    assert len(found) > 5 * TOGETHER
+    assert len(found) > TOGETHER
     assert not wrong, "\n".join(map(str, wrong))

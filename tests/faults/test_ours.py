@@ -95,9 +95,12 @@ def test_what_the_run_reads_is_never_written(mbsim, variant, tmp_path, name):
         table.write_text(f"time,A.angle\n0,{-np.pi / 3}\n1,-2\n2,-1\n")
     model = variant("forces:", "constraints:\n" + DRIVEN.replace("TABLE", table.name) + "forces:")
     before = table.read_bytes()
-    done = mbsim("run", model, "-o", name, "--force")
-    assert done.code == 5 and f"{name} is a file that the model reads; name another output" in done.err
-    assert table.read_bytes() == before
+    with model.open("a") as file:
+        file.write("optimization: {less: {minimize: swing, variables: {k: {from: 1, to: 3}}}}\n")
+    for command in ("run", "optimize"):
+        done = mbsim(command, model, "-o", name, "--force")
+        assert done.code == 5 and f"{name} is a file that the model reads; name another output" in done.err
+        assert table.read_bytes() == before
     assert mbsim("run", model, "-o", "other.h5").code == 0
 
 

@@ -94,7 +94,7 @@ below, at_most = _bits(np.less), _bits(np.less_equal)
 
 
 def select(bits, x, y):
-    """Twin of ``_cases.either``, of numbers of one case too."""
+    """Twin of ``simd.select``, of numbers of one case too."""
     if not isinstance(x, Eight) and not isinstance(y, Eight):
         return x if bits & 1 else y
     return Eight(np.where(bits >> np.arange(WIDTH) & 1, _lanes(x), _lanes(y)))

@@ -159,3 +159,10 @@ def test_a_touch_between_two_time_points_is_seen(tmp_path, v0, touched):
     plan = plan_run(spec.load(path), Settings(method="none"), timing, SILENT, values={"v0": v0, "k": 1e9})
     outcome = run(plan, timing, SILENT, lambda block: heights.append(block.position.max()))
     assert max(heights) < HEIGHT and (outcome.diagnostics.health.divided_order == 1) == touched
+
+
+def test_differences_between_runs_through_an_impact(model):
+    by_differences = model(ball()).run(parameters={"v0": 6.0}, sensitivity="fd")
+    exact = model(ball()).run(parameters={"v0": 6.0})
+    for name in ("v0", "H"):
+        assert by_differences.objectives["end"].by(name) == pytest.approx(exact.objectives["end"].by(name), rel=1e-3)

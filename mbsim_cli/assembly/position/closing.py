@@ -136,8 +136,8 @@ def close(
 
     Where fewer coordinates are declared independent than the mechanism has degrees of freedom, further ones keep their
     initial values: of those that determine the others well, first the ``stated`` ones (n,); of rates those of
-    ``stated_velocity`` (n,). The coordinates ``own`` (n,) come before all others
-    among those that follow. ``accepts`` tells whether a closed position is one of the mechanism.
+    ``stated_velocity`` (n,). Of the coordinates that follow from the others, those of ``own`` (n,) are taken first.
+    ``accepts`` tells whether a closed position is one of the mechanism.
     """
     problem = equations.problem
     tree, theta = problem.model.tree, equations.theta

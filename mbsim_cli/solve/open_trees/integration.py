@@ -220,7 +220,7 @@ def integration(problem: Problem, theta: np.ndarray, p: int, tree: Any, *, varie
 
     ``tree`` is an OpenTree or Loops.
     """
-    options, model, kinks = problem.options, problem.model, breakpoints_of(problem, theta)
+    options, model, breakpoints = problem.options, problem.model, breakpoints_of(problem, theta)
     method, control = tableau(options.integrator), error_control(options, varies=varies, at_once=at_once)
     if isinstance(method, ImplicitTableau):
         newton = newton_control(options, stepped=np.iscomplexobj(theta))
@@ -229,9 +229,9 @@ def integration(problem: Problem, theta: np.ndarray, p: int, tree: Any, *, varie
             integrate_implicit,
             method,
             implicit,
-            implicit_work(model, theta, method.c.size, p, kinks, options, tree),
+            implicit_work(model, theta, method.c.size, p, breakpoints, options, tree),
         )
-    return Integration(integrate, method, control, integration_work(model, theta, method, p, kinks, options))
+    return Integration(integrate, method, control, integration_work(model, theta, method, p, breakpoints, options))
 
 
 def error_control(options: Options, *, varies: bool, at_once: float = np.inf) -> ErrorControl:
@@ -251,7 +251,7 @@ def error_control(options: Options, *, varies: bool, at_once: float = np.inf) ->
 
 
 def integration_work(
-    model: Any, theta: np.ndarray, method: Tableau, p: int, kinks: Breakpoints, options: Options
+    model: Any, theta: np.ndarray, method: Tableau, p: int, breakpoints: Breakpoints, options: Options
 ) -> IntegrationWork:
     """Allocate the work of an integration."""
     (_, n, _), stages, dtype = allocate.sizes(model), method.c.size, theta.dtype.type
@@ -263,7 +263,7 @@ def integration_work(
     return IntegrationWork._make(
         (
             _clock(),
-            kinks,
+            breakpoints,
             np.zeros(COURSE),
             np.zeros(len(WORK), np.int64),
             *_motions(2, model, p, dtype),
@@ -304,7 +304,7 @@ def newton_control(options: Options, *, stepped: bool) -> NewtonControl:
 
 
 def implicit_work(
-    model: Any, theta: np.ndarray, stages: int, p: int, kinks: Breakpoints, options: Options, tree: Any
+    model: Any, theta: np.ndarray, stages: int, p: int, breakpoints: Breakpoints, options: Options, tree: Any
 ) -> ImplicitWork:
     """Allocate the work of an implicit integration."""
     dtype = theta.dtype.type
@@ -326,7 +326,7 @@ def implicit_work(
     return ImplicitWork._make(
         (
             _clock(),
-            kinks,
+            breakpoints,
             np.zeros(len(WORK), np.int64),
             *_motions(3, model, p, dtype),
             *_of_steps(stages, n, p, dtype),

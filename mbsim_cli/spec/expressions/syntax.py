@@ -218,7 +218,7 @@ def _arguments(node: ast.Call, vectors: bool, motion: bool) -> list[ast.expr]:
 
         of_motion = f"{name} is a law or an unknown function; a law takes one argument"
         message = of_motion if motion else f"unknown function {name!r}"
-        of_laws = "forces and states call laws; here write a formula of t, as step(t, 0, 0, 1, 1)"
+        of_laws = "forces and states call laws; here write a formula"
         hint = suggest(name, known) or (of_laws if vectors and not motion and len(node.args) == 1 else None)
         raise ExpressionError(message, column(node), hint)
     if node.keywords or any(isinstance(argument, ast.Starred) for argument in node.args):

@@ -204,7 +204,7 @@ def _stated_at(review: Review, path: Path, name: str, offset: int) -> tuple[Path
     place = review.source.stands_at.get(path, path)
     if place[0] == "cables":
         cable = review.model.cables[place[1]]
-        for key in cable.model_fields_set:
+        for key in type(cable).model_fields:  # in their order, which that of a set is not
             text = getattr(getattr(cable, key), "text", None)
             if isinstance(text, str) and name in (read := read_by(text).names):
                 return (*place[:2], key), read[name]

@@ -10,7 +10,6 @@ import numpy as np
 
 from mbsim_cli.errors import AnalysisError
 from mbsim_cli.model.problem import Options, Problem
-from mbsim_cli.solve.allocate import begins_within_steps
 from mbsim_cli.solve.resolution import GIVEN, ROUND_OFF, Resolution, loses_energy, resolution_of
 from mbsim_cli.study.evaluation import Gradient, accumulated, by_fields, evaluate
 from mbsim_cli.study.listener import Listener
@@ -109,7 +108,8 @@ def _estimates_by_second_run(
     if isinstance(resolution, Resolution):
         resolution.compare(watched, share)
     found = {name: _with_errors(result, others[name], share) for name, result in results.items()}
-    if divided_order and any(len(result.gradient) for result in results.values()):
+    # differences between runs have errors of their own, and no derivatives along time
+    if divided_order and plan.method != "fd" and any(len(result.gradient) for result in results.values()):
         longest, values = with_longer_steps(fine, 3), values_of(plan.parameters)
         thirds: dict[str, Gradient] = {}
         with suppress(AnalysisError):
@@ -126,7 +126,7 @@ def _estimates_by_second_run(
     return Estimates(found, off, coarse.options.step)
 
 
-def settle_motion(plan: "Plan", resolution: Any) -> None:
+def settle_motion(plan: "Plan", resolution: Any, divided_order: int) -> None:
     """If the estimated error of the motion exceeds ``LIMIT``, replace the estimate by a comparison with a second run.
 
     The estimate sums local errors: too large for damped motions, whose errors decay, and for ringing stiff modes.
@@ -139,7 +139,7 @@ def settle_motion(plan: "Plan", resolution: Any) -> None:
     watched: Any = resolution_of(alone, (), resolution.times)
     with suppress(AnalysisError):
         accumulated(alone, (), resolution=watched)
-        fall = _error_ratio(fine, coarse, begins_within_steps(fine), resolution.worst[0], watched.worst[0])
+        fall = _error_ratio(fine, coarse, divided_order == 1, resolution.worst[0], watched.worst[0])
         resolution.compare(watched, 1.0 / (fall - 1.0))
 
 

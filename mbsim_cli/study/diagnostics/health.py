@@ -85,9 +85,7 @@ class Health(Diagnostics):
         self._above = np.zeros((2, len(self._column)), bool)  # whether ever above the value, and ever below
         self._near = False  # whether a gap may have closed between two time points
         self._gaps: np.ndarray | None = None  # those at the latest time point
-        self._singular: list[
-            tuple[float, np.ndarray]
-        ] = []  # time points behind singular positions, and constraints there
+        self._singular: list[tuple[float, np.ndarray]] = []  # times behind singular positions, and constraints there
         self._instants = 0
         self._iterations = self._most = 0
         self._counts = np.zeros(len(WORK), np.int64)

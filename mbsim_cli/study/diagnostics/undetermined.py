@@ -306,9 +306,8 @@ class Grazing:
         self._largest = np.maximum(self._largest, np.abs(gaps).max(axis=0, initial=0.0))
         if len(self._time) > BEFORE:
             g, t, n = self._gaps, self._time, len(self._time) - 1
-            before = [
-                g[k : n - (BEFORE - 1) + k] for k in range(BEFORE)
-            ]  # those at BEFORE - 1, ..., 0 time points before
+            # those at BEFORE - 1, ..., 0 time points before
+            before = [g[k : n - (BEFORE - 1) + k] for k in range(BEFORE)]
             last, behind = before[-1], g[BEFORE:]
             near = (np.min(before, axis=0) > 0.0) & (last < before[-2]) & ((behind <= 0.0) | (behind >= last))
             for row, gap in zip(*np.nonzero(near), strict=True):

@@ -280,12 +280,13 @@ def optimize(
             file = with_adjoint_by(file, variables.names, given.fields)
         task = Task(name, given, file, settings, variables, limits_of(file, given))
         output = output or Path(f"{path.stem}-{task.name}.h5")
-        guard = guard_of(task.file, force)
-        target = check_target(output, **guard)
+        check_target(output, **guard_of(task.file, force))  # before the runs that an automatic step takes
         model = None if save_model is None else Model._with(path, settings, SILENT)
         if model and save_model:
             check_place(model, save_model, force=force)
     base = plan_run(task.file, task.settings, timing, listener, task.by)
+    guard = guard_of(task.file, force)  # with the tables that have been read by now
+    target = check_target(output, **guard)
     if task.given.fields:
         task = task._replace(variables=task.variables.with_fields(varied_fields(task.file, base)))
     method = task.method(algorithm)

@@ -196,11 +196,13 @@ def data_of_cases(folder: StudyFolder, ledger: "Ledger", only: int | None = None
     found, width = set[int](), sum(len(column.components) for column in ledger.plan.sensors)
     for path in folder.files(DATA):
         for _, content in read_frames(path):
-            data = unpacked(content, width)
-            if data is None or data.case in found or only not in (None, data.case):
+            if len(content) < _DATA_HEAD.size:
                 continue
-            if ledger.has(data.case, data.identity) and ledger.status[data.case] == DONE:
-                found.add(data.case)
+            case, identity = _DATA_HEAD.unpack_from(content)[:2]  # the result behind it is copied only if it is wanted
+            if case in found or only not in (None, case):
+                continue
+            if ledger.has(case, identity) and ledger.status[case] == DONE and (data := unpacked(content, width)):
+                found.add(case)
                 yield data
 
 

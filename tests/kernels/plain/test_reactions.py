@@ -313,7 +313,7 @@ def test_gradients_of_constrained_mechanisms(tmp_path, seed, loops, options):
 
 
 @pytest.mark.parametrize("text", ["random", SLIDER % "true", FOUR_BAR.partition("\n")[2]])
-def test_covectors_of_reactions_give_their_sensitivities(tmp_path, text):
+def test_adjoints_of_reactions_give_their_sensitivities(tmp_path, text):
     """At instants of no motion: random states, multipliers and variations of them."""
     if text == "random":
         problem = assembled(tmp_path, parametrised(random_mechanism(11, bodies=4, loops=2)), sensitivity="ddm").problem

@@ -27,10 +27,10 @@ from mbsim_cli.kernels.algorithms.motion.workspace import (
     virtual,
 )
 from mbsim_cli.kernels.compiler.jit import inlined
-from mbsim_cli.kernels.compiler.simd import zeros
+from mbsim_cli.kernels.compiler.simd import WIDTH, zeros
 from mbsim_cli.kernels.elements.flexible_work import elastic_work
 from mbsim_cli.model.flexible import block_size, deviation_size
-from mbsim_cli.model.layout import NONE
+from mbsim_cli.model.layout import NONE, Signals
 
 # The tuples of rigid trees, with what bodies that deform add.
 
@@ -80,7 +80,18 @@ def flexible_kinematics(model, dtype=np.float64):
     """Allocate FlexibleKinematics."""
     tree, m = model.tree, model.constraints.measure.size
     own = elastic_work(tree, dtype), column_motion(tree, dtype), wide_rows(tree, m, dtype), node_rows(tree, dtype)
-    return FlexibleKinematics(*kinematics(model, dtype), *own)
+    found = kinematics(model, dtype)
+    return FlexibleKinematics(*found._replace(signals=signals_of_deforming(model, found.signals)), *own)
+
+
+def signals_of_deforming(model, signals):
+    """SignalWork whose seeds also say that they vary no data of bodies that deform."""
+    if not isinstance(model.signals, Signals):
+        return signals
+    seeds, tree = signals.seeds, model.tree
+    still = zeros((tree.column_kind.size, WIDTH), seeds.z.dtype)
+    touched = FlexibleTouch(*seeds.touch, np.zeros((tree.flexible.size, WIDTH), bool), still)
+    return signals._replace(seeds=seeds._replace(touch=touched))
 
 
 def flexible_composite(model, dtype=np.float64):

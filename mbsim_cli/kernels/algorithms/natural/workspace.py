@@ -6,7 +6,7 @@ from itertools import pairwise
 import numpy as np
 
 from mbsim_cli.kernels.algorithms.elimination.structure import once_a_model, panels_of, with_followers
-from mbsim_cli.kernels.algorithms.flexible.workspace import FlexibleTouch, touched_bodies
+from mbsim_cli.kernels.algorithms.flexible.workspace import FlexibleTouch, signals_of_deforming, touched_bodies
 from mbsim_cli.kernels.algorithms.motion.workspace import (
     Adjoints,
     Touch,
@@ -183,7 +183,9 @@ FlexibleNaturalForces = namedtuple(
 def flexible_natural_kinematics(model, dtype=np.float64):
     """Allocate FlexibleNaturalKinematics."""
     z = np.zeros(model.tree.column_kind.size, dtype)
-    return FlexibleNaturalKinematics(*natural_kinematics(model, dtype), elastic_work(model.tree, dtype), z)
+    found = natural_kinematics(model, dtype)
+    found = found._replace(signals=signals_of_deforming(model, found.signals))
+    return FlexibleNaturalKinematics(*found, elastic_work(model.tree, dtype), z)
 
 
 def flexible_natural_forces(model, theta):
