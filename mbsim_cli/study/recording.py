@@ -45,15 +45,33 @@ def record(
     timing = Timing()
     with timing.phase("load", begun):
         model_file = load(path, settings)
-        check_target(output, **guard_of(model_file, force))  # before the runs that an automatic step takes
-        plan = replace(plan_run(model_file, settings, timing, listener), second_run=True)
-        guard = guard_of(model_file, force)  # with the tables that have been read by now
-        target = check_target(output, **guard)
+        plan, target, guard = plan_for_file(output, model_file, settings, timing, listener, force=force)
+        plan = replace(plan, second_run=True)
     with timing.phase("compile"):
         plan.compile(listener)
     with listener.shield():  # before the file is created, so that an interruption removes it
         outcome = recorded(plan, target, guard, command, timing, listener)
     return {"model": str(path), "output": str(output)} | outcome.report
+
+
+def plan_for_file(
+    output: Path,
+    model_file: ModelFile,
+    settings: Settings,
+    timing: Timing,
+    listener: Listener,
+    by: Sequence[str] | None = None,
+    *,
+    force: bool,
+) -> tuple[Plan, Path, dict[str, Any]]:
+    """Plan a run whose result goes to a file; also the resolved file, and the ``guard_of`` the model.
+
+    The file is checked twice: before the runs that an automatic step takes, and when the model's tables are known.
+    """
+    check_target(output, **guard_of(model_file, force))
+    plan = plan_run(model_file, settings, timing, listener, by)
+    guard = guard_of(model_file, force)
+    return plan, check_target(output, **guard), guard
 
 
 def guard_of(model_file: ModelFile, force: bool) -> dict[str, Any]:

@@ -206,8 +206,7 @@ def run(plan: Plan, timing: Timing, listener: Listener, consumer: Callable[[Any]
     if plan.method == "fd":
         results, steps = _differences(plan, results, timing, listener)
     with timing.phase("estimate"):
-        order = getattr(diagnostics.health, "divided_order", 0)
-        estimates = estimate_errors(plan, results, diagnostics.resolution, order, listener)
+        estimates = estimate_errors(plan, results, diagnostics.resolution, diagnostics.health.divided_order, listener)
     return Outcome(plan, diagnostics, estimates.results, timing, steps, estimates)
 
 

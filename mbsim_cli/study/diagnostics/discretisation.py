@@ -94,7 +94,7 @@ def _estimates_by_second_run(
     plan: "Plan", results: dict[str, Gradient], resolution: Any, divided_order: int, listener: Listener
 ) -> Estimates:
     """Estimate errors by the difference of two runs; raises AnalysisError if the second run fails."""
-    assembled, fine = plan.assembled, plan.assembled.problem
+    assembled, fine, impacts = plan.assembled, plan.assembled.problem, divided_order == 1
     coarse = with_longer_steps(fine)
     watched: Any = resolution_of(coarse, values_of(assembled.parameters), getattr(resolution, "times", None))
 
@@ -104,7 +104,7 @@ def _estimates_by_second_run(
             return evaluate(problem, assembled.objectives, watch, watched, listener)
 
     others = again(coarse, watched)
-    share = 1.0 / (_error_ratio(fine, coarse, divided_order == 1, resolution.worst[0], watched.worst[0]) - 1.0)
+    share = 1.0 / (_error_ratio(fine, coarse, impacts, resolution.worst[0], watched.worst[0]) - 1.0)
     if isinstance(resolution, Resolution):
         resolution.compare(watched, share)
     found = {name: _with_errors(result, others[name], share) for name, result in results.items()}
@@ -116,8 +116,8 @@ def _estimates_by_second_run(
             thirds = again(longest)
         of_third = 1.0 / ((longest.options.step / fine.options.step) ** divided_order - 1.0)
         for name, result in found.items():
-            result = _with_errors_of_parts(result, thirds.get(name), of_third, values, divided_order == 1)
-            found[name] = _without_unresolved(result, plan, fine.options.step) if divided_order == 1 else result
+            result = _with_errors_of_parts(result, thirds.get(name), of_third, values, impacts)
+            found[name] = _without_unresolved(result, plan, fine.options.step) if impacts else result
     coarse_by_fields = by_fields(assembled.fields, others)
     off = {
         name: {given: share * np.abs(numbers - coarse_by_fields[name][given]) for given, numbers in entries.items()}
@@ -153,14 +153,14 @@ def with_longer_steps(problem: Problem, times: int = 2) -> Problem:
     return replace(problem, options=options, gaps=())  # the first run has reported grazing
 
 
-def _error_ratio(fine: Problem, coarse: Problem, divided: bool, error: float, other: float) -> float:
+def _error_ratio(fine: Problem, coarse: Problem, impacts: bool, error: float, other: float) -> float:
     """Error of the coarse run over that of the fine run: as observed in the motion, at most that of the method's order.
 
-    Steps that do not resolve the motion gain less by halving than the order promises. If forces begin within steps
-    (``divided``), errors are of first order.
+    Steps that do not resolve the motion gain less by halving than the order promises. Through ``impacts``, errors are
+    of first order.
     """
     ratio = coarse.options.step / fine.options.step
-    first_order = loses_energy(fine) or divided
+    first_order = loses_energy(fine) or impacts
     most = ratio if first_order else ratio**2
     observed = other / error if error > 0.0 and np.isfinite(error) and np.isfinite(other) else most
     return float(np.clip(observed, ratio, most))

@@ -55,6 +55,11 @@ class Diagnostics:
         return {}
 
     @property
+    def divided_order(self) -> int:
+        """Order of errors if steps are divided where forces begin in them; 0 if none is."""
+        return 0
+
+    @property
     def report(self) -> dict[str, Any]:
         """Diagnostics as ``run --json`` prints them."""
         raise NotImplementedError

@@ -10,7 +10,6 @@ import numpy as np
 
 from mbsim_cli.errors import AnalysisError, ModelError, UsageError, either
 from mbsim_cli.io.facts import History
-from mbsim_cli.io.target import check_target
 from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.spec.parameters import with_adjoint_by
 from mbsim_cli.study.assembling import AUTO, Settings, load, named_or_only, stated_method
@@ -23,7 +22,7 @@ from mbsim_cli.study.optimizing.design import ACTIVE, FEASIBLE, Designs, Limit, 
 from mbsim_cli.study.optimizing.log import Log, identity_of
 from mbsim_cli.study.optimizing.methods import method_for, search
 from mbsim_cli.study.plan import Plan, Timing, plan_run
-from mbsim_cli.study.recording import guard_of, recorded
+from mbsim_cli.study.recording import plan_for_file, recorded
 from mbsim_cli.study.run import run
 
 # An optimisation as the model file states it: its name, the method of gradients, limits, and fields that vary.
@@ -280,13 +279,10 @@ def optimize(
             file = with_adjoint_by(file, variables.names, given.fields)
         task = Task(name, given, file, settings, variables, limits_of(file, given))
         output = output or Path(f"{path.stem}-{task.name}.h5")
-        check_target(output, **guard_of(task.file, force))  # before the runs that an automatic step takes
         model = None if save_model is None else Model._with(path, settings, SILENT)
         if model and save_model:
             check_place(model, save_model, force=force)
-    base = plan_run(task.file, task.settings, timing, listener, task.by)
-    guard = guard_of(task.file, force)  # with the tables that have been read by now
-    target = check_target(output, **guard)
+    base, target, guard = plan_for_file(output, task.file, task.settings, timing, listener, task.by, force=force)
     if task.given.fields:
         task = task._replace(variables=task.variables.with_fields(varied_fields(task.file, base)))
     method = task.method(algorithm)
