@@ -248,7 +248,7 @@ class Findings(NamedTuple):
 
 
 def store_objective(scales: Scales, result: ObjectiveResult, parameter_units: Sequence[str]) -> None:
-    """Write the value of an objective, its derivatives, and what is known of their errors."""
+    """Write the value of an objective, its derivatives, and their estimated errors."""
     group = scales.file.create_group(f"objectives/{result.name}", track_order=True)
     group.attrs["description"] = result.description
     group["value"] = float(result.value)

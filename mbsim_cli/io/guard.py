@@ -50,7 +50,7 @@ def fault_in(path: Path, check: Callable[[h5py.File], object]) -> str:
 
 
 def read_checked(path: Path, read: Callable[[h5py.File], Read]) -> Read:
-    """What is read of a file from anywhere, after a trial in a process of its own; raises FormatError."""
+    """Read a foreign file after a trial in a process of its own; raises FormatError."""
     if fault := fault_in(path, read):
         raise FormatError(fault)
     with open_file(path) as file:

@@ -315,7 +315,7 @@ class ResultWriter:
             self._variables.append(grown)
 
     def findings(self, findings: Findings) -> None:
-        """Store what is known after the last time point; ``finish`` adds warnings and the work done."""
+        """Store the findings of the whole run; ``finish`` adds warnings and the work done."""
         self._findings = findings
         with self._failures():
             file, scales = self._write_buffer(), self._scales

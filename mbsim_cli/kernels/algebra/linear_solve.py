@@ -397,8 +397,8 @@ def _less(y, a, i, k, x0, x1, x2):
 # Multipliers of redundant constraints, kept in the range of the constraint Jacobian.
 #
 # Along a combination of constraints that does not depend on the coordinates the equations say nothing, and
-# round-off would let the multipliers drift. The orthogonal projection onto the range of J removes it; J^T lambda
-# stays what it is.
+# round-off would let the multipliers drift. The orthogonal projection onto the range of J removes it and does not
+# change J^T lambda.
 
 REGULARISATION = 1e-10
 REFINEMENTS = 3

@@ -248,7 +248,7 @@ class _Linker:
                 yield self._places.get((k, section), 0) + place, kind, self._found(k, symbol), addend
 
     def _place_commons(self) -> None:
-        """What begins as zeros: environments of Python objects, of which kernels have none."""
+        """Reserve common symbols, which begin as zeros: environments of Python objects, of which kernels have none."""
         for k, symbol in self._holder.values():
             given = self._objects[k].symbols[symbol]
             if given.section == _COMMON:

@@ -37,7 +37,7 @@ from mbsim_cli.model.codes import Status
 
 
 class Balanced(NamedTuple):
-    """What is found at N time points, or its derivatives with a trailing axis of p directions."""
+    """Solutions at N time points, or their derivatives with a trailing axis of p directions."""
 
     zdd: np.ndarray  # (N, n)
     lam: np.ndarray  # (N, m)

@@ -1,4 +1,4 @@
-"""What the time loops of open trees share: the size of the first step, one time point by itself."""
+"""Common parts of the time loops of open trees: the size of the first step, one time point by itself."""
 
 from mbsim_cli.kernels.algorithms.open_trees.formulations import accelerate, vary_accelerations
 from mbsim_cli.kernels.algorithms.open_trees.open_tree import drive, vary_drive

@@ -92,7 +92,7 @@ stand_at_stage = _of_method("stand_at_stage", "Motion at a stage of the step fro
 pull_stage = _of_method("pull_stage", "Pull adjoints of a stage's rates back to its sums; whether found, and an error.")
 give_stage = _of_method("give_stage", "Hand adjoints of a stage's sums on to the beginning and to stages before.")
 stand_inside = _of_method("stand_inside", "Motion at the share x of the step, but for z''.")
-give_inside = _of_method("give_inside", "Hand adjoints of an instant inside the step on to both ends and the stages.")
+give_inside = _of_method("give_inside", "Hand adjoints of a time point inside the step on to both ends and the stages.")
 give_earlier = _of_method("give_earlier", "Hand on what the step after has of this one's stages; needs ``begin_step``.")
 
 

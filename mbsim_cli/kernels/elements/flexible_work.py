@@ -1,4 +1,4 @@
-"""What the kernels of flexible bodies keep of a time point, and how they read theta (``model.flexible``).
+"""Work arrays of flexible bodies for one time point, and readings of their numbers in theta (``model.flexible``).
 
 A mode is a lane: eight are taken together. Rows of n numbers follow one another, so lanes beyond the last mode hold
 numbers of the next row, which nobody reads again.

@@ -102,8 +102,8 @@ pull_implicit_stage = table_by_type(
     {PulledAccelerations: _pull_open_stage, PulledLoops: pull_loop_stage},
 )
 
-# What ``sweep_steps`` chooses by the method -------------------------------------------------------------------------
-# Behind the rates of the stages stand those of the end, and what the interpolant begins with
+# Functions that ``sweep_steps`` chooses by the method ----------------------------------------------------------------
+# Behind the rates of the stages stand those of the end, and the first rates of the interpolant
 
 
 def end_of(tableau):

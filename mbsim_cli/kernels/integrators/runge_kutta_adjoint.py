@@ -169,7 +169,7 @@ def begin_step(step):
     clear(step.accelerations)
 
 
-# What ``sweep_steps`` chooses by the method -------------------------------------------------------------------------
+# Functions that ``sweep_steps`` chooses by the method ----------------------------------------------------------------
 
 
 def end_of(tableau):

@@ -1,4 +1,4 @@
-"""What is read out of a study: all rows in one file or table, and the result file of one case."""
+"""Data taken from a study: all rows in one file or table, and the result file of one case."""
 
 import csv
 from collections.abc import Iterator

@@ -155,7 +155,7 @@ _DATA_HEAD = struct.Struct("<q16sQQ")  # case, identity, time points, width; a r
 
 
 class CaseData(NamedTuple):
-    """What is stored of one case beyond its row."""
+    """Data of one case beyond its row: its sensors along time, and its result file."""
 
     case: int
     identity: bytes

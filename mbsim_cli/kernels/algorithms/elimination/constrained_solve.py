@@ -60,7 +60,7 @@ def add_row_by_row(factor):
 
 @inlined
 def update_multiplier(factor, columns, r, c, left):
-    """Multiplier of row r by what is left of its rest; return the share of that in the size."""
+    """Update the multiplier of row r by the residual ``left`` of its constraint; return that row's part of the size."""
     push = factor.alpha[r] * left
     mu = at(columns.mu, r, c) - push
     put(columns.residual, r, c, left)

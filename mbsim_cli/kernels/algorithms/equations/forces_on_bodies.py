@@ -127,7 +127,7 @@ _HELPERS = (  # that the lines above and functions below call
 _SPACE = {python_of(helper).__name__: helper for helper in _HELPERS}
 _HERE = python_of(bodies_of)  # generated functions belong to this file
 
-# Functions of one element ---------------------------------------------------------------------------------------------
+# Functions of one element --------------------------------------------------------------------------------------------
 
 _BODIES = """\
     a, b = bodies_of(model, f)
@@ -239,7 +239,7 @@ has_quantities = predicate(  # has more than its wrench for sensors to read
 is_tyre = predicate("is_tyre", TYRES, _HERE)
 
 
-# What is read of ``kin.forces`` ---------------------------------------------------------------------------------------
+# Readings of ``kin.forces`` ------------------------------------------------------------------------------------------
 
 
 @inlined

@@ -407,7 +407,7 @@ def _slopes(tree, theta, v, z, zd):
 
 @inlined
 def _by_speed(tree, theta, v, slopes, z, zd, c):
-    """Derivative of what is taken from Phi'' by the velocity of coordinate c alone."""
+    """Derivative of s(zeta)'' of weld v, at fixed z and z'', by the velocity of coordinate c."""
     s1, turned = slopes
     return 2.0 * (turned * _row(tree, theta, v, z, c) + s1 * _bent(tree, theta, v, c, zd))
 

@@ -233,7 +233,7 @@ def pull_norm(state, c, k, nu, adj):
 
 @kernel
 def left_of(driver, each, hat, zdd_hat):
-    """What mu leaves of adjoints of free accelerations, relative to ``hat`` and to what is added.
+    """Residual that mu leaves of adjoints of free accelerations, relative to ``hat`` and to what is added.
 
     ``each`` are the ``simd.numbers`` of the columns.
     """

@@ -70,7 +70,7 @@ from mbsim_cli.model.layout import NONE
 
 
 class FlexibleArticulated(NamedTuple):
-    """What is eliminated, and what is left; row nb belongs to the ground.
+    """Eliminated columns, and the articulated bodies that remain; row nb belongs to the ground.
 
     U of an elastic coordinate is the force on the body's frame by its acceleration.
     """

@@ -217,7 +217,7 @@ def add_coordinate_accelerations(tree, driver, z, zd, art, zdd_out):
 
 @inlined
 def norm_defect(e1, e2, de, de1):
-    """What the norm equation e . e'' + e' . e' = 0 asks of e . de''."""
+    """e . de'', from the variation of the norm equation e . e'' + e' . e' = 0."""
     return -(inner4(de, e2) + 2.0 * inner4(e1, de1))
 
 

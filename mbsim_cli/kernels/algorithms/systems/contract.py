@@ -30,7 +30,8 @@ place = _of_system("place", "Poses of all bodies.")
 shape = _of_system("shape", "What ``mass`` needs of bodies after ``place`` where no ``evaluate`` follows.")
 move = _of_system("move", "V and A of all bodies; needs ``place``.")
 rotate_prediction = _of_system(
-    "rotate_prediction", "Turn ``expected`` accelerations (n,), and their differences, with vectors; returns the angle."
+    "rotate_prediction",
+    "Turn ``expected`` accelerations (n,) and their differences with vectors; returns the largest angle.",
 )
 constrain = _of_system("constrain", "Phi, J and the lines of measures; needs ``place``.")
 load = _of_system("load", "``move``, forces and the residual G of the state; needs ``place`` and ``constrain``.")
