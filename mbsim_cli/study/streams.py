@@ -82,10 +82,12 @@ def trapezoidal(time: np.ndarray) -> np.ndarray:
 # Estimated discretisation errors of objectives. Derivation: docs/theory/resolution.md.
 #
 # A number x that is a sum of terms of magnitude S has the relative error e / max(|x|, CANCELS S): where terms cancel,
-# x itself would be too small a measure. Round-off of x is ROUND_OFF times its value without cancellation.
+# x itself would be too small a measure. A derivative that cancels and hardly changes the value, as near an optimum, has
+# the larger measure INSENSITIVE min(S, value / parameter). Round-off of x is ROUND_OFF times its value without
+# cancellation.
 
 CANCELS = 1e-2
-INSENSITIVE = 0.1  # least change of the value over a parameter's range, over the value, for a derivative to count fully
+INSENSITIVE = 0.1  # change of the value over a parameter's range or size, over the value, that counts fully
 CONSTANT = 1e-3  # variation over size below which a signal counts as constant but for errors
 ROUND_OFF = 1e-12  # relative
 AT_REST = 2e-10  # variation over the same size below which a signal is at rest
@@ -101,12 +103,15 @@ class Uncertainty(NamedTuple):
 
     def _magnitudes(self, value: float, gradient: np.ndarray, parameters: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Magnitudes (1 + p,) of a value and derivatives, and of their round-off."""
-        numbers = np.append(value, gradient)[: len(self.errors)]
-        of_parameters = np.where(parameters == 0.0, 1.0, np.abs(parameters))[: len(self.errors) - 1]
+        numbers, parameters = np.append(value, gradient)[: len(self.errors)], parameters[: len(self.errors) - 1]
+        of_parameters = np.where(parameters == 0.0, 1.0, np.abs(parameters))
         size = max(abs(value), CANCELS * self.sizes[0])
         zeros = np.append(0.0, ZERO * max(size, ROUND_OFF * self.scale) / of_parameters)
         round_off = np.maximum(zeros, ROUND_OFF * self.scale / np.append(1.0, of_parameters))
-        return np.maximum(np.abs(numbers), CANCELS * self.sizes), round_off
+        magnitudes = np.maximum(np.abs(numbers), CANCELS * self.sizes)
+        small = INSENSITIVE * np.minimum(self.sizes[1:], np.where(parameters == 0.0, 0.0, size / of_parameters))
+        magnitudes[1:] = np.maximum(magnitudes[1:], small)
+        return magnitudes, round_off
 
     def denominators(self, value: float, gradient: np.ndarray, parameters: np.ndarray) -> np.ndarray:
         """Magnitudes (1 + p,) that errors are relative to, for derivatives by ``parameters`` (p,)."""

@@ -9,7 +9,7 @@ import pytest
 
 from mbsim_cli.study.diagnostics import discretisation
 from mbsim_cli.study.streams import Uncertainty
-from tests.cli.conftest import ROOT
+from tests.cli.conftest import PENDULUM, ROOT
 
 SPRING = """\
 mbsim: 1
@@ -312,3 +312,36 @@ def test_a_derivative_that_vanishes_at_an_optimum_raises_no_alarm(bounds, deriva
     parameter = SimpleNamespace(name="k", value=0.5, bounds=bounds)
     warnings = discretisation.warnings(SimpleNamespace(worst=(0.0, None)), {"f": result}, [parameter], None)
     assert bool(warnings) is told
+
+
+@pytest.mark.parametrize(
+    ("value", "size", "p", "told"),
+    [
+        (2.0, 0.5, 0.5, False),  # at an optimum: large parts cancel, and what is left hardly changes the value
+        (2.0, 6e-4, 0.5, True),  # a parameter of little influence: nothing cancels
+        (1e-3, 0.5, 0.5, True),  # large parts cancel, and what is left changes a small value
+        (2.0, 0.5, 1e3, True),  # the same of a large parameter
+        (2.0, 0.5, 0.0, True),  # nothing shows which changes of the parameter are small
+    ],
+)
+def test_a_derivative_nearly_zero_without_bounds(value, size, p, told):
+    """Off by 40 % of 5e-4; ``size`` is the sum of what the derivative consists of."""
+    found = Uncertainty(np.array([0.0, 2e-4]), np.array([0.0, size]))
+    result = SimpleNamespace(uncertainty=found, value=value, gradient=np.array([5e-4]))
+    parameter = SimpleNamespace(name="k", value=p, bounds=None)
+    warnings = discretisation.warnings(SimpleNamespace(worst=(0.0, None)), {"f": result}, [parameter], None)
+    assert bool(warnings) is told
+
+
+def test_a_run_beside_an_optimum_raises_no_alarm(mbsim, written):
+    """The natural angle that keeps a pendulum near -1.2 rad; longer steps, or another angle, are warned of as ever."""
+    near = PENDULUM.replace("integral: angle**2", "integral: (angle + 1.2)**2").replace("duration: 0.5", "duration: 2")
+    near = near.replace("  k: {", "  rest: 1.7873\n  k: {").replace("natural_angle: 0", "natural_angle: rest")
+    done = mbsim("run", written(near), "--json").json
+    swing = done["objectives"]["swing"]
+    assert 0.01 < swing["discretisation"]["gradient"]["rest"] / swing["gradient"]["rest"] < 0.1
+    assert done["warnings"] == []
+    coarse = near.replace("step: 1e-2", "step: 5e-2")
+    for model in (coarse, coarse.replace("1.7873", "1.7")):
+        told = mbsim("run", written(model), "--json").json["warnings"]
+        assert any("estimated discretisation error" in warning for warning in told)
