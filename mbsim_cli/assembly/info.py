@@ -1,19 +1,21 @@
 """What ``mbsim info`` shows of an assembled model."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from mbsim_cli.assembly.packing import parameter_values
 from mbsim_cli.assembly.parameters.numbers import Numbers
+from mbsim_cli.assembly.position.search import rank
 from mbsim_cli.assembly.tree.elastic import NodeJoint
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve.natural.plan import origins_of
-from mbsim_cli.spec.expressions.number import Expression, Number, read_by
+from mbsim_cli.spec.expressions.number import Number, read_by
 from mbsim_cli.spec.expressions.syntax import names as names_in
 from mbsim_cli.spec.expressions.syntax import parse
-from mbsim_cli.spec.model_file import ModelFile, descriptions_of
-from mbsim_cli.spec.reading.messages import Path
+from mbsim_cli.spec.model_file import descriptions_of
 from mbsim_cli.spec.reading.source import join
 from mbsim_cli.spec.warnings import warnings_of
 
@@ -104,7 +106,7 @@ def describe(assembled: "Assembled") -> dict[str, Any]:
         "identically_satisfied": list(assembled.dropped),
         "constraint_rank": closing.rank,
         "mobility": assembled.mobility,
-        "mobility_without_motions": closing.mobility_without(motions) - len(states),
+        "mobility_without_motions": closing.J.shape[1] - rank(np.delete(closing.J, motions, axis=0)) - len(states),
         "redundant_constraints": [names.constraints[row] for row in closing.redundant],
         "natural_coordinates": _natural(assembled.problem),
         "parameters": _parameters(assembled),
@@ -139,7 +141,11 @@ def _joint(name: str, spec: Any, backwards: bool | None) -> dict[str, Any]:
 def _uses(assembled: "Assembled") -> dict[str, list[str]]:
     """Paths of all that depends on each parameter, directly or through other names."""
     file, numbers = assembled.model_file, Numbers(assembled.model_file.expressions)
-    moving = [(join(path), read_by(number.text, file.parts).names) for path, number in _moving(file)]
+    moving = []
+    for path, expression in file.moving:  # expressions of the motion that stand in the file, with their paths there
+        written = file.source.stands_at.get(tuple(path))
+        if written is not None or tuple(path[:2]) not in file.derived.made:
+            moving.append((join(written or path), read_by(expression.text, file.parts).names))
     places = [(join(path), number) for path, number in file.computed if path[0] not in OF_ITS_USE]
     by_name = numbers.by_name({number for _, number in places})
     stands: dict[Any, list[int]] = {}
@@ -152,7 +158,7 @@ def _uses(assembled: "Assembled") -> dict[str, list[str]]:
         found[parameter] += [
             path
             for path, read in moving
-            if any(numbers.depends(Number(name), parameter) for name in read if name in numbers.environment.names)
+            if any(numbers.depends(Number(name), parameter) for name in read if name in file.expressions.names)
         ]
         found[parameter] += [
             f"sensors.{name}" for name, text in file.formulas.items() if parameter in names_in(parse(text, True))
@@ -163,14 +169,6 @@ def _uses(assembled: "Assembled") -> dict[str, list[str]]:
             if parameter in names_in(parse(spec.text, True))
         ]
     return found
-
-
-def _moving(file: ModelFile) -> Iterator[tuple[Path, Expression]]:
-    """Expressions of the motion that stand in the file, with their paths there."""
-    for path, number in file.moving:
-        written = file.source.stands_at.get(tuple(path))
-        if written is not None or tuple(path[:2]) not in file.derived.made:
-            yield written or path, number
 
 
 def _parameters(assembled: "Assembled") -> list[dict[str, Any]]:

@@ -6,8 +6,8 @@ import numpy as np
 
 from mbsim_cli.assembly.elements.measures import Identity
 from mbsim_cli.assembly.parameters.numbers import dot, transpose
-from mbsim_cli.assembly.position.closing import CLOSED, Closing, scaled_group
-from mbsim_cli.assembly.position.equations import OF_COORDINATES, Equations, Group, groups, left_open
+from mbsim_cli.assembly.position.closing import CLOSED, Closing
+from mbsim_cli.assembly.position.equations import OF_COORDINATES, Equations, Group, Scaled, groups, left_open
 from mbsim_cli.assembly.position.search import RANK_TOLERANCE, TINY
 from mbsim_cli.assembly.tree.geometry import split
 from mbsim_cli.assembly.tree.joints import (
@@ -116,11 +116,28 @@ def _differ(a: float, b: float, nothing: float) -> bool:
 
 
 def check_rates(system: System, equations: Equations, closing: Closing, stated: np.ndarray) -> None:
-    """Record velocities that the file states and no motion of the loops has together; ``stated`` is a mask (n,)."""
+    """Record velocities that the file states and no motion of the loops has together; ``stated`` is a mask (n,).
+
+    Each is added to the constraints in turn; one that follows from those before it must agree with them.
+    """
     for group in groups(equations):
         mask = stated[group.columns]
-        if mask.any() or equations.initial_measures:
-            _check_group(system, _Velocities(equations.problem, group, closing, mask))
+        if not mask.any() and not equations.initial_measures:
+            continue
+        found: dict[str, str] = {}
+        velocities = _Velocities(equations.problem, group, closing, mask)
+        for name, row, value in velocities.stated():
+            combination = velocities.combination(row)
+            if combination is None:
+                velocities.add(name, row, value)
+                continue
+            follows = float(combination @ velocities.values)
+            if _differ(value, follows, NOTHING):
+                found.setdefault(split(name)[0], velocities.contradiction(name, value, follows, combination))
+        for joint, message in found.items():
+            hint = "state the velocities of as many coordinates as the mechanism has degrees of freedom"
+            deforms = joint in (body.name for body in system.elastic)
+            system.issue(f"bodies.{joint}.flexible.initial" if deforms else f"joints.{joint}.initial", message, hint)
 
 
 def check_laws(system: System, equations: Equations, closing: Closing) -> None:
@@ -130,42 +147,24 @@ def check_laws(system: System, equations: Equations, closing: Closing) -> None:
     if not redundant or not (laws != NONE).any():
         return
     for group in groups(equations):
-        dependent = [row for row in map(int, group.rows) if row in redundant]
-        if dependent and (laws[group.rows] != NONE).any():
-            velocities = _Velocities(problem, group, closing, np.zeros(len(group.columns), dtype=bool))
-            for row in dependent:
-                _check_law(system, velocities, row)
-
-
-def _check_law(system: System, velocities: "_Velocities", row: int) -> None:
-    """A velocity that an equation asks for must be the one that follows from those before it."""
-    J, value = velocities.of_equation(row)
-    combination = velocities.combination(J)
-    if combination is None:
-        return
-    follows = float(combination @ velocities.values)
-    if _differ(value, follows, NOTHING):
-        name = velocities.problem.names.constraints[row].partition(".")[0]
-        section = "joints" if name in system.joints else "constraints"
-        hint = "leave out one of them"
-        system.issue(f"{section}.{name}", velocities.opposition(row, value, follows, combination), hint)
-
-
-def _check_group(system: System, velocities: "_Velocities") -> None:
-    """Each is added to the constraints in turn; one that follows from those before it must agree with them."""
-    found: dict[str, str] = {}
-    for name, row, value in velocities.stated():
-        combination = velocities.combination(row)
-        if combination is None:
-            velocities.add(name, row, value)
+        dependent = [(place, row) for place, row in enumerate(group.rows.tolist()) if row in redundant]
+        if not dependent or not (laws[group.rows] != NONE).any():
             continue
-        follows = float(combination @ velocities.values)
-        if _differ(value, follows, NOTHING):
-            found.setdefault(split(name)[0], velocities.contradiction(name, value, follows, combination))
-    for joint, message in found.items():
-        hint = "state the velocities of as many coordinates as the mechanism has degrees of freedom"
-        deforms = joint in (body.name for body in system.elastic)
-        system.issue(f"bodies.{joint}.flexible.initial" if deforms else f"joints.{joint}.initial", message, hint)
+        velocities = _Velocities(problem, group, closing, np.zeros(len(group.columns), dtype=bool))
+        for place, row in dependent:
+            combination = velocities.combination(velocities.J[place])
+            if combination is None:
+                continue
+            scale = velocities.system.rows[place]
+            value, follows = law_rate(problem, laws[row]) / scale, float(combination @ velocities.values)
+            if _differ(value, follows, NOTHING):
+                name, unit = problem.names.constraints[row].partition(".")[0], closing.scales.names[row] or "1"
+                system.issue(
+                    f"{'joints' if name in system.joints else 'constraints'}.{name}",
+                    f"at t = 0 it asks for a velocity of {value * scale:.6g} {unit}/s, but from "
+                    f"{velocities.sources(combination)} follows {follows * scale:.6g} {unit}/s: no motion has both",
+                    "leave out one of them",
+                )
 
 
 class _Velocities:
@@ -173,9 +172,8 @@ class _Velocities:
 
     def __init__(self, problem: Problem, group: Group, closing: Closing, mask: np.ndarray) -> None:
         self.problem, self.group, self.mask = problem, group, mask
-        self.units = closing.scales.names
         self.length, self.theta = closing.scales.length, problem.theta.tolist()
-        self.system = scaled_group(group, problem, closing.scales)
+        self.system = Scaled(group, problem, closing.scales)
         self.J = self.system.at(self.theta, closing.z[group.columns] / self.system.columns)[1]
         redundant = set(closing.redundant)
         sizes = np.abs(self.J).max(axis=1, initial=0.0)
@@ -199,15 +197,6 @@ class _Velocities:
         for row, initial in enumerate(self.system.initial_measures, start=self.system.m):
             yield initial.coordinate, self.J[row], self.theta[initial.rate] / self.system.rows[row]
 
-    def of_equation(self, row: int) -> tuple[np.ndarray, float]:
-        """Row (l,) of an equation, and the velocity that it asks for."""
-        i = self._place(row)
-        return self.J[i], law_rate(self.problem, self.problem.model.constraints.law[row]) / self.system.rows[i]
-
-    def _place(self, row: int) -> int:
-        """Where an equation stands in the group."""
-        return int(np.flatnonzero(self.group.rows == row)[0])
-
     def add(self, name: str, row: np.ndarray, value: float) -> None:
         """One more equation."""
         self.rows, self.values = np.vstack([self.rows, row]), np.append(self.values, value)
@@ -226,28 +215,19 @@ class _Velocities:
         """What a stated velocity is, and what follows from which others."""
         joint, coordinate = split(name)
         if coordinate in EULER_NAMES:
-            others = self._sources(combination, without=f"that of {joint}.")
+            others = self.sources(combination, without=f"that of {joint}.")
             return f"the stated angular velocity of {joint} contradicts {others}"
         unit, scale = unit_of(coordinate), self._scale(name)
         return (
             f"the velocity of {name} is stated as {value * scale:.6g} {unit}/s, but from "
-            f"{self._sources(combination)} follows {follows * scale:.6g} {unit}/s"
+            f"{self.sources(combination)} follows {follows * scale:.6g} {unit}/s"
         )
 
-    def _sources(self, combination: np.ndarray, without: str = "\n") -> str:
+    def sources(self, combination: np.ndarray, without: str = "\n") -> str:
         """Names of the equations with a part in a combination, in words."""
         parts = zip(self.names, combination, strict=True)
         sources = [source for source, factor in parts if source and abs(factor) > NOTHING]
         return " and ".join(source for source in sources if not source.startswith(without)) or "the constraints"
-
-    def opposition(self, row: int, value: float, follows: float, combination: np.ndarray) -> str:
-        """What velocity an equation asks for, and what follows from which others."""
-        scale = self.system.rows[self._place(row)]
-        unit = f"{self.units[row] or '1'}/s"
-        return (
-            f"at t = 0 it asks for a velocity of {value * scale:.6g} {unit}, but from "
-            f"{self._sources(combination)} follows {follows * scale:.6g} {unit}: no motion has both"
-        )
 
     def _scale(self, name: str) -> float:
         """Unit that a coordinate is measured in here."""
@@ -273,7 +253,12 @@ def check_mechanism(system: System, problem: Problem, closing: Closing) -> None:
         _check_independence(system, problem, closing)
     else:
         _check_loops(system, problem, closing)
-        _check_directions(system, closing)
+        for name in opposed(system, closing.at) if closing.is_closed else ():
+            system.issue(
+                f"joints.{name}",
+                f"the loop closes at {name} with the joint's axes pointing in opposite directions",
+                "start the joints of the loop nearer to how they stand, or turn the axis in one of the bodies",
+            )
     for name in _without_inertia(problem, closing):
         joint, _, coordinate = name.lstrip("-").partition(".")
         system.issue(
@@ -313,7 +298,9 @@ def _check_loops(system: System, problem: Problem, closing: Closing) -> None:
     open_rows = {name: rows for name, rows in open_rows.items() if (closing.gaps[rows] > CLOSED).any()}
     kept = [problem.names.coordinates[i] for i in np.flatnonzero(problem.independent & closing.noticed)]
     for name, rows in open_rows.items():
-        gap = _gap(closing, rows)
+        gap, spec = _gap(closing, rows), system.model_file.constraints.get(name)
+        hint = "lengths may not fit, or the start is too far from a closed position: state initial values near one"
+        hint += f"; {', '.join(kept)} declared independent, may not move" if kept else ""
         if name in system.topology.cut:
             loop = next(loop for loop in system.topology.loops if loop[0] == name)
             where, start = f"joints.{name}", f"no position was found that closes the loop through {', '.join(loop)}"
@@ -323,8 +310,12 @@ def _check_loops(system: System, problem: Problem, closing: Closing) -> None:
             linear = problem.model.measures.kind[problem.model.constraints.measure[rows[0]]] in OF_COORDINATES
             start = "cannot be satisfied at the start" if linear else "no position was found that satisfies it"
             message = f"{start}: in the nearest one it is off by {gap}"
-            message += _law_and_position(system, problem, closing, name, rows[0])
-        system.issue(where, message, _advice(system, kept, name))
+        if spec is not None and spec.type == "motion":
+            hint = "offset: auto makes the law start from the coordinate's position"
+            if name not in system.topology.cut:
+                wanted, unit = wanted_at_start(problem, rows[0]), closing.scales.names[rows[0]]
+                message += f" (law {wanted:.4g}, position {wanted + closing.phi[rows[0]]:.4g} {unit})"
+        system.issue(where, message, hint)
 
 
 def _gap(closing: Closing, rows: list[int]) -> str:
@@ -335,23 +326,6 @@ def _gap(closing: Closing, rows: list[int]) -> str:
         if (closing.gaps[alike] > CLOSED).any():
             found.append(f"{np.linalg.norm(closing.phi[alike]):.4g} {unit}".strip())
     return " and ".join(found)
-
-
-def _law_and_position(system: System, problem: Problem, closing: Closing, name: str, row: int) -> str:
-    """What a law asks of a coordinate at the start, and where that is."""
-    spec = system.model_file.constraints.get(name)
-    if spec is None or spec.type != "motion":
-        return ""
-    wanted, unit = wanted_at_start(problem, row), closing.scales.names[row]
-    return f" (law {wanted:.4g}, position {wanted + closing.phi[row]:.4g} {unit})"
-
-
-def _advice(system: System, kept: list[str], name: str) -> str:
-    spec = system.model_file.constraints.get(name)
-    if spec is not None and spec.type == "motion":
-        return "offset: auto makes the law start from the coordinate's position"
-    hint = "lengths may not fit, or the start is too far from a closed position: state initial values near one"
-    return f"{hint}; {', '.join(kept)} declared independent, may not move" if kept else hint
 
 
 def check_identities(system: System, problem: Problem, identities: Sequence[Identity]) -> tuple[tuple[int, int], ...]:
@@ -396,33 +370,18 @@ def opposed(system: System, at: Poses) -> list[str]:
     return found
 
 
-def _check_directions(system: System, closing: Closing) -> None:
-    """Cut joints that were closed with opposite axes."""
-    for name in opposed(system, closing.at) if closing.is_closed else ():
-        system.issue(
-            f"joints.{name}",
-            f"the loop closes at {name} with the joint's axes pointing in opposite directions",
-            "start the joints of the loop nearer to how they stand, or turn the axis in one of the bodies",
-        )
-
-
 def _check_independence(system: System, problem: Problem, closing: Closing) -> None:
     """Name the declared coordinates of which ``closing.conflict`` are too many."""
     declared = [problem.names.coordinates[i] for i in np.flatnonzero(problem.independent & closing.noticed)]
     declared += [f"{joint}" for joint in system.topology.cut if independent(system.joints[joint])]
     last = declared[-1].lstrip("-").partition(".")[0] if declared else next(iter(system.joints))
+    motions = {c.coordinate: name for name, c in system.model_file.constraints.items() if c.type == "motion"}
+    given = [f"; the motion {motions[name]!r} gives {name} already" for name in declared if name in motions]
     system.issue(
         f"joints.{last}.initial.independent",
         f"dependent coordinates are declared independent, {closing.conflict} too many: {', '.join(declared)}",
-        f"the mechanism has mobility {closing.mobility - system.states}{_given_by_motions(system, declared)}",
+        f"the mechanism has mobility {closing.mobility - system.states}{''.join(given)}",
     )
-
-
-def _given_by_motions(system: System, declared: list[str]) -> str:
-    """Which of the declared coordinates follow a law of time, and are kept by that alone."""
-    motions = {c.coordinate: name for name, c in system.model_file.constraints.items() if c.type == "motion"}
-    given = [f"the motion {motions[name]!r} gives {name} already" for name in declared if name in motions]
-    return "".join(f"; {sentence}" for sentence in given)
 
 
 def _without_inertia(problem: Problem, closing: Closing) -> Iterator[str]:

@@ -191,18 +191,15 @@ def responding(system: System, numbers: Numbers, problem: Problem, sensor_rows: 
             if getattr(transfer, key) not in known:
                 message = unknown(key, getattr(transfer, key), known)
                 system.issue(f"objectives.{name}.{objective.kind}.{key}", message)
-    response = Response(tuple(given.inputs), tuple(labels), tuple(units), tuple(rows), _frequencies(given, numbers))
+    if isinstance(given.frequencies, list):
+        frequencies = np.array([numbers(each) for each in given.frequencies], dtype=float)
+    else:
+        space = np.geomspace if given.frequencies.scale == "log" else np.linspace
+        ends = numbers(given.frequencies.from_), numbers(given.frequencies.to)
+        frequencies = space(*ends, given.frequencies.count)
+    response = Response(tuple(given.inputs), tuple(labels), tuple(units), tuple(rows), frequencies)
     return replace(problem, response=response)
 
 
 def _without_option(error: UsageError, name: str) -> str:
     return str(error).removeprefix(f"{option(name)}: ")
-
-
-def _frequencies(given: FrequencyResponse, numbers: Numbers) -> np.ndarray:
-    """Frequencies (F,) [Hz]."""
-    if isinstance(given.frequencies, list):
-        return np.array([numbers(each) for each in given.frequencies], dtype=float)
-    ends = numbers(given.frequencies.from_), numbers(given.frequencies.to)
-    space = np.geomspace if given.frequencies.scale == "log" else np.linspace
-    return space(*ends, given.frequencies.count)

@@ -77,7 +77,11 @@ def options_of(model_file: ModelFile, numbers: Numbers, **overrides: Any) -> Opt
     }
     integrated = over.get("formulation", analysis.formulation) in INTEGRATED
     if integrated == (analysis.formulation in INTEGRATED):
-        given |= _of_integrated(analysis, numbers) if integrated else _of_constraints(analysis, numbers)
+        if integrated:
+            given |= _of_integrated(analysis, numbers)
+        else:
+            given |= {name: numbers(getattr(analysis, name)) for name in ("penalty", "weighting")}
+            given |= {name: getattr(analysis, name) for name in ("max_iterations", "projection")}
     given |= over
     if given.get("integrator") == AUTO_INTEGRATOR:  # until steps have been looked at
         given["integrator"] = DEFAULT_INTEGRATOR
@@ -112,41 +116,26 @@ def _require_countable(duration: float, step: float) -> None:
 
 def doubtful_settings(model_file: ModelFile, options: Options, choices: Mapping[str, Any]) -> list[str]:
     """Warnings about settings of the file or the caller that are rounded or have no effect."""
-    of_tolerance = _loose_tolerance(model_file, options, choices.get("tolerance") is not None)
-    return [*_rounded_interval(model_file, options), *of_tolerance, *_idle_gradient_tolerance(model_file, options)]
-
-
-def _rounded_interval(model_file: ModelFile, options: Options) -> list[str]:
-    """A warning if the output interval is not a whole number of steps, to which it is rounded."""
-    stated = getattr(model_file.analysis, "output_interval", None)
-    if stated is None:
-        return []
-    interval, kept = model_file.expressions.value(stated).real, options.output_interval * options.step
-    if abs(interval - kept) <= WHOLE * interval:
-        return []
-    message = f"{interval:g} s are {interval / options.step:.6g} steps of {options.step:g} s"
-    every = f"results are stored every {kept:g} s"
-    return [str(model_file.issue("analysis.output_interval", message, every))]
-
-
-def _loose_tolerance(model_file: ModelFile, options: Options, is_chosen: bool) -> list[str]:
-    """A warning if the tolerance of gradients is smaller than that of the motion, which limits their accuracy."""
+    analysis, found = model_file.analysis, []
+    if (stated := getattr(analysis, "output_interval", None)) is not None:
+        interval, kept = model_file.expressions.value(stated).real, options.output_interval * options.step
+        if abs(interval - kept) > WHOLE * interval:
+            message = f"{interval:g} s are {interval / options.step:.6g} steps of {options.step:g} s"
+            every = f"results are stored every {kept:g} s"
+            found.append(str(model_file.issue("analysis.output_interval", message, every)))
     held, wanted = options.tolerance, options.gradient_tolerance
-    if options.integrated or not options.differentiates or held <= wanted:
-        return []
-    message = f"{held:g} keeps gradients from their tolerance of {wanted:g}: they are as accurate as the motion"
-    hint = "state a smaller tolerance, or a larger gradient_tolerance"
-    return [f"tolerance {message}; {hint}" if is_chosen else str(model_file.issue("analysis.tolerance", message, hint))]
-
-
-def _idle_gradient_tolerance(model_file: ModelFile, options: Options) -> list[str]:
-    """A warning if the file states a tolerance of gradients that its method does not use."""
-    analysis = model_file.analysis
-    method, stated = analysis.sensitivity.method, "gradient_tolerance" in analysis.model_fields_set
-    if options.differentiates or options.implicit or method not in _WITHOUT_TOLERANCE or not stated:
-        return []
-    message = f"has no effect: {_WITHOUT_TOLERANCE[method]}"
-    return [str(model_file.issue("analysis.gradient_tolerance", message, "ddm and adjoint keep to it"))]
+    if options.differentiates and not options.integrated and held > wanted:
+        message = f"{held:g} keeps gradients from their tolerance of {wanted:g}: they are as accurate as the motion"
+        hint = "state a smaller tolerance, or a larger gradient_tolerance"
+        chosen = choices.get("tolerance") is not None
+        loose = f"tolerance {message}; {hint}" if chosen else model_file.issue("analysis.tolerance", message, hint)
+        found.append(str(loose))
+    method, is_stated = analysis.sensitivity.method, "gradient_tolerance" in analysis.model_fields_set
+    if not options.differentiates and not options.implicit and method in _WITHOUT_TOLERANCE and is_stated:
+        message = f"has no effect: {_WITHOUT_TOLERANCE[method]}"
+        hint = "ddm and adjoint keep to it"
+        found.append(str(model_file.issue("analysis.gradient_tolerance", message, hint)))
+    return found
 
 
 def end_of(model_file: ModelFile, duration: float | None) -> Number | None:
@@ -159,7 +148,9 @@ def check_differentiable(system: System, parameters: Sequence[str], **overrides:
     """Record an issue where a gradient is wanted by a parameter that a setting of the solver depends on."""
     numbers, analysis = system.geometry.numbers, system.model_file.analysis
     settings = [(name, getattr(analysis, name, None)) for name in _NOT_DIFFERENTIATED]
-    for name, setting in [*settings, *(("frequencies", f) for f in _frequencies(analysis))]:
+    frequencies = getattr(analysis, "frequencies", [])
+    frequencies = frequencies if isinstance(frequencies, list) else [frequencies.from_, frequencies.to]
+    for name, setting in [*settings, *(("frequencies", frequency) for frequency in frequencies)]:
         if setting in (None, AUTO) or overrides.get("step" if name == "sampling" else name) is not None:
             continue
         for parameter in parameters:
@@ -168,17 +159,6 @@ def check_differentiable(system: System, parameters: Sequence[str], **overrides:
                 constants = f"constants, which {either('-p', 'mbsim.load')} sets too"
                 hint = f"state {name} by {constants}, or leave {parameter!r} out of the sensitivity"
                 system.issue(f"analysis.{name}", message, hint)
-
-
-def _frequencies(analysis: Any) -> list[Number]:
-    """Numbers that say where a frequency response is wanted."""
-    given = getattr(analysis, "frequencies", [])
-    return given if isinstance(given, list) else [given.from_, given.to]
-
-
-def _of_constraints(analysis: Any, numbers: Numbers) -> dict[str, Any]:
-    given = {name: numbers(getattr(analysis, name)) for name in ("penalty", "weighting")}
-    return given | {name: getattr(analysis, name) for name in ("max_iterations", "projection")}
 
 
 def _of_integrated(analysis: Any, numbers: Numbers) -> dict[str, Any]:

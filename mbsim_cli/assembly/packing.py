@@ -16,13 +16,7 @@ from mbsim_cli.assembly.elements.signals import SignalTable
 from mbsim_cli.assembly.options import options_of
 from mbsim_cli.assembly.parameters.numbers import Numbers
 from mbsim_cli.assembly.parameters.tables import Tables
-from mbsim_cli.assembly.position.closing import (
-    initial_measures,
-    kept_whatever_values,
-    own_columns,
-    stated_columns,
-    stated_rates,
-)
+from mbsim_cli.assembly.position.closing import initial_measures
 from mbsim_cli.assembly.position.equations import wanted_rows
 from mbsim_cli.assembly.tree.bodies import armature_table, tree_table, with_elastic
 from mbsim_cli.assembly.tree.geometry import Geometry
@@ -30,6 +24,9 @@ from mbsim_cli.assembly.tree.joints import (
     CUT_EQUATIONS,
     EULER_NAMES,
     design_frames,
+    has_position,
+    has_velocity,
+    independent,
     is_designed,
     joint_frames,
     kind_of,
@@ -38,10 +35,11 @@ from mbsim_cli.assembly.tree.joints import (
 from mbsim_cli.assembly.tree.system import System, check_flexible, unfolded_system
 from mbsim_cli.assembly.tree.topology import PairTable
 from mbsim_cli.model.codes import Joint, Measure
-from mbsim_cli.model.coordinates import with_bodies
+from mbsim_cli.model.coordinates import kinds, moved_by, of_columns, with_bodies
 from mbsim_cli.model.layout import NONE, Model, Names, freeze
 from mbsim_cli.model.problem import Options
 from mbsim_cli.spec.analysis import InverseDynamics
+from mbsim_cli.spec.joints import OF_CABLES
 from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.spec.states import StateJoint
 from mbsim_cli.system import cached_property
@@ -51,29 +49,19 @@ from mbsim_cli.system import cached_property
 ROUNDED = 1e-3  # m or rad: what a drawing with few digits may be off by
 
 
-def check_designs(system: System) -> None:
-    """Record joints that the design position of their bodies would break, where they start from it."""
-    for name, spec in system.joints.items():
-        system.settle(partial(_check, name, spec))
-
-
-def _check(name: str, spec: Any, system: System) -> None:
-    if not _starts_there(system.geometry, spec):
+def _check_design(name: str, spec: Any, system: System) -> None:
+    """Record a joint that the design position of its bodies would break, if anything of its start follows from it."""
+    geometry, kind = system.geometry, kind_of(spec)
+    if not is_designed(geometry, spec) or (kind != Joint.FIXED and None not in stated_position(geometry, spec, kind)):
         return
-    gap, turn = _misfit(system.geometry, spec)
+    gap, turn = _misfit(geometry, spec)
     if max(gap, turn) > ROUNDED:
         how = f"their points {gap:.4g} m apart" if gap > ROUNDED else f"its axes {turn:.4g} rad apart"
         a, b = spec.bodies
         message = f"the design position of {a!r} and {b!r} leaves {how}, where the joint allows no motion"
         hint = "mend position or orientation of a body, or points and axes of the joint"
-        hint += "" if kind_of(spec) == Joint.FIXED else "; or state its initial position"
+        hint += "" if kind == Joint.FIXED else "; or state its initial position"
         system.issue(f"joints.{name}", message, hint)
-
-
-def _starts_there(geometry: Geometry, spec: Any) -> bool:
-    """Whether anything about the joint's start follows from the design position."""
-    kind = kind_of(spec)
-    return is_designed(geometry, spec) and (kind == Joint.FIXED or None in stated_position(geometry, spec, kind))
 
 
 def _misfit(geometry: Geometry, spec: Any) -> tuple[float, float]:
@@ -123,11 +111,7 @@ class Packed:
         self.measures = MeasureTable(system, self.pairs)
         self.laws = LawTable(system)
         self.constraints = ConstraintTable(system, self.measures, self.laws)
-        self.constraints.add_euler_norms()
-        for joint in system.topology.cut:
-            self.constraints.add_cut_joint(joint)
-        for joint in system.topology.joints:
-            self.constraints.add_held(joint)
+        self.constraints.add_joints()
         for name, spec in file.constraints.items():
             with system.at(f"constraints.{name}"):
                 self.constraints.add_declared(name, spec)
@@ -188,23 +172,39 @@ class Packed:
 
     @cached_property
     def kept(self) -> np.ndarray:
-        """Mask (n,): coordinates declared independent, and those that no constraint reaches."""
-        return kept_whatever_values(self.system, self)
+        """Mask (n,): coordinates declared independent, and those that no constraint but the norm of four reads."""
+        kept, table = np.ones(kinds(self.tree).size, dtype=bool), self.measures.table()
+        for measure in self.constraints.measure:
+            if table.kind[measure] == Measure.COORDINATES:
+                kept[of_columns(self.tree, table.coordinate[table.first[measure] : table.first[measure + 1]])] = False
+            elif table.kind[measure] != Measure.EULER_NORM:
+                kept[moved_by(self.tree, self.pairs.columns(table.pair[measure]))] = False
+        kept[of_columns(self.tree, self.constraints.followers)] = False
+        declared = {joint: independent(self.system.joints[joint]) for joint in self.system.topology.joints}
+        return kept | self._among(declared)
 
     @cached_property
     def stated(self) -> np.ndarray:
         """Mask (n,) of the coordinates that have an initial position in the file, and of all elastic ones."""
-        return stated_columns(self.system)
+        stated = {joint: has_position(self.system.joints[joint]) for joint in self.system.topology.joints}
+        return self._among(stated | {body.name: set(body.coordinates) for body in self.system.elastic})
 
     @cached_property
     def rated(self) -> np.ndarray:
         """Mask (n,) of the coordinates that have an initial velocity in the file."""
-        return stated_rates(self.system)
+        rated = {joint: has_velocity(self.system.joints[joint]) for joint in self.system.topology.joints}
+        return self._among(rated | {body.name: body.rated for body in self.system.elastic})
 
     @cached_property
     def own(self) -> np.ndarray:
         """Mask (n,) of the coordinates that cables have of their own."""
-        return own_columns(self.system)
+        joints = self.system.joints
+        return np.array([isinstance(joints.get(name), OF_CABLES) for name, _ in self.system.coordinates], dtype=bool)
+
+    def _among(self, names: Mapping[str, Any]) -> np.ndarray:
+        """Mask (n,) of the coordinates that are named, by joint or body."""
+        coordinates = self.system.coordinates
+        return np.array([column.coordinate in names.get(name, ()) for name, column in coordinates], dtype=bool)
 
     def _place(self, moving: Any) -> str:
         """Where the expression of a force stands in the file."""
@@ -234,12 +234,11 @@ class Packed:
 
 
 def _check_joints(system: System) -> None:
-    """Record joints whose axes and references give no frame; raise ModelError then."""
-    for name, spec in system.joints.items():
-        system.settle(partial(_check_frames, name, spec))
-    system.stop()
-    check_designs(system)
-    system.stop()
+    """Raise ModelError for joints whose axes give no frame, or else for those that design positions break."""
+    for check in (_check_frames, _check_design):
+        for name, spec in system.joints.items():
+            system.settle(partial(check, name, spec))
+        system.stop()
 
 
 def _check_frames(name: str, spec: Any, system: System) -> None:
@@ -289,7 +288,9 @@ def check_inverse(system: System) -> None:
 
 def check_open_tree(system: System, formulation: str) -> None:
     """Raise ModelError for loops, and for constraints other than a law for one coordinate."""
-    _refuse_loops(system, f"{formulation} is for open trees", _FORWARD)
+    for loop in system.topology.loops:
+        message = f"the joints {' - '.join(loop)} form a loop, and {formulation} is for open trees"
+        system.issue(f"joints.{loop[0]}", message, _FORWARD)
     driven: dict[int, str] = {}
     for name, spec in system.model_file.constraints.items():
         path = f"constraints.{name}"
@@ -304,11 +305,6 @@ def check_open_tree(system: System, formulation: str) -> None:
             system.issue(path, f"{spec.coordinate!r} already follows the law of {driven[column]!r}")
         driven.setdefault(column, name)
     system.stop()
-
-
-def _refuse_loops(system: System, why: str, hint: str) -> None:
-    for loop in system.topology.loops:
-        system.issue(f"joints.{loop[0]}", f"the joints {' - '.join(loop)} form a loop, and {why}", hint)
 
 
 # The tables of a model with the numbers in them, which are all that changes at other values of parameters.

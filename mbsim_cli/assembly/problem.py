@@ -157,7 +157,8 @@ def moved_starts(packing: Packing, problem: Problem, closing: Closing) -> list[s
     wanted = [change for change, is_stated in zip(of_tree, stated, strict=True) if is_stated]
     wanted += _of_cut_joints(system, closing)
     bound = CARRIED if packing.model_file.overrides else ROUNDED
-    if (off := [change for change in wanted if change.exceeds(bound)]) and not _is_guess_of_equilibrium(problem):
+    is_guess_of_equilibrium = "equilibrium" in (problem.options.analysis, problem.options.start, problem.options.at)
+    if (off := [change for change in wanted if change.exceeds(bound)]) and not is_guess_of_equilibrium:
         keeps = "independent: true in initial keeps the value, and independent: false marks it as a guess"
         found.append(f"closing the loops changed initial values: {_changes_in_words(off)}; {keeps}")
     return found
@@ -196,11 +197,6 @@ def _of_cut_joints(system: System, closing: Closing) -> Iterator[_Change]:
 
 def _pose(at: Poses, body: int) -> Pose:
     return (ZERO, IDENTITY) if body == GROUND else (at.r[body], at.R[body])
-
-
-def _is_guess_of_equilibrium(problem: Problem) -> bool:
-    """Whether the start only serves as initial guess of an equilibrium."""
-    return "equilibrium" in (problem.options.analysis, problem.options.start, problem.options.at)
 
 
 def _changes_in_words(changes: list[_Change]) -> str:
@@ -313,7 +309,11 @@ def _assembled(packing: Packing, lasting: Packing) -> Assembled:
     broken = check_identities(system, declared, packed.identities)
     _require_finite(system, declared, closing)
     system.stop()
-    fields = _fields(system, packed.tree, packing.options.sensitivity)
+    fields: Sequence[DensityField] = []
+    if system.elastic:
+        from mbsim_cli.assembly.densities import density_fields
+
+        fields = density_fields(system, packed.tree, packing.options.sensitivity)
     started = _started(replace(declared, broken=broken), equations, closing, fields)
     started, soft = weighed(started, closing, stated="penalty" in model_file.analysis.model_fields_set)
     if started.options.natural:
@@ -323,6 +323,14 @@ def _assembled(packing: Packing, lasting: Packing) -> Assembled:
     else:
         problem = started
     end = end_of(model_file, packing.choices.get("duration"))
+    warnings = [f"body {body.name!r}: {text}" for body in system.elastic for text in body.doubts]
+    warnings += doubtful_settings(model_file, packing.options, packing.choices)
+    warnings += [
+        *unsmooth_laws(declared, model_file),
+        *system.warnings,
+        *moved_starts(packing, declared, closing),
+        *soft,
+    ]
     return Assembled(
         problem=problem,
         objectives=objectives_of(model_file, packing.numbers, packed.sensors.rows, wanted, end),
@@ -332,7 +340,7 @@ def _assembled(packing: Packing, lasting: Packing) -> Assembled:
         topology=system.topology,
         joints=system.joints,
         dropped=[identity.name for identity in packed.identities],
-        warnings=[*_warnings_before_closing(packing, declared), *moved_starts(packing, declared, closing), *soft],
+        warnings=warnings,
         equations=equations,
         closing=closing,
         theta=system.theta,
@@ -385,22 +393,14 @@ def _declared(packing: Packing, parameters: Sequence[ParameterValue], wanted: Se
         else:
             check_jumping_forces(problem, system.issue)
         if has_breakpoints(problem):
-            law_derivatives = _law_derivatives(packing, problem, wanted)
-            stops = () if problem.options.integrated else event_times_of(problem, law_derivatives)
-            problem = replace(problem, stops=stops, movable=np.any(law_derivatives, axis=1), jumps=jumps_of(problem))
+            by_all = problem.theta_rho  # by all parameters, so that runs with and without gradients take the same steps
+            if (every := list(packing.model_file.parameters)) != list(wanted):
+                laws = problem.model.laws
+                by_all = system.theta.jacobian(every, {*laws.theta.tolist(), *laws.window.tolist()})
+            stops = () if problem.options.integrated else event_times_of(problem, by_all)
+            problem = replace(problem, stops=stops, movable=np.any(by_all, axis=1), jumps=jumps_of(problem))
     system.stop()
     return problem
-
-
-def _law_derivatives(packing: Packing, problem: Problem, wanted: Sequence[str]) -> np.ndarray:
-    """Derivatives of the numbers of laws by all parameters of the file.
-
-    All parameters count, so that runs with and without gradients take the same steps.
-    """
-    every, laws = list(packing.model_file.parameters), problem.model.laws
-    if every == list(wanted):
-        return problem.theta_rho
-    return packing.system.theta.jacobian(every, {*laws.theta.tolist(), *laws.window.tolist()})
 
 
 def _closed(packing: Packing, equations: Equations) -> Closing:
@@ -434,15 +434,6 @@ def _require_finite(system: System, problem: Problem, closing: Closing) -> None:
         system.issue("bodies", *beyond_numbers("derivatives of constraints at t = 0 are not finite"))
 
 
-def _fields(system: System, tree: Any, method: str) -> "Sequence[DensityField]":
-    """The fields of densities that gradients are asked for."""
-    if not system.elastic:
-        return []
-    from mbsim_cli.assembly.densities import density_fields
-
-    return density_fields(system, tree, method)
-
-
 def _started(problem: Problem, equations: Equations, closing: Closing, fields: "Sequence[DensityField]") -> Problem:
     """The problem with the start that closes its loops."""
     kept, kept_velocity = kept_by_constraints(equations, closing)
@@ -460,13 +451,6 @@ def _started(problem: Problem, equations: Equations, closing: Closing, fields: "
         theta_rho=theta_rho,
         moved=moved,
     )
-
-
-def _warnings_before_closing(packing: Packing, declared: Problem) -> list[str]:
-    """Warnings that do not depend on the closed position."""
-    of_bodies = [f"body {body.name!r}: {text}" for body in packing.system.elastic for text in body.doubts]
-    stated = doubtful_settings(packing.model_file, packing.options, packing.choices)
-    return [*of_bodies, *stated, *unsmooth_laws(declared, packing.model_file), *packing.system.warnings]
 
 
 def _parameters(model_file: ModelFile, method: str, wanted: Sequence[str] | None) -> list[ParameterValue]:

@@ -45,17 +45,16 @@ def outline(points: np.ndarray) -> tuple[Edges, Edges]:
     if rank == 1:
         order = np.argsort(centred @ axes[0], kind="stable")
         return [(int(a), int(b)) for a, b in pairwise(order)], []
-    hull = _polygon(centred @ axes[:2].T) if rank == 2 else _faces(centred)
+    if rank == 2:
+        from scipy.spatial import ConvexHull
+
+        around = ConvexHull(centred @ axes[:2].T).vertices.tolist()
+        hull = list(zip(around, around[1:] + around[:1], strict=True))
+    else:
+        hull = _faces(centred)
     corners = sorted({corner for edge in hull for corner in edge})
     inside = [k for k in range(len(points)) if k not in corners]
     return hull, [(k, min(corners, key=lambda c: float(np.linalg.norm(points[c] - points[k])))) for k in inside]
-
-
-def _polygon(flat: np.ndarray) -> Edges:
-    from scipy.spatial import ConvexHull
-
-    corners = [int(corner) for corner in ConvexHull(flat).vertices]
-    return [(a, b) for a, b in zip(corners, corners[1:] + corners[:1], strict=True)]
 
 
 def _faces(points: np.ndarray) -> Edges:
@@ -277,7 +276,8 @@ class _Drawing:
 
     def scene(self) -> Scene:
         model = self._system.model_file
-        joints = [self._named(body, point) for body, point in _joint_points(model)][::2]
+        holding = [spec for spec in model.joints.values() if spec.type != "floating" and not isinstance(spec, UNSEEN)]
+        joints = [self._ends(spec)[0] for spec in holding]
         for kind, specs in (("spring", model.forces), ("rod", model.constraints)):
             for spec in specs.values():
                 if getattr(spec, "points", None) is not None:
@@ -351,7 +351,9 @@ class _Drawing:
             if len(corners) < 2 and not frame and not self._near(named, corners):
                 corners.append(named)
         if len(corners) < 2 and not frame:
-            centre, size = self._local[self._named(name, "center_of_mass")], self._gyration(name)
+            centre = self._local[self._named(name, "center_of_mass")]
+            mass, _, inertia = mass_properties(self._numbers, self._geometry, name)
+            size = float(np.sqrt(sum(inertia[:3]) / (2.0 * mass))) if mass else 0.0  # the radius of gyration
             frame = [np.array([centre - end, centre + end]) for end in size * np.eye(3)]
         for polyline in frame:
             self._lines.append(Line("shape", number, tuple(self._add(number, point) for point in polyline)))
@@ -410,11 +412,6 @@ class _Drawing:
                 self._solids.append(Solid("wheel", number, np.array(center, dtype=float), turn, size))
         return found
 
-    def _gyration(self, name: str) -> float:
-        """Radius of gyration of a body: the size of one that has no other."""
-        mass, _, inertia = mass_properties(self._numbers, self._geometry, name)
-        return float(np.sqrt(sum(inertia[:3]) / (2.0 * mass))) if mass else 0.0
-
     def _distinct(self, body: int) -> list[int]:
         """Points of a body, one for each place."""
         found: list[int] = []
@@ -437,13 +434,6 @@ class _Drawing:
         self._body.append(body)
         self._local.append(np.array(local, dtype=float))
         return len(self._body) - 1
-
-
-def _joint_points(model: Any) -> Iterator[tuple[str, str]]:
-    """Body and point on both sides of every joint that holds bodies together."""
-    for spec in model.joints.values():
-        if spec.type != "floating" and not isinstance(spec, UNSEEN):
-            yield from zip(spec.bodies, both(spec.point), strict=True)
 
 
 def _is_shown_by_points(spec: Any) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 
 from mbsim_cli.assembly.parameters.numbers import STEP, Numbers
 from mbsim_cli.assembly.tree.elastic import Supplied
-from mbsim_cli.assembly.tree.flexible import FlexibleBodies, damping_of, file_at, placed
+from mbsim_cli.assembly.tree.flexible import FlexibleBodies, damping_of, file_at, refused_at
 from mbsim_cli.errors import InputOutputError, ModelError, UsageError
 from mbsim_cli.io import sid_file
 from mbsim_cli.io.tables import read_numbers, read_table
@@ -270,11 +270,12 @@ def reduce_with_mesh(model_file: ModelFile, name: str, derivatives: bool) -> tup
 
 def _meshed(model_file: ModelFile, name: str, numbers: Numbers) -> Supplied:
     bodies = FlexibleBodies(model_file, numbers, _Files())
-    found = placed(model_file, name, lambda: reduced(bodies.body(name)))
+    place = f"bodies.{name}.flexible"
+    found = refused_at(model_file, place, lambda: reduced(bodies.body(name)))
     return Supplied(
         replace(found.sid, comment=comment_of(model_file, name)),
-        lambda: placed(model_file, name, lambda: derivative(found, bodies.body(name), STEP)),
-        lambda covector: placed(model_file, name, lambda: bodies.by_field(name, found, covector)),
+        lambda: refused_at(model_file, place, lambda: derivative(found, bodies.body(name), STEP)),
+        lambda covector: refused_at(model_file, place, lambda: bodies.by_field(name, found, covector)),
         lambda: shaped_mesh(found, bodies.drawn(name, found.body.structure.mesh)),
         lambda: bodies.share(name, found),
         modal=True,

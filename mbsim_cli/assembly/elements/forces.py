@@ -80,15 +80,6 @@ class ForceTable:
         self.automatic: list[tuple[int, int]] = []
         self.moving: list[Moving] = []
 
-    @property
-    def kinds(self) -> list[int]:
-        """Kinds of the elements."""
-        return [row[0] for row in self.rows]
-
-    def road(self, number: int) -> int:
-        """Law of the road that a tyre or a sphere touches."""
-        return self.rows[number][4][0]
-
     def table(self) -> Forces:
         """The elements as arrays."""
         kind, measure, pair, axes, law, theta = zip(*self.rows, strict=True) if self.rows else ((),) * 6
@@ -126,7 +117,9 @@ class ForceTable:
             self._laws.number(getattr(spec, key, None), f"forces.{name}.{key}", of_time=key == "law")
             for key in ("law", "elongation_law", "rate_law")
         )
-        self._append(name, unit, (Force.ALONG_MEASURE, measure, NONE, self._axes(spec), laws, offset))
+        joint = self._system.joints.get(split(getattr(spec, "coordinate", None) or "")[0])
+        axes = NONE if isinstance(joint, StateJoint) else Axes.GLOBAL  # the rate of a state does no work
+        self._append(name, unit, (Force.ALONG_MEASURE, measure, NONE, axes, laws, offset))
 
     def _moving_parts(self, name: str, spec: Any, keys: tuple[str, ...], natural: Any, measure: int) -> set[str]:
         """Keys of stiffness, damping and force that are expressions; their sum is noted as that of the next force."""
@@ -139,11 +132,6 @@ class ForceTable:
             text = " + ".join(along.get(key, "({})").format(number.text) for key, number in found.items())
             self.moving.append(Moving(len(self.rows), 0, text, measure, f"forces.{name}.{next(iter(found))}"))
         return set(found)
-
-    def _axes(self, spec: Any) -> int:
-        """NONE for the rate of a state, which does no work."""
-        joint = split(getattr(spec, "coordinate", None) or "")[0]
-        return NONE if isinstance(self._system.joints.get(joint), StateJoint) else Axes.GLOBAL
 
     def _measured(self, name: str, spec: Any) -> tuple[int, str]:
         """Distance or coordinate that a force acts along, and the force's unit."""
@@ -349,9 +337,10 @@ class ForceTable:
         """A force at a point or a torque on a body."""
         body, point = split(spec.point) if spec.type == "force" else (spec.body, "origin")
         geometry, numbers = self._system.geometry, self._numbers
-        moving = [
-            self._reads_motion(f"forces.{name}.value.{place}", place, number) for place, number in enumerate(spec.value)
-        ]
+        moving = [is_moving(number, self._system.model_file.expressions) for number in spec.value]
+        for place in np.flatnonzero(moving).tolist():
+            path = f"forces.{name}.value.{place}"
+            self.moving.append(Moving(len(self.rows), place, spec.value[place].text, NONE, path))
         offset = self._system.theta.add(
             lambda: (
                 *geometry.point(body, point),
@@ -364,13 +353,6 @@ class ForceTable:
         self._append(name, unit, (kind, NONE, pair, Axes[spec.axes.upper()], laws, offset))
 
     _add_torque = _add_force
-
-    def _reads_motion(self, path: str, component: int, number: Any) -> bool:
-        """Whether a component of the next force is an expression of the motion, which is noted then."""
-        if not is_moving(number, self._system.model_file.expressions):
-            return False
-        self.moving.append(Moving(len(self.rows), component, number.text, NONE, path))
-        return True
 
     def _append(self, name: str, unit: str, row: tuple) -> None:
         self.names.append(name)

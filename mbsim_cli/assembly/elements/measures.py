@@ -12,7 +12,6 @@ from mbsim_cli.assembly.tree.geometry import Geometry, frame, split
 from mbsim_cli.assembly.tree.joints import (
     CUT_EQUATIONS,
     EULER_NAMES,
-    Frames,
     held_of,
     initial_position,
     joint_frames,
@@ -20,7 +19,7 @@ from mbsim_cli.assembly.tree.joints import (
 )
 from mbsim_cli.assembly.tree.system import Coordinate, System, unit_of
 from mbsim_cli.assembly.tree.topology import PairTable
-from mbsim_cli.model.codes import Measure
+from mbsim_cli.model.codes import Column, Measure
 from mbsim_cli.model.layout import MEASURE_SIZE, NO_CURVES, NONE, Constraints, Curves, Followers, Measures
 from mbsim_cli.spec.constraints import CablePart
 
@@ -188,24 +187,16 @@ class MeasureTable:
         if name in _CUT_AXES:
             return self.between_frames(coordinate.joint, Measure.PROJECTION, _CUT_AXES[name], 0)
         a, b = spec.bodies
-        backwards = name == "angle_2"  # turns about an axis of b
+        backwards = name == "angle_2"  # turns about an axis of b, which is then the first body
         first, second = (b, a) if backwards else (a, b)
         place = self._system.declared_order(coordinate.joint).index(name)
 
         def block(g: Geometry) -> tuple[Vector, ...]:
-            near = (initial_position(g, spec)[place], 0.0, 0.0)
-            return near, ZERO, *_angle_block(joint_frames(g, spec), backwards)
+            near, frames = (initial_position(g, spec)[place], 0.0, 0.0), joint_frames(g, spec)
+            (x_a, _, z_a), (x_b, _, z_b) = transpose(frames.R_a), transpose(frames.R_b)
+            return near, ZERO, *((z_b, z_a, scale(-1.0, x_b)) if backwards else (x_a, x_b, z_a))
 
         return self.between(Measure.ANGLE, first, second, block)
-
-
-def _angle_block(frames: Frames, backwards: bool) -> tuple[Vector, ...]:
-    """u_a, u_b and the axis whose angle is a joint's angle; for the second one of a universal joint a is the body b."""
-    x_a, _, z_a = transpose(frames.R_a)
-    x_b, _, z_b = transpose(frames.R_b)
-    if backwards:
-        return z_b, z_a, scale(-1.0, x_b)
-    return x_a, x_b, z_a
 
 
 @dataclass(frozen=True)
@@ -251,22 +242,22 @@ class ConstraintTable:
         """Unit of every equation."""
         return tuple(map(self.measures.unit, self.measure))
 
-    def add_euler_norms(self) -> None:
-        """One equation for every set of Euler parameters in the tree."""
-        for joint, column in self._system.euler_columns():
-            self._add(f"{joint}.norm", self.measures.euler_norm(column), lambda: (1.0,))
+    def add_joints(self) -> None:
+        """Equations of joints: norms of the tree's Euler parameters, cut joints, and held points of tree joints.
 
-    def add_cut_joint(self, name: str) -> None:
-        """Equations of a cut joint."""
-        for equation in CUT_EQUATIONS[kind_of(self._system.joints[name])]:
-            measure = self.measures.between_frames(name, equation.kind, equation.axis_a, equation.axis_b)
-            self._add(f"{name}.{equation.name}", measure, lambda: (0.0,))
-
-    def add_held(self, name: str) -> None:
-        """Equations that keep the point of a tree joint in place, so that their multipliers are its load."""
-        for coordinate in held_of(self._system.joints[name]):
-            reference = f"{name}.{coordinate}"
-            self._add(reference, self.measures.coordinate(reference, ""), lambda: (0.0,))
+        The multipliers of a held point are the load of its joint.
+        """
+        for first, (joint, column) in enumerate(self._system.columns):
+            if column.kind == Column.EULER_0:
+                self._add(f"{joint}.norm", self.measures.euler_norm(first), lambda: (1.0,))
+        for name in self._system.topology.cut:
+            for equation in CUT_EQUATIONS[kind_of(self._system.joints[name])]:
+                measure = self.measures.between_frames(name, equation.kind, equation.axis_a, equation.axis_b)
+                self._add(f"{name}.{equation.name}", measure, lambda: (0.0,))
+        for name in self._system.topology.joints:
+            for coordinate in held_of(self._system.joints[name]):
+                reference = f"{name}.{coordinate}"
+                self._add(reference, self.measures.coordinate(reference, ""), lambda: (0.0,))
 
     def add_declared(self, name: str, spec: Any) -> None:
         """Equations of a constraint of the model file."""

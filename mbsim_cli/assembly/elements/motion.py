@@ -237,11 +237,16 @@ class MotionTable:
                 and (law[i] == NONE or (name not in self._spec.laws and _is_euler(column)))
             ):
                 self._missing(name, column)
-        self._check_given({*(names[i] for i in from_table), *self._rows})
+        if (given := self._spec.table) is not None:
+            read = {*(names[i] for i in from_table), *self._rows, *given.arguments}
+            for key in ("columns", "scale"):
+                for name in set(getattr(given, key)) - read:
+                    why = "a law gives its motion" if name in self._spec.laws else "the table has no such column"
+                    self._system.issue(f"{TABLE}.{key}.{name}", f"{name!r} is not read from the table: {why}")
         for name in sorted(set(self._spec.laws) - {*names, *self._rows}):
             self._system.issue(f"{PATH}.laws.{name}", f"there is no coordinate {name!r}", suggest(name, names))
-        time, table = self._read([names[i] for i in from_table], duration)
         tabled = [names[i] for i in from_table]
+        time, table = self._read(tabled, duration)
         if len(table) > 1:
             self._warn_of_contradictions(tabled, time, table)
         else:
@@ -252,7 +257,7 @@ class MotionTable:
             table_column=np.array(from_table, dtype=np.int64),
             table_time=time,
             table=table,
-            table_scale=self._factors([names[i] for i in from_table]),
+            table_scale=self._factors(tabled),
             extrapolate="none" if self._spec.table is None else self._spec.table.extrapolate,
             torque_rows=torque_rows,
         )
@@ -299,7 +304,11 @@ class MotionTable:
             [self._tables.column(spec, TABLE, name, suffix) for name in names] for suffix in (suffixes if names else ())
         ]
         if len(time) > 1:
-            self._check_range(time, duration)
+            slack = 1e-9 * max(duration, 1.0) if spec.extrapolate == "none" else np.inf
+            if time[0] > slack or time[-1] < duration - slack:
+                message = f"the table covers {time[0]:g} s to {time[-1]:g} s, the analysis 0 s to {duration:g} s"
+                hint = "times count from the start of the analysis; extrapolate: hold or linear goes on"
+                self._system.issue(TABLE, message, hint)
         whole = all(len(values) == len(time) for row in read for values in row)
         if not whole or not read:
             return time, np.zeros((1, len(time), 0))
@@ -342,22 +351,6 @@ class MotionTable:
         given = [self._table.scale.get(name) for name in names]
         first = self._system.theta.add(lambda: [1.0 if factor is None else numbers(factor) for factor in given])
         return first + np.arange(len(names))
-
-    def _check_given(self, from_table: set[str]) -> None:
-        """Record what is said of coordinates that the table does not give."""
-        if (table := self._spec.table) is None:
-            return
-        for key in ("columns", "scale"):
-            for name in set(getattr(table, key)) - {*from_table, *table.arguments}:
-                by_law = "a law gives its motion" if name in self._spec.laws else "the table has no such column"
-                self._system.issue(f"{TABLE}.{key}.{name}", f"{name!r} is not read from the table: {by_law}")
-
-    def _check_range(self, time: np.ndarray, duration: float) -> None:
-        slack = 1e-9 * max(duration, 1.0) if self._table.extrapolate == "none" else np.inf
-        if time[0] > slack or time[-1] < duration - slack:
-            message = f"the table covers {time[0]:g} s to {time[-1]:g} s, the analysis 0 s to {duration:g} s"
-            hint = "times count from the start of the analysis; extrapolate: hold or linear goes on"
-            self._system.issue(f"{PATH}.table", message, hint)
 
 
 def _is_euler(column: Any) -> bool:

@@ -80,7 +80,11 @@ class ReactionTable:
         if not names and whole == NONE:  # a cut joint, with what moves its coordinates
             names = [joint, *self._motions.get(joint, ())]
         for name in names:
-            self._add_equations(name, system.topology.index[on])
+            for number in self._equations.get(name, ()):
+                pair = self._pair[number]
+                on_first = pair != NONE and self._pairs.bodies(pair)[1] != system.topology.index[on]
+                self._equation.append(number)
+                self._sign.append(-1 if on_first else 1)
         self._first.append(len(self._equation))
         axes_body, axes = self._axes(spec, joint, on, bodies)
         point_body, point = self._point(spec, joint, bodies)
@@ -101,12 +105,6 @@ class ReactionTable:
             array.flags.writeable = False
         whole = freeze(_with(model, self._identities)) if self._identities else model
         return Reacting(whole, reactions, len(self._identities))
-
-    def _add_equations(self, name: str, on: int) -> None:
-        for number in self._equations.get(name, ()):
-            pair = self._pair[number]
-            self._equation.append(number)
-            self._sign.append(-1 if pair != NONE and self._pairs.bodies(pair)[1] != on else 1)
 
     def _axes(
         self, spec: Any, joint: str | None, on: str, bodies: tuple[str, str]
@@ -255,7 +253,10 @@ class SensorTable:
             case "deformation":
                 self._append(name, self._deformation(spec), 3)
             case "bushing":
-                self._append(name, self._bushing(spec), 3)
+                number, first = self._force_number[spec.bushing], BushingQuantity[spec.quantity.upper()]
+                unit = _BUSHING_UNITS[first]
+                entries = [Entry(Sensor.TYRE, unit, index=number, order=first + k) for k in range(3)]
+                self._append(name, entries, 3)
             case _:
                 entry = self.entry(name, spec)
                 self._append(name, [entry], SENSOR_WIDTH[entry.kind])
@@ -303,7 +304,7 @@ class SensorTable:
 
     def add_contacts(self) -> None:
         """Add hidden sensors of the load and position of all that touches a road, which diagnostics read."""
-        for number, (name, (kind, _, pair, *_, theta)) in enumerate(
+        for number, (name, (kind, _, pair, _, laws, theta)) in enumerate(
             zip(self._forces.names, self._forces.rows, strict=True)
         ):
             if kind not in (*TYRES, Force.SPHERE_ON_ROAD):
@@ -311,7 +312,7 @@ class SensorTable:
             load = self.add_unseen(Entry(Sensor.TYRE, "N", index=number, order=TyreQuantity.NORMAL_LOAD))
             body = self._measures.pairs.bodies(pair)[1]
             place = self.add_unseen(Entry(Sensor.POSITION, "m", body, theta=theta))  # the centre is its first numbers
-            self.contacts.append(Contact(name, kind in TYRES, load, place, self._forces.road(number)))
+            self.contacts.append(Contact(name, kind in TYRES, load, place, laws[0]))
 
     def add_reactions(self, table: ReactionTable) -> None:
         """Assign rows to the force and moment of each reaction, after the rows of the table."""
@@ -373,7 +374,7 @@ class SensorTable:
     def _force(self, spec: Any, path: str) -> Entry:
         """Value of a force along a measure, or the force on a body; of a contact, of all its parts."""
         number = self._force_number[spec.force]
-        kind = Sensor.FORCE if self._forces.kinds[number] in ALONG else Sensor.FORCE_ON_BODY
+        kind = Sensor.FORCE if self._forces.rows[number][0] in ALONG else Sensor.FORCE_ON_BODY
         return Entry(kind, self._forces.units[number], self._forces.parts.get(spec.force, 0) - 1, number)
 
     def _multiplier(self, spec: Any, path: str) -> Entry:
@@ -415,12 +416,6 @@ class SensorTable:
             return Entry(Sensor.COORDINATE, "", index=0)
         unit = "1" + RATES[spec.derivative]
         return Entry(Sensor.COORDINATE, unit, index=columns[spec.number - 1], order=spec.derivative)
-
-    def _bushing(self, spec: Any) -> list[Entry]:
-        """Three components of a quantity of a bushing."""
-        first, number = BushingQuantity[spec.quantity.upper()], self._force_number[spec.bushing]
-        unit = _BUSHING_UNITS[first]
-        return [Entry(Sensor.TYRE, unit, index=number, order=first + k) for k in range(3)]
 
     def _deformation(self, spec: Any) -> list[Entry]:
         """Three displacements of a node: weighted sums of elastic coordinates, or columns that their products move."""

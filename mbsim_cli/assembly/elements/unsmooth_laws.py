@@ -175,8 +175,15 @@ def unsmooth_laws(problem: Problem, model_file: ModelFile) -> list[str]:
             lack = "derivatives by it of integrals and smooth maxima over these, or over forces, lack the leap"
             said.append((f"accelerations leap {when}: {lack}", "take laws with two continuous derivatives"))
         warnings += [str(model_file.issue(problem.names.laws[law], *each)) for each in said]
-    starts = _starting_in_motion(problem, driving.law)
-    return warnings + [str(model_file.issue(problem.names.laws[law], *sentence)) for law, sentence in starts]
+    unmoved, near = np.full(len(problem.theta), False), MEETS * options.end
+    for law in dict.fromkeys(driving.law.tolist() if options.analysis == "forward_dynamics" else ()):
+        if group := [point for point in _edges(problem, unmoved, law) if abs(point.time) <= near]:
+            before, behind = _rates(model.laws, problem.theta, law, group, options.end)
+            if before[0] == 0.0 and abs(behind[0]) > SLIGHT * _fastest(problem, law):  # by a window, or a held table
+                start = f"the law begins at 0 s with a rate of {behind[0]:.4g}, behind a rest"
+                sentence = f"{start}: the mechanism starts in motion, and the impulse before is left out"
+                warnings.append(str(model_file.issue(problem.names.laws[law], sentence, SMOOTHER)))
+    return warnings
 
 
 def _of_jump(
@@ -191,17 +198,6 @@ def _of_jump(
         return [(f"{jump}: torques lack its impulse", SMOOTHER)]
     more = ", and derivatives by this time are wrong, however short they are" if when else ""
     return [(f"{jump}: steps spread its impulse, so that reactions there grow as steps get shorter{more}", SMOOTHER)]
-
-
-def _starting_in_motion(problem: Problem, driving: np.ndarray) -> Iterator[tuple[int, tuple[str, str]]]:
-    """Driving laws that are at rest before a run, by a window or a table that holds, and not at its start."""
-    moved, near = np.full(len(problem.theta), False), MEETS * problem.options.end
-    for law in dict.fromkeys(driving.tolist() if problem.options.analysis == "forward_dynamics" else ()):
-        if group := [point for point in _edges(problem, moved, law) if abs(point.time) <= near]:
-            before, behind = _rates(problem.model.laws, problem.theta, law, group, problem.options.end)
-            if before[0] == 0.0 and abs(behind[0]) > SLIGHT * _fastest(problem, law):
-                start = f"the law begins at 0 s with a rate of {behind[0]:.4g}, behind a rest"
-                yield law, (f"{start}: the mechanism starts in motion, and the impulse before is left out", SMOOTHER)
 
 
 def _fastest(problem: Problem, law: int) -> float:

@@ -160,11 +160,6 @@ class Numbers:
             value = self._values[number] = float(self._environment.value(number))
         return self._stepped.get(number, value)
 
-    @property
-    def environment(self) -> Any:
-        """What gives the values."""
-        return self._environment
-
     def vector(self, numbers: Sequence[Any]) -> tuple[Scalar, ...]:
         """Values of several numbers."""
         return tuple(self(number) for number in numbers)

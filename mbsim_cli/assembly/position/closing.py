@@ -1,6 +1,6 @@
 """Closing of loops at t = 0: which coordinates the others determine, and initial coordinates for the solver."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -22,16 +22,14 @@ from mbsim_cli.assembly.position.search import (
     rank,
     unit_rows,
 )
-from mbsim_cli.assembly.tree.bodies import declared_independent
-from mbsim_cli.assembly.tree.joints import has_position, has_velocity, independent, initial_position, initial_velocity
+from mbsim_cli.assembly.tree.joints import has_velocity, independent, initial_position, initial_velocity
 from mbsim_cli.assembly.tree.kinematics import Inertia, Poses
 from mbsim_cli.assembly.tree.system import System
-from mbsim_cli.model.codes import ROTATIONS, Column, Measure
-from mbsim_cli.model.coordinates import among, kinds, moved_by, of_columns
+from mbsim_cli.model.codes import Column
+from mbsim_cli.model.coordinates import kinds
 from mbsim_cli.model.layout import NONE
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.model.scales import Scales, scales_of
-from mbsim_cli.spec.joints import OF_CABLES
 
 Accepts = Callable[[np.ndarray], bool]
 
@@ -124,10 +122,6 @@ class Closing:
         """Degrees of freedom."""
         return len(self.z) - self.rank
 
-    def mobility_without(self, rows: Sequence[int]) -> int:
-        """Degrees of freedom if the constraints of some rows were not there."""
-        return self.J.shape[1] - rank(np.delete(self.J, rows, axis=0))
-
 
 def close(
     equations: Equations, stated: np.ndarray, stated_velocity: np.ndarray, own: np.ndarray, accepts: Accepts
@@ -155,23 +149,18 @@ def close(
     return Closing(parts, z, at, phi, held, held_velocity, scales, Inertia(problem.model, problem.theta, at))
 
 
-def scaled_group(group: Group, problem: Problem, scales: Scales) -> Scaled:
-    """Equations of a group, lengths in the mechanism's unit."""
-    turns = among(kinds(problem.model.tree)[group.columns], ROTATIONS)
-    return Scaled(group.equations, scales.rows[group.every_row], scales.columns[group.columns], turns)
-
-
 def _close(
     group: Group, theta: list[float], problem: Problem, masks: tuple[np.ndarray, ...], scales: Scales,
     accepts: Accepts,
 ) -> Part:  # fmt: skip
     """Close one group of equations, lengths measured in the mechanism's unit."""
     columns, m = group.columns, group.equations.m
-    equations = scaled_group(group, problem, scales)
+    equations = Scaled(group, problem, scales)
     free, (stated_angle, stated_rate, own) = ~problem.independent[columns], (mask[columns] for mask in masks)
     start = problem.theta[problem.model.tree.initial[0] + columns] / equations.columns
     search = Search(equations, theta, start, free, stated_angle, own, lambda z: accepts(z * equations.columns))
-    found = search.find() if group.geometric else search.keep()
+    geometric = isinstance(group.equations, Equations)  # the others are linear, but for norms
+    found = search.find() if geometric else search.keep()
     z, rows = found.z, equations.of_position
     phi, J = equations.at(theta, z)
     scaled = unit_rows(J)
@@ -181,21 +170,13 @@ def _close(
     held_velocity[determined(scaled, free, stated, beyond=True, last=stated_rate, first=own)] = False
     if np.abs(phi[rows]).max(initial=0.0) > CLOSED:  # the smallest gap is where equations lose their rank
         scaled = unit_rows(equations.at(theta, search.generic())[1])
-    conflict = _conflict(scaled[rows], sum(row < m for row in rows), free)
+    dependent = dependent_rows(scaled[rows])
+    stated_twice = sum(rows[row] >= m for row in dependent)  # declared values of cut joints
+    conflict = len(rows) - len(dependent) + stated_twice - rank(scaled[rows][:, free])
     units = unit_rows(J)[:m]
     redundant = [int(group.rows[row]) for row in dependent_rows(units)]
     z, open_rows = z * equations.columns, phi[:m] * equations.rows[:m]
     return Part(group.rows, columns, z, open_rows, units, redundant, conflict, held, held_velocity, found)
-
-
-def _conflict(J: np.ndarray, first_declared: int, free: np.ndarray) -> int:
-    """Rows that only coordinates declared independent could satisfy, and initial values stated twice.
-
-    Rows from ``first_declared`` on are declared values of cut joints.
-    """
-    dependent = dependent_rows(J)
-    stated_twice = sum(1 for row in dependent if row >= first_declared)
-    return len(J) - len(dependent) + stated_twice - rank(J[:, free])
 
 
 def start_from(
@@ -211,21 +192,16 @@ def start_from(
     if equations.initial_measures:
         return _solved(equations, closing, theta, theta_rho)
     theta, tree = theta.copy(), equations.problem.model.tree
-    guessed = ~closing.held & ~_of_unit_norm(kinds(tree), closing.held)
+    guessed = ~closing.held
+    for e_0 in np.flatnonzero(kinds(tree) == Column.EULER_0):
+        if closing.held[e_0 : e_0 + 4].sum() == 3:  # the norm alone determines the fourth
+            guessed[e_0 : e_0 + 4] = False
     guesses = tree.initial[0] + np.flatnonzero(guessed)
     theta[guesses] = closing.z[guessed]
     if theta_rho[guesses].any():  # a copy of a thousand columns takes as long as a motion
         theta_rho = theta_rho.copy()
         theta_rho[guesses] = 0.0
     return theta, theta_rho
-
-
-def _of_unit_norm(columns: np.ndarray, held: np.ndarray) -> np.ndarray:
-    """Mask (n,) of the Euler parameters of joints where three of the four keep their declared values."""
-    mask = np.zeros(len(held), dtype=bool)
-    for first in np.flatnonzero(columns == Column.EULER_0):
-        mask[first : first + 4] = held[first : first + 4].sum() == 3
-    return mask
 
 
 def _nearest(
@@ -236,7 +212,7 @@ def _nearest(
         return theta, theta_rho
     (group,), (part,) = groups(equations), closing.parts  # geometric equations are one group
     problem, theta, theta_rho = equations.problem, theta.copy(), theta_rho.copy()
-    scaled = scaled_group(group, problem, closing.scales)
+    scaled = Scaled(group, problem, closing.scales)
     position = slice(problem.model.tree.initial[0], problem.model.tree.initial[0] + len(closing.z))
     nearest = Nearest(scaled, theta.tolist(), theta[position] / scaled.columns, part.found.weights)
     z = nearest.from_position(newton(scaled, theta.tolist(), part.found.z, np.flatnonzero(part.found.moved).tolist()))
@@ -295,38 +271,14 @@ def kept_by_constraints(equations: Equations, closing: Closing) -> tuple[np.ndar
 # Which initial coordinates keep their declared values when loops are assembled.
 
 
-def kept_whatever_values(system: System, packed: Any) -> np.ndarray:
-    """Mask (n,): coordinates declared independent, and those that no constraint reaches."""
-    return np.array(declared_independent(system), dtype=bool) | ~_constrained_columns(packed)
-
-
 def independent_columns(packed: Any, theta: np.ndarray) -> np.ndarray:
-    """The same at the numbers theta: of independent Euler parameters the largest is left to the norm."""
+    """``packed.kept`` at the numbers theta: of independent Euler parameters the largest is left to the norm."""
     mask, initial = packed.kept.copy(), packed.tree.initial[0]
     for first in np.flatnonzero(kinds(packed.tree) == Column.EULER_0):
         if mask[first : first + 4].any():
             values = theta[initial + first : initial + first + 4]
             mask[first + int(np.argmax(np.abs(values)))] = False
     return mask
-
-
-def stated_columns(system: System) -> np.ndarray:
-    """Mask (n,) of the coordinates that have an initial position in the file, and of all elastic ones."""
-    stated = {joint: has_position(system.joints[joint]) for joint in system.topology.joints}
-    stated |= {body.name: set(body.coordinates) for body in system.elastic}
-    return np.array([column.coordinate in stated[name] for name, column in system.coordinates], dtype=bool)
-
-
-def stated_rates(system: System) -> np.ndarray:
-    """Mask (n,) of the coordinates that have an initial velocity in the file."""
-    stated = {joint: has_velocity(system.joints[joint]) for joint in system.topology.joints}
-    stated |= {body.name: body.rated for body in system.elastic}
-    return np.array([column.coordinate in stated[name] for name, column in system.coordinates], dtype=bool)
-
-
-def own_columns(system: System) -> np.ndarray:
-    """Mask (n,) of the coordinates that cables have of their own."""
-    return np.array([isinstance(system.joints.get(name), OF_CABLES) for name, _ in system.coordinates], dtype=bool)
 
 
 def held_columns(system: System) -> tuple[int, ...]:
@@ -339,19 +291,6 @@ def held_columns(system: System) -> tuple[int, ...]:
             system.issue(f"analysis.hold[{index}]", message, f"add cut: false to joint {coordinate.joint!r}")
         found.append(system.number_of(coordinate))
     return tuple(found)
-
-
-def _constrained_columns(packed: Any) -> np.ndarray:
-    """Mask (n,) of the coordinates that any constraint but the norm of Euler parameters reads."""
-    tree, touched = packed.tree, np.zeros(kinds(packed.tree).size, dtype=bool)
-    table = packed.measures.table()
-    for measure in packed.constraints.measure:
-        if table.kind[measure] == Measure.COORDINATES:
-            touched[of_columns(tree, table.coordinate[table.first[measure] : table.first[measure + 1]])] = True
-        elif table.kind[measure] != Measure.EULER_NORM:
-            touched[moved_by(tree, packed.pairs.columns(table.pair[measure]))] = True
-    touched[of_columns(tree, packed.constraints.followers)] = True
-    return touched
 
 
 def initial_measures(system: System, measures: MeasureTable) -> tuple[InitialMeasure, ...]:

@@ -1,10 +1,10 @@
 """Constraint equations at t = 0 without compiled code: values, Jacobian, rates; groups that share no coordinates."""
 
 import cmath
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from mbsim_cli.model.codes import ROTATIONS, Measure
 from mbsim_cli.model.coordinates import among, kinds, motion_of_columns, of_columns
 from mbsim_cli.model.layout import MASS, MEASURE_SIZE, NONE, Curves, FlexibleTree, Followers, Measures, Pairs
 from mbsim_cli.model.problem import Problem
+from mbsim_cli.model.scales import Scales
 from mbsim_cli.system import cached_property
 
 # plain numbers: members of an enumeration are slow to look up
@@ -166,7 +167,9 @@ def wanted_rows(packed: Any) -> list[bool]:
     measures = [tuple(column[measure] for column in columns) for measure in packed.constraints.measure]
     if not any(kind in _GEOMETRIC for kind, *_ in measures):
         return [True] * len(measures)
-    places = _random_coordinates(packed.tree.column_kind)
+    kinds = packed.tree.column_kind
+    reach = np.where(among(kinds, ROTATIONS), np.pi, 1.0)  # in general position, of the order of a metre
+    places = (reach * np.random.default_rng(0).uniform(-1.0, 1.0, (SAMPLES, len(kinds)))).tolist()
     return packed.system.settle(partial(_wanted, packed.tree, pairs, measures, places), by_theta=True)
 
 
@@ -223,78 +226,31 @@ def _read(problem: Problem, identities: Sequence[Identity]) -> np.ndarray:
     return mask
 
 
-def _random_coordinates(kinds: np.ndarray) -> list[list[float]]:
-    """Configurations in general position: any angles, translations of the order of a metre."""
-    reach = np.where(among(kinds, ROTATIONS), np.pi, 1.0)
-    return (reach * np.random.default_rng(0).uniform(-1.0, 1.0, (SAMPLES, len(kinds)))).tolist()
-
-
 KEPT = 8  # positions at which equations are remembered
 
 
-class EquationSystem(Protocol):
-    """What closing needs to know of equations."""
-
-    @property
-    def m(self) -> int:
-        """Number of constraints."""
-
-    @property
-    def of_position(self) -> list[int]:
-        """Rows that the position must satisfy."""
-
-    @property
-    def initial_measures(self) -> Sequence[InitialMeasure]:
-        """Declared values of cut joints, behind the constraints."""
-
-    def at(self, theta: Sequence[Scalar], z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Equations and their Jacobian."""
-
-
-@dataclass(frozen=True)
-class Group:
+class Group(NamedTuple):
     """Equations with the numbers of their rows (k,) and coordinates (l,)."""
 
-    equations: EquationSystem
+    equations: "Equations | Local"
     rows: np.ndarray
     columns: np.ndarray
 
-    @property
-    def every_row(self) -> np.ndarray:
-        """Numbers of the rows, those of declared values of cut joints among them."""
-        more = len(self.rows) + np.arange(len(self.equations.initial_measures))
-        return np.concatenate([self.rows, more]).astype(int)
 
-    @property
-    def geometric(self) -> bool:
-        """Whether equations between bodies are among them; others are linear, but for norms."""
-        return isinstance(self.equations, Equations)
-
-
-@dataclass(frozen=True)
 class Scaled:
-    """Equations with coordinates in units ``columns`` (l,), and rows in units ``rows``; ``turns`` (l,) are angles."""
+    """Equations of a group, lengths in the mechanism's unit: coordinates in units ``columns`` (l,), rows in ``rows``.
 
-    equations: EquationSystem
-    rows: np.ndarray
-    columns: np.ndarray
-    turns: np.ndarray
-    _known: dict[bytes, tuple] = field(default_factory=dict, repr=False, compare=False)  # what was asked last
+    ``turns`` (l,) says which coordinates are angles.
+    """
 
-    @property
-    def m(self) -> int:
-        """Number of constraints."""
-        return self.equations.m
-
-    @property
-    def of_position(self) -> list[int]:
-        """Rows that the position must satisfy."""
-        return self.equations.of_position
-
-    @property
-    def initial_measures(self) -> Sequence[InitialMeasure]:
-        """Declared values of cut joints, behind the constraints."""
-        return self.equations.initial_measures
+    def __init__(self, group: Group, problem: Problem, scales: Scales) -> None:
+        self.equations, self.m = group.equations, group.equations.m
+        self.of_position, self.initial_measures = group.equations.of_position, group.equations.initial_measures
+        declared = len(group.rows) + np.arange(len(self.initial_measures))
+        self.rows = scales.rows[np.concatenate([group.rows, declared]).astype(int)]
+        self.columns = scales.columns[group.columns]
+        self.turns = among(kinds(problem.model.tree)[group.columns], ROTATIONS)
+        self._known: dict[bytes, tuple] = {}  # what was asked last
 
     def at(self, theta: Sequence[Scalar], z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Equations and their Jacobian, in these units; for reading only, as they are kept for the next to ask."""
@@ -338,12 +294,22 @@ class Local:
 
 
 def groups(equations: Equations) -> list[Group]:
-    """One group of all equations, or where none is geometric those that hang together."""
+    """One group of all equations, or where none is geometric those that are connected by coordinates."""
     model, n = equations.problem.model, len(equations.problem.independent)
-    kinds = model.measures.kind[[row[0] for row in equations.rows]] if equations.rows else np.zeros(0, int)
+    table = model.measures
+    kinds = table.kind[[row[0] for row in equations.rows]] if equations.rows else np.zeros(0, int)
     if not among(kinds, OF_COORDINATES).all() or equations.initial_measures:
         return [Group(equations, np.arange(equations.m), np.arange(n))]
-    return list(_separate(equations))
+    reads = [
+        of_columns(model.tree, table.coordinate[table.first[k] : table.first[k + 1]]) for k, _, _ in equations.rows
+    ]
+    wanted, found = set(equations.of_position), []
+    for rows in connected([which.tolist() for which in reads]):
+        columns = np.unique(np.concatenate([reads[row] for row in rows]))
+        of_position = [place for place, row in enumerate(rows) if row in wanted]
+        local = Local(equations, rows, of_position, [np.searchsorted(columns, reads[row]) for row in rows])
+        found.append(Group(local, np.array(rows), columns))
+    return found
 
 
 def connected(reads: Sequence[Sequence[int]]) -> list[list[int]]:
@@ -363,20 +329,3 @@ def connected(reads: Sequence[Sequence[int]]) -> list[list[int]]:
     for row, which in enumerate(reads):
         members.setdefault(top(which[0]) if which else -1 - row, []).append(row)
     return list(members.values())
-
-
-def _separate(equations: Equations) -> Iterator[Group]:
-    """Groups of equations that are connected by coordinates."""
-    table = equations.problem.model.measures
-    tree = equations.problem.model.tree
-    reads = [of_columns(tree, table.coordinate[table.first[k] : table.first[k + 1]]) for k, _, _ in equations.rows]
-    wanted = set(equations.of_position)
-    for rows in connected([which.tolist() for which in reads]):
-        columns = np.unique(np.concatenate([reads[row] for row in rows]))
-        local = Local(
-            equations,
-            rows,
-            [place for place, row in enumerate(rows) if row in wanted],
-            [np.searchsorted(columns, reads[row]) for row in rows],
-        )
-        yield Group(local, np.array(rows), columns)

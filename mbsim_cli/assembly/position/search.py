@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mbsim_cli.assembly.parameters.numbers import STEP, Scalar
-from mbsim_cli.assembly.position.equations import EquationSystem, Scaled
+from mbsim_cli.assembly.position.equations import Equations, Local, Scaled
 from mbsim_cli.system import cached_property
 
 # Rank of a Jacobian, rows that follow from others, and coordinates that its rows determine.
@@ -87,7 +87,7 @@ LIGHTEST, HEAVIEST = 1e-4, 1e8  # damping of Newton's steps
 
 
 def newton(
-    equations: EquationSystem, theta: Sequence[Scalar], start: np.ndarray, dependent: list[int],
+    equations: Equations | Local | Scaled, theta: Sequence[Scalar], start: np.ndarray, dependent: list[int],
     weights: np.ndarray | float = 1.0, most: int = MAX_ITERATIONS,
 ) -> np.ndarray:  # fmt: skip
     """Solve for the dependent coordinates (k,) from a start (n,) in ``most`` steps, each the least by ``weights`` (k,).
@@ -102,7 +102,12 @@ def newton(
         if size < SOLVED or damping > HEAVIEST:
             break
         trial = z.copy()
-        trial[dependent] += _damped_step(J[by_dependent] / weights, phi[rows], damping) / weights
+        slopes, gap = J[by_dependent] / weights, phi[rows]
+        if damping == 0.0:
+            step = np.linalg.lstsq(slopes, -gap, rcond=RANK_TOLERANCE)[0]
+        else:
+            step = np.linalg.solve(slopes.T @ slopes + damping * np.eye(len(dependent)), -slopes.T @ gap)
+        trial[dependent] += step / weights
         attempt, slope = equations.at(theta, trial)
         if np.linalg.norm(attempt[rows]) < size:
             z, phi, J = trial, attempt, slope
@@ -110,13 +115,6 @@ def newton(
         else:
             damping = max(10.0 * damping, LIGHTEST)
     return z
-
-
-def _damped_step(J: np.ndarray, phi: np.ndarray, damping: float) -> np.ndarray:
-    """Step that minimises |J step + phi|^2 + damping |step|^2."""
-    if damping == 0.0:
-        return np.linalg.lstsq(J, -phi, rcond=RANK_TOLERANCE)[0]
-    return np.linalg.solve(J.T @ J + damping * np.eye(J.shape[1]), -J.T @ phi)
 
 
 # The closed position nearest to the declared one, and its derivatives.
@@ -298,7 +296,8 @@ class Search:
         """A closed position, or the one with the smallest gap that was found."""
         found = self.keep()
         if self._closes(found.z):
-            return found if not self._is_far(found.z) else self._nearest([found, *self._others(found)])
+            change = np.abs(found.z - self.start)[self.free & self.stated].max(initial=0.0)
+            return found if not change > FAR else self._nearest([found, *self._others(found)])
         if not self.free.any():
             return found
         anywhere = list(self._loose(self.free))
@@ -335,9 +334,6 @@ class Search:
     def _closes(self, z: np.ndarray) -> bool:
         phi = self.equations.at(self.theta, z)[0][self.rows]
         return bool(np.abs(phi).max(initial=0.0) <= CLOSED) and self.accepts(z)
-
-    def _is_far(self, z: np.ndarray) -> bool:
-        return bool(np.abs(z - self.start)[self.free & self.stated].max(initial=0.0) > FAR)
 
     def _nearest(self, closed: list[Found]) -> Found:
         """The nearest, and how many there are; of equally near ones the first."""
@@ -415,19 +411,17 @@ class Search:
 
     def _moved(self, loose: np.ndarray, positions: Iterable[np.ndarray]) -> list[Found]:
         """The closed ones of some positions, led to the nearest closed position."""
-        closed = sorted(filter(self._closes, positions), key=self.distance)
-        near = [self._led(loose, z) for z in closed[:CANDIDATES]]
-        return [Found(z, self._dependent(z), weights) for z, weights in near if self._closes(z)]
-
-    def _led(self, loose: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The nearest closed position from one that is closed, and the weights (l,) for which it is."""
-        weights = self._weights(loose)
-        z = Nearest(self.equations, self.theta, self.start, weights).from_position(z)
-        if (weights == UNSTATED).any() and not self._is_free_to_close(z):
-            for unstated in FOLLOWING:
-                weights = self._weights(loose, unstated)
-                z = Nearest(self.equations, self.theta, self.start, weights).from_position(z)
-        return z, weights
+        found = []
+        for closed in sorted(filter(self._closes, positions), key=self.distance)[:CANDIDATES]:
+            weights = self._weights(loose)
+            z = Nearest(self.equations, self.theta, self.start, weights).from_position(closed)
+            if (weights == UNSTATED).any() and not self._is_free_to_close(z):
+                for unstated in FOLLOWING:
+                    weights = self._weights(loose, unstated)
+                    z = Nearest(self.equations, self.theta, self.start, weights).from_position(z)
+            if self._closes(z):
+                found.append(Found(z, self._dependent(z), weights))
+        return found
 
     def _dependent(self, z: np.ndarray) -> list[int]:
         J = self.equations.at(self.theta, z)[1]

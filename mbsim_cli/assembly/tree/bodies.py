@@ -10,9 +10,7 @@ from mbsim_cli.assembly.parameters.numbers import Scalar, flat, integers, table
 from mbsim_cli.assembly.tree.elastic import ElasticBody, NodeJoint, ShapeRow
 from mbsim_cli.assembly.tree.geometry import mass_properties
 from mbsim_cli.assembly.tree.joints import (
-    coordinates_of,
     held_of,
-    independent,
     initial_position,
     initial_velocity,
     joint_frames,
@@ -135,12 +133,6 @@ def _add_initial(system: System, joint: str, read) -> None:
         system.theta.add(block)
 
 
-def declared_independent(system: System) -> list[bool]:
-    """For every coordinate whether the file declares it independent."""
-    wanted = {joint: independent(system.joints[joint]) for joint in system.topology.joints}
-    return [column.coordinate in wanted.get(joint, ()) for joint, column in system.coordinates]
-
-
 # Inertias that coordinates have of their own: armatures of joints, and those of states.
 
 
@@ -151,7 +143,7 @@ def armature_table(system: System) -> Armatures:
         inertia = getattr(spec, "armature", None)
         if inertia is None:
             continue
-        coordinate = system.coordinate(f"{name}.{coordinates_of(spec)[0]}")
+        coordinate = system.coordinate(f"{name}.{spec.coordinates[0]}")
         if coordinate.column == NONE:
             message = f"joint {name!r} is cut, and its coordinate has no place for an armature"
             system.issue(f"joints.{name}.armature", message, "add cut: false to the joint, and cut another one")

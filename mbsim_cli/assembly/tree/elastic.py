@@ -129,7 +129,15 @@ class ElasticBody:
     def doubts(self) -> list[str]:
         """What is doubtful of its data, and of single coordinates without a derivative that the file speaks of."""
         parted = ((name, sorted(modes & self._single)) for name, modes in self.parted.items())
-        return [*self.sid.warnings, *(_parting(name, modes) for name, modes in parted if modes)]
+        found = list(self.sid.warnings)
+        for parameter, modes in parted:
+            if modes:
+                names = " and ".join(f"q{k + 1}" for k in modes)
+                found.append(
+                    f"{parameter!r} parts modes whose frequencies are equal: {names}, of which the file speaks, have "
+                    "no derivative by it, and what gradients tell of them by themselves is one choice of many"
+                )
+        return found
 
     def start(self, order: int) -> tuple[Scalar, ...]:
         """Initial elastic coordinates, or their rates for ``order`` 1."""
@@ -143,14 +151,6 @@ class ElasticBody:
     def bends(self, node: int) -> np.ndarray:
         """Which displacements and rotations (6,) of a node products of elastic coordinates move: it stiffens."""
         return np.any([_second(sid.nodes[node]).any(axis=(1, 2)) for sid in self.spanned], axis=0)
-
-
-def elastic_bodies(model_file: ModelFile, numbers: Numbers, source: Source | None) -> dict[str, ElasticBody]:
-    """Bodies of a file that deform, by their names."""
-    names = [name for name, body in model_file.bodies.items() if body.flexible is not None]
-    if names and source is None:
-        raise ValueError("build wants standard_input for a model with bodies that deform")
-    return {name: ElasticBody(model_file, name, numbers, source) for name in names if source is not None}
 
 
 def _stepped(_: str, term: "Taylor", rate: "Taylor") -> "Taylor":
@@ -180,14 +180,6 @@ def _single(model_file: ModelFile, body: ElasticBody) -> set[int]:
     sensors = [sensor for sensor in model_file.sensors.values() if sensor.type == "elastic_coordinate"]
     shown = {sensor.number - 1 for sensor in sensors if sensor.body == body.name}
     return shown | {k for given in body.initial for k, number in enumerate(given) if number.literal != 0.0}
-
-
-def _parting(parameter: str, modes: Sequence[int]) -> str:
-    names = " and ".join(f"q{k + 1}" for k in modes)
-    return (
-        f"{parameter!r} parts modes whose frequencies are equal: {names}, of which the file speaks, have no derivative "
-        "by it, and what gradients tell of them by themselves is one choice of many"
-    )
 
 
 @dataclass(frozen=True)

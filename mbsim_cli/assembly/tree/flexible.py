@@ -41,7 +41,12 @@ def field_values(model_file: ModelFile, name: str, mesh: Mesh, numbers: Numbers,
     else:
         p = _by_expression(model_file, name, mesh, numbers)
     if given.bounds is not None:
-        _require_within(model_file, name, np.real(p), [float(np.real(bound)) for bound in numbers.vector(given.bounds)])
+        low, high = (float(np.real(bound)) for bound in numbers.vector(given.bounds))
+        if (outside := (np.real(p) < low) | (np.real(p) > high)).any():
+            element = int(np.argmax(outside))
+            found = f"the number of element {element} is {np.real(p[element]):g}"
+            message = f"{found}, outside the bounds {low:g} and {high:g}"
+            raise ModelError([model_file.issue(f"fields.{name}", message)])
     return p
 
 
@@ -82,14 +87,6 @@ def _from_file(model_file: ModelFile, name: str, count: int, read: Any) -> np.nd
     return p
 
 
-def _require_within(model_file: ModelFile, name: str, p: np.ndarray, bounds: list[float]) -> None:
-    low, high = bounds
-    if (outside := (p < low) | (p > high)).any():
-        element = int(np.argmax(outside))
-        message = f"the number of element {element} is {p[element]:g}, outside the bounds {low:g} and {high:g}"
-        raise ModelError([model_file.issue(f"fields.{name}", message)])
-
-
 FROM_FILES = ("file", "matrices")
 MATRICES = ("stiffness", "mass", "nodes")
 
@@ -120,7 +117,8 @@ class FlexibleBodies:
 
     def body(self, name: str) -> Body:
         """The meshed body of a name; raise ModelError with the place of what cannot be met."""
-        return placed(self._model_file, name, lambda: self._body(self._model_file.bodies[name].flexible, name))
+        spec, place = self._model_file.bodies[name].flexible, f"bodies.{name}.flexible"
+        return refused_at(self._model_file, place, lambda: self._body(spec, name))
 
     def by_number(self, name: str) -> StandardInput:
         """The body of a name that is given by its integrals; raise ModelError where no shapes have them."""
@@ -324,13 +322,8 @@ def file_at(model_file: ModelFile, place: str, name: str) -> Path:
     return Path(model_file.source.locate(place)[0]).parent / name
 
 
-def placed(model_file: ModelFile, name: str, make: Callable[[], Any]) -> Any:
-    """What ``make`` returns; raise ModelError with the place in a body's description where it is refused."""
-    return refused_at(model_file, f"bodies.{name}.flexible", make)
-
-
 def refused_at(model_file: ModelFile, above: str, make: Callable[[], Any]) -> Any:
-    """The same for a description that stands elsewhere."""
+    """What ``make`` returns; raise ModelError with the place in a description, ``above``, where it is refused."""
     try:
         return make()
     except Refused as refused:

@@ -111,13 +111,8 @@ def turn_about(matrix: Matrix, axis: int) -> Matrix:
 
 def about_axis(axis: Vector, angle: Scalar) -> Matrix:
     """Rotation by ``angle`` about ``axis`` (of any length)."""
-    return rotation_matrix(_about_axis_parameters(axis, angle))
-
-
-def _about_axis_parameters(axis: Vector, angle: Scalar) -> tuple[Scalar, ...]:
-    """Euler parameters of the rotation by ``angle`` about ``axis``."""
     half = 0.5 * angle
-    return (cosine(half), *scale(sine(half), unit(axis)))
+    return rotation_matrix((cosine(half), *scale(sine(half), unit(axis))))
 
 
 def rotation_matrix(e: Sequence[Scalar]) -> Matrix:
@@ -274,10 +269,12 @@ class Geometry:
         """The body that deforms, of a place on it."""
         return self._nodes[body].body.name if body in self._nodes else body
 
-    def has_pose(self, body: str) -> bool:
-        """Whether the file states where the body is in the design position."""
-        spec = self.bodies.get(self._carrier(body))
-        return spec is not None and (spec.position is not None or spec.orientation is not None)
+    def is_placed(self, body: str, point: str) -> bool:
+        """Whether the file states where the body is in the design position, or gives its point there."""
+        spec, hardpoint = self.bodies.get(self._carrier(body)), self.points.get(point)
+        if spec is not None and (spec.position is not None or spec.orientation is not None):
+            return True
+        return carries(hardpoint, body) and _is_design(hardpoint)
 
     def position(self, body: str) -> Vector:
         """Design position of a body's origin, global."""
@@ -324,11 +321,6 @@ class Geometry:
             return apply_transposed(self.orientation(body), self.numbers.vector(spec.design))
         return self.numbers.vector(spec[body] if body in spec else spec["all"])
 
-    def is_hardpoint(self, body: str, name: str) -> bool:
-        """Whether a body's point is given in the design position."""
-        spec = self.points.get(name)
-        return carries(spec, body) and _is_design(spec)
-
     def center_of_mass(self, body: str) -> Vector:
         """Centre of mass in body axes."""
         spec = self.bodies.get(body)
@@ -349,7 +341,9 @@ class Geometry:
 def mass_properties(numbers: Numbers, geometry: Geometry, name: str) -> tuple[Scalar, Vector, Inertia]:
     """Mass, centre of mass in body axes, and inertia about the centre of mass in body axes."""
     body = geometry.bodies[name]
-    mass = _body_mass(numbers, body)
+    of_shape = getattr(body.shape, "mass", None)
+    own = of_shape if body.mass is None else body.mass
+    mass = 0.0 if own is None else numbers(own)
     centre = geometry.center_of_mass(name)
     if body.inertia is not None:
         inertia = _entries(numbers, body.inertia)
@@ -357,19 +351,10 @@ def mass_properties(numbers: Numbers, geometry: Geometry, name: str) -> tuple[Sc
         if about not in (None, "center_of_mass"):
             inertia = _shifted(inertia, mass, subtract(centre, geometry.point(name, about)))
     elif body.shape is not None:
-        of_shape = getattr(body.shape, "mass", None)
         inertia = shape_inertia(numbers, body.shape, mass if of_shape is None else numbers(of_shape))
     else:
         inertia = (0.0,) * 6
     return mass, centre, inertia
-
-
-def _body_mass(numbers: Numbers, body: Any) -> Scalar:
-    """Mass: the body's own, or its shape's, or none."""
-    if body.mass is not None:
-        return numbers(body.mass)
-    of_shape = getattr(body.shape, "mass", None)
-    return 0.0 if of_shape is None else numbers(of_shape)
 
 
 def _entries(numbers: Numbers, inertia: Any) -> Inertia:

@@ -97,22 +97,12 @@ def kind_of(spec: Any) -> Joint:
     return Joint[spec.type.upper()]
 
 
-def coordinates_of(spec: Any) -> tuple[str, ...]:
-    """Names of a joint's coordinates in declared order."""
-    return tuple(spec.coordinates)
-
-
 HELD = dict(zip("xyz", TRANSLATIONS, strict=True))  # of its point, which a tree joint may keep at zero
 
 
 def held_of(spec: Any) -> tuple[str, ...]:
     """Coordinates of a joint's point that constraints keep at zero, for their multipliers are the load of the joint."""
     return tuple(getattr(spec, "held", ()))
-
-
-def freedom(spec: Any) -> int:
-    """Number of coordinates of a joint."""
-    return len(coordinates_of(spec))
 
 
 def tree_columns(spec: Any, backwards: bool) -> tuple[TreeColumn, ...]:
@@ -124,7 +114,7 @@ def tree_columns(spec: Any, backwards: bool) -> tuple[TreeColumn, ...]:
     """
     kind = kind_of(spec)
     columns = spec.columns if isinstance(spec, NodeJoint) else JOINT_COLUMNS[kind]
-    named = [(name, HELD[name]) for name in held_of(spec)] + list(zip(coordinates_of(spec), columns, strict=True))
+    named = [(name, HELD[name]) for name in held_of(spec)] + list(zip(spec.coordinates, columns, strict=True))
     if not backwards:
         return tuple(TreeColumn(name, column, 1) for name, column in named)
     euler = [pair for pair in named if pair[1] in EULER_PARAMETERS]
@@ -156,7 +146,8 @@ def joint_frames(geometry: Geometry, spec: Any) -> Frames:
         reference = geometry.vector(a, references[0]), geometry.vector(b, references[1])
     if kind == Joint.UNIVERSAL:
         axes = geometry.vector(a, spec.axes[0]), geometry.vector(b, spec.axes[1])
-        return _framed(p_a, p_b, universal_frames(*axes, reference))
+        R_a, R_b = universal_frames(*axes, reference)
+        return Frames(p_a, R_a, p_b, R_b)
     if getattr(spec, "axis", None) is None:
         posed = kind == Joint.FIXED and is_designed(geometry, spec)
         return Frames(
@@ -168,11 +159,8 @@ def joint_frames(geometry: Geometry, spec: Any) -> Frames:
         R_b = frame(axis_b)
         x_a = transpose(product(relative(geometry.orientation(a), geometry.orientation(b)), R_b))[0]
         return Frames(p_a, frame(axis_a, x_a), p_b, R_b)
-    return _framed(p_a, p_b, axis_frames(axis_a, axis_b, reference))
-
-
-def _framed(p_a: Vector, p_b: Vector, rotations: tuple[Matrix, Matrix]) -> Frames:
-    return Frames(p_a, rotations[0], p_b, rotations[1])
+    R_a, R_b = axis_frames(axis_a, axis_b, reference)
+    return Frames(p_a, R_a, p_b, R_b)
 
 
 def both(names: Any) -> tuple[str, str]:
@@ -185,7 +173,7 @@ def both(names: Any) -> tuple[str, str]:
 def is_designed(geometry: Geometry, spec: Any) -> bool:
     """Whether the model file says where both bodies are in the design position, directly or by a hardpoint."""
     return all(
-        body == GROUND_NAME or geometry.has_pose(body) or geometry.is_hardpoint(body, name)
+        body == GROUND_NAME or geometry.is_placed(body, name)
         for body, name in zip(spec.bodies, both(spec.point), strict=True)
     )
 

@@ -1,7 +1,8 @@
 """Poses, columns, measures and mass matrix at one configuration: plain, for the checks before anything runs."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -223,7 +224,10 @@ def mass_matrix(tree: Tree, at: Poses, momentum: np.ndarray) -> np.ndarray:
     motion = np.hstack([at.v_array, at.w_array])
     matrix = np.zeros((n, n))
     for j in range(n):
-        above = _columns_above(tree, j)
+        body = tree.column_body[j]
+        above = list(range(tree.first_column[body], j + 1))  # the column, and all that move its body too
+        while (body := tree.parent[body]) >= 0:
+            above.extend(range(tree.first_column[body], tree.first_column[body + 1]))
         matrix[above, j] = matrix[j, above] = motion[above] @ momentum[j]
     return matrix
 
@@ -236,9 +240,11 @@ def _subtrees(tree: Tree, theta: np.ndarray, at: Poses) -> tuple[np.ndarray, np.
     spread = np.einsum("bi,bi->b", c, c)[:, None, None] * np.eye(3) - c[:, :, None] * c[:, None, :]
     moment = mass[:, None] * c
     inertia = turned @ local @ turned.transpose(0, 2, 1) + mass[:, None, None] * spread
-    for body, m, first, about in _flexible(tree, theta):
-        r: np.ndarray = np.array(at.r[body])
-        first, about = turned[body] @ first, turned[body] @ about @ turned[body].T
+    deforming: Any = (tree.flexible.tolist(), tree.block) if isinstance(tree, FlexibleTree) else ((), ())
+    for body, o in zip(*deforming, strict=True):  # about the frame, without deformation
+        m, r = theta[o + BODY_MASS], np.array(at.r[body])
+        first = turned[body] @ theta[o + MDCM : o + MDCM + 3]
+        about = turned[body] @ theta[o + J0 + SYMMETRIC] @ turned[body].T
         mass[body], moment[body] = mass[body] + m, moment[body] + m * r + first
         mixed = np.outer(r, first)
         spread = (m * (r @ r) + 2.0 * (r @ first)) * np.eye(3) - m * np.outer(r, r) - mixed - mixed.T
@@ -250,21 +256,3 @@ def _subtrees(tree: Tree, theta: np.ndarray, at: Poses) -> tuple[np.ndarray, np.
             moment[parent] += moment[body]
             inertia[parent] += inertia[body]
     return mass, moment, inertia
-
-
-def _flexible(tree: Tree, theta: np.ndarray) -> Iterator[tuple[int, float, np.ndarray, np.ndarray]]:
-    """Bodies that deform, as they are without deformation: mass, first moment, inertia about the frame's origin."""
-    if isinstance(tree, FlexibleTree):
-        for body, o in zip(tree.flexible, tree.block, strict=True):
-            yield int(body), theta[o + BODY_MASS], theta[o + MDCM : o + MDCM + 3], theta[o + J0 + SYMMETRIC]
-
-
-def _columns_above(tree: Tree, column: int) -> list[int]:
-    """The column itself and all that move its body too."""
-    body = tree.column_body[column]
-    found = list(range(tree.first_column[body], column + 1))
-    body = tree.parent[body]
-    while body >= 0:
-        found.extend(range(tree.first_column[body], tree.first_column[body + 1]))
-        body = tree.parent[body]
-    return found

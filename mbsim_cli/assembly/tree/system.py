@@ -9,13 +9,11 @@ from typing import Any
 import numpy as np
 
 from mbsim_cli.assembly.parameters.numbers import Numbers, Theta
-from mbsim_cli.assembly.tree.elastic import ElasticBody, NodeJoint, ShapeRow, Source, elastic_bodies
+from mbsim_cli.assembly.tree.elastic import ElasticBody, NodeJoint, ShapeRow, Source
 from mbsim_cli.assembly.tree.geometry import Geometry, split
 from mbsim_cli.assembly.tree.joints import (
     TreeColumn,
     both,
-    coordinates_of,
-    freedom,
     has_velocity,
     independent,
     tree_columns,
@@ -143,10 +141,6 @@ class System:
         """Number of states, each of which has a coordinate that moves no body."""
         return sum(isinstance(spec, StateJoint) for spec in self.joints.values())
 
-    def euler_columns(self) -> list[tuple[str, int]]:
-        """Joint and first column of every set of Euler parameters."""
-        return [(joint, i) for i, (joint, column) in enumerate(self.columns) if column.kind == Column.EULER_0]
-
     def coordinate_columns(self) -> list[int]:
         """Column of every coordinate: all but those of nodes."""
         return [i for i, (owner, _) in enumerate(self.columns) if not self._is_node(owner)]
@@ -180,7 +174,7 @@ class System:
 
     def declared_order(self, joint: str) -> tuple[str, ...]:
         """Coordinates of a joint in declared order."""
-        return coordinates_of(self.joints[joint])
+        return tuple(self.joints[joint].coordinates)
 
 
 def integrated(unit: str) -> str:
@@ -204,53 +198,28 @@ _ON_PLANE_CHORD = ("revolute",)  # the same of planar bodies: they turn about on
 _OF_FRAME = ("elastic_coordinate", "strain_energy", "deformation")  # sensors that read the body itself
 
 
-@dataclass(frozen=True)
-class Unfolded:
-    """A model file whose places on bodies that deform are bodies, and the joints to them by their names."""
-
-    model_file: ModelFile
-    nodes: Mapping[str, NodeJoint]
-
-
 def check_flexible(system: System) -> None:
     """Record places on bodies that deform which cannot move as their data say."""
-    for _, joint in system.node_joints():
-        _check_axes(system, joint)
-        _check_stiffened(system, joint)
-
-
-def _check_axes(system: System, joint: NodeJoint) -> None:
-    """Record a node whose axes are not those of its body: vectors are given in these."""
+    if not (joints := system.node_joints()):
+        return
     from mbsim_cli.reduction.sid_reader import EXACT, difference
 
-    node = joint.body.sid.nodes[joint.number]
-    if (defect := difference(node.AP.M0, np.eye(3))) > EXACT:
-        message = f"node {node.name!r} has axes of its own: AP differs from the unit matrix by {defect:.2g}"
-        system.issue(f"bodies.{joint.body.name}.flexible", message, "join nothing to it, or make its axes the body's")
-
-
-def _check_stiffened(system: System, joint: NodeJoint) -> None:
-    """Record a node whose terms of first order are not symmetric."""
-    from mbsim_cli.reduction.sid_reader import EXACT, difference
-
-    given = [sid.nodes[joint.number] for sid in joint.body.spanned]
-    for name, term in ((name, getattr(node, name)) for node in given for name in ("phi", "psi")):
-        if term.M1 is None or not np.any(term.M1):
-            continue
-        if (defect := difference(term.M1, term.M1.swapaxes(0, 1))) > EXACT:
-            message = (
-                f"{name} of first order of node {given[0].name!r} is not symmetric in the elastic coordinates, by "
-                f"{defect:.2g} of the largest entry: no place moves so"
-            )
-            system.issue(f"bodies.{joint.body.name}.flexible", message, "join nothing to this node, or mend the file")
-            return
-
-
-def unfold(model_file: ModelFile, elastic: Mapping[str, ElasticBody]) -> Unfolded:
-    """The unfolded file; raise ModelError for places that there are none of."""
-    if not elastic:
-        return Unfolded(model_file, {})
-    return _Unfolding(model_file, elastic).result()
+    for _, joint in joints:
+        node, path = joint.body.sid.nodes[joint.number], f"bodies.{joint.body.name}.flexible"
+        if (defect := difference(node.AP.M0, np.eye(3))) > EXACT:  # vectors are given in the axes of the body
+            message = f"node {node.name!r} has axes of its own: AP differs from the unit matrix by {defect:.2g}"
+            system.issue(path, message, "join nothing to it, or make its axes the body's")
+        terms = [
+            (name, getattr(sid.nodes[joint.number], name).M1) for sid in joint.body.spanned for name in ("phi", "psi")
+        ]
+        for name, M1 in terms:
+            if M1 is not None and np.any(M1) and (defect := difference(M1, M1.swapaxes(0, 1))) > EXACT:
+                message = (
+                    f"{name} of first order of node {node.name!r} is not symmetric in the elastic coordinates, by "
+                    f"{defect:.2g} of the largest entry: no place moves so"
+                )
+                system.issue(path, message, "join nothing to this node, or mend the file")
+                break
 
 
 class _Unfolding:
@@ -259,7 +228,8 @@ class _Unfolding:
         self._nodes: dict[str, NodeJoint] = {}
         self._issues: list[Issue] = []
 
-    def result(self) -> Unfolded:
+    def result(self) -> tuple[ModelFile, Mapping[str, NodeJoint]]:
+        """The file whose places on bodies that deform are bodies, and the joints to them by their names."""
         joints = {name: self._joint(f"joints.{name}", spec) for name, spec in self._file.joints.items()}
         sections = {
             section: {
@@ -272,15 +242,12 @@ class _Unfolding:
         places = {name: Body() for name in self._nodes}
         bodies = {"bodies": self._file.bodies | places, "joints": joints | self._nodes}
         found = self._file.model_copy(update=bodies | sections)
-        sensors = {name: self._on_node(spec, found) for name, spec in found.sensors.items()}
-        return Unfolded(found.model_copy(update={"sensors": sensors}), self._nodes)
-
-    def _on_node(self, spec: Any, found: Any) -> Any:
-        """A reaction that acts on a body that deforms acts on the place where the joint is."""
-        if spec.type != "reaction" or spec.on not in self._elastic:
-            return spec
-        given, places = spec.bodies(self._file), spec.bodies(found)
-        return spec.model_copy(update={"on": places[given.index(spec.on)]})
+        sensors = dict(found.sensors)
+        for name, spec in sensors.items():
+            if spec.type == "reaction" and spec.on in self._elastic:  # acts on the place where the joint is
+                place = spec.bodies(found)[spec.bodies(self._file).index(spec.on)]
+                sensors[name] = spec.model_copy(update={"on": place})
+        return found.model_copy(update={"sensors": sensors}), self._nodes
 
     def _joint(self, place: str, spec: Any) -> Any:
         if not any(body in self._elastic for body in spec.bodies):
@@ -340,22 +307,15 @@ class _Unfolding:
         """
         if self._elastic[body].node(point) is not None:
             return self._node(place, body, point), "origin"
-        at = self._place_of(body, point)
-        if at is None or np.any(np.array(at) != 0.0):
+        given, at = self._file.points.get(point), [0.0 if point == "origin" else None]
+        if point != "origin" and isinstance(given, Mapping) and body in given:
+            at = [number.literal for number in given[body]]
+        if any(coordinate != 0.0 for coordinate in at):  # or it is given by an expression
             known = ", ".join(node.name for node in self._elastic[body].sid.nodes) or "it has none"
             self._report(place, f"{point!r} is no node of body {body!r}, which deforms", f"nodes: {known}")
         else:
             self._at_frame(place, body, joint)
         return body, point
-
-    def _place_of(self, body: str, point: str) -> Any:
-        """Place of a point of the frame where the file gives it in numbers of the body; None else."""
-        if point == "origin":
-            return (0.0, 0.0, 0.0)
-        given = self._file.points.get(point)
-        if isinstance(given, Mapping) and body in given:
-            return [number.literal for number in given[body]]
-        return None
 
     def _at_frame(self, place: str, body: str, kind: str) -> None:
         """Report what the frame of a body cannot take: a joint, force or torque where no place of the body moves so."""
@@ -415,7 +375,7 @@ def spanning_tree(model_file: ModelFile) -> Topology:
         return PREFER if getattr(spec, "initial", None) is not None and spec.initial.model_fields_set else 0
 
     edges = [
-        Edge(name, spec.bodies[0], spec.bodies[1], freedom(spec), priority(name, spec), spec.cut is True)
+        Edge(name, spec.bodies[0], spec.bodies[1], len(spec.coordinates), priority(name, spec), spec.cut is True)
         for name, spec in model_file.joints.items()
     ]
     topology, lost, refused = span(list(model_file.bodies), edges)
@@ -457,8 +417,14 @@ def unfolded_system(model_file: ModelFile, standard_input: Source | None) -> Sys
     numbers = Numbers(model_file.expressions)
     theta = Theta(numbers)
     theta.add(lambda: numbers.vector(model_file.gravity))
-    elastic = elastic_bodies(model_file, numbers, standard_input)
-    unfolded = unfold(model_file, elastic)
-    geometry = Geometry(numbers, unfolded.model_file, unfolded.nodes)
-    topology = spanning_tree(unfolded.model_file)
-    return System(unfolded.model_file, geometry, theta, topology, list(elastic.values()))
+    deforming = [name for name, body in model_file.bodies.items() if body.flexible is not None]
+    if deforming and standard_input is None:
+        raise ValueError("build wants standard_input for a model with bodies that deform")
+    elastic = {
+        name: ElasticBody(model_file, name, numbers, standard_input) for name in deforming if standard_input is not None
+    }
+    nodes: Mapping[str, NodeJoint] = {}
+    if elastic:
+        model_file, nodes = _Unfolding(model_file, elastic).result()
+    geometry = Geometry(numbers, model_file, nodes)
+    return System(model_file, geometry, theta, spanning_tree(model_file), list(elastic.values()))

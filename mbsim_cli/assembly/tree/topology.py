@@ -111,7 +111,7 @@ def _exchange(tree: dict[str, Edge], edges: Sequence[Edge]) -> list[str]:
     for edge in sorted(edges, key=lambda edge: -edge.priority):
         if edge.priority == 0 or edge.name in tree:
             continue
-        if edge.a not in _with_ground(reached) or edge.b not in _with_ground(reached):
+        if not {edge.a, edge.b} <= {GROUND_NAME, *reached}:
             continue
         loop = _path(reached, edge.a, edge.b)
         weakest = min(loop, key=lambda e: (e.priority, -_height(reached, e)), default=None)
@@ -122,10 +122,6 @@ def _exchange(tree: dict[str, Edge], edges: Sequence[Edge]) -> list[str]:
         elif edge.priority == KEEP:
             refused.append(edge.name)
     return refused
-
-
-def _with_ground(reached: dict[str, Edge]) -> set[str]:
-    return {GROUND_NAME, *reached}
 
 
 def _parents(tree: Iterable[Edge]) -> dict[str, Edge]:
