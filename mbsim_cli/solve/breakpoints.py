@@ -195,6 +195,8 @@ class EventTime(NamedTuple):
 
     def varied(self, dtheta: np.ndarray) -> np.ndarray:
         """Its derivatives (p,)."""
+        if not self.numbers:  # as those of all steps that are divided because forces begin in them
+            return np.zeros(dtheta.shape[1], dtheta.dtype)
         return np.asarray(dtheta[list(self.numbers)].sum(axis=0))
 
 

@@ -120,10 +120,11 @@ class Pieces:
         """
         h, made, now, total = self._problem.options.step, list[CompletedPiece](), progress, 0
         left = list(reversed(self._pieces.get(step) or Piece(EventTime((step - 1) * h), EventTime(step * h)).halves))
+        room = self._room()
         while left:
             piece = left.pop()
             shown = not left and step % interval == 0
-            rows = (first_rows(record, 1), first_rows(d_record, 1)) if shown else self._room()
+            rows = (first_rows(record, 1), first_rows(d_record, 1)) if shown else room
             begun, stage = Rates(self._loop.state.zd.copy(), self._loop.state.zdd.copy()), None
             now = Progress(int(Status.OK), 1, progress.scale, False, 0)
             if piece.is_short(self._problem.options.step):
@@ -139,7 +140,9 @@ class Pieces:
                 continue
             if now.status != Status.OK:
                 break
-            made.append(CompletedPiece(piece, begun, rows[0], stage))
+            if self._keeps:
+                made.append(CompletedPiece(piece, begun, rows[0], stage))
+                room = self._room()
         self._reset_predictor()
         if self._keeps:
             self.made[step] = made
