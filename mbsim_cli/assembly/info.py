@@ -176,6 +176,6 @@ def _parameters(assembled: "Assembled") -> list[dict[str, Any]]:
     uses = _uses(assembled)
     return [
         {"name": parameter.name, "value": parameter.value, "unit": parameter.unit, "bounds": parameter.bounds}
-        | {"description": file.parameters[parameter.name].description or "", "used_in": uses[parameter.name]}
+        | {"description": file.parameters[parameter.key].description or "", "used_in": uses[parameter.key]}
         for parameter in parameter_values(file, list(file.parameters))
     ]

@@ -33,25 +33,16 @@ from mbsim_cli.model.scales import scales_of
 UNDETERMINED = 1e-6  # part of a combination of constraints that acts on nothing
 
 
-def release_loads(problem: Problem, closing: Closing, system: System) -> bool:
-    """Let no constraint hold tree joints where it repeats others; whether any load is undetermined."""
-    loads = list(_undetermined(problem, closing, system))
-    for joint, axis in loads:
-        if joint not in system.topology.cut:
-            system.joints[joint].release(axis)
-    return bool(loads)
-
-
 def require_loads(problem: Problem, closing: Closing, system: System) -> None:
     """Raise ModelError where friction reads loads that are undetermined even so."""
-    for joint in dict.fromkeys(joint for joint, _ in _undetermined(problem, closing, system)):
+    for joint in dict.fromkeys(joint for joint, _ in undetermined_loads(problem, closing, system)):
         message = f"constraints that depend on each other leave the load of joint {joint!r} undetermined"
         hint = "friction needs it: give a loss instead of dynamic, or hold nothing twice"
         system.issue(f"joints.{joint}.friction", message, hint)
     system.stop()
 
 
-def _undetermined(problem: Problem, closing: Closing, system: System) -> Iterator[tuple[str, str]]:
+def undetermined_loads(problem: Problem, closing: Closing, system: System) -> Iterator[tuple[str, str]]:
     """Joints and axes along which constraints that depend on each other leave the load undetermined."""
     if not isinstance(problem.model.signals, LoadedSignals) or not len(closing.redundant):
         return

@@ -1,6 +1,6 @@
 """From a mechanism to the arrays that kernels read: all tables of a model."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -367,9 +367,12 @@ class Packing:
         return replace(self, model_file=model_file, choices=choices, options=options, system=system)
 
 
-def pack(model_file: ModelFile, choices: Mapping[str, Any]) -> Packing:
-    """Pack a file; raises ModelError with what is wrong with the mechanism."""
-    system = unfolded_system(model_file, choices["standard_input"])
+def pack(model_file: ModelFile, choices: Mapping[str, Any], released: Collection[tuple[str, str]] = ()) -> Packing:
+    """Pack a file; raises ModelError with what is wrong with the mechanism.
+
+    No constraint holds the points of joints ``released`` along their axes, where it would repeat others.
+    """
+    system = unfolded_system(_with_released(model_file, released), choices["standard_input"])
     numbers = system.geometry.numbers
     options = _options_at(model_file, numbers, choices)
     inverse = options.analysis == "inverse_dynamics"
@@ -383,6 +386,13 @@ def pack(model_file: ModelFile, choices: Mapping[str, Any]) -> Packing:
     system.tables = Tables(model_file, choices["read_table"], system.issue)
     packed = Packed(system, options if inverse else None)
     return Packing(model_file, choices, options, system, packed, frozenset(numbers.read))
+
+
+def _with_released(model_file: ModelFile, released: Collection[tuple[str, str]]) -> ModelFile:
+    joints = dict(model_file.joints)
+    for name, axis in released:
+        joints[name] = joints[name].holding(joints[name].held.replace(axis, ""))
+    return model_file.model_copy(update={"joints": joints}) if released else model_file
 
 
 def _options_at(model_file: ModelFile, numbers: Numbers, choices: Mapping[str, Any]) -> Options:

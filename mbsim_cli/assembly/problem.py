@@ -25,8 +25,8 @@ from mbsim_cli.assembly.mechanism import (
     check_rates,
     check_wholly_driven,
     opposed,
-    release_loads,
     require_loads,
+    undetermined_loads,
 )
 from mbsim_cli.assembly.objectives import Objective, expressed, objectives_of
 from mbsim_cli.assembly.options import check_differentiable, doubtful_settings, end_of
@@ -289,8 +289,9 @@ def build(
                     return _assembled(renewed, before.packing)
         packing = pack(model_file, choices)
         found = _assembled(packing, packing)
-        if release_loads(found.problem, found.closing, packing.system):
-            packing = pack(model_file, choices)
+        if loads := list(undetermined_loads(found.problem, found.closing, packing.system)):
+            cut = packing.system.topology.cut
+            packing = pack(model_file, choices, [(joint, axis) for joint, axis in loads if joint not in cut])
             found = _assembled(packing, packing)
             require_loads(found.problem, found.closing, packing.system)
         return found

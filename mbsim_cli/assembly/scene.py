@@ -11,7 +11,6 @@ from mbsim_cli.assembly.elements.laws import LawTable, RoadTable
 from mbsim_cli.assembly.parameters.numbers import Numbers
 from mbsim_cli.assembly.tree.bodies import tree_table, with_elastic
 from mbsim_cli.assembly.tree.elastic import ElasticBody, Source
-from mbsim_cli.assembly.tree.flexible import file_at
 from mbsim_cli.assembly.tree.geometry import carries, frame, mass_properties, shape_center, split
 from mbsim_cli.assembly.tree.joints import both
 from mbsim_cli.assembly.tree.kinematics import poses
@@ -365,7 +364,7 @@ class _Drawing:
         for at, visual in enumerate(visuals):
             try:
                 given, triangles = read_surface(
-                    file_at(self._system.model_file, f"bodies.{name}.visuals[{at}]", visual.mesh)
+                    self._system.model_file.source.file_at(f"bodies.{name}.visuals[{at}]", visual.mesh)
                 )
             except (InputOutputError, UsageError) as error:
                 self._left_out.append(f"{name} is drawn without its surface: {error}")

@@ -1,6 +1,7 @@
 """Base class and field types of all sections of a model file, and ``walk``, which iterates over their parts."""
 
 from collections.abc import Iterable, Iterator
+from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, Union, get_args
 
 from pydantic import (
@@ -158,6 +159,6 @@ def parts(value: Any) -> Iterable[tuple[str | int, Any]]:
     if isinstance(value, Spec):
         fields = type(value).model_fields
         return [(fields[name].alias or name, entry) for name, entry in value.__dict__.items() if name in fields]
-    if type(value) is dict:
+    if type(value) in (dict, MappingProxyType):
         return value.items()
     return enumerate(value) if type(value) is list else ()

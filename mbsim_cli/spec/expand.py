@@ -38,7 +38,7 @@ _INITIAL: dict[str, tuple[type[Spec], tuple[str, ...]]] = {
 
 
 def expand(review: Review, wrong_controls: dict[str, list[str]]) -> None:
-    """Add to a model what its short forms stand for; ``wrong_controls`` are those of ``add_values``."""
+    """Add to a model what its short forms stand for; ``wrong_controls`` are those of ``with_values_of_controls``."""
     model = review.model
     _expand_tables(review)
     _expand_controls(review, wrong_controls)
@@ -145,14 +145,14 @@ def _expand_sweep(review: Review) -> None:
 _TIME = re.compile(r"\bt\b")
 
 
-def add_values(model: ModelFile) -> dict[str, list[str]]:
-    """Add the values of all controls to the parameters of a model, before anything is replaced or checked.
+def with_values_of_controls(model: ModelFile) -> tuple[ModelFile, dict[str, list[str]]]:
+    """A model with the values of all controls among its parameters, before anything is replaced or checked.
 
-    Returns what is wrong with controls, by their names. Lists of parameters that name a control name its values.
+    Also what is wrong with controls, by their names. Lists of parameters that name a control name its values.
     """
     wrong: dict[str, list[str]] = {}
     if not model.controls:
-        return wrong
+        return model, wrong
     values = {name: control.parameters(name) for name, control in model.controls.items()}
     for name, control in model.controls.items():
         taken = [made for made in values[name] if made in model.parameters or made in model.constants]
@@ -162,18 +162,21 @@ def add_values(model: ModelFile) -> dict[str, list[str]]:
             wrong[name] = [f"its values are parameters, of which {taken[0]!r} exists; give the control another name"]
         else:
             wrong[name] = _add(model, name, control)
-    for given in model.optimization.values():
-        if isinstance(given.variables, list):
-            given.variables[:] = [each for stated in given.variables for each in values.get(stated, [stated])]
-        elif isinstance(given.variables, dict):
-            for name in values.keys() & given.variables.keys():
-                span = given.variables.pop(name)
-                given.variables.update(dict.fromkeys(values[name], span))
-    asked = model.analysis.sensitivity.parameters
-    if isinstance(asked, list):
-        asked[:] = [each for stated in asked for each in values.get(stated, [stated])]
-    model.__dict__.pop("expressions", None)
-    return wrong
+    optimization, analysis = dict(model.optimization), model.analysis
+    for name, given in optimization.items():
+        variables = given.variables
+        if isinstance(variables, list):
+            variables = [each for stated in variables for each in values.get(stated, [stated])]
+        elif isinstance(variables, dict):
+            of_controls = {each: variables[name] for name in values if name in variables for each in values[name]}
+            variables = {name: span for name, span in variables.items() if name not in values} | of_controls
+        optimization[name] = given.model_copy(update={"variables": variables} if variables else {})
+    sensitivity = analysis.sensitivity
+    if isinstance(sensitivity.parameters, list):
+        asked = [each for stated in sensitivity.parameters for each in values.get(stated, [stated])]
+        sensitivity = sensitivity.model_copy(update={"parameters": asked})
+        analysis = analysis.model_copy(update={"sensitivity": sensitivity})
+    return model.having(optimization=optimization, analysis=analysis), wrong
 
 
 def _add(model: ModelFile, name: str, control: Control) -> list[str]:

@@ -369,7 +369,7 @@ def _load(maker: Maker, coordinate: str, spec: Friction) -> str | None:
         else:
             maker.report("radius", "friction of a displacement acts along it, at no radius", "leave it out")
         return None
-    joint.hold()
+    model.joints[owner] = joint.holding(joint.across)
     squares = []
     for axis in joint.across:
         read = f"_load_{owner}_{axis}"

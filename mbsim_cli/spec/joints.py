@@ -3,7 +3,8 @@
 # mypy: disable-error-code="valid-type"
 # fields are typed by calls that build what pydantic reads
 
-from typing import ClassVar, Literal
+from collections.abc import Iterable
+from typing import ClassVar, Literal, Self
 
 from pydantic import PrivateAttr, model_validator
 
@@ -161,13 +162,11 @@ class _Joint(Spec):
         """Axes of its frame along which constraints hold its point, so that friction can read their multipliers."""
         return self._held
 
-    def hold(self) -> None:
-        """Let constraints hold its point along all axes that it carries forces along."""
-        self._held = self.across
-
-    def release(self, axis: str) -> None:
-        """Let nothing hold its point along an axis."""
-        self._held = self._held.replace(axis, "")
+    def holding(self, axes: Iterable[str]) -> Self:
+        """The same joint with constraints that hold its point along axes."""
+        found = self.model_copy()
+        found._held = "".join(axes)
+        return found
 
 
 class _AtPoint(_Joint):

@@ -9,10 +9,10 @@ from pydantic import ValidationError
 from pydantic_core import PydanticCustomError
 
 from mbsim_cli.errors import Issue, ModelError, UsageError
-from mbsim_cli.spec.expand import add_values, expand
+from mbsim_cli.spec.expand import expand, with_values_of_controls
 from mbsim_cli.spec.expressions.number import Number
 from mbsim_cli.spec.model_file import ModelFile
-from mbsim_cli.spec.parameters import name_numbers
+from mbsim_cli.spec.parameters import with_every_number
 from mbsim_cli.spec.reading.messages import Path, issue_of, keys_of, nearest, path_of, suggest
 from mbsim_cli.spec.reading.nodes import replace_wildcards, resolve
 from mbsim_cli.spec.reading.source import Source, is_key, read_source, set_keys
@@ -58,12 +58,13 @@ def load(
     replace_wildcards(source.root)
     model, broken = _validated(source, issues)
     if model is not None:
-        wrong_controls = add_values(model.read_from(source))
+        model, wrong_controls = with_values_of_controls(model.read_from(source))
         model = _with_overrides(model, {name: text for name, text in overrides.items() if not is_key(name)})
         if every_number and not issues:
-            name_numbers(model)
+            model = with_every_number(model)
         review = Review(model, source, broken | {(section,) for section in source.twice})
         expand(review, wrong_controls)
+        review.model = model = model.sealed()
         for rule in RULES:
             rule(review)
         issues += review.issues

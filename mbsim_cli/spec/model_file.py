@@ -6,7 +6,9 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from dataclasses import field as dataclass_field
-from typing import Annotated, Any, Literal
+from pathlib import Path as FilePath
+from types import MappingProxyType
+from typing import Annotated, Any, Literal, get_origin
 
 from pydantic import BeforeValidator, ConfigDict, PrivateAttr
 from pydantic import Field as pydantic_field
@@ -23,7 +25,7 @@ from mbsim_cli.spec.expressions.syntax import ExpressionError, names, parse
 from mbsim_cli.spec.flexible import Field
 from mbsim_cli.spec.forces import Cable, Force
 from mbsim_cli.spec.joints import Joint, Table
-from mbsim_cli.spec.laws import Control, Law, Road
+from mbsim_cli.spec.laws import ColumnsFile, Control, Law, Road
 from mbsim_cli.spec.objectives import Check, Objective
 from mbsim_cli.spec.reading.messages import Path
 from mbsim_cli.spec.reading.source import Source
@@ -102,7 +104,7 @@ AnyAnalysis = Annotated[
 ]
 
 
-@dataclass
+@dataclass(frozen=True)
 class Derived:
     """What follows from a file beside its sections; copies of a model with other values share it."""
 
@@ -110,7 +112,12 @@ class Derived:
     hidden: set[str] = dataclass_field(default_factory=set)  # sensors that forces read, and no result shows
     parts: dict[str, str] = dataclass_field(default_factory=dict)  # see ``ModelFile.parts``
     paths: dict[str, str] = dataclass_field(default_factory=dict)  # of the numbers that parameters stand for
-    reviewed: Any = None  # what rules have read of it: see ``parameters.with_values``
+    memo: dict[str, Any] = dataclass_field(default_factory=dict)  # what is computed once: see ``with_values``
+
+    def sealed(self) -> "Derived":
+        """The same, to which nothing can be added but to the memo."""
+        parts, paths = MappingProxyType(self.parts), MappingProxyType(self.paths)
+        return Derived(frozenset(self.made), frozenset(self.hidden), parts, paths)  # type: ignore[arg-type]
 
 
 class ModelFile(Sections):
@@ -188,10 +195,25 @@ class ModelFile(Sections):
         self._source = source
         return self
 
+    def sealed(self) -> "ModelFile":
+        """This model with all that its short forms stand for; nothing changes it any more."""
+        found = self.model_copy()
+        sections = {name: MappingProxyType(self.__dict__[name]) for name in MAPPINGS}
+        found.__dict__.update(sections)
+        found._derived = self._derived.sealed()
+        self._source.seal()
+        return found
+
+    def having(self, **parts: Any) -> "ModelFile":
+        """The same model with other sections."""
+        found = self.model_copy()
+        found.__dict__.update(parts)
+        found.__dict__.pop("expressions", None)  # cached for the parameters before
+        return found
+
     def with_overrides(self, overrides: Mapping[str, Number]) -> "ModelFile":
         """The same model where parameters and constants have these values too."""
-        moved = self.model_copy()
-        moved.__dict__.pop("expressions", None)  # cached for the values before
+        moved = self.having()
         moved._overrides = {**self._overrides, **overrides}
         return moved
 
@@ -218,7 +240,7 @@ class ModelFile(Sections):
         found: list[tuple[Path, Number]] = []
         for section in ModelFile.model_fields:
             entries = getattr(self, section)
-            if type(entries) is dict:
+            if section in MAPPINGS:
                 entries = {name: entry for name, entry in entries.items() if (section, name) not in self.derived.made}
             found += (entry for entry in walk(entries, (section,), Number) if entry[1].literal is None)
         return tuple(entry for entry in found if not is_moving(entry[1], self.expressions))
@@ -228,6 +250,14 @@ class ModelFile(Sections):
         """Expressions of the motion, with their paths."""
         found = walk(self.forces, ("forces",), Expression)
         return tuple((path, number) for path, number in found if is_moving(number, self.expressions))
+
+    @property
+    def tables(self) -> list[FilePath]:
+        """Files of numbers that laws, roads and motions name, those that exist."""
+        sections = {name: getattr(self, name) for name in ("laws", "roads", "forces", "constraints", "analysis")}
+        named = walk(sections, (), ColumnsFile)
+        found = dict.fromkeys(self.source.file_at((*path, "file"), table.file) for path, table in named)
+        return [file for file in found if file.is_file()]
 
     @property
     def inextensible(self) -> list[str]:
@@ -291,6 +321,9 @@ class ModelFile(Sections):
     def issue(self, path: str, message: str, hint: str | None = None) -> Issue:
         """Return an issue at a path such as ``bodies.coupler.points.B2``, with its file, line and column."""
         return self._source.issue(path, message, hint)
+
+
+MAPPINGS = frozenset(name for name, entry in ModelFile.model_fields.items() if get_origin(entry.annotation) is dict)
 
 
 def descriptions_of(part: Any, path: Path = ()) -> Iterator[tuple[Path, str]]:

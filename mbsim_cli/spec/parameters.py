@@ -8,7 +8,7 @@ import yaml
 
 from mbsim_cli.errors import ModelError, UsageError
 from mbsim_cli.spec.analysis import Sensitivity
-from mbsim_cli.spec.base import Spec
+from mbsim_cli.spec.base import Spec, parts
 from mbsim_cli.spec.bodies import Parameter
 from mbsim_cli.spec.expressions.number import Expression, Number
 from mbsim_cli.spec.expressions.syntax import names as names_in
@@ -30,58 +30,68 @@ Path = tuple[str | int, ...]
 
 
 class Place(NamedTuple):
-    """A number where it stands: ``holder[key]`` is it."""
+    """A number where it stands, within a section, mapping or list."""
 
     path: Path
     holder: Any
-    key: Any
     number: Number
     unit: str
 
 
-def name_numbers(model: ModelFile) -> None:
-    """Put a parameter in the place of every number that the physics reads; constants become parameters."""
-    for name in list(model.constants):
-        model.parameters[name] = Parameter(value=model.constants.pop(name))
-    taken = {*model.parameters, *model.sensors, *model.objectives}
+def with_every_number(model: ModelFile) -> ModelFile:
+    """The model with a parameter in the place of every number that the physics reads; constants become parameters."""
+    parameters = model.parameters | {name: Parameter(value=number) for name, number in model.constants.items()}
+    taken, names = {*parameters, *model.sensors, *model.objectives}, dict[Path, Number]()
     count = 0
-    for place in list(places(model)):
+    for place in places(model):
         while (name := f"number_{count}") in taken:
             count += 1
         count += 1
-        model.parameters[name] = Parameter.model_construct(value=place.number, unit=place.unit)
-        place.holder[place.key] = Number(name)
+        parameters[name] = Parameter.model_construct(value=place.number, unit=place.unit)
+        names[place.path] = Number(name)
         last, shown = place.path[-1], place.path
         if isinstance(last, int) and len(place.holder) == 3 and not isinstance(place.path[-2], int):
             shown = (*place.path[:-1], "xyz"[last])  # letters for the components of a vector
         model.derived.paths[name] = join(shown)
         model.source.stands_at[("parameters", name)] = place.path
-    model.__dict__.pop("expressions", None)  # overrides were read by those without these parameters
+    sections = {section: _replaced(getattr(model, section), (section,), names) for section in SECTIONS}
+    return model.having(parameters=parameters, constants={}, **sections)
+
+
+def _replaced(part: Any, path: Path, numbers: Mapping[Path, Number]) -> Any:
+    """A part of a model with other numbers at some paths."""
+    if isinstance(part, Number):
+        return numbers.get(path, part)
+    made = {key: _replaced(entry, (*path, key), numbers) for key, entry in parts(part)}
+    changed = {key: made[key] for key, entry in parts(part) if made[key] is not entry}
+    if not changed:
+        return part
+    if isinstance(part, Spec):
+        keys = {entry.alias or name: name for name, entry in type(part).model_fields.items()}
+        return part.model_copy(update={keys[str(key)]: entry for key, entry in changed.items()})
+    return list(made.values()) if isinstance(part, list) else made
 
 
 def places(model: ModelFile) -> Iterator[Place]:
+    """Numbers of the physics that the file states, but for those that are nothing but one name."""
     for section in SECTIONS:
         if section in model.model_fields_set:
-            yield from _within(model.__dict__, section, (section,), "m/s^2" if section == "gravity" else "")
+            yield from _within(model, getattr(model, section), (section,), "m/s^2" if section == "gravity" else "")
 
 
-def _within(holder: Any, key: Any, path: Path, unit: str) -> Iterator[Place]:
+def _within(holder: Any, value: Any, path: Path, unit: str) -> Iterator[Place]:
     """Places of an entry; what the file leaves out has none."""
-    value = holder[key]
     if isinstance(value, Number):
         if value.plain_name is None and not (isinstance(value, Expression) and value.literal is None):
-            yield Place(path, holder, key, value, unit)
+            yield Place(path, holder, value, unit)
     elif isinstance(value, Spec):
         for name, known in type(value).model_fields.items():
             if name in value.model_fields_set and name not in TOGETHER:
                 own = unit_in(known.description or "") or unit
-                yield from _within(value.__dict__, name, (*path, known.alias or name), own)
-    elif type(value) is dict:
-        for name in value:
-            yield from _within(value, name, (*path, name), unit or _UNITS.get(str(path[0]), ""))
-    elif type(value) is list:
-        for index in range(len(value)):
-            yield from _within(value, index, (*path, index), unit)
+                yield from _within(value, getattr(value, name), (*path, known.alias or name), own)
+    else:
+        for key, entry in parts(value):
+            yield from _within(value, entry, (*path, key), unit or _UNITS.get(str(path[0]), ""))
 
 
 # A model at other values of its parameters, reviewed as if the file had been read with them.
@@ -115,7 +125,8 @@ def with_values(model: ModelFile, values: Mapping[str, float | str]) -> ModelFil
     by_path = {path: name for name, path in model.derived.paths.items()}
     named = {by_path.get(name, name): value for name, value in values.items()}
     moved = model.with_overrides({name: _number(model, name, value) for name, value in named.items()})
-    holding = frozenset() if model.derived.reviewed is None else model.derived.reviewed.holding(moved)
+    memo = model.derived.memo
+    holding = memo["reviewed"].holding(moved) if "reviewed" in memo else frozenset()
     review, read = Review(moved, moved.source, set()), dict[Rule, set[str]]()
     for rule in RULES:
         if rule not in OF_NAMES | OF_ITS_USE | holding:
@@ -129,7 +140,7 @@ def with_values(model: ModelFile, values: Mapping[str, float | str]) -> ModelFil
             for rule, texts in read.items()
             if rule not in OF_NUMBERS
         }
-        model.derived.reviewed = _Reviewed(moved, names)
+        memo["reviewed"] = _Reviewed(moved, names)
     return moved
 
 

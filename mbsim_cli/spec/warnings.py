@@ -58,7 +58,7 @@ def _angles(model: ModelFile) -> Iterator[Found]:
     ]
     for place in places(model):
         if place.unit and place.path[:2] not in model.derived.made:
-            of_angle = place.unit == "m or rad" and ".angle" in (place.holder.get("coordinate") or "")
+            of_angle = place.unit == "m or rad" and ".angle" in (getattr(place.holder, "coordinate", None) or "")
             stated.append((place.path, place.number, "rad" if of_angle else place.unit))
     for path, number, unit in stated:
         if unit == "rad" and (value := number.literal) is not None and abs(value) > tau:

@@ -76,8 +76,7 @@ def plan_for_file(
 
 def guard_of(model_file: ModelFile, force: bool) -> dict[str, Any]:
     """Keyword arguments of ``check_target`` and ``ResultWriter`` that protect the model's own files."""
-    source = model_file.source
-    return {"force": force, "protected": (*map(Path, source.texts), *source.tables)}
+    return {"force": force, "protected": (*map(Path, model_file.source.texts), *model_file.tables)}
 
 
 def recorded(

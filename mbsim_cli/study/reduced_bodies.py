@@ -10,7 +10,7 @@ import numpy as np
 
 from mbsim_cli.assembly.parameters.numbers import STEP, Numbers
 from mbsim_cli.assembly.tree.elastic import Supplied
-from mbsim_cli.assembly.tree.flexible import FlexibleBodies, damping_of, file_at, refused_at
+from mbsim_cli.assembly.tree.flexible import FlexibleBodies, damping_of, refused_at
 from mbsim_cli.errors import InputOutputError, ModelError, UsageError
 from mbsim_cli.io import sid_file
 from mbsim_cli.io.tables import read_numbers, read_table
@@ -161,7 +161,7 @@ def supplied_by_file(model_file: ModelFile, name: str, numbers: Numbers) -> Supp
 def _chosen(model_file: ModelFile, spec: Any, place: str) -> StandardInput:
     """The file's data, of the modes that are kept."""
     try:
-        sid = read_body(file_at(model_file, f"{place}.sid", spec.sid), UNITS[spec.length_unit])
+        sid = read_body(model_file.source.file_at(f"{place}.sid", spec.sid), UNITS[spec.length_unit])
     except UsageError as error:
         raise ModelError([model_file.issue(f"{place}.length_unit", str(error))]) from error
     except InputOutputError as error:
@@ -209,15 +209,15 @@ def flexible_bodies(model_file: ModelFile) -> list[str]:
 
 def files_of(model_file: ModelFile) -> list[Path]:
     """Files that the flexible bodies and their fields come from."""
-    fields = model_file.fields.items()
-    found = [file_at(model_file, f"fields.{name}.file", given.file) for name, given in fields if given.file is not None]
+    at = model_file.source.file_at
+    found = [at(f"fields.{name}.file", field.file) for name, field in model_file.fields.items() if field.file]
     for name in flexible_bodies(model_file):
         spec, place = model_file.bodies[name].flexible, f"bodies.{name}.flexible"
         mesh = getattr(spec, "mesh", None)
         for holder, below in ((spec, ""), (mesh, ".mesh")):
             for key in ("sid", "file", "stiffness", "mass", "nodes"):
                 if isinstance(value := getattr(holder, key, None), str):
-                    found.append(file_at(model_file, f"{place}{below}.{key}", value))
+                    found.append(at(f"{place}{below}.{key}", value))
     return found
 
 

@@ -129,8 +129,7 @@ class MotionTable:
                 measure = constraints.measures.coordinate(name, PATH)
                 law, start = self._law(name), self._start(name, duration)
                 self._rows[name] = constraints.add_motion(f"motion {name}", measure, start, law)
-            named = ("constraints", f"motion {name.partition('.')[0]}")
-            self._system.model_file.source.stands_at[named] = tuple(path.split(".", 3))
+            self._system.stands_at[f"constraints.motion {name}"] = path
 
     @property
     def _listed(self) -> list[str]:

@@ -95,9 +95,8 @@ class Tables:
     def columns(self, table: Any, path: str) -> Mapping[str, np.ndarray]:
         """All columns of a table's file; none where it cannot be read."""
         place = f"{path}.file"
-        key = (Path(self._model_file.source.locate(place)[0]).parent / table.file, table.delimiter)
+        key = (self._model_file.source.file_at(place, table.file), table.delimiter)
         if key not in self._known:
-            self._model_file.source.tables[key[0]] = None
             try:
                 self._known[key] = {} if self._read is None else self._read(*(part for part in key if part is not None))
             except InputOutputError as error:

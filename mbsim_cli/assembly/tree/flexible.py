@@ -71,7 +71,7 @@ def _by_expression(model_file: ModelFile, name: str, mesh: Mesh, numbers: Number
 
 def _from_file(model_file: ModelFile, name: str, count: int, read: Any) -> np.ndarray:
     given, place = model_file.fields[name], f"fields.{name}.file"
-    path = file_at(model_file, place, given.file)
+    path = model_file.source.file_at(place, given.file)
     dataset = given.dataset or name
     try:
         p = read.numbers(path, dataset)
@@ -291,7 +291,7 @@ class FlexibleBodies:
 
     def _from_file(self, spec: Any, E, nu, density, name: str) -> Structure:
         place = f"bodies.{name}.flexible.mesh.file"
-        path = file_at(self._model_file, place, spec.file)
+        path = self._model_file.source.file_at(place, spec.file)
         if path not in self._files:
             self._files[path] = self._read.mesh(path)
         mesh = self._files[path]
@@ -305,7 +305,7 @@ class FlexibleBodies:
     def _from_matrices(self, spec: Any, name: str) -> Structure:
         if name not in self._matrices:
             place = f"bodies.{name}.flexible.mesh"
-            paths = {key: file_at(self._model_file, f"{place}.{key}", getattr(spec, key)) for key in MATRICES}
+            paths = {key: self._model_file.source.file_at(f"{place}.{key}", getattr(spec, key)) for key in MATRICES}
             labels, points = self._read.nodes(paths["nodes"])
             K, M = (self._read.matrix(paths[key], labels, key) for key in ("stiffness", "mass"))
             self._matrices[name] = matrices.structure_of(points, K, M)
@@ -315,11 +315,6 @@ class FlexibleBodies:
 def damping_of(stated: Any, numbers: Numbers) -> Damping:
     """Damping as stated; none where nothing is."""
     return Damping() if stated is None else Damping(*map(numbers, (stated.alpha, stated.beta, stated.ratio)))
-
-
-def file_at(model_file: ModelFile, place: str, name: str) -> Path:
-    """A file that is named at a place of the model, relative to the file that holds the place."""
-    return Path(model_file.source.locate(place)[0]).parent / name
 
 
 def refused_at(model_file: ModelFile, above: str, make: Callable[[], Any]) -> Any:

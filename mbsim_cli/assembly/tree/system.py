@@ -53,6 +53,7 @@ class System:
         self.joints: Mapping[str, Any] = model_file.joints
         self.tables: Any = None  # ``Tables`` that the laws read
         self.issues: list[Issue] = []
+        self.stands_at: dict[str, str] = {}  # paths in the file of what the packing adds
         self._settled: list[tuple[Judgement, Any, frozenset[Any] | None]] = []  # what was found, by which numbers
         self.warnings: list[str] = []
         self.columns: list[tuple[str, TreeColumn]] = []  # joint and column, in order
@@ -70,7 +71,7 @@ class System:
 
     def issue(self, path: str, message: str, hint: str | None = None) -> None:
         """Record that something is wrong at a path of the file."""
-        self.issues.append(self.model_file.issue(path, message, hint))
+        self.issues.append(self.model_file.issue(self.stands_at.get(path, path), message, hint))
 
     @contextmanager
     def at(self, path: str) -> Iterator[None]:

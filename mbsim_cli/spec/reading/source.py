@@ -3,8 +3,9 @@
 import codecs
 import errno
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, MutableMapping, Sequence
 from pathlib import Path as FilePath
+from types import MappingProxyType
 from typing import Any
 
 from mbsim_cli.errors import InputOutputError, Issue, ModelError, UsageError
@@ -24,11 +25,14 @@ class Source:
     def __init__(self, file: str):
         self.file = file
         self.texts: dict[str, str] = {}
-        self.tables: dict[FilePath, None] = {}  # files of numbers that were read for the model
         self.root = Node({}, file, 1, 1)  # of the merged files
         self.twice: set[str] = set()  # sections with two items of one name, of which one is not seen
-        self.stands_at: dict[Keys, Keys] = {}  # of what is made from other parts of the file, where those stand
+        self.stands_at: MutableMapping[Keys, Keys] = {}  # of what is made from other parts of the file, where they are
         self._lines: dict[str, list[str]] = {}
+
+    def seal(self) -> None:
+        """Let nothing else be made from parts of the file."""
+        self.stands_at = MappingProxyType(self.stands_at)  # type: ignore[assignment,arg-type]
 
     @property
     def text(self) -> str:
@@ -57,6 +61,10 @@ class Source:
         if node.key_line > 0 and (key or isinstance(node.value, dict | list) or node.value is None):
             return node.file, node.key_line, node.key_column
         return node.file, node.line, node.column + (offset if offset and node.plain and complete else 0)
+
+    def file_at(self, path: Path, name: str) -> FilePath:
+        """Return a file that is named at a path, relative to the file that holds the path."""
+        return FilePath(self.locate(path)[0]).parent / name
 
     def nearest(self, path: Path) -> Node:
         """Return the deepest node along a path."""

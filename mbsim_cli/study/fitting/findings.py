@@ -199,8 +199,8 @@ def check_place(model: "Model", path: Path, *, force: bool) -> None:
         raise InputOutputError(f"{path} exists; {option('force')} overwrites it")
     if path.is_dir() or not path.resolve().parent.is_dir():
         raise InputOutputError(f"cannot write {path}: it is a folder, or there is no folder that it could stand in")
-    source = model._file.source
-    others = len(source.texts) > 1 or source.tables or model._file.measurements or model._file.study
+    file = model._file
+    others = len(file.source.texts) > 1 or file.tables or file.measurements or file.study
     if others and path.resolve().parent != model.path.resolve().parent:
         message = f"{model.path} names other files relative to its folder"
         raise UsageError(f"{message}; save the model in {model.path.resolve().parent}, not in {path.resolve().parent}")

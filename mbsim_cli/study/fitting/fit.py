@@ -339,7 +339,7 @@ def _held_out(run: Readings, found: Estimate) -> dict[str, Samples]:
 def _identity(model: "Model", name: str, varied: Varied, runs: Sequence[Readings]) -> bytes:
     """Hash of all that evaluations depend on, beside the values of the parameters."""
     file = model._file
-    tables = [file_hash(table) for table in (*file.source.tables, *(run.measured.path for run in runs))]
+    tables = [file_hash(table) for table in (*file.tables, *(run.measured.path for run in runs))]
     data = file.source.data()
     choices = {
         "settings": asdict(model._settings),

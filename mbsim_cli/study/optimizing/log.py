@@ -28,11 +28,10 @@ Results = Mapping[str, Gradient]
 
 def identity_of(model_file: ModelFile, settings: Settings, variables: Variables) -> bytes:
     """Hash of all that the analyses of designs depend on, beside the values of the variables."""
-    source = model_file.source
-    tables = {str(number): file_hash(table) for number, table in enumerate(source.tables)}
+    tables = {str(number): file_hash(table) for number, table in enumerate(model_file.tables)}
     varied = [*variables.names, *variables.fields]
     choices = {"settings": asdict(settings), "tables": tables, "varied": varied, "version": mbsim_cli.__version__}
-    return content_hash(source.data(), choices).encode()
+    return content_hash(model_file.source.data(), choices).encode()
 
 
 class Kind(NamedTuple):

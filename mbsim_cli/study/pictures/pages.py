@@ -362,7 +362,7 @@ def model_page(path: Path, overrides: Mapping[str, str]) -> tuple[dict[str, Any]
             *(f"{sentence}." for sentence in standing.moving.scene.left_out),
         ],
     }
-    return data, list(map(Path, [*file.source.texts, *file.source.tables]))
+    return data, list(map(Path, [*file.source.texts, *file.tables]))
 
 
 def error_page(path: Path, error: MbsimError) -> tuple[dict[str, Any], list[Path]]:

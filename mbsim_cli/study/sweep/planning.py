@@ -228,7 +228,7 @@ def plan_of(
         parameters=[Column(p.name, p.unit) for p in assembled.parameters],
         sensors=sensors,
         full=keep == "full",
-        **_content(model_file.source, chosen),
+        **_content(model_file, chosen),
         command=storable(command),
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         mbsim_version=mbsim_cli.__version__,
@@ -256,10 +256,11 @@ def _settled(model_file: ModelFile, settings: Settings, method: str | None) -> S
     return settings
 
 
-def _content(source: Any, chosen: dict[str, Any]) -> dict[str, Any]:
+def _content(model_file: ModelFile, chosen: dict[str, Any]) -> dict[str, Any]:
     """The content that identifies a case and rebuilds it: texts and tables, relative to the model's folder."""
+    source = model_file.source
     folder = Path(os.path.abspath(source.file)).parent
-    tables = {os.path.relpath(table, folder): file_hash(table) for table in source.tables}
+    tables = {os.path.relpath(table, folder): file_hash(table) for table in model_file.tables}
     return {
         "content": content_hash(source.data(), chosen | {"tables": tables}),
         "folder": str(folder),
