@@ -357,7 +357,7 @@ def _declared(packing: Packing, parameters: Sequence[ParameterValue], wanted: Se
     system, packed, choices = packing.system, packing.packed, packing.choices
     check_differentiable(system, wanted, **{name: choices[name] for name in choices if name not in OTHERS})
     values = system.theta.values()
-    if system.model_file.inextensible:
+    if system.model_file.cables:
         from mbsim_cli.assembly.position.touching import guess_touches
 
         guess_touches(system, packed.model.tree, values)

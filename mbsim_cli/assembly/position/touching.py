@@ -1,6 +1,7 @@
 """Where cables of constant length touch their pulleys at the declared start: first guesses of closing.
 
 Two places on each pulley satisfy the equations of an arm, and only one of them is on the side that the path turns to.
+Paths of elastic cables are formulas of pulleys with parallel axes, which is checked.
 """
 
 from collections.abc import Iterator
@@ -16,6 +17,8 @@ from mbsim_cli.model.coordinates import kinds
 from mbsim_cli.spec.expand_cables import MIDDLE, touches
 from mbsim_cli.spec.forces import Pulley
 from mbsim_cli.spec.review import GROUND
+
+PARALLEL = 0.99  # least cosine of the angle between axes of pulleys that lean a little
 
 
 class _Node(NamedTuple):
@@ -36,15 +39,30 @@ class _Straight(NamedTuple):
 def guess_touches(system: System, tree: Any, theta: np.ndarray) -> None:
     """Let the coordinates of cables over pulleys begin in theta where the declared start puts them."""
     cables = system.model_file.cables
-    names = [n for n in system.model_file.inextensible if any(isinstance(at, Pulley) for at in cables[n].path)]
+    names = [name for name, cable in cables.items() if any(isinstance(at, Pulley) for at in cable.path)]
     if not names:
         return
     first = tree.initial[0]
     at = poses(tree, theta.tolist(), theta[first : first + kinds(tree).size].tolist())
     for name in names:
+        if cables[name].stiffness is not None:
+            _require_parallel(system, name, cables[name].path, at)
+            continue
         for reference, value in _guesses(system, name, cables[name].path, at):
             coordinate = system.coordinate(reference)
             theta[first + system.number_of(coordinate)] = coordinate.sign * value
+
+
+def _require_parallel(system: System, name: str, path: list[Any], at: Any) -> None:
+    """Report pulleys of an elastic cable that follow each other with axes in other directions."""
+    for k, (a, b) in enumerate(pairwise(path)):
+        if isinstance(a, Pulley) and isinstance(b, Pulley):
+            cosine = abs(_node(system, a, at).axis @ _node(system, b, at).axis)
+            if cosine < PARALLEL:
+                angle = np.degrees(np.arccos(cosine))
+                message = f"axes of pulleys that follow each other must be parallel, not at {angle:.3g} deg"
+                hint = "lead the cable through a point between them, or leave out the stiffness for a constant length"
+                system.issue(f"cables.{name}.path[{k + 1}].axis", message, hint)
 
 
 def _guesses(system: System, name: str, path: list[Any], at: Any) -> Iterator[tuple[str, float]]:

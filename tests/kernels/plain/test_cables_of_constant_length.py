@@ -80,7 +80,60 @@ objectives: {q: {final: q.y + 0.3*p.x}, T: {integral: T}}
 analysis: {formulation: FORMULATION, step: 1e-3, duration: 2e-3, sensitivity: {method: ddm, parameters: all}}
 checks: {agree: {agreement: [complex_step, adjoint], relative_tolerance: 1e-9}}
 """
+SKEW = """
+mbsim: 1
+gravity: [0, 0, -9.81]
+parameters: {m: 1.5, M: 4}
+points: {A: {ground: [0.1, 0.2, 2]}, B: {ground: [0.8, 0.9, 2.3]}, Q: {right: [1, 1.2, 0.4]}}
+vectors: {u: {ground: [0.2, 1, 0.3]}, v: {ground: [-0.9, 0.5, 0.2]}}
+bodies: {left: {mass: m}, right: {mass: M}}
+joints:
+  left: {type: prismatic, bodies: [ground, left], point: origin, axis: z}
+  right: {type: prismatic, bodies: [ground, right], point: origin, axis: z, initial: {velocity: 0.8, displacement: 0}}
+cables:
+  rope:
+    path:
+      - left.origin
+      - {center: ground.A, axis: ground.u, radius: 0.2}
+      - {center: ground.B, axis: ground.v, radius: 0.1, turn: TURN}
+      - right.Q
+    length: auto
+sensors:
+  p: {type: position, point: left.origin}
+  q: {type: position, point: right.Q}
+  T: {type: multiplier, constraint: rope}
+objectives: {T: {final: T}}
+analysis: {step: 1e-2, duration: 3e-2, sensitivity: {method: ddm, parameters: all}}
+"""
 g = 9.81
+
+
+def path_over_skew_pulleys(p, q, side):
+    """Length of the path of ``SKEW``: straight parts are tangents where the plane of each pulley shows them."""
+    pulleys = [((0.1, 0.2, 2), (0.2, 1, 0.3), 0.2, 1), ((0.8, 0.9, 2.3), (-0.9, 0.5, 0.2), 0.1, side)]
+
+    def touch(k, seen, leaves):
+        """Where the tangent to a point touches, and the angle there, in extended precision."""
+        center, n, r, turn = pulleys[k]
+        center, n = np.array(center, np.longdouble), np.array(n, np.longdouble)
+        n /= np.sqrt(n @ n)
+        x = np.cross(n, [0, 0, 1])
+        x /= np.sqrt(x @ x)
+        y, away = np.cross(n, x), seen - center
+        u, v = away @ x, away @ y
+        angle = np.arctan2(v, u) + turn * (-1 if leaves else 1) * np.arccos(r / np.hypot(u, v))
+        return center + r * (np.cos(angle) * x + np.sin(angle) * y), angle
+
+    meets, leaves = np.array([0.8, 0.9, 2.3], np.longdouble), None
+    for _ in range(60):  # each end of the part between both depends on the other one
+        leaves, first = touch(0, meets, True)
+        meets, second = touch(1, leaves, False)
+    (begin, first_meets), (end, second_leaves) = touch(0, p, False), touch(1, q, True)
+    turns = (first - first_meets, side * (second_leaves - second))
+    straight = sum(np.sqrt(d @ d) for d in (begin - p, meets - leaves, q - end))
+    return straight + sum(
+        r * (angle % (4 * np.arccos(np.longdouble(0)))) for r, angle in zip((0.2, 0.1), turns, strict=True)
+    )
 
 
 def two_weights(m, M):
@@ -130,6 +183,28 @@ def test_tension_over_pulleys_with_a_radius(tmp_path):
     assert np.ptp([path_over_pulleys(*at[:2], turn, *b[:2]) for at, turn, b in zip(p, angle, q, strict=True)]) < 1e-10
 
 
+@pytest.mark.parametrize("turn", ["positive", "negative"])
+def test_tension_over_pulleys_whose_axes_are_not_parallel(tmp_path, turn):
+    """The length of the path is constant, and moves both weights as the one constraint that it is."""
+    file = _written(tmp_path / "a.yaml", SKEW.replace("TURN", turn))
+    result = mbsim.load(file).run(sensitivity="none")
+    p, q = result["p"].astype(np.longdouble), result["q"].astype(np.longdouble)
+    side = 1 if turn == "positive" else -1
+
+    def length(z, k=0):
+        return path_over_skew_pulleys(p[k] + [0, 0, z[0]], q[k] + [0, 0, z[1]], side)
+
+    def slopes(z, h=1e-6):
+        return np.array([length(z + h * e) - length(z - h * e) for e in np.eye(2)]) / (2 * h)
+
+    assert np.ptp([length(np.zeros(2), k) for k in range(len(p))]) < 1e-10
+    L_z = slopes(np.zeros(2))
+    v = np.array([-0.8 * L_z[1] / L_z[0], 0.8])
+    bends = (slopes(1e-5 * v) - slopes(-1e-5 * v)) @ v / 2e-5
+    tension = (bends - g * L_z.sum()) / (L_z @ (L_z / np.array([1.5, 4])))
+    assert abs(result["T"][0] - float(tension)) < 1e-7 * abs(tension)
+
+
 @pytest.mark.parametrize("formulation", ["ali3p-rtdyn1", "ali3p-natural"])
 @pytest.mark.parametrize(
     ("path", "exact"),
@@ -166,6 +241,14 @@ def test_derivatives_agree_over_pulleys_with_a_radius(tmp_path, formulation):
     assert command("check", str(file))["passed"]
     gradients = [objective.gradient for objective in mbsim.load(file).run().objectives.values()]
     assert np.count_nonzero(np.abs(gradients) > 1e-9) == 14
+
+
+def test_elastic_cables_want_parallel_axes(tmp_path):
+    text = SKEW.replace("TURN", "positive").replace("length: auto", "length: 4.5\n    stiffness: 100")
+    text = text.replace("multiplier, constraint: rope", "kinetic_energy")
+    sentence = r"a.yaml:\d+:\d+: cables.rope.path\[2\].axis: axes of pulleys .* parallel, not at 70.1 deg"
+    with pytest.raises(ModelError, match=sentence):
+        mbsim.load(_written(tmp_path / "a.yaml", text)).run()
 
 
 def test_pulleys_that_overlap_are_refused(tmp_path):
