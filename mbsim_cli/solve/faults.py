@@ -273,7 +273,7 @@ _ADVICE = {
 }
 
 HOPELESS = 100.0  # times max_steps that a run would take at its pace, when that is looked at first
-SURELY = 2.0  # the same of one that has tried many steps
+SURELY = 1.2  # the same of one that has tried many steps
 
 
 def sentence(status: Status, time: float, problem: Problem, zdd: np.ndarray, phi: np.ndarray) -> str:
@@ -289,25 +289,37 @@ def sentence(status: Status, time: float, problem: Problem, zdd: np.ndarray, phi
     return f"{_CAUSES[status]} at t = {time:.6g} s{where}; {_ADVICE[status]}"
 
 
-def step_sentence(status: Status, time: float, problem: Problem, size: float, coordinate: int, tried: int) -> str:
-    """Describe an integration that cannot go on from ``time``; the last step that was tried had about some ``size``."""
-    stiff = "" if problem.options.implicit else "integrator: esdirk if the model is stiff, "
-    names = problem.names.coordinates
+def step_sentence(
+    status: Status, time: float, problem: Problem, coordinate: int, size: float, tried: int, fastest: float
+) -> str:
+    """Describe an integration that cannot go on from ``time``; the last step that was tried had about some ``size``.
+
+    ``fastest`` is the rate of the fastest motion of a stiff run, 1/s.
+    """
+    options, names = problem.options, problem.names.coordinates
+    stiff = "" if options.implicit else "integrator: esdirk if the model is stiff, "
     where = f"; the error is largest in '{names[coordinate]}'" if names else ""
     advice = f"look for a jump in a force or law at that time, or try {stiff}a larger tolerance"
     if status == Status.STEP_TOO_SMALL:
         return f"no step is short enough for the tolerance at t = {time:.6g} s, not even {size:.1e} s{where}; {advice}"
-    most, so_far = (f"{count:,}".replace(",", " ") for count in (problem.options.max_steps, tried))
-    if tried < problem.options.max_steps:
-        pace = tried * problem.options.duration / (problem.options.max_steps * time) if time > 0.0 else math.inf
-        times = min(HOPELESS, math.floor(pace))
+    most, so_far = (f"{count:,}".replace(",", " ") for count in (options.max_steps, tried))
+    if tried == options.max_steps:
         return (
-            f"{so_far} steps have come to t = {time:.6g} s, the last ones of {size:.1e} s: at this pace the run takes "
-            f"more than {times:.0f} times the {most} steps that max_steps allows{where}; {advice}"
+            f"all {most} steps that max_steps allows were tried before t = {time:.6g} s, the last ones of {size:.1e} s"
+            f"{where}; {advice} or more max_steps"
         )
+    begun = f"{so_far} steps have come to t = {time:.6g} s, the last ones of {size:.1e} s"
+    if fastest:
+        return (
+            f"{begun}: at this pace the run takes some {tried * options.duration / max(time, size):.1e} steps. "
+            f"The model is stiff: something moves at a rate of about {fastest:.0e} 1/s{where}; "
+            "try integrator: esdirk, whose steps may be longer than a fast motion that is damped or hardly excited, "
+            "or a smaller stiffness or damping, or more max_steps"
+        )
+    pace = tried * options.duration / (options.max_steps * time) if time > 0.0 else math.inf
+    times = f"{min(HOPELESS, math.floor(pace)):.0f} times " if pace >= 2.0 else ""
     return (
-        f"all {most} steps that max_steps allows were tried before t = {time:.6g} s, the last ones of {size:.1e} s"
-        f"{where}; {advice} or more max_steps"
+        f"{begun}: at this pace the run takes more than {times}the {most} steps that max_steps allows{where}; {advice}"
     )
 
 

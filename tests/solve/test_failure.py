@@ -161,23 +161,53 @@ def test_what_is_singular_does_not_depend_on_units(tmp_path):
     assert said[0] == said[1] and "singular position" in said[0]
 
 
+def adaptive(tmp_path, spring, angle="-60 deg"):
+    """The pendulum by dop853 with another spring."""
+    text = PENDULUM.replace("stiffness: k, damping: 0.1", spring).partition("checks:")[0].replace("-60 deg", angle)
+    options = "type: forward_dynamics, formulation: recursive, integrator: dop853, tolerance: 1e-6"
+    (tmp_path / "m.yaml").write_text(text.replace("type: forward_dynamics", options))
+    return mbsim_cli.load(tmp_path / "m.yaml")
+
+
+def test_a_pace_without_hope_ends_early(tmp_path, monkeypatch):
+    """Half a second would take 1e10 steps, of which ten million are allowed."""
+    monkeypatch.setattr(open_tree, "JUDGED", 10_000)
+    with pytest.raises(AnalysisError, match=r"^[\d ]+ steps have come to .* more than \d+ times the 10 0") as caught:
+        adaptive(tmp_path, "stiffness: 2, damping: -1e6").run(sensitivity="none")
+    assert "the error is largest in 'A.angle'" in str(caught.value) and "The model is stiff" not in str(caught.value)
+
+
 @pytest.mark.parametrize(
-    "spring, times, judged",
+    ("spring", "angle", "rate"),
     [
-        ("stiffness: 1e20, damping: 0.1", 100, 10_000),
-        ("stiffness: 2, damping: -1e6", 100, open_tree.JUDGED),
-        ("stiffness: 3e16, damping: 0.1", 0, 10_000),
+        ("stiffness: 1e14, damping: 0.1", "-60 deg", 1e7),  # swings in full
+        ("stiffness: 1e15, damping: 0.1", "0", 3.2e7),  # stands but for what steps excite
+        ("stiffness: 1e16, damping: 0.1", "-60 deg", 1e8),
+        ("stiffness: 1e20, damping: 0.1", "-60 deg", 1e10),
+        ("stiffness: 2, damping: 1e8", "-60 deg", 1e8),  # creeps
     ],
 )
-def test_a_pace_without_hope_ends_early(tmp_path, monkeypatch, spring, times, judged):
-    """Half a second would take 1e10 steps, of which ten million are allowed; or fewer, which many steps show."""
-    monkeypatch.setattr(open_tree, "JUDGED", judged)
-    text = PENDULUM.replace("stiffness: k, damping: 0.1", spring).partition("checks:")[0]
-    adaptive = "type: forward_dynamics, formulation: recursive, integrator: dop853, tolerance: 1e-6"
-    (tmp_path / "m.yaml").write_text(text.replace("type: forward_dynamics", adaptive))
-    with pytest.raises(
-        AnalysisError, match=r"^[\d ]{5,9} steps have come to .* more than \d+ times the 10 000 000"
-    ) as caught:
-        mbsim_cli.load(tmp_path / "m.yaml").run(sensitivity="none")
-    assert "the error is largest in 'A.angle'" in str(caught.value)
-    assert ("more than 100 times" in str(caught.value)) == (times == 100)
+def test_a_stiff_run_ends_early(tmp_path, monkeypatch, spring, angle, rate):
+    """Its fastest motion bounds steps, of which it would take more than a quarter of all that are allowed."""
+    monkeypatch.setattr(open_tree, "JUDGED", 10_000)
+    with pytest.raises(AnalysisError, match=r"^[\d ]{5,9} steps have come to .* The model is stiff: ") as caught:
+        adaptive(tmp_path, spring, angle).run(sensitivity="none")
+    found = float(re.search(r"rate of about (\S+) 1/s; .* in 'A.angle'; try integrator: esdirk", str(caught.value))[1])
+    tried = int(str(caught.value).partition(" steps")[0].replace(" ", ""))
+    assert 0.5 * rate < found < 2 * rate and tried < 100_000
+
+
+def test_a_stiff_run_that_is_short_goes_on(tmp_path, monkeypatch):
+    """The look ahead for its fastest motion leaves the run as it is."""
+    model = adaptive(tmp_path, "stiffness: 1e7, damping: 0.1")
+    alone = model.run(sensitivity="ddm")
+    looked: list[float] = []
+    monkeypatch.setattr(open_tree, "JUDGED", 100)
+    monkeypatch.setattr(open_tree, "STIFFLY", 0.0)
+    look = open_tree.OpenTreeSimulation._fastest_rate
+    monkeypatch.setattr(open_tree.OpenTreeSimulation, "_fastest_rate", lambda run: looked.append(look(run)) or 0.0)
+    again = model.run(sensitivity="ddm")
+    assert looked and 1500 < looked[-1] < 6000
+    assert np.array_equal(alone["angle"], again["angle"])
+    for name in ("value", "gradient"):
+        assert alone.report["objectives"]["swing"][name] == again.report["objectives"]["swing"][name]

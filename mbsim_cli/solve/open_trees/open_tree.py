@@ -17,10 +17,10 @@ from mbsim_cli.kernels.compiler.simd import padded, zeros
 from mbsim_cli.kernels.drivers.observe import follow_rows, observe
 from mbsim_cli.kernels.drivers.open_trees import measure_start
 from mbsim_cli.kernels.drivers.record import Inside, Record, SensitivityRecord, Steps, Stretch
-from mbsim_cli.kernels.drivers.stepping import BEFORE_START, SIZE, TIME, TRIED
+from mbsim_cli.kernels.drivers.stepping import BEFORE_START, DUE, SIZE, TIME, TRIED
 from mbsim_cli.kernels.integrators.ali3p import State
 from mbsim_cli.kernels.integrators.ali3p_derivatives import Sensitivity
-from mbsim_cli.kernels.integrators.runge_kutta import Tableau
+from mbsim_cli.kernels.integrators.runge_kutta import TINY
 from mbsim_cli.model.codes import Status
 from mbsim_cli.model.coordinates import of_columns
 from mbsim_cli.model.layout import FlexibleTree, Model
@@ -145,6 +145,7 @@ FLEXIBLE = {
 
 AHEAD = 1e-3  # time after a failure at which the mechanism is examined, over the output interval
 JUDGED = 300_000  # tried steps after which the pace of a run is checked
+STIFFLY = 0.25  # times max_steps that a stiff run may take at its pace
 
 
 def _formulation(problem: Problem, theta: np.ndarray, p: int, start: Any) -> Any:
@@ -215,6 +216,7 @@ class OpenTreeSimulation:
         self.step = 0
         self.unfinished: tuple[Record, SensitivityRecord, np.ndarray] | None = None
         self.end = problem.options.end
+        self.fastest = 0.0  # rate of the fastest motion, 1/s, of a run that ends for it
         self.fixed_steps = not (
             problem.options.adaptive or self.work.breakpoints.time.size or self.work.onsets.force.size
         )
@@ -266,12 +268,27 @@ class OpenTreeSimulation:
     def _exceeds_step_limit(self) -> bool:
         """Whether the run, at its present pace, would need far more steps than ``max_steps``.
 
-        The factor falls from 100 to 2 with the number of tried steps, which make the pace more reliable.
+        The factor falls from 100 to 1.2 with the number of tried steps, which make the pace more reliable. For steps
+        that are as short as the fastest motion asks the pace is reliable at once, and a quarter of ``max_steps`` ends
+        a run that another integrator may do in far fewer.
         """
         clock, options = self.work.clock, self.problem.options
-        wanted, many = clock[TRIED] * options.duration, max(clock[TRIED] / JUDGED, 1.0)
-        times = max(SURELY, HOPELESS * many**-1.5)
-        return bool(clock[TRIED] >= JUDGED and wanted > times * options.max_steps * max(clock[TIME], 0.0))
+        if clock[TRIED] < JUDGED:
+            return False
+        times = clock[TRIED] * options.duration / (options.max_steps * max(clock[TIME], TINY))
+        if times > STIFFLY and not options.implicit:
+            self.fastest = self._fastest_rate()
+        return bool(self.fastest or times > max(SURELY, HOPELESS * (clock[TRIED] / JUDGED) ** -2))
+
+    def _fastest_rate(self) -> float:
+        """Rate of the fastest motion, 1/s, if the next steps are no shorter than it asks; else 0. The run stays."""
+        here = [(array, array.copy()) for array in (*self._remembered, *self.sens)]
+        self.work.clock[DUE] = 0.0  # nobody reads what is inside these steps
+        steps = self.steps_ahead(LAST)
+        for array, kept in here:
+            array[...] = kept
+        reach, size = _reach(steps, self.tableau), steps.size[steps.size > 0.0]
+        return float(np.median(reach / size)) if reach.size and np.median(reach) > FOLLOWED else 0.0
 
     def _keep(self, tape: Tape, stretch: Stretch) -> None:
         """Append the next time points to the tape."""
@@ -423,7 +440,8 @@ class OpenTreeSimulation:
                 return found
         if status in (Status.STEP_TOO_SMALL, Status.TOO_MANY_STEPS):
             worst = hardest(self.control, self.tableau, self.state, self.work.stages)
-            return step_sentence(status, time, self.problem, float(clock[SIZE]), worst, int(clock[TRIED]))
+            pace = float(clock[SIZE]), int(clock[TRIED]), self.fastest
+            return step_sentence(status, time, self.problem, worst, *pace)
         return sentence(status, time, self.problem, self.state.zdd, np.zeros(0))
 
     def _block(self, record: Any, d_record: Any, work: np.ndarray, *, observed: bool = False) -> Block:
@@ -445,6 +463,7 @@ class OpenTreeSimulation:
 PILOT_STEPS = 120  # that are looked at, after the start
 LAST = 40  # of them decide: the first ones grow
 STABLE = 6.1  # h lambda of dop853, about
+FOLLOWED = 0.1 * STABLE  # h lambda from which steps are about as long as the fastest motion allows
 NEAR = 0.6  # share of it from which steps are as long as stability allows
 
 
@@ -475,14 +494,21 @@ def pilot(problem: Problem) -> Pilot:
     taken = [k for k in range(len(steps.time)) if steps.size[k] > 0.0]
     if not taken:
         return Pilot(0.0, np.nan, breakpoints)
-    method = simulation.tableau
-    assert isinstance(method, Tableau)
+    reach = _reach(steps, simulation.tableau)[-LAST:]
+    return Pilot(float(steps.end[taken[-1]]), float(np.median(reach)) / STABLE, breakpoints)
+
+
+def _reach(steps: Steps, method: Any) -> np.ndarray:
+    """h lambda (count,) of the steps of ``dop853`` that have a length, lambda the rate that shows at their ends.
+
+    Source: Hairer, Wanner, Solving Ordinary Differential Equations II (1996), section IV.2, for y'' = f(y, y').
+    """
     a, b = method.a, method.b
     last, weights = b.size, np.append(b, 0.0)
     weights[:-1] -= a[b.size - 1, : b.size]
     found = []
-    for k in taken[-LAST:]:
+    for k in np.flatnonzero(steps.size > 0.0):
         h, zd, zdd = steps.size[k], steps.zd[k, : last + 1], steps.zdd[k, : last + 1]
         moved, bent = np.linalg.norm(h * (weights @ zd)), np.linalg.norm(zdd[last] - zdd[last - 1])
         found.append(h * np.sqrt(bent / moved) if moved > 0.0 else 0.0)
-    return Pilot(float(steps.end[taken[-1]]), float(np.median(found)) / STABLE, breakpoints)
+    return np.array(found)
