@@ -362,5 +362,5 @@ def pull_back_sides(
         gradient[each.columns] = mean[each.columns]
         mark_undefined(gradient, each, *recorded)
         error = max(found.error, *(one.error for one in pair))
-        found = Pulled(gradient, error, found.undefined | pair[0].undefined | pair[1].undefined)
+        found = Pulled(gradient, error, found.undefined | pair[0].undefined | pair[1].undefined, found.sizes)
     return found

@@ -62,6 +62,7 @@ class Adjoint:
         self.accumulators = accumulators(few, len(self._explicit))
         self.error = 0.0  # relative size of what was left unsolved
         self.moved: dict[str, np.ndarray] = {}  # derivatives (w,) by the numbers that fields move
+        self.sizes: dict[str, np.ndarray] = {}  # (p,) magnitudes of what derivatives are sums of, if known
         self.grazed: np.ndarray = np.zeros((0, 0))
 
     def at_fixed_motion(self, block: Block) -> Block:
@@ -75,7 +76,7 @@ class Adjoint:
     ) -> dict[str, np.ndarray]:
         """Derivatives (p,) of every objective by name, after the run; ``between`` is called after each block.
 
-        Sets ``error``, ``moved``, and ``grazed`` (E, p): the derivatives of the gaps of E grazing events.
+        Sets ``error``, ``moved``, ``sizes``, and ``grazed`` (E, p): the derivatives of the gaps of E grazing events.
         """
         from mbsim_cli.solve.adjoint.readings import columns_of
 
@@ -93,6 +94,8 @@ class Adjoint:
         self.error = found.error
         gradients = dict(zip(accumulators, found.gradient[:p].T.copy(), strict=False))
         self.moved = dict(zip(accumulators, found.gradient[p:].T.copy(), strict=False))
+        if found.sizes is not None:
+            self.sizes = dict(zip(accumulators, found.sizes[:p].T, strict=False))
         self.grazed = found.gradient[:p, len(accumulators) :].T.copy()
         by_fields = found.gradient[p:, len(accumulators) :]
         for name, gradient in gradients.items():
@@ -236,7 +239,7 @@ def evaluate(
             uncertainty = each.uncertainty
             if adjoint:
                 off = 0.0 if options.analysis == "equilibrium" else np.nan
-                uncertainty = uncertainty.with_gradient(np.full(len(gradient), off))
+                uncertainty = uncertainty.with_gradient(np.full(len(gradient), off), adjoint.sizes.get(name))
             if not resolution.enough:
                 uncertainty = uncertainty._replace(errors=np.full(len(uncertainty.errors), np.nan))
         results[name] = Gradient(

@@ -139,9 +139,9 @@ class Uncertainty(NamedTuple):
         unknown = np.isnan(found) | np.isnan(size)
         return np.divide(found, size, out=np.where(unknown, np.nan, 0.0), where=size > 0.0)
 
-    def with_gradient(self, errors: np.ndarray) -> "Uncertainty":
-        """The same with other errors (p,) of derivatives, whose sizes are not known."""
-        sizes = np.append(self.sizes[0], np.zeros(len(errors)))
+    def with_gradient(self, errors: np.ndarray, sizes: np.ndarray | None = None) -> "Uncertainty":
+        """The same with other errors (p,) of derivatives, and their sizes if these are known."""
+        sizes = np.append(self.sizes[0], np.zeros(len(errors)) if sizes is None else sizes)
         return self._replace(errors=np.append(self.errors[0], errors), sizes=sizes)
 
 

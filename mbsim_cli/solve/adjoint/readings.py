@@ -33,12 +33,14 @@ Seen = Callable[..., np.ndarray]  # (first, record), and of rows inside steps (f
 class Pulled:
     """Derivatives (p, k) of k numbers by the parameters, and the largest relative residual.
 
-    ``undefined`` (k,) marks numbers that read NaN.
+    ``undefined`` (k,) marks numbers that read NaN. ``sizes`` (p, k): sums of magnitudes of what ``PARTS`` of the run
+    contribute, unless they are unknown.
     """
 
     gradient: np.ndarray
     error: float
     undefined: np.ndarray
+    sizes: np.ndarray | None = None
 
 
 def columns_of(problem: Problem, count: int) -> int:

@@ -36,6 +36,8 @@ from mbsim_cli.solve.pieces import CompletedPiece
 from mbsim_cli.solve.sparse import pulled
 from mbsim_cli.solve.tape import RunStart, Tape
 
+PARTS = 32  # of a run by ALI3-P, whose contributions to gradients are summed by magnitude
+
 
 @dataclass(frozen=True)
 class StepsBack:
@@ -256,20 +258,30 @@ def _sweep(problem: Problem, tape: Tape, count: int, seen: Seen, between: Callab
         problem = replace(problem, model=problem.system.model)
     sweep = _sweep_of(problem, tape, columns_of(problem, count))
     readings, worst = Readings(problem, initial, count, seen, reacting), 0.0
+    p = problem.theta_rho.shape[1]
+    sizes, so_far = np.zeros((p, count)), np.zeros((p, count))
     for first, record in tape.backwards():
         hat, given = readings.of(first, record.rows if isinstance(record, Stretch) else record)
         if isinstance(record, Stretch) and record.length.size:
             within = readings.of(first, record.inside, record.length)
             record, hat, given = _in_order(record, (hat, given), within)
-        worst = max(worst, sweep.back(first, record, hat, given))
+        rows = len(tape.time) // PARTS + 1 if isinstance(sweep, LoopSweep) else len(record.time)
+        for end in range(len(record.time), 0, -rows):
+            row, part = max(0, end - rows), (record, hat, given)
+            if isinstance(record, Record):
+                part = _rows(row, end, record, hat, given)
+            worst = max(worst, sweep.back(first + row, *part))
+            before, so_far = so_far, pulled(initial.dtheta[:, :p], sweep.found.theta[:, :count])
+            sizes += np.abs(so_far - before)
         between()
-        del record, hat, given  # room for what is made again
+        del record, hat, given, part  # room for what is made again
     found = sweep.found
     readings.add_numbers(found.theta)
     gradient = _by_parameters(problem, initial, found, count)
     gradient += readings.of_parameters[:, :count]
+    sizes += np.abs(gradient - so_far)
     gradient[:, readings.undefined[:count]] = np.nan
-    return Pulled(gradient, worst, readings.undefined[:count])
+    return Pulled(gradient, worst, readings.undefined[:count], sizes)
 
 
 def _in_order(stretch: Stretch, at_rows: Any, inside: Any) -> tuple[Stretch, np.ndarray, MotionAdjoints]:
