@@ -301,7 +301,8 @@ class RunAhead(OpenTreeSimulation):
             )  # fmt: skip
             self._made.append((room, status, inside))
             used += sum(array.nbytes for array in arrays_of(inside))
-            if TOGETHER * (self.bytes + used) > ROOM:  # it is made alone
+            hopeless = status == Status.PAUSED and self._exceeds_step_limit()
+            if hopeless or TOGETHER * (self.bytes + used) > ROOM:  # it is made alone
                 self._made_of = None
                 return
             if status == Status.PAUSED:

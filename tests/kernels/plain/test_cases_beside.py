@@ -1,5 +1,6 @@
 """Eight cases beside each other: what each of them finds alone, to the last bit, whatever the others do."""
 
+import contextlib
 from dataclasses import replace
 from operator import attrgetter
 
@@ -8,13 +9,15 @@ import pytest
 
 from mbsim_cli.errors import AnalysisError
 from mbsim_cli.kernels.compiler.choice import COMPILER
-from mbsim_cli.model.codes import Axes, Force, Law
+from mbsim_cli.kernels.drivers.stepping import TIME, TRIED
+from mbsim_cli.model.codes import Axes, Force, Law, Status
 from mbsim_cli.model.layout import FlexibleTree
 from mbsim_cli.solve import blocks as steps_at_once
 from mbsim_cli.solve import lanes as beside
 from mbsim_cli.solve import lanes as constrained
 from mbsim_cli.solve import lanes as open_trees
 from mbsim_cli.solve.forward import forward
+from mbsim_cli.solve.open_trees import open_tree
 from mbsim_cli.solve.open_trees.open_tree import FORMULATIONS
 from tests.blocks import joined
 from tests.kernels.eight import widened
@@ -161,3 +164,17 @@ def test_who_can_by_the_compiler(monkeypatch):
     monkeypatch.setattr(open_trees, "TOGETHER", 1)
     (problem,) = cases_of(ball_and_arm(), 1, 1)
     assert reasons_of(problem, {}) == [f"the {COMPILER} compiler has none"]
+
+
+@pytest.mark.parametrize(("tried", "alone"), [(1_000_000, True), (1_000, False)])
+def test_a_case_that_would_take_too_many_steps_is_made_alone(monkeypatch, tried, alone):
+    """Which says so at once; beside others it would try all steps that are allowed."""
+    monkeypatch.setattr(open_tree, "STIFFLY", np.inf)
+    (problem,) = cases_of(ball_and_arm(), 1, 3, integrator="dop853")
+    run = beside.RunAhead(problem)
+    calls = run.calls()
+    next(calls)
+    run.work.clock[TRIED], run.work.clock[TIME] = tried, 1e-9 * problem.options.duration
+    with pytest.raises(StopIteration) if alone else contextlib.nullcontext():
+        calls.send(Status.PAUSED)
+    assert run.begin(problem) is not alone
