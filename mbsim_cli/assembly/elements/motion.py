@@ -129,7 +129,7 @@ class MotionTable:
                 measure = constraints.measures.coordinate(name, PATH)
                 law, start = self._law(name), self._start(name, duration)
                 self._rows[name] = constraints.add_motion(f"motion {name}", measure, start, law)
-            self._system.stands_at[f"constraints.motion {name}"] = path
+            self._system.stands_at[f"constraints.motion {name.partition('.')[0]}"] = path
 
     @property
     def _listed(self) -> list[str]:

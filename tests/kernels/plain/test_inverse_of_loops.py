@@ -148,7 +148,7 @@ def test_a_point_may_lead(loaded):
         (
             LAWS,
             LAWS.replace("laws: {", "laws: {D.angle: {type: constant, value: 1}, "),
-            "cannot be satisfied at the start",
+            r"analysis\.motion\.laws\.D\.angle: cannot be satisfied at the start",
         ),
     ],
 )
