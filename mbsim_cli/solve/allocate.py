@@ -1,7 +1,7 @@
-"""Allocation of everything a simulation works on: work arrays, onsets, and one time point with its directions."""
+"""Allocation of everything a simulation works on, and one time point with its directions of differentiation."""
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -52,84 +52,21 @@ from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
 from mbsim_cli.kernels.drivers.simulate import SensitivityWork, Work
 from mbsim_cli.kernels.integrators.ali3p import BY_UPDATES, HARDEST, WHOLE, Control, Equations, State
 from mbsim_cli.kernels.integrators.ali3p_derivatives import Directions, OfProjections, Sensitivity
-from mbsim_cli.kernels.integrators.onsets import DEFLECTION, ELONGATION, LOAD, PENETRATION, RATE, SLIDING, Onsets
 from mbsim_cli.kernels.integrators.predictor import ADDED, TERMS, Past
 from mbsim_cli.kernels.integrators.singular_passage import TURNS, Watch
-from mbsim_cli.model.codes import CONTACTS, TURNING, TYRES, Force, Law, Measure, Sensor
+from mbsim_cli.model.codes import TURNING, Measure, Sensor
 from mbsim_cli.model.coordinates import among, are_elastic, kinds
 from mbsim_cli.model.layout import (
     NATURAL,
-    NONE,
-    ONSET,
     STARTS_NEAR,
-    STRIBECK,
-    TYRE_STIFFNESS,
     FlexibleNatural,
     FlexibleTree,
-    Laws,
     Model,
     Natural,
     Tree,
 )
 from mbsim_cli.model.problem import Options, Problem
-
-Onset = tuple[int, int, float, float, int]  # force, argument, low, high, side of contact
-
-
-def onsets_of(model: Model, theta: np.ndarray, steps: float = Options.onset_steps) -> Onsets:
-    """Onsets of tyres, contacts, stops, dry friction and steps of force, to be passed in so many ``steps``."""
-    found = list(_onsets(model, theta.real))
-    force, argument, low, high, side = np.array(found, float).reshape(-1, 5).T.copy()
-    k = force.size
-    return Onsets(
-        force.astype(np.int64), argument.astype(np.int64), low, high, side.astype(np.int64),
-        np.array([steps]), np.full(k, np.nan), np.zeros(k), np.zeros(k),
-    )  # fmt: skip
-
-
-def begins_unseen(problem: Problem) -> bool:
-    """Whether forces may jump or begin within steps where no gap of the problem closes, as smooth steps of a force do.
-
-    Dry friction is none of them.
-    """
-    onsets = onsets_of(problem.model, problem.theta)
-    seen = np.isin(onsets.force, [gap.force for gap in problem.gaps]) & (onsets.side != 0)
-    return bool(((onsets.argument == ELONGATION) & ~seen).any())
-
-
-def room_for(onsets: Onsets, dtype: Any) -> np.ndarray:
-    """Room for the arguments of onsets."""
-    return np.zeros((onsets.force.size, 2), dtype)
-
-
-def _onsets(model: Model, theta: np.ndarray) -> Iterator[Onset]:
-    forces = model.forces
-    for f, kind in enumerate(forces.kind.tolist()):
-        if kind in TYRES:
-            stiffness, onset = theta[forces.theta[f] + np.array([TYRE_STIFFNESS, ONSET])].tolist()
-            yield f, DEFLECTION, 0.0, onset, 1
-            yield f, LOAD, 0.0, stiffness * onset, 0
-        if kind in CONTACTS:  # whose force begins smoothly
-            yield f, PENETRATION, 0.0, np.inf, 1
-            yield f, SLIDING, 0.0, float(theta[forces.theta[f] + STRIBECK]), 0
-        if kind == Force.ALONG_MEASURE:
-            yield from ((f, ELONGATION, *each) for each in _ranges(model.laws, theta, int(forces.law[f, 1])))
-            ranges = list(_ranges(model.laws, theta, int(forces.law[f, 2])))
-            yield from ((f, RATE, low, high, 0) for low, high, _ in ranges)
-            if len(ranges) > 1:  # dry friction turns round between its bends
-                yield f, RATE, min(low for low, _, _ in ranges), max(high for _, high, _ in ranges), 0
-
-
-def _ranges(laws: Laws, theta: np.ndarray, term: int) -> Iterator[tuple[float, float, int]]:
-    """Ranges of its argument in which a law bends, and on which side of them it acts if it is that of a stop."""
-    while term != NONE:
-        first, second = theta[laws.theta[term] :][:2].tolist()
-        if laws.kind[term] == Law.SMOOTH_STEP:
-            yield min(first, second), max(first, second), 0
-        if laws.kind[term] == Law.ONE_SIDED:
-            yield min(first, first + second), max(first, first + second), 1 if second > 0.0 else -1
-        term = int(laws.next[term])
-
+from mbsim_cli.solve.breakpoints import onsets_of
 
 NO_ROWS = np.zeros(0, np.int64)
 STIFF = 1e3  # penalty ratio beyond which Newton's corrections need no multiplier updates
@@ -165,11 +102,6 @@ def sizes(model: Model) -> tuple[int, int, int]:
     return tree.parent.size, kinds(tree).size, model.constraints.measure.size + rigid
 
 
-def is_natural(model: Model) -> bool:
-    """Whether the model is one in natural coordinates."""
-    return isinstance(model.tree, NATURAL)
-
-
 def control(options: Options, *, redundant: bool) -> Control:
     """Numbers of the integrator from the user's options."""
     ratio = options.penalty * PENALTY_RATIO
@@ -202,13 +134,6 @@ def multiplier_sensors(model: Model) -> tuple[np.ndarray, np.ndarray]:
     """Where sensors of multipliers stand among all numbers, and the equations that they read."""
     reading = np.flatnonzero(model.sensors.kind == Sensor.MULTIPLIER)
     return model.sensors.first[reading], model.sensors.index[reading]
-
-
-def force_sensors(model: Model) -> np.ndarray:
-    """Where sensors of forces stand among all numbers."""
-    reading = np.flatnonzero(np.isin(model.sensors.kind, (Sensor.FORCE, Sensor.FORCE_ON_BODY)))
-    rows = [np.arange(model.sensors.first[s], model.sensors.first[s + 1]) for s in reading]
-    return np.concatenate([NO_ROWS, *rows])
 
 
 def equations(model: Model, dtype: type) -> Equations:
@@ -284,8 +209,7 @@ def watch(model: Model, structure: Sparsity | Panels, rows: np.ndarray) -> Watch
     """Allocate Watch for the independent ``rows`` of the constraints; angles count that a constraint depends on."""
     k, n = rows.size, kinds(model.tree).size
     on_constraints = among(kinds(model.tree), TURNING) & np.isin(np.arange(n), structure.row_column)
-    tree: Any = model.tree
-    turns = tree.swing if is_natural(model) else 1.0 * on_constraints
+    turns = model.tree.swing if isinstance(model.tree, NATURAL) else 1.0 * on_constraints
     motion = (np.zeros((TURNS, n)) for _ in range(3))
     return Watch(
         rows.astype(np.int64), *_partners(structure, rows), np.zeros(k), np.zeros((k, k)), np.zeros(k),
@@ -315,7 +239,8 @@ class WorkAtInstant(NamedTuple):
 def work_at_instant(model: Model, theta: np.ndarray) -> WorkAtInstant:
     """Allocate WorkAtInstant."""
     kin, dtype = grounded(model, theta), theta.dtype.type
-    comp = FORCES[type(model.tree)](model, theta) if is_natural(model) else COMPOSITE[type(model.tree)](model, dtype)
+    natural, tree = isinstance(model.tree, NATURAL), type(model.tree)
+    comp = FORCES[tree](model, theta) if natural else COMPOSITE[tree](model, dtype)
     return WorkAtInstant(kin, comp, equations(model, dtype), turns(model))
 
 
@@ -325,13 +250,12 @@ def work(model: Model, theta: np.ndarray, rows: np.ndarray = NO_ROWS, least: np.
     Coordinates count for a ``least`` inertia (n,), as in ``Problem``: natural ones know their own.
     """
     _, n, m = sizes(model)
-    dtype, natural, onsets = theta.dtype.type, is_natural(model), onsets_of(model, theta)
+    dtype, onsets = theta.dtype.type, onsets_of(model, theta)
     kin, comp, eq, turning = work_at_instant(model, theta)
     structure = STRUCTURE[type(model.tree)](model)
     packs: dict[str, Any] = {"J": eq.J} if isinstance(structure, Panels) else {}
-    tree: Any = model.tree
     if least is None:
-        least = tree.least if natural else np.zeros(n)
+        least = model.tree.least if isinstance(model.tree, NATURAL) else np.zeros(n)
     least = least.copy()  # runs are set back, with all work
     extent = np.where(are_elastic(model.tree), 0.0, 1.0)
     return Work(
@@ -349,7 +273,7 @@ def work(model: Model, theta: np.ndarray, rows: np.ndarray = NO_ROWS, least: np.
         turning,
         watch(model, structure, rows),
         onsets,
-        room_for(onsets, dtype),
+        np.zeros((onsets.force.size, 2), dtype),
         state(model, dtype),
     )
 

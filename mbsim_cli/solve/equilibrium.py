@@ -275,16 +275,11 @@ class NearestEquilibrium(Statics):
         rank, order = rank_and_pivots(neutral.T)
         return order[:rank]
 
-    def independent_rows(self, held: np.ndarray) -> np.ndarray:
-        """Constraints that do not follow from others."""
-        J = np.delete(self.eq.J.real, held, axis=1)
-        rank, order = rank_and_pivots(J.T)
-        return np.sort(order[:rank])
-
     def _held_by(self, modes: Modes) -> tuple[np.ndarray, np.ndarray]:
         """Coordinates that are held, those of neutral modes too, and independent constraints of the others."""
         held = np.sort(np.concatenate([self.hold, self.neutral_coordinates(modes)]))
-        return held, self.independent_rows(held)
+        rank, order = rank_and_pivots(np.delete(self.eq.J.real, held, axis=1).T)
+        return held, np.sort(order[:rank])
 
     def _with_signs_of(self, initial: np.ndarray, modes: Modes) -> Modes:
         """Take the nearer one to the ``initial`` one of Euler parameters e and -e, which are the same orientation."""
@@ -391,10 +386,6 @@ class NearestEquilibrium(Statics):
         K, J = self.stiffness[np.ix_(others, others)], self.eq.J[np.ix_(rows, others)]
         return np.block([[K, J.T], [J, np.zeros((rows.size, rows.size), self.dtype)]])
 
-    def resisting(self, held: np.ndarray) -> np.ndarray:
-        """The Jacobian (m, n) where held coordinates take no force of constraints."""
-        return without_columns(self.eq.J, held)
-
     def _fail_to_return(self, held: np.ndarray, modes: Modes) -> NoReturn:
         free = np.setdiff1d(held, self.hold)
         if free.size:
@@ -428,7 +419,11 @@ def find_equilibrium(problem: Problem, start: Instant, *, vary: bool = True) -> 
             array[:] = 0.0
     ending = start.theta.copy()
     start.theta[:] = going_on(start.model.laws, ending)  # tables: a search may pass beyond their ends
-    real = start if start.dtype is np.float64 else _real_part(problem, start)
+    real = start
+    if start.dtype is not np.float64:
+        real = Instant(problem, np.ascontiguousarray(start.theta.real), np.zeros((start.theta.size, 0)))
+        real.state.z[:] = start.state.z.real
+        real.work.kin.expected[:] = start.work.kin.expected
     found = NearestEquilibrium(problem, real, problem.hold)
     held, rows, modes, iterations = found.find(initial.real)
     if real is not start:
@@ -443,7 +438,7 @@ def find_equilibrium(problem: Problem, start: Instant, *, vary: bool = True) -> 
     if not np.isfinite(found.eq.G).all():
         raise AnalysisError(NO_FORCE, (0.0, start.state.z.real.copy(), np.zeros(start.n)))
     if rows.size < start.m:
-        start.state.lam[:] = kept_in_range(found.resisting(held), start.state.lam)
+        start.state.lam[:] = kept_in_range(without_columns(found.eq.J, held), start.state.lam)
     start.sens.z[held] = d_initial[held]
     found.unit.evaluate()
     tangent = found.tangent(all_but(start.n, held), rows)
@@ -459,14 +454,7 @@ def _vary(found: NearestEquilibrium, start: Instant, tangent: np.ndarray, held: 
     change = np.linalg.solve(tangent, -np.concatenate([start.out.dG[others], start.out.dphi[0][rows]]))
     start.sens.z[others], start.sens.lam[rows] = change[: others.size], change[others.size :]
     if rows.size < start.m:
-        start.sens.lam[:] = kept_in_range(found.resisting(held), start.sens.lam)
-
-
-def _real_part(problem: Problem, start: Instant) -> Instant:
-    real = Instant(problem, np.ascontiguousarray(start.theta.real), np.zeros((start.theta.size, 0)))
-    real.state.z[:] = start.state.z.real
-    real.work.kin.expected[:] = start.work.kin.expected
-    return real
+        start.sens.lam[:] = kept_in_range(without_columns(found.eq.J, held), start.sens.lam)
 
 
 def equilibrium(problem: Problem, *, theta: np.ndarray | None = None, tape: Tape | None = None) -> Iterator[Block]:

@@ -108,7 +108,10 @@ class Passages:
         for _ in range(BISECTIONS):
             middle = 0.5 * (early + late)
             self._go(turn, middle)
-            late, early = (middle, early) if _same_side(self._rank(scales), behind) else (late, middle)
+            rank = self._rank(scales)
+            # of the smallest singular value's sign: both vectors turn round, or none
+            same = (rank.u[:, -1] @ behind.u[:, -1]) * (rank.v[:, -1] @ behind.v[:, -1]) > 0.0
+            late, early = (middle, early) if same else (late, middle)
         time = self._go(turn, late)
         there = self._rank(scales)
         vanished = there.sizes < VANISHED * behind.sizes[-1]
@@ -135,11 +138,6 @@ class Passages:
         """Mask (p,) of the parameters that move the combinations ``u`` (k, l) of constraints."""
         effect = self._at.out.dphi[0, self._watch.row] / np.sqrt(self._watch.largest)[:, None]
         return np.abs(u.T @ effect).max(axis=0) > MOVED * np.abs(effect).max(axis=0)
-
-
-def _same_side(rank: Rank, other: Rank) -> bool:
-    """Whether the smallest singular value has the sign that it has elsewhere: both vectors turn round, or none."""
-    return bool((rank.u[:, -1] @ other.u[:, -1]) * (rank.v[:, -1] @ other.v[:, -1]) > 0.0)
 
 
 class Diagnosis:

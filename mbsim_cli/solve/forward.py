@@ -144,7 +144,7 @@ class Simulation:
         else:
             self._step_between_checkpoints(self.tape, steps, record, d_record)
         rows = filled + self.step // interval - begun // interval
-        contradicted = self._contradicted(first_rows(record, rows))
+        contradicted = self.consistency.contradiction(first_rows(record, rows)) if self.consistency else None
         if contradicted:
             rows = contradicted[0]
         record, d_record = first_rows(record, rows), first_rows(d_record, rows)
@@ -152,9 +152,15 @@ class Simulation:
         if self._pieces and self._pieces.divided:
             number = np.round(record.time.real / self.problem.options.step).astype(int)
             work[:, WORK.index("rejected")] = np.isin(number, list(self._pieces.divided))
-        undefined = self._undefined(record, d_record)
+        broken = np.tile(self.broken, (rows, 1))
+        free = self._free_multipliers(record, d_record, broken)
+        singular = self._singular_multipliers(record, broken)
+        if self.broken.any():
+            self._stop_varying()
         lost = self.balance.lost if self.balance else None
-        block = block_of(record, d_record, self.p, record.iterations, work, self.reactions, *undefined, lost)
+        block = block_of(
+            record, d_record, self.p, record.iterations, work, self.reactions, broken, free, singular, lost
+        )
         block.rest[:filled] = self.rest
         if self.tape is not None:
             self.tape.add(record)
@@ -164,18 +170,10 @@ class Simulation:
             raise BrokenOff(contradicted[1], block)
         if self.progress.status != Status.OK:
             raise BrokenOff(self._failure(), block)
-        self._require_forces(block)
-        return block
-
-    def _require_forces(self, block: Block) -> None:
-        """Raise AnalysisError where forces of constraints that sensors read have been found at no instant."""
         self._forceless += len(block.lost) if all(block.lost) else -math.inf
         if self._forceless > 1:
             raise AnalysisError(f"the forces of constraints at t = {block.time[0]:g} s {block.lost[0]}")
-
-    def _contradicted(self, record: Record) -> tuple[int, str] | None:
-        """The first instant at which constraints contradict each other, with a sentence."""
-        return self.consistency.contradiction(record) if self.consistency else None
+        return block
 
     @property
     def _units(self) -> np.ndarray:
@@ -251,27 +249,20 @@ class Simulation:
         self._step_on(steps, 0, record, d_record)
         return record
 
-    def _undefined(self, record: Record, d_record: SensitivityRecord) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """What is to be said of every instant: ``broken``, ``free`` and ``singular`` of ``Block``."""
-        broken = np.tile(self.broken, (record.time.size, 1))
-        free = self._free_multipliers(record, d_record, broken)
-        singular = self._singular_multipliers(record, broken)
-        if self.broken.any():
-            self._stop_varying()
-        return broken, free, singular
-
     def _free_multipliers(self, record: Record, d_record: SensitivityRecord, broken: np.ndarray) -> np.ndarray:
-        """``free``, where equations depend on each other; enter in ``broken`` which of them directions break."""
+        """``Block.free``, where equations depend on each other; enter in ``broken`` which of them directions break."""
         free = np.zeros(record.lam.shape, dtype=bool)
         if self.consistency and record.time.size:
             free[:] = self.consistency.free_multipliers(record, 0)
             if self.p:
-                for row, found in enumerate(self._breaking(self.consistency, record, d_record)[:, : self.p]):
+                direct = self.sens.z.shape[1] > 0  # then multipliers that turn with J are completed
+                breaks = self.consistency.complete(record, d_record) if direct else self.consistency.breaking(record)
+                for row, found in enumerate(breaks[:, : self.p]):
                     self.broken = broken[row] = np.where(self.broken, self.broken, found)
         return free
 
     def _singular_multipliers(self, record: Record, broken: np.ndarray) -> np.ndarray:
-        """``singular``, at instants behind singular positions; enter in ``broken`` what has no derivative then."""
+        """``Block.singular``, behind singular positions; enter in ``broken`` what has no derivative then."""
         singular = np.zeros(record.lam.shape, dtype=bool)
         self.passed += self._passages.take()
         while self.passed and record.time.size and self.passed[0].time <= record.time[-1]:
@@ -282,12 +273,6 @@ class Simulation:
             self.broken = np.where(self.broken, self.broken, found)
             broken[behind:] = np.where(broken[behind:], broken[behind:], found)
         return singular
-
-    def _breaking(self, consistency: Consistency, record: Record, d_record: SensitivityRecord) -> np.ndarray:
-        """Equations (N, p) that directions break at the instants; multipliers that turn with J are completed."""
-        if self.sens.z.shape[1]:
-            return consistency.complete(record, d_record)
-        return consistency.breaking(record)
 
     def _stop_varying(self) -> None:
         """Broken directions go on as zeros: what is not a derivative must not disturb others, nor overflow."""
@@ -376,23 +361,17 @@ def _forward(
     """The same by one run."""
     simulation = start(problem, theta, tape)
     size = block_steps or steps_of_block(problem, 0 if tape else simulation.p)
+    total = round(problem.options.duration / problem.options.step)
     try:
-        yield from _blocks(simulation, round(problem.options.duration / problem.options.step), size, tape)
+        yield simulation.first_block(0 if tape else min(size, total))  # by which a tape plans
+        if tape is not None:
+            tape.plan(simulation, total, size)
+        while simulation.step < total:
+            yield simulation.advance(min(size, total - simulation.step))
     except BrokenOff as failure:
         if len(failure.block.time):
             yield failure.block
         raise
-
-
-def _blocks(
-    simulation: "Simulation | OpenTreeSimulation", total: int, size: int, tape: "Tape | None"
-) -> Iterator[Block]:
-    """Blocks of ``size`` steps, ``total`` in all; a tape sees the initial instant alone, by which it plans."""
-    yield simulation.first_block(0 if tape else min(size, total))
-    if tape is not None:
-        tape.plan(simulation, total, size)
-    while simulation.step < total:
-        yield simulation.advance(min(size, total - simulation.step))
 
 
 def steps_of_block(problem: Problem, p: int) -> int:

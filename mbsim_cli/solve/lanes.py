@@ -115,7 +115,7 @@ def run_constrained(
     Also how large a share of their steps was made one by one. ``poll`` may raise, to interrupt; the instants of all
     must not take more than ``room`` bytes.
     """
-    runs = [_begun(problem) for problem in problems]
+    runs = [_attempted(lambda problem: _Lane(problem, assemble_closed(problem)), problem) for problem in problems]
     alike = _alike(runs)
     alike = [
         run for run in alike if run.control == alike[0].control and equal(run.work.watch.row, alike[0].work.watch.row)
@@ -132,12 +132,12 @@ def run_constrained(
     return [found.get(id(run)) for run in runs], float(lanes.counts[1] / max(lanes.counts[0], 1))
 
 
-def _begun(problem: Problem) -> _Lane | None:
+def _attempted(begin: Callable[[Problem], Any], problem: Problem) -> Any:
+    """The run that ``begin`` makes of a problem; None where it cannot begin, which the run alone will report."""
     try:
-        initial = assemble_closed(problem)
-    except AnalysisError:  # which the run alone will say
+        return begin(problem)
+    except AnalysisError:
         return None
-    return _Lane(problem, initial)
 
 
 def _alike(runs: Sequence[Any]) -> list[Any]:
@@ -162,7 +162,10 @@ class _ConstrainedLanes:
         first = runs[0]
         self.theta, self.state, self.work = widened(first.theta), widened(first.state), _of_cases(first.work)
         self.numbers = _numbers_of(self.state, self.work)
-        self.decisions = _decisions()
+        found = widened(np.zeros(3))
+        numbers = (np.zeros(TOGETHER) for _ in range(3))
+        integers = (np.zeros(TOGETHER, np.int64) for _ in range(5))
+        self.decisions = Decisions(found, lanes_of(found), *numbers, *integers)
         self.leader = np.zeros(TOGETHER, np.int64)
         for run in runs:
             run.make_room()
@@ -264,12 +267,6 @@ def _numbers_of(state: Any, work: Work) -> Numbers:
     return Numbers._make([*map(lanes_of, own), Tangent(*map(lanes_of, tangent))])
 
 
-def _decisions() -> Decisions:
-    found = widened(np.zeros(3))
-    numbers, integers = (np.zeros(TOGETHER) for _ in range(3)), (np.zeros(TOGETHER, np.int64) for _ in range(5))
-    return Decisions(found, lanes_of(found), *numbers, *integers)
-
-
 ROOM = 2**28  # bytes that the instants of runs which are made together may take
 
 
@@ -336,7 +333,7 @@ def run_beside(problems: Sequence[Problem], poll: Callable[[], None]) -> tuple[l
     """
     if not any(problem.options.integrated for problem in problems):
         return run_constrained(problems, poll, ROOM)
-    runs = [_prepared(problem) for problem in problems]
+    runs = [_attempted(RunAhead, problem) for problem in problems]
     alike = _alike(runs)
     if len(alike) < 2 or TOGETHER * alike[0].bytes > ROOM:
         return [None] * len(runs), 0.0
@@ -344,34 +341,23 @@ def run_beside(problems: Sequence[Problem], poll: Callable[[], None]) -> tuple[l
     return [run if run in alike else None for run in runs], parted
 
 
-def _prepared(problem: Problem) -> RunAhead | None:
-    try:
-        return RunAhead(problem)
-    except AnalysisError:  # which the run alone will say
-        return None
-
-
-class _Lanes:
-    """Numbers of all lanes, of which those beyond the runs, or of runs at their end, follow the first run."""
-
-    def __init__(self, runs: Sequence[RunAhead]) -> None:
-        first = runs[0]
-        probe = first.work.probe
-        self.theta, self.dyn = widened(first.theta), widened(first.dyn)
-        self.probes = widened(Probes(np.zeros(1), probe.z, probe.zd, probe.zdd, probe.lam, first.work.reached))
-        self.numbers = Probes(*map(lanes_of, self.probes))
-        for k, run in enumerate(runs[1:], 1):
-            self.follow(k, run)
-
-    def follow(self, k: int, run: RunAhead) -> None:
-        """Give lane k the numbers of a run."""
-        lanes_of(self.theta)[..., k] = run.theta
-        store(k, run.dyn, self.dyn)
-
-
 def _run(runs: Sequence[RunAhead], poll: Callable[[], None]) -> float:
-    """Make the runs; return the share of evaluations that were made one by one."""
-    first, lanes, counts = runs[0], _Lanes(runs), np.zeros(2, np.int64)
+    """Make the runs; return the share of evaluations that were made one by one.
+
+    Lanes beyond the runs, or of runs at their end, follow the first run.
+    """
+    first, counts, probe = runs[0], np.zeros(2, np.int64), runs[0].work.probe
+    theta, dyn = widened(first.theta), widened(first.dyn)
+    probes = widened(Probes(np.zeros(1), probe.z, probe.zd, probe.zdd, probe.lam, first.work.reached))
+    numbers = Probes(*map(lanes_of, probes))
+
+    def follow(k: int, run: RunAhead) -> None:
+        """Give lane k the numbers of a run."""
+        lanes_of(theta)[..., k] = run.theta
+        store(k, run.dyn, dyn)
+
+    for k, run in enumerate(runs[1:], 1):
+        follow(k, run)
     calls = dict(enumerate(run.calls() for run in runs))
     given = {k: next(call) for k, call in calls.items()}
     idle = given[0]
@@ -380,8 +366,8 @@ def _run(runs: Sequence[RunAhead], poll: Callable[[], None]) -> float:
         statuses[list(given)] = EVALUATE
         cases = Cases(*(given.get(k, idle) for k in range(TOGETHER)))
         integrate_cases(
-            first.model, lanes.theta, float(first.problem.options.step), first.end, first.tableau, first.control,
-            lanes.dyn, cases, lanes.probes, lanes.numbers, statuses, counts,
+            first.model, theta, float(first.problem.options.step), first.end, first.tableau, first.control, dyn, cases,
+            probes, numbers, statuses, counts,
         )  # fmt: skip
         for k in list(given):
             try:
@@ -389,7 +375,7 @@ def _run(runs: Sequence[RunAhead], poll: Callable[[], None]) -> float:
             except StopIteration:
                 del given[k]
         for k in set(range(TOGETHER)) - set(given) if given else ():
-            lanes.follow(k, runs[min(given)])
+            follow(k, runs[min(given)])
         poll()
     return float(counts[1] / counts[0])
 

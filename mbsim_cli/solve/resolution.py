@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mbsim_cli.model.problem import Block, Options, Problem
+from mbsim_cli.model.problem import Block, Problem
 
 GIVEN = "the motion is given"
 WINDOW = 4  # steps
@@ -54,19 +54,16 @@ class Resolution:
         self.times, self._shown = times, np.full((times.size, len(names)), np.nan)  # for another run to compare with
         self._compared: np.ndarray | None = None
 
-    def _begin(self, motions: int, start: float) -> None:
-        """For so many motions: how far they reach, what they miss, how fast they are, by how much they are ahead."""
-        shape, self._start = (len(self._names), motions), start
-        self._least, self._most = np.full(shape, np.inf), np.full(shape, -np.inf)
-        self._missing = np.zeros(shape)  # sums over windows
-        self._fastest, self._shift = np.zeros(motions), np.zeros(motions)
-
     def add(self, block: Block) -> np.ndarray:
         """Take the next instants in; return by how much time each of them is ahead (1 + p, B), s."""
         rates = block.velocity[..., None], block.d_velocity
         rows = [block.time, *(one.real for one in (block.position[..., None], block.d_position, *rates))]
         if not self._waiting:
-            self._begin(1 + block.d_position.shape[2], block.time[0])
+            motions = 1 + block.d_position.shape[2]
+            shape, self._start = (len(self._names), motions), block.time[0]
+            self._least, self._most = np.full(shape, np.inf), np.full(shape, -np.inf)
+            self._missing = np.zeros(shape)  # sums over windows
+            self._fastest, self._shift = np.zeros(motions), np.zeros(motions)  # by how much time motions are ahead
         waiting = self._waiting or [row[:0] for row in rows]
         time, *rows = map(_joined, waiting, rows)
         count, known = time.size, time.size - len(block.time)
@@ -228,7 +225,12 @@ def resolution_of(
     if options.at_once:
         return NoSteps("an equilibrium takes no steps" if options.analysis == "equilibrium" else "modes take no steps")
     if options.adaptive:
-        return NoSteps(f"{options.integrator} keeps {_controlled(options)}", exact=False)
+        keeps = f"{options.integrator} keeps the error of each step"
+        if options.error_control == "sensitivities" and options.sensitivity == "ddm":
+            return NoSteps(f"{keeps}, derivatives included, within the tolerance", exact=False)
+        keeps += " of the motion within the tolerance"
+        more = ", that of its derivatives with error_control: sensitivities (and ddm) only"
+        return NoSteps(keeps if options.sensitivity == "none" else keeps + more, exact=False)
     if loses_energy(problem):
         return NoSteps("projection: identity leaves errors of first order, which step: auto tells", exact=False)
     names, steps = problem.names, round(options.duration / options.step)
@@ -250,13 +252,3 @@ def elastic_of(problem: Problem) -> slice:
     """The coordinates of bodies that deform, the last ones."""
     n, columns = len(problem.names.coordinates), getattr(problem.model.tree, "elastic", np.zeros(1, int))
     return slice(n - int(columns[-1] - columns[0]), n)
-
-
-def _controlled(options: Options) -> str:
-    """The errors that an adaptive integrator keeps to its tolerance, and what would keep the others."""
-    if options.error_control == "sensitivities" and options.sensitivity == "ddm":
-        return "the error of each step, derivatives included, within the tolerance"
-    motion = "the error of each step of the motion within the tolerance"
-    if options.sensitivity == "none":
-        return motion
-    return f"{motion}, that of its derivatives with error_control: sensitivities (and ddm) only"

@@ -87,21 +87,18 @@ def sides_of(problem: Problem, theta: np.ndarray | None = None) -> list[Sides]:
         by = theta.imag[:, None]
     else:
         return []
-    return _sides(problem, theta, by)
-
-
-def _sides(problem: Problem, theta: np.ndarray, by: np.ndarray) -> list[Sides]:
     coincidences, found = _coincidences(problem, theta, by), list[tuple[Sides, list[np.ndarray]]]()
     for column in np.flatnonzero(np.any([m.rates.any(axis=0) for m in coincidences], axis=0)) if coincidences else ():
         ways = [coincidence.direction(int(column)) for coincidence in coincidences]
         if all(way is None for way in ways):
             continue
         shared = [m.alike if way is None else way for m, way in zip(coincidences, ways, strict=True)]
-        sides = next((sides for sides, its in found if all(map(_are_alike, its, shared))), None)
-        if sides is None:
-            sides = Sides([], {}, {})
-            found.append((sides, shared))
-        sides.columns.append(int(column))
+        for sides, its in found:
+            if all(np.allclose(way, other, atol=ALIKE) for way, other in zip(its, shared, strict=True)):
+                sides.columns.append(int(column))
+                break
+        else:
+            found.append((Sides([int(column)], {}, {}), shared))
     beside = max(BESIDE * problem.options.step, ROUNDED * problem.options.end)
     if problem.options.integrated:  # whose steps do not tell nearer times from each other
         beside = max(beside, 10.0 * MEETS * problem.options.end)
@@ -110,11 +107,6 @@ def _sides(problem: Problem, theta: np.ndarray, by: np.ndarray) -> list[Sides]:
             if way.any():
                 _add_shifts(sides, coincidence, beside * way, problem)
     return [sides for sides, _ in found]
-
-
-def _are_alike(way: np.ndarray, other: np.ndarray) -> bool:
-    """Whether two parameters move the breakpoints of a coincidence in the same ratio."""
-    return np.allclose(way, other, atol=ALIKE)
 
 
 def _add_shifts(sides: Sides, coincidence: Coincidence, shifts: np.ndarray, problem: Problem) -> None:

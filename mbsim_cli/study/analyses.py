@@ -111,7 +111,7 @@ class ForwardDynamics(Analysis):
 
     def diagnostics(self, problem: Problem, objectives: Sequence[Any]) -> Health:
         """Drift, energy, iterations; where it starts at an equilibrium, whether that is stable."""
-        from mbsim_cli.solve.allocate import begins_unseen
+        from mbsim_cli.solve.breakpoints import begins_unseen
 
         watched = HealthFromRest if problem.options.start == "equilibrium" else Health
         unseen = begins_unseen(problem)

@@ -17,6 +17,7 @@ from mbsim_cli.kernels.drivers.pull_instants import (
 )
 from mbsim_cli.kernels.drivers.record import Record
 from mbsim_cli.kernels.integrators.ali3p_derivatives import AdjointWork, Pulling
+from mbsim_cli.model.codes import Sensor
 from mbsim_cli.model.layout import FlexibleNatural, LoadedSignals, Model
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve import allocate
@@ -291,7 +292,9 @@ class Readings:
             self._balance = BalancePuller(problem, theta, p, redundant=turning)
         if multipliers and (turning or self._balance):
             self._multipliers = MultiplierPuller(problem, theta, p, initial.held, turning=turning)
-        self._loads = allocate.force_sensors(model)
+        reading = np.flatnonzero(np.isin(model.sensors.kind, (Sensor.FORCE, Sensor.FORCE_ON_BODY)))
+        rows = [np.arange(model.sensors.first[s], model.sensors.first[s + 1]) for s in reading]
+        self._loads = np.concatenate([allocate.NO_ROWS, *rows])
         self._loaded = InstantPuller(model, theta, p) if isinstance(model.signals, LoadedSignals) else None
         self.undefined = np.zeros(p, bool)
 

@@ -30,8 +30,8 @@ from mbsim_cli.model.layout import NONE, Model
 from mbsim_cli.model.problem import WORK, Options, Problem
 from mbsim_cli.model.scales import scales_of
 from mbsim_cli.solve import allocate
-from mbsim_cli.solve.allocate import Instant, onsets_of, room_for
-from mbsim_cli.solve.breakpoints import breakpoints_of
+from mbsim_cli.solve.allocate import Instant
+from mbsim_cli.solve.breakpoints import breakpoints_of, onsets_of
 from mbsim_cli.solve.initial import Initial
 from mbsim_cli.solve.open_trees import dop853_coefficients as dop853
 from mbsim_cli.solve.redundancy import Consistency
@@ -339,7 +339,7 @@ def implicit_work(
 def _of_onsets(model: Any, theta: np.ndarray, options: Options) -> tuple[Onsets, np.ndarray]:
     """Onsets, and room for their arguments."""
     onsets = onsets_of(model, theta, options.onset_steps)
-    return onsets, room_for(onsets, theta.dtype)
+    return onsets, np.zeros((onsets.force.size, 2), theta.dtype)
 
 
 def _clock() -> np.ndarray:
