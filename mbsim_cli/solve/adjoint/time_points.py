@@ -87,19 +87,14 @@ class MotionPuller:
         return J
 
     def pull_back(self, record: Record, adj: MotionAdjoints) -> None:
-        """Pull adjoints of the motion and of the multipliers at the rows of a record."""
-        J = self.jacobians(record)
-        self.pull_motion(record, J, self._of_forces(record, J, adj))
-
-    def _of_forces(self, record: Record, J: np.ndarray, adj: MotionAdjoints) -> MotionAdjoints:
-        """Adjoints of the motion, from which the multipliers follow by J^T lambda = -G."""
-        hat = adj.lam
-        if not hat.any():
-            return adj
-        if self._rows.size < J.shape[1]:
-            hat = kept_in_range(J, hat)
-        mu = -np.linalg.solve(J[:, self._rows], hat[:, self._rows])
-        return MotionAdjoints(*map(np.add, adj, self.instants.pull(record, mu=mu)))
+        """Pull adjoints of the motion and of the multipliers at the rows of a record: J^T lambda = -G."""
+        J, hat = self.jacobians(record), adj.lam
+        if hat.any():
+            if self._rows.size < J.shape[1]:
+                hat = kept_in_range(J, hat)
+            mu = -np.linalg.solve(J[:, self._rows], hat[:, self._rows])
+            adj = MotionAdjoints(*map(np.add, adj, self.instants.pull(record, mu=mu)))
+        self.pull_motion(record, J, adj)
 
     def pull_motion(self, record: Record, J: np.ndarray, adj: MotionAdjoints) -> None:
         """Pull adjoints of accelerations, velocities and positions, each of which the constraints determine."""
@@ -150,50 +145,42 @@ def pull_back_inverse(
     ``between`` is called after every block.
     """
     natural = with_natural_values(problem)
-    return each_defined(lambda of: _Pass(natural, count, reacting).pull_back(of, between), seen)
+    return each_defined(lambda of: _pull_back_torques(natural, count, of, between, reacting), seen)
 
 
 def _of_values(problem: Problem) -> Problem:
     return replace(problem, theta_rho=problem.theta_rho[:, :0])
 
 
-class _Pass:
+def _pull_back_torques(
+    problem: Problem, count: int, seen: Seen, between: Callable[[], None], reacting: bool
+) -> Pulled:  # fmt: skip
     """One pass over the motion."""
-
-    def __init__(self, problem: Problem, count: int, reacting: bool) -> None:
-        self._problem, self._count, self._p = problem, count, padded(count)
-        model, theta = problem.model, problem.theta
-        self._instants = InstantPuller(model, theta, self._p)
-        self._trajectory = Trajectory(problem)
-        self._reactions = ReactionPuller(problem, theta, self._p) if reacting else None
-        self._width = allocate.sensor_width(model)
-        self._torques = self._width + (problem.reacting.width if problem.reacting else 0)  # their first row
-        self._theta = zeros((theta.size, self._p), theta.dtype)  # adjoints of what prescribes the motion
-
-    def pull_back(self, seen: Seen, between: Callable[[], None]) -> Pulled:
-        problem, undefined = self._problem, np.zeros(self._p, bool)
-        analysis = InverseAnalysis(_of_values(problem))
-        for first, time in instants(problem, analysis):
-            record, undetermined = analysis.observed(time)
-            hat = seen(first, record)
-            undefined |= np.isnan(hat).any(axis=(0, 1)) | (hat[undetermined] != 0.0).any(axis=0)
-            hat[:, :, undefined] = 0.0
-            self._pull_instants(record, hat)
-            between()
-        theta = self._instants.theta + self._theta
-        if self._reactions:
-            theta += self._reactions.theta
-        gradient = pulled(problem.theta_rho, theta)
-        gradient[:, undefined] = np.nan
-        return Pulled(gradient[:, : self._count], 0.0, undefined[: self._count])
-
-    def _pull_instants(self, record: Record, hat: np.ndarray) -> None:
-        of_sensors, of_reactions, of_rows = np.split(hat, [self._width, self._torques], axis=1)
-        adj = self._instants.pull(record, seen=of_sensors, mu=torque_adjoints(self._problem, of_rows))
-        if self._reactions:
-            given = self._reactions.pull_back(record, np.ascontiguousarray(of_reactions))
+    theta, p = problem.theta, padded(count)
+    puller, trajectory = InstantPuller(problem.model, theta, p), Trajectory(problem)
+    reactions = ReactionPuller(problem, theta, p) if reacting else None
+    width = allocate.sensor_width(problem.model)
+    torques = width + (problem.reacting.width if problem.reacting else 0)  # their first row
+    of_motion, undefined = zeros((theta.size, p), theta.dtype), np.zeros(p, bool)  # adjoints of what prescribes it
+    analysis = InverseAnalysis(_of_values(problem))
+    for first, time in instants(problem, analysis):
+        record, undetermined = analysis.observed(time)
+        hat = seen(first, record)
+        undefined |= np.isnan(hat).any(axis=(0, 1)) | (hat[undetermined] != 0.0).any(axis=0)
+        hat[:, :, undefined] = 0.0
+        of_sensors, of_reactions, of_rows = np.split(hat, [width, torques], axis=1)
+        adj = puller.pull(record, seen=of_sensors, mu=torque_adjoints(problem, of_rows))
+        if reactions:
+            given = reactions.pull_back(record, np.ascontiguousarray(of_reactions))
             adj = MotionAdjoints(*map(np.add, adj, given))
-        self._trajectory.pull_back(record.time, adj, self._theta)
+        trajectory.pull_back(record.time, adj, of_motion)
+        between()
+    of_theta = puller.theta + of_motion
+    if reactions:
+        of_theta += reactions.theta
+    gradient = pulled(problem.theta_rho, of_theta)
+    gradient[:, undefined] = np.nan
+    return Pulled(gradient[:, :count], 0.0, undefined[:count])
 
 
 def torque_adjoints(problem: Problem, hat: np.ndarray) -> np.ndarray:

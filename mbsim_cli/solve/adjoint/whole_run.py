@@ -277,7 +277,10 @@ def _sweep(problem: Problem, tape: Tape, count: int, seen: Seen, between: Callab
         del record, hat, given, part  # room for what is made again
     found = sweep.found
     readings.add_numbers(found.theta)
-    gradient = _by_parameters(problem, initial, found, count)
+    p, sens = problem.theta_rho.shape[1], initial.sensitivity
+    gradient = pulled(initial.dtheta[:, :p], found.theta[:, :count])
+    for name in ("z", "zd", "zdd", "lam"):
+        gradient += getattr(sens, name)[:, :p].T @ getattr(found, name)[:, :count]
     gradient += readings.of_parameters[:, :count]
     sizes += np.abs(gradient - so_far)
     gradient[:, readings.undefined[:count]] = np.nan
@@ -342,12 +345,3 @@ def _rows(first: int, end: int, record: Record, hat: np.ndarray, given: MotionAd
     """Some of the rows of all three; ``given`` may have none."""
     part = slice(first, end)
     return Record(*(array[part] for array in record)), hat[part], MotionAdjoints(*(array[part] for array in given))
-
-
-def _by_parameters(problem: Problem, initial: RunStart, adj: Adjoints, count: int) -> np.ndarray:
-    """Derivatives (p, count): adjoints of the start and of theta, along the derivatives of both."""
-    p, sens = problem.theta_rho.shape[1], initial.sensitivity
-    total = pulled(initial.dtheta[:, :p], adj.theta[:, :count])
-    for adjoint, derivative in ((adj.z, sens.z), (adj.zd, sens.zd), (adj.zdd, sens.zdd), (adj.lam, sens.lam)):
-        total += derivative[:, :p].T @ adjoint[:, :count]
-    return total

@@ -190,12 +190,9 @@ class FollowingDrives(Following):
         return found
 
 
-def inverse_of_loops(problem: Problem, tape: Tape | None = None) -> Iterator[InverseBlock]:
-    """Follow the motion at the sampling times; yield blocks of bounded size. Raises AnalysisError.
-
-    A ``tape`` keeps the motion for the adjoint.
-    """
-    following = FollowingDrives.of(problem, tape=tape)
+def inverse_of_loops(problem: Problem) -> Iterator[InverseBlock]:
+    """Follow the motion at the sampling times; yield blocks of bounded size. Raises AnalysisError."""
+    following = FollowingDrives.of(problem)
     for block in following.blocks(SAMPLES):
         yield _inverse_block(problem, block, following.take())
 

@@ -24,7 +24,6 @@ class _Vector:
     name: str
     field: Callable[[Fields], np.ndarray]
     local: Local
-    own: bool = False  # made for this body
 
 
 class Planner:
@@ -44,11 +43,11 @@ class Planner:
         points = sorted((s for s in known if s.point), key=lambda s: s.name != joint.name)
         origin, at = self._origin(joint, points)
         chosen: list[_Vector] = []
-        for s in known:
-            if not s.point:
-                self._take(chosen, _Vector(s.name, _vector_of(s, body), s.on(body)))
-        for s in points:
-            self._take(chosen, _Vector(s.name, _way(origin, _point_of(s, body)), _less(s.on(body), at)))
+        vectors = [_Vector(s.name, _vector_of(s, body), s.on(body)) for s in known if not s.point]
+        vectors += [_Vector(s.name, _way(origin, _point_of(s, body)), _less(s.on(body), at)) for s in points]
+        for vector in vectors:
+            if self._adds(chosen, vector.local):
+                chosen.append(vector)
         flat = [v for v in chosen if self.fields.is_constant(v.field(self.fields))]
         if len(chosen) < 3 and flat:
             self._flat(body, chosen, flat[0], later, origin, at)
@@ -62,17 +61,10 @@ class Planner:
     def _sizes(self, local: Local) -> np.ndarray:
         return local(self.fields.theta)[0].real
 
-    def _take(self, chosen: list[_Vector], vector: _Vector) -> bool:
-        """Take a vector that points elsewhere than those before."""
-        x = self._sizes(vector.local)
-        size = np.linalg.norm(x)
-        if len(chosen) == 3 or size == 0.0:
-            return False
-        left = self._beside(chosen, x)
-        if np.linalg.norm(left) <= FLAT * size:
-            return False
-        chosen.append(vector)
-        return True
+    def _adds(self, chosen: list[_Vector], local: Local) -> bool:
+        """Whether a vector points elsewhere than those of a base, which needs three."""
+        x = self._sizes(local)
+        return len(chosen) < 3 and bool(np.linalg.norm(self._beside(chosen, x)) > FLAT * np.linalg.norm(x))
 
     def _origin(self, joint: TreeJoint, points: list[Shared]) -> tuple[Callable, Local]:
         """A point that is known, or one that slides along what keeps its direction, or a new one."""
@@ -164,20 +156,15 @@ class Planner:
         """A further vector of the base: the way to a point that others will share, or a unit vector."""
         for s in later:
             way = _less(s.on(body), at)
-            taken = list(chosen)
-            if self._take(taken, _Vector(s.name, _nowhere, way)):
+            if self._adds(chosen, way):
                 point = self._group(s.name, body, s.on(body), True, _global_axes)
-                chosen.append(_Vector(s.name, _way(origin, point), way, own=True))
+                chosen.append(_Vector(s.name, _way(origin, point), way))
                 return
         axes = [axis(joint.offset + R_C, k) for k in range(3)]
-        local = max(axes, key=lambda candidate: self._apart(chosen, candidate))
+        local = max(axes, key=lambda local: float(np.linalg.norm(self._beside(chosen, self._sizes(local)))))
         name = f"axis_{len(chosen) + 1}"
         vector = self._group(name, body, local, False, _global_axes)
-        chosen.append(_Vector(name, vector, local, own=True))
-
-    def _apart(self, chosen: list[_Vector], local: Local) -> float:
-        """How far a vector points from those before."""
-        return float(np.linalg.norm(self._beside(chosen, self._sizes(local))))
+        chosen.append(_Vector(name, vector, local))
 
     def _beside(self, chosen: list[_Vector], x: np.ndarray) -> np.ndarray:
         """The part of x normal to vectors of the base."""
@@ -216,10 +203,6 @@ def _settled(x: np.ndarray, y: np.ndarray) -> bool:
 
 def _global_axes(fields: Fields) -> np.ndarray:
     return np.broadcast_to(np.eye(3), (len(fields.theta), 3, 3))
-
-
-def _nowhere(fields: Fields) -> np.ndarray:
-    raise NotImplementedError
 
 
 def _height(u: _Vector, local: Local, origin: Callable | None = None) -> Callable[[Fields], np.ndarray]:

@@ -60,7 +60,8 @@ class JointReader:
         found += [Jet(*(part[..., c] for part in moving)) for c in self._system.elastic[0]]
         parts = [np.stack(part, axis=-1) for part in zip(*found, strict=True)]  # (N, T, n) each
         turns = np.isin(kinds(self._system.problem.model.tree), ROTATIONS)
-        parts[0] = parts[0] - turns * _whole_turns(parts[0][:, :1] - near[:, None])
+        away = (parts[0][:, :1] - near[:, None]).real
+        parts[0] = parts[0] - turns * (2.0 * np.pi * np.round(away / (2.0 * np.pi)))
         stacks = [np.moveaxis(part, 1, 0) for part in parts]
         values = (value_of(stack, self._like) for stack in stacks)
         slopes = (derivative_of(stack, self._p) for stack in stacks)
@@ -94,10 +95,6 @@ def in_joint_coordinates(
             names = ("position", "velocity", "acceleration")
             parts = (np.concatenate(part) for part in zip(*rows, strict=True))
             yield block, block._replace(**dict(zip(names, parts, strict=True)))
-
-
-def _whole_turns(angle: np.ndarray) -> np.ndarray:
-    return 2.0 * np.pi * np.round(angle.real / (2.0 * np.pi))
 
 
 class _Bodies:

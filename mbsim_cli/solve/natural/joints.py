@@ -305,7 +305,11 @@ def equations_of(problem: Problem, fields: Fields, joints: Sequence[TreeJoint], 
     for joint in joints:
         found.added += [row for row in joint.rows() if not _implied(fields, row)]
     if isinstance(model.tree, FlexibleTree):
-        _weld(found, model.tree, columns)
+        for v, c in enumerate(model.tree.node):  # what holds nodes on their bodies
+            joint, place = columns[c]
+            row, sine = joint.weld(place)
+            found.welds.append(Weld(len(found.added), v, sine))
+            found.added.append(row)
     found.kept += _kept(problem, fields)
     _measure(found, problem, plan, columns)
     for s in np.flatnonzero(model.sensors.kind == Sensor.COORDINATE):
@@ -338,7 +342,10 @@ def _measure(found: Equations, problem: Problem, plan: Plan, columns) -> None:
             found.replaced[int(k)] = _measured(columns, joined[0], float(factors[0]), problem)
         else:
             for c in joined:
-                _define(found, plan, mixed, columns, c, problem)
+                if c not in mixed:
+                    mixed[c] = plan.new(1)[0]
+                    found.defined.append(Defined(c, mixed[c], len(found.added)))
+                    found.added.append(_measured(columns, c, 1.0, problem))
 
 
 def _elastic(tree: Any, plan: Plan) -> dict[int, int]:
@@ -347,22 +354,6 @@ def _elastic(tree: Any, plan: Plan) -> dict[int, int]:
         return {}
     listed = range(int(tree.elastic[0]), int(tree.elastic[-1]))
     return dict(zip(listed, plan.new(len(listed)), strict=True))
-
-
-def _weld(found: Equations, tree: FlexibleTree, columns) -> None:
-    """Add what holds nodes on their bodies."""
-    for v, c in enumerate(tree.node):
-        joint, place = columns[c]
-        row, sine = joint.weld(place)
-        found.welds.append(Weld(len(found.added), v, sine))
-        found.added.append(row)
-
-
-def _define(found: Equations, plan: Plan, mixed: dict[int, int], columns, c: int, problem: Problem) -> None:
-    if c not in mixed:
-        mixed[c] = plan.new(1)[0]
-        found.defined.append(Defined(c, mixed[c], len(found.added)))
-        found.added.append(_measured(columns, c, 1.0, problem))
 
 
 def _measured(columns, c: int, sign: float, problem: Problem) -> Row:

@@ -191,28 +191,18 @@ class Plan:
 # Names of coordinates and equations in natural coordinates, with their units, and where equations come from.
 
 
-def coordinate_names(system: "NaturalSystem") -> tuple[str, ...]:
-    """Names of the coordinates."""
-    names, theirs = [""] * system.plan.size, system.problem.names.coordinates
-    for group in system.plan.groups:
-        for label, column in zip(group.labels, group.columns, strict=True):
-            names[system.order[column]] = f"{group.name}.{label}"
-    for d in system.equations.defined:
-        names[system.order[d.coordinate]] = theirs[system.coordinate_of(d.column)]
-    for mine, other in zip(*system.elastic, strict=True):
-        names[mine] = theirs[other]
-    return tuple(names)
-
-
 def names_of(system: "NaturalSystem") -> Names:
     """Names of everything; equations that are left out stand behind the identities."""
     old, kept, added = system.problem.names, system.equations.kept, system.equations.added
     rigid = system.plan.rigid
     gone = set(range(len(old.constraints))) - set(kept)
+    units = {column: "m" if group.point else "" for group in system.plan.groups for column in group.columns}
+    units |= {d.coordinate: old.coordinate_units[system.coordinate_of(d.column)] for d in system.equations.defined}
+    units |= {k: old.coordinate_units[system.coordinate_of(c)] for c, k in system.equations.elastic.items()}
     return replace(
         old,
         coordinates=system.coordinate_names,
-        coordinate_units=_coordinate_units(system),
+        coordinate_units=tuple(units[int(c)] for c in np.argsort(system.order)),
         constraints=(*(old.constraints[i] for i in kept), *(row.name for row in added), *(each.name for each in rigid)),
         constraint_units=(
             *(old.constraint_units[i] for i in kept),
@@ -221,15 +211,6 @@ def names_of(system: "NaturalSystem") -> Names:
         ),
         identities=(*old.identities, *(old.constraints[i] for i in sorted(gone))),
     )
-
-
-def _coordinate_units(system: "NaturalSystem") -> tuple[str, ...]:
-    """Units of the coordinates."""
-    theirs = system.problem.names.coordinate_units
-    units = {column: "m" if group.point else "" for group in system.plan.groups for column in group.columns}
-    units |= {d.coordinate: theirs[system.coordinate_of(d.column)] for d in system.equations.defined}
-    units |= {k: theirs[system.coordinate_of(c)] for c, k in system.equations.elastic.items()}
-    return tuple(units[int(c)] for c in np.argsort(system.order))
 
 
 def origins_of(system: "NaturalSystem") -> tuple[str, ...]:

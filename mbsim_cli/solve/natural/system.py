@@ -31,10 +31,9 @@ from mbsim_cli.model.layout import (
 )
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve.least_inertia import least_inertia, swing
-from mbsim_cli.solve.natural import plan as naming
 from mbsim_cli.solve.natural.bases import Planner
-from mbsim_cli.solve.natural.joints import Equations, Row, Weld, equations_of, shared_by_constraints, tree_joints
-from mbsim_cli.solve.natural.plan import Fields, Plan, directions_of, nothing
+from mbsim_cli.solve.natural.joints import Equations, Row, equations_of, shared_by_constraints, tree_joints
+from mbsim_cli.solve.natural.plan import Fields, Plan, directions_of, names_of, nothing
 from mbsim_cli.system import cached_property
 
 # Numbers that kernels read in natural coordinates: theta, then those of measures, poses, rigidity, mass and weight.
@@ -64,37 +63,6 @@ def places(system: "NaturalSystem") -> Places:
     return Places(target, ends[:-1], poses[:-1], shapes[:-1], mass, mass + len(system.mass_entries[0]))
 
 
-def numbers_of(system: "NaturalSystem", theta: np.ndarray) -> np.ndarray:
-    """All of them at a stack of theta (T, size)."""
-    fields, back = system.fields(theta), np.argsort(system.order)
-    blocks = [theta, np.zeros((len(theta), 1)), *(row.numbers(theta) for row in system.rows)]
-    weight = np.zeros((len(theta), system.plan.size), complex)
-    mass = np.zeros((len(theta), system.plan.size, system.plan.size), complex)
-    states = _states(system.problem.model)
-    for i, used in enumerate(system.listed):
-        pose = fields.poses[i]
-        blocks.append(pose[:, :, 0])
-        blocks.append(np.moveaxis(pose[:, :, 1 + used], 2, 1).reshape(len(theta), -1))
-        moments = _moments_of(theta, int(system.problem.model.tree.theta[i]))
-        maps = pose[:, :, 1 + used].reshape(len(theta), 4, 3, -1)
-        mass[:, used[:, None], used] += np.einsum("tjan,tjk,tkam->tnm", maps, moments, maps, optimize=True)
-        if i in states:
-            along = maps[:, 0, 2]  # the body of a state slides along z of the ground
-            mass[:, used[:, None], used] += np.einsum("t,tn,tm->tnm", theta[:, states[i]], along, along)
-        gravity = theta[:, GRAVITY : GRAVITY + 3]
-        weight[:, used] += np.einsum("tjan,tj,ta->tn", maps, moments[:, :, 0], gravity)
-    blocks += [rigid.shape(theta) for rigid in system.plan.rigid]
-    mass = mass[:, back][:, :, back]
-    rows, columns = system.mass_entries
-    return np.concatenate([*blocks, mass[:, rows, columns], weight[:, back]], axis=1)
-
-
-def _states(model: Model) -> dict[int, int]:
-    """Bodies that states slide, with the offsets of their inertia."""
-    of, columns = model.armatures, model.tree.column_body
-    return {int(columns[c]): int(o) for c, o, stored in zip(*of, strict=True) if not stored}
-
-
 def _moments_of(theta: np.ndarray, o: int) -> np.ndarray:
     """Mass, first and second moments (T, 4, 4) of a body about its origin, in its axes."""
     m, c = theta[:, o + MASS], theta[:, o + COM : o + COM + 3]
@@ -109,24 +77,6 @@ def _moments_of(theta: np.ndarray, o: int) -> np.ndarray:
 
 
 NOTHING = np.zeros(0, np.int64)
-
-
-def model_of(system: "NaturalSystem") -> Model:
-    """The model in natural coordinates."""
-    at = places(system)
-    pairs, measures = _measures(system, at)
-    return freeze(
-        with_bodies(
-            system.problem.model._replace(
-                tree=cast(Any, _with_elastic(system, _tree(system, at))),
-                pairs=pairs,
-                measures=measures,
-                constraints=_constraints(system, at),
-                sensors=_sensors(system),
-                armatures=NO_ARMATURES,  # those of states stand in the mass matrix
-            )
-        )
-    )
 
 
 def _tree(system: "NaturalSystem", at: Places) -> Natural:
@@ -333,11 +283,13 @@ class NaturalSystem:
     def _cliques(self) -> list[np.ndarray]:
         """Sets of coordinates that meet each other in the tangent or in a row of the Jacobian."""
         model = self.problem.model
+        tree: Any = model.tree
         pairs = {int(pair) for pair in (*model.measures.pair, *model.forces.pair) if pair != NONE}
         found = [*self.columns, *(self.pair_columns(int(model.pairs.a[k]), int(model.pairs.b[k])) for k in pairs)]
         for j, row in enumerate(self.rows):
             also = [d.coordinate for d in self.equations.defined if d.row == j]
-            also += [c for weld in self.equations.welds if weld.row == j for c in self.elastic_of(self._welded(weld))]
+            for weld in (weld for weld in self.equations.welds if weld.row == j):
+                also += self.elastic_of(int(tree.node_body[weld.node])).tolist()
             found.append(np.union1d(self.pair_columns(row.a, row.b), also).astype(np.int64))
         found += [np.append(self.columns[body], self.elastic_of(f)) for f, body in enumerate(self._deforming)]
         listed = np.flatnonzero(model.measures.kind == Measure.COORDINATES)
@@ -353,11 +305,6 @@ class NaturalSystem:
         """Coordinates of the plan that are the elastic ones of the f-th of these."""
         tree: Any = self.problem.model.tree
         return np.array([self.equations.elastic[c] for c in range(tree.elastic[f], tree.elastic[f + 1])], np.int64)
-
-    def _welded(self, weld: Weld) -> int:
-        """Number of the body that deforms that a weld holds a node on."""
-        tree: Any = self.problem.model.tree
-        return int(tree.node_body[weld.node])
 
     def pair_columns(self, a: int, b: int) -> np.ndarray:
         """Coordinates that two bodies depend on."""
@@ -379,7 +326,29 @@ class NaturalSystem:
 
     def numbers(self, theta: np.ndarray) -> np.ndarray:
         """All entries that the kernels read, at a stack of theta (T, size): theta, then those of the system."""
-        return numbers_of(self, theta)
+        fields, back = self.fields(theta), np.argsort(self.order)
+        blocks = [theta, np.zeros((len(theta), 1)), *(row.numbers(theta) for row in self.rows)]
+        weight = np.zeros((len(theta), self.plan.size), complex)
+        mass = np.zeros((len(theta), self.plan.size, self.plan.size), complex)
+        armatures, body_of = self.problem.model.armatures, self.problem.model.tree.column_body
+        # bodies that states slide, with the offsets of their inertia
+        states = {int(body_of[c]): int(o) for c, o, stored in zip(*armatures, strict=True) if not stored}
+        for i, used in enumerate(self.listed):
+            pose = fields.poses[i]
+            blocks.append(pose[:, :, 0])
+            blocks.append(np.moveaxis(pose[:, :, 1 + used], 2, 1).reshape(len(theta), -1))
+            moments = _moments_of(theta, int(self.problem.model.tree.theta[i]))
+            maps = pose[:, :, 1 + used].reshape(len(theta), 4, 3, -1)
+            mass[:, used[:, None], used] += np.einsum("tjan,tjk,tkam->tnm", maps, moments, maps, optimize=True)
+            if i in states:
+                along = maps[:, 0, 2]  # the body of a state slides along z of the ground
+                mass[:, used[:, None], used] += np.einsum("t,tn,tm->tnm", theta[:, states[i]], along, along)
+            gravity = theta[:, GRAVITY : GRAVITY + 3]
+            weight[:, used] += np.einsum("tjan,tj,ta->tn", maps, moments[:, :, 0], gravity)
+        blocks += [rigid.shape(theta) for rigid in self.plan.rigid]
+        mass = mass[:, back][:, :, back]
+        rows, columns = self.mass_entries
+        return np.concatenate([*blocks, mass[:, rows, columns], weight[:, back]], axis=1)
 
     @cached_property
     def rigid_entries(self) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -407,7 +376,20 @@ class NaturalSystem:
     @cached_property
     def model(self) -> Model:
         """The model in natural coordinates."""
-        return model_of(self)
+        at = places(self)
+        pairs, measures = _measures(self, at)
+        return freeze(
+            with_bodies(
+                self.problem.model._replace(
+                    tree=cast(Any, _with_elastic(self, _tree(self, at))),
+                    pairs=pairs,
+                    measures=measures,
+                    constraints=_constraints(self, at),
+                    sensors=_sensors(self),
+                    armatures=NO_ARMATURES,  # those of states stand in the mass matrix
+                )
+            )
+        )
 
     @cached_property
     def standing_for(self) -> dict[int, tuple[int, float]]:
@@ -439,7 +421,15 @@ class NaturalSystem:
     @cached_property
     def coordinate_names(self) -> tuple[str, ...]:
         """Names of the coordinates."""
-        return naming.coordinate_names(self)
+        names, theirs = [""] * self.plan.size, self.problem.names.coordinates
+        for group in self.plan.groups:
+            for label, column in zip(group.labels, group.columns, strict=True):
+                names[self.order[column]] = f"{group.name}.{label}"
+        for d in self.equations.defined:
+            names[self.order[d.coordinate]] = theirs[self.coordinate_of(d.column)]
+        for mine, other in zip(*self.elastic, strict=True):
+            names[mine] = theirs[other]
+        return tuple(names)
 
     @property
     def sharing(self) -> list[tuple[str, ...]]:
@@ -476,7 +466,7 @@ def in_natural_coordinates(problem: Problem) -> Problem:
     trios = tuple(tuple(_trios(plan, fields.poses[i], set(used.tolist()))) for i, used in enumerate(columns))
     rows, met = np.nonzero(meets)
     system = NaturalSystem(problem, plan, equations, columns, trios, (rows, met))
-    return replace(problem, system=system, names=naming.names_of(system), least=None)
+    return replace(problem, system=system, names=names_of(system), least=None)
 
 
 def _trios(plan: Plan, pose: np.ndarray, used: set[int]) -> Iterator[tuple[int, ...]]:
