@@ -157,19 +157,23 @@ def dot(a: StandardInput, b: StandardInput) -> float:
 def selected(sid: StandardInput, modes: list[int]) -> StandardInput:
     """The body with some of its modes, counted from 0."""
 
-    def pick(path: str, term: Taylor) -> Taylor:
-        shape = (SHAPES | OF_NODES)[path.rpartition(".")[2]]
-        return Taylor(*(_pick(entries, (N,) * order + shape, modes) for order, entries in enumerate(term)))
-
     names = tuple(sid.modes[i] for i in modes) if sid.modes else ()
-    return replace(sid.map(pick), modes=names, design={name: selected(d, modes) for name, d in sid.design.items()})
+    picked = _along_modes(sid, lambda entries, axis: np.take(entries, modes, axis))
+    return replace(picked, modes=names, design={name: selected(d, modes) for name, d in sid.design.items()})
 
 
-def _pick(entries: Array | None, shape: tuple[Any, ...], modes: list[int]) -> Array | None:
-    if entries is not None:
-        for axis, size in enumerate(shape):
-            entries = np.take(entries, modes, axis) if size is N else entries
-    return entries
+def _along_modes(sid: StandardInput, change: Callable[[Array, int], Array]) -> StandardInput:
+    """The body with ``change(entries, axis)`` made to every axis of modes of all terms, one after the other."""
+
+    def changed(path: str, term: Taylor) -> Taylor:
+        shape, found = (SHAPES | OF_NODES)[path.rpartition(".")[2]], []
+        for order, entries in enumerate(term):
+            for axis, size in enumerate((N,) * order + shape):
+                entries = change(entries, axis) if size is N and entries is not None else entries
+            found.append(entries)
+        return Taylor(*found)
+
+    return sid.map(changed)
 
 
 def scaled(sid: StandardInput, length: float) -> StandardInput:
@@ -183,19 +187,8 @@ def scaled(sid: StandardInput, length: float) -> StandardInput:
 
 def turned(sid: StandardInput, T: Array) -> StandardInput:
     """The same body in other elastic coordinates: q = T q' (n, n')."""
-
-    def change(path: str, term: Taylor) -> Taylor:
-        shape = (SHAPES | OF_NODES)[path.rpartition(".")[2]]
-        return Taylor(*(_turn(entries, (N,) * order + shape, T) for order, entries in enumerate(term)))
-
-    return replace(sid.map(change), modes=(), design={name: turned(d, T) for name, d in sid.design.items()})
-
-
-def _turn(entries: Array | None, shape: tuple[Any, ...], T: Array) -> Array | None:
-    if entries is not None:
-        for axis, size in enumerate(shape):
-            entries = np.moveaxis(np.tensordot(entries, T, (axis, 0)), -1, axis) if size is N else entries
-    return entries
+    found = _along_modes(sid, lambda entries, axis: np.moveaxis(np.tensordot(entries, T, (axis, 0)), -1, axis))
+    return replace(found, modes=(), design={name: turned(d, T) for name, d in sid.design.items()})
 
 
 # Matrices of cross products.
@@ -220,7 +213,7 @@ def entries(sid: StandardInput) -> Array:
     """The first block (block_size(n),)."""
     first = _coefficients(sid)
     modes = [sid.ksigma.M0[:, None], first["Ct0"], first["Cr0"], _six(first["J1"])]
-    pairs = [_six(first["J2"]), _odd(first["Cr1"]), *(_pair(term.M0) for term in (sid.Me, sid.Ke, sid.De))]
+    pairs = [_six(first["J2"]), _odd(first["Cr1"]), *(term.M0.T[..., None] for term in (sid.Me, sid.Ke, sid.De))]
     return np.concatenate(
         [np.reshape(sid.mass.M0, 1), sid.mdCM.M0, _six(sid.J.M0), *_packed(modes, pairs), np.zeros(LEFT_OVER)]
     )
@@ -329,11 +322,6 @@ def _even(A: Array) -> Array:
 def _odd(A: Array) -> Array:
     """Part that is antisymmetric in the first two axes."""
     return (A - A.swapaxes(0, 1)) / 2
-
-
-def _pair(matrix: Array) -> Array:
-    """A matrix (n, n) by the coordinate that it is multiplied by (n, n, 1)."""
-    return matrix.T[..., None]
 
 
 def _packed(modes: list[Array], pairs: list[Array]) -> tuple[Array, Array]:

@@ -54,7 +54,10 @@ def beam(mesh: Mesh, section: Section, E, nu, density, planar: bool) -> Structur
     size = per_node * len(mesh.points)
     spread = tuple(_placed(local[:, a, kept], dofs, size) for a in range(3))
     element = stiffness[None][:, kept][:, :, kept]
-    by_tension = ByTension(E * section.area / h, _across_by_tension(h)[np.ix_(kept, kept)])
+    across = np.zeros((12, 12), np.result_type(h, float))
+    for places in (ACROSS_Y, ACROSS_Z):
+        _put_across(across, tension(h), places)
+    by_tension = ByTension(E * section.area / h, across[np.ix_(kept, kept)])
     return Structure(
         mesh, per_node, dofs, element, points, carried, mass[None], spread,
         planar=planar, has_rotations=True, geometric=by_tension,
@@ -97,13 +100,6 @@ def _ends(structure: Structure) -> Array:
 def _scaled_beam(structure: Structure, values: Array) -> Array:
     """Values of elements (ne, s) times the factors of their stiffness."""
     return values if structure.stiffness_factor is None else values * structure.stiffness_factor[:, None]
-
-
-def _across_by_tension(h) -> Array:
-    K = np.zeros((12, 12), np.result_type(h, float))
-    for across in (ACROSS_Y, ACROSS_Z):
-        _put_across(K, tension(h), across)
-    return K
 
 
 def bending(h) -> Array:

@@ -90,22 +90,18 @@ def structure_of(points: Array, K: Sparse, M: Sparse) -> Structure:
         *(np.abs(M[a::per][:, b::per]).max() for a in range(per) for b in range(d) if a != b),
         *(np.abs(M[a::per][:, a::per]).max() for a in range(d, per)),
     )
-    told = off / np.abs(m).max()
+    share, warnings = off / np.abs(m).max(), tuple[str, ...]()
+    if not share <= ALIKE:
+        warnings = (
+            f"the mass matrix differs by {share:.2g} of its largest entry from one of masses alike in all directions; "
+            "integrals over the body, but Me, take the mean of the directions",
+        )
     mesh = Mesh(points, np.zeros((0, 1), int), "points")
     return Structure(
         mesh, per, np.zeros((0, per), int), np.zeros((1, per, per)), points, np.zeros((0, 1), int), np.zeros((1, 1, 1)),
         planar=per == 2, has_rotations=per == 6, spread=_translations(count, per) if per == 6 else None,
-        given=(K, M, m), warnings=_told(told),
+        given=(K, M, m), warnings=warnings,
     )  # fmt: skip
-
-
-def _told(share: float) -> tuple[str, ...]:
-    if share <= ALIKE:
-        return ()
-    return (
-        f"the mass matrix differs by {share:.2g} of its largest entry from one of masses alike in all directions; "
-        "integrals over the body, but Me, take the mean of the directions",
-    )
 
 
 def _translations(count: int, per: int) -> tuple[Sparse, ...]:

@@ -321,9 +321,11 @@ def read_mesh(path: Path) -> Mesh:
     points = _points(path, found)
     cells = np.vstack([block.data for block in found.cells if block.type == kinds[0]]).astype(int)
     _require_points(path, cells, len(points), "a cell")
+    parts: dict[str, list[Array]] = {}
     for name, nodes in _named_nodes(found):
         _require_points(path, np.asarray(nodes), len(points), f"group {name!r}")
-    groups = {name: np.unique(np.concatenate(parts)) for name, parts in _groups(found).items()}
+        parts.setdefault(name, []).append(np.asarray(nodes, dtype=int).ravel())
+    groups = {name: np.unique(np.concatenate(nodes)) for name, nodes in parts.items()}
     return _compact(Mesh(points, cells, kinds[0], groups=groups), path)
 
 
@@ -381,13 +383,6 @@ def _require_points(path: Path, nodes: Array, count: int, what: str) -> None:
         raise InputOutputError(f"{path}: {what} has point {int(wrong.flat[0])}, and there are points 0 to {count - 1}")
 
 
-def _groups(found: Any) -> dict[str, list[Array]]:
-    parts: dict[str, list[Array]] = {}
-    for name, nodes in _named_nodes(found):
-        parts.setdefault(name, []).append(np.asarray(nodes, dtype=int).ravel())
-    return parts
-
-
 def _named_nodes(found: Any) -> Iterator[tuple[str, Array]]:
     yield from found.point_sets.items()
     for name, blocks in found.cell_sets.items():
@@ -411,24 +406,14 @@ def _compact(mesh: Mesh, path: Path) -> Mesh:
 # Meshes for viewers (VTU), by meshio (extra fem).
 
 
-def write_vtu(path: Path, mesh: "ShapedMesh") -> None:
-    """Write a mesh with its shapes as vectors of the points, and its fields as numbers of the cells."""
-    shapes = {f"shape {i + 1}": shape for i, shape in enumerate(mesh.shapes)}
-    _write(path, mesh, mesh.points, shapes, mesh.fields)
-
-
-def write_deformed(path: Path, mesh: "ShapedMesh", points: Array, displacements: Array, fields: Mapping) -> None:
-    """Write a mesh whose points are elsewhere, with displacements (N, 3), and ``fields`` as numbers of the cells."""
-    _write(path, mesh, points, {"displacement": displacements}, fields)
-
-
-def _write(path: Path, mesh: "ShapedMesh", points: Array, of_points: Mapping, of_cells: Mapping) -> None:
+def write_vtu(path: Path, mesh: "ShapedMesh", points: Array, vectors: Mapping, fields: Mapping) -> None:
+    """Write the cells of a mesh with its ``points`` (N, 3), vectors (N, 3) of these, and numbers of the cells."""
     try:
         import meshio
     except ImportError as error:
         raise UsageError(
             "a .vtu file needs meshio: install the extra fem, in a clone by pip install '.[fem]'"
         ) from error
-    cell_data = {name: [values] for name, values in of_cells.items()}
-    found = meshio.Mesh(points, [(mesh.kind, mesh.cells)], point_data=dict(of_points), cell_data=cell_data)
+    cell_data = {name: [values] for name, values in fields.items()}
+    found = meshio.Mesh(points, [(mesh.kind, mesh.cells)], point_data=dict(vectors), cell_data=cell_data)
     found.write(path, file_format="vtu")

@@ -1,7 +1,7 @@
 """Modes and static shapes of a structure, with exact first derivatives; geometric stiffening by unit loads."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
@@ -226,16 +226,6 @@ def changed_shapes(response: Response, modes: Modes, dK: Sparse, dM: Sparse) -> 
 # derivatives, by direct differentiation with that factor.
 
 
-class Solver(Protocol):
-    """What a reduction needs to know of a body's displacements."""
-
-    def modes(self) -> Array:
-        """Shapes of the wanted modes (r, n)."""
-
-    def static(self, F: Array) -> Array:
-        """Responses (r, k) to loads."""
-
-
 class Solved:
     """A real body; ``kept`` are the modes that are wanted, counted from 0."""
 
@@ -333,7 +323,7 @@ def stiffened(
     which: Stiffening,
     structure: Structure,
     held: Restriction,
-    solver: Solver,
+    solver: Solved | Changed,
     shapes: Array,
     nodes: Sequence[MeshNode],
 ) -> StandardInput:

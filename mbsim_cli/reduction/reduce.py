@@ -9,7 +9,7 @@ import numpy as np
 from mbsim_cli.errors import beyond_numbers
 from mbsim_cli.reduction.data import Array, Node, Refused, StandardInput, Taylor, tangent, tilde
 from mbsim_cli.reduction.integrals import columns, terms_of
-from mbsim_cli.reduction.modes import Changed, Solved, Solver, Stiffening, signs, stiffened
+from mbsim_cli.reduction.modes import Changed, Solved, Stiffening, signs, stiffened
 from mbsim_cli.reduction.restriction import Frame, MeshNode, Restriction, restriction
 from mbsim_cli.reduction.sid_reader import EXACT, difference
 from mbsim_cli.reduction.structure import RANK, SETTLED, Structure, system_of
@@ -145,12 +145,8 @@ def _require_finite(structure: Structure) -> None:
 def derivative(before: Reduced, body: Body, step: float) -> StandardInput:
     """Derivatives of all terms, where the body's numbers have moved by ``step`` along the imaginary axis."""
     solver = Changed(before.solver, system_of(body.structure, body.held, body.frame.free))
-    return tangent(_along(before, body, solver), step)
-
-
-def _along(before: Reduced, body: Body, solver: Solver) -> StandardInput:
-    """Terms of a changed body, in the basis that a solver gives."""
-    return _terms(body, solver, body.held.expand(_basis(body, solver, before.loaded) @ before.mixing))
+    shapes = body.held.expand(_basis(body, solver, before.loaded) @ before.mixing)
+    return tangent(_terms(body, solver, shapes), step)
 
 
 def _bent_by(body: Body) -> tuple[Array, list[str]]:
@@ -175,7 +171,7 @@ def _bent_by(body: Body) -> tuple[Array, list[str]]:
     ] if lost else []
 
 
-def _basis(body: Body, solver: Solver, loaded: Array) -> Array:
+def _basis(body: Body, solver: Solved | Changed, loaded: Array) -> Array:
     """Modes and static shapes (r, n)."""
     loads = body.held.load(body.static_loads()[:, loaded])
     return np.hstack([solver.modes(), solver.static(loads)]) if loads.shape[1] else solver.modes()
@@ -218,7 +214,7 @@ def _doubts(solver: Solved) -> list[str]:
     return found
 
 
-def _terms(body: Body, solver: Solver, shapes: Array) -> StandardInput:
+def _terms(body: Body, solver: Solved | Changed, shapes: Array) -> StandardInput:
     structure = body.structure
     U = columns(structure.carriers, structure.displacements(shapes))
     terms: dict[str, Any] = dict(terms_of(U.T @ (structure.m @ U)))
@@ -231,18 +227,15 @@ def _terms(body: Body, solver: Solver, shapes: Array) -> StandardInput:
         Ke=Taylor(Ke),
         De=Taylor(body.damping.matrix(Me, Ke)),
         ksigma=Taylor(np.zeros(len(Ke))),
-        nodes=tuple(_node(node, shapes) for node in body.nodes),
+        nodes=tuple(
+            node_of(node.name, node.origin, (node.phi @ shapes).T, (node.psi @ shapes).T) for node in body.nodes
+        ),
     )
     if body.stiffening == NO_STIFFENING:
         return sid
     if structure.geometric is None:
         raise Refused(("stiffening",), "matrices tell no stresses", "leave it out, or give a mesh")
     return stiffened(sid, body.stiffening, structure, body.held, solver, shapes, body.nodes)
-
-
-def _node(node: MeshNode, shapes: Array) -> Node:
-    phi, psi = (node.phi @ shapes).T, (node.psi @ shapes).T
-    return Node(node.name, Taylor(node.origin, phi), Taylor(phi), Taylor(psi), Taylor(np.eye(3), tilde(psi)))
 
 
 # A body by the independent integrals over it: what else a simulation reads follows from identities.

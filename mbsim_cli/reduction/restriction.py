@@ -27,26 +27,21 @@ def mesh_node(structure: Structure, name: str, nodes: Array) -> MeshNode:
     weights = weights_of(structure.mesh, nodes)
     points = structure.mesh.points[nodes]
     origin = weights @ points
-    phi = _mean(structure, nodes, weights, 0, structure.translations)
+    phi = _mean(structure, nodes, weights, 0, np.arange(structure.translations))
     if structure.has_rotations:
-        return MeshNode(name, origin, phi, _mean_rotation(structure, nodes, weights))
+        axes = np.array([2] if structure.planar else [0, 1, 2])
+        return MeshNode(name, origin, phi, _mean(structure, nodes, weights, structure.translations, axes))
     if len(nodes) == 1:
         if not len(structure.mesh.cells):
             message = "its set has one mesh node, whose rotation nothing tells"
             raise Refused(("nodes", name), message, "choose a set of several nodes that are not on one line")
-        nodes, points = _around(structure, nodes[0])
-        weights = np.full(len(nodes), 1 / len(nodes))
+        cells = structure.mesh.cells  # a rotation there is that of its surroundings
+        nodes = np.unique(cells[(cells == nodes[0]).any(1)])
+        points, weights = structure.mesh.points[nodes], np.full(len(nodes), 1 / len(nodes))
         centre = points.mean(0)
     else:
         centre = origin
     return MeshNode(name, origin, phi, _fitted(structure, nodes, weights, points - centre))
-
-
-def _around(structure: Structure, node: int) -> tuple[Array, Array]:
-    """Nodes of the cells that a node belongs to, and their places: a rotation there is that of its surroundings."""
-    mesh = structure.mesh
-    nodes = np.unique(mesh.cells[(mesh.cells == node).any(1)])
-    return nodes, mesh.points[nodes]
 
 
 def _rows(structure: Structure, values: Array, rows: Array, dofs: Array) -> Sparse:
@@ -56,16 +51,9 @@ def _rows(structure: Structure, values: Array, rows: Array, dofs: Array) -> Spar
     return sparse.coo_matrix(entries, shape=(3, structure.size)).tocsr()
 
 
-def _mean(structure: Structure, nodes: Array, weights: Array, first: int, count: int) -> Sparse:
-    axes = np.arange(count)
-    dofs = structure.per_node * nodes[:, None] + first + axes
-    return _rows(structure, np.repeat(weights, count), np.broadcast_to(axes, dofs.shape), dofs)
-
-
-def _mean_rotation(structure: Structure, nodes: Array, weights: Array) -> Sparse:
-    """Mean of the nodes' own rotations."""
-    axes = np.array([2] if structure.planar else [0, 1, 2])
-    dofs = structure.per_node * nodes[:, None] + structure.translations + np.arange(len(axes))
+def _mean(structure: Structure, nodes: Array, weights: Array, first: int, axes: Array) -> Sparse:
+    """Mean of degrees of freedom of the nodes, from the ``first`` of each on, along or about these axes."""
+    dofs = structure.per_node * nodes[:, None] + first + np.arange(len(axes))
     return _rows(structure, np.repeat(weights, len(axes)), np.broadcast_to(axes, dofs.shape), dofs)
 
 

@@ -123,13 +123,9 @@ _SYMMETRIC = ("Me", "Ke", "De", "J")
 
 def require_sound(sid: StandardInput, modal: Block) -> None:
     """Raise InputOutputError, at the line of the term, where data cannot be those of a body."""
-
-    def fail(name: str, message: str) -> None:
-        block = modal.child(name, required=False) or modal
-        block.fail(message, block.end if block is modal else block.line)
-
     for name, message in faults(sid):
-        fail({"mass": "refmod"}.get(name, name), message)
+        block = modal.child("refmod" if name == "mass" else name, required=False) or modal
+        block.fail(message, block.end if block is modal else block.line)
 
 
 def faults(sid: StandardInput) -> list[tuple[str, str]]:
@@ -184,13 +180,6 @@ def inertia_of(raw: RawTerm) -> Taylor:
     first = None if raw.m1 is None else np.array([_inertia(m) for m in raw.m1])
     second = None if raw.mn is None else np.array([[_inertia(m) for m in row] for row in raw.mn])
     return Taylor(_inertia(raw.m0), first, second)
-
-
-def shape_of_inertia(modal: Block) -> tuple[int, int]:
-    """Six rows of one column, or a matrix: writers differ."""
-    block = modal.child("J")
-    assert block is not None
-    return (3, 3) if block.number("nrow", int) == 3 else (6, 1)
 
 
 def _inertia(m: Array) -> Array:
@@ -285,7 +274,8 @@ def read_sid(path: str | os.PathLike[str], length: float = 1.0) -> StandardInput
     raw = _read(modal, refmod, n)
     sid = _body(raw)
     design = {name: _body(_along(raw, k)) for k, name in enumerate(_designs(refmod, raw))}
-    sid = replace(sid, comment=_comment(head), modes=_labels(refmod, n), design=design)
+    comment = re.sub(r"^[\s\d]*:?\s*(No\. nodes, No\. modes:)?", "", head).strip()
+    sid = replace(sid, comment=comment, modes=_labels(refmod, n), design=design)
     require_sound(sid, modal)
     return scaled(replace(sid, warnings=(*_header(head, sid), *warnings_of(sid))), length)
 
@@ -310,10 +300,6 @@ def _header(head: str, sid: StandardInput) -> list[str]:
     return [f"the first line speaks of {counts[1]} nodes and {counts[2]} modes; there are {len(sid.nodes)} and {sid.n}"]
 
 
-def _comment(head: str) -> str:
-    return re.sub(r"^[\s\d]*:?\s*(No\. nodes, No\. modes:)?", "", head).strip()
-
-
 def _labels(refmod: Block, n: int) -> tuple[str, ...]:
     names = [""] * n
     for line in refmod.values.get("ielastq", ()):
@@ -333,7 +319,10 @@ class _Parts(NamedTuple):
 def _read(modal: Block, refmod: Block, n: int) -> _Parts:
     raw = {name: read_term(modal, name, n, n if name in ("Ct", "Cr", "Oe", "ksigma") else 3, columns)
            for name, columns in _COLUMNS.items() if name != "J"}  # fmt: skip
-    raw["J"] = read_term(modal, "J", n, *shape_of_inertia(modal))
+    inertia = modal.child("J")
+    assert inertia is not None
+    whole = inertia.number("nrow", int) == 3  # a matrix, or six rows of one column: writers differ
+    raw["J"] = read_term(modal, "J", n, *((3, 3) if whole else (6, 1)))
     raw |= {name: read_term(modal, name, n, n, n) for name in ("Me", "Ke", "De")}
     raw |= {"Gr": read_term(modal, "Gr", n, 3, 3 * n), "Ge": read_term(modal, "Ge", n, n, 3 * n)}
     raw["mass"] = _mass(refmod, n)
@@ -415,14 +404,12 @@ def _nodes(modal: Block, n: int) -> Sequence[tuple[str, Mapping[str, RawTerm]]]:
     found = []
     for block in (block for block in frame.blocks if block.name.lower() == "node"):
         raw = {name: read_term(block, name, n, *sizes[name]) for name in OF_NODES}
-        found.append((block.title, raw if raw["AP"].m0.any() else raw | {"AP": _turn_of(raw["psi"])}))
+        if not raw["AP"].m0.any():  # a node that states no rotation turns by its psi
+            psi = raw["psi"]
+            turn, along = tilde(psi.m0.T), tilde(psi.d0.transpose(0, 2, 1))
+            raw["AP"] = psi._replace(m0=np.eye(3), m1=turn, d0=np.zeros((len(along), 3, 3)), d1=along)
+        found.append((block.title, raw))
     return found
-
-
-def _turn_of(psi: RawTerm) -> RawTerm:
-    """The rotation of a node that states none: by its psi."""
-    turn, along = tilde(psi.m0.T), tilde(psi.d0.transpose(0, 2, 1))
-    return psi._replace(m0=np.eye(3), m1=turn, d0=np.zeros((len(along), 3, 3)), d1=along)
 
 
 def _node(title: str, raw: Mapping[str, RawTerm]) -> Node:

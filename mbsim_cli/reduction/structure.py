@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -26,16 +26,6 @@ RANK = 1e-9
 Sparse = Any  # a matrix of scipy.sparse
 
 
-class Geometric(Protocol):
-    """Stiffness of shapes (ndof, n) by the stresses that displacements u (ndof, s) cause."""
-
-    def stiffness(self, structure: "Structure", u: Array, shapes: Array) -> Array:
-        """(s, n, n), symmetric."""
-
-    def pull_back(self, structure: "Structure", u: Array, shapes: Array, hat: Array) -> tuple[Array, Array, Array]:
-        """Covectors of the elements' factors (ne), of u and of the shapes, from one of the stiffness; all real."""
-
-
 @dataclass(frozen=True)
 class Structure:
     """Element matrices and where they belong; one element matrix stands for all where elements are alike."""
@@ -54,7 +44,7 @@ class Structure:
     has_rotations: bool = False  # whether nodes have rotations of their own
     given: tuple[Sparse, Sparse, Sparse] | None = None  # K, M and m of a body without elements
     warnings: tuple[str, ...] = ()
-    geometric: Any = None  # Geometric; None: nothing tells stresses
+    geometric: Any = None  # ``elements.ByTension`` or ``ByStress``; None: nothing tells stresses
 
     @property
     def size(self) -> int:

@@ -152,8 +152,10 @@ class Simulation:
         if self._pieces and self._pieces.divided:
             number = np.round(record.time.real / self.problem.options.step).astype(int)
             work[:, WORK.index("rejected")] = np.isin(number, list(self._pieces.divided))
-        broken = np.tile(self.broken, (rows, 1))
-        free = self._free_multipliers(record, d_record, broken)
+        broken, free = np.tile(self.broken, (rows, 1)), np.zeros(record.lam.shape, dtype=bool)
+        if self.consistency and rows:
+            broken, free[:] = self.consistency.judged(record, d_record, self.broken)
+            self.broken = broken[-1].copy()
         singular = self._singular_multipliers(record, broken)
         if self.broken.any():
             self._stop_varying()
@@ -248,18 +250,6 @@ class Simulation:
         record, d_record = self._records(steps)
         self._step_on(steps, 0, record, d_record)
         return record
-
-    def _free_multipliers(self, record: Record, d_record: SensitivityRecord, broken: np.ndarray) -> np.ndarray:
-        """``Block.free``, where equations depend on each other; enter in ``broken`` which of them directions break."""
-        free = np.zeros(record.lam.shape, dtype=bool)
-        if self.consistency and record.time.size:
-            free[:] = self.consistency.free_multipliers(record, 0)
-            if self.p:
-                direct = self.sens.z.shape[1] > 0  # then multipliers that turn with J are completed
-                breaks = self.consistency.complete(record, d_record) if direct else self.consistency.breaking(record)
-                for row, found in enumerate(breaks[:, : self.p]):
-                    self.broken = broken[row] = np.where(self.broken, self.broken, found)
-        return free
 
     def _singular_multipliers(self, record: Record, broken: np.ndarray) -> np.ndarray:
         """``Block.singular``, behind singular positions; enter in ``broken`` what has no derivative then."""

@@ -222,11 +222,23 @@ class Consistency:
         self._rows, self._equations = allocate.multiplier_sensors(problem.model)
         self._accuracy = problem.options.gradient_tolerance
 
+    def judged(self, record: Record, d_record: SensitivityRecord, broken: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Equations (N, p) that directions break at the rows of a record or before, and ``free_multipliers``.
+
+        ``broken`` (p,) are those before. Multipliers are completed where the record has derivatives of its own.
+        """
+        found, free = np.tile(broken, (record.time.size, 1)), self.free_multipliers(record, 0)
+        if broken.size and self._at.p:
+            breaks = self.complete(record, d_record) if d_record.position.shape[2] else self.breaking(record)
+            for row, each in enumerate(breaks[:, : broken.size]):
+                broken = found[row] = np.where(broken, broken, each)
+        return found, free
+
     def free_multipliers(self, record: Record, row: int) -> np.ndarray:
         """Mask (m,) of the multipliers that the motion does not determine at an instant."""
         self._stand(record, row)
         mask = np.zeros(self._at.m, dtype=bool)
-        mask[undetermined_rows(self._jacobian())] = True
+        mask[undetermined_rows(without_columns(self._at.work.eq.J, self._held))] = True
         return mask
 
     def complete(self, record: Record, d_record: SensitivityRecord) -> np.ndarray:
@@ -292,6 +304,3 @@ class Consistency:
         """Evaluate an instant with such velocities."""
         self._at.state.z[:], self._at.state.zd[:] = record.position[row], velocity
         self._at.evaluate(record.time[row])
-
-    def _jacobian(self) -> np.ndarray:
-        return without_columns(self._at.work.eq.J, self._held)

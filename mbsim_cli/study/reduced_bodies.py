@@ -95,7 +95,8 @@ def _write_text(path: Path, sid: StandardInput, facts: Mapping[str, str], mesh: 
 def _write_mesh(path: Path, sid: StandardInput, facts: Mapping[str, str], mesh: ShapedMesh | None) -> None:
     if mesh is None:
         raise UsageError("the body has no mesh that a .vtu file could show")
-    write_vtu(path, mesh)
+    vectors = {f"shape {i + 1}": shape for i, shape in enumerate(mesh.shapes)}
+    write_vtu(path, mesh, mesh.points, vectors, mesh.fields)
 
 
 def summary(path: Path, length: float = 1.0) -> dict[str, Any]:

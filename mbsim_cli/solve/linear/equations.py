@@ -249,8 +249,11 @@ class Linearising:
                for o, levels in enumerate(((B, 0 * B, 0 * B), (B1, B, 0 * B), (B2, 2.0 * B1, B)))]  # fmt: skip
         none = np.zeros((len(hold), k))
         phi_u = [np.concatenate([at.out.dphi[o][:, 3 * s : 3 * s + k], none]) for o in range(3)]
-        if not self._chosen:
-            self._choose(phi[0][0].real)
+        if not self._chosen:  # independent motions are those that the file declares, where they are
+            preferred = np.zeros(s, bool)
+            preferred[: len(chart.plain)] = self.problem.independent[chart.plain]
+            chart.choose(phi[0][0].real, preferred)
+            self._chosen = True
         motions = self._motions(phi, phi_u)
         left = motions.R.T @ B.T
         M = left @ (G[2] @ motions.R)
@@ -280,13 +283,6 @@ class Linearising:
             for out, matrix in zip(found, matrices, strict=True):
                 out[k] = matrix.imag / STEP
         return found
-
-    def _choose(self, J: np.ndarray) -> None:
-        """Independent motions: those that the file declares, where they are."""
-        preferred = np.zeros(self.chart.size, bool)
-        preferred[: len(self.chart.plain)] = self.problem.independent[self.chart.plain]
-        self.chart.choose(J, preferred)
-        self._chosen = True
 
     def _motions(self, phi: Sequence[Sequence[np.ndarray]], phi_u: Sequence[np.ndarray]) -> Motions:
         """Small motions that keep to the constraints, by their variations of three orders."""

@@ -8,7 +8,7 @@ import numpy as np
 from mbsim_cli.model.problem import Block, Problem
 from mbsim_cli.solve.equilibrium import start_at_equilibrium
 from mbsim_cli.solve.forward import Simulation
-from mbsim_cli.solve.initial import Initial, assemble_closed
+from mbsim_cli.solve.initial import assemble_closed
 from mbsim_cli.solve.linear.equations import Equations, Linearising, Point, of_initial
 
 NEUTRAL = 1e-13  # of the size of each equation, below which a combination of states changes nothing
@@ -62,7 +62,10 @@ def modes_of(M: np.ndarray, C: np.ndarray, K: np.ndarray) -> Modes:
     d = M.shape[0]
     if d == 0:
         return Modes(np.zeros(0, complex), np.zeros((0, 0), complex), 0, ())
-    value, states, neutral = _without_zeros(_state_matrix(M, C, K))
+    scale = 1.0 / np.sqrt(np.maximum(np.abs(np.diag(M)), 1e-300))
+    inverse = scale[:, None] * np.linalg.inv(scale[:, None] * M * scale) * scale
+    A = np.block([[np.zeros_like(M), np.eye(d)], [-inverse @ K, -inverse @ C]])  # x' = A x, x = (q, q')
+    value, states, neutral = _without_zeros(A)
     shapes = states[:d]
     kept = value.imag >= 0.0
     value, shapes = value[kept], shapes[:, kept]
@@ -74,14 +77,6 @@ def modes_of(M: np.ndarray, C: np.ndarray, K: np.ndarray) -> Modes:
     order = np.lexsort((value.imag, value.real, np.round(np.abs(value) / np.abs(value).max(initial=1e-300), 13)))
     value, shapes = value[order], shapes[:, order]
     return Modes(value, shapes, neutral, tuple(_close_to(value, k) for k in range(value.size)))
-
-
-def _state_matrix(M: np.ndarray, C: np.ndarray, K: np.ndarray) -> np.ndarray:
-    """A (2 d, 2 d) of x' = A x, x = (q, q')."""
-    zero = np.zeros_like(M)
-    scale = 1.0 / np.sqrt(np.maximum(np.abs(np.diag(M)), 1e-300))
-    inverse = scale[:, None] * np.linalg.inv(scale[:, None] * M * scale) * scale
-    return np.block([[zero, np.eye(len(M))], [-inverse @ K, -inverse @ C]])
 
 
 def _without_zeros(A: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
@@ -244,29 +239,24 @@ def modes(problem: Problem) -> Iterator[Block]:
     """
     point, block = about(problem)
     found = found_at(problem, point, moves=problem.options.at != "equilibrium" and bool(np.any(point.zd)))
-    count = problem.options.modes
-    found = found if count is None else _first(found, count)
+    if (count := problem.options.modes) is not None:
+        found = replace(
+            found, value=found.value[:count], d_value=found.d_value[:count], shape=found.shape[:, :count],
+            d_shape=found.d_shape[:, :count], close=found.close[:count], drift=found.drift[:count], every=found,
+        )  # fmt: skip
     block.linear[:] = [found]
     yield block
 
 
 def about(problem: Problem) -> tuple[Point, Block]:
     """The position that small motions are about, and the instant with its sensors."""
-    initial, drift, iterations = _start(problem)
     at_rest = problem.options.at == "equilibrium"
+    initial, drift = start_at_equilibrium(problem) if at_rest else (assemble_closed(problem), 0.0)
+    iterations = 0 if initial.equilibrium is None else initial.equilibrium.iterations
     point, block = of_initial(problem, initial), Simulation(problem, initial).first_block()
     drifts = np.array([[drift, 0.0, 0.0]]) if at_rest else block.drift
     block = block._replace(iterations=np.array([iterations]), drift=drifts)
     return point if at_rest else replace(point, hold=()), block
-
-
-def _start(problem: Problem) -> tuple[Initial, float, int]:
-    """The instant, what is left of its constraints, and iterations of the search."""
-    if problem.options.at == "equilibrium":
-        initial, drift = start_at_equilibrium(problem)
-        return initial, drift, 0 if initial.equilibrium is None else initial.equilibrium.iterations
-    initial = assemble_closed(problem)
-    return initial, 0.0, 0 if initial.equilibrium is None else initial.equilibrium.iterations
 
 
 def modes_about(linear: Linearising) -> Modes:
@@ -309,12 +299,3 @@ def _rates(linear: Linearising) -> list[np.ndarray]:
         moved = replace(moved, z=moved.z + 0.5 * step * step * state.zdd)
         sides.append(_matrices(linear.at(moved)))
     return [(ahead - behind) / (2.0 * MOMENT) for ahead, behind in zip(*sides, strict=True)]
-
-
-def _first(found: Found, count: int) -> Found:
-    """The first modes alone."""
-    kept = slice(0, count)
-    return replace(
-        found, value=found.value[kept], d_value=found.d_value[kept], shape=found.shape[:, kept],
-        d_shape=found.d_shape[:, kept], close=found.close[kept], drift=found.drift[kept], every=found,
-    )  # fmt: skip

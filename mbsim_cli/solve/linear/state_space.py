@@ -17,11 +17,10 @@ from mbsim_cli.model.units import force_on
 from mbsim_cli.solve import allocate
 from mbsim_cli.solve.blocks import reader_of, with_reactions
 from mbsim_cli.solve.breakpoints import laws_of_forces
-from mbsim_cli.solve.linear.equations import STEP, Equations, Linearising, Point
+from mbsim_cli.solve.linear.equations import AXES, STEP, Equations, Linearising, Point
 from mbsim_cli.solve.linear.modes import about, modes_about
 from mbsim_cli.solve.redundancy import kept_in_range, rank_and_pivots
 
-AXES = "xyz"
 CONSTANT_FORCE = 3  # where it stands in the block of a force along a measure
 OFFSETS = {  # numbers of a law that move all of its values
     Law.CONSTANT: (0,),
@@ -62,7 +61,9 @@ def inputs_of(problem: Problem, names: Sequence[str], time: float) -> Inputs:
         elif f"laws.{name}" in problem.names.laws:
             found = [(name, "", _of_law(problem, name, time))]
         else:
-            known = ", ".join([*problem.names.forces, *_laws(problem)]) or "none"
+            used = {*laws_of_forces(problem.model).tolist(), *problem.model.constraints.law.tolist()} - {NONE}
+            laws = [law for law in map(problem.names.laws.__getitem__, sorted(used)) if law.startswith("laws.")]
+            known = ", ".join([*problem.names.forces, *(law.removeprefix("laws.") for law in laws)]) or "none"
             raise UsageError(f"{option('inputs')}: there is no force or law {name!r}; there are {known}")
         for label, unit, places in found:
             direction = np.zeros(problem.theta.size)
@@ -97,13 +98,6 @@ def _unit_along(problem: Problem, measure: int) -> str:
         )
         return force_on(problem.names.coordinate_units[int(coordinate[0])])
     return "N m" if measures.kind[measure] == Measure.ANGLE else "N"
-
-
-def _laws(problem: Problem) -> list[str]:
-    """Laws of time that have names."""
-    used = {*laws_of_forces(problem.model).tolist(), *problem.model.constraints.law.tolist()} - {NONE}
-    names = (problem.names.laws[k] for k in sorted(used))
-    return [name.removeprefix("laws.") for name in names if name.startswith("laws.")]
 
 
 def _of_law(problem: Problem, name: str, time: float) -> list[int]:

@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mbsim_cli.kernels.algebra.linear_solve import NormalEquations
-from mbsim_cli.kernels.algorithms.closed_loops import ClosedLoops, Loops
-from mbsim_cli.kernels.algorithms.elimination.constrained_solve import Factor
+from mbsim_cli.kernels.algorithms.closed_loops import Loops
 from mbsim_cli.kernels.algorithms.equations.constraints import LINE_SIZE
 from mbsim_cli.kernels.algorithms.equations.residual_variation import resting
 from mbsim_cli.kernels.algorithms.motion.kinematics import set_ground
@@ -26,7 +25,7 @@ from mbsim_cli.kernels.integrators.onsets import Onsets
 from mbsim_cli.kernels.integrators.runge_kutta import Carry, ErrorControl, Stages, Tableau
 from mbsim_cli.model.codes import INTEGRATORS
 from mbsim_cli.model.coordinates import are_elastic
-from mbsim_cli.model.layout import NONE, Model
+from mbsim_cli.model.layout import NONE
 from mbsim_cli.model.problem import WORK, Options, Problem
 from mbsim_cli.model.scales import scales_of
 from mbsim_cli.solve import allocate
@@ -105,7 +104,10 @@ def loops_of(problem: Problem, theta: np.ndarray, p: int, expected: np.ndarray, 
     nb, n, m = allocate.sizes(model)
     kin, comp, eq, turning = allocate.work_at_instant(model, theta)
     kin.expected[:] = expected
-    factor = tangent_of(model, dtype, problem.least)._replace(J=eq.J)
+    least = np.zeros(n) if problem.least is None else problem.least.copy()
+    factor = allocate.factor(n, m, allocate.STRUCTURE[type(model.tree)](model), dtype)._replace(
+        least=least, extent=np.where(are_elastic(model.tree), 0.0, 1.0), J=eq.J
+    )
 
     def z(count: int) -> np.ndarray:
         return np.zeros(count, dtype)
@@ -139,20 +141,6 @@ def loops_of(problem: Problem, theta: np.ndarray, p: int, expected: np.ndarray, 
     )
 
 
-def tangent_of(model: Model, dtype: type, least: np.ndarray | None) -> Factor:
-    """Allocate a Factor of the equations; coordinates count for an inertia of ``least`` (n,), at least."""
-    _, n, m = allocate.sizes(model)
-    return allocate.factor(n, m, allocate.STRUCTURE[type(model.tree)](model), dtype)._replace(
-        least=np.zeros(n) if least is None else least.copy(), extent=np.where(are_elastic(model.tree), 0.0, 1.0)
-    )
-
-
-def closed_loops(problem: Problem, theta: np.ndarray, p: int, start: Initial) -> ClosedLoops:
-    """Allocate ClosedLoops for p directions, ``padded``."""
-    loops = loops_of(problem, theta, p, start.expected, redundant=start.redundant.size > 0)
-    return ClosedLoops(loops, loops.kin)
-
-
 class LoopRows:
     """What is seen of stored instants of closed loops: drift, multipliers of dependent constraints, contradictions."""
 
@@ -167,7 +155,6 @@ class LoopRows:
             units = scales_of(self._model, self._theta).rows
             at = Instant(problem, self._theta, dtheta)
             self._consistency = Consistency(problem, at, start.held, units)
-        self._varied = dtheta.shape[1]
 
     @property
     def kin(self) -> Kinematics:
@@ -180,21 +167,11 @@ class LoopRows:
 
     def judged(self, record: Record, d_record: SensitivityRecord) -> tuple[np.ndarray, np.ndarray]:
         """``broken`` and ``free`` of ``Block``, after sensors are filled in."""
-        rows = record.time.size
-        broken, free = np.tile(self.broken, (rows, 1)), np.zeros(record.lam.shape, bool)
-        if self._consistency is None or not rows:
-            return broken, free
-        free[:] = self._consistency.free_multipliers(record, 0)
-        if self.broken.size and self._varied:
-            varied = d_record.position.shape[2] > 0
-            found = self._consistency.complete(record, d_record) if varied else self._consistency.breaking(record)
-            for row, each in enumerate(found[:, : self.broken.size]):
-                self.broken = broken[row] = np.where(self.broken, self.broken, each)
+        broken, free = np.tile(self.broken, (record.time.size, 1)), np.zeros(record.lam.shape, bool)
+        if self._consistency and record.time.size:
+            broken, free[:] = self._consistency.judged(record, d_record, self.broken)
+            self.broken = broken[-1]
         return broken, free
-
-    def contradiction(self, record: Record) -> tuple[int, str] | None:
-        """The first instant at which constraints contradict each other, with a sentence."""
-        return self._consistency.contradiction(record) if self._consistency else None
 
     def contradiction_at(self, position: np.ndarray, expected: np.ndarray, time: float) -> str | None:
         """The same where no step leads on."""

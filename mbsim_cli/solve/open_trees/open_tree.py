@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from mbsim_cli.errors import AnalysisError
+from mbsim_cli.kernels.algorithms.closed_loops import ClosedLoops
 from mbsim_cli.kernels.algorithms.equations.forces import turns
 from mbsim_cli.kernels.algorithms.open_trees.conventional import conventional
 from mbsim_cli.kernels.algorithms.open_trees.flexible_open_tree import flexible_open_tree
@@ -41,9 +42,9 @@ from mbsim_cli.solve.faults import HOPELESS, SURELY, Diagnosis, sentence, step_s
 from mbsim_cli.solve.initial import assemble, assemble_closed
 from mbsim_cli.solve.open_trees.integration import (
     LoopRows,
-    closed_loops,
     hardest,
     integration,
+    loops_of,
     stages_kept,
 )
 from mbsim_cli.solve.tape import Checkpoint, Tape, arrays_of
@@ -143,7 +144,7 @@ FLEXIBLE = {
     "partial_recursive": flexible_open_tree,
 }
 
-AHEAD = 1e-3  # time after a failure at which the mechanism is examined, over the output interval
+AHEAD = 1e-3  # time after a failure to examine the mechanism, over the output interval: adaptive steps shorten before
 JUDGED = 300_000  # tried steps after which the pace of a run is checked
 STIFFLY = 0.25  # times max_steps that a stiff run may take at its pace
 
@@ -151,7 +152,8 @@ STIFFLY = 0.25  # times max_steps that a stiff run may take at its pace
 def _formulation(problem: Problem, theta: np.ndarray, p: int, start: Any) -> Any:
     """What the formulation works on, for p directions, ``padded``."""
     if not problem.options.open_tree:
-        return closed_loops(problem, theta, p, start)
+        loops = loops_of(problem, theta, p, start.expected, redundant=start.redundant.size > 0)
+        return ClosedLoops(loops, loops.kin)
     deforms = isinstance(problem.model.tree, FlexibleTree)
     make = (FLEXIBLE if deforms else FORMULATIONS)[problem.options.formulation]
     return make(problem.model, theta, p, theta.dtype.type)
@@ -417,11 +419,6 @@ class OpenTreeSimulation:
             np.zeros((rows, len(WORK)), np.int64),
         )
 
-    @property
-    def _ahead(self) -> float:
-        """Time after a failure, s, at which to examine the mechanism: adaptive steps become short before a lock."""
-        return (AHEAD if self.problem.options.adaptive else 1.0) * self.problem.options.step
-
     def _failure(self, status: Status) -> str:
         """Why the integration could not go on, as a sentence."""
         clock = self.work.clock
@@ -431,7 +428,8 @@ class OpenTreeSimulation:
             if undefined is not None:
                 return undefined
         if not self.problem.options.open_tree and self.dtype is np.float64:
-            diagnosis, later = (Diagnosis(self.problem, self.theta, t) for t in (time, time + self._ahead))
+            ahead = (AHEAD if self.problem.options.adaptive else 1.0) * self.problem.options.step
+            diagnosis, later = (Diagnosis(self.problem, self.theta, t) for t in (time, time + ahead))
             assert self.loops
             found = self.loops.contradiction_at(self.state.z, self.dyn.kin.expected, time)
             found = found or later.locked(self.state.z)

@@ -20,7 +20,7 @@ from mbsim_cli.io.tables import Column
 from mbsim_cli.io.target import is_result, is_vtk
 from mbsim_cli.model.layout import GROUND
 from mbsim_cli.model.units import quotient
-from mbsim_cli.reduction.mesh import drawn_edges, skin, write_deformed
+from mbsim_cli.reduction.mesh import drawn_edges, skin, write_vtu
 from mbsim_cli.reduction.reduce import ShapedMesh
 from mbsim_cli.report.camera import view_of
 from mbsim_cli.study.pictures.selection import hint
@@ -428,7 +428,7 @@ def write_collection(filming: RunFilm, target: Path, folder: Path, progress: Cal
             for part, (name, mesh) in enumerate(moving.meshes.items()):
                 file = f"{name}-{number:05d}.vtu"
                 places, displacements = moving.deformed(name, z)
-                write_deformed(temporary / file, mesh, places, displacements, fields[name])
+                write_vtu(temporary / file, mesh, places, {"displacement": displacements}, fields[name])
                 place = quoteattr(f"{folder.name}/{file}")
                 rows.append(f'<DataSet timestep="{float(time)!r}" part="{part}" name={quoteattr(name)} file={place}/>')
             progress(number + 1)
