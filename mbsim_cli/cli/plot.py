@@ -1,6 +1,7 @@
 """``mbsim plot``: histories, sensitivities and gradients of results, as a picture."""
 
-from collections.abc import Mapping
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -81,49 +82,50 @@ def command(
     from mbsim_cli.io.study_file import is_study
     from mbsim_cli.study.pictures.selection import Chooser, labels_of, response_curves, sort_arguments
 
-    parameters = _parameters(by)
-    drawn = {"--over": over, "--by": by, "--gradient": gradient, "--label": label}
+    parameters = [] if by is None else [name.strip() for name in by.split(",")]
+    if not all(parameters):
+        raise UsageError(f"--by wants PARAM or PARAM,PARAM, not '{by}'")
+    options.once(parameters)
+    stated = {"--over": over, "--by": by, "--gradient": gradient, "--label": label}
     if field is not None:
-        _refuse("--field", "draws one picture of a mesh", drawn | {"--list": list_})
-        _field(arguments, field, output, json, quiet, force)
+        _refuse("--field", "draws one picture of a mesh", stated | {"--list": list_})
+        if len(arguments) != 1:
+            raise UsageError("--field draws on the mesh of one body: name its .sid.h5 file, or one result")
+        body = Path(arguments[0])
+        default = Path(body.name.removesuffix(".h5").removesuffix(".sid") + f"-{field}.png")
+        _write(output or default, lambda: _field(body, field), json, quiet, force)
         return
     results, names = sort_arguments(arguments)
     options.once(names)
+    picture = output or Path(results[0].stem + ".png")
     if list_:
-        _refuse("--list", "draws nothing", drawn | {"--output": output, "--force": force, "NAME": names})
+        _refuse("--list", "draws nothing", stated | {"--output": output, "--force": force, "NAME": names})
     try:
         contents = [Content(path) for path in results]
     except InputOutputError:
         if len(results) != 1 or not is_study(results[0]):
             raise
-        _refuse("a study", "is drawn as objectives over parameters", drawn | {"--over": None, "--list": list_})
-        _study(results[0], names, over, output, json, quiet, force)
+        _refuse("a study", "is drawn as objectives over parameters", stated | {"--over": None, "--list": list_})
+        _write(picture, lambda: _study(results[0], names, over), json, quiet, force)
         return
     if list_:
-        _list(contents, json)
+        catalogue = {str(content.path): _catalogue(content) for content in contents}
+        if json:
+            emit({"results": catalogue})
+        else:
+            _print_catalogue(catalogue)
         return
-    picture = output or Path(results[0].stem + ".png")
-    if not (parameters or gradient or over) and (
-        lines := response_curves(contents, names, labels_of(results, label or []))
-    ):
-        _bode(lines, results, picture, contents[0].title, json, quiet, force)
+    labels = labels_of(results, label or [])
+    if not (parameters or gradient or over) and (curves := response_curves(contents, names, labels)):
+        _write(picture, lambda: _responses(contents, curves), json, quiet, force)
         return
-    chosen = Chooser(contents).choose(names, parameters, gradient, over)
-    report = _draw(contents, chosen, labels_of(results, label or []), picture, force, bool(label))
-    if json:
-        emit(report)
-        return
-    for sentence in report["left_out"]:
-        say(sentence, quiet)
-    tell(f"{report['output']}: {', '.join([*report['histories'], *report['gradients']])}", quiet)
 
+    def histories() -> _Picture:
+        chosen = Chooser(contents).choose(names, parameters, gradient, over)
+        name = contents[0].title if len({content.title for content in contents}) == 1 else ""
+        return _histories(contents, labels, chosen, labels[0] if label and len(labels) == 1 else name)
 
-def _parameters(stated: str | None) -> list[str]:
-    """Names of the option ``--by``."""
-    names = [] if stated is None else [name.strip() for name in stated.split(",")]
-    if not all(names):
-        raise UsageError(f"--by wants PARAM or PARAM,PARAM, not '{stated}'")
-    return options.once(names)
+    _write(picture, histories, json, quiet, force)
 
 
 def _refuse(option: str, does: str, others: dict[str, Any]) -> None:
@@ -132,122 +134,99 @@ def _refuse(option: str, does: str, others: dict[str, Any]) -> None:
         raise UsageError(f"{option} {does}, and has no use for {given}; leave one out")
 
 
-def _kind_and_target(picture: Path, force: bool) -> tuple[str, Path]:
-    """Kind of a picture and the checked place to write it; raises where the libraries that draw are missing."""
-    from mbsim_cli.io.target import PICTURE, check_target
+# Pictures of four kinds: histories and gradients, frequency responses, studies, fields on meshes.
+
+
+@dataclass
+class _Picture:
+    """A picture: ``save(file, kind)`` writes it, ``report`` is printed by ``--json``, ``summary`` for people."""
+
+    save: Callable[[Path, str], None]
+    report: dict[str, Any]
+    summary: str
+
+
+def _write(output: Path, draw: Callable[[], _Picture], json: bool, quiet: bool, force: bool) -> None:
+    """Write a picture and report it; ``draw`` is called after the place of the file and the libraries are checked."""
+    from mbsim_cli.io.target import PICTURE, check_target, replaced
     from mbsim_cli.report import require_matplotlib
 
     require_matplotlib()
-    return options.picture_kind(picture, SUFFIXES), check_target(picture, PICTURE, force=force)
+    kind, target = options.picture_kind(output, SUFFIXES), check_target(output, PICTURE, force=force)
+    picture = draw()
+    with signals.shield(), replaced(target, PICTURE, force=force) as temporary:
+        picture.save(temporary, kind)
+    if json:
+        emit({"output": str(output)} | picture.report)
+        return
+    for sentence in picture.report.get("left_out", ()):
+        say(sentence, quiet)
+    tell(f"{output}: {picture.summary}", quiet)
 
 
-def _draw(
-    contents: list[Any], chosen: "Selection", labels: list[str], output: Path, force: bool, labelled: bool
-) -> dict[str, Any]:
-    """Draw the picture; return what ``--json`` prints.
-
-    Above it stands the label of one result if it is ``labelled``, else the name of the model if all have the same.
-    """
-    from mbsim_cli.io.target import PICTURE, replaced
-
-    kind, target = _kind_and_target(output, force)
+def _histories(contents: "list[Content]", labels: list[str], chosen: "Selection", title: str) -> _Picture:
+    """Histories and gradients of results."""
     from mbsim_cli.report.sheet import save_sheet
 
-    with signals.shield(), replaced(target, PICTURE, force=force) as temporary:
-        name = contents[0].title if len({content.title for content in contents}) == 1 else ""
-        title = labels[0] if labelled and len(labels) == 1 else name
-        save_sheet(chosen.panels, chosen.bars, labels, temporary, kind, title)
-    return {
-        "output": str(output),
-        "results": [{"file": str(c.path), "label": label} for c, label in zip(contents, labels, strict=True)],
+    drawn = {
         "histories": [panel.title for panel in chosen.panels],
         "gradients": [bars.objective for bars in chosen.bars],
-        "left_out": chosen.left_out,
     }
-
-
-def _bode(
-    lines: list["Curve"], results: list[Path], picture: Path, title: str, json: bool, quiet: bool, force: bool
-) -> None:
-    """Draw gains and phases over the frequency."""
-    from mbsim_cli.io.target import PICTURE, replaced
-
-    kind, target = _kind_and_target(picture, force)
-    from mbsim_cli.report.sheet import save_bode
-
-    with signals.shield(), replaced(target, PICTURE, force=force) as temporary:
-        save_bode(lines, temporary, kind, title)
-    drawn = [line.label for line in lines]
-    if json:
-        emit({"output": str(picture), "results": [str(path) for path in results], "responses": drawn})
-    else:
-        tell(f"{picture}: {', '.join(drawn)}", quiet)
-
-
-def _study(
-    path: Path, names: list[str], over: str | None, output: Path | None, json: bool, quiet: bool, force: bool
-) -> None:
-    """Draw objectives of a collected study over its parameters."""
-    from mbsim_cli.io.study_file import read_study
-    from mbsim_cli.io.target import PICTURE, replaced
-    from mbsim_cli.study.pictures.selection import study_panels
-
-    picture = output or Path(path.stem + ".png")
-    kind, target = _kind_and_target(picture, force)
-    study = read_study(path)
-    rows, left_out = study_panels(study, names, over)
-
-    from mbsim_cli.report.sheet import save_study
-
-    with signals.shield(), replaced(target, PICTURE, force=force) as temporary:
-        save_study(rows, temporary, kind, study.name or path.stem, joined=len(study.varied) == 1)
-    drawn = {"objectives": [row[0].title for row in rows], "over": [panel.across_label[0] for panel in rows[0]]}
-    if json:
-        emit({"output": str(picture), "study": str(path)} | drawn | {"left_out": left_out})
-        return
-    for sentence in left_out:
-        say(sentence, quiet)
-    tell(
-        f"{picture}: {', '.join(drawn['objectives'])} over {', '.join(drawn['over'])}, {len(study.design)} cases", quiet
+    results = [{"file": str(c.path), "label": label} for c, label in zip(contents, labels, strict=True)]
+    return _Picture(
+        lambda path, kind: save_sheet(chosen.panels, chosen.bars, labels, path, kind, title),
+        {"results": results, **drawn, "left_out": chosen.left_out},
+        ", ".join([*drawn["histories"], *drawn["gradients"]]),
     )
 
 
-def _field(arguments: list[str], name: str, output: Path | None, json: bool, quiet: bool, force: bool) -> None:
-    """Draw the numbers of a body's elements."""
-    from mbsim_cli.io.target import PICTURE, replaced
+def _responses(contents: "list[Content]", curves: "list[Curve]") -> _Picture:
+    """Gains and phases over the frequency."""
+    from mbsim_cli.report.sheet import save_bode
+
+    labels = [curve.label for curve in curves]
+    return _Picture(
+        lambda path, kind: save_bode(curves, path, kind, contents[0].title),
+        {"results": [str(content.path) for content in contents], "responses": labels},
+        ", ".join(labels),
+    )
+
+
+def _study(path: Path, names: list[str], over: str | None) -> _Picture:
+    """Objectives of a collected study over its parameters."""
+    from mbsim_cli.io.study_file import read_study
+    from mbsim_cli.report.sheet import save_study
+    from mbsim_cli.study.pictures.selection import study_panels
+
+    study = read_study(path)
+    rows, left_out = study_panels(study, names, over)
+    title, joined = study.name or path.stem, len(study.varied) == 1
+    drawn = {"objectives": [row[0].title for row in rows], "over": [panel.across_label[0] for panel in rows[0]]}
+    return _Picture(
+        lambda file, kind: save_study(rows, file, kind, title, joined),
+        {"study": str(path), **drawn, "left_out": left_out},
+        f"{', '.join(drawn['objectives'])} over {', '.join(drawn['over'])}, {len(study.design)} cases",
+    )
+
+
+def _field(path: Path, name: str) -> _Picture:
+    """The numbers of a body's elements, as colours."""
+    from mbsim_cli.report.sheet import save_cells
     from mbsim_cli.study.pictures.motion import field_of
 
-    if len(arguments) != 1:
-        raise UsageError("--field draws on the mesh of one body: name its .sid.h5 file, or one result")
-    path = Path(arguments[0])
-    picture = output or Path(path.name.removesuffix(".h5").removesuffix(".sid") + f"-{name}.png")
-    kind, target = _kind_and_target(picture, force)
     found = field_of(path, name)
-
-    from mbsim_cli.report.sheet import save_cells
-
-    with signals.shield(), replaced(target, PICTURE, force=force) as temporary:
-        save_cells(found.points, found.faces, found.owner, found.values, name, temporary, kind)
-    least, most = float(found.values.min()), float(found.values.max())
-    report = {"output": str(picture), "body": str(path), "field": name, "least": least, "largest": most}
-    if json:
-        emit(report)
-    else:
-        tell(f"{picture}: {name} of {len(found.values)} elements, {least:.4g} to {most:.4g}", quiet)
-
-
-def _list(contents: list[Any], json: bool) -> None:
-    listed = {str(content.path): catalogue(content) for content in contents}
-    if json:
-        emit({"results": listed})
-    else:
-        print_catalogue(listed)
+    least, largest = float(found.values.min()), float(found.values.max())
+    return _Picture(
+        lambda file, kind: save_cells(found.points, found.faces, found.owner, found.values, name, file, kind),
+        {"body": str(path), "field": name, "least": least, "largest": largest},
+        f"{name} of {len(found.values)} elements, {least:.4g} to {largest:.4g}",
+    )
 
 
 # The histories and gradients of a result that can be drawn: ``mbsim plot --list``.
 
 
-def catalogue(content: "Content") -> dict[str, Any]:
+def _catalogue(content: "Content") -> dict[str, Any]:
     """Histories with kind, unit and components; objectives with gradients; parameters of sensitivities.
 
     Torques of inverse dynamics have some by coordinates and their rates as well.
@@ -268,23 +247,13 @@ def catalogue(content: "Content") -> dict[str, Any]:
     }
 
 
-def print_catalogue(results: Mapping[str, dict[str, Any]]) -> None:
-    """Print catalogues for people."""
+def _print_catalogue(results: dict[str, dict[str, Any]]) -> None:
     for path, found in results.items():
         torques = "; sensitivities of torques by coordinates and their rates too" * bool(found["coordinates"])
-        tell(f"{path}: gradients {_words(found['gradients'])}; parameters {_words(found['parameters'])}{torques}")
-        rows = [
-            (
-                name,
-                entry["kind"],
-                entry["unit"],
-                " ".join(entry["components"] if len(entry["components"]) > 1 else ()),
-                "yes" if entry["sensitivity"] else "",
-            )
-            for name, entry in found["histories"].items()
-        ]
+        gradients, parameters = (", ".join(found[key]) or "none" for key in ("gradients", "parameters"))
+        tell(f"{path}: gradients {gradients}; parameters {parameters}{torques}")
+        rows = []
+        for name, entry in found["histories"].items():
+            components = " ".join(entry["components"]) if len(entry["components"]) > 1 else ""
+            rows.append((name, entry["kind"], entry["unit"], components, "yes" * entry["sensitivity"]))
         show_table(plain_table(("name", "kind", "unit", "components", "sensitivity"), rows))
-
-
-def _words(names: list[str]) -> str:
-    return ", ".join(names) or "none"

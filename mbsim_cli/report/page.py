@@ -14,58 +14,43 @@ from typing import Any
 
 import numpy as np
 
-SCRIPTS = (
-    "base.js",
-    "charts.js",
-    "shapes.js",
-    "view.js",
-    "motion.js",
-    "gradients.js",
-    "tables.js",
-    "study.js",
-    "main.js",
+SCRIPTS = tuple(
+    f"{name}.js" for name in ["base", "charts", "shapes", "view", "motion", "gradients", "tables", "study", "main"]
 )
-_KINDS = {
-    "f": ("f4", "<f4"),
-    "i": ("u4", "<u4"),
-    "u": ("u4", "<u4"),
-}  # of numpy: as the page calls them, and stores them
+_KINDS = {"f": "f4", "i": "u4", "u": "u4"}  # of arrays: as the page calls them
 
 
 def page(data: Mapping[str, Any], title: str, live: bool = False) -> str:
     """The text of a page; arrays among the data are stored in single precision.
 
-    ``live``: it asks the server that it comes from whether there is a newer one.
+    A ``live`` page asks its server whether there is a newer one.
     """
     assets = files("mbsim_cli.report") / "assets"
     read = {name: (assets / name).read_text("utf-8") for name in (*SCRIPTS, "page.html", "page.css")}
     script = "".join(read[name] for name in SCRIPTS)
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    # no text in the data ends the script element that holds it, or begins a comment
+    text = json.dumps(_plain({**data, "live": live}), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    text = text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
     policy = f"default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src 'sha256-{digest}'"
     parts = {
         "POLICY": policy + "; connect-src 'self'" * live,
         "TITLE": escape(title),
         "STYLE": read["page.css"],
-        "DATA": _text(dict(data) | {"live": live}),
+        "DATA": text,
         "SCRIPT": script,
     }
     before, *rest = read["page.html"].split("{{")
     return before + "".join(parts[name] + after for name, after in (piece.split("}}", 1) for piece in rest))
 
 
-def _text(data: Any) -> str:
-    """JSON that may stand in a script element: no text in it ends the element, or begins a comment."""
-    text = json.dumps(_plain(data), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
-
-
 def _plain(value: Any) -> Any:
     """Data as JSON has them; arrays as bytes with their shape, numbers that are not finite as null."""
     if isinstance(value, np.ndarray):
-        name, kind = _KINDS[value.dtype.kind]
+        kind = _KINDS[value.dtype.kind]
         with np.errstate(over="ignore"):
-            stored = np.ascontiguousarray(value.astype(kind))
-        return {name: base64.b64encode(stored.tobytes()).decode(), "shape": list(value.shape)}
+            stored = np.ascontiguousarray(value.astype(f"<{kind}"))
+        return {kind: base64.b64encode(stored.tobytes()).decode(), "shape": list(value.shape)}
     if isinstance(value, Mapping):
         return {str(key): _plain(entry) for key, entry in value.items()}
     if isinstance(value, (list, tuple)):

@@ -1,6 +1,7 @@
 """Sheets of pictures: histories, bars of gradients, fields on cells, and fits."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -86,13 +87,6 @@ FEW_DOTS = 200
 _LETTERS = 16.0  # of a label in an inch
 
 
-def histories_height(panels: Sequence[Panel]) -> float:
-    """Inches."""
-    if any(panel.is_path for panel in panels):
-        return _EDGE + _PATH * len(panels)
-    return _EDGE + (_FEW if len(panels) == 1 else _AXES * len(panels))
-
-
 def draw_histories(place: SubplotSpec, panels: Sequence[Panel], labels: Sequence[str]) -> None:
     """Draw panels below each other; results differ by dash where components have the colours."""
     shown = [_components(panel) for panel in panels]
@@ -112,33 +106,6 @@ def draw_histories(place: SubplotSpec, panels: Sequence[Panel], labels: Sequence
     if not panels[-1].over:
         stack[0].margins(x=0)
     stack[0].figure.align_ylabels(stack)
-
-
-def clouds_height(rows: Sequence[Sequence[Panel]]) -> float:
-    """Inches."""
-    return _EDGE + (_FEW if len(rows) == 1 else _CLOUD * len(rows))
-
-
-def draw_clouds(place: SubplotSpec, rows: Sequence[Sequence[Panel]], joined: bool) -> None:
-    """Draw each panel as a dot for each case, of each objective in it, ``joined`` by a line or not."""
-    grid = place.subgridspec(len(rows), len(rows[0])).subplots(sharex="col", sharey="row", squeeze=False)
-    for axes_row, panels in zip(grid, rows, strict=True):
-        for axes, panel in zip(axes_row, panels, strict=True):
-            for number, series in enumerate(panel.series):
-                across = panel.across(number)
-                assert series is not None and across is not None
-                style: dict[str, Any] = {"marker": "o", "linewidth": 0.8, "linestyle": "-" if joined else ""}
-                style |= {"color": COLOURS[number % len(COLOURS)], "label": plain(series.name)}
-                axes.plot(across, series.values[:, 0], markersize=3.5 if len(across) <= FEW_DOTS else 1.5, **style)
-            if len(panel.series) > 1:
-                axes.legend()
-            _keep_constants_flat(axes)
-        first = panels[0].series[0]
-        assert first is not None
-        _name(axes_row[0], unit_label(panels[0].title, first.unit), _FEW if len(rows) == 1 else _CLOUD)
-    for axes, panel in zip(grid[-1], rows[-1], strict=True):
-        axes.set_xlabel(unit_label(*panel.across_label))
-    grid[0, 0].figure.align_ylabels(grid[:, 0])
 
 
 def _components(panel: Panel) -> list[str]:
@@ -202,40 +169,73 @@ DIGITS = 4  # of positions, as parts of the sheet
 METADATA = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}
 
 
+@contextmanager
+def _sheet(height: float, path: Path, suffix: str, title: str) -> Iterator[Figure]:
+    """A figure of a height [inches], which is written to a file of the kind ``suffix``, png, svg or pdf, at the end.
+
+    Positions are rounded, since the last digit of the layout differs from run to run.
+    """
+    with styled():
+        figure = Figure(figsize=(WIDTH, height), layout="constrained")
+        if title:
+            figure.suptitle(plain(title))
+        yield figure
+        figure.draw_without_rendering()
+        figure.set_layout_engine("none")
+        for axes in figure.axes:
+            axes.set_position(Bbox(axes.get_position().get_points().round(DIGITS)))
+        figure.savefig(path, format=suffix, metadata=METADATA[suffix])
+
+
 def save_sheet(
     panels: Sequence[Panel], bars: Sequence[Bars], labels: Sequence[str], path: Path, suffix: str, title: str = ""
 ) -> None:
-    """Draw histories and gradients of the results ``labels`` into a file of the kind ``suffix``: png, svg or pdf."""
+    """Draw histories and gradients of the results ``labels`` into a file."""
     labels = list(map(plain, labels))
-    with styled():
-        heights = [histories_height(panels)] * bool(panels) + [_EDGE_OF_BARS + sum(map(_height, bars))] * bool(bars)
-        figure = Figure(figsize=(WIDTH, sum(heights)), layout="constrained")
-        if title:
-            figure.suptitle(plain(title))
+    heights = []
+    if panels:
+        shown = _FEW if len(panels) == 1 else _AXES * len(panels)
+        heights.append(_EDGE + (_PATH * len(panels) if any(panel.is_path for panel in panels) else shown))
+    if bars:
+        heights.append(_EDGE_OF_BARS + sum(map(_height, bars)))
+    with _sheet(sum(heights), path, suffix, title) as figure:
         parts = iter(figure.add_gridspec(len(heights), 1, height_ratios=heights))
         if panels:
             draw_histories(next(parts), panels, labels)
         if bars:
             draw_bars(next(parts), bars, labels)
-        settle(figure)
-        figure.savefig(path, format=suffix, metadata=METADATA[suffix])
 
 
 def save_study(rows: Sequence[Sequence[Panel]], path: Path, suffix: str, title: str, joined: bool) -> None:
-    """Draw objectives (rows) over the parameters of a study (columns) into a file; cases are ``joined`` by lines."""
-    with styled():
-        figure = Figure(figsize=(WIDTH, clouds_height(rows)), layout="constrained")
-        figure.suptitle(plain(title))
-        draw_clouds(figure.add_gridspec()[0], rows, joined)
-        settle(figure)
-        figure.savefig(path, format=suffix, metadata=METADATA[suffix])
+    """Draw objectives (rows) over the parameters of a study (columns) into a file.
+
+    Each case is a dot; lines connect them if they are ``joined``.
+    """
+    height = _FEW if len(rows) == 1 else _CLOUD
+    with _sheet(_EDGE + height * len(rows), path, suffix, title) as figure:
+        grid = figure.add_gridspec(len(rows), len(rows[0])).subplots(sharex="col", sharey="row", squeeze=False)
+        for axes_row, panels in zip(grid, rows, strict=True):
+            for axes, panel in zip(axes_row, panels, strict=True):
+                for number, series in enumerate(panel.series):
+                    across = panel.across(number)
+                    assert series is not None and across is not None
+                    style: dict[str, Any] = {"marker": "o", "linewidth": 0.8, "linestyle": "-" if joined else ""}
+                    style |= {"color": COLOURS[number % len(COLOURS)], "label": plain(series.name)}
+                    axes.plot(across, series.values[:, 0], markersize=3.5 if len(across) <= FEW_DOTS else 1.5, **style)
+                if len(panel.series) > 1:
+                    axes.legend()
+                _keep_constants_flat(axes)
+            first = panels[0].series[0]
+            assert first is not None
+            _name(axes_row[0], unit_label(panels[0].title, first.unit), height)
+        for axes, panel in zip(grid[-1], rows[-1], strict=True):
+            axes.set_xlabel(unit_label(*panel.across_label))
+        figure.align_ylabels(grid[:, 0])
 
 
 def save_bode(curves: Sequence[Curve], path: Path, suffix: str, title: str) -> None:
     """Draw gains above and phases below over the frequency into a file, both over logarithmic axes."""
-    with styled():
-        figure = Figure(figsize=(WIDTH, _EDGE + 2 * _FEW + 0.12 * len(curves)), layout="constrained")
-        figure.suptitle(plain(title))
+    with _sheet(_EDGE + 2 * _FEW + 0.12 * len(curves), path, suffix, title) as figure:
         grid = figure.add_gridspec(2, 1)
         above = figure.add_subplot(grid[0])
         below = figure.add_subplot(grid[1], sharex=above)
@@ -257,16 +257,6 @@ def save_bode(curves: Sequence[Curve], path: Path, suffix: str, title: str) -> N
         figure.legend(*above.get_legend_handles_labels(), loc="outside lower center", ncols=2)
         above.margins(x=0)
         figure.align_ylabels([above, below])
-        settle(figure)
-        figure.savefig(path, format=suffix, metadata=METADATA[suffix])
-
-
-def settle(figure: Figure) -> None:
-    """Lay the sheet out, once, and round: the solver's last digit differs from run to run."""
-    figure.draw_without_rendering()
-    figure.set_layout_engine("none")
-    for axes in figure.axes:
-        axes.set_position(Bbox(axes.get_position().get_points().round(DIGITS)))
 
 
 # Numbers of a mesh's cells as colours, one picture a field.
@@ -281,12 +271,17 @@ def save_cells(
 ) -> None:
     """Draw faces (f, corners) of cells (``owner``, f) among points (N, 3) in the colours of the cells' values (ne)."""
     flat = not np.ptp(points[:, 2])
-    with styled():
-        wide, high = (max(float(np.ptp(points[:, axis])), 1e-300) for axis in (0, 1))
-        tall = min(max(WIDTH * 0.8 * high / wide, 1.2), TALLEST) if flat else 4.5
-        figure = Figure(figsize=(WIDTH, tall + 0.8), layout="constrained")
+    wide, high = (max(float(np.ptp(points[:, axis])), 1e-300) for axis in (0, 1))
+    tall = min(max(WIDTH * 0.8 * high / wide, 1.2), TALLEST) if flat else 4.5
+    with _sheet(tall + 0.8, path, suffix, "") as figure:
         axes = figure.add_subplot(**({} if flat else {"projection": "3d"}))
-        drawn = _collection(points, faces, flat)
+        drawn: Any
+        if not flat:
+            drawn = Poly3DCollection(points[faces], linewidth=0.0)
+        elif faces.shape[1] == 2:
+            drawn = LineCollection(points[faces][:, :, :2], linewidth=4)
+        else:
+            drawn = PolyCollection(points[faces][:, :, :2], edgecolor="face", linewidth=0.1)
         drawn.set_array(values[owner])
         low, high = float(values.min()), float(values.max())
         if low < 0 < high:
@@ -296,16 +291,6 @@ def save_cells(
         _frame(axes, drawn, points, flat)
         axes.set_title(plain(title))
         figure.colorbar(drawn, ax=axes, shrink=0.8 if flat else 0.6)
-        settle(figure)
-        figure.savefig(path, format=suffix, metadata=METADATA[suffix])
-
-
-def _collection(points: np.ndarray, faces: np.ndarray, flat: bool) -> Any:
-    if not flat:
-        return Poly3DCollection(points[faces], linewidth=0.0)
-    if faces.shape[1] == 2:
-        return LineCollection(points[faces][:, :, :2], linewidth=4)
-    return PolyCollection(points[faces][:, :, :2], edgecolor="face", linewidth=0.1)
 
 
 def _frame(axes: Any, drawn: Any, points: np.ndarray, flat: bool) -> None:
@@ -344,10 +329,8 @@ class Drawn(NamedTuple):
 
 
 def save_fit(columns: Sequence[Drawn], path: Path, suffix: str, title: str) -> None:
-    """Draw columns below each other into a file of the kind ``suffix``: png, svg or pdf."""
-    with styled():
-        figure = Figure(figsize=(WIDTH, _EDGE_OF_FITS + _ROW * len(columns)), layout="constrained")
-        figure.suptitle(plain(title))
+    """Draw columns below each other into a file."""
+    with _sheet(_EDGE_OF_FITS + _ROW * len(columns), path, suffix, title) as figure:
         grid = figure.add_gridspec(len(columns), 2, width_ratios=(2, 1)).subplots(squeeze=False)
         for (left, right), drawn in zip(grid, columns, strict=True):
             order = np.argsort(drawn.time, kind="stable")
@@ -364,5 +347,3 @@ def save_fit(columns: Sequence[Drawn], path: Path, suffix: str, title: str) -> N
         grid[0, 1].set_title("residuals over sigma")
         for axes in grid[-1]:
             axes.set_xlabel(unit_label("time", "s"))
-        settle(figure)
-        figure.savefig(path, format=suffix, metadata=METADATA[suffix])

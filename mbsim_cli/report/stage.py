@@ -83,7 +83,9 @@ class _Stage:
         roads = [film.view.project(line)[:, :2] for line in film.roads]
         axes.add_collection(LineCollection(roads, colors=GREY, linewidths=0.5))
         self._trails = film.view.project(film.traced[1])  # (T, k, 3)
-        self._traces = [axes.plot([], [], color=_colour(film, k), linewidth=0.9)[0] for k in film.traces]
+        bodies = film.scene.body[list(film.traces)]
+        colours = [COLOURS[body % len(COLOURS)] if body >= 0 else GREY for body in bodies.tolist()]
+        self._traces = [axes.plot([], [], color=colour, linewidth=0.9)[0] for colour in colours]
         self._lines = LineCollection([], capstyle="round", joinstyle="round")
         axes.add_collection(self._lines)
         mark: dict[str, Any] = {"linestyle": "", "zorder": 3}
@@ -125,14 +127,10 @@ class _Stage:
     def _segment(self, line: Any, seen: np.ndarray) -> np.ndarray:
         points = seen[list(line.points), :2]
         if line.kind == "spiral":
-            return points[0] + _spiral(SWING * self._height)
+            part = np.linspace(0.0, 1.0, 60)[:, None]
+            angle = 2.0 * np.pi * TURNS * part
+            return points[0] + SWING * self._height * part * np.concatenate([np.cos(angle), np.sin(angle)], axis=1)
         return _coil(points[0], points[1], SWING * self._height) if line.kind == "spring" else points
-
-
-def _colour(film: Film, point: int) -> str:
-    """Colour of the body that a point belongs to."""
-    body = int(film.scene.body[point])
-    return COLOURS[body % len(COLOURS)] if body >= 0 else GREY
 
 
 def _box(film: Film, seen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -163,13 +161,6 @@ def _coil(a: np.ndarray, b: np.ndarray, swing: float) -> np.ndarray:
     places = np.concatenate([[0.0], np.linspace(0.15, 0.85, 2 * COILS), [1.0]])
     sides = np.concatenate([[0.0], np.resize([1.0, -1.0], 2 * COILS), [0.0]])
     return a + places[:, None] * along + sides[:, None] * across
-
-
-def _spiral(radius: float) -> np.ndarray:
-    """A spiral about the origin."""
-    part = np.linspace(0.0, 1.0, 60)[:, None]
-    angle = 2.0 * np.pi * TURNS * part
-    return radius * part * np.concatenate([np.cos(angle), np.sin(angle)], axis=1)
 
 
 def nice(length: float) -> float:

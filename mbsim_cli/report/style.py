@@ -92,20 +92,15 @@ SHADES = 8  # of each colour towards white: what smooth edges of lines are made 
 
 def write_gif(path: Path, pictures: Iterator[np.ndarray], fps: float) -> None:
     """Write pictures (height, width, 3) as a GIF that repeats; its clock counts hundredths of a second."""
-    palette = _palette()
+    # white, and the colours that pictures are drawn in with their shades: one palette for all frames
+    weights = np.linspace(0.0, 1.0, SHADES, endpoint=False)[:, None]
+    shades = [np.array(ImageColor.getrgb(c)) * (1 - weights) + 255 * weights for c in (*COLOURS, INK, GREY)]
+    colours = np.concatenate([[ImageColor.getrgb("white"), ImageColor.getrgb(FAINT)], *shades])
+    palette = Image.new("P", (1, 1))
+    palette.putpalette(colours.round().astype(np.uint8).tobytes())
     few = (Image.fromarray(picture).quantize(palette=palette, dither=Image.Dither.NONE) for picture in pictures)
     duration = 10 * round(100 / fps)
     next(few).save(path, format="GIF", save_all=True, append_images=few, duration=duration, loop=0, optimize=True)
-
-
-def _palette() -> Image.Image:
-    """White, and the colours that pictures are drawn in with their shades: one palette for all frames."""
-    weights = np.linspace(0.0, 1.0, SHADES, endpoint=False)[:, None]
-    shades = [np.array(ImageColor.getrgb(c)) * (1 - weights) + 255 * weights for c in (*COLOURS, INK, GREY)]
-    image = Image.new("P", (1, 1))
-    colours = np.concatenate([[ImageColor.getrgb("white"), ImageColor.getrgb(FAINT)], *shades])
-    image.putpalette(colours.round().astype(np.uint8).tobytes())
-    return image
 
 
 def require_ffmpeg() -> str:
