@@ -3,7 +3,7 @@
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -17,13 +17,6 @@ if TYPE_CHECKING:
 
 RENAMED = {"--method": "--sensitivity"}
 SHOWN = 4  # components of a vector
-
-
-class Checked(StrEnum):
-    """Methods whose gradients can be checked."""
-
-    DDM = "ddm"
-    ADJOINT = "adjoint"
 
 
 class Repeated(StrEnum):
@@ -44,14 +37,14 @@ Without = Annotated[
     list[Repeated] | None,
     typer.Option(metavar="METHOD", help="Leave out agreement with a method, whose kernels take long to compile."),
 ]
-Sensitivity = Annotated[Checked, typer.Option(help="Method whose gradients are checked.")]
+Sensitivity = Annotated[Literal["ddm", "adjoint"], typer.Option(help="Method whose gradients are checked.")]
 Seed = Annotated[int, typer.Option(metavar="N", min=0, help="Seed of the random direction.")]
 
 
 @options.replacing(*options.ANALYSIS)
 def command(
     models: options.ModelPaths,
-    sensitivity: Sensitivity = Checked.DDM,
+    sensitivity: Sensitivity = "ddm",
     settings: "Settings" = options.STATED,
     all_numbers: options.AllNumbers = False,
     without: Without = None,
@@ -67,7 +60,7 @@ def command(
     options.limit_threads(threads)
 
     left_out = tuple(method.value for method in without or ())
-    settings = replace(settings, method=sensitivity.value, all_numbers=all_numbers, without=left_out)
+    settings = replace(settings, method=sensitivity, all_numbers=all_numbers, without=left_out)
     listener = WarningRecorder(quiet)
     rows, code = _all(models, settings, seed, listener)
     passed = code == 0

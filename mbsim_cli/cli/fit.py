@@ -1,5 +1,6 @@
 """``mbsim fit``: parameters from measurements, by least squares with exact derivatives."""
 
+from math import isfinite
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, Any
@@ -115,7 +116,7 @@ def _print(report: dict[str, Any], quiet: bool) -> None:
             f"{p['start']:.8g}",
             f"{p['value']:.8g}",
             "" if p["held_by"] else f"{p['standard_error']:.2g}".replace("nan", "not determined"),
-            _range(*p["bounds"]),
+            f"{p['bounds'][0]:g} to {p['bounds'][1]:g}" * any(map(isfinite, p["bounds"])),
             p["unit"],
             p["held_by"],
         )
@@ -136,10 +137,6 @@ def _print(report: dict[str, Any], quiet: bool) -> None:
     for key in ("output", "saved_model", "picture"):
         if key in report:
             tell(f"{report[key]}: written", quiet)
-
-
-def _range(low: float, high: float) -> str:
-    return "" if (low, high) == (float("-inf"), float("inf")) else f"{low:g} to {high:g}"
 
 
 def _residuals(name: str, s: dict[str, Any]) -> tuple[str, ...]:

@@ -1,8 +1,7 @@
 """``mbsim import``: a robot in another format as a model file."""
 
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -10,18 +9,12 @@ from mbsim_cli.cli import options
 from mbsim_cli.cli.output import emit, say, tell
 
 NAME = "import"
-
-
-class Base(StrEnum):
-    """How roots of a URDF or SDF stand on the ground."""
-
-    FIXED = "fixed"
-    FLOATING = "floating"
-
-
 Source = Annotated[Path, options.file_argument("ROBOT.urdf|.sdf|.xml", "URDF, SDF or MJCF.")]
 Output = Annotated[Path | None, options.output_option("MODEL.yaml", "File.", "ROBOT.yaml here")]
-BaseOption = Annotated[Base | None, typer.Option(help="Root links.", show_default="fixed for URDF, as stated for SDF")]
+Base = Annotated[
+    Literal["fixed", "floating"] | None,
+    typer.Option(help="Root links.", show_default="fixed for URDF, as stated for SDF"),
+]
 Loops = Annotated[
     Path | None,
     typer.Option(
@@ -35,7 +28,7 @@ Stops = Annotated[bool, typer.Option("--stops", help="Let limits of joints act a
 def command(
     source: Source,
     output: Output = None,
-    base: BaseOption = None,
+    base: Base = None,
     loops: Loops = None,
     stops: Stops = False,
     json: options.Json = False,
@@ -46,7 +39,7 @@ def command(
     from mbsim_cli.exchange import add_loops, find_meshes, read
     from mbsim_cli.exchange.robot import text_of
 
-    robot = read(source, floating=None if base is None else base is Base.FLOATING)
+    robot = read(source, floating=None if base is None else base == "floating")
     if loops is not None:
         add_loops(robot, loops)
     target = output or Path(source.stem + ".yaml")

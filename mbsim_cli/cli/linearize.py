@@ -1,8 +1,7 @@
 """``mbsim linearize``: the state space of small motions, with names and units."""
 
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -12,14 +11,6 @@ from mbsim_cli.errors import UsageError, counted
 
 if TYPE_CHECKING:
     from mbsim_cli.study.assembling import Settings
-
-
-class Format(StrEnum):
-    """Formats of a state space."""
-
-    HDF5 = "h5"
-    NPZ = "npz"
-    MAT = "mat"
 
 
 At = Annotated[
@@ -34,7 +25,7 @@ Inputs = Annotated[
 Outputs = Annotated[
     str | None, typer.Option(metavar="r.y,v", help="Sensors that are outputs.", show_default="all sensors")
 ]
-To = Annotated[Format | None, typer.Option(help="Format.", show_default="that of -o, else h5")]
+To = Annotated[Literal["h5", "npz", "mat"] | None, typer.Option(help="Format.", show_default="that of -o, else h5")]
 Output = Annotated[Path | None, options.output_option("X.h5|X.npz|X.mat", "File.", "MODEL.lin.FORMAT here")]
 
 
@@ -59,7 +50,7 @@ def command(
     from mbsim_cli.study.assembling import Settings, build, load
     from mbsim_cli.study.linearizing import KINDS, linearized
 
-    target = output or Path(f"{model.stem}.lin.{to or Format.HDF5}")
+    target = output or Path(f"{model.stem}.lin.{to or 'h5'}")
     if target.suffix.lower() not in KINDS:
         raise UsageError(f"-o {target}: a state space is written to {', '.join(KINDS)}")
     if to and target.suffix.lower() != f".{to}":

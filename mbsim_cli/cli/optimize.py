@@ -1,10 +1,9 @@
 """``mbsim optimize``: better values of parameters, by exact gradients."""
 
 from dataclasses import replace
-from enum import StrEnum
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -13,24 +12,6 @@ from mbsim_cli.cli.output import Terminal, emit, plain_table, print_warnings, sh
 
 if TYPE_CHECKING:
     from mbsim_cli.study.assembling import Settings
-
-
-class Gradients(StrEnum):
-    """Exact ways to compute gradients."""
-
-    DDM = "ddm"
-    ADJOINT = "adjoint"
-    AUTO = "auto"
-
-
-class Algorithm(StrEnum):
-    """Ways to search."""
-
-    AUTO = "auto"
-    SLSQP = "slsqp"
-    TRUST_CONSTR = "trust-constr"
-    IPOPT = "ipopt"
-    MMA = "mma"
 
 
 Name = Annotated[
@@ -49,12 +30,16 @@ Save = Annotated[
         "--save-model", metavar="MODEL.yaml", help="Write the model with the optimum in place.", readable=False
     ),
 ]
-Search = Annotated[Algorithm | None, typer.Option(help="How to search.", show_default="as in the file")]
+Algorithm = Annotated[
+    Literal["auto", "slsqp", "trust-constr", "ipopt", "mma"] | None,
+    typer.Option(help="How to search.", show_default="as in the file"),
+]
 Evaluations = Annotated[
     int | None, typer.Option(metavar="N", min=1, help="Analyses at most.", show_default="as in the file")
 ]
 Sensitivity = Annotated[
-    Gradients | None, typer.Option(help="Method of the gradients.", show_default="as in the file, or auto")
+    Literal["ddm", "adjoint", "auto"] | None,
+    typer.Option(help="Method of the gradients.", show_default="as in the file, or auto"),
 ]
 
 
@@ -64,7 +49,7 @@ def command(
     name: Name = None,
     output: Output = None,
     save_model: Save = None,
-    algorithm: Search = None,
+    algorithm: Algorithm = None,
     evaluations: Evaluations = None,
     sensitivity: Sensitivity = None,
     settings: "Settings" = options.STATED,
@@ -82,14 +67,13 @@ def command(
 
     from mbsim_cli.study.optimizing.optimize import optimize
 
-    settings = replace(settings, method=sensitivity and sensitivity.value)
     report = optimize(
         model,
         name,
         output,
-        settings,
+        replace(settings, method=sensitivity),
         evaluations=evaluations,
-        algorithm=algorithm and algorithm.value,
+        algorithm=algorithm,
         command=options.command_line(),
         listener=Terminal(quiet),
         force=force,
@@ -106,10 +90,12 @@ def _print(report: dict[str, Any], quiet: bool) -> None:
     print_warnings(report["warnings"])
     found = report["optimization"]
     titles = ("variable", "start", "optimum", "range", "unit", "held by")
-    rows = [
-        (name, _number(v["start"]), _number(v["value"]), _span(v["bounds"]), v["unit"], _held(v))
-        for name, v in found["variables"].items()
-    ]
+    rows = []
+    for name, v in found["variables"].items():
+        low, high = v["bounds"]
+        # in brackets the end that a variable is at though its derivative leads away
+        held = v["held_by"] or (f"({v['at']})" if v["at"] else "")
+        rows.append((name, f"{v['start']:.8g}", f"{v['value']:.8g}", f"{low:g} to {high:g}", v["unit"], held))
     if rows:
         show_table(plain_table(titles, rows))
     for name, field in found["fields"].items():
@@ -117,31 +103,15 @@ def _print(report: dict[str, Any], quiet: bool) -> None:
         tell(f"field {name} of {field['elements']} elements: {span}")
     if found["constraints"]:
         titles = ("constraint", "limit", "start", "optimum", "unit", "change of the optimum by 1 of the limit")
-        rows = [
-            (c["objective"], c["limit"], _number(c["start"]), _number(c["value"]), c["unit"], _effect(c))
-            for c in found["constraints"]
-        ]
+        rows = []
+        for c in found["constraints"]:
+            effect = f"{c['sensitivity']:.4g}" if c["active"] else "not active"
+            numbers = (f"{c['start']:.8g}", f"{c['value']:.8g}")
+            rows.append((c["objective"], c["limit"], *numbers, c["unit"], effect))
         show_table(plain_table(titles, rows))
     wanted = "minimized" if "minimized" in found else "maximized"
     unit = f" {found['unit']}" if found["unit"] else ""
-    tell(f"{found[wanted]} {wanted}: {_number(found['start'])} to {_number(found['value'])}{unit}")
+    tell(f"{found[wanted]} {wanted}: {found['start']:.8g} to {found['value']:.8g}{unit}")
     timing = report["timing"]
     spent = f"{found['method']}, {found['analyses']} analyses, optimality {found['optimality']:.1e}"
     tell(f"{report['output']}: {spent} (load {timing['load']:.2f} s, solve {timing['solve']:.2f} s)", quiet)
-
-
-def _held(variable: dict[str, Any]) -> str:
-    """The end of its range that holds a variable, in brackets one that it is at though its derivative leads away."""
-    return variable["held_by"] or (f"({variable['at']})" if variable["at"] else "")
-
-
-def _number(value: float) -> str:
-    return f"{value:.8g}"
-
-
-def _span(bounds: list[float]) -> str:
-    return f"{bounds[0]:g} to {bounds[1]:g}"
-
-
-def _effect(constraint: dict[str, Any]) -> str:
-    return f"{constraint['sensitivity']:.4g}" if constraint["active"] else "not active"

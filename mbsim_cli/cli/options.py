@@ -6,11 +6,9 @@ import shlex
 import sys
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from enum import StrEnum
-from functools import wraps
-from inspect import Parameter, signature
+from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from typer.core import TyperCommand
@@ -103,35 +101,17 @@ def limit_threads(threads: int | None) -> None:
 AUTO = "auto"  # a step that is chosen
 
 
-class Formulation(StrEnum):
-    """Formulations that exist."""
-
-    RTDYN0 = "ali3p-rtdyn0"
-    RTDYN1 = "ali3p-rtdyn1"
-    NATURAL = "ali3p-natural"
-    RECURSIVE = "recursive"
-    CONVENTIONAL = "conventional"
-    PARTIAL_RECURSIVE = "partial_recursive"
-    ALI1P = "ali1p-rtdyn1"
-
-
-class Integrator(StrEnum):
-    """Integrators of open trees and of closed loops."""
-
-    RK4 = "rk4"
-    DOP853 = "dop853"
-    ESDIRK = "esdirk"
-    AUTO = "auto"
-
-
-class Method(StrEnum):
-    """Ways to compute gradients."""
-
-    NONE = "none"
-    DDM = "ddm"
-    ADJOINT = "adjoint"
-    AUTO = "auto"
-    FD = "fd"
+Formulation = Literal[
+    "ali3p-rtdyn0",
+    "ali3p-rtdyn1",
+    "ali3p-natural",
+    "recursive",
+    "conventional",
+    "partial_recursive",
+    "ali1p-rtdyn1",
+]
+Integrator = Literal["rk4", "dop853", "esdirk", "auto"]
+Method = Literal["none", "ddm", "adjoint", "auto", "fd"]  # of gradients
 
 
 def file_argument(metavar: str, help: str) -> Any:
@@ -292,21 +272,20 @@ def replacing(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]
     """Give a command the options ``names`` of ``ANALYSIS`` in place of its argument ``settings``, which holds them."""
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
-        @wraps(command)
         def called(**values: Any) -> Any:
             return command(settings=_settings({name: values.pop(name) for name in names}), **values)
 
-        own = signature(command)
-        parameters: list[Parameter] = []
-        for parameter in own.parameters.values():
-            if parameter.name == "settings":
-                kind = Parameter.KEYWORD_ONLY
-                parameters += (Parameter(n, kind, default=None, annotation=_ANALYSIS[n]) for n in names)
-            else:
-                parameters.append(parameter.replace(kind=Parameter.KEYWORD_ONLY))
-        called.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
-        called.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-        del called.__wrapped__  # type: ignore[attr-defined]
+        options: dict[str, tuple[Any, Any]] = {}  # annotation and default, in the order of the help
+        for name, own in signature(command).parameters.items():
+            replaced = {option: (_ANALYSIS[option], None) for option in names}
+            options |= replaced if name == "settings" else {name: (own.annotation, own.default)}
+        parameters = [
+            Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+            for name, (annotation, default) in options.items()
+        ]
+        called.__doc__ = command.__doc__
+        called.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+        called.__annotations__ = {name: annotation for name, (annotation, _) in options.items()}
         return called
 
     return decorate
@@ -319,13 +298,13 @@ def _settings(stated: Mapping[str, Any]) -> "Settings":
     accuracy = stated.get("accuracy")
     if accuracy is not None and not 0 < accuracy < 1:
         raise UsageError(f"--accuracy wants a number between 0 and 1, not {accuracy:g}")
-    chosen = {name: value and value.value for name in ("formulation", "integrator") if (value := stated.get(name))}
     return Settings(
+        formulation=stated.get("formulation"),
+        integrator=stated.get("integrator"),
         overrides=parse_overrides(stated.get("parameter"), stated.get("set")),
         tolerance=positive("--tolerance", stated.get("tolerance"), ""),
         step=_step_of(stated.get("step")),
         accuracy=accuracy,
         duration=positive("--duration", stated.get("duration")),
         memory=_memory_of(stated.get("memory")),
-        **chosen,
     )

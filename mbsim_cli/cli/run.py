@@ -21,13 +21,17 @@ if TYPE_CHECKING:
 
 
 def print_influence(report: Mapping[str, Any], top: int) -> None:
-    """Print the changes of the objectives by one per cent of the ``top`` most influential numbers of a report."""
+    """Print the changes of the objectives by one per cent of the ``top`` most influential numbers of a report.
+
+    For a zero also the scale whose one per cent is used.
+    """
     objectives, entries = report["objectives"], report["influence"]
     titles = [f"{name} [{o['unit']}]" if o["unit"] else name for name, o in objectives.items()]
     rows = [("value", "", *(f"{o['value']:.8g}" for o in objectives.values()))]
     for entry in entries[:top]:
         effects = (f"{effect:+.3g}" if isfinite(effect) else "NaN" for effect in entry["effects"].values())
-        rows.append((entry["number"], _size(entry), *effects))
+        value, scale = (f"{entry[key]:.6g} {entry['unit']}".strip() for key in ("value", "scale"))
+        rows.append((entry["number"], value if entry["value"] else f"{value}, of {scale}", *effects))
     of_zeros = (
         " (of one that is zero, 1 % of the size beside it)"
         if any(not entry["value"] for entry in entries[:top])
@@ -41,12 +45,6 @@ def print_influence(report: Mapping[str, Any], top: int) -> None:
         name, why = next(iter(undefined.items()))
         others = f" and {len(undefined) - 1} more (--json lists them)" if len(undefined) > 1 else ""
         tell(f"no derivative by {name}{others}: {why}")
-
-
-def _size(entry: Mapping[str, Any]) -> str:
-    """The value of a number; for a zero also the scale whose one per cent is used."""
-    value, scale = (f"{entry[key]:.6g} {entry['unit']}".strip() for key in ("value", "scale"))
-    return value if entry["value"] else f"{value}, of {scale}"
 
 
 # ``mbsim run``: the analysis that the file declares, its gradients, and the result file.
@@ -87,12 +85,10 @@ def command(
 
     from mbsim_cli.study.recording import record
 
-    method = sensitivity and sensitivity.value
-    settings = replace(settings, method=method, all_numbers=all_numbers)
     report = record(
         model,
         output or Path(model.stem + ".h5"),
-        settings,
+        replace(settings, method=sensitivity, all_numbers=all_numbers),
         command=options.command_line(),
         listener=Terminal(quiet),
         force=force,

@@ -1,10 +1,9 @@
 """``mbsim sweep`` on folders of studies: options, commands and reports."""
 
 import shlex
-from collections.abc import Iterator, Mapping
-from enum import StrEnum
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -23,15 +22,17 @@ SHOWN = 5  # failures, and parameters of the largest main effects
 
 def print_forecast(report: Mapping[str, Any]) -> None:
     """Print the time and disk space that a study needs."""
+    from rich.filesize import decimal
+
     if not report["cases"]:
         tell(f"{report['folder']}: none of the cases asked for is missing; nothing is left to compute")
         return
-    cases = f"{report['cases']} cases of {_time(report['case_seconds'])} each, told by {report['pilots']} of them"
-    tell(f"{report['folder']}: {cases}")
+    cases = f"{report['cases']} cases of {_time(report['case_seconds'])} each"
+    tell(f"{report['folder']}: {cases}, estimated from {report['pilots']} of them")
     spent = f"{report['processor_hours']:.3g} hours of processors, {_time(report['seconds'])} with {report['workers']}"
     low, high = map(_time, report["seconds_between"])
     likely = f" ({low} to {high} if the machine keeps its pace)" if low != high else ""
-    tell(f"{spent} worker{'s' * (report['workers'] != 1)}{likely}, {_size(report['bytes'])}")
+    tell(f"{spent} worker{'s' * (report['workers'] != 1)}{likely}, {decimal(report['bytes'])}")
 
 
 def print_summary(report: Mapping[str, Any], quiet: bool) -> None:
@@ -53,17 +54,14 @@ def _row(name: str, entry: Mapping[str, Any]) -> tuple[str, ...]:
     lowest, highest = entry["lowest"], entry["highest"]
     effects = sorted(entry["main_effects"].items(), key=lambda item: -item[1] if item[1] == item[1] else 0.0)
     shares = ", ".join(f"{parameter} {share:.0%}" for parameter, share in effects[:SHOWN] if share == share)
-    shares = "; ".join(filter(None, (shares, *_unknown(entry["main_effects_unknown"], len(effects)))))
+    unknown: dict[str, list[str]] = {}  # parameters by the reason why their effects are unknown
+    for parameter, why in entry["main_effects_unknown"].items():
+        unknown.setdefault(why, []).append(parameter)
+    reasons = (why if len(of) == len(effects) else f"{', '.join(of)}: {why}" for why, of in unknown.items())
+    shares = "; ".join(filter(None, (shares, *reasons)))
     title = f"{name} [{entry['unit']}]" if entry["unit"] else name
     numbers = (f"{lowest['value']:.8g}", str(lowest["case"]), f"{entry['mean']:.8g}")
     return (title, *numbers, f"{highest['value']:.8g}", str(highest["case"]), shares)
-
-
-def _unknown(reasons: Mapping[str, str], count: int) -> Iterator[str]:
-    """Why main effects are not told, once for each reason."""
-    for why in dict.fromkeys(reasons.values()):
-        of = [name for name, other in reasons.items() if other == why]
-        yield why if len(of) == count else f"{', '.join(of)}: {why}"
 
 
 def _counts(report: Mapping[str, Any]) -> str:
@@ -106,29 +104,7 @@ def _time(seconds: float) -> str:
     return f"{minutes} min" if minutes < 120 else f"{seconds / 3600:.3g} h"
 
 
-def _size(count: float) -> str:
-    units = ["B", "kB", "MB", "GB", "TB"]
-    while count >= 1000 and len(units) > 1:
-        count, units = count / 1000, units[1:]
-    return f"{count:.3g} {units[0]}"
-
-
 # Options of parameter studies.
-
-
-class Keep(StrEnum):
-    """The parts of each case that are kept."""
-
-    OBJECTIVES = "objectives"
-    SENSORS = "sensors"
-    FULL = "full"
-
-
-class Gradients(StrEnum):
-    """Ways to compute gradients in a study."""
-
-    NONE = "none"
-    DDM = "ddm"
 
 
 Folder = Annotated[Path, options.file_argument("DIR", "Folder of a study.")]
@@ -143,7 +119,7 @@ Part = Annotated[
 ]
 Retry = Annotated[
     int | None,
-    typer.Option(metavar="K", min=0, help="Times that a case is tried again that the machine fails.", show_default="1"),
+    typer.Option(metavar="K", min=0, help="Retries per case after a crash or an I/O error.", show_default="1"),
 ]
 Timeout = Annotated[
     float | None, typer.Option("--case-timeout", metavar="S", help="Seconds that a case may take.", show_default="any")
@@ -170,20 +146,21 @@ Grid = Annotated[
     list[str] | None,
     typer.Option(metavar="NAME=A:B:N", help="Values of a grid, or NAME=A,B,C; repeat for more.", show_default=False),
 ]
-KeepOption = Annotated[Keep | None, typer.Option(help="What is kept of a case.", show_default="as in the file")]
-Sensitivity = Annotated[Gradients | None, typer.Option(help="Gradients in each case.", show_default="as in the file")]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Plan it, and tell from a few cases what it takes.")]
+Keep = Annotated[
+    Literal["objectives", "sensors", "full"] | None,
+    typer.Option(help="What is kept of a case.", show_default="as in the file"),
+]
+Sensitivity = Annotated[
+    Literal["none", "ddm"] | None, typer.Option(help="Gradients in each case.", show_default="as in the file")
+]
+DryRun = Annotated[
+    bool,
+    typer.Option("--dry-run", help="Estimate time and disk space from a few cases; compute nothing else."),
+]
 Anew = Annotated[bool, typer.Option("--force", help="Begin anew where the folder has another study.")]
 
 
 # Commands on the folder of a study, beside computing missing cases.
-
-
-class Table(StrEnum):
-    """Tables that cases can be written as."""
-
-    CSV = "csv"
-    PARQUET = "parquet"
 
 
 def opened(path: Path) -> "StudyFolder":
@@ -212,7 +189,9 @@ def status(folder: Folder, json: options.Json = False) -> None:
 
 def collect(
     folder: Folder,
-    to: Annotated[Table | None, typer.Option(help="Write a table too: study.csv or study.parquet.")] = None,
+    to: Annotated[
+        Literal["csv", "parquet"] | None, typer.Option(help="Write a table too: study.csv or study.parquet.")
+    ] = None,
     json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
@@ -225,8 +204,8 @@ def collect(
     ledger = ledger_of(where)
     written = [collecting.collect(where, ledger)]
     if to is not None:
-        written.append(where.path / f"study.{to.value}")
-        collecting.export(collecting.table_of(ledger), written[-1], to.value)
+        written.append(where.path / f"study.{to}")
+        collecting.export(collecting.table_of(ledger), written[-1], to)
     report = {"folder": str(folder), "written": [str(path) for path in written]} | status_of(ledger)
     if json:
         emit(report)

@@ -21,7 +21,7 @@ from mbsim_cli.cli.study_folders import (
     Folder,
     Grid,
     Jobs,
-    KeepOption,
+    Keep,
     MaxFailures,
     Output,
     Part,
@@ -119,7 +119,7 @@ def command(
     shard: Part = None,
     csv: Csv = None,
     grid: Grid = None,
-    keep: KeepOption = None,
+    keep: Keep = None,
     sensitivity: Sensitivity = None,
     settings: "Settings" = options.STATED,
     retry: Retry = None,
@@ -148,12 +148,11 @@ def command(
             raise UsageError(NOT_STARTED.format(model))
         folder = opened(model)
     else:
-        method = sensitivity and sensitivity.value
-        settings = replace(settings, method=method)
+        settings = replace(settings, method=sensitivity)
         from mbsim_cli.study.assembling import load
         from mbsim_cli.study.sweep.planning import Wanted, planned
 
-        wanted, called = Wanted(study, stated, keep and keep.value, settings.method), options.command_line()
+        wanted, called = Wanted(study, stated, keep, settings.method), options.command_line()
         folder = planned(load(model, settings), wanted, settings, output, called, Terminal(quiet=True), force=force)
     if dry_run:
         from mbsim_cli.study.sweep.running import forecast_study

@@ -79,6 +79,6 @@ def test_settings_of_the_other_family_are_left_out(tmp_path):
 def test_file_and_command_line_name_the_same():
     assert OPEN_TREES == OF_THE_FILE
     literals = {name: field.annotation for name, field in Analysis.model_fields.items()}
-    assert get_args(literals["formulation"]) == tuple(Formulation)
-    assert get_args(get_args(literals["integrator"])[0]) == tuple(Integrator)
-    assert tuple(Integrator) == (*INTEGRATORS, "auto")
+    assert get_args(literals["formulation"]) == get_args(Formulation)
+    assert get_args(get_args(literals["integrator"])[0]) == get_args(Integrator)
+    assert get_args(Integrator) == (*INTEGRATORS, "auto")
