@@ -9,7 +9,7 @@ import numpy as np
 
 from mbsim_cli.io import layout
 from mbsim_cli.io.guard import FormatError
-from mbsim_cli.io.layout import TEXT, Scales, Variable, inverse_variables, set_unit, set_units, variables
+from mbsim_cli.io.layout import TEXT, Scales, Variable, inverse_variables, set_unit, variables
 from mbsim_cli.io.provenance import Provenance
 from mbsim_cli.io.results import column_units, opened, texts
 from mbsim_cli.model.layout import Names
@@ -36,22 +36,22 @@ def store_history(scales: Scales, history: History) -> None:
     """Write a history into a result."""
     group = scales.file.create_group("optimization", track_order=True)
     group.attrs.update(history.facts)
-    numbers = np.arange(1, len(history.values) + 1)
-    axes = {"design": numbers, "variable": history.variables, "optimized": history.objectives}
-    for name, labels in axes.items():
-        if not len(labels):
-            continue
-        dtype = None if isinstance(labels, np.ndarray) else TEXT
-        scales.file.create_dataset(name, data=labels if dtype is None else list(labels), dtype=dtype).make_scale(name)
-    set_unit(scales.file["design"], "1")
+    scales.axis("design", np.arange(1, len(history.values) + 1), "1")
+    for axis, names in (("variable", history.variables), ("optimized", history.objectives)):
+        if names:
+            scales.axis(axis, list(names))
     units = [list(entries.values()) for entries in (history.variables, history.objectives)]
+
+    def store(name: str, values: np.ndarray, axes: tuple[str, ...], unit: Sequence) -> None:
+        scales.store(f"optimization/{name}", np.asarray(values, dtype=float), axes, unit)
+
     if history.variables:
-        _store_numbers(scales, group, "values", history.values, ("design", "variable"), [units[0]])
-        _store_numbers(scales, group, "bounds", history.bounds, ("variable", "bound"), [[unit] for unit in units[0]])
-    _store_numbers(scales, group, "objectives", history.found, ("design", "optimized"), [units[1]])
-    for name in ("violation", "optimality"):
-        _store_numbers(scales, group, name, getattr(history, name), ("design",), ["1"])
-    scales.attach(group.create_dataset("failures", data=list(history.failures), dtype=TEXT), ("design",))
+        store("values", history.values, ("design", "variable"), [units[0]])
+        store("bounds", history.bounds, ("variable", "bound"), [[unit] for unit in units[0]])
+    store("objectives", history.found, ("design", "optimized"), [units[1]])
+    store("violation", history.violation, ("design",), ["1"])
+    store("optimality", history.optimality, ("design",), ["1"])
+    scales.store("optimization/failures", list(history.failures), ("design",), dtype=TEXT)
 
 
 def history_of(path: Path, checked: bool = False) -> History | None:
@@ -91,18 +91,10 @@ def history_of(path: Path, checked: bool = False) -> History | None:
         )
 
 
-def _store_numbers(
-    scales: Scales, group: h5py.Group, name: str, values: np.ndarray, axes: Sequence[str], units: Sequence
-) -> None:
-    dataset = group.create_dataset(name, data=np.asarray(values, dtype=float))
-    scales.attach(dataset, axes)
-    set_units(scales, dataset, axes, np.array(units, dtype=object))
-
-
 # Fields that gradients are taken by, in a result: ``/fields``, and the meshes that they stand on, ``/mesh``.
 
 
-class FieldOn(NamedTuple):
+class FieldOnMesh(NamedTuple):
     """Numbers (ne) of a field, before its filter, and the mesh of the body whose elements they are of."""
 
     name: str
@@ -113,47 +105,33 @@ class FieldOn(NamedTuple):
     kind: str
 
 
-def store_fields(scales: Scales, fields: Sequence[FieldOn]) -> None:
+def store_fields(scales: Scales, fields: Sequence[FieldOnMesh]) -> None:
     """Write values and meshes; a field of several bodies stands once."""
     file = scales.file
     if fields:
-        file.create_dataset("axis", data=["x", "y", "z"], dtype=TEXT).make_scale("axis")
+        scales.axis("axis", ("x", "y", "z"))
     for field in fields:
         element = element_axis(field.name)
         if element not in file:
-            _store_numbered_axis(scales, element, len(field.values))
-            values = file.create_dataset(f"fields/{field.name}", data=field.values)
-            scales.attach(values, (element,))
-            set_unit(values, "1")
-        group = file.create_group(f"mesh/{field.body}")
-        group.attrs["kind"], group.attrs["field"] = field.kind, field.name
+            scales.axis(element, np.arange(len(field.values)), "1")
+            scales.store(f"fields/{field.name}", field.values, (element,), "1")
+        mesh = f"mesh/{field.body}"
+        file.create_group(mesh).attrs.update({"kind": field.kind, "field": field.name})
         point, corner = f"point_of_{field.body}", f"corner_of_{field.body}"
-        _store_numbered_axis(scales, point, len(field.points))
-        _store_numbered_axis(scales, corner, field.cells.shape[1])
-        points = group.create_dataset("points", data=field.points)
-        scales.attach(points, (point, "axis"))
-        set_unit(points, "m")
-        scales.attach(group.create_dataset("cells", data=field.cells.astype(np.int64)), (element, corner))
-        set_unit(group["cells"], "1")
+        scales.axis(point, np.arange(len(field.points)), "1")
+        scales.axis(corner, np.arange(field.cells.shape[1]), "1")
+        scales.store(f"{mesh}/points", field.points, (point, "axis"), "m")
+        scales.store(f"{mesh}/cells", field.cells.astype(np.int64), (element, corner), "1")
 
 
-class OnMesh(NamedTuple):
-    """Points (N, 3), cells (ne, nodes of a cell) of a kind, and numbers of the cells (ne)."""
-
-    points: np.ndarray
-    cells: np.ndarray
-    kind: str
-    values: np.ndarray
-
-
-def fields_of(path: Path, checked: bool = False) -> dict[str, OnMesh]:
+def fields_of(path: Path, checked: bool = False) -> dict[str, FieldOnMesh]:
     """Fields of a result by name, and by OBJECTIVE.FIELD derivatives of objectives, ``checked`` as of ``summary``.
 
     Raises InputOutputError.
     """
-    found: dict[str, OnMesh] = {}
+    found: dict[str, FieldOnMesh] = {}
     with opened(path, checked) as file:
-        for mesh in file["mesh"].values() if "mesh" in file else ():
+        for body, mesh in file["mesh"].items() if "mesh" in file else ():
             name = mesh.attrs["field"]
             points, cells, kind = _read_mesh(mesh)
             objectives = file.get("objectives", ())
@@ -161,7 +139,7 @@ def fields_of(path: Path, checked: bool = False) -> dict[str, OnMesh]:
             paths |= {f"{of}.{name}": f"objectives/{of}/gradient_fields/{name}" for of in objectives}
             for label, place in paths.items():
                 if place in file and file[place].shape == (len(cells),) and label not in found:
-                    found[label] = OnMesh(points, cells, kind, file[place][()])
+                    found[label] = FieldOnMesh(label, file[place][()], body, points, cells, kind)
     return found
 
 
@@ -180,12 +158,6 @@ def _read_mesh(mesh: h5py.Group) -> tuple[np.ndarray, np.ndarray, str]:
 def element_axis(field: str) -> str:
     """Name of the axis of a field's elements."""
     return f"element_of_{field}"
-
-
-def _store_numbered_axis(scales: Scales, name: str, count: int) -> None:
-    dataset = scales.file.create_dataset(name, data=np.arange(count))
-    dataset.make_scale(name)
-    set_unit(dataset, "1")
 
 
 # Data of a result other than histories: ``Origin`` before the first time point, ``Findings`` after the last one.
@@ -235,7 +207,7 @@ class Findings(NamedTuple):
     """What is known after the last time point: objectives, fields, multipliers, warnings, modes."""
 
     objectives: Sequence[ObjectiveResult]
-    fields: Sequence[FieldOn] = ()  # that gradients are taken by
+    fields: Sequence[FieldOnMesh] = ()  # that gradients are taken by
     multipliers: Mapping[str, str] = {}  # what each kind of them is
     undetermined: Sequence[str] = ()  # equations whose multipliers are one choice of many
     undetermined_sensors: Mapping[str, str] = {}  # that read them, with the reason
@@ -249,7 +221,8 @@ class Findings(NamedTuple):
 
 def store_objective(scales: Scales, result: ObjectiveResult, parameter_units: Sequence[str]) -> None:
     """Write the value of an objective, its derivatives, and their estimated errors."""
-    group = scales.file.create_group(f"objectives/{result.name}", track_order=True)
+    place = f"objectives/{result.name}"
+    group = scales.file.create_group(place, track_order=True)
     group.attrs["description"] = result.description
     group["value"] = float(result.value)
     set_unit(group["value"], result.unit)
@@ -258,23 +231,20 @@ def store_objective(scales: Scales, result: ObjectiveResult, parameter_units: Se
         layout.write_texts(group, "flags", result.flags)
     if result.undefined:
         reasons = [result.undefined.get(name, "") for name in texts(scales.file["parameter"])]
-        scales.attach(group.create_dataset("undefined", data=reasons, dtype=TEXT), ("parameter",))
+        scales.store(f"{place}/undefined", reasons, ("parameter",), dtype=TEXT)
 
     def store_derivatives(name: str, values: np.ndarray | None) -> None:
         """Numbers (p,) in the units of a gradient, where there are any."""
         if values is not None and len(values):
-            stored = group.create_dataset(name, data=np.asarray(values, dtype=float))
+            units = quotients((result.unit,), parameter_units)[0]
+            stored = scales.store(f"{place}/{name}", np.asarray(values, dtype=float), ("parameter",), units)
             stored.attrs["method"] = result.method
-            scales.attach(stored, ("parameter",))
-            set_units(scales, stored, ("parameter",), quotients((result.unit,), parameter_units)[0])
 
     store_derivatives("gradient", result.gradient)
     of_elements = {"gradient_fields": result.by_fields, "discretisation_fields": result.off_by_fields}
     for kind, fields in of_elements.items():
         for name, numbers in fields.items():
-            stored = group.create_dataset(f"{kind}/{name}", data=numbers)
-            scales.attach(stored, (element_axis(name),))
-            set_unit(stored, result.unit)
+            scales.store(f"{place}/{kind}/{name}", numbers, (element_axis(name),), result.unit)
     if result.discretisation is not None:
         group["discretisation"] = float(result.discretisation[0])
         set_unit(group["discretisation"], result.unit)

@@ -273,15 +273,11 @@ def _require_axes(path: str, found: _Found, datasets: dict[str, _Found]) -> None
             raise FormatError(f"the axis {name!r} that it names is not there")
         if name and (name not in datasets or datasets[name].shape != (size,)):
             raise FormatError(f"it is {size} long where the axis {name} is not")
-    if path.startswith("units/"):
-        _require_units(found.labels, datasets.get(path.removeprefix("units/")))
-
-
-def _require_units(labels: tuple[str, ...], of: _Found | None) -> None:
-    """Units run along axes of what they are the units of, but not along time."""
-    axes = () if of is None else tuple(label for label in of.labels if label != "time")
-    if not set(labels) <= set(axes) or (len(axes) == 1 and labels != axes):
-        raise FormatError("its axes are not those of what it gives units of")
+    if path.startswith("units/"):  # along axes of what they are the units of, but not along time
+        of = datasets.get(path.removeprefix("units/"))
+        axes = () if of is None else tuple(label for label in of.labels if label != "time")
+        if not set(found.labels) <= set(axes) or (len(axes) == 1 and found.labels != axes):
+            raise FormatError("its axes are not those of what it gives units of")
 
 
 def _require_complete(datasets: dict[str, _Found]) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from operator import attrgetter
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import h5py
 import numpy as np
@@ -305,10 +305,25 @@ class Scales:
             self._referring[names] = references.astype(h5py.vlen_dtype(h5py.ref_dtype))
         return self._referring[names]
 
+    def axis(self, name: str, labels: Sequence[str] | np.ndarray, unit: str = "") -> None:
+        """Create an axis with its labels: texts, or numbers in a unit."""
+        texts = not isinstance(labels, np.ndarray)
+        dataset = self.file.create_dataset(name, data=list(labels) if texts else labels, dtype=TEXT if texts else None)
+        dataset.make_scale(name)
+        if unit:
+            set_unit(dataset, unit)
 
-def attach(dataset: h5py.Dataset, names: Sequence[str]) -> None:
-    """Label each dimension of one dataset with a scale."""
-    Scales(dataset.file).attach(dataset, names)
+    def store(
+        self, path: str, values: Any, axes: Sequence[str], unit: str | Sequence = "", **properties: Any
+    ) -> h5py.Dataset:
+        """Create a dataset along axes; several units run along them, as of ``set_units``."""
+        dataset = self.file.create_dataset(path, data=values, **properties)
+        self.attach(dataset, axes)
+        if not isinstance(unit, str):
+            set_units(self, dataset, axes, np.array(unit, dtype=object))
+        elif unit:
+            set_unit(dataset, unit)
+        return dataset
 
 
 def _listed(scale: h5py.Dataset) -> int:
@@ -382,9 +397,9 @@ def write_axes(
     set_unit(time, "s")
     time.make_scale("time")
     for name, entries in axes(names, sensors).items():
-        file.create_dataset(name, data=list(entries), dtype=TEXT).make_scale(name)
+        scales.axis(name, entries)
     if any(WITH_RESPECT_TO in row.axes for row in rows):
-        file.create_dataset(WITH_RESPECT_TO, data=list(names.coordinates), dtype=TEXT).make_scale(WITH_RESPECT_TO)
+        scales.axis(WITH_RESPECT_TO, names.coordinates)
     if names.coordinates:
         _list_columns(scales, "coordinates", "coordinate", name=names.coordinates, unit=names.coordinate_units)
     if names.parameters:
@@ -393,20 +408,18 @@ def write_axes(
 
 def _store_parameters(scales: Scales, names: Names, parameters: Parameters) -> None:
     """Names, values, units and bounds of the parameters; bounds that the model does not state are NaN."""
-    file, units = scales.file, names.parameter_units
-    file.create_dataset("bound", data=["lower", "upper"], dtype=TEXT).make_scale("bound")
+    units = names.parameter_units
+    scales.axis("bound", ("lower", "upper"))
     _list_columns(scales, "parameters", "parameter", name=names.parameters, value=parameters.value, unit=units)
+    set_unit(scales.file["parameters/value"], in_words(units))
     bounds = np.asarray(parameters.bounds, dtype=float).reshape(-1, 2)
-    scales.attach(file.create_dataset("parameters/bounds", data=bounds), ("parameter", "bound"))
-    for name in ("value", "bounds"):
-        set_unit(file[f"parameters/{name}"], in_words(units))
+    scales.store("parameters/bounds", bounds, ("parameter", "bound"), in_words(units))
 
 
 def _list_columns(scales: Scales, group: str, axis: str, **columns: Sequence) -> None:
-    folder = scales.file.create_group(group, track_order=True)
+    scales.file.create_group(group, track_order=True)
     for name, entries in columns.items():
-        dtype = "f8" if name == "value" else TEXT
-        scales.attach(folder.create_dataset(name, data=list(entries), dtype=dtype), (axis,))
+        scales.store(f"{group}/{name}", list(entries), (axis,), dtype="f8" if name == "value" else TEXT)
 
 
 def set_unit(dataset: h5py.Dataset, unit: str) -> None:

@@ -8,7 +8,7 @@ import h5py
 import numpy as np
 
 from mbsim_cli.errors import UsageError, counted, option
-from mbsim_cli.io.layout import Scales, set_unit
+from mbsim_cli.io.layout import TEXT, Scales, set_unit
 from mbsim_cli.io.results import opened, texts
 from mbsim_cli.io.target import FileKind, check_target, is_of_format, replaced
 from mbsim_cli.system import judged
@@ -29,31 +29,25 @@ class ModesFound(NamedTuple):
 
 def store_modes(scales: Scales, found: ModesFound) -> None:
     """Write modes into a result."""
-    file, count = scales.file, len(found.shape)
-    group = file.create_group("modes", track_order=True)
+    count = len(found.shape)
+    group = scales.file.create_group("modes", track_order=True)
     group.attrs["neutral"] = found.neutral
     group.attrs["description"] = "modes by the magnitude of their eigenvalues; of a complex pair one is listed"
     if not count:
         return
-    axis = file.create_dataset("mode", data=np.arange(1, count + 1))
-    axis.make_scale("mode")
-    set_unit(axis, "1")
+    scales.axis("mode", np.arange(1, count + 1), "1")
     for name, values in found.numbers.items():
-        stored = group.create_dataset(name, data=values)
-        scales.attach(stored, ("mode",))
-        set_unit(stored, MODE_UNITS[name])
+        scales.store(f"modes/{name}", values, ("mode",), MODE_UNITS[name])
     parts: dict[str, Any] = {"shape_real": np.real, "shape_imaginary": np.imag}
     for name, part in parts.items():
-        stored = group.create_dataset(name, data=part(found.shape))
-        scales.attach(stored, ("mode", "coordinate"))
+        stored = scales.store(f"modes/{name}", part(found.shape), ("mode", "coordinate"))
         stored.attrs["description"] = "change of the coordinates, the largest 1"
     if not found.d_shape.shape[2]:
         return
     for name, values in found.gradients.items():
-        scales.attach(group.create_dataset(f"gradient/{name}", data=values), ("mode", "parameter"))
+        scales.store(f"modes/gradient/{name}", values, ("mode", "parameter"))
     for name, part in parts.items():
-        stored = group.create_dataset(f"gradient/{name}", data=part(found.d_shape))
-        scales.attach(stored, ("mode", "coordinate", "parameter"))
+        scales.store(f"modes/gradient/{name}", part(found.d_shape), ("mode", "coordinate", "parameter"))
 
 
 def shape_of(path: Path, mode: int) -> tuple[np.ndarray, float]:
@@ -69,22 +63,19 @@ def shape_of(path: Path, mode: int) -> tuple[np.ndarray, float]:
 
 def store_responses(scales: Scales, found: Any) -> None:
     """Write a frequency response, ``solve.linear.state_space.Responses``, into a result."""
-    file = scales.file
-    group = file.create_group(RESPONSE, track_order=True)
+    group = scales.file.create_group(RESPONSE, track_order=True)
     group.attrs["description"] = "of small motions, output over input: real and imaginary part, amplitude, angle"
-    axis = file.create_dataset("frequency", data=found.frequencies)
-    axis.make_scale("frequency")
-    set_unit(axis, "Hz")
+    scales.axis("frequency", np.asarray(found.frequencies), "Hz")
     for name, labels, units in (
         ("input", found.inputs, found.input_units),
         ("output", found.outputs, found.output_units),
     ):
-        file.create_dataset(name, data=list(labels), dtype=h5py.string_dtype()).make_scale(name)
-        file.create_dataset(f"{name}_unit", data=list(units), dtype=h5py.string_dtype())
+        scales.axis(name, labels)
+        scales.file.create_dataset(f"{name}_unit", data=list(units), dtype=TEXT)
     axes = ("frequency", "output", "input")
     parts: dict[str, Any] = {"real": np.real, "imaginary": np.imag, "gain": np.abs, "phase": np.angle}
     for name, part in parts.items():
-        scales.attach(group.create_dataset(name, data=part(found.value)), axes)
+        scales.store(f"{RESPONSE}/{name}", part(found.value), axes)
     set_unit(group["phase"], "rad")
     if found.d_value.shape[-1]:
         size = np.abs(found.value)[..., None]
@@ -93,7 +84,7 @@ def store_responses(scales: Scales, found: Any) -> None:
         changes |= {"gain": along.real / np.where(size == 0.0, 1.0, size)}
         changes |= {"phase": along.imag / np.where(size == 0.0, np.nan, size * size)}
         for name, values in changes.items():
-            scales.attach(group.create_dataset(f"gradient/{name}", data=values), (*axes, "parameter"))
+            scales.store(f"{RESPONSE}/gradient/{name}", values, (*axes, "parameter"))
 
 
 class StoredResponse(NamedTuple):
@@ -139,7 +130,16 @@ def write_state_space(path: Path, content: Mapping[str, Any], *, force: bool) ->
     target = check_target(path, kind_of_file, force=force)
     with replaced(target, kind_of_file, force=force) as temporary:
         if kind == ".h5":
-            _write_state_space(temporary, content)
+            with h5py.File(temporary, "w", locking=False, track_order=True) as stored:
+                stored.attrs.update({"format": STATE_SPACE, "format_version": 1})
+                stored.attrs.update({name: content[name] for name in ("about", "time")})
+                scales = Scales(stored)
+                for axis in ("state", "input", "output"):
+                    scales.axis(axis, content[f"{axis}s"])
+                    stored.create_dataset(f"{axis}_unit", data=list(content[f"{axis}_units"]), dtype=TEXT)
+                for name, axes in STATE_SPACE_AXES.items():
+                    scales.store(name, content[name], axes)
+                scales.store("output_value", content["output_values"], ("output",))
             return
         plain: dict[str, Any] = {name: np.asarray(value) for name, value in content.items()}
         with temporary.open("wb") as file:
@@ -168,19 +168,3 @@ def _is_own(path: Path) -> bool:
         return {*STATE_SPACE_AXES, "states", "inputs", "outputs", "about"} <= names
 
     return kind in KINDS and judged(path, look)
-
-
-def _write_state_space(path: Path, content: Mapping[str, Any]) -> None:
-    with h5py.File(path, "w", locking=False, track_order=True) as file:
-        file.attrs["format"], file.attrs["format_version"] = STATE_SPACE, 1
-        file.attrs["about"], file.attrs["time"] = content["about"], content["time"]
-        for axis in ("state", "input", "output"):
-            names, units = content[f"{axis}s"], content[f"{axis}_units"]
-            file.create_dataset(axis, data=list(names), dtype=h5py.string_dtype()).make_scale(axis)
-            file.create_dataset(f"{axis}_unit", data=list(units), dtype=h5py.string_dtype())
-        for name, axes in STATE_SPACE_AXES.items():
-            stored = file.create_dataset(name, data=content[name])
-            for dimension, axis in enumerate(axes):
-                stored.dims[dimension].attach_scale(file[axis])
-                stored.dims[dimension].label = axis
-        file.create_dataset("output_value", data=content["output_values"]).dims[0].attach_scale(file["output"])

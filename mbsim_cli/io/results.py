@@ -258,7 +258,7 @@ MULTIPLIERS = tuple(f"multipliers/{kind}" for kind in ("lambda", "sigma", "kappa
 IN_COLUMNS = (*MOTION, *MULTIPLIERS)  # variables with a column for each coordinate, or equation
 
 
-class Column(NamedTuple):
+class ColumnOf(NamedTuple):
     """A column of a variable; ``sign`` is -1 where a coordinate is stored negated."""
 
     path: str
@@ -268,16 +268,16 @@ class Column(NamedTuple):
 
 def columns(
     coordinates: Sequence[str], constraints: Sequence[str], paths: Collection[str]
-) -> Iterator[tuple[str, Column]]:
+) -> Iterator[tuple[str, ColumnOf]]:
     """Columns by name, of those variables that are among the ``paths`` of a result."""
     for number, stored in enumerate(coordinates):
         name, sign = stored.removeprefix("-"), -1.0 if stored.startswith("-") else 1.0
         for path in paths:
             if path in MOTION:
-                yield _named(name, path), Column(path, number, sign)
+                yield _named(name, path), ColumnOf(path, number, sign)
     for path in paths:
         if path in MULTIPLIERS:
-            yield from ((_named(name, path), Column(path, number)) for number, name in enumerate(constraints))
+            yield from ((_named(name, path), ColumnOf(path, number)) for number, name in enumerate(constraints))
 
 
 def _named(name: str, path: str) -> str:
@@ -425,33 +425,21 @@ def _values(dataset: h5py.Dataset, entry: Entry, by: int | None = None) -> np.nd
 def _entries(file: h5py.File) -> dict[str, Entry]:
     """Every history by name; a name that two kinds share is that of the first."""
     found: dict[str, Entry] = {}
-    for rows in (_sensors(file), _column_entries(file), _diagnostics(file)):
-        for name, entry in rows:
-            found.setdefault(name, entry)
-    return {
-        name: entry if entry.sensitivity in file else entry._replace(sensitivity="") for name, entry in found.items()
-    }
 
+    def add(name: str, entry: Entry) -> None:
+        found.setdefault(name, entry if entry.sensitivity in file else entry._replace(sensitivity=""))
 
-def _sensors(file: h5py.File):
     for name, dataset in file.get("sensors", {}).items():
         path = f"sensors/{name}"
         units, components = tuple(column_units(file, path)), tuple(texts(file[dataset.dims[1].label]))
-        yield name, Entry("sensor", path, units, components, sensitivity=f"sensitivity/{path}")
-
-
-def _column_entries(file: h5py.File):
-    """Coordinates, their rates, the torques on them, and multipliers; what is stored negated is turned back."""
+        add(name, Entry("sensor", path, units, components, sensitivity=f"sensitivity/{path}"))
     paths = [path for path in IN_COLUMNS if path in file]
-    units = {path: column_units(file, path) for path in paths}
+    units_of = {path: column_units(file, path) for path in paths}
     coordinates, constraints = texts(file.get("coordinates/name")), texts(file.get("constraint"))
     for name, (path, number, sign) in columns(coordinates, constraints, paths):
-        unit = (units[path][number],)
         kind = "torque" if path == "torque" else path.partition("/")[0].removesuffix("s")
-        yield name, Entry(kind, path, unit, ("value",), number, sign, derivatives_of(path))
-
-
-def _diagnostics(file: h5py.File):
+        add(name, Entry(kind, path, (units_of[path][number],), ("value",), number, sign, derivatives_of(path)))
     for name in file.get("diagnostics", {}):
         path = f"diagnostics/{name}"
-        yield name, Entry("diagnostic", path, tuple(column_units(file, path)), ("value",))
+        add(name, Entry("diagnostic", path, tuple(column_units(file, path)), ("value",)))
+    return found

@@ -37,16 +37,6 @@ def _write_mesh(file: h5py.File, mesh: ShapedMesh) -> None:
         group.create_dataset(f"fields/{name}", data=values)
 
 
-def _read_mesh(file: h5py.File) -> ShapedMesh | None:
-    """The mesh of a file that is sound; None where it has none."""
-    if "mesh" not in file:
-        return None
-    group = file["mesh"]
-    points, cells, shapes = (group[name][()] for name in ("points", "cells", "shapes"))
-    fields = {name: dataset[()] for name, dataset in group["fields"].items()} if "fields" in group else {}
-    return ShapedMesh(points, cells, str(group.attrs["kind"]), shapes, fields)
-
-
 def _require_mesh(file: h5py.File) -> None:
     """Raise FormatError for a mesh whose parts do not fit each other."""
     if "mesh" not in file:
@@ -122,7 +112,12 @@ def write_sid(path: Path, sid: StandardInput, facts: Mapping[str, str], mesh: Sh
 def read_shaped_mesh(path: Path) -> ShapedMesh | None:
     """The mesh in a file of a body; None where it has none. Raises InputOutputError."""
     with looked_at(path, _require_sid, "holds no standard input data") as file:
-        return _read_mesh(file)
+        if "mesh" not in file:
+            return None
+        group = file["mesh"]
+        points, cells, shapes = (group[name][()] for name in ("points", "cells", "shapes"))
+        fields = {name: dataset[()] for name, dataset in group["fields"].items()} if "fields" in group else {}
+        return ShapedMesh(points, cells, str(group.attrs["kind"]), shapes, fields)
 
 
 def _write_texts(file: h5py.File, path: str, entries: Any) -> None:

@@ -2,8 +2,10 @@
 
 import json
 import os
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,18 +15,18 @@ import numpy as np
 import mbsim_cli
 from mbsim_cli.errors import InputOutputError
 from mbsim_cli.io.guard import STUDY, FormatError, attribute, is_text, require_plain, walk
-from mbsim_cli.io.layout import TEXT, attach, component_axis, set_unit
+from mbsim_cli.io.layout import TEXT, Scales, component_axis
 from mbsim_cli.io.results import looked_at, texts
-from mbsim_cli.io.target import FileKind, is_of_format, replaced
+from mbsim_cli.io.target import FileKind, begins, is_of_format, replaced
 from mbsim_cli.io.writer import Sink
 from mbsim_cli.model.units import quotient
-from mbsim_cli.system import BINARY, judged, open_regular
+from mbsim_cli.system import BINARY, open_regular
 
 # All cases of a study in one HDF5 file, with labelled axes: how it is written, and read to be drawn.
 
 VERSION = 1
 FACTS = ("model", "mbsim_version")  # attributes that are shown
-_COMPRESSED = {"compression": "gzip", "compression_opts": 1, "shuffle": True}
+_COMPRESSED: dict[str, Any] = {"compression": "gzip", "compression_opts": 1, "shuffle": True}
 
 
 @dataclass(frozen=True)
@@ -69,9 +71,10 @@ def write_study(target: Path, table: StudyTable, tracks: Tracks | None = None) -
         try:
             sink = Sink(handle)
             with h5py.File(sink, "w", track_order=True) as file:
-                _write_table(file, table)
+                scales = Scales(file)
+                _write_table(scales, table)
                 if tracks is not None:
-                    _write_tracks(file, tracks, len(table.design))
+                    _write_tracks(scales, tracks, len(table.design))
             if sink.error is not None:
                 raise sink.error
         except (RuntimeError, ValueError) as error:
@@ -134,10 +137,8 @@ def _require_study(file: h5py.File) -> None:
     for names, numbers in (("varied", "design"), ("objective", "result")):
         if names in found or numbers in found:
             shape = (count, len(_require_dataset(found, names, 1)))
-            if (
-                _require_dataset(found, numbers, 2).shape != shape
-                or _require_dataset(found, f"{numbers}_unit", 1).shape != shape[1:]
-            ):
+            units = _require_dataset(found, f"{numbers}_unit", 1)
+            if _require_dataset(found, numbers, 2).shape != shape or units.shape != shape[1:]:
                 raise FormatError(f"{numbers} does not have the shape of its labels")
     for name, of_text in (("varied", True), ("design", False), ("objective", True), ("result", False)):
         if name in found and is_text(found[name].dtype) != of_text:
@@ -168,56 +169,53 @@ def _read_table(file: h5py.File, names: str, numbers: str) -> tuple[dict[str, st
     return dict(found), np.asarray(file[numbers][()], dtype=float)
 
 
-def _write_table(file: h5py.File, table: StudyTable) -> None:
-    file.attrs.update({"format": STUDY, "format_version": VERSION} | dict(table.attributes))
-    file.create_dataset("case", data=np.arange(len(table.design))).make_scale("case")
+def _write_table(scales: Scales, table: StudyTable) -> None:
+    scales.file.attrs.update({"format": STUDY, "format_version": VERSION} | dict(table.attributes))
+    scales.axis("case", np.arange(len(table.design)))
     for name, units in (("varied", table.varied), ("objective", table.objectives), ("parameter", table.parameters)):
         if units:
-            file.create_dataset(name, data=list(units), dtype=TEXT).make_scale(name)
-    _add(file, "design", table.design, ("case", "varied"))
-    _units(file, "design", list(table.varied.values()), ("varied",))
-    _add(file, "status", table.status, ("case",))
-    _add(file, "seconds", table.seconds, ("case",))
-    set_unit(file["seconds"], "s")
-    attach(file.create_dataset("reason", data=list(table.reasons), dtype=TEXT), ("case",))
+            scales.axis(name, list(units))
+
+    def store(name: str, values: np.ndarray, axes: tuple[str, ...], units: Sequence) -> None:
+        """Numbers of each case, and their units along the other axes."""
+        scales.store(name, values, ("case", *axes), **_COMPRESSED)
+        scales.store(f"{name}_unit", np.array(units, dtype=object), axes, dtype=TEXT)
+
+    store("design", table.design, ("varied",), list(table.varied.values()))
+    scales.store("status", table.status, ("case",), **_COMPRESSED)
+    scales.store("seconds", table.seconds, ("case",), "s", **_COMPRESSED)
+    scales.store("reason", list(table.reasons), ("case",), dtype=TEXT)
     if table.objectives:
-        _add(file, "result", table.results, ("case", "objective"))
-        _units(file, "result", list(table.objectives.values()), ("objective",))
+        store("result", table.results, ("objective",), list(table.objectives.values()))
     if table.objectives and table.parameters:
-        _add(file, "gradient", table.gradients, ("case", "objective", "parameter"))
         quotients = [[quotient(unit, by) for by in table.parameters.values()] for unit in table.objectives.values()]
-        _units(file, "gradient", quotients, ("objective", "parameter"))
-    file.create_dataset("meta/plan", data=table.plan, dtype=TEXT)
+        store("gradient", table.gradients, ("objective", "parameter"), quotients)
+    scales.file.create_dataset("meta/plan", data=table.plan, dtype=TEXT)
 
 
-def _add(file: h5py.File, name: str, values: np.ndarray, axes: tuple[str, ...]) -> None:
-    attach(file.create_dataset(name, data=values, **_COMPRESSED), axes)
-
-
-def _units(file: h5py.File, name: str, units: Sequence, axes: tuple[str, ...]) -> None:
-    """Units of what a dataset holds, along its last axes."""
-    attach(file.create_dataset(f"{name}_unit", data=np.array(units, dtype=object), dtype=TEXT), axes)
-
-
-def _write_tracks(file: h5py.File, tracks: Tracks, cases: int) -> None:
+def _write_tracks(scales: Scales, tracks: Tracks, cases: int) -> None:
     """Store what sensors showed: along the time where all cases have the same times, else along their number."""
     longest, common = common_times(track.time for track in tracks.each())
     axis = "time" if common else "instant"
-    file.create_dataset(axis, data=longest if common else np.arange(len(longest))).make_scale(axis)
-    if common:
-        set_unit(file["time"], "s")
-    else:
-        _create_empty(file, "sensors/time", (cases, len(longest)), ("case", axis), "s")
-    for name, (components, unit) in tracks.sensors.items():
-        shape = (cases, len(longest), len(components))
-        _create_empty(
-            file, f"sensors/{name}", shape, ("case", axis, _component_axis(file, name, tuple(components))), unit
+    scales.axis(axis, longest if common else np.arange(len(longest)), "s" * common)
+
+    def empty(name: str, shape: tuple[int, ...], axes: tuple[str, ...], unit: str) -> h5py.Dataset:
+        """A dataset with a chunk for each case; cases that are never written are NaN."""
+        stored = {"chunks": (1, *shape)} | _COMPRESSED if cases and all(shape) else {}  # HDF5 has no empty chunks
+        whole = (cases, *shape)
+        return scales.store(
+            f"sensors/{name}", None, ("case", *axes), unit, shape=whole, dtype="f8", fillvalue=np.nan, **stored
         )
-    shown, first = [], 0  # datasets are looked up once
-    for name, (components, _) in tracks.sensors.items():
-        shown.append((file[f"sensors/{name}"], slice(first, first + len(components))))
+
+    times = None if common else empty("time", (len(longest),), (axis,), "s")
+    shown, first = [], 0
+    for name, (components, unit) in tracks.sensors.items():
+        along = component_axis(name, tuple(components))
+        if along not in scales.file:
+            scales.axis(along, list(components))
+        dataset = empty(name, (len(longest), len(components)), (axis, along), unit)
+        shown.append((dataset, slice(first, first + len(components))))
         first += len(components)
-    times = None if common else file["sensors/time"]
     for track in tracks.each():
         count = len(track.time)
         if times is not None:
@@ -235,22 +233,6 @@ def common_times(times: Iterable[np.ndarray]) -> tuple[np.ndarray, bool]:
     return longest, common
 
 
-def _component_axis(file: h5py.File, sensor: str, components: tuple[str, ...]) -> str:
-    """Axis along what a sensor shows."""
-    name = component_axis(sensor, components)
-    if name not in file:
-        file.create_dataset(name, data=list(components), dtype=TEXT).make_scale(name)
-    return name
-
-
-def _create_empty(file: h5py.File, name: str, shape: tuple[int, ...], axes: tuple[str, ...], unit: str) -> None:
-    """An empty dataset with a chunk for each case; cases that are never written are NaN."""
-    stored = {"chunks": (1, *shape[1:])} | _COMPRESSED if all(shape) else {}  # HDF5 has no chunks of nothing
-    dataset = file.create_dataset(name, shape, "f8", fillvalue=np.nan, **stored)
-    attach(dataset, axes)
-    set_unit(dataset, unit)
-
-
 # The findings of a fit with its readings, as a JSON file for ``mbsim report`` and other programs.
 
 FIT, FIT_VERSION = "mbsim-fit", 1
@@ -258,11 +240,7 @@ READINGS = ("time", "measured", "computed", "residuals")  # of a column of readi
 _NUMBERS = ("start", "value", "standard_error")  # of a parameter; null where a number is not determined
 
 
-def is_fit(path: Path) -> bool:
-    """Whether a file holds the findings of a fit."""
-    return judged(path, lambda file: file.read(64).startswith(f'{{"format": "{FIT}"'.encode()))
-
-
+is_fit = partial(begins, pattern=re.compile(f'{{"format": "{FIT}"'.encode()))
 FIT_FILE = FileKind("a fit", "fit.json", is_fit)
 
 

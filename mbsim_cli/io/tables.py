@@ -186,7 +186,7 @@ def _hdf5_columns(file: h5py.File) -> dict[str, np.ndarray]:
 
 
 class Column(NamedTuple):
-    """Numbers (N,) along time."""
+    """Numbers or texts (N,), a row each."""
 
     name: str
     unit: str
@@ -197,7 +197,7 @@ TABLE = FileKind("a table", "table.csv", lambda _: False)  # nothing tells whose
 
 
 def write_table(target: Path, kind: str, columns: Sequence[Column], *, title: str, force: bool) -> None:
-    """Write columns, the first of which is the time; raises InputOutputError, and UsageError without a library."""
+    """Write columns, the time first for MATLAB and netCDF; raises InputOutputError, UsageError without a library."""
     write = {"csv": _write_csv, "parquet": _write_parquet, "mat": _write_mat, "netcdf": _write_netcdf}[kind]
     with replaced(target, TABLE, force=force) as path:
         try:
@@ -221,10 +221,10 @@ def _write_parquet(path: Path, columns: Sequence[Column], title: str) -> None:
         import pyarrow.parquet
     except ImportError:
         raise UsageError("Parquet needs pyarrow; in a clone of mbsim: pip install '.[tables]'") from None
-    fields = [pyarrow.field(c.name, pyarrow.float64(), metadata={"unit": c.unit}) for c in columns]
+    arrays = [pyarrow.array(c.values) for c in columns]
+    fields = [pyarrow.field(c.name, a.type, metadata={"unit": c.unit}) for c, a in zip(columns, arrays, strict=True)]
     schema = pyarrow.schema(fields, metadata={"title": title})
-    table = pyarrow.table([pyarrow.array(c.values) for c in columns], schema=schema)
-    pyarrow.parquet.write_table(table, path)
+    pyarrow.parquet.write_table(pyarrow.table(arrays, schema=schema), path)
 
 
 def _write_mat(path: Path, columns: Sequence[Column], title: str) -> None:

@@ -162,8 +162,6 @@ def _is_complete(path: Path) -> bool:
 
 HDF5 = b"\x89HDF\r\n\x1a\n"
 RESULT_SUFFIXES = (".h5", ".hdf5")
-# PNG, PDF, GIF, SVG, MP4
-_PICTURES = re.compile(rb"\x89PNG|%PDF|GIF8|\s*<(\?xml.{0,300}<!DOCTYPE svg|svg)|....ftyp", re.DOTALL)
 
 
 def elsewhere() -> str:
@@ -198,18 +196,16 @@ def _fault_of(path: Path, kind: str, state: tuple[int, ...]) -> str:
     return fault_in(path, partial(require_format, kind=kind))
 
 
-def is_picture(path: Path) -> bool:
-    """Whether the file is a picture of a kind that mbsim draws."""
-    return judged(path, lambda file: _PICTURES.match(file.read(512)) is not None)
+def begins(path: Path, pattern: re.Pattern[bytes]) -> bool:
+    """Whether the first bytes of a file match a pattern."""
+    return judged(path, lambda file: pattern.match(file.read(2048)) is not None)
 
 
-def is_vtk(path: Path) -> bool:
-    """Whether a file is a mesh for viewers, or a collection of such."""
-    return judged(path, lambda file: b"<VTKFile" in file.read(512))
-
-
-def _is_page(path: Path) -> bool:
-    return judged(path, lambda file: b'<meta name="generator" content="mbsim">' in file.read(2048))
+# PNG, PDF, GIF, SVG or MP4
+_PICTURES = re.compile(rb"\x89PNG|%PDF|GIF8|\s*<(\?xml.{0,300}<!DOCTYPE svg|svg)|....ftyp", re.DOTALL)
+is_picture = partial(begins, pattern=_PICTURES)
+is_vtk = partial(begins, pattern=re.compile(b".*<VTKFile", re.DOTALL))  # a mesh for viewers, or a collection of such
+is_page = partial(begins, pattern=re.compile(b'.*<meta name="generator" content="mbsim">', re.DOTALL))
 
 
 def _is_schema(path: Path) -> bool:
@@ -236,7 +232,7 @@ class FileKind(NamedTuple):
 RESULT = FileKind("an mbsim result", "result.h5", is_result)
 PICTURE = FileKind("a picture", "picture.png", is_picture)
 COLLECTION = FileKind("a collection of meshes", "motion.pvd", is_vtk)
-PAGE = FileKind("a page", "report.html", _is_page)
+PAGE = FileKind("a page", "report.html", is_page)
 SCHEMA = FileKind("a schema of model files", "model.schema.json", _is_schema)
 
 

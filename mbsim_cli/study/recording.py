@@ -8,7 +8,7 @@ from typing import Any, cast
 import numpy as np
 
 from mbsim_cli.errors import AnalysisError, InputOutputError
-from mbsim_cli.io.facts import FieldOn, Findings, History, ObjectiveResult, Origin
+from mbsim_cli.io.facts import FieldOnMesh, Findings, History, ObjectiveResult, Origin
 from mbsim_cli.io.layout import WITH_RESPECT_TO, KeptRows, Parameters, axes
 from mbsim_cli.io.provenance import Provenance
 from mbsim_cli.io.results import Stored
@@ -170,7 +170,8 @@ def findings_of(outcome: Outcome) -> Findings:
         )
     for field in plan.assembled.fields:  # on the meshes of their bodies
         mesh = field.body.mesh()
-        fields.append(FieldOn(field.name, mesh.fields[field.name], field.body.name, mesh.points, mesh.cells, mesh.kind))
+        values = mesh.fields[field.name]
+        fields.append(FieldOnMesh(field.name, values, field.body.name, mesh.points, mesh.cells, mesh.kind))
     return Findings(
         objectives,
         fields,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from mbsim_cli.errors import UsageError
-from mbsim_cli.io.results import Column, FileRecord, Stored, columns, derivatives_of
+from mbsim_cli.io.results import ColumnOf, FileRecord, Stored, columns, derivatives_of
 from mbsim_cli.model.units import attributes_of, derivative_by
 from mbsim_cli.spec.reading.messages import Named, unknown
 from mbsim_cli.study.recording import MemoryRecord
@@ -179,7 +179,7 @@ class Result(Mapping[str, np.ndarray]):
         place = self._place(name)
         return _as_named(name, place, self.record.variable(_path(place)))
 
-    def _place(self, name: str) -> str | Column:
+    def _place(self, name: str) -> str | ColumnOf:
         """A path, or a column: SENSOR.label, or a coordinate or equation as ``mbsim plot`` calls it."""
         for section in SECTIONS:
             if section + name in self.record.paths:
@@ -190,18 +190,18 @@ class Result(Mapping[str, np.ndarray]):
         raise KeyError(unknown("history", name, known))
 
     @cached_property
-    def _columns(self) -> dict[str, Column]:
+    def _columns(self) -> dict[str, ColumnOf]:
         axes = self.record.axes
         return dict(columns(axes.get("coordinate", ()), axes.get("constraint", ()), self.record.paths))
 
-    def _component(self, name: str) -> Column | None:
+    def _component(self, name: str) -> ColumnOf | None:
         """A component of a sensor; both may have points in their names."""
         for point in (place for place, letter in enumerate(name) if letter == "."):
             sensor, label = f"sensors/{name[:point]}", name[point + 1 :]
             if sensor in self.record.paths:
                 (labels,) = self.labels(sensor).values()
                 if label in labels:
-                    return Column(sensor, labels.index(label))
+                    return ColumnOf(sensor, labels.index(label))
         return None
 
     def _ipython_key_completions_(self) -> list[str]:
@@ -335,19 +335,19 @@ class Result(Mapping[str, np.ndarray]):
         return f"<table><thead><tr><th></th>{head}</tr></thead><tbody>{body}</tbody></table>{warnings}"
 
 
-def _path(place: str | Column) -> str:
+def _path(place: str | ColumnOf) -> str:
     return place if isinstance(place, str) else place.path
 
 
-def _as_named(name: str, place: str | Column, whole: Stored) -> Stored:
+def _as_named(name: str, place: str | ColumnOf, whole: Stored) -> Stored:
     """A variable, or derivatives of it; by its name a sensor of one number is that number, by its path a column."""
-    if isinstance(place, Column):
+    if isinstance(place, ColumnOf):
         return _column(whole, place)
     single = place == f"sensors/{name}" and whole.values.shape[1] == 1
-    return _column(whole, Column(place, 0)) if single else whole
+    return _column(whole, ColumnOf(place, 0)) if single else whole
 
 
-def _column(whole: Stored, column: Column) -> Stored:
+def _column(whole: Stored, column: ColumnOf) -> Stored:
     """A column of a variable, whose axis it lacks."""
     units = whole.units[column.number : column.number + 1] if len(whole.units) > 1 else whole.units
     values, axes = column.sign * whole.values[:, column.number], (whole.axes[0], *whole.axes[2:])

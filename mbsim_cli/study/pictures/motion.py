@@ -13,7 +13,7 @@ import numpy as np
 from mbsim_cli.assembly.tree.geometry import split
 from mbsim_cli.assembly.tree.joints import both
 from mbsim_cli.errors import InputOutputError, MbsimError, ModelError, UsageError
-from mbsim_cli.io.facts import OnMesh, fields_of
+from mbsim_cli.io.facts import fields_of
 from mbsim_cli.io.results import Content
 from mbsim_cli.io.sid_file import read_shaped_mesh
 from mbsim_cli.io.tables import Column
@@ -388,18 +388,19 @@ def field_of(path: Path, name: str) -> DrawnField:
 
     Raises UsageError where there is none of the name.
     """
+    fields: dict[str, tuple[Any, np.ndarray]]  # with their meshes
     if is_result(path):
-        meshes = fields_of(path)
+        fields = {label: (found, found.values) for label, found in fields_of(path).items()}
     else:
-        mesh = read_shaped_mesh(path)
-        if mesh is None:
+        shaped = read_shaped_mesh(path)
+        if shaped is None:
             raise UsageError(f"{path} has no mesh; mbsim reduce writes one with bodies that have elements")
-        meshes = {field: OnMesh(mesh.points, mesh.cells, mesh.kind, values) for field, values in mesh.fields.items()}
-    if name not in meshes:
-        known = ", ".join(meshes) or "none"
-        raise UsageError(f"{path} has no field {name!r}, it has {known}{hint(name, meshes)}")
-    points, cells, kind, values = meshes[name]
-    return DrawnField(points, *skin(cells, kind), values)
+        fields = {label: (shaped, values) for label, values in shaped.fields.items()}
+    if name not in fields:
+        known = ", ".join(fields) or "none"
+        raise UsageError(f"{path} has no field {name!r}, it has {known}{hint(name, fields)}")
+    mesh, values = fields[name]
+    return DrawnField(mesh.points, *skin(mesh.cells, mesh.kind), values)
 
 
 # The meshes of a motion for viewers: a .vtu file a body and time point, and a .pvd file that has them all in time.

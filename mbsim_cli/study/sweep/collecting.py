@@ -1,6 +1,5 @@
 """Data taken from a study: all rows in one file or table, and the result file of one case."""
 
-import csv
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ import numpy as np
 from mbsim_cli.errors import InputOutputError, UsageError, either, option
 from mbsim_cli.io.provenance import storable
 from mbsim_cli.io.study_file import StudyTable, Track, Tracks, write_study
+from mbsim_cli.io.tables import Column, write_table
 from mbsim_cli.io.target import check_target, elsewhere, replaced
 from mbsim_cli.study.sweep.store import DONE, Ledger, cases_with_data, data_of_cases, ledger_of
 from mbsim_cli.study.sweep.study_folder import StudyFolder
@@ -83,31 +83,8 @@ def columns_of(table: StudyTable) -> dict[str, Any]:
 
 def export(table: StudyTable, target: Path, kind: str) -> None:
     """Write the cases as a table, a row for each: ``csv`` or ``parquet``."""
-    with replaced(target, force=True) as path:
-        if kind == "csv":
-            _write_csv(path, columns_of(table))
-        else:
-            _write_parquet(path, columns_of(table))
-
-
-def _write_csv(path: Path, columns: dict[str, Any]) -> None:
-    """Numbers with all their digits."""
-    plain = [column.tolist() if isinstance(column, np.ndarray) else column for column in columns.values()]
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(columns)
-        writer.writerows(zip(*plain, strict=True))
-
-
-def _write_parquet(path: Path, columns: dict[str, Any]) -> None:
-    try:
-        import pandas
-        import pyarrow  # noqa: F401
-    except ImportError:
-        raise UsageError(
-            "--to parquet needs pandas and pyarrow; in a clone of mbsim: pip install '.[tables]'"
-        ) from None
-    pandas.DataFrame(columns).to_parquet(path, index=False)
+    columns = [Column(name, "", np.asarray(values)) for name, values in columns_of(table).items()]
+    write_table(target, kind, columns, title=str(table.attributes.get("study", "")), force=True)
 
 
 # The result file of one case, out of a study that keeps them all.
