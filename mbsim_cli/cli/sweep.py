@@ -136,6 +136,8 @@ def command(
     """Run a parameter study, or what is missing of it."""
     begun = perf_counter() - process_time()  # the interpreter has taken that to come here
     options.limit_threads(threads)
+    from mbsim_cli.study.sweep.study_folder import shard_of
+
     stated = stated_cases(csv, grid)
     work = _work(jobs, case_timeout, dask, retry, max_failures, fail_fast)
     if dry_run:
@@ -154,17 +156,18 @@ def command(
 
         wanted, called = Wanted(study, stated, keep, settings.method), options.command_line()
         folder = planned(load(model, settings), wanted, settings, output, called, Terminal(quiet=True), force=force)
+    work = replace(work, shard=shard_of(shard, os.environ))
     if dry_run:
         from mbsim_cli.study.sweep.running import forecast_study
 
-        found = forecast_study(folder, _of_shard(work, shard), Terminal(quiet), begun)
+        found = forecast_study(folder, work, Terminal(quiet), begun)
         report = {"folder": str(folder), "study": folder.plan().study} | found.report
         if json:
             emit(report)
         else:
             print_forecast(report)
     else:
-        _run(folder, _of_shard(work, shard), json, quiet)
+        _run(folder, work, json, quiet)
 
 
 @app.command(cls=Command)
@@ -184,8 +187,10 @@ def retry(
     Those that are missing are computed too.
     """
     options.limit_threads(None)
-    work = replace(_work(jobs, case_timeout, dask, None, max_failures, fail_fast), failed=True)
-    _run(opened(folder), _of_shard(work, shard), json, quiet)
+    from mbsim_cli.study.sweep.study_folder import shard_of
+
+    work = _work(jobs, case_timeout, dask, None, max_failures, fail_fast)
+    _run(opened(folder), replace(work, failed=True, shard=shard_of(shard, os.environ)), json, quiet)
 
 
 for done_with_folders in (status, collect, extract, script):
@@ -202,13 +207,6 @@ def _run(folder: "StudyFolder", work: "Work", json: bool, quiet: bool) -> None:
         print_summary(report, quiet)
 
 
-def _of_shard(work: "Work", shard: str | None) -> "Work":
-    """The part of the work that ``--shard``, or a task of a SLURM array, names."""
-    from mbsim_cli.study.sweep.study_folder import shard_of
-
-    return replace(work, shard=shard_of(shard, os.environ))
-
-
 def _work(
     jobs: int,
     timeout: float | None,
@@ -217,22 +215,12 @@ def _work(
     max_failures: int | None,
     fail_fast: bool,
 ) -> "Work":
-    from mbsim_cli.study.sweep.running import Work
+    from mbsim_cli.study.sweep.running import work_of
     from mbsim_cli.system import usable
 
-    if dask is not None and (timeout is not None or jobs != 1):
-        raise UsageError(
-            "-j and --case-timeout are for processes of this machine; a Dask cluster has workers of its own"
-        )
     if jobs > usable():
         say(f"warning: {jobs} workers for {usable()} processors, which take turns; -j 0 starts one for each processor")
-    timeout = options.positive("--case-timeout", timeout)
     if fail_fast and max_failures is not None:
         raise UsageError("--fail-fast ends a study at the first failure; leave --max-failures out, or it")
-    return Work(
-        workers=jobs or usable(),
-        timeout=timeout,
-        cluster=dask,
-        retry=1 if retry is None else retry,
-        max_failures=0 if fail_fast else max_failures,
-    )
+    failures = 0 if fail_fast else max_failures
+    return work_of(jobs, dask=dask, case_timeout=timeout, max_failures=failures, retry=1 if retry is None else retry)

@@ -374,17 +374,23 @@ class Model:
         force: bool,
         replaced: Mapping[str, Any],
     ) -> "StudyFolder":
-        from mbsim_cli.study.sweep.running import planned_by_call
+        from mbsim_cli.spec.studies import KINDS
+        from mbsim_cli.study.sweep.planning import KEPT, Wanted, planned
 
-        require_distinct(replaced, self.parameters)
-        values = values_in(replaced)
-        file, settings = self._file, replace(self._settings, **options_in(replaced))
-        if values:
-            file, settings = moved(file, settings, values)
+        file, settings = self._with_values(replaced)
         if self._by is not None:
             settings = replace(settings, by=tuple(map(self._keys.__getitem__, self._by)))
-        where = None if folder is None else Path(folder)
-        return planned_by_call(file, settings, study, where, keep, self._listener, force=force)
+        if settings.all_numbers:
+            raise UsageError("a study varies parameters of the file; load the model without all_numbers")
+        name, stated = (study, None) if study is None or isinstance(study, str) else (None, dict(study))
+        if stated is not None and stated.keys().isdisjoint(KINDS):
+            raise UsageError(f"a study states its cases under {', '.join(KINDS)}, as {{'zip': {{'NAME': values}}}}")
+        if keep not in (None, *KEPT):
+            raise UsageError(
+                f"keep wants one of {', '.join(KEPT)}, not {keep!r}; a study that is stated may have names"
+            )
+        wanted, where = Wanted(name, stated, keep, settings.method), None if folder is None else Path(folder)
+        return planned(file, wanted, settings, where, "mbsim_cli.sweep", self._listener, force=force)
 
     def value_and_gradient(
         self,
@@ -443,13 +449,9 @@ class Model:
         """
         from mbsim_cli.study.fitting.fit import fit
 
-        require_distinct(replaced, self.parameters)
         if evaluations is not None and not (isinstance(evaluations, int) and evaluations >= 1):
             raise UsageError(f"evaluations wants a whole number, 1 at least, not {evaluations!r}")
-        values = values_in(replaced)
-        file, settings = self._file, replace(self._settings, **options_in(replaced))
-        if values:
-            file, settings = moved(file, settings, values)
+        file, settings = self._with_values(replaced)
         model = self._variant(file, self.differentiated)
         model._settings = settings
         where = None if log is None else Path(log)
@@ -499,6 +501,12 @@ class Model:
             raise UsageError("natural coordinates have no second derivatives; take coordinates of joints")
         columns = [hessian_vector(plan.assembled, name, d, self._listener) for d in directions.T.astype(float)]
         return np.stack(columns, axis=1) if columns else np.zeros((0, 0))
+
+    def _with_values(self, replaced: Mapping[str, Any]) -> tuple[Any, Settings]:
+        """The file and the settings, with what keyword arguments replace in them."""
+        require_distinct(replaced, self.parameters)
+        settings, values = replace(self._settings, **options_in(replaced)), values_in(replaced)
+        return moved(self._file, settings, values) if values else (self._file, settings)
 
     def _variant(self, file: Any, by: Sequence[str]) -> "Model":
         """The same model with a file that was read before, differentiated by these parameters."""

@@ -7,7 +7,7 @@ import pytest
 from mbsim_cli import spec
 from mbsim_cli.errors import MbsimError
 from mbsim_cli.spec.reading.source import read_source, set_keys
-from mbsim_cli.study.sweep.study_folder import Column, StudyPlan, command_of
+from mbsim_cli.study.sweep.study_folder import Quantity, StudyPlan, command_of
 
 MODELS = Path(__file__).parents[2] / "models"
 
@@ -71,7 +71,7 @@ def test_the_command_of_a_case_sets_them_again():
     fields = StudyPlan.__dataclass_fields__
     plan = StudyPlan(
         **{name: made.get(name) for name in fields if name not in ("varied", "settings", "folder", "file")},
-        varied=[Column("L")], folder="/a", file="m.yaml",
+        varied=[Quantity("L")], folder="/a", file="m.yaml",
         settings={"overrides": {".analysis.step": "1e-4", "m": "2"}, "method": "ddm"},
     )  # fmt: skip
     assert "-s analysis.step=1e-4 -p m=2 -p L=1.5" in command_of(plan, [1.5])

@@ -6,17 +6,18 @@ import shlex
 import sys
 from collections import deque
 from collections.abc import Callable, Generator, Mapping
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from threading import local
 from typing import Any
 
 from mbsim_cli.errors import InputOutputError, UsageError, option
-from mbsim_cli.io.target import FileKind, elsewhere, replaced, resolved
+from mbsim_cli.io.target import FileKind, begins, elsewhere, replaced, resolved
 from mbsim_cli.study.listener import SILENT, Listener
 from mbsim_cli.study.sweep.store import LOST, Case, Computed, Evaluator, lost
 from mbsim_cli.study.sweep.study_folder import SCRIPT, StudyFolder
-from mbsim_cli.system import isolated, judged
+from mbsim_cli.system import isolated
 
 # Cases on a Dask cluster, each of whose workers assembles the model once.
 
@@ -101,7 +102,8 @@ _MARGIN = 1.5  # on the time that a forecast gives
 _SHORTEST = 600  # s that a job asks for at least
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
-_FIRST = b"#!/usr/bin/env bash\n# Computes the study in "
+_FIRST = re.compile(b"#!/usr/bin/env bash\n# Computes the study in ")
+JOB_SCRIPT = FileKind("a job script", SCRIPT, partial(begins, pattern=_FIRST))
 _SLURM = """\
 #!/usr/bin/env bash
 # Computes the study in {folder}: sbatch {script}
@@ -138,7 +140,7 @@ def write_script(kind: str, folder: StudyFolder, target: Path | None, shards: in
     """Write a script, by default into the folder, with the time limit that a forecast gives; return its path."""
     script = target or folder.path / SCRIPT
     plan, place = folder.plan(), resolved(script, SCRIPT)
-    if place.exists() and not (place.is_file() and _is_script(place)):
+    if place.exists() and not (place.is_file() and JOB_SCRIPT.is_own(place)):
         raise InputOutputError(f"{script} exists and is not a job script of mbsim; {elsewhere()}")
     words = {
         "folder": _word(str(folder.path.resolve())),
@@ -150,15 +152,10 @@ def write_script(kind: str, folder: StudyFolder, target: Path | None, shards: in
         "time": _time(folder.stored_forecast(), shards * workers),
     }
     text = TEMPLATES[kind].format(**words)
-    with replaced(place, FileKind("a job script", SCRIPT, _is_script)) as path:
+    with replaced(place, JOB_SCRIPT) as path:
         path.write_text(text, encoding="utf-8", errors="surrogateescape")
         path.chmod(0o755)
     return script
-
-
-def _is_script(path: Path) -> bool:
-    """Whether a file is a job script of ours."""
-    return judged(path, lambda file: file.read(len(_FIRST)) == _FIRST)
 
 
 def program() -> list[str]:

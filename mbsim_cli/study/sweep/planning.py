@@ -22,7 +22,7 @@ from mbsim_cli.spec.warnings import warnings_of
 from mbsim_cli.study.assembling import AUTO, Settings, build, stated_method
 from mbsim_cli.study.listener import Listener
 from mbsim_cli.study.plan import is_automatic, is_integrator_automatic
-from mbsim_cli.study.sweep.study_folder import Column, StudyFolder, StudyPlan, content_hash, file_hash, samples_hash
+from mbsim_cli.study.sweep.study_folder import Quantity, StudyFolder, StudyPlan, content_hash, file_hash, samples_hash
 
 # Points that fill the unit cube.
 
@@ -55,7 +55,15 @@ def columns_of(stated: Any, folder: Path, parameters: Collection[str]) -> dict[s
         if name not in parameters:
             hint = suggest(name, sorted(parameters)) or "columns of the study names those that are read"
             raise InputOutputError(f"{path}: column {name!r} is no parameter of the model; {hint}")
-    columns = {name: _column(path, found, column) for name, column in wanted.items()}
+    columns = {}
+    for name, column in wanted.items():
+        if column not in found:
+            hint = suggest(column, list(found)) or f"columns: {', '.join(list(found)[:6])}"
+            raise InputOutputError(f"{path} has no column {column!r}; {hint}")
+        columns[name] = values = found[column]
+        wrong = np.flatnonzero(~np.isfinite(values))
+        if len(wrong):
+            raise InputOutputError(f"{path}: column {column!r} holds {values[wrong[0]]} in row {wrong[0] + 1}")
     if len({len(values) for values in columns.values()}) > 1:
         raise InputOutputError(f"{path}: its columns differ in length; a case is a row of all of them")
     if not len(next(iter(columns.values()), ())):
@@ -64,17 +72,6 @@ def columns_of(stated: Any, folder: Path, parameters: Collection[str]) -> dict[s
         if name not in columns:
             raise InputOutputError(f"{path}: no column is read for {name!r}, which a scale is stated for")
     return columns
-
-
-def _column(path: Path, found: Mapping[str, np.ndarray], column: str) -> np.ndarray:
-    if column not in found:
-        hint = suggest(column, list(found)) or f"columns: {', '.join(list(found)[:6])}"
-        raise InputOutputError(f"{path} has no column {column!r}; {hint}")
-    values = found[column]
-    wrong = np.flatnonzero(~np.isfinite(values))
-    if len(wrong):
-        raise InputOutputError(f"{path}: column {column!r} holds {values[wrong[0]]} in row {wrong[0] + 1}")
-    return values
 
 
 # The design of a study: which parameters vary, and their values in every case.
@@ -168,6 +165,7 @@ def _scattered(parameters: Any, points: np.ndarray, model_file: ModelFile, value
 
 # From a model file and the words of a study to its plan and its cases.
 
+KEPT = ("objectives", "sensors", "full")  # of a case
 OTHERS = {"fd": "differences", "adjoint": "the adjoint"}  # methods that studies do not have
 
 
@@ -223,9 +221,9 @@ def plan_of(
         study=name,
         sampler={"kind": study.kind, "stated": _plain(study.stated(study.kind))},
         cases=len(design.values),
-        varied=[Column(name, model_file.parameters[name].unit) for name in design.names],
+        varied=[Quantity(name, model_file.parameters[name].unit) for name in design.names],
         objectives=objectives,
-        parameters=[Column(p.name, p.unit) for p in assembled.parameters],
+        parameters=[Quantity(p.name, p.unit) for p in assembled.parameters],
         sensors=sensors,
         full=keep == "full",
         **_content(model_file, chosen),
@@ -308,13 +306,10 @@ def _study(model_file: ModelFile, wanted: Wanted) -> tuple[str, Any]:
 
 def _require_free(design: Design, settings: Settings) -> None:
     for name in design.names:
-        if name in settings.overrides:
-            stated = either(f"-p {name}", f"a value of {name}")
-            raise UsageError(f"{stated} has no effect: {name!r} varies in the study")
-        places = (f".parameters.{name}", f".constants.{name}")
+        places = (f".parameters.{name}.", f".constants.{name}.")
         for key in settings.overrides:
-            if key in places or key.startswith(tuple(f"{place}." for place in places)):
-                stated = either(f"--set {key[1:]}", f"a value of {key[1:]}")
+            if key == name or f"{key}.".startswith(places):
+                stated = either(f"-p {name}" if key == name else f"--set {key[1:]}", f"a value of {key.lstrip('.')}")
                 raise UsageError(f"{stated} has no effect: {name!r} varies in the study")
 
 
@@ -328,11 +323,11 @@ def _warn_of_bounds(design: Design, model_file: ModelFile, listener: Listener) -
                 listener.warn(f"warning: in {cases} {name!r} lies outside of its bounds {low:g} and {high:g}")
 
 
-def _columns_to_keep(assembled: Any, keep: str | Sequence[str]) -> tuple[list[Column], list[Column]]:
+def _columns_to_keep(assembled: Any, keep: str | Sequence[str]) -> tuple[list[Quantity], list[Quantity]]:
     """Objectives and sensors that are kept."""
     named = keep if not isinstance(keep, str) else None
     objectives = [
-        Column(objective.name, objective.unit)
+        Quantity(objective.name, objective.unit)
         for objective in assembled.objectives
         if named is None or objective.name in named
     ]
@@ -340,7 +335,7 @@ def _columns_to_keep(assembled: Any, keep: str | Sequence[str]) -> tuple[list[Co
         return objectives, []
     names = assembled.problem.names
     sensors = [
-        Column(shown, in_words([unit] if isinstance(unit, str) else unit), tuple(components))
+        Quantity(shown, in_words([unit] if isinstance(unit, str) else unit), tuple(components))
         for shown, unit, components in zip(names.sensors, names.sensor_units, names.sensor_components, strict=True)
         if shown in assembled.sensor_rows and (named is None or (shown in named or shown.partition(".")[0] in named))
     ]

@@ -1,26 +1,23 @@
-"""Studies as they run: forecast, computing what is missing, failures; and the same as Python programs call it."""
+"""Studies as they run: forecast, computing what is missing, failures."""
 
 from collections import Counter, deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import asdict, dataclass, field
 from functools import partial
-from pathlib import Path
+from math import inf
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 
 import mbsim_cli
-from mbsim_cli.errors import AnalysisError, UsageError, either, flag
-from mbsim_cli.spec.model_file import ModelFile
-from mbsim_cli.spec.studies import KINDS
-from mbsim_cli.study.assembling import Settings
+from mbsim_cli.errors import AnalysisError, UsageError, either, flag, option
 from mbsim_cli.study.listener import Interrupted, Listener
 from mbsim_cli.study.sweep.collecting import collect
 from mbsim_cli.study.sweep.evaluating import CaseEvaluator
 from mbsim_cli.study.sweep.frames import Appender, framed
-from mbsim_cli.study.sweep.planning import Wanted, check_tables, planned
+from mbsim_cli.study.sweep.planning import check_tables
 from mbsim_cli.study.sweep.store import (
     DONE,
     MISSING,
@@ -107,7 +104,9 @@ def forecast(
 
     Pilots end with the tenth part of the time that the study will take, or a little later where that is short.
     """
-    waiting, start = deque(cases[i] for i in _in_scattered_order(len(cases))), 0.0
+    places = (0.5 + GOLDEN * np.arange(len(cases))) % 1.0  # first cases are spread evenly over all
+    order = np.argsort(np.argsort(places, kind="stable"), kind="stable")
+    waiting, start = deque(cases[i] for i in order), 0.0
     least, seconds, sizes = min(PILOTS + FIRST * workers, len(cases)), list[float](), list[int]()
     with listener.progress("pilot cases", 1.0) as show, closing(team.compute(waiting)) as computed:
         for row, data in computed:
@@ -149,12 +148,6 @@ def _spread(seconds: Sequence[float], cases: int) -> float:
     means = [float(np.mean(batch)) for batch in np.array_split(seconds, BATCHES)]
     error = float(np.std(means, ddof=1)) / BATCHES**0.5
     return LIKELY * error * (1.0 - len(seconds) / cases) ** 0.5 / max(_mean(seconds), 1e-9)
-
-
-def _in_scattered_order(count: int) -> np.ndarray:
-    """All numbers below ``count`` in an order in which the first ones are spread evenly."""
-    places = (0.5 + GOLDEN * np.arange(count)) % 1.0
-    return np.argsort(np.argsort(places, kind="stable"), kind="stable")
 
 
 # Computing what is missing of a study, and writing it down case by case.
@@ -303,34 +296,7 @@ def forecast_study(folder: StudyFolder, work: Work, listener: Listener, begun: f
     return found
 
 
-# ``sweep`` as Python programs call it: the options of ``mbsim sweep`` that make sense there.
-
-COMMAND = "mbsim_cli.sweep"
-KEEP_CHOICES = ("objectives", "sensors", "full")
-
-
-def planned_by_call(
-    model_file: ModelFile,
-    settings: Settings,
-    study: str | Mapping[str, Any] | None,
-    folder: Path | None,
-    keep: str | None,
-    listener: Listener,
-    *,
-    force: bool,
-) -> StudyFolder:
-    """The folder of a study of the file by its name, or of one that is stated as in a file."""
-    if settings.all_numbers:
-        raise UsageError("a study varies parameters of the file; load the model without all_numbers")
-    name, stated = (study, None) if study is None or isinstance(study, str) else (None, dict(study))
-    if stated is not None and stated.keys().isdisjoint(KINDS):
-        raise UsageError(f"a study states its cases under {', '.join(KINDS)}, as {{'zip': {{'NAME': values}}}}")
-    if keep not in (None, *KEEP_CHOICES):
-        raise UsageError(
-            f"keep wants one of {', '.join(KEEP_CHOICES)}, not {keep!r}; a study that is stated may have names"
-        )
-    wanted = Wanted(name, stated, keep, settings.method)
-    return planned(model_file, wanted, settings, folder, COMMAND, listener, force=force)
+# The options of ``mbsim sweep`` and of Python programs.
 
 
 def work_of(
@@ -343,13 +309,17 @@ def work_of(
     retry: int = 1,
     failed: bool = False,
 ) -> Work:
-    """The work that keyword arguments state; raises UsageError."""
+    """The work that options state; raises UsageError."""
     if not _is_whole(workers):
         raise UsageError(f"workers wants a whole number, 0 for one on each processor, not {workers!r}")
-    if case_timeout is not None and not case_timeout > 0.0:
-        raise UsageError(f"case_timeout wants a positive number of seconds, not {case_timeout!r}")
+    if case_timeout is not None and not 0.0 < case_timeout < inf:
+        raise UsageError(f"{option('case_timeout')} wants a positive number of seconds, not {case_timeout!r}")
     if dask is not None and (workers != 1 or case_timeout is not None):
-        raise UsageError("workers and case_timeout are for processes of this machine; leave them out beside dask")
+        own = either("-j and --case-timeout", "workers and case_timeout")
+        raise UsageError(
+            f"{own} are for processes of this machine, and a Dask cluster has workers of its own; "
+            f"leave them out beside {option('dask')}"
+        )
     for name, count in (("max_failures", max_failures), ("retry", retry)):
         if count is not None and not _is_whole(count):
             raise UsageError(f"{name} wants a whole number, not {count!r}")

@@ -1,6 +1,6 @@
 """A parameter study as Python programs see it: arrays over its cases, read from its folder."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -18,7 +18,7 @@ from mbsim_cli.study.result import Result
 from mbsim_cli.study.sweep.collecting import columns_of, extract_result, table_of
 from mbsim_cli.study.sweep.running import Forecast, forecast_study, run_study, work_of
 from mbsim_cli.study.sweep.store import data_of_cases, ledger_of
-from mbsim_cli.study.sweep.study_folder import Column, StudyFolder
+from mbsim_cli.study.sweep.study_folder import StudyFolder
 from mbsim_cli.study.sweep.summary import summary_of
 from mbsim_cli.system import cached_property
 
@@ -114,15 +114,11 @@ class Study(Mapping[str, np.ndarray]):
             raise UsageError(f"there is no derivative by {parameter!r}; there are {known}")
         return derivatives[:, self.parameters.index(parameter)]
 
-    @cached_property
-    def _columns(self) -> dict[str, slice]:
-        """Where each sensor stands among all."""
-        ends = np.cumsum([0, *(len(column.components) for column in self._sensors.values())]).tolist()
-        return dict(zip(self._sensors, map(slice, ends[:-1], ends[1:]), strict=True))
-
     def _sensor_values(self, name: str) -> np.ndarray:
         """Values of a sensor (N, T, components)."""
-        return self._histories.record[:, :, self._columns[name]]
+        ends = np.cumsum([len(column.components) for column in self._sensors.values()])
+        parts = np.split(self._histories.record, ends[:-1], axis=2)
+        return parts[list(self._sensors).index(name)]
 
     @cached_property
     def _histories(self) -> _Histories:
@@ -230,24 +226,18 @@ class Study(Mapping[str, np.ndarray]):
             found["gradient_unit"] = ("objective", "parameter"), units
         groups = {}
         if self._sensors:
-            axis = self._time_axis(coords)
-            sensors = {name: self._sensor(column, axis, coords) for name, column in self._sensors.items()}
-            times = {"time": (("case", axis), self["time"], attributes_of("s"))} if axis == "instant" else {}
-            groups["/sensors"] = xarray.Dataset(times | sensors)
+            time, histories = self["time"], dict[str, Any]()
+            if time.ndim == 1:  # all cases have the same time points
+                axis, coords["time"] = "time", ("time", time, attributes_of("s"))
+            else:
+                axis, coords["instant"] = "instant", np.arange(time.shape[1])
+                histories["time"] = ("case", axis), time, attributes_of("s")
+            for name, sensor in self._sensors.items():
+                along = component_axis(name, tuple(sensor.components))
+                coords[along] = list(sensor.components)
+                histories[name] = ("case", axis, along), self._sensor_values(name), attributes_of(sensor.unit)
+            groups["/sensors"] = xarray.Dataset(histories)
         return xarray.DataTree.from_dict({"/": xarray.Dataset(found, coords), **groups})
-
-    def _time_axis(self, coords: dict[str, Any]) -> str:
-        """Axis of histories, whose labels are added: the time where all cases have the same time points."""
-        time = self["time"]
-        axis = "time" if time.ndim == 1 else "instant"
-        coords[axis] = (axis, time, attributes_of("s")) if time.ndim == 1 else np.arange(time.shape[1])
-        return axis
-
-    def _sensor(self, column: Column, axis: str, coords: dict[str, Any]) -> tuple[Any, ...]:
-        components: Sequence[str] = column.components
-        along = component_axis(column.name, tuple(components))
-        coords[along] = list(components)
-        return ("case", axis, along), self._sensor_values(column.name), attributes_of(column.unit)
 
     def __repr__(self) -> str:
         counts = {"done": self.status == 0, "failed": self.status > 0, "missing": self.status < 0}

@@ -18,15 +18,13 @@ from mbsim_cli.errors import InputOutputError, UsageError, either, flag
 from mbsim_cli.io.target import replaced
 from mbsim_cli.system import FOLDER, HAS_HANDLES_OF_FOLDERS, lock, open_regular
 
-# The plan of a study: its cases with their values, as its plan file states them; and commands that repeat a case.
-
 # The plan of a study: everything that its rows depend on, and nothing that changes while they are computed.
 
 FORMAT, VERSION = "mbsim-study-plan", 1
 
 
 @dataclass(frozen=True)
-class Column:
+class Quantity:
     """A number with a name and a unit; a sensor has labels of its components."""
 
     name: str
@@ -41,10 +39,10 @@ class StudyPlan:
     study: str
     sampler: Mapping[str, Any]  # how the cases were stated
     cases: int
-    varied: Sequence[Column]
-    objectives: Sequence[Column]
-    parameters: Sequence[Column]  # that gradients are taken by
-    sensors: Sequence[Column]  # kept along time
+    varied: Sequence[Quantity]
+    objectives: Sequence[Quantity]
+    parameters: Sequence[Quantity]  # that gradients are taken by
+    sensors: Sequence[Quantity]  # kept along time
     full: bool  # whether the result file of each case is kept
     content: str  # hash of all that a case depends on, except its values
     folder: str
@@ -84,7 +82,7 @@ def _checksum(data: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()
 
 
-_COLUMNS = ("varied", "objectives", "parameters", "sensors")
+_QUANTITIES = ("varied", "objectives", "parameters", "sensors")
 _NAMED = ("texts", "tables", "platform")  # texts by names
 _WORDS = ("study", "content", "folder", "file", "command", "created", "mbsim_version", "samples")
 _NUMBERS = ("tolerance", "accuracy", "duration", "memory")
@@ -102,7 +100,11 @@ def read_plan(text: str, where: Path) -> StudyPlan:
             raise ValueError("another version of mbsim wrote it")
         if data.pop("checksum", None) not in (None, _checksum(data)):
             raise ValueError("it is not what was stored")
-        plan = StudyPlan(**data | {name: [_column(**entry) for entry in data[name]] for name in _COLUMNS})
+        for entry in (entry for name in _QUANTITIES for entry in data[name]):
+            if not isinstance(entry["components"], list):
+                raise ValueError(f"components of {entry['name']!r} are no list")
+            entry["components"] = tuple(entry["components"])
+        plan = StudyPlan(**data | {name: [Quantity(**entry) for entry in data[name]] for name in _QUANTITIES})
         for wrong in _wrong_entries(plan):
             raise ValueError(f"its {wrong} is not what a plan has there")
         return plan
@@ -115,10 +117,10 @@ def _wrong_entries(plan: StudyPlan) -> Iterator[str]:
     """Entries that cannot be what was stored, by name: a checksum shows damage, and not who wrote the file."""
     yield from (name for name in _WORDS if not _is_text(getattr(plan, name)))
     yield from (name for name in _NAMED if not _are_texts(getattr(plan, name)))
-    for name in _COLUMNS:
-        columns = getattr(plan, name)
-        words = [word for column in columns for word in (column.name, column.unit, *column.components)]
-        if not all(map(_is_text, words)) or len({column.name for column in columns}) < len(columns):
+    for name in _QUANTITIES:
+        listed = getattr(plan, name)
+        words = [word for each in listed for word in (each.name, each.unit, *each.components)]
+        if not all(map(_is_text, words)) or len({each.name for each in listed}) < len(listed):
             yield name
     if type(plan.cases) is not int or not 0 <= plan.cases <= MOST_CASES:
         yield "cases"
@@ -156,12 +158,6 @@ def _are_texts(value: Any) -> bool:
     return isinstance(value, Mapping) and all(map(_is_text, (*value, *value.values())))
 
 
-def _column(name: str, unit: str, components: Sequence[str]) -> Column:
-    if not isinstance(components, list):
-        raise ValueError(f"components of {name!r} are no list")
-    return Column(name, unit, tuple(components))
-
-
 # The command that repeats one case of a study.
 
 _OPTIONS = ("formulation", "integrator", "tolerance", "step", "duration")
@@ -181,8 +177,6 @@ def command_of(plan: StudyPlan, values: Sequence[float]) -> str:
             words += [f"--{name}", str(settings[name])]
     return shlex.join([*words, "--sensitivity", settings["method"]])
 
-
-# The folder of a study: its names, its identity, and the shards that processes work on at the same time.
 
 # Identities of cases: hashes of the model's content, its options and the bits of the case's values.
 
@@ -249,17 +243,15 @@ ALL = Shard()
 
 
 def shard_of(text: str | None, environment: Mapping[str, str]) -> Shard:
-    """The part that ``--shard I/N`` names, else that of a task of a SLURM array, else all."""
-    if text is None:
-        return _of_array(environment)
-    index, slash, count = text.partition("/")
-    if not (slash and index.strip().isdecimal() and count.strip().isdecimal() and 1 <= int(index) <= int(count)):
-        raise UsageError(f"--shard wants I/N with I from 1 to N, not '{text}'")
-    return Shard(int(index), int(count))
+    """The part that ``--shard I/N`` names, else that of a task of a SLURM array, else all.
 
-
-def _of_array(environment: Mapping[str, str]) -> Shard:
-    """Tasks of an array count from any number, in any step."""
+    Tasks of an array count from any number, in any step.
+    """
+    if text is not None:
+        index, slash, number = text.partition("/")
+        if not (slash and index.strip().isdecimal() and number.strip().isdecimal() and 1 <= int(index) <= int(number)):
+            raise UsageError(f"--shard wants I/N with I from 1 to N, not '{text}'")
+        return Shard(int(index), int(number))
     if f"{_ARRAY}ID" not in environment or f"{_ARRAY}COUNT" not in environment:
         return ALL
     try:
@@ -409,7 +401,13 @@ class StudyFolder:
             if getattr(before, name) != getattr(plan, name):
                 what = _CHANGED.get(name, f"other {name} are kept of each case")
                 raise UsageError(f"{what} since the study in {self} was planned; {self._advice}")
-        known = self._known_values(before, values)
+        try:
+            known = self.values(before)
+        except InputOutputError:  # the same values take the place of what cannot be read
+            if samples_hash(values[: before.cases]) != before.samples:
+                raise
+            self._store_samples(values)
+            known = self.values(before)
         if len(values) < len(known) or known.tobytes() != values[: len(known)].tobytes():
             message = f"the {len(values)} cases do not begin with the {len(known)} of the study in {self}"
             raise UsageError(f"{message}; {self._advice}")
@@ -418,16 +416,6 @@ class StudyFolder:
             self._store(plan, values)
             return plan
         return before
-
-    def _known_values(self, before: StudyPlan, values: np.ndarray) -> np.ndarray:
-        """Values of the plan that is there; where they cannot be read, the same ones take their place."""
-        try:
-            return self.values(before)
-        except InputOutputError:
-            if samples_hash(values[: before.cases]) != before.samples:
-                raise
-            self._store_samples(values)
-            return self.values(before)
 
     @property
     def _advice(self) -> str:

@@ -3,7 +3,7 @@
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -126,16 +126,13 @@ def _sums(places: Sequence[np.ndarray], results: np.ndarray) -> tuple[np.ndarray
     gram, moments, sums = np.zeros((size, size)), np.zeros(size), np.zeros(size)
     for first in range(0, len(results), AT_ONCE):
         rows = slice(first, first + AT_ONCE)
-        functions = np.hstack([_tents(place[rows], int(place.max())) for place in places])
+        # 1 at the end of one segment, straight to 0 at both its neighbours
+        tents = [1.0 - np.abs(place[rows, None] - np.arange(1, int(place.max()) + 1)) for place in places]
+        functions = np.maximum(np.hstack(tents), 0.0)
         gram += functions.T @ functions
         moments += functions.T @ results[rows]
         sums += functions.sum(axis=0)
     return gram - np.outer(sums, sums) / len(results), moments
-
-
-def _tents(place: np.ndarray, segments: int) -> np.ndarray:
-    """Functions (N, segments) that are 1 at the end of one segment and go straight to 0 at both its neighbours."""
-    return np.maximum(1.0 - np.abs(place[:, None] - np.arange(1, segments + 1)), 0.0)
 
 
 # The summary of a study so far, as plain data.
@@ -183,16 +180,12 @@ def summary_of(ledger: Ledger) -> dict[str, Any]:
         for place, column in enumerate(plan.objectives)
     }
     rows = [row for row in ledger.rows if row is not None]
-    warnings = _count_similar(sentence for row in rows for sentence in row.remarks.get("warnings", ()))
+    first: dict[str, str] = {}  # sentences that differ by numbers alone count as the first of them
+    sentences = (sentence for row in rows for sentence in row.remarks.get("warnings", ()))
+    warnings = dict(Counter(first.setdefault(_NUMBER.sub("", sentence), sentence) for sentence in sentences))
     undefined = Counter(name for row in rows for name in row.remarks.get("undefined", ()))
     found = {"objectives": objectives, "warnings": warnings, "undefined_gradients": dict(undefined)}
     return status_of(ledger) | found
-
-
-def _count_similar(sentences: Iterable[str]) -> dict[str, int]:
-    """How often each sentence was said; those that differ by numbers alone count as the first of them."""
-    first: dict[str, str] = {}
-    return dict(Counter(first.setdefault(_NUMBER.sub("", sentence), sentence) for sentence in sentences))
 
 
 def _of_objective(names: Sequence[str], values: np.ndarray, results: np.ndarray) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import numpy as np
 from mbsim_cli.errors import AnalysisError
 from mbsim_cli.study.listener import SILENT, Listener
 from mbsim_cli.study.sweep.store import DONE, FAILED, LOST, Case, Computed, Row
-from mbsim_cli.study.sweep.study_folder import Column, StudyPlan, case_identities
+from mbsim_cli.study.sweep.study_folder import Quantity, StudyPlan, case_identities
 
 FAILS, DIES, HANGS, SLOW = -1.0, -2.0, -3.0, -4.0
 
@@ -22,9 +22,9 @@ def plan_of(cases: int, **changed) -> StudyPlan:
         "study": "s",
         "sampler": {},
         "cases": cases,
-        "varied": [Column("a", "m"), Column("b")],
-        "objectives": [Column("f", "J")],
-        "parameters": [Column("a", "m"), Column("b")],
+        "varied": [Quantity("a", "m"), Quantity("b")],
+        "objectives": [Quantity("f", "J")],
+        "parameters": [Quantity("a", "m"), Quantity("b")],
         "sensors": [],
         "full": False,
         "content": "content",

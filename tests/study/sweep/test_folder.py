@@ -24,7 +24,7 @@ from mbsim_cli.study.sweep.store import (
     ledger_of,
     packed,
 )
-from mbsim_cli.study.sweep.study_folder import Column, Shard, StudyFolder, samples_hash
+from mbsim_cli.study.sweep.study_folder import Quantity, Shard, StudyFolder, samples_hash
 from tests.cli.conftest import environment
 from tests.study.sweep.fakes import cases_of, plan_of, row_of, values_of
 from tests.work import calls_of
@@ -43,7 +43,7 @@ def append(folder, rows, shard=Shard()):
 
 
 def test_a_plan_is_read_as_it_was_stored(folder):
-    plan, values = plan_of(5, sensors=[Column("r", "m", ("x", "y"))]), values_of(5)
+    plan, values = plan_of(5, sensors=[Quantity("r", "m", ("x", "y"))]), values_of(5)
     assert folder.adopt(plan, values, force=False) == plan
     assert folder.plan() == plan and folder.values(plan).tobytes() == values.tobytes()
     assert sorted(path.name for path in folder.path.iterdir()) == ["plan.json", "samples.npy"]
@@ -63,8 +63,8 @@ def test_the_same_study_goes_on_and_a_longer_one_extends(folder):
     ("changed", "sentence"),
     [
         ({"content": "another"}, "the model, or an option of its analysis, has changed"),
-        ({"varied": [Column("a", "m"), Column("c")]}, "other parameters vary"),
-        ({"sensors": [Column("r")]}, "other sensors are kept"),
+        ({"varied": [Quantity("a", "m"), Quantity("c")]}, "other parameters vary"),
+        ({"sensors": [Quantity("r")]}, "other sensors are kept"),
     ],
 )
 def test_another_study_is_refused(folder, changed, sentence):
@@ -118,7 +118,7 @@ def test_what_holds_no_study(folder, tmp_path):
 def keeping(folder, count):
     """A study of which each case keeps what a sensor showed; values (N, 2)."""
     values = values_of(count)
-    sensors = [Column("r", "m", ("x",))]
+    sensors = [Quantity("r", "m", ("x",))]
     folder.adopt(plan_of(count, sensors=sensors, samples=samples_hash(values)), values, force=False)
     cases = cases_of(values)
     append(folder, [row_of(case) for case in cases])
@@ -245,7 +245,7 @@ print(used.ru_utime + used.ru_stime, peak / 1e6)
 def test_collecting_is_quick_and_small(folder, count):
     """30 s and 1 GB for 100 000 cases of three objectives with five derivatives, some with sentences."""
     values = values_of(count)
-    columns = {name: [Column(f"{name}_{i}") for i in range(size)] for name, size in (("f", 3), ("p", 5))}
+    columns = {name: [Quantity(f"{name}_{i}") for i in range(size)] for name, size in (("f", 3), ("p", 5))}
     plan = plan_of(count, objectives=columns["f"], parameters=columns["p"])
     folder.adopt(plan, values, force=False)
     remarks = {"warnings": ["d f_1 / d p_2 has an estimated discretisation error of 3.4 %; try a shorter step"]}
