@@ -10,7 +10,6 @@ from mbsim_cli.cli import options, signals
 from mbsim_cli.cli.output import bar, emit, say, tell
 from mbsim_cli.errors import UsageError, counted
 
-SUFFIXES = ("gif", "mp4", "pvd")
 SIZES = (64, 4096)  # pixels
 SIZE = "640x480"
 ResultPath = Annotated[Path, options.file_argument("RESULT.h5", "Result file.")]
@@ -67,11 +66,11 @@ def command(
     options.limit_threads(None)
     from mbsim_cli.io.results import Content
     from mbsim_cli.io.target import PICTURE, check_target
-    from mbsim_cli.report import require_matplotlib
+    from mbsim_cli.report import picture_kind, require_matplotlib
     from mbsim_cli.study.pictures.motion import ModeFilm, RunFilm
 
     picture = output or Path(result.stem + ".gif")
-    kind = options.picture_kind(picture, SUFFIXES)
+    kind = picture_kind(picture, ("gif", "mp4", "pvd"))
     if not 0 < speed < float("inf"):
         raise UsageError(f"--speed wants a positive number, not {speed:g}")
     if exaggerate is not None and not 0 <= exaggerate < float("inf"):

@@ -96,11 +96,10 @@ def _check(model: Any, output: Path | None, save: Path | None, picture: Path | N
         check_place(model, save, force=force)
     if picture is not None:
         from mbsim_cli.io.target import PICTURE, check_target
-        from mbsim_cli.report import require_matplotlib
-        from mbsim_cli.study.fitting.findings import kind_of
+        from mbsim_cli.report import picture_kind, require_matplotlib
 
+        picture_kind(picture)
         require_matplotlib()
-        kind_of(picture)
         check_target(picture, PICTURE, force=force)
 
 

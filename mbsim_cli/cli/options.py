@@ -5,7 +5,7 @@ import re
 import shlex
 import sys
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -240,14 +240,6 @@ def _memory_of(text: str | None) -> float | None:
         return positive("--memory", float(text.removesuffix(unit)) * UNITS[unit], " of bytes")
     except (ValueError, KeyError):
         raise UsageError(f"--memory wants a size in {', '.join(UNITS)}, as 500MB, not '{text}'") from None
-
-
-def picture_kind(output: Path, kinds: Sequence[str]) -> str:
-    """Kind of picture that a file name asks for."""
-    kind = output.suffix.lower().removeprefix(".")
-    if kind not in kinds:
-        raise UsageError(f"-o {output}: a picture ends in {', '.join('.' + known for known in kinds)}")
-    return kind
 
 
 # Options that replace keys of a file's analysis: defined once; each command names the ones that it takes.

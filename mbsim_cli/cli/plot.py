@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 
 RENAMED = {"--sensitivity": "--by"}
-SUFFIXES = ("png", "svg", "pdf")
 Arguments = Annotated[
     list[str],
     typer.Argument(
@@ -149,10 +148,10 @@ class _Picture:
 def _write(output: Path, draw: Callable[[], _Picture], json: bool, quiet: bool, force: bool) -> None:
     """Write a picture and report it; ``draw`` is called after the place of the file and the libraries are checked."""
     from mbsim_cli.io.target import PICTURE, check_target, replaced
-    from mbsim_cli.report import require_matplotlib
+    from mbsim_cli.report import picture_kind, require_matplotlib
 
+    kind, target = picture_kind(output), check_target(output, PICTURE, force=force)
     require_matplotlib()
-    kind, target = options.picture_kind(output, SUFFIXES), check_target(output, PICTURE, force=force)
     picture = draw()
     with signals.shield(), replaced(target, PICTURE, force=force) as temporary:
         picture.save(temporary, kind)

@@ -1,8 +1,18 @@
 """Pictures, films and pages of results. The only home of matplotlib, which is an extra that pages do not need."""
 
 import os
+from collections.abc import Sequence
+from pathlib import Path
 
 from mbsim_cli.errors import UsageError
+
+
+def picture_kind(path: Path, kinds: Sequence[str] = ("png", "svg", "pdf")) -> str:
+    """Kind of picture that a file name asks for; raises UsageError."""
+    kind = path.suffix.lower().removeprefix(".")
+    if kind not in kinds:
+        raise UsageError(f"{path}: a picture ends in {', '.join('.' + known for known in kinds)}")
+    return kind
 
 
 def require_matplotlib() -> None:

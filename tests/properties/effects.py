@@ -18,7 +18,6 @@ from mbsim_cli.solve import allocate
 from mbsim_cli.solve.open_trees.integration import error_control, newton_control, tableau
 from mbsim_cli.study import evaluation
 from mbsim_cli.study.assembling import AUTO, Settings, build, chosen, stated_method
-from mbsim_cli.study.fitting.fit import varied_of
 from mbsim_cli.study.fitting.readings import measured_of
 from mbsim_cli.study.listener import SILENT, Listener
 from mbsim_cli.study.objectives import accumulator
@@ -187,7 +186,7 @@ class Effects:
         number = self.file.expressions.value
         return {
             name: (
-                *varied_of(self.file, given),
+                *vars(variables_of(self.file, given.parameters)).values(),
                 given.measurements,
                 given.hold_out,
                 given.loss,

@@ -8,13 +8,14 @@ import numpy as np
 
 from mbsim_cli.errors import InputOutputError, MbsimError, UsageError, option
 from mbsim_cli.io.target import PICTURE, check_target, replaced
+from mbsim_cli.report import picture_kind, require_matplotlib
 from mbsim_cli.spec.loader import load
 from mbsim_cli.spec.parameters import with_numbers
 from mbsim_cli.spec.reading.source import is_key
-from mbsim_cli.study.fitting.estimate import UNDETERMINED, Direction, Estimate
+from mbsim_cli.study.fitting.estimate import UNDETERMINED, Direction
 
 if TYPE_CHECKING:
-    from mbsim_cli.study.fitting.fit import Fit, Samples, Varied
+    from mbsim_cli.study.fitting.fit import Fit, Samples
     from mbsim_cli.study.model import Model
 
 
@@ -23,23 +24,17 @@ CORRELATED = 0.95  # beyond which two estimates are named together
 UNLIKELY = 4.0  # standard deviations of chi-square from its mean
 
 
-def report_of(
-    name: str,
-    given: Any,
-    varied: "Varied",
-    found: Estimate,
-    samples: Mapping[str, Mapping[str, "Samples"]],
-    hold_out: Mapping[str, Mapping[str, "Samples"]],
-) -> dict[str, Any]:
+def report_of(fit: "Fit") -> dict[str, Any]:
     """Plain data, as ``mbsim fit --json`` prints them; what is not determined is NaN."""
+    found, variables = fit.estimate, fit.variables
     m, free = len(found.sigma), int(np.count_nonzero(found.held == 0))
-    chi_square = float(sum((s.residuals**2).sum() for columns in samples.values() for s in columns.values()))
+    chi_square = float(sum((s.residuals**2).sum() for columns in fit.samples.values() for s in columns.values()))
     errors, ends = found.errors, {-1: "lower", 0: "", 1: "upper"}
     with np.errstate(invalid="ignore", divide="ignore"):
         correlations = found.covariance / np.outer(errors, errors)
     return {
-        "name": name,
-        "loss": given.loss,
+        "name": fit.name,
+        "loss": fit.given.loss,
         "converged": found.converged,
         "ended": found.ended,
         "evaluations": found.evaluations,
@@ -49,26 +44,26 @@ def report_of(
         "chi_square": chi_square,
         "parameters": {
             parameter: {
-                "start": float(varied.start[i]),
+                "start": float(variables.start[i]),
                 "value": float(found.values[i]),
                 "standard_error": float(errors[i]),
-                "unit": varied.units[i],
-                "bounds": [float(varied.low[i]), float(varied.high[i])],
+                "unit": variables.units[i],
+                "bounds": [float(variables.low[i]), float(variables.high[i])],
                 "held_by": ends[int(found.held[i])],
             }
-            for i, parameter in enumerate(varied.names)
+            for i, parameter in enumerate(fit.names)
         },
         "correlations": correlations.tolist(),
         "directions": [
             {
                 "singular_value": direction.singular_value,
                 "determined": direction.singular_value > UNDETERMINED,
-                "parameters": _parts(direction, varied.names, found.values),
+                "parameters": _parts(direction, fit.names, found.values),
             }
             for direction in found.directions
         ],
-        "measurements": _columns(samples),
-        "hold_out": _columns(hold_out),
+        "measurements": {name: {c: _column(s) for c, s in of.items()} for name, of in fit.samples.items()},
+        "hold_out": {name: {c: _column(s) for c, s in of.items()} for name, of in fit.hold_out.items()},
     }
 
 
@@ -78,10 +73,6 @@ def _parts(direction: Direction, names: Sequence[str], values: np.ndarray) -> di
     largest = relative[np.argmax(np.abs(relative))]
     parts = zip(names, relative / (largest or 1.0), strict=True)
     return {name: float(part) for name, part in parts if abs(part) >= PART}
-
-
-def _columns(samples: Mapping[str, Mapping[str, "Samples"]]) -> dict[str, Any]:
-    return {name: {column: _column(s) for column, s in columns.items()} for name, columns in samples.items()}
 
 
 def _column(s: "Samples") -> dict[str, Any]:
@@ -101,48 +92,35 @@ def _column(s: "Samples") -> dict[str, Any]:
     }
 
 
-def warnings_of(
-    given: Any, varied: "Varied", found: Estimate, samples: Mapping[str, Mapping[str, "Samples"]]
-) -> list[str]:
+def warnings_of(fit: "Fit") -> list[str]:
     """Warnings of a fit."""
-    warnings = []
+    found, warnings = fit.estimate, []
     if not found.converged:
         warnings.append(f"the search has not converged: {found.ended}")
     for direction in found.directions:
         if direction.singular_value <= UNDETERMINED:
-            parts = _parts(direction, varied.names, found.values)
+            parts = _parts(direction, fit.names, found.values)
             changes = ", ".join(f"{name} {part:+.3g}" for name, part in parts.items())
+            *first, last = parts
+            names = f"{', '.join(first)} and {last}" if first else last
             warnings.append(
-                f"the data do not determine {_listed(list(parts))}: changes in the ratio {changes}, relative to the "
+                f"the data do not determine {names}: changes in the ratio {changes}, relative to the "
                 f"values, leave the residuals as they are (singular value {direction.singular_value:.1e})"
             )
-    warnings += [
-        f"{varied.names[i]} is held by the {'lower' if end < 0 else 'upper'} end of its range"
-        for i, end in enumerate(found.held)
-        if end
-    ]
-    return [*warnings, *_noise(given, found, samples)]
-
-
-def _listed(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
-
-
-def _noise(given: Any, found: Estimate, samples: Mapping[str, Mapping[str, "Samples"]]) -> list[str]:
-    """Columns whose residuals are larger or smaller than the noise that the file states."""
-    sentences, share = [], len(found.values) / len(found.sigma)
-    for name, columns in samples.items():
-        for column, s in columns.items():
-            if s.sigma_estimated or given.loss != "linear":
-                continue
-            n = len(s.time)
-            ratio = float(np.mean(s.residuals**2)) / max(1.0 - share, 1e-12)
-            if abs(ratio - 1.0) > UNLIKELY * np.sqrt(2.0 / n):
-                sentences.append(
-                    f"residuals of {name}.{column} are {np.sqrt(ratio):.3g} times the stated sigma of {s.sigma:.3g}; "
-                    "standard errors rely on it"
-                )
-    return sentences
+    for name, end in zip(fit.names, found.held, strict=True):
+        if end:
+            warnings.append(f"{name} is held by the {'lower' if end < 0 else 'upper'} end of its range")
+    share = len(found.values) / len(found.sigma)
+    for name, s, held_out in fit.columns:  # residuals beside the noise that the file states
+        if held_out or s.sigma_estimated or fit.given.loss != "linear":
+            continue
+        ratio = float(np.mean(s.residuals**2)) / max(1.0 - share, 1e-12)
+        if abs(ratio - 1.0) > UNLIKELY * np.sqrt(2.0 / len(s.time)):
+            warnings.append(
+                f"residuals of {name} are {np.sqrt(ratio):.3g} times the stated sigma of {s.sigma:.3g}; "
+                "standard errors rely on it"
+            )
+    return warnings
 
 
 def correlated(report: Mapping[str, Any]) -> list[tuple[str, str, float]]:
@@ -158,28 +136,16 @@ def correlated(report: Mapping[str, Any]) -> list[tuple[str, str, float]]:
 
 # The picture of a fit: readings over the fitted model, and residuals.
 
-SUFFIXES = ("png", "svg", "pdf")
-
-
-def kind_of(path: Path) -> str:
-    """Kind of picture that a file name asks for; raises UsageError."""
-    kind = path.suffix.lower().removeprefix(".")
-    if kind not in SUFFIXES:
-        raise UsageError(f"{path}: a picture ends in {', '.join('.' + known for known in SUFFIXES)}")
-    return kind
-
 
 def save_picture(fit: "Fit", path: Path, *, force: bool) -> Path:
     """Draw a fit; return the path. Raises UsageError and InputOutputError."""
-    from mbsim_cli.report import require_matplotlib
-
+    kind, target = picture_kind(path), check_target(path, PICTURE, force=force)
     require_matplotlib()
-    kind, target = kind_of(path), check_target(path, PICTURE, force=force)
 
     from mbsim_cli.report.sheet import Drawn, save_fit
 
     drawn = [
-        Drawn(name, s.unit, s.time, s.measured, s.computed, s.residuals, held_out) for name, s, held_out in fit._columns
+        Drawn(name, s.unit, s.time, s.measured, s.computed, s.residuals, held_out) for name, s, held_out in fit.columns
     ]
     with replaced(target, PICTURE, force=force) as temporary:
         save_fit(drawn, temporary, kind, fit.model._file.name or fit.name)

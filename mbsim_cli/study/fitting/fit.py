@@ -1,7 +1,7 @@
 """A fit from its model file to estimates: ``Fit``."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import asdict, replace
 from os import PathLike
 from pathlib import Path
@@ -17,6 +17,7 @@ from mbsim_cli.study.fitting.estimate import Estimate, Group, Problem, estimate
 from mbsim_cli.study.fitting.findings import report_of, warnings_of
 from mbsim_cli.study.fitting.readings import Computed, Readings, measured_of
 from mbsim_cli.study.listener import Interrupted, Listener, PollOnly
+from mbsim_cli.study.optimizing.design import Variables, variables_of
 from mbsim_cli.study.optimizing.log import Kind, Log, key
 from mbsim_cli.study.plan import Timing
 from mbsim_cli.study.sweep.study_folder import content_hash, file_hash
@@ -45,17 +46,6 @@ class Samples(NamedTuple):
         return (self.computed - self.measured) / self.sigma
 
 
-class Varied(NamedTuple):
-    """Parameters that are estimated: names, units, start and bounds (p,), and which go by their logarithm."""
-
-    names: tuple[str, ...]
-    units: tuple[str, ...]
-    start: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
-    log: np.ndarray
-
-
 class Fit:
     """The findings of a fit.
 
@@ -67,23 +57,26 @@ class Fit:
         self,
         model: "Model",
         name: str,
-        varied: Varied,
+        variables: Variables,
         found: Estimate,
         samples: Mapping[str, Mapping[str, Samples]],
         hold_out: Mapping[str, Mapping[str, Samples]],
         timing: Timing,
     ):
-        self.model, self.name, self.names = model, name, varied.names
-        self.estimate, self.samples, self.hold_out = found, samples, hold_out
+        self.model, self.name, self.names = model, name, variables.names
+        self.variables, self.estimate, self.samples, self.hold_out = variables, found, samples, hold_out
         self.values, self.errors, self.covariance = found.values, found.errors, found.covariance
-        given = model._file.fit[name]
-        warnings = warnings_of(given, varied, found, samples)
         self.report: dict[str, Any] = {
             "model": str(model.path),
-            "fit": report_of(name, given, varied, found, samples, hold_out),
+            "fit": report_of(self),
             "timing": asdict(timing),
-            "warnings": warnings,
+            "warnings": warnings_of(self),
         }
+
+    @property
+    def given(self) -> Any:
+        """The fit as the model file states it (``spec.studies.Fit``)."""
+        return self.model._file.fit[self.name]
 
     @property
     def parameters(self) -> dict[str, float]:
@@ -96,7 +89,7 @@ class Fit:
         return list(self.report["warnings"])
 
     @property
-    def _columns(self) -> Iterator[tuple[str, Samples, bool]]:
+    def columns(self) -> Iterator[tuple[str, Samples, bool]]:
         """MEASUREMENT.COLUMN, the readings of the column, and whether they are held out."""
         for held_out, part in ((False, self.samples), (True, self.hold_out)):
             for measurement, columns in part.items():
@@ -130,7 +123,7 @@ class Fit:
             {"name": name, "held_out": held_out, "sensor": s.sensor, "unit": s.unit}
             | {"sigma": s.sigma, "sigma_estimated": s.sigma_estimated}
             | {"time": s.time, "measured": s.measured, "computed": s.computed, "residuals": s.residuals}
-            for name, s, held_out in self._columns
+            for name, s, held_out in self.columns
         ]
         title = {"title": self.model._file.name or self.name, "description": self.model._file.description or ""}
         write_fit(target, self.report | title | {"readings": readings}, force=force)
@@ -161,56 +154,48 @@ def fit(
     timing = timing or Timing()
     with timing.phase("load"):
         name, given = stated(model._file, name)
-        varied = varied_of(model._file, given)
-        delays = {n: (a, b) for n, a, b in zip(varied.names, varied.low, varied.high, strict=True)}
-        quiet = model._variant(model._file, varied.names)
+        variables = variables_of(model._file, given.parameters)
+        names, start = variables.names, variables.start
+        delays = {n: (a, b) for n, a, b in zip(names, variables.low, variables.high, strict=True)}
+        quiet = model._variant(model._file, names)
         quiet._listener = PollOnly(listener)
-        runs = [Readings(quiet, measured_of(model._file, m), varied.names, delays) for m in given.measurements]
-        others = [Readings(quiet, measured_of(model._file, m), varied.names, delays) for m in given.hold_out]
+        runs = [Readings(quiet, measured_of(model._file, m), names, delays) for m in given.measurements]
+        others = [Readings(quiet, measured_of(model._file, m), names, delays) for m in given.hold_out]
 
     def compute(values: np.ndarray) -> Computed:
         parts = [run.at(values) for run in runs]
         return Computed(*(np.concatenate(found) for found in zip(*parts, strict=True)))
 
-    with timing.phase("solve"), listener.progress("fitting", evaluations or given.evaluations) as show:
+    most = evaluations or given.evaluations
+    with timing.phase("solve"), listener.progress("fitting", most) as show, ExitStack() as kept:
 
         def progress(count: int, cost: float) -> None:
             show(count)
             listener.say(f"evaluation {count}: half of the sum of squares {cost:.8g}")
 
-        if log is None:
-            found = _searched(model._file, name, varied, runs, compute, progress, evaluations)
-        else:
-            identity = _identity(model, name, varied, runs)
-            evaluated = Log(log, identity, compute, listener, force=force, kind=EVALUATIONS)
-            with closing(evaluated), _naming_log(log, listener):
-                found = _searched(model._file, name, varied, runs, evaluated, progress, evaluations)
-                evaluated.remove()
+        evaluated: Callable[[np.ndarray], Computed] = compute
+        if log is not None:
+            identity = _identity(model, name, variables, runs)
+            evaluated = kept.enter_context(
+                closing(Log(log, identity, compute, listener, force=force, kind=EVALUATIONS))
+            )
+            kept.enter_context(_naming_log(log, listener))
+        for run in runs:  # which readings lie within the runs
+            run.settle(start)
+        problem = _problem(model._file, given, variables, runs, evaluated)
+
+        def checked(values: np.ndarray) -> Computed:
+            computed = evaluated(values)
+            if values.tobytes() == start.tobytes():
+                _require_influence(model._file, name, variables, problem, computed)
+            return computed
+
+        found = estimate(replace(problem, compute=checked, most=most), progress)
+        if isinstance(evaluated, Log):
+            evaluated.remove()
+        kept.close()
         ready, hold_out = _samples(runs, found), {run.measured.name: _held_out(run, found) for run in others}
-    return Fit(model, name, varied, found, ready, hold_out, timing)
-
-
-def _searched(
-    model_file: ModelFile,
-    name: str,
-    varied: Varied,
-    runs: Sequence[Readings],
-    compute: Callable[[np.ndarray], Computed],
-    progress: Callable[[int, float], None],
-    evaluations: int | None,
-) -> Estimate:
-    """The search; its first evaluation tells which readings lie within the runs."""
-    for run in runs:
-        run.settle(varied.start)
-    problem = _problem(model_file, model_file.fit[name], varied, runs, compute, evaluations)
-
-    def checked(values: np.ndarray) -> Computed:
-        computed = compute(values)
-        if values.tobytes() == varied.start.tobytes():
-            _require_influence(model_file, name, varied, problem, computed)
-        return computed
-
-    return estimate(replace(problem, compute=checked), progress)
+    return Fit(model, name, variables, found, ready, hold_out, timing)
 
 
 @contextmanager
@@ -231,34 +216,12 @@ def stated(model_file: ModelFile, name: str | None) -> tuple[str, Any]:
     return named_or_only(model_file.fit, name, "fit", "{all: {measurements: [NAME], parameters: [NAME]}}")
 
 
-def varied_of(model_file: ModelFile, given: Any) -> Varied:
-    """The parameters that a fit estimates; raises UsageError for a start outside of its bounds."""
-    parameters, number, scope = model_file.parameters, model_file.expressions.value, model_file.expressions.scope()
-    ranges = given.parameters if isinstance(given.parameters, Mapping) else {}
-
-    def ends(name: str) -> tuple[float, float]:
-        stated = (ranges[name].from_, ranges[name].to) if name in ranges else parameters[name].bounds
-        low, high = (-np.inf, np.inf) if stated is None else (float(number(end).real) for end in stated)
-        return low, high
-
-    bounded = [name for name, parameter in parameters.items() if parameter.bounds is not None]
-    names = [n for n in bounded if np.ptp(ends(n)) > 0.0] if given.parameters == "all" else list(given.parameters)
-    low, high = np.array([ends(name) for name in names]).reshape(-1, 2).T
-    start = np.array([float(scope[name].real) for name in names])
-    for name, value, least, most in zip(names, start, low, high, strict=True):
-        if not least <= value <= most:
-            raise UsageError(f"the search begins with {name} = {value:g}, outside of its range {least:g} to {most:g}")
-    log = np.array([name in ranges and ranges[name].scale == "log" for name in names], dtype=bool)
-    return Varied(tuple(names), tuple(parameters[name].unit for name in names), start, low, high, log)
-
-
 def _problem(
     model_file: ModelFile,
     given: Any,
-    varied: Varied,
+    variables: Variables,
     runs: Sequence[Readings],
     compute: Callable[[np.ndarray], Computed],
-    evaluations: int | None,
 ) -> Problem:
     number = model_file.expressions.value
     groups, readings, at = [], [], 0
@@ -269,34 +232,37 @@ def _problem(
             place = slice(at, at := at + len(column.readings))
             groups.append(Group(place, sigma, float(np.abs(column.readings).max())))
             readings.append(column.readings)
-    if at < len(varied.names):
-        raise UsageError(f"{at} readings do not determine {len(varied.names)} parameters")
+    if at < len(variables.names):
+        raise UsageError(f"{at} readings do not determine {len(variables.names)} parameters")
     return Problem(
-        varied.start,
-        varied.low,
-        varied.high,
-        varied.log,
+        variables.start,
+        variables.low,
+        variables.high,
+        variables.log,
         np.concatenate(readings),
         groups,
         compute,
         given.loss,
         1.0 if given.loss_scale is None else float(number(given.loss_scale).real),
         float(number(given.tolerance).real),
-        evaluations or given.evaluations,
+        given.evaluations,
     )
 
 
-def _require_influence(model_file: ModelFile, name: str, varied: Varied, problem: Problem, computed: Computed) -> None:
+def _require_influence(
+    model_file: ModelFile, name: str, variables: Variables, problem: Problem, computed: Computed
+) -> None:
     """Raise ModelError for parameters that no reading depends on where the search begins."""
-    span = np.where(np.isfinite(varied.high - varied.low), varied.high - varied.low, 0.0)
-    size = np.maximum(np.maximum(np.abs(varied.start), span), np.where(varied.start == 0.0, 1.0, 0.0))
+    start, span = variables.start, variables.high - variables.low
+    span = np.where(np.isfinite(span), span, 0.0)
+    size = np.maximum(np.maximum(np.abs(start), span), np.where(start == 0.0, 1.0, 0.0))
     scales = np.ones(len(problem.readings))
     for group in problem.groups:
         scales[group.place] = group.size or 1.0
     largest = np.abs(computed.jacobian / scales[:, None]).max(axis=0) * size
     stated = model_file.fit[name].parameters
     issues = []
-    for index, (parameter, change) in enumerate(zip(varied.names, largest, strict=True)):
+    for index, (parameter, change) in enumerate(zip(variables.names, largest, strict=True)):
         if change <= SLIGHT:
             place = () if stated == "all" else (index if isinstance(stated, list) else parameter,)
             message = f"no reading of this fit depends on {parameter!r}"
@@ -336,7 +302,7 @@ def _held_out(run: Readings, found: Estimate) -> dict[str, Samples]:
     return ready
 
 
-def _identity(model: "Model", name: str, varied: Varied, runs: Sequence[Readings]) -> bytes:
+def _identity(model: "Model", name: str, variables: Variables, runs: Sequence[Readings]) -> bytes:
     """Hash of all that evaluations depend on, beside the values of the parameters."""
     file = model._file
     tables = [file_hash(table) for table in (*file.tables, *(run.measured.path for run in runs))]
@@ -344,7 +310,7 @@ def _identity(model: "Model", name: str, varied: Varied, runs: Sequence[Readings
     choices = {
         "settings": asdict(model._settings),
         "tables": tables,
-        "varied": [*varied.names, *map(float, (*varied.low, *varied.high))],
+        "varied": [*variables.names, *map(float, (*variables.low, *variables.high))],
         "measurements": {run.measured.name: data["measurements"][run.measured.name] for run in runs},
         "fit": name,
         "version": mbsim_cli.__version__,

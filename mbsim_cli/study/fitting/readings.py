@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 # Measurements as arrays: the columns of a file that the model is compared with.
 
 
-class Column(NamedTuple):
+class MeasuredColumn(NamedTuple):
     """Readings (n,) of a column at times (n,), s, and what the file says of it (``spec.studies.MeasuredColumn``)."""
 
     name: str
@@ -38,7 +38,7 @@ class Measured(NamedTuple):
 
     name: str
     given: Any
-    columns: tuple[Column, ...]
+    columns: tuple[MeasuredColumn, ...]
     path: Path
 
 
@@ -66,7 +66,7 @@ def measured_of(model_file: ModelFile, name: str) -> Measured:
         if not known.any():
             within = " within between" if given.between is not None else ""
             raise ModelError([model_file.source.issue(place, f"{path} has no readings{within}", key=True)])
-        columns.append(Column(column, entry, times[known], readings[known]))
+        columns.append(MeasuredColumn(column, entry, times[known], readings[known]))
     return Measured(name, given, tuple(columns), path)
 
 
@@ -105,13 +105,13 @@ class Readings:
         by = [name for name in names if name not in texts]
         self._model, self._file = model._variant(file, by), file
         self._own = [place for place, name in enumerate(names) if name not in texts]
-        self._kept: tuple[Column, ...] | None = None
+        self._kept: tuple[MeasuredColumn, ...] | None = None
         self._first: tuple[bytes, Computed] | None = None
         self.units: dict[str, str] = {}
         self.left_out: dict[str, int] = {}
 
     @property
-    def columns(self) -> tuple[Column, ...]:
+    def columns(self) -> tuple[MeasuredColumn, ...]:
         """The columns without readings that are left out; known after the first run."""
         return self.measured.columns if self._kept is None else self._kept
 
@@ -158,7 +158,7 @@ class Readings:
             self.units[column.name] = result.unit(column.given.sensor) if column.given.scale.literal == 1.0 else ""
         self._kept = tuple(within)
 
-    def _delays_of(self, column: Column, rho: Mapping[str, float]) -> tuple[float, float]:
+    def _delays_of(self, column: MeasuredColumn, rho: Mapping[str, float]) -> tuple[float, float]:
         """Least and largest delay, taken at the corners of the parameters' ranges."""
         expressions, delay = self._file.expressions, column.given.delay
         corners: list[dict[str, float]] = [dict(rho)]
@@ -168,7 +168,9 @@ class Readings:
         found = [float(np.real(expressions.value(delay, corner))) for corner in corners]
         return min(found), max(found)
 
-    def _history(self, result: "Result", column: Column, times: Any = None, *, rate: bool = False) -> np.ndarray:
+    def _history(
+        self, result: "Result", column: MeasuredColumn, times: Any = None, *, rate: bool = False
+    ) -> np.ndarray:
         """A history (n,) of one number; raises ModelError where the name is of none."""
         name = column.given.sensor
         try:
@@ -181,7 +183,7 @@ class Readings:
             raise self._wrong(column, f"{name!r} has {found.shape[1]} columns: {', '.join(labels)}", hint, "sensor")
         return found
 
-    def _column(self, result: "Result", column: Column, rho: Mapping[str, float]) -> Computed:
+    def _column(self, result: "Result", column: MeasuredColumn, rho: Mapping[str, float]) -> Computed:
         given, expressions = column.given, self._file.expressions
         scale, offset, delay = (
             float(np.real(expressions.value(n, rho))) for n in (given.scale, given.offset, given.delay)
@@ -205,6 +207,6 @@ class Readings:
                 jacobian[:, self._names.index(name)] += derivative * by_number
         return Computed(offset + scale * shown, jacobian)
 
-    def _wrong(self, column: Column, message: str, hint: str | None = None, key: str = "") -> ModelError:
+    def _wrong(self, column: MeasuredColumn, message: str, hint: str | None = None, key: str = "") -> ModelError:
         path = ("measurements", self.measured.name, "columns", column.name, *([key] if key else []))
         return ModelError([self._file.source.issue(path, message, hint, key=not key)])

@@ -17,7 +17,7 @@ ROUND_OFF = 1e-12  # of an end of a range
 
 @dataclass(frozen=True)
 class Variables:
-    """Parameters by name, then the elements of fields, with their ranges (v,); ``log``: scaled by their logarithm."""
+    """Parameters by name, then the elements of fields, with their ranges (v,); ``log``: searched by their logarithm."""
 
     names: tuple[str, ...]  # of the parameters
     units: tuple[str, ...]
@@ -65,9 +65,9 @@ class Variables:
 
 
 def variables_of(model_file: ModelFile, stated: Any) -> Variables:
-    """The variables that an optimisation states: names, or ranges by name, or all parameters whose bounds differ.
+    """The variables that an optimisation or a fit states: names, or ranges by name, or all whose bounds differ.
 
-    Raises UsageError where a value that replaces that of the file lies outside of its range.
+    Without bounds a range is infinite. Raises UsageError where the search would begin outside of a range.
     """
     parameters, number = model_file.parameters, model_file.expressions.value
     ranges = stated if isinstance(stated, Mapping) else {}
@@ -75,7 +75,7 @@ def variables_of(model_file: ModelFile, stated: Any) -> Variables:
 
     def ends(name: str) -> tuple[float, float]:
         given = (ranges[name].from_, ranges[name].to) if name in ranges else parameters[name].bounds
-        low, high = (float(number(end).real) for end in given)
+        low, high = (-np.inf, np.inf) if given is None else (float(number(end).real) for end in given)
         return low, high
 
     if stated == "all":
