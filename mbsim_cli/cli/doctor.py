@@ -2,7 +2,7 @@
 
 import os
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Annotated, Any
 
 import typer
@@ -26,6 +26,7 @@ Generated = Annotated[
     typer.Option("--generated", metavar="ELEMENT", help="Print the generated derivatives of a force element."),
 ]
 _ROOM = 50_000_000  # bytes that all kernels take
+# loops for eight cases of a study, by the systems that they are for
 _LOOPS = {"simulate_cases.simulate_cases": "ALI3-P", "integrate_cases.integrate_cases": "open trees"}
 # psi1 of the template fivebar and its derivatives, on Linux and x86-64; Table 7 of the paper has four of their digits
 _FIVE_BAR = {"value": 0.72687744248, "L_s1": -4.2288164481, "L_s2": 3.2115942793, "L_A1": 3.3598320614}
@@ -138,7 +139,7 @@ def _cache() -> dict[str, Any]:
         "locks": locks,
         "free_bytes": _free(STORE.path),
         "entries": [{"name": name, "bytes": size} for name, size in own.entries] if own else [],
-        "lanes": _lanes(own.entries if own else ()),
+        "lanes": [systems for name, systems in _LOOPS.items() if own and name in dict(own.entries)],
         "bytes": own.size if own else 0,
         "bytes_of_parts": bytes_of_parts(),
         "prebuilt": [path.name.rsplit("-", 1)[0] for path in prebuilt.entries()],
@@ -149,12 +150,6 @@ def _cache() -> dict[str, Any]:
             if folder is not own and folder.entries
         ],
     }
-
-
-def _lanes(entries: Iterable[tuple[str, int]]) -> list[str]:
-    """Systems whose loops for eight cases of a study are compiled."""
-    names = {name for name, _ in entries}
-    return [systems for name, systems in _LOOPS.items() if name in names]
 
 
 def _free(folder: str) -> int | None:

@@ -199,15 +199,11 @@ def _report(whole: Part, key: str, parts: list[Part], required: bool) -> Part:
         inner = next((entry for entry in (*alternatives, *named) if "properties" in entry), None)
         if inner is not None:
             must = inner.get("required", ())
-            report["keys"] = {
-                name: {"description": _described(whole, entry), "required": name in must}
-                for name, entry in inner["properties"].items()
-            }
+            report["keys"] = {}
+            for name, entry in inner["properties"].items():
+                text = next((part.get("description", "") for part in _resolved(whole, entry)), "")
+                report["keys"][name] = {"description": entry.get("description") or text, "required": name in must}
     return report
-
-
-def _described(whole: Part, part: Part) -> str:
-    return part.get("description") or next((e.get("description", "") for e in _resolved(whole, part)), "")
 
 
 def _kind(part: Part) -> str:

@@ -125,7 +125,13 @@ def _print(report: dict[str, Any], quiet: bool) -> None:
     heads = ("column", "sensor", "readings", "sigma", "rms of residuals", "mean", "largest", "at [s]", "unit")
     columns = [(f"{m}.{c}", s) for m, of in found["measurements"].items() for c, s in of.items()]
     columns += [(f"{m}.{c} (held out)", s) for m, of in found["hold_out"].items() for c, s in of.items()]
-    show_table(plain_table(heads, [_residuals(name, s) for name, s in columns]))
+    rows = []
+    for name, s in columns:
+        sigma = f"{s['sigma']:.3g}" + (" (estimated)" if s["sigma_estimated"] else "")
+        readings = f"{s['readings']}" + (f", {s['left_out']} left out" if s["left_out"] else "")
+        numbers = (f"{s[key]:.3g}" for key in ("rms", "mean", "largest", "largest_at"))
+        rows.append((name, s["sensor"], readings, sigma, *numbers, s["unit"]))
+    show_table(plain_table(heads, rows))
     for first, second, number in correlated(found):
         tell(f"estimates of {first} and {second} are correlated by {number:.4f}")
     timing = report["timing"]
@@ -136,10 +142,3 @@ def _print(report: dict[str, Any], quiet: bool) -> None:
     for key in ("output", "saved_model", "picture"):
         if key in report:
             tell(f"{report[key]}: written", quiet)
-
-
-def _residuals(name: str, s: dict[str, Any]) -> tuple[str, ...]:
-    sigma = f"{s['sigma']:.3g}" + (" (estimated)" if s["sigma_estimated"] else "")
-    readings = f"{s['readings']}" + (f", {s['left_out']} left out" if s["left_out"] else "")
-    numbers = (f"{s[key]:.3g}" for key in ("rms", "mean", "largest", "largest_at"))
-    return name, s["sensor"], readings, sigma, *numbers, s["unit"]

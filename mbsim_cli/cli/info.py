@@ -41,19 +41,30 @@ def _print(report: dict[str, Any]) -> None:
         tell(f"loop {' - '.join(loop['joints'])}, closed by cut joint {loop['cut']} ({joints[loop['cut']]['type']})")
     if report["states"]:
         tell("states: " + ", ".join(f"{one['name']} [{one['unit'] or '1'}]" for one in report["states"]))
-    for title, names in _lists(report).items():
+    lists = {
+        "branches": [" - ".join(joints) for joints in report["branches"]],
+        "redundant constraints": report["redundant_constraints"],
+        "constraints that always hold": report["identically_satisfied"],
+        "independent at the start (*)": [c["name"] for c in report["coordinates"] if c["independent"]],
+    }
+    for title, names in lists.items():
         tell(f"{title}: {', '.join(names) or 'none'}")
     if report["natural_coordinates"]:
         show_table(plain_table(("natural coordinate", "of"), _natural(report["natural_coordinates"]["coordinates"])))
-        for origin, names in _by_origin(report["natural_coordinates"]["constraints"]).items():
+        equations: dict[str, list[str]] = {}
+        for constraint in report["natural_coordinates"]["constraints"]:
+            equations.setdefault(constraint["origin"], []).append(constraint["name"])
+        for origin, names in equations.items():
             tell(f"equations of {origin}: {', '.join(names)}")
     print_warnings(report["warnings"])
     for matrix in ("joint_parent", "branch_parent", "joint_branch"):
         tell(f"{matrix.replace('_', '-')}: {' '.join(f'({a}, {b})' for a, b in report[matrix])}")
-    if report["parameters"]:
-        show_table(
-            plain_table(("parameter", "value", "unit", "bounds", "used in"), map(_parameter, report["parameters"]))
-        )
+    rows = []
+    for p in report["parameters"]:
+        bounds = " to ".join(f"{bound:.8g}" for bound in p["bounds"] or ())
+        rows.append((p["name"], f"{p['value']:.8g}", p["unit"], bounds, ", ".join(p["used_in"])))
+    if rows:
+        show_table(plain_table(("parameter", "value", "unit", "bounds", "used in"), rows))
 
 
 def _natural(coordinates: list[dict[str, Any]]) -> list[tuple[str, str]]:
@@ -63,18 +74,6 @@ def _natural(coordinates: list[dict[str, Any]]) -> list[tuple[str, str]]:
         name, _, component = coordinate["name"].rpartition(".")
         rows.setdefault(name, ([], coordinate["bodies"]))[0].append(component)
     return [(f"{name} ({', '.join(components)})", ", ".join(bodies)) for name, (components, bodies) in rows.items()]
-
-
-def _by_origin(constraints: list[dict[str, str]]) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
-    for constraint in constraints:
-        found.setdefault(constraint["origin"], []).append(constraint["name"])
-    return found
-
-
-def _parameter(entry: dict[str, Any]) -> tuple[str, ...]:
-    bounds = " to ".join(f"{bound:.8g}" for bound in entry["bounds"] or ())
-    return entry["name"], f"{entry['value']:.8g}", entry["unit"], bounds, ", ".join(entry["used_in"])
 
 
 def _counts(report: dict[str, Any]) -> str:
@@ -106,12 +105,3 @@ def _tree(report: dict[str, Any], joints: dict[str, Any]) -> list[tuple[str, ...
         )
         for body in report["bodies"]
     ]
-
-
-def _lists(report: dict[str, Any]) -> dict[str, list[str]]:
-    return {
-        "branches": [" - ".join(joints) for joints in report["branches"]],
-        "redundant constraints": report["redundant_constraints"],
-        "constraints that always hold": report["identically_satisfied"],
-        "independent at the start (*)": [c["name"] for c in report["coordinates"] if c["independent"]],
-    }

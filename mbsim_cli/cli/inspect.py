@@ -31,7 +31,10 @@ def show(found: dict[str, Any], json: bool) -> None:
     }
     for name, text in facts.items():
         tell(f"  {name:<15} {text}")
-    rows = [(str(i), m["name"], f"{m['frequency']:.8g}", _ratio(m["damping"])) for i, m in enumerate(found["modes"], 1)]
+    rows = []
+    for number, mode in enumerate(found["modes"], 1):
+        ratio = "" if mode["damping"] is None else f"{mode['damping']:.4g}"
+        rows.append((str(number), mode["name"], f"{mode['frequency']:.8g}", ratio))
     show_table(plain_table(("mode", "name", "frequency [Hz]", "damping ratio"), rows))
     if found["nodes"]:
         show_table(plain_table(("node", "position [m]"), [(n, _numbers(x)) for n, x in found["nodes"].items()]))
@@ -40,10 +43,6 @@ def show(found: dict[str, Any], json: bool) -> None:
 
 def _numbers(values: list[float]) -> str:
     return ", ".join(f"{value:.8g}" for value in values)
-
-
-def _ratio(value: float | None) -> str:
-    return "" if value is None else f"{value:.4g}"
 
 
 # ``mbsim inspect``: what a result, or a flexible body in a file, holds.
@@ -66,7 +65,8 @@ def command(result: ResultPath, length_unit: LengthUnit = "m", json: options.Jso
     from mbsim_cli.study import reduced_bodies
 
     if reduced_bodies.is_body(result):
-        return show(reduced_bodies.summary(result, reduced_bodies.metres(length_unit)), json)
+        sid = reduced_bodies.read_body(result, reduced_bodies.metres(length_unit))
+        return show(reduced_bodies.described(sid, str(result)), json)
     if length_unit != "m":
         raise UsageError("--length-unit is for files of standard input data (.SID_FEM); results are in metres")
     from mbsim_cli.io.results import summary
@@ -87,7 +87,7 @@ def _print(found: dict[str, Any]) -> None:
         "command": found["command"],
         "model sha256": found["model_sha256"],
         "overrides": ", ".join(f"{name} = {value}" for name, value in found["overrides"].items()) or "none",
-        "time": f"{found['instants']} instants"
+        "time": f"{found['instants']} time points"
         + (f", {found['start']:g} to {found['end']:g} s" * bool(found["instants"])),
         "seconds": ", ".join(f"{name} {value:.2f}" for name, value in found["timing"].items()) or "unknown",
         "work": ", ".join(f"{count} {name}" for name, count in found["work"].items()),  # of open trees

@@ -403,17 +403,12 @@ def write_axes(
     if names.coordinates:
         _list_columns(scales, "coordinates", "coordinate", name=names.coordinates, unit=names.coordinate_units)
     if names.parameters:
-        _store_parameters(scales, names, parameters)
-
-
-def _store_parameters(scales: Scales, names: Names, parameters: Parameters) -> None:
-    """Names, values, units and bounds of the parameters; bounds that the model does not state are NaN."""
-    units = names.parameter_units
-    scales.axis("bound", ("lower", "upper"))
-    _list_columns(scales, "parameters", "parameter", name=names.parameters, value=parameters.value, unit=units)
-    set_unit(scales.file["parameters/value"], in_words(units))
-    bounds = np.asarray(parameters.bounds, dtype=float).reshape(-1, 2)
-    scales.store("parameters/bounds", bounds, ("parameter", "bound"), in_words(units))
+        units = names.parameter_units
+        scales.axis("bound", ("lower", "upper"))
+        _list_columns(scales, "parameters", "parameter", name=names.parameters, value=parameters.value, unit=units)
+        set_unit(file["parameters/value"], in_words(units))
+        bounds = np.asarray(parameters.bounds, dtype=float).reshape(-1, 2)  # NaN where the model states none
+        scales.store("parameters/bounds", bounds, ("parameter", "bound"), in_words(units))
 
 
 def _list_columns(scales: Scales, group: str, axis: str, **columns: Sequence) -> None:

@@ -237,7 +237,8 @@ def precompile(
     planned = [(path, file, settings) for path in paths for file, settings in _planned(path, every, stated)]
     with listener.progress("compiling", len(planned)) as show:
         for done, (path, file, settings) in enumerate(planned, 1):
-            in_lanes = settings.method == "none" and (lanes or every or _varies_without_gradients(file))
+            methods = (study.sensitivity or stated_method(file, Settings()) for study in file.study.values())
+            in_lanes = settings.method == "none" and (lanes or every or "none" in methods)
             yield _variant(path, file, settings, listener, in_lanes)
             show(done)
             listener.poll()
@@ -245,28 +246,19 @@ def precompile(
 
 def _planned(path: Path, every: bool, stated: Settings) -> Iterator[tuple[Any, Settings]]:
     """A model, read once, with the settings of each variant."""
-    from mbsim_cli.spec.analysis import lacks_adjoint
+    from mbsim_cli.spec.analysis import FORMULATIONS, INTEGRATED, lacks_adjoint
 
-    file = load(path, stated)
-    ways = list(_ways(stated)) if every and file.analysis.type == "forward_dynamics" else [stated]
+    file, ways = load(path, stated), [stated]
+    if every and file.analysis.type == "forward_dynamics":
+        ways = [
+            replace(stated, formulation=formulation, integrator=integrator)
+            for formulation in FORMULATIONS
+            for integrator in (INTEGRATORS if formulation in INTEGRATED else (None,))
+        ]
     for way in ways:
         for method in METHODS if file.parameters else METHODS[:1]:
             if method != "adjoint" or not lacks_adjoint(file.analysis, way.formulation, way.integrator):
                 yield file, replace(way, method=method)
-
-
-def _ways(stated: Settings) -> Iterator[Settings]:
-    """All formulations, those of open trees with all integrators."""
-    from mbsim_cli.spec.analysis import FORMULATIONS, INTEGRATED
-
-    for formulation in FORMULATIONS:
-        for integrator in INTEGRATORS if formulation in INTEGRATED else (None,):
-            yield replace(stated, formulation=formulation, integrator=integrator)
-
-
-def _varies_without_gradients(file: Any) -> bool:
-    """Whether a model states a study without gradients."""
-    return any((study.sensitivity or stated_method(file, Settings())) == "none" for study in file.study.values())
 
 
 def _variant(path: Path, file: Any, settings: Settings, listener: Listener, lanes: bool) -> Variant:

@@ -124,16 +124,16 @@ class Mechanics:
 
     def _at(self, derivatives: bool, t: float, q: Any, v: Any = None, a: Any = None, lam: Any = None) -> Instant:
         """Evaluate at a state; along q, q' and all parameters where ``derivatives`` are asked for."""
-        instant = self._directions() if derivatives else self._plain
-        z, zd, zdd, multipliers, *_ = instant.state
+        at = self._directions() if derivatives else self._plain
+        z, zd, zdd, multipliers, *_ = at.state
         z[:] = self._vector("q", q)
         zd[:] = 0.0 if v is None else self._vector("v", v)
         zdd[:] = 0.0 if a is None else self._vector("a", a)
         multipliers[:] = 0.0 if lam is None else lam
-        if len(instant.angles):
-            instant.work.kin.expected[instant.angles] = self._expected[instant.angles]
-        instant.evaluate(t)
-        return instant
+        if len(at.angles):
+            at.work.kin.expected[at.angles] = self._expected[at.angles]
+        at.evaluate(t)
+        return at
 
     def _vector(self, name: str, values: Any) -> Any:
         found = np.asarray(values, dtype=float)

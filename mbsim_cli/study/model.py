@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from mbsim_cli.study.sweep.study_folder import StudyFolder
 
 
-# Keyword arguments of the library: options of the analysis and values of parameters, judged as those of commands.
+# Keyword arguments of the library: options of the analysis and values of parameters, checked as those of commands.
 
 _CHOICES = {"sensitivity": METHODS, "formulation": FORMULATIONS, "integrator": (*INTEGRATORS, AUTO_INTEGRATOR)}
 _SIZES = {"tolerance": "", "step": " of seconds", "duration": " of seconds", "memory": " of bytes", "accuracy": ""}

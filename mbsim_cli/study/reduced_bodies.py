@@ -48,7 +48,7 @@ def metres(unit: str) -> float:
 
 
 def is_body(path: Path) -> bool:
-    """Whether a file holds a flexible body rather than a result; what is no HDF5 file is judged by its name."""
+    """Whether a file holds a flexible body rather than a result; the name of a file other than HDF5 decides."""
     if judged(path, lambda file: file.read(8) == HDF5):
         return sid_file.is_sid(path)
     return path.suffix.lower() == ASCII
@@ -99,14 +99,14 @@ def _write_mesh(path: Path, sid: StandardInput, facts: Mapping[str, str], mesh: 
     write_vtu(path, mesh, mesh.points, vectors, mesh.fields)
 
 
-def summary(path: Path, length: float = 1.0) -> dict[str, Any]:
-    """Content of a file of standard input data."""
-    return described(read_body(path, length), str(path))
-
-
 def described(sid: StandardInput, file: str) -> dict[str, Any]:
-    """Modes, masses, nodes and warnings of a body."""
+    """Modes, masses, nodes and warnings of a body; without stiffness a mode has no damping ratio."""
+    from scipy.linalg import eigh
+
     names = list(sid.modes) or [str(i + 1) for i in range(sid.n)]
+    squares, V = eigh(sid.Ke.M0, sid.Me.M0)
+    damping = np.einsum("ik,ij,jk->k", V, sid.De.M0, V)
+    ratios = [d / (2 * w**0.5) if w > 0 else None for d, w in zip(damping.tolist(), squares.tolist(), strict=True)]
     return {
         "file": file,
         "kind": "standard input data",
@@ -116,22 +116,12 @@ def described(sid: StandardInput, file: str) -> dict[str, Any]:
         "inertia": about_center(sid).tolist(),
         "modes": [
             {"name": name, "frequency": frequency, "damping": ratio}
-            for name, frequency, ratio in zip(names, sid.frequencies().tolist(), _ratios(sid), strict=True)
+            for name, frequency, ratio in zip(names, sid.frequencies().tolist(), ratios, strict=True)
         ],
         "nodes": {node.name: node.origin.M0.tolist() for node in sid.nodes},
         "design": list(sid.design),
         "warnings": list(sid.warnings),
     }
-
-
-def _ratios(sid: StandardInput) -> list[float | None]:
-    """Damping ratios of the modes; None where there is no stiffness to compare with."""
-    import numpy as np
-    from scipy.linalg import eigh
-
-    squares, V = eigh(sid.Ke.M0, sid.Me.M0)
-    damping = np.einsum("ik,ij,jk->k", V, sid.De.M0, V)
-    return [d / (2 * w**0.5) if w > 0 else None for d, w in zip(damping.tolist(), squares.tolist(), strict=True)]
 
 
 # A flexible body whose standard input data a file brings: what the model chooses of them, and where it moves them.
@@ -276,7 +266,7 @@ def _meshed(model_file: ModelFile, name: str, numbers: Numbers) -> Supplied:
     return Supplied(
         replace(found.sid, comment=comment_of(model_file, name)),
         lambda: refused_at(model_file, place, lambda: derivative(found, bodies.body(name), STEP)),
-        lambda covector: refused_at(model_file, place, lambda: bodies.by_field(name, found, covector)),
+        lambda adjoint: refused_at(model_file, place, lambda: bodies.by_field(name, found, adjoint)),
         lambda: shaped_mesh(found, bodies.drawn(name, found.body.structure.mesh)),
         lambda: bodies.share(name, found),
         modal=True,

@@ -311,7 +311,7 @@ class Result(Mapping[str, np.ndarray]):
         return xarray.DataTree.from_dict({"/": root} | {name: xarray.Dataset(group) for name, group in groups.items()})
 
     def __repr__(self) -> str:
-        lines = [f"<mbsim result: {len(self.time)} instants, {len(self) - 1} histories>"]
+        lines = [f"<mbsim result: {len(self.time)} time points, {len(self) - 1} histories>"]
         for name, found in self.objectives.items():
             lines.append(f"  {name} = {found.value:.8g} {found.unit}".rstrip())
             units = self.report["objectives"][name].get("gradient_units", {})

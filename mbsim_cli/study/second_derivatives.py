@@ -1,13 +1,13 @@
 """Second derivatives of objectives: derivatives of gradients of whole runs beside each other."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from mbsim_cli.assembly.elements.unsmooth_laws import acceleration_jumps, driving_edges
-from mbsim_cli.assembly.objectives import Objective, objectives_of
+from mbsim_cli.assembly.objectives import objectives_of
 from mbsim_cli.assembly.options import end_of
 from mbsim_cli.assembly.position.closing import start_from
 from mbsim_cli.errors import UsageError
@@ -17,25 +17,6 @@ from mbsim_cli.study.evaluation import Adjoint, Gradient, accumulated, require_f
 from mbsim_cli.study.listener import Listener
 from mbsim_cli.study.verification.comparison import derivative, scale_of
 from mbsim_cli.study.verification.verify import CONVERGED, STEP
-
-# A model beside its parameters: derivatives by them off their values, and objectives a complex step away.
-
-
-def theta_rho_beside(assembled: Any, offsets: Mapping[str, float]) -> np.ndarray:
-    """d theta / d rho (size, p) of an assembled model where parameters, by their keys, are off their values."""
-    environment = assembled.model_file.expressions.beside(offsets)
-    wanted = [parameter.key for parameter in assembled.parameters]
-    theta, theta_rho = assembled.theta.beside(environment, wanted)
-    return start_from(assembled.equations, assembled.closing, theta, theta_rho)[1]
-
-
-def objectives_beside(assembled: Any, offsets: Mapping[str, complex]) -> list[Objective]:
-    """Objectives there, with their derivatives by the parameters."""
-    file = assembled.model_file
-    environment = file.expressions.beside(offsets)
-    wanted = [parameter.key for parameter in assembled.parameters]
-    end = end_of(file, assembled.choices.get("duration"))
-    return objectives_of(file, _ComplexNumbers(environment), assembled.sensor_rows, wanted, end, environment)
 
 
 class _ComplexNumbers:
@@ -73,7 +54,7 @@ def hessian_vector(assembled: Any, objective: str, direction: np.ndarray, listen
         for point in acceleration_jumps(driving_edges(assembled.problem)):
             if assembled.problem.theta_rho[point.numbers[0]] @ direction:
                 raise UsageError(
-                    f"second derivatives by the instant {point.time:g} s, at which accelerations leap, are not known; "
+                    f"second derivatives by the time {point.time:g} s, at which accelerations jump, are not known; "
                     "take laws with two continuous derivatives, or formulation: ali3p-rtdyn1"
                 )
     problem, objectives = _beside(assembled, direction)
@@ -93,12 +74,16 @@ def hessian_vector(assembled: Any, objective: str, direction: np.ndarray, listen
 
 def _beside(assembled: Any, direction: np.ndarray) -> tuple[Any, list[Any]]:
     """The problem and its objectives a complex step along a direction."""
-    problem, parameters = assembled.problem, assembled.parameters
+    problem, parameters, file = assembled.problem, assembled.parameters, assembled.model_file
+    keys = [parameter.key for parameter in parameters]
     moves = {p.key: float(d) for p, d in zip(parameters, direction, strict=True) if d}
     scale = min(scale_of(p.value) / abs(moves[p.key]) for p in parameters if p.key in moves)
 
     def theta_rho(change: float) -> np.ndarray:
-        return theta_rho_beside(assembled, {key: change * d for key, d in moves.items()}).ravel()
+        """d theta / d rho, as one row, where parameters are off their values."""
+        environment = file.expressions.beside({key: change * d for key, d in moves.items()})
+        theta, theta_rho = assembled.theta.beside(environment, keys)
+        return start_from(assembled.equations, assembled.closing, theta, theta_rho)[1].ravel()
 
     options = problem.options
     if not options.integrated:  # whose steps go by the tolerance, and must stay what they are
@@ -110,4 +95,6 @@ def _beside(assembled: Any, direction: np.ndarray) -> tuple[Any, list[Any]]:
         theta_rho=problem.theta_rho + 1j * STEP * turned,
         options=options,
     )
-    return moved, objectives_beside(assembled, {key: 1j * STEP * d for key, d in moves.items()})
+    environment = file.expressions.beside({key: 1j * STEP * d for key, d in moves.items()})
+    numbers, end = _ComplexNumbers(environment), end_of(file, assembled.choices.get("duration"))
+    return moved, objectives_of(file, numbers, assembled.sensor_rows, keys, end, environment)

@@ -62,7 +62,7 @@ def test_cases_are_what_single_runs_compute(mbsim, model, tmp_path):
             np.testing.assert_allclose(file["sensors/angle"][:], angle[case], rtol=1e-10, atol=1e-12)
     assert data.gradient_unit.sel(objective="swing", parameter="k").item() == "rad^2 s/(N m/rad)"
     assert len(list((tmp_path / "st").iterdir())) == 5
-    assert "fewer than 16 cases tell none" in done.out
+    assert "fewer than 16 cases determine none" in done.out
     assert "is the collected study of mbsim sweep" in mbsim("inspect", "st/study.h5").err
 
 

@@ -12,7 +12,7 @@ TOUCHING = "sensors: {touching: {type: distance, points: [ground.O, rod.O]}, ang
 def test_a_distance_of_nothing(mbsim, variant):
     done = mbsim("run", variant("sensors: {angle", TOUCHING), "--json")
     (warning,) = (warning for warning in done.json["warnings"] if "finite" in warning)
-    assert warning.startswith("the derivative of sensor touching is not finite at 51 instants, first at t = 0 s; ")
+    assert warning.startswith("the derivative of sensor touching is not finite at 51 time points, first at t = 0 s; ")
     assert done.code == 0
     with h5py.File("variant.h5") as file:
         assert np.isnan(file["sensitivity/sensors/touching"][()]).all()
@@ -36,7 +36,7 @@ def test_every_quantity_is_watched():
         assert not watch.warnings
         watch.add(block._replace(**{name: spoilt}))
         (sentence,) = watch.warnings
-        assert "2 instants, first at t = 0.03 s" in sentence, name
+        assert "2 time points, first at t = 0.03 s" in sentence, name
         assert ("sensor a" in sentence) == ("sensors" in name)
 
 
@@ -50,7 +50,7 @@ def test_what_lies_between_rows_is_no_quantity():
     derivatives[-1, -1, -1] = np.inf
     watch.add(block._replace(d_sensors=derivatives))
     (sentence,) = watch.warnings
-    assert "the derivative of sensor a is not finite at 1 instant," in sentence
+    assert "the derivative of sensor a is not finite at 1 time point," in sentence
 
 
 def test_large_numbers_are_finite_and_warn_nobody():

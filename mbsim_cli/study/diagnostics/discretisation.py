@@ -386,5 +386,5 @@ def line(report: Mapping[str, Any]) -> str:
         remarks.append(f"errors of gradients are not estimated: {motion['gradients']}")
     if not parts:
         return remarks[-1] if "gradients" in motion else ""
-    what = "errors of quadrature over instants alone" if sums_alone else "discretisation errors"
+    what = "errors of quadrature over time points alone" if sums_alone else "discretisation errors"
     return "; ".join([f"estimated relative {what}: {', '.join(parts)}", *remarks])

@@ -228,7 +228,9 @@ class Health(Diagnostics):
                 "do not contradict each other"
             )
         if report.get("energy_imbalance", 0.0) > ENERGY and self._unexplained > ENERGY * self._moved:
-            advice = "a tighter tolerance, or a shorter step between instants" if options.adaptive else "a shorter step"
+            advice = (
+                "a tighter tolerance, or a shorter step between output times" if options.adaptive else "a shorter step"
+            )
             imbalance = f"{report['energy_imbalance']:.1%} of the energy that moves"
             reason = f"try {advice}" if self._conserves else INCONSISTENT
             found.append(f"energy and work differ by {imbalance}; {reason}")

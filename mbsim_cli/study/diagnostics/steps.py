@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mbsim_cli.assembly.tree.kinematics import poses
+from mbsim_cli.errors import counted
 from mbsim_cli.model.codes import Law
 from mbsim_cli.model.flexible import (
     J0,
@@ -167,29 +168,29 @@ class FiniteHealth:
                 wrong &= block.broken[:, None, :] == 0  # intended NaN, which the gradients report
             if name in ("sensors", "d_sensors"):  # undetermined reactions as well
                 wrong &= ~block.undetermined.reshape(*block.undetermined.shape, *[1] * (wrong.ndim - 2))
-            for what, instants in self._parts(name, wrong):
-                if instants.any():
-                    count, first = self._found.get(what, (0, float(block.time[np.argmax(instants)])))
-                    self._found[what] = count + int(instants.sum()), first
+            for what, rows in self._parts(name, wrong):
+                if rows.any():
+                    count, first = self._found.get(what, (0, float(block.time[np.argmax(rows)])))
+                    self._found[what] = count + int(rows.sum()), first
 
     def _parts(self, field: str, wrong: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
         """Names of what is wrong, and the time points (B,)."""
         columns = wrong.reshape(len(wrong), wrong.shape[1] if wrong.ndim > 1 else 1, -1)
-        by_instant = np.logical_or.reduce(columns, axis=2)
+        by_time = np.logical_or.reduce(columns, axis=2)
         if field in ("sensors", "d_sensors"):
             what = "sensor {}" if field == "sensors" else "the derivative of sensor {}"
             for name, rows in self._sensors.items():
-                yield what.format(name), np.logical_or.reduce(by_instant[:, rows], axis=1)
+                yield what.format(name), np.logical_or.reduce(by_time[:, rows], axis=1)
         else:
             plain = "torque" if field.startswith("by_") else field.removeprefix("d_").rstrip("_")
             of = "derivatives of " if field.startswith(("d_", "by_")) else ""
-            yield of + _NAMES.get(plain, plain), np.logical_or.reduce(by_instant, axis=1)
+            yield of + _NAMES.get(plain, plain), np.logical_or.reduce(by_time, axis=1)
 
     @property
     def warnings(self) -> list[str]:
         """Sentences on what is not finite."""
         sentences = [
-            f"{what} {'is' if 'sensor ' in what else 'are'} not finite at {count} instant{'s' * (count > 1)}, "
+            f"{what} {'is' if 'sensor ' in what else 'are'} not finite at {counted(count, 'time point')}, "
             f"first at t = {first:g} s; something that it divides by may vanish there, or it overflows"
             for what, (count, first) in self._found.items()
         ]
@@ -200,7 +201,7 @@ class FiniteHealth:
 # Where a wheel leaves or meets the road, and where the time points are too coarse for the road of a tyre or a contact.
 
 STEPS = 3  # a feature of the road passed in fewer is not resolved
-_ONLY_HERE = "gradients hold for these instants only"
+_ONLY_HERE = "gradients hold for these time points only"
 
 
 class Following:

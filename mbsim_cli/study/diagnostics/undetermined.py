@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mbsim_cli.errors import counted
 from mbsim_cli.kernels.elements.laws import law_value
 from mbsim_cli.model.codes import JUMPING, Operation, Sensor
 from mbsim_cli.model.layout import NONE, Names
@@ -202,8 +203,7 @@ class UnknownReactions:
 
     @property
     def _lost_sentence(self) -> str:
-        count = f"{self._lost_times} instant{'s' * (self._lost_times > 1)}"
-        return f"forces of constraints are no numbers at {count}, {self._first_lost}"
+        return f"forces of constraints are no numbers at {counted(self._lost_times, 'time point')}, {self._first_lost}"
 
     @property
     def objectives(self) -> list[str]:
@@ -278,7 +278,7 @@ class Event(NamedTuple):
 
     gap: int  # in ``Problem.gaps``
     time: float  # s
-    instants: np.ndarray  # (3,) s, before
+    times: np.ndarray  # (3,) s, of the time points before
     weights: np.ndarray  # (3,) of these in a value at the time of the event
     bend: float  # second derivative of the gap times the square of the step
 
@@ -327,7 +327,7 @@ class Grazing:
     def weights(self, time: np.ndarray) -> Sequence[tuple[np.ndarray, int, np.ndarray]]:
         """Time points (3,) by number in ``time``, row of the sensor, and weights: of each event, for the adjoint."""
         gaps = self._problem.gaps
-        return [(np.searchsorted(time, e.instants), gaps[e.gap].row, e.weights) for e in self.events]
+        return [(np.searchsorted(time, e.times), gaps[e.gap].row, e.weights) for e in self.events]
 
     def reasons(self, moved: np.ndarray | None = None) -> dict[str, str]:
         """Why there is no derivative, by parameter; ``moved`` (E, p) are those of the sensors of all events."""

@@ -170,7 +170,10 @@ def estimate(problem: Problem, progress: Callable[[int, float], None] = lambda c
     computed = search.computed(values)
     sigmas = _noise(problem, computed, 0.0)
     held, everything = np.zeros(len(values), dtype=int), np.ones(len(values), dtype=bool)
-    for _ in range(NOISE_ROUNDS if _noise_matters(problem) else 1):
+    # noise that is estimated matters where several columns are weighed, or a loss is robust
+    unknown = any(group.sigma is None for group in problem.groups)
+    matters = unknown and (len(problem.groups) > 1 or problem.loss != "linear")
+    for _ in range(NOISE_ROUNDS if matters else 1):
         search.sigma = _by_reading(problem, sigmas)
         values, ended, converged = search.over(everything, values)
         computed = search.computed(values)
@@ -213,26 +216,18 @@ def _rho(problem: Problem, residuals: np.ndarray) -> np.ndarray:
     return np.stack([c2 * rho, slope])
 
 
-def _noise_matters(problem: Problem) -> bool:
-    """Whether estimates depend on noise that is estimated: several columns are weighed, or a loss is robust."""
-    unknown = [group for group in problem.groups if group.sigma is None]
-    return bool(unknown) and (len(problem.groups) > 1 or problem.loss != "linear")
-
-
 def _noise(problem: Problem, computed: Computed, share: float) -> np.ndarray:
     """Noise by group at an estimate; parameters take their share of the degrees of freedom."""
-    residuals = computed.values - problem.readings
-    return np.array([_spread(problem, group, residuals[group.place], share) for group in problem.groups])
-
-
-def _spread(problem: Problem, group: Group, residuals: np.ndarray, share: float) -> float:
-    if group.sigma is not None:
-        return group.sigma
-    if problem.loss == "linear":
-        found = np.sqrt(np.mean(residuals**2) / (1.0 - share))
-    else:  # outliers do not count
-        found = NORMAL_MAD * np.median(np.abs(residuals)) / np.sqrt(1.0 - share)
-    return float(max(found, LEAST_NOISE * group.size, np.finfo(float).tiny))
+    sigmas = []
+    for group in problem.groups:
+        residuals = (computed.values - problem.readings)[group.place]
+        if problem.loss == "linear":
+            found = np.sqrt(np.mean(residuals**2) / (1.0 - share))
+        else:  # outliers do not count
+            found = NORMAL_MAD * np.median(np.abs(residuals)) / np.sqrt(1.0 - share)
+        estimated = float(max(found, LEAST_NOISE * group.size, np.finfo(float).tiny))
+        sigmas.append(estimated if group.sigma is None else group.sigma)
+    return np.array(sigmas)
 
 
 def _by_reading(problem: Problem, sigmas: np.ndarray) -> np.ndarray:

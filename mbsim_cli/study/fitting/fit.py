@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-import mbsim_cli
 from mbsim_cli.errors import ModelError, UsageError
 from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.study.assembling import named_or_only
@@ -18,9 +17,8 @@ from mbsim_cli.study.fitting.findings import report_of, warnings_of
 from mbsim_cli.study.fitting.readings import Computed, Readings, measured_of
 from mbsim_cli.study.listener import Interrupted, Listener, PollOnly
 from mbsim_cli.study.optimizing.design import Variables, variables_of
-from mbsim_cli.study.optimizing.log import Kind, Log, key
+from mbsim_cli.study.optimizing.log import Kind, Log, identity_of, key
 from mbsim_cli.study.plan import Timing
-from mbsim_cli.study.sweep.study_folder import content_hash, file_hash
 
 if TYPE_CHECKING:
     from mbsim_cli.study.model import Model
@@ -175,7 +173,16 @@ def fit(
 
         evaluated: Callable[[np.ndarray], Computed] = compute
         if log is not None:
-            identity = _identity(model, name, variables, runs)
+            varied = [*names, *map(float, (*variables.low, *variables.high))]
+            measured = model._file.source.data()["measurements"]
+            identity = identity_of(
+                model._file,
+                model._settings,
+                varied,
+                [run.measured.path for run in runs],
+                measurements={run.measured.name: measured[run.measured.name] for run in runs},
+                fit=name,
+            )
             evaluated = kept.enter_context(
                 closing(Log(log, identity, compute, listener, force=force, kind=EVALUATIONS))
             )
@@ -300,22 +307,6 @@ def _held_out(run: Readings, found: Estimate) -> dict[str, Samples]:
         sigma = (rms or 1.0) if estimated else float(run._file.expressions.value(column.given.sigma).real)
         ready[column.name] = _sample(run, column, part, sigma, estimated)
     return ready
-
-
-def _identity(model: "Model", name: str, variables: Variables, runs: Sequence[Readings]) -> bytes:
-    """Hash of all that evaluations depend on, beside the values of the parameters."""
-    file = model._file
-    tables = [file_hash(table) for table in (*file.tables, *(run.measured.path for run in runs))]
-    data = file.source.data()
-    choices = {
-        "settings": asdict(model._settings),
-        "tables": tables,
-        "varied": [*variables.names, *map(float, (*variables.low, *variables.high))],
-        "measurements": {run.measured.name: data["measurements"][run.measured.name] for run in runs},
-        "fit": name,
-        "version": mbsim_cli.__version__,
-    }
-    return content_hash(data, choices).encode()
 
 
 def _encoded(values: np.ndarray, computed: Computed) -> bytes:

@@ -5,7 +5,7 @@ analyses depend on; each other frame holds one analysis. A search is determinist
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -19,19 +19,22 @@ from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.study.assembling import Settings
 from mbsim_cli.study.evaluation import Gradient
 from mbsim_cli.study.listener import Listener
-from mbsim_cli.study.optimizing.design import Variables
 from mbsim_cli.study.sweep.frames import Appender, read_frames
 from mbsim_cli.study.sweep.study_folder import content_hash, file_hash
 
 Results = Mapping[str, Gradient]
 
 
-def identity_of(model_file: ModelFile, settings: Settings, variables: Variables) -> bytes:
-    """Hash of all that the analyses of designs depend on, beside the values of the variables."""
-    tables = {str(number): file_hash(table) for number, table in enumerate(model_file.tables)}
-    varied = [*variables.names, *variables.fields]
-    choices = {"settings": asdict(settings), "tables": tables, "varied": varied, "version": mbsim_cli.__version__}
-    return content_hash(model_file.source.data(), choices).encode()
+def identity_of(
+    model_file: ModelFile, settings: Settings, varied: Sequence[Any], files: Sequence[Path] = (), **others: Any
+) -> bytes:
+    """Hash of all that the analyses of a search depend on, beside the values of what is varied.
+
+    These are the model, its tables and further ``files``, the settings, and ``others`` by name.
+    """
+    tables = [file_hash(table) for table in (*model_file.tables, *files)]
+    choices = {"settings": asdict(settings), "tables": tables, "varied": list(varied)}
+    return content_hash(model_file.source.data(), choices | {"version": mbsim_cli.__version__} | others).encode()
 
 
 class Kind(NamedTuple):

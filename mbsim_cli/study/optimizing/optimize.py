@@ -30,11 +30,6 @@ from mbsim_cli.study.run import run
 GRADIENTS = ("ddm", "adjoint", AUTO)
 
 
-def stated(model_file: ModelFile, name: str | None) -> tuple[str, Any]:
-    """The optimisation of a name, or the only one; raises UsageError."""
-    return named_or_only(model_file.optimization, name, "optimization", "{calm: {minimize: OBJECTIVE}}")
-
-
 def method_of_gradients(model_file: ModelFile, settings: Settings, given: Any) -> str:
     """The method of gradients: the caller's, else the file's where it is exact, else auto; of fields the adjoint."""
     if given.fields and settings.method not in (None, "adjoint", AUTO):
@@ -272,7 +267,7 @@ def optimize(
     timing = Timing()
     with timing.phase("load", begun):
         file = load(path, settings)
-        name, given = stated(file, name)
+        name, given = named_or_only(file.optimization, name, "optimization", "{calm: {minimize: OBJECTIVE}}")
         variables = variables_of(file, given.varied)
         settings = replace(settings, method=method_of_gradients(file, settings, given))
         if given.fields:
@@ -289,7 +284,7 @@ def optimize(
     with timing.phase("compile"):
         base.compile(listener)
     analyses = Analyses(task.file, base.settings, task.variables, task.by, listener)
-    identity = identity_of(task.file, base.settings, task.variables)
+    identity = identity_of(task.file, base.settings, [*task.variables.names, *task.variables.fields])
     log_path = target.with_name(f"{target.name}.designs")
     log = Log(log_path, identity, analyses.objectives, listener, force=force)
     with closing(log), listener.shield():

@@ -95,7 +95,7 @@ class ResultModel(MovingModel):
 
         self.path = content.path
         if not len(content.time):
-            raise InputOutputError(f"{content.path} holds no instants to draw")
+            raise InputOutputError(f"{content.path} holds no time points to draw")
         self.time, self.z = content.time, content.motion()[0]
         model, self.title = content.model, content.title
         try:

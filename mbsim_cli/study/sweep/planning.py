@@ -91,7 +91,7 @@ class Design(NamedTuple):
 def design_of(study: Any, model_file: ModelFile, read: Callable[[Any], Mapping[str, np.ndarray]]) -> Design:
     """Cases of a study (``spec.studies.Study``); ``read`` gives the columns of a file of cases by parameter.
 
-    The study has been judged by the rules of the model file.
+    The study has passed the rules of the model file.
     """
 
     def value(number: Any) -> float:

@@ -51,9 +51,11 @@ class Processes:
                 ready = wait([worker.connection for worker in self._team], patience)
                 for worker in [worker for worker in self._team if worker.connection in ready]:
                     yield from self._receive(worker, waiting)
-                for worker in [worker for worker in self._team if worker.is_late(self._timeout)]:
-                    yield self._late(worker)
-                    self._dismiss(worker, waiting)
+                for worker in list(self._team):
+                    # an answer that waits to be heard is not late
+                    if worker.time_left(self._timeout) <= 0.0 and not worker.connection.poll():
+                        yield self._late(worker)
+                        self._dismiss(worker, waiting)
                 self._listener.poll()
         finally:
             for worker in self._team:
@@ -176,10 +178,6 @@ class _Worker:
     def begin(self) -> None:
         """Start the clock of the next case."""
         self.is_ready, self._begun = True, monotonic()
-
-    def is_late(self, timeout: float | None) -> bool:
-        """Whether the case in hand takes too long; an answer that waits to be heard does not."""
-        return self.time_left(timeout) <= 0.0 and not self.connection.poll()
 
     def time_left(self, timeout: float | None) -> float:
         """Seconds that the case in hand may still take, none if it took too long."""

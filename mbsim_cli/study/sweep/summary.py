@@ -61,7 +61,7 @@ def unknown_effects(names: Sequence[str], values: np.ndarray, results: np.ndarra
 def _why_none(values: np.ndarray, results: np.ndarray) -> str:
     """Why there are no main effects at all, or nothing."""
     if len(results) < FEWEST and not _complete(_levels(values)):
-        return f"fewer than {FEWEST} cases tell none"
+        return f"fewer than {FEWEST} cases determine none"
     return "" if len(results) and np.ptp(results) > 0.0 else "all cases have the same value"
 
 

@@ -174,8 +174,8 @@ def unless_undecided(row: Comparison, uncertain: float, scale: float, what: str)
     """The row, unless it failed by no more than its reference is ``uncertain`` by."""
     if row.passed or row.relative_error is None or not row.relative_error * (scale or 1.0) <= uncertain:
         return row
-    doubt = f"{what}: not decided by differences of analyses, which are uncertain by {uncertain / (scale or 1.0):.1e}"
-    return replace(row, passed=True, decided=False, message=doubt)
+    message = f"{what}: not decided by differences of analyses, which are uncertain by {uncertain / (scale or 1.0):.1e}"
+    return replace(row, passed=True, decided=False, message=message)
 
 
 def failed(model: str, message: str) -> Comparison:

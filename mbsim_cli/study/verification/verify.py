@@ -38,7 +38,7 @@ from mbsim_cli.study.verification.comparison import (
 
 TOLERANCE = 1e-7  # of the derivative's size
 UNCERTAIN_TORQUES = 1e-5  # largest estimated error of the numerical derivative that may excuse a difference
-INSTANTS = 3
+TIME_POINTS = 3
 KINDS = ("position", "velocity", "acceleration")
 
 
@@ -53,49 +53,38 @@ def torque_directions(model: str, assembled: Any, seed: int) -> Iterator[Compari
     if problem.options.sensitivity == "adjoint":
         return
     random = np.random.default_rng(seed)
-    instants = round(problem.options.duration / problem.options.step) + 1
-    time = np.sort(random.choice(instants, min(INSTANTS, instants), replace=False)) * problem.options.step
+    count = round(problem.options.duration / problem.options.step) + 1
+    time = np.sort(random.choice(count, min(TIME_POINTS, count), replace=False)) * problem.options.step
     block = InverseAnalysis(problem).at(time)
     weight = random.choice([-1.0, 1.0], block.torque.shape[1]) * random.uniform(0.5, 1.0, block.torque.shape[1])
     labels: dict[str, Any] = {"model": model, "name": "numerical derivative", "kind": "numerical"}
     labels["objective"] = "random sum of torques"
+    asked: dict[str, tuple[np.ndarray, Callable[[float], np.ndarray]]] = {}  # computed derivatives, torques
     for kind in KINDS:
         direction = np.array(random.uniform(-1.0, 1.0, block.position.shape[1]))
         computed = getattr(block, f"by_{kind}") @ direction @ weight
-        torques = _along_motion(problem, block, kind, direction)
-        yield from _torque_rows(
-            computed, torques, block, weight, time, labels | {"parameter": f"{kind} of all coordinates"}
-        )
+        asked[f"{kind} of all coordinates"] = computed, _along_motion(problem, block, kind, direction, weight)
     if assembled.parameters:
         scales = np.array([scale_of(parameter.value) for parameter in assembled.parameters])
         along: np.ndarray = scales * random.uniform(-1.0, 1.0, len(scales))
-        computed = weight @ block.by_parameter @ along
-        torques = _along_parameters(assembled, time, along)
-        yield from _torque_rows(computed, torques, block, weight, time, labels | {"parameter": "all parameters"})
-
-
-def _torque_rows(
-    computed: np.ndarray,
-    torques: Callable[[float], np.ndarray],
-    block: InverseBlock,
-    weight: np.ndarray,
-    time: np.ndarray,
-    labels: dict[str, Any],
-) -> Iterator[Comparison]:
-    """One comparison a time."""
-    numerical = derivative(lambda change: torques(change) @ weight, 1.0)
-    for k, at in enumerate(time):
-        reference, uncertain = float(numerical.derivative[k]), LUCKY * float(numerical.error[k])
-        size = max(abs(reference), 1e-3 * float(abs(weight) @ abs(block.torque[k])))
-        source = f"central differences at t = {at:g} s, steps down to {numerical.step:.1e}"
-        allowed = min(uncertain, UNCERTAIN_TORQUES * size)
-        row = compare(computed[k], reference, TOLERANCE, allowed, size, source=source, **labels)
-        yield unless_undecided(row, uncertain, size, f"d {row.objective} / d {row.parameter}")
+        asked["all parameters"] = weight @ block.by_parameter @ along, _along_parameters(assembled, time, along, weight)
+    for parameter, (computed, torques) in asked.items():
+        numerical = derivative(torques, 1.0)
+        for k, at in enumerate(time):
+            reference, uncertain = float(numerical.derivative[k]), LUCKY * float(numerical.error[k])
+            size = max(abs(reference), 1e-3 * float(abs(weight) @ abs(block.torque[k])))
+            source = f"central differences at t = {at:g} s, steps down to {numerical.step:.1e}"
+            allowed = min(uncertain, UNCERTAIN_TORQUES * size)
+            row = compare(
+                computed[k], reference, TOLERANCE, allowed, size, source=source, parameter=parameter, **labels
+            )
+            yield unless_undecided(row, uncertain, size, f"d {row.objective} / d {row.parameter}")
 
 
 def _along_motion(
-    problem: Problem, block: InverseBlock, kind: str, direction: np.ndarray
+    problem: Problem, block: InverseBlock, kind: str, direction: np.ndarray, weight: np.ndarray
 ) -> Callable[[float], np.ndarray]:
+    """Weighted sums of torques (T,) where the coordinates are a change along a direction beside the motion."""
     from mbsim_cli.solve.inverse.torques import InverseDynamics
 
     still = replace(problem, theta_rho=problem.theta_rho[:, :0])
@@ -104,18 +93,22 @@ def _along_motion(
 
     def torques(change: float) -> np.ndarray:
         moved = motion._replace(**{kind: np.ascontiguousarray(getattr(motion, kind) + change * direction)})
-        return solver.block(moved).torque.copy()
+        return solver.block(moved).torque @ weight
 
     return torques
 
 
-def _along_parameters(assembled: Any, time: np.ndarray, direction: np.ndarray) -> Callable[[float], np.ndarray]:
+def _along_parameters(
+    assembled: Any, time: np.ndarray, direction: np.ndarray, weight: np.ndarray
+) -> Callable[[float], np.ndarray]:
+    """Weighted sums of torques (T,) where the parameters are a change along a direction beside their values."""
     from mbsim_cli.solve.inverse.analysis import InverseAnalysis
 
     def torques(change: float) -> np.ndarray:
         values = {p.key: p.value + change * d for p, d in zip(assembled.parameters, direction, strict=True)}
         problem = assembled.at(values).problem
-        return InverseAnalysis(replace(problem, options=replace(problem.options, sensitivity="none"))).at(time).torque
+        plain = replace(problem, options=replace(problem.options, sensitivity="none"))
+        return InverseAnalysis(plain).at(time).torque @ weight
 
     return torques
 
@@ -264,12 +257,6 @@ def agreements(analysed: Analysed, listener: Listener) -> Iterator[Comparison]:
                 yield from _rows(analysed, others[method][objective], analysed.tolerances(check), labels)
 
 
-def stepped_objectives(model_file: ModelFile) -> set[str]:
-    """Objectives that the file has differentiated by complex step, which says more than differences of analyses."""
-    checks = [check for check in model_file.checks.values() if COMPLEX_STEP in check.agreement]
-    return {name for check in checks for name in check.objectives or model_file.objectives}
-
-
 def _repeated(method: str, analysed: Analysed, listener: Listener) -> Mapping[str, Gradient]:
     assembled, settings = analysed.assembled, analysed.settings
     if method == COMPLEX_STEP:
@@ -298,12 +285,6 @@ def _rows(
 
 
 # Comparisons with what a model file states of itself: values, gradients, structure.
-
-
-def sensors_named(model_file: ModelFile, rows: Mapping[str, slice]) -> dict[str, slice]:
-    """Rows of the record of the sensors that checks name, of all ``rows``."""
-    named = {check.sensor for check in model_file.checks.values()}
-    return {name: rows[name] for name in rows if name in named}
 
 
 def references(analysed: Analysed, recorder: Recorder) -> Iterator[Comparison]:
@@ -385,7 +366,8 @@ def verify(path: Path, settings: Settings, seed: int, listener: Listener) -> lis
     assembled = build(model_file, settings, parameters)
     plan = Plan(model_file, settings, settings.method or "none", assembled, assembled, choice)
     plan.compile(listener)
-    recorder = Recorder(sensors_named(model_file, assembled.sensor_rows))
+    named = {check.sensor for check in model_file.checks.values()}
+    recorder = Recorder({name: rows for name, rows in assembled.sensor_rows.items() if name in named})
     outcome = run(plan, Timing(), PollOnly(listener), recorder.add)
     for warning in outcome.warnings:
         listener.warn(warning if warning.startswith(f"{path}:") else f"{path}: {warning}")
@@ -408,7 +390,9 @@ def _wanted_parameters(model_file: ModelFile) -> list[str]:
 
 def _by_differences(analysed: Analysed, parameters: list[str], seed: int) -> Iterator[Comparison]:
     """Compare gradients by ``parameters`` with differences of analyses, where nothing says more."""
-    stepped = stepped_objectives(analysed.file)
+    # objectives that the file has differentiated by complex step, which says more than differences of analyses
+    checks = [check for check in analysed.file.checks.values() if COMPLEX_STEP in check.agreement]
+    stepped = {name for check in checks for name in check.objectives or analysed.file.objectives}
     objectives = [name for name in analysed.results if name not in stepped]
     undefined = {name: why for result in analysed.results.values() for name, why in result.undefined.items()}
     reasons = [undefined.get(analysed.file.parameter_label(name)) for name in parameters]

@@ -182,7 +182,7 @@ def test_main_effects_of_a_grid_and_of_too_little():
     np.testing.assert_allclose(shares, [1.0, 0.0], atol=1e-12)
     assert np.isnan(main_effects(values[:7], a.ravel()[:7])).all()
     assert np.isnan(main_effects(values, np.ones(24))).all()
-    few, same = "fewer than 16 cases tell none", "all cases have the same value"
+    few, same = "fewer than 16 cases determine none", "all cases have the same value"
     assert unknown_effects("ab", values[:7], a.ravel()[:7]) == {"a": few, "b": few}
     assert unknown_effects("ab", values, np.ones(24)) == {"a": same, "b": same}
     assert unknown_effects("ab", values, a.ravel()) == {}
