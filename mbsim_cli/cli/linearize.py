@@ -47,8 +47,9 @@ def command(
     About an equilibrium, the start, or a time of the motion.
     """
     options.limit_threads(None)
+    from mbsim_cli.io.linear_models import KINDS
     from mbsim_cli.study.assembling import Settings, build, load
-    from mbsim_cli.study.linearizing import KINDS, linearized
+    from mbsim_cli.study.linearizing import linearized
 
     target = output or Path(f"{model.stem}.lin.{to or 'h5'}")
     if target.suffix.lower() not in KINDS:

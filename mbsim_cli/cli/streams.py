@@ -24,7 +24,7 @@ class _Forgiving(io.RawIOBase):
         self._handle = handle
 
     def writable(self) -> bool:
-        """As every output."""
+        """True, as for every output stream."""
         return True
 
     def fileno(self) -> int:

@@ -218,7 +218,7 @@ def _is_physical(body: Body) -> bool:
 
 
 def united(name: str, parts: list[Body]) -> Body:
-    """One body of several parts, all in the same axes."""
+    """Unite several parts, all in the same axes, into a body."""
     whole = Body(name)
     for part in parts:
         _add(part, whole, Joint("", "fixed", ("", ""), np.zeros((2, 3))))

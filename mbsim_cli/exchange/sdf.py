@@ -148,7 +148,7 @@ class _Reader:
         return prefix + name
 
     def _in_world(self, name: str, where: str, asked: tuple[str, ...] = ()) -> Pose:
-        """Where a frame is; raises Wrong for one that does not exist, or stands relative to itself."""
+        """Pose of a frame in the world; raises Wrong if it does not exist, or is stated relative to itself."""
         if name == ROOT:
             return HERE
         if "__from__" in name:  # the model whose frame is placed
@@ -163,7 +163,7 @@ class _Reader:
         return _after(self._in_world(before, where, (*asked, name)), (place, turn))
 
     def _within(self, name: str, model: str, where: str) -> Pose:
-        """Where a frame is in its model, wherever that is placed."""
+        """Pose of a frame in its model, wherever the model is placed."""
         pose, count = HERE, 0
         while name != model:
             if name not in self._frames or count > len(self._frames):

@@ -204,7 +204,7 @@ class ObjectiveResult(NamedTuple):
 
 
 class Findings(NamedTuple):
-    """What is known after the last time point: objectives, fields, multipliers, warnings, modes."""
+    """Content that is known after the last time point: objectives, fields, multipliers, warnings, modes."""
 
     objectives: Sequence[ObjectiveResult]
     fields: Sequence[FieldOnMesh] = ()  # that gradients are taken by

@@ -76,7 +76,7 @@ def variables(names: Names, sensors: Mapping[str, slice], sensitivities: bool) -
 
 
 def inverse_variables(names: Names, sensors: Mapping[str, slice], sensitivities: bool) -> list[Variable]:
-    """The same for blocks of inverse dynamics."""
+    """Every dataset along time for blocks of inverse dynamics."""
     motion = (row for row in _coordinates(names) if not row.path.startswith("sensitivity"))
     rows = [*motion, *_torques(names), *_sensors(names, sensors)]
     known = {*axes(names, sensors), WITH_RESPECT_TO}

@@ -1,4 +1,4 @@
-"""Where a result comes from: what a reader needs to make it again."""
+"""Origin of a result: all that a reader needs to repeat the run."""
 
 import hashlib
 import os

@@ -286,7 +286,7 @@ def _named(name: str, path: str) -> str:
 
 
 def derivatives_of(path: str) -> str:
-    """Where derivatives of a variable by the parameters stand, if there are any."""
+    """Path of the derivatives of a variable by the parameters, if there are any."""
     return "sensitivity/torque/parameter" if path == "torque" else f"sensitivity/{path}"
 
 
@@ -294,7 +294,7 @@ def derivatives_of(path: str) -> str:
 
 
 class Entry(NamedTuple):
-    """Where a history stands in the file; column None: all columns of the dataset."""
+    """Place of a history in the file; column None: all columns of the dataset."""
 
     kind: str  # sensor | coordinate | torque | multiplier | diagnostic
     path: str

@@ -10,7 +10,7 @@ MOST = 24  # parameters of an objective; more cannot be told apart
 
 
 class Panel(NamedTuple):
-    """One axes: a quantity as the results have it, None where one does not; ``over`` another one instead of time."""
+    """A plot of one quantity from several results, None where one lacks it; ``over`` another quantity instead of time."""
 
     title: str
     series: tuple[Series | None, ...]

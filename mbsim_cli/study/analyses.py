@@ -188,7 +188,7 @@ class InverseDynamics(Analysis):
 
 
 class Equilibrium(Analysis):
-    """One time point at rest."""
+    """Static equilibrium: a single time point at rest."""
 
     without = ("formulation", "integrator", "tolerance", "step", "accuracy", "duration", "memory")
 

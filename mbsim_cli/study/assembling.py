@@ -200,7 +200,7 @@ def build(model_file: ModelFile, settings: Settings, parameters: Sequence[str] |
 
 
 def by_adjoint(assembled: Any) -> Any:
-    """The same model, differentiated by the adjoint."""
+    """Return the model with gradients by the adjoint."""
     options = replace(assembled.problem.options, sensitivity="adjoint")
     problem, choices = replace(assembled.problem, options=options), assembled.choices | {"sensitivity": "adjoint"}
     return replace(assembled, problem=problem, choices=choices)

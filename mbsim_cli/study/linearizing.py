@@ -10,8 +10,6 @@ import numpy as np
 
 from mbsim_cli.errors import UsageError, option
 
-KINDS = (".h5", ".npz", ".mat")
-
 
 @dataclass(frozen=True)
 class StateSpace:
@@ -39,7 +37,7 @@ class StateSpace:
 
     @property
     def eigenvalues(self) -> np.ndarray:
-        """Of A, by magnitude, zeros included."""
+        """Eigenvalues of A in increasing magnitude, zeros included."""
         values = np.linalg.eigvals(self.A)
         return values[np.argsort(np.abs(values), kind="stable")]
 

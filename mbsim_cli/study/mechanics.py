@@ -94,7 +94,7 @@ class Mechanics:
     """
 
     def __init__(self, assembled: Any):
-        """Of an assembled model; raises AnalysisError where the mechanism cannot be assembled."""
+        """Take an assembled model; raises AnalysisError where the mechanism cannot be assembled."""
         from scipy.linalg.lapack import dgesv  # slow to import
 
         self._lapack = dgesv
@@ -142,7 +142,7 @@ class Mechanics:
         return found
 
     def _directions(self) -> Instant:
-        """The same state along unit directions of q, of q', and of the parameters."""
+        """The work arrays of evaluations along unit directions of q, of q', and of the parameters."""
         if self._varied is None:
             n, p = self._n, self._p
             dtheta = allocate.padded_directions(np.zeros((self._theta.size, 2 * n + p)), np.float64)
@@ -256,7 +256,9 @@ class Mechanics:
             return self._split(value, at.out.dG) if derivatives else value
         if derivatives:
             raise UsageError("derivatives are those of the forces on all coordinates; leave drives out")
-        columns = [self._coordinate(name) for name in drives]
+        if others := [name for name in drives if name not in self.coordinates]:
+            raise UsageError(unknown("coordinate", others[0], self.coordinates))
+        columns = list(map(self.coordinates.index, drives))
         J = at.work.eq.J
         _, sizes, right = np.linalg.svd(J) if len(J) else (None, np.zeros(0), np.eye(self._n))
         rank = int(np.count_nonzero(sizes > 1e-9 * max(1.0, sizes.max(initial=0.0))))
@@ -266,11 +268,6 @@ class Mechanics:
         if left > REACHED * max(1.0, np.abs(value).max(initial=0.0)):
             raise UsageError(f"drives at {', '.join(drives)} alone cannot make this motion; {left:.3g} is left")
         return found
-
-    def _coordinate(self, name: str) -> int:
-        if name not in self.coordinates:
-            raise UsageError(unknown("coordinate", name, self.coordinates))
-        return self.coordinates.index(name)
 
     def kinematics(
         self, q: Any, v: Any = None, a: Any = None, t: float = 0.0, *, of: Sequence[str] | None = None,
@@ -360,18 +357,18 @@ class Mechanics:
         if len(self.constraint_names):
             rate_out[1] = self.accelerations(state[0], state[1], t, forces=load)
             return
-        instant = self._plain
-        z, zd, zdd, *_ = instant.state
+        at = self._plain
+        z, zd, zdd, *_ = at.state
         z[:], zd[:], zdd[:] = state[0], state[1], 0.0
-        if len(instant.angles):
-            instant.work.kin.expected[instant.angles] = self._expected[instant.angles]
-        instant.evaluate(t)
+        if len(at.angles):
+            at.work.kin.expected[at.angles] = self._expected[at.angles]
+        at.evaluate(t)
         own = rate_out[1]
         if load is None:
-            np.negative(instant.work.eq.G, out=own)
+            np.negative(at.work.eq.G, out=own)
         else:
-            np.subtract(load, instant.work.eq.G, out=own)
-        self._solve(instant.out.M, own)
+            np.subtract(load, at.work.eq.G, out=own)
+        self._solve(at.out.M, own)
 
     def _solve(self, M: Array, x_out: Array) -> None:
         """Solve M x = x_out in place; numpy's function takes three times as long for some seven unknowns."""

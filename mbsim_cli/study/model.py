@@ -509,7 +509,7 @@ class Model:
         return moved(self._file, settings, values) if values else (self._file, settings)
 
     def _variant(self, file: Any, by: Sequence[str]) -> "Model":
-        """The same model with a file that was read before, differentiated by these parameters."""
+        """Copy of the model with another file that was read before, and gradients by these parameters."""
         found = copy(self)
         found._file, found._by, found._assembled, found._mechanics = file, tuple(by), None, local()
         return found

@@ -96,7 +96,7 @@ class At(Final):
 
     @property
     def read(self) -> tuple[Continuation, np.ndarray]:
-        """As of the end, at the time."""
+        """Weights of the time points around the time, and their rows (1 + p, B)."""
         return continuation(self._time, self.end), self._rows
 
     def weights(self, time):
@@ -375,7 +375,7 @@ class Expression:
 
     @property
     def uncertainty(self):
-        """Of the operands, along the expression's derivatives; its curvature is left out."""
+        """Uncertainties of the operands times the expression's derivatives; its curvature is neglected."""
         total, scale = np.zeros((2, 1 + self.p)), 0.0
         for name, partial in self.objective.integrand.linearised(*self._arguments()).by_sensor.items():
             part = self.parts[name].uncertainty

@@ -119,7 +119,7 @@ def recorded(
 
 
 def origin_of(plan: Plan, command: str) -> Origin:
-    """What the result file needs before the first time point: names, parameters, options and provenance."""
+    """Content of the result file that is known before the run: names, parameters, options and provenance."""
     problem, source = plan.assembled.problem, plan.model_file.source
     options = problem.options
     provenance = Provenance(
@@ -148,7 +148,7 @@ def origin_of(plan: Plan, command: str) -> Origin:
 
 
 def findings_of(outcome: Outcome) -> Findings:
-    """What the result file needs after the last time point, without the history of an optimisation."""
+    """Content of the result file that is known after the run, without the history of an optimisation."""
     plan, multipliers, reactions = outcome.plan, outcome.diagnostics.multipliers, outcome.diagnostics.reactions
     objectives, fields = [], []
     for objective in plan.assembled.objectives:

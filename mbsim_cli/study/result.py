@@ -261,7 +261,7 @@ class Result(Mapping[str, np.ndarray]):
 
     @cached_property
     def poses(self) -> "Poses":
-        """Where each body is at every stored time, from the coordinates; raises InputOutputError, UsageError."""
+        """Pose of each body at every stored time, from the coordinates; raises InputOutputError, UsageError."""
         from mbsim_cli.study.pictures.motion import poses_of
 
         return poses_of(self)

@@ -140,7 +140,7 @@ class Uncertainty(NamedTuple):
         return np.divide(found, size, out=np.where(unknown, np.nan, 0.0), where=size > 0.0)
 
     def with_gradient(self, errors: np.ndarray, sizes: np.ndarray | None = None) -> "Uncertainty":
-        """The same with other errors (p,) of derivatives, and their sizes if these are known."""
+        """Replace the errors (p,) of derivatives, and their sizes if these are known."""
         sizes = np.append(self.sizes[0], np.zeros(len(errors)) if sizes is None else sizes)
         return self._replace(errors=np.append(self.errors[0], errors), sizes=sizes)
 

@@ -317,7 +317,7 @@ class RestHealth(InstantHealth):
 
 
 class HealthFromRest(Health):
-    """Of a motion that starts at an equilibrium: whether that is a stable one, too."""
+    """Diagnostics of a motion that starts at an equilibrium; also whether the equilibrium is stable."""
 
     _stable = True
 

@@ -338,7 +338,7 @@ class _Body(NamedTuple):
 
 
 class BendingHealth:
-    """Which bodies deform beyond the range of linear shapes, since when, and by how much at most; one pass."""
+    """Bodies that deform beyond the range of linear shapes: first time and largest amount, in one pass."""
 
     def __init__(self, problem: Problem):
         self._bodies = list(_bodies(problem))

@@ -393,7 +393,7 @@ class _Jump(NamedTuple):
 
 
 class JumpHealth:
-    """Which expressions jump, when first and how often, one pass over the stored times."""
+    """Expressions that jump: first time and number of jumps, in one pass over the stored times."""
 
     def __init__(self, problem: Problem) -> None:
         self._problem, self._theta = problem, problem.theta.real
@@ -434,7 +434,7 @@ class JumpHealth:
         return int(signals.steps[u] + step - signals.first_step[u])
 
     def _just_before(self, u: int, step: int, before: np.ndarray, behind: np.ndarray) -> np.ndarray:
-        """What signal u reads (places, k) just before its step changes, on straight lines between stored times."""
+        """Inputs of signal u (places, k) just before its step changes, interpolated linearly between stored times."""
         share, size = np.zeros(before.shape[1]), 1.0
         place = self._place(u, step)
         side = self._values(u, before)[place]

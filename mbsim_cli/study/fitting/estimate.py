@@ -59,7 +59,7 @@ class Direction(NamedTuple):
 
 @dataclass(frozen=True)
 class Estimate:
-    """Where the search ended: values (p,), noise by group, and what follows from the Jacobian there."""
+    """Result of the search: values (p,), noise by group, and statistics from the Jacobian there."""
 
     values: np.ndarray
     computed: Computed

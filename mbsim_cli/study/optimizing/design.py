@@ -33,7 +33,7 @@ class Variables:
         return parameters, {name: values[place] for name, place in self.fields.items()}
 
     def with_fields(self, fields: Mapping[str, tuple[np.ndarray, float, float]]) -> "Variables":
-        """The same and fields, each with its values (ne) and its bounds."""
+        """Append fields, each with its values (ne) and its bounds."""
         starts = [values for values, _, _ in fields.values()]
         lows = [np.full(len(values), low) for values, low, _ in fields.values()]
         highs = [np.full(len(values), high) for values, _, high in fields.values()]
@@ -113,7 +113,7 @@ class Optimality(NamedTuple):
 def optimality(
     u: np.ndarray, gradient: np.ndarray, excess: np.ndarray, slopes: np.ndarray, equal: np.ndarray
 ) -> Optimality:
-    """Of a design at places ``u`` (v,) in its ranges.
+    """Optimality of a design at places ``u`` (v,) in its ranges.
 
     ``gradient`` (v,) is that of what becomes least; ``excess`` (c,) over limits, at most zero, or zero where ``equal``,
     has ``slopes`` (c, v). The multipliers are those of the smallest residual in the mean; but for equalities they are
@@ -162,7 +162,7 @@ class Limit(NamedTuple):
 
     @property
     def words(self) -> str:
-        """As it stands in a model file."""
+        """The limit as a model file states it."""
         return f"{'equals' if self.equal else 'at_most' if self.sign > 0 else 'at_least'} {self.value:g}"
 
 

@@ -103,7 +103,7 @@ class _Approximation:
         return cls(trial, width, caution, shared, p, q, straight, constant)
 
     def with_slopes_of(self, other: Trial) -> "_Approximation":
-        """The same with so much curvature that slopes at another design are those found there, if they are steeper."""
+        """Increase the curvature until slopes at another design are those found there, if these are steeper."""
         if other.failure:
             return self
         step, slopes = other.u - self.trial.u, _slopes(self.trial)
@@ -116,7 +116,7 @@ class _Approximation:
         return _Approximation.of(self.trial, self.width, caution, self.shared)
 
     def above(self, found: Trial) -> "_Approximation":
-        """The same with so much curvature everywhere that it bounds what was found at a place."""
+        """Increase all curvatures until the approximation bounds the values that were found at a design."""
         gaps = np.maximum(_values(found) - self.values(found.u), 0.0)
         ahead, behind = self._distances(found.u)
         bend = float((self.width**2 * (1 / ahead + 1 / behind - 2 / self.width)).sum())
@@ -130,7 +130,7 @@ class _Approximation:
         return self.constant + (self.p / ahead + self.q / behind).sum(1) + self.straight @ u
 
     def _distances(self, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """To the upper and lower asymptote."""
+        """Distances from the upper and the lower asymptote."""
         return self.trial.u + self.width - u, u - self.trial.u + self.width
 
     def optimum(self) -> np.ndarray:
@@ -167,7 +167,7 @@ class _Approximation:
 
 
 def _level(p: Any, q: Any, straight: Any, low: Any, high: Any, least: Any, most: Any) -> np.ndarray:
-    """Where p/(high - u)^2 - q/(u - low)^2 + straight is zero, or the nearest end of a range: Newton's method."""
+    """Root of p/(high - u)^2 - q/(u - low)^2 + straight by Newton's method, or the nearest end of the range."""
     u = (least + most) / 2
     for _ in range(NEWTON):
         slope = p / (high - u) ** 2 - q / (u - low) ** 2 + straight

@@ -55,7 +55,7 @@ def limits_of(model_file: ModelFile, given: Any) -> list[Limit]:
 
 
 def volume_of(field: str) -> str:
-    """How limits and reports name the mean of a field over the volume."""
+    """Name of the mean of a field over the volume, in limits and reports."""
     return f"volume of {field}"
 
 
@@ -231,7 +231,7 @@ class Task(NamedTuple):
         return None if self.given.fields else self.variables.names
 
     def method(self, algorithm: str | None) -> str:
-        """How to search; raises UsageError for a way that cannot keep the limits."""
+        """Name of the search method; raises UsageError for one that cannot keep the limits."""
         equalities = any(limit.equal for limit in self.limits)
         found = method_for(algorithm or self.given.algorithm, len(self.variables.start), equalities)
         if found == "mma" and equalities:

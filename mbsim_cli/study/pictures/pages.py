@@ -176,7 +176,7 @@ def _checks(content: Content, facts: Mapping[str, Any]) -> list[tuple[str, str]]
 
 
 def _references(path: Path, file: Any, facts: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """What became of the references that the model states of its objectives (``checks``), as rows of name and text."""
+    """Comparison with the references of objectives that the model states (``checks``), as rows of name and text."""
     from mbsim_cli.study.verification.comparison import compare
 
     if file is None or not file.checks:
@@ -209,7 +209,7 @@ def _references(path: Path, file: Any, facts: Mapping[str, Any]) -> list[tuple[s
 
 
 def _provenance(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Where a result comes from, as rows of name and text."""
+    """Origin of a result, as rows of name and text."""
     rows = [("status", facts.get("status")), ("created", facts.get("created")), ("command", facts.get("command"))]
     rows += [("mbsim", facts.get("mbsim_version")), ("SHA-256 of the model", facts.get("model_sha256"))]
     rows += [(f"-p {name}", value) for name, value in facts["overrides"].items()]

@@ -1,4 +1,4 @@
-"""Which histories of results are drawn, by name."""
+"""Selection of the histories and gradients to draw, by name."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

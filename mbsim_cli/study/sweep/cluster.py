@@ -66,7 +66,7 @@ class Cluster:
             self._client.close()
 
     def _finished(self, futures: list[Any]) -> list[Any]:
-        """Those that are finished within a moment."""
+        """Futures that finish within ``TICK``."""
         try:
             return list(self._distributed.wait(futures, timeout=TICK, return_when="FIRST_COMPLETED").done)
         except TimeoutError:

@@ -151,7 +151,7 @@ class CaseEvaluator:
         return found
 
     def compute_batch(self, cases: Sequence[Case]) -> Iterator[Computed]:
-        """The same of cases, computed together; the time that this takes counts for each of them alike."""
+        """Compute cases together; each is charged an equal share of the time."""
         if len(cases) == 1:
             yield self(cases[0])
             return

@@ -79,7 +79,7 @@ def _frame_at(file: BinaryIO, place: int, size: int, most: int | None) -> Frame 
 
 
 def _next_mark(file: BinaryIO, place: int) -> int:
-    """Where the next mark is, from a place on; -1 where there is none."""
+    """Position of the next mark from ``place`` on; -1 if there is none."""
     file.seek(place)
     tail = b""
     while piece := file.read(PIECE):

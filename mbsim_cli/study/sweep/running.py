@@ -67,7 +67,7 @@ class Forecast:
 
     @property
     def processor_hours(self) -> float:
-        """Of all workers together."""
+        """Hours of all workers together."""
         return (self.workers * self.start_seconds + self.cases * self.case_seconds) / 3600
 
     @property
@@ -139,7 +139,7 @@ def _mean(numbers: Sequence[float]) -> float:
 
 
 def _spread(seconds: Sequence[float], cases: int) -> float:
-    """How far the mean of all cases may be from that of some, relative.
+    """Relative uncertainty of the mean time of all cases, estimated from some.
 
     From the means of batches of pilots that follow each other, so that a machine that changes its pace counts as well.
     """
@@ -155,7 +155,7 @@ def _spread(seconds: Sequence[float], cases: int) -> float:
 
 @dataclass(frozen=True)
 class Work:
-    """Which cases of a study are computed, by whom, and when that ends."""
+    """Cases of a study to compute, the workers that compute them, and when to end."""
 
     workers: int = 1  # processes of this machine
     timeout: float | None = None  # s, of a case

@@ -108,7 +108,7 @@ class Evaluator(Protocol):
 
     @property
     def batch_size(self) -> int:
-        """How many cases take less time together than one by one, as far as is known yet; 1 where none do."""
+        """Number of cases that are faster together than one by one, as far as is known; 1 if none are."""
 
     def __call__(self, case: Case) -> Computed:
         """Compute one case."""
@@ -122,7 +122,7 @@ class Workers(Protocol):
 
     @property
     def batch_size(self) -> int:
-        """How many cases were computed together."""
+        """Number of cases that were computed together."""
 
     def compute(self, waiting: deque[Case]) -> Generator[Computed, None, None]:
         """Yield the cases as they are computed; the caller may append to ``waiting`` meanwhile."""
@@ -139,7 +139,7 @@ class InProcess:
 
     @property
     def batch_size(self) -> int:
-        """How many cases are computed together."""
+        """Number of cases that are computed together."""
         return self._evaluator.batch_size
 
     def compute(self, waiting: deque[Case]) -> Generator[Computed, None, None]:

@@ -85,7 +85,7 @@ class Study(Mapping[str, np.ndarray]):
 
     @cached_property
     def _names(self) -> dict[str, None]:
-        """Of all arrays, in their order."""
+        """Names of all arrays, in their order."""
         along = ["time", *self._sensors] if self._sensors else []
         return dict.fromkeys([*self.varied, *self.objectives, *along])
 

@@ -164,7 +164,7 @@ _OPTIONS = ("formulation", "integrator", "tolerance", "step", "duration")
 
 
 def command_of(plan: StudyPlan, values: Sequence[float]) -> str:
-    """One line for a shell: ``mbsim run`` with the exact values (v,) of the case."""
+    """Command line of ``mbsim run`` with the exact values (v,) of the case."""
     from mbsim_cli.spec.reading.source import is_key
 
     settings = plan.settings

@@ -113,7 +113,7 @@ def _fitted(levels: Sequence[np.ndarray], results: np.ndarray) -> np.ndarray:
 
 
 def _place(level: np.ndarray, most: int) -> np.ndarray:
-    """Where each case is (N,), counted in segments: from one value to the next, or of as many values each."""
+    """Position of each case (N,), counted in segments: from one value to the next, or of as many values each."""
     last = segments = int(level.max())
     if last > most:
         segments = max(1, min(most, MOST_SEGMENTS, round(np.sqrt(len(level) / 2))))
@@ -141,7 +141,7 @@ _NUMBER = re.compile(r"(?<!\w)[-+]?\d[\d.]*(e[-+]?\d+)?")
 
 
 def status_of(ledger: Ledger) -> dict[str, Any]:
-    """How many cases are done, failed and missing, and why those failed."""
+    """Numbers of cases that are done, failed and missing, and the reasons of failures."""
     counts = ledger.counts
     missing = counts.pop(MISSING, 0)
     done = counts.pop(DONE, 0)
