@@ -10,7 +10,7 @@ MOST = 24  # parameters of an objective; more cannot be told apart
 
 
 class Panel(NamedTuple):
-    """A plot of one quantity from several results, None where one lacks it; ``over`` another quantity instead of time."""
+    """Plot of a quantity from several results, None where one lacks it; ``over`` another quantity instead of time."""
 
     title: str
     series: tuple[Series | None, ...]
