@@ -18,7 +18,6 @@ from mbsim_cli.messages import WARNING, code_of
 from mbsim_cli.study.listener import Listener
 
 if TYPE_CHECKING:
-    from rich.console import Console
     from rich.table import Table
 
 
@@ -95,13 +94,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value
-
-
-def console() -> "Console":
-    """Console on standard error; rich honours NO_COLOR by itself."""
-    from rich.console import Console
-
-    return Console(stderr=True, highlight=False, markup=False, width=None if sys.stderr.isatty() else WIDE)
 
 
 def say(sentence: str, quiet: bool = False) -> None:
@@ -195,32 +187,30 @@ def print_issues(issues: Iterable[Issue]) -> None:
 CLEAR = "\r\x1b[2K\x1b[?25h"  # wipes the line and shows the cursor, which a bar hides
 
 
-def wanted(quiet: bool) -> bool:
-    """Whether anyone sees a bar."""
-    return not quiet and sys.stderr.isatty()
-
-
 @contextmanager
-def bar(title: str, total: float, quiet: bool) -> Iterator[Callable[[float], None]]:
-    """Show progress towards ``total``; call what this yields with the amount that is done."""
-    if not wanted(quiet):
+def bar(title: str, total: float | None, quiet: bool) -> Iterator[Callable[[float], None]]:
+    """Show progress towards ``total``, or a count where that is None; call what this yields with the amount done."""
+    if quiet or not sys.stderr.isatty():
         yield lambda done: None
         return
-    from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        SpinnerColumn,
+        TaskProgressColumn,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
 
-    columns = (BarColumn(), TaskProgressColumn(), TimeElapsedColumn(), TextColumn("to go"), TimeRemainingColumn())
-    with _shown(title, columns, total) as show:
-        yield show
-
-
-@contextmanager
-def _shown(title: str, columns: tuple[Any, ...], total: float | None) -> Iterator[Callable[[float], None]]:
-    from rich.progress import Progress, TextColumn
-
-    described = TextColumn("{task.description}")
+    columns: tuple[Any, ...] = (TextColumn("{task.completed}"), SpinnerColumn("line"), TimeElapsedColumn())
+    if total is not None:
+        columns = (BarColumn(), TaskProgressColumn(), TimeElapsedColumn(), TextColumn("to go"), TimeRemainingColumn())
+    console = Console(stderr=True, highlight=False, markup=False)  # rich honours NO_COLOR by itself
     with (
         signals.terminal(CLEAR),
-        Progress(described, *columns, console=console(), transient=True) as progress,
+        Progress(TextColumn("{task.description}"), *columns, console=console, transient=True) as progress,
     ):
         task = progress.add_task(title, total=total)
         yield lambda done: progress.update(task, completed=done)
@@ -252,13 +242,7 @@ class Terminal(Listener):
     @contextmanager
     def count(self, title: str) -> Iterator[Callable[[int], None]]:
         """Show a count and the elapsed time if standard error is a terminal."""
-        if not wanted(self._quiet):
-            yield lambda done: None
-            return
-        from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
-
-        columns = (TextColumn("{task.completed}"), SpinnerColumn("line"), TimeElapsedColumn())
-        with _shown(title, columns, None) as show:
+        with bar(title, None, self._quiet) as show:
             yield show
 
     def poll(self) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from mbsim_cli.cli import completion, options
+from mbsim_cli.cli import options
 from mbsim_cli.cli.output import emit, plain_table, say, show_table, tell
 from mbsim_cli.errors import UsageError
 
@@ -104,63 +104,13 @@ def _time(seconds: float) -> str:
     return f"{minutes} min" if minutes < 120 else f"{seconds / 3600:.3g} h"
 
 
-# Options of parameter studies.
+# Commands on the folder of a study, beside computing missing cases.
 
 
 Folder = Annotated[Path, options.file_argument("DIR", "Folder of a study.")]
 Jobs = Annotated[
     int, typer.Option("-j", "--jobs", metavar="N", min=0, help="Worker processes; 0: one for each processor.")
 ]
-Part = Annotated[
-    str | None,
-    typer.Option(
-        "--shard", metavar="I/N", help="Compute part I of N only.", show_default="that of a task of a SLURM array"
-    ),
-]
-Retry = Annotated[
-    int | None,
-    typer.Option(metavar="K", min=0, help="Retries per case after a crash or an I/O error.", show_default="1"),
-]
-Timeout = Annotated[
-    float | None, typer.Option("--case-timeout", metavar="S", help="Seconds that a case may take.", show_default="any")
-]
-MaxFailures = Annotated[
-    int | None, typer.Option(metavar="K", min=0, help="End when more cases have failed.", show_default="never")
-]
-FailFast = Annotated[bool, typer.Option("--fail-fast", help="End when a case fails.")]
-Dask = Annotated[
-    str | None, typer.Option(metavar="ADDRESS", help="Compute on a Dask cluster.", show_default="on this machine")
-]
-Study = Annotated[
-    str | None,
-    typer.Argument(
-        metavar="[STUDY]", help="Study of the file.", show_default="the only one", autocompletion=completion.studies
-    ),
-]
-Output = Annotated[Path | None, options.output_option("DIR", "Folder.", "MODEL-STUDY here")]
-Csv = Annotated[
-    Path | None,
-    typer.Option(metavar="FILE", help="Cases: a row of values each.", show_default="as in the file", readable=False),
-]
-Grid = Annotated[
-    list[str] | None,
-    typer.Option(metavar="NAME=A:B:N", help="Values of a grid, or NAME=A,B,C; repeat for more.", show_default=False),
-]
-Keep = Annotated[
-    Literal["objectives", "sensors", "full"] | None,
-    typer.Option(help="What is kept of a case.", show_default="as in the file"),
-]
-Sensitivity = Annotated[
-    Literal["none", "ddm"] | None, typer.Option(help="Gradients in each case.", show_default="as in the file")
-]
-DryRun = Annotated[
-    bool,
-    typer.Option("--dry-run", help="Estimate time and disk space from a few cases; compute nothing else."),
-]
-Anew = Annotated[bool, typer.Option("--force", help="Begin anew where the folder has another study.")]
-
-
-# Commands on the folder of a study, beside computing missing cases.
 
 
 def opened(path: Path) -> "StudyFolder":

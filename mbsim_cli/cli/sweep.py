@@ -4,31 +4,17 @@ import os
 from dataclasses import replace
 from pathlib import Path
 from time import perf_counter, process_time
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from typer.core import TyperGroup
 
-from mbsim_cli.cli import options
+from mbsim_cli.cli import completion, options
 from mbsim_cli.cli.options import Command
 from mbsim_cli.cli.output import Terminal, emit, say
 from mbsim_cli.cli.study_folders import (
-    Anew,
-    Csv,
-    Dask,
-    DryRun,
-    FailFast,
     Folder,
-    Grid,
     Jobs,
-    Keep,
-    MaxFailures,
-    Output,
-    Part,
-    Retry,
-    Sensitivity,
-    Study,
-    Timeout,
     collect,
     extract,
     opened,
@@ -84,6 +70,54 @@ def _number(text: str) -> float | str:
 
 
 # ``mbsim sweep``: parameter studies, planned and computed.
+
+Part = Annotated[
+    str | None,
+    typer.Option(
+        "--shard", metavar="I/N", help="Compute part I of N only.", show_default="that of a task of a SLURM array"
+    ),
+]
+Retry = Annotated[
+    int | None,
+    typer.Option(metavar="K", min=0, help="Retries per case after a crash or an I/O error.", show_default="1"),
+]
+Timeout = Annotated[
+    float | None, typer.Option("--case-timeout", metavar="S", help="Seconds that a case may take.", show_default="any")
+]
+MaxFailures = Annotated[
+    int | None, typer.Option(metavar="K", min=0, help="End when more cases have failed.", show_default="never")
+]
+FailFast = Annotated[bool, typer.Option("--fail-fast", help="End when a case fails.")]
+Dask = Annotated[
+    str | None, typer.Option(metavar="ADDRESS", help="Compute on a Dask cluster.", show_default="on this machine")
+]
+Study = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="[STUDY]", help="Study of the file.", show_default="the only one", autocompletion=completion.studies
+    ),
+]
+Output = Annotated[Path | None, options.output_option("DIR", "Folder.", "MODEL-STUDY here")]
+Csv = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Cases: a row of values each.", show_default="as in the file", readable=False),
+]
+Grid = Annotated[
+    list[str] | None,
+    typer.Option(metavar="NAME=A:B:N", help="Values of a grid, or NAME=A,B,C; repeat for more.", show_default=False),
+]
+Keep = Annotated[
+    Literal["objectives", "sensors", "full"] | None,
+    typer.Option(help="What is kept of a case.", show_default="as in the file"),
+]
+Sensitivity = Annotated[
+    Literal["none", "ddm"] | None, typer.Option(help="Gradients in each case.", show_default="as in the file")
+]
+DryRun = Annotated[
+    bool,
+    typer.Option("--dry-run", help="Estimate time and disk space from a few cases; compute nothing else."),
+]
+Anew = Annotated[bool, typer.Option("--force", help="Begin anew where the folder has another study.")]
 
 DEFAULT = "run"
 NOT_STARTED = "{} is a study that is planned already; give the model file to plan another"

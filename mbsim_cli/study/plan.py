@@ -86,10 +86,6 @@ class StepChoice:
         """The choice as ``run --json`` and results report it."""
         return {"accuracy": self.accuracy, "error": self.error, "runs": self.runs}
 
-    def with_errors(self, results: Mapping[str, Gradient]) -> dict[str, Gradient]:
-        """The results with the error estimates of the search instead of those of a single run."""
-        return {name: replace(r, uncertainty=self.uncertainties[name]) for name, r in results.items()}
-
 
 def is_automatic(model_file: ModelFile, settings: Settings) -> bool:
     """Whether the step is automatic; raises UsageError for an accuracy that neither step nor tolerance depends on."""

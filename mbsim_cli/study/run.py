@@ -1,6 +1,6 @@
 """One run: the analysis with its diagnostics, estimated errors, and derivatives by differences."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -154,9 +154,7 @@ class Outcome:
         if plan.method == "fd":
             report["difference_steps"] = self.steps
         if plan.settings.all_numbers:
-            from mbsim_cli.study.influence import influences
-
-            report["influence"] = [entry._asdict() for entry in influences(plan.parameters, self.results)]
+            report["influence"] = influences(plan.parameters, self.results)
         return report
 
     def _objective(self, objective: Any) -> dict[str, Any]:
@@ -239,3 +237,34 @@ def _differences(
     gradients = np.array(columns).reshape(len(columns), len(results)).T
     pairs = zip(results.items(), gradients, strict=True)
     return {name: replace(result, gradient=g, undefined=undefined) for (name, result), g in pairs}, steps
+
+
+# The influence of each number of a model on objectives: the derivative times one per cent of the number.
+
+PERCENT = 0.01
+
+
+def influences(parameters: Sequence[Any], results: Mapping[str, Gradient]) -> list[dict[str, Any]]:
+    """Changes of the objectives if a number changes by one per cent of its scale; NaN if there is no derivative.
+
+    Sorted by the largest effect relative to an objective's value; NaN comes last. The scale of a number is its
+    magnitude; for a zero, the largest magnitude in its vector, or one.
+    """
+    largest: dict[str, float] = {}  # magnitude by vector
+    for parameter in parameters:
+        vector = _vector(parameter.name)
+        largest[vector] = max(largest.get(vector, 0.0), abs(parameter.value))
+    sizes = {name: abs(result.value) or 1.0 for name, result in results.items()}
+    found = []
+    for k, parameter in enumerate(parameters):
+        scale = abs(parameter.value) or largest[_vector(parameter.name)] or 1.0
+        effects = {name: PERCENT * scale * float(result.gradient[k]) for name, result in results.items()}
+        relative = [abs(e) / sizes[name] if np.isfinite(e) else -1.0 / sizes[name] for name, e in effects.items()]
+        number = {"number": parameter.name, "value": parameter.value, "unit": parameter.unit}
+        found.append((max(relative, default=0.0), number | {"scale": scale, "effects": effects}))
+    return [influence for _, influence in sorted(found, key=lambda entry: -entry[0])]
+
+
+def _vector(name: str) -> str:
+    """The vector that a component belongs to; any other number stands for itself."""
+    return name[:-2] if name[-2:] in (".x", ".y", ".z") else name

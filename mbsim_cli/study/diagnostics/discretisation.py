@@ -54,7 +54,8 @@ def estimate_errors(
     """
     unseen = _ONE_STEP_ONLY if plan.method == "fd" else None
     if choice := plan.step_choice:
-        return Estimates(choice.with_errors(results), choice.errors_by_fields, reason=unseen)
+        searched = {name: replace(r, uncertainty=choice.uncertainties[name]) for name, r in results.items()}
+        return Estimates(searched, choice.errors_by_fields, reason=unseen)
     options = plan.assembled.problem.options
     by_motion = options.adaptive and options.analysis == "forward_dynamics" and options.error_control == "motion"
     if plan.method == "ddm" and by_motion:  # steps are chosen by the motion alone, whatever errors derivatives have
