@@ -78,7 +78,10 @@ def options_of(model_file: ModelFile, numbers: Numbers, **overrides: Any) -> Opt
     integrated = over.get("formulation", analysis.formulation) in INTEGRATED
     if integrated == (analysis.formulation in INTEGRATED):
         if integrated:
-            given |= _of_integrated(analysis, numbers)
+            settings = {name: getattr(analysis, name) for name in ("integrator", "error_control", "max_steps")}
+            if analysis.absolute_tolerance is not None:
+                settings["absolute_tolerance"] = numbers(analysis.absolute_tolerance)
+            given |= _known(settings) | {"max_iterations": analysis.max_iterations}
         else:
             given |= {name: numbers(getattr(analysis, name)) for name in ("penalty", "weighting")}
             given |= {name: getattr(analysis, name) for name in ("max_iterations", "projection")}
@@ -159,13 +162,6 @@ def check_differentiable(system: System, parameters: Sequence[str], **overrides:
                 constants = f"constants, which {either('-p', 'mbsim.load')} sets too"
                 hint = f"state {name} by {constants}, or leave {parameter!r} out of the sensitivity"
                 system.issue(f"analysis.{name}", message, hint)
-
-
-def _of_integrated(analysis: Any, numbers: Numbers) -> dict[str, Any]:
-    given = {name: getattr(analysis, name) for name in ("integrator", "error_control", "max_steps")}
-    if analysis.absolute_tolerance is not None:
-        given["absolute_tolerance"] = numbers(analysis.absolute_tolerance)
-    return _known(given) | {"max_iterations": analysis.max_iterations}
 
 
 def _known(overrides: dict[str, Any]) -> dict[str, Any]:

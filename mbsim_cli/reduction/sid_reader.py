@@ -202,38 +202,32 @@ def squares_of(m: Array) -> Array:
 
 def order_of_Gr(raw: RawTerm, J: Taylor, n: int) -> Order:
     """What orders Gr by modes: of both orders of its columns the one whose symmetric parts are dJ/dq."""
-
-    def by_modes(m: Array) -> Array:
-        return m.reshape(3, n, 3).transpose(1, 0, 2)
-
-    def by_axes(m: Array) -> Array:
-        return m.reshape(3, 3, n).transpose(2, 0, 1)
-
+    by_modes_or_axes = (
+        lambda m: m.reshape(3, n, 3).transpose(1, 0, 2),
+        lambda m: m.reshape(3, 3, n).transpose(2, 0, 1),
+    )
     wanted = J.M1 if J.M1 is not None else np.zeros((n, 3, 3))
 
     def defect(G: Array) -> float:
         return difference((G + G.transpose(0, 2, 1)) / 2, wanted)
 
-    return _settled(raw, "Gr", (by_modes, by_axes), defect, "its symmetric parts are to be dJ/dq")
+    return _settled(raw, "Gr", by_modes_or_axes, defect, "its symmetric parts are to be dJ/dq")
 
 
 def order_of_Ge(raw: RawTerm, Cr: Taylor, Me: Array) -> Order:
     """What orders Ge by modes: of both orders of its columns the one that is twice dCr/dq."""
     n = len(Me)
-
-    def by_modes(m: Array) -> Array:
-        return m.reshape(n, n, 3).transpose(1, 0, 2)
-
-    def by_axes(m: Array) -> Array:
-        return m.reshape(n, 3, n).transpose(2, 0, 1)
-
+    by_modes_or_axes = (
+        lambda m: m.reshape(n, n, 3).transpose(1, 0, 2),
+        lambda m: m.reshape(n, 3, n).transpose(2, 0, 1),
+    )
     wanted = 2 * Cr.M1 if Cr.M1 is not None else np.zeros((n, n, 3))
 
     def defect(G: Array) -> float:
         small = EXACT * np.abs(Me).max()
         return 0.0 if max(np.abs(G).max(), np.abs(wanted).max()) < small else difference(G, wanted)
 
-    return _settled(raw, "Ge", (by_modes, by_axes), defect, "it is to be 2 dCr/dq")
+    return _settled(raw, "Ge", by_modes_or_axes, defect, "it is to be 2 dCr/dq")
 
 
 def _settled(

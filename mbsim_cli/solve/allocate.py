@@ -48,6 +48,7 @@ from mbsim_cli.kernels.algorithms.natural.workspace import (
 from mbsim_cli.kernels.compiler.jit import bound
 from mbsim_cli.kernels.compiler.simd import WIDTH, padded, zeros
 from mbsim_cli.kernels.drivers.instants import Linearisation, close_loops, linearise, stand
+from mbsim_cli.kernels.drivers.pull_instants import MotionAdjoints
 from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
 from mbsim_cli.kernels.drivers.simulate import SensitivityWork, Work
 from mbsim_cli.kernels.integrators.ali3p import BY_UPDATES, HARDEST, WHOLE, Control, Equations, State
@@ -303,6 +304,12 @@ def twists_of(model: Model, p: int, dtype: type) -> Twists:
 def adjoints_of(model: Model, size: int, p: int, dtype: type) -> Adjoints:
     """Allocate adjoints of ``size`` numbers theta and the motion."""
     return ADJOINTS[type(model.tree)](model, size, p, dtype)
+
+
+def motion_adjoints(model: Model, rows: int, p: int, dtype: type) -> MotionAdjoints:
+    """Allocate adjoints of the motion at so many rows."""
+    _, n, m = sizes(model)
+    return MotionAdjoints(*(zeros((rows, k, p), dtype) for k in (n, n, n, m)))
 
 
 def virtual_of(model: Model, p: int, dtype: type) -> Virtual:

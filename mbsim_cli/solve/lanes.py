@@ -45,20 +45,26 @@ def store(k: int, group: Any, lanes: Any) -> None:
         lanes_of(lanes)[..., k] = group
 
 
-class MadeRun:
-    """A completed run, which returns its blocks once, in place of a new run of the same problem."""
+class _MadeOnce:
+    """A run that has been made, and is read once in place of a new run of the same problem."""
+
+    _made_of: Problem | None
+    step: int
+
+    def begin(self, problem: Problem) -> bool:
+        """Whether this is the run of ``problem``; True only once."""
+        made_of, self._made_of, self.step = self._made_of, None, 0
+        return made_of is not None and problem.theta is made_of.theta and problem.options == made_of.options
+
+
+class MadeRun(_MadeOnce):
+    """A completed run, which returns its blocks."""
 
     p = 0
 
     def __init__(self, problem: Problem) -> None:
-        self.step = 0
         self.blocks: deque[Block] = deque()
-        self._made_of: Problem | None = problem
-
-    def begin(self, problem: Problem) -> bool:
-        """Whether this is the run of ``problem``; True only once."""
-        made_of, self._made_of = self._made_of, None
-        return made_of is not None and problem.theta is made_of.theta and problem.options == made_of.options
+        self._made_of = problem
 
     def first_block(self, steps: int = 0) -> Block:
         """The initial instant alone."""
@@ -270,14 +276,14 @@ def _numbers_of(state: Any, work: Work) -> Numbers:
 ROOM = 2**28  # bytes that the instants of runs which are made together may take
 
 
-class RunAhead(OpenTreeSimulation):
+class RunAhead(_MadeOnce, OpenTreeSimulation):
     """A run that ``calls`` makes in a lane; its blocks are read once afterwards, as those of a run alone."""
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem)
         self.total = round(problem.options.duration / problem.options.step)
         self._made: deque[tuple[tuple[Record, SensitivityRecord, np.ndarray], int, Inside]] = deque()
-        self._made_of: Problem | None = problem
+        self._made_of = problem
 
     @property
     def bytes(self) -> int:
@@ -309,13 +315,6 @@ class RunAhead(OpenTreeSimulation):
             self.step += rows if len(self._made) > 1 else 0
             rows = min(size, self.total - self.step)
             room = super()._records(rows)
-
-    def begin(self, problem: Problem) -> bool:
-        """Whether this is the run of a problem, and has not been asked for; it can be then."""
-        made_of, self._made_of = self._made_of, None
-        is_it = made_of is not None and problem.theta is made_of.theta and problem.options == made_of.options
-        self.step = 0
-        return is_it
 
     def _records(self, rows: int) -> tuple[Record, SensitivityRecord, np.ndarray]:
         return self._made[0][0]

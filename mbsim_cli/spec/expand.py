@@ -238,7 +238,9 @@ def _starts(model: ModelFile, control: Control, times: list[Number]) -> Iterator
     given = control.initial
     if isinstance(given, list):
         if len(given) != control.count:
-            raise ValueError(f"{len(given)} initial values stand for {control.count}; {_count_of(control)}")
+            values = f"{control.count} values" + " with both ends" * (control.between == "linear")
+            hint = f"{control.intervals} intervals have {values}"
+            raise ValueError(f"{len(given)} initial values stand for {control.count}; {hint}")
         yield from given
         return
     if isinstance(given, Number):
@@ -250,11 +252,6 @@ def _starts(model: ModelFile, control: Control, times: list[Number]) -> Iterator
             yield Number.read(_TIME.sub(f"({time.text})", text))
         except PydanticCustomError as error:
             raise ValueError(f"initial {given!r}: {error.message()}") from None
-
-
-def _count_of(control: Control) -> str:
-    lines = control.between == "linear"
-    return f"{control.intervals} intervals have {control.intervals + lines} values" + " with both ends" * lines
 
 
 def _formula(model: ModelFile, name: str) -> str:

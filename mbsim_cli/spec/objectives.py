@@ -1,5 +1,8 @@
 """Objectives: numbers that a run computes and gradients are taken of; checks: what they are compared with."""
 
+# mypy: disable-error-code="valid-type"
+# fields are typed by calls that build what pydantic reads
+
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
@@ -107,9 +110,6 @@ class Objective(Spec):
 
 
 # Checks: reference values that ``mbsim check`` compares with.
-
-# mypy: disable-error-code="valid-type"
-# fields are typed by calls that build what pydantic reads
 
 
 class SensorValue(Spec):

@@ -1,5 +1,8 @@
 """What an analysis is repeated for: studies of parameter values, optimisations, and fits to measurements."""
 
+# mypy: disable-error-code="valid-type"
+# fields are typed by calls that build what pydantic reads
+
 from typing import Any, Literal
 
 from pydantic import model_validator
@@ -7,10 +10,6 @@ from pydantic import model_validator
 from mbsim_cli.spec.base import Spec, by_kind, description, field, fixed_list, require_one
 from mbsim_cli.spec.expressions.number import AutoNumber, Number
 from mbsim_cli.spec.laws import ColumnsFile
-
-# mypy: disable-error-code="valid-type"
-# fields are typed by calls that build what pydantic reads
-
 
 KINDS = ("grid", "zip", "list", "sobol", "latin_hypercube", "csv")
 
@@ -122,9 +121,6 @@ class Study(Spec):
 
 # Optimisations: which parameters vary, what is to become least or largest, and what is kept within limits.
 
-# mypy: disable-error-code="valid-type"
-# fields are typed by calls that build what pydantic reads
-
 
 class Limit(Spec):
     """What an objective is kept within."""
@@ -202,9 +198,6 @@ class Optimization(Spec):
 
 
 # Measurements, and fits of parameters to them: which file, what its columns measure, what may vary.
-
-# mypy: disable-error-code="valid-type"
-# fields are typed by calls that build what pydantic reads
 
 
 class MeasuredColumn(Spec):

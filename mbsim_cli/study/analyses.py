@@ -162,10 +162,10 @@ class InverseDynamics(Analysis):
         if problem.drives is not None:
             from mbsim_cli.solve.adjoint.time_points import pull_back_loops
 
-            return pull_back_loops(problem, *request)
+            return pull_back_loops(problem, tape, *request)
         from mbsim_cli.solve.adjoint.time_points import pull_back_inverse
 
-        return pull_back_inverse(problem, *request)
+        return pull_back_inverse(problem, tape, *request)
 
     def diagnostics(self, problem: Problem, objectives: Sequence[Any]) -> TorqueHealth:
         """The largest torque."""
@@ -206,7 +206,7 @@ class Equilibrium(Analysis):
             tape = self.tape(problem)
             for _ in self.solve(problem, tape=tape):
                 pass
-        return pull_back_equilibrium(problem, tape, request.number, request.adjoints, request.reacting)
+        return pull_back_equilibrium(problem, tape, *request)
 
     def diagnostics(self, problem: Problem, objectives: Sequence[Any]) -> RestHealth:
         """Stability, natural frequencies, and coordinates that no force determines."""

@@ -2,6 +2,8 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import wraps
+from typing import Any
 
 import numpy as np
 
@@ -53,18 +55,32 @@ def columns_of(problem: Problem, count: int) -> int:
     return fitting(count) if alone else padded(count)
 
 
-def each_defined(pull: Callable[[Seen], Pulled], seen: Seen) -> Pulled:
-    """Result of ``pull``; numbers without a derivative do not affect those of the others.
+def each_defined(pull: Callable[..., Pulled]) -> Callable[..., Pulled]:
+    """Let numbers without a derivative not affect those of the others.
 
+    ``pull`` is asked for ``count`` numbers that see sensors, also reactions where they are ``reacting``.
     ``seen(first, record)`` gives the adjoints (B, width, p), p ``columns_of`` them, of the sensors at the rows of a
-    record, the first of which is the instant ``first``.
+    record, the first of which is the instant ``first``. ``between`` is called after every block of records.
     """
-    found = pull(seen)
-    if len(found.undefined) == 1 or not np.isnan(found.gradient[:, ~found.undefined]).any():
+
+    @wraps(pull)
+    def pull_back(
+        problem: Problem,
+        tape: Any,
+        count: int,
+        seen: Seen,
+        between: Callable[[], None] = lambda: None,
+        reacting: bool = False,
+    ) -> Pulled:
+        found = pull(problem, tape, count, seen, between, reacting)
+        if len(found.undefined) == 1 or not np.isnan(found.gradient[:, ~found.undefined]).any():
+            return found
+        for column in np.flatnonzero(~found.undefined).tolist():  # it spoils the solutions of all: each for itself
+            alone = pull(problem, tape, count, _of_column(seen, column), between, reacting)
+            found.gradient[:, column] = alone.gradient[:, column]
         return found
-    for column in np.flatnonzero(~found.undefined).tolist():  # it spoils the solutions of all: each for itself
-        found.gradient[:, column] = pull(_of_column(seen, column)).gradient[:, column]
-    return found
+
+    return pull_back
 
 
 def _of_column(seen: Seen, column: int) -> Seen:
@@ -140,7 +156,7 @@ class InstantPuller:
                 for width, hat in zip(widths, (seen, mu, nu, nu1, nu2), strict=True)
             )
         )
-        out = MotionAdjoints(*(zeros((rows, k, self._p), dtype) for k in (n, n, n, m)))
+        out = allocate.motion_adjoints(self._model, rows, self._p, dtype)
         pull_instants(self._model, self._numbers, record, asked, self._work, self._pulling, out)
         return out
 
@@ -252,20 +268,13 @@ class ReactionPuller:
 
     def pull_back(self, record: Record, hat: np.ndarray) -> MotionAdjoints:
         """Adjoints of the motion at the rows of a record from those of its reactions, hat (N, width, p)."""
-        reacting, (_, n, m) = self._reacting, allocate.sizes(self._reacting.model)
-        rows, p, dtype = len(hat), hat.shape[2], self._numbers.dtype.type
-        out = MotionAdjoints(*(zeros((rows, k, p), dtype) for k in (n, n, n, m)))
+        reacting = self._reacting
+        out = allocate.motion_adjoints(reacting.model, len(hat), hat.shape[2], self._numbers.dtype.type)
         multiplier = with_identities(record.reaction, reacting.identities)
         pull_back_reactions(
             reacting.model, self._numbers, reacting.reactions, self._work, self._pulling, record, multiplier, hat, out
         )
-        return out._replace(lam=np.ascontiguousarray(out.lam[:, : m - reacting.identities]))
-
-
-def nothing_given(model: Model, p: int, dtype: type) -> MotionAdjoints:
-    """Adjoints of the motion without rows, if nothing reads reactions."""
-    _, n, m = allocate.sizes(model)
-    return MotionAdjoints(*(zeros((0, k, p), dtype) for k in (n, n, n, m)))
+        return out._replace(lam=np.ascontiguousarray(out.lam[:, : out.lam.shape[1] - reacting.identities]))
 
 
 class Readings:
@@ -279,7 +288,7 @@ class Readings:
     def __init__(self, problem: Problem, initial: RunStart, count: int, seen: Seen, reacting: bool) -> None:
         model, theta, p = problem.model, initial.theta, columns_of(problem, count)
         self._seen, self._width = seen, allocate.sensor_width(model)
-        self._nothing = nothing_given(model, p, theta.dtype.type)
+        self._nothing = allocate.motion_adjoints(model, 0, p, theta.dtype.type)  # if nothing reads reactions
         self._reactions: ReactionPuller | NaturalReactionPuller | None = None
         if reacting and problem.options.natural:
             self._reactions = NaturalReactionPuller(problem, initial, p)

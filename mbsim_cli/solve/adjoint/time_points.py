@@ -20,12 +20,11 @@ from mbsim_cli.solve.sparse import pulled
 from mbsim_cli.solve.tape import RunStart, Tape
 
 
-def pull_back_equilibrium(problem: Problem, tape: Tape, count: int, seen: Seen, reacting: bool = False) -> Pulled:
+@each_defined
+def pull_back_equilibrium(
+    problem: Problem, tape: Tape, count: int, seen: Seen, between: Callable[[], None], reacting: bool
+) -> Pulled:  # fmt: skip
     """Derivatives of ``count`` numbers that see sensors, also reactions where they are ``reacting``."""
-    return each_defined(lambda of: _pull_back_at_rest(problem, tape, count, of, reacting), seen)
-
-
-def _pull_back_at_rest(problem: Problem, tape: Tape, count: int, seen: Seen, reacting: bool) -> Pulled:
     initial = tape.initial
     assert initial is not None and initial.equilibrium is not None
     found = initial.equilibrium
@@ -137,25 +136,16 @@ class TorqueTape:
         return np.concatenate(self._times)
 
 
-def pull_back_inverse(
-    problem: Problem, count: int, seen: Seen, between: Callable[[], None] = lambda: None, reacting: bool = False
-) -> Pulled:
-    """Derivatives of ``count`` numbers that see sensors, torques behind the others, and reactions if ``reacting``.
-
-    ``between`` is called after every block.
-    """
-    natural = with_natural_values(problem)
-    return each_defined(lambda of: _pull_back_torques(natural, count, of, between, reacting), seen)
-
-
 def _of_values(problem: Problem) -> Problem:
     return replace(problem, theta_rho=problem.theta_rho[:, :0])
 
 
-def _pull_back_torques(
-    problem: Problem, count: int, seen: Seen, between: Callable[[], None], reacting: bool
-) -> Pulled:  # fmt: skip
-    """One pass over the motion."""
+@each_defined
+def pull_back_inverse(
+    problem: Problem, tape: TorqueTape, count: int, seen: Seen, between: Callable[[], None], reacting: bool
+) -> Pulled:
+    """Derivatives of ``count`` numbers that see sensors, torques behind the others, and reactions if ``reacting``."""
+    problem = with_natural_values(problem)
     theta, p = problem.theta, padded(count)
     puller, trajectory = InstantPuller(problem.model, theta, p), Trajectory(problem)
     reactions = ReactionPuller(problem, theta, p) if reacting else None
@@ -192,14 +182,11 @@ def torque_adjoints(problem: Problem, hat: np.ndarray) -> np.ndarray:
     return out
 
 
+@each_defined
 def pull_back_loops(
-    problem: Problem, count: int, seen: Seen, between: Callable[[], None] = lambda: None, reacting: bool = False
+    problem: Problem, times: TorqueTape, count: int, seen: Seen, between: Callable[[], None], reacting: bool
 ) -> Pulled:
     """As ``pull_back_inverse``, of a mechanism with loops."""
-    return each_defined(lambda of: _pull_back_loops(problem, count, of, between, reacting), seen)
-
-
-def _pull_back_loops(problem: Problem, count: int, seen: Seen, between: Callable[[], None], reacting: bool) -> Pulled:
     tape, p = Tape(), padded(count)
     alone = replace(problem, options=replace(problem.options, sensitivity="adjoint"))
     following = FollowingDrives.of(alone, tape=tape)

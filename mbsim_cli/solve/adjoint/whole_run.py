@@ -236,22 +236,14 @@ def _tangent(model: Model, implicit: bool, dtype: type) -> StageTangent:
     )  # fmt: skip
 
 
+@each_defined
 def pull_back(
-    problem: Problem,
-    tape: Tape,
-    count: int,
-    seen: Seen,
-    between: Callable[[], None] = lambda: None,
-    reacting: bool = False,
+    problem: Problem, tape: Tape, count: int, seen: Seen, between: Callable[[], None], reacting: bool
 ) -> Pulled:
     """Sweep back through a tape for ``count`` numbers that see sensors, also reactions where they are ``reacting``.
 
-    ``between`` is called after every record. Raises AnalysisError.
+    Raises AnalysisError.
     """
-    return each_defined(lambda of: _sweep(problem, tape, count, of, between, reacting), seen)
-
-
-def _sweep(problem: Problem, tape: Tape, count: int, seen: Seen, between: Callable[[], None], reacting: bool) -> Pulled:
     initial = tape.initial
     assert initial is not None
     if problem.options.natural:

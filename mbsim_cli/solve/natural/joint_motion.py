@@ -281,8 +281,7 @@ class NaturalReactionPuller:
 
     def pull_back(self, record: Record, hat: np.ndarray) -> MotionAdjoints:
         """Adjoints of the motion at the rows of a record from those of its reactions, hat (N, width, p)."""
-        n, p, dtype = self._n, hat.shape[2], hat.dtype.type
-        out = MotionAdjoints(*(zeros((len(hat), k, p), dtype) for k in (n, n, n, self._m)))
+        n, out = self._n, allocate.motion_adjoints(self._model, len(hat), hat.shape[2], hat.dtype.type)
         for first in range(0, len(hat), AT_ONCE):
             rows = slice(first, first + AT_ONCE)
             if hat[rows].any():

@@ -90,20 +90,12 @@ def _of_one(value: Callable[[Any], Any], slope: Callable[[Any, Any], Any]) -> El
     return Elementary(value, lambda k, covector, value, a: covector * slope(value, a))
 
 
-def _abs(a):
-    return np.where(np.real(a) < 0, -a, a)  # with the imaginary part of a complex step, which np.abs has not
-
-
 def _atan2(y, x):
     angle = np.arctan2(np.real(y), np.real(x))
     if not (np.iscomplexobj(y) or np.iscomplexobj(x)):
         return angle
     turn = np.real(x) * np.imag(y) - np.real(y) * np.imag(x)
     return angle + 1j * turn / (np.real(x) ** 2 + np.real(y) ** 2)
-
-
-def _pull_atan2(k, covector, value, y, x):
-    return covector * ((-y if k else x) / (x * x + y * y))
 
 
 def _norm(*a):
@@ -149,7 +141,9 @@ FUNCTIONS: dict[str, Elementary] = {
     "exp": _of_one(np.exp, lambda value, a: value),
     "log": _of_one(np.log, lambda value, a: 1.0 / a),
     "log10": _of_one(np.log10, lambda value, a: 1.0 / (LN_10 * a)),
-    "abs": _of_one(_abs, lambda value, a: np.sign(np.real(a))),
+    "abs": _of_one(  # with the imaginary part of a complex step, which np.abs has not
+        lambda a: np.where(np.real(a) < 0, -a, a), lambda value, a: np.sign(np.real(a))
+    ),
     "sin": _of_one(np.sin, lambda value, a: np.cos(a)),
     "cos": _of_one(np.cos, lambda value, a: -np.sin(a)),
     "tan": _of_one(np.tan, lambda value, a: 1.0 + value * value),
@@ -159,7 +153,7 @@ FUNCTIONS: dict[str, Elementary] = {
     "sinh": _of_one(np.sinh, lambda value, a: np.cosh(a)),
     "cosh": _of_one(np.cosh, lambda value, a: np.sinh(a)),
     "tanh": _of_one(np.tanh, lambda value, a: 1.0 - value * value),
-    "atan2": Elementary(_atan2, _pull_atan2),
+    "atan2": Elementary(_atan2, lambda k, covector, value, y, x: covector * ((-y if k else x) / (x * x + y * y))),
     "hypot": Elementary(_norm, _pull_norm),
     "norm": Elementary(_norm, _pull_norm),
     "min": _extreme(np.argmin),

@@ -28,7 +28,13 @@ def _one(review: Review, path: Path, law: Any) -> None:
     if isinstance(law, SmoothStep | Windowed):
         start, end = review.value(law.start), review.value(law.end)
         if start is not None and end is not None and end <= start:
-            _ends_early(review, (*path, "end"), law, start, end)
+            if isinstance(law, Windowed):
+                message, hint = f"the window ends at {end:g}, not behind its start at {start:g}", None
+            elif start == end:
+                message, hint = f"the law is not continuous: it jumps at {start:g}", "end must lie behind start"
+            else:
+                message, hint = f"the step ends at {end:g} before it starts at {start:g}", None
+            review.report((*path, "end"), message, hint)
     elif isinstance(law, Spline):
         key = "x" if law.x is not None else "times"
         if len(law.arguments) != len(law.values):
@@ -48,15 +54,6 @@ def _one(review: Review, path: Path, law: Any) -> None:
             review.known(place, part, "laws", "law")
         else:
             _one(review, place, part)
-
-
-def _ends_early(review: Review, path: Path, law: SmoothStep | Windowed, start: float, end: float) -> None:
-    if isinstance(law, Windowed):
-        review.report(path, f"the window ends at {end:g}, not behind its start at {start:g}")
-    elif start == end:
-        review.report(path, f"the law is not continuous: it jumps at {start:g}", "end must lie behind start")
-    else:
-        review.report(path, f"the step ends at {end:g} before it starts at {start:g}")
 
 
 def _parts(path: Path, law: Any) -> Iterator[tuple[Path, Any]]:

@@ -236,11 +236,11 @@ def _limit(review: Review, given: Optimization, path: Path, limit: Limit) -> Ite
     if low is not None and high is not None and low > high:
         yield Fault((*path, "at_least"), f"{low:g} is more than at_most, {high:g}")
     for key in ("at_least", "at_most", "equals"):
-        yield from _at_rest(review, (*path, key), getattr(limit, key), _varied(review, given))
+        yield from _at_rest(review, (*path, key), getattr(limit, key), varied_by(review, given))
 
 
-def _varied(review: Review, given: Optimization) -> set[str]:
-    """Parameters that vary."""
+def varied_by(review: Review, given: Optimization | Fit) -> set[str]:
+    """Parameters that an optimisation varies, or a fit estimates."""
     return _free_parameters(review) if given.varied == "all" else set(given.varied)
 
 
@@ -317,7 +317,7 @@ def _variables(review: Review, given: Optimization) -> Iterator[Fault]:
 
 def _range_of_search(review: Review, given: Optimization, path: Path, name: str, stated: Range) -> Iterator[Fault]:
     """The range holds the value that the search begins with, and lies within the parameter's own bounds."""
-    others = _varied(review, given) - {name}
+    others = varied_by(review, given) - {name}
     yield from range_of(review, path, stated)
     yield from _at_rest(review, (*path, "from"), stated.from_, others)
     yield from _at_rest(review, (*path, "to"), stated.to, others)
@@ -403,11 +403,6 @@ def _measurements(review: Review, given: Fit) -> Iterator[Fault]:
                 yield Fault((key, index), f"{name!r} stands twice")
             elif key == "hold_out" and name in given.measurements:
                 yield Fault((key, index), f"{name!r} is held out, and fitted to", "leave it out of one of the lists")
-
-
-def varied_by(review: Review, given: Fit) -> set[str]:
-    """Parameters that a fit estimates."""
-    return _free_parameters(review) if given.parameters == "all" else set(given.parameters)
 
 
 def _parameters(review: Review, given: Fit) -> Iterator[Fault]:
