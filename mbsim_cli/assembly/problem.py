@@ -407,11 +407,10 @@ def _declared(packing: Packing, parameters: Sequence[ParameterValue], wanted: Se
 def _closed(packing: Packing, equations: Equations) -> Closing:
     """Close the loops at t = 0 and record errors of the mechanism, without consequences of earlier errors."""
     system, packed, problem, analysis = packing.system, packing.packed, equations.problem, packing.options.analysis
-
-    def accepts(z: np.ndarray) -> bool:
-        return not opposed(system, equations.poses(equations.theta, z))
-
-    closing = close(equations, packed.stated, packed.rated, packed.own, accepts)
+    closing = close(
+        equations, packed.stated, packed.rated, packed.own,
+        accepts=lambda z: not opposed(system, equations.poses(equations.theta, z)),
+    )  # fmt: skip
     inverse = packed.drives is not None  # inverse dynamics with loops; open trees need no checks
     if inverse or analysis != "inverse_dynamics":
         check_driven(system, equations)

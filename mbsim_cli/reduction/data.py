@@ -178,11 +178,8 @@ def _along_modes(sid: StandardInput, change: Callable[[Array, int], Array]) -> S
 
 def scaled(sid: StandardInput, length: float) -> StandardInput:
     """The body in metres, where its data are in units of ``length`` metres."""
-
-    def change(path: str, term: Taylor) -> Taylor:
-        return term.map(lambda entries: entries * length ** LENGTHS[path.rpartition(".")[2]])
-
-    return replace(sid.map(change), design={name: scaled(d, length) for name, d in sid.design.items()})
+    found = sid.map(lambda path, term: term.map(lambda entries: entries * length ** LENGTHS[path.rpartition(".")[2]]))
+    return replace(found, design={name: scaled(d, length) for name, d in sid.design.items()})
 
 
 def turned(sid: StandardInput, T: Array) -> StandardInput:
@@ -234,7 +231,7 @@ def deviates(sid: StandardInput) -> bool:
     of = {"mdCM1": "Ct0", "Gr0": "J1", "Oe0": "J1", "Ct1": "Ct1", "Cr1": "Cr1", "Gr1": "J2", "Ge": "Cr1", "Oe1": "J2"}
     also = {"Gr0": "Gr0", "Oe0": "Oe0", "Gr1": "Gr1", "Oe1": "Oe1", "Ge": "Ge", "mdCM1": "mdCM1"}
     return any(
-        _size(entries) > ROUND_OFF * max(_size(given[of[name]]), _size(given[also.get(name, name)]))
+        largest(entries) > ROUND_OFF * max(largest(given[of[name]]), largest(given[also.get(name, name)]))
         for name, entries in left.items()
     )
 
@@ -338,5 +335,6 @@ def _unpacked(n: int, block: Array, modes: tuple, pairs: tuple) -> tuple[list[Ar
     return np.split(first, np.cumsum(modes)[:-1], -1), np.split(second, np.cumsum(pairs)[:-1], -1)
 
 
-def _size(entries: Array) -> float:
+def largest(entries: Array) -> float:
+    """Magnitude of the largest entry."""
     return float(np.abs(entries).max(initial=0.0))

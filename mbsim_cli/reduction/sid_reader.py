@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mbsim_cli.errors import InputOutputError
-from mbsim_cli.reduction.data import OF_NODES, Array, Node, StandardInput, Taylor, scaled, tilde
+from mbsim_cli.reduction.data import OF_NODES, Array, Node, StandardInput, Taylor, largest, scaled, tilde
 from mbsim_cli.reduction.sid_text import Block, RawTerm, in_range, no_derivatives, read_blocks, read_term
 from mbsim_cli.system import open_regular
 
@@ -149,14 +149,10 @@ def faults(sid: StandardInput) -> list[tuple[str, str]]:
 def _of_derivatives(sid: StandardInput, design: str, along: StandardInput) -> list[tuple[str, str]]:
     """A term that hardly changes has round-off for a derivative: what counts is the change of the body as a whole."""
     pairs = {name: (getattr(sid, name).M0, getattr(along, name).M0) for name in _SYMMETRIC}
-    rate = max(_size(d) / _size(m) for m, d in pairs.values() if m.any())
-    wrong = {n: d for n, (m, d) in pairs.items() if _size(d - d.T) > EXACT * max(_size(d), rate * _size(m))}
+    rate = max(largest(d) / largest(m) for m, d in pairs.values() if m.any())
+    wrong = {n: d for n, (m, d) in pairs.items() if largest(d - d.T) > EXACT * max(largest(d), rate * largest(m))}
     text = f"is not symmetric in its derivative by {design}, by"
     return [(name, f"{name} {text} {difference(d, d.T):.2g} of the largest entry") for name, d in wrong.items()]
-
-
-def _size(entries: Array) -> float:
-    return float(np.abs(entries).max(initial=0.0))
 
 
 def _lowest(matrix: Array) -> float:

@@ -282,17 +282,18 @@ class Consistency:
         """The first row at which equations contradict each other, with a sentence."""
         for row in np.flatnonzero(record.drift[:, 0].real > VIOLATED * self._units.min()):
             time, near = float(record.time[row]), record.expected[row]
-            found = self._contradiction(record.position[row], near if near.size else None, time, VIOLATED)
+            found = self.contradiction_at(record.position[row], near if near.size else None, time, VIOLATED)
             if found:
                 return int(row), found
         return None
 
-    def contradiction_at(self, position: np.ndarray, expected: np.ndarray, time: float) -> str | None:
-        """The same at a position (n,) from which the motion cannot go on."""
-        return self._contradiction(position, expected, time, STUCK)
+    def contradiction_at(
+        self, position: np.ndarray, near: np.ndarray | None, time: float, least: float = STUCK
+    ) -> str | None:
+        """A sentence on gaps of ``least`` at a position (n,), with angles ``near`` some where there are any.
 
-    def _contradiction(self, position: np.ndarray, near: np.ndarray | None, time: float, least: float) -> str | None:
-        """A sentence on gaps of ``least`` at a position, with angles ``near`` some where there are any."""
+        The default is for positions from which the motion cannot go on.
+        """
         at = self._at
         at.state.z[:], at.state.zd[:] = position, 0.0
         if near is not None:

@@ -83,15 +83,14 @@ class Planner:
         if not turned <= {kept} or not self.fields.is_constant(self.fields.vector(parent, joint.axis_of(True, kept))):
             return None
 
-        def start(fields: Fields) -> np.ndarray:
-            return fields.point(parent, on_parent)
-
         def direction(fields: Fields) -> np.ndarray:
             return fields.vector(parent, joint.axis_of(True, kept))[:, :, 0]
 
         along = self._plane(direction) if in_plane else lambda fields: direction(fields)[:, None]
         labels = ("s1", "s2") if in_plane else ("s",)
-        return self._group(joint.name, joint.child, on_child, True, along, start, labels)
+        return self._group(
+            joint.name, joint.child, on_child, True, along, lambda fields: fields.point(parent, on_parent), labels
+        )
 
     def _plane(self, normal: Callable[[Fields], np.ndarray]) -> Callable[[Fields], np.ndarray]:
         """Two vectors normal to one (T, 3) that keeps its direction, and to each other."""
@@ -128,11 +127,12 @@ class Planner:
         if all(v is u for v in chosen):
             chosen.append(self._across(body, u, later, origin, at))
         x = next(v for v in chosen if v is not u)
-
-        def turned(fields: Fields) -> np.ndarray:
-            return np.cross(u.field(fields)[:, :, :1], x.field(fields), axis=1)
-
-        chosen.append(_Vector("cross", turned, lambda theta: np.cross(u.local(theta), x.local(theta))))
+        turned = _Vector(
+            "cross",
+            lambda fields: np.cross(u.field(fields)[:, :, :1], x.field(fields), axis=1),
+            lambda theta: np.cross(u.local(theta), x.local(theta)),
+        )
+        chosen.append(turned)
 
     def _across(
         self, body: int, u: _Vector, later: list[Shared], origin: Callable, at: Local
