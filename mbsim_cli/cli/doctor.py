@@ -71,12 +71,22 @@ def _print_generated(name: str, json: bool) -> None:
 def _report(probe: bool, run: bool) -> dict[str, Any]:
     import mbsim_cli
     from mbsim_cli.io.provenance import platform_facts
+    from mbsim_cli.kernels.compiler import choice
     from mbsim_cli.system import VARIABLES, usable
+
+    tested = f"numba {_dotted(choice.FROM)} to below {_dotted(choice.UNTIL)} on {' '.join(choice.MACHINE)}"
 
     found: dict[str, Any] = {
         "versions": {"mbsim": mbsim_cli.__version__, **platform_facts()},
         "threads": {"usable_processors": usable()} | {name: os.environ.get(name, "") for name in VARIABLES},
-        "compiler": _compiler(probe),
+        "compiler": {
+            "name": choice.COMPILER,
+            "reason": choice.REASON,
+            "tested": choice.is_tested(),
+            "tested_range": tested,
+            "processor": choice.processor(),
+            "probe": (choice.probe()[0] or "passed") if probe else None,
+        },
     }
     found |= {"cache": _cache(), "run": None}
     problems = list(_problems(found))
@@ -85,19 +95,6 @@ def _report(probe: bool, run: bool) -> dict[str, Any]:
         found["cache"] = _cache()
         problems = list(_problems(found))
     return found | {"problems": problems, "hints": list(_hints(found))}
-
-
-def _compiler(probe: bool) -> dict[str, Any]:
-    from mbsim_cli.kernels.compiler import choice
-
-    return {
-        "name": choice.COMPILER,
-        "reason": choice.REASON,
-        "tested": choice.is_tested(),
-        "tested_range": f"numba {_dotted(choice.FROM)} to below {_dotted(choice.UNTIL)} on {' '.join(choice.MACHINE)}",
-        "processor": choice.processor(),
-        "probe": (choice.probe()[0] or "passed") if probe else None,
-    }
 
 
 def _proof() -> dict[str, Any]:

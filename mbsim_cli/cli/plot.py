@@ -216,7 +216,7 @@ def _field(path: Path, name: str) -> _Picture:
     found = field_of(path, name)
     least, largest = float(found.values.min()), float(found.values.max())
     return _Picture(
-        lambda file, kind: save_cells(found.points, found.faces, found.owner, found.values, name, file, kind),
+        lambda file, kind: save_cells(found, name, file, kind),
         {"body": str(path), "field": name, "least": least, "largest": largest},
         f"{name} of {len(found.values)} elements, {least:.4g} to {largest:.4g}",
     )

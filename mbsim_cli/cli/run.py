@@ -1,6 +1,6 @@
 """``mbsim run``: runs the analysis of a model file, and prints tables of its result."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import isfinite
 from pathlib import Path
@@ -124,16 +124,13 @@ def _print(report: dict[str, Any], quiet: bool, top: int) -> None:
 def _print_modes(modes: list[dict[str, Any]], neutral: int) -> None:
     """Print frequency, damping and eigenvalue of each mode, and the coordinates that move most."""
     rows = []
-    for mode in modes[:MOST_ROWS]:
+    for mode in modes:
         moving = sorted(mode["shape"], key=lambda name: -abs(complex(*mode["shape"][name])))
         shown = [name for name in moving if abs(complex(*mode["shape"][name])) >= MOVES][:MOST_MOVING]
         value = f"{mode['real_part']:.6g}" + (f" ± {mode['imaginary_part']:.6g}i" if mode["imaginary_part"] else "")
         numbers = (f"{mode['frequency']:.8g}", f"{mode['damping_ratio']:.6g}")
         rows.append((str(mode["number"]), *numbers, value, ", ".join(shown)))
-    if rows:
-        show_table(plain_table(("mode", "frequency [Hz]", "damping ratio", "eigenvalue [1/s]", "moves"), rows))
-    if len(modes) > MOST_ROWS:
-        tell(f"and {len(modes) - MOST_ROWS} more; --json lists all")
+    _show_rows(("mode", "frequency [Hz]", "damping ratio", "eigenvalue [1/s]", "moves"), rows)
     if neutral:
         zero = "1 eigenvalue is" if neutral == 1 else f"{neutral} eigenvalues are"
         tell(f"{zero} zero: no force resists such a motion")
@@ -154,9 +151,7 @@ def _print_response(found: dict[str, Any]) -> None:
             shown = (f"{number:.8g}".replace("nan", "NaN") for number in numbers)
             rows.append((output, given, quotient(unit, of_input), *shown))
     heads = ("output", "input", "unit", first, "largest gain", "at [Hz]", "phase [rad]")
-    show_table(plain_table(heads, rows[:MOST_ROWS]))
-    if len(rows) > MOST_ROWS:
-        tell(f"and {len(rows) - MOST_ROWS} more; --json lists all")
+    _show_rows(heads, rows)
 
 
 def _print_extremes(extremes: dict[str, dict[str, Any]]) -> None:
@@ -166,8 +161,13 @@ def _print_extremes(extremes: dict[str, dict[str, Any]]) -> None:
         if e["least"] or e["largest"]:
             numbers = (f"{e[key]:.8g}".replace("nan", "NaN") for key in ("least", "least_at", "largest", "largest_at"))
             rows.append((f"{name} [{e['unit']}]" if e["unit"] not in ("", "1") else name, *numbers))
+    _show_rows(("sensor", "least", "at [s]", "largest", "at [s]"), rows)
+
+
+def _show_rows(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print the first rows of a table, and the number of the others."""
     if rows:
-        show_table(plain_table(("sensor", "least", "at [s]", "largest", "at [s]"), rows[:MOST_ROWS]))
+        show_table(plain_table(titles, rows[:MOST_ROWS]))
     if len(rows) > MOST_ROWS:
         tell(f"and {len(rows) - MOST_ROWS} more; --json lists all")
 

@@ -41,7 +41,7 @@ def print_summary(report: Mapping[str, Any], quiet: bool) -> None:
     for sentence, count in report["warnings"].items():
         say(f"warning: {sentence} ({'one case' if count == 1 else f'one of {count} cases like it'})")
     for name, count in report["undefined_gradients"].items():
-        say(f"warning: {count} cases have no derivative by {name}; study.h5 tells why")
+        say(f"warning: {count} cases have no derivative by {name}; study.h5 lists the reasons")
     if not report["missing"] and any(entry["lowest"] for entry in report["objectives"].values()):
         titles = ("objective", "lowest", "case", "mean", "highest", "case", "main effects")
         rows = [_row(name, entry) for name, entry in report["objectives"].items() if entry["lowest"]]
@@ -84,7 +84,7 @@ def _print_losses(report: Mapping[str, Any]) -> None:
         say(f"warning: {report['strange_rows']} rows belong to another plan, and are left out")
     if lost := report["lost_records"]:
         what = f"{lost} cases" if lost > 1 else "a case"
-        say(f"warning: what was kept of {what} is damaged or gone; mbsim sweep retry {report['folder']} repeats that")
+        say(f"warning: data of {what} are damaged or missing; mbsim sweep retry {report['folder']} computes them again")
 
 
 def _print_failures(failures: Any, folder: str) -> None:

@@ -49,6 +49,15 @@ class Curve(NamedTuple):
     phase: np.ndarray  # rad
 
 
+class Cells(NamedTuple):
+    """A field on a mesh: faces (f, corners) among points (N, 3), the cell (f) of each, and values of the cells (ne)."""
+
+    points: np.ndarray
+    faces: np.ndarray
+    owner: np.ndarray
+    values: np.ndarray
+
+
 class Bars(NamedTuple):
     """An objective's gradient as the results have it, None where one does not."""
 

@@ -13,7 +13,7 @@ from matplotlib.transforms import Bbox
 from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 
 from mbsim_cli.model.units import quotient
-from mbsim_cli.report.panels import Bars, Curve, Panel
+from mbsim_cli.report.panels import Bars, Cells, Curve, Panel
 from mbsim_cli.report.style import COLOURS, DASHES, GREY, INK, plain, pretty, styled, unit_label
 
 # Gradients of objectives as bars: derivatives on the left, relative sensitivities on the right.
@@ -266,10 +266,9 @@ TALLEST = 7.2  # inches
 DIVERGING = "RdBu_r"  # of numbers that change sign
 
 
-def save_cells(
-    points: np.ndarray, faces: np.ndarray, owner: np.ndarray, values: np.ndarray, title: str, path: Path, suffix: str
-) -> None:
-    """Draw faces (f, corners) of cells (``owner``, f) among points (N, 3) in the colours of the cells' values (ne)."""
+def save_cells(field: Cells, title: str, path: Path, suffix: str) -> None:
+    """Draw the faces of a mesh in the colours of its cells' values into a file."""
+    points, faces, values = field.points, field.faces, field.values
     flat = not np.ptp(points[:, 2])
     wide, high = (max(float(np.ptp(points[:, axis])), 1e-300) for axis in (0, 1))
     tall = min(max(WIDTH * 0.8 * high / wide, 1.2), TALLEST) if flat else 4.5
@@ -282,7 +281,7 @@ def save_cells(
             drawn = LineCollection(points[faces][:, :, :2], linewidth=4)
         else:
             drawn = PolyCollection(points[faces][:, :, :2], edgecolor="face", linewidth=0.1)
-        drawn.set_array(values[owner])
+        drawn.set_array(values[field.owner])
         low, high = float(values.min()), float(values.max())
         if low < 0 < high:
             drawn.set(cmap=DIVERGING, clim=(-max(-low, high), max(-low, high)))

@@ -12,7 +12,8 @@ import numpy as np
 
 from mbsim_cli.assembly.objectives import Objective
 from mbsim_cli.errors import AnalysisError
-from mbsim_cli.model.problem import Block, damping_ratio, frequency, gain, phase
+from mbsim_cli.model.problem import Block, gain, phase
+from mbsim_cli.study.diagnostics.health import MODE_NUMBERS
 from mbsim_cli.study.streams import (
     Continuation,
     Course,
@@ -395,13 +396,6 @@ class Minimum(Expression):
 
 # Numbers of a mode.
 
-PARTS = {
-    "frequency": frequency,
-    "damping_ratio": damping_ratio,
-    "real_part": lambda value, d_value: (value.real, d_value.real),
-    "imaginary_part": lambda value, d_value: (value.imag, d_value.imag),
-}
-
 
 class Modal:
     """Frequency, damping ratio, or real or imaginary part of the eigenvalue of a mode."""
@@ -424,7 +418,7 @@ class Modal:
                 known = f"{found.value.size} modes" if found.value.size != 1 else "1 mode"
                 raise AnalysisError(f"objective {self.objective.name}: there is no mode {wanted}; there are {known}")
             numbers = (wanted - 1,)
-        of_all = PARTS[self.objective.kind](found.of_all.value, found.of_all.d_value)
+        of_all = MODE_NUMBERS[self.objective.kind](found.of_all.value, found.of_all.d_value)
         self.value, self.gradient = of_all[0][numbers[0]], of_all[1][numbers[0], : self.p]
         if len(numbers) > 1:
             self.gradient = np.full(self.p, np.nan)

@@ -269,7 +269,7 @@ def test_what_was_kept_and_is_lost_is_computed_again(mbsim, model, tmp_path):
     kept.write_bytes(whole[: len(whole) // 2])
     assert mbsim("sweep", "status", "st", "--json").json["missing"] == 3
     done = mbsim("sweep", "collect", "st")
-    assert "what was kept of 3 cases is damaged or gone" in done.err and "6 cases: 3 done, 3 missing" in done.out
+    assert "data of 3 cases are damaged or missing" in done.err and "6 cases: 3 done, 3 missing" in done.out
     assert mbsim("sweep", "st", "--json").json["computed"] == 3 and kept.stat().st_size == len(whole)
     with h5py.File(io.BytesIO(before)) as first, h5py.File(tmp_path / "st" / "study.h5") as found:
         assert found["sensors/angle"][:].tobytes() == first["sensors/angle"][:].tobytes()

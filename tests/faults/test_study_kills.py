@@ -147,4 +147,4 @@ def test_what_a_terminal_or_a_scheduler_sends_to_all(undisturbed, tmp_path, numb
         if run.returncode:  # or else it was done before
             break
     assert run.returncode == code and "Traceback" not in said, said
-    assert f"what was computed is kept in {folder}; the same command goes on" in said
+    assert f"computed cases are kept in {folder}; the same command continues" in said

@@ -304,7 +304,7 @@ def test_control_c_in_a_program_leaves_the_best_design(tmp_path):
     finally:
         signal.signal(signal.SIGINT, before)
     assert stop.value.__notes__ == [
-        f"the best of 2 designs is kept in {tmp_path / 'out.h5'}; the same call goes on with the search"
+        f"the best of 2 designs is kept in {tmp_path / 'out.h5'}; the same call continues the search"
     ]
     with h5py.File(tmp_path / "out.h5") as file:
         assert file["optimization"].attrs["ended"] == "interrupted" and len(file["optimization/values"]) == 2

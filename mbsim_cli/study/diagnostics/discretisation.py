@@ -76,14 +76,14 @@ def estimate_errors(
 
 
 _STEPS_BY_MOTION = "steps are chosen by the motion; error_control: sensitivities keeps them within the tolerance, too"
-_ONE_STEP_ONLY = "differences between runs of one step do not tell what that step leaves"
+_ONE_STEP_ONLY = "differences between runs of one step do not show the error of that step"
 
 
 def _reason_against_second_run(plan: "Plan") -> str:
     """Why a second run cannot estimate errors; empty if it can."""
     options = plan.assembled.problem.options
     if options.adaptive:
-        return f"{options.integrator} chooses its steps by the motion, and the adjoint tells no error of its own"
+        return f"{options.integrator} chooses its steps by the motion, and the adjoint has no error estimate of its own"
     if not plan.second_run:
         return "runs of a search or a study are made once"
     if round(options.duration / options.step) < LEAST:
@@ -343,9 +343,8 @@ def _of_motion(error: float, coordinate: str | None, options: Options) -> str:
         return f"steps of {options.step:g} s do not follow the motion of {coordinate}; {ADVICE}"
     order = 4 if options.integrated else 2
     exact = 0.8 * options.step * (LIMIT / error) ** (1 / order)
-    step = float(
-        Context(prec=1, rounding=ROUND_DOWN).create_decimal_from_float(exact)
-    )  # rounded up it may be no shorter
+    # rounded down: rounded up it may be no shorter
+    step = float(Context(prec=1, rounding=ROUND_DOWN).create_decimal_from_float(exact))
     return (
         f"steps of {options.step:g} s leave the motion of {coordinate} an estimated error of {_percent(error)}; "
         f"try a step of {step:g} s, or step: auto"

@@ -1,6 +1,6 @@
 """Diagnostics of each kind of analysis: drift of constraints, convergence, energy, stability; modes as plain data."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -368,6 +368,12 @@ class TorqueHealth(Diagnostics):
 # Diagnostics of small motions; modes and frequency responses as plain data.
 
 CLOSE = "eigenvalues that meet have no derivatives each for itself: these are NaN"
+MODE_NUMBERS: dict[str, Callable[[Any, Any], tuple[Any, Any]]] = {  # of eigenvalues, and their derivatives
+    "frequency": frequency,
+    "damping_ratio": damping_ratio,
+    "real_part": lambda value, d_value: (value.real, d_value.real),
+    "imaginary_part": lambda value, d_value: (value.imag, d_value.imag),
+}
 
 
 class LinearHealth(InstantHealth):
@@ -420,12 +426,7 @@ class ModalHealth(LinearHealth):
     def modes(self) -> list[dict[str, Any]]:
         """Modes as plain data; derivatives by parameter, none without gradients."""
         found, names = self.found, self._problem.names
-        parts = {
-            "frequency": frequency(found.value, found.d_value),
-            "damping_ratio": damping_ratio(found.value, found.d_value),
-            "real_part": (found.value.real, found.d_value.real),
-            "imaginary_part": (found.value.imag, found.d_value.imag),
-        }
+        parts = {name: number(found.value, found.d_value) for name, number in MODE_NUMBERS.items()}
         listed = []
         for k in range(found.value.size):
             shape = {

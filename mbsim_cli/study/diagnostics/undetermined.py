@@ -340,7 +340,7 @@ class Grazing:
                 found.setdefault(
                     names.parameters[k],
                     f"{names.forces[gap.force]} is touched at t = {event.time:.6g} s without normal speed, as far as "
-                    f"steps tell, and {names.parameters[k]} moves it: {WORDS}",
+                    f"the steps resolve it, and {names.parameters[k]} moves it: {WORDS}",
                 )
         return found
 

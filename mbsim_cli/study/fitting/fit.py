@@ -212,7 +212,7 @@ def _naming_log(log: Path, listener: Listener) -> Iterator[None]:
         with listener.shield():
             yield
     except (Interrupted, KeyboardInterrupt) as stop:
-        sentence = f"evaluations are kept in {log}; the same command goes on with the fit"
+        sentence = f"evaluations are kept in {log}; the same command continues the fit"
         listener.warn(f"mbsim: {sentence}")
         stop.add_note(sentence)
         raise

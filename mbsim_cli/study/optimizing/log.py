@@ -89,7 +89,7 @@ class Log:
         if force or not frames or frames[0] != head:
             if not force and frames:
                 other = "are of another model, other options or another version of mbsim"
-                self._listener.say(f"{self._kind.analyses} in {self._path} {other}: the search begins anew")
+                self._listener.say(f"{self._kind.analyses} in {self._path} {other}: the search starts again")
             self._path.unlink()
             return {}
         if len(frames) > 1:

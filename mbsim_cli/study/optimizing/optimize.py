@@ -374,7 +374,7 @@ def _require_complete(designs: Designs, stop: Stop | None, output: Path, listene
     """Raise what ended an optimisation too early, or that no design keeps to the limits; the result is written."""
     trial = designs.best
     if stop is not None:
-        goes_on = f"the same {either('command', 'call')} goes on with the search"
+        goes_on = f"the same {either('command', 'call')} continues the search"
         sentence = f"the best of {len(designs.trials)} designs is kept in {output}; {goes_on}"
         listener.warn(f"mbsim: {sentence}")
         stop.add_note(sentence)

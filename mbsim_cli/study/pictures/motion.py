@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 from xml.sax.saxutils import quoteattr
 
 import numpy as np
@@ -23,6 +23,7 @@ from mbsim_cli.model.units import quotient
 from mbsim_cli.reduction.mesh import drawn_edges, skin, write_vtu
 from mbsim_cli.reduction.reduce import ShapedMesh
 from mbsim_cli.report.camera import view_of
+from mbsim_cli.report.panels import Cells
 from mbsim_cli.study.pictures.selection import hint
 from mbsim_cli.study.result import Poses, Result, interpolated
 from mbsim_cli.system import cached_property
@@ -369,21 +370,10 @@ def _arrows(file: Any, bodies: Sequence[str], names: Mapping[str, int]) -> Itera
                 }
 
 
-# Fields on meshes of flexible bodies: as pictures, and as files for other viewers.
-
-# Fields on meshes, as pictures show them.
+# Fields on meshes of flexible bodies, as pictures show them.
 
 
-class DrawnField(NamedTuple):
-    """Faces (f, corners) among points (N, 3), the cell (f) of each, and numbers of the cells (ne)."""
-
-    points: np.ndarray
-    faces: np.ndarray
-    owner: np.ndarray
-    values: np.ndarray
-
-
-def field_of(path: Path, name: str) -> DrawnField:
+def field_of(path: Path, name: str) -> Cells:
     """A field of a reduced body's file, or of a result, where OBJECTIVE.FIELD are derivatives by it.
 
     Raises UsageError where there is none of the name.
@@ -400,7 +390,7 @@ def field_of(path: Path, name: str) -> DrawnField:
         known = ", ".join(fields) or "none"
         raise UsageError(f"{path} has no field {name!r}, it has {known}{hint(name, fields)}")
     mesh, values = fields[name]
-    return DrawnField(mesh.points, *skin(mesh.cells, mesh.kind), values)
+    return Cells(mesh.points, *skin(mesh.cells, mesh.kind), values)
 
 
 # The meshes of a motion for viewers: a .vtu file a body and time point, and a .pvd file that has them all in time.

@@ -101,8 +101,8 @@ def extract_result(folder: StudyFolder, case: int, target: Path | None, *, force
         damaged = f"the result of case {case} that is kept in {folder} is damaged"
         raise InputOutputError(f"{damaged}; {again} computes it again")
     if found is None:
-        told = either("mbsim sweep status", "study.status")
-        raise UsageError(f"the study in {folder} has no result of case {case}; {told} tells which are done")
+        listed = either("mbsim sweep status", "study.status")
+        raise UsageError(f"the study in {folder} has no result of case {case}; {listed} lists those that are done")
     path = target or folder.path / f"case-{case}.h5"
     place = check_target(path, force=force)
     if folder.needs(place):

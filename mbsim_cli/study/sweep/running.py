@@ -233,7 +233,7 @@ def run_study(folder: StudyFolder, work: Work, listener: Listener) -> dict[str, 
     planned, own = ledger.plan.mbsim_version, mbsim_cli.__version__
     if planned != own and ledger.counts.get(DONE):
         sentence = f"mbsim {planned} planned the study and this is mbsim {own}: rows of both may differ in their last"
-        listener.warn(f"warning: {sentence} digits; {flag('force')} begins anew")
+        listener.warn(f"warning: {sentence} digits; {flag('force')} starts again")
     cases = cases_of(ledger, work)
     tally, batch_size = Tally(), 1
     if cases:
@@ -242,10 +242,10 @@ def run_study(folder: StudyFolder, work: Work, listener: Listener) -> dict[str, 
             tally = compute(folder, cases, workers, work, listener, keeps=ledger.plan.keeps)
             batch_size = workers.batch_size
         except Interrupted:
-            listener.warn(f"mbsim: what was computed is kept in {folder}; the same {either('command', 'call')} goes on")
+            listener.warn(f"mbsim: computed cases are kept in {folder}; the same {either('command', 'call')} continues")
             raise
         except KeyboardInterrupt as stop:
-            stop.add_note(f"what was computed is kept in {folder}; the same call goes on")
+            stop.add_note(f"computed cases are kept in {folder}; the same call continues")
             raise
         ledger = ledger_of(folder)
     collected = None if ledger.counts.get(MISSING) else str(collect(folder, ledger))

@@ -262,7 +262,7 @@ def shard_of(text: str | None, environment: Mapping[str, str]) -> Shard:
         raise UsageError("the variables SLURM_ARRAY_TASK_* are no numbers; give --shard I/N") from None
     place, rest = divmod(task - first, step)
     if rest or not 0 <= place < count or last != first + (count - 1) * step:  # in such an array no task begins
-        message = f"task {task} of a SLURM array of {count} from {first} to {last} tells no part of the study"
+        message = f"task {task} of a SLURM array of {count} from {first} to {last} names no part of the study"
         raise UsageError(f"{message}; give --shard I/N")
     return Shard(place + 1, count)
 
@@ -420,7 +420,7 @@ class StudyFolder:
     @property
     def _advice(self) -> str:
         as_planned = either(f"mbsim sweep {self}", f"mbsim.open_study({str(self)!r}).compute()")
-        return f"name another folder, go on as planned by {as_planned}, or begin anew by {flag('force')}"
+        return f"name another folder, continue as planned by {as_planned}, or start again by {flag('force')}"
 
     def _store_samples(self, values: np.ndarray) -> None:
         with replaced(self.path / SAMPLES, force=True) as path, path.open("wb") as file:

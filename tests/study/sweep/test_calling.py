@@ -182,7 +182,7 @@ def test_control_c_leaves_whole_rows(path, workers):
         assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     finally:
         signal.signal(signal.SIGINT, before)
-    assert stopped.value.__notes__ == ["what was computed is kept in s; the same call goes on"]
+    assert stopped.value.__notes__ == ["computed cases are kept in s; the same call continues"]
     there = mbsim.open_study("s")
     assert there.report["done"] == 2 and there.report["missing"] == 4 and "2 done, 4 missing" in repr(there)
     assert mbsim.sweep(path, None, "s", workers=workers, step=0.05).report["computed"] == 4
