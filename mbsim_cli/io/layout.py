@@ -305,24 +305,24 @@ class Scales:
             self._referring[names] = references.astype(h5py.vlen_dtype(h5py.ref_dtype))
         return self._referring[names]
 
-    def axis(self, name: str, labels: Sequence[str] | np.ndarray, unit: str = "") -> None:
+    def axis(self, name: str, labels: Sequence[str] | np.ndarray, unit: str | None = None) -> None:
         """Create an axis with its labels: texts, or numbers in a unit."""
         texts = not isinstance(labels, np.ndarray)
         dataset = self.file.create_dataset(name, data=list(labels) if texts else labels, dtype=TEXT if texts else None)
         dataset.make_scale(name)
-        if unit:
+        if unit is not None:
             set_unit(dataset, unit)
 
     def store(
-        self, path: str, values: Any, axes: Sequence[str], unit: str | Sequence = "", **properties: Any
+        self, path: str, values: Any, axes: Sequence[str], unit: str | Sequence | None = None, **properties: Any
     ) -> h5py.Dataset:
         """Create a dataset along axes; several units run along them, as of ``set_units``."""
         dataset = self.file.create_dataset(path, data=values, **properties)
         self.attach(dataset, axes)
-        if not isinstance(unit, str):
-            set_units(self, dataset, axes, np.array(unit, dtype=object))
-        elif unit:
+        if isinstance(unit, str):
             set_unit(dataset, unit)
+        elif unit is not None:
+            set_units(self, dataset, axes, np.array(unit, dtype=object))
         return dataset
 
 

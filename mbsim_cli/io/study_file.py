@@ -46,20 +46,15 @@ class StudyTable:
     plan: str = ""
 
 
-class Track(NamedTuple):
-    """Histories of sensors in one case."""
-
-    case: int
-    time: np.ndarray  # (T,) s
-    record: np.ndarray  # (T, w), sensors side by side
-
-
 @dataclass(frozen=True)
 class Tracks:
-    """Tracks of many cases, given anew with every call of ``each``; of sensors the labels of components, and units."""
+    """Histories of sensors in many cases, yielded by every call of ``each``.
 
-    sensors: Mapping[str, tuple[Sequence[str], str]]
-    each: Callable[[], Iterable[Track]]
+    Each has the number of its ``case``, its ``time`` (T,) [s] and a ``record`` (T, w), the sensors side by side.
+    """
+
+    sensors: Mapping[str, tuple[Sequence[str], str]]  # labels of components, and units
+    each: Callable[[], Iterable[Any]]
 
 
 def write_study(target: Path, table: StudyTable, tracks: Tracks | None = None) -> None:
@@ -197,7 +192,7 @@ def _write_tracks(scales: Scales, tracks: Tracks, cases: int) -> None:
     """Store what sensors showed: along the time where all cases have the same times, else along their number."""
     longest, common = common_times(track.time for track in tracks.each())
     axis = "time" if common else "instant"
-    scales.axis(axis, longest if common else np.arange(len(longest)), "s" * common)
+    scales.axis(axis, longest if common else np.arange(len(longest)), "s" if common else None)
 
     def empty(name: str, shape: tuple[int, ...], axes: tuple[str, ...], unit: str) -> h5py.Dataset:
         """A dataset with a chunk for each case; cases that are never written are NaN."""

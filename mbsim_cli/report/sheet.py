@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from matplotlib.collections import LineCollection, PolyCollection
@@ -315,32 +315,20 @@ _EDGE_OF_FITS, _ROW = 0.6, 1.7  # inches
 _FEW_READINGS = 200  # readings, whose dots are larger
 
 
-class Drawn(NamedTuple):
-    """A column: readings and what the model reads at times (n,), residuals over the noise (n,)."""
-
-    title: str
-    unit: str
-    time: np.ndarray
-    measured: np.ndarray
-    computed: np.ndarray
-    residuals: np.ndarray
-    held_out: bool
-
-
-def save_fit(columns: Sequence[Drawn], path: Path, suffix: str, title: str) -> None:
-    """Draw columns below each other into a file."""
+def save_fit(columns: Sequence[tuple[str, Any, bool]], path: Path, suffix: str, title: str) -> None:
+    """Draw columns below each other into a file: their names, ``Samples`` of a fit, and whether they are held out."""
     with _sheet(_EDGE_OF_FITS + _ROW * len(columns), path, suffix, title) as figure:
         grid = figure.add_gridspec(len(columns), 2, width_ratios=(2, 1)).subplots(squeeze=False)
-        for (left, right), drawn in zip(grid, columns, strict=True):
-            order = np.argsort(drawn.time, kind="stable")
-            time = drawn.time[order]
+        for (left, right), (name, samples, held_out) in zip(grid, columns, strict=True):
+            order = np.argsort(samples.time, kind="stable")
+            time = samples.time[order]
             dots = {"marker": ".", "linestyle": "", "markersize": 4.0 if len(time) <= _FEW_READINGS else 1.5}
-            left.plot(time, drawn.measured[order], color=COLOURS[0], label="measured", **dots)
-            left.plot(time, drawn.computed[order], color=COLOURS[1], label="fitted", linewidth=1.0)
-            left.set_ylabel(unit_label(plain(drawn.title), drawn.unit))
-            right.plot(time, drawn.residuals[order], color=COLOURS[0], **dots)
+            left.plot(time, samples.measured[order], color=COLOURS[0], label="measured", **dots)
+            left.plot(time, samples.computed[order], color=COLOURS[1], label="fitted", linewidth=1.0)
+            left.set_ylabel(unit_label(plain(name), samples.unit))
+            right.plot(time, samples.residuals[order], color=COLOURS[0], **dots)
             right.axhline(0.0, color=GREY, linewidth=0.8)
-            if drawn.held_out:
+            if held_out:
                 left.set_title("held out", loc="left")
         grid[0, 0].legend(loc="best")
         grid[0, 1].set_title("residuals over sigma")

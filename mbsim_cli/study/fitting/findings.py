@@ -142,13 +142,10 @@ def save_picture(fit: "Fit", path: Path, *, force: bool) -> Path:
     kind, target = picture_kind(path), check_target(path, PICTURE, force=force)
     require_matplotlib()
 
-    from mbsim_cli.report.sheet import Drawn, save_fit
+    from mbsim_cli.report.sheet import save_fit
 
-    drawn = [
-        Drawn(name, s.unit, s.time, s.measured, s.computed, s.residuals, held_out) for name, s, held_out in fit.columns
-    ]
     with replaced(target, PICTURE, force=force) as temporary:
-        save_fit(drawn, temporary, kind, fit.model._file.name or fit.name)
+        save_fit(list(fit.columns), temporary, kind, fit.model._file.name or fit.name)
     return path
 
 

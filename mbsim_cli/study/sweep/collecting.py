@@ -1,6 +1,6 @@
 """Data taken from a study: all rows in one file or table, and the result file of one case."""
 
-from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from mbsim_cli.errors import InputOutputError, UsageError, either, option
 from mbsim_cli.io.provenance import storable
-from mbsim_cli.io.study_file import StudyTable, Track, Tracks, write_study
+from mbsim_cli.io.study_file import StudyTable, Tracks, write_study
 from mbsim_cli.io.tables import Column, write_table
 from mbsim_cli.io.target import check_target, elsewhere, replaced
 from mbsim_cli.study.sweep.store import DONE, Ledger, cases_with_data, data_of_cases, ledger_of
@@ -53,11 +53,8 @@ def collect(folder: StudyFolder, ledger: Ledger) -> Path:
     if plan.sensors:
         ledger.require_data(cases_with_data(folder, thorough=True))
     sensors = {column.name: (column.components, column.unit) for column in plan.sensors}
-
-    def each() -> Iterator[Track]:
-        return (Track(data.case, data.time, data.record) for data in data_of_cases(folder, ledger))
-
-    write_study(folder.collected, table_of(ledger), Tracks(sensors, each) if sensors else None)
+    tracks = Tracks(sensors, partial(data_of_cases, folder, ledger)) if sensors else None
+    write_study(folder.collected, table_of(ledger), tracks)
     return folder.collected
 
 
