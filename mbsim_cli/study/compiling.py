@@ -246,19 +246,25 @@ def precompile(
 
 def _planned(path: Path, every: bool, stated: Settings) -> Iterator[tuple[Any, Settings]]:
     """A model, read once, with the settings of each variant."""
-    from mbsim_cli.spec.analysis import FORMULATIONS, INTEGRATED, lacks_adjoint
+    from mbsim_cli.spec.analysis import lacks_adjoint
 
-    file, ways = load(path, stated), [stated]
-    if every and file.analysis.type == "forward_dynamics":
-        ways = [
-            replace(stated, formulation=formulation, integrator=integrator)
-            for formulation in FORMULATIONS
-            for integrator in (INTEGRATORS if formulation in INTEGRATED else (None,))
-        ]
+    file = load(path, stated)
+    ways = _ways(stated) if every and file.analysis.type == "forward_dynamics" else [stated]
     for way in ways:
         for method in METHODS if file.parameters else METHODS[:1]:
             if method != "adjoint" or not lacks_adjoint(file.analysis, way.formulation, way.integrator):
                 yield file, replace(way, method=method)
+
+
+def _ways(stated: Settings) -> list[Settings]:
+    """All formulations, those of open trees with all integrators."""
+    from mbsim_cli.spec.analysis import FORMULATIONS, INTEGRATED
+
+    return [
+        replace(stated, formulation=formulation, integrator=integrator)
+        for formulation in FORMULATIONS
+        for integrator in (INTEGRATORS if formulation in INTEGRATED else (None,))
+    ]
 
 
 def _variant(path: Path, file: Any, settings: Settings, listener: Listener, lanes: bool) -> Variant:
