@@ -8,6 +8,7 @@ from typing import Any, Literal, get_args
 from pydantic import model_validator
 
 from mbsim_cli.model.codes import AUTO_INTEGRATOR, DEFAULT_INTEGRATOR, INTEGRATORS
+from mbsim_cli.spec import named
 from mbsim_cli.spec.base import Spec, by_kind, field, require_one
 from mbsim_cli.spec.expressions.number import AutoNumber, Number, formula
 from mbsim_cli.spec.laws import LawOrName, TableFile
@@ -44,10 +45,10 @@ class Sensitivity(Spec):
         "ddm",
         default="ddm",
     )
-    parameters: by_kind(text=Literal["all"], list=list[str]) = field(
+    parameters: by_kind(text=Literal["all"], list=list[named.Parameter]) = field(
         "Parameters that gradients are wanted for, or all.", ["L_s1", "L_s2"], "all", default="all"
     )
-    fields: list[str] = field("Fields that gradients are wanted for, by every element.", ["rho"], default=[])
+    fields: list[named.Field] = field("Fields that gradients are wanted for, by every element.", ["rho"], default=[])
 
 
 def hold() -> Any:
@@ -82,7 +83,7 @@ class Analysis(Spec):
         "equilibrium",
         default="declared",
     )
-    hold: list[str] = hold()
+    hold: list[named.Coordinate] = hold()
     step: AutoNumber = field(
         "Time step [s]; of an adaptive integrator the time between output times. "
         "Or auto: halved until objectives and gradients are as accurate as asked.",
@@ -151,7 +152,7 @@ class Equilibrium(Spec):
     in_example = ("sensitivity",)
 
     type: Literal["equilibrium"] = field("Kind of analysis.", "equilibrium")
-    hold: list[str] = hold()
+    hold: list[named.Coordinate] = hold()
     sensitivity: Sensitivity = field(
         "Gradients.", {"method": "ddm", "parameters": "all"}, default_factory=lambda: Sensitivity(method="none")
     )
@@ -174,7 +175,7 @@ class SmallMotions(Spec):
         "equilibrium",
         default=None,
     )
-    hold: list[str] = hold()
+    hold: list[named.Coordinate] = hold()
     sensitivity: Sensitivity = field(
         "Gradients.", {"method": "ddm", "parameters": "all"}, default_factory=lambda: Sensitivity(method="none")
     )
@@ -208,10 +209,10 @@ class FrequencyResponse(SmallMotions):
     in_example = ("outputs",)
 
     type: Literal["frequency_response"] = field("Kind of analysis.", "frequency_response")
-    inputs: list[str] = field(
+    inputs: list[named.Input] = field(
         "Forces, of which it is what is added to them, and laws of forces.", ["suspension"], min_length=1
     )
-    outputs: list[str] = field("SENSOR or SENSOR.component; default all sensors.", ["comfort.z"], default=[])
+    outputs: list[named.Output] = field("SENSOR or SENSOR.component; default all sensors.", ["comfort.z"], default=[])
     frequencies: by_kind(list=list[Number], mapping=Frequencies) = field(
         "Frequencies [Hz]: a list, or a range.", {"from": 0.1, "to": 100, "count": 201}, [0.5, 1, 2]
     )
@@ -239,9 +240,11 @@ class Motion(Spec):
         {"type": "harmonic", "amplitude": 1, "frequency": 1},
         default=None,
     )
-    laws: dict[str, LawOrName] = field("Law of single coordinates, JOINT.coordinate.", {"q1.angle": "wave"}, default={})
+    laws: dict[named.MovedCoordinate, LawOrName] = field(
+        "Law of single coordinates, JOINT.coordinate.", {"q1.angle": "wave"}, default={}
+    )
     table: MotionTable | None = field("Table of coordinates.", {"file": "walk.csv"}, default=None)
-    constraints: list[str] = field(
+    constraints: list[named.ConstraintThatMoves] = field(
         "With loops: constraints whose laws prescribe the motion, such as that of a tool; they exert no force.",
         ["tool_x"],
         default=[],
@@ -261,7 +264,7 @@ class InverseDynamics(Spec):
     sampling: Number = field("Time between two samples [s].", 0.01)
     duration: Number = field("Duration [s].", 3.0)
     motion: Motion = field("The motion.", {"all": "wave"})
-    drives: list[str] = field(
+    drives: list[named.Drive] = field(
         "With loops: driven coordinates, JOINT.coordinate; default: those whose motion is prescribed.",
         ["left.angle", "right.angle"],
         default=[],
@@ -269,7 +272,7 @@ class InverseDynamics(Spec):
     redundancy: Literal["least_norm"] | None = field(
         "With more drives than freedoms: least_norm minimises the sum of squared drives.", "least_norm", default=None
     )
-    weights: dict[str, Number] = field(
+    weights: dict[named.Drive, Number] = field(
         "Weights of squared drives; default 1.", {"left.angle": 2, "right.angle": "1/4"}, default={}
     )
     sensitivity: Sensitivity = field(
@@ -299,7 +302,7 @@ class Kinematics(Spec):
     type: Literal["kinematics"] = field("Kind of analysis.", "kinematics")
     sampling: Number | None = field("Time between two samples [s]; a sweep states a count instead.", 0.01, default=None)
     duration: Number | None = field("Duration [s]; default 1 with a sweep.", 3.0, default=None)
-    sweep: dict[str, Range] = field(
+    sweep: dict[named.SweptCoordinate, Range] = field(
         "Ranges of coordinates, JOINT.coordinate, that drive the mechanism beside its laws, all together.",
         {"crank.angle": {"from": 0, "to": "360 deg", "count": 361}},
         default={},

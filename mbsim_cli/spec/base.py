@@ -1,8 +1,9 @@
 """Base class and field types of all sections of a model file, and ``walk``, which iterates over their parts."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from types import MappingProxyType
-from typing import Annotated, Any, ClassVar, Union, get_args
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Union, get_args, get_origin
 
 from pydantic import (
     BaseModel,
@@ -19,6 +20,7 @@ from pydantic import (
 from pydantic_core import CoreSchema, PydanticCustomError, PydanticKnownError, core_schema
 
 from mbsim_cli.spec.expressions.number import Number
+from mbsim_cli.spec.named import Names
 from mbsim_cli.spec.reading.messages import Path
 
 # What all sections share: the strict base class, common field types, unions told apart by kind or ``type``.
@@ -131,8 +133,6 @@ def description() -> Any:
 ZERO = Number(0.0)
 Vector = fixed_list(Number, 3)
 Matrix = fixed_list(Vector, 3)
-Pair = fixed_list(str, 2)
-NameOrPair = by_kind(text=str, list=Pair)
 
 
 def require_one(what: str, wrong: bool) -> None:
@@ -162,3 +162,96 @@ def parts(value: Any) -> Iterable[tuple[str | int, Any]]:
     if type(value) in (dict, MappingProxyType):
         return value.items()
     return enumerate(value) if type(value) is list else ()
+
+
+def with_entries(part: Any, path: Path, entries: Mapping[Path, Any]) -> Any:
+    """A part of the file, which stands at a path, with other entries at some paths."""
+    if path in entries:
+        return entries[path]
+    made = {key: with_entries(entry, (*path, key), entries) for key, entry in parts(part)}
+    changed = {key: made[key] for key, entry in parts(part) if made[key] is not entry}
+    if not changed:
+        return part
+    if isinstance(part, Spec):
+        names = {entry.alias or name: name for name, entry in type(part).model_fields.items()}
+        return part.model_copy(update={names[str(key)]: entry for key, entry in changed.items()})
+    return list(made.values()) if isinstance(part, list) else made
+
+
+# Names of one thing in another: every reference of a model.
+
+
+class Reference(NamedTuple):
+    """A name that stands at a path, or is its last key, in what it belongs to; ``kind`` as of ``Names``."""
+
+    path: Path
+    kind: str
+    name: str
+    is_key: bool
+    holder: Spec
+
+
+class _Named(NamedTuple):
+    """A field that may hold references: the kind of its texts, and of keys of mappings from the outermost on."""
+
+    field: str
+    key: str
+    texts: list[str]
+    keys: list[str]
+    words: set[Any]  # texts that stand for themselves
+
+
+def references(part: Any, path: Path = ()) -> list[Reference]:
+    """Return every name of something else in a part of a model."""
+    found: list[Reference] = []
+    _add_references(part, path, None, None, 0, found)
+    return found
+
+
+def _add_references(
+    value: Any, path: Path, named: _Named | None, holder: Spec | None, depth: int, found: list[Reference]
+) -> None:
+    """Add those of a part, which ``named`` describes where it stands in a field of a holder."""
+    if isinstance(value, Spec):
+        for field in _named_in(type(value)):
+            entry = value.__dict__[field.field]
+            if entry is not None:
+                _add_references(entry, (*path, field.key), field, value, 0, found)
+    elif isinstance(value, str):
+        if named is not None and holder is not None and any(named.texts) and value not in named.words:
+            found.append(Reference(path, named.texts[0], value, False, holder))
+    elif not isinstance(value, Number):
+        kind = named.keys[depth] if named is not None and depth < len(named.keys) else ""
+        is_mapping = not isinstance(value, list)
+        for key, entry in parts(value):
+            if kind and is_mapping and holder is not None:
+                found.append(Reference((*path, key), kind, str(key), True, holder))
+            if not isinstance(entry, Number):
+                _add_references(entry, (*path, key), named, holder, depth + is_mapping, found)
+
+
+@cache
+def _named_in(kind: type[Spec]) -> list[_Named]:
+    """Fields of a class that may hold references."""
+    found = []
+    for name, entry in kind.model_fields.items():
+        texts = [each.kind for each in entry.metadata if isinstance(each, Names)]
+        named = _Named(name, entry.alias or name, texts, [], set())
+        if _gather(entry.annotation, named, texts) or any(texts) or any(named.keys):
+            found.append(named)
+    return found
+
+
+def _gather(annotation: Any, named: _Named, kinds: list[str]) -> bool:
+    """Add the kinds of names in the type of a field; whether it may hold sections, which have some of their own."""
+    of, inner = get_origin(annotation), get_args(annotation)
+    if of is Annotated:
+        kinds += [each.kind for each in inner[1:] if isinstance(each, Names) and each.kind not in kinds[:1]]
+        return _gather(inner[0], named, kinds)
+    if of is Literal:
+        named.words.update(inner)
+    elif of is dict:
+        return _gather(inner[0], named, named.keys) | _gather(inner[1], named, kinds)
+    elif isinstance(annotation, type) and issubclass(annotation, Spec):
+        return True
+    return any([_gather(each, named, kinds) for each in inner])

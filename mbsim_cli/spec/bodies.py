@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 
+from mbsim_cli.spec import named
 from mbsim_cli.spec.base import Matrix, Spec, Vector, by_kind, by_type, description, field, fixed_list, require_one
 from mbsim_cli.spec.expressions.number import Number
 from mbsim_cli.spec.expressions.units import Unit
@@ -19,14 +20,14 @@ class DesignPoint(Spec):
     """A hardpoint: one global position in the design position, shared by several bodies."""
 
     design: Vector = field("Global position with all bodies in their design pose [m].", [0.88, 0.56, 0.36])
-    bodies: list[str] = field("Bodies that carry the point.", ["knuckle", "upper_arm"], min_length=1)
+    bodies: list[named.Body] = field("Bodies that carry the point.", ["knuckle", "upper_arm"], min_length=1)
 
 
 class DesignVector(Spec):
     """A direction given once in global axes in the design position."""
 
     design: Vector = field("Global components with all bodies in their design pose.", [0, 0, 1])
-    bodies: list[str] = field("Bodies that carry the vector.", ["knuckle", "upper_arm"], min_length=1)
+    bodies: list[named.Body] = field("Bodies that carry the vector.", ["knuckle", "upper_arm"], min_length=1)
 
 
 def _way(value: Any) -> str:
@@ -34,14 +35,15 @@ def _way(value: Any) -> str:
     return "<design>" if given else "<local>"
 
 
-_Local = Annotated[
-    dict[str, Vector],
-    Field(min_length=1, description="Local coordinates in each body.", examples=[{"bar": [0.5, 0, 0]}]),
-]
-Point = Annotated[Annotated[DesignPoint, Tag("<design>")] | Annotated[_Local, Tag("<local>")], Discriminator(_way)]
-VectorSpec = Annotated[
-    Annotated[DesignVector, Tag("<design>")] | Annotated[_Local, Tag("<local>")], Discriminator(_way)
-]
+def _design_or(design: Any, carrier: Any) -> Any:
+    """Return the union of what is given once in the design position, and of local coordinates by carriers."""
+    texts: Any = {"description": "Local coordinates in each body.", "examples": [{"bar": [0.5, 0, 0]}]}
+    local = Annotated[dict[carrier, Vector], Field(min_length=1, **texts)]
+    return Annotated[Annotated[design, Tag("<design>")] | Annotated[local, Tag("<local>")], Discriminator(_way)]
+
+
+Point = _design_or(DesignPoint, named.Body)
+VectorSpec = _design_or(DesignVector, named.Carrier)  # a body, or all
 
 
 # Orientations: how the axes of a body stand in other axes.
@@ -79,7 +81,7 @@ class Parameter(Spec):
     value: Number = field("Nominal value, a number or an expression of other names.", 1.0, "sqrt(2)")
     unit: Unit = field("SI unit, for tables and result files; values are SI.", "m", "kg", default="")
     bounds: fixed_list(Number, 2) | None = field("Lower and upper limit.", [0.5, 2.0], default=None)
-    description: str | None = description()
+    description: named.Text | None = description()
 
 
 def _spelled_out(value: Any) -> Any:
@@ -98,7 +100,7 @@ class Material(Spec):
     youngs_modulus: Number = field("Young's modulus [Pa].", 2.1e11)
     poisson_ratio: Number = field("Poisson's ratio.", 0.3)
     density: Number = field("Density [kg/m^3].", 7850)
-    description: str | None = description()
+    description: named.Text | None = description()
 
 
 # Shapes: uniform solids that give a body its mass, centre of mass and inertia.
@@ -177,7 +179,7 @@ SURFACES = (".stl", ".obj")  # files of surfaces that pictures read
 class Visual(Spec):
     """A surface that pictures show of a body; it has no part in the mechanics."""
 
-    mesh: str = field("Triangles (.stl or .obj), relative to the model file.", "meshes/arm.stl")
+    mesh: named.File = field("Triangles (.stl or .obj), relative to the model file.", "meshes/arm.stl")
     scale: fixed_list(Number, 3) | None = field(
         "Factors on the coordinates in the file; default 1.", [0.001, 0.001, 0.001], default=None
     )
@@ -191,7 +193,7 @@ class Body(Spec):
     """A body, rigid unless it says how it deforms; a rigid one without a mass is a massless link."""
 
     mass: Number | None = field("Mass [kg]; default the shape's, or 0.", 1.5, "m_A1", default=None)
-    center_of_mass: by_kind(text=str, list=Vector) | None = field(
+    center_of_mass: by_kind(text=named.OwnPoint, list=Vector) | None = field(
         "Centre of mass in the body's axes [m], or a point of the body; default the shape's, or the origin.",
         [0.5, 0, 0],
         "G",
@@ -202,7 +204,7 @@ class Body(Spec):
         {"zz": "1/6"},
         default=None,
     )
-    inertia_about: str = field(
+    inertia_about: named.OwnPoint = field(
         "Point that the inertia is stated about: center_of_mass, origin, or a point of the body.",
         "center_of_mass",
         "origin",
@@ -223,4 +225,4 @@ class Body(Spec):
     orientation: Orientation | None = field(
         "Design orientation of the body's axes.", {"axis": [0, 0, 1], "angle": "45 deg"}, default=None
     )
-    description: str | None = description()
+    description: named.Text | None = description()

@@ -1,23 +1,27 @@
 """Constraints beyond joints. Points and vectors are written body.name."""
 
+# mypy: disable-error-code="valid-type"
+# fields are typed by calls that build what pydantic reads
+
 from typing import Any, ClassVar, Literal
 
 from pydantic import model_validator
 
-from mbsim_cli.spec.base import Pair, Spec, by_type, description, field, require_one
+from mbsim_cli.spec import named
+from mbsim_cli.spec.base import Spec, by_type, description, field, require_one
 from mbsim_cli.spec.expressions.number import AutoNumber, Number
 from mbsim_cli.spec.laws import LawOrName
 
 
 class _Constraint(Spec):
-    description: str | None = description()
+    description: named.Text | None = description()
 
 
 class Distance(_Constraint):
     """The distance of two points is given."""
 
     type: Literal["distance"] = field("Distance of two points.", "distance")
-    points: Pair = field("The two points.", ["ground.B", "A1.P1"])
+    points: named.Points = field("The two points.", ["ground.B", "A1.P1"])
     distance: AutoNumber = field("Distance [m], or auto: as it is at the start.", 1.5, "auto", default="auto")
     law: LawOrName | None = field("Law of time that is added [m].", "pull", default=None)
 
@@ -26,8 +30,8 @@ class Angle(_Constraint):
     """The angle between two vectors is given."""
 
     type: Literal["angle"] = field("Angle between two vectors.", "angle")
-    vectors: Pair = field("From the first vector to the second.", ["ground.x", "A1.x"])
-    axis: str = field("Vector that the angle is positive about.", "ground.z")
+    vectors: named.Vectors = field("From the first vector to the second.", ["ground.x", "A1.x"])
+    axis: named.Vector = field("Vector that the angle is positive about.", "ground.z")
     angle: AutoNumber = field("Angle [rad], or auto: as it is at the start.", "30 deg", "auto", default="auto")
     law: LawOrName | None = field("Law of time that is added [rad].", "swing", default=None)
 
@@ -35,22 +39,22 @@ class Angle(_Constraint):
 class Line(Spec):
     """A line that a body carries."""
 
-    point: str = field("A point on it.", "ground.A")
-    direction: str = field("Vector along it, of the same body.", "ground.x")
+    point: named.Point = field("A point on it.", "ground.A")
+    direction: named.Vector = field("Vector along it, of the same body.", "ground.x")
 
 
 class Plane(Spec):
     """A plane that a body carries."""
 
-    point: str = field("A point in it.", "ground.A")
-    normal: str = field("Vector across it, of the same body.", "ground.z")
+    point: named.Point = field("A point in it.", "ground.A")
+    normal: named.Vector = field("Vector across it, of the same body.", "ground.z")
 
 
 class PointOnLine(_Constraint):
     """A point stays on a line."""
 
     type: Literal["point_on_line"] = field("A point stays on a line.", "point_on_line")
-    point: str = field("The point.", "slider.P")
+    point: named.Point = field("The point.", "slider.P")
     line: Line = field("The line.", {"point": "ground.A", "direction": "ground.x"})
 
 
@@ -58,7 +62,7 @@ class PointOnPlane(_Constraint):
     """A point stays in a plane, or at a given distance from it."""
 
     type: Literal["point_on_plane"] = field("A point's distance from a plane.", "point_on_plane")
-    point: str = field("The point.", "slider.P")
+    point: named.Point = field("The point.", "slider.P")
     plane: Plane = field("The plane.", {"point": "ground.A", "normal": "ground.z"})
     distance: AutoNumber = field(
         "Distance from it along the normal [m], or auto: as it is at the start.", 0.1, "auto", default=Number(0.0)
@@ -72,14 +76,16 @@ class Coupling(_Constraint):
     in_example = ("of", "by", "law")
 
     type: Literal["coupling"] = field("A weighted sum of coordinates, or a law between two.", "coupling")
-    terms: dict[str, Number] | None = field(
+    terms: dict[named.Coordinate, Number] | None = field(
         "Coefficient of each coordinate, JOINT.coordinate.",
         {"wheel.angle": 1, "rack.displacement": "-1/r"},
         default=None,
         min_length=1,
     )
-    of: str | None = field("The coordinate that follows, JOINT.coordinate.", "follower.displacement", default=None)
-    by: str | None = field("The coordinate that it follows, JOINT.coordinate.", "cam.angle", default=None)
+    of: named.Coordinate | None = field(
+        "The coordinate that follows, JOINT.coordinate.", "follower.displacement", default=None
+    )
+    by: named.Coordinate | None = field("The coordinate that it follows, JOINT.coordinate.", "cam.angle", default=None)
     law: LawOrName | None = field(
         "Function that gives the coordinate under of from the one under by.", "profile", default=None
     )
@@ -111,8 +117,8 @@ class Coupling(_Constraint):
 
 
 class _Ratio(_Constraint):
-    of: str = field("The coordinate that follows, JOINT.coordinate.", "wheel.angle")
-    by: str = field("The coordinate that it follows, JOINT.coordinate.", "pinion.angle")
+    of: named.Coordinate = field("The coordinate that follows, JOINT.coordinate.", "wheel.angle")
+    by: named.Coordinate = field("The coordinate that it follows, JOINT.coordinate.", "pinion.angle")
     offset: AutoNumber = field(
         "What is added to the product, or auto: as it is at the start.", 0, "auto", default="auto"
     )
@@ -158,7 +164,7 @@ class Motion(_Constraint):
     """A joint coordinate follows a law of time."""
 
     type: Literal["motion"] = field("A coordinate follows a law.", "motion")
-    coordinate: str = field("The coordinate, JOINT.coordinate.", "crank.angle")
+    coordinate: named.Coordinate = field("The coordinate, JOINT.coordinate.", "crank.angle")
     law: LawOrName = field("Law of time.", {"type": "polynomial", "coefficients": [0, 10]})
     offset: AutoNumber = field(
         "Added to the law [m or rad], or auto: what makes it begin where the coordinate starts.",
@@ -171,7 +177,7 @@ class Motion(_Constraint):
 class CablePart(Distance):
     """The distance of two points of a cable, which equals a coordinate; not in files."""
 
-    coordinate: str = field("The coordinate, JOINT.coordinate.", "rope_1.length")
+    coordinate: named.Coordinate = field("The coordinate, JOINT.coordinate.", "rope_1.length")
 
 
 class CableTouch(PointOnPlane):

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Discriminator, Tag
 from pydantic import Field as Limits
 
+from mbsim_cli.spec import named
 from mbsim_cli.spec.base import Matrix, Spec, Vector, by_kind, by_type, description, field, fixed_list
 from mbsim_cli.spec.expressions.number import Formula, Number
 
@@ -24,11 +25,11 @@ class Field(Spec):
     value: Formula | None = field(
         "Number of an element, of its centre's x, y and z [m].", 0.5, "0.7 + x/2", default=None
     )
-    file: str | None = field("HDF5 file with a number for each element.", "rho.h5", default=None)
-    dataset: str | None = field("Dataset of the file; default the field's name.", "fields/rho", default=None)
+    file: named.File | None = field("HDF5 file with a number for each element.", "rho.h5", default=None)
+    dataset: named.Text | None = field("Dataset of the file; default the field's name.", "fields/rho", default=None)
     bounds: fixed_list(Number, 2) | None = field("Lower and upper limit.", [0.01, 1], default=None)
     filter: Filter | None = field("Filter.", {"radius": 0.0075}, default=None)
-    description: str | None = description()
+    description: named.Text | None = description()
 
 
 class SimpLaw(Spec):
@@ -43,8 +44,11 @@ class SimpLaw(Spec):
 class Density(Spec):
     """Density of a body's elements, relative to its material."""
 
-    name: str = field("Field of the densities.", "rho", alias="field")
+    name: named.Field = field("Field of the densities.", "rho", alias="field")
     law: SimpLaw = field("How stiffness and mass follow.", {"penalty": 3}, default_factory=SimpLaw)
+
+
+# Names within one body.
 
 
 # Meshes of flexible bodies: plates, solids and beams of our own, and mesh files.
@@ -118,7 +122,7 @@ class MeshFile(Spec):
     """A mesh in a file that meshio reads (extra fem)."""
 
     type: Literal["file"] = field("A mesh from a file.", "file")
-    file: str = field("Mesh file, relative to the model file.", "crank.msh")
+    file: named.File = field("Mesh file, relative to the model file.", "crank.msh")
     scale: Number = field("Length of the file's unit [m].", 0.001, default=Number(1.0))
     thickness: Number | None = field("Thickness along z of a plane mesh [m].", 0.01, default=None)
 
@@ -127,9 +131,9 @@ class Matrices(Spec):
     """A body without elements: its matrices, by another program."""
 
     type: Literal["matrices"] = field("Stiffness and mass matrices from files.", "matrices")
-    stiffness: str = field("Stiffness matrix, Matrix Market or entries by Abaqus.", "crank_stif.mtx")
-    mass: str = field("Mass matrix, Matrix Market or entries by Abaqus.", "crank_mass.mtx")
-    nodes: str = field("CSV file with columns node, x, y, z [m], in the order of the matrices.", "nodes.csv")
+    stiffness: named.File = field("Stiffness matrix, Matrix Market or entries by Abaqus.", "crank_stif.mtx")
+    mass: named.File = field("Mass matrix, Matrix Market or entries by Abaqus.", "crank_mass.mtx")
+    nodes: named.File = field("CSV file with columns node, x, y, z [m], in the order of the matrices.", "nodes.csv")
 
 
 FlexibleMesh = by_type(RectangleMesh, BrickMesh, BeamMesh, MeshFile, Matrices)
@@ -145,15 +149,15 @@ class NodeSet(Spec):
     x: Range | None = field("Place along x, or least and largest one [m].", 0.4, [0.1, 0.2], default=None)
     y: Range | None = field("Place along y, or least and largest one [m].", 0, default=None)
     z: Range | None = field("Place along z, or least and largest one [m].", 0, default=None)
-    group: str | None = field("Name of a group of the mesh file.", "hub", default=None)
+    group: named.Text | None = field("Name of a group of the mesh file.", "hub", default=None)
     nearest: Vector | None = field("Place that the node is nearest to [m].", [0.4, 0, 0], default=None)
 
 
 class BodyFrame(Spec):
     """What the body's frame follows: a set that does not deform, or the chord between two nodes."""
 
-    fixed: str | None = field("Set that is fixed in the frame.", "hub", default=None)
-    chord: fixed_list(str, 2) | None = field(
+    fixed: named.Set | None = field("Set that is fixed in the frame.", "hub", default=None)
+    chord: fixed_list(named.Node, 2) | None = field(
         "Nodes of the chord: the first is fixed, the second moves along the line to it.", ["a", "b"], default=None
     )
 
@@ -165,13 +169,13 @@ class ModesKept(Spec):
     keep: Annotated[list[ModeNumber], Limits(min_length=1)] | None = field(
         "Numbers of the eigenmodes that are kept, the lowest is 1.", [1, 2, 4], default=None
     )
-    static: list[str] = field("Nodes whose unit forces and moments add static shapes.", ["pin"], default=[])
+    static: list[named.Node] = field("Nodes whose unit forces and moments add static shapes.", ["pin"], default=[])
 
 
 class FlexibleNode(Spec):
     """A frame on the body that joints, forces and sensors may take."""
 
-    set: str = field("Set that the frame follows.", "pin")
+    set: named.Set = field("Set that the frame follows.", "pin")
     coupling: Literal["mean", "rigid"] = field(
         "mean: the frame follows the set's mean motion; rigid: the set moves as a rigid body.", "mean", default="mean"
     )
@@ -204,37 +208,39 @@ class FlexibleMeshed(Spec):
     mesh: FlexibleMesh = field(
         "Mesh.", {"type": "rectangle", "size": [0.4, 0.08], "thickness": 0.01, "elements": [20, 4]}
     )
-    material: str | None = field("Material; matrices have none.", "steel", default=None)
+    material: named.Material | None = field("Material; matrices have none.", "steel", default=None)
     density: Density | None = field(
         "Density of the elements, relative to the material; default 1.", {"field": "rho"}, default=None
     )
-    sets: dict[str, NodeSet] = field("Sets of mesh nodes by name.", {"hub": {"x": 0}, "pin": {"x": 0.4}}, default={})
+    sets: dict[named.Text, NodeSet] = field(
+        "Sets of mesh nodes by name.", {"hub": {"x": 0}, "pin": {"x": 0.4}}, default={}
+    )
     frame: by_kind(text=Literal["free"], mapping=BodyFrame) = field(
         "What the body's frame follows; free: the mean of the motion.", {"fixed": "hub"}, "free"
     )
     modes: ModesKept = field("Shapes that the body deforms in.", {"count": 6})
-    nodes: dict[str, FlexibleNode] = field(
+    nodes: dict[named.Text, FlexibleNode] = field(
         "Frames on the body by name.", {"pin": {"set": "pin", "coupling": "mean"}}, default={}
     )
-    stiffening: list[str] = field(
+    stiffening: list[named.Load] = field(
         "What stiffens the body by the stress that it causes: rotation, acceleration, and names of nodes.",
         ["rotation", "pin"],
         default=[],
     )
     damping: BodyDamping | None = field("Damping.", {"beta": 1e-6}, default=None)
     initial: ElasticStart | None = _initial()
-    description: str | None = description()
+    description: named.Text | None = description()
 
 
 class FlexibleFile(Spec):
     """A flexible body from a file of standard input data."""
 
-    sid: str = field("File (.SID_FEM or .sid.h5), relative to the model file.", "boom.SID_FEM")
+    sid: named.File = field("File (.SID_FEM or .sid.h5), relative to the model file.", "boom.SID_FEM")
     length_unit: Literal["m", "cm", "mm", "in"] = field("Unit of length of a .SID_FEM file.", "mm", default="m")
     modes: Annotated[list[ModeNumber], Limits(min_length=1)] | None = field(
         "Numbers of the modes that are kept; default all.", [1, 2], default=None
     )
-    design: dict[str, Number] = field(
+    design: dict[named.Text, Number] = field(
         "How far design variables of the file, by their names, are from where its data were made; default 0. Data go "
         "linearly with them, by the derivatives that the file brings.",
         {"thickness": "wall - 0.01"},
@@ -242,7 +248,7 @@ class FlexibleFile(Spec):
     )
     damping: BodyDamping | None = field("Damping in place of the file's.", {"ratio": 0.01}, default=None)
     initial: ElasticStart | None = _initial()
-    description: str | None = description()
+    description: named.Text | None = description()
 
 
 Rows = Annotated[list[Vector], Limits(min_length=1)]  # of three columns, a row a shape
@@ -298,12 +304,12 @@ class FlexibleTerms(Spec):
         {"mass": 1, "mdCM": [0, 0, 0], "J": [[1, 0, 0], [0, 1, 0], [0, 0, 1]], "Ct": [[0, 1, 0]], "Cr": [[0, 0, 0]],
          "Me": [[1]], "Ke": [[1e4]]},
     )  # fmt: skip
-    nodes: dict[str, TermsNode] = field(
+    nodes: dict[named.Text, TermsNode] = field(
         "Frames on the body by name.", {"end": {"origin": [0.3, 0, 0], "phi": [[0, 1, 0]]}}, default={}
     )
     damping: BodyDamping | None = field("Damping.", {"ratio": 0.005}, default=None)
     initial: ElasticStart | None = _initial()
-    description: str | None = description()
+    description: named.Text | None = description()
 
 
 _KEYS = {"sid": "<file>", "terms": "<terms>"}

@@ -7,7 +7,8 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from mbsim_cli.spec.base import ZERO, Pair, Spec, Vector, by_kind, by_type, description, field, fixed_list, require_one
+from mbsim_cli.spec import named
+from mbsim_cli.spec.base import ZERO, Spec, Vector, by_kind, by_type, description, field, fixed_list, require_one
 from mbsim_cli.spec.constraints import Plane
 from mbsim_cli.spec.expressions.number import AutoExpression, AutoNumber, Expression, Number
 from mbsim_cli.spec.laws import LawOrName, RoadOrName
@@ -29,7 +30,7 @@ class _Force(Spec):
     sources: ClassVar[tuple[str, ...]] = ()  # numbers that make up what it exerts: any will do
     added_laws: ClassVar[tuple[str, ...]] = ()  # laws that are added to these; that of a force or torque multiplies it
 
-    description: str | None = description()
+    description: named.Text | None = description()
 
 
 def _one_length(spec: "SpringDamper | BumpStop") -> None:
@@ -44,8 +45,10 @@ class SpringDamper(_Force):
     in_example = ("points", "stiffness", "damping", "natural_length")
 
     type: Literal["spring_damper"] = field("Spring and damper between two points, or at a joint.", "spring_damper")
-    points: Pair | None = field("The two points; or give coordinate.", ["ground.B", "A1.P1"], default=None)
-    coordinate: str | None = field("A translation, JOINT.coordinate: its length.", "guide.displacement", default=None)
+    points: named.Points | None = field("The two points; or give coordinate.", ["ground.B", "A1.P1"], default=None)
+    coordinate: named.Coordinate | None = field(
+        "A translation, JOINT.coordinate: its length.", "guide.displacement", default=None
+    )
     stiffness: Expression = field("Stiffness [N/m]; also an expression of the motion.", 100.0, default=_NONE)
     damping: Expression = field("Damping [N s/m]; also an expression of the motion.", 5.0, default=_NONE)
     natural_length: AutoNumber = field(
@@ -72,7 +75,7 @@ class RotationalSpringDamper(_Force):
     in_example = ("stiffness", "damping", "natural_angle")
 
     type: Literal["rotational_spring_damper"] = field("Spring and damper at a joint.", "rotational_spring_damper")
-    coordinate: str = field("The angle, JOINT.coordinate.", "A.angle")
+    coordinate: named.Coordinate = field("The angle, JOINT.coordinate.", "A.angle")
     stiffness: Expression = field("Stiffness [N m/rad]; also an expression of the motion.", 10.0, default=_NONE)
     damping: Expression = field("Damping [N m s/rad]; also an expression of the motion.", 0.1, default=_NONE)
     natural_angle: AutoNumber = field("Unstressed angle [rad], or auto: that at the start.", 0, "auto", default="auto")
@@ -91,7 +94,7 @@ class AppliedForce(_Force):
     sources = ("value",)
 
     type: Literal["force"] = field("A force at a point.", "force")
-    point: str = field("Where it acts.", "slider.P")
+    point: named.Point = field("Where it acts.", "slider.P")
     value: fixed_list(Expression, 3) = field("Components [N]; also expressions of the motion.", [0, 0, "-10*sin(t)"])
     axes: Literal["global", "body"] = field("Axes of the components.", "global", default="global")
     law: LawOrName | None = field("Law of time that multiplies it.", "ramp", default=None)
@@ -104,7 +107,7 @@ class AppliedTorque(_Force):
     sources = ("value",)
 
     type: Literal["torque"] = field("A torque on a body.", "torque")
-    body: str = field("The body.", "A1")
+    body: named.Frame = field("The body.", "A1")
     value: fixed_list(Expression, 3) = field("Components [N m]; also expressions of the motion.", [0, 0, 1])
     axes: Literal["global", "body"] = field("Axes of the components.", "body", default="global")
     law: LawOrName | None = field("Law of time that multiplies it.", "ramp", default=None)
@@ -116,7 +119,7 @@ class ViscousFriction(_Force):
     sources = ("damping",)
 
     type: Literal["viscous_friction"] = field("Viscous friction in a joint.", "viscous_friction")
-    coordinate: str = field("The coordinate, JOINT.coordinate.", "A.angle")
+    coordinate: named.Coordinate = field("The coordinate, JOINT.coordinate.", "A.angle")
     damping: Number = field("Coefficient [N m s/rad or N s/m].", 0.05)
 
 
@@ -128,7 +131,7 @@ class Drive(_Force):
     in_example = ("value",)
 
     type: Literal["drive"] = field("A force or torque on a coordinate.", "drive")
-    coordinate: str = field("The coordinate, JOINT.coordinate.", "A.angle")
+    coordinate: named.Coordinate = field("The coordinate, JOINT.coordinate.", "A.angle")
     value: Expression = field(
         "Torque or force [N m or N]; also an expression of the motion.", 2.0, "-k*A.angle", default=_NONE
     )
@@ -142,8 +145,12 @@ class BumpStop(_Force):
     in_example = ("coordinate", "minimum")
 
     type: Literal["bump_stop"] = field("A stop at the end of a range.", "bump_stop")
-    points: Pair | None = field("The two points whose distance is limited; or give coordinate.", _POINTS, default=None)
-    coordinate: str | None = field("The coordinate that is limited, JOINT.coordinate.", "A.angle", default=None)
+    points: named.Points | None = field(
+        "The two points whose distance is limited; or give coordinate.", _POINTS, default=None
+    )
+    coordinate: named.Coordinate | None = field(
+        "The coordinate that is limited, JOINT.coordinate.", "A.angle", default=None
+    )
     minimum: Number | None = field("Below this it pushes up [m or rad].", 0.4, default=None)
     maximum: Number | None = field("Above this it pushes down [m or rad].", 0.6, default=None)
     stiffness: Number = field("Stiffness beyond the onset [N/m or N m/rad].", 2e5)
@@ -162,7 +169,9 @@ class AntiRollBar(_Force):
     factors, sources = ("ratios",), ("stiffness", "damping")
 
     type: Literal["anti_roll_bar"] = field("A spring between two coordinates.", "anti_roll_bar")
-    coordinates: Pair = field("The two coordinates, JOINT.coordinate.", ["A.angle", "B.angle"])
+    coordinates: fixed_list(named.Coordinate, 2) = field(
+        "The two coordinates, JOINT.coordinate.", ["A.angle", "B.angle"]
+    )
     ratios: fixed_list(Number, 2) = field("Their weights.", [1, 1], default=[1.0, -1.0], validate_default=True)
     stiffness: Number = field("Stiffness [N m/rad or N/m].", 800)
     damping: Number = field("Damping [N m s/rad or N s/m].", 5, default=ZERO)
@@ -177,7 +186,7 @@ class Drag(_Force):
     factors = ("density", "area", "coefficient")
 
     type: Literal["drag"] = field("Aerodynamic drag.", "drag")
-    point: str = field("Where it acts.", "chassis.center_of_mass")
+    point: named.Point = field("Where it acts.", "chassis.center_of_mass")
     area: Number = field("Reference area [m^2].", 1.8)
     coefficient: Number = field("Drag coefficient.", 0.35)
     density: Number = field("Density of the air [kg/m^3].", 1.2, default=Number(1.225))
@@ -194,8 +203,8 @@ class Wing(_Force):
     factors, sources = ("density", "area"), ("lift_slope", "drag_coefficient")
 
     type: Literal["wing"] = field("Lift and drag of a wing, a fin or a sail.", "wing")
-    point: str = field("Centre of pressure.", "rocket.fins")
-    normal: str = field("Vector across the plate, body.vector.", "rocket.y")
+    point: named.Point = field("Centre of pressure.", "rocket.fins")
+    normal: named.Vector = field("Vector across the plate, body.vector.", "rocket.y")
     area: Number = field("Reference area [m^2].", 0.02)
     lift_slope: Number = field("Growth of the lift coefficient with the angle of attack [1/rad].", 5.7)
     drag_coefficient: Number = field("Drag coefficient without angle of attack.", 0.02, default=ZERO)
@@ -229,8 +238,8 @@ class Tyre(_Force):
     in_example = ("road",)
 
     type: Literal["tyre"] = field("A tyre.", "tyre")
-    center: str = field("Centre of the wheel, body.point.", "wheel.origin")
-    axis: str = field("Spin axis, to the left of a wheel that looks forward, body.vector.", "wheel.y")
+    center: named.Point = field("Centre of the wheel, body.point.", "wheel.origin")
+    axis: named.Vector = field("Spin axis, to the left of a wheel that looks forward, body.vector.", "wheel.y")
     road: RoadOrName | None = field("The road; left out: a plane at height 0.", "track", default=None)
     radius: Number = field("Unloaded radius [m].", 0.2825)
     stiffness: Number = field("Vertical stiffness [N/m].", 120000)
@@ -261,7 +270,7 @@ class SphereShape(Spec):
     in_example = ("radius",)
 
     type: Literal["sphere"] = field("A sphere, or a point.", "sphere")
-    center: str = field("Centre, body.point.", "ball.origin")
+    center: named.Point = field("Centre, body.point.", "ball.origin")
     radius: Number = field("Radius [m].", 0.1, default=ZERO)
 
 
@@ -269,14 +278,16 @@ class PointsShape(Spec):
     """Points of one body, each of which touches."""
 
     type: Literal["points"] = field("Points of a body.", "points")
-    points: Annotated[list[str], Field(min_length=1)] = field("The points, body.point.", ["foot.heel", "foot.toe"])
+    points: Annotated[list[named.Point], Field(min_length=1)] = field(
+        "The points, body.point.", ["foot.heel", "foot.toe"]
+    )
 
 
 class BoxShape(Spec):
     """Eight corners of a box along the body's axes."""
 
     type: Literal["box"] = field("Eight corners.", "box")
-    center: str = field("Centre, body.point.", "block.origin")
+    center: named.Point = field("Centre, body.point.", "block.origin")
     size: Vector = field("Edges along the axes of the body [m].", [0.2, 0.1, 0.1])
 
 
@@ -284,8 +295,8 @@ class RimShape(Spec):
     """A circle, as the edge of a disc; with tube, a torus."""
 
     type: Literal["rim"] = field("A circle: the edge of a disc, or a wheel.", "rim")
-    center: str = field("Centre, body.point.", "disc.origin")
-    axis: str = field("Vector across the circle, body.vector.", "disc.y")
+    center: named.Point = field("Centre, body.point.", "disc.origin")
+    axis: named.Vector = field("Vector across the circle, body.vector.", "disc.y")
     radius: Number = field("Radius [m].", 0.3)
     tube: Number = field("Radius of the rounded edge, about the circle [m].", 0.01, default=ZERO)
 
@@ -294,8 +305,8 @@ class CylinderShape(Spec):
     """The two edges of a cylinder."""
 
     type: Literal["cylinder"] = field("Both edges of a cylinder.", "cylinder")
-    center: str = field("Centre, body.point.", "roller.origin")
-    axis: str = field("Vector along the axis, body.vector.", "roller.y")
+    center: named.Point = field("Centre, body.point.", "roller.origin")
+    axis: named.Vector = field("Vector along the axis, body.vector.", "roller.y")
     radius: Number = field("Radius [m].", 0.1)
     length: Number = field("Length [m].", 0.5)
 
@@ -304,8 +315,8 @@ class CapsuleShape(Spec):
     """A cylinder with spheres at its ends."""
 
     type: Literal["capsule"] = field("A cylinder with round ends.", "capsule")
-    center: str = field("Centre, body.point.", "arm.middle")
-    axis: str = field("Vector along the axis, body.vector.", "arm.x")
+    center: named.Point = field("Centre, body.point.", "arm.middle")
+    axis: named.Vector = field("Vector along the axis, body.vector.", "arm.x")
     radius: Number = field("Radius [m].", 0.05)
     length: Number = field("Distance of the centres of its ends [m].", 0.4)
 
@@ -330,8 +341,8 @@ class CylinderFace(Spec):
     """A cylinder without ends that is touched from outside."""
 
     type: Literal["cylinder"] = field("A cylinder without ends.", "cylinder")
-    center: str = field("A point on the axis, body.point.", "drum.origin")
-    axis: str = field("Vector along the axis, body.vector.", "drum.y")
+    center: named.Point = field("A point on the axis, body.point.", "drum.origin")
+    axis: named.Vector = field("Vector along the axis, body.vector.", "drum.y")
     radius: Number = field("Radius [m].", 0.1)
 
 
@@ -369,10 +380,12 @@ class Contact(_Force):
     against: by_type(PlaneFace, SphereFace, CapsuleFace, CylinderFace, RoadFace) | None = field(
         "What is touched: of the first body, or a road.", {"type": "plane", **PLANE}, default=None
     )
-    center: str | None = field("Centre of a sphere, body.point; with plane.", "ball.origin", default=None)
+    center: named.Point | None = field("Centre of a sphere, body.point; with plane.", "ball.origin", default=None)
     radius: Number | None = field("Radius of the sphere [m]; 0 for a point.", 0.1, default=None)
     plane: Plane | None = field("The plane; its normal points out of the material.", PLANE, default=None)
-    points: Pair | None = field("Centres of two spheres, instead of a plane.", ["cup.C", "ball.origin"], default=None)
+    points: named.Points | None = field(
+        "Centres of two spheres, instead of a plane.", ["cup.C", "ball.origin"], default=None
+    )
     radii: fixed_list(Number, 2) | None = field("Their radii [m].", [0.2, 0.1], default=None)
     law: Literal["compliant", "rigid"] = field(
         "compliant; rigid is reserved, and refused today.", "compliant", default="compliant"
@@ -461,15 +474,17 @@ class Bushing(_Force):
     in_example = ("stiffness", "damping")
 
     type: Literal["bushing"] = field("An elastic mount between two bodies.", "bushing")
-    points: Pair = field("Origins of the two frames, body.point.", ["frame.mount", "engine.mount"])
-    axis: Pair | None = field(
+    points: named.Points = field("Origins of the two frames, body.point.", ["frame.mount", "engine.mount"])
+    axis: named.Vectors | None = field(
         "Vectors along the z axes of the two frames; left out: the axes of the first body, and of the second body "
         "those that are parallel in the design position.",
         ["frame.z", "engine.z"],
         default=None,
     )
-    reference: Pair | None = field(
-        "Vectors that the x axes of the two frames are nearest to.", ["frame.x", "engine.x"], default=None
+    reference: named.Vectors | None = field(
+        "Vectors that the x axes of the two frames are nearest to.",
+        ["frame.x", "engine.x"],
+        default=None,
     )
     stiffness: _SIX | None = field(
         "Stiffness along x, y, z [N/m] and about x, y, z [N m/rad] of the first frame.",
@@ -517,8 +532,8 @@ Force = by_type(
 class Pulley(Spec):
     """A pulley of a body that a cable runs over."""
 
-    center: str = field("Centre, body.point.", "block.origin")
-    axis: str = field("Vector along its axis, of the same body.", "block.z")
+    center: named.Point = field("Centre, body.point.", "block.origin")
+    axis: named.Vector = field("Vector along its axis, of the same body.", "block.z")
     radius: Number = field("Radius of the middle of the cable [m].", 0.1)
     turn: Literal["positive", "negative"] = field(
         "How the path goes round: positive by the right hand about the axis.", "negative", default="positive"
@@ -532,7 +547,7 @@ _PATH = ["ground.A", {"center": "block.origin", "axis": "block.z", "radius": 0.1
 class Cable(Spec):
     """A cable that pulls where it is longer than its length; one of constant length without a stiffness."""
 
-    path: Annotated[list[by_kind(text=str, mapping=Pulley)], Field(min_length=2)] = field(
+    path: Annotated[list[by_kind(text=named.Point, mapping=Pulley)], Field(min_length=2)] = field(
         "What it runs through from end to end: points, body.name, and pulleys.", _PATH
     )
     stiffness: Number | None = field(
@@ -548,7 +563,7 @@ class Cable(Spec):
         4.2,
     )
     law: LawOrName | None = field("Law of time that is added to a constant length [m].", "reel", default=None)
-    winds: dict[str, Number] = field(
+    winds: dict[named.Coordinate, Number] = field(
         "Length [m/rad or 1] of a constant-length cable that each coordinate of a drum winds up, by JOINT.coordinate.",
         {"drum.angle": 0.1},
         default_factory=dict,
@@ -561,7 +576,7 @@ class Cable(Spec):
     friction: Number = field("Coefficient of friction on pulleys.", 0.1, default=ZERO)
     velocity: Number = field("Speed of sliding over which friction turns round [m/s].", 0.01, default=Number(0.01))
     onset: Number = field("Elongation over which tension sets in [m].", 1e-4, default=Number(1e-4))
-    description: str | None = description()
+    description: named.Text | None = description()
 
     @model_validator(mode="after")
     def _ends(self) -> "Cable":

@@ -8,11 +8,10 @@ from typing import ClassVar, Literal, Self
 
 from pydantic import PrivateAttr, model_validator
 
+from mbsim_cli.spec import named
 from mbsim_cli.spec.base import (
     ZERO,
     Matrix,
-    NameOrPair,
-    Pair,
     Spec,
     Vector,
     by_kind,
@@ -85,7 +84,7 @@ _EULER = ("e0", "e1", "e2", "e3")
 
 
 class _Initial(Spec):
-    independent: by_kind(true_or_false=bool, list=list[str]) | None = field(
+    independent: by_kind(true_or_false=bool, list=list[named.OwnCoordinate]) | None = field(
         "Whether the declared position and velocity are kept when loops are assembled, or, by false, are a guess that "
         "may move without a word; or the coordinates that are kept.",
         True,
@@ -151,11 +150,13 @@ class _Joint(Spec):
     across: ClassVar[str] = ""  # axes of its frame that forces which it carries have, but for those along coordinates
     _held: str = PrivateAttr(default="")
 
-    bodies: Pair = field("The two bodies; the order decides the sign of the coordinates.", ["ground", "A1"])
+    bodies: fixed_list(named.Body, 2) = field(
+        "The two bodies; the order decides the sign of the coordinates.", ["ground", "A1"]
+    )
     cut: bool | None = field(
         "Whether this joint closes a loop (true), never does (false), or that is chosen (left out).", True, default=None
     )
-    description: str | None = description()
+    description: named.Text | None = description()
 
     @property
     def held(self) -> str:
@@ -169,8 +170,12 @@ class _Joint(Spec):
         return found
 
 
+_PointOrPair = by_kind(text=named.OwnPoint, list=fixed_list(named.OwnPoint, 2))
+_VectorOrPair = by_kind(text=named.OwnVector, list=fixed_list(named.OwnVector, 2))
+
+
 class _AtPoint(_Joint):
-    point: NameOrPair = field("One point of both bodies, or one of each.", "A", ["P1", "Q1"])
+    point: _PointOrPair = field("One point of both bodies, or one of each.", "A", ["P1", "Q1"])
 
 
 _REFERENCE = (
@@ -180,16 +185,16 @@ _REFERENCE = (
 
 
 class _AboutAxis(_AtPoint):
-    axis: NameOrPair = field("Axis: one vector of both bodies, or one of each.", "z", ["u", "w"])
-    reference: NameOrPair | None = field(_REFERENCE, "x", ["u", "w"], default=None)
+    axis: _VectorOrPair = field("Axis: one vector of both bodies, or one of each.", "z", ["u", "w"])
+    reference: _VectorOrPair | None = field(_REFERENCE, "x", ["u", "w"], default=None)
 
 
 class Fixed(_AtPoint):
     """Nothing moves; without axis the bodies stand as in the design position, or with their axes parallel."""
 
     type: Literal["fixed"] = field("Nothing moves.", "fixed")
-    axis: NameOrPair | None = field("Vectors of the two bodies that coincide.", "z", ["u", "w"], default=None)
-    reference: NameOrPair | None = field("Further vectors that coincide, across the axis.", "x", default=None)
+    axis: _VectorOrPair | None = field("Vectors of the two bodies that coincide.", "z", ["u", "w"], default=None)
+    reference: _VectorOrPair | None = field("Further vectors that coincide, across the axis.", "x", default=None)
 
 
 class _Armed(_AboutAxis):
@@ -204,7 +209,7 @@ class _Armed(_AboutAxis):
 
 
 class _Rubbing(_AtPoint):
-    friction: dict[str, Friction] | None = field(
+    friction: dict[named.RubbingCoordinate, Friction] | None = field(
         "Dry friction on its coordinates, by their names.", {"angle": {"loss": 0.8}}, default=None
     )
 
@@ -264,8 +269,10 @@ class Universal(_Rubbing):
     coordinates: ClassVar[tuple[str, ...]] = ("angle_1", "angle_2")
     across: ClassVar[str] = "xyz"
     type: Literal["universal"] = field("A universal (cardan) joint.", "universal")
-    axes: Pair = field("Vector of the first body and vector of the second; they stay perpendicular.", ["z", "x"])
-    reference: NameOrPair | None = field(
+    axes: fixed_list(named.OwnVector, 2) = field(
+        "Vector of the first body and vector of the second; they stay perpendicular.", ["z", "x"]
+    )
+    reference: _VectorOrPair | None = field(
         "Vectors that say where the other body's axis stands at zero angles, one of each body.",
         ["x", "z"],
         default=None,
@@ -290,7 +297,7 @@ class Floating(_Joint):
 
     coordinates: ClassVar[tuple[str, ...]] = ("x", "y", "z", *_EULER)
     type: Literal["floating"] = field("All six motions.", "floating")
-    point: NameOrPair | None = field(
+    point: _PointOrPair | None = field(
         "Points whose distance the translations are; default the origins.", ["O", "G"], default=None
     )
     initial: FloatingInitial = field("Start.", {"position": [0, 0, 1]}, default_factory=FloatingInitial)
@@ -313,15 +320,15 @@ Joint = by_type(Fixed, Revolute, Prismatic, Universal, Cylindrical, Spherical, F
 class Link(Spec):
     """What hangs on a row; coordinates are those of the row's frame. Without a mass the link is virtual."""
 
-    name: str | None = field("Name of the body; default that of the row.", "thigh", default=None)
+    name: named.Text | None = field("Name of the body; default that of the row.", "thigh", default=None)
     mass: Number | None = field("Mass [kg]; default the shape's, or 0.", 9.5, "m_2", default=None)
-    center_of_mass: by_kind(text=str, list=Vector) | None = field(
+    center_of_mass: by_kind(text=named.OwnPoint, list=Vector) | None = field(
         "Centre of mass in the row's frame [m], or a point of the body.", ["-L/2", 0, 0], default=None
     )
     inertia: by_kind(mapping=Inertia, list=Matrix) | None = field(
         "Inertia tensor in the axes of the row's frame [kg m^2].", {"zz": "1/6"}, default=None
     )
-    inertia_about: str = field(
+    inertia_about: named.OwnPoint = field(
         "Point that the inertia is stated about: center_of_mass, origin, or a point of the body.",
         "origin",
         default="center_of_mass",
@@ -344,14 +351,14 @@ class Row(Spec):
     d: Number = field("Offset along z [m], beside the coordinate where it is the variable.", "L_4", default=ZERO)
     a: Number = field("Offset along x [m].", "L_1", default=ZERO)
     alpha: Number = field("Angle about x [rad].", "-90 deg", default=ZERO)
-    parent: str | None = field(
+    parent: named.Row | None = field(
         "Row that this one follows, or a body; default the row before, of the first the base.", "q5", default=None
     )
     link: Link | None = field("What hangs on the row; left out it is massless.", {"mass": 4.5}, default=None)
     initial: CylindricalInitial | None = field(
         "Start: angle and angular_velocity, or displacement and velocity.", {"angle": "30 deg"}, default=None
     )
-    description: str | None = description()
+    description: named.Text | None = description()
 
 
 class Table(Spec):
@@ -362,6 +369,8 @@ class Table(Spec):
         "distal",
         default="distal",
     )
-    base: str = field("Body whose axes the first row starts from.", "ground", default="ground")
-    rows: dict[str, Row] = field("Rows by name, parents before their children.", {"q1": {"d": 0.4}}, min_length=1)
-    description: str | None = description()
+    base: named.Row = field("Body whose axes the first row starts from.", "ground", default="ground")
+    rows: dict[named.Text, Row] = field(
+        "Rows by name, parents before their children.", {"q1": {"d": 0.4}}, min_length=1
+    )
+    description: named.Text | None = description()

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import model_validator
 
+from mbsim_cli.spec import named
 from mbsim_cli.spec.base import ZERO, Spec, by_kind, by_type, description, field, fixed_list, require_one
 from mbsim_cli.spec.expressions.number import Number
 from mbsim_cli.spec.expressions.units import Unit
@@ -33,14 +34,16 @@ def beyond_its_ends() -> Any:
 class ColumnsFile(Spec):
     """Columns of a CSV or HDF5 file."""
 
-    file: str = field("CSV or HDF5 file, relative to the model file.", "measured.csv")
-    columns: dict[str, str] = field(
+    file: named.File = field("CSV or HDF5 file, relative to the model file.", "measured.csv")
+    columns: dict[named.Quantity, named.Text] = field(
         "Column of the file for each quantity; default the column of the quantity's name.", {"time": "t"}, default={}
     )
-    scale: dict[str, Number] = field(
+    scale: dict[named.Quantity, Number] = field(
         "Factors on the columns, to SI units, by quantity.", {"time": 0.001}, {"z": "mm"}, default={}
     )
-    delimiter: str | None = field("What stands between the numbers of a CSV file; default a comma.", ";", default=None)
+    delimiter: named.Text | None = field(
+        "What stands between the numbers of a CSV file; default a comma.", ";", default=None
+    )
 
     def column(self, quantity: str) -> str:
         """Column of the file that holds a quantity."""
@@ -62,25 +65,27 @@ class TableFile(ColumnsFile):
         return next((key for key in self.arguments if key in named), self.arguments[0])
 
 
-class _Law(Spec):
-    description: str | None = description()
+class AnyLaw(Spec):
+    """What all laws have."""
+
+    description: named.Text | None = description()
 
 
-class Constant(_Law):
+class Constant(AnyLaw):
     """A constant."""
 
     type: Literal["constant"] = field("A constant.", "constant")
     value: Number = field("The value.", 10.0)
 
 
-class Polynomial(_Law):
+class Polynomial(AnyLaw):
     """c0 + c1 x + c2 x^2 + ..."""
 
     type: Literal["polynomial"] = field("A polynomial.", "polynomial")
     coefficients: list[Number] = field("Coefficients, the constant first.", [0, 1.5, "a/2"], min_length=1)
 
 
-class Harmonic(_Law):
+class Harmonic(AnyLaw):
     """offset + amplitude sin(angular_frequency x + phase)^power."""
 
     in_example = ("frequency",)
@@ -99,7 +104,7 @@ class Harmonic(_Law):
         return self
 
 
-class SmoothStep(_Law):
+class SmoothStep(AnyLaw):
     """A quintic step: value and two derivatives are continuous at both ends."""
 
     type: Literal["smooth_step"] = field("A smooth step.", "smooth_step")
@@ -109,7 +114,7 @@ class SmoothStep(_Law):
     end: Number = field("Where the step ends [s].", 1.5)
 
 
-class Spline(_Law):
+class Spline(AnyLaw):
     """A curve through a table: a natural cubic spline, or straight lines or steps between its values."""
 
     in_example = ("times",)
@@ -137,7 +142,7 @@ class Spline(_Law):
         return self
 
 
-class Table(TableFile, _Law):
+class Table(TableFile, AnyLaw):
     """A natural cubic spline through a column of a file."""
 
     arguments: ClassVar[tuple[str, ...]] = ("time", "x")
@@ -146,7 +151,7 @@ class Table(TableFile, _Law):
     type: Literal["table"] = field("Columns time (or x, where it is not time) and value of a file.", "table")
 
 
-class OneSided(_Law):
+class OneSided(AnyLaw):
     """Zero on one side, a straight line on the other, with two continuous derivatives."""
 
     type: Literal["one_sided"] = field("A straight line on one side, zero on the other.", "one_sided")
@@ -157,10 +162,10 @@ class OneSided(_Law):
 
 
 SimpleLaw = by_type(Constant, Polynomial, Harmonic, SmoothStep, Spline, Table, OneSided)
-SimpleLawOrName = by_kind(text=str, mapping=SimpleLaw)
+SimpleLawOrName = by_kind(text=named.Law, mapping=SimpleLaw)
 
 
-class Windowed(_Law):
+class Windowed(AnyLaw):
     """A law in a window, and zero outside; the law counts its argument from the start of the window."""
 
     type: Literal["windowed"] = field("A law in a window, zero outside.", "windowed")
@@ -170,17 +175,17 @@ class Windowed(_Law):
 
 
 WindowedLaw = by_type(Constant, Polynomial, Harmonic, SmoothStep, Spline, Table, OneSided, Windowed)
-WindowedLawOrName = by_kind(text=str, mapping=WindowedLaw)
+WindowedLawOrName = by_kind(text=named.Law, mapping=WindowedLaw)
 
 
-class Sum(_Law):
+class Sum(AnyLaw):
     """The sum of laws."""
 
     type: Literal["sum"] = field("The sum of laws.", "sum")
     laws: list[WindowedLawOrName] = field("The laws.", ["wave", "ramp"], min_length=1)
 
 
-class Piecewise(_Law):
+class Piecewise(AnyLaw):
     """Laws that follow each other."""
 
     type: Literal["piecewise"] = field("Laws one after another.", "piecewise")
@@ -189,7 +194,7 @@ class Piecewise(_Law):
 
 
 Law = by_type(Constant, Polynomial, Harmonic, SmoothStep, Spline, Table, OneSided, Windowed, Sum, Piecewise)
-LawOrName = by_kind(text=str, mapping=Law)
+LawOrName = by_kind(text=named.Law, mapping=Law)
 
 
 # Controls: functions of time whose values are numbers that an optimisation varies.
@@ -201,7 +206,7 @@ MOST_INTERVALS = 100_000  # intervals
 class Control(Spec):
     """A law of time of its name, over the duration of the analysis; its values are parameters: NAME_0, NAME_1, ..."""
 
-    force: str | None = field("The force that takes this function as its law.", "push", default=None)
+    force: named.Force | None = field("The force that takes this function as its law.", "push", default=None)
     intervals: int = field("Intervals of equal length.", 40, ge=1, le=MOST_INTERVALS)
     between: Literal["linear", "constant"] = field(
         "linear: straight lines between values at the ends of the intervals; constant: one value in each.",
@@ -209,7 +214,7 @@ class Control(Spec):
         default="linear",
     )
     bounds: fixed_list(Number, 2) | None = field("Lower and upper limit of the values.", [-20, 20], default=None)
-    initial: by_kind(number=Number, text=str, list=list[Number]) = field(
+    initial: by_kind(number=Number, text=named.LawOrFormula, list=list[Number]) = field(
         "Values to begin with: one for all, an expression of t, the name of a law, or a list.",
         0,
         "5*sin(pi*t)",
@@ -217,7 +222,7 @@ class Control(Spec):
         default=Number(0.0),
     )
     unit: Unit = field("Unit of the values.", "N", default="")
-    description: str | None = description()
+    description: named.Text | None = description()
 
     @property
     def count(self) -> int:
@@ -233,7 +238,7 @@ class Control(Spec):
 
 
 class _Road(Spec):
-    description: str | None = description()
+    description: named.Text | None = description()
 
 
 class Flat(_Road):
@@ -303,9 +308,9 @@ class RoadSum(_Road):
     """The sum of other roads."""
 
     type: Literal["sum"] = field("The sum of other roads.", "sum")
-    roads: list[str] = field("Their names.", ["hill", "bumps"], min_length=2)
+    roads: list[named.Road] = field("Their names.", ["hill", "bumps"], min_length=2)
 
 
 SimpleRoad = by_type(Flat, Ramp, Step, Sinusoidal, Bumps, Profile, MeasuredProfile)
 Road = by_type(Flat, Ramp, Step, Sinusoidal, Bumps, Profile, MeasuredProfile, RoadSum)
-RoadOrName = by_kind(text=str, mapping=SimpleRoad)
+RoadOrName = by_kind(text=named.Road, mapping=SimpleRoad)

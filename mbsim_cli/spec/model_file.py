@@ -14,8 +14,9 @@ from pydantic import BeforeValidator, ConfigDict, PrivateAttr
 from pydantic import Field as pydantic_field
 
 from mbsim_cli.errors import Issue
+from mbsim_cli.spec import named
 from mbsim_cli.spec.analysis import Analysis, Equilibrium, FrequencyResponse, InverseDynamics, Kinematics, Modes
-from mbsim_cli.spec.base import ByType, Spec, Vector, field, parts, walk, whole_number
+from mbsim_cli.spec.base import ByType, Spec, Vector, field, parts, references, walk, whole_number
 from mbsim_cli.spec.bodies import Body, Material, ParameterOrValue, Point, VectorSpec
 from mbsim_cli.spec.constraints import Constraint
 from mbsim_cli.spec.expressions.evaluate import width
@@ -25,7 +26,7 @@ from mbsim_cli.spec.expressions.syntax import ExpressionError, names, parse
 from mbsim_cli.spec.flexible import Field
 from mbsim_cli.spec.forces import Cable, Force
 from mbsim_cli.spec.joints import Joint, Table
-from mbsim_cli.spec.laws import ColumnsFile, Control, Law, Road
+from mbsim_cli.spec.laws import Control, Law, Road
 from mbsim_cli.spec.objectives import Check, Objective
 from mbsim_cli.spec.reading.messages import Path
 from mbsim_cli.spec.reading.source import Source
@@ -39,7 +40,7 @@ def _section(kind: Any, description: str, *examples: Any) -> Any:
     # a section without entries is null in YAML
     read_empty = BeforeValidator(lambda value: {} if value is None else value)
     return Annotated[
-        dict[str, kind],
+        dict[named.Text, kind],
         read_empty,
         pydantic_field(default_factory=dict, description=description, examples=list(examples)),
     ]
@@ -129,37 +130,39 @@ class ModelFile(Sections):
     )
 
     mbsim: whole_number(Literal[1]) = field("Version of the format.", 1)
-    name: str = field("Name of the model.", "Five-bar linkage", default="")
-    description: str | None = field("Free text for the reader.", "A planar mechanism.", default=None)
-    include: list[str] = field("Files that this one is merged over, relative to it.", ["common.yaml"], default=[])
+    name: named.Text = field("Name of the model.", "Five-bar linkage", default="")
+    description: named.Text | None = field("Free text for the reader.", "A planar mechanism.", default=None)
+    include: list[named.Text] = field(
+        "Files that this one is merged over, relative to it.", ["common.yaml"], default=[]
+    )
     gravity: Vector = field(
         "Acceleration of free fall, global axes [m/s^2].",
         [0, -9.81, 0],
         default=[0.0, 0.0, -9.81],
         validate_default=True,
     )
-    repeat: dict[str, Any] = field(  # written out before validation; editors see ``schema.Repetition``
+    repeat: dict[named.Text, Any] = field(  # written out before validation; editors see ``schema.Repetition``
         "Blocks that stand for many items.",
         {"row": {"for": {"i": [1, "n"]}, "bodies": {"ball_{i}": {"mass": 1}}}},
         default={},
     )
     analysis: AnyAnalysis = field("What is computed.", {"step": 1e-3, "duration": 5}, default_factory=Analysis)
-    study: dict[str, Study] = field(
+    study: dict[named.Text, Study] = field(
         "Parameter studies by name, for mbsim sweep.",
         {"corners": {"grid": {"k_f": [2e4, 3e4]}}},
         default={},
     )
-    optimization: dict[str, Optimization] = field(
+    optimization: dict[named.Text, Optimization] = field(
         "Optimisations by name, for mbsim optimize.",
         {"calm": {"minimize": "psi1", "variables": ["L_s1"]}},
         default={},
     )
-    measurements: dict[str, Measurement] = field(
+    measurements: dict[named.Text, Measurement] = field(
         "Measured runs by name, for mbsim fit.",
         {"lab": {"file": "run1.csv", "time": "t", "columns": {"x2": {"sensor": "r2.x", "sigma": 1e-3}}}},
         default={},
     )
-    fit: dict[str, Fit] = field(
+    fit: dict[named.Text, Fit] = field(
         "Fits of parameters to measurements by name, for mbsim fit.",
         {"all": {"measurements": ["lab"], "parameters": ["k", "c"]}},
         default={},
@@ -172,7 +175,7 @@ class ModelFile(Sections):
 
     @property
     def source(self) -> Source:
-        """Text and positions that the model was read from."""
+        """named.Text and positions that the model was read from."""
         return self._source
 
     @property
@@ -255,9 +258,9 @@ class ModelFile(Sections):
     def tables(self) -> list[FilePath]:
         """Files of numbers that laws, roads and motions name, those that exist."""
         sections = {name: getattr(self, name) for name in ("laws", "roads", "forces", "constraints", "analysis")}
-        named = walk(sections, (), ColumnsFile)
-        found = dict.fromkeys(self.source.file_at((*path, "file"), table.file) for path, table in named)
-        return [file for file in found if file.is_file()]
+        named = (found for found in references(sections) if found.kind == "file")
+        files = dict.fromkeys(self.source.file_at(found.path, found.name) for found in named)
+        return [file for file in files if file.is_file()]
 
     @property
     def inextensible(self) -> list[str]:

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
+from mbsim_cli.spec import named
 from mbsim_cli.spec.analysis import Formulation
 from mbsim_cli.spec.base import Spec, by_kind, description, field, require_one
 from mbsim_cli.spec.expressions.number import Formula, Number
@@ -41,8 +42,8 @@ class At(Spec):
 class Transfer(Spec):
     """From an input to an output, at a frequency."""
 
-    input: str = field("Input of the analysis: FORCE, FORCE.component or a law.", "suspension")
-    output: str = field("Output: SENSOR or SENSOR.component.", "comfort.z")
+    input: named.Input = field("Input of the analysis: FORCE, FORCE.component or a law.", "suspension")
+    output: named.Output = field("Output: SENSOR or SENSOR.component.", "comfort.z")
     frequency: Number | None = field(
         "Frequency [Hz]; default, for a gain: that of the analysis at which it is largest.",
         1.5,
@@ -84,7 +85,7 @@ class Objective(Spec):
         default=None,
     )
     unit: Label = field("Unit, for tables and result files.", "m^2 s", default="")
-    description: str | None = description()
+    description: named.Text | None = description()
 
     @property
     def kind(self) -> str:
@@ -124,15 +125,15 @@ class SensorValue(Spec):
 class Check(Spec):
     """One reference: of an objective, of a sensor over time, of the mechanism's structure, or of other methods."""
 
-    objective: str | None = field("Objective that is compared.", "psi1", default=None)
+    objective: named.Objective | None = field("Objective that is compared.", "psi1", default=None)
     value: Number | None = field("Reference of its value.", 0.72688, default=None)
-    gradient: dict[str, Number] = field("Reference of its gradient.", {"L_s1": -4.2288}, default={})
-    field_gradient: dict[str, dict[str, Number]] = field(
+    gradient: dict[named.Parameter, Number] = field("Reference of its gradient.", {"L_s1": -4.2288}, default={})
+    field_gradient: dict[named.FieldOfGradients, dict[named.Text, Number]] = field(
         "Reference of its derivatives by elements of fields, counted from 0; tolerances are of their norm.",
         {"rho": {"0": -0.01076, "40": -0.002684}},
         default={},
     )
-    sensor: str | None = field("Sensor that is compared.", "r2", default=None)
+    sensor: named.Shown | None = field("Sensor that is compared.", "r2", default=None)
     values: list[SensorValue] = field("References of the sensor.", [{"time": 1, "value": 0.5}], default=[])
     redundant_constraints: int | None = field("How many constraints are redundant.", 3, default=None, ge=0)
     mobility: int | None = field("Degrees of freedom.", 1, default=None, ge=0)
@@ -142,11 +143,11 @@ class Check(Spec):
         ["conventional", "complex_step"],
         default=[],
     )
-    objectives: list[str] = field("Objectives that must agree; default all.", ["psi1"], default=[])
+    objectives: list[named.Objective] = field("Objectives that must agree; default all.", ["psi1"], default=[])
     relative_tolerance: Number = field("Relative tolerance.", 2e-4, default=Number(1e-6))
     absolute_tolerance: Number = field("Absolute tolerance, added.", 1e-9, default=Number(0.0))
-    source: str | None = field("Where the reference comes from.", "Table 7", default=None)
-    description: str | None = description()
+    source: named.Text | None = field("Where the reference comes from.", "Table 7", default=None)
+    description: named.Text | None = description()
 
     @model_validator(mode="after")
     def _one_kind(self) -> "Check":

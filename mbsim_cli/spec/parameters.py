@@ -8,7 +8,7 @@ import yaml
 
 from mbsim_cli.errors import ModelError, UsageError
 from mbsim_cli.spec.analysis import Sensitivity
-from mbsim_cli.spec.base import Spec, parts
+from mbsim_cli.spec.base import Spec, parts, with_entries
 from mbsim_cli.spec.bodies import Parameter
 from mbsim_cli.spec.expressions.number import Expression, Number
 from mbsim_cli.spec.expressions.syntax import names as names_in
@@ -54,22 +54,8 @@ def with_every_number(model: ModelFile) -> ModelFile:
             shown = (*place.path[:-1], "xyz"[last])  # letters for the components of a vector
         model.derived.paths[name] = join(shown)
         model.source.stands_at[("parameters", name)] = place.path
-    sections = {section: _replaced(getattr(model, section), (section,), names) for section in SECTIONS}
+    sections = {section: with_entries(getattr(model, section), (section,), names) for section in SECTIONS}
     return model.having(parameters=parameters, constants={}, **sections)
-
-
-def _replaced(part: Any, path: Path, numbers: Mapping[Path, Number]) -> Any:
-    """A part of a model with other numbers at some paths."""
-    if isinstance(part, Number):
-        return numbers.get(path, part)
-    made = {key: _replaced(entry, (*path, key), numbers) for key, entry in parts(part)}
-    changed = {key: made[key] for key, entry in parts(part) if made[key] is not entry}
-    if not changed:
-        return part
-    if isinstance(part, Spec):
-        keys = {entry.alias or name: name for name, entry in type(part).model_fields.items()}
-        return part.model_copy(update={keys[str(key)]: entry for key, entry in changed.items()})
-    return list(made.values()) if isinstance(part, list) else made
 
 
 def places(model: ModelFile) -> Iterator[Place]:

@@ -60,13 +60,13 @@ class Review:
         return self.names("bodies") | {GROUND}
 
     def known(
-        self, path: Path, name: str, section: str, what: str, choices: Iterable[str] | None = None, offset: int = 0
+        self, path: Path, name: str, section: str, what: str, choices: Iterable[str] | None = None, key: bool = False
     ) -> bool:
         """Return whether a name exists in a section (or among ``choices``); reports it where it does not."""
         names = choices if choices is not None else self.bodies if section == "bodies" else self.names(section)
         if name in names or self.lost(section):
             return True
-        self.report(path, f"unknown {what} {name!r}", self.suggest(name, names), offset)
+        self.report(path, f"unknown {what} {name!r}", self.suggest(name, names), 0, key)
         return False
 
     def suggest(self, name: str, names: Iterable[str]) -> str | None:

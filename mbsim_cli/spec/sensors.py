@@ -8,7 +8,8 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from mbsim_cli.spec.base import Pair, Spec, by_kind, by_type, description, field, require_one, whole_number
+from mbsim_cli.spec import named
+from mbsim_cli.spec.base import Spec, by_kind, by_type, description, field, require_one, whole_number
 from mbsim_cli.spec.expressions.number import Formula
 from mbsim_cli.spec.expressions.syntax import PARTS
 from mbsim_cli.spec.expressions.units import Label
@@ -17,7 +18,7 @@ from mbsim_cli.spec.expressions.units import Label
 class _Sensor(Spec):
     width: ClassVar[int] = 1
     parts: ClassVar[tuple[str, ...]] = ()
-    description: str | None = description()
+    description: named.Text | None = description()
 
     def shows(self, name: str) -> tuple[str, ...]:
         """Names of what the sensor of this name shows: the name itself, or NAME.part of each part."""
@@ -26,12 +27,12 @@ class _Sensor(Spec):
 
 class _OfPoint(_Sensor):
     width: ClassVar[int] = 3
-    point: str = field("The point, body.name.", "bar12.P2")
+    point: named.Point = field("The point, body.name.", "bar12.P2")
 
 
 class _OfBody(_Sensor):
     width: ClassVar[int] = 3
-    body: str = field("The body.", "A1")
+    body: named.Frame = field("The body.", "A1")
 
 
 class _Differentiated(_Sensor):
@@ -61,7 +62,7 @@ class Direction(_Sensor):
 
     width: ClassVar[int] = 3
     type: Literal["direction"] = field("Global components of a vector.", "direction")
-    vector: str = field("The vector, body.name.", "A1.x")
+    vector: named.Vector = field("The vector, body.name.", "A1.x")
 
 
 class AngularVelocity(_OfBody):
@@ -80,36 +81,38 @@ class CoordinateSensor(_Differentiated):
     """A joint coordinate or its rate."""
 
     type: Literal["coordinate"] = field("A joint coordinate.", "coordinate")
-    coordinate: str = field("The coordinate, JOINT.coordinate.", "A.angle")
+    coordinate: named.Coordinate = field("The coordinate, JOINT.coordinate.", "A.angle")
 
 
 class DistanceSensor(_Differentiated):
     """Distance of two points [m]."""
 
     type: Literal["distance"] = field("Distance of two points.", "distance")
-    points: Pair = field("The two points, body.name.", ["ground.B", "A1.P1"])
+    points: named.Points = field("The two points, body.name.", ["ground.B", "A1.P1"])
 
 
 class AngleSensor(_Differentiated):
     """Angle from one vector to another [rad]."""
 
     type: Literal["angle"] = field("Angle between two vectors.", "angle")
-    vectors: Pair = field("From the first vector to the second, body.name.", ["ground.x", "A1.x"])
-    axis: str = field("Vector that the angle is positive about, body.name.", "ground.z")
+    vectors: named.Vectors = field("From the first vector to the second, body.name.", ["ground.x", "A1.x"])
+    axis: named.Vector = field("Vector that the angle is positive about, body.name.", "ground.z")
 
 
 class ForceSensor(_Sensor):
     """Value of a force element [N or N m]: positive pushes points apart; at points of bodies a vector on the second."""
 
     type: Literal["force"] = field("Value of a force element.", "force")
-    force: str = field("Name of the force.", "spring1")
+    force: named.Force = field("Name of the force.", "spring1")
 
 
 class Multiplier(_Sensor):
     """Lagrange multiplier of a constraint equation or of a cut joint."""
 
     type: Literal["multiplier"] = field("Multiplier of a constraint equation.", "multiplier")
-    constraint: str = field("The constraint or cut joint, with the equation where it has several.", "rod", "P2.x")
+    constraint: named.Constraint = field(
+        "The constraint or cut joint, with the equation where it has several.", "rod", "P2.x"
+    )
 
 
 class Reaction(_Sensor):
@@ -120,9 +123,13 @@ class Reaction(_Sensor):
     width: ClassVar[int] = 3
     parts: ClassVar[tuple[str, ...]] = PARTS
     type: Literal["reaction"] = field("Force and moment of a joint or constraint.", "reaction")
-    joint: str | None = field("The joint; beside a coupling the joint that it acts through.", "A", default=None)
-    constraint: str | None = field("The constraint, instead of a joint.", "rope", default=None)
-    on: str | None = field("Body that the force acts on; default the second one.", "coupler", default=None)
+    joint: named.ReactingJoint | None = field(
+        "The joint; beside a coupling the joint that it acts through.", "A", default=None
+    )
+    constraint: named.ReactingConstraint | None = field("The constraint, instead of a joint.", "rope", default=None)
+    on: named.ReactingBody | None = field(
+        "Body that the force acts on; default the second one.", "coupler", default=None
+    )
     axes: Literal["ground", "body", "joint"] = field(
         "Axes of the components: global, of the body that the force acts on, or of the joint on its first body.",
         "body",
@@ -162,14 +169,14 @@ class Torque(_Sensor):
     """Torque or force that a coordinate takes in inverse dynamics [N m or N]."""
 
     type: Literal["torque"] = field("Torque of one coordinate, in inverse dynamics.", "torque")
-    coordinate: str = field("The coordinate, JOINT.coordinate.", "A.angle")
+    coordinate: named.Coordinate = field("The coordinate, JOINT.coordinate.", "A.angle")
 
 
 class Torques(_Sensor):
     """Torques and forces of all coordinates in inverse dynamics, or of those listed."""
 
     type: Literal["torques"] = field("Torques of several coordinates, in inverse dynamics.", "torques")
-    coordinates: by_kind(text=Literal["all"], list=Annotated[list[str], Field(min_length=2)]) = field(
+    coordinates: by_kind(text=Literal["all"], list=Annotated[list[named.Coordinate], Field(min_length=2)]) = field(
         "The coordinates, or all, in the order of the result file.", ["A.angle", "B.angle"], "all", default="all"
     )
 
@@ -190,14 +197,14 @@ class StrainEnergy(_Sensor):
     """Strain energy of a body that deforms [J]."""
 
     type: Literal["strain_energy"] = field("Strain energy of a flexible body.", "strain_energy")
-    body: str = field("The body.", "crank")
+    body: named.Frame = field("The body.", "crank")
 
 
 class ElasticCoordinate(_Differentiated):
     """An elastic coordinate of a body that deforms, or a time derivative of it."""
 
     type: Literal["elastic_coordinate"] = field("An elastic coordinate.", "elastic_coordinate")
-    body: str = field("The body.", "crank")
+    body: named.Frame = field("The body.", "crank")
     number: int = field("Number of the coordinate, from 1.", 1, ge=1)
 
 
@@ -206,35 +213,35 @@ class Deformation(_Differentiated):
 
     width: ClassVar[int] = 3
     type: Literal["deformation"] = field("Displacement of a node by deformation.", "deformation")
-    point: str = field("The node, body.name.", "crank.pin")
+    point: named.Point = field("The node, body.name.", "crank.pin")
 
 
 class VelocityAlong(_Sensor):
     """Component of a point's velocity [m/s] along a vector that a body carries."""
 
     type: Literal["velocity_along"] = field("Velocity of a point along a vector.", "velocity_along")
-    point: str = field("The point, body.name.", "chassis.origin")
-    vector: str = field("The direction, body.name.", "chassis.x")
+    point: named.Point = field("The point, body.name.", "chassis.origin")
+    vector: named.Vector = field("The direction, body.name.", "chassis.x")
 
 
 class AccelerationAlong(_Sensor):
     """Component of a point's acceleration [m/s^2] along a vector that a body carries."""
 
     type: Literal["acceleration_along"] = field("Acceleration of a point along a vector.", "acceleration_along")
-    point: str = field("The point, body.name.", "chassis.P1")
-    vector: str = field("The direction, body.name.", "chassis.z")
+    point: named.Point = field("The point, body.name.", "chassis.P1")
+    vector: named.Vector = field("The direction, body.name.", "chassis.z")
 
 
 class Displacement(_Differentiated):
     """Way from one point to another along a vector of the first one's body [m]: wheel travel, for instance."""
 
     type: Literal["displacement"] = field("Way between two points along a vector.", "displacement")
-    points: Pair = field("From the first point to the second, body.name.", ["chassis.W", "wheel.origin"])
-    direction: str = field("Vector of the first point's body, body.name.", "chassis.z")
+    points: named.Points = field("From the first point to the second, body.name.", ["chassis.W", "wheel.origin"])
+    direction: named.Vector = field("Vector of the first point's body, body.name.", "chassis.z")
 
 
 class _Attitude(_Sensor):
-    body: str = field("The body, its axes x forward, y to the left, z up.", "chassis")
+    body: named.Frame = field("The body, its axes x forward, y to the left, z up.", "chassis")
     derivative: whole_number(Literal[0, 1]) = field("Time derivative: 0 or 1.", 1, default=0)
 
 
@@ -260,7 +267,7 @@ class TyreSensor(_Sensor):
     """A quantity of a tyre: forces [N], slips [1] or deflection [m]."""
 
     type: Literal["tyre"] = field("A quantity of a tyre.", "tyre")
-    tyre: str = field("Name of the tyre under forces.", "front_left")
+    tyre: named.Tyre = field("Name of the tyre under forces.", "front_left")
     quantity: Literal[
         "normal_load",
         "longitudinal_slip",
@@ -275,7 +282,7 @@ class ContactSensor(_Sensor):
     """A quantity of a contact: forces [N], sliding speed [m/s] or penetration [m]."""
 
     type: Literal["contact"] = field("A quantity of a contact.", "contact")
-    contact: str = field("Name of the contact under forces.", "floor")
+    contact: named.Contact = field("Name of the contact under forces.", "floor")
     quantity: Literal["normal_force", "friction", "sliding_speed", "penetration"] = field(
         "The quantity; a negative penetration is the gap. Forces of several points or edges are summed.", "normal_force"
     )
@@ -291,7 +298,7 @@ class BushingSensor(_Sensor):
 
     width: ClassVar[int] = 3
     type: Literal["bushing"] = field("A quantity of a bushing.", "bushing")
-    bushing: str = field("Name of the bushing under forces.", "mount")
+    bushing: named.Bushing = field("Name of the bushing under forces.", "mount")
     quantity: Literal["force", "torque", "displacement", "rotation"] = field(
         "What is read, along the axes of the first frame: of the second body, against the first.",
         "torque",

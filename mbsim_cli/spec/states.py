@@ -4,6 +4,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
+from mbsim_cli.spec import named
 from mbsim_cli.spec.base import ZERO, Spec, by_type, description, field, require_one
 from mbsim_cli.spec.expressions.number import Expression, Number
 from mbsim_cli.spec.expressions.units import Unit
@@ -24,14 +25,14 @@ class State(Spec):
         "Its time derivative: an expression of sensors, coordinates, states, t, parameters and laws.", "(u - x)/T"
     )
     unit: Unit = field("SI unit, for tables and result files.", "A", default="")
-    description: str | None = description()
+    description: named.Text | None = description()
 
 
 class StateJoint(Bodiless):
     """What a state stands for: a coordinate of unit inertia, which moves no body; the state is its rate."""
 
     coordinates: ClassVar[tuple[str, ...]] = (INTEGRAL,)
-    unit: str = field("Unit of the state.", "A", default="")
+    unit: named.Text = field("Unit of the state.", "A", default="")
 
 
 # Controllers, motors, delays and transfer functions: short forms of states and forces by expressions.
@@ -50,7 +51,7 @@ class Pid(Spec):
     in_example = ("kp", "kd")
 
     type: Literal["pid"] = field("A PID controller.", "pid")
-    coordinate: str = field("The coordinate that it controls and acts on, JOINT.coordinate.", "hip.angle")
+    coordinate: named.Coordinate = field("The coordinate that it controls and acts on, JOINT.coordinate.", "hip.angle")
     target: Expression = field("Where the coordinate is to be [rad or m]: a number, expression or law.", "swing", 0.5)
     kp: Number = field("Proportional gain [N m/rad or N/m].", 80, default=ZERO)
     ki: Number = field("Integral gain [N m/(rad s) or N/(m s)].", 5, default=ZERO)
@@ -65,7 +66,7 @@ class Pid(Spec):
     anti_windup: Number | None = field(
         "Gain of back-calculation at the limit: rate at which the integral part gives way [1/s].", 1, default=None
     )
-    description: str | None = description()
+    description: named.Text | None = description()
 
     @model_validator(mode="after")
     def _effective(self) -> "Pid":
@@ -81,7 +82,7 @@ class DcMotor(Spec):
     """A direct-current motor on a coordinate: L i' = u - R i - k n w, torque n k i."""
 
     type: Literal["dc_motor"] = field("A direct-current motor.", "dc_motor")
-    coordinate: str = field("The coordinate that it turns, JOINT.coordinate.", "wheel.angle")
+    coordinate: named.Coordinate = field("The coordinate that it turns, JOINT.coordinate.", "wheel.angle")
     voltage: Expression = field("Voltage at its terminals [V]: a number, expression or law.", "12*ramp(t)", 12)
     resistance: Number = field("Resistance of the winding [ohm].", 0.5)
     inductance: Number | None = field(
@@ -91,7 +92,7 @@ class DcMotor(Spec):
     gear: Number = field("Turns of the rotor for one of the coordinate.", 30, default=_ONE)
     rotor_inertia: Number | None = field("Moment of inertia of the rotor [kg m^2].", 1e-5, default=None)
     initial: Number = field("Current at the start [A].", 2.0, default=ZERO)
-    description: str | None = description()
+    description: named.Text | None = description()
 
     @model_validator(mode="after")
     def _effective(self) -> "DcMotor":
@@ -109,7 +110,7 @@ class Delay(Spec):
     order: Annotated[int, Field(ge=1, le=8)] = field("Order of the approximation, states that it has.", 4, default=3)
     initial: Number = field("Value of the signal before the start.", 0.1, default=ZERO)
     unit: Unit = field("SI unit, for tables and result files.", "rad", default="")
-    description: str | None = description()
+    description: named.Text | None = description()
 
 
 class TransferFunction(Spec):
@@ -120,7 +121,7 @@ class TransferFunction(Spec):
     numerator: _COEFFICIENTS = field("Coefficients of the numerator, highest power of s first.", [1])
     denominator: _COEFFICIENTS = field("Coefficients of the denominator, highest power first.", ["T", 1])
     unit: Unit = field("SI unit, for tables and result files.", "rad", default="")
-    description: str | None = description()
+    description: named.Text | None = description()
 
 
 Controller = by_type(Pid, DcMotor, Delay, TransferFunction)

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from pydantic import model_validator
 
+from mbsim_cli.spec import named
 from mbsim_cli.spec.base import Spec, by_kind, description, field, fixed_list, require_one
 from mbsim_cli.spec.expressions.number import AutoNumber, Number
 from mbsim_cli.spec.laws import ColumnsFile
@@ -36,7 +37,7 @@ Axis = by_kind(list=list[Number], mapping=Steps)
 class Cloud(Spec):
     """Points that fill a box of parameters."""
 
-    parameters: by_kind(list=list[str], mapping=dict[str, Range]) = field(
+    parameters: by_kind(list=list[named.Varied], mapping=dict[named.Varied, Range]) = field(
         "Parameters that vary within their bounds, or each with its range.",
         ["k_f", "c_f"],
         {"k_f": {"from": 2e4, "to": 3e4, "scale": "log"}},
@@ -48,7 +49,7 @@ class Cloud(Spec):
 class CasesFile(ColumnsFile):
     """A file with a row for each case and a column for each parameter."""
 
-    columns: dict[str, str] = field(
+    columns: dict[named.Varied, named.Text] = field(
         "Parameters that are read, each with its column; left out, every column is a parameter of that name.",
         {"k_f": "stiffness"},
         default={},
@@ -58,20 +59,20 @@ class CasesFile(ColumnsFile):
 class Study(Spec):
     """One set of cases, and what is computed and kept of each."""
 
-    grid: dict[str, Axis] | None = field(
+    grid: dict[named.Varied, Axis] | None = field(
         "Every combination of values; the last parameter runs fastest.",
         {"k_f": [2e4, 3e4], "c_f": {"from": 1e3, "to": 3e3, "count": 5, "scale": "log"}},
         default=None,
         min_length=1,
     )
-    zip_: dict[str, Axis] | None = field(
+    zip_: dict[named.Varied, Axis] | None = field(
         "Values side by side: the first of all parameters, the second of all, and so on.",
         {"k_f": [2e4, 3e4], "c_f": [1e3, 2e3]},
         alias="zip",
         default=None,
         min_length=1,
     )
-    list_: list[dict[str, Number]] | None = field(
+    list_: list[dict[named.Varied, Number]] | None = field(
         "Cases one by one; what a case leaves out keeps the file's value.",
         [{"k_f": 2e4}, {"k_f": 3e4, "c_f": 1e3}],
         alias="list",
@@ -94,14 +95,14 @@ class Study(Spec):
         "ddm",
         default=None,
     )
-    keep: by_kind(text=Literal["objectives", "sensors", "full"], list=list[str]) = field(
+    keep: by_kind(text=Literal["objectives", "sensors", "full"], list=list[named.Kept]) = field(
         "What is kept of a case: objectives; sensors too, along time; or the names of objectives and sensors; "
         "full: objectives, and its result file.",
         "sensors",
         ["psi1", "r2"],
         default="objectives",
     )
-    description: str | None = description()
+    description: named.Text | None = description()
 
     @property
     def kind(self) -> str:
@@ -139,9 +140,9 @@ class Limit(Spec):
 class Optimization(Spec):
     """One optimisation of parameters by gradients."""
 
-    minimize: str | None = field("Objective that is to become least.", "psi1", default=None)
-    maximize: str | None = field("Objective that is to become largest.", "psi1", default=None)
-    variables: by_kind(text=Literal["all"], list=list[str], mapping=dict[str, Range]) | None = field(
+    minimize: named.Objective | None = field("Objective that is to become least.", "psi1", default=None)
+    maximize: named.Objective | None = field("Objective that is to become largest.", "psi1", default=None)
+    variables: by_kind(text=Literal["all"], list=list[named.Varied], mapping=dict[named.Varied, Range]) | None = field(
         "Parameters that vary within their bounds, or each with its range; all: those that have bounds; "
         "default all, none where fields vary.",
         ["L_s1", "L_s2"],
@@ -149,13 +150,13 @@ class Optimization(Spec):
         "all",
         default=None,
     )
-    fields: list[str] = field("Fields that vary within their bounds, element by element.", ["rho"], default=[])
-    volume: dict[str, Limit] = field(
+    fields: list[named.Field] = field("Fields that vary within their bounds, element by element.", ["rho"], default=[])
+    volume: dict[named.VariedField, Limit] = field(
         "Limits on the mean of fields over the volume of their bodies, after their filter.",
         {"rho": {"at_most": 0.5}},
         default={},
     )
-    constraints: dict[str, Limit] = field(
+    constraints: dict[named.Objective, Limit] = field(
         "Objectives that are kept within limits.", {"psi2": {"at_most": 5}}, default={}
     )
     algorithm: Literal["auto", "slsqp", "trust-constr", "ipopt", "mma"] = field(
@@ -179,7 +180,7 @@ class Optimization(Spec):
         ge=1,
         le=1000,
     )
-    description: str | None = description()
+    description: named.Text | None = description()
 
     @property
     def varied(self) -> Any:
@@ -203,7 +204,9 @@ class Optimization(Spec):
 class MeasuredColumn(Spec):
     """What a column of a measurement holds: offset + scale * sensor(t - delay), and noise."""
 
-    sensor: str = field("History of one number, as mbsim plot names it: a sensor or a coordinate.", "r2.x", "A.angle")
+    sensor: named.History = field(
+        "History of one number, as mbsim plot names it: a sensor or a coordinate.", "r2.x", "A.angle"
+    )
     sigma: AutoNumber = field(
         "Standard deviation of the noise, in the unit of the column; auto: estimated from the residuals.",
         1e-3,
@@ -218,31 +221,35 @@ class MeasuredColumn(Spec):
 class Measurement(Spec):
     """Readings over time of one run of the machine."""
 
-    file: str = field("CSV or HDF5 file, relative to the model file.", "run1.csv")
-    delimiter: str | None = field("What stands between the numbers of a CSV file; default a comma.", ";", default=None)
-    time: str = field("Column of the times, which the time of the analysis counts from zero.", "t", default="time")
+    file: named.File = field("CSV or HDF5 file, relative to the model file.", "run1.csv")
+    delimiter: named.Text | None = field(
+        "What stands between the numbers of a CSV file; default a comma.", ";", default=None
+    )
+    time: named.Text = field(
+        "Column of the times, which the time of the analysis counts from zero.", "t", default="time"
+    )
     time_scale: Number = field("Factor on the times, to seconds.", 0.001, default=Number(1.0))
     between: fixed_list(Number, 2) | None = field(
         "First and last time that is used [s]; default all of them.", [0.1, 2], default=None
     )
-    parameters: dict[str, Number] = field(
+    parameters: dict[named.Varied, Number] = field(
         "Values of parameters in this run, numbers or expressions of others.",
         {"payload": 2.5, "start": "start_lab"},
         default={},
     )
-    columns: dict[str, MeasuredColumn] = field(
+    columns: dict[named.Text, MeasuredColumn] = field(
         "What columns of the file hold, by their names.",
         {"x2": {"sensor": "r2.x", "sigma": 1e-3, "offset": "b0"}},
         min_length=1,
     )
-    description: str | None = description()
+    description: named.Text | None = description()
 
 
 class Fit(Spec):
     """One fit of parameters to measurements, by least squares."""
 
-    measurements: list[str] = field("Measurements that the model is fitted to.", ["lab"], min_length=1)
-    parameters: by_kind(text=Literal["all"], list=list[str], mapping=dict[str, Range]) = field(
+    measurements: list[named.Measurement] = field("Measurements that the model is fitted to.", ["lab"], min_length=1)
+    parameters: by_kind(text=Literal["all"], list=list[named.Varied], mapping=dict[named.Varied, Range]) = field(
         "Parameters that are estimated, within their bounds if they have any, or each within a range; "
         "all: those that have bounds.",
         ["k", "c"],
@@ -250,7 +257,9 @@ class Fit(Spec):
         "all",
         default="all",
     )
-    hold_out: list[str] = field("Measurements that the fitted model is only compared with.", ["lab2"], default=[])
+    hold_out: list[named.Measurement] = field(
+        "Measurements that the fitted model is only compared with.", ["lab2"], default=[]
+    )
     loss: Literal["linear", "soft_l1", "huber", "cauchy", "arctan"] = field(
         "How residuals count: linear, by their squares; the others are robust: outliers count less.",
         "soft_l1",
@@ -265,7 +274,7 @@ class Fit(Spec):
         1e-10,
         default=Number(1e-8),
     )
-    description: str | None = description()
+    description: named.Text | None = description()
 
     @property
     def varied(self) -> Any:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from math import tau
 from typing import Any, NamedTuple
 
-from mbsim_cli.spec.base import walk
+from mbsim_cli.spec.base import references
 from mbsim_cli.spec.bodies import Cylinder, DesignPoint, Rod
 from mbsim_cli.spec.expressions.number import Number, coordinate_in, is_moving, read_by, sensor_in
 from mbsim_cli.spec.expressions.syntax import ExpressionError, column, dotted, function_name, names, parse, part_of
@@ -20,7 +20,8 @@ from mbsim_cli.spec.rules.bodies import local_point
 
 _DEGREES = re.compile(r"\s*[-+]?[\d.]+(?:[eE][-+]?\d+)? deg\s*")
 _NAMED = {"laws": "law", "roads": "road", "materials": "material", "fields": "field"}  # what acts by its name alone
-_NAMING = ("forces", "constraints", "laws", "roads", "analysis")  # and bodies that deform
+_ACTING = (*_NAMED.values(), "input")  # kinds of names
+_NAMING = ("forces", "constraints", "laws", "roads", "analysis", "bodies")
 _OF_ITS_USE = ("checks", "study", "optimization")  # sections of what is done with a model
 
 
@@ -97,9 +98,7 @@ def _unused(model: ModelFile) -> Iterator[Found]:
     """Items whose name no place holds where such an item acts."""
     if not any(getattr(model, section) for section in _NAMED):
         return
-    flexible = [body.flexible for body in model.bodies.values() if body.flexible is not None]
-    places = [flexible, *(getattr(model, section) for section in _NAMING)]
-    named = {text for _, text in walk(places, (), str)}
+    named = {found.name for found in references(model) if found.kind in _ACTING and found.path[0] in _NAMING}
     named |= {law for _, number in model.moving for law in read_by(number.text, model.parts).laws}
     for section, what in _NAMED.items():
         for name in getattr(model, section):

@@ -22,6 +22,7 @@ from mbsim_cli.reduction.reduce import Damping, ShapedMesh, derivative, reduced,
 from mbsim_cli.reduction.sid_reader import about_center, faults, warnings_of
 from mbsim_cli.reduction.sid_reader import read_sid as read_text
 from mbsim_cli.reduction.sid_text import sid_text
+from mbsim_cli.spec.base import references
 from mbsim_cli.spec.flexible import FlexibleFile, FlexibleTerms
 from mbsim_cli.spec.model_file import ModelFile, descriptions_of
 from mbsim_cli.spec.reading.messages import suggest
@@ -200,16 +201,9 @@ def flexible_bodies(model_file: ModelFile) -> list[str]:
 
 def files_of(model_file: ModelFile) -> list[Path]:
     """Files that the flexible bodies and their fields come from."""
-    at = model_file.source.file_at
-    found = [at(f"fields.{name}.file", field.file) for name, field in model_file.fields.items() if field.file]
-    for name in flexible_bodies(model_file):
-        spec, place = model_file.bodies[name].flexible, f"bodies.{name}.flexible"
-        mesh = getattr(spec, "mesh", None)
-        for holder, below in ((spec, ""), (mesh, ".mesh")):
-            for key in ("sid", "file", "stiffness", "mass", "nodes"):
-                if isinstance(value := getattr(holder, key, None), str):
-                    found.append(at(f"{place}{below}.{key}", value))
-    return found
+    bodies = {name: {"flexible": model_file.bodies[name].flexible} for name in flexible_bodies(model_file)}
+    named = references({"fields": model_file.fields, "bodies": bodies})
+    return [model_file.source.file_at(found.path, found.name) for found in named if found.kind == "file"]
 
 
 def descriptions(model_file: ModelFile) -> dict[str, str]:

@@ -22,8 +22,10 @@ from mbsim_cli.assembly.tree.topology import KEEP, MOVING, NEEDED, PREFER, Edge,
 from mbsim_cli.errors import Issue, ModelError
 from mbsim_cli.model.codes import Column
 from mbsim_cli.model.layout import NONE
+from mbsim_cli.spec.base import references, with_entries
 from mbsim_cli.spec.bodies import Body
 from mbsim_cli.spec.model_file import ModelFile
+from mbsim_cli.spec.reading.messages import Path
 from mbsim_cli.spec.states import StateJoint
 
 
@@ -190,8 +192,6 @@ def unit_of(coordinate: str) -> str:
     return "1" if coordinate.startswith(("e", "q")) else "m"
 
 
-_POINTS = ("point", "points", "center")
-_VECTORS = ("vector", "vectors", "axis", "reference", "direction", "normal")
 _SECTIONS = ("constraints", "forces", "sensors")
 _ON_FRAME = ("floating",)  # joints that may hold a frame that no place of the body has
 _ON_CHORD = ("spherical", "floating")  # joints that may hold the first node of a chord, which turns against the frame
@@ -265,24 +265,16 @@ class _Unfolding:
             if spec.type == "deformation":
                 self._stand(f"{place}.point", *split(spec.point))
             return spec
-        return self._changed(place, spec, spec.type)
-
-    def _changed(self, place: str, spec: Any, kind: str) -> Any:
-        changed: dict[str, Any] = {}
-        for key in spec.model_fields_set:
-            given, inner = getattr(spec, key), f"{place}.{key}"
-            if key in ("line", "plane", "shape", "against") and given is not None and not isinstance(given, str):
-                changed[key] = self._changed(inner, given, kind)
-            elif key in _POINTS and given is not None:
-                changed[key] = self._each(given, lambda text, inner=inner: self._reference(inner, text))
-            elif key in _VECTORS and given is not None:
-                changed[key] = self._each(given, lambda text, inner=inner: self._vector(inner, text))
-            elif key in ("body", "on") and isinstance(given, str):
-                changed[key] = self._body(inner, given, kind)
-        return spec.model_copy(update=changed)
-
-    def _each(self, given: Any, change: Any) -> Any:
-        return change(given) if isinstance(given, str) else [change(text) for text in given]
+        changed = dict[Path, str]()
+        for path, kind, text, _, _ in references(spec):
+            inner = ".".join([place, *(key for key in path if isinstance(key, str))])
+            if kind == "point":
+                changed[path] = self._reference(inner, text)
+            elif kind == "vector":
+                changed[path] = self._vector(inner, text)
+            elif kind in ("frame", "reacting body"):
+                changed[path] = self._body(inner, text, spec.type)
+        return with_entries(spec, (), changed)
 
     def _reference(self, place: str, text: str) -> str:
         body, point = split(text)

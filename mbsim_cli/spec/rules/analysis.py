@@ -68,17 +68,15 @@ def _sensitivity(review: Review, analysis: Any) -> None:
     given, path = analysis.sensitivity, ("analysis", "sensitivity")
     stated = given.parameters if isinstance(given.parameters, list) else []
     for index, name in enumerate(stated):
-        place = (*path, "parameters", index)
-        if review.known(place, name, "parameters", "parameter") and name in stated[:index]:
-            review.report(place, f"{name!r} stands twice")
+        if name in stated[:index] and name in review.names("parameters"):
+            review.report((*path, "parameters", index), f"{name!r} stands twice")
     if given.fields and given.method != "adjoint":
         hint = "write method: adjoint, or leave fields out"
         message = f"the adjoint alone gives gradients by fields, not {given.method}"
         review.report((*path, "fields"), message, hint, key=True)
     for index, name in enumerate(given.fields):
-        place = (*path, "fields", index)
-        if review.known(place, name, "fields", "field") and not with_densities_of(review, name):
-            review.report(place, f"no body has its densities from field {name!r}")
+        if name in review.names("fields") and not with_densities_of(review, name):
+            review.report((*path, "fields", index), f"no body has its densities from field {name!r}")
     if given.method != "none" and given.parameters == [] and not given.fields:
         hint = "name parameters, or write method: none"
         review.report((*path, "parameters"), "gradients by nothing are wanted", hint, key=True)
@@ -153,8 +151,6 @@ def _sampling(review: Review, analysis: InverseDynamics | Kinematics) -> None:
 def _response(review: Review, analysis: FrequencyResponse) -> None:
     """Inputs and outputs that are not there, and frequencies that are none."""
     model = review.model
-    for index, name in enumerate(analysis.inputs):
-        review.known(("analysis", "inputs", index), name, "forces", "force or law", {*model.forces, *model.laws})
     for index, name in enumerate(analysis.outputs):
         whole, _, component = name.rpartition(".")
         known = name in model.shown or (whole in model.shown and bool(component))

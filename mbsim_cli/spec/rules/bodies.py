@@ -400,36 +400,22 @@ def _meshed(review: Review, path: Path, body: Any) -> None:
             review.report((*path, "material"), "matrices have no material", "leave it out")
     elif body.material is None:
         review.report(path, "key 'material' is missing", key=True)
-    else:
-        review.known((*path, "material"), body.material, "materials", "material")
-    if body.density is not None:
-        review.known((*path, "density", "field"), body.density.name, "fields", "field")
-        if body.mesh.type == "matrices":
-            review.report((*path, "density"), "matrices have no elements", "leave it out", key=True)
+    if body.density is not None and body.mesh.type == "matrices":
+        review.report((*path, "density"), "matrices have no elements", "leave it out", key=True)
     for name, given in body.sets.items():
         _set(review, (*path, "sets", name), given)
-    for name, node in body.nodes.items():
-        _named(review, (*path, "nodes", name, "set"), node.set, body.sets, "set")
+    for name in body.nodes:
         if name in LOADS:
             review.report((*path, "nodes", name), f"{name!r} means something else under stiffening", key=True)
-    if not isinstance(frame, str):
-        if (frame.fixed is None) == (frame.chord is None):
-            hint = "give fixed: SET, chord: [NODE, NODE], or free"
-            review.report((*path, "frame"), "the frame follows one thing", hint, key=True)
-        if frame.fixed is not None:
-            _named(review, (*path, "frame", "fixed"), frame.fixed, body.sets, "set")
-        for index, name in enumerate(frame.chord or ()):
-            _named(review, (*path, "frame", "chord", index), name, body.nodes, "node")
+    if not isinstance(frame, str) and (frame.fixed is None) == (frame.chord is None):
+        hint = "give fixed: SET, chord: [NODE, NODE], or free"
+        review.report((*path, "frame"), "the frame follows one thing", hint, key=True)
     if (modes.count is None) == (modes.keep is None):
         hint = "the number of modes, or the list of those to keep"
         review.report((*path, "modes"), "give count or keep", hint, key=True)
     elif modes.count == 0 and not modes.static:
         review.report((*path, "modes", "count"), "the body has no shape to deform in", "more modes, or static shapes")
     _increasing(review, (*path, "modes", "keep"), modes.keep)
-    for index, name in enumerate(modes.static):
-        _named(review, (*path, "modes", "static", index), name, body.nodes, "node")
-    for index, what in enumerate(body.stiffening):
-        _named(review, (*path, "stiffening", index), what, (*LOADS, *body.nodes), "load")
 
 
 def _terms(review: Review, path: Path, body: FlexibleTerms) -> None:
@@ -454,11 +440,6 @@ def _terms(review: Review, path: Path, body: FlexibleTerms) -> None:
     for place, entries in lists.items():
         if entries is not None and len(entries) != n:
             review.report((*path, *place), f"has {len(entries)} entries, not {n} as Me has rows")
-
-
-def _named(review: Review, path: Path, name: str, known: Any, what: str) -> None:
-    if name not in known:
-        review.report(path, f"unknown {what} {name!r}", review.suggest(name, known))
 
 
 def _set(review: Review, path: Path, given: NodeSet) -> None:

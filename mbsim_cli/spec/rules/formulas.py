@@ -281,16 +281,9 @@ def _coordinate(review: Review, path: Path, name: str, offset: int) -> None:
 
 
 def check_values(review: Review) -> None:
-    """Report unknown objectives, sensors and parameters, and references of the wrong width."""
+    """Report unknown sensors, methods that are none, and references of the wrong width."""
     for name, given in review.model.checks.items():
         path = ("checks", name)
-        if given.objective is not None:
-            review.known((*path, "objective"), given.objective, "objectives", "objective")
-        for parameter in given.gradient:
-            known = review.names("parameters")
-            if parameter not in known and not review.lost("parameters"):
-                place, hint = (*path, "gradient", parameter), review.suggest(parameter, known)
-                review.report(place, f"unknown parameter {parameter!r}", hint, key=True)
         for name, elements in given.field_gradient.items():
             _field(review, (*path, "field_gradient", name), name, elements)
         if given.sensor is not None and _is_shown(review, (*path, "sensor"), given.sensor):
@@ -314,8 +307,6 @@ def _is_shown(review: Review, path: Path, name: str) -> bool:
 
 def _agreement(review: Review, path: Path, given: Check) -> None:
     """Other methods than the file's own, and something that they can be asked for."""
-    for index, name in enumerate(given.objectives):
-        review.known((*path, "objectives", index), name, "objectives", "objective")
     if not review.names("objectives") and not review.lost("objectives"):
         review.report((*path, "agreement"), "there are no objectives that could agree")
     analysis = review.model.analysis

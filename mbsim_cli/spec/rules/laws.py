@@ -6,17 +6,16 @@ from typing import Any
 
 from mbsim_cli.spec.base import walk
 from mbsim_cli.spec.expressions.named_numbers import shown, sort
-from mbsim_cli.spec.laws import ColumnsFile, OneSided, Piecewise, SmoothStep, Spline, Sum, TableFile, Windowed
+from mbsim_cli.spec.laws import AnyLaw, ColumnsFile, OneSided, Piecewise, SmoothStep, Spline, Sum, TableFile, Windowed
 from mbsim_cli.spec.reading.messages import Path
 from mbsim_cli.spec.review import Review
-
-_PLACES = ("law", "elongation_law", "rate_law")
 
 
 def check(review: Review) -> None:
     """Report tables that are not in order, steps that jump, and parts that do not exist or run in circles."""
-    for path, law in _laws(review):
-        _one(review, path, law)
+    for section in ("laws", "forces", "constraints", "analysis"):
+        for path, law in walk(getattr(review.model, section), (section,), AnyLaw):
+            _one(review, path, law)
     reads = {
         name: [part for _, part in _parts((), law) if isinstance(part, str)] for name, law in review.model.laws.items()
     }
@@ -50,9 +49,7 @@ def _one(review: Review, path: Path, law: Any) -> None:
             review.report((*path, "laws"), message, "there is one law more than breaks")
         _increasing(review, (*path, "breaks"), law.breaks, "breaks")
     for place, part in _parts(path, law):
-        if isinstance(part, str):
-            review.known(place, part, "laws", "law")
-        else:
+        if not isinstance(part, str):
             _one(review, place, part)
 
 
@@ -63,24 +60,6 @@ def _parts(path: Path, law: Any) -> Iterator[tuple[Path, Any]]:
     elif isinstance(law, Sum | Piecewise):
         for index, part in enumerate(law.laws):
             yield (*path, "laws", index), part
-
-
-def _laws(review: Review) -> Iterator[tuple[Path, Any]]:
-    for name, law in review.model.laws.items():
-        yield ("laws", name), law
-    motion = getattr(review.model.analysis, "motion", None)
-    for name, law in ({"all": motion.all, **motion.laws} if motion is not None else {}).items():
-        if law is not None and not isinstance(law, str):
-            yield ("analysis", "motion", *(("laws",) if name != "all" else ()), name), law
-    for section in ("forces", "constraints"):
-        for name, item in getattr(review.model, section).items():
-            for place in _PLACES:
-                law = getattr(item, place, None)
-                if law is not None and not isinstance(law, str):
-                    yield (section, name, place), law
-            for direction, law in getattr(item, "laws", None) or ():
-                if law is not None and not isinstance(law, str):
-                    yield (section, name, "laws", direction), law
 
 
 def _increasing(review: Review, path: Path, numbers: list, key: str) -> None:

@@ -1,17 +1,18 @@
 """Names: what they may look like, that none means two things, that every name and number refers to something."""
 
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Any
 
-from mbsim_cli.spec.base import Spec
-from mbsim_cli.spec.bodies import DesignPoint, DesignVector
-from mbsim_cli.spec.constraints import COUPLINGS
+from mbsim_cli.spec.analysis import MotionTable
+from mbsim_cli.spec.base import Reference, references
+from mbsim_cli.spec.bodies import Body, DesignPoint, DesignVector
 from mbsim_cli.spec.expressions.number import Number
 from mbsim_cli.spec.expressions.syntax import CONSTANTS, FUNCTIONS, VECTOR_FUNCTIONS, ExpressionError, names, parse
 from mbsim_cli.spec.expressions.units import instead_of, quantity
 from mbsim_cli.spec.reading.messages import Path
 from mbsim_cli.spec.review import GROUND, Review
+from mbsim_cli.spec.rules.bodies import LOADS
 
 _IN_EXPRESSIONS = ("constants", "parameters", "states", "controllers", "sensors", "objectives")
 _IN_REFERENCES = (
@@ -116,14 +117,25 @@ _IMPLICIT_VECTORS = ("x", "y", "z")
 ALL = "all"
 
 
-SIDES = {"line": "direction", "plane": "normal"}  # vectors of what a body carries beside a point
-_KEYS = {  # of items that name something, with the method that looks it up
-    **dict.fromkeys(("point", "points", "center"), "point_of_body"),
-    **dict.fromkeys(("vector", "vectors", "axis", "reference", "normal", "direction"), "vector_of_body"),
-    **{key: key for key in ("body", "coordinate", "constraint")},
+_SECTIONS = (  # those that say what the others, which short forms stand for, name; studies have a rule of their own
+    "points", "vectors", "bodies", "joints", "constraints", "forces", "sensors", "laws", "roads", "analysis", "checks",
+)  # fmt: skip
+OF_SECTIONS = {  # kinds of names that their sections alone decide on
+    "law": "laws", "road": "roads", "force": "forces", "material": "materials", "field": "fields",
+    "objective": "objectives", "parameter": "parameters",
+}  # fmt: skip
+ELSEWHERE = {  # kinds of names that others look up
+    "file": "assembly, which reads it",
+    "row": "expand._expand_tables",
+    "swept coordinate": "the motion that it stands for",
+    "rubbing coordinate": "expand_states.expand_friction",
+    "law or formula": "expand.with_values_of_controls",
+    **dict.fromkeys(("reacting joint", "reacting constraint", "reacting body"), "suitability.check_reactions"),
+    **dict.fromkeys(("drive", "constraint that moves"), "assembly.elements.motion"),
+    **dict.fromkeys(("shown", "field of gradients"), "formulas.check_values"),
+    "output": "analysis.check, and formulas.check of objectives",
+    **dict.fromkeys(("varied", "kept", "varied field", "history", "measurement"), "studies.check"),
 }
-_SECTIONS = {"force": "forces", "road": "roads", "law": "laws", "elongation_law": "laws", "rate_law": "laws"}
-_FORCES_OF_TYPE = ("tyre", "contact", "bushing")
 
 
 class References:
@@ -134,25 +146,77 @@ class References:
         self.points = {name: _carriers(point) for name, point in review.model.points.items()}
         self.vectors = {name: _carriers(vector) for name, vector in review.model.vectors.items()}
 
-    def point_of_body(self, path: Path, text: str) -> None:
-        """Check a point that is written body.name."""
-        if body := self._body_in(path, text, "point", self.points):
-            self.point(path, body, text[len(body) + 1 :], len(body) + 1)
+    def look_up(self, found: Reference) -> None:
+        """Check that what a reference names exists."""
+        path, kind, name = found.path, found.kind, found.name
+        match kind:  # the most frequent first
+            case "own point" | "own vector":
+                self._own(found)
+            case "body" | "carrier":
+                if kind == "body" or name != ALL:
+                    self.review.known(path, name, "bodies", "body", key=found.is_key)
+            case "frame":
+                self.body(path, name)
+            case "point" | "vector":
+                self._of_body(path, name, kind)
+            case "own coordinate":
+                known = self.review.model.joints[path[1]].coordinates
+                self.review.known(path, name, "joints", "coordinate", known)
+            case "coordinate":
+                self.coordinate(path, name, found.is_key)
+            case "moved coordinate":
+                self._given(path, name)
+            case "quantity":
+                if isinstance(found.holder, MotionTable) and name not in found.holder.arguments:
+                    self._given(path, name)
+            case "constraint":
+                self.constraint(path, name)
+            case "input":
+                choices = {*self.review.model.forces, *self.review.model.laws}
+                self.review.known(path, name, "forces", "force or law", choices)
+            case "tyre" | "contact" | "bushing":
+                self.force_of_type(path, name, kind)
+            case "set" | "node" | "load":
+                if self.review.intact("bodies", str(path[1])):
+                    self._of_mesh(found)
+            case _ if kind in OF_SECTIONS:
+                self.review.known(path, name, OF_SECTIONS[kind], kind, key=found.is_key)
+            case _:
+                assert kind in ELSEWHERE, kind
 
-    def vector_of_body(self, path: Path, text: str) -> None:
-        """Check a vector that is written body.name."""
-        if body := self._body_in(path, text, "vector", self.vectors):
-            self.vector(path, body, text[len(body) + 1 :], len(body) + 1)
-
-    def _body_in(self, path: Path, text: str, what: str, carriers: Mapping[str, set[str]]) -> str:
-        """The body that exists in body.name; empty where something else stands there."""
+    def _of_body(self, path: Path, text: str, what: str) -> None:
+        """Check a point or vector that is written body.name."""
         body, _, name = text.partition(".")
-        if body and name:
-            return body if self.review.known(path, body, "bodies", "body") else ""
-        found = sorted(carriers.get(text, ()))[:4]
-        hint = "write " + " or ".join(f"{carrier}.{text}" for carrier in found) if found else None
-        self.review.report(path, f"{text!r} must be written body.{what}", hint)
-        return ""
+        carriers = self.points if what == "point" else self.vectors
+        if not (body and name):
+            found = sorted(carriers.get(text, ()))[:4]
+            hint = "write " + " or ".join(f"{carrier}.{text}" for carrier in found) if found else None
+            self.review.report(path, f"{text!r} must be written body.{what}", hint)
+        elif self.review.known(path, body, "bodies", "body"):
+            (self.point if what == "point" else self.vector)(path, body, name, len(body) + 1)
+
+    def _own(self, found: Reference) -> None:
+        """Check a point or vector of the body, or of one or both bodies of the joint, that names it."""
+        path, holder = found.path, found.holder
+        if isinstance(holder, Body):
+            bodies = [str(path[1])]
+            if found.name == "center_of_mass":  # which the inertia may be stated about
+                if path[2] == "center_of_mass":
+                    self.review.report(path, "the centre of mass cannot be defined by itself")
+                return
+        else:
+            both: list[str] = holder.bodies  # type: ignore[attr-defined]
+            bodies = [both[path[-1]]] if isinstance(path[-1], int) else list(dict.fromkeys(both))
+        for body in bodies:
+            (self.point if found.kind == "own point" else self.vector)(path, body, found.name)
+
+    def _of_mesh(self, found: Reference) -> None:
+        """Check a set, a node or a load of a flexible body."""
+        body = self.review.model.bodies[found.path[1]].flexible
+        known = {"set": body.sets, "node": body.nodes, "load": (*LOADS, *body.nodes)}[found.kind]
+        if found.name not in known:
+            hint = self.review.suggest(found.name, known)
+            self.review.report(found.path, f"unknown {found.kind} {found.name!r}", hint)
 
     def point(self, path: Path, body: str, name: str, offset: int = 0) -> None:
         """Check that a body carries a point."""
@@ -233,35 +297,12 @@ class References:
 
     def check(self) -> None:
         """Check all sections."""
-        model = self.review.model
-        for section in ("points", "vectors"):
-            for name, given in getattr(model, section).items():
-                self._carried(section, name, given)
-        for name, body in model.bodies.items():
-            self._body(name, body)
-        for name, joint in model.joints.items():
-            self._joint(("joints", name), joint)
-        for section in ("constraints", "forces", "sensors"):
-            for name, item in getattr(model, section).items():
-                self._item((section, name), item)
-        if (motion := getattr(model.analysis, "motion", None)) is not None:
-            self._motion(motion)
-
-        for index, coordinate in enumerate(getattr(model.analysis, "hold", ())):
-            self.coordinate(("analysis", "hold", index), coordinate)
-
-    def _motion(self, motion: Any) -> None:
-        path = ("analysis", "motion")
-        if isinstance(motion.all, str):
-            self.review.known((*path, "all"), motion.all, "laws", "law")
-        for coordinate, law in motion.laws.items():
-            self._given((*path, "laws", coordinate), coordinate)
-            if isinstance(law, str):
-                self.review.known((*path, "laws", coordinate), law, "laws", "law")
-        for place in ("columns", "scale") if motion.table is not None else ():
-            for coordinate in getattr(motion.table, place):
-                if coordinate not in motion.table.arguments:
-                    self._given((*path, "table", place, coordinate), coordinate)
+        for found in references(self.review.model):
+            if found.path[0] in _SECTIONS:
+                self.look_up(found)
+        for name, joint in self.review.model.joints.items():
+            if joint.bodies[0] == joint.bodies[1]:
+                self.review.report(("joints", name, "bodies"), f"both bodies are {joint.bodies[0]!r}")
 
     def _given(self, path: Path, text: str) -> None:
         """Check that a joint, or a body that deforms, has a coordinate; how many elastic ones it has assembly knows."""
@@ -270,88 +311,6 @@ class References:
         is_elastic = name[:1] == "q" and name[1:].isdigit()  # q1, q2, ...
         if body is None or body.flexible is None or not is_elastic:
             self.coordinate(path, text, key=True)
-
-    def _carried(self, section: str, name: str, given: Any) -> None:
-        if isinstance(given, DesignPoint | DesignVector):
-            for index, body in enumerate(given.bodies):
-                self.review.known((section, name, "bodies", index), body, "bodies", "body")
-            return
-        for body in given:
-            if not (section == "vectors" and body == ALL) and body not in self.review.bodies:
-                hint = self.review.suggest(body, self.review.bodies)
-                if not self.review.lost("bodies"):
-                    self.review.report((section, name, body), f"unknown body {body!r}", hint, key=True)
-
-    def _body(self, name: str, body: Any) -> None:
-        if isinstance(body.center_of_mass, str):
-            path = ("bodies", name, "center_of_mass")
-            if body.center_of_mass == "center_of_mass":
-                self.review.report(path, "the centre of mass cannot be defined by itself")
-            else:
-                self.point(path, name, body.center_of_mass)
-        if body.inertia_about != "center_of_mass":
-            self.point(("bodies", name, "inertia_about"), name, body.inertia_about)
-
-    def _joint(self, path: Path, joint: Any) -> None:
-        bodies = joint.bodies
-        for index, body in enumerate(bodies):
-            self.review.known((*path, "bodies", index), body, "bodies", "body")
-        if bodies[0] == bodies[1]:
-            self.review.report((*path, "bodies"), f"both bodies are {bodies[0]!r}")
-        for key, look_up in (
-            ("point", self.point),
-            ("axis", self.vector),
-            ("reference", self.vector),
-            ("axes", self.vector),
-        ):
-            given = getattr(joint, key, None)
-            if isinstance(given, str):
-                for body in dict.fromkeys(bodies):
-                    look_up((*path, key), body, given)
-            elif given is not None:
-                for index, (body, name) in enumerate(zip(bodies, given, strict=True)):
-                    look_up((*path, key, index), body, name)
-        independent = joint.initial.independent if hasattr(joint, "initial") else None
-        for index, name in enumerate(independent if isinstance(independent, list) else []):
-            place = (*path, "initial", "independent", index)
-            self.review.known(place, name, "joints", "coordinate", joint.coordinates)
-
-    def _item(self, path: Path, item: Any) -> None:
-        if item.type == "reaction":
-            return  # a rule of its own
-        for key, method in _KEYS.items():
-            given, look_up = getattr(item, key, None), getattr(self, method)
-            if isinstance(given, str):
-                look_up((*path, key), given)
-            elif isinstance(given, list) and key in ("points", "vectors", "axis", "reference"):
-                for index, name in enumerate(given):
-                    look_up((*path, key, index), name)
-        for key, section in _SECTIONS.items():
-            given = getattr(item, key, None)
-            if isinstance(given, str) and (key, item.type) != ("law", "contact"):
-                self.review.known((*path, key), given, section, section.removesuffix("s"))
-        for key in _FORCES_OF_TYPE:
-            if isinstance(given := getattr(item, key, None), str):
-                self.force_of_type((*path, key), given, key)
-        for key in ("shape", "against"):
-            if isinstance(given := getattr(item, key, None), Spec):
-                self._item((*path, key), given)
-        for key, side in SIDES.items():
-            if (given := getattr(item, key, None)) is not None:
-                self.point_of_body((*path, key, "point"), given.point)
-                self.vector_of_body((*path, key, side), getattr(given, side))
-        if isinstance(coordinates := getattr(item, "coordinates", None), list):
-            for index, coordinate in enumerate(coordinates):
-                self.coordinate((*path, "coordinates", index), coordinate)
-        for direction, law in getattr(item, "laws", None) or ():
-            if isinstance(law, str):
-                self.review.known((*path, "laws", direction), law, "laws", "law")
-        if item.type == "coupling" and item.terms is not None:
-            for coordinate in item.terms:
-                self.coordinate((*path, "terms", coordinate), coordinate, key=True)
-        elif item.type in COUPLINGS:
-            self.coordinate((*path, "of"), item.of)
-            self.coordinate((*path, "by"), item.by)
 
 
 def _nodes(review: Review, name: str) -> tuple[str, ...] | None:

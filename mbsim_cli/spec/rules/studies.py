@@ -1,12 +1,13 @@
 """Studies, optimisations and fits: parameters that exist and may vary, ranges that make sense, limits, measurements."""
 
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from pathlib import PurePath
 from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
-from mbsim_cli.spec.base import walk
+from mbsim_cli.spec.base import references, walk
 from mbsim_cli.spec.expressions.number import Number
 from mbsim_cli.spec.expressions.syntax import ExpressionError
 from mbsim_cli.spec.model_file import ModelFile
@@ -39,7 +40,7 @@ def check(review: Review) -> None:
     ):
         for name, given in getattr(review.model, section).items():
             if review.intact(section, name):
-                for fault in faults_of(review, given):
+                for fault in chain(unknown_names(review, given), faults_of(review, given)):
                     review.report((section, name, *fault.path), fault.message, fault.hint, key=fault.key)
 
 
@@ -50,7 +51,6 @@ def faults(review: Review, study: Study) -> Iterator[Fault]:
         yield from _axes(review, study.kind, stated)
     elif study.kind == "list":
         for index, case in enumerate(stated):
-            yield from known_parameters(review, ("list", index), case)
             for name, number in case.items():
                 if moving := changed_in(review, number, set(case) - {name}):
                     message = f"{number.text} has the file's value of {moving}, which this case changes too"
@@ -58,8 +58,6 @@ def faults(review: Review, study: Study) -> Iterator[Fault]:
         if not any(stated):
             yield Fault(("list",), "no case changes a parameter", "mbsim run computes the file's own values", True)
     elif study.kind == "csv":
-        for place in ("columns", "scale"):
-            yield from known_parameters(review, ("csv", place), getattr(stated, place))
         for name, factor in stated.scale.items():
             if review.value(factor) == 0.0:
                 yield Fault(("csv", "scale", name), "must not be zero")
@@ -68,17 +66,24 @@ def faults(review: Review, study: Study) -> Iterator[Fault]:
     yield from _kept(review, study.keep)
 
 
-def known_parameters(review: Review, path: Path, names: Any, key: bool = True) -> Iterator[Fault]:
-    """Names of parameters, as keys of a mapping or as entries of a list."""
-    known = review.names("parameters")
-    for index, name in enumerate(names):
-        if name in known or review.lost("parameters"):
+SECTIONS = {  # of kinds of names
+    "varied": "parameters", "quantity": "parameters", "objective": "objectives", "field": "fields",
+    "measurement": "measurements",
+}  # fmt: skip
+
+
+def unknown_names(review: Review, given: Study | Optimization | Measurement | Fit) -> Iterator[Fault]:
+    """Names of parameters, objectives, fields and measurements that are none."""
+    for path, kind, name, is_key, _ in references(given):
+        section = SECTIONS.get(kind)
+        if section is None or name in review.names(section) or review.lost(section):
             continue
-        place = (*path, name if key else index)
-        if name in review.names("constants"):
-            yield Fault(place, f"{name!r} is a constant, and studies vary parameters", "make it a parameter", key)
+        if section == "parameters" and name in review.names("constants"):
+            message = f"{name!r} is a constant, and studies vary parameters"
+            yield Fault(path, message, "make it a parameter", is_key)
         else:
-            yield Fault(place, f"unknown parameter {name!r}", review.suggest(name, known), key)
+            hint = review.suggest(name, review.names(section))
+            yield Fault(path, f"unknown {section.removesuffix('s')} {name!r}", hint, is_key)
 
 
 def changed_in(review: Review, number: Number | None, changing: set[str]) -> str:
@@ -89,7 +94,6 @@ def changed_in(review: Review, number: Number | None, changing: set[str]) -> str
 
 
 def _axes(review: Review, kind: str, axes: Mapping[str, Any]) -> Iterator[Fault]:
-    yield from known_parameters(review, (kind,), axes)
     lengths = {name: axis.count if isinstance(axis, Steps) else len(axis) for name, axis in axes.items()}
     for name, axis in axes.items():
         if isinstance(axis, Steps):
@@ -122,7 +126,6 @@ def _axes(review: Review, kind: str, axes: Mapping[str, Any]) -> Iterator[Fault]
 def _cloud(review: Review, kind: str, cloud: Cloud) -> Iterator[Fault]:
     path: Path = (kind, "parameters")
     listed = not isinstance(cloud.parameters, dict)
-    yield from known_parameters(review, path, cloud.parameters, key=not listed)
     if not cloud.parameters:
         yield Fault(path, "needs one parameter at least")
     for index, name in enumerate(cloud.parameters):
@@ -198,7 +201,7 @@ def study_of(model: ModelFile, stated: Mapping[str, Any]) -> tuple[Study | None,
         issues = [issue_of(entry, {}, dict(stated), model.source) for entry in error.errors(include_url=False)]
         return None, [f"{issue.path}: {issue.message}" + (f"; {issue.hint}" if issue.hint else "") for issue in issues]
     review = Review(model, model.source, set())
-    found = list(faults(review, study))
+    found = [*unknown_names(review, study), *faults(review, study)]
     for path, number in walk(study, (), Number):  # those of a file are validated with all others of it
         try:
             review.model.expressions.value(number)
@@ -213,22 +216,13 @@ def study_of(model: ModelFile, stated: Mapping[str, Any]) -> tuple[Study | None,
 
 
 def _of_optimization(review: Review, given: Optimization) -> Iterator[Fault]:
-    key = "minimize" if given.minimize is not None else "maximize"
-    yield from _objective(review, (key,), given.objective)
     for name, limit in given.constraints.items():
-        yield from _objective(review, ("constraints", name), name, key=True)
         yield from _limit(review, given, ("constraints", name), limit)
         if limit.equals is not None and given.algorithm == "mma":
             yield Fault(("constraints", name, "equals"), "mma keeps no equalities", "slsqp does", True)
     yield from _fields(review, given)
     yield from positive(review, ("tolerance",), given.tolerance)
     yield from _variables(review, given)
-
-
-def _objective(review: Review, path: Path, name: str, key: bool = False) -> Iterator[Fault]:
-    known = review.names("objectives")
-    if name not in known and not review.lost("objectives"):
-        yield Fault(path, f"unknown objective {name!r}", review.suggest(name, known), key)
 
 
 def _limit(review: Review, given: Optimization, path: Path, limit: Limit) -> Iterator[Fault]:
@@ -263,13 +257,11 @@ def _at_rest(review: Review, path: Path, number: Number | None, varied: set[str]
 
 
 def _fields(review: Review, given: Optimization) -> Iterator[Fault]:
-    known = review.names("fields")
     for index, name in enumerate(given.fields):
         path: Path = ("fields", index)
-        if name not in known:
-            if not review.lost("fields"):
-                yield Fault(path, f"unknown field {name!r}", review.suggest(name, known))
-        elif name in given.fields[:index]:
+        if name not in review.names("fields"):
+            continue
+        if name in given.fields[:index]:
             yield Fault(path, f"{name!r} stands twice")
         elif review.intact("fields", name) and review.model.fields[name].bounds is None:
             yield Fault(path, f"field {name!r} has no bounds that it could vary within", "give it bounds")
@@ -302,7 +294,6 @@ def _variables(review: Review, given: Optimization) -> Iterator[Fault]:
     if not stated and not given.fields:
         yield Fault(("variables",), "needs one parameter at least")
     listed = isinstance(stated, list)
-    yield from known_parameters(review, ("variables",), stated, key=not listed)
     for index, name in enumerate(stated):
         path: Path = ("variables", index if listed else name)
         if listed and name in stated[:index]:
@@ -338,7 +329,6 @@ def _of_measurement(review: Review, given: Measurement) -> Iterator[Fault]:
         is_hdf5 = PurePath(given.file).suffix.lower() in HDF5_SUFFIXES
         if fault := delimiter_fault(given.delimiter, is_hdf5):
             yield Fault(("delimiter",), *fault)
-    yield from known_parameters(review, ("parameters",), given.parameters)
     yield from positive(review, ("time_scale",), given.time_scale)
     ends = review.vector(given.between)
     if ends is not None and not ends[0] < ends[1]:
@@ -394,12 +384,12 @@ def _of_fit(review: Review, given: Fit) -> Iterator[Fault]:
 
 
 def _measurements(review: Review, given: Fit) -> Iterator[Fault]:
-    known, lost = review.names("measurements"), review.lost("measurements")
+    known = review.names("measurements")
     for key, names in (("measurements", given.measurements), ("hold_out", given.hold_out)):
         for index, name in enumerate(names):
-            if name not in known and not lost:
-                yield Fault((key, index), f"unknown measurement {name!r}", review.suggest(name, known))
-            elif name in names[:index]:
+            if name not in known:
+                continue
+            if name in names[:index]:
                 yield Fault((key, index), f"{name!r} stands twice")
             elif key == "hold_out" and name in given.measurements:
                 yield Fault((key, index), f"{name!r} is held out, and fitted to", "leave it out of one of the lists")
@@ -415,7 +405,6 @@ def _parameters(review: Review, given: Fit) -> Iterator[Fault]:
     if not stated:
         yield Fault(("parameters",), "needs one parameter at least")
     listed = isinstance(stated, list)
-    yield from known_parameters(review, ("parameters",), stated, key=not listed)
     fitted_to = [review.model.measurements[name] for name in given.measurements if name in review.model.measurements]
     for index, name in enumerate(stated):
         path: Path = ("parameters", index if listed else name)

@@ -3,25 +3,16 @@
 from itertools import pairwise
 from typing import Any
 
+from mbsim_cli.spec.base import references
 from mbsim_cli.spec.constraints import COUPLINGS, Distance
 from mbsim_cli.spec.expressions.named_numbers import shown, sort
 from mbsim_cli.spec.forces import SphereShape
 from mbsim_cli.spec.laws import Profile, Ramp, RoadSum
 from mbsim_cli.spec.reading.messages import Path
 from mbsim_cli.spec.review import GROUND, Review
-from mbsim_cli.spec.rules.names import SIDES
 from mbsim_cli.spec.sensors import Reaction
 
-_ON_COORDINATES = (
-    "spring_damper",
-    "rotational_spring_damper",
-    "motion",
-    *COUPLINGS,
-    "drive",
-    "viscous_friction",
-    "anti_roll_bar",
-    "bump_stop",
-)
+SIDES = {"line": "direction", "plane": "normal"}  # vectors of what a body carries beside a point
 
 
 def check(review: Review) -> None:
@@ -29,7 +20,7 @@ def check(review: Review) -> None:
     for section in ("constraints", "forces", "sensors"):
         for name, item in getattr(review.model, section).items():
             _bodies(review, (section, name), item)
-            if item.type in _ON_COORDINATES and getattr(item, "coordinate", "") is not None:
+            if section != "sensors":
                 _suitable(review, (section, name), item)
             if section == "forces":
                 _acts(review, (section, name), item)
@@ -99,8 +90,10 @@ def _acts(review: Review, path: Path, item: Any) -> None:
 
 
 def _suitable(review: Review, path: Path, item: Any) -> None:
-    for name, place, is_key in _coordinates_of(path, item):
+    for place, kind, name, is_key, _ in references(item, path):
         joint, _, coordinate = name.partition(".")
+        if kind != "coordinate":
+            continue
         if joint not in review.model.joints or coordinate not in review.model.joints[joint].coordinates:
             continue  # reported already
         if coordinate in ("e0", "e1", "e2", "e3"):
@@ -114,17 +107,6 @@ def _suitable(review: Review, path: Path, item: Any) -> None:
             )
         elif item.type == "spring_damper" and coordinate.startswith("angle"):
             review.report(place, f"{name!r} is an angle", "a spring on one is a rotational_spring_damper")
-
-
-def _coordinates_of(path: Path, item: Any) -> list[tuple[str, Path, bool]]:
-    """Coordinates that an item acts on, with their places, and whether they stand there as keys."""
-    if item.type == "coupling" and item.terms is not None:
-        return [(name, (*path, "terms", name), True) for name in item.terms]
-    if item.type in COUPLINGS:
-        return [(item.of, (*path, "of"), False), (item.by, (*path, "by"), False)]
-    if item.type == "anti_roll_bar":
-        return [(name, (*path, "coordinates", index), False) for index, name in enumerate(item.coordinates)]
-    return [(item.coordinate, (*path, "coordinate"), False)]
 
 
 # Forces: each states something to exert, on something that moves it.
@@ -325,10 +307,7 @@ def _inline_road(review: Review, path: Path, road: Any) -> None:
 
 def _road(review: Review, path: Path, road: Any) -> None:
     _sizes(review, path, road)
-    if isinstance(road, RoadSum):
-        for index, name in enumerate(road.roads):
-            review.known((*path, "roads", index), name, "roads", "road")
-    elif isinstance(road, Ramp):
+    if isinstance(road, Ramp):
         start, end = review.value(road.start), review.value(road.end)
         if start is not None and end is not None and end <= start:
             review.report((*path, "end"), f"the ramp ends at {end:g}, not behind its start at {start:g}")
