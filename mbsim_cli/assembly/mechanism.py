@@ -29,6 +29,7 @@ from mbsim_cli.model.coordinates import kinds
 from mbsim_cli.model.layout import NONE, LoadedSignals
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.model.scales import scales_of
+from mbsim_cli.spec.constraints import Motion
 
 UNDETERMINED = 1e-6  # part of a combination of constraints that acts on nothing
 
@@ -70,13 +71,12 @@ def check_driven(system: System, equations: Equations) -> None:
     """Record laws of motion that begin elsewhere than the coordinate that they drive, or with another velocity."""
     problem, geometry = equations.problem, system.geometry
     declared = system.model_file.constraints
-    types = [getattr(declared.get(name), "type", "") for name in problem.names.constraints]
-    driven = [row for row, kind in enumerate(types) if kind == "motion"]
+    names = problem.names.constraints
+    driven = [(row, spec) for row, name in enumerate(names) if isinstance(spec := declared.get(name), Motion)]
     length = scales_of(problem.model, problem.theta).length if driven else 1.0
     automatic = {index for index, _ in problem.automatic}
-    for row in driven:
-        name = problem.names.constraints[row]
-        spec = declared[name]
+    for row, spec in driven:
+        name = names[row]
         joint, coordinate = split(spec.coordinate)
         place, unit = system.declared_order(joint).index(coordinate), unit_of(coordinate)
         nothing = NOTHING * (length if unit == "m" else 1.0)

@@ -94,7 +94,7 @@ def objectives_of(
         if spec.kind in SMOOTH:
             arguments["sharpness"] = numbers(spec.sharpness)
             arguments["sharpness_rho"] = numbers.gradient(spec.sharpness, parameters)
-        if spec.kind == "at":
+        if spec.at is not None:
             arguments |= {"end": numbers(spec.at.time), "end_rho": numbers.gradient(spec.at.time, parameters)}
         if spec.kind == "expression":
             operands = [other for other in names_in(parse(spec.text, vectors=True)) if other in file]

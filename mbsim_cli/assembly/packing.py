@@ -41,6 +41,7 @@ from mbsim_cli.model.problem import Options
 from mbsim_cli.spec.analysis import InverseDynamics
 from mbsim_cli.spec.joints import OF_CABLES
 from mbsim_cli.spec.model_file import ModelFile
+from mbsim_cli.spec.sensors import CoordinateSensor
 from mbsim_cli.spec.states import StateJoint
 from mbsim_cli.system import cached_property
 
@@ -112,9 +113,9 @@ class Packed:
         self.laws = LawTable(system)
         self.constraints = ConstraintTable(system, self.measures, self.laws)
         self.constraints.add_joints()
-        for name, spec in file.constraints.items():
+        for name, constraint in file.constraints.items():
             with system.at(f"constraints.{name}"):
-                self.constraints.add_declared(name, spec)
+                self.constraints.add_declared(name, constraint)
         self.motion = None
         closed = bool(system.topology.loops or file.constraints)
         if inverse is not None:
@@ -126,18 +127,18 @@ class Packed:
         system.stop()
         self.identities = self.constraints.keep(wanted_rows(self))
         self.forces = ForceTable(system, self.measures, self.laws)
-        for name, spec in file.forces.items():
-            self.forces.add(name, spec)
+        for name, force in file.forces.items():
+            self.forces.add(name, force)
         self.initial_measures = initial_measures(system, self.measures)
         self.sensors = SensorTable(system, self.measures, self.forces, self.constraints)
         self.signals = SignalTable(system, self.measures, self.laws, self.sensors)
         for moving in self.forces.moving:
             self.signals.add(moving)
-        for name, spec in file.sensors.items():
+        for name, sensor in file.sensors.items():
             if name in file.derived.hidden:
                 continue
             with system.at(f"sensors.{name}"):
-                self.sensors.add(name, spec)
+                self.sensors.add(name, sensor)
         if inverse is None:
             self.sensors.add_contacts()
             self.sensors.add_gaps(self.laws.table())
@@ -256,8 +257,8 @@ def check_natural(system: System) -> None:
     for name, joint in system.joints.items():
         if getattr(joint, "armature", None) is not None and not isinstance(joint, StateJoint):
             system.issue(f"joints.{name}.armature", "natural coordinates have no armatures", _HINT)
-    for name, spec in system.model_file.sensors.items():
-        if spec.type == "coordinate" and spec.coordinate.rpartition(".")[2] in EULER_NAMES:
+    for name, sensor in system.model_file.sensors.items():
+        if isinstance(sensor, CoordinateSensor) and sensor.coordinate.rpartition(".")[2] in EULER_NAMES:
             message = "natural coordinates have no Euler parameters"
             system.issue(f"sensors.{name}", message, "read directions or angles of the body, or " + _HINT)
     for name, spec in system.model_file.constraints.items():

@@ -279,23 +279,23 @@ class _Drawing:
         joints = [self._ends(spec)[0] for spec in holding]
         for kind, specs in (("spring", model.forces), ("rod", model.constraints)):
             for spec in specs.values():
-                if getattr(spec, "points", None) is not None:
-                    line = Line(kind, GROUND, tuple(self._named(*split(reference)) for reference in spec.points))
+                if (points := getattr(spec, "points", None)) is not None:
+                    line = Line(kind, GROUND, tuple(self._named(*split(reference)) for reference in points))
                     self._lines += [line] if line not in self._lines else []
         self._lines += self._at_joints(model)
         for name in self._index:
-            for point, spec in model.points.items():
-                if carries(spec, name):
+            for point, given in model.points.items():
+                if carries(given, name):
                     self._named(name, point)
         for name in self._places:
             self._named(name, "origin")
         ground = tuple(k for k, body in enumerate(self._body) if body == GROUND)
-        for name, spec in model.bodies.items():
+        for name, body in model.bodies.items():
             if name in self._elastic:
                 self._draw_mesh(self._index[name], self._elastic[name])
             elif name not in self._places and not isinstance(model.joints.get(name), UNSEEN):
-                self._draw(self._index[name], name, spec)
-                self._draw_visuals(self._index[name], name, spec.visuals)
+                self._draw(self._index[name], name, body)
+                self._draw_visuals(self._index[name], name, body.visuals)
         return Scene(
             bodies=self._system.topology.bodies,
             local=np.array(self._local, dtype=float).reshape(-1, 3),

@@ -1,15 +1,12 @@
 """Analysis: what is computed, how, and to what accuracy."""
 
-# mypy: disable-error-code="valid-type"
-# fields are typed by calls that build what pydantic reads
-
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import model_validator
 
 from mbsim_cli.model.codes import AUTO_INTEGRATOR, DEFAULT_INTEGRATOR, INTEGRATORS
 from mbsim_cli.spec import named
-from mbsim_cli.spec.base import Spec, by_kind, field, require_one
+from mbsim_cli.spec.base import ByKind, Spec, field, require_one
 from mbsim_cli.spec.expressions.number import AutoNumber, Number, formula
 from mbsim_cli.spec.laws import LawOrName, TableFile
 
@@ -45,7 +42,7 @@ class Sensitivity(Spec):
         "ddm",
         default="ddm",
     )
-    parameters: by_kind(text=Literal["all"], list=list[named.Parameter]) = field(
+    parameters: Annotated[Literal["all"] | list[named.Parameter], ByKind()] = field(
         "Parameters that gradients are wanted for, or all.", ["L_s1", "L_s2"], "all", default="all"
     )
     fields: list[named.Field] = field("Fields that gradients are wanted for, by every element.", ["rho"], default=[])
@@ -213,7 +210,7 @@ class FrequencyResponse(SmallMotions):
         "Forces, of which it is what is added to them, and laws of forces.", ["suspension"], min_length=1
     )
     outputs: list[named.Output] = field("SENSOR or SENSOR.component; default all sensors.", ["comfort.z"], default=[])
-    frequencies: by_kind(list=list[Number], mapping=Frequencies) = field(
+    frequencies: Annotated[list[Number] | Frequencies, ByKind()] = field(
         "Frequencies [Hz]: a list, or a range.", {"from": 0.1, "to": 100, "count": 201}, [0.5, 1, 2]
     )
 

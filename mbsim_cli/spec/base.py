@@ -3,17 +3,15 @@
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from types import MappingProxyType
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Union, get_args, get_origin
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, get_args, get_origin
 
 from pydantic import (
     BaseModel,
     BeforeValidator,
     ConfigDict,
-    Discriminator,
     Field,
     GetCoreSchemaHandler,
     GetJsonSchemaHandler,
-    Tag,
     ValidationInfo,
     model_validator,
 )
@@ -68,10 +66,28 @@ def _kind(value: Any) -> str:
     return "<number>" if isinstance(value, int | float) else f"<{type(value).__name__}>"
 
 
-def by_kind(**members: Any) -> Any:
-    """Return a union told apart by the YAML kind: ``text=``, ``list=``, ``mapping=``, ``true_or_false=``."""
-    tagged = tuple(Annotated[member, Tag(f"<{kind.replace('_', ' ')}>")] for kind, member in members.items())
-    return Annotated[Union[tagged], Discriminator(_kind)]  # noqa: UP007
+class ByKind:
+    """Annotation of a union whose members are told apart by the YAML kind: text, list, mapping, number, true or false.
+
+    A number takes texts, too, where no other member does.
+    """
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        members = {_tag_of(member): handler.generate_schema(member) for member in get_args(source)}
+        if Number in get_args(source):
+            members.setdefault("<text>", members["<number>"])
+        return core_schema.tagged_union_schema(members, _kind)
+
+
+def _tag_of(member: Any) -> str:
+    while get_origin(member) is Annotated:
+        member = get_args(member)[0]
+    if get_origin(member) is Literal:
+        return "<text>"
+    if get_origin(member) in (list, dict):
+        return "<list>" if get_origin(member) is list else "<mapping>"
+    tags = {str: "<text>", bool: "<true or false>", int: "<number>", Number: "<number>"}
+    return tags.get(member, "<mapping>")
 
 
 class ByType:
@@ -105,24 +121,18 @@ class ByType:
         return found.__pydantic_validator__.validate_python(value, context=info.context)
 
 
-def by_type(*classes: type[Spec]) -> Any:
-    """Return a union told apart by the key ``type``."""
-    return Annotated[Union[classes], ByType()]  # noqa: UP007
-
-
 def field(description: str, *examples: Any, **options: Any) -> Any:
     """Return a field with its description and examples; required unless options give a default."""
     return Field(description=description, examples=list(examples), **options)
 
 
-def fixed_list(entry: Any, length: int) -> Any:
-    """Return a list of exactly ``length`` entries."""
-    return Annotated[list[entry], Field(min_length=length, max_length=length)]
+def length(count: int) -> Any:
+    """Return the annotation of a list of exactly so many entries."""
+    return Field(min_length=count, max_length=count)
 
 
-def whole_number(choice: Any) -> Any:
-    """Return a choice of whole numbers that true and false are not, which Python counts among them."""
-    return Annotated[choice, BeforeValidator(lambda value: str(value).lower() if isinstance(value, bool) else value)]
+# of a choice of whole numbers, that true and false are not, which Python counts among them
+WHOLE = BeforeValidator(lambda value: str(value).lower() if isinstance(value, bool) else value)
 
 
 def description() -> Any:
@@ -131,8 +141,8 @@ def description() -> Any:
 
 
 ZERO = Number(0.0)
-Vector = fixed_list(Number, 3)
-Matrix = fixed_list(Vector, 3)
+Vector = Annotated[list[Number], length(3)]
+Matrix = Annotated[list[Vector], length(3)]
 
 
 def require_one(what: str, wrong: bool) -> None:
@@ -246,8 +256,8 @@ def _gather(annotation: Any, named: _Named, kinds: list[str]) -> bool:
     """Add the kinds of names in the type of a field; whether it may hold sections, which have some of their own."""
     of, inner = get_origin(annotation), get_args(annotation)
     if of is Annotated:
-        kinds += [each.kind for each in inner[1:] if isinstance(each, Names) and each.kind not in kinds[:1]]
-        return _gather(inner[0], named, kinds)
+        kinds += [each.kind for each in inner[1:] if type(each) is Names and each.kind not in kinds[:1]]
+        return type(inner[-1]) is ByType or _gather(inner[0], named, kinds)
     if of is Literal:
         named.words.update(inner)
     elif of is dict:

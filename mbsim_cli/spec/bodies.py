@@ -1,14 +1,11 @@
 """Bodies and what they refer to: points, vectors, orientations, parameters, materials; masses, shapes, poses."""
 
-# mypy: disable-error-code="valid-type"
-# fields are typed by calls that build what pydantic reads
-
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 
 from mbsim_cli.spec import named
-from mbsim_cli.spec.base import Matrix, Spec, Vector, by_kind, by_type, description, field, fixed_list, require_one
+from mbsim_cli.spec.base import ByKind, ByType, Matrix, Spec, Vector, description, field, length, require_one
 from mbsim_cli.spec.expressions.number import Number
 from mbsim_cli.spec.expressions.units import Unit
 from mbsim_cli.spec.flexible import Flexible
@@ -35,15 +32,16 @@ def _way(value: Any) -> str:
     return "<design>" if given else "<local>"
 
 
-def _design_or(design: Any, carrier: Any) -> Any:
-    """Return the union of what is given once in the design position, and of local coordinates by carriers."""
-    texts: Any = {"description": "Local coordinates in each body.", "examples": [{"bar": [0.5, 0, 0]}]}
-    local = Annotated[dict[carrier, Vector], Field(min_length=1, **texts)]
-    return Annotated[Annotated[design, Tag("<design>")] | Annotated[local, Tag("<local>")], Discriminator(_way)]
-
-
-Point = _design_or(DesignPoint, named.Body)
-VectorSpec = _design_or(DesignVector, named.Carrier)  # a body, or all
+_EXAMPLE: Any = {"description": "Local coordinates in each body.", "examples": [{"bar": [0.5, 0, 0]}]}
+_LOCAL = Field(min_length=1, **_EXAMPLE)
+Point = Annotated[
+    Annotated[DesignPoint, Tag("<design>")] | Annotated[dict[named.Body, Vector], _LOCAL, Tag("<local>")],
+    Discriminator(_way),
+]
+VectorSpec = Annotated[
+    Annotated[DesignVector, Tag("<design>")] | Annotated[dict[named.Carrier, Vector], _LOCAL, Tag("<local>")],
+    Discriminator(_way),
+]
 
 
 # Orientations: how the axes of a body stand in other axes.
@@ -54,7 +52,7 @@ class Orientation(Spec):
 
     axis: Vector | None = field("Axis of rotation, of any length; stands with angle.", [0, 0, 1], default=None)
     angle: Number | None = field("Angle about the axis [rad].", "90 deg", default=None)
-    euler_parameters: fixed_list(Number, 4) | None = field(
+    euler_parameters: Annotated[list[Number], length(4)] | None = field(
         "Euler parameters e0, e1, e2, e3, of unit length.", [1, 0, 0, 0], default=None
     )
     rotation_matrix: Matrix | None = field(
@@ -80,7 +78,7 @@ class Parameter(Spec):
 
     value: Number = field("Nominal value, a number or an expression of other names.", 1.0, "sqrt(2)")
     unit: Unit = field("SI unit, for tables and result files; values are SI.", "m", "kg", default="")
-    bounds: fixed_list(Number, 2) | None = field("Lower and upper limit.", [0.5, 2.0], default=None)
+    bounds: Annotated[list[Number], length(2)] | None = field("Lower and upper limit.", [0.5, 2.0], default=None)
     description: named.Text | None = description()
 
 
@@ -139,7 +137,7 @@ class Box(_Shape):
     in_example = ("mass",)
 
     type: Literal["box"] = field("A solid cuboid.", "box")
-    size: fixed_list(Number, 3) = field("Edge lengths along x, y and z [m].", [1.0, 0.2, 0.1])
+    size: Annotated[list[Number], length(3)] = field("Edge lengths along x, y and z [m].", [1.0, 0.2, 0.1])
 
 
 class Sphere(_Shape):
@@ -159,7 +157,7 @@ class PointMass(_Shape):
     type: Literal["point_mass"] = field("A point mass.", "point_mass")
 
 
-Shape = by_type(Rod, Cylinder, Box, Sphere, PointMass)
+Shape = Annotated[Rod | Cylinder | Box | Sphere | PointMass, ByType()]
 
 
 class Inertia(Spec):
@@ -180,7 +178,7 @@ class Visual(Spec):
     """A surface that pictures show of a body; it has no part in the mechanics."""
 
     mesh: named.File = field("Triangles (.stl or .obj), relative to the model file.", "meshes/arm.stl")
-    scale: fixed_list(Number, 3) | None = field(
+    scale: Annotated[list[Number], length(3)] | None = field(
         "Factors on the coordinates in the file; default 1.", [0.001, 0.001, 0.001], default=None
     )
     position: Vector | None = field("Place of the file's origin in the body's axes [m].", [0, 0, 0.1], default=None)
@@ -193,13 +191,13 @@ class Body(Spec):
     """A body, rigid unless it says how it deforms; a rigid one without a mass is a massless link."""
 
     mass: Number | None = field("Mass [kg]; default the shape's, or 0.", 1.5, "m_A1", default=None)
-    center_of_mass: by_kind(text=named.OwnPoint, list=Vector) | None = field(
+    center_of_mass: Annotated[named.OwnPoint | Vector, ByKind()] | None = field(
         "Centre of mass in the body's axes [m], or a point of the body; default the shape's, or the origin.",
         [0.5, 0, 0],
         "G",
         default=None,
     )
-    inertia: by_kind(mapping=Inertia, list=Matrix) | None = field(
+    inertia: Annotated[Inertia | Matrix, ByKind()] | None = field(
         "Inertia tensor in the body's axes [kg m^2]: entries by name, or three rows; default the shape's, or 0.",
         {"zz": "1/6"},
         default=None,

@@ -1,14 +1,11 @@
 """Constraints beyond joints. Points and vectors are written body.name."""
 
-# mypy: disable-error-code="valid-type"
-# fields are typed by calls that build what pydantic reads
-
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import model_validator
 
 from mbsim_cli.spec import named
-from mbsim_cli.spec.base import Spec, by_type, description, field, require_one
+from mbsim_cli.spec.base import ByType, Spec, description, field, require_one
 from mbsim_cli.spec.expressions.number import AutoNumber, Number
 from mbsim_cli.spec.laws import LawOrName
 
@@ -157,7 +154,7 @@ class Screw(_Ratio):
     pitch: Number = field("Displacement by one turn [m]; negative for a left-hand thread.", 0.002)
 
 
-COUPLINGS = ("coupling", "gear", "rack", "screw")  # weighted sums of coordinates
+COUPLINGS = (Coupling, Gear, Rack, Screw)  # weighted sums of coordinates
 
 
 class Motion(_Constraint):
@@ -190,4 +187,6 @@ class CableLength(Coupling):
     winch: LawOrName | None = field("Law of time that is added [m].", "reel", default=None)
 
 
-Constraint = by_type(Distance, Angle, PointOnLine, PointOnPlane, Coupling, Gear, Rack, Screw, Motion)
+Constraint = Annotated[
+    Distance | Angle | PointOnLine | PointOnPlane | Coupling | Gear | Rack | Screw | Motion, ByType()
+]

@@ -256,7 +256,7 @@ def _starts(model: ModelFile, control: Control, times: list[Number]) -> Iterator
 
 def _formula(model: ModelFile, name: str) -> str:
     """A law as an expression of t; raises ValueError for tables and laws in windows."""
-    law: Any = model.laws[name]
+    law = model.laws[name]
 
     def of(number: Number | None) -> str:
         return f"({number.text.strip()})" if number is not None else ""
@@ -272,5 +272,5 @@ def _formula(model: ModelFile, name: str) -> str:
         case SmoothStep():
             return f"step5(t, {of(law.start)}, {of(law.from_)}, {of(law.end)}, {of(law.to)})"
         case Sum() if all(isinstance(part, str) for part in law.laws):
-            return " + ".join(f"({_formula(model, part)})" for part in law.laws)
+            return " + ".join(f"({_formula(model, str(part))})" for part in law.laws)
     raise ValueError(f"a law of type {law.type} cannot be where a control begins; write an expression of t, or a list")

@@ -14,8 +14,8 @@ their angles. They may turn as often as they like, and pulleys need no parallel 
 
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
-from mbsim_cli.spec.base import Spec
 from mbsim_cli.spec.bodies import Body
 from mbsim_cli.spec.constraints import CableLength, CablePart, CableTouch
 from mbsim_cli.spec.expand_states import Maker, text_of
@@ -23,7 +23,7 @@ from mbsim_cli.spec.expressions.number import Expression, Number, is_moving
 from mbsim_cli.spec.forces import AppliedForce, AppliedTorque, Cable, Pulley
 from mbsim_cli.spec.joints import DisplacementInitial, PartJoint, TouchJoint
 from mbsim_cli.spec.review import GROUND, Review
-from mbsim_cli.spec.sensors import AngularVelocity, Direction, Position, Velocity
+from mbsim_cli.spec.sensors import AngularVelocity, Direction, Position, Sensor, Velocity
 
 MIDDLE = 0.75  # half turns about which a wrap is counted: from -1/4 to 7/4 of a half turn
 
@@ -110,7 +110,8 @@ def _arm(maker: Maker, name: str, pulley: Pulley) -> str:
     if TOUCH not in model.points:
         model.derived.made.add(("points", TOUCH))
         model.points[TOUCH] = {}
-    model.points[TOUCH][name] = [pulley.radius, Number(0.0), Number(0.0)]
+    touches: Any = model.points[TOUCH]
+    touches[name] = [pulley.radius, Number(0.0), Number(0.0)]
     return f"{name}.{TOUCH}"
 
 
@@ -205,8 +206,8 @@ class _Path:
         centre = ("center",) if isinstance(self._spec.path[k], Pulley) else ()
         return ("cables", self._name, "path", k, *(key or centre))
 
-    def _act(self, k: int, kind: type[Spec], suffix: str, where: dict, parts: list[str]) -> None:
-        name, total = f"{self._name}_{k + 1}{suffix}", self._part(" + ".join(parts))
+    def _act(self, k: int, kind: type[AppliedForce | AppliedTorque], end: str, where: dict, pulls: list) -> None:
+        name, total = f"{self._name}_{k + 1}{end}", self._part(" + ".join(pulls))
         if self._maker.takes(name, ("forces",)):
             value = [Expression(f"{total}.{axis}") for axis in "xyz"]
             stands_at, place = self._maker.review.source.stands_at, self._place(k)
@@ -229,7 +230,7 @@ class _Path:
         radius = self._part(("" if pulley.turn == "positive" else "-") + text_of(pulley.radius))
         return _Node(body, point, position, velocity, self._part(f"{axis}/norm({axis})"), spin, radius)
 
-    def _read(self, k: int, what: str, kind: type[Spec], type_: str, where: dict, *key: str) -> str:
+    def _read(self, k: int, what: str, kind: type[Sensor], type_: str, where: dict, *key: str) -> str:
         """Add a sensor that no result shows; return its name."""
         name, model = f"{self._own}{what}{k + 1}", self._maker.review.model
         if self._maker.takes(name, ("sensors",)):

@@ -1,15 +1,12 @@
 """Flexible bodies: meshes, standard input data, and fields of one number an element for their densities."""
 
-# mypy: disable-error-code="valid-type"
-# fields are typed by calls that build what pydantic reads
-
 from typing import Annotated, Any, Literal
 
 from pydantic import Discriminator, Tag
 from pydantic import Field as Limits
 
 from mbsim_cli.spec import named
-from mbsim_cli.spec.base import Matrix, Spec, Vector, by_kind, by_type, description, field, fixed_list
+from mbsim_cli.spec.base import ByKind, ByType, Matrix, Spec, Vector, description, field, length
 from mbsim_cli.spec.expressions.number import Formula, Number
 
 
@@ -27,7 +24,7 @@ class Field(Spec):
     )
     file: named.File | None = field("HDF5 file with a number for each element.", "rho.h5", default=None)
     dataset: named.Text | None = field("Dataset of the file; default the field's name.", "fields/rho", default=None)
-    bounds: fixed_list(Number, 2) | None = field("Lower and upper limit.", [0.01, 1], default=None)
+    bounds: Annotated[list[Number], length(2)] | None = field("Lower and upper limit.", [0.01, 1], default=None)
     filter: Filter | None = field("Filter.", {"radius": 0.0075}, default=None)
     description: named.Text | None = description()
 
@@ -61,30 +58,30 @@ class RectangleMesh(Spec):
     """A rectangular plate in the plane z = 0, in plane stress."""
 
     type: Literal["rectangle"] = field("A plate of bilinear quadrilaterals.", "rectangle")
-    size: fixed_list(Number, 2) = field("Lengths along x and y [m].", [0.4, 0.08])
-    origin: fixed_list(Number, 2) = field(
+    size: Annotated[list[Number], length(2)] = field("Lengths along x and y [m].", [0.4, 0.08])
+    origin: Annotated[list[Number], length(2)] = field(
         "Corner of least x and y [m].", [0, -0.04], default=[0.0, 0.0], validate_default=True
     )
     thickness: Number = field("Thickness along z [m].", 0.01)
-    elements: fixed_list(Count, 2) = field("Numbers of elements along x and y.", [20, 4])
+    elements: Annotated[list[Count], length(2)] = field("Numbers of elements along x and y.", [20, 4])
 
 
 class BrickMesh(Spec):
     """A cuboid."""
 
     type: Literal["brick"] = field("A solid of trilinear hexahedra.", "brick")
-    size: fixed_list(Number, 3) = field("Lengths along x, y and z [m].", [1, 0.1, 0.1])
-    origin: fixed_list(Number, 3) = field(
+    size: Annotated[list[Number], length(3)] = field("Lengths along x, y and z [m].", [1, 0.1, 0.1])
+    origin: Annotated[list[Number], length(3)] = field(
         "Corner of least x, y and z [m].", [0, -0.05, -0.05], default=[0.0, 0.0, 0.0], validate_default=True
     )
-    elements: fixed_list(Count, 3) = field("Numbers of elements along x, y and z.", [20, 2, 2])
+    elements: Annotated[list[Count], length(3)] = field("Numbers of elements along x, y and z.", [20, 2, 2])
 
 
 class RectangularSection(Spec):
     """A rectangle."""
 
     type: Literal["rectangle"] = field("A full rectangle.", "rectangle")
-    size: fixed_list(Number, 2) = field("Sizes along y and z [m].", [0.02, 0.01])
+    size: Annotated[list[Number], length(2)] = field("Sizes along y and z [m].", [0.02, 0.01])
 
 
 class CircularSection(Spec):
@@ -111,7 +108,7 @@ class BeamMesh(Spec):
     type: Literal["beam"] = field("A beam of Euler-Bernoulli elements along x.", "beam")
     length: Number = field("Length [m].", "L")
     origin: Vector = field("The end of least x [m].", [0, 0, 0], default=[0.0, 0.0, 0.0], validate_default=True)
-    section: by_type(RectangularSection, CircularSection, SectionProperties) = field(
+    section: Annotated[RectangularSection | CircularSection | SectionProperties, ByType()] = field(
         "Cross-section.", {"type": "rectangle", "size": [0.02, 0.01]}
     )
     elements: Count = field("Number of elements.", 20)
@@ -136,10 +133,10 @@ class Matrices(Spec):
     nodes: named.File = field("CSV file with columns node, x, y, z [m], in the order of the matrices.", "nodes.csv")
 
 
-FlexibleMesh = by_type(RectangleMesh, BrickMesh, BeamMesh, MeshFile, Matrices)
+FlexibleMesh = Annotated[RectangleMesh | BrickMesh | BeamMesh | MeshFile | Matrices, ByType()]
 
 
-Range = by_kind(number=Number, text=Number, list=fixed_list(Number, 2))
+Range = Annotated[Number | Annotated[list[Number], length(2)], ByKind()]
 ModeNumber = Annotated[int, Limits(ge=1, le=10_000)]
 
 
@@ -157,7 +154,7 @@ class BodyFrame(Spec):
     """What the body's frame follows: a set that does not deform, or the chord between two nodes."""
 
     fixed: named.Set | None = field("Set that is fixed in the frame.", "hub", default=None)
-    chord: fixed_list(named.Node, 2) | None = field(
+    chord: Annotated[list[named.Node], length(2)] | None = field(
         "Nodes of the chord: the first is fixed, the second moves along the line to it.", ["a", "b"], default=None
     )
 
@@ -215,7 +212,7 @@ class FlexibleMeshed(Spec):
     sets: dict[named.Text, NodeSet] = field(
         "Sets of mesh nodes by name.", {"hub": {"x": 0}, "pin": {"x": 0.4}}, default={}
     )
-    frame: by_kind(text=Literal["free"], mapping=BodyFrame) = field(
+    frame: Annotated[Literal["free"] | BodyFrame, ByKind()] = field(
         "What the body's frame follows; free: the mean of the motion.", {"fixed": "hub"}, "free"
     )
     modes: ModesKept = field("Shapes that the body deforms in.", {"count": 6})
@@ -279,11 +276,11 @@ class Terms(Spec):
 
     mass: Number = field("Mass [kg].", 0.15)
     mdCM: Vector = field("Integral of rho R: mass times centre of mass.", [0.02, 0, 0])
-    J: by_kind(list=Matrix, mapping=Inertia) = field(
+    J: Annotated[Matrix | Inertia, ByKind()] = field(
         "Inertia about the frame's origin.", [[0, 0, 0], [0, 0.1, 0], [0, 0, 0.1]]
     )
     Ct: Rows = field("Integral of rho Phi, a row a shape.", [[0, 0.1, 0]])
-    Cr: by_kind(list=Rows, mapping=Coupling) = field("Integral of rho R x Phi, a row a shape.", [[0, 0, 0.02]])
+    Cr: Annotated[Rows | Coupling, ByKind()] = field("Integral of rho R x Phi, a row a shape.", [[0, 0, 0.02]])
     Me: Square = field("Mass matrix of the shapes.", [[0.07]])
     Ke: Square = field("Stiffness matrix of the shapes.", [[1e4]])
 

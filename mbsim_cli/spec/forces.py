@@ -1,14 +1,11 @@
 """Forces and torques; cables through points and over pulleys."""
 
-# mypy: disable-error-code="valid-type"
-# fields are typed by calls that build what pydantic reads
-
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
 from mbsim_cli.spec import named
-from mbsim_cli.spec.base import ZERO, Spec, Vector, by_kind, by_type, description, field, fixed_list, require_one
+from mbsim_cli.spec.base import ZERO, ByKind, ByType, Spec, Vector, description, field, length, require_one
 from mbsim_cli.spec.constraints import Plane
 from mbsim_cli.spec.expressions.number import AutoExpression, AutoNumber, Expression, Number
 from mbsim_cli.spec.laws import LawOrName, RoadOrName
@@ -95,7 +92,9 @@ class AppliedForce(_Force):
 
     type: Literal["force"] = field("A force at a point.", "force")
     point: named.Point = field("Where it acts.", "slider.P")
-    value: fixed_list(Expression, 3) = field("Components [N]; also expressions of the motion.", [0, 0, "-10*sin(t)"])
+    value: Annotated[list[Expression], length(3)] = field(
+        "Components [N]; also expressions of the motion.", [0, 0, "-10*sin(t)"]
+    )
     axes: Literal["global", "body"] = field("Axes of the components.", "global", default="global")
     law: LawOrName | None = field("Law of time that multiplies it.", "ramp", default=None)
 
@@ -108,7 +107,9 @@ class AppliedTorque(_Force):
 
     type: Literal["torque"] = field("A torque on a body.", "torque")
     body: named.Frame = field("The body.", "A1")
-    value: fixed_list(Expression, 3) = field("Components [N m]; also expressions of the motion.", [0, 0, 1])
+    value: Annotated[list[Expression], length(3)] = field(
+        "Components [N m]; also expressions of the motion.", [0, 0, 1]
+    )
     axes: Literal["global", "body"] = field("Axes of the components.", "body", default="global")
     law: LawOrName | None = field("Law of time that multiplies it.", "ramp", default=None)
 
@@ -169,10 +170,12 @@ class AntiRollBar(_Force):
     factors, sources = ("ratios",), ("stiffness", "damping")
 
     type: Literal["anti_roll_bar"] = field("A spring between two coordinates.", "anti_roll_bar")
-    coordinates: fixed_list(named.Coordinate, 2) = field(
+    coordinates: Annotated[list[named.Coordinate], length(2)] = field(
         "The two coordinates, JOINT.coordinate.", ["A.angle", "B.angle"]
     )
-    ratios: fixed_list(Number, 2) = field("Their weights.", [1, 1], default=[1.0, -1.0], validate_default=True)
+    ratios: Annotated[list[Number], length(2)] = field(
+        "Their weights.", [1, 1], default=[1.0, -1.0], validate_default=True
+    )
     stiffness: Number = field("Stiffness [N m/rad or N/m].", 800)
     damping: Number = field("Damping [N m s/rad or N s/m].", 5, default=ZERO)
     natural: AutoNumber = field("Weighted sum without force, or auto: that at the start.", 0, "auto", default="auto")
@@ -246,7 +249,7 @@ class Tyre(_Force):
     damping: Number = field("Vertical damping [N s/m].", 300, default=ZERO)
     onset: Number = field("Deflection over which contact sets in [m].", 1e-4, default=Number(1e-4))
     friction: Number = field("Coefficient of friction.", 0.9)
-    slip: by_type(MagicFormula, LinearSlip) = field(
+    slip: Annotated[MagicFormula | LinearSlip, ByType()] = field(
         "How slip forces grow.", {"type": "magic_formula", "B": 8, "C": 1.4}
     )
     slow_speed: Number = field("Rolling speed below which slips are damped [m/s].", 0.1, default=Number(0.1))
@@ -374,10 +377,10 @@ class Contact(_Force):
     in_example = ("shape", "against", "stiffness", "friction")
 
     type: Literal["contact"] = field("Two bodies that touch.", "contact")
-    shape: by_type(SphereShape, PointsShape, BoxShape, RimShape, CylinderShape, CapsuleShape) | None = field(
-        "What touches, on the second body; with against.", _BALL, default=None
-    )
-    against: by_type(PlaneFace, SphereFace, CapsuleFace, CylinderFace, RoadFace) | None = field(
+    shape: (
+        Annotated[SphereShape | PointsShape | BoxShape | RimShape | CylinderShape | CapsuleShape, ByType()] | None
+    ) = field("What touches, on the second body; with against.", _BALL, default=None)
+    against: Annotated[PlaneFace | SphereFace | CapsuleFace | CylinderFace | RoadFace, ByType()] | None = field(
         "What is touched: of the first body, or a road.", {"type": "plane", **PLANE}, default=None
     )
     center: named.Point | None = field("Centre of a sphere, body.point; with plane.", "ball.origin", default=None)
@@ -386,15 +389,17 @@ class Contact(_Force):
     points: named.Points | None = field(
         "Centres of two spheres, instead of a plane.", ["cup.C", "ball.origin"], default=None
     )
-    radii: fixed_list(Number, 2) | None = field("Their radii [m].", [0.2, 0.1], default=None)
+    radii: Annotated[list[Number], length(2)] | None = field("Their radii [m].", [0.2, 0.1], default=None)
     law: Literal["compliant", "rigid"] = field(
         "compliant; rigid is reserved, and refused today.", "compliant", default="compliant"
     )
     stiffness: Number | None = field("Stiffness [N/m^exponent]; or give youngs_modulus.", 1e6, default=None)
-    youngs_modulus: fixed_list(Number, 2) | None = field(
+    youngs_modulus: Annotated[list[Number], length(2)] | None = field(
         "Young's moduli of the first and the second body [Pa]: stiffness by Hertz.", [210e9, 5e6], default=None
     )
-    poisson_ratio: fixed_list(Number, 2) | None = field("Their Poisson's ratios.", [0.3, 0.45], default=None)
+    poisson_ratio: Annotated[list[Number], length(2)] | None = field(
+        "Their Poisson's ratios.", [0.3, 0.45], default=None
+    )
     exponent: Number = field("Exponent of the penetration; 1.5 by Hertz.", 1.5, default=Number(1.5))
     dissipation: Number = field("Dissipation [s/m].", 0.3, default=ZERO)
     restitution: Restitution | None = field(
@@ -459,8 +464,8 @@ class BushingLaws(Spec):
     rotation_z: LawOrName | None = field("Torque about z by the rotation [N m].", "twist", default=None)
 
 
-_SIX = fixed_list(Number, 6)
-_SIX_BY_SIX = fixed_list(_SIX, 6)
+_SIX = Annotated[list[Number], length(6)]
+_SIX_BY_SIX = Annotated[list[_SIX], length(6)]
 _ZEROS = {"default": [0.0] * 6, "validate_default": True}
 _MATRIX = [[1e6 if row == column else 0 for column in range(6)] for row in range(6)]
 
@@ -509,21 +514,22 @@ class Bushing(_Force):
         return self
 
 
-Force = by_type(
-    SpringDamper,
-    RotationalSpringDamper,
-    AppliedForce,
-    AppliedTorque,
-    ViscousFriction,
-    Drive,
-    BumpStop,
-    AntiRollBar,
-    Drag,
-    Wing,
-    Tyre,
-    Contact,
-    Bushing,
-)
+Force = Annotated[
+    SpringDamper
+    | RotationalSpringDamper
+    | AppliedForce
+    | AppliedTorque
+    | ViscousFriction
+    | Drive
+    | BumpStop
+    | AntiRollBar
+    | Drag
+    | Wing
+    | Tyre
+    | Contact
+    | Bushing,
+    ByType(),
+]
 
 
 # Cables.
@@ -547,7 +553,7 @@ _PATH = ["ground.A", {"center": "block.origin", "axis": "block.z", "radius": 0.1
 class Cable(Spec):
     """A cable that pulls where it is longer than its length; one of constant length without a stiffness."""
 
-    path: Annotated[list[by_kind(text=named.Point, mapping=Pulley)], Field(min_length=2)] = field(
+    path: Annotated[list[Annotated[named.Point | Pulley, ByKind()]], Field(min_length=2)] = field(
         "What it runs through from end to end: points, body.name, and pulleys.", _PATH
     )
     stiffness: Number | None = field(

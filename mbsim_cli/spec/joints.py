@@ -1,26 +1,23 @@
 """Joints, and Denavit-Hartenberg tables: chains and trees of joints, a row each."""
 
-# mypy: disable-error-code="valid-type"
-# fields are typed by calls that build what pydantic reads
-
 from collections.abc import Iterable
-from typing import ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import PrivateAttr, model_validator
 
 from mbsim_cli.spec import named
 from mbsim_cli.spec.base import (
+    WHOLE,
     ZERO,
+    ByKind,
+    ByType,
     Matrix,
     Spec,
     Vector,
-    by_kind,
-    by_type,
     description,
     field,
-    fixed_list,
+    length,
     require_one,
-    whole_number,
 )
 from mbsim_cli.spec.bodies import Inertia, Orientation, Shape
 from mbsim_cli.spec.expressions.number import Number
@@ -84,7 +81,7 @@ _EULER = ("e0", "e1", "e2", "e3")
 
 
 class _Initial(Spec):
-    independent: by_kind(true_or_false=bool, list=list[named.OwnCoordinate]) | None = field(
+    independent: Annotated[bool | list[named.OwnCoordinate], ByKind()] | None = field(
         "Whether the declared position and velocity are kept when loops are assembled, or, by false, are a guess that "
         "may move without a word; or the coordinates that are kept.",
         True,
@@ -114,8 +111,12 @@ class CylindricalInitial(AngleInitial, DisplacementInitial):
 class UniversalInitial(_Initial):
     """Start of a universal joint."""
 
-    angles: fixed_list(Number, 2) | None = field("Angles about the two axes [rad].", ["10 deg", 0], default=None)
-    angle_rates: fixed_list(Number, 2) | None = field("Rates of the two angles [rad/s].", [0, 1], default=None)
+    angles: Annotated[list[Number], length(2)] | None = field(
+        "Angles about the two axes [rad].", ["10 deg", 0], default=None
+    )
+    angle_rates: Annotated[list[Number], length(2)] | None = field(
+        "Rates of the two angles [rad/s].", [0, 1], default=None
+    )
 
 
 class SphericalInitial(_Initial):
@@ -141,8 +142,10 @@ class FloatingInitial(SphericalInitial):
 class PlanarInitial(AngleInitial):
     """Start of a planar joint."""
 
-    position: fixed_list(Number, 2) | None = field("Displacements in the plane [m].", [0.5, 0], default=None)
-    velocity: fixed_list(Number, 2) | None = field("Their rates [m/s].", [0, 1], default=None)
+    position: Annotated[list[Number], length(2)] | None = field(
+        "Displacements in the plane [m].", [0.5, 0], default=None
+    )
+    velocity: Annotated[list[Number], length(2)] | None = field("Their rates [m/s].", [0, 1], default=None)
 
 
 class _Joint(Spec):
@@ -150,7 +153,7 @@ class _Joint(Spec):
     across: ClassVar[str] = ""  # axes of its frame that forces which it carries have, but for those along coordinates
     _held: str = PrivateAttr(default="")
 
-    bodies: fixed_list(named.Body, 2) = field(
+    bodies: Annotated[list[named.Body], length(2)] = field(
         "The two bodies; the order decides the sign of the coordinates.", ["ground", "A1"]
     )
     cut: bool | None = field(
@@ -170,8 +173,8 @@ class _Joint(Spec):
         return found
 
 
-_PointOrPair = by_kind(text=named.OwnPoint, list=fixed_list(named.OwnPoint, 2))
-_VectorOrPair = by_kind(text=named.OwnVector, list=fixed_list(named.OwnVector, 2))
+_PointOrPair = Annotated[named.OwnPoint | Annotated[list[named.OwnPoint], length(2)], ByKind()]
+_VectorOrPair = Annotated[named.OwnVector | Annotated[list[named.OwnVector], length(2)], ByKind()]
 
 
 class _AtPoint(_Joint):
@@ -269,7 +272,7 @@ class Universal(_Rubbing):
     coordinates: ClassVar[tuple[str, ...]] = ("angle_1", "angle_2")
     across: ClassVar[str] = "xyz"
     type: Literal["universal"] = field("A universal (cardan) joint.", "universal")
-    axes: fixed_list(named.OwnVector, 2) = field(
+    axes: Annotated[list[named.OwnVector], length(2)] = field(
         "Vector of the first body and vector of the second; they stay perpendicular.", ["z", "x"]
     )
     reference: _VectorOrPair | None = field(
@@ -311,7 +314,7 @@ class Planar(_AboutAxis):
     initial: PlanarInitial = field("Start.", {"position": [0.5, 0]}, default_factory=PlanarInitial)
 
 
-Joint = by_type(Fixed, Revolute, Prismatic, Universal, Cylindrical, Spherical, Floating, Planar)
+Joint = Annotated[Fixed | Revolute | Prismatic | Universal | Cylindrical | Spherical | Floating | Planar, ByType()]
 
 
 # Denavit-Hartenberg tables: a row is a joint of one degree of freedom and the body behind it.
@@ -322,10 +325,10 @@ class Link(Spec):
 
     name: named.Text | None = field("Name of the body; default that of the row.", "thigh", default=None)
     mass: Number | None = field("Mass [kg]; default the shape's, or 0.", 9.5, "m_2", default=None)
-    center_of_mass: by_kind(text=named.OwnPoint, list=Vector) | None = field(
+    center_of_mass: Annotated[named.OwnPoint | Vector, ByKind()] | None = field(
         "Centre of mass in the row's frame [m], or a point of the body.", ["-L/2", 0, 0], default=None
     )
-    inertia: by_kind(mapping=Inertia, list=Matrix) | None = field(
+    inertia: Annotated[Inertia | Matrix, ByKind()] | None = field(
         "Inertia tensor in the axes of the row's frame [kg m^2].", {"zz": "1/6"}, default=None
     )
     inertia_about: named.OwnPoint = field(
@@ -346,7 +349,7 @@ class Row(Spec):
     variable: Literal["theta", "d", "none"] = field(
         "What the joint varies: theta (revolute), d (prismatic), or nothing (a fixed frame).", "d", default="theta"
     )
-    sign: whole_number(Literal[1, -1]) = field("Sign of the joint coordinate in theta or d.", -1, default=1)
+    sign: Annotated[Literal[1, -1], WHOLE] = field("Sign of the joint coordinate in theta or d.", -1, default=1)
     theta: Number = field("Angle about z [rad], beside the coordinate where it is the variable.", "pi/2", default=ZERO)
     d: Number = field("Offset along z [m], beside the coordinate where it is the variable.", "L_4", default=ZERO)
     a: Number = field("Offset along x [m].", "L_1", default=ZERO)

@@ -1,14 +1,11 @@
 """Functions: laws of time, elongation or rate, controls that an optimisation finds, roads over x; tables of values."""
 
-# mypy: disable-error-code="valid-type"
-# fields are typed by calls that build what pydantic reads
-
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import model_validator
 
 from mbsim_cli.spec import named
-from mbsim_cli.spec.base import ZERO, Spec, by_kind, by_type, description, field, fixed_list, require_one
+from mbsim_cli.spec.base import ZERO, ByKind, ByType, Spec, description, field, length, require_one
 from mbsim_cli.spec.expressions.number import Number
 from mbsim_cli.spec.expressions.units import Unit
 
@@ -161,8 +158,8 @@ class OneSided(AnyLaw):
     onset: Number = field("Length over which the slope grows.", 0.005)
 
 
-SimpleLaw = by_type(Constant, Polynomial, Harmonic, SmoothStep, Spline, Table, OneSided)
-SimpleLawOrName = by_kind(text=named.Law, mapping=SimpleLaw)
+SimpleLaw = Annotated[Constant | Polynomial | Harmonic | SmoothStep | Spline | Table | OneSided, ByType()]
+SimpleLawOrName = Annotated[named.Law | SimpleLaw, ByKind()]
 
 
 class Windowed(AnyLaw):
@@ -174,8 +171,8 @@ class Windowed(AnyLaw):
     law: SimpleLawOrName = field("The law; its argument is 0 at the start of the window.", "wave")
 
 
-WindowedLaw = by_type(Constant, Polynomial, Harmonic, SmoothStep, Spline, Table, OneSided, Windowed)
-WindowedLawOrName = by_kind(text=named.Law, mapping=WindowedLaw)
+WindowedLaw = Annotated[Constant | Polynomial | Harmonic | SmoothStep | Spline | Table | OneSided | Windowed, ByType()]
+WindowedLawOrName = Annotated[named.Law | WindowedLaw, ByKind()]
 
 
 class Sum(AnyLaw):
@@ -193,8 +190,10 @@ class Piecewise(AnyLaw):
     laws: list[WindowedLawOrName] = field("The laws, one more than breaks.", ["ramp", "hold", "fall"], min_length=2)
 
 
-Law = by_type(Constant, Polynomial, Harmonic, SmoothStep, Spline, Table, OneSided, Windowed, Sum, Piecewise)
-LawOrName = by_kind(text=named.Law, mapping=Law)
+Law = Annotated[
+    Constant | Polynomial | Harmonic | SmoothStep | Spline | Table | OneSided | Windowed | Sum | Piecewise, ByType()
+]
+LawOrName = Annotated[named.Law | Law, ByKind()]
 
 
 # Controls: functions of time whose values are numbers that an optimisation varies.
@@ -213,8 +212,10 @@ class Control(Spec):
         "linear",
         default="linear",
     )
-    bounds: fixed_list(Number, 2) | None = field("Lower and upper limit of the values.", [-20, 20], default=None)
-    initial: by_kind(number=Number, text=named.LawOrFormula, list=list[Number]) = field(
+    bounds: Annotated[list[Number], length(2)] | None = field(
+        "Lower and upper limit of the values.", [-20, 20], default=None
+    )
+    initial: Annotated[Number | named.LawOrFormula | list[Number], ByKind()] = field(
         "Values to begin with: one for all, an expression of t, the name of a law, or a list.",
         0,
         "5*sin(pi*t)",
@@ -311,6 +312,6 @@ class RoadSum(_Road):
     roads: list[named.Road] = field("Their names.", ["hill", "bumps"], min_length=2)
 
 
-SimpleRoad = by_type(Flat, Ramp, Step, Sinusoidal, Bumps, Profile, MeasuredProfile)
-Road = by_type(Flat, Ramp, Step, Sinusoidal, Bumps, Profile, MeasuredProfile, RoadSum)
-RoadOrName = by_kind(text=named.Road, mapping=SimpleRoad)
+SimpleRoad = Annotated[Flat | Ramp | Step | Sinusoidal | Bumps | Profile | MeasuredProfile, ByType()]
+Road = Annotated[Flat | Ramp | Step | Sinusoidal | Bumps | Profile | MeasuredProfile | RoadSum, ByType()]
+RoadOrName = Annotated[named.Road | SimpleRoad, ByKind()]

@@ -1,22 +1,18 @@
 """``ModelFile``: a whole model file, validated section by section; ``Sections`` hold items by name."""
 
-# mypy: disable-error-code="valid-type"
-# fields are typed by calls that build what pydantic reads
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from dataclasses import field as dataclass_field
 from pathlib import Path as FilePath
 from types import MappingProxyType
-from typing import Annotated, Any, Literal, get_origin
+from typing import Annotated, Any, Literal, TypeVar, get_origin
 
 from pydantic import BeforeValidator, ConfigDict, PrivateAttr
-from pydantic import Field as pydantic_field
 
 from mbsim_cli.errors import Issue
 from mbsim_cli.spec import named
 from mbsim_cli.spec.analysis import Analysis, Equilibrium, FrequencyResponse, InverseDynamics, Kinematics, Modes
-from mbsim_cli.spec.base import ByType, Spec, Vector, field, parts, references, walk, whole_number
+from mbsim_cli.spec.base import WHOLE, ByType, Spec, Vector, field, parts, references, walk
 from mbsim_cli.spec.bodies import Body, Material, ParameterOrValue, Point, VectorSpec
 from mbsim_cli.spec.constraints import Constraint
 from mbsim_cli.spec.expressions.evaluate import width
@@ -35,66 +31,90 @@ from mbsim_cli.spec.states import Controller, State
 from mbsim_cli.spec.studies import Fit, Measurement, Optimization, Study
 from mbsim_cli.system import cached_property
 
-
-def _section(kind: Any, description: str, *examples: Any) -> Any:
-    # a section without entries is null in YAML
-    read_empty = BeforeValidator(lambda value: {} if value is None else value)
-    return Annotated[
-        dict[named.Text, kind],
-        read_empty,
-        pydantic_field(default_factory=dict, description=description, examples=list(examples)),
-    ]
+T = TypeVar("T")
+# a section without entries is null in YAML
+Section = Annotated[dict[named.Text, T], BeforeValidator(lambda value: {} if value is None else value)]
 
 
 class Sections(Spec):
     """Items of all kinds by name."""
 
-    constants: _section(Number, "Numbers and formulas by name.", {"g": 9.81, "half": "L/2"})
-    parameters: _section(ParameterOrValue, "Design parameters by name.", {"L": {"value": "sqrt(2)", "unit": "m"}})
-    points: _section(Point, "Points by name.", {"A": {"ground": [0, 0, 0], "A1": [0, 0, 0]}})
-    vectors: _section(VectorSpec, "Vectors by name; all: in every body.", {"z": {"all": [0, 0, 1]}})
-    materials: _section(
-        Material, "Materials by name.", {"steel": {"youngs_modulus": 2.1e11, "poisson_ratio": 0.3, "density": 7850}}
+    constants: Section[Number] = field(
+        "Numbers and formulas by name.", {"g": 9.81, "half": "L/2"}, default_factory=dict
     )
-    fields: _section(Field, "Fields of one number an element, by name.", {"rho": {"value": 0.5}})
-    bodies: _section(Body, "Bodies by name; ground exists.", {"A1": {"mass": 1, "inertia": {"zz": "1/6"}}})
-    joints: _section(
-        Joint, "Joints by name.", {"A": {"type": "revolute", "bodies": ["ground", "A1"], "point": "A", "axis": "z"}}
+    parameters: Section[ParameterOrValue] = field(
+        "Design parameters by name.", {"L": {"value": "sqrt(2)", "unit": "m"}}, default_factory=dict
     )
-    dh: _section(
-        Table,
+    points: Section[Point] = field(
+        "Points by name.", {"A": {"ground": [0, 0, 0], "A1": [0, 0, 0]}}, default_factory=dict
+    )
+    vectors: Section[VectorSpec] = field(
+        "Vectors by name; all: in every body.", {"z": {"all": [0, 0, 1]}}, default_factory=dict
+    )
+    materials: Section[Material] = field(
+        "Materials by name.",
+        {"steel": {"youngs_modulus": 210000000000.0, "poisson_ratio": 0.3, "density": 7850}},
+        default_factory=dict,
+    )
+    fields: Section[Field] = field(
+        "Fields of one number an element, by name.", {"rho": {"value": 0.5}}, default_factory=dict
+    )
+    bodies: Section[Body] = field(
+        "Bodies by name; ground exists.", {"A1": {"mass": 1, "inertia": {"zz": "1/6"}}}, default_factory=dict
+    )
+    joints: Section[Joint] = field(
+        "Joints by name.",
+        {"A": {"type": "revolute", "bodies": ["ground", "A1"], "point": "A", "axis": "z"}},
+        default_factory=dict,
+    )
+    dh: Section[Table] = field(
         "Denavit-Hartenberg tables by name.",
         {"arm": {"rows": {"q1": {"d": 0.4, "alpha": "-pi/2"}, "q2": {"a": "L_2"}}}},
+        default_factory=dict,
     )
-    constraints: _section(
-        Constraint, "Constraints by name.", {"rod": {"type": "distance", "points": ["ground.B", "A1.P1"]}}
+    constraints: Section[Constraint] = field(
+        "Constraints by name.", {"rod": {"type": "distance", "points": ["ground.B", "A1.P1"]}}, default_factory=dict
     )
-    forces: _section(
-        Force, "Forces by name.", {"s": {"type": "spring_damper", "points": ["ground.B", "A1.P1"], "stiffness": 100}}
+    forces: Section[Force] = field(
+        "Forces by name.",
+        {"s": {"type": "spring_damper", "points": ["ground.B", "A1.P1"], "stiffness": 100}},
+        default_factory=dict,
     )
-    cables: _section(
-        Cable,
+    cables: Section[Cable] = field(
         "Cables through points and over pulleys, by name.",
-        {"rope": {"path": ["ground.A", "load.B"], "stiffness": 1e5, "length": 2}},
+        {"rope": {"path": ["ground.A", "load.B"], "stiffness": 100000.0, "length": 2}},
+        default_factory=dict,
     )
-    states: _section(State, "States of one's own by name.", {"x": {"initial": 0, "rate": "(u - x)/T"}})
-    controllers: _section(
-        Controller,
+    states: Section[State] = field(
+        "States of one's own by name.", {"x": {"initial": 0, "rate": "(u - x)/T"}}, default_factory=dict
+    )
+    controllers: Section[Controller] = field(
         "Controllers, motors and filters by name.",
         {"hip": {"type": "pid", "coordinate": "hip.angle", "target": 0.5, "kp": 80, "kd": 2}},
+        default_factory=dict,
     )
-    controls: _section(
-        Control,
+    controls: Section[Control] = field(
         "Functions of time that an optimisation finds, by name.",
         {"u": {"force": "push", "intervals": 40, "bounds": [-20, 20]}},
+        default_factory=dict,
     )
-    roads: _section(
-        Road, "Roads by name.", {"track": {"type": "step", "position": 5.5, "width": 0.02, "height": -0.01}}
+    roads: Section[Road] = field(
+        "Roads by name.",
+        {"track": {"type": "step", "position": 5.5, "width": 0.02, "height": -0.01}},
+        default_factory=dict,
     )
-    laws: _section(Law, "Laws by name.", {"ramp": {"type": "polynomial", "coefficients": [0, 1]}})
-    sensors: _section(Sensor, "Sensors by name.", {"r2": {"type": "position", "point": "bar12.P2"}})
-    objectives: _section(Objective, "Objectives by name.", {"psi": {"integral": "dot(v2, v2)"}})
-    checks: _section(Check, "Reference values by name.", {"table 7": {"objective": "psi", "value": 0.727}})
+    laws: Section[Law] = field(
+        "Laws by name.", {"ramp": {"type": "polynomial", "coefficients": [0, 1]}}, default_factory=dict
+    )
+    sensors: Section[Sensor] = field(
+        "Sensors by name.", {"r2": {"type": "position", "point": "bar12.P2"}}, default_factory=dict
+    )
+    objectives: Section[Objective] = field(
+        "Objectives by name.", {"psi": {"integral": "dot(v2, v2)"}}, default_factory=dict
+    )
+    checks: Section[Check] = field(
+        "Reference values by name.", {"table 7": {"objective": "psi", "value": 0.727}}, default_factory=dict
+    )
 
 
 SECTIONS = tuple(Sections.model_fields)
@@ -129,7 +149,7 @@ class ModelFile(Sections):
         ignored_types=(cached_property,),
     )
 
-    mbsim: whole_number(Literal[1]) = field("Version of the format.", 1)
+    mbsim: Annotated[Literal[1], WHOLE] = field("Version of the format.", 1)
     name: named.Text = field("Name of the model.", "Five-bar linkage", default="")
     description: named.Text | None = field("Free text for the reader.", "A planar mechanism.", default=None)
     include: list[named.Text] = field(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from pydantic import Field as Limits
+from pydantic_core import core_schema
 
 
 @dataclass(frozen=True)
@@ -14,6 +15,9 @@ class Names:
     """Annotation of a text: the kind of thing in the model that it names; empty where it names nothing there."""
 
     kind: str
+
+    def __get_pydantic_core_schema__(self, source: object, handler: object) -> core_schema.StringSchema:
+        return core_schema.str_schema()
 
 
 Text = Annotated[str, Names("")]  # free text, the name of something outside, or one that is given here

@@ -1,15 +1,12 @@
 """Objectives: numbers that a run computes and gradients are taken of; checks: what they are compared with."""
 
-# mypy: disable-error-code="valid-type"
-# fields are typed by calls that build what pydantic reads
-
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
 from mbsim_cli.spec import named
 from mbsim_cli.spec.analysis import Formulation
-from mbsim_cli.spec.base import Spec, by_kind, description, field, require_one
+from mbsim_cli.spec.base import ByKind, Spec, description, field, require_one
 from mbsim_cli.spec.expressions.number import Formula, Number
 from mbsim_cli.spec.expressions.units import Label
 
@@ -22,7 +19,7 @@ LARGEST = "largest"
 
 NO_EXPRESSION = "0"
 Ordinal = Annotated[int, Field(ge=1)]
-_OrdinalOrLargest: Any = by_kind(number=Ordinal, text=Literal["largest"])
+_OrdinalOrLargest: Any = Annotated[Ordinal | Literal["largest"], ByKind()]
 
 
 def mode(text: str) -> Any:
@@ -117,9 +114,7 @@ class SensorValue(Spec):
     """What a sensor shows at one time."""
 
     time: Number = field("Time [s].", 1.0)
-    value: by_kind(number=Number, text=Number, list=list[Number]) = field(
-        "Value, or the components of a vector.", [0.81, -2.1, 0]
-    )
+    value: Annotated[Number | list[Number], ByKind()] = field("Value, or the components of a vector.", [0.81, -2.1, 0])
 
 
 class Check(Spec):

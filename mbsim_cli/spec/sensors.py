@@ -1,15 +1,12 @@
 """Sensors: quantities that a run records and that objectives are made of."""
 
-# mypy: disable-error-code="valid-type"
-# fields are typed by calls that build what pydantic reads
-
 from collections.abc import Callable
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
 from mbsim_cli.spec import named
-from mbsim_cli.spec.base import Spec, by_kind, by_type, description, field, require_one, whole_number
+from mbsim_cli.spec.base import WHOLE, ByKind, ByType, Spec, description, field, require_one
 from mbsim_cli.spec.expressions.number import Formula
 from mbsim_cli.spec.expressions.syntax import PARTS
 from mbsim_cli.spec.expressions.units import Label
@@ -36,7 +33,7 @@ class _OfBody(_Sensor):
 
 
 class _Differentiated(_Sensor):
-    derivative: whole_number(Literal[0, 1, 2]) = field("Time derivative: 0, 1 or 2.", 1, default=0)
+    derivative: Annotated[Literal[0, 1, 2], WHOLE] = field("Time derivative: 0, 1 or 2.", 1, default=0)
 
 
 class Position(_OfPoint):
@@ -176,7 +173,7 @@ class Torques(_Sensor):
     """Torques and forces of all coordinates in inverse dynamics, or of those listed."""
 
     type: Literal["torques"] = field("Torques of several coordinates, in inverse dynamics.", "torques")
-    coordinates: by_kind(text=Literal["all"], list=Annotated[list[named.Coordinate], Field(min_length=2)]) = field(
+    coordinates: Annotated[Literal["all"] | Annotated[list[named.Coordinate], Field(min_length=2)], ByKind()] = field(
         "The coordinates, or all, in the order of the result file.", ["A.angle", "B.angle"], "all", default="all"
     )
 
@@ -242,7 +239,7 @@ class Displacement(_Differentiated):
 
 class _Attitude(_Sensor):
     body: named.Frame = field("The body, its axes x forward, y to the left, z up.", "chassis")
-    derivative: whole_number(Literal[0, 1]) = field("Time derivative: 0 or 1.", 1, default=0)
+    derivative: Annotated[Literal[0, 1], WHOLE] = field("Time derivative: 0 or 1.", 1, default=0)
 
 
 class Roll(_Attitude):
@@ -314,34 +311,35 @@ class ExpressionSensor(_Sensor):
     unit: Label = field("Unit, for tables and result files.", "m", default="")
 
 
-Sensor = by_type(
-    Position,
-    Velocity,
-    Acceleration,
-    Direction,
-    AngularVelocity,
-    AngularAcceleration,
-    CoordinateSensor,
-    DistanceSensor,
-    AngleSensor,
-    ForceSensor,
-    Multiplier,
-    Reaction,
-    Torque,
-    Torques,
-    KineticEnergy,
-    PotentialEnergy,
-    StrainEnergy,
-    ElasticCoordinate,
-    Deformation,
-    VelocityAlong,
-    AccelerationAlong,
-    Displacement,
-    Roll,
-    Pitch,
-    Yaw,
-    TyreSensor,
-    ContactSensor,
-    BushingSensor,
-    ExpressionSensor,
-)
+Sensor = Annotated[
+    Position
+    | Velocity
+    | Acceleration
+    | Direction
+    | AngularVelocity
+    | AngularAcceleration
+    | CoordinateSensor
+    | DistanceSensor
+    | AngleSensor
+    | ForceSensor
+    | Multiplier
+    | Reaction
+    | Torque
+    | Torques
+    | KineticEnergy
+    | PotentialEnergy
+    | StrainEnergy
+    | ElasticCoordinate
+    | Deformation
+    | VelocityAlong
+    | AccelerationAlong
+    | Displacement
+    | Roll
+    | Pitch
+    | Yaw
+    | TyreSensor
+    | ContactSensor
+    | BushingSensor
+    | ExpressionSensor,
+    ByType(),
+]

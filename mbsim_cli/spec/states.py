@@ -5,14 +5,10 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from mbsim_cli.spec import named
-from mbsim_cli.spec.base import ZERO, Spec, by_type, description, field, require_one
+from mbsim_cli.spec.base import ZERO, ByType, Spec, description, field, require_one
 from mbsim_cli.spec.expressions.number import Expression, Number
 from mbsim_cli.spec.expressions.units import Unit
 from mbsim_cli.spec.joints import Bodiless
-
-# mypy: disable-error-code="valid-type"
-# fields are typed by calls that build what pydantic reads
-
 
 INTEGRAL = "integral"
 
@@ -36,9 +32,6 @@ class StateJoint(Bodiless):
 
 
 # Controllers, motors, delays and transfer functions: short forms of states and forces by expressions.
-
-# mypy: disable-error-code="valid-type"
-# fields are typed by calls that build what pydantic reads
 
 
 _ONE = Number(1.0)
@@ -124,4 +117,4 @@ class TransferFunction(Spec):
     description: named.Text | None = description()
 
 
-Controller = by_type(Pid, DcMotor, Delay, TransferFunction)
+Controller = Annotated[Pid | DcMotor | Delay | TransferFunction, ByType()]

@@ -1,14 +1,11 @@
 """What an analysis is repeated for: studies of parameter values, optimisations, and fits to measurements."""
 
-# mypy: disable-error-code="valid-type"
-# fields are typed by calls that build what pydantic reads
-
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import model_validator
 
 from mbsim_cli.spec import named
-from mbsim_cli.spec.base import Spec, by_kind, description, field, fixed_list, require_one
+from mbsim_cli.spec.base import ByKind, Spec, description, field, length, require_one
 from mbsim_cli.spec.expressions.number import AutoNumber, Number
 from mbsim_cli.spec.laws import ColumnsFile
 
@@ -31,13 +28,13 @@ class Steps(Range):
     count: int = field("How many values, both ends included.", 5, ge=2, le=10_000_000)
 
 
-Axis = by_kind(list=list[Number], mapping=Steps)
+Axis = Annotated[list[Number] | Steps, ByKind()]
 
 
 class Cloud(Spec):
     """Points that fill a box of parameters."""
 
-    parameters: by_kind(list=list[named.Varied], mapping=dict[named.Varied, Range]) = field(
+    parameters: Annotated[list[named.Varied] | dict[named.Varied, Range], ByKind()] = field(
         "Parameters that vary within their bounds, or each with its range.",
         ["k_f", "c_f"],
         {"k_f": {"from": 2e4, "to": 3e4, "scale": "log"}},
@@ -95,7 +92,7 @@ class Study(Spec):
         "ddm",
         default=None,
     )
-    keep: by_kind(text=Literal["objectives", "sensors", "full"], list=list[named.Kept]) = field(
+    keep: Annotated[Literal["objectives", "sensors", "full"] | list[named.Kept], ByKind()] = field(
         "What is kept of a case: objectives; sensors too, along time; or the names of objectives and sensors; "
         "full: objectives, and its result file.",
         "sensors",
@@ -142,7 +139,7 @@ class Optimization(Spec):
 
     minimize: named.Objective | None = field("Objective that is to become least.", "psi1", default=None)
     maximize: named.Objective | None = field("Objective that is to become largest.", "psi1", default=None)
-    variables: by_kind(text=Literal["all"], list=list[named.Varied], mapping=dict[named.Varied, Range]) | None = field(
+    variables: Annotated[Literal["all"] | list[named.Varied] | dict[named.Varied, Range], ByKind()] | None = field(
         "Parameters that vary within their bounds, or each with its range; all: those that have bounds; "
         "default all, none where fields vary.",
         ["L_s1", "L_s2"],
@@ -229,7 +226,7 @@ class Measurement(Spec):
         "Column of the times, which the time of the analysis counts from zero.", "t", default="time"
     )
     time_scale: Number = field("Factor on the times, to seconds.", 0.001, default=Number(1.0))
-    between: fixed_list(Number, 2) | None = field(
+    between: Annotated[list[Number], length(2)] | None = field(
         "First and last time that is used [s]; default all of them.", [0.1, 2], default=None
     )
     parameters: dict[named.Varied, Number] = field(
@@ -249,7 +246,7 @@ class Fit(Spec):
     """One fit of parameters to measurements, by least squares."""
 
     measurements: list[named.Measurement] = field("Measurements that the model is fitted to.", ["lab"], min_length=1)
-    parameters: by_kind(text=Literal["all"], list=list[named.Varied], mapping=dict[named.Varied, Range]) = field(
+    parameters: Annotated[Literal["all"] | list[named.Varied] | dict[named.Varied, Range], ByKind()] = field(
         "Parameters that are estimated, within their bounds if they have any, or each within a range; "
         "all: those that have bounds.",
         ["k", "c"],

@@ -131,6 +131,7 @@ def described(sid: StandardInput, file: str) -> dict[str, Any]:
 def supplied_by_file(model_file: ModelFile, name: str, numbers: Numbers) -> Supplied:
     """Data of a body as the file has them, moved along its design variables, with the damping that the model states."""
     spec, place = model_file.bodies[name].flexible, f"bodies.{name}.flexible"
+    assert isinstance(spec, FlexibleFile)
     given = _chosen(model_file, spec, place)
     if unknown := [key for key in spec.design if key not in given.design]:
         hint = suggest(unknown[0], given.design) or "mbsim reduce writes derivatives by the parameters of a model"

@@ -43,6 +43,8 @@ from mbsim_cli.model.layout import (
 )
 from mbsim_cli.model.problem import Gap, Reacting
 from mbsim_cli.model.units import RATES, force_on
+from mbsim_cli.spec.constraints import Distance, PointOnLine, PointOnPlane
+from mbsim_cli.spec.sensors import ExpressionSensor
 from mbsim_cli.spec.states import StateJoint
 
 PARTS = {"force": "N", "moment": "N m"}
@@ -121,9 +123,9 @@ class ReactionTable:
             between = self._system.joints[joint]
             return bodies[1], lambda geometry: joint_frames(geometry, between).p_b
         constraint = self._system.model_file.constraints[spec.constraint]
-        if constraint.type == "angle":
+        if not isinstance(constraint, Distance | PointOnLine | PointOnPlane):
             return bodies[1], lambda geometry: ZERO  # a couple is the same about every point
-        body, point = split(constraint.points[1] if constraint.type == "distance" else constraint.point)
+        body, point = split(constraint.points[1] if isinstance(constraint, Distance) else constraint.point)
         return body, lambda geometry: geometry.point(body, point)
 
 
@@ -335,8 +337,9 @@ class SensorTable:
         """Assign rows to sensors that are expressions, after all other rows."""
         file = self._system.model_file
         for name in file.formulas:
-            width = file.width_of(name)
-            self._assign_rows(name, file.sensors[name].unit, COMPONENTS[width], width)
+            spec, width = file.sensors[name], file.width_of(name)
+            assert isinstance(spec, ExpressionSensor)
+            self._assign_rows(name, spec.unit, COMPONENTS[width], width)
 
     def _assign_rows(self, name: str, unit: str | tuple[str, ...], components: tuple[str, ...], width: int) -> None:
         """Assign the next rows to a sensor."""

@@ -56,7 +56,8 @@ class ElasticBody:
     """A body that deforms: its standard input data, complex where the numbers are stepped along a parameter."""
 
     def __init__(self, model_file: ModelFile, name: str, numbers: Numbers, source: Source):
-        self.name, self.spec, self._numbers = name, model_file.bodies[name].flexible, numbers
+        self.name, self._numbers = name, numbers
+        self.spec: Any = model_file.bodies[name].flexible
         with numbers.recorded() as read:
             self._supplied = source(model_file, name, numbers)
         self.sid, self.mesh, self.share = self._supplied.sid, self._supplied.mesh, self._supplied.share

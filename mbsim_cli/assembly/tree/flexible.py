@@ -24,6 +24,7 @@ from mbsim_cli.spec.expressions.evaluate import evaluate
 from mbsim_cli.spec.expressions.number import Number
 from mbsim_cli.spec.expressions.program import compiled
 from mbsim_cli.spec.expressions.syntax import ExpressionError, names, parse
+from mbsim_cli.spec.flexible import Density, FlexibleTerms
 from mbsim_cli.spec.model_file import ModelFile
 
 # Fields of a model file on the elements of a mesh: by an expression of their centres, or from a file.
@@ -71,7 +72,7 @@ def _by_expression(model_file: ModelFile, name: str, mesh: Mesh, numbers: Number
 
 def _from_file(model_file: ModelFile, name: str, count: int, read: Any) -> np.ndarray:
     given, place = model_file.fields[name], f"fields.{name}.file"
-    path = model_file.source.file_at(place, given.file)
+    path = model_file.source.file_at(place, str(given.file))
     dataset = given.dataset or name
     try:
         p = read.numbers(path, dataset)
@@ -123,6 +124,7 @@ class FlexibleBodies:
     def by_number(self, name: str) -> StandardInput:
         """The body of a name that is given by its integrals; raise ModelError where no shapes have them."""
         spec = self._model_file.bodies[name].flexible
+        assert isinstance(spec, FlexibleTerms)
         terms, n = spec.terms, len(spec.terms.Me)
         J = {"M0": terms.J} if isinstance(terms.J, list) else dict(terms.J)
         Cr = {"M0": terms.Cr} if isinstance(terms.Cr, list) else dict(terms.Cr)
@@ -209,7 +211,8 @@ class FlexibleBodies:
 
     def share(self, name: str, found: Reduced) -> tuple[float, np.ndarray]:
         """Mean density of a body over its volume, and its derivatives (ne) by the numbers of the field."""
-        spec, structure = self._model_file.bodies[name].flexible.density, found.body.structure
+        spec, structure = self._density(name), found.body.structure
+        assert spec is not None
         weights = np.broadcast_to(structure.mass.sum((1, 2)), len(structure.mesh.cells)).real
         weights = weights / weights.sum()
         mean = float(weights @ np.real(self.densities(structure.mesh, spec.name)))
@@ -218,13 +221,16 @@ class FlexibleBodies:
 
     def drawn(self, name: str, mesh: Mesh) -> dict[str, np.ndarray]:
         """Numbers of the elements (ne) by name: the field of a body's density, and what its filter makes of it."""
-        spec = self._model_file.bodies[name].flexible.density
+        spec = self._density(name)
         if spec is None:
             return {}
         raw = np.real(field_values(self._model_file, spec.name, mesh, self._numbers, self._read))
         if (filtering := self._filter(spec.name, mesh)) is None:
             return {spec.name: raw}
         return {spec.name: raw, f"{spec.name}_filtered": filtering.real @ raw}
+
+    def _density(self, name: str) -> Density | None:
+        return getattr(self._model_file.bodies[name].flexible, "density", None)
 
     def _filter(self, name: str, mesh: Mesh) -> Any:
         spec = self._model_file.fields[name]
@@ -235,7 +241,8 @@ class FlexibleBodies:
 
     def by_field(self, name: str, found: Reduced, covector: StandardInput) -> np.ndarray:
         """Derivatives (ne) by the numbers of a body's field, of what has a covector of the body's terms."""
-        spec = self._model_file.bodies[name].flexible.density
+        spec = self._density(name)
+        assert spec is not None
         mesh = found.body.structure.mesh
         p = np.real(self.densities(mesh, spec.name))
         gradient = self._law(spec).pull_back(p, *element_gradients(found, covector))

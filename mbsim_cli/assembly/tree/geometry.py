@@ -26,6 +26,7 @@ from mbsim_cli.assembly.parameters.numbers import (
     unit,
     without,
 )
+from mbsim_cli.spec.bodies import DesignPoint, DesignVector, Point, VectorSpec
 from mbsim_cli.spec.model_file import ModelFile
 
 GROUND_NAME = "ground"
@@ -239,16 +240,11 @@ def shape_inertia(numbers: Numbers, shape: Any, mass: Scalar) -> Inertia:
 _BODY_AXES = {"x": IDENTITY[0], "y": IDENTITY[1], "z": IDENTITY[2]}
 
 
-def _is_design(spec: Any) -> bool:
-    """Whether a point or vector is given in the design position."""
-    return not isinstance(spec, Mapping)
-
-
-def carries(spec: Any, body: str) -> bool:
+def carries(spec: Point | VectorSpec | None, body: str) -> bool:
     """Whether a body carries a point or vector of the model file (None: it is not in the file)."""
     if spec is None:
         return False
-    return body in spec.bodies if _is_design(spec) else body in spec or "all" in spec
+    return body in spec.bodies if isinstance(spec, DesignPoint | DesignVector) else body in spec or "all" in spec
 
 
 def split(reference: str) -> tuple[str, str]:
@@ -274,7 +270,7 @@ class Geometry:
         spec, hardpoint = self.bodies.get(self._carrier(body)), self.points.get(point)
         if spec is not None and (spec.position is not None or spec.orientation is not None):
             return True
-        return carries(hardpoint, body) and _is_design(hardpoint)
+        return carries(hardpoint, body) and isinstance(hardpoint, DesignPoint)
 
     def position(self, body: str) -> Vector:
         """Design position of a body's origin, global."""
@@ -304,9 +300,9 @@ class Geometry:
         if body in self._nodes:
             return ZERO
         spec = self.points.get(name)
-        if not carries(spec, body):
+        if spec is None or not carries(spec, body):
             return ZERO if name == "origin" else self.center_of_mass(body)
-        if _is_design(spec):
+        if isinstance(spec, DesignPoint):
             offset = subtract(self.numbers.vector(spec.design), self.position(body))
             return apply_transposed(self.orientation(body), offset)
         return self.numbers.vector(spec[body])
@@ -315,9 +311,9 @@ class Geometry:
         """Local components of a body's vector, as given (not of unit length)."""
         body = self._carrier(body)
         spec = self.vectors.get(name)
-        if not carries(spec, body):
+        if spec is None or not carries(spec, body):
             return _BODY_AXES[name]
-        if _is_design(spec):
+        if isinstance(spec, DesignVector):
             return apply_transposed(self.orientation(body), self.numbers.vector(spec.design))
         return self.numbers.vector(spec[body] if body in spec else spec["all"])
 

@@ -24,6 +24,7 @@ from mbsim_cli.model.codes import Column
 from mbsim_cli.model.layout import NONE
 from mbsim_cli.spec.base import references, with_entries
 from mbsim_cli.spec.bodies import Body
+from mbsim_cli.spec.flexible import RectangleMesh
 from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.spec.reading.messages import Path
 from mbsim_cli.spec.states import StateJoint
@@ -246,8 +247,9 @@ class _Unfolding:
         sensors = dict(found.sensors)
         for name, spec in sensors.items():
             if spec.type == "reaction" and spec.on in self._elastic:  # acts on the place where the joint is
-                place = spec.bodies(found)[spec.bodies(self._file).index(spec.on)]
-                sensors[name] = spec.model_copy(update={"on": place})
+                places_of, given = spec.bodies(found), spec.bodies(self._file)
+                assert places_of is not None and given is not None  # as ``check_reactions`` says
+                sensors[name] = spec.model_copy(update={"on": places_of[given.index(spec.on)]})
         return found.model_copy(update={"sensors": sensors}), self._nodes
 
     def _joint(self, place: str, spec: Any) -> Any:
@@ -318,8 +320,8 @@ class _Unfolding:
             message = f"the frame of body {body!r} follows its mean motion: no place of the body is there"
             self._report(place, message, "take a node of the body")
         elif chord is not None and kind:
-            mesh = self._elastic[body].spec.mesh
-            planar = mesh.type == "rectangle" or getattr(mesh, "planar", False)
+            mesh = getattr(self._elastic[body].spec, "mesh", None)
+            planar = isinstance(mesh, RectangleMesh) or getattr(mesh, "planar", False)
             if kind not in (*_ON_CHORD, *(_ON_PLANE_CHORD if planar else ())):
                 message = f"the body {body!r} turns against its frame, which lies on a chord"
                 self._report(place, message, f"take the node {chord[0]!r}")

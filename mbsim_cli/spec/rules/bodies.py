@@ -5,7 +5,7 @@ from math import prod
 from typing import Any
 
 from mbsim_cli.spec.base import walk
-from mbsim_cli.spec.bodies import SURFACES, Body, DesignPoint, DesignVector, Inertia, Orientation
+from mbsim_cli.spec.bodies import SURFACES, Body, Cylinder, DesignPoint, DesignVector, Inertia, Orientation, Rod
 from mbsim_cli.spec.expressions.number import Number
 from mbsim_cli.spec.expressions.syntax import names, parse
 from mbsim_cli.spec.flexible import Field, FlexibleFile, FlexibleTerms, NodeSet
@@ -59,7 +59,7 @@ def _center_of_mass(review: Review, name: str) -> list[float] | None:
     shape = body.shape
     if shape is not None and shape.center is not None:
         return review.vector(shape.center)
-    if not hasattr(shape, "length"):
+    if not isinstance(shape, Rod | Cylinder):
         return [0.0, 0.0, 0.0]
     length = review.value(shape.length)
     return None if length is None else [length / 2 if axis == shape.axis else 0.0 for axis in "xyz"]
@@ -330,8 +330,8 @@ def check_flexible(review: Review) -> None:
         ratio = review.value(material.poisson_ratio)
         if ratio is not None and not -1 < ratio < 0.5:
             review.report(("materials", name, "poisson_ratio"), f"must lie between -1 and 0.5, is {ratio:g}")
-    for name, given in review.model.fields.items():
-        _field(review, ("fields", name), given)
+    for name, field in review.model.fields.items():
+        _field(review, ("fields", name), field)
     for name, sensor in review.model.sensors.items():
         if sensor.type in ("strain_energy", "elastic_coordinate"):
             _deforming(review, ("sensors", name, "body"), sensor.body)

@@ -7,6 +7,7 @@ from mbsim_cli.spec.expressions.evaluate import check_formula, width
 from mbsim_cli.spec.expressions.named_numbers import shown, sort
 from mbsim_cli.spec.expressions.number import TIME, VELOCITY, Expression, Number, coordinate_in, read_by, sensor_in
 from mbsim_cli.spec.expressions.syntax import COMPONENTS, KNOWN, MAX_LENGTH, ExpressionError, names, parse
+from mbsim_cli.spec.forces import AppliedForce, AppliedTorque
 from mbsim_cli.spec.objectives import MODAL, TRANSFERS, Check, Transfer
 from mbsim_cli.spec.reading.messages import Path
 from mbsim_cli.spec.review import Review
@@ -183,8 +184,8 @@ def _expression(review: Review, path: Path, number: Expression, of_parts: dict[s
     loads = [name for name in reading.names if name in model.sensors and model.sensors[name].type == "multiplier"]
     if loads and (why := _no_multipliers(review)):
         review.report(path, f"it depends on forces of constraints: {why[0]}", why[1])
-    beside = getattr(model.forces[path[1]], "law", None)
-    if model.forces[path[1]].type in ("force", "torque") and beside is not None:
+    force = model.forces[str(path[1])]
+    if isinstance(force, AppliedForce | AppliedTorque) and force.law is not None:
         review.report((*path[:2], "law"), "it multiplies a value that is an expression", "write law_name(t) in there")
     if len(review.issues) > before or not all(review.intact("sensors", name) for name in model.sensors):
         return
@@ -203,7 +204,7 @@ def _stated_at(review: Review, path: Path, name: str, offset: int) -> tuple[Path
     """Where a name stands that an expression reads: of forces that a cable stands for, in which key of the cable."""
     place = review.source.stands_at.get(path, path)
     if place[0] == "cables":
-        cable = review.model.cables[place[1]]
+        cable = review.model.cables[str(place[1])]
         for key in type(cable).model_fields:  # in their order, which that of a set is not
             text = getattr(getattr(cable, key), "text", None)
             if isinstance(text, str) and name in (read := read_by(text).names):
@@ -258,8 +259,8 @@ def _is_coordinate(review: Review, name: str) -> bool:
 def _coordinate(review: Review, path: Path, name: str, offset: int) -> None:
     joint, _, rest = name.partition(".")
     if joint not in review.names("joints"):
-        known = [*review.names("joints"), *review.names("sensors")]
-        review.report(path, f"unknown joint or sensor {joint!r}", review.suggest(joint, known), offset)
+        hint = review.suggest(joint, [*review.names("joints"), *review.names("sensors")])
+        review.report(path, f"unknown joint or sensor {joint!r}", hint, offset)
         return
     if joint not in review.model.joints:
         return

@@ -10,6 +10,7 @@ from mbsim_cli.spec.bodies import Body, DesignPoint, DesignVector
 from mbsim_cli.spec.expressions.number import Number
 from mbsim_cli.spec.expressions.syntax import CONSTANTS, FUNCTIONS, VECTOR_FUNCTIONS, ExpressionError, names, parse
 from mbsim_cli.spec.expressions.units import instead_of, quantity
+from mbsim_cli.spec.flexible import FlexibleMeshed
 from mbsim_cli.spec.reading.messages import Path
 from mbsim_cli.spec.review import GROUND, Review
 from mbsim_cli.spec.rules.bodies import LOADS
@@ -160,7 +161,7 @@ class References:
             case "point" | "vector":
                 self._of_body(path, name, kind)
             case "own coordinate":
-                known = self.review.model.joints[path[1]].coordinates
+                known = self.review.model.joints[str(path[1])].coordinates
                 self.review.known(path, name, "joints", "coordinate", known)
             case "coordinate":
                 self.coordinate(path, name, found.is_key)
@@ -212,8 +213,9 @@ class References:
 
     def _of_mesh(self, found: Reference) -> None:
         """Check a set, a node or a load of a flexible body."""
-        body = self.review.model.bodies[found.path[1]].flexible
-        known = {"set": body.sets, "node": body.nodes, "load": (*LOADS, *body.nodes)}[found.kind]
+        body = self.review.model.bodies[str(found.path[1])].flexible
+        assert isinstance(body, FlexibleMeshed)
+        known: Any = {"set": body.sets, "node": body.nodes, "load": (*LOADS, *body.nodes)}[found.kind]
         if found.name not in known:
             hint = self.review.suggest(found.name, known)
             self.review.report(found.path, f"unknown {found.kind} {found.name!r}", hint)

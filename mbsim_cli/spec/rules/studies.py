@@ -125,11 +125,10 @@ def _axes(review: Review, kind: str, axes: Mapping[str, Any]) -> Iterator[Fault]
 
 def _cloud(review: Review, kind: str, cloud: Cloud) -> Iterator[Fault]:
     path: Path = (kind, "parameters")
-    listed = not isinstance(cloud.parameters, dict)
     if not cloud.parameters:
         yield Fault(path, "needs one parameter at least")
     for index, name in enumerate(cloud.parameters):
-        if not listed:
+        if isinstance(cloud.parameters, dict):
             yield from range_of(review, (*path, name), cloud.parameters[name])
         elif name in cloud.parameters[:index]:
             yield Fault((*path, index), f"{name!r} stands twice")
@@ -404,15 +403,15 @@ def _parameters(review: Review, given: Fit) -> Iterator[Fault]:
         return
     if not stated:
         yield Fault(("parameters",), "needs one parameter at least")
-    listed = isinstance(stated, list)
     fitted_to = [review.model.measurements[name] for name in given.measurements if name in review.model.measurements]
     for index, name in enumerate(stated):
-        path: Path = ("parameters", index if listed else name)
-        if listed and name in stated[:index]:
+        path: Path = ("parameters", index if isinstance(stated, list) else name)
+        if isinstance(stated, list) and name in stated[:index]:
             yield Fault(path, f"{name!r} stands twice")
         elif fitted_to and all(name in measured.parameters for measured in fitted_to):
-            yield Fault(path, f"every measurement states its own value of {name!r}", "leave it out", not listed)
-        elif not listed:
+            message = f"every measurement states its own value of {name!r}"
+            yield Fault(path, message, "leave it out", isinstance(stated, dict))
+        elif isinstance(stated, dict):
             yield from range_of(review, path, stated[name])
             yield from around_start(review, path, name, stated[name])
         elif name in review.model.parameters:

@@ -4,7 +4,7 @@ from itertools import pairwise
 from typing import Any
 
 from mbsim_cli.spec.base import references
-from mbsim_cli.spec.constraints import COUPLINGS, Distance
+from mbsim_cli.spec.constraints import COUPLINGS, Coupling, Distance, Motion
 from mbsim_cli.spec.expressions.named_numbers import shown, sort
 from mbsim_cli.spec.forces import SphereShape
 from mbsim_cli.spec.laws import Profile, Ramp, RoadSum
@@ -155,11 +155,11 @@ def check_constraints(review: Review) -> None:
             if value is not None and value <= 0:
                 hint = "a spherical joint keeps two points together" if value == 0 else None
                 review.report(("constraints", name, "distance"), f"must be greater than zero, is {value:g}", hint)
-        elif constraint.type in COUPLINGS:
+        elif isinstance(constraint, COUPLINGS):
             values = [review.value(number) for number in constraint.factors.values()]
             if not any(value is None or value for value in values):
                 review.report(("constraints", name, "terms"), "all factors are zero, so that it holds nothing")
-            if constraint.type != "coupling":
+            if not isinstance(constraint, Coupling):
                 _ratio(review, ("constraints", name), constraint)
             elif constraint.of is not None and constraint.of == constraint.by:
                 review.report(("constraints", name, "by"), f"{constraint.by!r} cannot follow itself")
@@ -209,8 +209,7 @@ def _exists(review: Review, path: Path, sensor: Reaction) -> bool:
 
 def _fits(review: Review, path: Path, sensor: Reaction) -> None:
     spec = review.model.constraints[sensor.constraint] if sensor.constraint else None
-    kind = spec.type if spec else ""
-    if spec and kind in COUPLINGS:
+    if isinstance(spec, COUPLINGS):
         joints = list(dict.fromkeys(name.partition(".")[0] for name in spec.factors))
         if sensor.joint not in joints:
             hint = "name one of " + ", ".join(joints) + " as joint"
@@ -220,7 +219,7 @@ def _fits(review: Review, path: Path, sensor: Reaction) -> None:
         message = f"{sensor.constraint!r} is no coupling, and acts through no joint that could be named"
         review.report((*path, "joint"), message, "name a joint or a constraint")
         return
-    if sensor.axes == "joint" and spec and kind not in (*COUPLINGS, "motion"):
+    if sensor.axes == "joint" and spec and not isinstance(spec, (*COUPLINGS, Motion)):
         message = f"the constraint {sensor.constraint!r} has no axes of its own"
         review.report((*path, "axes"), message, "take ground or body")
     bodies = sensor.bodies(review.model)

@@ -63,7 +63,7 @@ def varied_fields(model_file: ModelFile, base: Plan) -> dict[str, tuple[np.ndarr
     """Values (ne) of the fields that vary, and their bounds."""
     number, found = model_file.expressions.value, {}
     for given in base.assembled.fields:
-        low, high = (float(number(bound).real) for bound in model_file.fields[given.name].bounds)
+        low, high = (float(number(bound).real) for bound in model_file.fields[given.name].bounds or ())
         found[given.name] = (given.body.mesh().fields[given.name], low, high)
     return found
 

@@ -158,8 +158,8 @@ def _scattered(parameters: Any, points: np.ndarray, model_file: ModelFile, value
             stated = parameters[name]
             columns.append(between(value(stated.from_), value(stated.to), share, stated.scale))
         else:
-            lower, upper = model_file.parameters[name].bounds
-            columns.append(between(value(lower), value(upper), share, "linear"))
+            lower, upper = map(value, model_file.parameters[name].bounds or ())
+            columns.append(between(lower, upper, share, "linear"))
     return Design(tuple(parameters), np.column_stack(columns))
 
 
