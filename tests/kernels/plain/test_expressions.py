@@ -68,7 +68,7 @@ objectives:
   j1: {integral: r.y**2 + K}
   j2: {final: q1 + s}
   j3: {integral: F**2 + 0.1*G*q1 + H.x + H.z}
-analysis: {formulation: FORMULATION, step: 1e-2, duration: 0.03, sensitivity: {method: ddm, parameters: all}}
+analysis: {formulation: FORMULATION, step: 1e-2, duration: 0.02, sensitivity: {method: ddm, parameters: all}}
 checks: {gradients: {agreement: [complex_step, adjoint, OTHERS], relative_tolerance: 1e-9}}
 """
 LOOP = "constraints: {rod: {type: distance, points: [ground.B, d.E]}}\nobjectives:"
