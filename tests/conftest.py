@@ -1,6 +1,7 @@
 """Settings of all tests."""
 
 import contextlib
+import enum
 import gc
 import os
 import resource
@@ -27,6 +28,11 @@ if WORKER and COMPILER == "linking":
     watch.PAIRED = True
     if int(WORKER.removeprefix("gw")) % 2:
         companion._take_calls_backwards()
+
+# Kernels as plain Python compare numpy's integers with codes. numpy then asks the class of the code for attributes that
+# it lacks, which Python 3.11 looks up by this function: a third of the time. Later versions have none.
+if COMPILER == "none" and hasattr(enum.EnumMeta, "__getattr__"):
+    del enum.EnumMeta.__getattr__
 
 # Properties are tried on the same examples each time, however long one takes.
 settings.register_profile("mbsim", deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
