@@ -52,6 +52,7 @@ def by_halves(path, **options):
     return mbsim.run(path, **options), mbsim.run(path, **options | {"step": options["step"] / 8})
 
 
+@pytest.mark.slow  # kernels of bodies that deform
 def test_gradients_by_parameters_and_fields_are_as_far_off_as_they_say(crank):
     for step in (4e-4, 2e-4, 1e-4):
         done, exact = by_halves(crank, step=step)
@@ -65,6 +66,7 @@ def test_gradients_by_parameters_and_fields_are_as_far_off_as_they_say(crank):
         assert warned == (told["relative"]["fields"]["p"] > 1e-2)
 
 
+@pytest.mark.slow  # kernels of bodies that deform
 def test_errors_of_derivatives_by_fields_stand_in_the_result(mbsim, crank, tmp_path):
     done = mbsim("run", crank, "--json").json
     assert done["discretisation"]["second_step"] == 8e-4
@@ -78,6 +80,7 @@ def test_errors_of_derivatives_by_fields_stand_in_the_result(mbsim, crank, tmp_p
     assert "(norm); by a second run with steps of 0.0008 s" in mbsim("run", crank).out
 
 
+@pytest.mark.slow  # kernels of bodies that deform
 def test_an_automatic_step_keeps_derivatives_by_fields_within_the_accuracy(crank):
     done = mbsim.run(crank, step="auto", accuracy=1e-2)
     exact = mbsim.run(crank, step=done.report["step"] / 4)
@@ -100,6 +103,7 @@ def test_the_adjoint_warns_where_direct_differentiation_does():
         assert any("d psi2 / d x_G_A1 has an estimated" in warning for warning in done.warnings) == (step == 5e-2)
 
 
+@pytest.mark.slow  # kernels of bodies that deform
 def test_a_body_that_rings_is_compared_without_gradients_too(crank):
     done, exact = by_halves(crank, step=4e-4, sensitivity="none")
     off = abs(done.objectives["psi"].value - exact.objectives["psi"].value)
@@ -122,9 +126,9 @@ def test_gradients_without_an_estimate_are_said_to_have_none(mbsim, pendulum, op
     assert f"errors of gradients are not estimated: {reason}" in mbsim("run", pendulum, *options).out
 
 
-def test_searches_and_programs_that_ask_for_a_gradient_run_once(crank, monkeypatch):
+def test_searches_and_programs_that_ask_for_a_gradient_run_once(pendulum, monkeypatch):
     monkeypatch.setattr(discretisation, "_estimates_by_second_run", None)  # cannot be called
-    _, gradient = mbsim.load(crank).value_and_gradient(sensitivity="adjoint")
+    _, gradient = mbsim.load(pendulum).value_and_gradient(sensitivity="adjoint")
     assert gradient.shape == (2,)
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from scripts import gallery
+from tests.marks import by_kernels
 
 from .conftest import ROOT
 from .test_readme import NUMBER, numbers_of
@@ -81,7 +82,7 @@ def test_the_script_draws_a_model(monkeypatch, tmp_path):
     assert (tmp_path / "fivebar.png").stat().st_size > 2000
 
 
-@pytest.mark.parametrize("model", gallery.models(), ids=lambda model: model.stem)
+@pytest.mark.parametrize("model", by_kernels(gallery.models()))
 def test_a_command_of_the_gallery(mbsim, model):
     done = mbsim("run", ROOT / model)
     assert done.code == 0, done.err
