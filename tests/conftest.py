@@ -11,6 +11,7 @@ import sys
 import pytest
 from hypothesis import HealthCheck, settings
 
+from mbsim_cli.cli.app import MOST_OBJECTS
 from mbsim_cli.kernels.compiler import companion, watch
 from mbsim_cli.kernels.compiler.choice import COMPILER
 
@@ -20,6 +21,8 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 # Without bytecode each of some hundred commands compiles all sources anew, which takes as long as what it does.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+gc.set_threshold(MOST_OBJECTS)  # as the command does: what compiling makes is searched for garbage in vain
 
 # Workers of pytest-xdist share what they compile as a run and its second process do: those with odd numbers begin at
 # the other end, nobody waits, and nobody has a second process beside the processors that the workers use.
