@@ -82,7 +82,7 @@ def test_the_script_draws_a_model(monkeypatch, tmp_path):
     assert (tmp_path / "fivebar.png").stat().st_size > 2000
 
 
-@pytest.mark.parametrize("model", by_kernels(gallery.models()))
+@pytest.mark.parametrize("model", by_kernels(gallery.models(), long=("a01_pendulum", "a02_four_bars_40")))
 def test_a_command_of_the_gallery(mbsim, model):
     done = mbsim("run", ROOT / model)
     assert done.code == 0, done.err
