@@ -54,6 +54,7 @@ def test_gradients_where_frequencies_cross(tmp_path, method):
     assert (np.abs(found) > 0).all()
 
 
+@pytest.mark.interpreted
 @pytest.mark.parametrize(("width", "by", "warned"), [(SQUARE, "width", 1), (SQUARE, "E", 0), (0.021, "width", 0)])
 def test_a_single_coordinate_of_an_equal_pair_has_no_derivative(tmp_path, width, by, warned):
     """By what parts the pair, modes jump where they are equal."""
