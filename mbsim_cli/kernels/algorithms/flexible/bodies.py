@@ -74,6 +74,8 @@ from mbsim_cli.kernels.elements.flexible_energy import (
 )
 from mbsim_cli.model.layout import DEFORMING, GRAVITY
 
+with_elastic = only_with("model.tree", *DEFORMING)  # decorated functions do nothing where no body deforms
+
 
 @inlined
 def frame_of(tree, kin, f):
@@ -299,10 +301,7 @@ def vary_flexible_forces(model, theta, dtheta, touch, state, sens, kin, tw, dG_o
 # Energies of bodies that deform, beside those of rigid ones; nothing where there are none.
 
 
-_with_elastic = only_with("model.tree", *DEFORMING)
-
-
-@_with_elastic(lambda model, theta, z, zd, kin: 0.0)
+@with_elastic(lambda model, theta, z, zd, kin: 0.0)
 def elastic_kinetic(model, theta, z, zd, kin):
     """Kinetic energy of bodies that deform."""
     tree, total = model.tree, 0.0 * kin.V[0, 0]
@@ -312,13 +311,13 @@ def elastic_kinetic(model, theta, z, zd, kin):
     return total
 
 
-@_with_elastic(lambda model, theta, f, z, kin: 0.0)
+@with_elastic(lambda model, theta, f, z, kin: 0.0)
 def elastic_strain(model, theta, f, z, kin):
     """Strain energy of flexible body f."""
     return flexible_strain(model.tree, theta, f, z)
 
 
-@_with_elastic(lambda model, theta, z, kin: 0.0)
+@with_elastic(lambda model, theta, z, kin: 0.0)
 def elastic_potential(model, theta, z, kin):
     """Strain energy and energy of weight of bodies that deform."""
     tree, total, gravity = model.tree, 0.0 * kin.V[0, 0], load3(theta, GRAVITY)
@@ -329,7 +328,7 @@ def elastic_potential(model, theta, z, kin):
     return total
 
 
-@_with_elastic(lambda model, theta, zd, kin: 0.0)
+@with_elastic(lambda model, theta, zd, kin: 0.0)
 def elastic_power(model, theta, zd, kin):
     """Power of the damping of bodies that deform."""
     tree, total = model.tree, 0.0 * kin.V[0, 0]
@@ -338,7 +337,7 @@ def elastic_power(model, theta, zd, kin):
     return total
 
 
-@_with_elastic(lambda model, theta, dtheta, touch, g, k, z, zd, sens, kin, tw: 0.0)
+@with_elastic(lambda model, theta, dtheta, touch, g, k, z, zd, sens, kin, tw: 0.0)
 def vary_elastic_kinetic(model, theta, dtheta, touch, g, k, z, zd, sens, kin, tw):
     """Variation k of ``elastic_kinetic``."""
     tree, total = model.tree, 0.0 * at(dtheta, 0, k)
@@ -352,7 +351,7 @@ def vary_elastic_kinetic(model, theta, dtheta, touch, g, k, z, zd, sens, kin, tw
     return total
 
 
-@_with_elastic(lambda model, theta, dtheta, touch, f, g, k, z, sens, kin: 0.0 * at(dtheta, 0, k))
+@with_elastic(lambda model, theta, dtheta, touch, f, g, k, z, sens, kin: 0.0 * at(dtheta, 0, k))
 def vary_elastic_strain(model, theta, dtheta, touch, f, g, k, z, sens, kin):
     """Variation k of ``elastic_strain``."""
     return vary_flexible_strain(
@@ -360,7 +359,7 @@ def vary_elastic_strain(model, theta, dtheta, touch, f, g, k, z, sens, kin):
     )  # fmt: skip
 
 
-@_with_elastic(lambda model, theta, dtheta, touch, g, k, z, sens, kin, tw: 0.0)
+@with_elastic(lambda model, theta, dtheta, touch, g, k, z, sens, kin, tw: 0.0)
 def vary_elastic_potential(model, theta, dtheta, touch, g, k, z, sens, kin, tw):
     """Variation k of ``elastic_potential``."""
     tree, total = model.tree, 0.0 * at(dtheta, 0, k)
@@ -393,7 +392,7 @@ def resting_flexible_forces(model, theta, z, x, kin, comp):
         take_at_rest(tree, theta, f, z, x, kin, comp, comp.W)
 
 
-@kernel
+@with_elastic(lambda model, theta, z, zd, zdd, stiff, kin, virtual, adj_out: None)
 def pull_flexible_bodies(model, theta, z, zd, zdd, stiff, kin, virtual, adj_out):
     """Add what the forces of bodies that deform make of mu . G, but for what F does.
 
@@ -422,7 +421,7 @@ def _of_turn(n):
     return n, scale3(0.0, n)
 
 
-@_with_elastic(lambda model, theta, k, c, z, zd, kin, adj_out: None)
+@with_elastic(lambda model, theta, k, c, z, zd, kin, adj_out: None)
 def pull_elastic_kinetic(model, theta, k, c, z, zd, kin, adj_out):
     """Add the pull-back of c times the kinetic energy."""
     tree = model.tree
@@ -434,7 +433,7 @@ def pull_elastic_kinetic(model, theta, k, c, z, zd, kin, adj_out):
         accumulate2(adj_out.D, tree.flexible[f], k, 1.0, to_origin(R, r, (of_w, of_v)))
 
 
-@_with_elastic(lambda model, theta, k, c, z, kin, adj_out: None)
+@with_elastic(lambda model, theta, k, c, z, kin, adj_out: None)
 def pull_elastic_potential(model, theta, k, c, z, kin, adj_out):
     """Add the pull-back of c times strain energy and energy of weight."""
     tree, gravity = model.tree, load3(theta, GRAVITY)
@@ -451,7 +450,7 @@ def pull_elastic_potential(model, theta, k, c, z, kin, adj_out):
         accumulate2(adj_out.P, tree.flexible[f], k, 1.0, (add3(cross3(r, pushed), cross3(moment, hat)), pushed))
 
 
-@_with_elastic(lambda model, theta, f, k, c, z, adj_out: None)
+@with_elastic(lambda model, theta, f, k, c, z, adj_out: None)
 def pull_elastic_strain(model, theta, f, k, c, z, adj_out):
     """Add the pull-back of c times the strain energy of body f."""
     pull_flexible_strain(model.tree, theta, f, k, c, z, adj_out.z, adj_out.theta)

@@ -7,6 +7,7 @@ docs/theory/natural_coordinates.md.
 
 import numpy as np
 
+from mbsim_cli.kernels.algebra.arrays import add_scaled, clear, copy_to
 from mbsim_cli.kernels.algebra.spatial import (
     add6,
     cross_motion,
@@ -19,16 +20,22 @@ from mbsim_cli.kernels.algebra.spatial import (
     sub6,
 )
 from mbsim_cli.kernels.algebra.vectors import add3, axpy3, cross3, load3, row3, scale3, sub3, unrotate
+from mbsim_cli.kernels.algorithms.by_type import only_with
 from mbsim_cli.kernels.algorithms.flexible.bodies import (
     change_in_body,
     changed_row,
     changed_wrench,
     elastic_count,
+    flexible_forces,
     frame_of,
     resting_force,
+    shape_bodies,
+    slope_bodies,
     take_at_rest,
     to_origin,
+    vary_flexible_forces,
     vary_resting_force,
+    with_elastic,
     wrench_column,
 )
 from mbsim_cli.kernels.algorithms.motion.kinematics import apply_to_body, apply_to_body2, pose_of
@@ -46,7 +53,43 @@ from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.compiler.simd import add_to, at, block, width
 from mbsim_cli.kernels.elements.flexible import flexible_slopes, flexible_tangent
 from mbsim_cli.kernels.elements.measures import wrap_angle
-from mbsim_cli.model.layout import NONE
+from mbsim_cli.model.layout import DEFORMING, NONE
+
+_with_elastic = only_with("tree", *DEFORMING)
+
+
+@with_elastic(lambda model, z, kin: None)
+def keep_coordinates(model, z, kin):
+    """Note where bodies were placed."""
+    copy_to(z, kin.z)
+
+
+@with_elastic(lambda model, theta, kin: None)
+def shape_placed(model, theta, kin):
+    """``shape_bodies`` where bodies were placed."""
+    shape_bodies(model, theta, kin.z, kin)
+
+
+@with_elastic(lambda model, theta, state, kin, comp, Q_out: None)
+def elastic_forces(model, theta, state, kin, comp, Q_out):
+    """Forces on the frames of bodies that deform, the rows ``comp.rows`` of their coordinates, what welds add to Q."""
+    hold_welds(model.tree, theta, state.z, state.lam, Q_out)
+    clear(comp.rows)
+    flexible_forces(model, theta, kin.z, state.zd, state.zdd, kin, comp, comp.rows)
+
+
+@with_elastic(lambda model, comp, G_out: None)
+def add_elastic_rows(model, comp, G_out):
+    """Add ``comp.rows`` to the residual."""
+    add_scaled(1.0, comp.rows, G_out)
+
+
+@with_elastic(lambda model, theta, directions, state, sens, kin, tw, dG_out: None)
+def vary_elastic_forces(model, theta, directions, state, sens, kin, tw, dG_out):
+    """Variation of ``elastic_forces``."""
+    vary_weld_forces(model.tree, theta, directions.dtheta, state.z, state.lam, sens.z, dG_out)
+    slope_bodies(model, theta, state, kin)
+    vary_flexible_forces(model, theta, directions.dtheta, directions.touch, state, sens, kin, tw, dG_out)
 
 
 @inlined
@@ -64,7 +107,7 @@ def _place_twists(tree, theta, i, kin, out):
         store(out, j, twist_of(kin.pose, i, load3(theta, o), a, b, c))
 
 
-@kernel
+@_with_elastic(lambda tree, theta, kin, comp, M_out: None)
 def add_natural_elastic_mass(tree, theta, kin, comp, M_out):
     """Add to M (n, n) the inertia of bodies that deform; needs ``flexible_forces`` or ``flexible_shape``."""
     for f in range(tree.flexible.size):
@@ -78,7 +121,7 @@ def add_natural_elastic_mass(tree, theta, kin, comp, M_out):
         _elastic_columns(tree, f, R, r, comp, M_out)
 
 
-@kernel
+@_with_elastic(lambda tree, M_out: None)
 def clear_elastic_mass(tree, M_out):
     """Clear those entries of M (n, n) that ``add_natural_elastic_mass`` adds to."""
     for f in range(tree.flexible.size):
@@ -94,7 +137,7 @@ def clear_elastic_mass(tree, M_out):
                 M_out[c, d] = 0.0
 
 
-@kernel
+@_with_elastic(lambda tree, theta, beta, gamma, state, kin, comp, T_out: None)
 def add_natural_elastic_tangent(tree, theta, beta, gamma, state, kin, comp, T_out):
     """Add to T (n, n) what bodies that deform feel of their motion; needs ``flexible_forces``.
 
@@ -111,6 +154,7 @@ def add_natural_elastic_tangent(tree, theta, beta, gamma, state, kin, comp, T_ou
             dw, dalpha, da = change_in_body(R, r, w, v, N1, N2)
             _add_column(tree, f, j, R, r, dalpha, da, dw, comp, T_out)
         _elastic_columns(tree, f, R, r, comp, T_out)
+    add_weld_tangent(tree, theta, gamma, state.z, state.lam, T_out)
 
 
 @inlined
@@ -151,7 +195,7 @@ def _elastic_columns(tree, f, R, r, comp, T_out):
             T_out[c + l, c + k] += comp.D[6 + l, 9 + k]
 
 
-@kernel
+@with_elastic(lambda model, theta, dtheta, touch, z, x, dz, kin, comp, tw, dG_out: None)
 def vary_elastic_rest(model, theta, dtheta, touch, z, x, dz, kin, comp, tw, dG_out):
     """What accelerations x (n,) of a system at rest take of bodies that deform, and its variation.
 
@@ -177,7 +221,7 @@ def _resting_motion(tree, theta, i, x, kin):
     return second, twist_of(kin.pose, i, second[0], second[1], second[2], second[3])
 
 
-@kernel
+@with_elastic(lambda model, theta, z, x, kin, comp: None)
 def resting_bodies(model, theta, z, x, kin, comp):
     """Take what accelerations x (n,) of a system at rest need of bodies that deform, in ``comp.held``.
 
@@ -323,7 +367,7 @@ def _function_at(tree, theta, v, z):
     return _function(tree, v, _value(tree, theta, v, z))
 
 
-@kernel
+@with_elastic(lambda model, theta, z, phi_out, jacobian_out: None)
 def weld_nodes(model, theta, z, phi_out, jacobian_out):
     """Take s(zeta) from Phi (m,) and its derivatives from Phi_z (m, n)."""
     tree = model.tree
@@ -336,7 +380,7 @@ def weld_nodes(model, theta, z, phi_out, jacobian_out):
             jacobian_out[i, c] -= s1 * _row(tree, theta, v, z, c)
 
 
-@kernel
+@_with_elastic(lambda tree, theta, z, zd, zdd, phi1_out, phi2_out: None)
 def move_welds(tree, theta, z, zd, zdd, phi1_out, phi2_out):
     """Take its time derivatives from Phi' and Phi'' (m,)."""
     for v in range(tree.weld.size):
@@ -373,7 +417,7 @@ def add_weld_tangent(tree, theta, gamma, z, multiplier, T_out):
                         T_out[c, d] += pull * s1 * theta[o + d - first]
 
 
-@kernel
+@_with_elastic(lambda tree, theta, dtheta, z, dz, out: None)
 def vary_welds(tree, theta, dtheta, z, dz, out):
     """Take the variation of s(zeta) from that of Phi, out (m, p)."""
     for v in range(tree.weld.size):
@@ -383,9 +427,10 @@ def vary_welds(tree, theta, dtheta, z, dz, out):
             add_to(out, tree.weld[v], k, -s1 * _value2(tree, theta, dtheta, v, z, dz, k))
 
 
-@kernel
-def vary_weld_rates(tree, theta, dtheta, z, zd, zdd, dz, dzd, dzdd, first_out, second_out):
+@_with_elastic(lambda tree, theta, dtheta, state, sens, first_out, second_out: None)
+def vary_weld_rates(tree, theta, dtheta, state, sens, first_out, second_out):
     """Take the variations of its time derivatives from those of Phi' and Phi'' (m, p)."""
+    z, zd, zdd, dz, dzd, dzdd = state.z, state.zd, state.zdd, sens.z, sens.zd, sens.zdd
     for v in range(tree.weld.size):
         _, s1, s2, s3 = _function_at(tree, theta, v, z)
         rate, second = _rates(tree, theta, v, z, zd, zdd)
@@ -412,9 +457,10 @@ def _by_speed(tree, theta, v, slopes, z, zd, c):
     return 2.0 * (turned * _row(tree, theta, v, z, c) + s1 * _bent(tree, theta, v, c, zd))
 
 
-@kernel
-def vary_welds_with_velocity(factor, tree, theta, z, zd, dzd, second_out):
+@_with_elastic(lambda factor, tree, theta, kin, zd, dzd, second_out: None)
+def vary_welds_with_velocity(factor, tree, theta, kin, zd, dzd, second_out):
     """Take ``factor`` times the variation of its second derivative with velocities dzd alone from Phi'' (m, p)."""
+    z = kin.z
     for v in range(tree.weld.size):
         if tree.weld_sine[v] == 1 or tree.weld_bend[v] != NONE:
             (first, last, _), slopes = _form(tree, v), _slopes(tree, theta, v, z, zd)
@@ -425,7 +471,7 @@ def vary_welds_with_velocity(factor, tree, theta, z, zd, dzd, second_out):
                     add_to(second_out, tree.weld[v], k, share * at(dzd, c, k))
 
 
-@kernel
+@_with_elastic(lambda tree, theta, dtheta, z, multiplier, dz, dG_out: None)
 def vary_weld_forces(tree, theta, dtheta, z, multiplier, dz, dG_out):
     """Add to dG (n, p) the variation of what multipliers of welds, which stay, do on the elastic coordinates."""
     for v in range(tree.weld.size):
@@ -440,7 +486,7 @@ def vary_weld_forces(tree, theta, dtheta, z, multiplier, dz, dG_out):
                 add_to(dG_out, c, k, turned * _row(tree, theta, v, z, c) + change)
 
 
-@kernel
+@_with_elastic(lambda tree, theta, z, nu, adj: None)
 def pull_welds(tree, theta, z, nu, adj):
     """Add the pull-back of nu . Phi, nu (m, p), of what welds take from Phi."""
     for v in range(tree.weld.size):
@@ -472,7 +518,7 @@ def _pull_bend(tree, v, k, hat, x, y, theta_out):
                 o += 1
 
 
-@kernel
+@_with_elastic(lambda tree, theta, z, zd, zdd, nu1, nu2, adj: None)
 def pull_weld_rates(tree, theta, z, zd, zdd, nu1, nu2, adj):
     """The same of nu1 . Phi' + nu2 . Phi''."""
     for v in range(tree.weld.size):
@@ -502,9 +548,10 @@ def _pull_motion(tree, theta, v, k, hat1, hat2, z, zd, zdd, adj):
     _pull_bend(tree, v, k, hat2, zd, zd, adj.theta)
 
 
-@kernel
-def pull_welds_velocity(tree, theta, z, zd, nu2, zd_out):
+@_with_elastic(lambda tree, theta, kin, zd, nu2, zd_out: None)
+def pull_welds_velocity(tree, theta, kin, zd, nu2, zd_out):
     """The transpose of ``vary_welds_with_velocity``: add to zd (n, p)."""
+    z = kin.z
     for v in range(tree.weld.size):
         if tree.weld_sine[v] == 1 or tree.weld_bend[v] != NONE:
             (first, last, _), slopes = _form(tree, v), _slopes(tree, theta, v, z, zd)
@@ -515,7 +562,7 @@ def pull_welds_velocity(tree, theta, z, zd, nu2, zd_out):
                     add_to(zd_out, c, k, share * at(nu2, tree.weld[v], k))
 
 
-@kernel
+@_with_elastic(lambda tree, theta, z, multiplier, virtual, adj: None)
 def pull_weld_forces(tree, theta, z, multiplier, virtual, adj):
     """Add the pull-back of what multipliers of welds, which stay, do on the elastic part of mu."""
     for v in range(tree.weld.size):

@@ -3,13 +3,13 @@
 Of bodies that deform, ``reactions`` and its derivatives see columns, and what moves a body's frame acts on that.
 """
 
-from mbsim_cli.kernels.algorithms.by_type import only_with
 from mbsim_cli.kernels.algorithms.equations.tree_pull_back import pull_gravity, pull_tree
 from mbsim_cli.kernels.algorithms.flexible.bodies import (
     flexible_forces,
     pull_flexible_bodies,
     slope_bodies,
     vary_flexible_forces,
+    with_elastic,
 )
 from mbsim_cli.kernels.algorithms.flexible.node_columns import pull_columns
 from mbsim_cli.kernels.algorithms.flexible.workspace import adjoints_of_columns, virtual_of_columns
@@ -26,16 +26,13 @@ from mbsim_cli.kernels.algorithms.reactions.reactions import (
     vary_joint_forces,
     vary_reactions,
 )
-from mbsim_cli.model.layout import DEFORMING
-
-_with_elastic = only_with("model.tree", *DEFORMING)
 
 
 def _rigid_forces(model, theta, t, z, zd, multiplier, kin, comp, eq):
     joint_forces(model, theta, t, z, zd, multiplier, eq.lines, kin, comp, eq.Q)
 
 
-@_with_elastic(_rigid_forces)
+@with_elastic(_rigid_forces)
 def find_forces(model, theta, t, z, zd, multiplier, kin, comp, eq):
     """Find the forces across joints of the motion in ``kin``: ``act_on_bodies``, then ``cross_joints``."""
     motion, found = kin.motion, comp.equations
@@ -48,7 +45,7 @@ def _rigid_multipliers(model, theta, z, multiplier, kin, comp, eq):
     multiplier_forces(model, theta, z, multiplier, eq.lines, kin, comp, eq.Q)
 
 
-@_with_elastic(_rigid_multipliers)
+@with_elastic(_rigid_multipliers)
 def find_multiplier_forces(model, theta, z, multiplier, kin, comp, eq):
     """``reactions.multiplier_forces``."""
     multiplier_forces(model, theta, kin.motion.z, multiplier, eq.lines, kin, comp, comp.equations.Q)
@@ -58,7 +55,7 @@ def _rigid_read(model, theta, reactions, z, multiplier, kin, comp, eq, out):
     react(model, theta, reactions, z, multiplier, eq.lines, eq.Q, kin, comp, out)
 
 
-@_with_elastic(_rigid_read)
+@with_elastic(_rigid_read)
 def read_reactions(model, theta, reactions, z, multiplier, kin, comp, eq, out):
     """``reactions.react``; needs ``find_forces``."""
     react(model, theta, reactions, kin.motion.z, multiplier, eq.lines, comp.equations.Q, kin, comp, out)
@@ -71,7 +68,7 @@ def _rigid_vary(model, theta, directions, reactions, t, z, zd, multiplier, sens,
     )  # fmt: skip
 
 
-@_with_elastic(_rigid_vary)
+@with_elastic(_rigid_vary)
 def vary_read(model, theta, directions, reactions, t, z, zd, multiplier, sens, kin, comp, eq, tw, dQ, out):
     """Variations (width, p) of the reactions; needs ``vary_bodies_of``."""
     motion, change, dtheta, touch = kin.motion, tw.change, directions.dtheta, directions.touch
@@ -95,7 +92,7 @@ def _rigid_pull(model, theta, reactions, t, z, zd, zdd, multiplier, kin, comp, e
     pull_gravity(adj)
 
 
-@_with_elastic(_rigid_pull)
+@with_elastic(_rigid_pull)
 def pull_read(model, theta, reactions, t, z, zd, zdd, multiplier, kin, comp, eq, pulling, hat, adj):
     """Add the pull-back of hat . reactions; needs ``find_forces``."""
     motion, columns, tree = kin.motion, adjoints_of_columns(adj), model.tree

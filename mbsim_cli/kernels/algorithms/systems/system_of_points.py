@@ -1,4 +1,7 @@
-"""The system in natural coordinates: points and vectors that bodies share."""
+"""The system in natural coordinates: points and vectors that bodies share, with bodies that deform or without.
+
+Functions of ``natural.flexible`` are chosen by the type of ``model.tree``, and do nothing where no body deforms.
+"""
 
 from mbsim_cli.kernels.algorithms.equations.constraint_derivatives import pull_constraint_rates, pull_constraints
 from mbsim_cli.kernels.algorithms.equations.forces import clear_wrenches
@@ -6,6 +9,7 @@ from mbsim_cli.kernels.algorithms.equations.residual_variation import clear_forc
 from mbsim_cli.kernels.algorithms.equations.sensor_pull_back import pull_sensors
 from mbsim_cli.kernels.algorithms.equations.signals import pull_element_forces, pull_signals
 from mbsim_cli.kernels.algorithms.equations.tree_pull_back import pull_gravity
+from mbsim_cli.kernels.algorithms.flexible.bodies import pull_flexible_bodies
 from mbsim_cli.kernels.algorithms.natural.bodies import (
     hold,
     move_bodies,
@@ -17,6 +21,28 @@ from mbsim_cli.kernels.algorithms.natural.bodies import (
     natural_speeds,
     place_bodies,
     rotate_expected,
+)
+from mbsim_cli.kernels.algorithms.natural.flexible import (
+    add_elastic_rows,
+    add_natural_elastic_mass,
+    add_natural_elastic_tangent,
+    clear_elastic_mass,
+    elastic_forces,
+    keep_coordinates,
+    move_welds,
+    pull_weld_forces,
+    pull_weld_rates,
+    pull_welds,
+    pull_welds_velocity,
+    resting_bodies,
+    shape_placed,
+    vary_elastic_forces,
+    vary_elastic_rest,
+    vary_weld_forces,
+    vary_weld_rates,
+    vary_welds,
+    vary_welds_with_velocity,
+    weld_nodes,
 )
 from mbsim_cli.kernels.algorithms.natural.pull_back import (
     clear_poses,
@@ -51,14 +77,14 @@ from mbsim_cli.kernels.compiler.jit import inlined, merged
 __all__ = ["energies", "measure_and_rate_of", "read_sensors", "vary_readings"]  # as of trees
 
 
-@merged
 def place(model, theta, z, at_center, kin):
     """See ``contract``; so for all functions here."""
     place_bodies(model.tree, theta, z, kin)
+    keep_coordinates(model, z, kin)
 
 
 def shape(model, theta, kin):
-    pass
+    shape_placed(model, theta, kin)
 
 
 @merged
@@ -70,47 +96,50 @@ def rotate_prediction(model, h, state, differences, expected):
     return rotate_expected(model.tree, h, state, differences, expected)
 
 
-@merged
 def constrain(model, theta, t, z, kin, eq):
     natural_constraints(model, theta, t, z, kin, eq.phi, eq.J, eq.lines)
+    weld_nodes(model, theta, z, eq.phi, eq.J)
 
 
 def load(model, theta, t, state, kin, comp, eq):
     move(model, theta, state.z, state.zd, state.zdd, kin)
     natural_forces(model, theta, t, state.z, state.zd, state.lam, eq.lines, kin, comp.W, eq.Q)
+    elastic_forces(model, theta, state, kin, comp, eq.Q)
     natural_residual(model, theta, state.zdd, state.lam, kin, comp.W, eq.Q, eq.G)
+    add_elastic_rows(model, comp, eq.G)
 
 
-@merged
 def tangent(model, theta, t, beta, gamma, state, eq, kin, comp, T_out):
     natural_tangent(model, theta, t, beta, gamma, state, eq.lines, kin, comp.W, comp.seeds, T_out)
+    add_natural_elastic_tangent(model.tree, theta, beta, gamma, state, kin, comp, T_out)
 
 
 def compose(model, kin, comp):
     pass
 
 
-@merged
 def mass(model, theta, kin, comp, M_out):
+    clear_elastic_mass(model.tree, M_out)
     natural_mass(model.tree, theta, M_out)
+    add_natural_elastic_mass(model.tree, theta, kin, comp, M_out)
 
 
 def speeds(model, theta, t, J, sparsity, zd, phi1_out):
     natural_speeds(model, theta, t, J, sparsity, zd, phi1_out)
 
 
-@merged
 def rates(model, theta, lines, t, state, kin, phi1_out, phi2_out):
     natural_rates(model, theta, lines, t, state.z, state.zd, state.zdd, kin, phi1_out, phi2_out)
+    move_welds(model.tree, theta, state.z, state.zd, state.zdd, phi1_out, phi2_out)
 
 
 def vary_bodies_of(model, theta, dtheta, touch, z, zd, zdd, kin, dz, dzd, dzdd, tw):
     vary_natural(model.tree, theta, dtheta, touch, z, zd, zdd, kin, dz, dzd, dzdd, tw)
 
 
-@merged
 def vary_equations(model, theta, dtheta, touch, lines, t, z, dz, kin, tw, out):
     vary_natural_constraints(model, theta, dtheta, touch, lines, t, z, dz, kin, tw, out)
+    vary_welds(model.tree, theta, dtheta, z, dz, out)
 
 
 def vary_residual(model, theta, directions, t, state, sens, eq, kin, comp, tw, dG_out):
@@ -119,6 +148,7 @@ def vary_residual(model, theta, directions, t, state, sens, eq, kin, comp, tw, d
         model, theta, dtheta, touch, t, state.z, state.zd, state.lam, eq.lines, sens.z, sens.zd, kin, tw,
         dG_out,
     )  # fmt: skip
+    vary_elastic_forces(model, theta, directions, state, sens, kin, tw, dG_out)
     vary_natural_work(model, theta, dtheta, touch, state.lam, state.zdd, comp.W, kin, tw, dG_out)
     vary_natural_inertia(model.tree, theta, dtheta, touch, sens.zdd, dG_out)
 
@@ -133,21 +163,23 @@ def _vary_rest(model, theta, dtheta, touch, lines, z, dz, kin, comp, tw, load, d
     clear_forces(tw, dG_out)
     clear_wrenches(comp.held, comp.Q)
     hold(model, theta, z, load.multiplier, lines, kin, comp.held, comp.Q)
+    vary_elastic_rest(model, theta, dtheta, touch, z, load.x, dz, kin, comp, tw, dG_out)
     vary_natural_pulls(model, theta, dtheta, touch, lines, load.multiplier, z, dz, kin, tw, dG_out)
+    vary_weld_forces(model.tree, theta, dtheta, z, load.multiplier, dz, dG_out)
     vary_natural_work(model, theta, dtheta, touch, load.multiplier, load.x, comp.held, kin, tw, dG_out)
 
 
-@merged
 def vary_rates(model, theta, dtheta, touch, eq, t, state, sens, kin, tw, first_out, second_out):
     vary_natural_rates(
         model, theta, dtheta, touch, eq.lines, eq.line_rates, t, state.z, state.zd, state.zdd, sens.z, sens.zd,
         sens.zdd, kin, tw, first_out, second_out,
     )  # fmt: skip
+    vary_weld_rates(model.tree, theta, dtheta, state, sens, first_out, second_out)
 
 
-@merged
 def vary_rates_with_velocity(factor, model, theta, eq, zd, dzd, kin, tw, second_out):
     vary_natural_with_velocity(factor, model, theta, eq.lines, eq.line_rates, zd, dzd, kin, tw, second_out)
+    vary_welds_with_velocity(factor, model.tree, theta, kin, zd, dzd, second_out)
 
 
 def pull_readings(model, theta, t, z, zd, zdd, kin, comp, none, hat, adj):
@@ -162,23 +194,27 @@ def pull_rates(model, theta, t, z, zd, zdd, eq, kin, comp, none, nu1, nu2, adj):
     clear_poses(adj)
     pull_constraint_rates(model, theta, t, z, zd, zdd, kin, eq.lines, eq.line_rates, nu1, nu2, adj)
     pull_rigidity_rates(model, theta, kin, nu1, nu2, adj)
+    pull_weld_rates(model.tree, theta, z, zd, zdd, nu1, nu2, adj)
     pull_poses(model.tree, theta, z, zd, zdd, kin, adj)
 
 
-@merged
 def pull_rates_with_velocity(model, theta, zd, eq, kin, nu2, adj, zd_out):
     pull_natural_velocity(model, theta, eq.lines, eq.line_rates, zd, nu2, kin, adj, zd_out)
+    pull_welds_velocity(model.tree, theta, kin, zd, nu2, zd_out)
 
 
 def pull_at_rest(model, theta, t, z, no_rate, x, multiplier, eq, kin, comp, virtual, no_nu, adj):
     clear_wrenches(comp.held, comp.Q)
     hold(model, theta, z, multiplier, eq.lines, kin, comp.held, comp.Q)
+    resting_bodies(model, theta, z, x, kin, comp)
     virtual_poses(model.tree, theta, kin, virtual)
     clear_poses(adj)
     pull_inertia(model.tree, theta, x, virtual, adj)
+    pull_flexible_bodies(model, theta, z, no_rate, x, False, kin, virtual, adj)
     pull_constraints(model, theta, t, z, kin, eq.lines, multiplier, virtual, no_nu, adj)
+    pull_weld_forces(model.tree, theta, z, multiplier, virtual, adj)
     pull_work(model, theta, multiplier, comp.held, kin, virtual, adj)
-    pull_poses(model.tree, theta, z, no_rate, no_rate, kin, adj)
+    pull_poses(model.tree, theta, z, no_rate, x, kin, adj)
 
 
 def pull_residual(model, theta, t, state, eq, kin, comp, virtual, nu, adj):
@@ -186,8 +222,12 @@ def pull_residual(model, theta, t, state, eq, kin, comp, virtual, nu, adj):
     clear_poses(adj)
     pull_inertia(model.tree, theta, state.zdd, virtual, adj)
     pull_weight(model.tree, virtual, adj.theta)
+    pull_flexible_bodies(model, theta, state.z, state.zd, state.zdd, True, kin, virtual, adj)
     pull_element_forces(model, theta, t, state.z, state.zd, kin, virtual, adj)
     pull_constraints(model, theta, t, state.z, kin, eq.lines, state.lam, virtual, nu, adj)
+    pull_weld_forces(model.tree, theta, state.z, state.lam, virtual, adj)
+    pull_welds(model.tree, theta, state.z, nu, adj)
     pull_rigidity(model, theta, kin, nu, adj)
     pull_work(model, theta, state.lam, comp.W, kin, virtual, adj)
     pull_poses(model.tree, theta, state.z, state.zd, state.zdd, kin, adj)
+    pull_gravity(adj)
