@@ -9,6 +9,7 @@ from mbsim_cli.kernels.compiler.choice import COMPILER
 from mbsim_cli.kernels.compiler.jit import derived, kernel, overload, python_of
 from mbsim_cli.kernels.derive.write import compiled_text
 from mbsim_cli.model.codes import ELEMENTS
+from mbsim_cli.model.layout import DEFORMING
 
 
 def by_type(place: str, name: str, text: str, shape: Signature, choose: Callable[[type], Callable]) -> Any:
@@ -81,6 +82,9 @@ def only_with(place: str, *kinds: type) -> Callable[[Callable], Callable[[Callab
         return chosen
 
     return decorator
+
+
+with_elastic = only_with("model.tree", *DEFORMING)  # for systems with bodies that deform
 
 
 # By the kind of a force -----------------------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 """Pull-backs of elements at an instant against their variations, direction by direction: all kinds, real, complex."""
 
 import itertools
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -28,8 +29,8 @@ from mbsim_cli.kernels.algorithms.equations.sensors import vary_sensors
 from mbsim_cli.kernels.algorithms.equations.signals import pull_element_forces, vary_element_forces
 from mbsim_cli.kernels.algorithms.equations.tree_pull_back import pull_bodies, pull_tree
 from mbsim_cli.kernels.algorithms.motion.kinematics import motion_kinematics
-from mbsim_cli.kernels.algorithms.reactions.pull_back import pull_reactions
-from mbsim_cli.kernels.algorithms.reactions.reactions import AXES, joint_forces, vary_joint_forces, vary_reactions
+from mbsim_cli.kernels.algorithms.reactions.reactions import AXES
+from mbsim_cli.kernels.algorithms.reactions.systems import find_forces, pull_read, vary_read
 from mbsim_cli.model.codes import Axes, Force, Joint, Law, Measure, Sensor
 from mbsim_cli.model.layout import NONE
 from tests.assembly.texts import assemble
@@ -254,23 +255,22 @@ def test_reactions_to_motions(tmp_path, text):
 
 
 def reactions_agree(problem, imaginary):
-    """Check ``pull_reactions``."""
+    """Check ``pull_read``."""
     model, reactions, theta = problem.reacting.model, problem.reacting.reactions, problem.theta
     n, m = model.tree.column_kind.size, model.constraints.measure.size
     rng, first = np.random.default_rng(seed=n), model.tree.initial[0]
     state = theta[first : first + n], *rng.normal(size=(2, n)), rng.normal(size=m)
     at = Pulled(model, theta, state, imaginary, reactions.theta + AXES)
-    state, theta, kin, comp, eq, tw, lines = at.state, at.theta, at.kin, at.comp, at.eq, at.twists, at.eq.lines
-    motion, read = (TIME, state.z, state.zd), (reactions, state.z, state.lam)
-    joint_forces(model, theta, *motion, state.lam, lines, kin, comp, eq.Q)
+    state, theta, kin, comp, eq, tw = at.state, at.theta, at.kin, at.comp, at.eq, at.twists
+    motion = TIME, state.z, state.zd
+    find_forces(model, theta, *motion, state.lam, kin, comp, eq)
     dQ, varied = np.zeros_like(at.sens.z), np.zeros((problem.reacting.width, at.sens.z.shape[1]), at.dtype)
-    vary_joint_forces(model, theta, at.varied, *motion, state.lam, at.sens, lines, kin, comp, tw, dQ)
-    vary_reactions(model, theta, at.varied, *read, at.sens, lines, eq.Q, dQ, kin, comp, tw, varied)
-    joint_forces(model, theta, *motion, state.lam, lines, kin, comp, eq.Q)
-    hat, beside = at.random(len(varied)), np.zeros_like(state.lam)
-    no_nu = at.padded(np.zeros((m, SCALARS), at.dtype))
-    pull_reactions(
-        model, theta, reactions, *motion, state.lam, beside, lines, eq.Q, kin, comp, at.virtual, no_nu, at.padded(hat),
-        at.adj,
+    vary_read(model, theta, at.varied, reactions, *motion, state.lam, at.sens, kin, comp, eq, tw, dQ, varied)
+    find_forces(model, theta, *motion, state.lam, kin, comp, eq)
+    hat, no_nu = at.random(len(varied)), at.padded(np.zeros((m, SCALARS), at.dtype))
+    still = at.virtual._replace(mu=np.zeros_like(at.virtual.mu), U=np.zeros_like(at.virtual.U))
+    pulling = SimpleNamespace(virtual=at.virtual, none=still, beside=np.zeros_like(state.lam), no_nu=no_nu)
+    pull_read(
+        model, theta, reactions, *motion, state.zdd, state.lam, kin, comp, eq, pulling, at.padded(hat), at.adj
     )  # fmt: skip
-    at.take(hat.T @ varied)
+    at.take(hat.T @ varied, summed=True)

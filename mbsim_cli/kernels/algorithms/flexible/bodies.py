@@ -30,7 +30,7 @@ from mbsim_cli.kernels.algebra.vectors import (
     scale3,
     unrotate,
 )
-from mbsim_cli.kernels.algorithms.by_type import only_with
+from mbsim_cli.kernels.algorithms.by_type import with_elastic
 from mbsim_cli.kernels.algorithms.motion.kinematics import (
     apply_to_body,
     apply_to_body2,
@@ -72,9 +72,7 @@ from mbsim_cli.kernels.elements.flexible_energy import (
     vary_flexible_moment,
     vary_flexible_strain,
 )
-from mbsim_cli.model.layout import DEFORMING, GRAVITY
-
-with_elastic = only_with("model.tree", *DEFORMING)  # decorated functions do nothing where no body deforms
+from mbsim_cli.model.layout import GRAVITY
 
 
 @inlined
@@ -260,7 +258,7 @@ def wrench_column(D, k):
     return ((D[0, k], D[1, k], D[2, k]), (D[3, k], D[4, k], D[5, k]))
 
 
-@kernel
+@with_elastic(lambda model, theta, kin, M_out: None)
 def add_flexible_mass(model, theta, kin, M_out):
     """Add to M (n, n) the inertia of bodies that deform; needs ``flexible_forces`` or ``shape_bodies``."""
     tree, pairs = model.tree, model.pairs
@@ -384,7 +382,7 @@ def vary_elastic_potential(model, theta, dtheta, touch, g, k, z, sens, kin, tw):
 # Spatial vectors are about the global origin, where all bodies must have their reference points.
 
 
-@kernel
+@with_elastic(lambda model, theta, z, x, kin, comp: None)
 def resting_flexible_forces(model, theta, z, x, kin, comp):
     """Take what accelerations x (n,) of a system at rest need of the frames, in ``comp.W``; leaves ``kin.elastic``."""
     tree = model.tree

@@ -26,7 +26,6 @@ from mbsim_cli.kernels.algorithms.motion.workspace import (
     twists,
     virtual,
 )
-from mbsim_cli.kernels.compiler.jit import inlined
 from mbsim_cli.kernels.compiler.simd import WIDTH, zeros
 from mbsim_cli.kernels.elements.flexible_work import elastic_work
 from mbsim_cli.model.flexible import block_size, deviation_size
@@ -135,16 +134,3 @@ def touched_bodies(tree, dtheta):
     own = np.array([deviation_size(int(k)) for k in np.diff(tree.elastic)], int) * (tree.deviation != NONE)
     blocks = touched(dtheta)
     return blocks(tree.block, 0, sizes) | blocks(np.maximum(tree.deviation, 0), 0, own)
-
-
-@inlined
-def adjoints_of_columns(adj):
-    """Adjoints as the kernels of trees take them."""
-    of = adj.columns
-    return Adjoints(adj.P, adj.D, adj.H, of.z, of.zd, of.zdd, adj.lam, adj.theta, adj.each, adj.signals)
-
-
-@inlined
-def virtual_of_columns(virtual):
-    """A virtual motion as the kernels of trees take it."""
-    return Virtual(virtual.columns, virtual.U, virtual.each)

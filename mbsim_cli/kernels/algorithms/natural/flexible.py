@@ -20,7 +20,7 @@ from mbsim_cli.kernels.algebra.spatial import (
     sub6,
 )
 from mbsim_cli.kernels.algebra.vectors import add3, axpy3, cross3, load3, row3, scale3, sub3, unrotate
-from mbsim_cli.kernels.algorithms.by_type import only_with
+from mbsim_cli.kernels.algorithms.by_type import only_with, with_elastic
 from mbsim_cli.kernels.algorithms.flexible.bodies import (
     change_in_body,
     changed_row,
@@ -35,7 +35,6 @@ from mbsim_cli.kernels.algorithms.flexible.bodies import (
     to_origin,
     vary_flexible_forces,
     vary_resting_force,
-    with_elastic,
     wrench_column,
 )
 from mbsim_cli.kernels.algorithms.motion.kinematics import apply_to_body, apply_to_body2, pose_of

@@ -61,7 +61,7 @@ from mbsim_cli.kernels.algorithms.open_trees.recursive import (
     vary_coordinate_accelerations,
 )
 from mbsim_cli.kernels.algorithms.systems.contract import place, shape
-from mbsim_cli.kernels.algorithms.systems.system_of_flexible_trees import load_free
+from mbsim_cli.kernels.algorithms.systems.system_of_trees import load_free
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.compiler.simd import add_to, at, block, numbers, put, width, zeros
 from mbsim_cli.kernels.elements.flexible_work import CR, CT, H, J, M, modes_of, pair_row, rows3, six_of
@@ -447,7 +447,7 @@ def accelerate(model, theta, t, z, zd, dyn, zdd_out, reaction_out):
     for c in range(zdd_out.size):
         zdd_out[c] = 0.0
     driven_acceleration(model, theta, t, dyn.open_tree, zdd_out)
-    load_free(model, theta, t, True, Motion(z, zd, zdd_out), kin, dyn.loads)
+    load_free(model, theta, t, True, Motion(z, zd, zdd_out), kin, dyn.loads, dyn.loads.equations)
     set_armatures(model, theta, art.armature)
     if not factor(tree, theta, kin, art):
         return False
@@ -484,7 +484,7 @@ def vary_accelerations(model, theta, dtheta, touch, t, z, zd, zdd, dz, dzd, dyn,
     """Variations (n, p) of the accelerations just found by ``accelerate``, and (m, p) of multipliers."""
     tree, kin, art, tw, x, driver = model.tree, dyn.kin, dyn.art, dyn.tw, dyn.varied.x, dyn.art.driver
     motion, change, forces = kin.motion, tw.change, dyn.loads.equations
-    load_free(model, theta, t, True, Motion(z, zd, zdd), kin, dyn.loads)
+    load_free(model, theta, t, True, Motion(z, zd, zdd), kin, dyn.loads, dyn.loads.equations)
     vary_driven_acceleration(model, theta, dtheta, t, dyn.open_tree, zdd, dyn.driven)
     vary_columns(tree, theta, kin.rows, dtheta, Motion(z, zd, zdd), Motion(dz, dzd, dyn.driven), change)
     clear(x)

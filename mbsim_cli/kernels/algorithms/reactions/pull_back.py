@@ -43,20 +43,11 @@ from mbsim_cli.model.layout import NONE, R_P
 
 
 @kernel
-def pull_reactions(
-    model, theta, reactions, t, z, zd, multiplier, beside, lines, Q, kin, comp, virtual, no_nu, hat, adj_out
-):
-    """Add the pull-back of hat . reactions, hat (width, p); needs ``joint_forces``.
-
-    ``beside`` (m,) and ``virtual`` are work, no_nu (m, p) zeros.
-    """
-    move_virtually(model, theta, reactions, z, multiplier, lines, Q, kin, comp, virtual, hat, adj_out)
-    pull_crossing(model, theta, t, z, zd, multiplier, beside, lines, kin, comp, virtual, no_nu, adj_out)
-
-
-@kernel
 def move_virtually(model, theta, reactions, z, multiplier, lines, Q, kin, comp, virtual, hat, adj_out):
-    """Leave in ``virtual`` what adjoints of the reactions move, and add what their own points and axes have."""
+    """Leave in ``virtual`` what adjoints of the reactions move, and add what their own points and axes have.
+
+    hat (width, p) are the adjoints; needs ``act_on_bodies`` and ``cross_joints``.
+    """
     clear(virtual.mu)
     clear(virtual.U)
     for s in range(reactions.joint.size):
@@ -71,7 +62,10 @@ def move_virtually(model, theta, reactions, z, multiplier, lines, Q, kin, comp, 
 
 @kernel
 def pull_crossing(model, theta, t, z, zd, multiplier, beside, lines, kin, comp, virtual, no_nu, adj_out):
-    """Add the pull-back of the power of all that acts on bodies, which stand still in space as they move virtually."""
+    """Add the pull-back of the power of all that acts on bodies, which stand still in space as they move virtually.
+
+    ``beside`` (m,) is work, no_nu (m, p) are zeros.
+    """
     for r in range(multiplier.size):  # of all that acts beside the joints
         carried = drives_one(model.measures, model.constraints.measure[r])
         beside[r] = 0.0 if carried else multiplier[r]

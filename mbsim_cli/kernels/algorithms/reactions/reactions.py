@@ -89,7 +89,7 @@ def drives_one(measures, m):
 
 @kernel
 def multiplier_forces(model, theta, z, multiplier, lines, kin, comp, Q):
-    """Forces of constraints alone, as ``joint_forces`` leaves them: what multipliers change while the motion stays."""
+    """Forces of constraints alone, as ``cross_joints`` leaves them: what multipliers change while the motion stays."""
     clear_wrenches(comp.W, Q)
     _constraint_part(model, theta, z, multiplier, lines, kin, comp, Q)
     for i in range(model.tree.parent.size):
@@ -98,19 +98,12 @@ def multiplier_forces(model, theta, z, multiplier, lines, kin, comp, Q):
 
 
 @kernel
-def joint_forces(model, theta, t, z, zd, multiplier, lines, kin, comp, Q):
-    """Leave in comp.F (nb + 1, 6) the forces across tree joints, on the bodies that they carry, about ref of these.
-
-    comp.W gets the share of each body alone, Q (n,) the forces on coordinates that act beside the joints. Needs the
-    motion in ``kin``, whose forces by motion are found here, and the gradient lines (m, LINE_SIZE).
-    """
-    act_on_bodies(model, theta, t, z, zd, multiplier, lines, kin, comp, Q)
-    cross_joints(model.tree, kin, comp)
-
-
-@kernel
 def act_on_bodies(model, theta, t, z, zd, multiplier, lines, kin, comp, Q):
-    """Forces of elements and constraints on single bodies, comp.W, and on coordinates, but for what joints carry."""
+    """Forces of elements and constraints on single bodies, comp.W (nb + 1, 6), and on coordinates, Q (n,).
+
+    But for what joints carry. Needs the motion in ``kin``, whose forces by motion are found here, and the gradient
+    lines (m, LINE_SIZE).
+    """
     clear_wrenches(comp.W, Q)
     read_multipliers(model, multiplier, kin)
     element_forces(model, theta, t, z, zd, kin, comp.W, Q)
@@ -119,7 +112,10 @@ def act_on_bodies(model, theta, t, z, zd, multiplier, lines, kin, comp, Q):
 
 @kernel
 def cross_joints(tree, kin, comp):
-    """What bodies take for their motion less what acts on them, each alone and summed inwards."""
+    """Leave in comp.F (nb + 1, 6) the forces across tree joints, on the bodies that they carry, about ref of these.
+
+    comp.W gets the share of each body alone: what it takes for its motion less what acts on it.
+    """
     for i in range(tree.parent.size):
         store(comp.W, i, sub6(body_force(kin, i), motion_at(comp.W, i)))
     sum_inwards(tree, kin, comp)
@@ -151,7 +147,7 @@ def sum_inwards(tree, kin, comp):
 
 @kernel
 def react(model, theta, reactions, z, multiplier, lines, Q, kin, comp, out):
-    """Force and moment of all reactions, out (width,), in their own axes; needs ``joint_forces``."""
+    """Force and moment of all reactions, out (width,), in their own axes; needs ``cross_joints``."""
     for s in range(reactions.joint.size):
         W = reaction(model, theta, reactions, s, z, multiplier, lines, Q, kin, comp)
         E = axes_of(theta, reactions, s, kin)
@@ -247,18 +243,11 @@ def along_column(kind, vector):
 
 
 @kernel
-def vary_joint_forces(model, theta, directions, t, z, zd, multiplier, sens, lines, kin, comp, tw, dQ):
-    """Leave in tw.F (nb + 1, 6, p) the variations of comp.F, and in dQ (n, p) those of -Q.
-
-    Needs ``joint_forces`` and ``vary_kinematics``; ``sens`` varies coordinates and multipliers.
-    """
-    vary_actions(model, theta, directions, t, z, zd, multiplier, sens, lines, kin, tw, dQ)
-    vary_crossing(model.tree, theta, directions.dtheta, directions.touch, kin, comp, tw)
-
-
-@kernel
 def vary_actions(model, theta, directions, t, z, zd, multiplier, sens, lines, kin, tw, dQ):
-    """Variation of ``act_on_bodies`` in tw.F, as the bodies see it, and of -Q in dQ (n, p)."""
+    """Variation of ``act_on_bodies`` in tw.F (nb + 1, 6, p), as the bodies see it, and of -Q in dQ (n, p).
+
+    Needs ``vary_kinematics``; ``sens`` varies coordinates and multipliers.
+    """
     dtheta, touch = directions.dtheta, directions.touch
     clear_forces(tw, dQ)
     vary_multipliers(model, sens.lam, tw)
@@ -291,7 +280,7 @@ def _by_multipliers(model, theta, z, d_multiplier, lines, kin, tw, dQ):
 
 @kernel
 def vary_crossing(tree, theta, dtheta, touch, kin, comp, tw):
-    """Add the bodies' part, turn what each body sees to what the ground sees, and sum over subtrees."""
+    """Leave in tw.F the variations of comp.F: add the bodies' part, as the ground sees it, and sum over subtrees."""
     own_rates(tree, kin, comp)
     for i in range(tree.parent.size - 1, -1, -1):
         alone, back = motion_at(comp.W, i), scale3(-1.0, offset_to_parent(tree, kin, i))
@@ -307,7 +296,7 @@ def vary_crossing(tree, theta, dtheta, touch, kin, comp, tw):
 
 @kernel
 def vary_reactions(model, theta, directions, reactions, z, multiplier, sens, lines, Q, dQ, kin, comp, tw, out):
-    """Fill out (width, p); needs ``vary_joint_forces``."""
+    """Fill out (width, p); needs ``vary_crossing``."""
     for s in range(reactions.joint.size):
         W = reaction(model, theta, reactions, s, z, multiplier, lines, Q, kin, comp)
         for g in range(0, out.shape[1], width(out)):

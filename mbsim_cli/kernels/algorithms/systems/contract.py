@@ -6,13 +6,13 @@ A new system is a module with these functions and a row of the table.
 from types import ModuleType
 
 from mbsim_cli.kernels.algorithms.by_type import members_by_type
-from mbsim_cli.kernels.algorithms.systems import system_of_flexible_trees, system_of_points, system_of_trees
+from mbsim_cli.kernels.algorithms.systems import system_of_points, system_of_trees
 from mbsim_cli.kernels.compiler.jit import inlined
 from mbsim_cli.model.layout import FlexibleNatural, FlexibleTree, Natural, Tree
 
 SYSTEMS: dict[type, ModuleType] = {
     Tree: system_of_trees,
-    FlexibleTree: system_of_flexible_trees,
+    FlexibleTree: system_of_trees,
     Natural: system_of_points,
     FlexibleNatural: system_of_points,
 }

@@ -1,5 +1,9 @@
-"""The semi-recursive system: coordinates of the joints of a spanning tree."""
+"""The semi-recursive system: coordinates of the joints of a spanning tree, and those of bodies that deform.
 
+The kernels of trees see columns, which are these coordinates where no body deforms: see ``flexible.columns``.
+"""
+
+from mbsim_cli.kernels.algorithms.by_type import with_elastic
 from mbsim_cli.kernels.algorithms.equations.constraint_derivatives import (
     pull_constraint_rates,
     pull_constraints,
@@ -22,7 +26,14 @@ from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import (
     vary_armatures_alone,
 )
 from mbsim_cli.kernels.algorithms.equations.newton_matrix import newton_matrix
-from mbsim_cli.kernels.algorithms.equations.residual_variation import clear_forces, vary_bodies, vary_resting
+from mbsim_cli.kernels.algorithms.equations.residual_variation import (
+    Load,
+    Resting,
+    clear_forces,
+    vary_bodies,
+    vary_flexible_resting,
+    vary_resting,
+)
 from mbsim_cli.kernels.algorithms.equations.sensor_pull_back import pull_sensors
 from mbsim_cli.kernels.algorithms.equations.sensors import (
     kinetic_energy,
@@ -52,21 +63,70 @@ from mbsim_cli.kernels.algorithms.equations.tree_pull_back import (
     pull_tree,
     virtual_motion,
 )
+from mbsim_cli.kernels.algorithms.flexible.bodies import (
+    add_flexible_mass,
+    add_flexible_tangent,
+    forces_of_nodes,
+    pull_flexible_bodies,
+    resting_flexible_forces,
+)
+from mbsim_cli.kernels.algorithms.flexible.columns import (
+    adjoints_of,
+    bring_adjoints,
+    bring_jacobian,
+    bring_matrix,
+    bring_residual,
+    bring_variation,
+    bring_virtual,
+    changes_of,
+    elastic_forces,
+    equations_of,
+    jacobian_of,
+    loaded_changes_of,
+    matrix_of,
+    motion_of,
+    moved,
+    moved_at_rest,
+    placed,
+    rows_of,
+    shape_placed,
+    slope_moved,
+    spread_virtual,
+    varied,
+    vary_elastic_forces,
+    virtual_of,
+)
+from mbsim_cli.kernels.algorithms.flexible.node_columns import (
+    add_changed_accelerations,
+    add_stiffened_tangent,
+    apply_columns,
+    keep_node_columns,
+    matrix_to_coordinates,
+    pull_rows,
+    pull_stiffened_speeds,
+    spread_columns,
+    vary_rows,
+    vary_stiffened_speeds,
+)
 from mbsim_cli.kernels.algorithms.motion.kinematics import motion_kinematics, position_kinematics
 from mbsim_cli.kernels.algorithms.motion.variation import vary_kinematics
+from mbsim_cli.kernels.algorithms.motion.workspace import Motion
+from mbsim_cli.kernels.compiler.jit import inlined, merged
 
 
 def place(model, theta, z, at_center, kin):
     """See ``contract``; so for all functions here."""
-    position_kinematics(model.tree, theta, z, at_center, kin)
+    position_kinematics(model.tree, theta, placed(model, theta, z, kin), at_center, kin)
 
 
 def shape(model, theta, kin):
-    pass
+    shape_placed(model, theta, kin)
 
 
+@inlined
 def move(model, theta, z, zd, zdd, kin):
-    motion_kinematics(model.tree, theta, z, zd, zdd, kin)
+    motion = moved(model, theta, z, zd, zdd, kin)
+    motion_kinematics(model.tree, theta, motion.z, motion.zd, motion.zdd, kin)
 
 
 def rotate_prediction(model, h, state, differences, expected):
@@ -74,59 +134,124 @@ def rotate_prediction(model, h, state, differences, expected):
 
 
 def constrain(model, theta, t, z, kin, eq):
-    constraints(model, theta, t, z, kin, eq.phi, eq.J, eq.lines)
+    motion = motion_of(model, z, z, z, kin)  # z is read alone
+    constraints(model, theta, t, motion.z, kin, eq.phi, jacobian_of(model, kin, eq), eq.lines)
+    bring_jacobian(model, kin, eq.J)
 
 
 def load(model, theta, t, state, kin, comp, eq):
-    motion_kinematics(model.tree, theta, state.z, state.zd, state.zdd, kin)
-    clear_wrenches(comp.W, eq.Q)
+    move(model, theta, state.z, state.zd, state.zdd, kin)
+    motion, found = motion_of(model, state.z, state.zd, state.zdd, kin), equations_of(model, comp, eq)
+    clear_wrenches(comp.W, found.Q)
     read_multipliers(model, state.lam, kin)
-    element_forces(model, theta, t, state.z, state.zd, kin, comp.W, eq.Q)
-    constraint_forces(model, theta, state.z, kin, state.lam, eq.lines, comp.W, eq.Q)
-    residual(model.tree, kin, comp, eq.Q, eq.G)
-    add_armature_forces(model, theta, state.zdd, eq.G)
+    element_forces(model, theta, t, motion.z, motion.zd, kin, comp.W, found.Q)
+    constraint_forces(model, theta, motion.z, kin, state.lam, eq.lines, comp.W, found.Q)
+    elastic_forces(model, theta, kin, comp)
+    _sum_up(model, theta, motion, kin, comp, found, eq)
 
 
-def tangent(model, theta, t, beta, gamma, state, eq, kin, comp, T_out):
-    newton_matrix(
-        model, theta, t, beta, gamma, state.z, state.zd, eq.lines, state.lam, kin, comp, T_out
-    )  # fmt: skip
-    add_armature_mass(model, theta, T_out)
+@inlined
+def _sum_up(model, theta, motion, kin, comp, found, eq):
+    """The residual, from the forces on single bodies."""
+    residual(model.tree, kin, comp, found.Q, found.G)
+    add_armature_forces(model, theta, motion.zdd, found.G)
+    bring_residual(model, kin, comp, eq.G)
 
 
 def evaluate_free(model, theta, t, at_center, state, kin, comp, eq):
-    position_kinematics(model.tree, theta, state.z, at_center, kin)
-    motion_kinematics(model.tree, theta, state.z, state.zd, state.zdd, kin)
-    clear_wrenches(comp.W, eq.Q)
-    element_forces(model, theta, t, state.z, state.zd, kin, comp.W, eq.Q)
-    residual(model.tree, kin, comp, eq.Q, eq.G)
-    add_armature_forces(model, theta, state.zdd, eq.G)
+    found = equations_of(model, comp, eq)
+    load_free(model, theta, t, at_center, state, kin, comp, found)
+    _sum_up(model, theta, motion_of(model, state.z, state.zd, state.zdd, kin), kin, comp, found, eq)
+
+
+@inlined
+def load_free(model, theta, t, at_center, state, kin, comp, found):
+    """Kinematics; forces on single bodies in ``comp.W``, on columns in Q, and in G those of elastic rows."""
+    motion = motion_of(model, state.z, state.zd, state.zdd, kin)
+    position_kinematics(model.tree, theta, placed(model, theta, state.z, kin), at_center, kin)
+    move(model, theta, state.z, state.zd, state.zdd, kin)
+    clear_wrenches(comp.W, found.Q)
+    element_forces(model, theta, t, motion.z, motion.zd, kin, comp.W, found.Q)
+    elastic_forces(model, theta, kin, comp)
+
+
+def tangent(model, theta, t, beta, gamma, state, eq, kin, comp, T_out):
+    _tangent(model, theta, t, beta, gamma, state, eq.lines, state.lam, kin, comp, T_out)
 
 
 def tangent_free(model, theta, t, beta, gamma, state, none, kin, comp, T_out):
-    newton_matrix(
-        model, theta, t, beta, gamma, state.z, state.zd, none.no_lines, none.no_lambda, kin, comp, T_out
-    )  # fmt: skip
+    _tangent(model, theta, t, beta, gamma, state, none.no_lines, none.no_lambda, kin, comp, T_out)
+
+
+@inlined
+def _tangent_of_columns(model, theta, t, beta, gamma, lines, multiplier, kin, comp, T):
+    motion = kin.motion
+    newton_matrix(model, theta, t, beta, gamma, motion.z, motion.zd, lines, multiplier, kin, comp, T)
+    add_flexible_tangent(model, theta, beta, gamma, motion, kin, comp, T)
+    add_armature_mass(model, theta, T)
+
+
+def _rigid_tangent(model, theta, t, beta, gamma, state, lines, multiplier, kin, comp, T_out):
+    newton_matrix(model, theta, t, beta, gamma, state.z, state.zd, lines, multiplier, kin, comp, T_out)
     add_armature_mass(model, theta, T_out)
 
 
+@with_elastic(_rigid_tangent)
+def _tangent(model, theta, t, beta, gamma, state, lines, multiplier, kin, comp, T_out):
+    """Tangent by coordinates; what stands for constraints may be empty."""
+    tree, found = model.tree, comp.equations
+    if tree.bent.size:
+        _tangent_of_columns(model, theta, t, 1.0, 0.0, lines, multiplier, kin, comp, found.T)
+        keep_node_columns(tree, kin.rows, found.T, found.rates)
+        mass_matrix(tree, kin, comp, found.T)
+        add_flexible_mass(model, theta, kin, found.T)
+        keep_node_columns(tree, kin.rows, found.T, found.nodes)
+    _tangent_of_columns(model, theta, t, beta, gamma, lines, multiplier, kin, comp, found.T)
+    matrix_to_coordinates(tree, kin.rows, found.T, T_out)
+    add_stiffened_tangent(tree, theta, beta, gamma, state.zd, state.zdd, found, T_out)
+
+
 def vary_free(model, theta, directions, t, state, sens, kin, comp, tw, dG_out):
-    dtheta, touch = directions.dtheta, directions.touch
-    vary_kinematics(model.tree, theta, dtheta, touch, kin, sens.z, sens.zd, sens.zdd, tw)
-    clear_forces(tw, dG_out)
-    vary_element_forces(model, theta, dtheta, touch, t, state.z, state.zd, sens.z, sens.zd, kin, tw, dG_out)
-    vary_bodies(model.tree, theta, dtheta, touch, state.z, sens.z, kin, comp, tw, dG_out)
-    vary_armatures(model, theta, dtheta, state.zdd, sens.zdd, dG_out)
+    dtheta, touch, rows = directions.dtheta, directions.touch, rows_of(model, tw, dG_out)
+    change = varied(model, theta, dtheta, state.z, state.zd, state.zdd, kin, sens.z, sens.zd, sens.zdd, tw)
+    vary_kinematics(model.tree, theta, dtheta, touch, kin, change.z, change.zd, change.zdd, tw)
+    slope_moved(model, theta, kin)
+    clear_forces(tw, rows)
+    _vary_forces(model, theta, directions, t, state, sens, kin, comp, tw, rows, dG_out)
+
+
+@merged
+def _vary_forces(model, theta, directions, t, state, sens, kin, comp, tw, rows, dG_out):
+    """Variation of all forces but those of constraints, summed over subtrees and brought to coordinates."""
+    dtheta, touch, change = directions.dtheta, directions.touch, changes_of(model, sens, tw)
+    motion = motion_of(model, state.z, state.zd, state.zdd, kin)
+    vary_element_forces(model, theta, dtheta, touch, t, motion.z, motion.zd, change.z, change.zd, kin, tw, rows)
+    vary_elastic_forces(model, theta, directions, kin, tw, rows)
+    vary_bodies(model.tree, theta, dtheta, touch, motion.z, change.z, kin, comp, tw, rows)
+    vary_armatures(model, theta, dtheta, motion.zdd, change.zdd, rows)
+    bring_variation(model, theta, dtheta, state.z, sens.z, kin, comp, tw, dG_out)
 
 
 def pull_free(model, theta, t, state, kin, comp, virtual, adj):
-    virtual_motion(model.tree, kin, virtual)
-    clear_bodies(adj)
-    pull_bodies(model.tree, theta, kin, virtual, adj)
-    pull_element_forces(model, theta, t, state.z, state.zd, kin, virtual, adj)
-    pull_armatures(model, theta, state.zdd, virtual, adj)
-    pull_tree(model.tree, theta, state.z, kin, comp, virtual, adj)
-    pull_gravity(adj)
+    motion = motion_of(model, state.z, state.zd, state.zdd, kin)
+    moving, columns = virtual_of(model, virtual), adjoints_of(model, adj)
+    _start_adjoints(model, theta, motion, True, kin, virtual, moving, columns)
+    pull_element_forces(model, theta, t, motion.z, motion.zd, kin, moving, columns)
+    pull_armatures(model, theta, motion.zdd, moving, columns)
+    pull_tree(model.tree, theta, motion.z, kin, comp, moving, columns)
+    pull_gravity(columns)
+    bring_virtual(model, theta, state.z, comp, virtual, adj)
+    bring_adjoints(model, theta, state.z, state.zd, state.zdd, kin, adj)
+
+
+@merged
+def _start_adjoints(model, theta, motion, stiff, kin, virtual, moving, columns):
+    """Virtual motion of all bodies, and what their inertia makes of it."""
+    spread_virtual(model, kin, virtual)
+    virtual_motion(model.tree, kin, moving)
+    clear_bodies(columns)
+    pull_bodies(model.tree, theta, kin, moving, columns)
+    pull_flexible_bodies(model, theta, motion.z, motion.zd, motion.zdd, stiff, kin, moving, columns)
 
 
 def compose(model, kin, comp):
@@ -134,8 +259,11 @@ def compose(model, kin, comp):
 
 
 def mass(model, theta, kin, comp, M_out):
-    mass_matrix(model.tree, kin, comp, M_out)
-    add_armature_mass(model, theta, M_out)
+    M = matrix_of(model, comp, M_out)
+    mass_matrix(model.tree, kin, comp, M)
+    add_flexible_mass(model, theta, kin, M)
+    add_armature_mass(model, theta, M)
+    bring_matrix(model, kin, M, M_out)
 
 
 def speeds(model, theta, t, J, sparsity, zd, phi1_out):
@@ -143,115 +271,186 @@ def speeds(model, theta, t, J, sparsity, zd, phi1_out):
 
 
 def rates(model, theta, lines, t, state, kin, phi1_out, phi2_out):
-    constraint_rates(model, theta, lines, t, state.z, state.zd, state.zdd, kin, phi1_out, phi2_out)
+    motion = motion_of(model, state.z, state.zd, state.zdd, kin)
+    constraint_rates(model, theta, lines, t, motion.z, motion.zd, motion.zdd, kin, phi1_out, phi2_out)
 
 
 def read_sensors(model, theta, t, z, zd, zdd, multiplier, kin, out):
+    motion = motion_of(model, z, zd, zdd, kin)
     read_multipliers(model, multiplier, kin)
-    find_signals(model, theta, t, z, zd, kin)
-    sense(model, theta, t, z, zd, zdd, multiplier, kin, out)
+    find_signals(model, theta, t, motion.z, motion.zd, kin)
+    sense(model, theta, t, motion.z, motion.zd, motion.zdd, multiplier, kin, out)
 
 
 def energies(model, theta, t, z, zd, multiplier, kin, out):
-    out[0] = kinetic_energy(model, theta, z, zd, kin)
-    out[1] = potential_energy(model, theta, z, kin)
-    out[2] = other_power(model, theta, t, z, zd, multiplier, kin)
+    motion = motion_of(model, z, zd, zd, kin)
+    out[0] = kinetic_energy(model, theta, motion.z, motion.zd, kin)
+    out[1] = potential_energy(model, theta, motion.z, kin)
+    out[2] = other_power(model, theta, t, motion.z, motion.zd, multiplier, kin)
 
 
 def measure(model, theta, m, state, kin):
-    return measure_of_order(model, theta, m, 0, state.z, state.zd, state.zdd, kin)
+    motion = motion_of(model, state.z, state.zd, state.zdd, kin)
+    return measure_of_order(model, theta, m, 0, motion.z, motion.zd, motion.zdd, kin)
 
 
 def measure_and_rate_of(model, theta, m, state, kin):
-    return value_and_rate(model, theta, m, state.z, state.zd, kin)
+    motion = motion_of(model, state.z, state.zd, state.zdd, kin)
+    return value_and_rate(model, theta, m, motion.z, motion.zd, kin)
 
 
 def vary_bodies_of(model, theta, dtheta, touch, z, zd, zdd, kin, dz, dzd, dzdd, tw):
-    vary_kinematics(model.tree, theta, dtheta, touch, kin, dz, dzd, dzdd, tw)
+    change = varied(model, theta, dtheta, z, zd, zdd, kin, dz, dzd, dzdd, tw)
+    vary_kinematics(model.tree, theta, dtheta, touch, kin, change.z, change.zd, change.zdd, tw)
 
 
 def vary_equations(model, theta, dtheta, touch, lines, t, z, dz, kin, tw, out):
-    vary_constraints(model, theta, dtheta, touch, lines, t, z, dz, kin, tw, out)
+    motion, change = motion_of(model, z, z, z, kin), changes_of(model, Motion(dz, dz, dz), tw)  # z is read alone
+    vary_constraints(model, theta, dtheta, touch, lines, t, motion.z, change.z, kin, tw, out)
 
 
 def vary_residual(model, theta, directions, t, state, sens, eq, kin, comp, tw, dG_out):
-    dtheta, touch = directions.dtheta, directions.touch
-    clear_forces(tw, dG_out)
-    vary_constraint_forces(model, theta, dtheta, touch, eq.lines, state.lam, state.z, sens.z, kin, tw, dG_out)
+    dtheta, touch, change = directions.dtheta, directions.touch, changes_of(model, sens, tw)
+    motion, rows = motion_of(model, state.z, state.zd, state.zdd, kin), rows_of(model, tw, dG_out)
+    clear_forces(tw, rows)
+    vary_constraint_forces(model, theta, dtheta, touch, eq.lines, state.lam, motion.z, change.z, kin, tw, rows)
     hold_multipliers(model, tw)
-    vary_element_forces(model, theta, dtheta, touch, t, state.z, state.zd, sens.z, sens.zd, kin, tw, dG_out)
-    vary_bodies(model.tree, theta, dtheta, touch, state.z, sens.z, kin, comp, tw, dG_out)
-    vary_armatures(model, theta, dtheta, state.zdd, sens.zdd, dG_out)
+    _vary_forces(model, theta, directions, t, state, sens, kin, comp, tw, rows, dG_out)
 
 
 def vary_at_rest(model, theta, dtheta, touch, lines, state, dz, kin, comp, tw, load, other_load, rest, other):
-    vary_resting(model, theta, dtheta, touch, lines, state.z, dz, kin, tw, load, other_load, rest, other)
+    _vary_at_rest(model, theta, dtheta, touch, lines, state.z, dz, kin, comp, tw, load, other_load, rest, other)
+
+
+def _vary_rigid_at_rest(model, theta, dtheta, touch, lines, z, dz, kin, comp, tw, load, other_load, rest, other):
+    vary_resting(model, theta, dtheta, touch, lines, z, dz, kin, tw, load, other_load, rest, other)
     vary_armatures_alone(model, dtheta, load.x, rest.dG)
     vary_armatures_alone(model, dtheta, other_load.x, other.dG)
 
 
+@with_elastic(_vary_rigid_at_rest)
+def _vary_at_rest(model, theta, dtheta, touch, lines, z, dz, kin, comp, tw, load, other_load, rest, other):
+    """Variations of both systems, brought from columns to coordinates."""
+    tree, x, y, M = model.tree, comp.equations.x[0], comp.equations.x[1], comp.equations.T
+    mass_matrix(tree, kin, comp, M)
+    add_flexible_mass(model, theta, kin, M)
+    keep_node_columns(tree, kin.rows, M, comp.equations.nodes)
+    apply_columns(tree, kin.rows, load.x, x)
+    apply_columns(tree, kin.rows, other_load.x, y)
+    vary_flexible_resting(
+        model, theta, dtheta, touch, lines, kin.motion.z, tw.change.z, kin, comp, tw, Load(x, load.multiplier),
+        Load(y, other_load.multiplier), Resting(rest.A, rest.F, rest.N2, rest.dF, tw.dG, rest.dphi),
+        Resting(other.A, other.F, other.N2, other.dF, tw.other_dG, other.dphi),
+    )  # fmt: skip
+    vary_armatures_alone(model, dtheta, x, tw.dG)
+    vary_armatures_alone(model, dtheta, y, tw.other_dG)
+    forces_of_nodes(tree, kin, rest.F, comp.equations.G)
+    vary_rows(tree, theta, kin.rows, dtheta, z, dz, comp.equations.G, tw.dG, rest.dG)
+    add_changed_accelerations(tree, theta, dtheta, z, dz, comp.equations.nodes, load.x, rest.dG)
+    forces_of_nodes(tree, kin, other.F, comp.equations.G)
+    vary_rows(tree, theta, kin.rows, dtheta, z, dz, comp.equations.G, tw.other_dG, other.dG)
+    add_changed_accelerations(tree, theta, dtheta, z, dz, comp.equations.nodes, other_load.x, other.dG)
+
+
 def vary_rates(model, theta, dtheta, touch, eq, t, state, sens, kin, tw, first_out, second_out):
+    motion, change = motion_of(model, state.z, state.zd, state.zdd, kin), changes_of(model, sens, tw)
     vary_constraint_rates(
-        model, theta, dtheta, touch, eq.lines, eq.line_rates, t, state.z, state.zd, state.zdd, sens.z, sens.zd,
-        sens.zdd, kin, tw, first_out, second_out,
+        model, theta, dtheta, touch, eq.lines, eq.line_rates, t, motion.z, motion.zd, motion.zdd, change.z, change.zd,
+        change.zdd, kin, tw, first_out, second_out,
     )  # fmt: skip
 
 
 def vary_rates_with_velocity(factor, model, theta, eq, zd, dzd, kin, tw, second_out):
+    _vary_with_velocity(factor, model, theta, eq, zd, dzd, kin, tw, second_out)
+
+
+def _vary_rigid_with_velocity(factor, model, theta, eq, zd, dzd, kin, tw, second_out):
     vary_with_velocity(factor, model, eq.lines, eq.line_rates, zd, dzd, kin, second_out)
 
 
+@with_elastic(_vary_rigid_with_velocity)
+def _vary_with_velocity(factor, model, theta, eq, zd, dzd, kin, tw, second_out):
+    """Through columns, whose accelerations have a part of velocities where nodes stiffen."""
+    spread_columns(model.tree, kin.rows, tw.each, dzd, tw.change.zd)
+    vary_with_velocity(factor, model, eq.lines, eq.line_rates, kin.motion.zd, tw.change.zd, kin, second_out)
+    vary_stiffened_speeds(factor, model.tree, theta, kin.J, tw.each, zd, dzd, second_out)
+
+
 def vary_readings(model, theta, directions, t, z, zd, zdd, sens, kin, tw, out):
-    vary_multipliers(model, sens.lam, tw)
-    vary_signals(model, theta, directions.dtheta, directions.touch, t, z, zd, sens.z, sens.zd, kin, tw)
-    vary_sensors(
-        model, theta, directions.dtheta, directions.touch, t, z, zd, zdd, sens, kin, tw, out
-    )  # fmt: skip
+    dtheta, touch = directions.dtheta, directions.touch
+    motion, change = motion_of(model, z, zd, zdd, kin), loaded_changes_of(model, sens, tw)
+    vary_multipliers(model, change.lam, tw)
+    vary_signals(model, theta, dtheta, touch, t, motion.z, motion.zd, change.z, change.zd, kin, tw)
+    vary_sensors(model, theta, dtheta, touch, t, motion.z, motion.zd, motion.zdd, change, kin, tw, out)
 
 
 def vary_measure(model, theta, dtheta, touch, m, g, k, state, sens, kin, tw):
+    motion, change = motion_of(model, state.z, state.zd, state.zdd, kin), changes_of(model, sens, tw)
     return vary_any_measure(
-        model, theta, dtheta, touch, m, g, k, state.z, state.zd, state.zdd, sens, kin, tw, 0
+        model, theta, dtheta, touch, m, g, k, motion.z, motion.zd, motion.zdd, change, kin, tw, 0
     )  # fmt: skip
 
 
 def pull_readings(model, theta, t, z, zd, zdd, kin, comp, none, hat, adj):
-    clear_bodies(adj)
-    pull_sensors(model, theta, t, z, zd, zdd, kin, hat, adj)
-    pull_signals(model, theta, t, z, zd, kin, adj)
-    pull_tree(model.tree, theta, z, kin, comp, none, adj)
-    pull_gravity(adj)
+    motion, columns = motion_of(model, z, zd, zdd, kin), adjoints_of(model, adj)
+    clear_bodies(columns)
+    pull_sensors(model, theta, t, motion.z, motion.zd, motion.zdd, kin, hat, columns)
+    pull_signals(model, theta, t, motion.z, motion.zd, kin, columns)
+    pull_tree(model.tree, theta, motion.z, kin, comp, virtual_of(model, none), columns)
+    pull_gravity(columns)
+    bring_adjoints(model, theta, z, zd, zdd, kin, adj)
 
 
 def pull_rates(model, theta, t, z, zd, zdd, eq, kin, comp, none, nu1, nu2, adj):
-    clear_bodies(adj)
-    pull_constraint_rates(model, theta, t, z, zd, zdd, kin, eq.lines, eq.line_rates, nu1, nu2, adj)
-    pull_tree(model.tree, theta, z, kin, comp, none, adj)
+    motion, columns = motion_of(model, z, zd, zdd, kin), adjoints_of(model, adj)
+    clear_bodies(columns)
+    pull_constraint_rates(
+        model, theta, t, motion.z, motion.zd, motion.zdd, kin, eq.lines, eq.line_rates, nu1, nu2, columns
+    )  # fmt: skip
+    pull_tree(model.tree, theta, motion.z, kin, comp, virtual_of(model, none), columns)
+    bring_adjoints(model, theta, z, zd, zdd, kin, adj)
 
 
 def pull_rates_with_velocity(model, theta, zd, eq, kin, nu2, adj, zd_out):
+    _pull_with_velocity(model, theta, zd, eq, kin, nu2, adj, zd_out)
+
+
+def _pull_rigid_with_velocity(model, theta, zd, eq, kin, nu2, adj, zd_out):
     pull_with_velocity(1.0, model, eq.lines, eq.line_rates, zd, nu2, kin, zd_out)
 
 
+@with_elastic(_pull_rigid_with_velocity)
+def _pull_with_velocity(model, theta, zd, eq, kin, nu2, adj, zd_out):
+    """The transpose of ``_vary_with_velocity``."""
+    pull_with_velocity(1.0, model, eq.lines, eq.line_rates, kin.motion.zd, nu2, kin, adj.columns.zd)
+    pull_rows(model.tree, kin.rows, adj.each, adj.columns.zd, zd_out)
+    pull_stiffened_speeds(model.tree, theta, kin.J, adj.each, zd, nu2, zd_out)
+
+
 def pull_at_rest(model, theta, t, z, no_rate, x, multiplier, eq, kin, comp, virtual, no_nu, adj):
-    motion_kinematics(model.tree, theta, z, no_rate, x, kin)
-    clear_wrenches(comp.W, eq.Q)
-    constraint_forces(model, theta, z, kin, multiplier, eq.lines, comp.W, eq.Q)
-    residual(model.tree, kin, comp, eq.Q, eq.G)
-    virtual_motion(model.tree, kin, virtual)
-    clear_bodies(adj)
-    pull_bodies(model.tree, theta, kin, virtual, adj)
-    pull_armatures(model, theta, x, virtual, adj)
-    pull_constraints(model, theta, t, z, kin, eq.lines, multiplier, virtual, no_nu, adj)
-    pull_tree(model.tree, theta, z, kin, comp, virtual, adj)
+    motion, found = moved_at_rest(model, z, no_rate, x, kin, comp), equations_of(model, comp, eq)
+    motion_kinematics(model.tree, theta, motion.z, motion.zd, motion.zdd, kin)
+    clear_wrenches(comp.W, found.Q)
+    constraint_forces(model, theta, motion.z, kin, multiplier, eq.lines, comp.W, found.Q)
+    resting_flexible_forces(model, theta, motion.z, motion.zdd, kin, comp)
+    residual(model.tree, kin, comp, found.Q, found.G)
+    moving, columns = virtual_of(model, virtual), adjoints_of(model, adj)
+    _start_adjoints(model, theta, motion, False, kin, virtual, moving, columns)
+    pull_armatures(model, theta, motion.zdd, moving, columns)
+    pull_constraints(model, theta, t, motion.z, kin, eq.lines, multiplier, moving, no_nu, columns)
+    pull_tree(model.tree, theta, motion.z, kin, comp, moving, columns)
+    bring_virtual(model, theta, z, comp, virtual, adj)
+    bring_adjoints(model, theta, z, no_rate, x, kin, adj)
 
 
 def pull_residual(model, theta, t, state, eq, kin, comp, virtual, nu, adj):
-    virtual_motion(model.tree, kin, virtual)
-    clear_bodies(adj)
-    pull_bodies(model.tree, theta, kin, virtual, adj)
-    pull_element_forces(model, theta, t, state.z, state.zd, kin, virtual, adj)
-    pull_armatures(model, theta, state.zdd, virtual, adj)
-    pull_constraints(model, theta, t, state.z, kin, eq.lines, state.lam, virtual, nu, adj)
-    pull_tree(model.tree, theta, state.z, kin, comp, virtual, adj)
-    pull_gravity(adj)
+    motion = motion_of(model, state.z, state.zd, state.zdd, kin)
+    moving, columns = virtual_of(model, virtual), adjoints_of(model, adj)
+    _start_adjoints(model, theta, motion, True, kin, virtual, moving, columns)
+    pull_element_forces(model, theta, t, motion.z, motion.zd, kin, moving, columns)
+    pull_armatures(model, theta, motion.zdd, moving, columns)
+    pull_constraints(model, theta, t, motion.z, kin, eq.lines, state.lam, moving, nu, columns)
+    pull_tree(model.tree, theta, motion.z, kin, comp, moving, columns)
+    pull_gravity(columns)
+    bring_virtual(model, theta, state.z, comp, virtual, adj)
+    bring_adjoints(model, theta, state.z, state.zd, state.zdd, kin, adj)
