@@ -10,8 +10,8 @@ from mbsim_cli.errors import AnalysisError
 from mbsim_cli.kernels.algorithms.elimination.constrained_solve import SPARSE, CaseColumns, Solution
 from mbsim_cli.kernels.compiler.choice import COMPILER
 from mbsim_cli.kernels.compiler.simd import TOGETHER, lanes_of, widened
-from mbsim_cli.kernels.drivers.integrate import EVALUATE, begin
-from mbsim_cli.kernels.drivers.integrate_cases import Case, Cases, Probes, integrate_cases
+from mbsim_cli.kernels.drivers.integrate import EVALUATE, Case, begin
+from mbsim_cli.kernels.drivers.integrate_cases import Cases, Probes, integrate_cases
 from mbsim_cli.kernels.drivers.record import Inside, Record, SensitivityRecord
 from mbsim_cli.kernels.drivers.simulate import Progress, Work
 from mbsim_cli.kernels.drivers.simulate_cases import Numbers, Run, Tangent, simulate_cases
@@ -20,7 +20,6 @@ from mbsim_cli.model.codes import Status
 from mbsim_cli.model.layout import FlexibleTree, Signals
 from mbsim_cli.model.problem import CLOSED_LOOPS, Block, Problem
 from mbsim_cli.solve import allocate
-from mbsim_cli.solve.blocks import other_rows
 from mbsim_cli.solve.forward import Simulation, steps_of_block
 from mbsim_cli.solve.initial import assemble_closed
 from mbsim_cli.solve.open_trees.open_tree import OpenTreeSimulation
@@ -298,10 +297,7 @@ class RunAhead(_MadeOnce, OpenTreeSimulation):
             inside = self._room_inside()
             done = int(np.count_nonzero(room[0].time))
             begin(self.work)
-            status = yield Case(
-                self.theta, self._times(room[0].time.size)[done:], self.directions, self.dyn, self.state, self.sens,
-                self.work, self._room(0), inside, other_rows(room[0], done), room[2][done:], other_rows(room[1], done),
-            )  # fmt: skip
+            status = yield self._case(self._times(room[0].time.size)[done:], self._room(0), inside, room, done)
             self._made.append((room, status, inside))
             used += sum(array.nbytes for array in arrays_of(inside))
             hopeless = status == Status.PAUSED and self._exceeds_step_limit()
@@ -364,10 +360,7 @@ def _run(runs: Sequence[RunAhead], poll: Callable[[], None]) -> float:
         statuses = np.full(TOGETHER, int(Status.OK))
         statuses[list(given)] = EVALUATE
         cases = Cases(*(given.get(k, idle) for k in range(TOGETHER)))
-        integrate_cases(
-            first.model, theta, float(first.problem.options.step), first.end, first.tableau, first.control, dyn, cases,
-            probes, numbers, statuses, counts,
-        )  # fmt: skip
+        integrate_cases(first.model, first.scheme, theta, dyn, cases, probes, numbers, statuses, counts)
         for k in list(given):
             try:
                 given[k] = calls[k].send(int(statuses[k]))

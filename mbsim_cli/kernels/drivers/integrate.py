@@ -6,7 +6,7 @@ of motion are called in one place, for each place would be compiled again, and `
 cases at once. What is before and behind them is put into the loop: a small tree feels a twentieth from calls.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -88,45 +88,50 @@ class IntegrationWork(NamedTuple):
     reached: np.ndarray  # (k, 2) their arguments, and rates, at the probe
 
 
+class Scheme(NamedTuple):
+    """How runs are integrated."""
+
+    step: float  # s, where the error does not choose it
+    end: float  # s, of the run
+    tableau: Any  # Tableau, or ImplicitTableau
+    control: Any  # ErrorControl, or ImplicitControl
+
+
+class Case(NamedTuple):
+    """What one call is given of one run."""
+
+    theta: np.ndarray
+    times: np.ndarray  # (B,) of the rows
+    directions: Any
+    dyn: Any
+    state: Any
+    sens: Any
+    work: Any
+    steps: Any
+    inside: Any
+    record: Any
+    counters: np.ndarray  # (B, 5) of the rows
+    d_record: Any
+
+
 @entry
-def integrate(
-    model,
-    theta,
-    step,
-    times,
-    end,
-    tableau,
-    control,
-    directions,
-    dyn,
-    state,
-    sens,
-    work,
-    steps,
-    inside,
-    record,
-    counters_out,
-    d_record,
-):
-    """Fill rows at ``times`` (B,), in steps of length ``step`` or as the error asks; returns a status."""
+def integrate(model, scheme, case):
+    """Fill rows at ``case.times``, in steps of length ``scheme.step`` or as the error asks; returns a status."""
+    theta, work = case.theta, case.work
     begin(work)
     status = EVALUATE
     while status == EVALUATE:
-        status = form_probe(
-            model, theta, directions, step, times, end, tableau, control, dyn.open_tree, state, sens, work, steps,
-            inside, record, counters_out, d_record,
-        )  # fmt: skip
+        status = form_probe(model, scheme, case)
         if status == EVALUATE:
-            regular = evaluate_state(model, theta, work.course[AT], directions, dyn, work.probe, work.d_probe)
+            regular = evaluate_state(
+                model, theta, work.course[AT], case.directions, case.dyn, work.probe, work.d_probe
+            )  # fmt: skip
             if regular and work.onsets.force.size > 0:
-                find_arguments(model, theta, work.onsets, work.probe, dyn.kin, work.reached)
+                find_arguments(model, theta, work.onsets, work.probe, case.dyn.kin, work.reached)
             if work.course[WHAT] == JUMP:
                 number = work.breakpoints.number[next_breakpoint(work.clock)]
-                jump(theta, directions.dtheta, number, work.probe, state, sens)
-            status = take_in(
-                regular, step, times, end, tableau, control, state, sens, work, steps, inside, record, counters_out,
-                d_record,
-            )  # fmt: skip
+                jump(theta, case.directions.dtheta, number, work.probe, case.state, case.sens)
+            status = take_in(regular, scheme, case)
     return status
 
 
@@ -140,18 +145,18 @@ def begin(work):
 
 
 @inlined
-def form_probe(
-    model, theta, directions, step, times, end, tableau, control, open_tree, state, sens, work, steps, inside,
-    record, counters_out, d_record,
-):  # fmt: skip
+def form_probe(model, scheme, case):
     """Form the state that is to be evaluated next, and note what for; return EVALUATE, or with what the call ends."""
+    step, end, tableau, control = scheme.step, scheme.end, scheme.tableau, scheme.control
+    theta, directions, open_tree, times = case.theta, case.directions, case.dyn.open_tree, case.times
+    state, sens, work, steps, inside = case.state, case.sens, case.work, case.steps, case.inside
     clock, course, probe, d_probe, stages = work.clock, work.course, work.probe, work.d_probe, work.stages
     s, near, t, breakpoints = tableau.b.size, MEETS * end, clock[TIME], work.breakpoints
     row, stage, waits = int(course[FILLED]), int(course[STAGE_OF]), stands_at_breakpoint(clock, breakpoints)
     due = clock[DUE] > 0.0
     while t != BEFORE_START and not waits and row < times.size and np.abs(t - times[row]) <= near:
-        write_instant(times[row], state, sens, record, d_record, row)
-        write_counters(work.counters, counters_out[row])
+        write_instant(times[row], state, sens, case.record, case.d_record, row)
+        write_counters(work.counters, case.counters[row])
         row += 1
     course[FILLED] = row
     if row == times.size and not due:
@@ -203,10 +208,10 @@ def form_probe(
 
 
 @inlined
-def take_in(
-    regular, step, times, end, tableau, control, state, sens, work, steps, inside, record, counters_out, d_record
-):  # fmt: skip
+def take_in(regular, scheme, case):
     """Go on with the accelerations of the probe, ``regular`` where there are any; return EVALUATE, or a status."""
+    step, end, tableau, control, times = scheme.step, scheme.end, scheme.tableau, scheme.control, case.times
+    state, sens, work, steps, inside = case.state, case.sens, case.work, case.steps, case.inside
     clock, course, counters, probe, d_probe = work.clock, work.course, work.counters, work.probe, work.d_probe
     stages, s, near, t = work.stages, tableau.b.size, MEETS * end, clock[TIME]
     what, at, row, stage = int(course[WHAT]), course[AT], int(course[FILLED]), int(course[STAGE_OF])
@@ -225,8 +230,8 @@ def take_in(
     elif what == JUMP:
         course[JUMPED] = 1.0
     elif what == ROW:
-        write_instant(at, probe, d_probe, record, d_record, row)
-        write_counters(counters, counters_out[row])
+        write_instant(at, probe, d_probe, case.record, case.d_record, row)
+        write_counters(counters, case.counters[row])
         course[FILLED] = row + 1
     elif what == INSIDE:
         take_inside(at, clock, probe, d_probe, inside)

@@ -17,25 +17,8 @@ from mbsim_cli.kernels.integrators.runge_kutta import evaluate_state
 from mbsim_cli.model.layout import NONE
 
 
-class Case(NamedTuple):
-    """What ``integrate`` is given of one run, beside what all have."""
-
-    theta: np.ndarray
-    times: np.ndarray
-    directions: tuple  # none
-    dyn: tuple
-    state: tuple
-    sens: tuple
-    work: tuple
-    steps: tuple
-    inside: tuple
-    record: tuple
-    counters: np.ndarray
-    d_record: tuple
-
-
 class Cases(NamedTuple):
-    """Eight of them, one a lane."""
+    """Eight calls of ``integrate``, one a lane."""
 
     a: tuple
     b: tuple
@@ -59,7 +42,7 @@ class Probes(NamedTuple):
 
 
 @entry
-def integrate_cases(model, theta, step, end, tableau, control, dyn, cases, probes, lanes, statuses, counts):
+def integrate_cases(model, scheme, theta, dyn, cases, probes, lanes, statuses, counts):
     """Make the calls of ``integrate`` of those cases whose status is EVALUATE; note with what they end.
 
     ``theta`` and ``dyn`` are those of all lanes, ``lanes`` is ``probes`` seen as plain numbers; ``counts`` (2,) counts
@@ -69,7 +52,7 @@ def integrate_cases(model, theta, step, end, tableau, control, dyn, cases, probe
         first = NONE
         for k in range(statuses.size):
             if statuses[k] == EVALUATE:
-                statuses[k] = _form(k, model, step, end, tableau, control, case_of(cases, k), lanes)
+                statuses[k] = _form(k, model, scheme, case_of(cases, k), lanes)
             if statuses[k] == EVALUATE and first == NONE:
                 first = k
         if first == NONE:
@@ -90,10 +73,7 @@ def integrate_cases(model, theta, step, end, tableau, control, dyn, cases, probe
                     _scatter(k, case.work.probe, case.work.reached, lanes)
                 else:
                     regular = _accelerate_alone(model, case)
-                statuses[k] = take_in(
-                    regular, step, case.times, end, tableau, control, case.state, case.sens, case.work, case.steps,
-                    case.inside, case.record, case.counters, case.d_record,
-                )  # fmt: skip
+                statuses[k] = take_in(regular, scheme, case)
 
 
 @kernel
@@ -109,13 +89,9 @@ def case_of(cases, k):
 
 
 @kernel
-def _form(k, model, step, end, tableau, control, case, lanes):
+def _form(k, model, scheme, case, lanes):
     """Form the next probe of case k, into its lane; return what ``form_probe`` does."""
-    work = case.work
-    status = form_probe(
-        model, case.theta, case.directions, step, case.times, end, tableau, control, case.dyn.open_tree, case.state,
-        case.sens, work, case.steps, case.inside, case.record, case.counters, case.d_record,
-    )  # fmt: skip
+    work, status = case.work, form_probe(model, scheme, case)
     if status == EVALUATE:
         lanes.t[0, k] = work.course[AT]
         for c in range(work.probe.z.size):

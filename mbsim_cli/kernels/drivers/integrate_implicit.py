@@ -93,26 +93,13 @@ class ImplicitControl(NamedTuple):
 
 
 @entry
-def integrate_implicit(
-    model,
-    theta,
-    step,
-    times,
-    end,
-    tableau,
-    control,
-    directions,
-    dyn,
-    state,
-    sens,
-    work,
-    steps,
-    inside,
-    record,
-    counters_out,
-    d_record,
-):
-    """Fill rows at ``times`` (B,), in steps of length ``step`` or as the error asks; returns a status."""
+def integrate_implicit(model, scheme, case):
+    """Fill rows at ``case.times``, in steps of length ``scheme.step`` or as the error asks; returns a status."""
+    step, end, tableau, control = scheme.step, scheme.end, scheme.tableau, scheme.control
+    theta, times, directions, dyn, state, sens = (
+        case.theta, case.times, case.directions, case.dyn, case.state, case.sens
+    )  # fmt: skip
+    work, steps, inside, record, d_record = case.work, case.steps, case.inside, case.record, case.d_record
     clock, counters, probe, d_probe = work.clock, work.counters, work.probe, work.d_probe
     adaptive, s, near, breakpoints = control.error.adaptive, tableau.c.size, MEETS * end, work.breakpoints
     row, h, at, rejected, regular, error, begun, jumped = 0, 0.0, 0.0, False, True, 0.0, clock[TRIED], False
@@ -124,7 +111,7 @@ def integrate_implicit(
             put_on_manifold(model, theta, at, directions, dyn.open_tree, probe, d_probe)
         elif not waits and row < times.size and np.abs(t - times[row]) <= near:
             write_instant(times[row], state, sens, record, d_record, row)
-            write_counters(counters, counters_out[row])
+            write_counters(counters, case.counters[row])
             row += 1
             continue
         elif due or t - times[row] > near:
@@ -186,7 +173,7 @@ def integrate_implicit(
             jumped = True
         elif what == ROW:
             write_instant(at, probe, d_probe, record, d_record, row)
-            write_counters(counters, counters_out[row])
+            write_counters(counters, case.counters[row])
             row += 1
         elif what == INSIDE:
             take_inside(at, clock, probe, d_probe, inside)

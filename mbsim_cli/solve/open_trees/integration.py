@@ -15,7 +15,7 @@ from mbsim_cli.kernels.algorithms.motion.workspace import Kinematics, LoadedMoti
 from mbsim_cli.kernels.algorithms.open_trees.open_tree import open_tree
 from mbsim_cli.kernels.compiler.simd import padded, zeros
 from mbsim_cli.kernels.drivers.instants import measure_drift
-from mbsim_cli.kernels.drivers.integrate import COURSE, IntegrationWork, integrate
+from mbsim_cli.kernels.drivers.integrate import COURSE, IntegrationWork, Scheme, integrate
 from mbsim_cli.kernels.drivers.integrate_implicit import ImplicitControl, ImplicitWork, integrate_implicit
 from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
 from mbsim_cli.kernels.drivers.stepping import BEFORE_START, CLOCK, Breakpoints
@@ -187,8 +187,7 @@ class Integration(NamedTuple):
     """How an open tree is integrated."""
 
     drive: Callable
-    tableau: Tableau | ImplicitTableau
-    control: ErrorControl | ImplicitControl
+    scheme: Scheme
     work: IntegrationWork | ImplicitWork
 
 
@@ -199,16 +198,12 @@ def integration(problem: Problem, theta: np.ndarray, p: int, tree: Any, *, varie
     """
     options, model, breakpoints = problem.options, problem.model, breakpoints_of(problem, theta)
     method, control = tableau(options.integrator), error_control(options, varies=varies, at_once=at_once)
+    scheme = Scheme(float(options.step), options.end, method, control)
     if isinstance(method, ImplicitTableau):
         newton = newton_control(options, stepped=np.iscomplexobj(theta))
-        implicit = ImplicitControl(control, newton)
-        return Integration(
-            integrate_implicit,
-            method,
-            implicit,
-            implicit_work(model, theta, method.c.size, p, breakpoints, options, tree),
-        )
-    return Integration(integrate, method, control, integration_work(model, theta, method, p, breakpoints, options))
+        work = implicit_work(model, theta, method.c.size, p, breakpoints, options, tree)
+        return Integration(integrate_implicit, scheme._replace(control=ImplicitControl(control, newton)), work)
+    return Integration(integrate, scheme, integration_work(model, theta, method, p, breakpoints, options))
 
 
 def error_control(options: Options, *, varies: bool, at_once: float = np.inf) -> ErrorControl:
@@ -251,12 +246,10 @@ def integration_work(
     )
 
 
-def hardest(
-    control: ErrorControl | ImplicitControl, method: Tableau | ImplicitTableau, state: Any, stages: Stages
-) -> int:
+def hardest(scheme: Scheme, state: Any, stages: Stages) -> int:
     """The coordinate that has the largest error in the last step that was tried."""
-    errors: ErrorControl = control.error if isinstance(control, ImplicitControl) else control
-    weights = method.error[0]
+    errors = scheme.control.error if isinstance(scheme.control, ImplicitControl) else scheme.control
+    weights = scheme.tableau.error[0]
     parts = [
         (weights @ rates[: weights.size]).real / (errors.absolute + errors.relative * np.abs(like.real))
         for rates, like in ((stages.zd, state.z), (stages.zdd, state.zd))

@@ -15,6 +15,7 @@ from mbsim_cli.kernels.algorithms.open_trees.open_tree import open_tree
 from mbsim_cli.kernels.algorithms.open_trees.partial_recursive import partial_recursive
 from mbsim_cli.kernels.algorithms.open_trees.recursive import recursive
 from mbsim_cli.kernels.compiler.simd import padded, zeros
+from mbsim_cli.kernels.drivers.integrate import Case
 from mbsim_cli.kernels.drivers.observe import follow_rows, observe
 from mbsim_cli.kernels.drivers.open_trees import measure_start
 from mbsim_cli.kernels.drivers.record import Inside, Record, SensitivityRecord, Steps, Stretch
@@ -193,7 +194,7 @@ class OpenTreeSimulation:
         self.directions = allocate.directions(self.model, start.dtheta[:, :p], self.dtype)
         self.dyn: Any = _formulation(problem, self.theta, p, start)
         at_once = steps_at_once(problem.options, self.state.z.size, self.p)
-        self.drive, self.tableau, self.control, self.work = integration(
+        self.drive, self.scheme, self.work = integration(
             problem, self.theta, p, self.dyn.open_tree, varies=wanted > 0, at_once=at_once
         )
         self.reactions = reader_of(problem, self.theta, self.directions.dtheta)
@@ -217,7 +218,6 @@ class OpenTreeSimulation:
         self.inside_taken: list[Inside] = []  # those towards the next rows
         self.step = 0
         self.unfinished: tuple[Record, SensitivityRecord, np.ndarray] | None = None
-        self.end = problem.options.end
         self.fastest = 0.0  # rate of the fastest motion, 1/s, of a run that ends for it
         self.fixed_steps = not (
             problem.options.adaptive or self.work.breakpoints.time.size or self.work.onsets.force.size
@@ -307,14 +307,19 @@ class OpenTreeSimulation:
         done = int(np.count_nonzero(record.time))  # of an instant after the start the time is not zero
         steps = self._room(0 if self.tape is None else record.time.size if self.fixed_steps else STEPS)
         inside = self._room_inside()
-        status: int = self.drive(
-            self.model, self.theta, float(self.problem.options.step), self._times(record.time.size)[done:], self.end,
-            self.tableau, self.control, self.directions, self.dyn, self.state, self.sens, self.work, steps,
-            inside, other_rows(record, done), work[done:], other_rows(d_record, done),
-        )  # fmt: skip
+        case = self._case(self._times(record.time.size)[done:], steps, inside, (record, d_record, work), done)
+        status: int = self.drive(self.model, self.scheme, case)
         self.taken.append(first_rows(steps, steps.count[0]))
         self._take_inside(inside)
         return status
+
+    def _case(self, times: np.ndarray, steps: Steps, inside: Inside, rows: tuple, done: int) -> Case:
+        """What the driver is given to fill rows at ``times``; ``done`` are filled before."""
+        record, d_record, work = rows
+        return Case(
+            self.theta, times, self.directions, self.dyn, self.state, self.sens, self.work, steps, inside,
+            other_rows(record, done), work[done:], other_rows(d_record, done),
+        )  # fmt: skip
 
     def _take_inside(self, inside: Inside) -> None:
         """Keep the time points inside steps of one call of the driver, with their sensors."""
@@ -347,11 +352,8 @@ class OpenTreeSimulation:
         steps, rows = self._room(count), self._records(1)
         status = Status.PAUSED
         while status == Status.PAUSED and steps.count[0] < count:
-            status = self.drive(
-                self.model, self.theta, float(self.problem.options.step), np.array([self.end]), self.end, self.tableau,
-                self.control, self.directions, self.dyn, self.state, self.sens, self.work, steps,
-                self.nothing_inside, rows[0], rows[2], rows[1],
-            )  # fmt: skip
+            case = self._case(np.array([self.scheme.end]), steps, self.nothing_inside, rows, 0)
+            status = self.drive(self.model, self.scheme, case)
         return first_rows(steps, steps.count[0])
 
     def _times(self, rows: int) -> np.ndarray:
@@ -361,7 +363,7 @@ class OpenTreeSimulation:
 
     def _room(self, count: int) -> Steps:
         """Allocate Steps; memory is not cleared, because most of it is never used."""
-        stages, n, dtype = stages_kept(self.tableau), self.state.z.size, self.dtype
+        stages, n, dtype = stages_kept(self.scheme.tableau), self.state.z.size, self.dtype
         return Steps._make((
             np.zeros(1, np.int64), *np.zeros((3, count)), np.zeros(count, np.int64), np.empty((count, n), dtype),
             *np.empty((2, count, stages, n), dtype),
@@ -437,7 +439,7 @@ class OpenTreeSimulation:
             if found is not None:
                 return found
         if status in (Status.STEP_TOO_SMALL, Status.TOO_MANY_STEPS):
-            worst = hardest(self.control, self.tableau, self.state, self.work.stages)
+            worst = hardest(self.scheme, self.state, self.work.stages)
             pace = float(clock[SIZE]), int(clock[TRIED]), self.fastest
             return step_sentence(status, time, self.problem, worst, *pace)
         return sentence(status, time, self.problem, self.state.zdd, np.zeros(0))
@@ -492,7 +494,7 @@ def pilot(problem: Problem) -> Pilot:
     taken = [k for k in range(len(steps.time)) if steps.size[k] > 0.0]
     if not taken:
         return Pilot(0.0, np.nan, breakpoints)
-    reach = _reach(steps, simulation.tableau)[-LAST:]
+    reach = _reach(steps, simulation.scheme.tableau)[-LAST:]
     return Pilot(float(steps.end[taken[-1]]), float(np.median(reach)) / STABLE, breakpoints)
 
 

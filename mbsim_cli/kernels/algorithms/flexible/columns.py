@@ -2,10 +2,10 @@
 
 The first functions give the kernels the motion of columns, the equations in columns, and so on; where no body deforms,
 these are what they are given. The others do nothing there: they add what bodies that deform do, and bring to
-coordinates what the kernels have found.
+coordinates what the kernels have found. Compiled functions return arrays in tuples, for one alone would need an owner.
 """
 
-from mbsim_cli.kernels.algorithms.by_type import with_elastic
+from mbsim_cli.kernels.algorithms.by_type import only_with
 from mbsim_cli.kernels.algorithms.flexible.bodies import (
     flexible_forces,
     shape_bodies,
@@ -27,86 +27,89 @@ from mbsim_cli.kernels.algorithms.flexible.node_columns import (
     vary_rows,
 )
 from mbsim_cli.kernels.algorithms.motion.workspace import Adjoints, LoadedMotion, Motion, Virtual
+from mbsim_cli.model.layout import FlexibleTree
+
+with_columns = only_with("model.tree", FlexibleTree)
 
 
-@with_elastic(lambda model, theta, z, kin: z)
+@with_columns(lambda model, theta, z, kin: Motion(z, z, z))
 def placed(model, theta, z, kin):
-    """Place columns."""
+    """Place columns: z of their motion."""
     place_columns(model.tree, theta, z, kin.rows, kin.motion.z)
-    return kin.motion.z
+    return kin.motion
 
 
-@with_elastic(lambda model, theta, z, zd, zdd, kin: Motion(z, zd, zdd))
+@with_columns(lambda model, theta, z, zd, zdd, kin: Motion(z, zd, zdd))
 def moved(model, theta, z, zd, zdd, kin):
     """Move columns, which stand where they were placed."""
     move_columns(model.tree, theta, kin.rows, zd, zdd, kin.motion)
     return kin.motion
 
 
-@with_elastic(lambda model, z, no_rate, x, kin, comp: Motion(z, no_rate, x))
+@with_columns(lambda model, z, no_rate, x, kin, comp: Motion(z, no_rate, x))
 def moved_at_rest(model, z, no_rate, x, kin, comp):
     """Accelerations of columns of a system at rest."""
     apply_columns(model.tree, kin.rows, x, comp.equations.x[0])
     return Motion(kin.motion.z, comp.zero, comp.equations.x[0])
 
 
-@with_elastic(lambda model, z, zd, zdd, kin: Motion(z, zd, zdd))
+@with_columns(lambda model, z, zd, zdd, kin: Motion(z, zd, zdd))
 def motion_of(model, z, zd, zdd, kin):
     """The motion of columns, as ``placed`` and ``moved`` left it."""
     return kin.motion
 
 
-@with_elastic(lambda model, theta, dtheta, z, zd, zdd, kin, dz, dzd, dzdd, tw: Motion(dz, dzd, dzdd))
+@with_columns(lambda model, theta, dtheta, z, zd, zdd, kin, dz, dzd, dzdd, tw: Motion(dz, dzd, dzdd))
 def varied(model, theta, dtheta, z, zd, zdd, kin, dz, dzd, dzdd, tw):
     """Vary the motion of columns."""
     vary_columns(model.tree, theta, kin.rows, dtheta, Motion(z, zd, zdd), Motion(dz, dzd, dzdd), tw.change)
     return tw.change
 
 
-@with_elastic(lambda model, sens, tw: sens)
+@with_columns(lambda model, sens, tw: sens)
 def changes_of(model, sens, tw):
     """The variation of that motion, as ``varied`` left it."""
     return tw.change
 
 
-@with_elastic(lambda model, sens, tw: sens)
+@with_columns(lambda model, sens, tw: sens)
 def loaded_changes_of(model, sens, tw):
     """The same with that of multipliers."""
     return LoadedMotion(tw.change.z, tw.change.zd, tw.change.zdd, sens.lam)
 
 
-@with_elastic(lambda model, comp, eq: eq)
+@with_columns(lambda model, comp, eq: eq)
 def equations_of(model, comp, eq):
     """Residual G, and forces Q."""
     return comp.equations
 
 
-@with_elastic(lambda model, kin, eq: eq.J)
+@with_columns(lambda model, kin, eq: (eq.J,))
 def jacobian_of(model, kin, eq):
     """Derivatives of the constraints."""
-    return kin.J
+    return (kin.J,)
 
 
-@with_elastic(lambda model, comp, M_out: M_out)
+@with_columns(lambda model, comp, M_out: (M_out,))
 def matrix_of(model, comp, M_out):
     """Where a matrix of the equations goes."""
-    return comp.equations.T
+    return (comp.equations.T,)
 
 
-@with_elastic(lambda model, tw, dG_out: dG_out)
+@with_columns(lambda model, tw, dG_out: (dG_out,))
 def rows_of(model, tw, dG_out):
     """Where the variation of the residual goes."""
-    return tw.dG
+    return (tw.dG,)
 
 
-@with_elastic(lambda model, adj: adj)
+@with_columns(lambda model, adj: adj)
 def adjoints_of(model, adj):
     """Adjoints."""
     of = adj.columns
     return Adjoints(adj.P, adj.D, adj.H, of.z, of.zd, of.zdd, adj.lam, adj.theta, adj.each, adj.signals)
 
 
-@with_elastic(lambda model, virtual: virtual)
+@with_columns(lambda model, virtual: virtual)
 def virtual_of(model, virtual):
     """A virtual motion."""
     return Virtual(virtual.columns, virtual.U, virtual.each)
@@ -115,13 +118,13 @@ def virtual_of(model, virtual):
 # What bodies that deform add ------------------------------------------------------------------------------------------
 
 
-@with_elastic(lambda model, theta, kin: None)
+@with_columns(lambda model, theta, kin: None)
 def shape_placed(model, theta, kin):
     """``shape_bodies`` where columns were placed."""
     shape_bodies(model, theta, kin.motion.z, kin)
 
 
-@with_elastic(lambda model, theta, kin, comp: None)
+@with_columns(lambda model, theta, kin, comp: None)
 def elastic_forces(model, theta, kin, comp):
     """Add forces on frames to ``comp.W``; leave the rows G of elastic coordinates."""
     motion, found = kin.motion, comp.equations
@@ -129,20 +132,20 @@ def elastic_forces(model, theta, kin, comp):
     flexible_forces(model, theta, motion.z, motion.zd, motion.zdd, kin, comp, found.G)
 
 
-@with_elastic(lambda model, theta, kin: None)
+@with_columns(lambda model, theta, kin: None)
 def slope_moved(model, theta, kin):
     """``slope_bodies`` of the motion of columns."""
     slope_bodies(model, theta, kin.motion, kin)
 
 
-@with_elastic(lambda model, theta, directions, kin, tw, dG_out: None)
+@with_columns(lambda model, theta, directions, kin, tw, dG_out: None)
 def vary_elastic_forces(model, theta, directions, kin, tw, dG_out):
     """Add the variation of ``elastic_forces``; needs ``slope_moved``, or the tangent."""
     dtheta, touch = directions.dtheta, directions.touch
     vary_flexible_forces(model, theta, dtheta, touch, kin.motion, tw.change, kin, tw, dG_out)
 
 
-@with_elastic(lambda model, kin, virtual: None)
+@with_columns(lambda model, kin, virtual: None)
 def spread_virtual(model, kin, virtual):
     """Give columns a virtual motion."""
     spread_columns(model.tree, kin.rows, virtual.each, virtual.mu, virtual.columns)
@@ -151,37 +154,37 @@ def spread_virtual(model, kin, virtual):
 # To coordinates -------------------------------------------------------------------------------------------------------
 
 
-@with_elastic(lambda model, kin, J_out: None)
+@with_columns(lambda model, kin, J_out: None)
 def bring_jacobian(model, kin, J_out):
     """Derivatives of the constraints by coordinates."""
     jacobian_to_coordinates(model.tree, kin.rows, kin.J, J_out)
 
 
-@with_elastic(lambda model, kin, comp, G_out: None)
+@with_columns(lambda model, kin, comp, G_out: None)
 def bring_residual(model, kin, comp, G_out):
     """The residual's rows of coordinates."""
     rows_to_coordinates(model.tree, kin.rows, comp.equations.G, G_out)
 
 
-@with_elastic(lambda model, kin, M, M_out: None)
+@with_columns(lambda model, kin, M, M_out: None)
 def bring_matrix(model, kin, M, M_out):
     """A matrix by coordinates; M is lost."""
     matrix_to_coordinates(model.tree, kin.rows, M, M_out)
 
 
-@with_elastic(lambda model, theta, dtheta, z, dz, kin, comp, tw, dG_out: None)
+@with_columns(lambda model, theta, dtheta, z, dz, kin, comp, tw, dG_out: None)
 def bring_variation(model, theta, dtheta, z, dz, kin, comp, tw, dG_out):
     """The variation of the residual's rows of coordinates."""
     vary_rows(model.tree, theta, kin.rows, dtheta, z, dz, comp.equations.G, tw.dG, dG_out)
 
 
-@with_elastic(lambda model, theta, z, zd, zdd, kin, adj: None)
+@with_columns(lambda model, theta, z, zd, zdd, kin, adj: None)
 def bring_adjoints(model, theta, z, zd, zdd, kin, adj):
     """Adjoints of columns, which are cleared, to coordinates and numbers."""
     pull_columns(model.tree, theta, kin.rows, z, zd, zdd, adj)
 
 
-@with_elastic(lambda model, theta, z, comp, virtual, adj: None)
+@with_columns(lambda model, theta, z, comp, virtual, adj: None)
 def bring_virtual(model, theta, z, comp, virtual, adj):
     """What the virtual motion of columns has from coordinates and numbers."""
     pull_virtual(model.tree, theta, z, comp.equations.G, virtual, adj)

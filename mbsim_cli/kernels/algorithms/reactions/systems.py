@@ -58,7 +58,7 @@ def read_reactions(model, theta, reactions, z, multiplier, kin, comp, eq, out):
 def vary_read(model, theta, directions, reactions, t, z, zd, multiplier, sens, kin, comp, eq, tw, dQ, out):
     """Variations (width, p) of the reactions; needs ``vary_bodies_of``."""
     motion, varied = motion_of(model, z, zd, zd, kin), loaded_changes_of(model, sens, tw)
-    rows, found = rows_of(model, tw, dQ), equations_of(model, comp, eq)
+    rows, found = rows_of(model, tw, dQ)[0], equations_of(model, comp, eq)
     vary_actions(model, theta, directions, t, motion.z, motion.zd, multiplier, varied, eq.lines, kin, tw, rows)
     slope_moved(model, theta, kin)
     vary_elastic_forces(model, theta, directions, kin, tw, rows)

@@ -3,7 +3,6 @@
 The kernels of trees see columns, which are these coordinates where no body deforms: see ``flexible.columns``.
 """
 
-from mbsim_cli.kernels.algorithms.by_type import with_elastic
 from mbsim_cli.kernels.algorithms.equations.constraint_derivatives import (
     pull_constraint_rates,
     pull_constraints,
@@ -95,6 +94,7 @@ from mbsim_cli.kernels.algorithms.flexible.columns import (
     varied,
     vary_elastic_forces,
     virtual_of,
+    with_columns,
 )
 from mbsim_cli.kernels.algorithms.flexible.node_columns import (
     add_changed_accelerations,
@@ -116,7 +116,7 @@ from mbsim_cli.kernels.compiler.jit import inlined, merged
 
 def place(model, theta, z, at_center, kin):
     """See ``contract``; so for all functions here."""
-    position_kinematics(model.tree, theta, placed(model, theta, z, kin), at_center, kin)
+    position_kinematics(model.tree, theta, placed(model, theta, z, kin).z, at_center, kin)
 
 
 def shape(model, theta, kin):
@@ -135,7 +135,7 @@ def rotate_prediction(model, h, state, differences, expected):
 
 def constrain(model, theta, t, z, kin, eq):
     motion = motion_of(model, z, z, z, kin)  # z is read alone
-    constraints(model, theta, t, motion.z, kin, eq.phi, jacobian_of(model, kin, eq), eq.lines)
+    constraints(model, theta, t, motion.z, kin, eq.phi, jacobian_of(model, kin, eq)[0], eq.lines)
     bring_jacobian(model, kin, eq.J)
 
 
@@ -168,7 +168,7 @@ def evaluate_free(model, theta, t, at_center, state, kin, comp, eq):
 def load_free(model, theta, t, at_center, state, kin, comp, found):
     """Kinematics; forces on single bodies in ``comp.W``, on columns in Q, and in G those of elastic rows."""
     motion = motion_of(model, state.z, state.zd, state.zdd, kin)
-    position_kinematics(model.tree, theta, placed(model, theta, state.z, kin), at_center, kin)
+    position_kinematics(model.tree, theta, placed(model, theta, state.z, kin).z, at_center, kin)
     move(model, theta, state.z, state.zd, state.zdd, kin)
     clear_wrenches(comp.W, found.Q)
     element_forces(model, theta, t, motion.z, motion.zd, kin, comp.W, found.Q)
@@ -196,7 +196,7 @@ def _rigid_tangent(model, theta, t, beta, gamma, state, lines, multiplier, kin, 
     add_armature_mass(model, theta, T_out)
 
 
-@with_elastic(_rigid_tangent)
+@with_columns(_rigid_tangent)
 def _tangent(model, theta, t, beta, gamma, state, lines, multiplier, kin, comp, T_out):
     """Tangent by coordinates; what stands for constraints may be empty."""
     tree, found = model.tree, comp.equations
@@ -212,7 +212,7 @@ def _tangent(model, theta, t, beta, gamma, state, lines, multiplier, kin, comp, 
 
 
 def vary_free(model, theta, directions, t, state, sens, kin, comp, tw, dG_out):
-    dtheta, touch, rows = directions.dtheta, directions.touch, rows_of(model, tw, dG_out)
+    dtheta, touch, rows = directions.dtheta, directions.touch, rows_of(model, tw, dG_out)[0]
     change = varied(model, theta, dtheta, state.z, state.zd, state.zdd, kin, sens.z, sens.zd, sens.zdd, tw)
     vary_kinematics(model.tree, theta, dtheta, touch, kin, change.z, change.zd, change.zdd, tw)
     slope_moved(model, theta, kin)
@@ -259,7 +259,7 @@ def compose(model, kin, comp):
 
 
 def mass(model, theta, kin, comp, M_out):
-    M = matrix_of(model, comp, M_out)
+    (M,) = matrix_of(model, comp, M_out)
     mass_matrix(model.tree, kin, comp, M)
     add_flexible_mass(model, theta, kin, M)
     add_armature_mass(model, theta, M)
@@ -311,7 +311,7 @@ def vary_equations(model, theta, dtheta, touch, lines, t, z, dz, kin, tw, out):
 
 def vary_residual(model, theta, directions, t, state, sens, eq, kin, comp, tw, dG_out):
     dtheta, touch, change = directions.dtheta, directions.touch, changes_of(model, sens, tw)
-    motion, rows = motion_of(model, state.z, state.zd, state.zdd, kin), rows_of(model, tw, dG_out)
+    motion, rows = motion_of(model, state.z, state.zd, state.zdd, kin), rows_of(model, tw, dG_out)[0]
     clear_forces(tw, rows)
     vary_constraint_forces(model, theta, dtheta, touch, eq.lines, state.lam, motion.z, change.z, kin, tw, rows)
     hold_multipliers(model, tw)
@@ -328,7 +328,7 @@ def _vary_rigid_at_rest(model, theta, dtheta, touch, lines, z, dz, kin, comp, tw
     vary_armatures_alone(model, dtheta, other_load.x, other.dG)
 
 
-@with_elastic(_vary_rigid_at_rest)
+@with_columns(_vary_rigid_at_rest)
 def _vary_at_rest(model, theta, dtheta, touch, lines, z, dz, kin, comp, tw, load, other_load, rest, other):
     """Variations of both systems, brought from columns to coordinates."""
     tree, x, y, M = model.tree, comp.equations.x[0], comp.equations.x[1], comp.equations.T
@@ -368,7 +368,7 @@ def _vary_rigid_with_velocity(factor, model, theta, eq, zd, dzd, kin, tw, second
     vary_with_velocity(factor, model, eq.lines, eq.line_rates, zd, dzd, kin, second_out)
 
 
-@with_elastic(_vary_rigid_with_velocity)
+@with_columns(_vary_rigid_with_velocity)
 def _vary_with_velocity(factor, model, theta, eq, zd, dzd, kin, tw, second_out):
     """Through columns, whose accelerations have a part of velocities where nodes stiffen."""
     spread_columns(model.tree, kin.rows, tw.each, dzd, tw.change.zd)
@@ -419,7 +419,7 @@ def _pull_rigid_with_velocity(model, theta, zd, eq, kin, nu2, adj, zd_out):
     pull_with_velocity(1.0, model, eq.lines, eq.line_rates, zd, nu2, kin, zd_out)
 
 
-@with_elastic(_pull_rigid_with_velocity)
+@with_columns(_pull_rigid_with_velocity)
 def _pull_with_velocity(model, theta, zd, eq, kin, nu2, adj, zd_out):
     """The transpose of ``_vary_with_velocity``."""
     pull_with_velocity(1.0, model, eq.lines, eq.line_rates, kin.motion.zd, nu2, kin, adj.columns.zd)
