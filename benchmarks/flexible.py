@@ -67,11 +67,11 @@ def measure(name: str) -> dict:
     start = time.process_time()
     found = reduced(body(elements))
     middle = time.process_time()
-    covector = found.sid.map(
+    adjoint = found.sid.map(
         lambda _, term: term.map(lambda entries: np.cos(np.arange(entries.size)).reshape(entries.shape))
     )
     begun = time.process_time()
-    element_gradients(found, covector)
+    element_gradients(found, adjoint)
     end = time.process_time()
     return {
         "case": name,

@@ -48,7 +48,7 @@ class Case:
         self.kept = Torques(np.zeros((rows, n)), *matrices, np.zeros((rows, n, 0)), np.zeros(rows, bool))
         half = 0.5 * np.diff(self.motion.time)  # trapezoidal rule
         self.weight = (np.append(half, 0.0) + np.append(0.0, half))[:, None] * np.ones(n)
-        self.covector = np.zeros((rows, n))
+        self.adjoint = np.zeros((rows, n))
 
     def dense(self):
         """All matrices of all instants, in arrays that stay."""
@@ -69,7 +69,7 @@ class Case:
 
     def gradient(self):
         """Gradient of half the integral of all squared torques."""
-        self.solver.gradient(self.motion, self.covector, self.weight)
+        self.solver.gradient(self.motion, self.adjoint, self.weight)
 
 
 class Human43:

@@ -40,10 +40,10 @@ class DensityField:
 
     def pull_back(self, hat: np.ndarray) -> np.ndarray:
         """Derivatives by the field's elements (ne,) from those by ``numbers``."""
-        return self.body.by_density(self._covector(hat))
+        return self.body.by_density(self._adjoint(hat))
 
-    def _covector(self, hat: np.ndarray) -> "StandardInput":
-        """Covector of all terms, and of the nodes' shapes."""
+    def _adjoint(self, hat: np.ndarray) -> "StandardInput":
+        """Adjoint of all terms, and of the nodes' shapes."""
         n, count = self.body.n, len(self.rows)
         ends = np.cumsum([self.first.size, self.second.size, *[n] * count, *[n * n] * len(self._bent)])
         first, second, *rows = np.split(hat, ends[:-1])

@@ -237,7 +237,7 @@ def deviates(sid: StandardInput) -> bool:
 
 
 def sid_of(like: StandardInput, block: Array, second: Array | None = None) -> StandardInput:
-    """Covector of all terms of ``like`` (nodes: zero) from covectors of both blocks."""
+    """Adjoint of all terms of ``like`` (nodes: zero) from adjoints of both blocks."""
     n = like.n
     (ksigma, Ct, Cr0, J1), (J2, Cr1, *matrices) = _unpacked(n, block[MODES:], (1, 3, 3, 6), (6, 3, 1, 1, 1))
     found = {name: np.zeros(shape_of(name[:-1], n, int(name[-1]))) for name in _NAMES}

@@ -78,7 +78,7 @@ class ByTension:
         return np.einsum("es,eil,ij,ejq->slq", force, local, self.across, local, optimize=True)
 
     def pull_back(self, structure: Structure, u: Array, shapes: Array, hat: Array) -> tuple[Array, Array, Array]:
-        """Covectors of the elements' factors, u and shapes."""
+        """Adjoints of the elements' factors, u and shapes."""
         local, force = shapes[structure.dofs], self._force(structure, u)
         by_force = np.einsum("slq,eil,ij,ejq->es", hat, local, self.across, local, optimize=True)
         stretched = self.axial * _scaled_beam(structure, by_force)
@@ -301,7 +301,7 @@ class ByStress:
         )
 
     def pull_back(self, structure: Structure, u: Array, shapes: Array, hat: Array) -> tuple[Array, Array, Array]:
-        """Covectors of the elements' factors, u and shapes."""
+        """Adjoints of the elements' factors, u and shapes."""
         by_factor, by_u, by_shapes = np.zeros(len(structure.dofs)), np.zeros(u.shape), np.zeros(shapes.shape)
         both = hat + hat.swapaxes(1, 2)
         for first in range(0, len(structure.dofs), BLOCK):

@@ -7,7 +7,7 @@ import numpy as np
 
 from mbsim_cli.reduction.data import Array, Refused, StandardInput, Taylor, untilde
 from mbsim_cli.reduction.integrals import columns
-from mbsim_cli.reduction.integrals import pull_back as gram_covector
+from mbsim_cli.reduction.integrals import pull_back as gram_adjoint
 from mbsim_cli.reduction.mesh import Mesh
 from mbsim_cli.reduction.modes import unit_loads
 from mbsim_cli.reduction.reduce import Reduced
@@ -71,28 +71,28 @@ def _crossing(distance: Array, radius: Array) -> bool:
     return bool((apart > _NEAR * np.maximum(np.abs(np.imag(at_radius)), np.abs(np.imag(radius)))).any())
 
 
-# Gradients by the stiffness and mass of every element, pulled back from a covector of all terms.
+# Gradients by the stiffness and mass of every element, pulled back from an adjoint of all terms.
 #
 # As many solves as there are shapes, whatever the number of elements; no derivative of a term is ever stored.
 
 BLOCK = 20_000  # elements at a time
 
 
-def element_gradients(found: Reduced, covector: StandardInput) -> tuple[Array, Array]:
-    """Derivatives (ne) by factors on each element's stiffness and on its mass, of what has a covector of the terms.
+def element_gradients(found: Reduced, adjoint: StandardInput) -> tuple[Array, Array]:
+    """Derivatives (ne) by factors on each element's stiffness and on its mass, of what has an adjoint of the terms.
 
     Holds for what does not change when the basis of the kept shapes is turned (subspace gauge).
     """
     body, structure, shapes = found.body, found.body.structure, found.shapes
-    by_De = body.damping.pull_back(found.sid.Me.M0, found.sid.Ke.M0, covector.De.M0)
-    by_Ke = covector.Ke.M0 + by_De[1]
-    by_G = gram_covector(covector.with_terms({"Me": Taylor(covector.Me.M0 + by_De[0])}))
+    by_De = body.damping.pull_back(found.sid.Me.M0, found.sid.Ke.M0, adjoint.De.M0)
+    by_Ke = adjoint.Ke.M0 + by_De[1]
+    by_G = gram_adjoint(adjoint.with_terms({"Me": Taylor(adjoint.Me.M0 + by_De[0])}))
     U = columns(structure.carriers, structure.displacements(shapes))
     total = _Total(structure, _by_stiffness(structure, shapes, shapes @ by_Ke.T), _by_mass(structure, U, U @ by_G.T))
-    by_shapes = structure.K @ (shapes @ (by_Ke + by_Ke.T)) + _by_nodes(found, covector)
+    by_shapes = structure.K @ (shapes @ (by_Ke + by_Ke.T)) + _by_nodes(found, adjoint)
     by_U = structure.m @ (U @ (by_G + by_G.T))
     by_shapes += structure.collected(by_U[:, 4:].reshape(len(by_U), 3, -1))
-    by_shapes += _by_stresses(found, dict(covector.items()), total)
+    by_shapes += _by_stresses(found, dict(adjoint.items()), total)
     total.add(_answers(found, by_shapes))
     return total.by_stiffness, total.by_mass
 
@@ -123,7 +123,7 @@ class _Total(NamedTuple):
 
 
 def _by_stresses(found: Reduced, given: Mapping[str, Taylor], total: _Total) -> Array:
-    """Add what terms of first order have from stresses of loads; covector of the shapes (ndof, n)."""
+    """Add what terms of first order have from stresses of loads; adjoint of the shapes (ndof, n)."""
     body, structure, shapes = found.body, found.body.structure, found.shapes
     held, solver = body.held, found.solver
     by_shapes = np.zeros_like(shapes)
@@ -148,10 +148,10 @@ def _flat(structure: Structure, V: Array) -> Array:
     return structure.displacements(V).reshape(len(structure.carriers), -1)
 
 
-def _by_nodes(found: Reduced, covector: StandardInput) -> Array:
-    """Covector of the shapes (ndof, n) from those of the nodes' frames."""
+def _by_nodes(found: Reduced, adjoint: StandardInput) -> Array:
+    """Adjoint of the shapes (ndof, n) from those of the nodes' frames."""
     total = np.zeros_like(found.shapes)
-    for node, given in zip(found.body.nodes, covector.nodes, strict=True):
+    for node, given in zip(found.body.nodes, adjoint.nodes, strict=True):
         by_phi, by_psi = given.phi.M0, given.psi.M0
         by_phi = by_phi if given.origin.M1 is None else by_phi + given.origin.M1
         by_psi = by_psi if given.AP.M1 is None else by_psi + 2 * untilde(given.AP.M1)
@@ -173,7 +173,7 @@ def _answers(found: Reduced, by_shapes: Array) -> Iterator[_Answer]:
 
 
 def _responses(found: Reduced, loads: Array, x: Array, by_x: Array, y: Array) -> Iterator[_Answer]:
-    """What the change of responses x to constant loads adds, y the response to their covectors by_x; all (r, s)."""
+    """What the change of responses x to constant loads adds, y the response to their adjoints by_x; all (r, s)."""
     expand, system = found.body.held.expand, found.solver.system
     yield _Answer(True, expand(y), expand(x), 0.0)
     if system.rigid.shape[1]:  # inertia of the rigid acceleration, and the mean motion that is taken out

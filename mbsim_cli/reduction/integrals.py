@@ -64,13 +64,13 @@ def terms_of(G: Array) -> dict[str, Taylor]:
     return {name: Taylor(*coefficients) for name, coefficients in found.items()}
 
 
-def pull_back(covector: StandardInput) -> Array:
-    """Covector of a Gram matrix (4 + 3 n, 4 + 3 n), from one of all terms."""
-    n = covector.n
+def pull_back(adjoint: StandardInput) -> Array:
+    """Adjoint of a Gram matrix (4 + 3 n, 4 + 3 n), from one of all terms."""
+    n = adjoint.n
     G = np.zeros((4 + 3 * n, 4 + 3 * n))
     blocks = _blocks(G)
     for entry in _TABLE:
-        given = getattr(covector, entry.term)[entry.order]
+        given = getattr(adjoint, entry.term)[entry.order]
         if given is not None:
             constant, block, term = entry.subscripts.replace("->", ",").split(",")
             blocks[entry.block] += np.einsum(f"{constant},{term}->{block}", entry.constant, given)
@@ -118,14 +118,14 @@ def parted(sid: StandardInput, along: StandardInput) -> list[tuple[int, int]]:
     return [(int(i), int(j)) for i, j in np.argwhere(~_apart(squares) & apart) if i < j]
 
 
-def of_span(sid: StandardInput, covector: StandardInput) -> StandardInput:
-    """The transpose: a covector of derivatives in the coordinates of modes as one of those that hold the span."""
-    by_turn = _by_turn(sid, covector)
+def of_span(sid: StandardInput, adjoint: StandardInput) -> StandardInput:
+    """The transpose: an adjoint of derivatives in the coordinates of modes as one of those that hold the span."""
+    by_turn = _by_turn(sid, adjoint)
     Me, Ke = (
         term._replace(M0=term.M0 + weights * by_turn)
-        for term, weights in zip((covector.Me, covector.Ke), _turns(sid), strict=True)
+        for term, weights in zip((adjoint.Me, adjoint.Ke), _turns(sid), strict=True)
     )
-    return replace(covector, Me=Me, Ke=Ke)
+    return replace(adjoint, Me=Me, Ke=Ke)
 
 
 def _turns(sid: StandardInput) -> tuple[Array, Array]:
@@ -144,10 +144,10 @@ def _apart(squares: Array) -> Array:
     return np.abs(squares[:, None] - squares) > EQUAL * np.maximum(squares[:, None], squares)
 
 
-def _by_turn(sid: StandardInput, covector: StandardInput) -> Array:
-    """Derivatives (n, n) of the product of all terms and a covector by the entries of C."""
+def _by_turn(sid: StandardInput, adjoint: StandardInput) -> Array:
+    """Derivatives (n, n) of the product of all terms and an adjoint by the entries of C."""
     found = np.zeros((sid.n, sid.n))
-    for (path, term), (_, hat) in zip(sid.items(), covector.items(), strict=True):
+    for (path, term), (_, hat) in zip(sid.items(), adjoint.items(), strict=True):
         shape = (SHAPES | OF_NODES)[path.rpartition(".")[2]]
         for order, (entries, by) in enumerate(zip(term, hat, strict=True)):
             if entries is not None and by is not None:

@@ -139,7 +139,7 @@ def _ritz(system: System, V: Array) -> tuple[Array, Array]:
 class Response:
     """How shapes answer to a change of the body: (K - square_i M) y_i = b_i beside the kept modes, which stay a span.
 
-    Symmetric in b and y, so that it serves derivatives along a change and covectors of all changes alike.
+    Symmetric in b and y, so that it serves derivatives along a change and adjoints of all changes alike.
     """
 
     def __init__(self, system: System, flexibility: Flexibility, modes: Modes):

@@ -28,11 +28,11 @@ class Damping(NamedTuple):
         D = self.alpha * Me + self.beta * Ke
         return D + 2 * self.ratio * root(Me, Ke) if self.ratio else D
 
-    def pull_back(self, Me: Array, Ke: Array, covector: Array) -> tuple[Array, Array]:
-        """Covectors (n, n) of Me and Ke from one of De."""
-        by_Me, by_Ke = self.alpha * covector, self.beta * covector
+    def pull_back(self, Me: Array, Ke: Array, adjoint: Array) -> tuple[Array, Array]:
+        """Adjoints (n, n) of Me and Ke from one of De."""
+        by_Me, by_Ke = self.alpha * adjoint, self.beta * adjoint
         if self.ratio:
-            of_Me, of_Ke = _root_pull_back(Me, Ke, covector)
+            of_Me, of_Ke = _root_pull_back(Me, Ke, adjoint)
             by_Me, by_Ke = by_Me + 2 * self.ratio * of_Me, by_Ke + 2 * self.ratio * of_Ke
         return by_Me, by_Ke
 
@@ -47,11 +47,11 @@ def root(Me: Array, Ke: Array) -> Array:
     return inverse.T @ (half + change + (B - np.eye(len(w))) @ half) @ inverse
 
 
-def _root_pull_back(Me: Array, Ke: Array, covector: Array) -> tuple[Array, Array]:
-    """Covectors of Me and Ke from one of their ``root``."""
+def _root_pull_back(Me: Array, Ke: Array, adjoint: Array) -> tuple[Array, Array]:
+    """Adjoints of Me and Ke from one of their ``root``."""
     w, V = _modes(Me, Ke)
     inverse = np.linalg.inv(V)
-    D = inverse @ covector @ inverse.T
+    D = inverse @ adjoint @ inverse.T
     half = D / _sums(w)
     return V @ (D * w - half * w**2) @ V.T, V @ half @ V.T
 

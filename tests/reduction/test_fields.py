@@ -40,7 +40,7 @@ CASES = {
 }
 
 
-def random_covector(sid: StandardInput) -> StandardInput:
+def random_adjoint(sid: StandardInput) -> StandardInput:
     """A number for each entry, of a size that makes all terms count."""
     random = np.random.default_rng(0)
 
@@ -56,9 +56,9 @@ def test_transpose_of_derivatives_along_densities(case):
     p = 0.5 + 0.4 * np.random.default_rng(1).random(len(body.structure.dofs))
     p[1] = 0.05  # of the other law of mass
     found = reduced(dense(body, p))
-    covector = random_covector(found.sid)
-    gradient = SIMP.pull_back(p, *element_gradients(found, covector))
-    pushed = [dot(derivative(found, dense(body, p + 1j * STEP * unit), STEP), covector) for unit in np.eye(len(p))]
+    adjoint = random_adjoint(found.sid)
+    gradient = SIMP.pull_back(p, *element_gradients(found, adjoint))
+    pushed = [dot(derivative(found, dense(body, p + 1j * STEP * unit), STEP), adjoint) for unit in np.eye(len(p))]
     assert gradient == pytest.approx(pushed, rel=1e-9, abs=1e-9 * np.abs(pushed).max())
 
 
@@ -74,11 +74,11 @@ def test_what_does_not_depend_on_the_basis_has_a_gradient():
     value, sid = shifted(p)
     phi = sid.nodes[0].phi.M0[:, 1]
     left, right = np.linalg.solve(sid.Ke.M0, phi), np.linalg.solve(sid.Ke.M0, sid.Ct.M0[:, 1])
-    covector = sid.map(lambda _, term: term.map(np.zeros_like))
-    covector.Ke.M0[:] = -np.outer(left, right)
-    covector.Ct.M0[:, 1] = left
-    covector.nodes[0].phi.M0[:, 1] = right
-    gradient = SIMP.pull_back(p, *element_gradients(reduced(dense(crank(6, 2, 3, static=(0,)), p)), covector))
+    adjoint = sid.map(lambda _, term: term.map(np.zeros_like))
+    adjoint.Ke.M0[:] = -np.outer(left, right)
+    adjoint.Ct.M0[:, 1] = left
+    adjoint.nodes[0].phi.M0[:, 1] = right
+    gradient = SIMP.pull_back(p, *element_gradients(reduced(dense(crank(6, 2, 3, static=(0,)), p)), adjoint))
     direction = np.cos(np.arange(len(p)))
     h = 1e-5
     difference = (shifted(p + h * direction)[0] - shifted(p - h * direction)[0]) / (2 * h)

@@ -59,14 +59,14 @@ def test_pairs_of_equal_frequencies_stay_where_they_are():
     assert np.abs(found.Ct.M0).max() < 10 * np.abs(sid.Ct.M0).max()
 
 
-def test_covectors_are_transposed():
+def test_adjoints_are_transposed():
     before = reduced(crank(10, 2, L=0.4, **FULL))
     along = derivative(before, crank(10, 2, L=0.4 + 1j * STEP, **FULL), STEP)
     random = np.random.default_rng(1)
-    covector = before.sid.map(lambda _, term: term.map(lambda found: random.normal(size=np.shape(found))))
-    expected = dot(covector, in_modes(before.sid, along))
-    assert dot(of_span(before.sid, covector), along) == pytest.approx(expected, rel=1e-10)
-    assert abs(dot(covector, along) - expected) > 1e-3 * abs(expected)
+    adjoint = before.sid.map(lambda _, term: term.map(lambda found: random.normal(size=np.shape(found))))
+    expected = dot(adjoint, in_modes(before.sid, along))
+    assert dot(of_span(before.sid, adjoint), along) == pytest.approx(expected, rel=1e-10)
+    assert abs(dot(adjoint, along) - expected) > 1e-3 * abs(expected)
 
 
 MODEL = """\

@@ -282,14 +282,12 @@ def test_gradients_by_a_field_are_those_by_what_moves_it(tmp_path, more):
     numbers = Numbers(model.expressions)
     bodies = FlexibleBodies(model, numbers, None)
     found = reduced(bodies.body("crank"))
-    covector = found.sid.map(lambda _, term: term.map(np.cos))
-    gradient = bodies.by_field("crank", found, covector)
+    adjoint = found.sid.map(lambda _, term: term.map(np.cos))
+    gradient = bodies.by_field("crank", found, adjoint)
     x, y, _ = found.body.structure.mesh.centres.T
     numbers.step_along("a")
     along = derivative(found, bodies.body("crank"), STEP)
-    assert gradient @ np.sin(2 * np.pi * (2 * x / 0.4 + y / 0.08 + 0.5)) == pytest.approx(
-        dot(along, covector), rel=1e-9
-    )
+    assert gradient @ np.sin(2 * np.pi * (2 * x / 0.4 + y / 0.08 + 0.5)) == pytest.approx(dot(along, adjoint), rel=1e-9)
 
 
 @pytest.mark.parametrize(

@@ -22,13 +22,13 @@ CASES = {
 @pytest.mark.parametrize("case", CASES)
 def test_terms_and_gradients_are_those_of_the_factor(case, monkeypatch):
     direct = reduced(CASES[case]())
-    covector = direct.sid.map(lambda _, term: term.map(np.zeros_like))
-    covector.Ke.M0[...] = np.diag(1 / np.diag(direct.sid.Ke.M0))
-    covector.J.M0[...] = np.eye(3)
+    adjoint = direct.sid.map(lambda _, term: term.map(np.zeros_like))
+    adjoint.Ke.M0[...] = np.diag(1 / np.diag(direct.sid.Ke.M0))
+    adjoint.J.M0[...] = np.eye(3)
     monkeypatch.setattr(multigrid, "LARGE", 0)
     monkeypatch.setattr(multigrid, "COARSEST", 100)
     found = reduced(CASES[case]())
     assert any("too large to factor" in warning for warning in found.sid.warnings)
     assert found.sid.frequencies() == pytest.approx(direct.sid.frequencies(), rel=1e-9)
-    for by, wanted in zip(element_gradients(found, covector), element_gradients(direct, covector), strict=True):
+    for by, wanted in zip(element_gradients(found, adjoint), element_gradients(direct, adjoint), strict=True):
         assert by == pytest.approx(wanted, abs=1e-6 * np.abs(wanted).max())

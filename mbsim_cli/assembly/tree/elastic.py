@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from mbsim_cli.reduction.reduce import ShapedMesh
 
 Along = Callable[[], "StandardInput"]  # derivatives along the parameter that numbers are stepped along
-ByDensity = Callable[["StandardInput"], np.ndarray]  # from a covector of all terms to derivatives by densities (ne,)
+ByDensity = Callable[["StandardInput"], np.ndarray]  # from an adjoint of all terms to derivatives by densities (ne,)
 
 
 class Supplied(NamedTuple):
@@ -118,13 +118,13 @@ class ElasticBody:
             self.parted.setdefault(str(self._numbers.parameter), set()).update(pair)
         return in_modes(self.sid, found)
 
-    def by_density(self, covector: "StandardInput") -> np.ndarray:
-        """Derivatives by the densities (ne,) that the body has, from a covector of all terms."""
+    def by_density(self, adjoint: "StandardInput") -> np.ndarray:
+        """Derivatives by the densities (ne,) that the body has, from an adjoint of all terms."""
         pull_back = self._supplied.by_density
         assert pull_back is not None
         from mbsim_cli.reduction.integrals import of_span
 
-        return pull_back(of_span(self.sid, covector) if self._supplied.modal else covector)
+        return pull_back(of_span(self.sid, adjoint) if self._supplied.modal else adjoint)
 
     @property
     def doubts(self) -> list[str]:

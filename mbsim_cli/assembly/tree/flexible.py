@@ -239,13 +239,13 @@ class FlexibleBodies:
         radius = self._numbers(spec.filter.radius)
         return refused_at(self._model_file, f"fields.{name}.filter", lambda: fields.filter_of(mesh, radius))
 
-    def by_field(self, name: str, found: Reduced, covector: StandardInput) -> np.ndarray:
-        """Derivatives (ne) by the numbers of a body's field, of what has a covector of the body's terms."""
+    def by_field(self, name: str, found: Reduced, adjoint: StandardInput) -> np.ndarray:
+        """Derivatives (ne) by the numbers of a body's field, of what has an adjoint of the body's terms."""
         spec = self._density(name)
         assert spec is not None
         mesh = found.body.structure.mesh
         p = np.real(self.densities(mesh, spec.name))
-        gradient = self._law(spec).pull_back(p, *element_gradients(found, covector))
+        gradient = self._law(spec).pull_back(p, *element_gradients(found, adjoint))
         filtering = self._filter(spec.name, mesh)
         return gradient if filtering is None else filtering.real.T @ gradient
 

@@ -99,7 +99,7 @@ _bits("<=", at_most)
 
 
 @infer_global(select)
-class _Either(AbstractTemplate):
+class _Select(AbstractTemplate):
     def generic(self, args: tuple, kws: dict) -> Any:
         found = found_in(args[1:])
         if isinstance(found, Cases):

@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 
 # Elementary operations on numbers and arrays, real or complex: value, and derivative by each argument.
 #
-# A derivative stands as its product with a covector, which is how a program goes backwards through its steps.
+# A derivative stands as its product with an adjoint, which is how a program goes backwards through its steps.
 
 MAX_EXACT_EXPONENT = 64
 LN_10 = math.log(10.0)
 
 
 class Elementary(NamedTuple):
-    """``value(*arguments)``; ``pull(k, covector, value, *arguments)`` is covector times derivative by argument k."""
+    """``value(*arguments)``; ``pull(k, adjoint, value, *arguments)`` is adjoint times derivative by argument k."""
 
     value: Callable[..., Any]
     pull: Callable[..., Any]
@@ -50,7 +50,7 @@ def constant(number: float) -> Elementary:
     return Elementary(lambda: value, _no_argument, "constant", number)
 
 
-def _no_argument(k, covector, value):
+def _no_argument(k, adjoint, value):
     raise AssertionError("a constant has no arguments")
 
 
@@ -59,19 +59,19 @@ def law(name: str) -> Elementary:
     return Elementary(_no_argument, _no_argument, f"law:{name}")
 
 
-ADD = Elementary(lambda a, b: a + b, lambda k, covector, value, a, b: covector, "add")
-SUBTRACT = Elementary(lambda a, b: a - b, lambda k, covector, value, a, b: -covector if k else covector, "subtract")
-MULTIPLY = Elementary(lambda a, b: a * b, lambda k, covector, value, a, b: covector * (a if k else b), "multiply")
+ADD = Elementary(lambda a, b: a + b, lambda k, adjoint, value, a, b: adjoint, "add")
+SUBTRACT = Elementary(lambda a, b: a - b, lambda k, adjoint, value, a, b: -adjoint if k else adjoint, "subtract")
+MULTIPLY = Elementary(lambda a, b: a * b, lambda k, adjoint, value, a, b: adjoint * (a if k else b), "multiply")
 DIVIDE = Elementary(
-    lambda a, b: a / b, lambda k, covector, value, a, b: (-covector * value if k else covector) / b, "divide"
+    lambda a, b: a / b, lambda k, adjoint, value, a, b: (-adjoint * value if k else adjoint) / b, "divide"
 )
-NEGATE = Elementary(lambda a: -a, lambda k, covector, value, a: -covector, "negate")
+NEGATE = Elementary(lambda a: -a, lambda k, adjoint, value, a: -adjoint, "negate")
 
 
-def _pull_power(k, covector, value, a, b):
+def _pull_power(k, adjoint, value, a, b):
     if k == 0:
-        return covector * np.where(b == 0, 0.0, b * a ** (b - 1.0))  # a**0 is 1 everywhere
-    return covector * np.where(value == 0, 0.0, value * np.log(a))  # 0**b is 0 beside b too
+        return adjoint * np.where(b == 0, 0.0, b * a ** (b - 1.0))  # a**0 is 1 everywhere
+    return adjoint * np.where(value == 0, 0.0, value * np.log(a))  # 0**b is 0 beside b too
 
 
 POWER = Elementary(lambda a, b: a**b, _pull_power, "power")
@@ -82,12 +82,12 @@ def power(exponent: float) -> Elementary:
     """A power by a constant; small whole exponents are exact also of negative numbers."""
     whole = exponent == int(exponent) and abs(exponent) <= MAX_EXACT_EXPONENT
     n = int(exponent) if whole else exponent
-    return Elementary(lambda a: a**n, lambda k, covector, value, a: covector * (n * a ** (n - 1)), "to", float(n))
+    return Elementary(lambda a: a**n, lambda k, adjoint, value, a: adjoint * (n * a ** (n - 1)), "to", float(n))
 
 
 def _of_one(value: Callable[[Any], Any], slope: Callable[[Any, Any], Any]) -> Elementary:
     """A function of one argument; ``slope(value, a)`` is its derivative."""
-    return Elementary(value, lambda k, covector, value, a: covector * slope(value, a))
+    return Elementary(value, lambda k, adjoint, value, a: adjoint * slope(value, a))
 
 
 def _atan2(y, x):
@@ -102,8 +102,8 @@ def _norm(*a):
     return np.sqrt(sum(x * x for x in a))
 
 
-def _pull_norm(k, covector, value, *a):
-    return covector * np.where(value == 0, 0.0, a[k] / np.where(value == 0, 1.0, value))
+def _pull_norm(k, adjoint, value, *a):
+    return adjoint * np.where(value == 0, 0.0, a[k] / np.where(value == 0, 1.0, value))
 
 
 def _extreme(place_of: Callable[..., Any]) -> Elementary:
@@ -117,10 +117,10 @@ def _extreme(place_of: Callable[..., Any]) -> Elementary:
         found, candidates = place(a)
         return np.take_along_axis(candidates, np.expand_dims(found, 0), 0)[0]
 
-    return Elementary(value, lambda k, covector, value, *a: np.where(place(a)[0] == k, covector, 0.0))
+    return Elementary(value, lambda k, adjoint, value, *a: np.where(place(a)[0] == k, adjoint, 0.0))
 
 
-def _none(k, covector, value, *a):
+def _none(k, adjoint, value, *a):
     return 0.0 * np.real(value)  # also beside jumps, where there is no derivative
 
 
@@ -129,8 +129,8 @@ LESS_EQUAL = Elementary(lambda a, b: np.where(np.real(a) <= np.real(b), 1.0, 0.0
 SIGN = Elementary(lambda a: np.sign(np.real(a)), _none, "sign")
 
 
-def _pull_select(k, covector, value, chosen, a, b):
-    return np.where((np.real(chosen) != 0.0) == (k == 1), covector, 0.0) if k else 0.0 * np.real(chosen)
+def _pull_select(k, adjoint, value, chosen, a, b):
+    return np.where((np.real(chosen) != 0.0) == (k == 1), adjoint, 0.0) if k else 0.0 * np.real(chosen)
 
 
 SELECT = Elementary(lambda chosen, a, b: np.where(np.real(chosen) != 0.0, a, b), _pull_select, "select")
@@ -153,7 +153,7 @@ FUNCTIONS: dict[str, Elementary] = {
     "sinh": _of_one(np.sinh, lambda value, a: np.cosh(a)),
     "cosh": _of_one(np.cosh, lambda value, a: np.sinh(a)),
     "tanh": _of_one(np.tanh, lambda value, a: 1.0 - value * value),
-    "atan2": Elementary(_atan2, lambda k, covector, value, y, x: covector * ((-y if k else x) / (x * x + y * y))),
+    "atan2": Elementary(_atan2, lambda k, adjoint, value, y, x: adjoint * ((-y if k else x) / (x * x + y * y))),
     "hypot": Elementary(_norm, _pull_norm),
     "norm": Elementary(_norm, _pull_norm),
     "min": _extreme(np.argmin),
@@ -191,17 +191,17 @@ class Program:
         """Both in one pass."""
         with np.errstate(all="ignore"):
             values = self._values(inputs)
-            covectors: list[Any] = [None] * len(values)
-            covectors[self._result] = np.float64(1.0)
+            adjoints: list[Any] = [None] * len(values)
+            adjoints[self._result] = np.float64(1.0)
             for place in range(len(values) - 1, self._inputs - 1, -1):
                 operation, operands = self._steps[place - self._inputs]
                 arguments = [values[k] for k in operands]
                 for k, operand in enumerate(operands):
-                    pulled = operation.pull(k, covectors[place], values[place], *arguments)
+                    pulled = operation.pull(k, adjoints[place], values[place], *arguments)
                     if self._selects:  # what is not chosen may have no slope
-                        pulled = np.where(np.equal(covectors[place], 0.0), 0.0, pulled)
-                    covectors[operand] = pulled if covectors[operand] is None else covectors[operand] + pulled
-        return values[self._result], [0.0 if found is None else found for found in covectors[: self._inputs]]
+                        pulled = np.where(np.equal(adjoints[place], 0.0), 0.0, pulled)
+                    adjoints[operand] = pulled if adjoints[operand] is None else adjoints[operand] + pulled
+        return values[self._result], [0.0 if found is None else found for found in adjoints[: self._inputs]]
 
     def _values(self, inputs: Sequence[Any]) -> list[Any]:
         values = [np.asarray(value)[()] for value in inputs]  # infinite where Python's own numbers would raise
