@@ -6,7 +6,7 @@ from mbsim_cli.kernels.algorithms.systems.contract import measure, move, place, 
 from mbsim_cli.kernels.compiler.jit import entry, merged
 from mbsim_cli.kernels.compiler.simd import block, put, width
 from mbsim_cli.kernels.drivers.stepping import LONGEST, TIME
-from mbsim_cli.kernels.integrators.runge_kutta import initial_step, put_on_manifold, size_of, trial_step_of
+from mbsim_cli.kernels.integrators.runge_kutta import initial_step, put_on_manifold, size_of
 from mbsim_cli.model.codes import Status
 
 
@@ -18,7 +18,8 @@ def guess(control, clock, end, state, probe):
     """
     first = size_of(control, state.z, state.z) + size_of(control, state.zd, state.zd)
     rate = size_of(control, state.zd, state.z) + size_of(control, state.zdd, state.zd)
-    h = min(trial_step_of(first, rate), LONGEST * end, end - clock[TIME])
+    h = 1e-6 if first < 1e-5 or rate < 1e-5 else 0.01 * first / rate
+    h = min(h, LONGEST * end, end - clock[TIME])
     for c in range(state.z.size):
         probe.z[c] = state.z[c] + h * state.zd[c]
         probe.zd[c] = state.zd[c] + h * state.zdd[c]

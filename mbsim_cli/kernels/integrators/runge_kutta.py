@@ -106,12 +106,6 @@ def initial_step(control, rate_size, change_size, trial_step):
     return max(TINY, min(100.0 * trial_step, (0.01 / steepest) ** control.exponent))
 
 
-@kernel
-def trial_step_of(first_size, rate_size):
-    """Length of an Euler step that tells how fast the rates change."""
-    return 1e-6 if first_size < 1e-5 or rate_size < 1e-5 else 0.01 * first_size / rate_size
-
-
 # Steps ----------------------------------------------------------------------------------------------------------------
 
 

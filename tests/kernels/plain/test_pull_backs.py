@@ -144,8 +144,8 @@ def test_systems_at_rest(build, imaginary):
     p, none, load = sens.z.shape[1], np.zeros_like(state.z), Load(x, multiplier)
     systems = [resting(len(at.kin.R) - 1, len(x), len(multiplier), p, at.dtype) for _ in range(2)]
     vary_resting(
-        model, theta, at.varied.dtheta, at.varied.touch, at.eq.lines, state.z, sens.z, at.kin, at.twists, load, load,
-        *systems,
+        model, theta, at.varied.dtheta, at.varied.touch, at.eq.lines, state.z, sens.z, at.kin, at.comp, at.twists, load,
+        load, *systems,
     )  # fmt: skip
     at.kin.A[-1] = 0.0
     motion_kinematics(model.tree, theta, state.z, none, x, at.kin)

@@ -48,6 +48,7 @@ from mbsim_cli.kernels.algebra.vectors import (
     scale3,
     symmetric_rotate,
 )
+from mbsim_cli.kernels.algorithms.by_type import with_elastic
 from mbsim_cli.kernels.algorithms.equations.constraint_derivatives import vary_forces_of_pair, vary_multiplier_force
 from mbsim_cli.kernels.algorithms.equations.constraints import constraint_wrench, rows_of_pair
 from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import inertia_at
@@ -306,13 +307,15 @@ def resting(nb, n, m, p, dtype=np.float64):
 
 
 @merged
-def vary_resting(model, theta, dtheta, touch, lines, z, dz, kin, tw, load, other_load, rest, other):
+def vary_resting(model, theta, dtheta, touch, lines, z, dz, kin, comp, tw, load, other_load, rest, other):
     """Fill dG of both systems; needs ``vary_kinematics`` and the gradient lines (m, LINE_SIZE)."""
     resting_outwards(model.tree, theta, dtheta, touch, z, dz, kin, load.x, other_load.x, rest, other)
     resting_constraint_forces(
         model.constraints.measure, model.measures, model.pairs, theta, dtheta, touch.measure, lines, z, dz, kin, tw.N,
         load.multiplier, other_load.multiplier, rest, other,
     )  # fmt: skip
+    _resting_elastic(model, theta, dtheta, touch, z, dz, kin, comp, load.x, rest)
+    _resting_elastic(model, theta, dtheta, touch, z, dz, kin, comp, other_load.x, other)
     resting_inwards(model.tree, theta, dtheta, touch, z, dz, kin, rest, other)
 
 
@@ -427,6 +430,21 @@ def _apply(F_out, kin, a, b, W):
     apply_to_body(F_out, kin, b, 1.0, W)
 
 
+@with_elastic(lambda model, theta, dtheta, touch, z, dz, kin, comp, x, rest: None)
+def _resting_elastic(model, theta, dtheta, touch, z, dz, kin, comp, x, rest):
+    """Add what accelerations x (n,) take of bodies that deform."""
+    tree = model.tree
+    for f in range(tree.flexible.size):
+        i = tree.flexible[f]
+        A = at_origin(rest.A, kin, i)
+        apply_to_body(rest.F, kin, i, 1.0, resting_force(tree, theta, f, A, z, x, kin, comp))
+        for g in range(0, dz.shape[1], width(dz)):
+            k = block(dz, g)
+            dA = at_origin2(rest.N2, kin, i, k)
+            dF = vary_resting_force(tree, theta, dtheta, touch, f, g, k, A, dA, z, x, dz, kin, comp, rest.dG)
+            apply_to_body2(rest.dF, kin, i, k, 1.0, dF)
+
+
 @kernel
 def resting_inwards(tree, theta, dtheta, touch, z, dz, kin, rest, other):
     """Sums over subtrees, and rows of the coordinates."""
@@ -460,36 +478,3 @@ def resting_inwards(tree, theta, dtheta, touch, z, dz, kin, rest, other):
                 accumulate_shifted2(other.dF, p, k, cross_force(own, H), back)
             accumulate_shifted2(rest.dF, p, k, dF, back)
             accumulate_shifted2(other.dF, p, k, dH, back)
-
-
-# The same with bodies that deform: M x + Phi_z^T multiplier of a system without velocities.
-
-
-@merged
-def vary_flexible_resting(
-    model, theta, dtheta, touch, lines, z, dz, kin, comp, tw, load, other_load, rest, other
-):  # fmt: skip
-    """Fill dG of both systems; needs ``vary_kinematics`` and the gradient lines (m, LINE_SIZE)."""
-    resting_outwards(model.tree, theta, dtheta, touch, z, dz, kin, load.x, other_load.x, rest, other)
-    resting_constraint_forces(
-        model.constraints.measure, model.measures, model.pairs, theta, dtheta, touch.measure, lines, z, dz, kin, tw.N,
-        load.multiplier, other_load.multiplier, rest, other,
-    )  # fmt: skip
-    _flexible(model, theta, dtheta, touch, z, dz, kin, comp, load.x, rest)
-    _flexible(model, theta, dtheta, touch, z, dz, kin, comp, other_load.x, other)
-    resting_inwards(model.tree, theta, dtheta, touch, z, dz, kin, rest, other)
-
-
-@kernel
-def _flexible(model, theta, dtheta, touch, z, dz, kin, comp, x, rest):
-    """Add what accelerations x (n,) take."""
-    tree = model.tree
-    for f in range(tree.flexible.size):
-        i = tree.flexible[f]
-        A = at_origin(rest.A, kin, i)
-        apply_to_body(rest.F, kin, i, 1.0, resting_force(tree, theta, f, A, z, x, kin, comp))
-        for g in range(0, dz.shape[1], width(dz)):
-            k = block(dz, g)
-            dA = at_origin2(rest.N2, kin, i, k)
-            dF = vary_resting_force(tree, theta, dtheta, touch, f, g, k, A, dA, z, x, dz, kin, comp, rest.dG)
-            apply_to_body2(rest.dF, kin, i, k, 1.0, dF)

@@ -215,12 +215,6 @@ def add_coordinate_accelerations(tree, driver, z, zd, art, zdd_out):
             zdd_out[c] = art.x[c]
 
 
-@inlined
-def norm_defect(e1, e2, de, de1):
-    """e . de'', from the variation of the norm equation e . e'' + e' . e' = 0."""
-    return -(inner4(de, e2) + 2.0 * inner4(e1, de1))
-
-
 # Variations -----------------------------------------------------------------------------------------------------------
 #
 # Variation of the accelerations of a tree in p directions, without any matrix of the size of the tree.
@@ -377,7 +371,8 @@ def vary_coordinate_accelerations(tree, each, driver, z, zd, zdd, dz, dzd, drive
             elif kind == Column.EULER_0:
                 e, e1, e2 = load4(z, c), load4(zd, c), load4(zdd, c)
                 turn = (at(x, c + 1, k), at(x, c + 2, k), at(x, c + 3, k))
-                along = norm_defect(e1, e2, load4_of(dz, c, k), load4_of(dzd, c, k)) / norm2(e)
+                # e . de'' varies the norm equation e . e'' + e' . e' = 0
+                along = -(inner4(load4_of(dz, c, k), e2) + 2.0 * inner4(e1, load4_of(dzd, c, k))) / norm2(e)
                 for j in range(4):
                     put(dzdd_out, c + j, k, 0.5 * dot3(rate_column(e, j), turn) + along * e[j])
 

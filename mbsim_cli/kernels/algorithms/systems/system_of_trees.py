@@ -30,7 +30,6 @@ from mbsim_cli.kernels.algorithms.equations.residual_variation import (
     Resting,
     clear_forces,
     vary_bodies,
-    vary_flexible_resting,
     vary_resting,
 )
 from mbsim_cli.kernels.algorithms.equations.sensor_pull_back import pull_sensors
@@ -323,7 +322,7 @@ def vary_at_rest(model, theta, dtheta, touch, lines, state, dz, kin, comp, tw, l
 
 
 def _vary_rigid_at_rest(model, theta, dtheta, touch, lines, z, dz, kin, comp, tw, load, other_load, rest, other):
-    vary_resting(model, theta, dtheta, touch, lines, z, dz, kin, tw, load, other_load, rest, other)
+    vary_resting(model, theta, dtheta, touch, lines, z, dz, kin, comp, tw, load, other_load, rest, other)
     vary_armatures_alone(model, dtheta, load.x, rest.dG)
     vary_armatures_alone(model, dtheta, other_load.x, other.dG)
 
@@ -337,7 +336,7 @@ def _vary_at_rest(model, theta, dtheta, touch, lines, z, dz, kin, comp, tw, load
     keep_node_columns(tree, kin.rows, M, comp.equations.nodes)
     apply_columns(tree, kin.rows, load.x, x)
     apply_columns(tree, kin.rows, other_load.x, y)
-    vary_flexible_resting(
+    vary_resting(
         model, theta, dtheta, touch, lines, kin.motion.z, tw.change.z, kin, comp, tw, Load(x, load.multiplier),
         Load(y, other_load.multiplier), Resting(rest.A, rest.F, rest.N2, rest.dF, tw.dG, rest.dphi),
         Resting(other.A, other.F, other.N2, other.dF, tw.other_dG, other.dphi),
