@@ -3,7 +3,7 @@
 import numpy as np
 
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
-from mbsim_cli.kernels.compiler.simd import add_to, at
+from mbsim_cli.kernels.compiler.simd import add_to, at, put
 
 # Vectors --------------------------------------------------------------------------------------------------------------
 #
@@ -28,6 +28,20 @@ def add3_to(array, offset, k, a):
     add_to(array, offset, k, a[0])
     add_to(array, offset + 1, k, a[1])
     add_to(array, offset + 2, k, a[2])
+
+
+@inlined
+def rows3(array, i, row, k):
+    """Three rows from ``row`` on of item i, column or columns k."""
+    return (at(array, i, row, k), at(array, i, row + 1, k), at(array, i, row + 2, k))
+
+
+@inlined
+def put3(array, i, row, k, a):
+    """Write a to them."""
+    put(array, i, row, k, a[0])
+    put(array, i, row + 1, k, a[1])
+    put(array, i, row + 2, k, a[2])
 
 
 @inlined

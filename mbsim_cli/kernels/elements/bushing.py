@@ -8,6 +8,7 @@ the rates of phi. Without C the forces have a potential at any rotation below ha
 import numpy as np
 
 from mbsim_cli.kernels.algebra.arrays import atan2
+from mbsim_cli.kernels.algebra.spatial import dot_six
 from mbsim_cli.kernels.algebra.vectors import add3, axpy3, cross3, dot3, scale3, sub3
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.derive.trace import branching
@@ -97,12 +98,6 @@ def product6(theta, o, x):
 
 
 @inlined
-def sum6(a, b):
-    """Sum of the products of six numbers."""
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3] + a[4] * b[4] + a[5] * b[5]
-
-
-@inlined
 def in_frame(X, Y, Z, a):
     """Components of a along three axes."""
     return (dot3(X, a), dot3(Y, a), dot3(Z, a))
@@ -168,8 +163,8 @@ def bushing(laws, law, f, theta, o, c, v, w, p, X, Y, Z, A, B, C):
     M = add3(axpy3(0.5, twisted, Q), scale3(factor, cross3(phi, twisted)))
     force = add3(scale3(F[0], X), axpy3(F[1], Y, scale3(F[2], Z)))
     moment = add3(scale3(M[0], X), axpy3(M[1], Y, scale3(M[2], Z)))
-    energy = 0.5 * sum6((s0, s1, s2, s3, s4, s5), e) + (u0 + u1 + u2 + u3 + u4 + u5) - sum6(preload, e)
-    power = -sum6(held, rates)
+    energy = 0.5 * dot_six((s0, s1, s2, s3, s4, s5), e) + (u0 + u1 + u2 + u3 + u4 + u5) - dot_six(preload, e)
+    power = -dot_six(held, rates)
     quantities = (F[0], F[1], F[2], M[0], M[1], M[2], energy, power, d[0], d[1], d[2], phi[0], phi[1], phi[2])
     return (add3(moment, cross3(c, force)), force), quantities
 

@@ -8,8 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mbsim_cli.kernels.algebra.vectors import put3, rows3
 from mbsim_cli.kernels.compiler.jit import inlined
-from mbsim_cli.kernels.compiler.simd import add_to, at, block, padded, put, zeros
+from mbsim_cli.kernels.compiler.simd import add_to, at, block, padded, zeros
 from mbsim_cli.model.flexible import MODE_ROWS, MODES, OWN_MODE_ROWS, OWN_PAIR_ROWS, PAIR_ROWS
 
 # rows of ``Elastic.now``
@@ -174,12 +175,6 @@ def six_of(array, p):
 
 
 @inlined
-def rows3(array, f, r, k):
-    """Vector in three rows from r on of body f, mode or modes k."""
-    return at(array, f, r, k), at(array, f, r + 1, k), at(array, f, r + 2, k)
-
-
-@inlined
 def rows6(array, f, r, k):
     """Symmetric matrix in six rows."""
     return (
@@ -204,14 +199,6 @@ def rows9(array, f, r, k):
     """Matrix, by rows, in nine rows."""
     x, y, z = rows3(array, f, r, k), rows3(array, f, r + 3, k), rows3(array, f, r + 6, k)
     return x[0], x[1], x[2], y[0], y[1], y[2], z[0], z[1], z[2]
-
-
-@inlined
-def put3(array, f, r, k, x):
-    """Write a vector to three rows."""
-    put(array, f, r, k, x[0])
-    put(array, f, r + 1, k, x[1])
-    put(array, f, r + 2, k, x[2])
 
 
 @inlined

@@ -319,11 +319,13 @@ def move_lines(model, theta, lines, kin, rate_out):
 def constraint_speeds(model, theta, t, J, sparsity, zd, phi1_out):
     """Phi' (m,) = J zd - law' of any velocities; ``sparsity`` tells where J differs from zero."""
     for i in range(phi1_out.size):
-        _, law1, _ = law_value(model.laws, theta, model.constraints.law[i], t)
-        speed = -law1
+        speed = 0.0 * zd[0]
+        if i < model.constraints.law.size:  # natural coordinates have equations of rigidity behind these
+            _, law1, _ = law_value(model.laws, theta, model.constraints.law[i], t)
+            speed -= law1
         for s in range(sparsity.row_first[i], sparsity.row_first[i + 1]):
-            c = sparsity.row_column[s]
-            speed += J[i, c] * zd[c]
+            c = at(sparsity.row_column, s)
+            speed += at(J, i, c) * at(zd, c)
         phi1_out[i] = speed
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from mbsim_cli.kernels.algebra.arrays import clear, copy_to
 from mbsim_cli.kernels.algebra.linear_solve import lu_factor, lu_solve
-from mbsim_cli.kernels.algebra.spatial import dot6, rows_at, scale6, shift_motion, six_at
+from mbsim_cli.kernels.algebra.spatial import dot6, rows_at, scale6, shift_motion, six_at, store2
 from mbsim_cli.kernels.algebra.vectors import cross3, load3, row3, scale3
 from mbsim_cli.kernels.algorithms.by_type import only_with
 from mbsim_cli.kernels.algorithms.elimination.constrained_solve import solve_constrained
@@ -170,19 +170,8 @@ def add_signal_tangent(model, theta, t, beta, gamma, z, zd, kin, comp, T_out):
 @inlined
 def set_motion(seeds, kin, b, o, N, N1):
     """Let body b move by twists and rates about the global origin."""
-    _put_motion(seeds.N, b, o, shift_motion(N, row3(kin.ref, b, 0)))
-    _put_motion(seeds.N1, b, o, shift_motion(N1, row3(kin.ref, b, 0)))
-
-
-@inlined
-def _put_motion(array, b, o, x):
-    w, v = x
-    put(array, b, 0, o, w[0])
-    put(array, b, 1, o, w[1])
-    put(array, b, 2, o, w[2])
-    put(array, b, 3, o, v[0])
-    put(array, b, 4, o, v[1])
-    put(array, b, 5, o, v[2])
+    store2(seeds.N, b, o, shift_motion(N, row3(kin.ref, b, 0)))
+    store2(seeds.N1, b, o, shift_motion(N1, row3(kin.ref, b, 0)))
 
 
 @inlined

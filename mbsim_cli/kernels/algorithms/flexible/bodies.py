@@ -211,7 +211,7 @@ def add_flexible_tangent(model, theta, beta, gamma, state, kin, comp, T_out):
         flexible_tangent(tree, theta, f, beta, gamma, w, kin.elastic, comp.D)
         _columns_of_frame(model, gamma, f, R, r, w, v, comp, T_out)
         for k in range(n):
-            wrench = to_origin(R, r, wrench_column(comp.D, 9 + k))
+            wrench = to_origin(R, r, rows_at(comp.D, 0, 9 + k))
             for i in range(model.pairs.first[tree.pair[f]], model.pairs.first[tree.pair[f] + 1]):
                 j = model.pairs.column[i]
                 T_out[j, c + k] += dot6(six_at(comp.own, j, OWN_S), wrench)
@@ -250,12 +250,6 @@ def changed_wrench(D, dalpha, da, dw):
         (changed_row(D, 0, dalpha, da, dw), changed_row(D, 1, dalpha, da, dw), changed_row(D, 2, dalpha, da, dw)),
         (changed_row(D, 3, dalpha, da, dw), changed_row(D, 4, dalpha, da, dw), changed_row(D, 5, dalpha, da, dw)),
     )
-
-
-@inlined
-def wrench_column(D, k):
-    """Wrench in column k of D."""
-    return ((D[0, k], D[1, k], D[2, k]), (D[3, k], D[4, k], D[5, k]))
 
 
 @with_elastic(lambda model, theta, kin, M_out: None)

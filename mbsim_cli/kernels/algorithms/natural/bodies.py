@@ -20,7 +20,6 @@ from mbsim_cli.kernels.algorithms.motion.kinematics import place_inertia
 from mbsim_cli.kernels.algorithms.motion.workspace import Kinematics
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.compiler.simd import add_to, at, put
-from mbsim_cli.kernels.elements.laws import law_value
 from mbsim_cli.kernels.elements.measures import is_geometric, wrap_angle
 from mbsim_cli.model.layout import COM, GRAVITY, NONE
 
@@ -415,17 +414,3 @@ def natural_mass(tree, theta, M_out):
     for c in range(tree.mass_first.size - 1):
         for s in range(tree.mass_first[c], tree.mass_first[c + 1]):
             put(M_out, c, at(tree.mass_column, s), at(theta, entry + s))
-
-
-@kernel
-def natural_speeds(model, theta, t, J, sparsity, zd, phi1_out):
-    """Phi' (m,) = J zd - law' of any velocities."""
-    for i in range(phi1_out.size):
-        speed = 0.0 * zd[0]
-        if i < model.constraints.law.size:
-            _, law1, _ = law_value(model.laws, theta, model.constraints.law[i], t)
-            speed -= law1
-        for s in range(sparsity.row_first[i], sparsity.row_first[i + 1]):
-            c = at(sparsity.row_column, s)
-            speed += at(J, i, c) * at(zd, c)
-        phi1_out[i] = speed

@@ -14,12 +14,13 @@ from mbsim_cli.kernels.algebra.spatial import (
     dot6,
     motion_at,
     motion_at2,
+    rows_at,
     scale6,
     shift_motion,
     store,
     sub6,
 )
-from mbsim_cli.kernels.algebra.vectors import add3, axpy3, cross3, load3, row3, scale3, sub3, unrotate
+from mbsim_cli.kernels.algebra.vectors import add3, axpy3, cross3, load3, row3, rows3, scale3, sub3, unrotate
 from mbsim_cli.kernels.algorithms.by_type import only_with, with_elastic
 from mbsim_cli.kernels.algorithms.flexible.bodies import (
     change_in_body,
@@ -35,7 +36,6 @@ from mbsim_cli.kernels.algorithms.flexible.bodies import (
     to_origin,
     vary_flexible_forces,
     vary_resting_force,
-    wrench_column,
 )
 from mbsim_cli.kernels.algorithms.motion.kinematics import apply_to_body, apply_to_body2, pose_of
 from mbsim_cli.kernels.algorithms.natural.bodies import (
@@ -47,7 +47,7 @@ from mbsim_cli.kernels.algorithms.natural.bodies import (
     store_pose,
     twist_of,
 )
-from mbsim_cli.kernels.algorithms.natural.variation import columns2, triple2, vary_linear
+from mbsim_cli.kernels.algorithms.natural.variation import columns2, vary_linear
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.compiler.simd import add_to, at, block, width
 from mbsim_cli.kernels.elements.flexible import flexible_slopes, flexible_tangent
@@ -187,7 +187,7 @@ def _elastic_columns(tree, f, R, r, comp, T_out):
     """Add the columns of the elastic coordinates of body f."""
     i, c, n = tree.flexible[f], tree.elastic[f], elastic_count(tree, f)
     for k in range(n):
-        wrench = to_origin(R, r, wrench_column(comp.D, 9 + k))
+        wrench = to_origin(R, r, rows_at(comp.D, 0, 9 + k))
         for l in range(tree.first[i + 1] - tree.first[i]):
             T_out[tree.column[tree.first[i] + l], c + k] += dot6(motion_at(comp.moves, l), wrench)
         for l in range(n):
@@ -238,7 +238,7 @@ def resting_bodies(model, theta, z, x, kin, comp):
 @inlined
 def _resting_change(i, k, kin, tw, A, second, change):
     """N'' of body i without velocities, whose pose has the accelerations ``second``, which vary by ``change``."""
-    dr, r = triple2(tw.pose, i, 0, k), row3(kin.pose, i, 0)
+    dr, r = rows3(tw.pose, i, 0, k), row3(kin.pose, i, 0)
     turned = half_turn(columns2(tw.pose, i, k), (second[1], second[2], second[3]))
     turned = add3(turned, half_turn(columns_of(kin.pose, i), (change[1], change[2], change[3])))
     moved = sub3(sub3(change[0], cross3(turned, r)), cross3(A[0], dr))

@@ -18,7 +18,7 @@ from mbsim_cli.kernels.algebra.spatial import (
     store2,
     sub6,
 )
-from mbsim_cli.kernels.algebra.vectors import add3, add3_to, cross3, dot3, row3, scale3, sub3
+from mbsim_cli.kernels.algebra.vectors import add3, add3_to, cross3, dot3, row3, rows3, scale3, sub3
 from mbsim_cli.kernels.algorithms.equations.constraints import VALUE, between, has_curve
 from mbsim_cli.kernels.algorithms.natural.bodies import (
     POSE,
@@ -30,7 +30,7 @@ from mbsim_cli.kernels.algorithms.natural.bodies import (
     shaped,
     twist_of,
 )
-from mbsim_cli.kernels.algorithms.natural.variation import columns2, triple2
+from mbsim_cli.kernels.algorithms.natural.variation import columns2
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.compiler.simd import add_to, at, block, put, width
 from mbsim_cli.kernels.elements.measures import is_geometric
@@ -60,7 +60,7 @@ def virtual_poses(tree, theta, kin, virtual):
                     moved += theta[o] * at(virtual.mu, tree.column[j], k)
                 put(virtual.pose, i, c, k, moved)
             x, y, w = columns2(virtual.pose, i, k)
-            store2(virtual.U, i, k, twist_of(kin.pose, i, triple2(virtual.pose, i, 0, k), x, y, w))
+            store2(virtual.U, i, k, twist_of(kin.pose, i, rows3(virtual.pose, i, 0, k), x, y, w))
 
 
 @kernel

@@ -20,7 +20,7 @@ from mbsim_cli.kernels.algebra.spatial import (
     scale6,
     sub6,
 )
-from mbsim_cli.kernels.algebra.vectors import add3, axpy3, cross3, dot3, load3, row3, scale3, sub3
+from mbsim_cli.kernels.algebra.vectors import add3, axpy3, cross3, dot3, load3, row3, rows3, scale3, sub3
 from mbsim_cli.kernels.algorithms.by_type import only_with
 from mbsim_cli.kernels.algorithms.equations.along_measures import is_along
 from mbsim_cli.kernels.algorithms.equations.constraints import VALUE, coordinate_slope, has_curve, rows_of_pair
@@ -138,13 +138,8 @@ def _place_columns(tree, theta, i, slot, out):
 
 
 @inlined
-def _triple(columns, i, row, k):
-    return at(columns, i, row, k), at(columns, i, row + 1, k), at(columns, i, row + 2, k)
-
-
-@inlined
 def _twist(columns, i, row, k):
-    return _triple(columns, i, row, k), _triple(columns, i, row + 3, k)
+    return rows3(columns, i, row, k), rows3(columns, i, row + 3, k)
 
 
 @inlined
@@ -165,8 +160,8 @@ def _own_part(beta, gamma, shape, i, kin, W, seeds):
     half = scale3(0.5, sub3(n, cross3(r, f)))
     for g in range(0, WIDTH * (seeds.first[i + 1] - seeds.first[i]), width(columns)):
         k = block(columns, g)
-        dr, L = _triple(columns, i, ORIGIN, k), (
-            _triple(columns, i, TURN, k), _triple(columns, i, TURN + 3, k), _triple(columns, i, TURN + 6, k)
+        dr, L = rows3(columns, i, ORIGIN, k), (
+            rows3(columns, i, TURN, k), rows3(columns, i, TURN + 3, k), rows3(columns, i, TURN + 6, k)
         )  # fmt: skip
         S = twist_of(kin.pose, i, dr, L[0], L[1], L[2])
         dw = axpy3(gamma, half_turn(L, R1), scale3(beta, S[0]))
@@ -245,8 +240,8 @@ def _rows_of_body(tree, theta, i, seeds, T_out):
     pull = seeds.pull
     for g in range(0, WIDTH * (seeds.first[i + 1] - seeds.first[i]), width(pull)):
         k = block(pull, g)
-        turning = _triple(pull, i, 3, k), _triple(pull, i, 6, k), _triple(pull, i, 9, k)
-        _add_rows(tree, theta, i, _triple(pull, i, 0, k), turning, _in_tangent(seeds, i, g, T_out), T_out)
+        turning = rows3(pull, i, 3, k), rows3(pull, i, 6, k), rows3(pull, i, 9, k)
+        _add_rows(tree, theta, i, rows3(pull, i, 0, k), turning, _in_tangent(seeds, i, g, T_out), T_out)
 
 
 @inlined
@@ -299,21 +294,13 @@ def add_natural_signal_tangent(model, theta, t, beta, gamma, state, kin, own, T_
             for s in range(own.first[b], own.first[b + 1]):
                 if own.start[s] == start:
                     c = block(own.columns, WIDTH * (s - own.first[b]) + first - start)
-                    set_motion(seeds, kin, b, o, _six(own.columns, b, TWIST, c), _six(own.columns, b, RATE, c))
+                    set_motion(seeds, kin, b, o, _twist(own.columns, b, TWIST, c), _twist(own.columns, b, RATE, c))
         find_slopes(model, theta, t, beta, gamma, state.z, state.zd, first, kin)
         for f in range(model.forces.kind.size):
             for j in range(3):
                 u = signals.of_force[f, j]
                 if u != NONE:
                     _rows(model, theta, state.z, f, j, k, at(seeds.value, u, o), kin, T_out)
-
-
-@inlined
-def _six(columns, i, row, k):
-    return (
-        (at(columns, i, row, k), at(columns, i, row + 1, k), at(columns, i, row + 2, k)),
-        (at(columns, i, row + 3, k), at(columns, i, row + 4, k), at(columns, i, row + 5, k)),
-    )
 
 
 @inlined

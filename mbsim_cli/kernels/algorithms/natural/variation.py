@@ -20,7 +20,19 @@ from mbsim_cli.kernels.algebra.spatial import (
     store2,
     sub6,
 )
-from mbsim_cli.kernels.algebra.vectors import add3, axpy3, cross3, dot3, load3, load3_of, row3, scale3, sub3
+from mbsim_cli.kernels.algebra.vectors import (
+    add3,
+    axpy3,
+    cross3,
+    dot3,
+    load3,
+    load3_of,
+    put3,
+    row3,
+    rows3,
+    scale3,
+    sub3,
+)
 from mbsim_cli.kernels.algorithms.equations.constraint_derivatives import (
     vary_constraint_rates,
     vary_constraints,
@@ -72,13 +84,8 @@ class NaturalTwists(NamedTuple):
 
 
 @inlined
-def triple2(array, i, offset, k):
-    return (at(array, i, offset, k), at(array, i, offset + 1, k), at(array, i, offset + 2, k))
-
-
-@inlined
 def columns2(array, i, k):
-    return triple2(array, i, 3, k), triple2(array, i, 6, k), triple2(array, i, 9, k)
+    return rows3(array, i, 3, k), rows3(array, i, 6, k), rows3(array, i, 9, k)
 
 
 @kernel
@@ -136,25 +143,18 @@ def _by_coordinates(tree, theta, i, k, dz):
 
 
 @inlined
-def _put_triple(array, i, offset, k, x):
-    put(array, i, offset, k, x[0])
-    put(array, i, offset + 1, k, x[1])
-    put(array, i, offset + 2, k, x[2])
-
-
-@inlined
 def _put_pose(out, i, k, r, a, b, c):
-    _put_triple(out, i, 0, k, r)
-    _put_triple(out, i, 3, k, a)
-    _put_triple(out, i, 6, k, b)
-    _put_triple(out, i, 9, k, c)
+    put3(out, i, 0, k, r)
+    put3(out, i, 3, k, a)
+    put3(out, i, 6, k, b)
+    put3(out, i, 9, k, c)
 
 
 @inlined
 def _vary_motion(i, k, kin, tw):
     """N and N' of body i."""
     R, r, V = columns_of(kin.pose, i), row3(kin.pose, i, 0), motion_at(kin.V, i)
-    dR, dr = columns2(tw.pose, i, k), triple2(tw.pose, i, 0, k)
+    dR, dr = columns2(tw.pose, i, k), rows3(tw.pose, i, 0, k)
     turn = half_turn(R, dR)
     N = (turn, sub3(dr, cross3(turn, r)))
     store2(tw.N, i, k, N)
@@ -165,7 +165,7 @@ def _vary_motion(i, k, kin, tw):
 def _velocity_variation(i, k, kin, tw):
     """dV of body i."""
     R, R1 = columns_of(kin.pose, i), columns_of(kin.rate, i)
-    dr, dr1 = triple2(tw.pose, i, 0, k), triple2(tw.rate, i, 0, k)
+    dr, dr1 = rows3(tw.pose, i, 0, k), rows3(tw.rate, i, 0, k)
     dw = add3(half_turn(columns2(tw.pose, i, k), R1), half_turn(R, columns2(tw.rate, i, k)))
     return (dw, sub3(sub3(dr1, cross3(dw, row3(kin.pose, i, 0))), cross3(motion_at(kin.V, i)[0], dr)))
 
@@ -175,7 +175,7 @@ def _vary_acceleration(dtheta, i, k, kin, tw):
     """N'' of body i."""
     V, A, N, N1 = motion_at(kin.V, i), motion_at(kin.A, i), motion_at2(tw.N, i, k), motion_at2(tw.N1, i, k)
     dw = _velocity_variation(i, k, kin, tw)[0]
-    dr, dr1, dr2 = triple2(tw.pose, i, 0, k), triple2(tw.rate, i, 0, k), triple2(tw.second, i, 0, k)
+    dr, dr1, dr2 = rows3(tw.pose, i, 0, k), rows3(tw.rate, i, 0, k), rows3(tw.second, i, 0, k)
     of_turn = half_turn(columns2(tw.pose, i, k), columns_of(kin.second, i))
     da = add3(of_turn, half_turn(columns_of(kin.pose, i), columns2(tw.second, i, k)))
     lin = sub3(sub3(dr2, cross3(da, row3(kin.pose, i, 0))), cross3(A[0], dr))
@@ -354,7 +354,7 @@ def vary_natural_work(model, theta, dtheta, touch, multiplier, x, W, kin, tw, dG
         S = held_shape(model, theta, multiplier, first_rigid, last_rigid)
         for g in range(0, dG_out.shape[1], width(dG_out)):
             k = block(dG_out, g)
-            dR, dr = columns2(tw.pose, i, k), triple2(tw.pose, i, 0, k)
+            dR, dr = columns2(tw.pose, i, k), rows3(tw.pose, i, 0, k)
             dn, df = sub6(cross_force(motion_at2(tw.N, i, k), (n, f)), motion_at2(tw.F, i, k))
             d_half = scale3(0.5, sub3(dn, add3(cross3(dr, f), cross3(r, df))))
             ea = scale3(-1.0, add3(cross3(d_half, R[0]), cross3(half, dR[0])))

@@ -19,6 +19,7 @@ from mbsim_cli.kernels.algebra.spatial import (
     inertia_apply,
     motion_at,
     motion_at2,
+    rows_at,
     sub6,
 )
 from mbsim_cli.kernels.algorithms.equations.forces import clear_wrenches
@@ -95,8 +96,8 @@ def accelerate(model, theta, t, z, zd, dyn, zdd_out, reaction_out):
         inertia = inertia_at(kin.inertia, b)
         body_jacobian(tree, b, kin.S, J)
         for c in range(z.size):
-            _store_column(P, c, inertia_apply(inertia, _column(J, c)))
-            eq.K[c] += dot6(_column(J, c), F)
+            _store_column(P, c, inertia_apply(inertia, rows_at(J, 0, c)))
+            eq.K[c] += dot6(rows_at(J, 0, c), F)
         _add_congruence(J, P, eq.M)
     _mirror(eq.M)
     add_armature_mass(model, theta, eq.M)
@@ -136,7 +137,7 @@ def _vary_sums(tree, theta, dtheta, touch, k, b, dyn, dK_out, dM_out):
     body_jacobian(tree, b, kin.S, J)
     body_jacobian(tree, b, dyn.dS, dJ)
     for c in range(J.shape[1]):
-        column, varied = _column(J, c), _column(dJ, c)
+        column, varied = rows_at(J, 0, c), rows_at(dJ, 0, c)
         _store_column(dyn.P, c, inertia_apply(inertia, column))
         _store_column(dyn.dP, c, add6(inertia_apply(d_inertia, column), inertia_apply(inertia, varied)))
         dK_out[c, k] += dot6(varied, F) + dot6(column, dF)
@@ -169,11 +170,6 @@ def body_jacobian(tree, b, S, J_out):
 
 
 @inlined
-def _column(J, c):
-    return (J[0, c], J[1, c], J[2, c]), (J[3, c], J[4, c], J[5, c])
-
-
-@inlined
 def _store_column(J, c, x):
     J[0, c], J[1, c], J[2, c] = x[0]
     J[3, c], J[4, c], J[5, c] = x[1]
@@ -183,7 +179,7 @@ def _store_column(J, c, x):
 def _add_congruence(J, P, M_out):
     """Add J^T P to the lower half of M."""
     for i in range(M_out.shape[0]):
-        a, b = _column(J, i)
+        a, b = rows_at(J, 0, i)
         for j in range(i + 1):
             M_out[i, j] += (
                 a[0] * P[0, j] + a[1] * P[1, j] + a[2] * P[2, j] + b[0] * P[3, j] + b[1] * P[4, j] + b[2] * P[5, j]

@@ -33,7 +33,7 @@ from mbsim_cli.kernels.algebra.spatial import (
     sub6,
     subtract_dyad,
 )
-from mbsim_cli.kernels.algebra.vectors import load3, rotate, row3, scale3, sub3, symmetric_rotate
+from mbsim_cli.kernels.algebra.vectors import load3, rotate, row3, rows3, scale3, sub3, symmetric_rotate
 from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import body_force, inertia_at, set_armatures
 from mbsim_cli.kernels.algorithms.equations.signals import vary_element_forces
 from mbsim_cli.kernels.algorithms.flexible.bodies import elastic_count, slope_bodies, vary_flexible_forces
@@ -64,7 +64,7 @@ from mbsim_cli.kernels.algorithms.systems.contract import place, shape
 from mbsim_cli.kernels.algorithms.systems.system_of_trees import load_free
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.compiler.simd import add_to, at, block, numbers, put, width, zeros
-from mbsim_cli.kernels.elements.flexible_work import CR, CT, H, J, M, modes_of, pair_row, rows3, six_of
+from mbsim_cli.kernels.elements.flexible_work import CR, CT, H, J, M, modes_of, pair_row, six_of
 from mbsim_cli.model.flexible import ME
 from mbsim_cli.model.layout import NONE
 

@@ -18,7 +18,6 @@ from mbsim_cli.kernels.algorithms.natural.bodies import (
     natural_mass,
     natural_rates,
     natural_residual,
-    natural_speeds,
     place_bodies,
     rotate_expected,
 )
@@ -70,11 +69,12 @@ from mbsim_cli.kernels.algorithms.systems.system_of_trees import (
     energies,
     measure_and_rate_of,
     read_sensors,
+    speeds,
     vary_readings,
 )
 from mbsim_cli.kernels.compiler.jit import inlined, merged
 
-__all__ = ["energies", "measure_and_rate_of", "read_sensors", "vary_readings"]  # as of trees
+__all__ = ["energies", "measure_and_rate_of", "read_sensors", "speeds", "vary_readings"]  # as of trees
 
 
 def place(model, theta, z, at_center, kin):
@@ -122,10 +122,6 @@ def mass(model, theta, kin, comp, M_out):
     clear_elastic_mass(model.tree, M_out)
     natural_mass(model.tree, theta, M_out)
     add_natural_elastic_mass(model.tree, theta, kin, comp, M_out)
-
-
-def speeds(model, theta, t, J, sparsity, zd, phi1_out):
-    natural_speeds(model, theta, t, J, sparsity, zd, phi1_out)
 
 
 def rates(model, theta, lines, t, state, kin, phi1_out, phi2_out):
