@@ -33,21 +33,21 @@ with_columns = only_with("model.tree", FlexibleTree)
 
 
 @with_columns(lambda model, theta, z, kin: Motion(z, z, z))
-def placed(model, theta, z, kin):
+def columns_placed(model, theta, z, kin):
     """Place columns: z of their motion."""
     place_columns(model.tree, theta, z, kin.rows, kin.motion.z)
     return kin.motion
 
 
 @with_columns(lambda model, theta, z, zd, zdd, kin: Motion(z, zd, zdd))
-def moved(model, theta, z, zd, zdd, kin):
+def columns_moved(model, theta, z, zd, zdd, kin):
     """Move columns, which stand where they were placed."""
     move_columns(model.tree, theta, kin.rows, zd, zdd, kin.motion)
     return kin.motion
 
 
 @with_columns(lambda model, z, no_rate, x, kin, comp: Motion(z, no_rate, x))
-def moved_at_rest(model, z, no_rate, x, kin, comp):
+def columns_at_rest(model, z, no_rate, x, kin, comp):
     """Accelerations of columns of a system at rest."""
     apply_columns(model.tree, kin.rows, x, comp.equations.x[0])
     return Motion(kin.motion.z, comp.zero, comp.equations.x[0])
@@ -55,12 +55,12 @@ def moved_at_rest(model, z, no_rate, x, kin, comp):
 
 @with_columns(lambda model, z, zd, zdd, kin: Motion(z, zd, zdd))
 def motion_of(model, z, zd, zdd, kin):
-    """The motion of columns, as ``placed`` and ``moved`` left it."""
+    """The motion of columns, as ``columns_placed`` and ``columns_moved`` left it."""
     return kin.motion
 
 
 @with_columns(lambda model, theta, dtheta, z, zd, zdd, kin, dz, dzd, dzdd, tw: Motion(dz, dzd, dzdd))
-def varied(model, theta, dtheta, z, zd, zdd, kin, dz, dzd, dzdd, tw):
+def columns_varied(model, theta, dtheta, z, zd, zdd, kin, dz, dzd, dzdd, tw):
     """Vary the motion of columns."""
     vary_columns(model.tree, theta, kin.rows, dtheta, Motion(z, zd, zdd), Motion(dz, dzd, dzdd), tw.change)
     return tw.change
@@ -68,7 +68,7 @@ def varied(model, theta, dtheta, z, zd, zdd, kin, dz, dzd, dzdd, tw):
 
 @with_columns(lambda model, sens, tw: sens)
 def changes_of(model, sens, tw):
-    """The variation of that motion, as ``varied`` left it."""
+    """The variation of that motion, as ``columns_varied`` left it."""
     return tw.change
 
 

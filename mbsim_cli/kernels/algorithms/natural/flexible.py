@@ -64,13 +64,13 @@ def keep_coordinates(model, z, kin):
 
 
 @with_elastic(lambda model, theta, kin: None)
-def shape_placed(model, theta, kin):
+def shape_frames(model, theta, kin):
     """``shape_bodies`` where bodies were placed."""
     shape_bodies(model, theta, kin.z, kin)
 
 
 @with_elastic(lambda model, theta, state, kin, comp, Q_out: None)
-def elastic_forces(model, theta, state, kin, comp, Q_out):
+def natural_elastic_forces(model, theta, state, kin, comp, Q_out):
     """Forces on the frames of bodies that deform, the rows ``comp.rows`` of their coordinates, what welds add to Q."""
     hold_welds(model.tree, theta, state.z, state.lam, Q_out)
     clear(comp.rows)
@@ -84,8 +84,8 @@ def add_elastic_rows(model, comp, G_out):
 
 
 @with_elastic(lambda model, theta, directions, state, sens, kin, tw, dG_out: None)
-def vary_elastic_forces(model, theta, directions, state, sens, kin, tw, dG_out):
-    """Variation of ``elastic_forces``."""
+def vary_natural_elastic_forces(model, theta, directions, state, sens, kin, tw, dG_out):
+    """Variation of ``natural_elastic_forces``."""
     vary_weld_forces(model.tree, theta, directions.dtheta, state.z, state.lam, sens.z, dG_out)
     slope_bodies(model, theta, state, kin)
     vary_flexible_forces(model, theta, directions.dtheta, directions.touch, state, sens, kin, tw, dG_out)

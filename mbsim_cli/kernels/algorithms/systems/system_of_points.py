@@ -26,17 +26,17 @@ from mbsim_cli.kernels.algorithms.natural.flexible import (
     add_natural_elastic_mass,
     add_natural_elastic_tangent,
     clear_elastic_mass,
-    elastic_forces,
     keep_coordinates,
     move_welds,
+    natural_elastic_forces,
     pull_weld_forces,
     pull_weld_rates,
     pull_welds,
     pull_welds_velocity,
     resting_bodies,
-    shape_placed,
-    vary_elastic_forces,
+    shape_frames,
     vary_elastic_rest,
+    vary_natural_elastic_forces,
     vary_weld_forces,
     vary_weld_rates,
     vary_welds,
@@ -84,7 +84,7 @@ def place(model, theta, z, at_center, kin):
 
 
 def shape(model, theta, kin):
-    shape_placed(model, theta, kin)
+    shape_frames(model, theta, kin)
 
 
 @merged
@@ -104,7 +104,7 @@ def constrain(model, theta, t, z, kin, eq):
 def load(model, theta, t, state, kin, comp, eq):
     move(model, theta, state.z, state.zd, state.zdd, kin)
     natural_forces(model, theta, t, state.z, state.zd, state.lam, eq.lines, kin, comp.W, eq.Q)
-    elastic_forces(model, theta, state, kin, comp, eq.Q)
+    natural_elastic_forces(model, theta, state, kin, comp, eq.Q)
     natural_residual(model, theta, state.zdd, state.lam, kin, comp.W, eq.Q, eq.G)
     add_elastic_rows(model, comp, eq.G)
 
@@ -144,7 +144,7 @@ def vary_residual(model, theta, directions, t, state, sens, eq, kin, comp, tw, d
         model, theta, dtheta, touch, t, state.z, state.zd, state.lam, eq.lines, sens.z, sens.zd, kin, tw,
         dG_out,
     )  # fmt: skip
-    vary_elastic_forces(model, theta, directions, state, sens, kin, tw, dG_out)
+    vary_natural_elastic_forces(model, theta, directions, state, sens, kin, tw, dG_out)
     vary_natural_work(model, theta, dtheta, touch, state.lam, state.zdd, comp.W, kin, tw, dG_out)
     vary_natural_inertia(model.tree, theta, dtheta, touch, sens.zdd, dG_out)
 

@@ -77,20 +77,20 @@ from mbsim_cli.kernels.algorithms.flexible.columns import (
     bring_variation,
     bring_virtual,
     changes_of,
+    columns_at_rest,
+    columns_moved,
+    columns_placed,
+    columns_varied,
     elastic_forces,
     equations_of,
     jacobian_of,
     loaded_changes_of,
     matrix_of,
     motion_of,
-    moved,
-    moved_at_rest,
-    placed,
     rows_of,
     shape_placed,
     slope_moved,
     spread_virtual,
-    varied,
     vary_elastic_forces,
     virtual_of,
     with_columns,
@@ -115,7 +115,7 @@ from mbsim_cli.kernels.compiler.jit import inlined, merged
 
 def place(model, theta, z, at_center, kin):
     """See ``contract``; so for all functions here."""
-    position_kinematics(model.tree, theta, placed(model, theta, z, kin).z, at_center, kin)
+    position_kinematics(model.tree, theta, columns_placed(model, theta, z, kin).z, at_center, kin)
 
 
 def shape(model, theta, kin):
@@ -124,7 +124,7 @@ def shape(model, theta, kin):
 
 @inlined
 def move(model, theta, z, zd, zdd, kin):
-    motion = moved(model, theta, z, zd, zdd, kin)
+    motion = columns_moved(model, theta, z, zd, zdd, kin)
     motion_kinematics(model.tree, theta, motion.z, motion.zd, motion.zdd, kin)
 
 
@@ -167,7 +167,7 @@ def evaluate_free(model, theta, t, at_center, state, kin, comp, eq):
 def load_free(model, theta, t, at_center, state, kin, comp, found):
     """Kinematics; forces on single bodies in ``comp.W``, on columns in Q, and in G those of elastic rows."""
     motion = motion_of(model, state.z, state.zd, state.zdd, kin)
-    position_kinematics(model.tree, theta, placed(model, theta, state.z, kin).z, at_center, kin)
+    position_kinematics(model.tree, theta, columns_placed(model, theta, state.z, kin).z, at_center, kin)
     move(model, theta, state.z, state.zd, state.zdd, kin)
     clear_wrenches(comp.W, found.Q)
     element_forces(model, theta, t, motion.z, motion.zd, kin, comp.W, found.Q)
@@ -212,7 +212,7 @@ def _tangent(model, theta, t, beta, gamma, state, lines, multiplier, kin, comp, 
 
 def vary_free(model, theta, directions, t, state, sens, kin, comp, tw, dG_out):
     dtheta, touch, rows = directions.dtheta, directions.touch, rows_of(model, tw, dG_out)[0]
-    change = varied(model, theta, dtheta, state.z, state.zd, state.zdd, kin, sens.z, sens.zd, sens.zdd, tw)
+    change = columns_varied(model, theta, dtheta, state.z, state.zd, state.zdd, kin, sens.z, sens.zd, sens.zdd, tw)
     vary_kinematics(model.tree, theta, dtheta, touch, kin, change.z, change.zd, change.zdd, tw)
     slope_moved(model, theta, kin)
     clear_forces(tw, rows)
@@ -299,7 +299,7 @@ def measure_and_rate_of(model, theta, m, state, kin):
 
 
 def vary_bodies_of(model, theta, dtheta, touch, z, zd, zdd, kin, dz, dzd, dzdd, tw):
-    change = varied(model, theta, dtheta, z, zd, zdd, kin, dz, dzd, dzdd, tw)
+    change = columns_varied(model, theta, dtheta, z, zd, zdd, kin, dz, dzd, dzdd, tw)
     vary_kinematics(model.tree, theta, dtheta, touch, kin, change.z, change.zd, change.zdd, tw)
 
 
@@ -427,7 +427,7 @@ def _pull_with_velocity(model, theta, zd, eq, kin, nu2, adj, zd_out):
 
 
 def pull_at_rest(model, theta, t, z, no_rate, x, multiplier, eq, kin, comp, virtual, no_nu, adj):
-    motion, found = moved_at_rest(model, z, no_rate, x, kin, comp), equations_of(model, comp, eq)
+    motion, found = columns_at_rest(model, z, no_rate, x, kin, comp), equations_of(model, comp, eq)
     motion_kinematics(model.tree, theta, motion.z, motion.zd, motion.zdd, kin)
     clear_wrenches(comp.W, found.Q)
     constraint_forces(model, theta, motion.z, kin, multiplier, eq.lines, comp.W, found.Q)
