@@ -365,7 +365,7 @@ _family(
         "the loops close in several positions: the start is at the nearest of 2 that were found",
     ),
     (
-        "MB605", "derivative does not exist", r"no derivative|derivatives? .*(jump|not exist|NaN)|grazed|touched|the law (jumps|begins)|leaps?\b|smooth",
+        "MB605", "derivative does not exist", r"no derivative|derivatives? .*(jump|not exist|NaN)|grazed|touched|the law (jumps|begins)|accelerations jump|smooth",
         "A stop, contact or function of time changes abruptly, so that a derivative jumps or does not exist.",
         "Smooth the function, or read the derivative as that of one side.",
         "d F / d L: the law jumps at t = 0.2 s; the derivative is that of the side behind",

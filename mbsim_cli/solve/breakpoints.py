@@ -92,8 +92,8 @@ def breakpoints_of(problem: Problem, theta: np.ndarray) -> Breakpoints:
         first, last = group[0].time, group[-1].time
         row = options.step * round(last / options.step)
         at = last if options.adaptive or abs(row - last) > near else row
-        leaps = next((point for point in group if point in driving), group[0])  # forces do not
-        rows.append((at, first - BESIDE * first, last + BESIDE * last, leaps.numbers[0]))  # steps begin at zero there
+        chosen = next((point for point in group if point in driving), group[0])  # forces do not
+        rows.append((at, first - BESIDE * first, last + BESIDE * last, chosen.numbers[0]))  # steps begin at zero there
     ending = [point for point in of_forces + driving if abs(point.time - options.end) <= near]
     if any(moved[number] for point in ending for number in point.numbers):
         first = min(point.time for point in ending)

@@ -143,10 +143,10 @@ def test_rates_that_jump_take_impulses(law):
     build(model(law, drives=True, duration=0.02), Settings(), None)
 
 
-def test_leaps_at_one_instant_that_parameters_part():
-    """How much each of them has of the leap that is found is not known."""
+def test_jumps_at_one_instant_that_parameters_part():
+    """How much each of them has of the jump that is found is not known."""
     late = json.loads(json.dumps(BLEND).replace('"a"', '"c"').replace("*a", "*c"))
-    with pytest.raises(ModelError, match=r"accelerations leap at 0.031 s by several laws, and parameters move these"):
+    with pytest.raises(ModelError, match=r"accelerations jump at 0.031 s by several laws, and parameters move these"):
         build(model(BLEND, drives=True, also=late, parameters={"c": A}), Settings(), None)
     build(model(BLEND, drives=True, also=BLEND), Settings(), None)
     build(model(BLEND, drives=True, also=late, parameters={"c": A + 1e-9}), Settings(), None)
@@ -189,22 +189,22 @@ def test_rates_that_jump_at_the_ends_of_tables_are_warned_of(law, told):
     assert len(warnings) == len(told) and all(part in w for part, w in zip(told, warnings, strict=True))
 
 
-def test_leaps_that_parameters_part_are_warned_of():
+def test_jumps_that_parameters_part_are_warned_of():
     late = json.loads(json.dumps(BLEND).replace('"a"', '"c"').replace("*a", "*c"))
     by = {"formulation": "ali3p-rtdyn1", "sensitivity": {"method": "ddm", "parameters": "all"}}
     warnings = build(model(BLEND, drives=True, also=late, parameters={"c": A}, **by), Settings(), None).warnings
-    assert sum("accelerations leap by several laws at 0.031 s" in w for w in warnings) == 2
+    assert sum("accelerations jump by several laws at 0.031 s" in w for w in warnings) == 2
     assert not build(model(BLEND, drives=True, also=late, parameters={"c": A + 1e-9}, **by), Settings(), None).warnings
 
 
-def test_integrals_over_what_leaps_are_warned_of():
+def test_integrals_over_what_jumps_are_warned_of():
     """That of the squared acceleration of the cart is h^2 (b - a), of which instants alone know h."""
     integral = {"objectives": {"e": {"integral": "acc**2"}}}
     accelerates = {"acc": {"type": "coordinate", "coordinate": "way.displacement", "derivative": 2}}
     by = {"sensitivity": {"method": "ddm", "parameters": "all"}}
     assembled = build(model(BLEND, drives=True, extra=integral, sensors=accelerates, **by), Settings(), None)
     for t, name in ((A, "a"), (B, "b")):
-        assert any(f"accelerations leap at {t} s, an instant that depends on {name}:" in w for w in assembled.warnings)
+        assert any(f"accelerations jump at {t} s, an instant that depends on {name}:" in w for w in assembled.warnings)
     found = evaluate(assembled.problem, assembled.objectives)["e"]
     assert found.value == pytest.approx(HEIGHT**2 * (B - A), rel=0.05) and abs(found.gradient[0]) < 1e-9
     slider = {"acc": accelerates["acc"] | {"coordinate": "slope.displacement"}}
@@ -212,7 +212,7 @@ def test_integrals_over_what_leaps_are_warned_of():
 
 
 def test_second_derivatives_by_instants_at_which_laws_change(tmp_path):
-    """Of the way under a ramp; where accelerations leap they are those by other numbers alone."""
+    """Of the way under a ramp; where accelerations jump they are those by other numbers alone."""
     by = {"sensitivity": {"method": "ddm", "parameters": "all"}}
     for name, law, drives in (("ramp", RAMP, False), ("blend", BLEND, True)):
         path = tmp_path / f"{name}.yaml"

@@ -21,7 +21,7 @@ from mbsim_cli.spec.objectives import SUMS
 JUMP = 1e-6  # of a rate, that counts as one
 ASIDE = 1e-6  # of the duration: between instants whose rates tell an acceleration
 FAR = 1e-2  # of the duration: how far around a point accelerations tell how large they are
-LEAP = 1e-4  # of these, that counts as a leap
+JUMP = 1e-4  # of these, that counts as a jump
 SLIGHT = 1e-3  # of the largest rate of a law: a jump below this is not warned of
 SMOOTHER = "begin and end such a law with a rate of zero, as smooth_step does, or let it go on by `extrapolate: linear`"
 SAMPLES = 101  # times at which rates of a law tell how large they are
@@ -46,11 +46,11 @@ class Edge(NamedTuple):
         """Whether its second derivative does, as differences of rates show."""
         near = [(4.0 * r[1] - 3.0 * r[0] - r[2]) / 2.0 for r in (-self.before, self.behind)]
         far = [r[4] - r[3] for r in (-self.before, self.behind)]
-        return bool(abs(near[1] - near[0]) > LEAP * max(map(abs, near + far)))
+        return bool(abs(near[1] - near[0]) > JUMP * max(map(abs, near + far)))
 
 
 def check_driving_laws(problem: Problem, issue: Callable[..., None]) -> None:
-    """Report laws whose rates jump, and leaps of accelerations at one instant that parameters would part."""
+    """Report laws whose rates jump, and jumps of accelerations at one instant that parameters would part."""
     driving = list(driving_edges(problem))
     for law, points, before, behind in (edge for edge in driving if edge.rate_jumps):
         message = f"the rate of the law jumps from {before[0]:.6g} to {behind[0]:.6g} at {points[0].time:.6g} s"
@@ -58,8 +58,8 @@ def check_driving_laws(problem: Problem, issue: Callable[..., None]) -> None:
         issue(problem.names.laws[law], message, hint)
     law_of = acceleration_jumps(driving)
     for group in _moved_apart(law_of, problem.options.end, problem.theta_rho):
-        message = f"accelerations leap at {group[0].time:.6g} s by several laws, and parameters move these apart"
-        issue(problem.names.laws[law_of[group[0]]], message, "let them leap a little apart")
+        message = f"accelerations jump at {group[0].time:.6g} s by several laws, and parameters move these apart"
+        issue(problem.names.laws[law_of[group[0]]], message, "let them jump a little apart")
 
 
 def check_jumping_forces(problem: Problem, issue: Callable[..., None]) -> None:
@@ -113,7 +113,7 @@ def event_times_of(problem: Problem, by_all: np.ndarray) -> tuple[tuple[int, ...
 
     They are those that numbers of the file move: ``by_all`` (len(theta), q) are derivatives by its parameters. Forces
     that are continuous with two derivatives leave steps of second order as they are. Where the rate of a driving law
-    jumps, or several accelerations leap that parameters part, steps go across.
+    jumps, or several accelerations jump that parameters part, steps go across.
     """
     model, moved, found = problem.model, np.array(by_all.any(axis=1)), dict[tuple[float, bytes], tuple[int, ...]]()
     of_forces, driving = (
@@ -155,25 +155,25 @@ def jumps_of(problem: Problem) -> frozenset[int]:
 def unsmooth_laws(problem: Problem, model_file: ModelFile) -> list[str]:
     """Warnings about rates of driving laws that jump, and about derivatives by instants at which laws are not smooth.
 
-    Steps of ALI3-P go across some of them, and sums over instants go across what leaps with accelerations.
+    Steps of ALI3-P go across some of them, and sums over instants go across what jumps with accelerations.
     """
     model, options = problem.model, problem.options
     stepped = options.analysis == "forward_dynamics" and not options.integrated
     summed = any(objective.kind in SUMS for objective in model_file.objectives.values())
     driving = model.constraints if problem.prescribed is None else problem.prescribed
     edges, warnings = list(driving_edges(problem, driving.law)), []
-    leaping = acceleration_jumps(edges)
-    groups = _moved_apart(leaping, options.end, problem.theta_rho) if stepped else ()
+    jumping = acceleration_jumps(edges)
+    groups = _moved_apart(jumping, options.end, problem.theta_rho) if stepped else ()
     apart = {point for group in groups for point in group}
     for law, group, before, behind in edges:
         when = _moved_instant(problem, group)
         said = _of_jump(problem, law, group[0].time, before, behind, when)
         if when and not apart.isdisjoint(group):
             lack = "derivatives by it are wrong where parameters move these apart, however short steps are"
-            said.append((f"accelerations leap by several laws {when}: {lack}", "let them leap a little apart"))
-        if when and summed and leaping.keys() & group:
-            lack = "derivatives by it of integrals and smooth maxima over these, or over forces, lack the leap"
-            said.append((f"accelerations leap {when}: {lack}", "take laws with two continuous derivatives"))
+            said.append((f"accelerations jump by several laws {when}: {lack}", "let them jump a little apart"))
+        if when and summed and jumping.keys() & group:
+            lack = "derivatives by it of integrals and smooth maxima over these, or over forces, lack the jump"
+            said.append((f"accelerations jump {when}: {lack}", "take laws with two continuous derivatives"))
         warnings += [str(model_file.issue(problem.names.laws[law], *each)) for each in said]
     unmoved, near = np.full(len(problem.theta), False), MEETS * options.end
     for law in dict.fromkeys(driving.law.tolist() if options.analysis == "forward_dynamics" else ()):

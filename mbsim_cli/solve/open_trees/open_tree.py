@@ -289,7 +289,7 @@ class OpenTreeSimulation:
         steps = self.steps_ahead(LAST)
         for array, kept in here:
             array[...] = kept
-        reach, size = _reach(steps, self.tableau), steps.size[steps.size > 0.0]
+        reach, size = _reach(steps, self.scheme.tableau), steps.size[steps.size > 0.0]
         return float(np.median(reach / size)) if reach.size and np.median(reach) > FOLLOWED else 0.0
 
     def _keep(self, tape: Tape, stretch: Stretch) -> None:
