@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mbsim_cli.kernels.compiler.choice import COMPILER
-from mbsim_cli.kernels.compiler.jit import entry, inlined, kernel
+from mbsim_cli.kernels.compiler.jit import derived, entry, inlined, kernel
 
 if COMPILER == "linking":
     from mbsim_cli.kernels.compiler.kept_kernels import linked_code
@@ -22,7 +22,6 @@ def twice_of_row(a, i):
     return twice(a[i]) * twice(np.sin(a[i])) * np.cos(a[i])
 
 
-@kernel
 def sum_of_rows(a):
     """Too long to be inlined: forty calls."""
     total = 0.0
@@ -35,6 +34,15 @@ def sum_of_rows(a):
     return total
 
 
+large = derived("large", lambda: sum_of_rows, called=True)
+
+
+@inlined
+def sum_of_all(a):
+    """What it calls would follow it into its callers."""
+    return large(a)
+
+
 def test_entries_hold_what_is_called_and_no_more(monkeypatch):
     from mbsim_cli.kernels.compiler import compiling
     from mbsim_cli.kernels.compiler.linking import needed_by
@@ -45,7 +53,7 @@ def test_entries_hold_what_is_called_and_no_more(monkeypatch):
 
     def weighted_sum(a, b):
         """A closure: what it holds may differ the next time, so that it is compiled each time."""
-        total = factor * sum_of_rows(a)
+        total = factor * sum_of_all(a)
         for i in range(a.size):
             total += twice_of_row(a, i) + twice_of_row(b, i)
         return total
@@ -58,5 +66,5 @@ def test_entries_hold_what_is_called_and_no_more(monkeypatch):
     assert other(a, b) == pytest.approx(weighted_sum(a, b), rel=1e-14)  # not the one that was compiled before
     modules = [library._final_module for library in needed_by(linked[0])]
     held = [function.name for module in modules for function in module.functions if not function.is_declaration]
-    for name, times in (("sum_of_rows", 1), ("5twice", 0)):
+    for name, times in (("sum_of_rows", 1), ("sum_of_all", 0), ("5twice", 0)):
         assert sum(name in each for each in held) == times, held

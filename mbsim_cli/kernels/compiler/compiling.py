@@ -37,7 +37,6 @@ _CALLED_FROM_COMPILED = {
     "no_cfunc_wrapper": True,
 }
 _compiled_kernel = numba.njit(**_CALLED_FROM_COMPILED)
-_inlined_kernel = numba.njit(forceinline=True, **_CALLED_FROM_COMPILED)
 _LETTERS = {types.boolean: "?", types.float64: "d", types.complex128: "D"}
 
 dispatchers: dict[Callable, Any] = {}  # of kernels that numba knows
@@ -49,10 +48,10 @@ def introduce() -> None:
         function, chooser = FORMS.pop()
         extending.overload(function, jit_options=_CALLED_FROM_COMPILED)(chooser)
     while KERNELS:
-        named, function, is_inlined = KERNELS.pop()
+        named, function, options = KERNELS.pop()
         function = getattr(function, "py_func", function)  # a derived one is written now
         if function not in dispatchers:
-            dispatcher = dispatchers[function] = (_inlined_kernel if is_inlined else _compiled_kernel)(function)
+            dispatcher = dispatchers[function] = numba.njit(**_CALLED_FROM_COMPILED, **options)(function)
             dispatcher._cache = KeptKernel(dispatcher)
             dispatcher.get_call_template = partial(_unliteral_template, dispatcher.get_call_template)
             dispatcher._compilation_chain_init_hook = lambda: None  # searches all installed packages for extensions

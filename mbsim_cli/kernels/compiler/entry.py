@@ -182,5 +182,5 @@ def _hash_of(file: str) -> str:
 
 # Kernels that numba has not heard of yet.
 
-KERNELS: list[tuple[Any, Callable, bool]] = []  # what calls name, the function, whether its code is put into callers
+KERNELS: list[tuple[Any, Callable, dict[str, bool]]] = []  # what calls name, the function, numba's options
 FORMS: list[tuple[Callable, Callable]] = []  # functions with what chooses their compiled forms

@@ -9,6 +9,10 @@ from mbsim_cli.kernels.compiler.entry import Bound as bound
 
 __all__ = ["bound", "derived", "entry", "inlined", "kernel", "merged", "overload"]
 
+AS_FIRST_CALLER: dict[str, bool] = {}  # put into all callers where the one that it is compiled for is put into its own
+INTO_CALLERS = {"forceinline": True}
+CALLED = {"forceinline": False}
+
 
 def _compiled(*given: Any) -> Any:
     from mbsim_cli.kernels.compiler.compiling import compiled
@@ -19,28 +23,31 @@ def _compiled(*given: Any) -> Any:
 def entry(function: Callable) -> Entry:
     """Called from Python, and kept with everything below it; kernels may call it, too."""
     made = Entry(function, _compiled)
-    KERNELS.append((made, function, False))
+    KERNELS.append((made, function, AS_FIRST_CALLER))
     return made
 
 
 def kernel(function: Callable) -> Callable:
     """Called from compiled code, where it stands for its compiled form; it stays a Python function."""
-    KERNELS.append((function, function, False))
+    KERNELS.append((function, function, AS_FIRST_CALLER))
     return function
 
 
 def inlined(function: Callable) -> Callable:
     """The same, put into all callers."""
-    KERNELS.append((function, function, True))
+    KERNELS.append((function, function, INTO_CALLERS))
     return function
 
 
 class derived:
-    """A kernel, put into all callers, whose source is generated when it is compiled or called as Python."""
+    """A kernel whose source is generated when it is compiled or called as Python.
 
-    def __init__(self, name: str, make: Callable[[], Callable]):
+    It is put into all callers, or compiled once and ``called`` where it is large.
+    """
+
+    def __init__(self, name: str, make: Callable[[], Callable], *, called: bool = False):
         self.__name__, self._make = name, make
-        KERNELS.append((self, self, True))
+        KERNELS.append((self, self, CALLED if called else INTO_CALLERS))
 
     @cached_property
     def py_func(self) -> Callable:
@@ -58,7 +65,7 @@ class merged:
     def __init__(self, function: Callable):
         update_wrapper(self, function)
         self.py_func = function
-        KERNELS.append((self, function, False))
+        KERNELS.append((self, function, AS_FIRST_CALLER))
 
     def __call__(self, *arguments: Any) -> Any:
         return self.py_func(*arguments)

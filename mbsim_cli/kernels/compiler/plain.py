@@ -51,7 +51,7 @@ def kernel(function: Callable) -> Any:
 inlined = kernel
 
 
-def derived(name: str, make: Callable[[], Callable]) -> Callable:
+def derived(name: str, make: Callable[[], Callable], *, called: bool = False) -> Callable:
     """A kernel of generated source."""
     return inlined(make())
 

@@ -193,7 +193,7 @@ def _function(element: Element, form: str) -> Any:
     space = {**_SPACE, "element_keep": element.keep, "element_pull": element.pull_kept}
     space |= {"element_vary": element.vary_kept, "element_vary_fixed": element.vary_fixed_kept}
     name = f"{form}_{element.function.__name__}_of_pair"
-    return derived(name, lambda: compiled_text(_text(element, form), _HERE, space))
+    return derived(name, lambda: compiled_text(_text(element, form), _HERE, space), called=True)
 
 
 # The choice of them ---------------------------------------------------------------------------------------------------
