@@ -90,6 +90,7 @@ def test_what_stays_open_is_told_wherever_an_iteration_put_it(tmp_path):
     assert "'one', 'other' together" in sentence and f"stays open by {gap(0.1) / 2:.2g};" in sentence
 
 
+@pytest.mark.slow  # compiles the loop of eight cases
 def test_one_of_several_cases_breaks_off(tmp_path):
     agreeing = problem_of(tmp_path, AGREEING)
     if why_alone(agreeing):

@@ -211,6 +211,7 @@ def test_integrals_over_what_jumps_are_warned_of():
     assert not build(model(WINDOW, drives=False, extra=integral, sensors=slider, **by), Settings(), None).warnings
 
 
+@pytest.mark.interpreted
 def test_second_derivatives_by_instants_at_which_laws_change(tmp_path):
     """Of the way under a ramp; where accelerations jump they are those by other numbers alone."""
     by = {"sensitivity": {"method": "ddm", "parameters": "all"}}
