@@ -5,8 +5,10 @@ import pytest
 import mbsim_cli as mbsim
 from tests.models.command import ROOT
 
+pytestmark = pytest.mark.slow  # kernels of bodies that deform
 
-@pytest.mark.parametrize("formulation", ["ali3p-rtdyn1", pytest.param("ali3p-natural", marks=pytest.mark.slow)])
+
+@pytest.mark.parametrize("formulation", ["ali3p-rtdyn1", "ali3p-natural"])
 @pytest.mark.parametrize(("stiffening", "warned"), [("[rotation, acceleration]", False), ("[]", True)])
 def test_a_beam_that_spins_up(tmp_path, formulation, stiffening, warned):
     text = (ROOT / "models/flexible/spin_up.yaml").read_text().replace("[rotation, acceleration]", stiffening)
