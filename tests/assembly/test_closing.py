@@ -96,9 +96,9 @@ def closes_by_scipy(equations):
 def test_random_starts_close_as_often_as_by_the_library(tmp_path, monkeypatch, name, starts):
     generator, seen, close = np.random.default_rng(7), [], problem.close
 
-    def watched(equations, *rest):
+    def watched(equations, *rest, **named):
         seen.append(equations)
-        return close(equations, *rest)
+        return close(equations, *rest, **named)
 
     monkeypatch.setattr(problem, "close", watched)
     ours = theirs = 0
