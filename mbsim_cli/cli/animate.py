@@ -81,31 +81,25 @@ def command(
         if drawn:
             raise UsageError(f"a .pvd file holds meshes and no picture, and has no use for {drawn}; leave it out")
         report = _collect(Content(result), picture, speed, fps, exaggerate, quiet, force)
-        _tell(report | {"output": str(picture), "result": str(result)}, json, quiet)
-        return
-    require_matplotlib()
-    target = check_target(picture, PICTURE, force=force)
-    filming = (
-        RunFilm(Content(result), speed=speed, fps=fps, exaggeration=exaggerate)
-        if mode is None
-        else ModeFilm(Content(result), mode, speed, fps, exaggerate)
-    )
-    for sentence in filming.moving.scene.left_out:
-        say(sentence, quiet)
-    film = filming.film(trace or [], view, follow, pixels, filming.title or result.stem)
-    report = _shoot(film, target, kind, fps, quiet, force) | {"motion": filming.duration}
-    _tell(report | {"output": str(picture), "result": str(result)}, json, quiet)
-
-
-def _tell(report: dict[str, Any], json: bool, quiet: bool) -> None:
-    """Print what was drawn."""
-    if json:
-        emit(report)
     else:
-        frames = counted(report["frames"], "frame")
-        tell(f"{report['output']}: {frames}, {report['start']:g} to {report['end']:g} s", quiet)
-        if report["frames"] == 1 and report["motion"] > 0:
-            say(f"the motion takes {report['motion']:g} s, less than a frame does; a smaller --speed shows it", quiet)
+        require_matplotlib()
+        target = check_target(picture, PICTURE, force=force)
+        filming = (
+            RunFilm(Content(result), speed=speed, fps=fps, exaggeration=exaggerate)
+            if mode is None
+            else ModeFilm(Content(result), mode, speed, fps, exaggerate)
+        )
+        for sentence in filming.moving.scene.left_out:
+            say(sentence, quiet)
+        film = filming.film(trace or [], view, follow, pixels, filming.title or result.stem)
+        report = _shoot(film, target, kind, fps, quiet, force) | {"motion": filming.duration}
+    if json:
+        emit(report | {"output": str(picture), "result": str(result)})
+        return
+    frames = counted(report["frames"], "frame")
+    tell(f"{picture}: {frames}, {report['start']:g} to {report['end']:g} s", quiet)
+    if report["frames"] == 1 and report["motion"] > 0:
+        say(f"the motion takes {report['motion']:g} s, less than a frame does; a smaller --speed shows it", quiet)
 
 
 def _pixels(size: str) -> tuple[int, int]:

@@ -10,7 +10,7 @@ from mbsim_cli.errors import AnalysisError, UsageError, option
 from mbsim_cli.kernels.compiler.arguments import forget
 from mbsim_cli.model.problem import Block, Problem
 from mbsim_cli.study.analyses import ANALYSES, AdjointRequest
-from mbsim_cli.study.diagnostics.undetermined import Grazing, UndefinedDirections, UnknownReactions, masked
+from mbsim_cli.study.diagnostics.undetermined import Grazing, UndefinedDirections, UnknownReactions, leaves, masked
 from mbsim_cli.study.listener import SILENT, Listener
 from mbsim_cli.study.objectives import accumulators, by_few, explicit_parameters
 from mbsim_cli.study.streams import with_expressed
@@ -37,14 +37,8 @@ def reads_reactions(problem: Problem, objectives: Sequence[Any]) -> bool:
     """Whether an objective reads a reaction."""
     width = int(problem.model.sensors.first[-1])
     reactions = range(width, width + (problem.reacting.width if problem.reacting else 0))
-    streams = [stream for objective in objectives for stream in _along_time(objective)]
-    return any(stream.sensors[name].start in reactions for stream in streams for name in stream.integrand.sensors)
-
-
-def _along_time(objective: Any) -> list[Any]:
-    if objective.operands:
-        return [stream for operand in objective.operands for stream in _along_time(operand)]
-    return [objective]
+    read = [leaf for objective in objectives for leaf in leaves(objective)]
+    return any(leaf.sensors[name].start in reactions for leaf in read for name in leaf.integrand.sensors)
 
 
 class Adjoint:

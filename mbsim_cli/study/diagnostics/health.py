@@ -288,6 +288,11 @@ class InstantHealth(Diagnostics):
         """Add the one time point."""
         self._block = block
 
+    @property
+    def warnings(self) -> list[str]:
+        """Sentences on integrals over time."""
+        return [f"objective {name} integrates over no time, and is zero; final: reads it" for name in self._integrals]
+
 
 class RestHealth(InstantHealth):
     """Diagnostics of a static equilibrium: whether it is stable, and coordinates that no force determines."""
@@ -310,7 +315,7 @@ class RestHealth(InstantHealth):
     @property
     def warnings(self) -> list[str]:
         """Sentences on what is out of the ordinary."""
-        found = [f"objective {name} integrates over no time, and is zero; final: reads it" for name in self._integrals]
+        found = super().warnings
         if self.report["stability"] == "unstable":
             found.append(f"the equilibrium is unstable: {UNSTABLE}")
         return found
@@ -408,7 +413,7 @@ class LinearHealth(InstantHealth):
     @property
     def warnings(self) -> list[str]:
         """Sentences on what is out of the ordinary."""
-        found = [f"objective {name} integrates over no time, and is zero; final: reads it" for name in self._integrals]
+        found = super().warnings
         if self._block is not None and self._block.rest[0] is not None and not self._block.rest[0].modes.stable:
             found.append(f"the equilibrium is unstable: {UNSTABLE}")
         return found

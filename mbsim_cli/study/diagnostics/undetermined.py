@@ -115,7 +115,8 @@ class MultiplierHealth:
 
     def flags(self, objective: Any) -> list[str]:
         """Why the value of an objective is only one choice."""
-        return [f"sensor {name}: {why}" for name, why in self.sensors.items() if name in _sensors_of(objective)]
+        read = {name for leaf in leaves(objective) for name in leaf.integrand.sensors}
+        return [f"sensor {name}: {why}" for name, why in self.sensors.items() if name in read]
 
     @property
     def warnings(self) -> list[str]:
@@ -129,11 +130,11 @@ class MultiplierHealth:
         return found
 
 
-def _sensors_of(objective: Any) -> set[str]:
-    """Sensors that an objective reads, directly or through others."""
-    if objective.operands:
-        return set().union(*map(_sensors_of, objective.operands))
-    return set(objective.integrand.sensors)
+def leaves(objective: Any) -> list[Any]:
+    """The objectives of sensors that an objective consists of: itself, or those of its operands."""
+    if not objective.operands:
+        return [objective]
+    return [leaf for operand in objective.operands for leaf in leaves(operand)]
 
 
 # Reactions that are no numbers, undetermined or not found: which components, why, and which objectives read them.
@@ -208,28 +209,24 @@ class UnknownReactions:
     @property
     def objectives(self) -> list[str]:
         """Objectives that read components that are NaN."""
-        return [
-            objective.name
-            for objective in self._objectives
-            if (self._unknown.any() and self._reads(objective)) or (self._lost_times and self._reads_lost(objective))
-        ]
+        found = []
+        for objective in self._objectives:
+            read = [leaf.sensors[name] for leaf in leaves(objective) for name in leaf.integrand.components]
+            lost = self._lost_times and any(self._lost[rows].any() for rows in read)
+            if lost or (self._unknown.any() and self._reads(objective)):
+                found.append(objective.name)
+        return found
 
     def _reads(self, objective: Any) -> list[str]:
         """Components that an objective reads and that are not determined."""
-        if objective.operands:
-            return list(dict.fromkeys(one for operand in objective.operands for one in self._reads(operand)))
-        return [
+        components = (
             f"{name}.{self._components[name][k]}"
-            for name, read in objective.integrand.components.items()
+            for leaf in leaves(objective)
+            for name, read in leaf.integrand.components.items()
             for k in read
-            if self._unknown[objective.sensors[name]][k]
-        ]
-
-    def _reads_lost(self, objective: Any) -> bool:
-        """Whether an objective reads sensors that are not found at some times."""
-        if objective.operands:
-            return any(map(self._reads_lost, objective.operands))
-        return any(self._lost[objective.sensors[name]].any() for name in objective.integrand.components)
+            if self._unknown[leaf.sensors[name]][k]
+        )
+        return list(dict.fromkeys(components))
 
     @property
     def warnings(self) -> list[str]:

@@ -304,34 +304,31 @@ def _mesh(filming: MovingModel, name: str) -> dict[str, Any]:
     moving, mesh = filming.moving, filming.moving.meshes[name]
     faces, edges = skin(mesh.cells, mesh.kind)[0], drawn_edges(mesh.points, mesh.cells, mesh.kind)
     triangles = [faces[:, [0, k, k + 1]] for k in range(1, faces.shape[1] - 1)]
-    shown = (
-        np.concatenate(triangles) if triangles and len(faces) * len(triangles) <= MOST_FACES else np.zeros((0, 3), int)
-    )
-    used, places = np.unique(np.concatenate([shown.ravel(), edges.ravel()]), return_inverse=True)
     own = dict(zip(moving.meshes, moving.deforming, strict=True))[name].coordinates
-    return {
-        "body": moving.scene.bodies.index(name),
-        "points": mesh.points[used],
-        "triangles": places[: shown.size].reshape(shown.shape),
-        "edges": places[shown.size :].reshape(edges.shape),
-        "shapes": mesh.shapes[:, used],
-        "coordinates": np.array([moving.of_tree(z)[own] for z in filming.z]),
-    }
+    shown = np.concatenate(triangles) if triangles else np.zeros((0, 3), int)
+    drawn = _drawn(moving.scene.bodies.index(name), mesh.points, shown, edges, mesh.shapes)
+    return drawn | {"coordinates": np.array([moving.of_tree(z)[own] for z in filming.z])}
 
 
 def _surface(surface: Any) -> dict[str, Any]:
     """A mesh that does not deform."""
-    used, places = np.unique(np.concatenate([surface.triangles.ravel(), surface.edges.ravel()]), return_inverse=True)
-    shown = surface.triangles if len(surface.triangles) <= MOST_FACES else surface.triangles[:0]
-    if len(shown) < len(surface.triangles):
-        used, places = np.unique(surface.edges, return_inverse=True)
+    shapes = np.zeros((0, len(surface.points), 3))
+    drawn = _drawn(surface.body, surface.points, surface.triangles, surface.edges, shapes)
+    return drawn | {"coordinates": np.zeros((1, 0))}
+
+
+def _drawn(
+    body: int, points: np.ndarray, triangles: np.ndarray, edges: np.ndarray, shapes: np.ndarray
+) -> dict[str, Any]:
+    """The points of a mesh that its triangles, if they are not too many, and edges use, by new numbers."""
+    shown = triangles if len(triangles) <= MOST_FACES else triangles[:0]
+    used, places = np.unique(np.concatenate([shown.ravel(), edges.ravel()]), return_inverse=True)
     return {
-        "body": surface.body,
-        "points": surface.points[used],
-        "triangles": places.ravel()[: shown.size].reshape(shown.shape),
-        "edges": places.ravel()[shown.size :].reshape(surface.edges.shape),
-        "shapes": np.zeros((0, len(used), 3)),
-        "coordinates": np.zeros((1, 0)),
+        "body": body,
+        "points": points[used],
+        "triangles": places[: shown.size].reshape(shown.shape),
+        "edges": places[shown.size :].reshape(edges.shape),
+        "shapes": shapes[:, used],
     }
 
 
