@@ -8,7 +8,7 @@ import re
 import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from mbsim_cli.cli import signals, streams
@@ -233,27 +233,21 @@ class Terminal(Listener):
         """Print a line."""
         say(sentence)
 
-    @contextmanager
-    def progress(self, title: str, total: float) -> Iterator[Callable[[float], None]]:
+    def progress(self, title: str, total: float) -> AbstractContextManager[Callable[[float], None]]:
         """Show a progress bar if standard error is a terminal."""
-        with bar(title, total, self._quiet) as show:
-            yield show
+        return bar(title, total, self._quiet)
 
-    @contextmanager
-    def count(self, title: str) -> Iterator[Callable[[int], None]]:
+    def count(self, title: str) -> AbstractContextManager[Callable[[int], None]]:
         """Show a count and the elapsed time if standard error is a terminal."""
-        with bar(title, None, self._quiet) as show:
-            yield show
+        return bar(title, None, self._quiet)
 
     def poll(self) -> None:
         """Raise ``Stopped`` after a signal."""
         signals.poll()
 
-    @contextmanager
-    def shield(self) -> Iterator[None]:
+    def shield(self) -> AbstractContextManager[None]:
         """A context that defers signals."""
-        with signals.shield():
-            yield
+        return signals.shield()
 
 
 class WarningRecorder(Terminal):

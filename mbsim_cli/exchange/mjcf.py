@@ -21,7 +21,7 @@ from mbsim_cli.exchange.robot import (
     quaternion_of,
     rotation_of,
 )
-from mbsim_cli.exchange.xml import children, laid_out, words
+from mbsim_cli.exchange.xml import laid_out, words
 
 FREE, BALL, SLIDE, HINGE = range(4)  # mjtJoint
 CONNECT, WELD, EQUAL_JOINTS = range(3)  # mjtEq
@@ -262,7 +262,11 @@ def mjcf_of(robot: Robot) -> str:
     SubElement(root, "compiler", angle="radian", autolimits="true", inertiafromgeom="false")
     SubElement(root, "option", gravity=words(robot.gravity))
     start: list[float] = []
-    bodies, carried = {body.name: body for body in robot.bodies}, children(robot)
+    bodies = {body.name: body for body in robot.bodies}
+    carried: dict[str, list[Joint]] = {}  # joints that carry bodies, by the body that they stand on
+    for joint in robot.joints:
+        if not joint.closes:
+            carried.setdefault(joint.bodies[0], []).append(joint)
     world = SubElement(root, "worldbody")
     pending = [(joint, world) for joint in reversed(carried.get(GROUND, []))]
     while pending:  # depth first, as the format numbers coordinates

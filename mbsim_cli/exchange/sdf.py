@@ -11,7 +11,7 @@ from xml.etree.ElementTree import Element
 
 import numpy as np
 
-from mbsim_cli.exchange.robot import GROUND, Body, Coupling, Joint, Names, Robot, Visual, rotation_of
+from mbsim_cli.exchange.robot import GROUND, Body, Coupling, Joint, Names, Robot, Visual, rotation_of, united
 from mbsim_cli.exchange.xml import Wrong, named, numbers_in, read_with, turned
 
 Pose = tuple[np.ndarray, np.ndarray]  # place, axes as columns
@@ -200,8 +200,6 @@ class _Reader:
 
     def _of_collisions(self, name: str, link: Element, inertial: Element) -> Body:
         """Mass and inertia of the shapes of a link, by their densities."""
-        from mbsim_cli.exchange.robot import united
-
         where = f"link {named(link)}"
         common = self._number(inertial, "density", DENSITY, where)
         parts = []

@@ -8,7 +8,7 @@ from xml.etree.ElementTree import Element
 import numpy as np
 
 from mbsim_cli.errors import InputOutputError
-from mbsim_cli.exchange.robot import Joint, Robot, digits
+from mbsim_cli.exchange.robot import Robot, digits
 
 
 class Wrong(Exception):
@@ -74,15 +74,6 @@ def mesh_file(stated: str, robot: Path) -> Path | None:
 def words(numbers: Iterable[float]) -> str:
     """Numbers with all digits, separated by blanks."""
     return " ".join(map(digits, numbers))
-
-
-def children(robot: Robot) -> dict[str, list[Joint]]:
-    """Joints that carry bodies, by the body that they stand on, in the order of the robot."""
-    found: dict[str, list[Joint]] = {}
-    for joint in robot.joints:
-        if not joint.closes:
-            found.setdefault(joint.bodies[0], []).append(joint)
-    return found
 
 
 def laid_out(root: ElementTree.Element, robot: Robot) -> str:

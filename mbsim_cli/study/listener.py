@@ -3,7 +3,7 @@
 import signal
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 # The interface.
@@ -25,23 +25,20 @@ class Listener:
     def warn(self, sentence: str) -> None:
         """Receive a warning, which is always shown."""
 
-    @contextmanager
-    def progress(self, title: str, total: float) -> Iterator[Callable[[float], None]]:
+    def progress(self, title: str, total: float) -> AbstractContextManager[Callable[[float], None]]:
         """Show progress towards ``total``; the context yields a function to call with the amount done so far."""
-        yield lambda done: None
+        return nullcontext(lambda done: None)
 
-    @contextmanager
-    def count(self, title: str) -> Iterator[Callable[[int], None]]:
+    def count(self, title: str) -> AbstractContextManager[Callable[[int], None]]:
         """Show progress of unknown total; the context yields a function to call with the amount done so far."""
-        yield lambda done: None
+        return nullcontext(lambda done: None)
 
     def poll(self) -> None:
         """Raise ``Interrupted`` to end the computation; called between blocks, where its state is consistent."""
 
-    @contextmanager
-    def shield(self) -> Iterator[None]:
+    def shield(self) -> AbstractContextManager[None]:
         """A context in which an interruption waits for the next ``poll``."""
-        yield
+        return nullcontext()
 
 
 SILENT = Listener()
@@ -75,11 +72,9 @@ class DeferredInterrupts(Listener):
         """Forward to the other listener."""
         self._other.warn(sentence)
 
-    @contextmanager
-    def progress(self, title: str, total: float) -> Iterator[Callable[[float], None]]:
+    def progress(self, title: str, total: float) -> AbstractContextManager[Callable[[float], None]]:
         """Forward to the other listener."""
-        with self._other.progress(title, total) as show:
-            yield show
+        return self._other.progress(title, total)
 
     def poll(self) -> None:
         """Forward to the other listener; raise KeyboardInterrupt after a Ctrl-C."""
