@@ -25,16 +25,16 @@ def command(
     Syntax, structure, and whether the mechanism can be assembled.
     """
     options.limit_threads(None)
-    judged, unread = [], []
+    checked, unread = [], []
     for path in models:
         try:
-            judged.append(judge(path, settings))
+            checked.append(validate(path, settings))
         except InputOutputError as error:
             unread.append(str(error))
     if unread and (json or len(models) == 1):
         raise InputOutputError("; ".join(unread))
-    issues = [issue for found, _ in judged for issue in found]
-    warnings = [warning for _, found in judged for warning in found]
+    issues = [issue for found, _ in checked for issue in found]
+    warnings = [warning for _, found in checked for warning in found]
     if json:
         emit({"valid": not issues, "errors": [issue.as_dict() for issue in issues], "warnings": warnings})
     else:
@@ -47,7 +47,7 @@ def command(
     raise typer.Exit(ModelError.exit_code if issues else 0)
 
 
-def judge(path: Path, settings: "Settings") -> tuple[tuple[Issue, ...], list[str]]:
+def validate(path: Path, settings: "Settings") -> tuple[tuple[Issue, ...], list[str]]:
     """All issues of a file, those of the assembly only where the file itself is sound; warnings of a valid one."""
     from mbsim_cli.spec.warnings import warnings_of
     from mbsim_cli.study.assembling import build, load

@@ -109,7 +109,7 @@ def _read_csv(path: Path, delimiter: str) -> Mapping[str, np.ndarray]:
 
 
 def _read_sound_columns(path: Path, names: list[str], delimiter: str, above: int) -> Columns:
-    """The columns of a file of which some hold what is no number; ``above`` lines precede them."""
+    """The columns of a file, some of which hold texts; ``above`` lines precede them."""
     faults = _faults_of_columns(path, names, delimiter, above)
     good = [place for place, name in enumerate(names) if name not in faults]
     with path.open(newline="", encoding="utf-8-sig") as stream:

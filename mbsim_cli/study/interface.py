@@ -16,7 +16,7 @@ from mbsim_cli.study.sweep.study import Study
 from mbsim_cli.study.verification.comparison import Comparison
 from mbsim_cli.study.verification.verify import verify
 
-CHECKED = ("ddm", "adjoint")  # whose gradients differences judge
+CHECKED = ("ddm", "adjoint")  # methods whose gradients are compared with differences
 __all__ = [
     "Comparison",
     "Forecast",

@@ -132,7 +132,9 @@ def resolve_automatic(
     if settings.accuracy is not None and to_accuracy:
         assembled = build(model_file, replace(settings, tolerance=settings.accuracy), parameters)
         if not assembled.objectives:
-            raise UsageError(f"{option('accuracy')} needs objectives to judge by; give {option('tolerance')}")
+            raise UsageError(
+                f"{option('accuracy')} needs objectives, whose errors it limits; give {option('tolerance')}"
+            )
         search, compiled = _ToleranceSearch(assembled, settings.accuracy), assembled.problem
     else:
         assembled = build(model_file, settings, parameters)
@@ -253,7 +255,9 @@ class _StepSearch:
             return None
         if not any(map(self._depends_on_step, results.values())):
             if not np.isfinite(resolution.worst[0]):
-                raise UsageError(f"an automatic step needs an integral or maximum to judge by: {resolution.reason}")
+                raise UsageError(
+                    f"an automatic step needs an integral or maximum whose error is known: {resolution.reason}"
+                )
             self._measured = "the motion"
             self._error, self._worst = resolution.worst[0], f"the motion of {resolution.worst[1]}"
             return _Errors({}, {}) if self._error <= self.accuracy else None

@@ -287,9 +287,9 @@ class Designs:
             return replace(
                 last, u=u, values=values, found=nothing, cost=worst, optimality=unknown, failure=one_line(error)
             )
-        return self._judged(u, values, results)
+        return self._trial(u, values, results)
 
-    def _judged(self, u: np.ndarray, values: np.ndarray, results: Mapping[str, Gradient]) -> Trial:
+    def _trial(self, u: np.ndarray, values: np.ndarray, results: Mapping[str, Gradient]) -> Trial:
         steps = self.variables.slopes(values)
         cost, gradient = self.sign * results[self.objective].value, self.sign * results[self.objective].gradient * steps
         limits = self.limits
@@ -305,8 +305,8 @@ class Designs:
         equal = np.array([limit.equal for limit in limits], dtype=bool)
         linear = np.array([limit.linear for limit in limits], dtype=bool)
         found = {name: result.value for name, result in results.items()}
-        judged = optimality(u, gradient, excess, slopes, equal)
-        return Trial(u, values, found, cost, gradient, excess, slopes, judged, equal, linear)
+        optimal = optimality(u, gradient, excess, slopes, equal)
+        return Trial(u, values, found, cost, gradient, excess, slopes, optimal, equal, linear)
 
     def multipliers(self, trial: Trial) -> np.ndarray:
         """By how much the optimal objective changes with each limit (c,), in their units."""
