@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 import yaml
 
-from mbsim_cli.cli.validate import judge
+from mbsim_cli.cli.validate import validate
 from mbsim_cli.errors import MbsimError
 from mbsim_cli.study.assembling import Settings
 from tests.assembly.texts import MODELS
@@ -72,7 +72,7 @@ def looked_at(path: Path) -> str:
     signal.signal(signal.SIGALRM, lambda *_: (_ for _ in ()).throw(TimeoutError(f"more than {LIMIT} s")))
     signal.alarm(LIMIT)
     try:
-        issues, _ = judge(path, Settings())
+        issues, _ = validate(path, Settings())
         return "refused" if issues else "valid"
     except MbsimError:
         return "refused"
