@@ -2,11 +2,14 @@
 differences of whole analyses.
 """
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from scipy import signal
 
 import mbsim_cli as mbsim
+from mbsim_cli.solve.linear.state_space import with_expressed
 
 QUARTER = """
 mbsim: 1
@@ -175,3 +178,10 @@ def test_gradients_of_a_loop_are_slopes_of_whole_analyses(about):
         slopes = (45 * (values(1) - values(-1)) - 9 * (values(2) - values(-2)) + values(3) - values(-3)) / (60 * h)
         exact = [one.gradient[number] for one in found.objectives.values()]
         assert exact == pytest.approx(slopes, rel=1e-7, abs=1e-9)
+
+
+@pytest.mark.parametrize(("outputs", "inputs"), [(0, 2), (0, 0), (3, 0), (3, 2)])
+def test_matrices_keep_their_shapes_without_outputs_or_inputs(outputs, inputs):
+    found = SimpleNamespace(outputs=np.zeros(outputs), C=np.zeros((outputs, 4)), D=np.zeros((outputs, inputs)))
+    shown, C, D = with_expressed((), found, 0.0)
+    assert (shown.shape, C.shape, D.shape) == ((outputs,), (outputs, 4), (outputs, inputs))

@@ -292,7 +292,8 @@ def with_expressed(
         shown.append(linear.value[0])
         C.append(row[used] @ found.C[used])
         D.append(row[used] @ found.D[used])
-    return np.array(shown), np.array(C), np.array(D)
+    rows = len(shown)  # there may be none, nor any input
+    return np.array(shown), np.reshape(C, (rows, found.C.shape[1])), np.reshape(D, (rows, found.D.shape[1]))
 
 
 def transfer(matrices: Matrices, changes: Matrices, frequency: complex) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
