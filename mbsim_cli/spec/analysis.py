@@ -5,8 +5,7 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import model_validator
 
 from mbsim_cli.model.codes import AUTO_INTEGRATOR, DEFAULT_INTEGRATOR, INTEGRATORS
-from mbsim_cli.spec import named
-from mbsim_cli.spec.base import ByKind, Spec, field, require_one
+from mbsim_cli.spec.base import ByKind, Spec, field, named, require_one
 from mbsim_cli.spec.expressions.number import AutoNumber, Number, formula
 from mbsim_cli.spec.laws import LawOrName, TableFile
 

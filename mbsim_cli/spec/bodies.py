@@ -4,8 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 
-from mbsim_cli.spec import named
-from mbsim_cli.spec.base import ByKind, ByType, Matrix, Spec, Vector, description, field, length, require_one
+from mbsim_cli.spec.base import ByKind, ByType, Matrix, Spec, Vector, description, field, length, named, require_one
 from mbsim_cli.spec.expressions.number import Number
 from mbsim_cli.spec.expressions.units import Unit
 from mbsim_cli.spec.flexible import Flexible

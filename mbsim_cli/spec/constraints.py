@@ -4,8 +4,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import model_validator
 
-from mbsim_cli.spec import named
-from mbsim_cli.spec.base import ByType, Spec, description, field, require_one
+from mbsim_cli.spec.base import ByType, Spec, description, field, named, require_one
 from mbsim_cli.spec.expressions.number import AutoNumber, Number
 from mbsim_cli.spec.laws import LawOrName
 

@@ -5,8 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Discriminator, Tag
 from pydantic import Field as Limits
 
-from mbsim_cli.spec import named
-from mbsim_cli.spec.base import ByKind, ByType, Matrix, Spec, Vector, description, field, length
+from mbsim_cli.spec.base import ByKind, ByType, Matrix, Spec, Vector, description, field, length, named
 from mbsim_cli.spec.expressions.number import Formula, Number
 
 

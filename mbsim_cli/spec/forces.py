@@ -4,8 +4,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from mbsim_cli.spec import named
-from mbsim_cli.spec.base import ZERO, ByKind, ByType, Spec, Vector, description, field, length, require_one
+from mbsim_cli.spec.base import ZERO, ByKind, ByType, Spec, Vector, description, field, length, named, require_one
 from mbsim_cli.spec.constraints import Plane
 from mbsim_cli.spec.expressions.number import AutoExpression, AutoNumber, Expression, Number
 from mbsim_cli.spec.laws import LawOrName, RoadOrName

@@ -5,7 +5,6 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import PrivateAttr, model_validator
 
-from mbsim_cli.spec import named
 from mbsim_cli.spec.base import (
     WHOLE,
     ZERO,
@@ -17,6 +16,7 @@ from mbsim_cli.spec.base import (
     description,
     field,
     length,
+    named,
     require_one,
 )
 from mbsim_cli.spec.bodies import Inertia, Orientation, Shape

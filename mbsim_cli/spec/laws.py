@@ -4,8 +4,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import model_validator
 
-from mbsim_cli.spec import named
-from mbsim_cli.spec.base import ZERO, ByKind, ByType, Spec, description, field, length, require_one
+from mbsim_cli.spec.base import ZERO, ByKind, ByType, Spec, description, field, length, named, require_one
 from mbsim_cli.spec.expressions.number import Number
 from mbsim_cli.spec.expressions.units import Unit
 

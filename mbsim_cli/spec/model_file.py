@@ -10,9 +10,8 @@ from typing import Annotated, Any, Literal, TypeVar, get_origin
 from pydantic import BeforeValidator, ConfigDict, PrivateAttr
 
 from mbsim_cli.errors import Issue
-from mbsim_cli.spec import named
 from mbsim_cli.spec.analysis import Analysis, Equilibrium, FrequencyResponse, InverseDynamics, Kinematics, Modes
-from mbsim_cli.spec.base import WHOLE, ByType, Spec, Vector, field, parts, references, walk
+from mbsim_cli.spec.base import WHOLE, ByType, Spec, Vector, field, named, parts, references, walk
 from mbsim_cli.spec.bodies import Body, Material, ParameterOrValue, Point, VectorSpec
 from mbsim_cli.spec.constraints import Constraint
 from mbsim_cli.spec.expressions.evaluate import width

@@ -4,9 +4,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from mbsim_cli.spec import named
 from mbsim_cli.spec.analysis import Formulation
-from mbsim_cli.spec.base import ByKind, Spec, description, field, require_one
+from mbsim_cli.spec.base import ByKind, Spec, description, field, named, require_one
 from mbsim_cli.spec.expressions.number import Formula, Number
 from mbsim_cli.spec.expressions.units import Label
 

@@ -5,8 +5,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from mbsim_cli.spec import named
-from mbsim_cli.spec.base import WHOLE, ByKind, ByType, Spec, description, field, require_one
+from mbsim_cli.spec.base import WHOLE, ByKind, ByType, Spec, description, field, named, require_one
 from mbsim_cli.spec.expressions.number import Formula
 from mbsim_cli.spec.expressions.syntax import PARTS
 from mbsim_cli.spec.expressions.units import Label

@@ -4,8 +4,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from mbsim_cli.spec import named
-from mbsim_cli.spec.base import ZERO, ByType, Spec, description, field, require_one
+from mbsim_cli.spec.base import ZERO, ByType, Spec, description, field, named, require_one
 from mbsim_cli.spec.expressions.number import Expression, Number
 from mbsim_cli.spec.expressions.units import Unit
 from mbsim_cli.spec.joints import Bodiless

@@ -4,8 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import model_validator
 
-from mbsim_cli.spec import named
-from mbsim_cli.spec.base import ByKind, Spec, description, field, length, require_one
+from mbsim_cli.spec.base import ByKind, Spec, description, field, length, named, require_one
 from mbsim_cli.spec.expressions.number import AutoNumber, Number
 from mbsim_cli.spec.laws import ColumnsFile
 

@@ -7,8 +7,7 @@ import yaml
 from pydantic import AfterValidator, BeforeValidator
 
 from mbsim_cli import spec
-from mbsim_cli.spec.base import Spec, references
-from mbsim_cli.spec.named import Names
+from mbsim_cli.spec.base import Names, Spec, references
 from tests.spec.example import VALID, issues_of, write
 
 SAYS = (Names, BeforeValidator, AfterValidator)  # what a text is, or that it is read as something else
@@ -71,9 +70,7 @@ def test_every_text_says_what_it_is(kind):
     """A name, or none: else nobody would look up what a new key names."""
     for name, field in kind.model_fields.items():
         for says in texts(field.annotation, field.metadata):
-            assert any(isinstance(each, SAYS) for each in says), (
-                f"{kind.__name__}.{name}: a text is one of spec/named.py"
-            )
+            assert any(isinstance(each, SAYS) for each in says), f"{kind.__name__}.{name}: a text is one of base.named"
 
 
 def changed(part, path, is_key):
