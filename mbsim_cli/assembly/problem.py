@@ -409,7 +409,7 @@ def _closed(packing: Packing, equations: Equations) -> Closing:
     system, packed, problem, analysis = packing.system, packing.packed, equations.problem, packing.options.analysis
     closing = close(
         equations, packed.stated, packed.rated, packed.own,
-        accepts=lambda z: not opposed(system, equations.poses(equations.theta, z)),
+        lambda z: not opposed(system, equations.poses(equations.theta, z)),
     )  # fmt: skip
     inverse = packed.drives is not None  # inverse dynamics with loops; open trees need no checks
     if inverse or analysis != "inverse_dynamics":
