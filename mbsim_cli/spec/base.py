@@ -59,7 +59,7 @@ class Spec(BaseModel):
         return data
 
 
-def _kind(value: Any) -> str:
+def _kind(value: object) -> str:
     for kind, tag in ((bool, "<true or false>"), (str, "<text>"), (list, "<list>"), (dict, "<mapping>")):
         if isinstance(value, kind):
             return tag

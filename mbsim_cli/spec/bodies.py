@@ -26,7 +26,7 @@ class DesignVector(Spec):
     bodies: list[named.Body] = field("Bodies that carry the vector.", ["knuckle", "upper_arm"], min_length=1)
 
 
-def _way(value: Any) -> str:
+def _way(value: object) -> str:
     given = (isinstance(value, dict) and "design" in value) or isinstance(value, DesignPoint | DesignVector)
     return "<design>" if given else "<local>"
 
@@ -81,7 +81,7 @@ class Parameter(Spec):
     description: named.Text | None = description()
 
 
-def _spelled_out(value: Any) -> Any:
+def _spelled_out(value: object) -> object:
     return value if isinstance(value, dict | Parameter) else {"value": value}
 
 

@@ -1,6 +1,6 @@
 """Constraints beyond joints. Points and vectors are written body.name."""
 
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import model_validator
 
@@ -107,7 +107,7 @@ class Coupling(_Constraint):
         return {self.of: Number(1.0), self.by: Number(1.0)}
 
     @property
-    def target(self) -> Any:
+    def target(self) -> Number | str:
         """The offset of a law: none, if it is left out."""
         return self.offset if "offset" in self.model_fields_set else Number(0.0)
 

@@ -276,7 +276,7 @@ class _Path:
     def _tensions(self, nodes: list[_Node], parts: list[_Straight]) -> list[str]:
         """Tension of each straight part."""
         spec, part = self._spec, self._part
-        assert spec.stiffness is not None  # see ``expand_cables``
+        assert spec.stiffness is not None and isinstance(spec.length, Number)  # see ``expand_cables``
         arcs, ways = {}, {}
         for k, pulley in enumerate(spec.path):
             if isinstance(pulley, Pulley):

@@ -311,7 +311,7 @@ class FlexibleTerms(Spec):
 _KEYS = {"sid": "<file>", "terms": "<terms>"}
 
 
-def _origin(value: Any) -> str:
+def _origin(value: object) -> str:
     if isinstance(value, Spec):
         return {FlexibleFile: "<file>", FlexibleTerms: "<terms>"}.get(type(value), "<mesh>")
     return next((kind for key, kind in _KEYS.items() if isinstance(value, dict) and key in value), "<mesh>")

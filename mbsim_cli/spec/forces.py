@@ -1,6 +1,6 @@
 """Forces and torques; cables through points and over pulleys."""
 
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
@@ -364,6 +364,8 @@ class Impact(Spec):
     depth: Number = field("Penetration from which on the damping is full [m].", 1e-4)
 
 
+Touching = SphereShape | PointsShape | BoxShape | RimShape | CylinderShape | CapsuleShape
+Touched = PlaneFace | SphereFace | CapsuleFace | CylinderFace | RoadFace
 _BALL = {"type": "sphere", "center": "ball.origin", "radius": 0.1}
 
 
@@ -433,7 +435,7 @@ class Contact(_Force):
         return self
 
     @property
-    def touching(self) -> Any:
+    def touching(self) -> Touching:
         """What touches, as a shape."""
         if self.shape is not None:
             return self.shape
@@ -442,7 +444,7 @@ class Contact(_Force):
         return SphereShape.model_construct(type="sphere", center=self.center, radius=self.radius)
 
     @property
-    def touched(self) -> Any:
+    def touched(self) -> Touched:
         """What is touched, as a face."""
         if self.against is not None:
             return self.against

@@ -1,7 +1,6 @@
 """``Review``: a model under review, what rules ask of it and report."""
 
 from collections.abc import Iterable
-from typing import Any
 
 from mbsim_cli.errors import Issue
 from mbsim_cli.spec.expressions.number import Number, is_moving
@@ -74,7 +73,7 @@ class Review:
         self._suggested += 1
         return suggest(name, sorted(names)) if self._suggested <= MAX_SUGGESTIONS else None
 
-    def value(self, number: Any) -> float | None:
+    def value(self, number: object) -> float | None:
         """Return the value of a number; None for ``auto``, nothing, or what is wrong (and reported elsewhere)."""
         if not isinstance(number, Number):
             return None
@@ -90,7 +89,7 @@ class Review:
                 self._values[number.text] = None
         return self._values[number.text]
 
-    def positive(self, path: Path, number: Any) -> bool:
+    def positive(self, path: Path, number: object) -> bool:
         """Return whether a number is greater than zero, as far as its value is known; reports it where it is not."""
         value = self.value(number)
         if value is None or not value <= 0:
@@ -98,7 +97,7 @@ class Review:
         self.report(path, f"must be greater than zero, is {value:g}")
         return False
 
-    def not_negative(self, path: Path, number: Any) -> bool:
+    def not_negative(self, path: Path, number: object) -> bool:
         """Return whether a number is not less than zero, the same way; True for None."""
         value = None if number is None else self.value(number)
         if value is None or not value < 0:

@@ -8,7 +8,7 @@ from math import tau
 from typing import Any, NamedTuple
 
 from mbsim_cli.spec.base import references
-from mbsim_cli.spec.bodies import Cylinder, DesignPoint, Rod
+from mbsim_cli.spec.bodies import Body, Cylinder, DesignPoint, Inertia, Rod
 from mbsim_cli.spec.expressions.number import Number, coordinate_in, is_moving, read_by, sensor_in
 from mbsim_cli.spec.expressions.syntax import ExpressionError, column, dotted, function_name, names, parse, part_of
 from mbsim_cli.spec.expressions.units import Dimension, dimension_of, has_angle
@@ -189,7 +189,7 @@ def _sizes(model: ModelFile) -> Iterator[Found]:
             yield from _along_other_axis(review, name, body, points.get(name, []))
 
 
-def _size(review: Review, name: str, body: Any, names: list[str]) -> Iterator[Found]:
+def _size(review: Review, name: str, body: Body, names: list[str]) -> Iterator[Found]:
     """That an inertia stated in the file does not fit where the points of its body are."""
     mass, moment = review.value(body.mass), _largest_moment(review, body.inertia)
     if not (mass and moment and mass > 0 and moment > 0):
@@ -204,7 +204,7 @@ def _size(review: Review, name: str, body: Any, names: list[str]) -> Iterator[Fo
         yield Found(("bodies", name, "inertia"), message, "lengths are in m, masses in kg, inertias in kg m^2")
 
 
-def _along_other_axis(review: Review, name: str, body: Any, names: list[str]) -> Iterator[Found]:
+def _along_other_axis(review: Review, name: str, body: Body, names: list[str]) -> Iterator[Found]:
     """That a rod or cylinder by default lies along an axis on which the body goes another way."""
     shape = body.shape
     if not isinstance(shape, (Rod, Cylinder)) or shape.center is not None or body.center_of_mass is not None:
@@ -218,7 +218,7 @@ def _along_other_axis(review: Review, name: str, body: Any, names: list[str]) ->
         yield Found(("bodies", name, "shape"), message, "axis and center say where it lies")
 
 
-def _largest_moment(review: Review, given: Any) -> float | None:
+def _largest_moment(review: Review, given: Inertia | list[list[Number]] | None) -> float | None:
     """The largest moment of inertia on the diagonal."""
     if given is None:
         return None

@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -21,6 +21,10 @@ from mbsim_cli.study.diagnostics.health import (
     RestHealth,
     TorqueHealth,
 )
+
+if TYPE_CHECKING:
+    from mbsim_cli.assembly.objectives import Objective
+    from mbsim_cli.assembly.problem import Assembled
 
 # The interface of every kind of analysis: its solver, its diagnostics and its adjoint.
 
@@ -59,10 +63,10 @@ class Analysis(ABC):
         """Derivatives of the requested numbers by the parameters of the problem: ``solve.adjoint.readings.Pulled``."""
 
     @abstractmethod
-    def diagnostics(self, problem: Problem, objectives: Sequence[Any]) -> Diagnostics:
+    def diagnostics(self, problem: Problem, objectives: Sequence["Objective"]) -> Diagnostics:
         """Diagnostics of a run, which take its blocks one by one."""
 
-    def verify(self, model: str, assembled: Any, seed: int) -> Iterator[Any]:
+    def verify(self, model: str, assembled: "Assembled", seed: int) -> Iterator[Any]:
         """Comparisons of ``mbsim check`` that this kind of analysis alone can make."""
         yield from ()
 
@@ -109,7 +113,7 @@ class ForwardDynamics(Analysis):
             tape.initial = natural_start(problem)[1] if problem.options.natural else assemble(problem)
         return pull_back(problem, tape, *request)
 
-    def diagnostics(self, problem: Problem, objectives: Sequence[Any]) -> Health:
+    def diagnostics(self, problem: Problem, objectives: Sequence["Objective"]) -> Health:
         """Drift, energy, iterations; where it starts at an equilibrium, whether that is stable."""
         from mbsim_cli.solve.breakpoints import begins_unseen
 
@@ -167,11 +171,11 @@ class InverseDynamics(Analysis):
 
         return pull_back_inverse(problem, tape, *request)
 
-    def diagnostics(self, problem: Problem, objectives: Sequence[Any]) -> TorqueHealth:
+    def diagnostics(self, problem: Problem, objectives: Sequence["Objective"]) -> TorqueHealth:
         """The largest torque."""
         return TorqueHealth(problem)
 
-    def verify(self, model: str, assembled: Any, seed: int) -> Iterator[Any]:
+    def verify(self, model: str, assembled: "Assembled", seed: int) -> Iterator[Any]:
         """Derivatives of torques by the motion and by parameters."""
         from mbsim_cli.study.verification.verify import torque_directions
 
@@ -208,7 +212,7 @@ class Equilibrium(Analysis):
                 pass
         return pull_back_equilibrium(problem, tape, *request)
 
-    def diagnostics(self, problem: Problem, objectives: Sequence[Any]) -> RestHealth:
+    def diagnostics(self, problem: Problem, objectives: Sequence["Objective"]) -> RestHealth:
         """Stability, natural frequencies, and coordinates that no force determines."""
         return RestHealth(problem, objectives)
 
@@ -236,7 +240,7 @@ class Kinematics(Analysis):
             tape.initial = assemble(problem, motion_only=True)
         return pull_back(problem, tape, *request)
 
-    def diagnostics(self, problem: Problem, objectives: Sequence[Any]) -> DrivenHealth:
+    def diagnostics(self, problem: Problem, objectives: Sequence["Objective"]) -> DrivenHealth:
         """Drift, iterations, and singular positions."""
         return DrivenHealth(problem.options, problem.names)
 
@@ -265,7 +269,7 @@ class Modes(Analysis):
         """Raise AnalysisError: small motions have no adjoint."""
         raise AnalysisError(NO_ADJOINT)
 
-    def diagnostics(self, problem: Problem, objectives: Sequence[Any]) -> Diagnostics:
+    def diagnostics(self, problem: Problem, objectives: Sequence["Objective"]) -> Diagnostics:
         """Stability, equal eigenvalues, motions that are not steady."""
         return ModalHealth(problem, objectives)
 
@@ -279,7 +283,7 @@ class FrequencyResponse(Modes):
 
         return responses(problem)
 
-    def diagnostics(self, problem: Problem, objectives: Sequence[Any]) -> Diagnostics:
+    def diagnostics(self, problem: Problem, objectives: Sequence["Objective"]) -> Diagnostics:
         """Stability, and resonances without damping."""
         return ResponseHealth(problem, objectives)
 

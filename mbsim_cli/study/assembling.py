@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from mbsim_cli.model.coordinates import kinds
 from mbsim_cli.model.problem import INTEGRATED, Problem
 from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.study.analyses import ANALYSES
+
+if TYPE_CHECKING:
+    from mbsim_cli.assembly.problem import Assembled
 
 # Settings of a caller.
 
@@ -116,7 +119,7 @@ def _bytes_of_instant(problem: Problem) -> int:
 # Choice of the faster method.
 
 
-def chosen(model_file: ModelFile, settings: Settings, assembled: Any) -> tuple[str, str]:
+def chosen(model_file: ModelFile, settings: Settings, assembled: "Assembled") -> tuple[str, str]:
     """The faster method of gradients for an assembled model, ddm or adjoint, and the reason in words."""
     from mbsim_cli.solve.tape import MEMORY
     from mbsim_cli.spec.analysis import lacks_adjoint
@@ -134,7 +137,7 @@ def chosen(model_file: ModelFile, settings: Settings, assembled: Any) -> tuple[s
 # From a model file to a problem.
 
 
-def load(path: str | PathLike[str], settings: Settings, texts: Mapping[str, str] | None = None) -> Any:
+def load(path: str | PathLike[str], settings: Settings, texts: Mapping[str, str] | None = None) -> ModelFile:
     """Read and validate a model file; ``texts`` by file name take the place of files."""
     from mbsim_cli import spec
 
@@ -159,7 +162,9 @@ def stated_method(model_file: ModelFile, settings: Settings) -> str:
     return "ddm" if settings.all_numbers and stated == "none" and settings.method is None else stated
 
 
-def build(model_file: ModelFile, settings: Settings, parameters: Sequence[str] | None, before: Any = None) -> Any:
+def build(
+    model_file: ModelFile, settings: Settings, parameters: Sequence[str] | None, before: "Assembled | None" = None
+) -> Any:
     """Assemble a model with gradients by ``parameters``; None takes those of the file, an empty list none.
 
     For the method auto the model is assembled as for ddm. ``before`` is a model assembled from the same file, whose
@@ -199,10 +204,10 @@ def build(model_file: ModelFile, settings: Settings, parameters: Sequence[str] |
     return assembled
 
 
-def by_adjoint(assembled: Any) -> Any:
+def by_adjoint(assembled: "Assembled") -> "Assembled":
     """Return the model with gradients by the adjoint."""
     options = replace(assembled.problem.options, sensitivity="adjoint")
-    problem, choices = replace(assembled.problem, options=options), assembled.choices | {"sensitivity": "adjoint"}
+    problem, choices = replace(assembled.problem, options=options), {**assembled.choices, "sensitivity": "adjoint"}
     return replace(assembled, problem=problem, choices=choices)
 
 

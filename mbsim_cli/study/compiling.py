@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +18,10 @@ from mbsim_cli.study.analyses import ANALYSES
 from mbsim_cli.study.assembling import Settings, build, load, stated_method
 from mbsim_cli.study.evaluation import blocks_of, rehearse
 from mbsim_cli.study.listener import SILENT, Listener
+
+if TYPE_CHECKING:
+    from mbsim_cli.assembly.objectives import Objective
+    from mbsim_cli.spec.model_file import ModelFile
 
 # Kernels and expressions that an analysis needs, loaded or compiled before it is timed.
 
@@ -51,7 +55,7 @@ def compile_kernels(
     problem: Problem,
     listener: Listener,
     theta: np.ndarray | None = None,
-    objectives: Sequence[Any] = (),
+    objectives: Sequence["Objective"] = (),
     *,
     in_vain: bool = True,
 ) -> Compiled:
@@ -115,7 +119,7 @@ def require_keeping() -> None:
         raise InputOutputError(f"compiled kernels cannot be kept: {trouble}; mbsim doctor says more")
 
 
-def compile_objectives(objectives: Sequence[Any]) -> None:
+def compile_objectives(objectives: Sequence["Objective"]) -> None:
     """Compile the expressions of objectives, which loads what differentiates them: no part of solving."""
     for objective in objectives:
         objective.integrand  # noqa: B018
@@ -267,7 +271,7 @@ def _ways(stated: Settings) -> list[Settings]:
     ]
 
 
-def _variant(path: Path, file: Any, settings: Settings, listener: Listener, lanes: bool) -> Variant:
+def _variant(path: Path, file: "ModelFile", settings: Settings, listener: Listener, lanes: bool) -> Variant:
     """Compile for one way to analyse a model; where the file itself asks for it, the model has to allow it."""
     from mbsim_cli.solve.lanes import why_alone
     from mbsim_cli.study.sweep.evaluating import compile_lanes

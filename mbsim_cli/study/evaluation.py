@@ -17,6 +17,7 @@ from mbsim_cli.study.streams import with_expressed
 
 if TYPE_CHECKING:
     from mbsim_cli.assembly.densities import DensityField
+    from mbsim_cli.assembly.objectives import Objective
 
 # Gradients of objectives by one sweep back through the run that found their values.
 
@@ -33,7 +34,7 @@ def require_adjoint(problem: Problem) -> None:
         raise UsageError(f"{lacking} has no adjoint: {WITH_ADJOINT}; use {option('sensitivity', 'ddm')}")
 
 
-def reads_reactions(problem: Problem, objectives: Sequence[Any]) -> bool:
+def reads_reactions(problem: Problem, objectives: Sequence["Objective"]) -> bool:
     """Whether an objective reads a reaction."""
     width = int(problem.model.sensors.first[-1])
     reactions = range(width, width + (problem.reacting.width if problem.reacting else 0))
@@ -47,7 +48,7 @@ class Adjoint:
     ``accumulators`` hold derivatives at a fixed motion, by the few parameters that objectives read directly.
     """
 
-    def __init__(self, problem: Problem, objectives: Sequence[Any]):
+    def __init__(self, problem: Problem, objectives: Sequence["Objective"]):
         require_adjoint(problem)
         self._problem, self._objectives, self._analysis = problem, objectives, ANALYSES[problem.options.analysis]
         self.tape = self._analysis.tape(problem)
@@ -100,7 +101,7 @@ class Adjoint:
         return gradients
 
 
-def rehearse(problem: Problem, objectives: Sequence[Any], tape: Any) -> None:
+def rehearse(problem: Problem, objectives: Sequence["Objective"], tape: Any) -> None:
     """Sweep back through a tape with zero adjoints: this compiles the kernels of the adjoint."""
     from mbsim_cli.solve.adjoint.readings import columns_of
 
@@ -199,7 +200,7 @@ def solved(problem: Problem, theta: np.ndarray | None, tape: Any = None) -> Iter
 
 def evaluate(
     problem: Problem,
-    objectives: Sequence[Any],
+    objectives: Sequence["Objective"],
     consumers: Sequence[Callable[[Block], None]] = (),
     resolution: Any = None,
     listener: Listener = SILENT,
@@ -269,7 +270,7 @@ def by_fields(fields: "Sequence[DensityField]", results: Mapping[str, Gradient])
 
 def accumulated(
     problem: Problem,
-    objectives: Sequence[Any],
+    objectives: Sequence["Objective"],
     consumers: Sequence[Callable[[Block], None]] = (),
     theta: np.ndarray | None = None,
     resolution: Any = None,

@@ -4,11 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mbsim_cli.errors import UsageError, option
+
+if TYPE_CHECKING:
+    from mbsim_cli.assembly.problem import Assembled
 
 
 @dataclass(frozen=True)
@@ -59,7 +62,9 @@ class StateSpace:
         return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
 
-def linearized(assembled: Any, at: str | float, inputs: Sequence[str], outputs: Sequence[str] | None) -> StateSpace:
+def linearized(
+    assembled: "Assembled", at: str | float, inputs: Sequence[str], outputs: Sequence[str] | None
+) -> StateSpace:
     """The state space of an assembled model; raises UsageError and AnalysisError."""
     from mbsim_cli.assembly.objectives import outputs_of
     from mbsim_cli.solve.linear.equations import at_equilibrium, at_start, at_time

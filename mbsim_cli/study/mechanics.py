@@ -8,7 +8,7 @@ the start of a run, so nothing further is compiled. Paper 000, equations (4)-(20
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from mbsim_cli.solve.allocate import Instant
 from mbsim_cli.solve.initial import assemble, require_closed
 from mbsim_cli.solve.redundancy import rank_and_pivots
 from mbsim_cli.spec.reading.messages import unknown
+
+if TYPE_CHECKING:
+    from mbsim_cli.assembly.problem import Assembled
 
 Array = np.ndarray
 SINGULAR = "the accelerations cannot be found: is there a coordinate that no mass or inertia resists?"
@@ -93,7 +96,7 @@ class Mechanics:
     Angles between bodies are read within half a turn of their values at the start.
     """
 
-    def __init__(self, assembled: Any):
+    def __init__(self, assembled: "Assembled"):
         """Take an assembled model; raises AnalysisError where the mechanism cannot be assembled."""
         from scipy.linalg.lapack import dgesv  # slow to import
 

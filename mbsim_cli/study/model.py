@@ -16,6 +16,7 @@ from mbsim_cli.errors import MbsimError, UsageError
 from mbsim_cli.model.codes import AUTO_INTEGRATOR, INTEGRATORS
 from mbsim_cli.model.layout import FlexibleTree
 from mbsim_cli.spec.analysis import FORMULATIONS, METHODS
+from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.spec.reading.messages import Named, nearest, suggest
 from mbsim_cli.study.assembling import AUTO, Settings, build
 from mbsim_cli.study.assembling import load as read
@@ -508,7 +509,7 @@ class Model:
         settings, values = replace(self._settings, **options_in(replaced)), values_in(replaced)
         return moved(self._file, settings, values) if values else (self._file, settings)
 
-    def _variant(self, file: Any, by: Sequence[str]) -> "Model":
+    def _variant(self, file: ModelFile, by: Sequence[str]) -> "Model":
         """Copy of the model with another file that was read before, and gradients by these parameters."""
         found = copy(self)
         found._file, found._by, found._assembled, found._mechanics = file, tuple(by), None, local()

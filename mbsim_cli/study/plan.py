@@ -4,13 +4,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from mbsim_cli.errors import AnalysisError, UsageError, flag, option
 from mbsim_cli.model.codes import AUTO_INTEGRATOR, DEFAULT_INTEGRATOR, INTEGRATORS
-from mbsim_cli.model.problem import INTEGRATED, Problem
+from mbsim_cli.model.problem import INTEGRATED, Block, Problem
 from mbsim_cli.solve.resolution import loses_energy, resolution_of
 from mbsim_cli.spec import with_values
 from mbsim_cli.spec.model_file import ModelFile
@@ -20,6 +20,9 @@ from mbsim_cli.study.compiling import compile_kernels, compile_objectives
 from mbsim_cli.study.diagnostics import discretisation
 from mbsim_cli.study.evaluation import Gradient, by_fields, evaluate
 from mbsim_cli.study.listener import SILENT, Listener
+
+if TYPE_CHECKING:
+    from mbsim_cli.assembly.problem import Assembled
 
 # Timing.
 
@@ -190,7 +193,7 @@ class _StepSearch:
 
     _most, _divisor, _what, _title = HALVINGS, 2.0, "step", "steps of {options.step:.3g} s"
 
-    def __init__(self, assembled: Any, accuracy: float):
+    def __init__(self, assembled: "Assembled", accuracy: float):
         self.assembled, self.accuracy = assembled, accuracy
         self._parameters = discretisation.values_of(assembled.parameters)
         self._last: _Run | None = None
@@ -244,7 +247,7 @@ class _StepSearch:
         self._begun = False
         with listener.progress(self._title.format(options=problem.options), problem.options.duration) as show:
 
-            def watch(block: Any) -> None:
+            def watch(block: Block) -> None:
                 self._begun = True
                 show(float(block.time[-1]))
 
@@ -309,7 +312,7 @@ class _StepSearch:
         relative = {name: np.nan_to_num(np.abs(differences[name]) / sizes[name]) for name in differences}
         worst = max(relative, key=lambda name: relative[name].max())
         index = int(np.argmax(relative[worst]))
-        named = [*self.assembled.parameters, *dict.fromkeys(field.name for field in self.assembled.fields)]
+        named: list[Any] = [*self.assembled.parameters, *dict.fromkeys(field.name for field in self.assembled.fields)]
         return float(relative[worst][index]), discretisation.name_of(worst, index, named)
 
 
@@ -318,7 +321,7 @@ class _ToleranceSearch(_StepSearch):
 
     _most, _divisor, _what, _title = TIGHTENINGS, 10.0, "tolerance", "tolerance of {options.tolerance:.0e}"
 
-    def __init__(self, assembled: Any, accuracy: float):
+    def __init__(self, assembled: "Assembled", accuracy: float):
         super().__init__(assembled, accuracy)
         self._sums_alone, self._fastest = False, self._divisor
         self._first = min(LOOSEST, accuracy)
@@ -358,7 +361,7 @@ class Plan:
     settings: Settings  # with a step in seconds
     method: str
     named: Any
-    assembled: Any
+    assembled: "Assembled"
     step_choice: StepChoice | None = None  # if the step or tolerance was automatic
     second_run: bool = False  # whether ``study.run`` may estimate errors by a second run
 
@@ -386,7 +389,7 @@ def plan_run(
     by: Sequence[str] | None = None,
     *,
     values: Mapping[str, float] | None = None,
-    before: Any = None,
+    before: "Assembled | None" = None,
 ) -> Plan:
     """Assemble a model; choose the method of gradients, the integrator, and the step or tolerance if automatic.
 
@@ -449,7 +452,7 @@ def values_at(
     settings: Settings,
     changes: Mapping[str, float],
     listener: Listener = SILENT,
-    before: Any = None,
+    before: "Assembled | None" = None,
 ) -> np.ndarray:
     """Objectives (k,) of a new analysis with changed parameters, which are validated and assembled again.
 

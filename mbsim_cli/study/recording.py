@@ -14,6 +14,7 @@ from mbsim_cli.io.provenance import Provenance
 from mbsim_cli.io.results import Stored
 from mbsim_cli.io.target import check_target
 from mbsim_cli.io.writer import ResultWriter
+from mbsim_cli.model.problem import Block
 from mbsim_cli.model.units import in_words
 from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.study.assembling import Settings, load
@@ -98,7 +99,7 @@ def recorded(
     for left in writer.removed:
         listener.say(f"mbsim: removed {left}, which a run that was killed had left")
 
-    def write(block: Any) -> None:
+    def write(block: Block) -> None:
         with timing.phase("write"):
             writer.append(block)
 
@@ -170,6 +171,7 @@ def findings_of(outcome: Outcome) -> Findings:
         )
     for field in plan.assembled.fields:  # on the meshes of their bodies
         mesh = field.body.mesh()
+        assert mesh is not None  # bodies with fields have one
         values = mesh.fields[field.name]
         fields.append(FieldOnMesh(field.name, values, field.body.name, mesh.points, mesh.cells, mesh.kind))
     return Findings(
@@ -239,7 +241,7 @@ class MemoryRecord:
         if any(WITH_RESPECT_TO in row.axes for row in self._rows.values()):
             self.axes[WITH_RESPECT_TO] = origin.names.coordinates
 
-    def add(self, block: Any) -> None:
+    def add(self, block: Block) -> None:
         """Copy the time points of the next block."""
         self._kept.add([block.time, *(row.of(block) for row in self._rows.values())])
 

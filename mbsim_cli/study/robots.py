@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from mbsim_cli.errors import UsageError
 from mbsim_cli.exchange.robot import GROUND, Body, Coupling, Joint, Motor, Robot
 from mbsim_cli.model.codes import ROTATIONS, TRANSLATIONS
 from mbsim_cli.study.assembling import Settings, build, load
+
+if TYPE_CHECKING:
+    from mbsim_cli.spec.model_file import ModelFile
 
 _WHOLE = ("fixed", "spherical", "floating")  # joints that are no chain of single coordinates
 
@@ -129,7 +132,7 @@ def _relative(p_a: Any, R_a: Any, p_b: Any, R_b: Any) -> tuple[np.ndarray, np.nd
 class _Forces:
     """Gives joints what forces along their coordinates do, adds couplings and motors, and lists the rest."""
 
-    def __init__(self, file: Any, numbers: Any, robot: Robot, joints: Mapping[str, Joint]):
+    def __init__(self, file: "ModelFile", numbers: Any, robot: Robot, joints: Mapping[str, Joint]):
         self._file, self._robot, self._joints = file, robot, joints
         self._number = lambda number: 0.0 if number is None else float(numbers(number))
 
@@ -137,8 +140,9 @@ class _Forces:
         file, remarks = self._file, self._robot.remarks
         left = [f"{name} ({spec.type})" for name, spec in file.forces.items() if not self._take(name, spec)]
         for name, spec in file.constraints.items():
-            if spec.type == "coupling" and all(term in self._joints for term in spec.terms):
-                terms = {self._joints[term].coordinate: self._number(weight) for term, weight in spec.terms.items()}
+            weights = getattr(spec, "terms", None)
+            if spec.type == "coupling" and weights and all(term in self._joints for term in weights):
+                terms = {self._joints[term].coordinate: self._number(weight) for term, weight in weights.items()}
                 self._robot.couplings.append(Coupling(name, terms, self._number(spec.offset)))
             else:
                 left.append(f"{name} ({spec.type})")

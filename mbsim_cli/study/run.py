@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mbsim_cli.errors import AnalysisError, ModelError, one_line
+from mbsim_cli.model.problem import Block
 from mbsim_cli.model.units import quotient
 from mbsim_cli.solve.resolution import resolution_of
 from mbsim_cli.spec.warnings import warnings_of
@@ -25,6 +26,10 @@ from mbsim_cli.study.evaluation import Gradient, by_fields, evaluate
 from mbsim_cli.study.listener import Listener
 from mbsim_cli.study.plan import Plan, Timing, values_at
 from mbsim_cli.system import cached_property
+
+if TYPE_CHECKING:
+    from mbsim_cli.assembly.objectives import Objective
+    from mbsim_cli.assembly.packing import ParameterValue
 
 
 class RunDiagnostics:
@@ -50,7 +55,7 @@ class RunDiagnostics:
             self._all.append(JumpHealth(problem))
         self._all += [self.reactions, self.multipliers, FiniteHealth(assembled.sensor_rows)]
 
-    def add(self, block: Any) -> None:
+    def add(self, block: Block) -> None:
         """Pass the next block to every diagnostic."""
         for each in (*self._all, *([self.extremes] if self.extremes else [])):
             each.add(block)
@@ -119,7 +124,7 @@ class Outcome:
         """Frequency response as plain data, of such an analysis."""
         return getattr(self.diagnostics.health, "responses", None)
 
-    def flags(self, objective: Any) -> list[str]:
+    def flags(self, objective: "Objective") -> list[str]:
         """Why the value of an objective is only one choice."""
         return self.diagnostics.multipliers.flags(objective)
 
@@ -128,7 +133,7 @@ class Outcome:
         """Plain data, as ``run --json`` prints them."""
         plan, diagnostics = self.plan, self.diagnostics
         options, every = plan.assembled.problem.options, plan.assembled.every_parameter
-        report = {
+        report: dict[str, Any] = {
             "status": "done",
             "analysis": options.analysis,
             "formulation": options.formulation,
@@ -157,7 +162,7 @@ class Outcome:
             report["influence"] = influences(plan.parameters, self.results)
         return report
 
-    def _objective(self, objective: Any) -> dict[str, Any]:
+    def _objective(self, objective: "Objective") -> dict[str, Any]:
         """Value and derivatives of an objective, with their units."""
         result, unit, parameters = self.results[objective.name], objective.unit, self.plan.parameters
         derivatives = list(zip(parameters, map(float, result.gradient), strict=False))  # none without a method
@@ -244,7 +249,7 @@ def _differences(
 PERCENT = 0.01
 
 
-def influences(parameters: Sequence[Any], results: Mapping[str, Gradient]) -> list[dict[str, Any]]:
+def influences(parameters: Sequence["ParameterValue"], results: Mapping[str, Gradient]) -> list[dict[str, Any]]:
     """Changes of the objectives if a number changes by one per cent of its scale; NaN if there is no derivative.
 
     Sorted by the largest effect relative to an objective's value; NaN comes last. The scale of a number is its

@@ -10,6 +10,7 @@ from mbsim_cli.assembly.elements.unsmooth_laws import acceleration_jumps, drivin
 from mbsim_cli.assembly.objectives import objectives_of
 from mbsim_cli.assembly.options import end_of
 from mbsim_cli.assembly.position.closing import start_from
+from mbsim_cli.assembly.problem import Assembled
 from mbsim_cli.errors import UsageError
 from mbsim_cli.study.compiling import compile_kernels
 from mbsim_cli.study.diagnostics.undetermined import UndefinedDirections, UnknownReactions, masked
@@ -41,7 +42,7 @@ class _ComplexNumbers:
 # derivatives.
 
 
-def hessian_vector(assembled: Any, objective: str, direction: np.ndarray, listener: Listener) -> np.ndarray:
+def hessian_vector(assembled: Assembled, objective: str, direction: np.ndarray, listener: Listener) -> np.ndarray:
     """The Hessian (p, p) of an objective times a direction (p,) of the parameters; the problem is one of an adjoint.
 
     NaN where a parameter has no derivative, or the direction moves one that has none. Raises AnalysisError, and
@@ -72,7 +73,7 @@ def hessian_vector(assembled: Any, objective: str, direction: np.ndarray, listen
     return found
 
 
-def _beside(assembled: Any, direction: np.ndarray) -> tuple[Any, list[Any]]:
+def _beside(assembled: Assembled, direction: np.ndarray) -> tuple[Any, list[Any]]:
     """The problem and its objectives a complex step along a direction."""
     problem, parameters, file = assembled.problem, assembled.parameters, assembled.model_file
     keys = [parameter.key for parameter in parameters]

@@ -321,7 +321,7 @@ def integrand_of(objective: Objective, block: Block) -> Signal:
     return Signal(rows, found.by_sensor)
 
 
-def with_expressed(expressed: Sequence[Objective], block: Any) -> Any:
+def with_expressed(expressed: Sequence[Objective], block: Block) -> Any:
     """The block with the numbers of sensors that are expressions of others, behind these."""
     inside = getattr(block, "inside", None)
     if inside is not None:

@@ -4,8 +4,8 @@ import ast
 import copy
 import math
 import re
-from collections.abc import Mapping
-from typing import Annotated, Any, NamedTuple
+from collections.abc import Container, Mapping
+from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import BeforeValidator, GetCoreSchemaHandler, GetJsonSchemaHandler, WithJsonSchema
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
@@ -111,7 +111,7 @@ class Number:
         return self.text if self.literal is None and _PLAIN_NAME.fullmatch(self.text) else None
 
     @classmethod
-    def read(cls, value: Any) -> "Number":
+    def read(cls, value: object) -> "Number":
         """Return the number that stands in the file; raises PydanticCustomError."""
         if type(value) is Scoped:
             try:
@@ -147,11 +147,11 @@ class _Auto:
     """Lets a number be the word ``auto``: what the initial position gives."""
 
     @classmethod
-    def _number(cls, value: Any) -> Number:
+    def _number(cls, value: object) -> Number:
         return Number.read(value)
 
     @classmethod
-    def read(cls, value: Any) -> Number | str:
+    def read(cls, value: object) -> Number | str:
         return value if value == "auto" and isinstance(value, str) else cls._number(value)
 
     @classmethod
@@ -163,7 +163,7 @@ class _Auto:
         return {"type": ["number", "string"]}
 
 
-AutoNumber = Annotated[Any, _Auto]  # Number or the text "auto"
+AutoNumber = Annotated[Number | Literal["auto"], _Auto]
 
 
 def expression_error(error: ExpressionError) -> PydanticCustomError:
@@ -176,7 +176,7 @@ def expression_error(error: ExpressionError) -> PydanticCustomError:
 # ``Formula``: an expression of sensors (vectors allowed) as it stands in an objective.
 
 
-def _read(value: Any) -> Any:
+def _read(value: object) -> object:
     if type(value) in (int, float):
         value = repr(value)
     if isinstance(value, str):
@@ -225,7 +225,7 @@ class Expression(Number):
     __slots__ = ()
 
     @classmethod
-    def read(cls, value: Any) -> "Expression":
+    def read(cls, value: object) -> "Expression":
         """Return what stands in the file; raises PydanticCustomError."""
         if type(value) is str or type(value) is Scoped:
             try:
@@ -245,11 +245,11 @@ class Expression(Number):
 
 class _AutoExpression(_Auto):
     @classmethod
-    def _number(cls, value: Any) -> Number:
+    def _number(cls, value: object) -> Number:
         return Expression.read(value)
 
 
-AutoExpression = Annotated[Any, _AutoExpression]  # Expression or the text "auto"
+AutoExpression = Annotated[Expression | Literal["auto"], _AutoExpression]
 
 
 class Reading(NamedTuple):
@@ -260,7 +260,7 @@ class Reading(NamedTuple):
     parts: set[str]  # that it names, themselves or by others: see ``ModelFile.parts``
 
 
-def is_moving(number: Any, known: Any) -> bool:
+def is_moving(number: object, known: Container[str]) -> bool:
     """Whether a number is an expression that reads other names than those known, of parameters and constants."""
     if not isinstance(number, Expression) or number.literal is not None:
         return False
@@ -294,7 +294,7 @@ def _name(node: ast.expr) -> str | None:
     return node.id if isinstance(node, ast.Name) else part_of(node) or dotted(node)
 
 
-def sensor_in(name: str, sensors: Any) -> str | None:
+def sensor_in(name: str, sensors: Container[str]) -> str | None:
     """The sensor that a name reads: the name itself, or what stands before .x, .y or .z; None where it is none."""
     if name in sensors:
         return name

@@ -3,7 +3,7 @@
 import re
 from functools import cache
 from math import pi
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, NamedTuple
 
 from pydantic import AfterValidator, BeforeValidator
 from pydantic_core import PydanticCustomError
@@ -186,7 +186,7 @@ def _check(unit: str, coherent: bool) -> str:
     return unit
 
 
-def _one(value: Any) -> Any:
+def _one(value: object) -> object:
     # the unit of plain numbers is one in YAML too
     return "1" if type(value) is int and value == 1 else value
 

@@ -115,7 +115,7 @@ def _in_the_unit(unit: str, hint: str | None) -> str | None:
     return "the unit here is rad; degrees are written 30 deg" if unit == "rad" else f"the unit here is {unit}"
 
 
-def _short(value: Any) -> str:
+def _short(value: object) -> str:
     text = repr(value)
     return text if len(text) <= 60 else text[:57] + "..."
 

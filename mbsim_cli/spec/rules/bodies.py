@@ -6,11 +6,13 @@ from typing import Any
 
 from mbsim_cli.spec.base import walk
 from mbsim_cli.spec.bodies import SURFACES, Body, Cylinder, DesignPoint, DesignVector, Inertia, Orientation, Rod
+from mbsim_cli.spec.constraints import Angle
 from mbsim_cli.spec.expressions.number import Number
 from mbsim_cli.spec.expressions.syntax import names, parse
-from mbsim_cli.spec.flexible import Field, FlexibleFile, FlexibleTerms, NodeSet
+from mbsim_cli.spec.flexible import Field, FlexibleFile, FlexibleMeshed, FlexibleTerms, NodeSet
 from mbsim_cli.spec.reading.messages import Path
 from mbsim_cli.spec.review import Review
+from mbsim_cli.spec.sensors import AngleSensor
 
 _TOLERANCE = 1e-9
 Matrix = list[list[float]]
@@ -147,7 +149,7 @@ def check(review: Review) -> None:
             review.report(("joints", name, "armature"), f"the armature is negative: {value:g}")
 
 
-def _mass(review: Review, path: Path, number: Any) -> None:
+def _mass(review: Review, path: Path, number: Number | None) -> None:
     mass = review.value(number)
     if mass is not None and mass < 0:
         review.report((*path, "mass"), f"the mass is negative: {mass:g} kg")
@@ -165,7 +167,7 @@ def _complete(review: Review, path: Path, body: Body) -> None:
 
 def _inertia(review: Review, path: Path, name: str, body: Body) -> None:
     place = (*path, "inertia")
-    tensor = _tensor(review, place, body.inertia)
+    tensor = None if body.inertia is None else _tensor(review, place, body.inertia)
     if tensor is None:
         return
     scale = max(abs(entry) for row in tensor for entry in row)
@@ -186,7 +188,7 @@ def _inertia(review: Review, path: Path, name: str, body: Body) -> None:
         review.report(place, f"the inertia{where} violates the triangle inequalities", hint)
 
 
-def _tensor(review: Review, place: Path, given: Any) -> list[list[float]] | None:
+def _tensor(review: Review, place: Path, given: Inertia | list[list[Number]]) -> list[list[float]] | None:
     if isinstance(given, Inertia):
         xx, yy, zz, xy, xz, yz = (
             0.0 if number is None else review.value(number)
@@ -204,7 +206,7 @@ def _tensor(review: Review, place: Path, given: Any) -> list[list[float]] | None
     return tensor
 
 
-def _all_moments_given(given: Any) -> bool:
+def _all_moments_given(given: Inertia | list[list[Number]] | None) -> bool:
     # a planar model states zz alone: what it leaves out is not checked
     return not isinstance(given, Inertia) or None not in (given.xx, given.yy, given.zz)
 
@@ -277,7 +279,7 @@ def _across(review: Review, path: Path, joint: Any) -> None:
             return
 
 
-def _measurable(review: Review, path: Path, item: Any) -> None:
+def _measurable(review: Review, path: Path, item: Angle | AngleSensor) -> None:
     body, _, axis = item.axis.partition(".")
     n = local_vector(review, body, axis)
     for index, text in enumerate(item.vectors):
@@ -390,7 +392,7 @@ def _above_zero(review: Review, path: Path, part: Any) -> None:
             review.report(place, f"must {'not ' * (wanted == 'be negative')}{wanted}, is {value:g}")
 
 
-def _meshed(review: Review, path: Path, body: Any) -> None:
+def _meshed(review: Review, path: Path, body: FlexibleMeshed) -> None:
     elements, frame, modes = getattr(body.mesh, "elements", 1), body.frame, body.modes
     count = prod(elements) if isinstance(elements, list) else elements
     if count > MOST_ELEMENTS:

@@ -23,7 +23,7 @@ def check(review: Review) -> None:
         review.report(("laws", cycle[0]), f"the law is made of itself: {shown(cycle)}")
 
 
-def _one(review: Review, path: Path, law: Any) -> None:
+def _one(review: Review, path: Path, law: AnyLaw) -> None:
     if isinstance(law, SmoothStep | Windowed):
         start, end = review.value(law.start), review.value(law.end)
         if start is not None and end is not None and end <= start:
@@ -53,7 +53,7 @@ def _one(review: Review, path: Path, law: Any) -> None:
             _one(review, place, part)
 
 
-def _parts(path: Path, law: Any) -> Iterator[tuple[Path, Any]]:
+def _parts(path: Path, law: AnyLaw) -> Iterator[tuple[Path, Any]]:
     """Laws that a law is made of, or their names, with their places."""
     if isinstance(law, Windowed):
         yield (*path, "law"), law.law

@@ -170,7 +170,7 @@ def range_of(review: Review, path: Path, stated: Range) -> Iterator[Fault]:
         yield Fault((*path, "to"), "must differ from the first value")
 
 
-def positive(review: Review, path: Path, number: Number | None) -> Iterator[Fault]:
+def positive(review: Review, path: Path, number: object) -> Iterator[Fault]:
     """A number is greater than zero."""
     value = review.value(number)
     if value is not None and value <= 0.0:

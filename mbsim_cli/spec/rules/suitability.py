@@ -4,9 +4,9 @@ from itertools import pairwise
 from typing import Any
 
 from mbsim_cli.spec.base import references
-from mbsim_cli.spec.constraints import COUPLINGS, Coupling, Distance, Motion
+from mbsim_cli.spec.constraints import COUPLINGS, Coupling, Distance, Gear, Motion, Rack, Screw
 from mbsim_cli.spec.expressions.named_numbers import shown, sort
-from mbsim_cli.spec.forces import SphereShape
+from mbsim_cli.spec.forces import Bushing, Contact, SphereShape
 from mbsim_cli.spec.laws import Profile, Ramp, RoadSum
 from mbsim_cli.spec.reading.messages import Path
 from mbsim_cli.spec.review import GROUND, Review
@@ -130,7 +130,7 @@ def check_forces(review: Review) -> None:
             review.report(("forces", name, "coordinates"), message, f"a spring on one is a {kind}")
 
 
-def _symmetric(review: Review, path: Path, force: Any) -> None:
+def _symmetric(review: Review, path: Path, force: Bushing) -> None:
     """Report matrices that no potential, or no dissipation, gives."""
     for key in ("stiffness_matrix", "damping_matrix"):
         rows = getattr(force, key) or []
@@ -165,7 +165,7 @@ def check_constraints(review: Review) -> None:
                 review.report(("constraints", name, "by"), f"{constraint.by!r} cannot follow itself")
 
 
-def _ratio(review: Review, path: Path, constraint: Any) -> None:
+def _ratio(review: Review, path: Path, constraint: Gear | Rack | Screw) -> None:
     """Report a gear, rack or screw without a ratio, or between coordinates of the wrong kinds."""
     key, _ = constraint.factor
     if (value := review.value(getattr(constraint, key))) is not None and value == 0.0:
@@ -269,7 +269,7 @@ def check_sizes(review: Review) -> None:
         review.report(("roads", cycle[0]), f"the road is made of itself: {shown(cycle)}")
 
 
-def _contact_sizes(review: Review, path: Path, force: Any) -> None:
+def _contact_sizes(review: Review, path: Path, force: Contact) -> None:
     if (exponent := review.value(force.exponent)) is not None and exponent < 1.0:
         message = f"must be at least 1, is {exponent:g}"
         review.report((*path, "exponent"), message, "a smaller one has no derivative where contact begins")

@@ -15,6 +15,7 @@ from mbsim_cli.study.evaluation import Gradient, accumulated, by_fields, evaluat
 from mbsim_cli.study.listener import Listener
 
 if TYPE_CHECKING:
+    from mbsim_cli.assembly.packing import ParameterValue
     from mbsim_cli.study.plan import Plan
 
 LIMIT = 1e-2  # relative error that is warned of
@@ -235,43 +236,45 @@ def in_words(motion: Mapping[str, Any]) -> str:
     return motion.get("reason", "unknown")
 
 
-def of_objective(result: Any, parameters: Sequence[Any]) -> dict[str, Any]:
+def of_objective(result: Any, parameters: Sequence["ParameterValue"]) -> dict[str, Any]:
     """Errors of a value and its derivatives, in their units and relative to them."""
     reported, relative = reported_errors(result, parameters), relative_of(result, parameters)
     return _entry(reported, parameters) | {"relative": _entry(relative, parameters)}
 
 
-def reported_errors(result: Any, parameters: Sequence[Any]) -> Any:
+def reported_errors(result: Any, parameters: Sequence["ParameterValue"]) -> Any:
     """The errors of a value and its derivatives as they are reported, in their units."""
     return result.uncertainty.reported(result.value, result.gradient, values_of(parameters))
 
 
-def relative_of(result: Any, parameters: Sequence[Any]) -> np.ndarray:
+def relative_of(result: Any, parameters: Sequence["ParameterValue"]) -> np.ndarray:
     """Errors (1 + p,) relative to a value and its derivatives."""
     bounds = (getattr(parameter, "bounds", None) or (0.0, 0.0) for parameter in parameters)
     ranges = np.array([high - low for low, high in bounds], float)
     return result.uncertainty.relative(result.value, result.gradient, values_of(parameters), ranges)
 
 
-def values_of(parameters: Sequence[Any]) -> np.ndarray:
+def values_of(parameters: Sequence["ParameterValue"]) -> np.ndarray:
     """Values (p,) of parameters."""
     return np.array([parameter.value for parameter in parameters], float)
 
 
-def name_of(objective: str, index: int, parameters: Sequence[Any]) -> str:
+def name_of(objective: str, index: int, parameters: Sequence["ParameterValue"]) -> str:
     """An objective, or its derivative by the parameter before ``index``."""
     if not index:
         return f"objective {objective}"
     return f"d {objective} / d {getattr(parameters[index - 1], 'name', parameters[index - 1])}"
 
 
-def _entry(numbers: np.ndarray, parameters: Sequence[Any]) -> dict[str, Any]:
+def _entry(numbers: np.ndarray, parameters: Sequence["ParameterValue"]) -> dict[str, Any]:
     """A number of the value, one of each derivative; there are none without a method, or by differences."""
     derivatives = zip(parameters, map(float, numbers[1:]), strict=False)
     return {"value": float(numbers[0]), "gradient": {parameter.name: number for parameter, number in derivatives}}
 
 
-def warnings(resolution: Any, results: Mapping[str, Any], parameters: Sequence[Any], options: Options) -> list[str]:
+def warnings(
+    resolution: Any, results: Mapping[str, Any], parameters: Sequence["ParameterValue"], options: Options
+) -> list[str]:
     """Sentences on what the steps do not resolve."""
     found = []
     error, coordinate = resolution.worst
@@ -308,7 +311,7 @@ def warnings_of_fields(relative: Mapping[str, Mapping[str, float]]) -> list[str]
     ]
 
 
-def _of_useless(name: str, result: Any, parameters: Sequence[Any]) -> list[str]:
+def _of_useless(name: str, result: Any, parameters: Sequence["ParameterValue"]) -> list[str]:
     """A warning if a derivative is so large that round-off dominates; other estimates miss errors that grew."""
     values = values_of(parameters)[: len(result.gradient)]
     changes = np.abs(result.gradient[: len(values)] * values)

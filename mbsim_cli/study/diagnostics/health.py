@@ -1,13 +1,16 @@
 """Diagnostics of each kind of analysis: drift of constraints, convergence, energy, stability; modes as plain data."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mbsim_cli.model.layout import Names
 from mbsim_cli.model.problem import WORK, Block, InverseBlock, Options, Problem, damping_ratio, frequency
 from mbsim_cli.system import cached_property
+
+if TYPE_CHECKING:
+    from mbsim_cli.assembly.objectives import Objective
 
 # Whether an analysis can be trusted: drift of constraints, convergence, and the same at rest and of torques.
 
@@ -279,7 +282,7 @@ UNSTABLE = "the smallest disturbance drives the mechanism away from it"
 class InstantHealth(Diagnostics):
     """Base of the diagnostics of analyses with one time point and no steps."""
 
-    def __init__(self, problem: Problem, objectives: Sequence[Any]):
+    def __init__(self, problem: Problem, objectives: Sequence["Objective"]):
         self._problem = problem
         self._integrals = [objective.name for objective in objectives if objective.kind == "integral"]
         self._block: Block | None = None

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mbsim_cli.assembly.objectives import Objective
 from mbsim_cli.assembly.tree.kinematics import poses
 from mbsim_cli.errors import counted
 from mbsim_cli.model.codes import Law
@@ -37,7 +38,7 @@ NOTHING = 1e-9  # of what the sharpness tells apart: values below are round-off 
 MORE = 3.0  # factor on the stated sharpness in the advice for narrower peaks
 
 
-def warnings(results: Mapping[str, Any], objectives: Sequence[Any]) -> list[str]:
+def warnings(results: Mapping[str, Any], objectives: Sequence[Objective]) -> list[str]:
     """Sentences on smooth maxima and minima whose sharpness is too small for them to be near the extreme value."""
     found = []
     for objective in objectives:
@@ -69,7 +70,7 @@ class Extremes:
         self._values = np.zeros((2, 0))  # least and largest (2, w)
         self._times = np.zeros((2, 0))  # s
 
-    def add(self, block: Any) -> None:
+    def add(self, block: Block) -> None:
         """Add the next output times."""
         values = np.asarray(block.sensors)
         if not values.size:

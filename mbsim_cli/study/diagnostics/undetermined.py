@@ -1,7 +1,7 @@
 """Numbers that the equations leave open, and derivatives that do not exist: rank, reactions, grazing, jumps."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -11,6 +11,9 @@ from mbsim_cli.model.codes import JUMPING, Operation, Sensor
 from mbsim_cli.model.layout import NONE, Names
 from mbsim_cli.model.problem import Block, Branching, InverseBlock, Problem
 from mbsim_cli.study.diagnostics.steps import Following
+
+if TYPE_CHECKING:
+    from mbsim_cli.assembly.objectives import Objective
 
 # Numbers that the equations leave open: derivatives, and multipliers and reactions that are one choice of many.
 
@@ -71,7 +74,7 @@ OF_PROJECTIONS = {"sigma": "multipliers of the projection of velocities", "kappa
 class MultiplierHealth:
     """Multipliers that the motion does not determine, and those that the projection leaves of first order."""
 
-    def __init__(self, problem: Problem, objectives: Sequence[Any]):
+    def __init__(self, problem: Problem, objectives: Sequence["Objective"]):
         options = problem.options
         self._names, self._objectives = problem.names, objectives
         # the motion is projected after each step, so that multipliers of the step are not the reactions
@@ -113,7 +116,7 @@ class MultiplierHealth:
             if self._free[row]
         }
 
-    def flags(self, objective: Any) -> list[str]:
+    def flags(self, objective: "Objective") -> list[str]:
         """Why the value of an objective is only one choice."""
         read = {name for leaf in leaves(objective) for name in leaf.integrand.sensors}
         return [f"sensor {name}: {why}" for name, why in self.sensors.items() if name in read]
@@ -152,7 +155,7 @@ class UnknownReactions:
     def __init__(
         self,
         problem: Problem,
-        objectives: Sequence[Any],
+        objectives: Sequence["Objective"],
         rows: Mapping[str, slice] | None = None,
         redundant: Sequence[str] = (),
     ):
@@ -217,7 +220,7 @@ class UnknownReactions:
                 found.append(objective.name)
         return found
 
-    def _reads(self, objective: Any) -> list[str]:
+    def _reads(self, objective: "Objective") -> list[str]:
         """Components that an objective reads and that are not determined."""
         components = (
             f"{name}.{self._components[name][k]}"

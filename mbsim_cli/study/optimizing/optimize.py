@@ -12,6 +12,7 @@ from mbsim_cli.errors import AnalysisError, ModelError, UsageError, either
 from mbsim_cli.io.facts import History
 from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.spec.parameters import with_adjoint_by
+from mbsim_cli.spec.studies import Optimization
 from mbsim_cli.study.assembling import AUTO, Settings, load, named_or_only, stated_method
 from mbsim_cli.study.evaluation import Gradient
 from mbsim_cli.study.fitting.findings import check_place
@@ -30,7 +31,7 @@ from mbsim_cli.study.run import run
 GRADIENTS = ("ddm", "adjoint", AUTO)
 
 
-def method_of_gradients(model_file: ModelFile, settings: Settings, given: Any) -> str:
+def method_of_gradients(model_file: ModelFile, settings: Settings, given: Optimization) -> str:
     """The method of gradients: the caller's, else the file's where it is exact, else auto; of fields the adjoint."""
     if given.fields and settings.method not in (None, "adjoint", AUTO):
         raise UsageError(f"the adjoint alone gives gradients by fields, not {settings.method}")
@@ -42,7 +43,7 @@ def method_of_gradients(model_file: ModelFile, settings: Settings, given: Any) -
     return method if method in GRADIENTS else AUTO
 
 
-def limits_of(model_file: ModelFile, given: Any) -> list[Limit]:
+def limits_of(model_file: ModelFile, given: Optimization) -> list[Limit]:
     """Limits on objectives, and on the volumes of fields, that an optimisation states."""
     number, found = model_file.expressions.value, []
     volumes = {volume_of(field): limit for field, limit in given.volume.items()}
@@ -64,7 +65,9 @@ def varied_fields(model_file: ModelFile, base: Plan) -> dict[str, tuple[np.ndarr
     number, found = model_file.expressions.value, {}
     for given in base.assembled.fields:
         low, high = (float(number(bound).real) for bound in model_file.fields[given.name].bounds or ())
-        found[given.name] = (given.body.mesh().fields[given.name], low, high)
+        mesh = given.body.mesh()
+        assert mesh is not None  # bodies with fields have one
+        found[given.name] = (mesh.fields[given.name], low, high)
     return found
 
 
@@ -98,6 +101,7 @@ class Analyses:
             parts = [outcome.by_fields[name][field] for field in variables.fields]
             found[name] = replace(result, gradient=np.concatenate([result.gradient, *parts]))
         for given in outcome.plan.assembled.fields:
+            assert given.body.share is not None  # bodies with fields have one
             mean, by_elements = given.body.share()
             gradient = np.zeros(len(variables.start))
             gradient[variables.fields[given.name]] = by_elements
@@ -219,8 +223,8 @@ class Task(NamedTuple):
     """An optimisation that a model file states, before anything is assembled."""
 
     name: str
-    given: Any  # spec.studies.Optimization
-    file: Any  # spec.model_file.ModelFile, whose gradients the search follows
+    given: Optimization  # spec.studies.Optimization
+    file: ModelFile  # spec.model_file.ModelFile, whose gradients the search follows
     settings: Settings
     variables: Variables  # but for the elements of fields
     limits: list[Limit]

@@ -10,6 +10,7 @@ from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
+from mbsim_cli.assembly.problem import Assembled
 from mbsim_cli.assembly.tree.geometry import split
 from mbsim_cli.assembly.tree.joints import both
 from mbsim_cli.errors import InputOutputError, MbsimError, ModelError, UsageError
@@ -24,12 +25,14 @@ from mbsim_cli.reduction.mesh import drawn_edges, skin, write_vtu
 from mbsim_cli.reduction.reduce import ShapedMesh
 from mbsim_cli.report.camera import view_of
 from mbsim_cli.report.panels import Cells
+from mbsim_cli.spec.forces import Tyre
 from mbsim_cli.study.pictures.selection import hint
 from mbsim_cli.study.result import Poses, Result, interpolated
 from mbsim_cli.system import cached_property
 
 if TYPE_CHECKING:
     from mbsim_cli.assembly.scene import MovingScene, RoadBelow
+    from mbsim_cli.spec.model_file import ModelFile
 
 
 # From a result to a film: the stored model is read again, and moved along the stored coordinates.
@@ -43,7 +46,7 @@ class MovingModel:
     """A mechanism at F times: the scene that moves, its model file, its coordinates ``z`` (F, n) at ``time`` (F,)."""
 
     path: Path
-    file: Any
+    file: "ModelFile"
     moving: "MovingScene"
     time: np.ndarray
     z: np.ndarray
@@ -75,7 +78,7 @@ class MovingModel:
 class StartModel(MovingModel):
     """An assembled model at t = 0, its loops closed and its bodies not deformed."""
 
-    def __init__(self, path: Path, file: Any, assembled: Any):
+    def __init__(self, path: Path, file: "ModelFile", assembled: Assembled):
         from mbsim_cli.assembly.scene import moving_scene
         from mbsim_cli.study.reduced_bodies import standard_input
 
@@ -223,7 +226,7 @@ class ModeFilm(FilmedModel):
         return self._rest + np.real(turn[:, None] * self._shape)
 
 
-def _natural(moving: "MovingScene", file: Any, content: Content) -> "MovingScene":
+def _natural(moving: "MovingScene", file: "ModelFile", content: Content) -> "MovingScene":
     """The scene as natural coordinates move it, where those of the result are such; else as it was.
 
     Which there are may depend on the parameters that gradients were wanted for.
@@ -338,7 +341,7 @@ def _road(filming: MovingModel, road: Any) -> dict[str, Any]:
     return {"x": x, "z": filming.moving.heights(road, x), "y": across.tolist()}
 
 
-def _arrows(file: Any, bodies: Sequence[str], names: Mapping[str, int]) -> Iterator[dict[str, Any]]:
+def _arrows(file: "ModelFile", bodies: Sequence[str], names: Mapping[str, int]) -> Iterator[dict[str, Any]]:
     """Forces that sensors show, and where they act: along global or a body's axes, between two points, or upwards."""
     for name, sensor in file.sensors.items():
         if sensor.type == "reaction" and sensor.joint in file.joints and sensor.axes != "joint":
@@ -357,8 +360,8 @@ def _arrows(file: Any, bodies: Sequence[str], names: Mapping[str, int]) -> Itera
                 yield {"kind": "between", "history": name, "ends": ends}
         elif sensor.type == "tyre" and sensor.quantity == "normal_load":
             tyre = file.forces.get(sensor.tyre)
-            at = names.get(tyre.center) if tyre is not None else None
-            if at is not None:
+            at = names.get(tyre.center) if isinstance(tyre, Tyre) else None
+            if isinstance(tyre, Tyre) and at is not None:
                 yield {
                     "kind": "upwards",
                     "history": name,

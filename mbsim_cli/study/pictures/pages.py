@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,6 +11,9 @@ from mbsim_cli.errors import InputOutputError, MbsimError, ModelError
 from mbsim_cli.io.results import Content, Entry, summary
 from mbsim_cli.io.study_file import READINGS, StudyContent, is_fit
 from mbsim_cli.study.pictures.motion import motion_of, page_film
+
+if TYPE_CHECKING:
+    from mbsim_cli.spec.model_file import ModelFile
 
 MOST_TIMES = 601  # of histories
 MOST_NUMBERS = 500_000  # of histories and their derivatives together: 2.7 MB as text
@@ -69,7 +72,7 @@ def result_page(path: Path) -> dict[str, Any]:
     return data | {"notes": notes}
 
 
-def _descriptions(file: Any, section: str) -> dict[str, str]:
+def _descriptions(file: "ModelFile | None", section: str) -> dict[str, str]:
     """Descriptions of the entries of a section, as the model file states them."""
     entries = {} if file is None else getattr(file, section)
     return {name: text for name, entry in entries.items() if (text := getattr(entry, "description", None))}
@@ -175,7 +178,7 @@ def _checks(content: Content, facts: Mapping[str, Any]) -> list[tuple[str, str]]
     return rows
 
 
-def _references(path: Path, file: Any, facts: Mapping[str, Any]) -> list[tuple[str, str]]:
+def _references(path: Path, file: "ModelFile | None", facts: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Comparison with the references of objectives that the model states (``checks``), as rows of name and text."""
     from mbsim_cli.study.verification.comparison import compare
 
@@ -199,7 +202,7 @@ def _references(path: Path, file: Any, facts: Mapping[str, Any]) -> list[tuple[s
                 rows.append((f"check {name}", f"{what} is not in this result"))
                 continue
             row = compare(
-                computed, value(reference), value(check.relative_tolerance), value(check.absolute_tolerance),
+                computed, value(reference), value(check.relative_tolerance).real, value(check.absolute_tolerance).real,
                 model=str(path), name=name, kind="benchmark",
             )  # fmt: skip
             verdict = "passed" if row.passed else "FAILED"
@@ -362,7 +365,7 @@ def model_page(path: Path, overrides: Mapping[str, str]) -> tuple[dict[str, Any]
             *(f"{sentence}." for sentence in standing.moving.scene.left_out),
         ],
     }
-    return data, list(map(Path, [*file.source.texts, *file.tables]))
+    return data, [*map(Path, file.source.texts), *file.tables]
 
 
 def error_page(path: Path, error: MbsimError) -> tuple[dict[str, Any], list[Path]]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,6 +24,9 @@ from mbsim_cli.study.recording import recorded
 from mbsim_cli.study.run import Outcome, run
 from mbsim_cli.study.sweep.store import DEFECT, DONE, INVALID, LOST, UNREADABLE, Case, CaseData, Computed, Row, packed
 from mbsim_cli.study.sweep.study_folder import StudyPlan, command_of
+
+if TYPE_CHECKING:
+    from mbsim_cli.assembly.problem import Assembled
 
 # Cases in lanes: where a study has no gradients, the runs of eight cases are made in one compiled loop.
 #
@@ -250,7 +253,7 @@ def base_of(plan: StudyPlan, listener: Listener = SILENT) -> Plan:
     return base
 
 
-def _require_known(plan: StudyPlan, assembled: Any) -> None:
+def _require_known(plan: StudyPlan, assembled: "Assembled") -> None:
     """Raise InputOutputError where a plan names what its model lacks, as none does that the program has made."""
     names = assembled.problem.names
     known = {

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -15,14 +15,19 @@ from mbsim_cli.errors import InputOutputError, UsageError, either, option
 from mbsim_cli.io.provenance import platform_facts, storable
 from mbsim_cli.io.tables import read_table
 from mbsim_cli.model.units import in_words
+from mbsim_cli.spec.expressions.number import Number
 from mbsim_cli.spec.expressions.syntax import ExpressionError
 from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.spec.reading.messages import suggest
+from mbsim_cli.spec.studies import Study
 from mbsim_cli.spec.warnings import warnings_of
 from mbsim_cli.study.assembling import AUTO, Settings, build, stated_method
 from mbsim_cli.study.listener import Listener
 from mbsim_cli.study.plan import is_automatic, is_integrator_automatic
 from mbsim_cli.study.sweep.study_folder import Quantity, StudyFolder, StudyPlan, content_hash, file_hash, samples_hash
+
+if TYPE_CHECKING:
+    from mbsim_cli.assembly.problem import Assembled
 
 # Points that fill the unit cube.
 
@@ -88,13 +93,13 @@ class Design(NamedTuple):
     values: np.ndarray  # (N, v) in the units of the file
 
 
-def design_of(study: Any, model_file: ModelFile, read: Callable[[Any], Mapping[str, np.ndarray]]) -> Design:
+def design_of(study: Study, model_file: ModelFile, read: Callable[[Any], Mapping[str, np.ndarray]]) -> Design:
     """Cases of a study (``spec.studies.Study``); ``read`` gives the columns of a file of cases by parameter.
 
     The study has passed the rules of the model file.
     """
 
-    def value(number: Any) -> float:
+    def value(number: Number) -> float:
         return float(model_file.expressions.value(number).real)
 
     stated = study.stated(study.kind)
@@ -323,7 +328,7 @@ def _warn_of_bounds(design: Design, model_file: ModelFile, listener: Listener) -
                 listener.warn(f"warning: in {cases} {name!r} lies outside of its bounds {low:g} and {high:g}")
 
 
-def _columns_to_keep(assembled: Any, keep: str | Sequence[str]) -> tuple[list[Quantity], list[Quantity]]:
+def _columns_to_keep(assembled: "Assembled", keep: str | Sequence[str]) -> tuple[list[Quantity], list[Quantity]]:
     """Objectives and sensors that are kept."""
     named = keep if not isinstance(keep, str) else None
     objectives = [
