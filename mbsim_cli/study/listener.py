@@ -76,6 +76,10 @@ class DeferredInterrupts(Listener):
         """Forward to the other listener."""
         return self._other.progress(title, total)
 
+    def count(self, title: str) -> AbstractContextManager[Callable[[int], None]]:
+        """Forward to the other listener."""
+        return self._other.count(title)
+
     def poll(self) -> None:
         """Forward to the other listener; raise KeyboardInterrupt after a Ctrl-C."""
         self._other.poll()
