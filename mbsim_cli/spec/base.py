@@ -273,7 +273,7 @@ class _Named(NamedTuple):
     key: str
     texts: list[str]
     keys: list[str]
-    words: set[Any]  # texts that stand for themselves
+    words: set[Any]  # texts that stand for themselves in place of a list or mapping
 
 
 def references(part: Any, path: Path = ()) -> list[Reference]:
@@ -293,7 +293,8 @@ def _add_references(
             if entry is not None:
                 _add_references(entry, (*path, field.key), field, value, 0, found)
     elif isinstance(value, str):
-        if named is not None and holder is not None and any(named.texts) and value not in named.words:
+        is_word = named is not None and value in named.words and path[-1] == named.key
+        if named is not None and holder is not None and any(named.texts) and not is_word:
             found.append(Reference(path, named.texts[0], value, False, holder))
     elif not isinstance(value, Number):
         kind = named.keys[depth] if named is not None and depth < len(named.keys) else ""

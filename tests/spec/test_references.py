@@ -93,3 +93,17 @@ def test_every_name_is_looked_up(tmp_path):
     for path, kind, _, is_key, _ in found:
         issues = issues_of(tmp_path, yaml.safe_dump(changed(EXAMPLE, path, is_key), sort_keys=False))
         assert any("nowhere" in issue for issue in issues), (path, kind)
+
+
+@pytest.mark.parametrize(
+    ("more", "what"),
+    [
+        ({"analysis": {"step": 1e-3, "duration": 1, "sensitivity": {"parameters": ["all"]}}}, "parameter"),
+        ({"optimization": {"calm": {"minimize": "psi", "variables": ["all"]}}}, "parameter"),
+        ({"sensors": {"t": {"type": "torques", "coordinates": ["all", "A.angle"]}}}, "'all'"),
+    ],
+)
+def test_a_word_is_a_name_in_a_list(tmp_path, more, what):
+    """``all`` in place of a list stands for everything; in a list it names something."""
+    issues = issues_of(tmp_path, yaml.safe_dump(merged(EXAMPLE, more), sort_keys=False))
+    assert any("'all'" in issue and what in issue for issue in issues)
