@@ -9,6 +9,7 @@ import pytest
 
 import mbsim_cli as mbsim
 from mbsim_cli import spec
+from mbsim_cli.assembly.elements.unsmooth_laws import Edge
 from mbsim_cli.errors import ModelError
 from mbsim_cli.study.assembling import Settings, build
 from mbsim_cli.study.evaluation import blocks_of, evaluate
@@ -233,3 +234,16 @@ def test_second_derivatives_by_instants_at_which_laws_change(tmp_path):
     assert np.allclose(blend_model.hessian_vector(given, h, "s"), exact, atol=1e-8)
     with pytest.raises(mbsim.UsageError, match=r"second derivatives by the time 0.031 s, at which accelerations jump"):
         blend_model.hessian(given, "s")
+
+
+@pytest.mark.parametrize(("jump", "slope", "rate_jumps", "acceleration_jumps"), [
+    (0.0, 1.0, False, False),
+    (1e-5, 1.0, True, False),
+    (1e-7, 1.0 + 1e-5, False, False),
+    (0.0, 1.0 + 1e-3, False, True),
+])  # fmt: skip
+def test_how_small_a_jump_counts(jump, slope, rate_jumps, acceleration_jumps):
+    """Rates are exact, and accelerations are differences of them."""
+    away = np.array([0.0, 0.1, 0.2, 0.5, 0.6])
+    edge = Edge(0, [], before=1.0 - away, behind=1.0 + jump + slope * away)
+    assert (edge.rate_jumps, edge.acceleration_jumps) == (rate_jumps, acceleration_jumps)

@@ -18,10 +18,10 @@ from mbsim_cli.solve.breakpoints import Breakpoint, breakpoints_of_law, grouped,
 from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.spec.objectives import SUMS
 
-JUMP = 1e-6  # of a rate, that counts as one
+JUMP = 1e-6  # of a rate, over the rate, that counts as one
 ASIDE = 1e-6  # of the duration: between instants whose rates tell an acceleration
 FAR = 1e-2  # of the duration: how far around a point accelerations tell how large they are
-JUMP = 1e-4  # of these, that counts as a jump
+ACCELERATION_JUMP = 1e-4  # over these accelerations, that counts as a jump
 SLIGHT = 1e-3  # of the largest rate of a law: a jump below this is not warned of
 SMOOTHER = "begin and end such a law with a rate of zero, as smooth_step does, or let it go on by `extrapolate: linear`"
 SAMPLES = 101  # times at which rates of a law tell how large they are
@@ -46,7 +46,7 @@ class Edge(NamedTuple):
         """Whether its second derivative does, as differences of rates show."""
         near = [(4.0 * r[1] - 3.0 * r[0] - r[2]) / 2.0 for r in (-self.before, self.behind)]
         far = [r[4] - r[3] for r in (-self.before, self.behind)]
-        return bool(abs(near[1] - near[0]) > JUMP * max(map(abs, near + far)))
+        return bool(abs(near[1] - near[0]) > ACCELERATION_JUMP * max(map(abs, near + far)))
 
 
 def check_driving_laws(problem: Problem, issue: Callable[..., None]) -> None:
