@@ -26,7 +26,7 @@ from benchmarks.casadi_fivebar import NOMINAL, B, absolute, assembled_start, mas
 from mbsim_cli.kernels.drivers.record import Record
 from mbsim_cli.kernels.drivers.sweep_back import sweep_back
 from mbsim_cli.solve import allocate
-from mbsim_cli.solve.adjoint.readings import nothing_given, work_of
+from mbsim_cli.solve.adjoint.readings import work_of
 from mbsim_cli.study.assembling import Settings, build, load
 from mbsim_cli.study.evaluation import Adjoint, SensorAdjoints, accumulated
 
@@ -46,7 +46,8 @@ def discrete(step):
     found = accumulated(problem, objectives, adjoint=adjoint)
     initial, seen = adjoint.tape.initial, SensorAdjoints(list(found.values()), 8, adjoint.tape.time)
     work, pulling = work_of(problem.model, initial.theta, 8)
-    control, given = allocate.control(problem.options, redundant=False), nothing_given(problem.model, 8, np.float64)
+    control = allocate.control(problem.options, redundant=False)
+    given = allocate.motion_adjoints(problem.model, 0, 8, np.float64)
     times, variables = [], []
     for first, record in adjoint.tape.backwards():
         hat = seen(first, record)

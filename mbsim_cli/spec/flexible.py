@@ -44,9 +44,6 @@ class Density(Spec):
     law: SimpLaw = field("How stiffness and mass follow.", {"penalty": 3}, default_factory=SimpLaw)
 
 
-# Names within one body.
-
-
 # Meshes of flexible bodies: plates, solids and beams of our own, and mesh files.
 
 

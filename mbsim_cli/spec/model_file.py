@@ -194,7 +194,7 @@ class ModelFile(Sections):
 
     @property
     def source(self) -> Source:
-        """named.Text and positions that the model was read from."""
+        """Text and positions that the model was read from."""
         return self._source
 
     @property

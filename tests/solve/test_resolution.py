@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from mbsim_cli.solve.adjoint.readings import Pulled, each_defined
 from mbsim_cli.solve.resolution import NoSteps, Resolution, elastic_of
 from mbsim_cli.study.assembling import Settings, build, load
 from tests.models.buggy import MODELS
@@ -152,3 +153,16 @@ def test_too_few_steps_tell_nothing():
     resolution, _ = watch(time, z, v)
     assert np.isnan(resolution.worst[0]) and not resolution.enough and "fewer than 4 steps" in resolution.reason
     assert NoSteps("why", exact=False).add(rows(time, z, v)) is None
+
+
+def test_a_number_without_a_derivative_leaves_the_sizes_of_others():
+    """Derivatives and the sums of magnitudes that their errors are compared with are those of each number alone."""
+
+    def pull(problem, tape, count, seen, between, reacting):
+        hat = seen(0, None)[0, 0]
+        spoiled = np.where(hat[0] != 0.0, np.nan, hat)[None]  # the first number has no derivative, and disturbs all
+        return Pulled(spoiled, 0.0, np.array([True, False, False]), 2.0 * abs(spoiled))
+
+    found = each_defined(pull)(None, None, 3, lambda first, record: np.array([[[1.0, -2.0, 3.0]]]))
+    assert np.array_equal(found.gradient, [[np.nan, -2.0, 3.0]], equal_nan=True)
+    assert np.array_equal(found.sizes, [[np.nan, 4.0, 6.0]], equal_nan=True)

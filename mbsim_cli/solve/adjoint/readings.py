@@ -78,6 +78,8 @@ def each_defined(pull: Callable[..., Pulled]) -> Callable[..., Pulled]:
         for column in np.flatnonzero(~found.undefined).tolist():  # it spoils the solutions of all: each for itself
             alone = pull(problem, tape, count, _of_column(seen, column), between, reacting)
             found.gradient[:, column] = alone.gradient[:, column]
+            if found.sizes is not None and alone.sizes is not None:
+                found.sizes[:, column] = alone.sizes[:, column]
         return found
 
     return pull_back
