@@ -271,26 +271,28 @@ class OpenTreeSimulation:
         """Whether the run, at its present pace, would need far more steps than ``max_steps``.
 
         The factor falls from 100 to 1.2 with the number of tried steps, which make the pace more reliable. For steps
-        that are as short as the fastest motion asks the pace is reliable at once, and a quarter of ``max_steps`` ends
-        a run that another integrator may do in far fewer.
+        that are as short as the fastest motion asks the pace is reliable at once. A run whose steps stability bounds
+        ends at a quarter of ``max_steps``: another integrator may do it in far fewer.
         """
         clock, options = self.work.clock, self.problem.options
         if clock[TRIED] < JUDGED:
             return False
         times = clock[TRIED] * options.duration / (options.max_steps * max(clock[TIME], TINY))
         if times > STIFFLY and not options.implicit:
-            self.fastest = self._fastest_rate()
+            reach, rate = self._fastest()
+            if reach > NEAR or (reach > FOLLOWED and times > SURELY):
+                self.fastest = rate
         return bool(self.fastest or times > max(SURELY, HOPELESS * (clock[TRIED] / JUDGED) ** -2))
 
-    def _fastest_rate(self) -> float:
-        """Rate of the fastest motion, 1/s, if the next steps are no shorter than it asks; else 0. The run stays."""
+    def _fastest(self) -> tuple[float, float]:
+        """h lambda of the next steps over what is stable, and their lambda, 1/s; the run stays as it is."""
         here = [(array, array.copy()) for array in (*self._remembered, *self.sens)]
         self.work.clock[DUE] = 0.0  # nobody reads what is inside these steps
         steps = self.steps_ahead(LAST)
         for array, kept in here:
             array[...] = kept
         reach, size = _reach(steps, self.scheme.tableau), steps.size[steps.size > 0.0]
-        return float(np.median(reach / size)) if reach.size and np.median(reach) > FOLLOWED else 0.0
+        return (float(np.median(reach)) / STABLE, float(np.median(reach / size))) if reach.size else (0.0, 0.0)
 
     def _keep(self, tape: Tape, stretch: Stretch) -> None:
         """Append the next time points to the tape."""
@@ -463,8 +465,8 @@ class OpenTreeSimulation:
 PILOT_STEPS = 120  # that are looked at, after the start
 LAST = 40  # of them decide: the first ones grow
 STABLE = 6.1  # h lambda of dop853, about
-FOLLOWED = 0.1 * STABLE  # h lambda from which steps are about as long as the fastest motion allows
-NEAR = 0.6  # share of it from which steps are as long as stability allows
+FOLLOWED = 0.1  # share of it from which steps are about as long as the accuracy of the fastest motion allows
+NEAR = 0.6  # the same from which they are as long as stability allows
 
 
 class Pilot(NamedTuple):
