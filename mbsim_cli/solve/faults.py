@@ -315,7 +315,7 @@ def step_sentence(
             "or a smaller stiffness or damping, or more max_steps"
         )
     pace = tried * options.duration / (options.max_steps * time) if time > 0.0 else math.inf
-    times = f"{min(HOPELESS, math.floor(pace)):.0f} times " if pace >= 2.0 else ""
+    times = f"{math.floor(min(HOPELESS, pace))} times " if pace >= 2.0 else ""
     return (
         f"{begun}: at this pace the run takes more than {times}the {most} steps that max_steps allows{where}; {advice}"
     )

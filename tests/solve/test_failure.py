@@ -14,7 +14,9 @@ from mbsim_cli.solve.blocks import BrokenOff
 from mbsim_cli.solve.faults import Diagnosis
 from mbsim_cli.solve.forward import forward
 from mbsim_cli.solve.initial import assemble as assemble_start
+from mbsim_cli.solve.lanes import RunAhead
 from mbsim_cli.solve.open_trees import open_tree
+from mbsim_cli.study.assembling import Settings, build, load
 from tests.assembly.texts import assemble
 from tests.cli.conftest import PENDULUM, mbsim  # noqa: F401, a fixture
 
@@ -213,3 +215,15 @@ def test_a_run_that_follows_a_fast_motion_goes_on(tmp_path, monkeypatch):
     assert np.array_equal(alone["angle"], again["angle"])
     for name in ("value", "gradient"):
         assert alone.report["objectives"]["swing"][name] == again.report["objectives"]["swing"][name]
+
+
+def test_a_look_ahead_leaves_the_rows_of_a_run_made_beside_others(tmp_path):
+    """Also where it reaches the end of the run."""
+    adaptive(tmp_path, "stiffness: k, damping: 0.1")
+    run = RunAhead(build(load(tmp_path / "m.yaml", Settings(method="none")), Settings(method="none"), None).problem)
+    calls = run.calls()
+    calls.send(run.drive(run.model, run.scheme, next(calls)))
+    ((record, *_), *_), *_ = run._made
+    before = [array.copy() for array in record]
+    assert run.steps_ahead(1000).end[-1] == 0.5
+    assert all(map(np.array_equal, before, record))

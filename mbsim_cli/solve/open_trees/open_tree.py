@@ -351,7 +351,7 @@ class OpenTreeSimulation:
 
     def steps_ahead(self, count: int) -> Steps:
         """The next ``count`` steps, fewer at the end of the run; afterwards the run cannot continue."""
-        steps, rows = self._room(count), self._records(1)
+        steps, rows = self._room(count), OpenTreeSimulation._records(self, 1)
         status = Status.PAUSED
         while status == Status.PAUSED and steps.count[0] < count:
             case = self._case(np.array([self.scheme.end]), steps, self.nothing_inside, rows, 0)
