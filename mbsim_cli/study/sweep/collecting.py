@@ -80,7 +80,11 @@ def columns_of(table: StudyTable) -> dict[str, Any]:
 
 def export(table: StudyTable, target: Path, kind: str) -> None:
     """Write the cases as a table, a row for each: ``csv`` or ``parquet``."""
-    columns = [Column(name, "", np.asarray(values)) for name, values in columns_of(table).items()]
+    columns = []
+    for name, values in columns_of(
+        table
+    ).items():  # texts as objects: an array of texts has room for the longest in all
+        columns.append(Column(name, "", np.array(values, dtype=object) if isinstance(values, list) else values))
     write_table(target, kind, columns, title=str(table.attributes.get("study", "")), force=True)
 
 

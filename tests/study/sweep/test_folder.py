@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import tracemalloc
 from dataclasses import replace
 from functools import partial
 
@@ -11,7 +12,8 @@ import numpy as np
 import pytest
 
 from mbsim_cli.errors import InputOutputError, UsageError
-from mbsim_cli.study.sweep.collecting import collect
+from mbsim_cli.io.study_file import StudyTable
+from mbsim_cli.study.sweep.collecting import collect, export
 from mbsim_cli.study.sweep.frames import Appender, framed
 from mbsim_cli.study.sweep.store import (
     DONE,
@@ -262,6 +264,21 @@ def test_collecting_is_quick_and_small(folder, count):
     with h5py.File(folder.collected) as file:
         assert file["gradient"].shape == (count, 3, 5) and file["result"][-1, 2] == (count - 1) / 7
         assert file["reason"][10].decode() == remarks["warnings"][0] and not (file["status"][:] != 0).any()
+
+
+def test_one_long_sentence_does_not_make_a_table_large(tmp_path):
+    cases, sentence = 2000, "x" * 10_000
+    numbers, reasons = np.zeros((cases, 1)), [""] * (cases - 1) + [sentence]
+    table = StudyTable(
+        {"a": "m"}, {"f": ""}, {}, numbers, numbers, np.zeros((cases, 1, 0)), np.zeros(cases), np.zeros(cases), reasons
+    )
+    tracemalloc.start()
+    try:
+        export(table, tmp_path / "study.csv", "csv")
+        assert tracemalloc.get_traced_memory()[1] < 10e6
+    finally:
+        tracemalloc.stop()
+    assert (tmp_path / "study.csv").read_text().endswith(f"{sentence}\n")
 
 
 @pytest.mark.parametrize("name", ["plan.json", "samples.npy", "forecast.json"])
