@@ -275,8 +275,10 @@ class ModelFile(Sections):
 
     @property
     def tables(self) -> list[FilePath]:
-        """Files of numbers that laws, roads and motions name, those that exist."""
-        sections = {name: getattr(self, name) for name in ("laws", "roads", "forces", "constraints", "analysis")}
+        """Files of numbers that laws, roads, motions, fields and bodies that deform name, those that exist."""
+        names = ("laws", "roads", "forces", "constraints", "fields", "analysis")
+        sections: dict[str, Any] = {name: getattr(self, name) for name in names}
+        sections["bodies"] = {name: {"flexible": body.flexible} for name, body in self.bodies.items()}
         named = (found for found in references(sections) if found.kind == "file")
         files = dict.fromkeys(self.source.file_at(found.path, found.name) for found in named)
         return [file for file in files if file.is_file()]

@@ -1,5 +1,7 @@
 """Includes: deep merge, and positions in the right file."""
 
+from pathlib import Path
+
 import pytest
 
 from mbsim_cli import spec
@@ -71,3 +73,9 @@ def test_texts_take_the_place_of_files(tmp_path):
     assert model.name == "N" and model.expressions.scope()["g"].real == 3.0
     with pytest.raises(ModelError, match="not stored with the model"):
         spec.load("a/m.yaml", None, {"a/m.yaml": texts["a/m.yaml"]})
+
+
+def test_files_of_numbers_are_known():
+    """Where one has changed, rows of a study and the log of a search belong to another model."""
+    models = Path(__file__).parents[1] / "properties" / "models"
+    assert {file.name for file in spec.load(models / "flexible.yaml").tables} >= {"Beam_3m.SID_FEM", "mast.SID_FEM"}
