@@ -113,7 +113,7 @@ def repeated(part, count, model, theta, t, control, directions, state, sens, wor
         elif part == 14:
             velocity, acceleration = Load(work.corrections[0], state.sigma), Load(work.corrections[1], state.kappa)
             vary_resting(
-                model, theta, dtheta, touch, eq.lines, state.z, sens.z, kin, tw, velocity, acceleration,
+                model, theta, dtheta, touch, eq.lines, state.z, sens.z, kin, comp, tw, velocity, acceleration,
                 extra.resting.velocity, extra.resting.acceleration,
             )  # fmt: skip
         elif part == 15:

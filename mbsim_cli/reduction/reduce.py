@@ -145,8 +145,12 @@ def _require_finite(structure: Structure) -> None:
 def derivative(before: Reduced, body: Body, step: float) -> StandardInput:
     """Derivatives of all terms, where the body's numbers have moved by ``step`` along the imaginary axis."""
     solver = Changed(before.solver, system_of(body.structure, body.held, body.frame.free))
-    shapes = body.held.expand(_basis(body, solver, before.loaded) @ before.mixing)
-    return tangent(_terms(body, solver, shapes), step)
+    return tangent(_along(before, body, solver), step)
+
+
+def _along(before: Reduced, body: Body, solver: Solved | Changed) -> StandardInput:
+    """Terms of a changed body, in the basis that a solver gives."""
+    return _terms(body, solver, body.held.expand(_basis(body, solver, before.loaded) @ before.mixing))
 
 
 def _bent_by(body: Body) -> tuple[Array, list[str]]:

@@ -36,9 +36,9 @@ def run(problem, integrator, steps, step, *, fixed=False, directions=None, theta
         problem = replace(problem, theta_rho=np.array(directions).T)
     simulation = OpenTreeSimulation(replace(problem, options=chosen), theta)
     if fixed:
-        control = simulation.control
+        control = simulation.scheme.control
         changed = {"error": control.error._replace(adaptive=False)} if integrator == "esdirk" else {"adaptive": False}
-        simulation.control = control._replace(**changed)
+        simulation.scheme = simulation.scheme._replace(control=control._replace(**changed))
     blocks = [simulation.first_block()]
     while simulation.step < steps:
         blocks.append(simulation.advance(steps - simulation.step))
