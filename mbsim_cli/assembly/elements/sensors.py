@@ -426,7 +426,7 @@ class SensorTable:
         number = [deforming.name for deforming in self._system.elastic].index(body)
         deforming, columns = self._system.elastic[number], self._system.elastic_columns(body)
         place, entries, unit = deforming.node(node), [], "m" + RATES[spec.derivative]
-        assert place is not None  # ``unfold`` has reported it
+        assert place is not None  # ``unfolded_system`` has reported it
         bent = self._system.bent_columns(f"{body}:{node}")
         for axis in range(3):
             if axis in bent:
