@@ -32,7 +32,7 @@ from mbsim_cli.assembly.tree.joints import (
     kind_of,
     stated_position,
 )
-from mbsim_cli.assembly.tree.system import System, check_flexible, unfolded_system
+from mbsim_cli.assembly.tree.system import System, check_flexible, unfolded_system, with_released
 from mbsim_cli.assembly.tree.topology import PairTable
 from mbsim_cli.model.codes import Joint, Measure
 from mbsim_cli.model.coordinates import kinds, moved_by, of_columns, with_bodies
@@ -373,7 +373,7 @@ def pack(model_file: ModelFile, choices: Mapping[str, Any], released: Collection
 
     No constraint holds the points of joints ``released`` along their axes, where it would repeat others.
     """
-    system = unfolded_system(_with_released(model_file, released), choices["standard_input"])
+    system = unfolded_system(with_released(model_file, released), choices["standard_input"])
     numbers = system.geometry.numbers
     options = _options_at(model_file, numbers, choices)
     inverse = options.analysis == "inverse_dynamics"
@@ -387,13 +387,6 @@ def pack(model_file: ModelFile, choices: Mapping[str, Any], released: Collection
     system.tables = Tables(model_file, choices["read_table"], system.issue)
     packed = Packed(system, options if inverse else None)
     return Packing(model_file, choices, options, system, packed, frozenset(numbers.read))
-
-
-def _with_released(model_file: ModelFile, released: Collection[tuple[str, str]]) -> ModelFile:
-    joints = dict(model_file.joints)
-    for name, axis in released:
-        joints[name] = joints[name].holding(joints[name].held.replace(axis, ""))
-    return model_file.model_copy(update={"joints": joints}) if released else model_file
 
 
 def _options_at(model_file: ModelFile, numbers: Numbers, choices: Mapping[str, Any]) -> Options:

@@ -1,6 +1,6 @@
 """What pictures show of a mechanism: solids, outlines, and their motion."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations, pairwise, product
 from typing import Any, NamedTuple
@@ -12,9 +12,9 @@ from mbsim_cli.assembly.parameters.numbers import Numbers
 from mbsim_cli.assembly.tree.bodies import tree_table, with_elastic
 from mbsim_cli.assembly.tree.elastic import ElasticBody, Source
 from mbsim_cli.assembly.tree.geometry import carries, frame, mass_properties, shape_center, split
-from mbsim_cli.assembly.tree.joints import both
+from mbsim_cli.assembly.tree.joints import both, held_of
 from mbsim_cli.assembly.tree.kinematics import poses
-from mbsim_cli.assembly.tree.system import System, unfolded_system
+from mbsim_cli.assembly.tree.system import System, unfolded_system, with_released
 from mbsim_cli.assembly.tree.topology import PairTable
 from mbsim_cli.errors import InputOutputError, UsageError
 from mbsim_cli.kernels.elements.laws import law_value
@@ -238,11 +238,21 @@ def _placed(scene: Scene, local: np.ndarray, origins: Iterable[Any], rotations: 
     return found
 
 
-def moving_scene(model_file: ModelFile, standard_input: Source | None = None, exaggeration: float = 1.0) -> MovingScene:
+def moving_scene(
+    model_file: ModelFile,
+    standard_input: Source | None = None,
+    exaggeration: float = 1.0,
+    coordinates: Sequence[str] | None = None,
+) -> MovingScene:
     """The scene of a model: its bodies, joints, springs and ground points.
 
-    ``standard_input`` gives the data of bodies that deform, whose meshes are drawn deformed ``exaggeration`` times.
+    ``standard_input`` gives the data of bodies that deform, whose meshes are drawn deformed ``exaggeration`` times. No
+    constraint holds points of joints along axes that are not among the ``coordinates`` of a run, if these are known.
     """
+    if coordinates is not None:
+        known, joints = {name.lstrip("-") for name in coordinates}, model_file.joints.items()
+        held = [(name, axis) for name, spec in joints for axis in held_of(spec) if f"{name}.{axis}" not in known]
+        model_file = with_released(model_file, held)
     system = unfolded_system(model_file, standard_input)
     rigid = tree_table(system)
     tree = with_elastic(system, rigid, PairTable(rigid.parent.tolist(), rigid.first_column.tolist()))

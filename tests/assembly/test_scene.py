@@ -11,6 +11,7 @@ from mbsim_cli.assembly.parameters.numbers import Numbers
 from mbsim_cli.assembly.scene import in_natural_coordinates, moving_scene, outline, wheel, wire_frame
 from mbsim_cli.assembly.tree.kinematics import poses
 from mbsim_cli.reduction.mesh import drawn_edges, grid
+from mbsim_cli.study.pictures.motion import StartModel
 from mbsim_cli.study.reduced_bodies import standard_input
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -285,3 +286,34 @@ def test_roads_have_their_heights_and_tyres():
     (track,) = buggy.roads
     assert len(track.centers) == 4 and np.ptp(buggy.heights(track, np.linspace(0.0, 20.0, 50))) > 1e-3
     assert not moving_scene(spec.load(ROOT / "models/fivebar.yaml")).roads
+
+
+SLIDER = """\
+mbsim: 1
+points:
+  A: {crank: [0.25, 0, 0], rod: [0, 0, 0]}
+  B: {rod: [0.6, 0, 0], slider: [0, 0, 0]}
+bodies:
+  crank: {mass: 2, center_of_mass: [0.12, 0, 0], inertia: {xx: 0.1, yy: 0.1, zz: 0.08}}
+  rod: {mass: 1.5, center_of_mass: [0.3, 0, 0], inertia: {xx: 0.1, yy: 0.1, zz: 0.05}}
+  slider: {mass: 0.8, inertia: {xx: 0.1, yy: 0.1, zz: 0.05}}
+joints:
+  O: {type: revolute, bodies: [ground, crank], point: origin, axis: z, initial: {angle: 1.1, independent: true}}
+  A: {type: revolute, bodies: [crank, rod], point: A, axis: z, friction: {dynamic: 0.2, radius: 0.05}}
+  B: {type: revolute, bodies: [rod, slider], point: B, axis: z}
+  S: {type: prismatic, bodies: [ground, slider], point: origin, axis: x, friction: {dynamic: 0.2, velocity: 0.3}}
+analysis: {step: 0.01, duration: 0.03}
+"""
+
+
+def test_joints_are_held_along_the_axes_of_the_run(tmp_path):
+    """Constraints that would repeat others are left out of the run, and so are their coordinates."""
+    path = tmp_path / "m.yaml"
+    path.write_text(SLIDER)
+    assembled = build(file := spec.load(path))
+    names = assembled.problem.names.coordinates
+    moving = moving_scene(file, coordinates=names)
+    assert moving.coordinates == names != moving_scene(file).coordinates
+    start = StartModel(path, file, assembled)
+    assert start.z.shape == (1, len(names))
+    assert np.allclose(start.positions[0][start.moving.scene.names["slider.B"]][1:], 0.0, atol=1e-9)

@@ -1,6 +1,6 @@
 """The system of a model file: numbers, tree and columns; places on bodies that deform become bodies of their own."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass
@@ -405,6 +405,14 @@ def _constrained_coordinates(model_file: ModelFile) -> Iterator[str]:
 
 
 # The system of a model file before anything is packed: deforming bodies unfolded, a tree chosen, gravity in theta.
+
+
+def with_released(model_file: ModelFile, released: Collection[tuple[str, str]]) -> ModelFile:
+    """The file without constraints that hold the points of joints along axes."""
+    joints = dict(model_file.joints)
+    for name, axis in released:
+        joints[name] = joints[name].holding(joints[name].held.replace(axis, ""))
+    return model_file.model_copy(update={"joints": joints}) if released else model_file
 
 
 def unfolded_system(model_file: ModelFile, standard_input: Source | None) -> System:

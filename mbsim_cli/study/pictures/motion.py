@@ -83,7 +83,7 @@ class StartModel(MovingModel):
         from mbsim_cli.study.reduced_bodies import standard_input
 
         self.path, self.file, self.time = path, file, np.zeros(1)
-        self.moving = moving_scene(file, standard_input)
+        self.moving = moving_scene(file, standard_input, coordinates=assembled.equations.problem.names.coordinates)
         closed = assembled.closing.z
         self.z = np.append(closed, np.zeros(len(self.moving.coordinates) - len(closed)))[None]
 
@@ -114,7 +114,9 @@ class ResultModel(MovingModel):
             larger = 1.0 if exaggeration is None else exaggeration
             self.moving = moving_scene(file, standard_input, larger)
             if list(self.moving.coordinates) != content.coordinates:
-                self.moving = _natural(self.moving, file, content)
+                released = moving_scene(file, standard_input, larger, content.coordinates)
+                is_alike = list(released.coordinates) == content.coordinates
+                self.moving = released if is_alike else _natural(self.moving, file, content)
         except ModelError as error:
             raise InputOutputError(f"{content.path}: the model stored with it is invalid: {error.issues[0]}") from error
         if list(self.moving.coordinates) != content.coordinates:
