@@ -208,3 +208,17 @@ def test_a_law_that_can_move_nothing(tmp_path):
     assert (automatic.dropped, automatic.problem.broken) == (["c"], ())  # it is what it always is
     (issue,) = issues(tmp_path, turned.replace(", law: wave", ""))
     assert "stays open by 0.4636" in issue.message
+
+
+def test_distances_that_nothing_changes(tmp_path):
+    """Without any coordinate a distance holds or is an error; it used to reach the solver, which has no columns."""
+    text = """
+    points: {a: {ground: [0, 0, 0], b: [0, 0, 0]}, p: {b: [3, 0, 0]}, g: {ground: [0, 4, 0]}}
+    bodies: {b: {mass: 1, inertia: {xx: 1, yy: 1, zz: 1}}}
+    joints: {j: {type: fixed, bodies: [ground, b], point: a}}
+    constraints: {d: {type: distance, points: [ground.g, b.p], distance: 5}}
+    """
+    assembled = assemble(tmp_path, text)
+    assert (assembled.dropped, len(assembled.problem.names.constraints)) == (["d"], 0)
+    (issue,) = issues(tmp_path, text.replace("distance: 5", "distance: 5.5"))
+    assert issue.path == "constraints.d" and "stays open by 0.5" in issue.message
