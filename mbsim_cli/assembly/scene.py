@@ -12,9 +12,9 @@ from mbsim_cli.assembly.parameters.numbers import Numbers
 from mbsim_cli.assembly.tree.bodies import tree_table, with_elastic
 from mbsim_cli.assembly.tree.elastic import ElasticBody, Source
 from mbsim_cli.assembly.tree.geometry import carries, frame, mass_properties, shape_center, split
-from mbsim_cli.assembly.tree.joints import both, held_of
+from mbsim_cli.assembly.tree.joints import both
 from mbsim_cli.assembly.tree.kinematics import poses
-from mbsim_cli.assembly.tree.system import System, unfolded_system, with_released
+from mbsim_cli.assembly.tree.system import System, held_as_in_run, unfolded_system
 from mbsim_cli.assembly.tree.topology import PairTable
 from mbsim_cli.errors import InputOutputError, UsageError
 from mbsim_cli.kernels.elements.laws import law_value
@@ -250,9 +250,7 @@ def moving_scene(
     constraint holds points of joints along axes that are not among the ``coordinates`` of a run, if these are known.
     """
     if coordinates is not None:
-        known, joints = {name.lstrip("-") for name in coordinates}, model_file.joints.items()
-        held = [(name, axis) for name, spec in joints for axis in held_of(spec) if f"{name}.{axis}" not in known]
-        model_file = with_released(model_file, held)
+        model_file = held_as_in_run(model_file, coordinates)
     system = unfolded_system(model_file, standard_input)
     rigid = tree_table(system)
     tree = with_elastic(system, rigid, PairTable(rigid.parent.tolist(), rigid.first_column.tolist()))

@@ -8,7 +8,7 @@ import numpy as np
 
 from mbsim_cli.assembly.tree.geometry import mass_properties
 from mbsim_cli.assembly.tree.joints import joint_frames, kind_of, tree_columns, tree_frames
-from mbsim_cli.assembly.tree.system import unfolded_system
+from mbsim_cli.assembly.tree.system import held_as_in_run, unfolded_system
 from mbsim_cli.errors import UsageError
 from mbsim_cli.exchange.robot import GROUND, Body, Coupling, Joint, Motor, Robot
 from mbsim_cli.model.codes import ROTATIONS, TRANSLATIONS
@@ -32,11 +32,12 @@ def robot_of(path: Path, overrides: Mapping[str, str]) -> Robot:
     if file.states:
         raise UsageError("other formats have no states and controllers")
     assembled = build(file, settings, [])
-    system = unfolded_system(file, None)
+    system = unfolded_system(held_as_in_run(file, ()), None)  # joints of other programs hold their points themselves
     numbers = system.geometry.numbers
     gravity = np.array(numbers.vector(file.gravity), dtype=float)
     robot = Robot(file.name or path.stem, path.name, gravity)
-    start = dict(zip(system.coordinate_names(), assembled.closing.z.tolist(), strict=True))
+    names = assembled.equations.problem.names.coordinates
+    start = dict(zip(names, assembled.closing.z.tolist(), strict=True))
     tree = _Tree(system, robot, start)
     tree.add()
     _Forces(file, numbers, robot, tree.joints).add()

@@ -12,6 +12,7 @@ import mbsim_cli
 from mbsim_cli.exchange import read
 from mbsim_cli.io.results import Content
 from mbsim_cli.study.pictures.motion import ResultModel
+from tests.assembly.test_scene import SLIDER
 
 from .conftest import ROOT
 from .test_import import ARM
@@ -234,3 +235,11 @@ def test_names_and_files_that_stand_there(mbsim, fivebar, tmp_path):
     (tmp_path / "fivebar.csv").write_text("mine")
     assert mbsim("export", fivebar, "--to", "csv").code == 5
     assert mbsim("export", fivebar, "r2", "--to", "csv", "--force").code == 0
+
+
+def test_joints_with_friction_are_exported_as_what_they_are(mbsim, tmp_path):
+    """Constraints that hold their points in a run, for the loads that friction reads, are nothing of a robot."""
+    (tmp_path / "slider.yaml").write_text(SLIDER)
+    assert mbsim("export", "slider.yaml", "--to", "mjcf", "-o", "slider.xml").code == 0
+    joints = re.findall(r'<joint name="(\w+)" type="(\w+)"', (tmp_path / "slider.xml").read_text())
+    assert dict(joints) == {"O": "hinge", "A": "hinge", "S": "slide"}

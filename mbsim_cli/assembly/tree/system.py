@@ -15,6 +15,7 @@ from mbsim_cli.assembly.tree.joints import (
     TreeColumn,
     both,
     has_velocity,
+    held_of,
     independent,
     tree_columns,
 )
@@ -413,6 +414,13 @@ def with_released(model_file: ModelFile, released: Collection[tuple[str, str]]) 
     for name, axis in released:
         joints[name] = joints[name].holding(joints[name].held.replace(axis, ""))
     return model_file.model_copy(update={"joints": joints}) if released else model_file
+
+
+def held_as_in_run(model_file: ModelFile, coordinates: Sequence[str]) -> ModelFile:
+    """The file whose joints are held along the axes that a run has ``coordinates`` for: others repeat constraints."""
+    known, joints = {name.lstrip("-") for name in coordinates}, model_file.joints.items()
+    held = [(name, axis) for name, spec in joints for axis in held_of(spec) if f"{name}.{axis}" not in known]
+    return with_released(model_file, held)
 
 
 def unfolded_system(model_file: ModelFile, standard_input: Source | None) -> System:
