@@ -195,7 +195,7 @@ def test_what_is_not_estimated_is_null_with_its_reason(mbsim, variant):
 
 def test_an_adaptive_run_claims_no_more_than_the_errors_of_quadrature(mbsim, pendulum, variant):
     told = mbsim("run", pendulum, "--formulation", "recursive").out
-    assert "estimated relative errors of quadrature over instants alone: swing" in told
+    assert "estimated relative errors of quadrature over time points alone: swing" in told
     assert "that of its derivatives with error_control: sensitivities (and ddm) only" in told
     controlled = variant("analysis: {", "analysis: {formulation: recursive, error_control: sensitivities, ")
     assert "the error of each step, derivatives included, within the tolerance" in mbsim("run", controlled).out

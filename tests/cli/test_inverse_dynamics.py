@@ -149,7 +149,7 @@ def test_the_end_of_a_motion_between_rows_is_not_said_to_be_exact(arm, capsys):
         assert call(["run", "arm.yaml", "--json"]) == 0
         assert json.loads(capsys.readouterr().out)["objectives"]["effort"]["discretisation"]["value"] == told
         assert call(["run", "arm.yaml"]) == 0
-        assert ("of quadrature over instants alone" in capsys.readouterr().out) == (told is None)
+        assert ("of quadrature over time points alone" in capsys.readouterr().out) == (told is None)
     assert call(["run", "arm.yaml", "--step", "auto", "--accuracy", "1e-2", "--json"]) == 0
     seen = capsys.readouterr()
     assert json.loads(seen.out)["objectives"]["effort"]["discretisation"]["value"] is None
