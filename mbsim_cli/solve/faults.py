@@ -292,7 +292,7 @@ def step_sentence(
 ) -> str:
     """Describe an integration that cannot go on from ``time``; the last step that was tried had about some ``size``.
 
-    ``fastest`` is the rate of the fastest motion of a stiff run, 1/s.
+    ``fastest`` is the rate of the motion that bounds the steps, 1/s, or 0 where that is unknown.
     """
     options, names = problem.options, problem.names.coordinates
     stiff = "" if options.implicit else "integrator: esdirk if the model is stiff, "
@@ -310,7 +310,7 @@ def step_sentence(
     if fastest:
         return (
             f"{begun}: at this pace the run takes some {tried * options.duration / max(time, size):.1e} steps. "
-            f"The model is stiff: something moves at a rate of about {fastest:.0e} 1/s{where}; "
+            f"Its steps follow a motion with a rate of about {fastest:.0e} 1/s{where}; "
             "try integrator: esdirk, whose steps may be longer than a fast motion that is damped or hardly excited, "
             "or a smaller stiffness or damping, or more max_steps"
         )

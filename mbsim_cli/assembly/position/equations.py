@@ -13,7 +13,7 @@ from mbsim_cli.assembly.parameters.numbers import STEP, Scalar
 from mbsim_cli.assembly.tree.kinematics import Poses, columns_at, measured, poses, poses_of_columns
 from mbsim_cli.assembly.tree.system import System
 from mbsim_cli.kernels.elements.laws import law_value
-from mbsim_cli.model.codes import BETWEEN_BODIES, ROTATIONS, Measure
+from mbsim_cli.model.codes import ROTATIONS, Measure
 from mbsim_cli.model.coordinates import among, kinds, motion_of_columns, of_columns
 from mbsim_cli.model.layout import MASS, MEASURE_SIZE, NONE, Curves, FlexibleTree, Followers, Measures, Pairs
 from mbsim_cli.model.problem import Problem
@@ -157,6 +157,7 @@ class Equations:
 
 SAMPLES = 3
 NOTHING = 1e-9  # derivative, relative to the lengths at hand, that counts as none
+_GEOMETRIC = (Measure.PROJECTION, Measure.DOT, Measure.ANGLE)
 
 
 def wanted_rows(packed: Any) -> list[bool]:
@@ -164,9 +165,11 @@ def wanted_rows(packed: Any) -> list[bool]:
     table, pairs = packed.measures.table(), packed.pairs.table()
     columns = (table.kind.tolist(), table.pair.tolist(), table.theta.tolist())
     measures = [tuple(column[measure] for column in columns) for measure in packed.constraints.measure]
-    if not any(kind in BETWEEN_BODIES for kind, *_ in measures):
-        return [True] * len(measures)
     kinds = packed.tree.column_kind
+    if not len(kinds):
+        return [False] * len(measures)
+    if not any(kind in _GEOMETRIC for kind, *_ in measures):
+        return [True] * len(measures)
     reach = np.where(among(kinds, ROTATIONS), np.pi, 1.0)  # in general position, of the order of a metre
     places = (reach * np.random.default_rng(0).uniform(-1.0, 1.0, (SAMPLES, len(kinds)))).tolist()
     return packed.system.settle(partial(_wanted, packed.tree, pairs, measures, places), by_theta=True)
@@ -176,7 +179,7 @@ def _wanted(
     tree: Any, pairs: Pairs, measures: Sequence[tuple[int, ...]], places: Sequence[list[float]], system: System
 ) -> list[bool]:
     """The same of equations by kind, pair and block of their measures, tried at some ``places``."""
-    rows, wanted = [i for i, (kind, *_) in enumerate(measures) if kind in BETWEEN_BODIES], [True] * len(measures)
+    rows, wanted = [i for i, (kind, *_) in enumerate(measures) if kind in _GEOMETRIC], [True] * len(measures)
     theta = system.theta.values().tolist()
     for columns in places:
         if not rows:
