@@ -310,7 +310,7 @@ def step_sentence(
     if fastest:
         return (
             f"{begun}: at this pace the run takes some {tried * options.duration / max(time, size):.1e} steps. "
-            f"Its steps follow a motion with a rate of about {fastest:.0e} 1/s{where}; "
+            f"The model is stiff, or moves fast: a motion has a rate of about {fastest:.0e} 1/s{where}; "
             "try integrator: esdirk, whose steps may be longer than a fast motion that is damped or hardly excited, "
             "or a smaller stiffness or damping, or more max_steps"
         )
