@@ -117,7 +117,7 @@ def _require_countable(duration: float, step: float) -> None:
         )
 
 
-def doubtful_settings(model_file: ModelFile, options: Options, choices: Mapping[str, Any]) -> list[str]:
+def warnings_of_settings(model_file: ModelFile, options: Options, choices: Mapping[str, Any]) -> list[str]:
     """Warnings about settings of the file or the caller that are rounded or have no effect."""
     analysis, found = model_file.analysis, []
     if (stated := getattr(analysis, "output_interval", None)) is not None:

@@ -369,7 +369,7 @@ class Packing:
 
 
 def pack(model_file: ModelFile, choices: Mapping[str, Any], released: Collection[tuple[str, str]] = ()) -> Packing:
-    """Pack a file; raises ModelError with what is wrong with the mechanism.
+    """Pack a file; raises ModelError with all faults of the mechanism.
 
     No constraint holds the points of joints ``released`` along their axes, where it would repeat others.
     """

@@ -29,7 +29,7 @@ from mbsim_cli.assembly.mechanism import (
     undetermined_loads,
 )
 from mbsim_cli.assembly.objectives import Objective, expressed, objectives_of
-from mbsim_cli.assembly.options import check_differentiable, doubtful_settings, end_of
+from mbsim_cli.assembly.options import check_differentiable, end_of, warnings_of_settings
 from mbsim_cli.assembly.packing import OTHERS, Packing, ParameterValue, pack, parameter_values
 from mbsim_cli.assembly.parameters.numbers import IDENTITY, ZERO, Theta
 from mbsim_cli.assembly.parameters.tables import Reader
@@ -324,8 +324,8 @@ def _assembled(packing: Packing, lasting: Packing) -> Assembled:
     else:
         problem = started
     end = end_of(model_file, packing.choices.get("duration"))
-    warnings = [f"body {body.name!r}: {text}" for body in system.elastic for text in body.doubts]
-    warnings += doubtful_settings(model_file, packing.options, packing.choices)
+    warnings = [f"body {body.name!r}: {text}" for body in system.elastic for text in body.warnings]
+    warnings += warnings_of_settings(model_file, packing.options, packing.choices)
     warnings += [
         *unsmooth_laws(declared, model_file),
         *system.warnings,

@@ -90,7 +90,7 @@ def _table(
 def _robot(
     source: Path, to: str, written: Path, overrides: dict[str, str], force: bool
 ) -> tuple[dict[str, int], list[str]]:
-    """Write a model as a robot; return the numbers of its parts, and remarks about what the format cannot state."""
+    """Write a model as a robot; return counts of its parts, and remarks on features that the format lacks."""
     from mbsim_cli.cli.init import write_new
     from mbsim_cli.exchange.mjcf import mjcf_of
     from mbsim_cli.exchange.urdf import urdf_of

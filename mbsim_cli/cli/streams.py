@@ -24,7 +24,7 @@ class _Forgiving(io.RawIOBase):
         self._handle = handle
 
     def writable(self) -> bool:
-        """True, as for every output stream."""
+        """Always true: this is an output stream."""
         return True
 
     def fileno(self) -> int:

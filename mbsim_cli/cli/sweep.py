@@ -108,7 +108,7 @@ Grid = Annotated[
 ]
 Keep = Annotated[
     Literal["objectives", "sensors", "full"] | None,
-    typer.Option(help="What is kept of a case.", show_default="as in the file"),
+    typer.Option(help="Results to store for each case.", show_default="as in the file"),
 ]
 Sensitivity = Annotated[
     Literal["none", "ddm"] | None, typer.Option(help="Gradients in each case.", show_default="as in the file")

@@ -79,7 +79,7 @@ BLOCK = 20_000  # elements at a time
 
 
 def element_gradients(found: Reduced, adjoint: StandardInput) -> tuple[Array, Array]:
-    """Derivatives (ne) by factors on each element's stiffness and on its mass, of what has an adjoint of the terms.
+    """Derivatives (ne) of an objective by factors on each element's stiffness and mass; ``adjoint`` is by the terms.
 
     Holds for what does not change when the basis of the kept shapes is turned (subspace gauge).
     """

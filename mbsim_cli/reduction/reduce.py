@@ -130,7 +130,7 @@ def reduced(body: Body) -> Reduced:
     mixing, combined = _mixing(solver, basis, len(loaded) > 0)
     shapes = body.held.expand(basis @ mixing)
     sid = _terms(body, solver, shapes)
-    warnings = (*body.structure.warnings, *_doubts(solver), *dropped, *combined)
+    warnings = (*body.structure.warnings, *_warnings_of(solver), *dropped, *combined)
     return Reduced(body, solver, loaded, mixing, shapes, replace(sid, warnings=warnings))
 
 
@@ -199,7 +199,7 @@ def _mixing(solver: Solved, basis: Array, mix: bool) -> tuple[Array, list[str]]:
     ] if lost else []
 
 
-def _doubts(solver: Solved) -> list[str]:
+def _warnings_of(solver: Solved) -> list[str]:
     """Warnings of modes that are cut inside a close pair, and of modes that are not exact."""
     squares, kept = solver.found.squares, solver.found.kept
     found = []

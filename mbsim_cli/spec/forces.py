@@ -378,10 +378,10 @@ class Contact(_Force):
     in_example = ("shape", "against", "stiffness", "friction")
 
     type: Literal["contact"] = field("Two bodies that touch.", "contact")
-    shape: (
-        Annotated[SphereShape | PointsShape | BoxShape | RimShape | CylinderShape | CapsuleShape, ByType()] | None
-    ) = field("What touches, on the second body; with against.", _BALL, default=None)
-    against: Annotated[PlaneFace | SphereFace | CapsuleFace | CylinderFace | RoadFace, ByType()] | None = field(
+    shape: Annotated[Touching, ByType()] | None = field(
+        "What touches, on the second body; with against.", _BALL, default=None
+    )
+    against: Annotated[Touched, ByType()] | None = field(
         "What is touched: of the first body, or a road.", {"type": "plane", **PLANE}, default=None
     )
     center: named.Point | None = field("Centre of a sphere, body.point; with plane.", "ball.origin", default=None)

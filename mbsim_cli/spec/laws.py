@@ -157,7 +157,8 @@ class OneSided(AnyLaw):
     onset: Number = field("Length over which the slope grows.", 0.005)
 
 
-SimpleLaw = Annotated[Constant | Polynomial | Harmonic | SmoothStep | Spline | Table | OneSided, ByType()]
+_Simple = Constant | Polynomial | Harmonic | SmoothStep | Spline | Table | OneSided
+SimpleLaw = Annotated[_Simple, ByType()]
 SimpleLawOrName = Annotated[named.Law | SimpleLaw, ByKind()]
 
 
@@ -170,7 +171,7 @@ class Windowed(AnyLaw):
     law: SimpleLawOrName = field("The law; its argument is 0 at the start of the window.", "wave")
 
 
-WindowedLaw = Annotated[Constant | Polynomial | Harmonic | SmoothStep | Spline | Table | OneSided | Windowed, ByType()]
+WindowedLaw = Annotated[_Simple | Windowed, ByType()]
 WindowedLawOrName = Annotated[named.Law | WindowedLaw, ByKind()]
 
 
@@ -189,9 +190,7 @@ class Piecewise(AnyLaw):
     laws: list[WindowedLawOrName] = field("The laws, one more than breaks.", ["ramp", "hold", "fall"], min_length=2)
 
 
-Law = Annotated[
-    Constant | Polynomial | Harmonic | SmoothStep | Spline | Table | OneSided | Windowed | Sum | Piecewise, ByType()
-]
+Law = Annotated[_Simple | Windowed | Sum | Piecewise, ByType()]
 LawOrName = Annotated[named.Law | Law, ByKind()]
 
 
@@ -311,6 +310,7 @@ class RoadSum(_Road):
     roads: list[named.Road] = field("Their names.", ["hill", "bumps"], min_length=2)
 
 
-SimpleRoad = Annotated[Flat | Ramp | Step | Sinusoidal | Bumps | Profile | MeasuredProfile, ByType()]
-Road = Annotated[Flat | Ramp | Step | Sinusoidal | Bumps | Profile | MeasuredProfile | RoadSum, ByType()]
+_Single = Flat | Ramp | Step | Sinusoidal | Bumps | Profile | MeasuredProfile
+SimpleRoad = Annotated[_Single, ByType()]
+Road = Annotated[_Single | RoadSum, ByType()]
 RoadOrName = Annotated[named.Road | SimpleRoad, ByKind()]

@@ -92,7 +92,7 @@ class Study(Spec):
         default=None,
     )
     keep: Annotated[Literal["objectives", "sensors", "full"] | list[named.Kept], ByKind()] = field(
-        "What is kept of a case: objectives; sensors too, along time; or the names of objectives and sensors; "
+        "Results to store for each case: objectives; sensors too, along time; or the names of objectives and sensors; "
         "full: objectives, and its result file.",
         "sensors",
         ["psi1", "r2"],

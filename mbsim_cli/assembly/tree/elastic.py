@@ -127,8 +127,8 @@ class ElasticBody:
         return pull_back(of_span(self.sid, adjoint) if self._supplied.modal else adjoint)
 
     @property
-    def doubts(self) -> list[str]:
-        """What is doubtful of its data, and of single coordinates without a derivative that the file speaks of."""
+    def warnings(self) -> list[str]:
+        """Warnings about its data, and about coordinates that the file names and that have no derivative."""
         parted = ((name, sorted(modes & self._single)) for name, modes in self.parted.items())
         found = list(self.sid.warnings)
         for parameter, modes in parted:

@@ -240,7 +240,7 @@ class FlexibleBodies:
         return refused_at(self._model_file, f"fields.{name}.filter", lambda: fields.filter_of(mesh, radius))
 
     def by_field(self, name: str, found: Reduced, adjoint: StandardInput) -> np.ndarray:
-        """Derivatives (ne) by the numbers of a body's field, of what has an adjoint of the body's terms."""
+        """Derivatives (ne) of an objective by the numbers of a body's field; ``adjoint`` is by the body's terms."""
         spec = self._density(name)
         assert spec is not None
         mesh = found.body.structure.mesh

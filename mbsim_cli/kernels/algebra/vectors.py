@@ -38,7 +38,7 @@ def rows3(array, i, row, k):
 
 @inlined
 def put3(array, i, row, k, a):
-    """Write a to them."""
+    """Write the vector a to three rows from ``row`` on of item i, column or columns k."""
     put(array, i, row, k, a[0])
     put(array, i, row + 1, k, a[1])
     put(array, i, row + 2, k, a[2])

@@ -9,7 +9,7 @@ from mbsim_cli.kernels.compiler.entry import Bound as bound
 
 __all__ = ["bound", "derived", "entry", "inlined", "kernel", "merged", "overload"]
 
-AS_FIRST_CALLER: dict[str, bool] = {}  # put into all callers where the one that it is compiled for is put into its own
+AS_FIRST_CALLER: dict[str, bool] = {}  # as numba decides: inlined everywhere if the first caller is inlined itself
 INTO_CALLERS = {"forceinline": True}
 CALLED = {"forceinline": False}
 

@@ -1,8 +1,8 @@
-"""What kernels of a tree see, chosen by the type of ``model.tree``: its coordinates, or columns where bodies deform.
+"""Coordinates or columns of a tree for its kernels, chosen by the type of ``model.tree``: columns where bodies deform.
 
-The first functions give the kernels the motion of columns, the equations in columns, and so on; where no body deforms,
-these are what they are given. The others do nothing there: they add what bodies that deform do, and bring to
-coordinates what the kernels have found. Compiled functions return arrays in tuples, for one alone would need an owner.
+The first functions return the motion of columns, the equations in columns, and so on; where no body deforms they return
+their arguments. The other functions do nothing there: they add the forces of bodies that deform, and bring results of
+the kernels from columns to coordinates. Compiled functions return arrays in tuples: a single one would need an owner.
 """
 
 from mbsim_cli.kernels.algorithms.by_type import only_with
@@ -186,5 +186,5 @@ def bring_adjoints(model, theta, z, zd, zdd, kin, adj):
 
 @with_columns(lambda model, theta, z, comp, virtual, adj: None)
 def bring_virtual(model, theta, z, comp, virtual, adj):
-    """What the virtual motion of columns has from coordinates and numbers."""
+    """Adjoints of coordinates and numbers, by which columns have their virtual motion."""
     pull_virtual(model.tree, theta, z, comp.equations.G, virtual, adj)

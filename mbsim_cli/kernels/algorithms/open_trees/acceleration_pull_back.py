@@ -233,7 +233,7 @@ def pull_norm(state, c, k, nu, adj):
 
 @kernel
 def left_of(driver, each, hat, zdd_hat):
-    """Residual that mu leaves of adjoints of free accelerations, relative to ``hat`` and to what is added.
+    """Remaining adjoints of free accelerations once mu is known, relative to ``hat`` and to the part that mu adds.
 
     ``each`` are the ``simd.numbers`` of the columns.
     """
