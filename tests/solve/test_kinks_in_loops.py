@@ -208,14 +208,19 @@ PLACES = {  # the torque or the drive changes at these instants; steps of 2 ms
 }
 
 
+def crank_at(where, drives):
+    """Times at which laws change, and the mechanism; skips the test where the start is on the far side of a change."""
+    a, b = PLACES[where]
+    if drives and a <= 0:
+        pytest.skip("the start has the rate, or the acceleration, that holds behind")
+    return a, b, slider_crank(a, b, drives=drives, step=2e-3)
+
+
 @pytest.mark.parametrize("drives", [False, True], ids=["torque", "driven"])
 @pytest.mark.parametrize("where", PLACES)
 def test_gradients_wherever_laws_change(where, drives):
     """Two derivations agree to round-off, and with the equations of one coordinate."""
-    a, b = PLACES[where]
-    if drives and a <= 0:
-        pytest.skip("the start has the rate, or the acceleration, that holds behind")
-    data = slider_crank(a, b, drives=drives, step=2e-3)
+    a, b, data = crank_at(where, drives)
     by_direct, by_adjoint = shown(found_by(data)[0]), shown(found_by(data, "adjoint")[0])
     size = np.abs(by_direct).max(axis=1, keepdims=True)
     assert np.all(np.abs(by_adjoint - by_direct) < 1e-9 * size)
@@ -227,10 +232,8 @@ def test_gradients_wherever_laws_change(where, drives):
 @pytest.mark.parametrize("drives", [False, True], ids=["torque", "driven"])
 @pytest.mark.parametrize("where", PLACES)
 def test_gradients_are_complex_steps_wherever_laws_change(where, drives):
-    a, b = PLACES[where]
-    if drives and a <= 0:
-        pytest.skip("the start has the rate, or the acceleration, that holds behind")
-    found, assembled = found_by(slider_crank(a, b, drives=drives, step=2e-3))
+    *_, data = crank_at(where, drives)
+    found, assembled = found_by(data)
     by_direct = shown(found)
     size = np.abs(by_direct).max(axis=1, keepdims=True)
     assert np.all(np.abs(shown(complex_steps(assembled, SILENT)) - by_direct) < 1e-9 * size)
