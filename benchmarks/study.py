@@ -25,7 +25,7 @@ sys.path.insert(0, str(ROOT))
 from benchmarks.figures import figures_of, show  # noqa: E402
 
 STUDIES = {"fivebar": "bars", "buggy_lane_change": "suspension", "buggy": "suspension"}
-PROGRAM = [sys.executable, "-m", "mbsim_cli.cli.app"]
+PROGRAM = [sys.executable, "-m", "mbsim_cli"]
 ENVIRONMENT = os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
 # Label and unit, then the largest value allowed (of two workers and efficiency the smallest).
 ROWS: dict[str, tuple] = {

@@ -80,7 +80,7 @@ def _listed(model: Path) -> str:
 
 def printed(model: Path) -> str:
     """What the command of a model prints: its objectives, else the last line up to the seconds."""
-    command = [sys.executable, "-m", "mbsim_cli.cli.app", "run", ROOT / model]
+    command = [sys.executable, "-m", "mbsim_cli", "run", ROOT / model]
     with tempfile.TemporaryDirectory() as folder:
         lines = subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines()
     values = next((number for number, line in enumerate(lines) if line.startswith("│ value ")), None)

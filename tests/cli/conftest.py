@@ -15,7 +15,7 @@ import pytest
 from mbsim_cli.cli import outcome
 
 ROOT = Path(__file__).resolve().parents[2]
-COMMAND = (sys.executable, "-m", "mbsim_cli.cli.app")
+COMMAND = (sys.executable, "-m", "mbsim_cli")
 
 PENDULUM = """\
 mbsim: 1

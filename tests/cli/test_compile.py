@@ -174,7 +174,7 @@ def test_kernels_that_cannot_be_kept(mbsim, pendulum, planned, monkeypatch, tmp_
 def test_nothing_is_compiled_in_vain(pendulum, tmp_path):
     """Where kernels cannot be kept the first one that is missing ends the command, which took minutes before."""
     (tmp_path / "file").write_text("no folder")
-    command = [sys.executable, "-m", "mbsim_cli.cli.app", "compile", str(pendulum)]
+    command = [sys.executable, "-m", "mbsim_cli", "compile", str(pendulum)]
     there = {"MBSIM_CACHE_DIR": str(tmp_path / "file"), "PYTHONPATH": str(ROOT)}
     done = subprocess.run(command, cwd=tmp_path, env=os.environ | there, capture_output=True, text=True, timeout=60)
     assert done.returncode == 5 and done.stderr.startswith("mbsim: compiled kernels cannot be kept: "), done.stderr

@@ -42,6 +42,6 @@ def test_flexible_bodies(mbsim, tmp_path):
 
 def test_a_backend_of_other_programs_is_none_of_ours(fivebar, tmp_path):
     """Notebooks set one for all that they start; pictures go to files."""
-    command = [sys.executable, "-m", "mbsim_cli.cli.app", "plot", str(fivebar), "r2", "-o", "r2.png"]
+    command = [sys.executable, "-m", "mbsim_cli", "plot", str(fivebar), "r2", "-o", "r2.png"]
     done = subprocess.run(command, cwd=tmp_path, env=environment(MPLBACKEND="junk"), capture_output=True, text=True)
     assert done.returncode == 0 and (tmp_path / "r2.png").exists(), done.stderr
