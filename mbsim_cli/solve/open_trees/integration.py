@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -18,14 +18,15 @@ from mbsim_cli.kernels.drivers.instants import measure_drift
 from mbsim_cli.kernels.drivers.integrate import COURSE, IntegrationWork, Scheme, integrate
 from mbsim_cli.kernels.drivers.integrate_implicit import ImplicitControl, ImplicitWork, integrate_implicit
 from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
-from mbsim_cli.kernels.drivers.stepping import BEFORE_START, CLOCK, Breakpoints
+from mbsim_cli.kernels.drivers.stepping import BEFORE_START, CLOCK
+from mbsim_cli.kernels.integrators.ali3p import State
+from mbsim_cli.kernels.integrators.ali3p_derivatives import Sensitivity
 from mbsim_cli.kernels.integrators.dense_output import TERMS, Dense
 from mbsim_cli.kernels.integrators.esdirk import ImplicitTableau, LoopStages, NewtonControl, StageEquations
-from mbsim_cli.kernels.integrators.onsets import Onsets
 from mbsim_cli.kernels.integrators.runge_kutta import Carry, ErrorControl, Stages, Tableau
 from mbsim_cli.model.codes import INTEGRATORS
 from mbsim_cli.model.coordinates import are_elastic
-from mbsim_cli.model.layout import NONE
+from mbsim_cli.model.layout import NONE, Model
 from mbsim_cli.model.problem import WORK, Options, Problem
 from mbsim_cli.model.scales import scales_of
 from mbsim_cli.solve import allocate
@@ -183,27 +184,43 @@ ALL_DIGITS = 1e-15
 STALLED = 0.1  # the same where round-off ends the iteration
 
 
-class Integration(NamedTuple):
-    """How an open tree is integrated."""
-
-    drive: Callable
-    scheme: Scheme
-    work: IntegrationWork | ImplicitWork
-
-
-def integration(problem: Problem, theta: np.ndarray, p: int, tree: Any, *, varies: bool, at_once: float) -> Integration:
-    """Prepare the integrator of the options for p directions; it pauses after trying some ``at_once`` steps.
+def integration(
+    problem: Problem, theta: np.ndarray, p: int, tree: Any, *, varies: bool, at_once: float
+) -> tuple[Callable, Scheme, IntegrationWork | ImplicitWork]:
+    """The options' integrator for p directions: driver, scheme and work; a call tries some ``at_once`` steps.
 
     ``tree`` is an OpenTree or Loops.
     """
-    options, model, breakpoints = problem.options, problem.model, breakpoints_of(problem, theta)
+    options, model = problem.options, problem.model
     method, control = tableau(options.integrator), error_control(options, varies=varies, at_once=at_once)
+    (_, n, _), s, dtype = allocate.sizes(model), method.c.size, theta.dtype.type
+
+    def z(*shape: int) -> np.ndarray:
+        return np.zeros(shape, dtype)
+
+    def motion() -> tuple[State, Sensitivity]:
+        return allocate.state(model, dtype), allocate.sensitivity(model, p, dtype)
+
     scheme = Scheme(float(options.step), options.end, method, control)
+    begun = np.array([BEFORE_START, *np.zeros(CLOCK - 1)]), breakpoints_of(problem, theta)
+    counters, probe, trial = np.zeros(len(WORK), np.int64), motion(), motion()
+    stages, carry, owed = Stages(z(s, n), z(s, n), z(s, n, p), z(s, n, p)), Carry(z(n), z(n)), Carry(z(n), z(n))
+    onsets = onsets_of(model, theta, options.onset_steps)
+    watched = onsets, z(onsets.force.size, 2)
     if isinstance(method, ImplicitTableau):
         newton = newton_control(options, stepped=np.iscomplexobj(theta))
-        work = implicit_work(model, theta, method.c.size, p, breakpoints, options, tree)
-        return Integration(integrate_implicit, scheme._replace(control=ImplicitControl(control, newton)), work)
-    return Integration(integrate, scheme, integration_work(model, theta, method, p, breakpoints, options))
+        equations: StageEquations | LoopStages = (
+            _stage_equations(model, theta, p)
+            if options.open_tree
+            else LoopStages(allocate.another(tree.factor), np.zeros(1))
+        )
+        work = ImplicitWork(*begun, counters, *probe, *trial, *motion(), stages, carry, owed, equations, *watched)
+        return integrate_implicit, scheme._replace(control=ImplicitControl(control, newton)), work
+    terms = TERMS if method.dense.size else 0
+    dense = Dense(z(n), z(n), z(n, p), z(n, p), z(terms, n), z(terms, n), z(terms, n, p), z(terms, n, p))
+    course = np.zeros(COURSE)
+    explicit = IntegrationWork(*begun, course, counters, *probe, *trial, stages, carry, owed, dense, *watched)
+    return integrate, scheme, explicit
 
 
 def error_control(options: Options, *, varies: bool, at_once: float = np.inf) -> ErrorControl:
@@ -219,30 +236,6 @@ def error_control(options: Options, *, varies: bool, at_once: float = np.inf) ->
         varies and options.error_control == "sensitivities",
         float(options.max_steps),
         float(at_once),
-    )
-
-
-def integration_work(
-    model: Any, theta: np.ndarray, method: Tableau, p: int, breakpoints: Breakpoints, options: Options
-) -> IntegrationWork:
-    """Allocate the work of an integration."""
-    (_, n, _), stages, dtype = allocate.sizes(model), method.c.size, theta.dtype.type
-    terms = TERMS if method.dense.size else 0
-
-    def z(*shape: int) -> np.ndarray:
-        return np.zeros(shape, dtype)
-
-    return IntegrationWork._make(
-        (
-            _clock(),
-            breakpoints,
-            np.zeros(COURSE),
-            np.zeros(len(WORK), np.int64),
-            *_motions(2, model, p, dtype),
-            *_of_steps(stages, n, p, dtype),
-            Dense(z(n), z(n), z(n, p), z(n, p), z(terms, n), z(terms, n), z(terms, n, p), z(terms, n, p)),
-            *_of_onsets(model, theta, options),
-        )
     )
 
 
@@ -273,63 +266,18 @@ def newton_control(options: Options, *, stepped: bool) -> NewtonControl:
     )
 
 
-def implicit_work(
-    model: Any, theta: np.ndarray, stages: int, p: int, breakpoints: Breakpoints, options: Options, tree: Any
-) -> ImplicitWork:
-    """Allocate the work of an implicit integration."""
-    dtype = theta.dtype.type
+def _stage_equations(model: Model, theta: np.ndarray, p: int) -> StageEquations:
+    """Allocate the equations of implicit stages of an open tree."""
+    tree, dtype = type(model.tree), theta.dtype.type
     _, n, m = allocate.sizes(model)
 
     def z(*shape: int) -> np.ndarray:
         return np.zeros(shape, dtype)
 
-    def equations() -> StageEquations:
-        tree = type(model.tree)
-        kin, comp = (make[tree](model, dtype) for make in (allocate.KINEMATICS, allocate.COMPOSITE))
-        set_ground(theta, kin)
-        square, another = ((zeros((n, padded(n)), dtype), np.zeros(n, np.int64)) for _ in range(2))
-        return StageEquations(
-            kin, comp, allocate.twists_of(model, p, dtype), *square, *another, np.zeros(1),
-            np.zeros(open_tree(model).euler.size), z(n), z(n), z(n, 1), z(n, p), z(m, LINE_SIZE), z(m),
-        )  # fmt: skip
-
-    return ImplicitWork._make(
-        (
-            _clock(),
-            breakpoints,
-            np.zeros(len(WORK), np.int64),
-            *_motions(3, model, p, dtype),
-            *_of_steps(stages, n, p, dtype),
-            equations() if options.open_tree else LoopStages(allocate.another(tree.factor), np.zeros(1)),
-            *_of_onsets(model, theta, options),
-        )
-    )
-
-
-def _of_onsets(model: Any, theta: np.ndarray, options: Options) -> tuple[Onsets, np.ndarray]:
-    """Onsets, and room for their arguments."""
-    onsets = onsets_of(model, theta, options.onset_steps)
-    return onsets, np.zeros((onsets.force.size, 2), theta.dtype)
-
-
-def _clock() -> np.ndarray:
-    """The clock of a run that is to start."""
-    return np.array([BEFORE_START, *np.zeros(CLOCK - 1)])
-
-
-def _motions(count: int, model: Any, p: int, dtype: type) -> list:
-    """Pairs of a State and a Sensitivity."""
-    return [
-        made for _ in range(count) for made in (allocate.state(model, dtype), allocate.sensitivity(model, p, dtype))
-    ]
-
-
-def _of_steps(stages: int, n: int, p: int, dtype: type) -> tuple[Stages, Carry, Carry]:
-    def z(*shape: int) -> np.ndarray:
-        return np.zeros(shape, dtype)
-
-    return (
-        Stages(z(stages, n), z(stages, n), z(stages, n, p), z(stages, n, p)),
-        Carry(z(n), z(n)),
-        Carry(z(n), z(n)),
-    )
+    kin, comp = (make[tree](model, dtype) for make in (allocate.KINEMATICS, allocate.COMPOSITE))
+    set_ground(theta, kin)
+    square, another = ((zeros((n, padded(n)), dtype), np.zeros(n, np.int64)) for _ in range(2))
+    return StageEquations(
+        kin, comp, allocate.twists_of(model, p, dtype), *square, *another, np.zeros(1),
+        np.zeros(open_tree(model).euler.size), z(n), z(n), z(n, 1), z(n, p), z(m, LINE_SIZE), z(m),
+    )  # fmt: skip
