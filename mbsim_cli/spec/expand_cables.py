@@ -232,10 +232,8 @@ class _Path:
 
     def _read(self, k: int, what: str, kind: type[Sensor], type_: str, where: dict, *key: str) -> str:
         """Add a sensor that no result shows; return its name."""
-        name, model = f"{self._own}{what}{k + 1}", self._maker.review.model
-        if self._maker.takes(name, ("sensors",)):
-            model.sensors[name] = kind.model_validate({"type": type_, **where})
-            model.derived.hidden.add(name)
+        name = f"{self._own}{what}{k + 1}"
+        if self._maker.add_reading(name, kind, type=type_, **where):
             stands_at, place = self._maker.review.source.stands_at, self._place(k, *key)
             stands_at["sensors", name] = place
             for each in where:

@@ -14,7 +14,7 @@ from mbsim_cli.spec.forces import AppliedTorque, Drive
 from mbsim_cli.spec.joints import Bodiless, DisplacementInitial, Friction
 from mbsim_cli.spec.reading.messages import Path
 from mbsim_cli.spec.review import GROUND, Review
-from mbsim_cli.spec.sensors import AngularVelocity, CoordinateSensor, Multiplier
+from mbsim_cli.spec.sensors import AngularVelocity, CoordinateSensor, Multiplier, Sensor
 from mbsim_cli.spec.states import DcMotor, Delay, Pid, State, StateJoint, TransferFunction
 
 _MADE = {
@@ -74,6 +74,14 @@ class Maker:
             self.review.model.forces[name] = Drive.model_validate(
                 {"type": "drive", "coordinate": coordinate, "value": Expression(value)}
             )
+
+    def add_reading(self, name: str, kind: type[Sensor], **given: Any) -> bool:
+        """Add a sensor that no result shows, where its name is free."""
+        model, free = self.review.model, self.takes(name, ("sensors",))
+        if free:
+            model.sensors[name] = kind.model_validate(given)
+            model.derived.hidden.add(name)
+        return free
 
     def is_readable(self, coordinate: str) -> bool:
         """Whether expressions can read a coordinate; reports where its name does not let them."""
@@ -335,9 +343,8 @@ def _add_to_ball(maker: Maker, joint: str, spec: Friction) -> None:
     model, turn = maker.review.model, text_of(spec.velocity)
     bodies, turning = model.joints[joint].bodies, []
     for k, body in enumerate(bodies):
-        if body != GROUND and maker.takes(read := f"_turn_{joint}_{k + 1}", ("sensors",)):
-            model.sensors[read] = AngularVelocity.model_validate({"type": "angular_velocity", "body": body})
-            model.derived.hidden.add(read)
+        read = f"_turn_{joint}_{k + 1}"
+        if body != GROUND and maker.add_reading(read, AngularVelocity, type="angular_velocity", body=body):
             turning.append(f"{'-' if k == 0 else ''}{read}")
     name, rate, speed = f"{joint}_friction", f"_rate_{joint}", f"_speed_{joint}"
     model.parts[rate] = " + ".join(turning)
@@ -372,12 +379,9 @@ def _load(maker: Maker, coordinate: str, spec: Friction) -> str | None:
     model.joints[owner] = joint.holding(joint.across)
     squares = []
     for axis in joint.across:
-        read = f"_load_{owner}_{axis}"
-        if read not in model.sensors:
-            if not maker.takes(read, ("sensors",)):
-                return None
-            model.sensors[read] = Multiplier.model_validate({"type": "multiplier", "constraint": f"{owner}.{axis}"})
-            model.derived.hidden.add(read)
+        read, held = f"_load_{owner}_{axis}", {"type": "multiplier", "constraint": f"{owner}.{axis}"}
+        if read not in model.sensors and not maker.add_reading(read, Multiplier, **held):
+            return None
         squares.append(f"{read}**2")
     part = f"_load_{owner}"
     model.parts[part] = f"sqrt({' + '.join(squares)} + {UNLOADED!r}**2)"

@@ -112,72 +112,62 @@ class Text:
 class Part:
     """A node of a template with all below it; ``make`` gives that of one instance."""
 
-    __slots__ = ("content", "fixed", "node", "size")
+    __slots__ = ("below", "fixed", "keys", "node", "size", "text")
 
     def __init__(self, node: Node, known: re.Pattern[str]):
-        self.node = node
-        self.content: Any = None  # Text, or parts by key or in order
-        if type(node.value) is str:
-            self.content = Text(node.value, node, known)
-            self.fixed, self.size = self.content.fixed, 1
-        elif type(node.value) is dict:
-            entries = [(Text(key, below, known, key=True), Part(below, known)) for key, below in node.value.items()]
-            self.content = entries
-            self.fixed = all(key.fixed and below.fixed for key, below in entries)
-            self.size = 1 + sum(below.size for _, below in entries)
-        elif type(node.value) is list:
-            self.content = [Part(below, known) for below in node.value]
-            self.fixed = all(below.fixed for below in self.content)
-            self.size = 1 + sum(below.size for below in self.content)
-        else:
-            self.fixed, self.size = True, 1
+        self.node, value = node, node.value
+        self.text = Text(value, node, known) if type(value) is str else None
+        self.keys: list[Text] = []
+        self.below: list[Part] = []
+        if type(value) is dict:
+            for key, below in value.items():
+                self.keys.append(Text(key, below, known, key=True))
+                self.below.append(Part(below, known))
+        elif type(value) is list:
+            self.below += [Part(below, known) for below in value]
+        self.fixed = all(text.fixed for text in self.texts())
+        self.size: int = 1 + sum(part.size for part in self.below)
 
     def texts(self) -> Iterator[Text]:
         """Yield all keys and texts."""
-        if isinstance(self.content, Text):
-            yield self.content
-        elif type(self.node.value) is dict:
-            for key, below in self.content:
-                yield key
-                yield from below.texts()
-        else:
-            for below in self.content or ():
-                yield from below.texts()
+        if self.text is not None:
+            yield self.text
+        yield from self.keys
+        for part in self.below:
+            yield from part.texts()
 
     def make(self, values: Values, read: Read, instance: str) -> Node:
         """Return the node of one instance; parts that all instances share are not copied."""
         if self.fixed:
             return self.node
-        if isinstance(self.content, Text):
-            return made_node(self.node, self.content.make(values, read), instance)
+        if self.text is not None:
+            return self.node.at_same_place(self.text.make(values, read), instance)
         if type(self.node.value) is list:
-            return made_node(self.node, [below.make(values, read, instance) for below in self.content], instance)
-        entries: dict[str, Node] = {}
-        for key, below in self.content:
+            return self.node.at_same_place([part.make(values, read, instance) for part in self.below], instance)
+        made: dict[str, Node] = {}
+        for key, below in zip(self.keys, self.below, strict=True):
             name = str(key.make(values, read))
-            if name in entries:
+            if name in made:
                 raise RepeatError(below.node, f"key {name!r} stands twice", "names must differ", key=True)
-            entries[name] = below.make(values, read, instance)
+            made[name] = below.make(values, read, instance)
             if below.fixed and not key.fixed:
-                entries[name] = made_node(below.node, below.node.value, instance)
-        return made_node(self.node, entries, instance)
-
-
-def made_node(template: Node, value: Any, instance: str) -> Node:
-    """Return a node that stands where its template does."""
-    node = Node(value, template.file, template.line, template.column, template.plain and value is template.value)
-    node.key_line, node.key_column = template.key_line, template.key_column
-    node.instance = instance
-    return node
+                made[name] = below.node.at_same_place(below.node.value, instance)
+        return self.node.at_same_place(made, instance)
 
 
 # Values of an instance: what its loops count, what stands under ``with``, and what placeholders read.
 
 
+def section_of(root: Node, name: str) -> dict[str, Node]:
+    """A section of a file by names; empty where there is none."""
+    node = root.value.get(name)
+    return node.value if node is not None and type(node.value) is dict else {}
+
+
 def constants_of(root: Node, overrides: Mapping[str, str]) -> Expressions:
     """The constants of a file, with those of the command line; what is wrong with others is reported later."""
-    section, found = root.value.get("constants"), {}
-    for name, node in section.value.items() if section is not None and type(section.value) is dict else ():
+    found = {}
+    for name, node in section_of(root, "constants").items():
         try:
             found[name] = Number.read(resolve(overrides[name].strip()) if name in overrides else node.value)
         except PydanticCustomError:
@@ -188,7 +178,7 @@ def constants_of(root: Node, overrides: Mapping[str, str]) -> Expressions:
 class Reader:
     """Reads numbers of a repetition; ``parameters`` are names that it cannot depend on."""
 
-    def __init__(self, constants: Expressions, parameters: Mapping[str, Any]):
+    def __init__(self, constants: Expressions, parameters: Collection[str]):
         self._constants, self._parameters = constants, parameters
 
     def read(self, text: str, values: Values) -> Value:
@@ -300,13 +290,10 @@ def _values_of(loop: Node) -> dict[str, Node]:
 
 
 def _shape(block: Node) -> Iterator[RepeatError]:
-    for key, node in block.value.items():
-        if key not in _KEYS:
-            yield RepeatError(node, f"unknown key {key!r}", suggest(key, _KEYS), key=True)
-        elif type(node.value) is not dict:
-            yield RepeatError(node, "must be a mapping", key=node.value is None)
-        elif key in ENDS:
-            yield from _end(node, block)
+    yield from _wrong_entries(block, _KEYS)
+    for end in ENDS:
+        if end in block.value and type(block.value[end].value) is dict:
+            yield from _end(block.value[end], block)
     if "for" not in block.value:
         yield RepeatError(block, "key 'for' is missing", "for: {i: [1, n]}", key=True)
     elif type(block.value["for"].value) is dict:
@@ -316,17 +303,22 @@ def _shape(block: Node) -> Iterator[RepeatError]:
             yield from _loop(name, loop)
 
 
-def _end(end: Node, block: Node) -> Iterator[RepeatError]:
-    given = block.value["with"].value if "with" in block.value else {}
-    for key, node in end.value.items():
-        if key not in _OVER:
-            yield RepeatError(node, f"unknown key {key!r}", suggest(key, _OVER), key=True)
+def _wrong_entries(part: Node, known: tuple[str, ...]) -> Iterator[RepeatError]:
+    for key, node in part.value.items():
+        if key not in known:
+            yield RepeatError(node, f"unknown key {key!r}", suggest(key, known), key=True)
         elif type(node.value) is not dict:
             yield RepeatError(node, "must be a mapping", key=node.value is None)
-        elif key == "with" and type(given) is dict:
-            for name in (name for name in node.value if name not in given):
+
+
+def _end(end: Node, block: Node) -> Iterator[RepeatError]:
+    yield from _wrong_entries(end, _OVER)
+    given = block.value["with"].value if "with" in block.value else {}
+    if type(given) is dict:
+        for name, node in section_of(end, "with").items():
+            if name not in given:
                 hint = suggest(name, given) or "give it to the other instances, too"
-                yield RepeatError(node.value[name], f"{name!r} does not stand in 'with' of the block", hint, key=True)
+                yield RepeatError(node, f"{name!r} does not stand in 'with' of the block", hint, key=True)
 
 
 def _loop(name: str, loop: Node) -> Iterator[RepeatError]:
@@ -382,7 +374,7 @@ Path = tuple[str, ...]
 def write_out(source: Source, overrides: Mapping[str, str]) -> list[Issue]:
     """Replace the repetitions of a file, which has some, by what they stand for; return what is wrong with them."""
     root = source.root
-    source.root = made_node(root, dict(root.value), "")
+    source.root = root.at_same_place(dict(root.value))
     blocks = source.root.value.pop("repeat")
     writer = _Writer(source.root.value, root, overrides)
     writer.write(blocks, ("repeat",), {}, "")
@@ -400,7 +392,7 @@ class _Block:
     def __init__(self, node: Node, outer: Values):
         self.loops: list[tuple[str, Node]] = list(node.value["for"].value.items())
         body = {key: below for key, below in node.value.items() if key not in ("for", *ENDS)}
-        self._body = made_node(node, body, "")
+        self._body = node.at_same_place(body)
         self._ends = [node.value.get(end) for end in ENDS]
         names = "|".join(map(re.escape, [*outer, *own_names(node)]))
         self._own = re.compile(rf"(?<![\w.])(?:{names})(?!\w)")
@@ -425,9 +417,9 @@ class _Writer:
         self.wrong: list[RepeatError] = []
         self._sections = sections
         constants = constants_of(root, overrides)
-        names = {name: section for section in ("parameters", "constants") for name in _names(root, section)}
+        names = {name: section for section in ("parameters", "constants") for name in section_of(root, section)}
         self._known = names, constants.names
-        self._reader = Reader(constants, dict.fromkeys(_names(root, "parameters")))
+        self._reader = Reader(constants, section_of(root, "parameters"))
         self._blocks: dict[int, _Block | None] = {}
         self._owned: set[int] = set()  # ids of nodes made here, that may be added to
         self._made = 0
@@ -496,9 +488,8 @@ class _Writer:
 
     def _give(self, given: Part | None, values: dict[str, Value]) -> None:
         """Add what stands under ``with``, each read with those before it."""
-        for key, part in given.content if given is not None else ():
-            content = part.content
-            made = content.make(values, self._reader.read) if isinstance(content, Text) else part.node.value
+        for key, part in zip(given.keys, given.below, strict=True) if given is not None else ():
+            made = part.node.value if part.text is None else part.text.make(values, self._reader.read)
             values[key.text] = self._reader.value(part.node, made, values)
 
     def _add(self, entries: dict[str, Node], key: str, made: Node) -> None:
@@ -513,12 +504,7 @@ class _Writer:
             raise RepeatError(made, twice, "names differ where they hold a placeholder such as {i}", key=True)
         if id(there) not in self._owned:
             # a copy, because instances and aliases share what they have in common
-            there = entries[key] = made_node(there, dict(there.value), "")
+            there = entries[key] = there.at_same_place(dict(there.value))
             self._owned.add(id(there))
         for name, node in made.value.items():
             self._add(there.value, name, node)
-
-
-def _names(root: Node, section: str) -> list[str]:
-    node = root.value.get(section)
-    return list(node.value) if node is not None and type(node.value) is dict else []

@@ -86,6 +86,12 @@ class Node:
         self.size = 1  # nodes in all, aliases followed
         self.instance = ""  # of a repetition, that made the node
 
+    def at_same_place(self, value: Any, instance: str = "") -> "Node":
+        """Return a node with another value where this one stands."""
+        node = Node(value, self.file, self.line, self.column, self.plain and value is self.value)
+        node.key_line, node.key_column, node.instance = self.key_line, self.key_column, instance
+        return node
+
     def data(self) -> Any:
         """Return the plain lists, dicts and scalars."""
         if type(self.value) is dict:

@@ -264,9 +264,7 @@ def merge(below: Node, above: Node) -> Node:
     entries = dict(below.value)
     for key, node in above.value.items():
         entries[key] = merge(entries[key], node) if key in entries else node
-    merged = Node(entries, above.file, above.line, above.column)
-    merged.key_line, merged.key_column = above.key_line, above.key_column
-    return merged
+    return above.at_same_place(entries)
 
 
 # Keys of a model file replaced by the command line: ``--set analysis.step=1e-4``.
@@ -332,13 +330,10 @@ class _Setting:
             return self._value
         node = node if node is not None else self._value
         below = {} if node is self._value else node.value
-        here = Node(below, node.file, node.line, node.column, plain=False)
-        here.key_line, here.key_column, here.instance = node.key_line, node.key_column, node.instance
         if isinstance(below, list):
             index = self._index(words[0], below)
             entry = self._put(below[index], words[1:], False, depth + 1)
-            here.value = [*below[:index], entry, *below[index + 1 :]]
-            return here
+            return node.at_same_place([*below[:index], entry, *below[index + 1 :]], node.instance)
         if not isinstance(below, dict):
             if below is not None and depth:
                 self._refuse(f"{'.'.join(self._words[:depth])} is {below!r}, and has no key {words[0]!r}")
@@ -349,8 +344,8 @@ class _Setting:
             self._refuse(f"{self._words[0]} has no {words[0]!r}" + (f"; {hint}" if hint else ""))
         count = count or 1
         key = ".".join(words[:count])
-        here.value = below | {key: self._put(below.get(key), words[count:], named, depth + count)}
-        return here
+        entry = self._put(below.get(key), words[count:], named, depth + count)
+        return node.at_same_place(below | {key: entry}, node.instance)
 
     def _index(self, word: str, entries: list[Node]) -> int:
         """Place in a list: a number, the name of an entry, or an axis of a vector."""
