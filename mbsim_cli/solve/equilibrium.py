@@ -125,9 +125,9 @@ class Statics:
             iteration += 1
             try:
                 modes = self.modes(force)
+                newton, fall = self._changes(modes)
             except np.linalg.LinAlgError:
                 break
-            newton, fall = self._changes(modes)
             scale = 1.0 + np.abs(self.state.z).max(initial=0.0)
             if np.abs(newton).max(initial=0.0) <= NEAR * scale and not fall.any():
                 return self.modes_behind(newton), iteration
@@ -178,9 +178,9 @@ class Statics:
         """Newton's change of the coordinates (n,), and one down the modes that a force drives and none resists."""
         stiff = ~modes.neutral
         amount = np.zeros_like(modes.force)
-        if (modes.value[stiff] > 0.0).all():
+        if modes.stable:
             amount[stiff] = np.linalg.solve(modes.stiffness[np.ix_(stiff, stiff)], -modes.force[stiff])
-        else:
+        if not modes.force @ amount < 0.0:  # unstable, at a solution, or against forces that have no potential
             amount[stiff] = -modes.force[stiff] / np.abs(modes.value[stiff])
         along = modes.force / np.abs(modes.shape).max(axis=0, initial=0.0)  # a unit of the mode's largest coordinate
         driven = modes.neutral & (np.abs(along) > BALANCED * self.load)

@@ -277,6 +277,21 @@ def test_what_nothing_resists_stays_where_it_is(tmp_path):
     assert len(block.rest[0].held) == 4
 
 
+@pytest.mark.interpreted
+def test_a_force_that_goes_round_leads_to_a_stable_equilibrium(tmp_path):
+    """As an oil film's: the stiffness [[-1, 10], [-10, 5]] has the eigenvalues 2 +- 9.5i, and pushes away along x."""
+    forces = "{film: {type: force, point: a.origin, value: [p.x - 10*p.z + 3, 0, 10*p.x - 5*p.z + 9.81]}}"
+    text = f"""{HEAD}
+bodies: {{a: {{mass: 1, inertia: {{yy: 1}}}}}}
+joints: {{plane: {{type: planar, bodies: [ground, a], point: origin, axis: y}}}}
+sensors: {{p: {{type: position, point: a.origin}}}}
+forces: {forces}
+"""
+    block, found = at_rest(tmp_path, text + "analysis: {type: equilibrium, hold: [plane.angle]}\n")
+    assert found["p"][0] == pytest.approx([3 / 19, 0, 6 / 19], rel=1e-12)
+    assert block.rest[0].modes.stable and block.iterations[0] < 50
+
+
 def test_held_coordinates_stay_and_carry_what_acts_on_them(tmp_path):
     text = HANGING + "analysis: {type: equilibrium, hold: [slide.displacement]}\n"
     block, found = at_rest(tmp_path, text)
