@@ -64,7 +64,7 @@ def command(
     Bodies as their points, lines and shapes, joints, springs and traces.
     """
     options.limit_threads(None)
-    from mbsim_cli.io.results import Content
+    from mbsim_cli.io.results import ResultFile
     from mbsim_cli.io.target import PICTURE, check_target
     from mbsim_cli.report import picture_kind, require_matplotlib
     from mbsim_cli.study.pictures.motion import ModeFilm, RunFilm
@@ -80,14 +80,14 @@ def command(
         drawn = options.given({"--trace": trace, "--view": view, "--follow": follow, "--size": size, "--mode": mode})
         if drawn:
             raise UsageError(f"a .pvd file holds meshes and no picture, and has no use for {drawn}; leave it out")
-        report = _collect(Content(result), picture, speed, fps, exaggerate, quiet, force)
+        report = _collect(ResultFile(result), picture, speed, fps, exaggerate, quiet, force)
     else:
         require_matplotlib()
         target = check_target(picture, PICTURE, force=force)
         filming = (
-            RunFilm(Content(result), speed=speed, fps=fps, exaggeration=exaggerate)
+            RunFilm(ResultFile(result), speed=speed, fps=fps, exaggeration=exaggerate)
             if mode is None
-            else ModeFilm(Content(result), mode, speed, fps, exaggerate)
+            else ModeFilm(ResultFile(result), mode, speed, fps, exaggerate)
         )
         for sentence in filming.moving.scene.left_out:
             say(sentence, quiet)

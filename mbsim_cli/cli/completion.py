@@ -61,11 +61,11 @@ def optimizations(ctx: Context, incomplete: str) -> list[str]:
 
 def histories(ctx: Context, incomplete: str) -> list[str]:
     """Sensors and other histories of the result that is named first."""
-    from mbsim_cli.io.results import Content
+    from mbsim_cli.io.results import ResultFile
 
     with contextlib.suppress(Exception):
         path = next(path for path in _stated(ctx, "arguments") if str(path).endswith(".h5"))
-        return [name for name in Content(Path(path)).entries if name.startswith(incomplete)]
+        return [name for name in ResultFile(Path(path)).entries if name.startswith(incomplete)]
     return []
 
 

@@ -74,13 +74,13 @@ def _table(
     source: Path, to: str, written: Path, names: list[str], derivatives: bool, poses: bool, force: bool
 ) -> tuple[int, dict[str, str]]:
     """Write histories of a result; return the number of rows, and the units of the columns by name."""
-    from mbsim_cli.io.results import Content
+    from mbsim_cli.io.results import ResultFile
     from mbsim_cli.io.tables import TABLE, write_table
     from mbsim_cli.io.target import check_target
     from mbsim_cli.study.pictures.motion import table_of
 
     target = check_target(written, TABLE, force=force)
-    content = Content(source)
+    content = ResultFile(source)
     columns = table_of(content, names, derivatives, poses)
     with signals.shield():
         write_table(target, to, columns, title=content.title, force=force)

@@ -69,9 +69,9 @@ def command(result: ResultPath, length_unit: LengthUnit = "m", json: options.Jso
         return show(reduced_bodies.described(sid, str(result)), json)
     if length_unit != "m":
         raise UsageError("--length-unit is for files of standard input data (.SID_FEM); results are in metres")
-    from mbsim_cli.io.results import summary
+    from mbsim_cli.io.results import ResultFile
 
-    found = summary(result)
+    found = ResultFile(result).report()
     if json:
         emit(found)
     else:

@@ -12,7 +12,7 @@ from mbsim_cli.cli.output import emit, plain_table, say, show_table, tell
 from mbsim_cli.errors import InputOutputError, UsageError
 
 if TYPE_CHECKING:
-    from mbsim_cli.io.results import Content
+    from mbsim_cli.io.results import ResultFile
     from mbsim_cli.report.panels import Curve
     from mbsim_cli.study.pictures.selection import Selection
 
@@ -77,7 +77,7 @@ def command(
 
     Several results are laid over each other. Of a study (study.h5) objectives are drawn over the varied parameters.
     """
-    from mbsim_cli.io.results import Content
+    from mbsim_cli.io.results import ResultFile
     from mbsim_cli.io.study_file import is_study
     from mbsim_cli.study.pictures.selection import Chooser, labels_of, response_curves, sort_arguments
 
@@ -100,7 +100,7 @@ def command(
     if list_:
         _refuse("--list", "draws nothing", stated | {"--output": output, "--force": force, "NAME": names})
     try:
-        contents = [Content(path) for path in results]
+        contents = [ResultFile(path) for path in results]
     except InputOutputError:
         if len(results) != 1 or not is_study(results[0]):
             raise
@@ -163,7 +163,7 @@ def _write(output: Path, draw: Callable[[], _Picture], json: bool, quiet: bool, 
     tell(f"{output}: {picture.summary}", quiet)
 
 
-def _histories(contents: "list[Content]", labels: list[str], chosen: "Selection", title: str) -> _Picture:
+def _histories(contents: "list[ResultFile]", labels: list[str], chosen: "Selection", title: str) -> _Picture:
     """Histories and gradients of results."""
     from mbsim_cli.report.sheet import save_sheet
 
@@ -179,7 +179,7 @@ def _histories(contents: "list[Content]", labels: list[str], chosen: "Selection"
     )
 
 
-def _responses(contents: "list[Content]", curves: "list[Curve]") -> _Picture:
+def _responses(contents: "list[ResultFile]", curves: "list[Curve]") -> _Picture:
     """Gains and phases over the frequency."""
     from mbsim_cli.report.sheet import save_bode
 
@@ -225,7 +225,7 @@ def _field(path: Path, name: str) -> _Picture:
 # The histories and gradients of a result that can be drawn: ``mbsim plot --list``.
 
 
-def _catalogue(content: "Content") -> dict[str, Any]:
+def _catalogue(content: "ResultFile") -> dict[str, Any]:
     """Histories with kind, unit and components; objectives with gradients; parameters of sensitivities.
 
     Torques of inverse dynamics have some by coordinates and their rates as well.

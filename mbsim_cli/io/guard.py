@@ -3,12 +3,15 @@
 import math
 import re
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 import h5py
 import numpy as np
+
+from mbsim_cli.errors import InputOutputError
+from mbsim_cli.system import NO_HANDLES, open_regular
 
 # Requirements on any HDF5 file: plain groups of numbers and texts, and no larger than it can hold.
 #
@@ -291,3 +294,44 @@ def _require_complete(datasets: dict[str, _Found]) -> None:
         missing = [path for path in (f"objectives/{each}/{name}" for each in objectives) if path not in datasets]
         if 0 < len(missing) < len(objectives):
             raise FormatError(f"{missing[0]} is missing")
+
+
+# Reading files from anywhere: all that is wrong with one is an InputOutputError.
+
+# Exceptions of h5py for damaged content; content that passed the checks of the format raises no others.
+DAMAGED = (OSError, KeyError, RuntimeError, ValueError, TypeError, MemoryError, FormatError)
+
+
+def opened(path: Path, checked: bool = False) -> AbstractContextManager[h5py.File]:
+    """Open a result to read; raise where the file is not one, or damaged where it is read.
+
+    One that is ``checked`` is not checked again.
+    """
+    return looked_at(path, None if checked else require_result, "is not an mbsim result")
+
+
+@contextmanager
+def looked_at(path: Path, check: Callable[[h5py.File], None] | None, complaint: str) -> Iterator[h5py.File]:
+    """Open a file from anywhere that passes a ``check``; raise InputOutputError where it does not, or is damaged."""
+    try:
+        open_regular(path).close()
+    except FileNotFoundError as error:
+        raise InputOutputError(f"there is no file {path}") from error
+    except (OSError, ValueError) as error:  # nothing is known of the content; ValueError: a name with a zero
+        raise InputOutputError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from error
+    try:
+        if check and (fault := fault_in(path, check)):
+            raise FormatError(fault)
+        with open_file(path) as file:
+            yield file
+    except FileNotFoundError as error:
+        raise InputOutputError(f"there is no file {path}") from error
+    except DAMAGED as error:
+        if isinstance(error, OSError) and error.errno in NO_HANDLES:
+            raise InputOutputError(f"cannot read {path}: Too many open files") from error
+        raise InputOutputError(f"{path} {complaint}, or is damaged: {reason_of(error)}") from error
+
+
+def reason_of(error: BaseException) -> str:
+    """The message of an exception of h5py, on one line."""
+    return " ".join(str(error).split()) or type(error).__name__

@@ -46,6 +46,15 @@ class Variable(NamedTuple):
         return found.reshape(found.shape[: len(self.axes)])
 
 
+class Stored(NamedTuple):
+    """A dataset with the names of its axes, its unit, or units where they differ, and those of its columns."""
+
+    values: np.ndarray  # (N, k), derivatives (N, k, p)
+    axes: tuple[str, ...]
+    unit: str
+    units: Sequence[str] = ()  # (k,), or one of all; of derivatives none
+
+
 def axes(names: Names, sensors: Mapping[str, slice]) -> dict[str, tuple[str, ...]]:
     """Labels of every axis but time; axes without entries are left out, HDF5 viewers do not know them."""
     labels = {"coordinate": names.coordinates, "constraint": names.constraints, "parameter": names.parameters}
@@ -66,6 +75,11 @@ def _components_of(names: Names, sensors: Mapping[str, slice]) -> dict[str, tupl
 def component_axis(sensor: str, components: tuple[str, ...]) -> str:
     """Name of the axis that a sensor's components run along: shared by those of one number and by vectors."""
     return _KNOWN_AXES.get(components, f"component_of_{sensor}")
+
+
+def element_axis(field: str) -> str:
+    """Name of the axis of a field's elements."""
+    return f"element_of_{field}"
 
 
 def variables(names: Names, sensors: Mapping[str, slice], sensitivities: bool) -> list[Variable]:
@@ -383,6 +397,11 @@ def write_texts(group: h5py.Group, name: str, texts: Sequence[str]) -> None:
     group.create_dataset(name, data=list(texts), dtype=TEXT).make_scale(name)
 
 
+def texts(dataset: h5py.Dataset | None) -> list[str]:
+    """Entries of a list of texts."""
+    return [entry.decode() for entry in dataset[()]] if dataset is not None else []
+
+
 def write_axes(
     scales: Scales,
     names: Names,
@@ -433,6 +452,14 @@ def set_units(scales: Scales, dataset: h5py.Dataset, axes: Sequence[str], units:
         changing = [axis for axis, size in zip(axes, units.shape, strict=True) if size > 1]
         listed = scales.datasets.texts(f"units{dataset.name}", np.squeeze(units))
         scales.attach(listed, changing)
+
+
+def column_units(file: h5py.File, path: str) -> list[str]:
+    """Units of a dataset along time, one a column."""
+    dataset = file[path]
+    if f"units/{path}" in file:
+        return texts(file[f"units/{path}"])
+    return [dataset.attrs.get("unit", "")] * (dataset.shape[1] if dataset.ndim > 1 else 1)
 
 
 def _chunk_of(times: int, most: int) -> int:

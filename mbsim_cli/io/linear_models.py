@@ -8,8 +8,8 @@ import h5py
 import numpy as np
 
 from mbsim_cli.errors import UsageError, counted, option
-from mbsim_cli.io.layout import TEXT, Scales, set_unit
-from mbsim_cli.io.results import opened, texts
+from mbsim_cli.io.guard import opened
+from mbsim_cli.io.layout import TEXT, Scales, set_unit, texts
 from mbsim_cli.io.target import FileKind, check_target, is_of_format, replaced
 from mbsim_cli.system import judged
 

@@ -1,255 +1,19 @@
-"""Stored results: what a file holds, its datasets by path, columns by name, and the series that pictures show."""
+"""Stored results: what a file holds, its variables by path, and the histories and gradients that pictures show."""
 
 import shutil
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import h5py
 import numpy as np
 
-from mbsim_cli.errors import InputOutputError
-from mbsim_cli.io.guard import (
-    FormatError,
-    attribute,
-    fault_in,
-    naming,
-    open_file,
-    require_origin,
-    require_plain,
-    require_result,
-)
-from mbsim_cli.io.layout import KINEMATIC
+from mbsim_cli.io.guard import attribute, naming, opened, require_origin, require_plain
+from mbsim_cli.io.layout import KINEMATIC, Stored, column_units, texts
 from mbsim_cli.io.target import check_target, replaced
 from mbsim_cli.model.pictures import GradientOf, Series
 from mbsim_cli.model.units import in_words, quotient
-from mbsim_cli.system import NO_HANDLES, cached_property, open_regular
-
-# Reads what a result holds, for ``mbsim inspect``; its parts serve other readers.
-
-
-def summary(path: Path, checked: bool = False) -> dict[str, Any]:
-    """Return origin, size, objectives and datasets of a result; raise where the file is not one.
-
-    One that is ``checked`` is not checked again: it was, or the caller accepts what HDF5 may do in this process.
-    """
-    with opened(path, checked) as file:
-        time = file["time"]
-        itself = {"file": str(path), "bytes": path.stat().st_size}
-        return {
-            **itself,
-            **{name: _python_value(value) for name, value in file.attrs.items() if name not in itself},
-            "instants": len(time),
-            "start": float(time[0]) if len(time) else None,
-            "end": float(time[-1]) if len(time) else None,
-            "coordinates": texts(file.get("coordinates/name")),
-            "constraints": texts(file.get("constraint")),
-            "parameters": parameters_of(file),
-            "overrides": scalars(file.get("meta/parameters")),
-            "options": scalars(file.get("meta/options")),
-            "timing": scalars(file.get("meta/timing")),
-            "work": scalars(file.get("meta/work")),
-            "discretisation": scalars(file.get("meta/discretisation")),
-            "platform": scalars(file.get("meta/platform")),
-            "warnings": texts(file.get("meta/warnings")),
-            "objectives": objectives_of(file),
-            "datasets": _datasets(file),
-        }
-
-
-# Exceptions of h5py for damaged content; content that passed the checks of the format raises no others.
-DAMAGED = (OSError, KeyError, RuntimeError, ValueError, TypeError, MemoryError, FormatError)
-
-
-@contextmanager
-def opened(path: Path, checked: bool = False) -> Iterator[h5py.File]:
-    """Open a result to read; raise where the file is not one, or damaged where it is read.
-
-    One that is ``checked`` is not checked again.
-    """
-    with looked_at(path, None if checked else require_result, "is not an mbsim result") as file:
-        yield file
-
-
-@contextmanager
-def looked_at(path: Path, check: Callable[[h5py.File], None] | None, complaint: str) -> Iterator[h5py.File]:
-    """Open a file from anywhere that passes a ``check``; raise InputOutputError where it does not, or is damaged."""
-    try:
-        open_regular(path).close()
-    except FileNotFoundError as error:
-        raise InputOutputError(f"there is no file {path}") from error
-    except (OSError, ValueError) as error:  # nothing is known of the content; ValueError: a name with a zero
-        raise InputOutputError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from error
-    try:
-        if check and (fault := fault_in(path, check)):
-            raise FormatError(fault)
-        with open_file(path) as file:
-            yield file
-    except FileNotFoundError as error:
-        raise InputOutputError(f"there is no file {path}") from error
-    except DAMAGED as error:
-        if isinstance(error, OSError) and error.errno in NO_HANDLES:
-            raise InputOutputError(f"cannot read {path}: Too many open files") from error
-        raise InputOutputError(f"{path} {complaint}, or is damaged: {reason_of(error)}") from error
-
-
-def reason_of(error: BaseException) -> str:
-    """The message of an exception of h5py, on one line."""
-    return " ".join(str(error).split()) or type(error).__name__
-
-
-def parameters_of(file: h5py.File) -> dict[str, dict[str, Any]]:
-    """Value, unit and bounds (None where there are none) of every parameter that gradients were computed for."""
-    if "parameters" not in file:
-        return {}
-    group = file["parameters"]
-    values, units = map(float, group["value"][()]), texts(group["unit"])
-    bounds = group["bounds"][()].tolist() if "bounds" in group else [[np.nan]] * len(units)
-    return {
-        name: {"value": value, "unit": unit, "bounds": limits if np.isfinite(limits).all() else None}
-        for name, value, unit, limits in zip(texts(group["name"]), values, units, bounds, strict=True)
-    }
-
-
-def column_units(file: h5py.File, path: str) -> list[str]:
-    """Units of a dataset along time, one a column."""
-    dataset = file[path]
-    if f"units/{path}" in file:
-        return texts(file[f"units/{path}"])
-    return [dataset.attrs.get("unit", "")] * (dataset.shape[1] if dataset.ndim > 1 else 1)
-
-
-def objectives_of(file: h5py.File) -> dict[str, dict[str, Any]]:
-    """Value, unit, method and gradient, where there is one, of every objective."""
-    found = {}
-    for name, group in file.get("objectives", {}).items():
-        entry: dict[str, Any] = {"value": float(group["value"][()]), "unit": group["value"].attrs["unit"]}
-        entry["method"] = group.attrs["method"]
-        entry["flags"] = texts(group.get("flags"))
-        if "gradient" in group:
-            numbers = map(float, group["gradient"][()])
-            names, units = texts(file["parameters/name"]), texts(file["parameters/unit"])
-            entry["gradient"] = dict(zip(names, numbers, strict=True))
-            entry["gradient_units"] = {n: quotient(entry["unit"], u) for n, u in zip(names, units, strict=True)}
-            why = texts(group.get("undefined"))
-            entry["undefined"] = {n: reason for n, reason in zip(names, why, strict=False) if reason}
-        if "discretisation" in group:
-            errors = group["gradient_discretisation"][()] if "gradient_discretisation" in group else ()
-            by = dict(zip(texts(file.get("parameters/name")), map(float, errors), strict=False))
-            entry["discretisation"] = {"value": float(group["discretisation"][()]), "gradient": by}
-        found[name] = entry
-    return found
-
-
-def _datasets(file: h5py.File) -> dict[str, dict[str, Any]]:
-    found = {}
-
-    def visit(name: str, item: h5py.Dataset | h5py.Group) -> None:
-        if isinstance(item, h5py.Dataset) and not name.startswith("meta/"):
-            axes = [dimension.label or "" for dimension in item.dims]
-            found[name] = {"shape": list(item.shape), "axes": axes, "unit": item.attrs.get("unit", "")}
-
-    file.visititems(visit)
-    return found
-
-
-def scalars(group: h5py.Group | None) -> dict[str, Any]:
-    """Entries of a group of scalars."""
-    return {name: _python_value(item[()]) for name, item in group.items()} if group is not None else {}
-
-
-def texts(dataset: h5py.Dataset | None) -> list[str]:
-    """Entries of a list of texts."""
-    return [entry.decode() for entry in dataset[()]] if dataset is not None else []
-
-
-def _python_value(value: Any) -> Any:
-    if isinstance(value, bytes):
-        return value.decode()
-    return value.item() if isinstance(value, np.generic) else value
-
-
-# Stored results: their datasets by path, columns by name, and the series that pictures show.
-
-# The histories of a result file, read when they are asked for.
-
-
-class Stored(NamedTuple):
-    """A dataset with the names of its axes, its unit, or units where they differ, and those of its columns."""
-
-    values: np.ndarray  # (N, k), derivatives (N, k, p)
-    axes: tuple[str, ...]
-    unit: str
-    units: Sequence[str] = ()  # (k,), or one of all; of derivatives none
-
-
-class FileRecord:
-    """The content of a result file; each part is read on demand, and the file is open only while it is read.
-
-    Raises InputOutputError for another file, and where a part is read that is damaged.
-    """
-
-    def __init__(self, path: Path):
-        self._path = path
-        with opened(path, checked=True) as file:
-            require_origin(file)
-
-    def report(self) -> Mapping[str, Any]:
-        """The report that ``mbsim inspect --json`` prints."""
-        return summary(self._path, checked=True)
-
-    @cached_property
-    def _along_time(self) -> dict[str, tuple[str, ...]]:
-        """Axes of all variables by path, ``time`` among them; that axis itself has no label."""
-        found: dict[str, tuple[str, ...]] = {"time": ("time",)}
-
-        def visit(name: str, item: object) -> None:
-            dims = tuple(dimension.label for dimension in getattr(item, "dims", ()))
-            if dims and dims[0] == "time":
-                found[name] = dims
-
-        with opened(self._path, checked=True) as file:
-            file.visititems(visit)
-        return found
-
-    @property
-    def paths(self) -> Sequence[str]:
-        """Paths of all variables, ``time`` among them."""
-        return list(self._along_time)
-
-    @cached_property
-    def axes(self) -> Mapping[str, Sequence[str]]:
-        """Labels along every axis but time."""
-        names = dict.fromkeys(axis for dims in self._along_time.values() for axis in dims[1:])
-        with opened(self._path, checked=True) as file:
-            return {axis: tuple(texts(file[axis])) for axis in names}
-
-    def variable(self, path: str) -> Stored:
-        """A variable by its path; raises KeyError."""
-        if path not in self._along_time:
-            raise KeyError(path)
-        with opened(self._path, checked=True) as file, naming(path):
-            dataset = file[path]
-            require_plain(dataset)
-            labels = tuple(dimension.label or path for dimension in dataset.dims)
-            units = column_units(file, path) if dataset.ndim <= 2 else ()
-            return Stored(np.asarray(dataset[()]), labels, dataset.attrs.get("unit", ""), units)
-
-    @property
-    def by_fields(self) -> Mapping[str, Mapping[str, np.ndarray]]:
-        """Derivatives (ne,) by the elements of fields, by objective and field."""
-        with opened(self._path, checked=True) as file:
-            return {
-                name: {field: np.asarray(values[()]) for field, values in group.get("gradient_fields", {}).items()}
-                for name, group in file.get("objectives", {}).items()
-            }
-
-    def save(self, path: Path, *, force: bool) -> None:
-        """Write a copy; raises InputOutputError."""
-        with replaced(check_target(path, force=force), force=force) as written:
-            shutil.copyfile(self._path, written)
-
+from mbsim_cli.system import cached_property
 
 # Names of single coordinates and equations along time, as people write them: ``A.angle.velocity``, ``P2.x.lambda``.
 
@@ -290,7 +54,7 @@ def derivatives_of(path: str) -> str:
     return "sensitivity/torque/parameter" if path == "torque" else f"sensitivity/{path}"
 
 
-# Drawable content of a result, by the names that people give: histories, sensitivities, gradients, motion.
+# The reader: histories, sensitivities, gradients and motion by the names that people give, all else by its path.
 
 
 class Entry(NamedTuple):
@@ -318,32 +82,152 @@ class StoredModel(NamedTuple):
     overrides: dict[str, str]
 
 
-class Content:
-    """The drawable content of a result; the file is open only while it is read."""
+META = ("options", "timing", "work", "discretisation", "platform")  # groups of scalars that a report repeats
 
-    def __init__(self, path: Path):
+
+class ResultFile:
+    """A result file; each part is read when it is asked for, and the file is open only while it is read.
+
+    One that is ``checked`` is not checked again: it was, or the caller accepts what HDF5 may do in this process.
+    Raises InputOutputError for another file, and where a part is read that is damaged.
+    """
+
+    def __init__(self, path: Path, checked: bool = False):
         self.path = path
-        with opened(path) as file:
-            self.time = np.asarray(file["time"][()])
-            self.coordinates = texts(file.get("coordinates/name"))
-            self.entries = _entries(file)
-            self.parameters = parameters_of(file)
-            self.by_coordinates = [  # that torques have derivatives by
-                name for name, entry in self.entries.items() if entry.kind == "coordinate" and _of_torque(entry) in file
-            ]
-            self._objectives = objectives_of(file)
+        with opened(path, checked) as file:
+            if checked:
+                require_origin(file)
             self.title = str(attribute(file, "title") or "")  # name of the model
+
+    def report(self) -> dict[str, Any]:
+        """Origin, size, objectives and datasets: the report that ``mbsim inspect --json`` prints."""
+        with opened(self.path, checked=True) as file:
+            time = file["time"]
+            itself = {"file": str(self.path), "bytes": self.path.stat().st_size}
+            return {
+                **itself,
+                **{name: _python_value(value) for name, value in file.attrs.items() if name not in itself},
+                "instants": len(time),
+                "start": float(time[0]) if len(time) else None,
+                "end": float(time[-1]) if len(time) else None,
+                "coordinates": texts(file.get("coordinates/name")),
+                "constraints": texts(file.get("constraint")),
+                "parameters": _parameters(file),
+                "overrides": _scalars(file.get("meta/parameters")),
+                **{name: _scalars(file.get(f"meta/{name}")) for name in META},
+                "warnings": texts(file.get("meta/warnings")),
+                "objectives": _objectives(file),
+                "datasets": _datasets(file),
+            }
+
+    @cached_property
+    def _along_time(self) -> dict[str, tuple[str, ...]]:
+        """Axes of all variables by path, ``time`` among them; that axis itself has no label."""
+        found: dict[str, tuple[str, ...]] = {"time": ("time",)}
+
+        def visit(name: str, item: object) -> None:
+            dims = tuple(dimension.label for dimension in getattr(item, "dims", ()))
+            if dims and dims[0] == "time":
+                found[name] = dims
+
+        with opened(self.path, checked=True) as file:
+            file.visititems(visit)
+        return found
+
+    @property
+    def paths(self) -> Sequence[str]:
+        """Paths of all variables, ``time`` among them."""
+        return list(self._along_time)
+
+    @cached_property
+    def axes(self) -> Mapping[str, Sequence[str]]:
+        """Labels along every axis but time."""
+        names = dict.fromkeys(axis for dims in self._along_time.values() for axis in dims[1:])
+        with opened(self.path, checked=True) as file:
+            return {axis: tuple(texts(file[axis])) for axis in names}
+
+    def variable(self, path: str) -> Stored:
+        """A variable by its path; raises KeyError."""
+        if path not in self._along_time:
+            raise KeyError(path)
+        with opened(self.path, checked=True) as file, naming(path):
+            dataset = file[path]
+            require_plain(dataset)
+            labels = tuple(dimension.label or path for dimension in dataset.dims)
+            units = column_units(file, path) if dataset.ndim <= 2 else ()
+            return Stored(np.asarray(dataset[()]), labels, dataset.attrs.get("unit", ""), units)
+
+    @cached_property
+    def time(self) -> np.ndarray:
+        """Time points (N,), s."""
+        with opened(self.path, checked=True) as file:
+            return np.asarray(file["time"][()])
+
+    @cached_property
+    def coordinates(self) -> list[str]:
+        """Names of the coordinates; one that is stored negated begins with a minus."""
+        with opened(self.path, checked=True) as file:
+            return texts(file.get("coordinates/name"))
+
+    @cached_property
+    def parameters(self) -> dict[str, dict[str, Any]]:
+        """Value, unit and bounds (None where there are none) of every parameter that gradients were computed for."""
+        with opened(self.path, checked=True) as file:
+            return _parameters(file)
+
+    @cached_property
+    def objectives(self) -> dict[str, dict[str, Any]]:
+        """Value, unit, method and gradient, where there is one, of every objective."""
+        with opened(self.path, checked=True) as file:
+            return _objectives(file)
+
+    @cached_property
+    def entries(self) -> dict[str, Entry]:
+        """Every history by name; a name that two kinds share is that of the first."""
+        found: dict[str, Entry] = {}
+        with opened(self.path, checked=True) as file:
+
+            def add(name: str, entry: Entry) -> None:
+                found.setdefault(name, entry if entry.sensitivity in file else entry._replace(sensitivity=""))
+
+            for name, dataset in file.get("sensors", {}).items():
+                path = f"sensors/{name}"
+                units, components = tuple(column_units(file, path)), tuple(texts(file[dataset.dims[1].label]))
+                add(name, Entry("sensor", path, units, components, sensitivity=f"sensitivity/{path}"))
+            paths = [path for path in IN_COLUMNS if path in file]
+            units_of = {path: column_units(file, path) for path in paths}
+            coordinates, constraints = texts(file.get("coordinates/name")), texts(file.get("constraint"))
+            for name, (path, number, sign) in columns(coordinates, constraints, paths):
+                kind = "torque" if path == "torque" else path.partition("/")[0].removesuffix("s")
+                unit = (units_of[path][number],)
+                add(name, Entry(kind, path, unit, ("value",), number, sign, derivatives_of(path)))
+            for name in file.get("diagnostics", {}):
+                path = f"diagnostics/{name}"
+                add(name, Entry("diagnostic", path, tuple(column_units(file, path)), ("value",)))
+        return found
+
+    @cached_property
+    def by_coordinates(self) -> list[str]:
+        """Names of the coordinates, and their rates, that torques have derivatives by."""
+        with opened(self.path, checked=True) as file:
+            return [name for name, e in self.entries.items() if e.kind == "coordinate" and _of_torque(e) in file]
 
     def names(self, *kinds: str) -> list[str]:
         """Names of all histories, or of those of some kinds."""
         return [name for name, entry in self.entries.items() if not kinds or entry.kind in kinds]
 
+    def _values(self, path: str, entry: Entry, by: int | None = None) -> np.ndarray:
+        """Values (N, k) of an entry or its derivatives (N, k, p), or of these the column ``by`` of the last axis."""
+        with opened(self.path, checked=True) as file:
+            values = np.asarray(file[path][()] if by is None else file[path][..., by], dtype=float)
+        if values.ndim == 1:
+            values = values[:, None]
+        return values if entry.column is None else entry.sign * values[:, [entry.column]]
+
     def history(self, name: str) -> Series:
         """A history by its name."""
         entry = self.entries[name]
-        with opened(self.path, checked=True) as file:
-            values = _values(file[entry.path], entry)
-        return Series(name, entry.units, entry.components, self.time, values)
+        return Series(name, entry.units, entry.components, self.time, self._values(entry.path, entry))
 
     def is_varied(self, name: str, by: str) -> bool:
         """Whether there are derivatives of a history by a parameter, or of a torque by a coordinate or its rate."""
@@ -355,28 +239,20 @@ class Content:
     def sensitivity(self, name: str, by: str) -> Series:
         """Derivatives of a history that ``is_varied``."""
         entry = self.entries[name]
-        with opened(self.path, checked=True) as file:
-            if by in self.parameters:
-                column, unit = texts(file["parameters/name"]).index(by), self.parameters[by]["unit"]
-                values = _values(file[entry.sensitivity], entry, column)
-            else:
-                moved = self.entries[by]
-                (unit,) = moved.units
-                values = moved.sign * _values(file[_of_torque(moved)], entry, moved.column)
+        if by in self.parameters:
+            unit = self.parameters[by]["unit"]
+            values = self._values(entry.sensitivity, entry, list(self.parameters).index(by))
+        else:
+            moved = self.entries[by]
+            (unit,) = moved.units
+            values = moved.sign * self._values(_of_torque(moved), entry, moved.column)
         units = tuple(quotient(own, unit) for own in entry.units)
         return Series(f"d{name}/d{by}", units, entry.components, self.time, values)
 
     def derivatives(self, name: str) -> np.ndarray:
         """Derivatives (N, k, p) of a history that is varied by all parameters, in their order."""
         entry = self.entries[name]
-        with opened(self.path, checked=True) as file:
-            values = _values(file[entry.sensitivity], entry)
-        return values.reshape(len(self.time), -1, len(self.parameters))
-
-    @property
-    def objectives(self) -> list[str]:
-        """Names of all objectives."""
-        return list(self._objectives)
+        return self._values(entry.sensitivity, entry).reshape(len(self.time), -1, len(self.parameters))
 
     @property
     def gradients(self) -> dict[str, GradientOf]:
@@ -388,17 +264,26 @@ class Content:
             name: GradientOf(
                 name, entry["unit"], entry["value"], names, units, values, np.array(list(entry["gradient"].values()))
             )
-            for name, entry in self._objectives.items()
+            for name, entry in self.objectives.items()
             if "gradient" in entry
         }
+
+    @property
+    def by_fields(self) -> Mapping[str, Mapping[str, np.ndarray]]:
+        """Derivatives (ne,) by the elements of fields, by objective and field."""
+        with opened(self.path, checked=True) as file:
+            return {
+                name: {field: np.asarray(values[()]) for field, values in group.get("gradient_fields", {}).items()}
+                for name, group in file.get("objectives", {}).items()
+            }
 
     @property
     def model(self) -> StoredModel:
         """The model as the run read it."""
         with opened(self.path, checked=True) as file:
             name = file["meta/model_file"][()].decode() if "meta/model_file" in file else "model.yaml"
-            included = {key.replace("|", "/"): text for key, text in scalars(file.get("meta/included")).items()}
-            overrides = scalars(file.get("meta/parameters"))
+            included = {key.replace("|", "/"): text for key, text in _scalars(file.get("meta/included")).items()}
+            overrides = _scalars(file.get("meta/parameters"))
             return StoredModel(name, {name: file["meta/model_yaml"][()].decode()} | included, overrides)
 
     def motion(self) -> list[np.ndarray]:
@@ -408,38 +293,70 @@ class Content:
         with opened(self.path, checked=True) as file:
             return [np.asarray(file[f"coordinates/{kind}"][()]) for kind in KINEMATIC]
 
+    def save(self, path: Path, *, force: bool) -> None:
+        """Write a copy; raises InputOutputError."""
+        with replaced(check_target(path, force=force), force=force) as written:
+            shutil.copyfile(self.path, written)
+
 
 def _of_torque(moved: Entry) -> str:
     """Dataset of the derivatives of torques by coordinates, or by their rates."""
     return f"sensitivity/torque/{moved.path.rpartition('/')[2]}"
 
 
-def _values(dataset: h5py.Dataset, entry: Entry, by: int | None = None) -> np.ndarray:
-    """Values (N, k) of an entry or their derivatives (N, k, p), or of these the column ``by`` of the last axis."""
-    values = np.asarray(dataset[()] if by is None else dataset[..., by], dtype=float)
-    if values.ndim == 1:
-        values = values[:, None]
-    return values if entry.column is None else entry.sign * values[:, [entry.column]]
+def _parameters(file: h5py.File) -> dict[str, dict[str, Any]]:
+    """Value, unit and bounds (None where there are none) of every parameter that gradients were computed for."""
+    if "parameters" not in file:
+        return {}
+    group = file["parameters"]
+    values, units = map(float, group["value"][()]), texts(group["unit"])
+    bounds = group["bounds"][()].tolist() if "bounds" in group else [[np.nan]] * len(units)
+    return {
+        name: {"value": value, "unit": unit, "bounds": limits if np.isfinite(limits).all() else None}
+        for name, value, unit, limits in zip(texts(group["name"]), values, units, bounds, strict=True)
+    }
 
 
-def _entries(file: h5py.File) -> dict[str, Entry]:
-    """Every history by name; a name that two kinds share is that of the first."""
-    found: dict[str, Entry] = {}
-
-    def add(name: str, entry: Entry) -> None:
-        found.setdefault(name, entry if entry.sensitivity in file else entry._replace(sensitivity=""))
-
-    for name, dataset in file.get("sensors", {}).items():
-        path = f"sensors/{name}"
-        units, components = tuple(column_units(file, path)), tuple(texts(file[dataset.dims[1].label]))
-        add(name, Entry("sensor", path, units, components, sensitivity=f"sensitivity/{path}"))
-    paths = [path for path in IN_COLUMNS if path in file]
-    units_of = {path: column_units(file, path) for path in paths}
-    coordinates, constraints = texts(file.get("coordinates/name")), texts(file.get("constraint"))
-    for name, (path, number, sign) in columns(coordinates, constraints, paths):
-        kind = "torque" if path == "torque" else path.partition("/")[0].removesuffix("s")
-        add(name, Entry(kind, path, (units_of[path][number],), ("value",), number, sign, derivatives_of(path)))
-    for name in file.get("diagnostics", {}):
-        path = f"diagnostics/{name}"
-        add(name, Entry("diagnostic", path, tuple(column_units(file, path)), ("value",)))
+def _objectives(file: h5py.File) -> dict[str, dict[str, Any]]:
+    """Value, unit, method and gradient, where there is one, of every objective."""
+    found = {}
+    for name, group in file.get("objectives", {}).items():
+        entry: dict[str, Any] = {"value": float(group["value"][()]), "unit": group["value"].attrs["unit"]}
+        entry["method"] = group.attrs["method"]
+        entry["flags"] = texts(group.get("flags"))
+        if "gradient" in group:
+            numbers = map(float, group["gradient"][()])
+            names, units = texts(file["parameters/name"]), texts(file["parameters/unit"])
+            entry["gradient"] = dict(zip(names, numbers, strict=True))
+            entry["gradient_units"] = {n: quotient(entry["unit"], u) for n, u in zip(names, units, strict=True)}
+            why = texts(group.get("undefined"))
+            entry["undefined"] = {n: reason for n, reason in zip(names, why, strict=False) if reason}
+        if "discretisation" in group:
+            errors = group["gradient_discretisation"][()] if "gradient_discretisation" in group else ()
+            by = dict(zip(texts(file.get("parameters/name")), map(float, errors), strict=False))
+            entry["discretisation"] = {"value": float(group["discretisation"][()]), "gradient": by}
+        found[name] = entry
     return found
+
+
+def _datasets(file: h5py.File) -> dict[str, dict[str, Any]]:
+    found = {}
+
+    def visit(name: str, item: h5py.Dataset | h5py.Group) -> None:
+        if isinstance(item, h5py.Dataset) and not name.startswith("meta/"):
+            axes = [dimension.label or "" for dimension in item.dims]
+            found[name] = {"shape": list(item.shape), "axes": axes, "unit": item.attrs.get("unit", "")}
+
+    file.visititems(visit)
+    return found
+
+
+def _scalars(group: h5py.Group | None) -> dict[str, Any]:
+    """Entries of a group of scalars."""
+    return {name: _python_value(item[()]) for name, item in group.items()} if group is not None else {}
+
+
+def _python_value(value: Any) -> Any:
+    if isinstance(value, bytes):
+        return value.decode()
+    return value.item() if isinstance(value, np.generic) else value

@@ -12,9 +12,9 @@ import numpy as np
 
 import mbsim_cli
 from mbsim_cli.errors import InputOutputError
-from mbsim_cli.io.guard import FormatError, attribute, fault_in, naming, require_format, require_plain, walk
+from mbsim_cli.io.guard import FormatError, attribute, fault_in, looked_at, naming, require_format, require_plain, walk
+from mbsim_cli.io.layout import texts
 from mbsim_cli.io.provenance import storable
-from mbsim_cli.io.results import looked_at, texts
 from mbsim_cli.quarantine import FATAL
 from mbsim_cli.reduction.data import OF_NODES, SHAPES, Node, StandardInput, Taylor, shape_of
 from mbsim_cli.reduction.mesh import CELLS

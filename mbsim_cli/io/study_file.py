@@ -14,11 +14,9 @@ import numpy as np
 
 import mbsim_cli
 from mbsim_cli.errors import InputOutputError
-from mbsim_cli.io.guard import STUDY, FormatError, attribute, is_text, require_plain, walk
-from mbsim_cli.io.layout import TEXT, Scales, component_axis
-from mbsim_cli.io.results import looked_at, texts
-from mbsim_cli.io.target import FileKind, begins, is_of_format, replaced
-from mbsim_cli.io.writer import Sink
+from mbsim_cli.io.guard import STUDY, FormatError, attribute, is_text, looked_at, require_plain, walk
+from mbsim_cli.io.layout import TEXT, Scales, component_axis, texts
+from mbsim_cli.io.target import FileKind, Sink, begins, is_of_format, replaced
 from mbsim_cli.model.units import quotient
 from mbsim_cli.system import BINARY, open_regular
 

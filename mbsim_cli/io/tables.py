@@ -12,8 +12,16 @@ import h5py
 import numpy as np
 
 from mbsim_cli.errors import InputOutputError, UsageError
-from mbsim_cli.io.guard import FORMAT, FormatError, attribute, read_checked, require_plain, require_result
-from mbsim_cli.io.results import DAMAGED, reason_of
+from mbsim_cli.io.guard import (
+    DAMAGED,
+    FORMAT,
+    FormatError,
+    attribute,
+    read_checked,
+    reason_of,
+    require_plain,
+    require_result,
+)
 from mbsim_cli.io.target import FileKind, replaced
 from mbsim_cli.system import open_regular
 

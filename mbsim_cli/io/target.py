@@ -18,7 +18,7 @@ import h5py
 
 from mbsim_cli.errors import InputOutputError, Unjudged, either, flag
 from mbsim_cli.io.guard import FORMAT, attribute, fault_in, require_format
-from mbsim_cli.system import FOLDER, GUARDED, RENAMES_OPEN_FILES, judged, lock, unlock, user
+from mbsim_cli.system import FOLDER, GUARDED, RENAMES_OPEN_FILES, judged, lock, read_at, unlock, user, write_at
 
 # A file in the making: beside its target, and given the target's name when it is whole.
 #
@@ -156,6 +156,78 @@ def _is_complete(path: Path) -> bool:
         return error.errno is not None  # the system does not show it, so it may be
     except (RuntimeError, KeyError, TypeError, ValueError):
         return False
+
+
+# The file object that HDF5 writes to. HDF5 crashes after a failed write, so writes never fail: the error is kept.
+
+
+class Sink:
+    """A file object on a descriptor; ``error`` is the first failed write, after which data go to memory."""
+
+    def __init__(self, handle: int):
+        self.error: OSError | None = None
+        self._handle = handle
+        self._place = 0
+        self._lost: list[tuple[int, bytes]] = []  # (place, content), of which HDF5 may read some again
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        """Move to a place, counted from the start or the end."""
+        self._place = offset + (self._size() if whence == os.SEEK_END else 0)
+        return self._place
+
+    def tell(self) -> int:
+        """Place of the next read or write."""
+        return self._place
+
+    def _size(self) -> int:
+        ends = (place + len(content) for place, content in self._lost)
+        return max(os.fstat(self._handle).st_size, *ends, 0)
+
+    def read(self, size: int = -1) -> bytes:
+        """The next bytes, fewer at the end."""
+        buffer = bytearray(max(0, self._size() - self._place) if size < 0 else size)
+        return bytes(buffer[: self.readinto(buffer)])
+
+    def readinto(self, buffer) -> int:
+        """Fill a buffer with the next bytes; bytes beyond the end are zeros."""
+        view = memoryview(buffer).cast("B")
+        done = 0
+        while done < len(view) and (part := read_at(self._handle, len(view) - done, self._place + done)):
+            view[done : done + len(part)] = part
+            done += len(part)
+        view[done:] = bytes(len(view) - done)
+        for place, content in self._lost:
+            first, last = max(place, self._place), min(place + len(content), self._place + len(view))
+            if first < last:
+                view[first - self._place : last - self._place] = content[first - place : last - place]
+        self._place += len(view)
+        return len(view)
+
+    def write(self, content) -> int:
+        """Write at the current position; after a failed write, into memory."""
+        view = memoryview(content).cast("B")
+        if self.error is None:
+            try:
+                write_at(self._handle, view, self._place)
+            except OSError as error:
+                self.error = error
+        if self.error is not None:
+            self._lost.append((self._place, bytes(view)))
+        self._place += len(view)
+        return len(view)
+
+    def truncate(self, size: int | None = None) -> int:
+        """Cut or extend the file."""
+        size = self._place if size is None else size
+        if self.error is None:
+            try:
+                os.ftruncate(self._handle, size)
+            except OSError as error:
+                self.error = error
+        return size
+
+    def flush(self) -> None:
+        """Do nothing: writes are not buffered."""
 
 
 # Where results and pictures may be written, and how: a temporary file beside the target, then a rename.

@@ -1,25 +1,89 @@
 """Writes a result file while the analysis runs: buffers blocks, compresses them, and appends them to datasets."""
 
 import contextlib
-import os
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from itertools import repeat
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import h5py
 import numpy as np
 
 from mbsim_cli.errors import InputOutputError
-from mbsim_cli.io import facts, layout
-from mbsim_cli.io.facts import Findings, Origin
-from mbsim_cli.io.layout import Scales, Thinning
-from mbsim_cli.io.target import Occupied, TemporaryFile, may_replace, only_by_force
+from mbsim_cli.io import layout
+from mbsim_cli.io.fields import FieldOnMesh, store_fields
+from mbsim_cli.io.layout import TEXT, Scales, Thinning, Variable, element_axis, set_unit, texts
+from mbsim_cli.io.provenance import Provenance
+from mbsim_cli.io.target import Occupied, Sink, TemporaryFile, may_replace, only_by_force
+from mbsim_cli.model.layout import Names
 from mbsim_cli.model.problem import Block, instants_of
-from mbsim_cli.system import cached_property, helpful, read_at, write_at
+from mbsim_cli.model.units import quotients
+from mbsim_cli.system import cached_property, helpful
+
+if TYPE_CHECKING:
+    from mbsim_cli.io.optimization import History
+
+# The content of a result: ``Origin`` before the first time point, ``Findings`` after the last one.
+
+
+class Origin(NamedTuple):
+    """The origin of the histories.
+
+    ``sensors`` gives the rows of the record that each sensor fills. Every ``every``-th time point is stored, and the
+    last, some ``times`` in all. Without ``sensitivities`` histories have no parameter axis, though gradients of
+    objectives may come from elsewhere.
+    """
+
+    names: Names
+    sensors: Mapping[str, slice]
+    parameters: layout.Parameters
+    provenance: Provenance
+    every: int = 1
+    times: int = layout.MOST_ROWS
+    sensitivities: bool = True
+    inverse: bool = False  # whether blocks are those of inverse dynamics
+
+    @property
+    def variables(self) -> list[Variable]:
+        """All that goes along time."""
+        listed = layout.inverse_variables if self.inverse else layout.variables
+        return listed(self.names, self.sensors, self.sensitivities)
+
+
+class ObjectiveResult(NamedTuple):
+    """An objective's value and, with sensitivities, its gradient (p,), and their estimated discretisation errors."""
+
+    name: str
+    value: float
+    unit: str
+    gradient: np.ndarray | None = None
+    method: str = "none"
+    description: str = ""
+    discretisation: np.ndarray | None = None  # errors (1 + p,) of the value and the gradient, or (1,) of the value
+    undefined: Mapping[str, str] = {}  # why there is no derivative, by parameter
+    flags: Sequence[str] = ()  # why the value is only one choice
+    by_fields: Mapping[str, np.ndarray] = {}  # derivatives (ne,) by the elements of fields
+    off_by_fields: Mapping[str, np.ndarray] = {}  # their estimated discretisation errors
+
+
+class Findings(NamedTuple):
+    """Content that is known after the last time point: objectives, fields, multipliers, warnings, modes."""
+
+    objectives: Sequence[ObjectiveResult]
+    fields: Sequence[FieldOnMesh] = ()  # that gradients are taken by
+    multipliers: Mapping[str, str] = {}  # what each kind of them is
+    undetermined: Sequence[str] = ()  # equations whose multipliers are one choice of many
+    undetermined_sensors: Mapping[str, str] = {}  # that read them, with the reason
+    warnings: Sequence[str] = ()
+    work: Mapping[str, int] = {}  # what an integrator counted in the whole run
+    discretisation: Mapping[str, Any] = {}  # what is known of the motion's error
+    modes: Any = None  # ``ModesFound`` of an analysis of modes
+    responses: Any = None  # solve.linear.state_space.Responses of an analysis of frequency response
+    history: "History | None" = None  # of the optimisation that they are the best design of
+
 
 # Buffer for short runs, which are written at the end.
 #
@@ -141,78 +205,6 @@ def _compressed(values: np.ndarray, chunking: Chunking) -> bytes:
     return zlib.compress(content.data, layout.LEVEL)
 
 
-# The file object that HDF5 writes to. HDF5 crashes after a failed write, so writes never fail: the error is kept.
-
-
-class Sink:
-    """A file object on a descriptor; ``error`` is the first failed write, after which data go to memory."""
-
-    def __init__(self, handle: int):
-        self.error: OSError | None = None
-        self._handle = handle
-        self._place = 0
-        self._lost: list[tuple[int, bytes]] = []  # (place, content), of which HDF5 may read some again
-
-    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        """Move to a place, counted from the start or the end."""
-        self._place = offset + (self._size() if whence == os.SEEK_END else 0)
-        return self._place
-
-    def tell(self) -> int:
-        """Place of the next read or write."""
-        return self._place
-
-    def _size(self) -> int:
-        ends = (place + len(content) for place, content in self._lost)
-        return max(os.fstat(self._handle).st_size, *ends, 0)
-
-    def read(self, size: int = -1) -> bytes:
-        """The next bytes, fewer at the end."""
-        buffer = bytearray(max(0, self._size() - self._place) if size < 0 else size)
-        return bytes(buffer[: self.readinto(buffer)])
-
-    def readinto(self, buffer) -> int:
-        """Fill a buffer with the next bytes; bytes beyond the end are zeros."""
-        view = memoryview(buffer).cast("B")
-        done = 0
-        while done < len(view) and (part := read_at(self._handle, len(view) - done, self._place + done)):
-            view[done : done + len(part)] = part
-            done += len(part)
-        view[done:] = bytes(len(view) - done)
-        for place, content in self._lost:
-            first, last = max(place, self._place), min(place + len(content), self._place + len(view))
-            if first < last:
-                view[first - self._place : last - self._place] = content[first - place : last - place]
-        self._place += len(view)
-        return len(view)
-
-    def write(self, content) -> int:
-        """Write at the current position; after a failed write, into memory."""
-        view = memoryview(content).cast("B")
-        if self.error is None:
-            try:
-                write_at(self._handle, view, self._place)
-            except OSError as error:
-                self.error = error
-        if self.error is not None:
-            self._lost.append((self._place, bytes(view)))
-        self._place += len(view)
-        return len(view)
-
-    def truncate(self, size: int | None = None) -> int:
-        """Cut or extend the file."""
-        size = self._place if size is None else size
-        if self.error is None:
-            try:
-                os.ftruncate(self._handle, size)
-            except OSError as error:
-                self.error = error
-        return size
-
-    def flush(self) -> None:
-        """Do nothing: writes are not buffered."""
-
-
 # The writer. Short runs are written at the end, long ones block by block, so that memory is bounded.
 
 
@@ -319,11 +311,13 @@ class ResultWriter:
         self._findings = findings
         with self._failures():
             file, scales = self._write_buffer(), self._scales
-            facts.store_fields(scales, findings.fields)
+            store_fields(scales, findings.fields)
             for result in findings.objectives:
-                facts.store_objective(scales, result, self._origin.names.parameter_units)
+                _store_objective(scales, result, self._origin.names.parameter_units)
             if findings.history is not None:
-                facts.store_history(scales, findings.history)
+                from mbsim_cli.io.optimization import store_history
+
+                store_history(scales, findings.history)
             if findings.modes is not None or findings.responses is not None:
                 from mbsim_cli.io import linear_models
 
@@ -331,7 +325,7 @@ class ResultWriter:
                     linear_models.store_modes(scales, findings.modes)
                 else:
                     linear_models.store_responses(scales, findings.responses)
-            facts.describe_multipliers(file, findings)
+            _describe_multipliers(file, findings)
 
     def finish(self, timing: Mapping[str, float]) -> Path:
         """Close the file and rename it to the target, replacing an earlier file atomically; return its path.
@@ -405,3 +399,47 @@ class ResultWriter:
             self.discard()
             reason = getattr(error, "strerror", None) or error
             raise InputOutputError(f"cannot write {self.target}: {reason}; nothing is kept of the run") from error
+
+
+def _store_objective(scales: Scales, result: ObjectiveResult, parameter_units: Sequence[str]) -> None:
+    """Write the value of an objective, its derivatives, and their estimated errors."""
+    place = f"objectives/{result.name}"
+    group = scales.file.create_group(place, track_order=True)
+    group.attrs["description"] = result.description
+    group["value"] = float(result.value)
+    set_unit(group["value"], result.unit)
+    group.attrs["method"] = result.method
+    if result.flags:
+        layout.write_texts(group, "flags", result.flags)
+    if result.undefined:
+        reasons = [result.undefined.get(name, "") for name in texts(scales.file["parameter"])]
+        scales.store(f"{place}/undefined", reasons, ("parameter",), dtype=TEXT)
+
+    def store_derivatives(name: str, values: np.ndarray | None) -> None:
+        """Numbers (p,) in the units of a gradient, where there are any."""
+        if values is not None and len(values):
+            units = quotients((result.unit,), parameter_units)[0]
+            stored = scales.store(f"{place}/{name}", np.asarray(values, dtype=float), ("parameter",), units)
+            stored.attrs["method"] = result.method
+
+    store_derivatives("gradient", result.gradient)
+    of_elements = {"gradient_fields": result.by_fields, "discretisation_fields": result.off_by_fields}
+    for kind, fields in of_elements.items():
+        for name, numbers in fields.items():
+            scales.store(f"{place}/{kind}/{name}", numbers, (element_axis(name),), result.unit)
+    if result.discretisation is not None:
+        group["discretisation"] = float(result.discretisation[0])
+        set_unit(group["discretisation"], result.unit)
+        store_derivatives("gradient_discretisation", result.discretisation[1:])
+
+
+def _describe_multipliers(file: h5py.File, findings: Findings) -> None:
+    """Write what each kind of multipliers is, and which multipliers, and sensors that read them, are not unique."""
+    for kind, note in findings.multipliers.items():
+        for path in (f"multipliers/{kind}", f"sensitivity/multipliers/{kind}"):
+            if path in file:
+                file[path].attrs["description"] = note
+    if findings.undetermined:
+        file["multipliers"].attrs["undetermined"] = ", ".join(findings.undetermined)
+    for name, reason in findings.undetermined_sensors.items():
+        file[f"sensors/{name}"].attrs["undetermined"] = reason

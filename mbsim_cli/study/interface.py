@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from mbsim_cli.errors import UsageError
-from mbsim_cli.io.results import FileRecord
+from mbsim_cli.io.results import ResultFile
 from mbsim_cli.study.assembling import Settings
 from mbsim_cli.study.listener import SILENT, DeferredInterrupts, Interrupted, Listener
 from mbsim_cli.study.model import OPTIONS, PARAMETERS, Model, options_in, require_distinct, values_in
@@ -167,7 +167,7 @@ def optimize(
         force=force,
         save_model=None if save_model is None else Path(save_model),
     )
-    return Result(FileRecord(Path(report["output"])), report)
+    return Result(ResultFile(Path(report["output"]), checked=True), report)
 
 
 def _settings(path: str | PathLike[str], replaced: dict[str, Any], **defaults: Any) -> Settings:
@@ -216,5 +216,5 @@ def open_study(folder: str | PathLike[str]) -> Study:
 
 def open(path: str | PathLike[str]) -> Result:
     """A result file; histories are read when they are asked for. Raises InputOutputError for what is none."""
-    record = FileRecord(Path(path))
+    record = ResultFile(Path(path), checked=True)
     return Result(record, record.report)

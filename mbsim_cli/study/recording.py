@@ -3,17 +3,16 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from mbsim_cli.errors import AnalysisError, InputOutputError
-from mbsim_cli.io.facts import FieldOnMesh, Findings, History, ObjectiveResult, Origin
-from mbsim_cli.io.layout import WITH_RESPECT_TO, KeptRows, Parameters, axes
+from mbsim_cli.io.fields import FieldOnMesh
+from mbsim_cli.io.layout import WITH_RESPECT_TO, KeptRows, Parameters, Stored, axes
 from mbsim_cli.io.provenance import Provenance
-from mbsim_cli.io.results import Stored
 from mbsim_cli.io.target import check_target
-from mbsim_cli.io.writer import ResultWriter
+from mbsim_cli.io.writer import Findings, ObjectiveResult, Origin, ResultWriter
 from mbsim_cli.model.problem import Block
 from mbsim_cli.model.units import in_words
 from mbsim_cli.spec.model_file import ModelFile
@@ -22,6 +21,9 @@ from mbsim_cli.study.diagnostics.discretisation import reported_errors
 from mbsim_cli.study.listener import Interrupted, Listener
 from mbsim_cli.study.plan import Plan, Timing, plan_run
 from mbsim_cli.study.run import Outcome, run
+
+if TYPE_CHECKING:
+    from mbsim_cli.io.optimization import History
 
 # Runs that write a result file meanwhile.
 
@@ -87,7 +89,7 @@ def recorded(
     command: str,
     timing: Timing,
     listener: Listener,
-    history: History | None = None,
+    history: "History | None" = None,
 ) -> Outcome:
     """Run a plan and write its result file meanwhile; ``guard`` as from ``guard_of``.
 

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from mbsim_cli.errors import UsageError
-from mbsim_cli.io.results import ColumnOf, FileRecord, Stored, columns, derivatives_of
+from mbsim_cli.io.layout import Stored
+from mbsim_cli.io.results import ColumnOf, ResultFile, columns, derivatives_of
 from mbsim_cli.model.units import attributes_of, derivative_by
 from mbsim_cli.spec.reading.messages import Named, unknown
 from mbsim_cli.study.recording import MemoryRecord
@@ -151,7 +152,7 @@ class Result(Mapping[str, np.ndarray]):
     __eq__ = object.__eq__  # arrays are not compared; a mapping would try
     __hash__ = object.__hash__
 
-    def __init__(self, record: MemoryRecord | FileRecord, report: Mapping[str, Any] | Callable[[], Mapping[str, Any]]):
+    def __init__(self, record: MemoryRecord | ResultFile, report: Mapping[str, Any] | Callable[[], Mapping[str, Any]]):
         self.record, self._report = record, report
 
     @cached_property

@@ -11,7 +11,7 @@ from mbsim_cli import spec
 from mbsim_cli.assembly import build
 from mbsim_cli.assembly.scene import moving_scene
 from mbsim_cli.errors import InputOutputError
-from mbsim_cli.io.results import Content
+from mbsim_cli.io.results import ResultFile
 from mbsim_cli.study.pictures.motion import RunFilm
 from tests.assembly.test_scene import natural_coordinates
 
@@ -82,7 +82,7 @@ def test_the_result_alone_is_enough(mbsim, variant, tmp_path):
 
 def test_natural_coordinates_make_the_same_film(fivebar):
     """The result of the five-bar, as a run in natural coordinates would have written it."""
-    model, content = spec.load(ROOT / "models/fivebar.yaml"), Content(fivebar)
+    model, content = spec.load(ROOT / "models/fivebar.yaml"), ResultFile(fivebar)
     moving, system = moving_scene(model), build(model, formulation="ali3p-natural").problem.system
     wanted, stored = RunFilm(content, speed=1.0, fps=50.0).positions, content.motion()[0]
     content.coordinates = list(system.coordinate_names)

@@ -10,7 +10,7 @@ import pytest
 
 import mbsim_cli
 from mbsim_cli.exchange import read
-from mbsim_cli.io.results import Content
+from mbsim_cli.io.results import ResultFile
 from mbsim_cli.study.pictures.motion import ResultModel
 from tests.assembly.test_scene import SLIDER
 
@@ -21,7 +21,7 @@ NEAR = dict(rtol=0, atol=1e-12)
 
 
 def test_tables_hold_all_digits(mbsim, fivebar, tmp_path):
-    content = Content(fivebar)
+    content = ResultFile(fivebar)
     for kind, suffix in (("csv", "csv"), ("mat", "mat"), ("netcdf", "nc"), ("parquet", "parquet")):
         if kind == "parquet":
             pytest.importorskip("pyarrow")
@@ -87,7 +87,7 @@ def test_poses_put_points_where_they_are(mbsim, fivebar, tmp_path):
     place = np.stack([found[f"bar_12.position.{axis}"] for axis in "xyz"], 1)
     w, *v = (found[f"bar_12.orientation.e{k}"] for k in range(4))
     v = np.stack(v, 1)
-    moved = ResultModel(Content(fivebar)).moving
+    moved = ResultModel(ResultFile(fivebar)).moving
     poses = mbsim_cli.open(fivebar).poses
     np.testing.assert_allclose(poses.position[:, poses.bodies.index("bar_12")], place, **NEAR)
     local = moved.scene.local[moved.scene.names["bar_12.P2"]]
@@ -196,7 +196,7 @@ def test_torques_are_those_of_mujoco(mbsim, tmp_path):
     assert mbsim("run", "chain.yaml", "--quiet").code == 0
     done = mbsim("export", "chain.yaml", "--to", "mjcf")
     assert done.code == 0 and "8 bodies, 8 joints" in done.out, done
-    content = Content(tmp_path / "chain.h5")
+    content = ResultFile(tmp_path / "chain.h5")
     names = [name.removeprefix("-") for name in content.coordinates]
     other = mujoco.MjModel.from_xml_path(str(tmp_path / "chain.xml"))
     data = mujoco.MjData(other)

@@ -184,11 +184,11 @@ def test_a_film_of_a_mode_and_a_root_locus(mbsim, quarter, tmp_path):
 
 def test_amplitudes_of_a_film_of_a_mode(mbsim, quarter, tmp_path):
     """A tenth of the mechanism at most, times the factor; half a period later on the other side."""
-    from mbsim_cli.io.results import Content
+    from mbsim_cli.io.results import ResultFile
     from mbsim_cli.study.pictures.motion import ModeFilm
 
     mbsim("run", "quarter.yaml")
-    content = Content(tmp_path / "quarter.h5")
+    content = ResultFile(tmp_path / "quarter.h5")
     one, three = (ModeFilm(content, 2, speed=1.0, fps=20.0, exaggeration=factor) for factor in (None, 3.0))
     rest = content.motion()[0][0]
     assert np.allclose(three.z - rest, 3.0 * (one.z - rest), rtol=1e-12, atol=1e-15)

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mbsim_cli.io.results import Content
+from mbsim_cli.io.results import ResultFile
 from mbsim_cli.io.study_file import read_study
 from mbsim_cli.study.pictures.motion import RunFilm
 
@@ -39,7 +39,7 @@ def of_fivebar(mbsim, fivebar, tmp_path):
 
 
 def test_histories_and_derivatives_are_those_of_the_result(of_fivebar, fivebar):
-    content = Content(fivebar)
+    content = ResultFile(fivebar)
     found = {one["name"]: one for one in of_fivebar["histories"]["list"]}
     assert set(found) == set(content.entries) and of_fivebar["histories"]["opened"] == ["r2", "v2", "a2"]
     np.testing.assert_allclose(array(of_fivebar["histories"]["time"]), content.time, rtol=1e-6)
@@ -52,7 +52,7 @@ def test_histories_and_derivatives_are_those_of_the_result(of_fivebar, fivebar):
 
 
 def test_objectives_parameters_and_captions(of_fivebar, fivebar):
-    content = Content(fivebar)
+    content = ResultFile(fivebar)
     (psi1, *_), gradients = of_fivebar["objectives"], content.gradients
     assert psi1["gradient"] == gradients["psi1"].gradient.tolist() and psi1["method"] == "ddm"
     assert psi1["description"] == "departure of point 2"
@@ -64,7 +64,7 @@ def test_objectives_parameters_and_captions(of_fivebar, fivebar):
 def test_poses_put_points_where_films_have_them(of_fivebar, fivebar):
     motion = of_fivebar["motion"]
     time, r, q = array(motion["time"]), array(motion["position"]), array(motion["rotation"])
-    filming = RunFilm(Content(fivebar), speed=1.0, fps=1.0)
+    filming = RunFilm(ResultFile(fivebar), speed=1.0, fps=1.0)
     local, frame = array(motion["points"]), len(time) // 3
     z = filming._coordinates(time[frame : frame + 1].astype(float))[0]
     expected = filming.moving.positions(z)

@@ -4,7 +4,7 @@ import h5py
 import numpy as np
 import pytest
 
-from mbsim_cli.io.results import Content
+from mbsim_cli.io.results import ResultFile
 from mbsim_cli.model.units import quotient
 
 CRANE = """\
@@ -99,7 +99,7 @@ def test_of_inverse_dynamics(crane):
         assert file["component_of_tau"].asstr()[()].tolist() == ["track.displacement", "swing.angle"]
         assert [dimension.label for dimension in file["sensors/tau"].dims] == ["time", "component_of_tau"]
         assert file["sensors/one"].attrs["unit"] == "N"
-    content = Content(path)
+    content = ResultFile(path)
     assert content.entries["swing.angle.torque"].unit == "N m"
     assert content.entries["tau"].components == ("track.displacement", "swing.angle")
     effort = done.json["objectives"]["effort"]
@@ -111,7 +111,7 @@ def test_of_torques_by_coordinates(crane, mbsim):
     planar = CRANE.replace("revolute, bodies: [trolley, rod]", "planar, bodies: [rod, trolley]")
     done, path = crane(planar + TORQUES, "lift")
     assert done.code == 0, done.err
-    content = Content(path)
+    content = ResultFile(path)
     with h5py.File(path) as file:
         names = file["coordinates/name"].asstr()[()].tolist()
         by_velocity, by_position = (file[f"sensitivity/torque/{kind}"][()] for kind in ("velocity", "position"))
@@ -143,7 +143,7 @@ def test_of_multipliers(crane):
         assert file["sensors/M"].attrs["unit"] == "N m" and file["sensors/F"].attrs["unit"] == "N"
         impulses = dict(zip(names, file["units/multipliers/sigma"].asstr()[()], strict=True))
         assert impulses["drive"] == "N m s"
-    assert Content(path).entries["rack.kappa"].unit == "N"
+    assert ResultFile(path).entries["rack.kappa"].unit == "N"
 
 
 def test_a_unit_that_is_not_stated_gives_none_to_a_gradient():

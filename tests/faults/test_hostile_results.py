@@ -14,7 +14,7 @@ import pytest
 
 from mbsim_cli import quarantine
 from mbsim_cli.errors import InputOutputError
-from mbsim_cli.io import results, sid_file, tables, target
+from mbsim_cli.io import guard, sid_file, tables, target
 from tests.faults import mutations
 
 READERS = (["inspect", "m.h5"], ["plot", "m.h5", "--list"])
@@ -237,13 +237,13 @@ def test_texts_are_looked_at_before_they_are_read(mbsim, hostile):
     path.write_bytes(data)
     for arguments in READERS:
         assert mbsim(*arguments).code == 5
-    with pytest.raises(InputOutputError, match="memory allocation failed"), results.opened(path):
+    with pytest.raises(InputOutputError, match="memory allocation failed"), guard.opened(path):
         pass
 
 
 def test_a_file_that_the_library_fails_on_is_looked_at_once(mbsim, fivebar, monkeypatch):
     monkeypatch.setattr(sid_file, "fault_in", lambda *_: quarantine.HANGS)
-    monkeypatch.setattr(quarantine, "fault_of", None)  # what ``results`` calls
+    monkeypatch.setattr(quarantine, "fault_of", None)  # what ``guard`` calls
     done = mbsim("inspect", fivebar)
     assert done.code == 5 and f"is damaged: {quarantine.HANGS}" in done.err
 

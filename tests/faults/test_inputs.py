@@ -161,7 +161,7 @@ from mbsim_cli.errors import InputOutputError
 from mbsim_cli.io import results, target
 path, first, hard = pathlib.Path(sys.argv[1]), os.dup(0), resource.getrlimit(resource.RLIMIT_NOFILE)
 os.close(first)
-for look in (target.is_result, results.summary):
+for look in (target.is_result, lambda path: results.ResultFile(path).report()):
     for more in range(8):
         target._fault_of.cache_clear()
         resource.setrlimit(resource.RLIMIT_NOFILE, (first + more, hard[1]))

@@ -4,7 +4,8 @@ import h5py
 import pytest
 import xarray
 
-from mbsim_cli.io import layout, results
+from mbsim_cli.io import layout
+from mbsim_cli.io.results import ResultFile
 from tests.cli.conftest import PENDULUM
 
 REPEATED = """\
@@ -39,6 +40,6 @@ def test_scales_without_room_still_label(mbsim, tmp_path, monkeypatch):
 def test_twenty_thousand_sensors_with_gradients(mbsim, tmp_path):
     """HDF5 refused 2060, whose list of references fills an attribute."""
     count = 20_000
-    found = results.summary(run(mbsim, tmp_path, count))["datasets"]
+    found = ResultFile(run(mbsim, tmp_path, count)).report()["datasets"]
     assert found[f"sensitivity/sensors/s{count}"]["axes"] == ["time", "scalar", "parameter"]
     assert sum(name.startswith("sensors/") for name in found) == count + 1

@@ -5,12 +5,11 @@ import numpy as np
 import pytest
 
 from mbsim_cli.errors import InputOutputError
-from mbsim_cli.io.facts import Findings, ObjectiveResult, Origin
 from mbsim_cli.io.layout import Parameters
 from mbsim_cli.io.provenance import Provenance
-from mbsim_cli.io.results import Content
+from mbsim_cli.io.results import ResultFile
 from mbsim_cli.io.target import PICTURE, check_target, is_picture, replaced
-from mbsim_cli.io.writer import ResultWriter
+from mbsim_cli.io.writer import Findings, ObjectiveResult, Origin, ResultWriter
 
 from . import fakes
 
@@ -30,7 +29,7 @@ def write(path, names=None, p=2, **changes):
     run = ResultWriter(path, Origin(names or fakes.names(p=p), fakes.SENSORS, parameters, PROVENANCE))
     run.append(fakes.block(0, 9, p=p)._replace(**changes))
     run.findings(Findings([ObjectiveResult("psi", 3.5, "m^2 s", np.array([1.0, -2.0])[:p], "ddm")]))
-    return Content(run.finish({}))
+    return ResultFile(run.finish({}))
 
 
 @pytest.fixture
@@ -42,7 +41,7 @@ def test_names_of_every_kind(content):
     assert content.names("sensor") == ["r2", "theta"]
     assert content.names("coordinate")[:3] == ["J0.angle", "J0.angle.velocity", "J0.angle.acceleration"]
     assert content.names("multiplier")[::3] == ["cut.0.lambda", "cut.0.sigma", "cut.0.kappa"]
-    assert "kinetic_energy" in content.names("diagnostic") and content.objectives == ["psi"]
+    assert "kinetic_energy" in content.names("diagnostic") and list(content.objectives) == ["psi"]
     assert len(content.names()) == 2 + 6 + 9 + 8
 
 
@@ -104,14 +103,14 @@ def test_sensors_stand_in_the_order_of_the_model(tmp_path):
     object.__setattr__(names, "sensors", ("z", "a"))
     run = ResultWriter(tmp_path / "r.h5", Origin(names, {"z": slice(0, 3), "a": slice(3, 4)}, PARAMETERS, PROVENANCE))
     run.append(fakes.block(0, 2))
-    assert Content(run.finish({})).names("sensor") == ["z", "a"]
+    assert ResultFile(run.finish({})).names("sensor") == ["z", "a"]
 
 
 def test_other_files_are_refused(tmp_path):
     h5py.File(tmp_path / "f.h5", "w").close()
     for name, sentence in (("f.h5", "not an mbsim result"), ("no.h5", "there is no file")):
         with pytest.raises(InputOutputError, match=sentence):
-            Content(tmp_path / name)
+            ResultFile(tmp_path / name)
 
 
 PICTURES = {"a.png": b"\x89PNG\r\n", "a.gif": b"GIF89a", "a.pdf": b"%PDF-1.4", "a.mp4": b"\0\0\0 ftypisom"}

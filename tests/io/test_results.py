@@ -10,12 +10,11 @@ import xarray
 
 from mbsim_cli import quarantine
 from mbsim_cli.errors import InputOutputError
-from mbsim_cli.io import results
-from mbsim_cli.io.facts import Findings, ObjectiveResult, Origin
 from mbsim_cli.io.layout import Parameters
 from mbsim_cli.io.provenance import Provenance
+from mbsim_cli.io.results import ResultFile
 from mbsim_cli.io.target import TemporaryFile, check_target, is_result
-from mbsim_cli.io.writer import ResultWriter
+from mbsim_cli.io.writer import Findings, ObjectiveResult, Origin, ResultWriter
 from mbsim_cli.system import lock
 
 from . import fakes
@@ -171,7 +170,7 @@ def test_an_unfinished_result_is_kept_under_its_own_name(tmp_path):
     run.append(fakes.block(0, 3))
     kept = run.keep_partial("interrupted")
     assert kept == tmp_path / "r.h5.partial" and [path.name for path in tmp_path.iterdir()] == ["r.h5.partial"]
-    found = results.summary(kept)
+    found = ResultFile(kept).report()
     assert found["status"] == "partial" and found["warnings"] == ["interrupted"] and found["end"] == 0.02
 
 
@@ -282,7 +281,7 @@ def test_a_write_that_fails_is_a_sentence_and_leaves_nothing(tmp_path, monkeypat
 
 
 def test_summary(result):
-    found = results.summary(result)
+    found = ResultFile(result).report()
     assert found["instants"] == 9 and found["objectives"]["psi"]["gradient"] == {"L_0": 1.0, "L_1": -2.0}
     assert found["datasets"]["sensitivity/sensors/r2"]["axes"] == ["time", "component", "parameter"]
     assert found["parameters"]["L_1"] == {"value": 2.0, "unit": "m", "bounds": [0.5, 3.0]}
@@ -293,7 +292,7 @@ def test_counts_of_an_integrator_are_kept(tmp_path):
     run = writer(tmp_path / "r.h5")
     run.append(fakes.block(0, 3))
     run.findings(Findings((), work={"steps": 7, "rejected": 1}))
-    assert results.summary(run.finish({}))["work"] == {"steps": 7, "rejected": 1}
+    assert ResultFile(run.finish({})).report()["work"] == {"steps": 7, "rejected": 1}
 
 
 def test_summary_of_something_else(tmp_path):
@@ -304,14 +303,14 @@ def test_summary_of_something_else(tmp_path):
     for path, sentence in ((text, "not an mbsim result"), (foreign, "not an mbsim"), (tmp_path / "no", "no file")):
         assert not is_result(path)
         with pytest.raises(InputOutputError, match=sentence):
-            results.summary(path)
+            ResultFile(path).report()
 
 
 def test_names_keep_the_order_of_the_file_beyond_eight(tmp_path):
     run = writer(tmp_path / "r.h5")
     run.append(fakes.block(0, 1))
     run.findings(Findings([ObjectiveResult(f"z{9 - i}", i, "", None) for i in range(10)]))
-    assert list(results.summary(run.finish({}))["objectives"]) == [f"z{9 - i}" for i in range(10)]
+    assert list(ResultFile(run.finish({})).report()["objectives"]) == [f"z{9 - i}" for i in range(10)]
 
 
 def test_memory_does_not_grow_with_the_run(tmp_path):

@@ -14,8 +14,8 @@ from mbsim_cli.assembly.problem import Assembled
 from mbsim_cli.assembly.tree.geometry import split
 from mbsim_cli.assembly.tree.joints import both
 from mbsim_cli.errors import InputOutputError, MbsimError, ModelError, UsageError
-from mbsim_cli.io.facts import fields_of
-from mbsim_cli.io.results import Content
+from mbsim_cli.io.fields import fields_of
+from mbsim_cli.io.results import ResultFile
 from mbsim_cli.io.sid_file import read_shaped_mesh
 from mbsim_cli.io.tables import Column
 from mbsim_cli.io.target import is_result, is_vtk
@@ -91,7 +91,7 @@ class StartModel(MovingModel):
 class ResultModel(MovingModel):
     """The mechanism of a result, whose stored model is read again."""
 
-    def __init__(self, content: Content, exaggeration: float | None = None):
+    def __init__(self, content: ResultFile, exaggeration: float | None = None):
         """``exaggeration`` is how many times larger deformations are drawn; None: as they are."""
         from mbsim_cli import spec
         from mbsim_cli.assembly.scene import moving_scene
@@ -106,8 +106,6 @@ class ResultModel(MovingModel):
             file = spec.load(model.file, model.overrides, model.texts)
             if exaggeration is not None and not flexible_bodies(file):
                 raise UsageError(f"--exaggerate is for bodies that deform; {content.path} has none")
-            from mbsim_cli.io.facts import fields_of
-
             fields = fields_of(content.path, checked=True).items()  # those of an optimum differ from the model's text
             stored = {name: found.values for name, found in fields if name in file.fields}
             self.file = file = file.with_fields(stored) if stored else file
@@ -178,7 +176,7 @@ class FilmedModel(ResultModel):
 class RunFilm(FilmedModel):
     """The motion of a result at the time points of a film."""
 
-    def __init__(self, content: Content, speed: float, fps: float, exaggeration: float | None = None):
+    def __init__(self, content: ResultFile, speed: float, fps: float, exaggeration: float | None = None):
         """``exaggeration`` is how many times larger deformations are drawn; None: as they are."""
         super().__init__(content, exaggeration)
         start, end = float(content.time[0]), float(content.time[-1])
@@ -207,7 +205,7 @@ class ModeFilm(FilmedModel):
     EXTENT = 0.1  # of the mechanism, that points move by at most
     SMALL = 1e-4  # amplitude at which points move in proportion
 
-    def __init__(self, content: Content, mode: int, speed: float, fps: float, exaggeration: float | None = None):
+    def __init__(self, content: ResultFile, mode: int, speed: float, fps: float, exaggeration: float | None = None):
         """``exaggeration`` is a factor on the amplitude. Raises UsageError for a mode that is not there."""
         from mbsim_cli.io.linear_models import shape_of
 
@@ -228,7 +226,7 @@ class ModeFilm(FilmedModel):
         return self._rest + np.real(turn[:, None] * self._shape)
 
 
-def _natural(moving: "MovingScene", file: "ModelFile", content: Content) -> "MovingScene":
+def _natural(moving: "MovingScene", file: "ModelFile", content: ResultFile) -> "MovingScene":
     """The scene as natural coordinates move it, where those of the result are such; else as it was.
 
     Which there are may depend on the parameters that gradients were wanted for.
@@ -252,7 +250,7 @@ MOST_FACES = 20_000  # of a mesh; one with more is drawn by its edges
 ROAD_SAMPLES = 400
 
 
-def page_film(content: Content) -> RunFilm:
+def page_film(content: ResultFile) -> RunFilm:
     """A result at as many times as a page holds; raises InputOutputError where it cannot be drawn."""
     duration = float(content.time[-1] - content.time[0]) if len(content.time) else 0.0
     bodies = max(1, len(content.coordinates))  # about as many
@@ -448,7 +446,7 @@ def _fields(path: Path, mesh: ShapedMesh) -> dict[str, Any]:
 PLACE, TURN = ("x", "y", "z"), ("e0", "e1", "e2", "e3")
 
 
-def table_of(content: Content, names: Sequence[str], derivatives: bool, poses: bool) -> list[Column]:
+def table_of(content: ResultFile, names: Sequence[str], derivatives: bool, poses: bool) -> list[Column]:
     """The time, and the histories of some names (all without) with one column a component.
 
     With ``derivatives`` those of each history by the parameters follow it, as ``d NAME/d PARAMETER``; with ``poses``
@@ -472,7 +470,7 @@ def table_of(content: Content, names: Sequence[str], derivatives: bool, poses: b
     return found + (_poses(content) if poses else [])
 
 
-def _poses(content: Content) -> list[Column]:
+def _poses(content: ResultFile) -> list[Column]:
     """Place and orientation of every body at all stored times."""
     found = _poses_of(content)
     named = [(f"position.{axis}", "m") for axis in PLACE] + [(f"orientation.{name}", "1") for name in TURN]
@@ -484,7 +482,7 @@ def _poses(content: Content) -> list[Column]:
     ]
 
 
-def _poses_of(content: Content) -> Poses:
+def _poses_of(content: ResultFile) -> Poses:
     moved = ResultModel(content)
     places, turned = moved.poses
     return Poses(tuple(moved.moving.scene.bodies), places, _continued(turned[:, :, [3, 0, 1, 2]]))
@@ -493,7 +491,7 @@ def _poses_of(content: Content) -> Poses:
 def poses_of(result: Result) -> Poses:
     """The poses of a result, by the model that its file holds."""
     with TemporaryDirectory() as folder:
-        return _poses_of(Content(result.save(Path(folder) / "result.h5")))
+        return _poses_of(ResultFile(result.save(Path(folder) / "result.h5")))
 
 
 def _continued(turned: np.ndarray) -> np.ndarray:

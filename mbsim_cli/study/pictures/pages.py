@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbsim_cli.errors import InputOutputError, MbsimError, ModelError
-from mbsim_cli.io.results import Content, Entry, summary
+from mbsim_cli.io.results import Entry, ResultFile
 from mbsim_cli.io.study_file import READINGS, StudyContent, is_fit
 from mbsim_cli.study.pictures.motion import motion_of, page_film
 
@@ -37,7 +37,8 @@ def page_of(path: Path) -> dict[str, Any]:
 
 def result_page(path: Path) -> dict[str, Any]:
     """Data of a result, complete or partial; raises InputOutputError."""
-    content, facts = Content(path), summary(path, checked=True)
+    content = ResultFile(path)
+    facts = content.report()
     notes: list[str] = []
     film, reason = None, ""
     try:
@@ -78,7 +79,7 @@ def _descriptions(file: "ModelFile | None", section: str) -> dict[str, str]:
     return {name: text for name, entry in entries.items() if (text := getattr(entry, "description", None))}
 
 
-def _histories(content: Content, descriptions: Mapping[str, str], notes: list[str]) -> dict[str, Any]:
+def _histories(content: ResultFile, descriptions: Mapping[str, str], notes: list[str]) -> dict[str, Any]:
     """Histories with their derivatives, thinned to the size of a page; ``notes`` list all that is left out."""
     count = len(content.time)
     rows = _some(count, MOST_TIMES)
@@ -129,7 +130,7 @@ def _size(one: Mapping[str, Any]) -> float:
     return float(np.abs(np.nan_to_num(one["values"])).max(initial=0.0))
 
 
-def _by_importance(content: Content) -> list[tuple[str, Entry]]:
+def _by_importance(content: ResultFile) -> list[tuple[str, Entry]]:
     """Sensors first, then torques, positions, their rates, multipliers, and diagnostics."""
     order = {"sensor": 0, "torque": 1, "coordinate": 2, "multiplier": 4, "diagnostic": 5}
 
@@ -155,7 +156,7 @@ def _objectives(found: Mapping[str, Any], descriptions: Mapping[str, str]) -> li
     return shown
 
 
-def _checks(content: Content, facts: Mapping[str, Any]) -> list[tuple[str, str]]:
+def _checks(content: ResultFile, facts: Mapping[str, Any]) -> list[tuple[str, str]]:
     """The accuracy that the file states, as rows of name and text."""
     rows = []
     for name in content.names("diagnostic"):
@@ -224,7 +225,7 @@ def _provenance(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 def _optimization(path: Path) -> dict[str, Any] | None:
     """The history of the search that found a result, if one has."""
-    from mbsim_cli.io.facts import history_of
+    from mbsim_cli.io.optimization import history_of
 
     found = history_of(path, checked=True)
     if found is None:

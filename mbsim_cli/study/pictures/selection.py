@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from mbsim_cli.errors import UsageError, option
-from mbsim_cli.io.results import Content
+from mbsim_cli.io.results import ResultFile
 from mbsim_cli.io.study_file import StudyContent
 from mbsim_cli.io.target import RESULT_SUFFIXES, is_result
 from mbsim_cli.model.pictures import Series, together
@@ -103,7 +103,7 @@ def study_panels(study: StudyContent, names: Sequence[str], over: str | None) ->
     return [[panel(group, across) for across in beside] for group in up], left_out
 
 
-def response_curves(contents: Sequence[Content], names: Sequence[str], labels: Sequence[str]) -> list[Curve]:
+def response_curves(contents: Sequence[ResultFile], names: Sequence[str], labels: Sequence[str]) -> list[Curve]:
     """Frequency responses of results, all or those of named outputs and inputs.
 
     None where a result has no response, or a name is of something else.
@@ -130,7 +130,7 @@ def response_curves(contents: Sequence[Content], names: Sequence[str], labels: S
 class Chooser:
     """Finds names in several results laid over each other."""
 
-    def __init__(self, contents: Sequence[Content]):
+    def __init__(self, contents: Sequence[ResultFile]):
         self._contents = contents
         self._parameters = list(dict.fromkeys(name for content in contents for name in content.parameters))
         self._coordinates = list(dict.fromkeys(name for content in contents for name in content.by_coordinates))
@@ -248,7 +248,7 @@ class Chooser:
         return Panel(title, self._series(name, parameter))
 
 
-def _history(content: Content, name: str) -> tuple[str, str] | None:
+def _history(content: ResultFile, name: str) -> tuple[str, str] | None:
     """History and component (nothing: all) that a name stands for; NAME.component is one component of a sensor."""
     if name in content.entries:
         return name, ""
@@ -259,7 +259,7 @@ def _history(content: Content, name: str) -> tuple[str, str] | None:
     return None
 
 
-def _read(content: Content, name: str, parameter: str | None = None) -> Series | None:
+def _read(content: ResultFile, name: str, parameter: str | None = None) -> Series | None:
     """A history, or its derivative by a parameter; None where the result has none."""
     found = _history(content, name)
     if found is None:

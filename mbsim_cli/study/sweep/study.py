@@ -9,7 +9,7 @@ import numpy as np
 
 from mbsim_cli.errors import UsageError
 from mbsim_cli.io.layout import component_axis
-from mbsim_cli.io.results import FileRecord
+from mbsim_cli.io.results import ResultFile
 from mbsim_cli.io.study_file import common_times
 from mbsim_cli.model.units import attributes_of, quotient
 from mbsim_cli.spec.reading.messages import Named, unknown
@@ -187,7 +187,7 @@ class Study(Mapping[str, np.ndarray]):
         """
         target = None if path is None else Path(path)
         written = extract_result(StudyFolder(self.folder), case, target, force=force)
-        record = FileRecord(written)
+        record = ResultFile(written, checked=True)
         return Result(record, record.report)
 
     def to_pandas(self) -> "pandas.DataFrame":

@@ -10,8 +10,8 @@ import pytest
 from mbsim_cli import spec
 from mbsim_cli.cli import outcome
 from mbsim_cli.errors import ModelError, UsageError
-from mbsim_cli.io.facts import fields_of
-from mbsim_cli.io.results import Content
+from mbsim_cli.io.fields import fields_of
+from mbsim_cli.io.results import ResultFile
 from mbsim_cli.study.assembling import Settings
 from mbsim_cli.study.listener import Listener
 from mbsim_cli.study.optimizing.optimize import optimize
@@ -97,7 +97,7 @@ def test_viewers_see_the_motion_with_the_field_and_its_gradients(found, tmp_path
         rest, p = file["mesh/crank/points"][()], file["fields/p"][()]
         gradient = file["objectives/strain/gradient_fields/p"][()]
     assert last.cell_data["p"][0] == pytest.approx(p) and last.cell_data["strain.p"][0] == pytest.approx(gradient)
-    filming = RunFilm(Content(found[1]), speed=0.2, fps=100)
+    filming = RunFilm(ResultFile(found[1]), speed=0.2, fps=100)
     edge = np.isclose(rest[:, 0], 0.4)
     pin = np.array([0.25, 0.5, 0.25]) @ last.points[edge]
     rod = filming.positions[-1, filming.moving.scene.names["rod.A"]]
