@@ -24,8 +24,8 @@ OF_COMMANDS = (  # reached from commands alone, or about shells
     "study/compiling.py",
     "study/sweep/collecting.py",
     "study/sweep/running.py",
-    "study/sweep/study_folder.py",
     "study/sweep/cluster.py",
+    "study/sweep/study_plan.py",
     "study/verification/verify.py",
 )
 

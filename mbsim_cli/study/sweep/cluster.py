@@ -1,4 +1,4 @@
-"""Studies on clusters: workers of Dask, and job scripts of schedulers."""
+"""Studies on clusters: workers of Dask, shards, and job scripts of schedulers."""
 
 import pickle
 import re
@@ -6,6 +6,7 @@ import shlex
 import sys
 from collections import deque
 from collections.abc import Callable, Generator, Mapping
+from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
@@ -94,6 +95,59 @@ def _fetched(case: Case, future: Any) -> Computed:
         except Exception as error:  # Dask may give a case up while it is fetched, too
             status, reason = type(error).__name__, error
     return lost(case, LOST, " ".join(f"the cluster gave it up ({status}: {reason})".split()))
+
+
+# Shards: parts of a study that several processes compute, which share nothing but a folder.
+
+_ARRAY = "SLURM_ARRAY_TASK_"
+
+
+@dataclass(frozen=True)
+class Shard:
+    """Part ``index`` of ``count``, counted from 1: every ``count``-th case."""
+
+    index: int = 1
+    count: int = 1
+
+    def __str__(self) -> str:
+        return f"{self.index}/{self.count}"
+
+    def has(self, case: int) -> bool:
+        """Whether a case belongs to this part."""
+        return case % self.count == self.index - 1
+
+    @property
+    def stem(self) -> str:
+        """The beginning of the names of its files."""
+        return f"shard-{self.index}-of-{self.count}"
+
+
+ALL = Shard()
+
+
+def shard_of(text: str | None, environment: Mapping[str, str]) -> Shard:
+    """The part that ``--shard I/N`` names, else that of a task of a SLURM array, else all.
+
+    Tasks of an array count from any number, in any step.
+    """
+    if text is not None:
+        index, slash, number = text.partition("/")
+        if not (slash and index.strip().isdecimal() and number.strip().isdecimal() and 1 <= int(index) <= int(number)):
+            raise UsageError(f"--shard wants I/N with I from 1 to N, not '{text}'")
+        return Shard(int(index), int(number))
+    if f"{_ARRAY}ID" not in environment or f"{_ARRAY}COUNT" not in environment:
+        return ALL
+    try:
+        task, count = int(environment[f"{_ARRAY}ID"]), int(environment[f"{_ARRAY}COUNT"])
+        first, step = int(environment.get(f"{_ARRAY}MIN", 1)), max(1, int(environment.get(f"{_ARRAY}STEP", 1)))
+        last = int(environment.get(f"{_ARRAY}MAX", first + (count - 1) * step))
+    except ValueError:
+        raise UsageError("the variables SLURM_ARRAY_TASK_* are no numbers; give --shard I/N") from None
+    place, rest = divmod(task - first, step)
+    if rest or not 0 <= place < count or last != first + (count - 1) * step:  # in such an array no task begins
+        message = f"task {task} of a SLURM array of {count} from {first} to {last} names no part of the study"
+        raise UsageError(f"{message}; give --shard I/N")
+    return Shard(place + 1, count)
 
 
 # Job scripts: a study in shards, as an array of SLURM or side by side on one machine.

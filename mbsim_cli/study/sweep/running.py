@@ -14,6 +14,7 @@ import numpy as np
 import mbsim_cli
 from mbsim_cli.errors import AnalysisError, UsageError, either, flag, option
 from mbsim_cli.study.listener import Interrupted, Listener
+from mbsim_cli.study.sweep.cluster import ALL, Cluster, Shard
 from mbsim_cli.study.sweep.collecting import collect
 from mbsim_cli.study.sweep.evaluating import CaseEvaluator
 from mbsim_cli.study.sweep.frames import Appender, framed
@@ -30,7 +31,8 @@ from mbsim_cli.study.sweep.store import (
     encoded,
     ledger_of,
 )
-from mbsim_cli.study.sweep.study_folder import ALL, Shard, StudyFolder, StudyPlan
+from mbsim_cli.study.sweep.study_folder import StudyFolder
+from mbsim_cli.study.sweep.study_plan import StudyPlan
 from mbsim_cli.study.sweep.summary import summary_of
 from mbsim_cli.system import HAS_FORKS, usable
 
@@ -265,8 +267,6 @@ def workers_of(plan: StudyPlan, cases: int, work: Work, listener: Listener) -> W
     # the loop for several cases would be compiled in the time of the first one, whose clock runs
     start = partial(CaseEvaluator, plan, one_by_one=work.timeout is not None or work.cluster is not None)
     if work.cluster is not None:
-        from mbsim_cli.study.sweep.cluster import Cluster
-
         return Cluster(work.cluster, start, listener)
     count = min(work.workers, cases)
     if count == 1 and work.timeout is None:

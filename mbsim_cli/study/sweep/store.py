@@ -1,5 +1,6 @@
 """Cases of a study: rows and further data, the contract of those who compute them, and the ledger of a folder."""
 
+import hashlib
 import json
 import struct
 from collections import Counter, deque
@@ -12,7 +13,8 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from mbsim_cli.study.sweep.frames import read_frames
-from mbsim_cli.study.sweep.study_folder import DATA, ROWS, StudyFolder, StudyPlan, case_identities
+from mbsim_cli.study.sweep.study_folder import DATA, ROWS, StudyFolder
+from mbsim_cli.study.sweep.study_plan import StudyPlan
 
 # The outcome of a case: a row of fixed numbers, and warnings in sentences.
 
@@ -209,6 +211,15 @@ def data_of_cases(folder: StudyFolder, ledger: "Ledger", only: int | None = None
 # The ledger of a study: the rows of all shards, each case once.
 
 MISSING = -1
+
+
+def case_identities(study: str, values: np.ndarray) -> Iterable[bytes]:
+    """Identity (16 bytes) of each case: of what the study computes, by its hash, and of the row (v,) of values."""
+    begun = hashlib.blake2b(study.encode(), digest_size=16)
+    for row in np.ascontiguousarray(values, "<f8"):
+        case = begun.copy()
+        case.update(row.tobytes())
+        yield case.digest()
 
 
 class Ledger:

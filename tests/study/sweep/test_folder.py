@@ -13,6 +13,7 @@ import pytest
 
 from mbsim_cli.errors import InputOutputError, UsageError
 from mbsim_cli.io.study_file import StudyTable
+from mbsim_cli.study.sweep.cluster import Shard
 from mbsim_cli.study.sweep.collecting import collect, export
 from mbsim_cli.study.sweep.frames import Appender, framed
 from mbsim_cli.study.sweep.store import (
@@ -26,7 +27,8 @@ from mbsim_cli.study.sweep.store import (
     ledger_of,
     packed,
 )
-from mbsim_cli.study.sweep.study_folder import Quantity, Shard, StudyFolder, samples_hash
+from mbsim_cli.study.sweep.study_folder import StudyFolder
+from mbsim_cli.study.sweep.study_plan import Quantity, samples_hash
 from tests.cli.conftest import environment
 from tests.study.sweep.fakes import cases_of, plan_of, row_of, values_of
 from tests.work import calls_of

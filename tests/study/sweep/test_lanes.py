@@ -8,7 +8,7 @@ import pytest
 from mbsim_cli.kernels.compiler.simd import TOGETHER
 from mbsim_cli.model.problem import Options
 from mbsim_cli.study.listener import SILENT
-from mbsim_cli.study.sweep import cluster, evaluating, running
+from mbsim_cli.study.sweep import evaluating, running
 from mbsim_cli.study.sweep.running import Work
 
 
@@ -77,6 +77,6 @@ def test_clocks_and_clusters_take_cases_one_by_one(monkeypatch, work, expected):
     """The loop was compiled in the time of each worker's first case, which then took too long."""
     told = []
     monkeypatch.setattr(running, "CaseEvaluator", lambda plan, listener, one_by_one: told.append(one_by_one))
-    monkeypatch.setattr(cluster, "Cluster", lambda address, start, listener: SimpleNamespace(_start=start))
+    monkeypatch.setattr(running, "Cluster", lambda address, start, listener: SimpleNamespace(_start=start))
     running.workers_of(None, 3, work, SILENT)._start(SILENT)
     assert told == [expected]
