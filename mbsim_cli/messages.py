@@ -273,7 +273,7 @@ _family(
     ),
     (
         "MB410", "analysis failed", r".",
-        "The model is valid, and the analysis could not go on.",
+        "The model is valid, and the analysis could not continue.",
         "The message names time and place; `mbsim animate` shows the motion up to there.",
         "the search ended at a limit of evaluations",
     ),

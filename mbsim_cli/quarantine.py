@@ -112,7 +112,7 @@ def _look(path: Path, look: Callable[[Path], object], write: int, seconds: int, 
 
 
 def _message_of(look: Callable[[Path], object], path: Path) -> str:
-    """The message of an exception that a look raises, or nothing; OSError of the system goes on."""
+    """The message of an exception that a look raises, or nothing; OSError of the system is raised again."""
     try:
         look(path)
     except MemoryError:

@@ -106,7 +106,7 @@ else:
     import functools
 
     class cached_property(functools.cached_property):
-        """As that of Python 3.12: the one of 3.11 holds a lock, which a child of a fork may find held for ever."""
+        """As that of Python 3.12: the one of 3.11 holds a lock, which a child of a fork may find held indefinitely."""
 
         def __get__(self, instance: Any, owner: type | None = None) -> Any:
             if instance is None:

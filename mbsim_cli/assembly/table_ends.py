@@ -42,7 +42,7 @@ Blocks = Callable[[Problem], Iterator[Any]]
 def until_left(problem: Problem, last: float, blocks: Blocks, failure: AnalysisError) -> Iterator[Any]:
     """Let a failure after the instant ``last`` name the table that the motion leaves; yield the instants before that.
 
-    Where tables go on instead of ending, the motion is the same until it leaves one: it is followed once more.
+    Where tables continue instead of ending, the motion is the same until it leaves one: it is followed once more.
     """
     laws, theta = problem.model.laws, problem.theta
     if all(ends(laws, theta, k) is None for k in range(len(laws.kind))):
@@ -107,7 +107,7 @@ def _left_table(problem: Problem, state: State) -> str | None:
             if limits is not None and inside and not limits[0] <= use.value <= limits[1]:
                 return (
                     f"the table of {problem.names.laws[k]} ends: it covers {limits[0]:g} to {limits[1]:g}, and "
-                    f"{use.argument} is {use.value:g} at t = {state.time:.6g} s; a longer table goes on, or "
+                    f"{use.argument} is {use.value:g} at t = {state.time:.6g} s; a longer table continues, or "
                     "extrapolate: hold or linear"
                 )
             k = int(laws.next[k])

@@ -117,7 +117,7 @@ DryRun = Annotated[
     bool,
     typer.Option("--dry-run", help="Estimate time and disk space from a few cases; compute nothing else."),
 ]
-Anew = Annotated[bool, typer.Option("--force", help="Begin anew where the folder has another study.")]
+StartAgain = Annotated[bool, typer.Option("--force", help="Start again where the folder has another study.")]
 
 DEFAULT = "run"
 NOT_STARTED = "{} is a study that is planned already; give the model file to plan another"
@@ -165,7 +165,7 @@ def command(
     threads: options.Threads = None,
     json: options.Json = False,
     quiet: options.Quiet = False,
-    force: Anew = False,
+    force: StartAgain = False,
 ) -> None:
     """Run a parameter study, or what is missing of it."""
     begun = perf_counter() - process_time()  # the interpreter has taken that to come here

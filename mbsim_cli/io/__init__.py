@@ -1,1 +1,1 @@
-"""Result files: HDF5, written while a run goes on, labelled so that h5py, xarray and MATLAB users find every axis."""
+"""Result files: HDF5, written during a run, labelled so that h5py, xarray and MATLAB users find every axis."""

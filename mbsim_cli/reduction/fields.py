@@ -46,7 +46,7 @@ class Simp(NamedTuple):
 def filter_of(mesh: Mesh, radius: Array) -> Sparse:
     """Averages over neighbours (ne, ne): weights fall linearly to zero at the radius; sizes may be complex.
 
-    Raises Refused where a complex step moves centres across the radius: weights have a kink there.
+    Raises Refused where a complex step moves centres across the radius: weights have a breakpoint there.
     """
     from scipy import sparse
     from scipy.spatial import cKDTree

@@ -355,7 +355,7 @@ def _read(path: Path) -> Any:
         with redirect_stdout(StringIO()):
             return meshio.read(path)
 
-    fault = fault_of(path, read)  # readers of some formats go round for ever at the end of a file that was cut off
+    fault = fault_of(path, read)  # readers of some formats never end at the end of a file that was cut off
     if fault:
         raise InputOutputError(f"{path} is no mesh that meshio reads: {fault.replace('HDF5', 'meshio')}")
     try:

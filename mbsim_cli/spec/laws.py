@@ -16,7 +16,7 @@ Extrapolate = Literal["none", "hold", "linear"]
 
 
 def beyond_its_ends() -> Any:
-    """Return the field that says how a table goes on."""
+    """Return the field that says how a table continues."""
     return field(
         "Beyond the ends of the table: none, an error; hold, the value there; linear, straight on.",
         "linear",

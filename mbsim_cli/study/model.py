@@ -334,7 +334,7 @@ class Model:
 
         ``study`` is the name of one that the file states, None for the only one, or a mapping as under ``study`` in a
         file, with lists or arrays: ``{"zip": {"L_s1": values, "m_A1": others}}``, ``{"sobol": {"parameters": ["L_s1"],
-        "count": 64}}``. Rows are stored in ``folder`` (MODEL-STUDY) as they are computed, and the same call goes on
+        "count": 64}}``. Rows are stored in ``folder`` (MODEL-STUDY) as they are computed, and the same call continues
         where one ended, whichever way; a folder of another study is refused without ``force``, which clears it.
 
         There are so many ``workers``: this process, or other ones where they are more than one, 0 for one on each
@@ -359,7 +359,7 @@ class Model:
         force: bool = False,
         **replaced: Any,
     ) -> "Study":
-        """Plan a parameter study and compute none of its cases: ``Study.forecast`` and ``Study.compute`` go on.
+        """Plan a parameter study and compute none of its cases: ``Study.forecast`` and ``Study.compute`` continue.
 
         Arguments, and what is raised, are those of ``sweep``.
         """
@@ -444,7 +444,7 @@ class Model:
         """Estimate parameters from measurements, as ``mbsim fit`` does and a fit of the file states: that of a name.
 
         ``evaluations`` replaces those of the file. Evaluations are kept in the file ``log`` until the search has ended,
-        so that the same call goes on after a kill; ``force`` begins anew. Other keyword arguments replace parameters
+        so that the same call continues after a kill; ``force`` starts again. Other keyword arguments replace parameters
         and options of the analysis, as of ``run``. Raises ModelError, also for a parameter that no reading depends on,
         AnalysisError, UsageError and InputOutputError.
         """

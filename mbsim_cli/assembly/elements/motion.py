@@ -306,7 +306,7 @@ class MotionTable:
             slack = 1e-9 * max(duration, 1.0) if spec.extrapolate == "none" else np.inf
             if time[0] > slack or time[-1] < duration - slack:
                 message = f"the table covers {time[0]:g} s to {time[-1]:g} s, the analysis 0 s to {duration:g} s"
-                hint = "times count from the start of the analysis; extrapolate: hold or linear goes on"
+                hint = "times count from the start of the analysis; extrapolate: hold or linear continues it"
                 self._system.issue(TABLE, message, hint)
         whole = all(len(values) == len(time) for row in read for values in row)
         if not whole or not read:

@@ -23,7 +23,9 @@ ASIDE = 1e-6  # of the duration: between instants whose rates tell an accelerati
 FAR = 1e-2  # of the duration: how far around a point accelerations tell how large they are
 ACCELERATION_JUMP = 1e-4  # over these accelerations, that counts as a jump
 SLIGHT = 1e-3  # of the largest rate of a law: a jump below this is not warned of
-SMOOTHER = "begin and end such a law with a rate of zero, as smooth_step does, or let it go on by `extrapolate: linear`"
+SMOOTHER = (
+    "begin and end such a law with a rate of zero, as smooth_step does, or let it continue by `extrapolate: linear`"
+)
 SAMPLES = 101  # times at which rates of a law tell how large they are
 
 

@@ -15,7 +15,7 @@ from mbsim_cli.spec.reading.messages import suggest
 # Natural cubic splines through tables, and what they are beyond the tables' ends.
 #
 # Beyond its ends a table says nothing: without ``extrapolate`` the law is no number there (NaN), which ends an
-# analysis that asks for it; ``hold`` keeps the value of the last row, ``linear`` goes on with its slope.
+# analysis that asks for it; ``hold`` keeps the value of the last row, ``linear`` continues with its slope.
 
 ROUND_OFF = 1e-9  # of the table's length, that an argument may lie beyond its ends
 UNKNOWN = (float("nan"),) * 4

@@ -146,7 +146,7 @@ def fit(
 ) -> Fit:
     """Fit as the model's file states under a name, the only one where that is None.
 
-    Evaluations are kept in the file ``log`` until the search has ended, so that the same fit goes on after a kill.
+    Evaluations are kept in the file ``log`` until the search has ended, so that the same fit continues after a kill.
     Raises ModelError, AnalysisError, UsageError and InputOutputError.
     """
     timing = timing or Timing()

@@ -1,4 +1,4 @@
-"""Analyses of a search on the disk, so that the same command goes on where it was killed.
+"""Analyses of a search on the disk, so that the same command continues where it was killed.
 
 The file, ``OUT.h5.designs`` of an optimisation, exists until the result is complete. Its first frame says what the
 analyses depend on; each other frame holds one analysis. A search is deterministic: it asks for the same designs again.
@@ -52,7 +52,7 @@ class Kind(NamedTuple):
 
 
 class Log:
-    """``analyse`` with a memory on the disk; ``force`` begins anew whatever is there."""
+    """``analyse`` with a memory on the disk; ``force`` starts again whatever is there."""
 
     def __init__(
         self,

@@ -378,8 +378,8 @@ def _require_complete(designs: Designs, stop: Stop | None, output: Path, listene
     """Raise what ended an optimisation too early, or that no design keeps to the limits; the result is written."""
     trial = designs.best
     if stop is not None:
-        goes_on = f"the same {either('command', 'call')} continues the search"
-        sentence = f"the best of {len(designs.trials)} designs is kept in {output}; {goes_on}"
+        continues = f"the same {either('command', 'call')} continues the search"
+        sentence = f"the best of {len(designs.trials)} designs is kept in {output}; {continues}"
         listener.warn(f"mbsim: {sentence}")
         stop.add_note(sentence)
         stop.__dict__["kept"] = str(output)

@@ -1,1 +1,1 @@
-"""Parameter studies: many cases of one model, computed by workers, kept in a folder that a later call goes on with."""
+"""Parameter studies: many cases of one model, computed by workers, kept in a folder that a later call continues."""

@@ -161,7 +161,7 @@ JOB_SCRIPT = FileKind("a job script", SCRIPT, partial(begins, pattern=_FIRST))
 _SLURM = """\
 #!/usr/bin/env bash
 # Computes the study in {folder}: sbatch {script}
-# Submitted again it goes on where it ended. When all is done: {mbsim} sweep collect {folder}
+# Submitted again it continues where it ended. When all is done: {mbsim} sweep collect {folder}
 #SBATCH --job-name={name}
 #SBATCH --array=1-{shards}
 #SBATCH --ntasks=1
@@ -174,7 +174,7 @@ exec {mbsim} sweep {folder} --shard "${{SLURM_ARRAY_TASK_ID:?is set by sbatch}}/
 _PARALLEL = """\
 #!/usr/bin/env bash
 # Computes the study in {folder}, {shards} processes at a time: bash {script}
-# Called again it goes on where it ended. Uses GNU parallel where it is installed, else xargs.
+# Called again it continues where it ended. Uses GNU parallel where it is installed, else xargs.
 set -euo pipefail
 shard() {{
   {mbsim} sweep {folder} --shard "$1/{shards}" -j {workers} --quiet

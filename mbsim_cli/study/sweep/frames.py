@@ -1,7 +1,7 @@
 """Append-only files of frames, each with its length and a checksum: rows of studies, logs of searches.
 
 A killed writer, a full disk or a crash of the machine can leave an unfinished frame: readers skip it, and the next
-writer cuts it off before it goes on.
+writer cuts it off before it continues.
 """
 
 import os

@@ -113,7 +113,7 @@ class StudyFolder:
         return values[: plan.cases]
 
     def adopt(self, plan: StudyPlan, values: np.ndarray, *, force: bool) -> StudyPlan:
-        """Store a plan, or go on with the one that is there: the same, or the same with fewer cases.
+        """Store a plan, or continue the one that is there: the same, or the same with fewer cases.
 
         Another one is refused without ``force``, which removes what was computed by it.
         """
