@@ -2,13 +2,16 @@
 
 import re
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from mbsim_cli.cli import options, signals
 from mbsim_cli.cli.output import bar, emit, say, tell
 from mbsim_cli.errors import UsageError, counted
+
+if TYPE_CHECKING:
+    from mbsim_cli.io.results import ResultFile
 
 SIZES = (64, 4096)  # pixels
 SIZE = "640x480"
@@ -132,7 +135,7 @@ def _shoot(film: Any, target: Path, kind: str, fps: float, quiet: bool, force: b
 
 
 def _collect(
-    content: Any, output: Path, speed: float, fps: float, exaggerate: float | None, quiet: bool, force: bool
+    content: "ResultFile", output: Path, speed: float, fps: float, exaggerate: float | None, quiet: bool, force: bool
 ) -> dict[str, Any]:
     """Write the meshes of every frame, and the file that has them in time."""
     from mbsim_cli.io.target import COLLECTION, check_target, replaced

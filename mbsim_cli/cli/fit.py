@@ -12,6 +12,7 @@ from mbsim_cli.cli.output import Terminal, emit, plain_table, print_warnings, sh
 
 if TYPE_CHECKING:
     from mbsim_cli.study.assembling import Settings
+    from mbsim_cli.study.model import Model
 
 Name = Annotated[str | None, typer.Argument(metavar="[NAME]", help="Fit of the file.", show_default="the only one")]
 Save = Annotated[
@@ -83,7 +84,7 @@ def command(
         _print(report, quiet)
 
 
-def _check(model: Any, output: Path | None, save: Path | None, picture: Path | None, force: bool) -> None:
+def _check(model: "Model", output: Path | None, save: Path | None, picture: Path | None, force: bool) -> None:
     """Raise before the search what would keep its findings from being written."""
     if output is not None:
         from mbsim_cli.io.study_file import FIT_FILE

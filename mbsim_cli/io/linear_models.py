@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 import h5py
 import numpy as np
@@ -12,6 +12,9 @@ from mbsim_cli.io.guard import opened
 from mbsim_cli.io.layout import TEXT, Scales, set_unit, texts
 from mbsim_cli.io.target import FileKind, check_target, is_of_format, replaced
 from mbsim_cli.system import judged
+
+if TYPE_CHECKING:
+    from mbsim_cli.solve.linear.state_space import Responses
 
 RESPONSE = "frequency_response"
 MODE_UNITS = {"frequency": "Hz", "damping_ratio": "1", "real_part": "1/s", "imaginary_part": "rad/s"}
@@ -61,8 +64,8 @@ def shape_of(path: Path, mode: int) -> tuple[np.ndarray, float]:
         return real + 1j * imaginary, float(file["modes/frequency"][mode - 1])
 
 
-def store_responses(scales: Scales, found: Any) -> None:
-    """Write a frequency response, ``solve.linear.state_space.Responses``, into a result."""
+def store_responses(scales: Scales, found: "Responses") -> None:
+    """Write a frequency response into a result."""
     group = scales.file.create_group(RESPONSE, track_order=True)
     group.attrs["description"] = "of small motions, output over input: real and imaginary part, amplitude, angle"
     scales.axis("frequency", np.asarray(found.frequencies), "Hz")

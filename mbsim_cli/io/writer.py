@@ -24,7 +24,9 @@ from mbsim_cli.model.units import quotients
 from mbsim_cli.system import cached_property, helpful
 
 if TYPE_CHECKING:
+    from mbsim_cli.io.linear_models import ModesFound
     from mbsim_cli.io.optimization import History
+    from mbsim_cli.solve.linear.state_space import Responses
 
 # The content of a result: ``Origin`` before the first time point, ``Findings`` after the last one.
 
@@ -80,8 +82,8 @@ class Findings(NamedTuple):
     warnings: Sequence[str] = ()
     work: Mapping[str, int] = {}  # what an integrator counted in the whole run
     discretisation: Mapping[str, Any] = {}  # what is known of the motion's error
-    modes: Any = None  # ``ModesFound`` of an analysis of modes
-    responses: Any = None  # solve.linear.state_space.Responses of an analysis of frequency response
+    modes: "ModesFound | None" = None
+    responses: "Responses | None" = None
     history: "History | None" = None  # of the optimisation that they are the best design of
 
 
@@ -323,7 +325,7 @@ class ResultWriter:
 
                 if findings.modes is not None:
                     linear_models.store_modes(scales, findings.modes)
-                else:
+                if findings.responses is not None:
                     linear_models.store_responses(scales, findings.responses)
             _describe_multipliers(file, findings)
 

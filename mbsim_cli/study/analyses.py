@@ -10,7 +10,7 @@ import numpy as np
 from mbsim_cli.errors import AnalysisError
 from mbsim_cli.model.flexible import is_consistent
 from mbsim_cli.model.layout import NONE
-from mbsim_cli.model.problem import Problem
+from mbsim_cli.model.problem import Block, Problem
 from mbsim_cli.study.diagnostics.health import (
     Diagnostics,
     DrivenHealth,
@@ -25,6 +25,8 @@ from mbsim_cli.study.diagnostics.health import (
 if TYPE_CHECKING:
     from mbsim_cli.assembly.objectives import Objective
     from mbsim_cli.assembly.problem import Assembled
+    from mbsim_cli.solve.adjoint.readings import Pulled, Seen
+    from mbsim_cli.study.verification.comparison import Comparison
 
 # The interface of every kind of analysis: its solver, its diagnostics and its adjoint.
 
@@ -33,7 +35,7 @@ class AdjointRequest(NamedTuple):
     """The numbers that an adjoint differentiates, in the order of arguments of ``solve.adjoint``."""
 
     number: int  # of numbers
-    adjoints: Any  # (first, record) -> (B, width, columns) of the sensors at a record from time point ``first``
+    adjoints: "Seen"  # (first, record) -> (B, width, columns) of the sensors at a record from time point ``first``
     between: Callable[[], None]  # called after each block
     reacting: bool  # whether the numbers read reactions
 
@@ -45,7 +47,7 @@ class Analysis(ABC):
     inverse = False  # whether its blocks are those of inverse dynamics
 
     @abstractmethod
-    def solve(self, problem: Problem, *, theta: np.ndarray | None = None, tape: Any = None) -> Iterator[Any]:
+    def solve(self, problem: Problem, *, theta: np.ndarray | None = None, tape: Any = None) -> Iterator[Block]:
         """Yield all time points of the analysis in blocks.
 
         ``theta`` (len(theta),) replaces the numbers of the problem; complex ones differentiate the run. A ``tape``
@@ -59,14 +61,14 @@ class Analysis(ABC):
         return Tape(problem.options.memory)
 
     @abstractmethod
-    def pull_back(self, problem: Problem, tape: Any, request: AdjointRequest) -> Any:
+    def pull_back(self, problem: Problem, tape: Any, request: AdjointRequest) -> "Pulled":
         """Derivatives of the requested numbers by the parameters of the problem: ``solve.adjoint.readings.Pulled``."""
 
     @abstractmethod
     def diagnostics(self, problem: Problem, objectives: Sequence["Objective"]) -> Diagnostics:
         """Diagnostics of a run, which take its blocks one by one."""
 
-    def verify(self, model: str, assembled: "Assembled", seed: int) -> Iterator[Any]:
+    def verify(self, model: str, assembled: "Assembled", seed: int) -> Iterator["Comparison"]:
         """Comparisons of ``mbsim check`` that this kind of analysis alone can make."""
         yield from ()
 
@@ -81,30 +83,30 @@ class Analysis(ABC):
 class ForwardDynamics(Analysis):
     """Motion from a start, step by step."""
 
-    def solve(self, problem: Problem, *, theta: np.ndarray | None = None, tape: Any = None) -> Iterator[Any]:
+    def solve(self, problem: Problem, *, theta: np.ndarray | None = None, tape: Any = None) -> Iterator[Block]:
         """Yield every step, as objectives need every step."""
         from mbsim_cli.solve.forward import forward
 
         return forward(at_every_step(problem), theta=theta, tape=tape)
 
-    def pull_back(self, problem: Problem, tape: Any, request: AdjointRequest) -> Any:
+    def pull_back(self, problem: Problem, tape: Any, request: AdjointRequest) -> "Pulled":
         """One sweep back through time; the mean of two for parameters that need both sides of a change of laws."""
         from mbsim_cli.solve.sides import pull_back_sides
 
-        def sweep(changed: Problem, theta: np.ndarray, adjoints: Any) -> Any:
+        def sweep(changed: Problem, theta: np.ndarray, adjoints: "Seen") -> "Pulled":
             other = self.tape(problem)
             for _ in self.solve(problem, theta=theta, tape=other):
                 request.between()
             return self._swept(changed, other, request._replace(adjoints=adjoints))
 
-        def alone(adjoints: Any) -> Any:
+        def alone(adjoints: "Seen") -> "Pulled":
             return self._swept(problem, tape, request._replace(adjoints=adjoints))
 
         theta = tape.initial.theta if np.iscomplexobj(tape.initial.theta) else problem.theta
         return pull_back_sides(problem, theta, request.adjoints, alone, sweep)
 
     @staticmethod
-    def _swept(problem: Problem, tape: Any, request: AdjointRequest) -> Any:
+    def _swept(problem: Problem, tape: Any, request: AdjointRequest) -> "Pulled":
         from mbsim_cli.solve.adjoint.whole_run import pull_back
         from mbsim_cli.solve.initial import assemble
         from mbsim_cli.solve.natural.start import natural_start
@@ -161,7 +163,7 @@ class InverseDynamics(Analysis):
 
         return TorqueTape()
 
-    def pull_back(self, problem: Problem, tape: Any, request: AdjointRequest) -> Any:
+    def pull_back(self, problem: Problem, tape: Any, request: AdjointRequest) -> "Pulled":
         """Each time point for itself."""
         if problem.drives is not None:
             from mbsim_cli.solve.adjoint.time_points import pull_back_loops
@@ -175,7 +177,7 @@ class InverseDynamics(Analysis):
         """The largest torque."""
         return TorqueHealth(problem)
 
-    def verify(self, model: str, assembled: "Assembled", seed: int) -> Iterator[Any]:
+    def verify(self, model: str, assembled: "Assembled", seed: int) -> Iterator["Comparison"]:
         """Derivatives of torques by the motion and by parameters."""
         from mbsim_cli.study.verification.verify import torque_directions
 
@@ -196,13 +198,13 @@ class Equilibrium(Analysis):
 
     without = ("formulation", "integrator", "tolerance", "step", "accuracy", "duration", "memory")
 
-    def solve(self, problem: Problem, *, theta: np.ndarray | None = None, tape: Any = None) -> Iterator[Any]:
+    def solve(self, problem: Problem, *, theta: np.ndarray | None = None, tape: Any = None) -> Iterator[Block]:
         """The one time point."""
         from mbsim_cli.solve.equilibrium import equilibrium
 
         return equilibrium(problem, theta=theta, tape=tape)
 
-    def pull_back(self, problem: Problem, tape: Any, request: AdjointRequest) -> Any:
+    def pull_back(self, problem: Problem, tape: Any, request: AdjointRequest) -> "Pulled":
         """One solution of the equilibrium's equations, transposed."""
         from mbsim_cli.solve.adjoint.time_points import pull_back_equilibrium
 
@@ -225,13 +227,13 @@ class Kinematics(Analysis):
 
     without = ("formulation", "integrator", "tolerance", "accuracy", "memory")
 
-    def solve(self, problem: Problem, *, theta: np.ndarray | None = None, tape: Any = None) -> Iterator[Any]:
+    def solve(self, problem: Problem, *, theta: np.ndarray | None = None, tape: Any = None) -> Iterator[Block]:
         """The samples."""
         from mbsim_cli.solve.kinematics import kinematics
 
         return kinematics(problem, theta=theta, tape=tape)
 
-    def pull_back(self, problem: Problem, tape: Any, request: AdjointRequest) -> Any:
+    def pull_back(self, problem: Problem, tape: Any, request: AdjointRequest) -> "Pulled":
         """Each sample for itself."""
         from mbsim_cli.solve.adjoint.whole_run import pull_back
         from mbsim_cli.solve.initial import assemble
@@ -255,7 +257,7 @@ class Modes(Analysis):
 
     without = ("formulation", "integrator", "tolerance", "step", "accuracy", "duration", "memory")
 
-    def solve(self, problem: Problem, *, theta: np.ndarray | None = None, tape: Any = None) -> Iterator[Any]:
+    def solve(self, problem: Problem, *, theta: np.ndarray | None = None, tape: Any = None) -> Iterator[Block]:
         """The one time point; numbers are those of the problem."""
         from mbsim_cli.solve.linear.modes import modes
 
@@ -265,7 +267,7 @@ class Modes(Analysis):
         """Raise AnalysisError: small motions have no adjoint."""
         raise AnalysisError(NO_ADJOINT)
 
-    def pull_back(self, problem: Problem, tape: Any, request: AdjointRequest) -> Any:
+    def pull_back(self, problem: Problem, tape: Any, request: AdjointRequest) -> "Pulled":
         """Raise AnalysisError: small motions have no adjoint."""
         raise AnalysisError(NO_ADJOINT)
 
@@ -277,7 +279,7 @@ class Modes(Analysis):
 class FrequencyResponse(Modes):
     """One time point, and the frequency response of small motions about it."""
 
-    def solve(self, problem: Problem, *, theta: np.ndarray | None = None, tape: Any = None) -> Iterator[Any]:
+    def solve(self, problem: Problem, *, theta: np.ndarray | None = None, tape: Any = None) -> Iterator[Block]:
         """The one time point; numbers are those of the problem."""
         from mbsim_cli.solve.linear.state_space import responses
 

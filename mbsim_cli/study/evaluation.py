@@ -18,6 +18,8 @@ from mbsim_cli.study.streams import with_expressed
 if TYPE_CHECKING:
     from mbsim_cli.assembly.densities import DensityField
     from mbsim_cli.assembly.objectives import Objective
+    from mbsim_cli.kernels.drivers.record import Record
+    from mbsim_cli.solve.resolution import NoSteps, Resolution
 
 # Gradients of objectives by one sweep back through the run that found their values.
 
@@ -107,7 +109,7 @@ def rehearse(problem: Problem, objectives: Sequence["Objective"], tape: Any) -> 
 
     count = max(1, len(objectives))
 
-    def nothing(first: int, record: Any, *length: np.ndarray) -> np.ndarray:
+    def nothing(first: int, record: "Record", *length: np.ndarray) -> np.ndarray:
         return np.zeros((*record.sensors.shape, columns_of(problem, count)), record.sensors.dtype)
 
     reacting = reads_reactions(problem, objectives)
@@ -129,7 +131,7 @@ class SensorAdjoints:
             for factor, stream in found.streams
         ]
 
-    def __call__(self, first: int, record: Any, length: np.ndarray | None = None) -> np.ndarray:
+    def __call__(self, first: int, record: "Record", length: np.ndarray | None = None) -> np.ndarray:
         """Adjoints (B, width, p) at the rows of a record; rows inside steps weigh a ``length`` (B,) in integrals."""
         rows = slice(first, first + record.time.size)
         out = np.zeros((*record.sensors.shape, self._columns), record.sensors.dtype)
@@ -164,14 +166,14 @@ class Gradient:
 
     value: float
     gradient: np.ndarray
-    uncertainty: Any = None  # study.streams.Uncertainty; None if errors are not estimated
+    uncertainty: Any = None  # ``Uncertainty``; None if errors are not estimated
     undefined: Mapping[str, str] = field(default_factory=dict)
     error: float = 0.0  # relative size of what an adjoint left unsolved
     moved: np.ndarray | None = None  # (w,) derivatives by the numbers that fields move
     largest: float | None = None  # value at a time point, that a smooth maximum or minimum stands for
 
 
-def blocks_of(problem: Problem, theta: np.ndarray | None = None, tape: Any = None) -> Iterator[Any]:
+def blocks_of(problem: Problem, theta: np.ndarray | None = None, tape: Any = None) -> Iterator[Block]:
     """Every time point of the analysis that the problem asks for; ``theta`` may replace the numbers of a simulation.
 
     A ``tape`` keeps what an adjoint needs.
@@ -192,7 +194,7 @@ def blocks_of(problem: Problem, theta: np.ndarray | None = None, tape: Any = Non
         forget()
 
 
-def solved(problem: Problem, theta: np.ndarray | None, tape: Any = None) -> Iterator[Any]:
+def solved(problem: Problem, theta: np.ndarray | None, tape: Any = None) -> Iterator[Block]:
     """The blocks of the analysis as its solver gives them."""
     blocks = ANALYSES[problem.options.analysis].solve(problem, theta=theta, tape=tape)
     return blocks if not problem.expressed else (with_expressed(problem.expressed, block) for block in blocks)
@@ -202,7 +204,7 @@ def evaluate(
     problem: Problem,
     objectives: Sequence["Objective"],
     consumers: Sequence[Callable[[Block], None]] = (),
-    resolution: Any = None,
+    resolution: "Resolution | NoSteps | None" = None,
     listener: Listener = SILENT,
     reactions: UnknownReactions | None = None,
 ) -> dict[str, Gradient]:
@@ -273,7 +275,7 @@ def accumulated(
     objectives: Sequence["Objective"],
     consumers: Sequence[Callable[[Block], None]] = (),
     theta: np.ndarray | None = None,
-    resolution: Any = None,
+    resolution: "Resolution | NoSteps | None" = None,
     listener: Listener = SILENT,
     adjoint: Adjoint | None = None,
 ) -> dict[str, Any]:

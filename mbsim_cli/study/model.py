@@ -27,6 +27,7 @@ from mbsim_cli.study.result import Residuals, Result
 from mbsim_cli.study.run import objectives_of, run
 
 if TYPE_CHECKING:
+    from mbsim_cli.assembly.problem import Assembled
     from mbsim_cli.study.fitting.fit import Fit
     from mbsim_cli.study.linearizing import StateSpace
     from mbsim_cli.study.mechanics import Constraints, Mechanics, Motion, State
@@ -150,7 +151,7 @@ class Model:
         self._settings = Settings(overrides=overrides, all_numbers=all_numbers)
         self._file = read(self.path, self._settings, _texts)
         self._by = None if by is None else self._known(by)
-        self._assembled: Any = None  # whose tables serve further runs
+        self._assembled: Assembled | None = None  # whose tables serve further runs
         self._mechanics = local()
 
     def __repr__(self) -> str:
@@ -503,7 +504,7 @@ class Model:
         columns = [hessian_vector(plan.assembled, name, d, self._listener) for d in directions.T.astype(float)]
         return np.stack(columns, axis=1) if columns else np.zeros((0, 0))
 
-    def _with_values(self, replaced: Mapping[str, Any]) -> tuple[Any, Settings]:
+    def _with_values(self, replaced: Mapping[str, Any]) -> tuple[ModelFile, Settings]:
         """The file and the settings, with what keyword arguments replace in them."""
         require_distinct(replaced, self.parameters)
         settings, values = replace(self._settings, **options_in(replaced)), values_in(replaced)

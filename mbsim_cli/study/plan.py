@@ -20,8 +20,10 @@ from mbsim_cli.study.compiling import compile_kernels, compile_objectives
 from mbsim_cli.study.diagnostics import discretisation
 from mbsim_cli.study.evaluation import Gradient, by_fields, evaluate
 from mbsim_cli.study.listener import SILENT, Listener
+from mbsim_cli.study.streams import Uncertainty
 
 if TYPE_CHECKING:
+    from mbsim_cli.assembly.packing import ParameterValue
     from mbsim_cli.assembly.problem import Assembled
 
 # Timing.
@@ -80,7 +82,7 @@ class StepChoice:
     error: float  # largest estimated relative error
     runs: int
     compiling: float  # s, before the runs
-    uncertainties: Mapping[str, Any]  # by objective
+    uncertainties: Mapping[str, Uncertainty]  # by objective
     errors_by_fields: Mapping[str, Mapping[str, np.ndarray]]  # (ne,) by objective and field
     tolerance: float | None = None  # chosen instead of a step, for adaptive integrators
 
@@ -184,7 +186,7 @@ class _Run(NamedTuple):
 
 
 class _Errors(NamedTuple):
-    uncertainties: dict[str, Any]
+    uncertainties: dict[str, Uncertainty]
     by_fields: dict[str, dict[str, np.ndarray]]  # (ne,) by objective and field
 
 
@@ -302,7 +304,7 @@ class _StepSearch:
     def _depends_on_step(self, result: Gradient) -> bool:
         return not self._sums_alone or bool(np.isfinite(result.uncertainty.errors[0]))
 
-    def _uncertainty(self, result: Gradient, errors: np.ndarray) -> Any:
+    def _uncertainty(self, result: Gradient, errors: np.ndarray) -> Uncertainty:
         """Uncertainty with these errors (1 + p,); that of the run for objectives that do not depend on the step."""
         found = result.uncertainty
         return found._replace(errors=errors) if self._depends_on_step(result) else found
@@ -339,7 +341,7 @@ class _ToleranceSearch(_StepSearch):
         error = max(self._error, tolerance)  # two runs with the longest steps allowed are the same run
         return StepChoice(step, self.accuracy, self._measured, error, runs, 0.0, *errors, tolerance)
 
-    def _uncertainty(self, result: Gradient, errors: np.ndarray) -> Any:
+    def _uncertainty(self, result: Gradient, errors: np.ndarray) -> Uncertainty:
         """Uncertainty with these errors, and those of sums over output times, which no tolerance changes."""
         of_sums = result.uncertainty.errors[0]
         errors[0] += of_sums if np.isfinite(of_sums) else 0.0
@@ -360,7 +362,7 @@ class Plan:
     model_file: ModelFile
     settings: Settings  # with a step in seconds
     method: str
-    named: Any
+    named: "Assembled"
     assembled: "Assembled"
     step_choice: StepChoice | None = None  # if the step or tolerance was automatic
     second_run: bool = False  # whether ``study.run`` may estimate errors by a second run
@@ -371,7 +373,7 @@ class Plan:
         return ANALYSES[self.assembled.problem.options.analysis]
 
     @property
-    def parameters(self) -> Sequence[Any]:
+    def parameters(self) -> Sequence["ParameterValue"]:
         """Parameters of gradients, with their values."""
         return self.named.parameters
 
@@ -426,7 +428,7 @@ def plan_run(
     return Plan(model_file, settings, method, named, assembled, choice)
 
 
-def moved(model_file: ModelFile, settings: Settings, values: Mapping[str, float]) -> tuple[Any, Settings]:
+def moved(model_file: ModelFile, settings: Settings, values: Mapping[str, float]) -> tuple[ModelFile, Settings]:
     """The model at other values of its parameters, and settings whose overrides list these values."""
     texts = {name: repr(float(value)) for name, value in values.items()}
     return with_values(model_file, values), replace(settings, overrides={**settings.overrides, **texts})

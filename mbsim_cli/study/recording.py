@@ -23,6 +23,7 @@ from mbsim_cli.study.plan import Plan, Timing, plan_run
 from mbsim_cli.study.run import Outcome, run
 
 if TYPE_CHECKING:
+    from mbsim_cli.io.linear_models import ModesFound
     from mbsim_cli.io.optimization import History
 
 # Runs that write a result file meanwhile.
@@ -190,8 +191,8 @@ def findings_of(outcome: Outcome) -> Findings:
     )
 
 
-def _modes(outcome: Outcome) -> Any:
-    """``io.linear_models.ModesFound`` of an analysis of modes, else None."""
+def _modes(outcome: Outcome) -> "ModesFound | None":
+    """Modes of an analysis of modes."""
     listed = outcome.modes
     if listed is None:
         return None

@@ -191,7 +191,7 @@ def objectives_of(plan: Plan, listener: Listener) -> dict[str, Gradient]:
     return _differences(plan, results, Timing(), listener)[0] if plan.method == "fd" else results
 
 
-def run(plan: Plan, timing: Timing, listener: Listener, consumer: Callable[[Any], None] | None = None) -> Outcome:
+def run(plan: Plan, timing: Timing, listener: Listener, consumer: Callable[[Block], None] | None = None) -> Outcome:
     """Solve a plan that is compiled; every block goes to the consumer."""
     diagnostics, problem = RunDiagnostics(plan), plan.assembled.problem
     with timing.phase("solve"), listener.progress("solving", problem.options.duration) as show:

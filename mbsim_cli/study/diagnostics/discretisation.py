@@ -10,7 +10,7 @@ import numpy as np
 
 from mbsim_cli.errors import AnalysisError
 from mbsim_cli.model.problem import Options, Problem
-from mbsim_cli.solve.resolution import GIVEN, ROUND_OFF, Resolution, loses_energy, resolution_of
+from mbsim_cli.solve.resolution import GIVEN, ROUND_OFF, NoSteps, Resolution, loses_energy, resolution_of
 from mbsim_cli.study.evaluation import Gradient, accumulated, by_fields, evaluate
 from mbsim_cli.study.listener import Listener
 
@@ -46,7 +46,7 @@ class Estimates:
 
 
 def estimate_errors(
-    plan: "Plan", results: dict[str, Gradient], resolution: Any, divided_order: int, listener: Listener
+    plan: "Plan", results: dict[str, Gradient], resolution: Resolution | NoSteps, divided_order: int, listener: Listener
 ) -> Estimates:
     """Results of a run with the best available error estimates; ``resolution`` has read all blocks of the run.
 
@@ -93,14 +93,14 @@ def _reason_against_second_run(plan: "Plan") -> str:
 
 
 def _estimates_by_second_run(
-    plan: "Plan", results: dict[str, Gradient], resolution: Any, divided_order: int, listener: Listener
+    plan: "Plan", results: dict[str, Gradient], resolution: Resolution | NoSteps, divided_order: int, listener: Listener
 ) -> Estimates:
     """Estimate errors by the difference of two runs; raises AnalysisError if the second run fails."""
     assembled, fine, impacts = plan.assembled, plan.assembled.problem, divided_order == 1
     coarse = with_longer_steps(fine)
     watched: Any = resolution_of(coarse, values_of(assembled.parameters), getattr(resolution, "times", None))
 
-    def again(problem: Problem, watched: Any = None) -> dict[str, Gradient]:
+    def again(problem: Problem, watched: Resolution | NoSteps | None = None) -> dict[str, Gradient]:
         with listener.progress("estimating errors", fine.options.duration) as show:
             watch = (lambda block: show(float(block.time[-1])) if len(block.time) else None,)
             return evaluate(problem, assembled.objectives, watch, watched, listener)
@@ -222,7 +222,7 @@ def _with_errors(result: Gradient, other: Gradient, share: float) -> Gradient:
 # Reports and warnings.
 
 
-def of_motion(resolution: Any) -> dict[str, Any]:
+def of_motion(resolution: Resolution | NoSteps) -> dict[str, Any]:
     """Relative error of the coordinate with the largest one, or the reason why there is no estimate."""
     error, coordinate = resolution.worst
     known = bool(np.isfinite(error))
@@ -236,18 +236,18 @@ def in_words(motion: Mapping[str, Any]) -> str:
     return motion.get("reason", "unknown")
 
 
-def of_objective(result: Any, parameters: Sequence["ParameterValue"]) -> dict[str, Any]:
+def of_objective(result: Gradient, parameters: Sequence["ParameterValue"]) -> dict[str, Any]:
     """Errors of a value and its derivatives, in their units and relative to them."""
     reported, relative = reported_errors(result, parameters), relative_of(result, parameters)
     return _entry(reported, parameters) | {"relative": _entry(relative, parameters)}
 
 
-def reported_errors(result: Any, parameters: Sequence["ParameterValue"]) -> Any:
+def reported_errors(result: Gradient, parameters: Sequence["ParameterValue"]) -> Any:
     """The errors of a value and its derivatives as they are reported, in their units."""
     return result.uncertainty.reported(result.value, result.gradient, values_of(parameters))
 
 
-def relative_of(result: Any, parameters: Sequence["ParameterValue"]) -> np.ndarray:
+def relative_of(result: Gradient, parameters: Sequence["ParameterValue"]) -> np.ndarray:
     """Errors (1 + p,) relative to a value and its derivatives."""
     bounds = (getattr(parameter, "bounds", None) or (0.0, 0.0) for parameter in parameters)
     ranges = np.array([high - low for low, high in bounds], float)
@@ -273,7 +273,10 @@ def _entry(numbers: np.ndarray, parameters: Sequence["ParameterValue"]) -> dict[
 
 
 def warnings(
-    resolution: Any, results: Mapping[str, Any], parameters: Sequence["ParameterValue"], options: Options
+    resolution: Resolution | NoSteps,
+    results: Mapping[str, Gradient],
+    parameters: Sequence["ParameterValue"],
+    options: Options,
 ) -> list[str]:
     """Sentences on what the steps do not resolve."""
     found = []
@@ -311,7 +314,7 @@ def warnings_of_fields(relative: Mapping[str, Mapping[str, float]]) -> list[str]
     ]
 
 
-def _of_useless(name: str, result: Any, parameters: Sequence["ParameterValue"]) -> list[str]:
+def _of_useless(name: str, result: Gradient, parameters: Sequence["ParameterValue"]) -> list[str]:
     """A warning if a derivative is so large that round-off dominates; other estimates miss errors that grew."""
     values = values_of(parameters)[: len(result.gradient)]
     changes = np.abs(result.gradient[: len(values)] * values)
@@ -325,7 +328,7 @@ def _of_useless(name: str, result: Any, parameters: Sequence["ParameterValue"]) 
     ]
 
 
-def _of_number(result: Any, index: int, relative: float, advice: str) -> str:
+def _of_number(result: Gradient, index: int, relative: float, advice: str) -> str:
     """The error of an objective or derivative in words; a number smaller than its error may be zero."""
     error, number = float(result.uncertainty.errors[index]), float(np.append(result.value, result.gradient)[index])
     if relative < NOT_FOLLOWED:

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from mbsim_cli.errors import ModelError, UsageError
+from mbsim_cli.spec import studies
 from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.study.assembling import named_or_only
 from mbsim_cli.study.fitting.estimate import Estimate, Group, Problem, estimate
 from mbsim_cli.study.fitting.findings import report_of, warnings_of
-from mbsim_cli.study.fitting.readings import Computed, Readings, measured_of
+from mbsim_cli.study.fitting.readings import Computed, MeasuredColumn, Readings, measured_of
 from mbsim_cli.study.listener import Interrupted, Listener, PollOnly
 from mbsim_cli.study.optimizing.design import Variables, variables_of
 from mbsim_cli.study.optimizing.log import Kind, Log, identity_of, key
@@ -72,7 +73,7 @@ class Fit:
         }
 
     @property
-    def given(self) -> Any:
+    def given(self) -> studies.Fit:
         """The fit as the model file states it (``spec.studies.Fit``)."""
         return self.model._file.fit[self.name]
 
@@ -218,14 +219,14 @@ def _naming_log(log: Path, listener: Listener) -> Iterator[None]:
         raise
 
 
-def stated(model_file: ModelFile, name: str | None) -> tuple[str, Any]:
+def stated(model_file: ModelFile, name: str | None) -> tuple[str, studies.Fit]:
     """The fit of a name, or the only one; raises UsageError."""
     return named_or_only(model_file.fit, name, "fit", "{all: {measurements: [NAME], parameters: [NAME]}}")
 
 
 def _problem(
     model_file: ModelFile,
-    given: Any,
+    given: studies.Fit,
     variables: Variables,
     runs: Sequence[Readings],
     compute: Callable[[np.ndarray], Computed],
@@ -292,7 +293,7 @@ def _samples(runs: Sequence[Readings], found: Estimate) -> dict[str, dict[str, S
     return ready
 
 
-def _sample(run: Readings, column: Any, computed: np.ndarray, sigma: float, estimated: bool) -> Samples:
+def _sample(run: Readings, column: MeasuredColumn, computed: np.ndarray, sigma: float, estimated: bool) -> Samples:
     unit, left_out = run.units[column.name], run.left_out[column.name]
     return Samples(column.times, column.readings, computed, sigma, estimated, column.given.sensor, unit, left_out)
 

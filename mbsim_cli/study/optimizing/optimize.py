@@ -19,7 +19,7 @@ from mbsim_cli.study.fitting.findings import check_place
 from mbsim_cli.study.fitting.findings import save_model as save
 from mbsim_cli.study.listener import SILENT, Interrupted, Listener, PollOnly
 from mbsim_cli.study.model import Model
-from mbsim_cli.study.optimizing.design import ACTIVE, FEASIBLE, Designs, Limit, Variables, variables_of
+from mbsim_cli.study.optimizing.design import ACTIVE, FEASIBLE, Designs, Limit, Trial, Variables, variables_of
 from mbsim_cli.study.optimizing.log import Log, identity_of
 from mbsim_cli.study.optimizing.methods import method_for, search
 from mbsim_cli.study.plan import Plan, Timing, plan_run
@@ -358,7 +358,7 @@ def _key(designs: Designs) -> tuple[bool, float]:
 
 def _searched(method: str, designs: Designs, timing: Timing, listener: Listener) -> tuple[str, Stop | None]:
     """Why the search ended, nothing where it found an optimum; and what interrupted it."""
-    best: list[Any] = [None]
+    best: list[Trial | None] = [None]
     with timing.phase("solve"), listener.progress("optimizing", designs.most) as show:
 
         def report(designs: Designs) -> None:

@@ -20,6 +20,7 @@ from mbsim_cli.io.sid_file import read_shaped_mesh
 from mbsim_cli.io.tables import Column
 from mbsim_cli.io.target import is_result, is_vtk
 from mbsim_cli.model.layout import GROUND
+from mbsim_cli.model.pictures import Line, Scene, Surface
 from mbsim_cli.model.units import quotient
 from mbsim_cli.reduction.mesh import drawn_edges, skin, write_vtu
 from mbsim_cli.reduction.reduce import ShapedMesh
@@ -32,6 +33,7 @@ from mbsim_cli.system import cached_property
 
 if TYPE_CHECKING:
     from mbsim_cli.assembly.scene import MovingScene, RoadBelow
+    from mbsim_cli.report.stage import Film
     from mbsim_cli.spec.model_file import ModelFile
 
 
@@ -132,7 +134,7 @@ class FilmedModel(ResultModel):
 
     def film(
         self, traces: Sequence[str], view: str | None, follow: str | None, size: tuple[int, int], title: str
-    ) -> Any:
+    ) -> "Film":
         """The film with its points by name; raises UsageError for names that are not in the model."""
         from mbsim_cli.report.camera import view_of
         from mbsim_cli.report.stage import Film
@@ -287,7 +289,7 @@ def motion_of(filming: MovingModel) -> dict[str, Any]:
     }
 
 
-def _lines(scene: Any, deforming: set[str]) -> tuple[list[Any], list[int]]:
+def _lines(scene: Scene, deforming: set[str]) -> tuple[list[Line], list[int]]:
     """Lines that are drawn, and the points that are used: solids and meshes take the place of some."""
     named, surfaced = set(scene.names.values()), {one.body for one in scene.surfaces}
     solid = surfaced | {one.body for one in scene.solids}
@@ -313,7 +315,7 @@ def _mesh(filming: MovingModel, name: str) -> dict[str, Any]:
     return drawn | {"coordinates": np.array([moving.of_tree(z)[own] for z in filming.z])}
 
 
-def _surface(surface: Any) -> dict[str, Any]:
+def _surface(surface: Surface) -> dict[str, Any]:
     """A mesh that does not deform."""
     shapes = np.zeros((0, len(surface.points), 3))
     drawn = _drawn(surface.body, surface.points, surface.triangles, surface.edges, shapes)
@@ -335,7 +337,7 @@ def _drawn(
     }
 
 
-def _road(filming: MovingModel, road: Any) -> dict[str, Any]:
+def _road(filming: MovingModel, road: "RoadBelow") -> dict[str, Any]:
     (first, last), across = filming.below(road)
     x = np.linspace(first, last, ROAD_SAMPLES)
     return {"x": x, "z": filming.moving.heights(road, x), "y": across.tolist()}

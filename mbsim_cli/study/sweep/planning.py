@@ -283,7 +283,7 @@ def check_tables(plan: StudyPlan) -> None:
             raise UsageError(f"{path} has changed since the study was planned, and the model reads it")
 
 
-def _study(model_file: ModelFile, wanted: Wanted) -> tuple[str, Any]:
+def _study(model_file: ModelFile, wanted: Wanted) -> tuple[str, Study]:
     """Name and description of the study that is meant."""
     studies = model_file.study
     if wanted.stated is not None:
@@ -294,7 +294,7 @@ def _study(model_file: ModelFile, wanted: Wanted) -> tuple[str, Any]:
 
         keep = {"keep": wanted.keep} if wanted.keep else {}
         study, wrong = study_of(model_file, in_lists({**wanted.stated, **keep}))
-        if wrong:
+        if wrong or study is None:
             raise UsageError("; ".join(wrong))
         return "", study
     known = ", ".join(studies)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -11,6 +11,11 @@ from mbsim_cli.errors import AnalysisError
 from mbsim_cli.model.problem import Block
 from mbsim_cli.study.assembling import Settings
 from mbsim_cli.study.evaluation import Gradient
+
+if TYPE_CHECKING:
+    from mbsim_cli.assembly.problem import Assembled
+    from mbsim_cli.spec.model_file import ModelFile
+    from mbsim_cli.spec.objectives import Check
 
 # Numerical derivatives of whole analyses, by central differences extrapolated to a vanishing step (Ridders 1982).
 
@@ -76,15 +81,15 @@ class Analysed(NamedTuple):
     """A model file with one analysis of it, and the objectives that this found."""
 
     path: Path
-    file: Any  # spec.model_file.ModelFile
+    file: "ModelFile"
     settings: Settings  # with a step in seconds
-    assembled: Any
+    assembled: "Assembled"
     results: Mapping[str, Gradient]
 
-    def tolerances(self, check: Any) -> tuple[float, float]:
+    def tolerances(self, check: "Check") -> tuple[float, float]:
         """Relative and absolute tolerance of a check."""
         value = self.file.expressions.value
-        return value(check.relative_tolerance), value(check.absolute_tolerance)
+        return value(check.relative_tolerance).real, value(check.absolute_tolerance).real
 
 
 # Records of sensors, read at any time.

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from mbsim_cli.assembly.densities import field_gradients
+from mbsim_cli.assembly.problem import Assembled
 from mbsim_cli.errors import AnalysisError, ModelError
 from mbsim_cli.model.problem import INTEGRATED, InverseBlock, Motion, Problem
 from mbsim_cli.spec.model_file import ModelFile
@@ -42,7 +43,7 @@ TIME_POINTS = 3
 KINDS = ("position", "velocity", "acceleration")
 
 
-def torque_directions(model: str, assembled: Any, seed: int) -> Iterator[Comparison]:
+def torque_directions(model: str, assembled: Assembled, seed: int) -> Iterator[Comparison]:
     """Compare the derivatives of all torques by all coordinates, and by the parameters, along random directions.
 
     The adjoint has none of these.
@@ -99,7 +100,7 @@ def _along_motion(
 
 
 def _along_parameters(
-    assembled: Any, time: np.ndarray, direction: np.ndarray, weight: np.ndarray
+    assembled: Assembled, time: np.ndarray, direction: np.ndarray, weight: np.ndarray
 ) -> Callable[[float], np.ndarray]:
     """Weighted sums of torques (T,) where the parameters are a change along a direction beside their values."""
     from mbsim_cli.solve.inverse.analysis import InverseAnalysis
@@ -121,7 +122,7 @@ STEP = 1e-30  # of a complex step; its square vanishes beside any value
 CONVERGED = 1e-15  # tolerance under a complex step: the imaginary part converges one iteration after the real one
 
 
-def complex_steps(assembled: Any, listener: Listener) -> dict[str, Gradient]:
+def complex_steps(assembled: Assembled, listener: Listener) -> dict[str, Gradient]:
     """Objectives and their gradients by one run a parameter, in complex numbers: no derivative of ours is used."""
     problem: Problem = assembled.problem
     directions = problem.theta_rho.T
@@ -154,7 +155,7 @@ INSENSITIVE = 1e-4  # of what an objective adds up, and changes by: a derivative
 def missing_derivative(analysed: Analysed, parameter: str, why: str) -> Comparison:
     """Whether a parameter that is said to have no derivatives has none: analyses beside it fail, or do not converge."""
     file, label = analysed.file, analysed.file.parameter_label(parameter)
-    scale = scale_of(file.expressions.scope()[parameter])
+    scale = scale_of(file.expressions.scope()[parameter].real)
     source = f"whole analyses with {label} changed by at most {FIRST * scale:.1e}"
     labels: dict[str, Any] = {"objective": None, "parameter": label, "source": source}
     labels |= dict.fromkeys(("computed", "reference", "relative_error", "tolerance"))
@@ -180,7 +181,7 @@ def along_direction(
     that is not known to follow a parameter would be missing from the derivative and from the difference alike. It takes
     some milliseconds each, a thousandth of what ``mbsim check`` takes.
     """
-    scales = np.array([scale_of(analysed.file.expressions.scope()[name]) for name in parameters])
+    scales = np.array([scale_of(analysed.file.expressions.scope()[name].real) for name in parameters])
     random = np.random.default_rng(seed)
     direction = scales * random.choice([-1.0, 1.0], len(scales)) * random.uniform(0.5, 1.0, len(scales))
     results = [analysed.results[name] for name in objectives]
@@ -314,13 +315,13 @@ def _objective(check: Any, analysed: Analysed, labels: dict[str, Any]) -> Iterat
 def _sensor(check: Any, analysed: Analysed, recorder: Recorder, labels: dict[str, Any]) -> Iterator[Comparison]:
     value, tolerances = analysed.file.expressions.value, analysed.tolerances(check)
     for entry in check.values:
-        time = value(entry.time)
+        time = value(entry.time).real
         entries = entry.value if isinstance(entry.value, list) else [entry.value]
         labels = labels | {"objective": f"{check.sensor} at {time:g} s"}
         yield compare(recorder.at(check.sensor, time), [value(e) for e in entries], *tolerances, **labels)
 
 
-def _structure(check: Any, assembled: Any, labels: dict[str, Any]) -> Comparison:
+def _structure(check: Any, assembled: Assembled, labels: dict[str, Any]) -> Comparison:
     """Compare whole numbers: they agree or not.
 
     Equations that always hold, as out of the plane of a planar loop, are none that the solver sees, and do not count.
@@ -342,10 +343,10 @@ def references_by_elements(analysed: Analysed, listener: Listener) -> Iterator[C
         results = evaluate(assembled.problem, assembled.objectives, listener=listener)
         analysed = analysed._replace(assembled=assembled, results=results)
     for name, check in checks.items():
-        moved = analysed.results[check.objective].moved
+        moved = analysed.results[str(check.objective)].moved
         by_field = {} if moved is None else field_gradients(analysed.assembled.fields, moved)
-        labels = {"model": str(analysed.path), "name": name, "kind": "benchmark", "source": check.source}
-        labels |= {"objective": check.objective}
+        labels: dict[str, Any] = {"model": str(analysed.path), "name": name, "kind": "benchmark"}
+        labels |= {"source": check.source, "objective": check.objective}
         for field, elements in check.field_gradient.items():
             computed = by_field[field]
             if beyond := [element for element in elements if int(element) >= computed.size]:
