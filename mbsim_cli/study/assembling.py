@@ -19,7 +19,9 @@ from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.study.analyses import ANALYSES
 
 if TYPE_CHECKING:
+    from mbsim_cli.assembly.parameters.numbers import Numbers
     from mbsim_cli.assembly.problem import Assembled
+    from mbsim_cli.assembly.tree.elastic import Supplied
 
 # Settings of a caller.
 
@@ -164,7 +166,7 @@ def stated_method(model_file: ModelFile, settings: Settings) -> str:
 
 def build(
     model_file: ModelFile, settings: Settings, parameters: Sequence[str] | None, before: "Assembled | None" = None
-) -> Any:
+) -> "Assembled":
     """Assemble a model with gradients by ``parameters``; None takes those of the file, an empty list none.
 
     For the method auto the model is assembled as for ddm. ``before`` is a model assembled from the same file, whose
@@ -211,7 +213,7 @@ def by_adjoint(assembled: "Assembled") -> "Assembled":
     return replace(assembled, problem=problem, choices=choices)
 
 
-def _standard_input(model_file: ModelFile, name: str, numbers: Any) -> Any:
+def _standard_input(model_file: ModelFile, name: str, numbers: "Numbers") -> "Supplied":
     from mbsim_cli.study.reduced_bodies import standard_input  # scipy is slow to import, and rigid models need none
 
     return standard_input(model_file, name, numbers)

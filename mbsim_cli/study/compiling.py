@@ -21,6 +21,7 @@ from mbsim_cli.study.listener import SILENT, Listener
 
 if TYPE_CHECKING:
     from mbsim_cli.assembly.objectives import Objective
+    from mbsim_cli.kernels.compiler.companion import Companion
     from mbsim_cli.spec.model_file import ModelFile
 
 # Kernels and expressions that an analysis needs, loaded or compiled before it is timed.
@@ -67,7 +68,7 @@ def compile_kernels(
     start, compiled = perf_counter(), Compiled([])
     from mbsim_cli.kernels.compiler import watch as _watch
 
-    companion: Any = None  # from the first kernel that is compiled on
+    companion: Companion | None = None  # from the first kernel that is compiled on
     shown, show, ready = ExitStack(), None, 0  # the count of kernels, from the first that is compiled on
     in_complex = np.iscomplexobj(problem.theta if theta is None else theta)
 
@@ -248,7 +249,7 @@ def precompile(
             listener.poll()
 
 
-def _planned(path: Path, every: bool, stated: Settings) -> Iterator[tuple[Any, Settings]]:
+def _planned(path: Path, every: bool, stated: Settings) -> Iterator[tuple["ModelFile", Settings]]:
     """A model, read once, with the settings of each variant."""
     from mbsim_cli.spec.analysis import lacks_adjoint
 

@@ -151,7 +151,7 @@ def supplied_by_file(model_file: ModelFile, name: str, numbers: Numbers) -> Supp
     return Supplied(sid, lambda: tangent(current(), STEP), directions=directions)
 
 
-def _chosen(model_file: ModelFile, spec: Any, place: str) -> StandardInput:
+def _chosen(model_file: ModelFile, spec: FlexibleFile, place: str) -> StandardInput:
     """The file's data, of the modes that are kept."""
     try:
         sid = read_body(model_file.source.file_at(f"{place}.sid", spec.sid), UNITS[spec.length_unit])
@@ -177,7 +177,7 @@ def _moved(given: StandardInput, changes: Mapping[str, Any]) -> StandardInput:
     return replace(sid, warnings=(*given.warnings, *far))
 
 
-def _left(given: StandardInput, spec: Any, numbers: Numbers) -> dict[str, StandardInput]:
+def _left(given: StandardInput, spec: FlexibleFile, numbers: Numbers) -> dict[str, StandardInput]:
     """Derivatives by design variables that no number of the model moves; of De where the damping takes its place."""
     left = {key: along for key, along in given.design.items() if key not in spec.design}
     if spec.damping is None:

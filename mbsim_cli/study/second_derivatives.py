@@ -2,16 +2,18 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from mbsim_cli.assembly.elements.unsmooth_laws import acceleration_jumps, driving_edges
-from mbsim_cli.assembly.objectives import objectives_of
+from mbsim_cli.assembly.objectives import Objective, objectives_of
 from mbsim_cli.assembly.options import end_of
 from mbsim_cli.assembly.position.closing import start_from
 from mbsim_cli.assembly.problem import Assembled
 from mbsim_cli.errors import UsageError
+from mbsim_cli.model.problem import Problem
+from mbsim_cli.spec.expressions.named_numbers import Expressions
+from mbsim_cli.spec.expressions.number import Number
 from mbsim_cli.study.compiling import compile_kernels
 from mbsim_cli.study.diagnostics.undetermined import UndefinedDirections, UnknownReactions, masked
 from mbsim_cli.study.evaluation import Adjoint, Gradient, accumulated, require_finite
@@ -23,13 +25,13 @@ from mbsim_cli.study.verification.verify import CONVERGED, STEP
 class _ComplexNumbers:
     """Numbers of a file, and their derivatives, in an environment of complex values."""
 
-    def __init__(self, environment: Any):
+    def __init__(self, environment: Expressions):
         self._environment = environment
 
-    def __call__(self, number: Any) -> complex:
+    def __call__(self, number: Number) -> complex:
         return self._environment.value(number)
 
-    def gradient(self, number: Any, parameters: Sequence[str]) -> list[complex]:
+    def gradient(self, number: Number, parameters: Sequence[str]) -> list[complex]:
         """Derivatives of one number by the given parameters."""
         found = self._environment.gradient(number)
         return [found.get(name, 0.0) for name in parameters]
@@ -73,7 +75,7 @@ def hessian_vector(assembled: Assembled, objective: str, direction: np.ndarray, 
     return found
 
 
-def _beside(assembled: Assembled, direction: np.ndarray) -> tuple[Any, list[Any]]:
+def _beside(assembled: Assembled, direction: np.ndarray) -> tuple[Problem, list[Objective]]:
     """The problem and its objectives a complex step along a direction."""
     problem, parameters, file = assembled.problem, assembled.parameters, assembled.model_file
     keys = [parameter.key for parameter in parameters]

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -45,6 +45,7 @@ class Samples(NamedTuple):
         return (self.computed - self.measured) / self.sigma
 
 
+@dataclass(eq=False, repr=False)
 class Fit:
     """The findings of a fit.
 
@@ -52,25 +53,19 @@ class Fit:
     ``hold_out`` have readings by measurement and column. ``report`` is what ``mbsim fit --json`` prints.
     """
 
-    def __init__(
-        self,
-        model: "Model",
-        name: str,
-        variables: Variables,
-        found: Estimate,
-        samples: Mapping[str, Mapping[str, Samples]],
-        hold_out: Mapping[str, Mapping[str, Samples]],
-        timing: Timing,
-    ):
-        self.model, self.name, self.names = model, name, variables.names
-        self.variables, self.estimate, self.samples, self.hold_out = variables, found, samples, hold_out
+    model: "Model"
+    name: str
+    variables: Variables
+    estimate: Estimate
+    samples: Mapping[str, Mapping[str, Samples]]
+    hold_out: Mapping[str, Mapping[str, Samples]]
+    timing: Timing
+
+    def __post_init__(self) -> None:
+        found, self.names = self.estimate, self.variables.names
         self.values, self.errors, self.covariance = found.values, found.errors, found.covariance
-        self.report: dict[str, Any] = {
-            "model": str(model.path),
-            "fit": report_of(self),
-            "timing": asdict(timing),
-            "warnings": warnings_of(self),
-        }
+        about = {"model": str(self.model.path), "fit": report_of(self), "timing": asdict(self.timing)}
+        self.report: dict[str, Any] = about | {"warnings": warnings_of(self)}
 
     @property
     def given(self) -> studies.Fit:
@@ -303,10 +298,9 @@ def _held_out(run: Readings, found: Estimate) -> dict[str, Samples]:
     computed, at, ready = run.at(found.values).values, 0, {}
     for column in run.columns:
         part = computed[at : (at := at + len(column.readings))]
-        estimated = column.given.sigma == "auto"
-        rms = float(np.sqrt(np.mean((part - column.readings) ** 2)))
-        sigma = (rms or 1.0) if estimated else float(run._file.expressions.value(column.given.sigma).real)
-        ready[column.name] = _sample(run, column, part, sigma, estimated)
+        stated, rms = column.given.sigma, float(np.sqrt(np.mean((part - column.readings) ** 2)))
+        sigma = (rms or 1.0) if stated == "auto" else float(run._file.expressions.value(stated).real)
+        ready[column.name] = _sample(run, column, part, sigma, stated == "auto")
     return ready
 
 

@@ -6,12 +6,13 @@ derivative by time of the interpolated history, so that derivatives are those of
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from mbsim_cli.errors import InputOutputError, ModelError, UsageError, one_line
 from mbsim_cli.io.tables import read_table
+from mbsim_cli.spec import studies
 from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.spec.parameters import with_values
 from mbsim_cli.spec.reading.messages import suggest
@@ -25,19 +26,19 @@ if TYPE_CHECKING:
 
 
 class MeasuredColumn(NamedTuple):
-    """Readings (n,) of a column at times (n,), s, and what the file says of it (``spec.studies.MeasuredColumn``)."""
+    """Readings (n,) of a column at times (n,), s, and what the file says of it."""
 
     name: str
-    given: Any
+    given: studies.MeasuredColumn
     times: np.ndarray
     readings: np.ndarray
 
 
 class Measured(NamedTuple):
-    """A measurement: its name, what the file says (``spec.studies.Measurement``), its columns and its table."""
+    """A measurement: its name, what the file says, its columns and its table."""
 
     name: str
-    given: Any
+    given: studies.Measurement
     columns: tuple[MeasuredColumn, ...]
     path: Path
 
@@ -169,7 +170,7 @@ class Readings:
         return min(found), max(found)
 
     def _history(
-        self, result: "Result", column: MeasuredColumn, times: Any = None, *, rate: bool = False
+        self, result: "Result", column: MeasuredColumn, times: np.ndarray | None = None, *, rate: bool = False
     ) -> np.ndarray:
         """A history (n,) of one number; raises ModelError where the name is of none."""
         name = column.given.sensor
