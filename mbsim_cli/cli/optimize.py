@@ -65,21 +65,10 @@ def command(
     begun = perf_counter()
     options.limit_threads(threads)
 
-    from mbsim_cli.study.optimizing.optimize import optimize
+    from mbsim_cli.study.optimizing.optimize import Request, optimize
 
-    report = optimize(
-        model,
-        name,
-        output,
-        replace(settings, method=sensitivity),
-        evaluations=evaluations,
-        algorithm=algorithm,
-        command=options.command_line(),
-        listener=Terminal(quiet),
-        force=force,
-        begun=begun,
-        save_model=save_model,
-    )
+    request, stated = Request(name, output, evaluations, algorithm, save_model, force), options.command_line()
+    report = optimize(model, request, replace(settings, method=sensitivity), Terminal(quiet), stated, begun)
     if json:
         emit(report)
     else:

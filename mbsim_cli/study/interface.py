@@ -149,24 +149,16 @@ def optimize(
     before KeyboardInterrupt is raised.
     """
     from mbsim_cli.study.optimizing.methods import ALGORITHMS
+    from mbsim_cli.study.optimizing.optimize import Request
     from mbsim_cli.study.optimizing.optimize import optimize as search
 
     if algorithm not in (None, *ALGORITHMS):
         raise UsageError(f"unknown algorithm {algorithm!r}; there are {', '.join(ALGORITHMS)}")
     if evaluations is not None and not (isinstance(evaluations, int) and evaluations >= 1):
         raise UsageError(f"evaluations wants a whole number of analyses, 1 at least, not {evaluations!r}")
-    report = search(
-        Path(path),
-        name,
-        None if output is None else Path(output),
-        _settings(path, replaced),
-        evaluations=evaluations,
-        algorithm=algorithm,
-        command="mbsim_cli.optimize",
-        listener=DeferredInterrupts(listener),
-        force=force,
-        save_model=None if save_model is None else Path(save_model),
-    )
+    target, saved = (None if stated is None else Path(stated) for stated in (output, save_model))
+    request = Request(name, target, evaluations, algorithm, saved, force)
+    report = search(Path(path), request, _settings(path, replaced), DeferredInterrupts(listener), "mbsim_cli.optimize")
     return Result(ResultFile(Path(report["output"]), checked=True), report)
 
 

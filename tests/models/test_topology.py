@@ -6,7 +6,7 @@ import pytest
 
 from mbsim_cli.study.assembling import Settings
 from mbsim_cli.study.listener import Listener
-from mbsim_cli.study.optimizing.optimize import optimize
+from mbsim_cli.study.optimizing.optimize import Request, optimize
 
 MODEL = Path(__file__).parents[2] / "models" / "flexible" / "slider_crank_topology.yaml"
 
@@ -14,7 +14,7 @@ MODEL = Path(__file__).parents[2] / "models" / "flexible" / "slider_crank_topolo
 @pytest.mark.slow
 def test_half_of_the_material_deforms_with_a_sixth_of_the_energy(tmp_path):
     """Plain moving asymptotes reach 0.09077 with 60 analyses, from 0.53635 (mmapy, a program of its own)."""
-    found = optimize(MODEL, None, tmp_path / "out.h5", Settings(), command="", listener=Listener(), force=False)
+    found = optimize(MODEL, Request(output=tmp_path / "out.h5"), Settings(), Listener(), "")
     found = found["optimization"]
     assert found["analyses"] <= 60 and found["method"] == "mma"
     assert found["start"] == pytest.approx(0.53635, rel=2e-3) and found["value"] <= 0.0908

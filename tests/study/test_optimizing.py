@@ -20,7 +20,7 @@ from mbsim_cli.study.evaluation import Gradient
 from mbsim_cli.study.listener import Interrupted, Listener
 from mbsim_cli.study.optimizing.design import Designs, Enough, Limit, Variables, optimality
 from mbsim_cli.study.optimizing.methods import method_for, search
-from mbsim_cli.study.optimizing.optimize import Analyses, history_of, line_of, optimize, report_of, warnings_of
+from mbsim_cli.study.optimizing.optimize import Analyses, Request, history_of, line_of, optimize, report_of, warnings_of
 from mbsim_cli.study.sweep.frames import framed, read_frames
 from tests.spec.example import write
 
@@ -209,10 +209,9 @@ def test_a_search_that_stalls_ends(monkeypatch):
 
 def calm(tmp_path, listener=None, name="calm", **options):
     """Optimise a fast variant of the five-bar linkage."""
-    settings = Settings(step=5e-3)
-    given = {"command": "mbsim", "listener": listener or Listener(), "force": False} | options
     output = tmp_path / "out.h5"
-    return optimize(FIVEBAR, name, output, settings, **given), output
+    request = Request(name, output, **options)
+    return optimize(FIVEBAR, request, Settings(step=5e-3), listener or Listener(), "mbsim"), output
 
 
 def test_the_springs_that_carry_the_weight(tmp_path):
@@ -325,8 +324,8 @@ def objectives(self, values):
         os.kill(os.getpid(), signal.SIGKILL)
     return honest(self, values)
 optimize.Analyses.objectives = objectives
-given = {"command": "mbsim", "listener": Listener(), "force": False}
-optimize.optimize(Path(sys.argv[1]), "calm", Path(sys.argv[2]), Settings(step=5e-3), **given)
+request = optimize.Request("calm", Path(sys.argv[2]))
+optimize.optimize(Path(sys.argv[1]), request, Settings(step=5e-3), Listener(), "mbsim")
 """
 
 
@@ -377,8 +376,8 @@ def test_a_search_that_was_killed_goes_on(tmp_path, monkeypatch, killed):
 
 
 def test_designs_of_another_model_are_not_taken(tmp_path, killed):
-    listener, given = Noting(), {"command": "", "force": False, "evaluations": 2}
-    optimize(FIVEBAR, "calm", tmp_path / "out.h5", Settings(step=6e-3), listener=listener, **given)
+    listener, request = Noting(), Request("calm", tmp_path / "out.h5", evaluations=2)
+    optimize(FIVEBAR, request, Settings(step=6e-3), listener, "")
     assert "are of another model, other options or another version of mbsim" in listener.said[0]
 
 
@@ -422,16 +421,8 @@ def test_what_cannot_be_met_is_said(tmp_path):
     stated = "optimization: {no: {minimize: psi2, constraints: {psi1: {at_most: -1}}}}"
     model = write(tmp_path, f"mbsim: 1\ninclude: [{FIVEBAR}]\n{stated}\n")
     with pytest.raises(AnalysisError, match="which is to be at_most -1; it is kept in"):
-        optimize(
-            model,
-            "no",
-            tmp_path / "no.h5",
-            Settings(step=2e-2, duration=0.5),
-            evaluations=4,
-            command="",
-            listener=Listener(),
-            force=False,
-        )
+        request = Request("no", tmp_path / "no.h5", evaluations=4)
+        optimize(model, request, Settings(step=2e-2, duration=0.5), Listener(), "")
     assert (tmp_path / "no.h5").exists()
 
 

@@ -223,8 +223,8 @@ class Task(NamedTuple):
     """An optimisation that a model file states, before anything is assembled."""
 
     name: str
-    given: Optimization  # spec.studies.Optimization
-    file: ModelFile  # spec.model_file.ModelFile, whose gradients the search follows
+    given: Optimization
+    file: ModelFile  # whose gradients the search follows
     settings: Settings
     variables: Variables  # but for the elements of fields
     limits: list[Limit]
@@ -250,41 +250,40 @@ class Task(NamedTuple):
         return Designs(self.variables, goal, sign, self.limits, analyse, most, tolerance)
 
 
-def optimize(
-    path: Path,
-    name: str | None,
-    output: Path | None,
-    settings: Settings,
-    *,
-    evaluations: int | None = None,
-    algorithm: str | None = None,
-    command: str,
-    listener: Listener,
-    force: bool,
-    begun: float | None = None,
-    save_model: Path | None = None,
-) -> dict[str, Any]:
-    """Optimise as a model file states under a name; write the result of the best design; return what --json prints.
+@dataclass(frozen=True)
+class Request:
+    """What a caller asks of an optimisation, beside the settings of its analyses."""
 
-    ``save_model`` is where the model file is written with the values of the best design.
-    """
+    name: str | None = None  # in the model file; None: the only one
+    output: Path | None = None  # the result file; None: MODEL-NAME.h5
+    evaluations: int | None = None  # analyses at most; None: as the file says
+    algorithm: str | None = None  # None: as the file says
+    save_model: Path | None = None  # where the model file is written with the values of the best design
+    force: bool = False  # whether files of another kind are overwritten
+
+
+def optimize(
+    path: Path, request: Request, settings: Settings, listener: Listener, command: str, begun: float | None = None
+) -> dict[str, Any]:
+    """Optimise as a model file states; write the result of the best design; return what --json prints."""
+    force, save_model = request.force, request.save_model
     timing = Timing()
     with timing.phase("load", begun):
         file = load(path, settings)
-        name, given = named_or_only(file.optimization, name, "optimization", "{calm: {minimize: OBJECTIVE}}")
+        name, given = named_or_only(file.optimization, request.name, "optimization", "{calm: {minimize: OBJECTIVE}}")
         variables = variables_of(file, given.varied)
         settings = replace(settings, method=method_of_gradients(file, settings, given))
         if given.fields:
             file = with_adjoint_by(file, variables.names, given.fields)
         task = Task(name, given, file, settings, variables, limits_of(file, given))
-        output = output or Path(f"{path.stem}-{task.name}.h5")
+        output = request.output or Path(f"{path.stem}-{task.name}.h5")
         model = None if save_model is None else Model._with(path, settings, SILENT)
         if model and save_model:
             check_place(model, save_model, force=force)
     base, target, guard = plan_for_file(output, task.file, task.settings, timing, listener, task.by, force=force)
     if task.given.fields:
         task = task._replace(variables=task.variables.with_fields(varied_fields(task.file, base)))
-    method = task.method(algorithm)
+    method = task.method(request.algorithm)
     with timing.phase("compile"):
         base.compile(listener)
     analyses = Analyses(task.file, base.settings, task.variables, task.by, listener)
@@ -292,7 +291,7 @@ def optimize(
     log_path = target.with_name(f"{target.name}.designs")
     log = Log(log_path, identity, analyses.objectives, listener, force=force)
     with closing(log), listener.shield():
-        designs, ended, stop, starts = _best_of(task, log, evaluations, method, timing, listener)
+        designs, ended, stop, starts = _best_of(task, log, request.evaluations, method, timing, listener)
         planned = replace(analyses.plan(designs.best.values, timing), second_run=True)
         units = {objective.name: objective.unit for objective in planned.assembled.objectives}
         units |= {volume_of(field): "1" for field in designs.variables.fields}

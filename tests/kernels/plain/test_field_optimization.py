@@ -14,7 +14,7 @@ from mbsim_cli.io.fields import fields_of
 from mbsim_cli.io.results import ResultFile
 from mbsim_cli.study.assembling import Settings
 from mbsim_cli.study.listener import Listener
-from mbsim_cli.study.optimizing.optimize import optimize
+from mbsim_cli.study.optimizing.optimize import Request, optimize
 from mbsim_cli.study.pictures.motion import RunFilm, field_of
 
 from .test_flexible_adjoint import MODEL
@@ -41,10 +41,8 @@ def model(tmp_path_factory):
 def found(model):
     """The report of two analyses, and the result."""
     output = model.parent / "out.h5"
-    report = optimize(
-        model, None, output, Settings(), evaluations=2, algorithm="mma", command="", listener=Listener(), force=False
-    )
-    return report, output
+    request = Request(output=output, evaluations=2, algorithm="mma")
+    return optimize(model, request, Settings(), Listener(), ""), output
 
 
 @pytest.mark.slow
@@ -142,7 +140,7 @@ def test_auto_keeps_equalities_of_few_elements(model, tmp_path):
 
 def test_gradients_by_fields_are_those_of_the_adjoint(model):
     with pytest.raises(UsageError, match="the adjoint alone gives gradients by fields"):
-        optimize(model, None, None, Settings(method="ddm"), command="", listener=Listener(), force=False)
+        optimize(model, Request(), Settings(method="ddm"), Listener(), "")
 
 
 def test_the_volume_and_its_derivatives(model):
