@@ -194,8 +194,6 @@ class KeptRows:
         return np.concatenate([part[number] for part in parts])
 
 
-# The skeleton of a result file: groups, datasets with labels, scales and units.
-
 # Datasets and attributes by the low-level functions of HDF5: equal to those of h5py, four times as fast.
 #
 # That counts where a model has thousands of sensors, each with a dataset, one of its derivatives and one of their

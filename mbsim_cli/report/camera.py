@@ -7,8 +7,6 @@ import numpy as np
 
 from mbsim_cli.errors import UsageError
 
-# Parallel projection onto a plane of two global axes, or along any direction.
-
 PLANES = {"xy": (0, 1), "xz": (0, 2), "yz": (1, 2)}
 OBLIQUE = (-60.0, 20.0)  # azimuth and elevation, degrees
 FLAT = 1e-6  # extent across a plane, relative to the largest, below which motion counts as plane

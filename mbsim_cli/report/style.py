@@ -15,8 +15,6 @@ from PIL import Image, ImageColor
 
 from mbsim_cli.errors import InputOutputError, UsageError
 
-# How all pictures look.
-
 # Okabe and Ito's colours, which the colour-blind tell apart; yellow is left out, it is lost on white.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
 INK, GREY, FAINT = "#333333", "#8a8a8a", "#e4e4e4"

@@ -8,8 +8,6 @@ from mbsim_cli.spec.base import ZERO, ByKind, ByType, Spec, description, field, 
 from mbsim_cli.spec.expressions.number import Number
 from mbsim_cli.spec.expressions.units import Unit
 
-# Tables of values over an argument, in a model file or in a file of their own.
-
 # What a table says beyond its ends.
 
 Extrapolate = Literal["none", "hold", "linear"]

@@ -352,8 +352,6 @@ class _Unfolding:
         self._issues.append(self._file.issue(place, message, hint))
 
 
-# The spanning tree of a mechanism and the system of its bodies and joints.
-
 # Spanning tree of the joints of a model file.
 
 

@@ -12,8 +12,6 @@ from mbsim_cli.system import cached_property
 if TYPE_CHECKING:
     from mbsim_cli.assembly.objectives import Objective
 
-# Whether an analysis can be trusted: drift of constraints, convergence, and the same at rest and of torques.
-
 # Each class reads the blocks of a run and turns noticeable diagnostics into warnings.
 
 DRIFT = 1e-6  # m or 1: constraints are met to round-off where the solver works

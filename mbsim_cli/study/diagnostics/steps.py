@@ -28,8 +28,6 @@ from mbsim_cli.model.problem import Block, InverseBlock, Problem
 from mbsim_cli.solve.breakpoints import ends
 from mbsim_cli.system import cached_property
 
-# Diagnostics of the steps of a motion: smoothness, extremes, values that are not finite, and contact.
-
 # Smooth maxima that stay far below the largest value along time.
 
 FAR = 0.03  # relative

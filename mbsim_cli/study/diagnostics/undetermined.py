@@ -15,8 +15,6 @@ from mbsim_cli.study.diagnostics.steps import Following
 if TYPE_CHECKING:
     from mbsim_cli.assembly.objectives import Objective
 
-# Numbers that the equations leave open: derivatives, and multipliers and reactions that are one choice of many.
-
 # Parameters that nothing can be differentiated by, with the reasons.
 
 

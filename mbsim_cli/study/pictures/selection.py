@@ -14,8 +14,6 @@ from mbsim_cli.model.pictures import Series, together
 from mbsim_cli.model.units import quotient
 from mbsim_cli.report.panels import Bars, Curve, Panel
 
-# The content of a picture: the results and names of a command line become panels and bars.
-
 MOST_PANELS = 8  # where the command names none
 MOST_BARS = 6
 MOST_COLUMNS = 4  # parameters of a study

@@ -172,9 +172,7 @@ def command_of(plan: StudyPlan, values: Sequence[float]) -> str:
     return shlex.join([*words, "--sensitivity", settings["method"]])
 
 
-# Hashes of the model's content, its options, files and the values of cases.
-
-# sections that no case depends on
+# Hashes of a study's content: the model but for sections that no case depends on, options, files, values.
 WITHOUT_EFFECT = ("study", "optimization", "measurements", "fit", "checks", "name", "description")
 
 
