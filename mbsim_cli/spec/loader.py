@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Any, get_origin
+from typing import Any, get_args, get_origin
 
 from pydantic import ValidationError
 from pydantic_core import PydanticCustomError
@@ -11,15 +11,16 @@ from pydantic_core import PydanticCustomError
 from mbsim_cli.errors import Issue, ModelError, UsageError
 from mbsim_cli.spec.expand import expand, with_values_of_controls
 from mbsim_cli.spec.expressions.number import Number
-from mbsim_cli.spec.model_file import ModelFile
+from mbsim_cli.spec.model_file import AnyAnalysis, ModelFile
 from mbsim_cli.spec.parameters import with_every_number
-from mbsim_cli.spec.reading.messages import Path, issue_of, keys_of, nearest, path_of, suggest
+from mbsim_cli.spec.reading.messages import Path, issue_of, keys_in, keys_of, nearest, path_of, suggest
 from mbsim_cli.spec.reading.nodes import replace_wildcards, resolve
 from mbsim_cli.spec.reading.source import Source, is_key, read_source, set_keys
 from mbsim_cli.spec.review import Broken, Review
 from mbsim_cli.spec.rules import RULES
 
-KEYS = tuple(field.alias or name for name, field in ModelFile.model_fields.items())
+KEYS = tuple(keys_in(ModelFile))
+OF_ANALYSES = frozenset(key for kind in get_args(get_args(AnyAnalysis)[0]) for key in keys_in(kind))
 NAMED = frozenset(  # sections of items whose names users choose
     key
     for key, field in zip(KEYS, ModelFile.model_fields.values(), strict=True)
@@ -82,12 +83,15 @@ def _in_order(issues: Iterable[Issue], first: str) -> list[Issue]:
 def _rename_sections(source: Source) -> list[Issue]:
     """Give misspelt sections the names that they were meant to have, and report them.
 
-    Everything that names what they hold would be wrong, too.
+    Everything that names what they hold would be wrong, too. Keys of analyses are no misspelt sections.
     """
     root, issues = source.root, []
     for key in [key for key in root.value if key not in KEYS]:
         meant = nearest(key, KEYS)
-        if meant is not None and meant not in root.value:
+        if key in OF_ANALYSES:
+            issues.append(source.issue((key,), f"unknown key {key!r}", "it is a key of analysis", key=True))
+            del root.value[key]
+        elif meant is not None and meant not in root.value:
             issues.append(source.issue((key,), f"unknown key {key!r}", f"did you mean {meant!r}?", key=True))
             root.value[meant] = root.value.pop(key)
     return issues

@@ -40,6 +40,21 @@ def test_a_section_that_stands_under_both_names_is_not_mixed(tmp_path):
     assert "unknown key 'bodys'" in issue
 
 
+def test_a_key_of_analyses_outside_them_is_one_error(tmp_path):
+    (issue,) = issues_of(tmp_path, VALID + "\nduration: 2\n")
+    assert issue.endswith("duration: unknown key 'duration'; it is a key of analysis")
+
+
+def test_what_has_too_many_entries_says_what_they_stand_for(tmp_path):
+    (issue,) = issues_of(tmp_path, variant("point: A, axis", "point: [0, 0, 1], axis"))
+    assert issue.endswith("point: needs 2 entries, not 3; one point of both bodies, or one of each")
+
+
+def test_a_name_with_its_body_stands_for_the_name_alone():
+    assert nearest("arm.z", ["x", "y", "z"]) == "z"
+    assert nearest("arm.w", ["x", "y", "z"]) is None
+
+
 def test_a_misspelt_type_is_the_cause(tmp_path):
     (issue,) = issues_of(tmp_path, variant("{type: rod, length: 2", "{tpye: rod, length: 2"))
     assert issue.endswith("unknown key 'tpye'; did you mean 'type'?")

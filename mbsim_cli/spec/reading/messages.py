@@ -44,7 +44,7 @@ def issue_of(error: Mapping[str, Any], classes: Mapping[int, Any], data: Any, so
     """
     path, kind, context = path_of(error["loc"]), error["type"], error.get("ctx", {})
     if kind == "extra_forbidden":
-        hint = suggest(str(path[-1]), _keys(classes.get(id(_at(data, path[:-1])))))
+        hint = suggest(str(path[-1]), keys_in(classes.get(id(_at(data, path[:-1])))))
         return source.issue(path, f"unknown key {path[-1]!r}", hint, key=True)
     if kind == "missing":
         return source.issue(path[:-1], f"key {path[-1]!r} is missing", key=True)
@@ -59,15 +59,20 @@ def issue_of(error: Mapping[str, Any], classes: Mapping[int, Any], data: Any, so
     if kind == "model_type" and str(context.get("class_name")).endswith("File") and isinstance(error["input"], str):
         return source.issue(path, "must be a mapping", f"a file is named by {{file: {_short(error['input'])[1:-1]}}}")
     if kind in ("expression", "number", "combination"):
-        hint = _in_the_unit(_unit(classes, data, path), context.get("hint"))
+        hint = _in_the_unit(unit_in(_description(classes, data, path)), context.get("hint"))
         return source.issue(path, error["msg"], hint, offset=context.get("offset"))
+    if kind in ("too_short", "too_long"):
+        meant = _description(classes, data, path).partition(". ")[0].rstrip(".")
+        return source.issue(path, _count(context), meant[:1].lower() + meant[1:])
     return source.issue(path, _sentence(kind, context) or error["msg"][:200])
 
 
+def _count(context: Mapping[str, Any]) -> str:
+    wanted = context.get("min_length", context.get("max_length"))
+    return f"needs {wanted} {'entry' if wanted == 1 else 'entries'}, not {context['actual_length']}"
+
+
 def _sentence(kind: str, context: Mapping[str, Any]) -> str | None:
-    if kind in ("too_short", "too_long"):
-        wanted = context.get("min_length", context.get("max_length"))
-        return f"needs {wanted} {'entry' if wanted == 1 else 'entries'}, not {context['actual_length']}"
     if kind in ("greater_than_equal", "less_than_equal"):
         bound = context.get("ge", context.get("le"))
         return f"must be {'at least' if 'ge' in context else 'at most'} {bound}"
@@ -92,13 +97,13 @@ def _union_issue(path: Path, context: Mapping[str, Any], value: Any, source: "So
     return source.issue((*path, "type"), f"unknown type {_short(value['type'])}", hint)
 
 
-def _unit(classes: Mapping[int, Any], data: Any, path: Path) -> str:
-    """The unit of the number at a path, as the description of its key says; nothing where it says none."""
+def _description(classes: Mapping[int, Any], data: Any, path: Path) -> str:
+    """What the key at a path, or the last one before it, stands for; nothing where nothing is known of it."""
     keys = [k for k, part in enumerate(path) if isinstance(part, str)]
     model = classes.get(id(_at(data, path[: keys[-1]]))) if keys else None
     fields = model.model_fields.items() if model is not None else ()
     texts = (entry.description or "" for name, entry in fields if (entry.alias or name) == path[keys[-1]])
-    return unit_in(next(texts, ""))
+    return next(texts, "")
 
 
 def unit_in(description: str) -> str:
@@ -120,14 +125,15 @@ def _short(value: object) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-def _keys(model: Any) -> list[str]:
+def keys_in(model: Any) -> list[str]:
+    """Keys of a mapping that a class of the specification reads."""
     return [entry.alias or name for name, entry in model.model_fields.items()] if model is not None else []
 
 
 def keys_of(classes: Mapping[int, Any], data: Any, path: Path) -> tuple[list[str], list[str]]:
     """Keys that a mapping at a path may have, and those that it has."""
     given = _at(data, path)
-    return _keys(classes.get(id(given))), list(given) if isinstance(given, dict) else []
+    return keys_in(classes.get(id(given))), list(given) if isinstance(given, dict) else []
 
 
 def _at(data: Any, path: Path) -> Any:
@@ -149,8 +155,9 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
     """Return the known name that ``name`` was probably meant to be, or None."""
     by_folded = {candidate.lower(): candidate for candidate in known}
     folded = name.lower()[:100]
-    if folded in by_folded:
-        return by_folded[folded]
+    for whole in (folded, folded.rpartition(".")[2]):  # bodies.A and forces.A say whose point it is, joints do not
+        if whole in by_folded:
+            return by_folded[whole]
     candidates: Iterable[str] = by_folded
     if len(folded) <= 2:
         # one letter of two is much: only names as short are near
