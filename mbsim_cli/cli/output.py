@@ -53,7 +53,7 @@ def show_table(table: "Table") -> None:
     terminal, page = sys.stdout.isatty(), _EncodedText(getattr(sys.stdout, "encoding", None) or "utf-8")
     paged = sys.stderr.isatty() and stat.S_ISFIFO(os.fstat(1).st_mode)
     width = None if terminal or paged else WIDE
-    Console(file=page, force_terminal=terminal, highlight=False, markup=False, width=width).print(table)
+    Console(file=page, force_terminal=terminal, highlight=False, markup=False, emoji=False, width=width).print(table)
     show(page.getvalue())
 
 
@@ -207,7 +207,7 @@ def bar(title: str, total: float | None, quiet: bool) -> Iterator[Callable[[floa
     columns: tuple[Any, ...] = (TextColumn("{task.completed}"), SpinnerColumn("line"), TimeElapsedColumn())
     if total is not None:
         columns = (BarColumn(), TaskProgressColumn(), TimeElapsedColumn(), TextColumn("to go"), TimeRemainingColumn())
-    console = Console(stderr=True, highlight=False, markup=False)  # rich honours NO_COLOR by itself
+    console = Console(stderr=True, highlight=False, markup=False, emoji=False)  # rich honours NO_COLOR by itself
     with (
         signals.terminal(CLEAR),
         Progress(TextColumn("{task.description}"), *columns, console=console, transient=True) as progress,

@@ -161,6 +161,12 @@ def test_no_colour_and_no_bar_outside_a_terminal(process, pendulum):
     assert done.code == 0 and not set("\x1b\r") & set(done.out + done.err)
 
 
+def test_tables_show_texts_as_they_are(monkeypatch):
+    monkeypatch.setattr(output, "_pending", [])
+    output.show_table(output.plain_table([":car:"], [[":bike: [mass]"]]))
+    assert all(text in output._pending[0] for text in (":car:", ":bike: [mass]"))
+
+
 @pytest.mark.parametrize(
     ("integrator", "sentence"),
     [
