@@ -4,6 +4,7 @@ import cmath
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from random import Random
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -170,8 +171,9 @@ def wanted_rows(packed: Any) -> list[bool]:
         return [False] * len(measures)
     if not any(kind in _GEOMETRIC for kind, *_ in measures):
         return [True] * len(measures)
-    reach = np.where(among(kinds, ROTATIONS), np.pi, 1.0)  # in general position, of the order of a metre
-    places = (reach * np.random.default_rng(0).uniform(-1.0, 1.0, (SAMPLES, len(kinds)))).tolist()
+    reach = np.where(among(kinds, ROTATIONS), np.pi, 1.0).tolist()  # in general position, of the order of a metre
+    draw = Random(0).uniform  # numpy.random takes some milliseconds to import
+    places = [[draw(-most, most) for most in reach] for _ in range(SAMPLES)]
     return packed.system.settle(partial(_wanted, packed.tree, pairs, measures, places), by_theta=True)
 
 

@@ -345,7 +345,7 @@ class Search:
         return Found(best.z, best.dependent, best.weights, len(different))
 
     @cached_property
-    def _generator(self) -> np.random.Generator:
+    def _generator(self) -> "np.random.Generator":  # quoted, for numpy imports it when it is named
         return np.random.default_rng(0)
 
     def _starts(self, loose: np.ndarray) -> Iterator[tuple[float, np.ndarray]]:
