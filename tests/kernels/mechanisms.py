@@ -46,8 +46,11 @@ def branches(seed=2):
 PAIRS = ((2, 4), (4, 1), (GROUND, 3), (2, GROUND), (0, 2), (4, 0))  # other branch, ground, ancestors, both senses
 
 
-def everything(seed=7):
-    """A forked tree with every measure as a force and as a constraint, every law, every applied force."""
+def everything(seed=7, own=True):
+    """A forked tree with every measure as a force and as a constraint, every law, every applied force.
+
+    ``own``: with the forces that have kernels of their own. Without them its kernels are those that all models share.
+    """
     builder = branches(seed)
     laws = [builder.law(kind) for kind in Law]
     for k, kind in enumerate(Measure):
@@ -60,14 +63,16 @@ def everything(seed=7):
     for kind in (Force.POINT_FORCE, Force.TORQUE):
         for k, axes in enumerate(Axes):
             builder.applied(kind, 2 + 2 * k, axes, laws[2])
-    builder.drag(4)
-    builder.wing(2)
-    for k, kind in enumerate(TYRES):
-        builder.tyre(kind, 2 + 2 * k, builder.sum((Law.POLYNOMIAL, None), (Law.HARMONIC, (-9.0, 9.0))))
-    all_contacts(builder)
+    if own:
+        builder.drag(4)
+        builder.wing(2)
+        for k, kind in enumerate(TYRES):
+            builder.tyre(kind, 2 + 2 * k, builder.sum((Law.POLYNOMIAL, None), (Law.HARMONIC, (-9.0, 9.0))))
+        all_contacts(builder)
     builder.armature(0)
     builder.armature(6, 0)
-    all_bushings(builder, laws)
+    if own:
+        all_bushings(builder, laws)
     builder.every_sensor()
     return builder
 
@@ -128,9 +133,9 @@ def any_measure(builder, kind, a, b):
     return builder.geometric(kind, a, b)
 
 
-def with_sensors(*kinds):
+def with_sensors(*kinds, own=True):
     """``everything`` with all sensors of some kinds, and no others."""
-    builder = everything()
+    builder = everything(own=own)
     builder.sensors.clear()
     for kind in kinds:
         for place in places_of_sensors(builder, kind):

@@ -12,6 +12,8 @@ import pytest
 from mbsim_cli.model.codes import (
     APPLIED,
     BODIES_TOUCHING,
+    ELEMENTS,
+    EVERYWHERE,
     SENSOR_WIDTH,
     TYRES,
     Axes,
@@ -34,6 +36,10 @@ PROJECTIONS = ("mass", "identity")
 GEOMETRIC = [kind for kind in Measure if kind in USED_ENTRIES]
 TIGHT = 1e-13  # of the motion; at its default, 1e-10, sensitivities of accelerations reach some 1e-9
 CONFIGURATIONS = list(itertools.product(FORMULATIONS, STEPS, PROJECTIONS))
+# with kernels of their own, which take two minutes; plain/test_simulation.py runs the same forces without compiling
+OF_THEIR_OWN = ("drag", "wing", "tyre", "sphere", "bushing")
+ALONE = [kind for kind, family in ELEMENTS.items() if family not in EVERYWHERE]
+OWN = [pytest.param(True, marks=pytest.mark.slow, id="every force"), pytest.param(False, id="forces of all models")]
 
 
 def configuration(k):
@@ -70,15 +76,16 @@ def test_every_tree_joint_with_every_cut_joint(tree, cut):
     assert_agree(problem, directions, steps=5)
 
 
+@pytest.mark.parametrize("own", OWN)
 @pytest.mark.parametrize("k", range(len(CONFIGURATIONS)), ids=lambda k: "-".join(map(str, CONFIGURATIONS[k])))
-def test_blocks_of_numbers_with_every_option(k):
-    builder = everything()
+def test_blocks_of_numbers_with_every_option(k, own):
+    builder = everything(own=own)
     problem = builder.problem(**configuration(k))
     assert_agree(problem, by_block(builder), steps=2 if problem.options.step == max(STEPS) else 5)
 
 
 def test_default_tolerances():
-    builder = everything()
+    builder = everything(own=False)
     problem = builder.problem(step=1e-3)
     assert_agree(problem, by_block(builder), steps=10, relative=1e-8)
 
@@ -91,9 +98,10 @@ def by_block(builder):
     return {name: rng.normal(size=len(rows)) @ np.array(rows) for name, rows in blocks.items()}
 
 
-@pytest.mark.parametrize("k", range(2))
-def test_every_number_of_a_model_of_everything(k):
-    builder = everything()
+@pytest.mark.parametrize("own", OWN)
+@pytest.mark.parametrize("k", [0, pytest.param(1, marks=pytest.mark.slow)])
+def test_every_number_of_a_model_of_everything(k, own):
+    builder = everything(own=own)
     problem = builder.problem(**configuration(k))
     assert_agree(problem, builder.directions(), steps=2)
 
@@ -141,15 +149,14 @@ def law_span(builder, law):
     return range(offset, offset + len(LAW_NUMBERS[builder.laws[law][0]]))
 
 
-ALONE = Force.SPHERE_ON_ROAD  # with kernels of its own, a minute
-FORCES = [pytest.param(k, marks=[pytest.mark.slow] * (k == ALONE), id=k.name.lower()) for k in Force]
+FORCES = [pytest.param(k, marks=[pytest.mark.slow] * (k in ALONE), id=k.name.lower()) for k in Force]
 
 
 @pytest.mark.parametrize("axes", Axes, ids=lambda axes: axes.name.lower())
 @pytest.mark.parametrize("kind", FORCES)
 def test_every_force(kind, axes):
     builder = branches()
-    if kind != ALONE:  # a wing, a bushing and drag for all, which so share the kernels of a model of everything
+    if kind in ALONE and kind != Force.SPHERE_ON_ROAD:  # these share the kernels of a model of everything
         builder.wing(4)
         builder.bushing(2, 4)
         builder.drag(4)
@@ -166,13 +173,19 @@ def test_every_force(kind, axes):
         builder.applied(kind, 4, axes)
     builder.every_sensor()
     problem = builder.problem(**configuration(kind + 4 * axes))
-    own = chosen(builder, "force", "point_force", "torque", "drag", "wing", "tyre", "sphere", "bushing")
+    own = chosen(builder, "force", "point_force", "torque", *OF_THEIR_OWN)
     assert_agree(problem, by_block(builder) | own, steps=5)
 
 
-@pytest.mark.parametrize("kind", Sensor, ids=lambda kind: kind.name.lower())
-def test_every_sensor(kind):
-    builder = with_sensors(kind)
+SENSORS = [
+    *(pytest.param(kind, True, marks=pytest.mark.slow, id=f"{kind.name.lower()}-every force") for kind in Sensor),
+    *(pytest.param(kind, False, id=kind.name.lower()) for kind in Sensor if kind != Sensor.TYRE),
+]
+
+
+@pytest.mark.parametrize(("kind", "own"), SENSORS)
+def test_every_sensor(kind, own):
+    builder = with_sensors(kind, own=own)
     problem = builder.problem(**configuration(kind))
     reads = kind == Sensor.ALONG or (SENSOR_WIDTH[kind] == 3 and kind != Sensor.FORCE_ON_BODY)
     own = chosen(builder, f"sensor {kind.name.lower()}") if reads else {}

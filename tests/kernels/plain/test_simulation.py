@@ -5,11 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from mbsim_cli.model.codes import Joint
+from mbsim_cli.model.codes import Joint, Law
 from mbsim_cli.solve.forward import forward, start
 from tests.kernels.differentiate import EPS, assert_agree
-from tests.kernels.mechanisms import everything, four_bar, loop
-from tests.kernels.test_sensitivities import by_block, configuration
+from tests.kernels.mechanisms import branches, everything, four_bar, loop, on_single_bodies
+from tests.kernels.test_sensitivities import OF_THEIR_OWN, by_block, chosen, configuration
 
 
 @pytest.mark.parametrize("k", [0, pytest.param(1, marks=pytest.mark.slow)])
@@ -18,6 +18,18 @@ def test_model_of_everything(k):
     problem = builder.problem(**configuration(k))
     blocks = by_block(builder)
     assert_agree(problem, {name: blocks[name] for name in list(blocks)[k::24]}, steps=1)
+
+
+def test_forces_with_kernels_of_their_own():
+    """The numbers of each together, and some by themselves."""
+    builder = branches()
+    on_single_bodies(builder, [builder.law(kind) for kind in Law])
+    builder.every_sensor()
+    problem = builder.problem(**configuration(3))
+    own = chosen(builder, *OF_THEIR_OWN)
+    blocks = {name: row for name, row in by_block(builder).items() if name.startswith(OF_THEIR_OWN)}
+    assert len(blocks) == 10
+    assert_agree(problem, blocks | {name: own[name] for name in list(own)[::40]}, steps=1)
 
 
 def test_loop():
