@@ -1,4 +1,7 @@
-"""Formulations of open trees: the same accelerations as the residual, exact sensitivities."""
+"""Formulations of open trees: the same accelerations as the residual, exact sensitivities.
+
+Compiled in the slow group, for no run needs them; ``plain/test_open_trees.py`` runs the same in plain Python.
+"""
 
 import numpy as np
 import pytest
@@ -17,9 +20,9 @@ from tests.kernels.instant import EPS, Instant, random_state
 from tests.kernels.mechanisms import PAIRS, any_measure, branches
 from tests.kernels.models import Builder
 
+pytestmark = pytest.mark.slow
+
 DENSE = ("conventional", "partial_recursive")  # form the mass matrix
-# compiled for complex numbers too, which takes minutes; tests/kernels/plain runs some of the same without compiling
-COMPARED = [pytest.param(name, marks=pytest.mark.slow) for name in DENSE]
 FEW = settings(max_examples=15)
 joints = st.lists(st.sampled_from(list(Joint)), min_size=1, max_size=6)
 seeds = st.integers(0, 10**6)
@@ -180,7 +183,7 @@ def assert_exact(formulation, builder, directions):
         assert np.abs(np.linalg.norm(z[e]) - 1.0) > 1e-3, "all Euler parameters are meant to be off the unit sphere"
 
 
-@pytest.mark.parametrize("formulation", ["recursive", *COMPARED])
+@pytest.mark.parametrize("formulation", FORMULATIONS)
 @pytest.mark.parametrize("case", CASES)
 def test_variations_along_every_number(case, formulation):
     builder = CASES[case]()
@@ -188,7 +191,7 @@ def test_variations_along_every_number(case, formulation):
     assert_exact(formulation, builder, builder.directions())
 
 
-@pytest.mark.parametrize("formulation", COMPARED)
+@pytest.mark.parametrize("formulation", DENSE)
 def test_derivative_of_the_mass_matrix(formulation):
     builder = every_joint()
     problem = builder.problem()

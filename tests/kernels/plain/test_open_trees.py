@@ -9,6 +9,7 @@ from tests.kernels.test_open_trees import (
     test_a_body_without_inertia_at_a_tip_is_singular,  # noqa: F401
     test_formulations_agree,  # noqa: F401
     test_residual_vanishes,  # noqa: F401
+    test_textbook,  # noqa: F401
 )
 
 
