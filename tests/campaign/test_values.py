@@ -29,7 +29,7 @@ def check(family, seed, analysis):
 
 
 @pytest.mark.parametrize(
-    ("family", "seed"), [("rich tree", 5), ("rich constraints", 4), ("rich slides", 0), ("rich loop", 2)]
+    ("family", "seed"), [("rich tree", 9), ("rich constraints", 4), ("rich slides", 0), ("rich loop", 2)]
 )
 def test_a_few_mechanisms(family, seed):
     assert check(family, seed, OF_LOOPS[0]) > 15

@@ -27,7 +27,7 @@ parameters:
   L: {value: 1.0, unit: m}
   w: {value: 6.0, unit: rad/s}
   T: {value: 0.095, unit: s}
-points: {O: {ground: [0, 0, 0], rod: [0, 0, 0]}, P: {rod: [L, 0, 0], arm: [0, 0, 0]}}
+points: {O: {ground: [0, 0, 0], rod: [0, 0, 0]}, P: {rod: [L, 0, 0], arm: [0, 0, 0]}, Q: {ground: [0, 1, 1]}}
 bodies:
   rod: {shape: {type: cylinder, length: L, radius: 0.1, mass: 3 * L}}
   arm: {shape: {type: rod, length: L / 2, mass: 1}}
@@ -35,7 +35,7 @@ joints:
   A: {type: spherical, bodies: [ground, rod], point: O}
   B: {type: revolute, bodies: [rod, arm], point: P, axis: z}
 constraints: {m: {type: motion, coordinate: B.angle, law: {type: harmonic, amplitude: 0.3, frequency: w / 6.28}}}
-forces: {air: {type: drag, point: arm.P, area: 0.1, coefficient: 2}}
+forces: {spring: {type: spring_damper, points: [ground.Q, arm.P], stiffness: 3, damping: 0.5}}
 sensors:
   drive: {type: multiplier, constraint: m}
   load: {type: reaction, joint: A}

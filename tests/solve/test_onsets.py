@@ -96,8 +96,12 @@ def test_gradients_pass_impacts(tmp_path, text, tolerance, options):
             assert np.isclose(found[key].by(name), truth, rtol=tolerance), (key, name)
 
 
-@pytest.mark.parametrize("options", FIXED, ids=lambda options: options["formulation"])
+@pytest.mark.parametrize(
+    "options",
+    [pytest.param(one, marks=[pytest.mark.slow] * (one is NATURAL), id=one["formulation"]) for one in FIXED],
+)
 def test_direct_and_adjoint_gradients_agree_through_impacts(tmp_path, options):
+    """The adjoint in natural coordinates is compiled for nothing else."""
     model = load(tmp_path, STOP if options is NATURAL else DROP)
     direct, adjoint = (model.run(sensitivity=method, **options) for method in ("ddm", "adjoint"))
     assert np.array_equal(direct["r"], adjoint["r"])
