@@ -121,6 +121,7 @@ def assert_gradients_agree(build, text, relative=1e-9, **options):
         assert np.abs(np.array(moved[name]) - result.gradient).max() <= relative * size, name
 
 
+@pytest.mark.interpreted
 def test_gradients_agree_where_parameters_move_breakpoints_on_output_times(build):
     assert_gradients_agree(build, RAMPS)
 

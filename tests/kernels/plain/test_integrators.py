@@ -5,11 +5,16 @@ from dataclasses import replace
 import pytest
 
 from mbsim_cli import assembly, spec
-from mbsim_cli.model.problem import OPEN_TREES
 from mbsim_cli.solve.open_trees.open_tree import pilot
 from tests.kernels.test_integrators import ROOT, assert_gradient_is_that_of_the_steps
 
-CASES = [("rk4", "recursive"), ("dop853", "partial_recursive"), *(("esdirk", name) for name in OPEN_TREES)]
+CASES = [
+    ("rk4", "recursive"),
+    ("dop853", "partial_recursive"),
+    ("esdirk", "conventional"),
+    ("esdirk", "recursive"),
+    pytest.param("esdirk", "partial_recursive", marks=pytest.mark.slow),
+]
 
 
 @pytest.mark.parametrize(("integrator", "formulation"), CASES)
