@@ -8,34 +8,18 @@ from typing import Any
 from mbsim_cli.errors import UsageError
 from mbsim_cli.io.results import ResultFile
 from mbsim_cli.study.assembling import Settings
-from mbsim_cli.study.listener import SILENT, DeferredInterrupts, Interrupted, Listener
+from mbsim_cli.study.listener import SILENT, DeferredInterrupts, Listener
+from mbsim_cli.study.listener import Interrupted as Interrupted
 from mbsim_cli.study.model import OPTIONS, PARAMETERS, Model, options_in, require_distinct, values_in
-from mbsim_cli.study.result import ObjectiveValue, Residuals, Result
-from mbsim_cli.study.sweep.running import Forecast
+from mbsim_cli.study.result import ObjectiveValue as ObjectiveValue
+from mbsim_cli.study.result import Residuals as Residuals
+from mbsim_cli.study.result import Result
+from mbsim_cli.study.sweep.running import Forecast as Forecast
 from mbsim_cli.study.sweep.study import Study
 from mbsim_cli.study.verification.comparison import Comparison
 from mbsim_cli.study.verification.verify import verify
 
 CHECKED = ("ddm", "adjoint")  # methods whose gradients are compared with differences
-__all__ = [
-    "Comparison",
-    "Forecast",
-    "Interrupted",
-    "Listener",
-    "Model",
-    "ObjectiveValue",
-    "Residuals",
-    "Result",
-    "Study",
-    "check",
-    "load",
-    "loads",
-    "open",
-    "open_study",
-    "optimize",
-    "run",
-    "sweep",
-]
 
 
 def load(
