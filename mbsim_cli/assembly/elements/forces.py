@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from mbsim_cli.assembly.elements.laws import LawTable, RoadTable, Term
 from mbsim_cli.assembly.elements.measures import MeasureTable
 from mbsim_cli.assembly.parameters.numbers import (
     IDENTITY,
+    Numbers,
     Scalar,
     Vector,
     add,
@@ -33,6 +34,9 @@ from mbsim_cli.model.layout import FORCE_LAWS, GROUND, NONE, Forces
 from mbsim_cli.model.units import force_on
 from mbsim_cli.spec.expressions.number import NATURAL, RATE, VALUE, is_moving
 from mbsim_cli.spec.states import StateJoint
+
+if TYPE_CHECKING:
+    from mbsim_cli.spec import forces
 
 ENDLESS = 1e12  # m, half the length of a cylinder without ends
 NEARLY_NOTHING = 1e-9  # m, length that springs without any have at least
@@ -141,7 +145,7 @@ class ForceTable:
         measure = self._measures.coordinate(coordinate, f"forces.{name}.coordinate")
         return measure, force_on(unit_of(split(coordinate)[1]))
 
-    def _add_bump_stop(self, name: str, spec: Any) -> None:
+    def _add_bump_stop(self, name: str, spec: "forces.BumpStop") -> None:
         """A one-sided law of the distance or coordinate, or two."""
         measure, unit = self._measured(name, spec)
         n = self._numbers
@@ -154,7 +158,7 @@ class ForceTable:
         offset = self._system.theta.add(lambda: (0.0, 0.0, 0.0, 0.0))
         self._append(name, unit, (Force.ALONG_MEASURE, measure, NONE, Axes.GLOBAL, laws, offset))
 
-    def _add_anti_roll_bar(self, name: str, spec: Any) -> None:
+    def _add_anti_roll_bar(self, name: str, spec: "forces.AntiRollBar") -> None:
         """A spring on the weighted sum of two coordinates."""
         found = [self._system.coordinate(coordinate) for coordinate in spec.coordinates]
         for index, coordinate in enumerate(found):
@@ -175,7 +179,7 @@ class ForceTable:
         unit = force_on(unit_of(split(spec.coordinates[0])[1]))
         self._append(name, unit, (Force.ALONG_MEASURE, measure, NONE, Axes.GLOBAL, (NONE, NONE, NONE), offset))
 
-    def _add_drag(self, name: str, spec: Any) -> None:
+    def _add_drag(self, name: str, spec: "forces.Drag") -> None:
         body, point = split(spec.point)
         geometry, n = self._system.geometry, self._numbers
         offset = self._system.theta.add(
@@ -188,7 +192,7 @@ class ForceTable:
         )
         self._append(name, "N", (Force.DRAG, NONE, self._on(body), Axes.GLOBAL, (NONE, NONE, NONE), offset))
 
-    def _add_wing(self, name: str, spec: Any) -> None:
+    def _add_wing(self, name: str, spec: "forces.Wing") -> None:
         (body, point), (_, normal) = split(spec.point), split(spec.normal)
         geometry, n = self._system.geometry, self._numbers
 
@@ -292,7 +296,7 @@ class ForceTable:
             radius = radius * other / (radius + other)
         return 4.0 / 3.0 / compliance * np.sqrt(radius)
 
-    def _add_bushing(self, name: str, spec: Any) -> None:
+    def _add_bushing(self, name: str, spec: "forces.Bushing") -> None:
         geometry, n = self._system.geometry, self._numbers
         bodies, points = zip(*map(split, spec.points), strict=True)
         vectors = {key: [split(each)[1] for each in getattr(spec, key) or ()] or None for key in ("axis", "reference")}
@@ -313,7 +317,7 @@ class ForceTable:
         row = (NONE, NONE, NONE, *directions)
         self._append(name, "N", (Force.BUSHING, NONE, pair, Axes.GLOBAL, row, self._system.theta.add(block)))
 
-    def _dissipation(self, spec: Any) -> Scalar:
+    def _dissipation(self, spec: "forces.Contact") -> Scalar:
         """chi of F = K d^e (1 + chi d'), also by a restitution e at a speed of impact; docs/theory/contact.md."""
         if spec.restitution is None:
             return self._numbers(spec.dissipation)
@@ -373,7 +377,7 @@ def _without_length(spec: Any) -> bool:
     return all(law is None for law in laws) and all(other is None or other.literal == 0.0 for other in others)
 
 
-def _upper(numbers: Any, spec: Any, key: str) -> list[Scalar]:
+def _upper(numbers: Numbers, spec: Any, key: str) -> list[Scalar]:
     """Upper triangle, by rows, of a stiffness or damping that is diagonal, full or left out."""
     if (matrix := getattr(spec, f"{key}_matrix")) is not None:
         return [numbers(matrix[i][j]) for i in range(6) for j in range(i, 6)]

@@ -24,7 +24,7 @@ from mbsim_cli.spec.expressions.evaluate import evaluate
 from mbsim_cli.spec.expressions.number import Number
 from mbsim_cli.spec.expressions.program import compiled
 from mbsim_cli.spec.expressions.syntax import ExpressionError, names, parse
-from mbsim_cli.spec.flexible import Density, FlexibleTerms
+from mbsim_cli.spec.flexible import Density, FlexibleTerms, NodeSet
 from mbsim_cli.spec.model_file import ModelFile
 
 # Fields of a model file on the elements of a mesh: by an expression of their centres, or from a file.
@@ -189,7 +189,7 @@ class FlexibleBodies:
             damping=damping_of(spec.damping, self._numbers),
         )
 
-    def _with_density(self, structure: Structure, spec: Any) -> Structure:
+    def _with_density(self, structure: Structure, spec: Density) -> Structure:
         p = self.densities(structure.mesh, spec.name)
         if not (np.real(p) > 0).all():
             element = int(np.argmin(np.real(p)))
@@ -257,7 +257,7 @@ class FlexibleBodies:
         a, b = (nodes[index[name]] for name in spec.chord)
         return Frame(chord=(a, b))
 
-    def _selection(self, spec: Any) -> Selection:
+    def _selection(self, spec: NodeSet) -> Selection:
         """Which nodes a set has: a choice, which a complex step does not change."""
 
         def real(number: Any) -> float:
