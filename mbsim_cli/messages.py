@@ -46,7 +46,7 @@ _family(
     (
         "MB102", "missing key", r" is missing\b|stands without|^give (a number|the axis)|has no value\b",
         "A key that the item needs is not stated.",
-        "Add it; `mbsim explain SECTION.TYPE` tells which keys are required.",
+        "Add it; `mbsim explain SECTION.TYPE` lists the required keys.",
         "key 'bodies' is missing",
     ),
     (

@@ -175,7 +175,7 @@ def _problems(found: dict[str, Any]) -> Iterator[str]:
         )
     if cache["trouble"]:
         yield (
-            "compiled kernels cannot be kept, so that runs compile anew, for minutes, what is not there: "
+            "compiled kernels cannot be kept, so that runs compile again, for minutes, what is not there: "
             f"{cache['trouble']}; or set MBSIM_CACHE_DIR to a folder of your own"
         )
     elif cache["free_bytes"] is not None and cache["free_bytes"] < _ROOM:

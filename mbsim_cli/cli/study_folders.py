@@ -74,7 +74,7 @@ def _speed(report: Mapping[str, Any]) -> str:
     if not report["computed"]:
         part = "" if report["shard"] == "1/1" else f" in shard {report['shard']}"
         return f", nothing was left to compute{part}"
-    lanes = f", {report['lanes']} at a time in lanes" if report["lanes"] > 1 else ""
+    lanes = f", {report['lanes']} at a time" if report["lanes"] > 1 else ""
     return f"; {report['computed']} computed in {_time(report['wall_seconds'])}{lanes}"
 
 

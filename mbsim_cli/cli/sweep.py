@@ -177,7 +177,7 @@ def command(
     if dry_run:
         limits_of_runs = {"--retry": retry, "--max-failures": max_failures, "--fail-fast": fail_fast}
         if given := options.given({"--dask": dask is not None} | limits_of_runs):
-            raise UsageError(f"--dry-run reckons with this machine and a few good cases; leave {given} out")
+            raise UsageError(f"--dry-run estimates from a few good cases on this machine; leave {given} out")
     if model.is_dir():
         own = (study, output, stated, keep, sensitivity)
         if any(value is not None for value in own) or force or settings != type(settings)():

@@ -33,7 +33,7 @@ def mesh_node(structure: Structure, name: str, nodes: Array) -> MeshNode:
         return MeshNode(name, origin, phi, _mean(structure, nodes, weights, structure.translations, axes))
     if len(nodes) == 1:
         if not len(structure.mesh.cells):
-            message = "its set has one mesh node, whose rotation nothing tells"
+            message = "its set has one mesh node, whose rotation is not defined"
             raise Refused(("nodes", name), message, "choose a set of several nodes that are not on one line")
         cells = structure.mesh.cells  # a rotation there is that of its surroundings
         nodes = np.unique(cells[(cells == nodes[0]).any(1)])

@@ -232,7 +232,7 @@ def resolution_of(
         more = ", that of its derivatives with error_control: sensitivities (and ddm) only"
         return NoSteps(keeps if options.sensitivity == "none" else keeps + more, exact=False)
     if loses_energy(problem):
-        return NoSteps("projection: identity leaves errors of first order, which step: auto tells", exact=False)
+        return NoSteps("projection: identity leaves errors of first order, which step: auto shows", exact=False)
     names, steps = problem.names, round(options.duration / options.step)
     if times is None:
         half = max(1, steps // 2)

@@ -79,7 +79,7 @@ def test_what_cannot_rest_has_its_exit_code(mbsim, scales):
             "only a static equilibrium holds coordinates; add start:",
         ),
         ("type: equilibrium", "type: equilibrium, step: 1", "unknown key 'step'"),
-        ("time: 0", "time: 1", "an equilibrium has one instant, at time 0"),
+        ("time: 0", "time: 1", "an equilibrium has one time point, at time 0"),
         ("-0.4}]}", "-0.4}]}\n  other: {agreement: [recursive]}", "an equilibrium has one formulation"),
         ("sensors: {", "sensors: {tau: {type: torques}, ", "torques are results of the analysis inverse_dynamics"),
     ],

@@ -115,7 +115,7 @@ def test_parts_that_nothing_connects(tmp_path):
     [
         ("sets:", "material: steel\n      sets:", "matrices have no material"),
         ("modes:", "stiffening: [rotation]\n      modes:", "matrices tell no stresses"),
-        ("pin: {{x: {x}}}", "pin: {{nearest: [0.4, 0, 0]}}", "whose rotation nothing tells"),
+        ("pin: {{x: {x}}}", "pin: {{nearest: [0.4, 0, 0]}}", "whose rotation is not defined"),
     ],
 )
 def test_what_matrices_do_not_tell(tmp_path, old, new, sentence):

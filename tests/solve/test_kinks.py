@@ -160,7 +160,7 @@ def test_rates_that_jump_are_warned_of(law, drives, told):
     by = {"formulation": "ali3p-rtdyn1", "sensitivity": {"method": "ddm", "parameters": "all"}}
     warnings = build(model(law, drives=drives, **by), Settings(), None).warnings
     jumps = [
-        rf"the rate of the law jumps from \S+ to \S+ at {t} s, an instant that depends on {name}: .* derivatives by"
+        rf"the rate of the law jumps from \S+ to \S+ at {t} s, a time that depends on {name}: .* derivatives by"
         for t, name in ((A, "a"), (B, "b"))
     ]
     found = [any(re.search(jump, w) for w in warnings) for jump in jumps]
@@ -205,7 +205,7 @@ def test_integrals_over_what_jumps_are_warned_of():
     by = {"sensitivity": {"method": "ddm", "parameters": "all"}}
     assembled = build(model(BLEND, drives=True, extra=integral, sensors=accelerates, **by), Settings(), None)
     for t, name in ((A, "a"), (B, "b")):
-        assert any(f"accelerations jump at {t} s, an instant that depends on {name}:" in w for w in assembled.warnings)
+        assert any(f"accelerations jump at {t} s, a time that depends on {name}:" in w for w in assembled.warnings)
     found = evaluate(assembled.problem, assembled.objectives)["e"]
     assert found.value == pytest.approx(HEIGHT**2 * (B - A), rel=0.05) and abs(found.gradient[0]) < 1e-9
     slider = {"acc": accelerates["acc"] | {"coordinate": "slope.displacement"}}

@@ -213,7 +213,7 @@ def _moved_instant(problem: Problem, group: Sequence[Breakpoint]) -> str:
     """When that is and on what it depends, or nothing where it depends on no parameter."""
     rows = problem.theta_rho[[point.numbers[0] for point in group]]
     by = np.array(problem.names.parameters)[rows.any(axis=0)]
-    return f"at {group[0].time:.6g} s, an instant that depends on {', '.join(by)}" if by.size else ""
+    return f"at {group[0].time:.6g} s, a time that depends on {', '.join(by)}" if by.size else ""
 
 
 def _edges(problem: Problem, moved: np.ndarray, law: int) -> list[Breakpoint]:

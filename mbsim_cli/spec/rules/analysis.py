@@ -131,7 +131,7 @@ def _kinematics(review: Review, analysis: Kinematics) -> None:
     for name, count in counts.items():
         first, expected = next(iter(counts.items()))
         if count != expected:
-            message = f"{count} samples, and {first} has {expected}: ranges go on together"
+            message = f"{count} samples, and {first} has {expected}: ranges have the same count"
             review.report(("analysis", "sweep", name, "count"), message, f"write count: {expected}")
     _sampling(review, analysis)
 

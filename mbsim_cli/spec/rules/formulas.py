@@ -73,7 +73,7 @@ def _time(review: Review, path: Path, time: Number) -> None:
     analysis, value = review.model.analysis, review.value(time)
     duration = review.value(getattr(analysis, "duration", None))
     if analysis.type in ("equilibrium", *LINEAR):
-        review.report(path, f"type: {analysis.type} is of one instant", "final: reads it")
+        review.report(path, f"type: {analysis.type} has one time point", "final: reads it")
     elif value is not None and duration is not None and not 0 <= value <= duration:
         review.report(path, f"{value:g} s lies outside of the analysis, which lasts {duration:g} s")
 
@@ -354,6 +354,6 @@ def _values(review: Review, path: Path, given: Check) -> None:
         time = review.value(entry.time)
         if analysis.type in ("equilibrium", *LINEAR) and time:
             what = "an equilibrium has" if analysis.type == "equilibrium" else "small motions have"
-            review.report((*place, "time"), f"{what} one instant, at time 0")
+            review.report((*place, "time"), f"{what} one time point, at time 0")
         elif time is not None and duration is not None and not 0 <= time <= duration * (1 + 1e-9):
             review.report((*place, "time"), f"{time:g} s lies outside the duration of {duration:g} s")
