@@ -32,11 +32,8 @@ def print_influence(report: Mapping[str, Any], top: int) -> None:
         effects = (f"{effect:+.3g}" if isfinite(effect) else "NaN" for effect in entry["effects"].values())
         value, scale = (f"{entry[key]:.6g} {entry['unit']}".strip() for key in ("value", "scale"))
         rows.append((entry["number"], value if entry["value"] else f"{value}, of {scale}", *effects))
-    of_zeros = (
-        " (of one that is zero, 1 % of the size beside it)"
-        if any(not entry["value"] for entry in entries[:top])
-        else ""
-    )
+    has_zeros = any(not entry["value"] for entry in entries[:top])
+    of_zeros = " (of one that is zero, 1 % of the size beside it)" * has_zeros
     shown = f"{min(top, len(entries))} of {len(entries)} numbers"
     tell(f"what 1 % of each number changes{of_zeros}; {shown}, largest effects first:")
     show_table(plain_table(("number", "its value", *titles), rows))

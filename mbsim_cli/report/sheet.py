@@ -36,12 +36,8 @@ def draw_bars(place: SubplotSpec, all_bars: Sequence[Bars], labels: Sequence[str
         rows = [f"{name}  [{pretty(unit)}]" if unit else name for name, unit in units.items()]
         left.set_yticks(range(len(units)), rows)
         right.set_yticks(range(len(units)), list(units))
-        value = (
-            f"     ({bars.objective} = {bars.value:.5g} {pretty(bars.unit)}".rstrip() + ")"
-            if bars.value is not None
-            else ""
-        )
-        left.set_title(f"d {bars.objective} / dρ{value}")
+        known = "" if bars.value is None else f"{bars.objective} = {bars.value:.5g} {pretty(bars.unit)}".rstrip()
+        left.set_title(f"d {bars.objective} / dρ" + (f"     ({known})" if known else ""))
         right.set_title(f"ρ / {bars.objective} · d {bars.objective} / dρ")
     if len(labels) > 1:
         handles = grid[0, 1].containers

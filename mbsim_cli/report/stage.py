@@ -38,10 +38,7 @@ class Film(NamedTuple):
     positions: np.ndarray  # (F, P, 3) m
     view: View
     traces: Sequence[int] = ()  # points that leave a trace
-    traced: tuple[np.ndarray, np.ndarray] = (
-        np.zeros(0),
-        np.zeros((0, 0, 3)),
-    )  # times (T,) and places (T, k, 3) of these
+    traced: tuple[np.ndarray, np.ndarray] = (np.zeros(0), np.zeros((0, 0, 3)))  # their times (T,), places (T, k, 3)
     roads: Sequence[np.ndarray] = ()  # lines (k, 3)
     follow: int | None = None  # point that the camera follows
     size: tuple[int, int] = (640, 480)  # pixels

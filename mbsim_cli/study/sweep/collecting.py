@@ -60,14 +60,9 @@ def collect(folder: StudyFolder, ledger: Ledger) -> Path:
 
 def columns_of(table: StudyTable) -> dict[str, Any]:
     """One column (N,) for each number of a case, by name."""
-    found: dict[str, Any] = {
-        "case": np.arange(len(table.design)),
-        "status": table.status,
-        "seconds": table.seconds,
-    }
-    named = list(zip(table.varied, table.design.T, strict=True)) + list(
-        zip(table.objectives, table.results.T, strict=True)
-    )
+    found: dict[str, Any] = {"case": np.arange(len(table.design)), "status": table.status, "seconds": table.seconds}
+    named = list(zip(table.varied, table.design.T, strict=True))
+    named += zip(table.objectives, table.results.T, strict=True)
     for k, objective in enumerate(table.objectives):
         for p, parameter in enumerate(table.parameters):
             named.append((f"d {objective} / d {parameter}", table.gradients[:, k, p]))
@@ -80,11 +75,9 @@ def columns_of(table: StudyTable) -> dict[str, Any]:
 
 def export(table: StudyTable, target: Path, kind: str) -> None:
     """Write the cases as a table, a row for each: ``csv`` or ``parquet``."""
-    columns = []
-    for name, values in columns_of(
-        table
-    ).items():  # texts as objects: an array of texts has room for the longest in all
-        columns.append(Column(name, "", np.array(values, dtype=object) if isinstance(values, list) else values))
+    # texts as objects: an array of texts has room for the longest in all
+    known = columns_of(table).items()
+    columns = [Column(name, "", np.array(v, dtype=object) if isinstance(v, list) else v) for name, v in known]
     write_table(target, kind, columns, title=str(table.attributes.get("study", "")), force=True)
 
 
