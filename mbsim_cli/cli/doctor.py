@@ -22,8 +22,7 @@ Run = Annotated[
     ),
 ]
 Generated = Annotated[
-    str,
-    typer.Option("--generated", metavar="ELEMENT", help="Print the generated derivatives of a force element."),
+    str, typer.Option("--generated", metavar="ELEMENT", help="Print the generated derivatives of a force element.")
 ]
 _ROOM = 50_000_000  # bytes that all kernels take
 # loops for eight cases of a study, by the systems that they are for

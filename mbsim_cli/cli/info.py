@@ -10,11 +10,7 @@ if TYPE_CHECKING:
 
 
 @options.replacing(*options.MODEL, "formulation")
-def command(
-    model: options.ModelPath,
-    settings: "Settings" = options.STATED,
-    json: options.Json = False,
-) -> None:
+def command(model: options.ModelPath, settings: "Settings" = options.STATED, json: options.Json = False) -> None:
     """Show the structure of a mechanism: tree, loops, mobility.
 
     Bodies and joints, spanning tree, branches and loops, redundant constraints, and where each parameter is used.

@@ -102,13 +102,7 @@ AUTO = "auto"  # a step that is chosen
 
 
 Formulation = Literal[
-    "ali3p-rtdyn0",
-    "ali3p-rtdyn1",
-    "ali3p-natural",
-    "recursive",
-    "conventional",
-    "partial_recursive",
-    "ali1p-rtdyn1",
+    "ali3p-rtdyn0", "ali3p-rtdyn1", "ali3p-natural", "recursive", "conventional", "partial_recursive", "ali1p-rtdyn1"
 ]
 Integrator = Literal["rk4", "dop853", "esdirk", "auto"]
 Method = Literal["none", "ddm", "adjoint", "auto", "fd"]  # of gradients

@@ -41,16 +41,13 @@ By = Annotated[
     ),
 ]
 Over = Annotated[
-    str | None,
-    typer.Option(metavar="NAME", help="Draw histories over this one, instead of time.", show_default=False),
+    str | None, typer.Option(metavar="NAME", help="Draw histories over this one, instead of time.", show_default=False)
 ]
 Gradient = Annotated[bool, typer.Option("--gradient", help="Draw the gradients of the objectives as bars.")]
 Field = Annotated[
     str | None,
     typer.Option(
-        metavar="NAME",
-        help="Draw a field of a result or BODY.sid.h5; OBJECTIVE.NAME: derivatives.",
-        show_default=False,
+        metavar="NAME", help="Draw a field of a result or BODY.sid.h5; OBJECTIVE.NAME: derivatives.", show_default=False
     ),
 ]
 Labels = Annotated[

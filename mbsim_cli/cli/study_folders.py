@@ -167,10 +167,7 @@ def collect(
 def extract(
     folder: Folder,
     case: Annotated[int, typer.Argument(metavar="CASE", min=0, help="Number of a case.", show_default=False)],
-    output: Annotated[
-        Path | None,
-        options.output_option("OUT.h5", "Result file.", "DIR/case-CASE.h5"),
-    ] = None,
+    output: Annotated[Path | None, options.output_option("OUT.h5", "Result file.", "DIR/case-CASE.h5")] = None,
     force: options.Force = False,
     json: options.Json = False,
     quiet: options.Quiet = False,
@@ -194,10 +191,7 @@ def script(
         typer.Option(metavar="N", min=1, help="Parts of the study.", show_default="8, or as many as there are cases"),
     ] = None,
     jobs: Jobs = 1,
-    output: Annotated[
-        Path | None,
-        options.output_option("FILE", "Script.", "DIR/job.sh"),
-    ] = None,
+    output: Annotated[Path | None, options.output_option("FILE", "Script.", "DIR/job.sh")] = None,
     json: options.Json = False,
 ) -> None:
     """Write a job script that computes the study in parts."""

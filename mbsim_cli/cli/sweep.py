@@ -114,8 +114,7 @@ Sensitivity = Annotated[
     Literal["none", "ddm"] | None, typer.Option(help="Gradients in each case.", show_default="as in the file")
 ]
 DryRun = Annotated[
-    bool,
-    typer.Option("--dry-run", help="Estimate time and disk space from a few cases; compute nothing else."),
+    bool, typer.Option("--dry-run", help="Estimate time and disk space from a few cases; compute nothing else.")
 ]
 StartAgain = Annotated[bool, typer.Option("--force", help="Start again where the folder has another study.")]
 
@@ -242,12 +241,7 @@ def _run(folder: "StudyFolder", work: "Work", json: bool, quiet: bool) -> None:
 
 
 def _work(
-    jobs: int,
-    timeout: float | None,
-    dask: str | None,
-    retry: int | None,
-    max_failures: int | None,
-    fail_fast: bool,
+    jobs: int, timeout: float | None, dask: str | None, retry: int | None, max_failures: int | None, fail_fast: bool
 ) -> "Work":
     from mbsim_cli.study.sweep.running import work_of
     from mbsim_cli.system import usable

@@ -216,13 +216,7 @@ class ResultWriter:
     ``target`` has passed ``target.check_target`` with the same ``force`` and ``protected`` files.
     """
 
-    def __init__(
-        self,
-        target: Path,
-        origin: Origin,
-        force: bool = False,
-        protected: tuple[Path, ...] = (),
-    ):
+    def __init__(self, target: Path, origin: Origin, force: bool = False, protected: tuple[Path, ...] = ()):
         self.target = target
         self._origin, self._rows = origin, origin.variables
         self._thinning = Thinning(origin.every)

@@ -395,10 +395,7 @@ class Model:
         return planned(file, wanted, settings, where, "mbsim_cli.sweep", self._listener, force=force)
 
     def value_and_gradient(
-        self,
-        rho: Values | None = None,
-        objective: str | None = None,
-        **replaced: Any,
+        self, rho: Values | None = None, objective: str | None = None, **replaced: Any
     ) -> tuple[float, np.ndarray]:
         """Value of an objective and its gradient (p,) by ``differentiated``, as ``scipy.optimize.minimize`` wants them.
 
@@ -460,11 +457,7 @@ class Model:
         return fit(model, name, evaluations=evaluations, listener=self._listener, log=where, force=force)
 
     def hessian_vector(
-        self,
-        rho: Values | None,
-        direction: Sequence[float] | np.ndarray,
-        objective: str | None = None,
-        **replaced: Any,
+        self, rho: Values | None, direction: Sequence[float] | np.ndarray, objective: str | None = None, **replaced: Any
     ) -> np.ndarray:
         """The Hessian of an objective by ``differentiated``, times a direction (p,), as ``minimize`` wants ``hessp``.
 
@@ -473,12 +466,7 @@ class Model:
         """
         return self._hessian_columns(rho, np.reshape(direction, (-1, 1)), objective, replaced)[:, 0]
 
-    def hessian(
-        self,
-        rho: Values | None = None,
-        objective: str | None = None,
-        **replaced: Any,
-    ) -> np.ndarray:
+    def hessian(self, rho: Values | None = None, objective: str | None = None, **replaced: Any) -> np.ndarray:
         """The Hessian (p, p) of an objective by ``differentiated``: p products with unit directions.
 
         Arguments, and what is raised, are those of ``hessian_vector``.
