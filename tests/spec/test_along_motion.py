@@ -1,13 +1,16 @@
 """Functions of expressions that run along the motion, against their formulas and the complex step."""
 
 import math
+from pathlib import Path
 
 import pytest
 
 from mbsim_cli.spec.expressions.evaluate import evaluate
 from mbsim_cli.spec.expressions.number import read_by
 from mbsim_cli.spec.expressions.program import compiled
-from mbsim_cli.spec.expressions.syntax import ALONG_MOTION, ExpressionError, parse
+from mbsim_cli.spec.expressions.syntax import ALONG_MOTION, ARGUMENTS, ExpressionError, parse
+
+PAGE = Path(__file__).parents[2] / "docs/forces.md"
 
 
 def held(x, x0, x1):
@@ -73,6 +76,11 @@ def test_values_of_constants(name):
     assert evaluate(parse(text, vectors=True), {}) == pytest.approx(
         float(program.value(list(names.values()))), rel=1e-14
     )
+
+
+@pytest.mark.parametrize("name", ARGUMENTS)
+def test_the_page_of_forces_names_the_arguments(name):
+    assert f"| `{name}({ARGUMENTS[name]})` |" in PAGE.read_text()
 
 
 def test_what_an_expression_reads():

@@ -44,7 +44,7 @@ PLACE = "model.yaml:8:"
         ("stepp(t, 0, 0, 1, 1)", 58, "stepp is a law or an unknown function; a law takes one argument; did you mean"),
         ("k*r", 58, "must be a number, not a vector; use dot, norm, .x, .y or .z"),
         ("x.y + x", 58, "a number has no component 'y'"),
-        ("step(x, 1)", 58, "step takes 5 arguments, not 2"),
+        ("step(x, 1)", 58, "step takes 5 arguments, not 2; step(x, x0, h0, x1, h1)"),
         ("x = 2", None, "expression cannot be read"),
     ],
 )

@@ -19,16 +19,17 @@ FUNCTIONS: dict[str, int] = {
     **dict.fromkeys(("atan2", "hypot", "min", "max"), 2),
 }
 VECTOR_FUNCTIONS: dict[str, int] = {"dot": 2, "cross": 2, "norm": 1}
-ALONG_MOTION: dict[str, int] = {  # of expressions that run along the motion, with names that Adams has given them
-    **dict.fromkeys(("step", "step5", "havsin"), 5),
-    "impact": 7,
-    "bistop": 8,
-    "if": 3,
-    "sign": 1,
-    "clip": 3,
-    "smooth_abs": 2,
-    "smooth_max": 3,
+ARGUMENTS = {  # of functions along the motion, with names that Adams has given them
+    **dict.fromkeys(("step", "step5", "havsin"), "x, x0, h0, x1, h1"),
+    "impact": "x, v, x1, k, e, c, d",
+    "bistop": "x, v, x1, x2, k, e, c, d",
+    "if": "condition, a, b",
+    "sign": "x",
+    "clip": "x, low, high",
+    "smooth_abs": "x, width",
+    "smooth_max": "a, b, width",
 }
+ALONG_MOTION = {name: len(arguments.split(",")) for name, arguments in ARGUMENTS.items()}
 COMPONENTS = {"x": 0, "y": 1, "z": 2}
 PARTS = ("force", "moment")  # of a reaction: R.force is a vector of its own
 _ALLOWED_CHARACTER = re.compile(r"[\w\s+\-*/().,\[\]]")
@@ -226,7 +227,8 @@ def _arguments(node: ast.Call, vectors: bool, motion: bool) -> list[ast.expr]:
     count, wanted = len(node.args), known[name]
     if count != wanted and not (name in ("min", "max") and count > 2):
         more = " or more" if name in ("min", "max") else ""
-        raise ExpressionError(f"{name} takes {wanted}{more} argument{'s' * (wanted > 1)}, not {count}", column(node))
+        sentence = f"{name} takes {wanted}{more} argument{'s' * (wanted > 1)}, not {count}"
+        raise ExpressionError(sentence, column(node), f"{name}({ARGUMENTS[name]})" if name in ARGUMENTS else None)
     return node.args
 
 
