@@ -5,6 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from difflib import SequenceMatcher, get_close_matches
 from typing import TYPE_CHECKING, Any
 
+import yaml
+
 from mbsim_cli.errors import Issue
 
 if TYPE_CHECKING:
@@ -20,6 +22,7 @@ _PLAIN = {
     "int_type": "must be a whole number",
     "bool_type": "must be true or false",
 }
+_OF_ENTRIES = ("list_type", "dict_type", "model_type", "model_attributes_type")
 _OTHER_WORDS = {  # for types, in other programs
     **dict.fromkeys(("hinge", "pin", "rotational"), "revolute"),
     **dict.fromkeys(("slider", "translational", "sliding"), "prismatic"),
@@ -64,7 +67,8 @@ def issue_of(error: Mapping[str, Any], classes: Mapping[int, Any], data: Any, so
     if kind in ("too_short", "too_long"):
         meant = _description(classes, data, path).partition(". ")[0].rstrip(".")
         return source.issue(path, _count(context), meant[:1].lower() + meant[1:])
-    return source.issue(path, _sentence(kind, context) or error["msg"][:200])
+    hint = _example(classes, data, path) if kind in _OF_ENTRIES else None
+    return source.issue(path, _sentence(kind, context) or error["msg"][:200], hint)
 
 
 def _count(context: Mapping[str, Any]) -> str:
@@ -97,13 +101,27 @@ def _union_issue(path: Path, context: Mapping[str, Any], value: Any, source: "So
     return source.issue((*path, "type"), f"unknown type {_short(value['type'])}", hint)
 
 
-def _description(classes: Mapping[int, Any], data: Any, path: Path) -> str:
-    """What the key at a path, or the last one before it, stands for; nothing where nothing is known of it."""
+def _field(classes: Mapping[int, Any], data: Any, path: Path) -> Any:
+    """The field of the key at a path, or of the last one before it; None where nothing is known of it."""
     keys = [k for k, part in enumerate(path) if isinstance(part, str)]
     model = classes.get(id(_at(data, path[: keys[-1]]))) if keys else None
     fields = model.model_fields.items() if model is not None else ()
-    texts = (entry.description or "" for name, entry in fields if (entry.alias or name) == path[keys[-1]])
-    return next(texts, "")
+    return next((entry for name, entry in fields if (entry.alias or name) == path[keys[-1]]), None)
+
+
+def _description(classes: Mapping[int, Any], data: Any, path: Path) -> str:
+    """What the key stands for; nothing where nothing is known of it."""
+    entry = _field(classes, data, path)
+    return (entry.description or "") if entry else ""
+
+
+def _example(classes: Mapping[int, Any], data: Any, path: Path) -> str | None:
+    """What may stand at the key."""
+    entry = _field(classes, data, path) if isinstance(path[-1], str) else None
+    example = next((one for one in entry.examples or () if isinstance(one, (list, dict))), None) if entry else None
+    if example is None:
+        return None
+    return "such as " + yaml.safe_dump(example, default_flow_style=True, sort_keys=False, width=1000).strip()
 
 
 def unit_in(description: str) -> str:
