@@ -18,6 +18,7 @@ from mbsim_cli.study.optimizing.design import FEASIBLE, Designs, Enough, Trial
 # taken back, and the next one more cautious until it bounds what the analysis finds: Svanberg, SIAM J. Optim. 12 (2002)
 # 555. Limits that are linear stay so. A step's cost grows linearly with the number of variables.
 
+Array = np.ndarray
 INNER = 20  # trials of a step
 PRICE = 1e3  # of an excess that a step cannot avoid, scaled
 CLOSE, MOVE = 0.1, 0.5  # share of the way to an asymptote that a step keeps, and largest step
@@ -166,7 +167,7 @@ class _Approximation:
         return np.clip((P * low + Q * high) / (P + Q), least, most)
 
 
-def _level(p: Any, q: Any, straight: Any, low: Any, high: Any, least: Any, most: Any) -> np.ndarray:
+def _level(p: Array, q: Array, straight: Array, low: Array, high: Array, least: Array, most: Array) -> Array:
     """Root of p/(high - u)^2 - q/(u - low)^2 + straight by Newton's method, or the nearest end of the range."""
     u = (least + most) / 2
     for _ in range(NEWTON):
@@ -248,10 +249,8 @@ def _slsqp(designs: Designs) -> str:
     return f"{NO_BETTER}: {why}"
 
 
-def _bounds(designs: Designs) -> Any:
+def _bounds(designs: Designs) -> tuple[Array, Array]:
     """Limits of the excesses (c,): zero above, and below where they are equalities."""
-    import numpy as np
-
     equal = designs.trials[-1].equal
     return np.where(equal, 0.0, -np.inf), np.zeros(len(equal))
 
@@ -285,7 +284,7 @@ class _Problem:
         self._designs = designs
         self.stopped: BaseException | None = None
 
-    def _at(self, u: Any) -> Any:
+    def _at(self, u: Array) -> Trial:
         """The design; what ends the search is kept, as Ipopt's code in C does not hand exceptions on."""
         try:
             return self._designs.at(u)
@@ -293,16 +292,16 @@ class _Problem:
             self.stopped = self.stopped or stop
             return self._designs.trials[-1]
 
-    def objective(self, u: Any) -> float:
+    def objective(self, u: Array) -> float:
         return self._at(u).cost
 
-    def gradient(self, u: Any) -> Any:
+    def gradient(self, u: Array) -> Array:
         return self._at(u).gradient
 
-    def constraints(self, u: Any) -> Any:
+    def constraints(self, u: Array) -> Array:
         return self._at(u).excess
 
-    def jacobian(self, u: Any) -> Any:
+    def jacobian(self, u: Array) -> Array:
         return self._at(u).slopes.ravel()
 
     def intermediate(self, *_: Any) -> bool:
