@@ -12,7 +12,7 @@ from mbsim_cli.model.problem import Block, Problem
 from mbsim_cli.study.analyses import ANALYSES, AdjointRequest
 from mbsim_cli.study.diagnostics.undetermined import Grazing, UndefinedDirections, UnknownReactions, leaves, masked
 from mbsim_cli.study.listener import SILENT, Listener
-from mbsim_cli.study.objectives import accumulators, by_few, explicit_parameters
+from mbsim_cli.study.objectives import Accumulator, accumulators, by_few, explicit_parameters
 from mbsim_cli.study.streams import with_expressed
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ class SensorAdjoints:
     ``single`` lists (time points, sensor row, weights) of further numbers; their columns follow the objectives'.
     """
 
-    def __init__(self, accumulators: Sequence[Any], columns: int, time: np.ndarray, single: Sequence[Any] = ()):
+    def __init__(self, accumulators: Sequence[Accumulator], columns: int, time: np.ndarray, single: Sequence[Any] = ()):
         self._columns, self._single, self._behind = columns, single, len(accumulators)
         self._streams = [
             (column, factor, factor * stream.weights(time), stream)
@@ -278,7 +278,7 @@ def accumulated(
     resolution: "Resolution | NoSteps | None" = None,
     listener: Listener = SILENT,
     adjoint: Adjoint | None = None,
-) -> dict[str, Any]:
+) -> dict[str, Accumulator]:
     """Run the analysis once; return the accumulators of the objectives by name.
 
     With an ``adjoint`` their derivatives are those at a fixed motion. The listener is polled after each block.

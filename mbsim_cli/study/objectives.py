@@ -342,7 +342,7 @@ class Maximum(Stream):
 class Expression:
     """Expression of other objectives."""
 
-    def __init__(self, objective: Objective, p: int, parts: Mapping[str, Any]):
+    def __init__(self, objective: Objective, p: int, parts: "Mapping[str, Accumulator]"):
         self.objective, self.p, self.parts = objective, p, parts
 
     def add(self, block: Block, shift: np.ndarray | None = None) -> None:
@@ -391,7 +391,9 @@ class Minimum(Expression):
     @property
     def largest(self):
         """The smallest value at a time point."""
-        return -next(iter(self.parts.values())).largest
+        (part,) = self.parts.values()
+        assert isinstance(part, Maximum)
+        return -part.largest
 
 
 # Numbers of a mode.
@@ -429,7 +431,7 @@ class Modal:
         return Uncertainty(np.zeros(1 + self.p), np.abs(np.append(self.value, self.gradient)), abs(self.value))
 
     @property
-    def streams(self) -> list[Any]:
+    def streams(self) -> list[tuple[float, Stream]]:
         """No objective along time."""
         return []
 
@@ -460,10 +462,11 @@ class OfResponse(Modal):
 # Accumulators of one run.
 
 _ALONG_TIME = {"integral": Integral, "mean": Mean, "maximum": Maximum, "final": Final, "at": At}
+Accumulator = Stream | Expression | Modal
 _OF_OTHERS = {"expression": Expression, "rms": Expression, "minimum": Minimum}
 
 
-def accumulator(objective: Objective, p: int, course: Course | None = None) -> Any:
+def accumulator(objective: Objective, p: int, course: Course | None = None) -> Accumulator:
     """Accumulator of one objective: ``add(block, shift)``, then ``value``, ``gradient`` (p,) and ``uncertainty``.
 
     Those of one run may share its ``course``.
@@ -477,7 +480,7 @@ def accumulator(objective: Objective, p: int, course: Course | None = None) -> A
     return _ALONG_TIME[objective.kind](objective, p, course)
 
 
-def accumulators(objectives: Iterable[Objective], p: int, course: Course | None = None) -> dict[str, Any]:
+def accumulators(objectives: Iterable[Objective], p: int, course: Course | None = None) -> dict[str, Accumulator]:
     """Accumulators of objectives of one run, by name."""
     course = Course() if course is None else course
     return {objective.name: accumulator(objective, p, course) for objective in objectives}

@@ -429,6 +429,11 @@ class Stream:
         raise NotImplementedError
 
     @property
+    def gradient(self) -> np.ndarray:
+        """Its derivatives (p,)."""
+        raise NotImplementedError
+
+    @property
     def drift(self) -> np.ndarray:
         """Errors (1 + p,) of a signal that should be constant: a motion ahead of time does not change it."""
         return self._spread.of_constants if np.any(self.course.ahead) else np.zeros(1 + self.p)

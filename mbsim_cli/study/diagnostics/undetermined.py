@@ -131,7 +131,7 @@ class MultiplierHealth:
         return found
 
 
-def leaves(objective: Any) -> list[Any]:
+def leaves(objective: "Objective") -> "list[Objective]":
     """The objectives of sensors that an objective consists of: itself, or those of its operands."""
     if not objective.operands:
         return [objective]
