@@ -191,7 +191,7 @@ def responding(system: System, numbers: Numbers, problem: Problem, sensor_rows: 
             if getattr(transfer, key) not in known:
                 message = unknown(key, getattr(transfer, key), known)
                 system.issue(f"objectives.{name}.{objective.kind}.{key}", message)
-    if isinstance(given.frequencies, list):
+    if isinstance(given.frequencies, tuple):
         frequencies = np.array([numbers(each) for each in given.frequencies], dtype=float)
     else:
         space = np.geomspace if given.frequencies.scale == "log" else np.linspace

@@ -151,8 +151,8 @@ def check_differentiable(system: System, parameters: Sequence[str], **overrides:
     """Record an issue where a gradient is wanted by a parameter that a setting of the solver depends on."""
     numbers, analysis = system.geometry.numbers, system.model_file.analysis
     settings = [(name, getattr(analysis, name, None)) for name in _NOT_DIFFERENTIATED]
-    frequencies = getattr(analysis, "frequencies", [])
-    frequencies = frequencies if isinstance(frequencies, list) else [frequencies.from_, frequencies.to]
+    frequencies = getattr(analysis, "frequencies", ())
+    frequencies = frequencies if isinstance(frequencies, tuple) else [frequencies.from_, frequencies.to]
     for name, setting in [*settings, *(("frequencies", frequency) for frequency in frequencies)]:
         if setting in (None, AUTO) or overrides.get("step" if name == "sampling" else name) is not None:
             continue

@@ -6,7 +6,7 @@ from pydantic import model_validator
 
 from mbsim_cli.model.codes import AUTO_INTEGRATOR, DEFAULT_INTEGRATOR, INTEGRATORS
 from mbsim_cli.spec.base import ByKind, Spec, field, named, require_one
-from mbsim_cli.spec.expressions.number import AutoNumber, Number, formula
+from mbsim_cli.spec.expressions.number import AutoNumber, Many, Number, Some, formula
 from mbsim_cli.spec.laws import LawOrName, TableFile
 
 OpenTree = Literal["recursive", "conventional", "partial_recursive"]
@@ -41,10 +41,10 @@ class Sensitivity(Spec):
         "ddm",
         default="ddm",
     )
-    parameters: Annotated[Literal["all"] | list[named.Parameter], ByKind()] = field(
+    parameters: Annotated[Literal["all"] | Many[named.Parameter], ByKind()] = field(
         "Parameters that gradients are wanted for, or all.", ["L_s1", "L_s2"], "all", default="all"
     )
-    fields: list[named.Field] = field("Fields that gradients are wanted for, by every element.", ["rho"], default=[])
+    fields: Many[named.Field] = field("Fields that gradients are wanted for, by every element.", ["rho"], default=())
 
 
 def hold() -> Any:
@@ -52,7 +52,7 @@ def hold() -> Any:
     return field(
         "Coordinates, JOINT.coordinate, that keep their initial values in the equilibrium, whatever acts on them.",
         ["hub.angle"],
-        default=[],
+        default=(),
     )
 
 
@@ -79,7 +79,7 @@ class Analysis(Spec):
         "equilibrium",
         default="declared",
     )
-    hold: list[named.Coordinate] = hold()
+    hold: Many[named.Coordinate] = hold()
     step: AutoNumber = field(
         "Time step [s]; of an adaptive integrator the time between output times. "
         "Or auto: halved until objectives and gradients are as accurate as asked.",
@@ -148,7 +148,7 @@ class Equilibrium(Spec):
     in_example = ("sensitivity",)
 
     type: Literal["equilibrium"] = field("Kind of analysis.", "equilibrium")
-    hold: list[named.Coordinate] = hold()
+    hold: Many[named.Coordinate] = hold()
     sensitivity: Sensitivity = field(
         "Gradients.", {"method": "ddm", "parameters": "all"}, default_factory=lambda: Sensitivity(method="none")
     )
@@ -171,7 +171,7 @@ class SmallMotions(Spec):
         "equilibrium",
         default=None,
     )
-    hold: list[named.Coordinate] = hold()
+    hold: Many[named.Coordinate] = hold()
     sensitivity: Sensitivity = field(
         "Gradients.", {"method": "ddm", "parameters": "all"}, default_factory=lambda: Sensitivity(method="none")
     )
@@ -205,11 +205,11 @@ class FrequencyResponse(SmallMotions):
     in_example = ("outputs",)
 
     type: Literal["frequency_response"] = field("Kind of analysis.", "frequency_response")
-    inputs: list[named.Input] = field(
-        "Forces, of which it is what is added to them, and laws of forces.", ["suspension"], min_length=1
+    inputs: Some[named.Input] = field(
+        "Forces, of which it is what is added to them, and laws of forces.", ["suspension"]
     )
-    outputs: list[named.Output] = field("SENSOR or SENSOR.component; default all sensors.", ["comfort.z"], default=[])
-    frequencies: Annotated[list[Number] | Frequencies, ByKind()] = field(
+    outputs: Many[named.Output] = field("SENSOR or SENSOR.component; default all sensors.", ["comfort.z"], default=())
+    frequencies: Annotated[Many[Number] | Frequencies, ByKind()] = field(
         "Frequencies [Hz]: a list, or a range.", {"from": 0.1, "to": 100, "count": 201}, [0.5, 1, 2]
     )
 
@@ -240,10 +240,10 @@ class Motion(Spec):
         "Law of single coordinates, JOINT.coordinate.", {"q1.angle": "wave"}, default={}
     )
     table: MotionTable | None = field("Table of coordinates.", {"file": "walk.csv"}, default=None)
-    constraints: list[named.ConstraintThatMoves] = field(
+    constraints: Many[named.ConstraintThatMoves] = field(
         "With loops: constraints whose laws prescribe the motion, such as that of a tool; they exert no force.",
         ["tool_x"],
-        default=[],
+        default=(),
     )
 
     @model_validator(mode="after")
@@ -260,10 +260,10 @@ class InverseDynamics(Spec):
     sampling: Number = field("Time between two samples [s].", 0.01)
     duration: Number = field("Duration [s].", 3.0)
     motion: Motion = field("The motion.", {"all": "wave"})
-    drives: list[named.Drive] = field(
+    drives: Many[named.Drive] = field(
         "With loops: driven coordinates, JOINT.coordinate; default: those whose motion is prescribed.",
         ["left.angle", "right.angle"],
-        default=[],
+        default=(),
     )
     redundancy: Literal["least_norm"] | None = field(
         "With more drives than freedoms: least_norm minimises the sum of squared drives.", "least_norm", default=None

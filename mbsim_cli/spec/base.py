@@ -18,7 +18,7 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema, PydanticCustomError, PydanticKnownError, core_schema
 
-from mbsim_cli.spec.expressions.number import Number
+from mbsim_cli.spec.expressions.number import Number, Pair
 from mbsim_cli.spec.reading.messages import Path
 
 # What all sections share: the strict base class, common field types, unions told apart by kind or ``type``.
@@ -60,7 +60,7 @@ class Spec(BaseModel):
 
 
 def _kind(value: object) -> str:
-    for kind, tag in ((bool, "<true or false>"), (str, "<text>"), (list, "<list>"), (dict, "<mapping>")):
+    for kind, tag in ((bool, "<true or false>"), (str, "<text>"), (list | tuple, "<list>"), (dict, "<mapping>")):
         if isinstance(value, kind):
             return tag
     return "<number>" if isinstance(value, int | float) else f"<{type(value).__name__}>"
@@ -89,8 +89,8 @@ class named:
     Frame = Annotated[str, Names("frame")]  # a body, or a node of one that deforms, body.node
     Point = Annotated[str, Names("point")]  # body.name
     Vector = Annotated[str, Names("vector")]  # body.name
-    Points = Annotated[list[Point], Field(min_length=2, max_length=2)]
-    Vectors = Annotated[list[Vector], Field(min_length=2, max_length=2)]
+    Points = Pair[Point]
+    Vectors = Pair[Vector]
     OwnPoint = Annotated[str, Names("own point")]  # of the body, or of a body of the joint
     OwnVector = Annotated[str, Names("own vector")]
     Set = Annotated[str, Names("set")]  # of nodes of the mesh of one body
@@ -149,8 +149,8 @@ def _tag_of(member: Any) -> str:
         member = get_args(member)[0]
     if get_origin(member) is Literal:
         return "<text>"
-    if get_origin(member) in (list, dict):
-        return "<list>" if get_origin(member) is list else "<mapping>"
+    if get_origin(member) in (tuple, dict):
+        return "<list>" if get_origin(member) is tuple else "<mapping>"
     tags = {str: "<text>", bool: "<true or false>", int: "<number>", Number: "<number>"}
     return tags.get(member, "<mapping>")
 
@@ -191,11 +191,6 @@ def field(description: str, *examples: Any, **options: Any) -> Any:
     return Field(description=description, examples=list(examples), **options)
 
 
-def length(count: int) -> Any:
-    """Return the annotation of a list of exactly so many entries."""
-    return Field(min_length=count, max_length=count)
-
-
 # of a choice of whole numbers, that true and false are not, which Python counts among them
 WHOLE = BeforeValidator(lambda value: str(value).lower() if isinstance(value, bool) else value)
 
@@ -206,8 +201,6 @@ def description() -> Any:
 
 
 ZERO = Number(0.0)
-Vector = Annotated[list[Number], length(3)]
-Matrix = Annotated[list[Vector], length(3)]
 
 
 def require_one(what: str, wrong: bool) -> None:
@@ -236,7 +229,7 @@ def parts(value: Any) -> Iterable[tuple[str | int, Any]]:
         return [(fields[name].alias or name, entry) for name, entry in value.__dict__.items() if name in fields]
     if type(value) in (dict, MappingProxyType):
         return value.items()
-    return enumerate(value) if type(value) is list else ()
+    return enumerate(value) if type(value) is tuple else ()
 
 
 def with_entries(part: Any, path: Path, entries: Mapping[Path, Any]) -> Any:
@@ -250,7 +243,7 @@ def with_entries(part: Any, path: Path, entries: Mapping[Path, Any]) -> Any:
     if isinstance(part, Spec):
         names = {entry.alias or name: name for name, entry in type(part).model_fields.items()}
         return part.model_copy(update={names[str(key)]: entry for key, entry in changed.items()})
-    return list(made.values()) if isinstance(part, list) else made
+    return tuple(made.values()) if isinstance(part, tuple) else made
 
 
 # Names of one thing in another: every reference of a model.
@@ -298,7 +291,7 @@ def _add_references(
             found.append(Reference(path, named.texts[0], value, False, holder))
     elif not isinstance(value, Number):
         kind = named.keys[depth] if named is not None and depth < len(named.keys) else ""
-        is_mapping = not isinstance(value, list)
+        is_mapping = not isinstance(value, tuple)
         for key, entry in parts(value):
             if kind and is_mapping and holder is not None:
                 found.append(Reference((*path, key), kind, str(key), True, holder))

@@ -4,8 +4,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 
-from mbsim_cli.spec.base import ByKind, ByType, Matrix, Spec, Vector, description, field, length, named, require_one
-from mbsim_cli.spec.expressions.number import Number
+from mbsim_cli.spec.base import ByKind, ByType, Spec, description, field, named, require_one
+from mbsim_cli.spec.expressions.number import Many, Matrix, Number, Pair, Some, Vector, length
 from mbsim_cli.spec.expressions.units import Unit
 from mbsim_cli.spec.flexible import Flexible
 
@@ -16,14 +16,14 @@ class DesignPoint(Spec):
     """A hardpoint: one global position in the design position, shared by several bodies."""
 
     design: Vector = field("Global position with all bodies in their design pose [m].", [0.88, 0.56, 0.36])
-    bodies: list[named.Body] = field("Bodies that carry the point.", ["knuckle", "upper_arm"], min_length=1)
+    bodies: Some[named.Body] = field("Bodies that carry the point.", ["knuckle", "upper_arm"])
 
 
 class DesignVector(Spec):
     """A direction given once in global axes in the design position."""
 
     design: Vector = field("Global components with all bodies in their design pose.", [0, 0, 1])
-    bodies: list[named.Body] = field("Bodies that carry the vector.", ["knuckle", "upper_arm"], min_length=1)
+    bodies: Some[named.Body] = field("Bodies that carry the vector.", ["knuckle", "upper_arm"])
 
 
 def _way(value: object) -> str:
@@ -51,7 +51,7 @@ class Orientation(Spec):
 
     axis: Vector | None = field("Axis of rotation, of any length; stands with angle.", [0, 0, 1], default=None)
     angle: Number | None = field("Angle about the axis [rad].", "90 deg", default=None)
-    euler_parameters: Annotated[list[Number], length(4)] | None = field(
+    euler_parameters: Annotated[tuple[Number, ...], length(4)] | None = field(
         "Euler parameters e0, e1, e2, e3, of unit length.", [1, 0, 0, 0], default=None
     )
     rotation_matrix: Matrix | None = field(
@@ -77,15 +77,15 @@ class Parameter(Spec):
 
     value: Number = field("Nominal value, a number or an expression of other names.", 1.0, "sqrt(2)")
     unit: Unit = field("SI unit, for tables and result files; values are SI.", "m", "kg", default="")
-    bounds: Annotated[list[Number], length(2)] | None = field("Lower and upper limit.", [0.5, 2.0], default=None)
+    bounds: Pair[Number] | None = field("Lower and upper limit.", [0.5, 2.0], default=None)
     description: named.Text | None = description()
 
 
-def _spelled_out(value: object) -> object:
-    return value if isinstance(value, dict | Parameter) else {"value": value}
-
-
-ParameterOrValue = Annotated[Parameter, BeforeValidator(_spelled_out, json_schema_input_type=Parameter | Number)]
+_SPELLED_OUT = BeforeValidator(
+    lambda value: value if isinstance(value, dict | Parameter) else {"value": value},
+    json_schema_input_type=Parameter | Number,
+)
+ParameterOrValue = Annotated[Parameter, _SPELLED_OUT]
 
 
 # Materials of flexible bodies.
@@ -136,7 +136,7 @@ class Box(_Shape):
     in_example = ("mass",)
 
     type: Literal["box"] = field("A solid cuboid.", "box")
-    size: Annotated[list[Number], length(3)] = field("Edge lengths along x, y and z [m].", [1.0, 0.2, 0.1])
+    size: Vector = field("Edge lengths along x, y and z [m].", [1.0, 0.2, 0.1])
 
 
 class Sphere(_Shape):
@@ -177,7 +177,7 @@ class Visual(Spec):
     """A surface that pictures show of a body; it has no part in the mechanics."""
 
     mesh: named.File = field("Triangles (.stl or .obj), relative to the model file.", "meshes/arm.stl")
-    scale: Annotated[list[Number], length(3)] | None = field(
+    scale: Vector | None = field(
         "Factors on the coordinates in the file; default 1.", [0.001, 0.001, 0.001], default=None
     )
     position: Vector | None = field("Place of the file's origin in the body's axes [m].", [0, 0, 0.1], default=None)
@@ -217,7 +217,7 @@ class Body(Spec):
         {"sid": "boom.SID_FEM", "length_unit": "mm"},
         default=None,
     )
-    visuals: list[Visual] = field("Surfaces that pictures show of the body.", [{"mesh": "meshes/arm.stl"}], default=[])
+    visuals: Many[Visual] = field("Surfaces that pictures show of the body.", [{"mesh": "meshes/arm.stl"}], default=())
     position: Vector | None = field("Design position of the origin, global [m].", [0, 0, 0], default=None)
     orientation: Orientation | None = field(
         "Design orientation of the body's axes.", {"axis": [0, 0, 1], "angle": "45 deg"}, default=None

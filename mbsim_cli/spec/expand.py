@@ -1,7 +1,7 @@
 """From short forms to ordinary items: Denavit-Hartenberg tables, ranges of coordinates, controls."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from pydantic_core import PydanticCustomError
@@ -99,9 +99,11 @@ def _add_row(model: ModelFile, table: Table, path: Path, parent: str, body: str)
     spec = table.rows[row]
     point, axis, zero = (f"{row} {what}" for what in ("joint", "axis", "zero"))
     numbers = {name: getattr(spec, name) for name in ("theta", "d", "a", "alpha")}
-    at, along, towards = ([[formula(e, numbers) for e in side] for side in both] for both in _FRAMES[table.convention])
+    at, along, towards = (
+        [tuple(formula(e, numbers) for e in side) for side in both] for both in _FRAMES[table.convention]
+    )
     if spec.sign < 0:
-        along = [[formula("-u", {"u": entry}) for entry in side] for side in along]
+        along = [tuple(formula("-u", {"u": entry}) for entry in side) for side in along]
     model.note_made("bodies", body, path if spec.link is None else (*path, "link"))
     for section, name in (("points", point), ("vectors", axis), ("vectors", zero), ("joints", row)):
         model.note_made(section, name, path)
@@ -165,15 +167,15 @@ def with_values_of_controls(model: ModelFile) -> tuple[ModelFile, dict[str, list
     optimization, analysis = dict(model.optimization), model.analysis
     for name, given in optimization.items():
         variables = given.variables
-        if isinstance(variables, list):
-            variables = [each for stated in variables for each in values.get(stated, [stated])]
+        if isinstance(variables, tuple):
+            variables = tuple(each for stated in variables for each in values.get(stated, [stated]))
         elif isinstance(variables, dict):
             of_controls = {each: variables[name] for name in values if name in variables for each in values[name]}
             variables = {name: span for name, span in variables.items() if name not in values} | of_controls
         optimization[name] = given.model_copy(update={"variables": variables} if variables else {})
     sensitivity = analysis.sensitivity
-    if isinstance(sensitivity.parameters, list):
-        asked = [each for stated in sensitivity.parameters for each in values.get(stated, [stated])]
+    if isinstance(sensitivity.parameters, tuple):
+        asked = tuple(each for stated in sensitivity.parameters for each in values.get(stated, [stated]))
         sensitivity = sensitivity.model_copy(update={"parameters": asked})
         analysis = analysis.model_copy(update={"sensitivity": sensitivity})
     return model.having(optimization=optimization, analysis=analysis), wrong
@@ -184,7 +186,7 @@ def _add(model: ModelFile, name: str, control: Control) -> list[str]:
     duration = getattr(model.analysis, "duration", None)
     if duration is None:
         return [f"an analysis of type {model.analysis.type} has no duration; forward dynamics has one"]
-    times = [_part_of(duration, k, control.intervals) for k in range(control.count)]
+    times = tuple(_part_of(duration, k, control.intervals) for k in range(control.count))
     try:
         starts = list(_starts(model, control, times))
     except ValueError as error:
@@ -193,11 +195,11 @@ def _add(model: ModelFile, name: str, control: Control) -> list[str]:
     for k, (key, start) in enumerate(zip(made, starts, strict=True)):
         model.parameters[key] = Parameter.model_construct(value=start, unit=control.unit, bounds=control.bounds)
         model.note_made("parameters", key, ("controls", name))
-        listed = isinstance(control.initial, list)
+        listed = isinstance(control.initial, tuple)
         model.source.stands_at[("parameters", key, "value")] = ("controls", name, "initial", *((k,) if listed else ()))
         model.source.stands_at[("parameters", key, "bounds")] = ("controls", name, "bounds")
     model.laws[name] = Spline.model_construct(
-        type="spline", x=None, times=times, values=[Number(key) for key in made], extrapolate="hold",
+        type="spline", x=None, times=times, values=tuple(map(Number, made)), extrapolate="hold",
         between=control.between,
     )  # fmt: skip
     model.note_made("laws", name, ("controls", name))
@@ -233,10 +235,10 @@ def _part_of(duration: Number, k: int, intervals: int) -> Number:
     return Number(f"({duration.text.strip()})*{k}/{intervals}")
 
 
-def _starts(model: ModelFile, control: Control, times: list[Number]) -> Iterator[Number]:
+def _starts(model: ModelFile, control: Control, times: Iterable[Number]) -> Iterator[Number]:
     """Initial values; raises ValueError with a sentence."""
     given = control.initial
-    if isinstance(given, list):
+    if isinstance(given, tuple):
         if len(given) != control.count:
             values = f"{control.count} values" + " with both ends" * (control.between == "linear")
             hint = f"{control.intervals} intervals have {values}"

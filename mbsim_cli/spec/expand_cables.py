@@ -111,7 +111,7 @@ def _arm(maker: Maker, name: str, pulley: Pulley) -> str:
         model.derived.made.add(("points", TOUCH))
         model.points[TOUCH] = {}
     touches: Any = model.points[TOUCH]
-    touches[name] = [pulley.radius, Number(0.0), Number(0.0)]
+    touches[name] = pulley.radius, Number(0.0), Number(0.0)
     return f"{name}.{TOUCH}"
 
 

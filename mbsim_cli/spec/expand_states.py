@@ -59,7 +59,7 @@ class Maker:
     def slider(self, name: str, kind: type[Bodiless], initial: DisplacementInitial, **given: Any) -> str:
         """Add a coordinate that moves no body: one without mass slides along an axis of the ground."""
         model, axis = self.review.model, f"{name} axis"
-        along = [Number(0.0), Number(0.0), Number(1.0)]
+        along = Number(0.0), Number(0.0), Number(1.0)
         model.derived.made.add(("vectors", axis))
         model.vectors[axis] = {GROUND: along, name: along}
         model.bodies[name] = Body.model_construct()

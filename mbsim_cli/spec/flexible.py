@@ -5,8 +5,8 @@ from typing import Annotated, Any, Literal
 from pydantic import Discriminator, Tag
 from pydantic import Field as Limits
 
-from mbsim_cli.spec.base import ByKind, ByType, Matrix, Spec, Vector, description, field, length, named
-from mbsim_cli.spec.expressions.number import Formula, Number
+from mbsim_cli.spec.base import ByKind, ByType, Spec, description, field, named
+from mbsim_cli.spec.expressions.number import Formula, Many, Matrix, Number, Pair, Some, Vector, length
 
 
 class Filter(Spec):
@@ -23,7 +23,7 @@ class Field(Spec):
     )
     file: named.File | None = field("HDF5 file with a number for each element.", "rho.h5", default=None)
     dataset: named.Text | None = field("Dataset of the file; default the field's name.", "fields/rho", default=None)
-    bounds: Annotated[list[Number], length(2)] | None = field("Lower and upper limit.", [0.01, 1], default=None)
+    bounds: Pair[Number] | None = field("Lower and upper limit.", [0.01, 1], default=None)
     filter: Filter | None = field("Filter.", {"radius": 0.0075}, default=None)
     description: named.Text | None = description()
 
@@ -54,30 +54,28 @@ class RectangleMesh(Spec):
     """A rectangular plate in the plane z = 0, in plane stress."""
 
     type: Literal["rectangle"] = field("A plate of bilinear quadrilaterals.", "rectangle")
-    size: Annotated[list[Number], length(2)] = field("Lengths along x and y [m].", [0.4, 0.08])
-    origin: Annotated[list[Number], length(2)] = field(
-        "Corner of least x and y [m].", [0, -0.04], default=[0.0, 0.0], validate_default=True
-    )
+    size: Pair[Number] = field("Lengths along x and y [m].", [0.4, 0.08])
+    origin: Pair[Number] = field("Corner of least x and y [m].", [0, -0.04], default=[0.0, 0.0], validate_default=True)
     thickness: Number = field("Thickness along z [m].", 0.01)
-    elements: Annotated[list[Count], length(2)] = field("Numbers of elements along x and y.", [20, 4])
+    elements: Pair[Count] = field("Numbers of elements along x and y.", [20, 4])
 
 
 class BrickMesh(Spec):
     """A cuboid."""
 
     type: Literal["brick"] = field("A solid of trilinear hexahedra.", "brick")
-    size: Annotated[list[Number], length(3)] = field("Lengths along x, y and z [m].", [1, 0.1, 0.1])
-    origin: Annotated[list[Number], length(3)] = field(
+    size: Vector = field("Lengths along x, y and z [m].", [1, 0.1, 0.1])
+    origin: Vector = field(
         "Corner of least x, y and z [m].", [0, -0.05, -0.05], default=[0.0, 0.0, 0.0], validate_default=True
     )
-    elements: Annotated[list[Count], length(3)] = field("Numbers of elements along x, y and z.", [20, 2, 2])
+    elements: Annotated[tuple[Count, ...], length(3)] = field("Numbers of elements along x, y and z.", [20, 2, 2])
 
 
 class RectangularSection(Spec):
     """A rectangle."""
 
     type: Literal["rectangle"] = field("A full rectangle.", "rectangle")
-    size: Annotated[list[Number], length(2)] = field("Sizes along y and z [m].", [0.02, 0.01])
+    size: Pair[Number] = field("Sizes along y and z [m].", [0.02, 0.01])
 
 
 class CircularSection(Spec):
@@ -132,7 +130,7 @@ class Matrices(Spec):
 FlexibleMesh = Annotated[RectangleMesh | BrickMesh | BeamMesh | MeshFile | Matrices, ByType()]
 
 
-Range = Annotated[Number | Annotated[list[Number], length(2)], ByKind()]
+Range = Annotated[Number | Pair[Number], ByKind()]
 ModeNumber = Annotated[int, Limits(ge=1, le=10_000)]
 
 
@@ -150,7 +148,7 @@ class BodyFrame(Spec):
     """What the body's frame follows: a set that does not deform, or the chord between two nodes."""
 
     fixed: named.Set | None = field("Set that is fixed in the frame.", "hub", default=None)
-    chord: Annotated[list[named.Node], length(2)] | None = field(
+    chord: Pair[named.Node] | None = field(
         "Nodes of the chord: the first is fixed, the second moves along the line to it.", ["a", "b"], default=None
     )
 
@@ -159,10 +157,10 @@ class ModesKept(Spec):
     """Which shapes the body deforms in."""
 
     count: Annotated[int, Limits(ge=0, le=1000)] | None = field("Number of lowest eigenmodes.", 6, default=None)
-    keep: Annotated[list[ModeNumber], Limits(min_length=1)] | None = field(
+    keep: Some[ModeNumber] | None = field(
         "Numbers of the eigenmodes that are kept, the lowest is 1.", [1, 2, 4], default=None
     )
-    static: list[named.Node] = field("Nodes whose unit forces and moments add static shapes.", ["pin"], default=[])
+    static: Many[named.Node] = field("Nodes whose unit forces and moments add static shapes.", ["pin"], default=())
 
 
 class FlexibleNode(Spec):
@@ -185,10 +183,8 @@ class BodyDamping(Spec):
 class ElasticStart(Spec):
     """Start of the elastic coordinates; what is not stated is zero."""
 
-    position: Annotated[list[Number], Limits(min_length=1)] | None = field(
-        "Elastic coordinates.", [1e-5, 0], default=None
-    )
-    velocity: Annotated[list[Number], Limits(min_length=1)] | None = field("Their rates.", [0, 1e-3], default=None)
+    position: Some[Number] | None = field("Elastic coordinates.", [1e-5, 0], default=None)
+    velocity: Some[Number] | None = field("Their rates.", [0, 1e-3], default=None)
 
 
 def _initial() -> Any:
@@ -215,10 +211,10 @@ class FlexibleMeshed(Spec):
     nodes: dict[named.Text, FlexibleNode] = field(
         "Frames on the body by name.", {"pin": {"set": "pin", "coupling": "mean"}}, default={}
     )
-    stiffening: list[named.Load] = field(
+    stiffening: Many[named.Load] = field(
         "What stiffens the body by the stress that it causes: rotation, acceleration, and names of nodes.",
         ["rotation", "pin"],
-        default=[],
+        default=(),
     )
     damping: BodyDamping | None = field("Damping.", {"beta": 1e-6}, default=None)
     initial: ElasticStart | None = _initial()
@@ -230,9 +226,7 @@ class FlexibleFile(Spec):
 
     sid: named.File = field("File (.SID_FEM or .sid.h5), relative to the model file.", "boom.SID_FEM")
     length_unit: Literal["m", "cm", "mm", "in"] = field("Unit of length of a .SID_FEM file.", "mm", default="m")
-    modes: Annotated[list[ModeNumber], Limits(min_length=1)] | None = field(
-        "Numbers of the modes that are kept; default all.", [1, 2], default=None
-    )
+    modes: Some[ModeNumber] | None = field("Numbers of the modes that are kept; default all.", [1, 2], default=None)
     design: dict[named.Text, Number] = field(
         "How far design variables of the file, by their names, are from where its data were made; default 0. Data go "
         "linearly with them, by the derivatives that the file brings.",
@@ -244,16 +238,16 @@ class FlexibleFile(Spec):
     description: named.Text | None = description()
 
 
-Rows = Annotated[list[Vector], Limits(min_length=1)]  # of three columns, a row a shape
-Square = Annotated[list[Annotated[list[Number], Limits(min_length=1)]], Limits(min_length=1)]
+Rows = Some[Vector]  # of three columns, a row a shape
+Square = Some[Some[Number]]
 
 
 class Inertia(Spec):
     """Inertia about the frame's origin, by powers of the elastic coordinates."""
 
     M0: Matrix = field("Undeformed [kg m^2].", [[0, 0, 0], [0, 0.1, 0], [0, 0, 0.1]])
-    M1: list[Matrix] | None = field("Change by each coordinate.", [[[0, 0, 0], [0, 1, 0], [0, 0, 1]]], default=None)
-    M2: list[list[Matrix]] | None = field(
+    M1: Many[Matrix] | None = field("Change by each coordinate.", [[[0, 0, 0], [0, 1, 0], [0, 0, 1]]], default=None)
+    M2: Many[Many[Matrix]] | None = field(
         "Change by each product of two.", [[[[0, 0, 0], [0, 0, 0], [0, 0, 1]]]], default=None
     )
 
@@ -262,7 +256,7 @@ class Coupling(Spec):
     """Coupling of the shapes with rotation, by powers of the elastic coordinates."""
 
     M0: Rows = field("Integral of rho R x Phi, a row a shape.", [[0, 0, 0.2]])
-    M1: list[Rows] | None = field(
+    M1: Many[Rows] | None = field(
         "Integral of rho Phi_q x Phi, a matrix for each coordinate q.", [[[0, 0, 0]]], default=None
     )
 

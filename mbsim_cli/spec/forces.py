@@ -4,9 +4,19 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from mbsim_cli.spec.base import ZERO, ByKind, ByType, Spec, Vector, description, field, length, named, require_one
+from mbsim_cli.spec.base import ZERO, ByKind, ByType, Spec, description, field, named, require_one
 from mbsim_cli.spec.constraints import Plane
-from mbsim_cli.spec.expressions.number import AutoExpression, AutoNumber, Expression, Number
+from mbsim_cli.spec.expressions.number import (
+    AutoExpression,
+    AutoNumber,
+    Expression,
+    Number,
+    Pair,
+    Several,
+    Some,
+    Vector,
+    length,
+)
 from mbsim_cli.spec.laws import LawOrName, RoadOrName
 
 _NONE = Expression(0.0)
@@ -91,7 +101,7 @@ class AppliedForce(_Force):
 
     type: Literal["force"] = field("A force at a point.", "force")
     point: named.Point = field("Where it acts.", "slider.P")
-    value: Annotated[list[Expression], length(3)] = field(
+    value: Annotated[tuple[Expression, ...], length(3)] = field(
         "Components [N]; also expressions of the motion.", [0, 0, "-10*sin(t)"]
     )
     axes: Literal["global", "body"] = field("Axes of the components.", "global", default="global")
@@ -106,7 +116,7 @@ class AppliedTorque(_Force):
 
     type: Literal["torque"] = field("A torque on a body.", "torque")
     body: named.Frame = field("The body.", "A1")
-    value: Annotated[list[Expression], length(3)] = field(
+    value: Annotated[tuple[Expression, ...], length(3)] = field(
         "Components [N m]; also expressions of the motion.", [0, 0, 1]
     )
     axes: Literal["global", "body"] = field("Axes of the components.", "body", default="global")
@@ -169,12 +179,8 @@ class AntiRollBar(_Force):
     factors, sources = ("ratios",), ("stiffness", "damping")
 
     type: Literal["anti_roll_bar"] = field("A spring between two coordinates.", "anti_roll_bar")
-    coordinates: Annotated[list[named.Coordinate], length(2)] = field(
-        "The two coordinates, JOINT.coordinate.", ["A.angle", "B.angle"]
-    )
-    ratios: Annotated[list[Number], length(2)] = field(
-        "Their weights.", [1, 1], default=[1.0, -1.0], validate_default=True
-    )
+    coordinates: Pair[named.Coordinate] = field("The two coordinates, JOINT.coordinate.", ["A.angle", "B.angle"])
+    ratios: Pair[Number] = field("Their weights.", [1, 1], default=[1.0, -1.0], validate_default=True)
     stiffness: Number = field("Stiffness [N m/rad or N/m].", 800)
     damping: Number = field("Damping [N m s/rad or N s/m].", 5, default=ZERO)
     natural: AutoNumber = field("Weighted sum without force, or auto: that at the start.", 0, "auto", default="auto")
@@ -280,9 +286,7 @@ class PointsShape(Spec):
     """Points of one body, each of which touches."""
 
     type: Literal["points"] = field("Points of a body.", "points")
-    points: Annotated[list[named.Point], Field(min_length=1)] = field(
-        "The points, body.point.", ["foot.heel", "foot.toe"]
-    )
+    points: Some[named.Point] = field("The points, body.point.", ["foot.heel", "foot.toe"])
 
 
 class BoxShape(Spec):
@@ -390,17 +394,15 @@ class Contact(_Force):
     points: named.Points | None = field(
         "Centres of two spheres, instead of a plane.", ["cup.C", "ball.origin"], default=None
     )
-    radii: Annotated[list[Number], length(2)] | None = field("Their radii [m].", [0.2, 0.1], default=None)
+    radii: Pair[Number] | None = field("Their radii [m].", [0.2, 0.1], default=None)
     law: Literal["compliant", "rigid"] = field(
         "compliant; rigid is reserved, and refused today.", "compliant", default="compliant"
     )
     stiffness: Number | None = field("Stiffness [N/m^exponent]; or give youngs_modulus.", 1e6, default=None)
-    youngs_modulus: Annotated[list[Number], length(2)] | None = field(
+    youngs_modulus: Pair[Number] | None = field(
         "Young's moduli of the first and the second body [Pa]: stiffness by Hertz.", [210e9, 5e6], default=None
     )
-    poisson_ratio: Annotated[list[Number], length(2)] | None = field(
-        "Their Poisson's ratios.", [0.3, 0.45], default=None
-    )
+    poisson_ratio: Pair[Number] | None = field("Their Poisson's ratios.", [0.3, 0.45], default=None)
     exponent: Number = field("Exponent of the penetration; 1.5 by Hertz.", 1.5, default=Number(1.5))
     dissipation: Number = field("Dissipation [s/m].", 0.3, default=ZERO)
     restitution: Restitution | None = field(
@@ -465,8 +467,8 @@ class BushingLaws(Spec):
     rotation_z: LawOrName | None = field("Torque about z by the rotation [N m].", "twist", default=None)
 
 
-_SIX = Annotated[list[Number], length(6)]
-_SIX_BY_SIX = Annotated[list[_SIX], length(6)]
+_SIX = Annotated[tuple[Number, ...], length(6)]
+_SIX_BY_SIX = Annotated[tuple[_SIX, ...], length(6)]
 _ZEROS = {"default": [0.0] * 6, "validate_default": True}
 _MATRIX = [[1e6 if row == column else 0 for column in range(6)] for row in range(6)]
 
@@ -554,7 +556,7 @@ _PATH = ["ground.A", {"center": "block.origin", "axis": "block.z", "radius": 0.1
 class Cable(Spec):
     """A cable that pulls where it is longer than its length; one of constant length without a stiffness."""
 
-    path: Annotated[list[Annotated[named.Point | Pulley, ByKind()]], Field(min_length=2)] = field(
+    path: Several[Annotated[named.Point | Pulley, ByKind()]] = field(
         "What it runs through from end to end: points, body.name, and pulleys.", _PATH
     )
     stiffness: Number | None = field(

@@ -5,22 +5,9 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import PrivateAttr, model_validator
 
-from mbsim_cli.spec.base import (
-    WHOLE,
-    ZERO,
-    ByKind,
-    ByType,
-    Matrix,
-    Spec,
-    Vector,
-    description,
-    field,
-    length,
-    named,
-    require_one,
-)
+from mbsim_cli.spec.base import WHOLE, ZERO, ByKind, ByType, Spec, description, field, named, require_one
 from mbsim_cli.spec.bodies import Inertia, Orientation, Shape
-from mbsim_cli.spec.expressions.number import Number
+from mbsim_cli.spec.expressions.number import Many, Matrix, Number, Pair, Vector
 
 # Friction in joints: by a given loss, or by what the joint carries.
 
@@ -81,7 +68,7 @@ _EULER = ("e0", "e1", "e2", "e3")
 
 
 class _Initial(Spec):
-    independent: Annotated[bool | list[named.OwnCoordinate], ByKind()] | None = field(
+    independent: Annotated[bool | Many[named.OwnCoordinate], ByKind()] | None = field(
         "Whether the declared position and velocity are kept when loops are assembled, or, by false, are a guess that "
         "may move without a word; or the coordinates that are kept.",
         True,
@@ -111,12 +98,8 @@ class CylindricalInitial(AngleInitial, DisplacementInitial):
 class UniversalInitial(_Initial):
     """Start of a universal joint."""
 
-    angles: Annotated[list[Number], length(2)] | None = field(
-        "Angles about the two axes [rad].", ["10 deg", 0], default=None
-    )
-    angle_rates: Annotated[list[Number], length(2)] | None = field(
-        "Rates of the two angles [rad/s].", [0, 1], default=None
-    )
+    angles: Pair[Number] | None = field("Angles about the two axes [rad].", ["10 deg", 0], default=None)
+    angle_rates: Pair[Number] | None = field("Rates of the two angles [rad/s].", [0, 1], default=None)
 
 
 class SphericalInitial(_Initial):
@@ -142,10 +125,8 @@ class FloatingInitial(SphericalInitial):
 class PlanarInitial(AngleInitial):
     """Start of a planar joint."""
 
-    position: Annotated[list[Number], length(2)] | None = field(
-        "Displacements in the plane [m].", [0.5, 0], default=None
-    )
-    velocity: Annotated[list[Number], length(2)] | None = field("Their rates [m/s].", [0, 1], default=None)
+    position: Pair[Number] | None = field("Displacements in the plane [m].", [0.5, 0], default=None)
+    velocity: Pair[Number] | None = field("Their rates [m/s].", [0, 1], default=None)
 
 
 class _Joint(Spec):
@@ -153,9 +134,7 @@ class _Joint(Spec):
     across: ClassVar[str] = ""  # axes of its frame that forces which it carries have, but for those along coordinates
     _held: str = PrivateAttr(default="")
 
-    bodies: Annotated[list[named.Body], length(2)] = field(
-        "The two bodies; the order decides the sign of the coordinates.", ["ground", "A1"]
-    )
+    bodies: Pair[named.Body] = field("The two bodies; the order decides the sign of the coordinates.", ["ground", "A1"])
     cut: bool | None = field(
         "Whether this joint closes a loop (true), never does (false), or that is chosen (left out).", True, default=None
     )
@@ -173,8 +152,8 @@ class _Joint(Spec):
         return found
 
 
-_PointOrPair = Annotated[named.OwnPoint | Annotated[list[named.OwnPoint], length(2)], ByKind()]
-_VectorOrPair = Annotated[named.OwnVector | Annotated[list[named.OwnVector], length(2)], ByKind()]
+_PointOrPair = Annotated[named.OwnPoint | Pair[named.OwnPoint], ByKind()]
+_VectorOrPair = Annotated[named.OwnVector | Pair[named.OwnVector], ByKind()]
 
 
 class _AtPoint(_Joint):
@@ -272,7 +251,7 @@ class Universal(_Rubbing):
     coordinates: ClassVar[tuple[str, ...]] = ("angle_1", "angle_2")
     across: ClassVar[str] = "xyz"
     type: Literal["universal"] = field("A universal (cardan) joint.", "universal")
-    axes: Annotated[list[named.OwnVector], length(2)] = field(
+    axes: Pair[named.OwnVector] = field(
         "Vector of the first body and vector of the second; they stay perpendicular.", ["z", "x"]
     )
     reference: _VectorOrPair | None = field(

@@ -4,8 +4,8 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import model_validator
 
-from mbsim_cli.spec.base import ZERO, ByKind, ByType, Spec, description, field, length, named, require_one
-from mbsim_cli.spec.expressions.number import Number
+from mbsim_cli.spec.base import ZERO, ByKind, ByType, Spec, description, field, named, require_one
+from mbsim_cli.spec.expressions.number import Many, Number, Pair, Several, Some
 from mbsim_cli.spec.expressions.units import Unit
 
 # What a table says beyond its ends.
@@ -76,7 +76,7 @@ class Polynomial(AnyLaw):
     """c0 + c1 x + c2 x^2 + ..."""
 
     type: Literal["polynomial"] = field("A polynomial.", "polynomial")
-    coefficients: list[Number] = field("Coefficients, the constant first.", [0, 1.5, "a/2"], min_length=1)
+    coefficients: Some[Number] = field("Coefficients, the constant first.", [0, 1.5, "a/2"])
 
 
 class Harmonic(AnyLaw):
@@ -114,9 +114,9 @@ class Spline(AnyLaw):
     in_example = ("times",)
 
     type: Literal["spline"] = field("A curve through a table.", "spline")
-    x: list[Number] | None = field("Arguments, increasing; or give times.", [0, 0.1, 0.2], default=None)
-    times: list[Number] | None = field("Arguments when they are times [s], increasing.", [0, 1, 2], default=None)
-    values: list[Number] = field("Values at the arguments.", [0, 5, 3], min_length=2)
+    x: Many[Number] | None = field("Arguments, increasing; or give times.", [0, 0.1, 0.2], default=None)
+    times: Many[Number] | None = field("Arguments when they are times [s], increasing.", [0, 1, 2], default=None)
+    values: Several[Number] = field("Values at the arguments.", [0, 5, 3])
     between: Literal["cubic", "linear", "constant"] = field(
         "cubic: a natural cubic spline; linear: straight lines; constant: each value holds up to the next argument.",
         "linear",
@@ -125,10 +125,10 @@ class Spline(AnyLaw):
     extrapolate: Extrapolate = beyond_its_ends()
 
     @property
-    def arguments(self) -> list[Number]:
+    def arguments(self) -> tuple[Number, ...]:
         """Arguments of the table, under whichever key they stand."""
         given = self.x if self.x is not None else self.times
-        return given if given is not None else []
+        return given if given is not None else ()
 
     @model_validator(mode="after")
     def _one_argument(self) -> "Spline":
@@ -177,15 +177,15 @@ class Sum(AnyLaw):
     """The sum of laws."""
 
     type: Literal["sum"] = field("The sum of laws.", "sum")
-    laws: list[WindowedLawOrName] = field("The laws.", ["wave", "ramp"], min_length=1)
+    laws: Some[WindowedLawOrName] = field("The laws.", ["wave", "ramp"])
 
 
 class Piecewise(AnyLaw):
     """Laws that follow each other."""
 
     type: Literal["piecewise"] = field("Laws one after another.", "piecewise")
-    breaks: list[Number] = field("Where one law ends and the next begins, increasing.", [1, 2.5], min_length=1)
-    laws: list[WindowedLawOrName] = field("The laws, one more than breaks.", ["ramp", "hold", "fall"], min_length=2)
+    breaks: Some[Number] = field("Where one law ends and the next begins, increasing.", [1, 2.5])
+    laws: Several[WindowedLawOrName] = field("The laws, one more than breaks.", ["ramp", "hold", "fall"])
 
 
 Law = Annotated[_Simple | Windowed | Sum | Piecewise, ByType()]
@@ -208,10 +208,8 @@ class Control(Spec):
         "linear",
         default="linear",
     )
-    bounds: Annotated[list[Number], length(2)] | None = field(
-        "Lower and upper limit of the values.", [-20, 20], default=None
-    )
-    initial: Annotated[Number | named.LawOrFormula | list[Number], ByKind()] = field(
+    bounds: Pair[Number] | None = field("Lower and upper limit of the values.", [-20, 20], default=None)
+    initial: Annotated[Number | named.LawOrFormula | Many[Number], ByKind()] = field(
         "Values to begin with: one for all, an expression of t, the name of a law, or a list.",
         0,
         "5*sin(pi*t)",
@@ -278,7 +276,7 @@ class Bumps(_Road):
     """Bumps height sin(pi s)^3, 0 < s < 1, on a plane at height 0."""
 
     type: Literal["bumps"] = field("Bumps on a plane.", "bumps")
-    positions: list[Number] = field("x where each begins [m].", [5, 15], min_length=1)
+    positions: Some[Number] = field("x where each begins [m].", [5, 15])
     length: Number = field("Length of a bump [m].", 0.5)
     height: Number = field("Its height [m].", 0.05)
 
@@ -287,8 +285,8 @@ class Profile(_Road):
     """A natural cubic spline through a table."""
 
     type: Literal["profile"] = field("A table of heights.", "profile")
-    x: list[Number] = field("Places, increasing [m].", [0, 1, 2], min_length=2)
-    z: list[Number] = field("Heights [m].", [0, 0.02, 0], min_length=2)
+    x: Several[Number] = field("Places, increasing [m].", [0, 1, 2])
+    z: Several[Number] = field("Heights [m].", [0, 0.02, 0])
     extrapolate: Extrapolate = beyond_its_ends()
 
 
@@ -305,7 +303,7 @@ class RoadSum(_Road):
     """The sum of other roads."""
 
     type: Literal["sum"] = field("The sum of other roads.", "sum")
-    roads: list[named.Road] = field("Their names.", ["hill", "bumps"], min_length=2)
+    roads: Several[named.Road] = field("Their names.", ["hill", "bumps"])
 
 
 _Single = Flat | Ramp | Step | Sinusoidal | Bumps | Profile | MeasuredProfile

@@ -11,12 +11,12 @@ from pydantic import BeforeValidator, ConfigDict, PrivateAttr
 
 from mbsim_cli.errors import Issue
 from mbsim_cli.spec.analysis import Analysis, Equilibrium, FrequencyResponse, InverseDynamics, Kinematics, Modes
-from mbsim_cli.spec.base import WHOLE, ByType, Spec, Vector, field, named, parts, references, walk
+from mbsim_cli.spec.base import WHOLE, ByType, Spec, field, named, parts, references, walk
 from mbsim_cli.spec.bodies import Body, Material, ParameterOrValue, Point, VectorSpec
 from mbsim_cli.spec.constraints import Constraint
 from mbsim_cli.spec.expressions.evaluate import width
 from mbsim_cli.spec.expressions.named_numbers import Expressions, sort
-from mbsim_cli.spec.expressions.number import Expression, Number, is_moving, written_out
+from mbsim_cli.spec.expressions.number import Expression, Many, Number, Vector, is_moving, written_out
 from mbsim_cli.spec.expressions.syntax import ExpressionError, names, parse
 from mbsim_cli.spec.flexible import Field
 from mbsim_cli.spec.forces import Cable, Force
@@ -151,8 +151,8 @@ class ModelFile(Sections):
     mbsim: Annotated[Literal[1], WHOLE] = field("Version of the format.", 1)
     name: named.Text = field("Name of the model.", "Five-bar linkage", default="")
     description: named.Text | None = field("Free text for the reader.", "A planar mechanism.", default=None)
-    include: list[named.Text] = field(
-        "Files that this one is merged over, relative to it.", ["common.yaml"], default=[]
+    include: Many[named.Text] = field(
+        "Files that this one is merged over, relative to it.", ["common.yaml"], default=()
     )
     gravity: Vector = field(
         "Acceleration of free fall, global axes [m/s^2].",
@@ -223,7 +223,7 @@ class ModelFile(Sections):
         sections = {name: MappingProxyType(self.__dict__[name]) for name in MAPPINGS}
         found.__dict__.update(sections)
         found._derived = self._derived.sealed()
-        self._source.seal()
+        self._source.stands_at = MappingProxyType(self._source.stands_at)  # type: ignore[assignment,arg-type]
         return found
 
     def having(self, **parts: Any) -> "ModelFile":

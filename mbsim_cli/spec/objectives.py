@@ -6,7 +6,7 @@ from pydantic import Field, model_validator
 
 from mbsim_cli.spec.analysis import Formulation
 from mbsim_cli.spec.base import ByKind, Spec, description, field, named, require_one
-from mbsim_cli.spec.expressions.number import Formula, Number
+from mbsim_cli.spec.expressions.number import Formula, Many, Number
 from mbsim_cli.spec.expressions.units import Label
 
 MODAL = ("frequency", "damping_ratio", "real_part", "imaginary_part")  # numbers of a mode
@@ -113,7 +113,7 @@ class SensorValue(Spec):
     """What a sensor shows at one time."""
 
     time: Number = field("Time [s].", 1.0)
-    value: Annotated[Number | list[Number], ByKind()] = field("Value, or the components of a vector.", [0.81, -2.1, 0])
+    value: Annotated[Number | Many[Number], ByKind()] = field("Value, or the components of a vector.", [0.81, -2.1, 0])
 
 
 class Check(Spec):
@@ -128,16 +128,16 @@ class Check(Spec):
         default={},
     )
     sensor: named.Shown | None = field("Sensor that is compared.", "r2", default=None)
-    values: list[SensorValue] = field("References of the sensor.", [{"time": 1, "value": 0.5}], default=[])
+    values: Many[SensorValue] = field("References of the sensor.", [{"time": 1, "value": 0.5}], default=())
     redundant_constraints: int | None = field("How many constraints are redundant.", 3, default=None, ge=0)
     mobility: int | None = field("Degrees of freedom.", 1, default=None, ge=0)
-    agreement: list[Literal[Formulation, "complex_step", "adjoint"]] = field(
+    agreement: Many[Literal[Formulation, "complex_step", "adjoint"]] = field(
         "Other formulations, or complex_step or adjoint: they repeat the analysis, and give the same objectives and "
         "gradients.",
         ["conventional", "complex_step"],
-        default=[],
+        default=(),
     )
-    objectives: list[named.Objective] = field("Objectives that must agree; default all.", ["psi1"], default=[])
+    objectives: Many[named.Objective] = field("Objectives that must agree; default all.", ["psi1"], default=())
     relative_tolerance: Number = field("Relative tolerance.", 2e-4, default=Number(1e-6))
     absolute_tolerance: Number = field("Absolute tolerance, added.", 1e-9, default=Number(0.0))
     source: named.Text | None = field("Where the reference comes from.", "Table 7", default=None)

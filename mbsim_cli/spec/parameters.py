@@ -132,7 +132,7 @@ def with_values(model: ModelFile, values: Mapping[str, float | str]) -> ModelFil
 
 def with_adjoint_by(model: ModelFile, parameters: Sequence[str], fields: Sequence[str]) -> ModelFile:
     """The same model whose analysis takes gradients by these parameters and fields, by the adjoint."""
-    sensitivity = Sensitivity(method="adjoint", parameters=list(parameters), fields=list(fields))
+    sensitivity = Sensitivity(method="adjoint", parameters=tuple(parameters), fields=tuple(fields))
     return model.model_copy(update={"analysis": model.analysis.model_copy(update={"sensitivity": sensitivity})})
 
 

@@ -1,6 +1,6 @@
 """``Review``: a model under review, what rules ask of it and report."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from mbsim_cli.errors import Issue
 from mbsim_cli.spec.expressions.number import Number, is_moving
@@ -105,12 +105,12 @@ class Review:
         self.report(path, f"must not be negative, is {value:g}")
         return False
 
-    def vector(self, numbers: list[Number] | None) -> list[float] | None:
+    def vector(self, numbers: Sequence[Number] | None) -> list[float] | None:
         """Return the values of a list of numbers, None where one has no value."""
         values = [value for number in numbers or [] if (value := self.value(number)) is not None]
         return values if numbers and len(values) == len(numbers) else None
 
-    def matrix(self, rows: list[list[Number]]) -> list[list[float]] | None:
+    def matrix(self, rows: Sequence[Sequence[Number]]) -> list[list[float]] | None:
         """Return the values of rows of numbers, None where one has no value."""
         values = [row for numbers in rows if (row := self.vector(numbers)) is not None]
         return values if len(values) == len(rows) else None

@@ -6,8 +6,8 @@ from typing import Annotated, Any
 
 from pydantic.json_schema import GenerateJsonSchema
 
-from mbsim_cli.spec.base import ByKind, field, length
-from mbsim_cli.spec.expressions.number import Number
+from mbsim_cli.spec.base import ByKind, field
+from mbsim_cli.spec.expressions.number import Number, Pair
 from mbsim_cli.spec.model_file import SECTIONS, ModelFile, Sections
 
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"
@@ -19,7 +19,7 @@ _Named = dict[str, dict[str, Number] | None]
 class Repetition(Sections):
     """Sections that stand for as many items as there are instances; {i} in a text or key is replaced."""
 
-    for_: dict[str, Annotated[Annotated[list[Number], length(2)] | _Named, ByKind()]] = field(
+    for_: dict[str, Annotated[Pair[Number] | _Named, ByKind()]] = field(
         "What is counted: [first, last], or named instances with values; of several the last is the innermost.",
         {"i": [1, "n"]},
         {"side": {"left": {"sy": 1}, "right": {"sy": -1}}},

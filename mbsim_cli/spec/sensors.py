@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Field, model_validator
+from pydantic import model_validator
 
 from mbsim_cli.spec.base import WHOLE, ByKind, ByType, Spec, description, field, named, require_one
-from mbsim_cli.spec.expressions.number import Formula
+from mbsim_cli.spec.expressions.number import Formula, Several
 from mbsim_cli.spec.expressions.syntax import PARTS
 from mbsim_cli.spec.expressions.units import Label
 
@@ -172,7 +172,7 @@ class Torques(_Sensor):
     """Torques and forces of all coordinates in inverse dynamics, or of those listed."""
 
     type: Literal["torques"] = field("Torques of several coordinates, in inverse dynamics.", "torques")
-    coordinates: Annotated[Literal["all"] | Annotated[list[named.Coordinate], Field(min_length=2)], ByKind()] = field(
+    coordinates: Annotated[Literal["all"] | Several[named.Coordinate], ByKind()] = field(
         "The coordinates, or all, in the order of the result file.", ["A.angle", "B.angle"], "all", default="all"
     )
 

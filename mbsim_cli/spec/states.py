@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from mbsim_cli.spec.base import ZERO, ByType, Spec, description, field, named, require_one
-from mbsim_cli.spec.expressions.number import Expression, Number
+from mbsim_cli.spec.expressions.number import Expression, Number, Some
 from mbsim_cli.spec.expressions.units import Unit
 from mbsim_cli.spec.joints import Bodiless
 
@@ -34,7 +34,7 @@ class StateJoint(Bodiless):
 
 
 _ONE = Number(1.0)
-_COEFFICIENTS = Annotated[list[Number], Field(min_length=1)]
+_COEFFICIENTS = Some[Number]
 
 
 class Pid(Spec):

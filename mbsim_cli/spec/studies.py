@@ -4,8 +4,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import model_validator
 
-from mbsim_cli.spec.base import ByKind, Spec, description, field, length, named, require_one
-from mbsim_cli.spec.expressions.number import AutoNumber, Number
+from mbsim_cli.spec.base import ByKind, Spec, description, field, named, require_one
+from mbsim_cli.spec.expressions.number import AutoNumber, Many, Number, Pair, Some
 from mbsim_cli.spec.laws import ColumnsFile
 
 KINDS = ("grid", "zip", "list", "sobol", "latin_hypercube", "csv")
@@ -27,13 +27,13 @@ class Steps(Range):
     count: int = field("How many values, both ends included.", 5, ge=2, le=10_000_000)
 
 
-Axis = Annotated[list[Number] | Steps, ByKind()]
+Axis = Annotated[Many[Number] | Steps, ByKind()]
 
 
 class Cloud(Spec):
     """Points that fill a box of parameters."""
 
-    parameters: Annotated[list[named.Varied] | dict[named.Varied, Range], ByKind()] = field(
+    parameters: Annotated[Many[named.Varied] | dict[named.Varied, Range], ByKind()] = field(
         "Parameters that vary within their bounds, or each with its range.",
         ["k_f", "c_f"],
         {"k_f": {"from": 2e4, "to": 3e4, "scale": "log"}},
@@ -68,7 +68,7 @@ class Study(Spec):
         default=None,
         min_length=1,
     )
-    list_: list[dict[named.Varied, Number]] | None = field(
+    list_: Many[dict[named.Varied, Number]] | None = field(
         "Cases one by one; what a case leaves out keeps the file's value.",
         [{"k_f": 2e4}, {"k_f": 3e4, "c_f": 1e3}],
         alias="list",
@@ -91,7 +91,7 @@ class Study(Spec):
         "ddm",
         default=None,
     )
-    keep: Annotated[Literal["objectives", "sensors", "full"] | list[named.Kept], ByKind()] = field(
+    keep: Annotated[Literal["objectives", "sensors", "full"] | Many[named.Kept], ByKind()] = field(
         "Results to store for each case: objectives; sensors too, along time; or the names of objectives and sensors; "
         "full: objectives, and its result file.",
         "sensors",
@@ -138,7 +138,7 @@ class Optimization(Spec):
 
     minimize: named.Objective | None = field("Objective that is to become least.", "psi1", default=None)
     maximize: named.Objective | None = field("Objective that is to become largest.", "psi1", default=None)
-    variables: Annotated[Literal["all"] | list[named.Varied] | dict[named.Varied, Range], ByKind()] | None = field(
+    variables: Annotated[Literal["all"] | Many[named.Varied] | dict[named.Varied, Range], ByKind()] | None = field(
         "Parameters that vary within their bounds, or each with its range; all: those that have bounds; "
         "default all, none where fields vary.",
         ["L_s1", "L_s2"],
@@ -146,7 +146,7 @@ class Optimization(Spec):
         "all",
         default=None,
     )
-    fields: list[named.Field] = field("Fields that vary within their bounds, element by element.", ["rho"], default=[])
+    fields: Many[named.Field] = field("Fields that vary within their bounds, element by element.", ["rho"], default=())
     volume: dict[named.VariedField, Limit] = field(
         "Limits on the mean of fields over the volume of their bodies, after their filter.",
         {"rho": {"at_most": 0.5}},
@@ -225,7 +225,7 @@ class Measurement(Spec):
         "Column of the times, which the time of the analysis counts from zero.", "t", default="time"
     )
     time_scale: Number = field("Factor on the times, to seconds.", 0.001, default=Number(1.0))
-    between: Annotated[list[Number], length(2)] | None = field(
+    between: Pair[Number] | None = field(
         "First and last time that is used [s]; default all of them.", [0.1, 2], default=None
     )
     parameters: dict[named.Varied, Number] = field(
@@ -244,8 +244,8 @@ class Measurement(Spec):
 class Fit(Spec):
     """One fit of parameters to measurements, by least squares."""
 
-    measurements: list[named.Measurement] = field("Measurements that the model is fitted to.", ["lab"], min_length=1)
-    parameters: Annotated[Literal["all"] | list[named.Varied] | dict[named.Varied, Range], ByKind()] = field(
+    measurements: Some[named.Measurement] = field("Measurements that the model is fitted to.", ["lab"])
+    parameters: Annotated[Literal["all"] | Many[named.Varied] | dict[named.Varied, Range], ByKind()] = field(
         "Parameters that are estimated, within their bounds if they have any, or each within a range; "
         "all: those that have bounds.",
         ["k", "c"],
@@ -253,8 +253,8 @@ class Fit(Spec):
         "all",
         default="all",
     )
-    hold_out: list[named.Measurement] = field(
-        "Measurements that the fitted model is only compared with.", ["lab2"], default=[]
+    hold_out: Many[named.Measurement] = field(
+        "Measurements that the fitted model is only compared with.", ["lab2"], default=()
     )
     loss: Literal["linear", "soft_l1", "huber", "cauchy", "arctan"] = field(
         "How residuals count: linear, by their squares; the others are robust: outliers count less.",

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from mbsim_cli.spec.base import references
 from mbsim_cli.spec.bodies import Body, Cylinder, DesignPoint, Inertia, Rod
-from mbsim_cli.spec.expressions.number import Number, coordinate_in, is_moving, read_by, sensor_in
+from mbsim_cli.spec.expressions.number import Matrix, Number, coordinate_in, is_moving, read_by, sensor_in
 from mbsim_cli.spec.expressions.syntax import ExpressionError, column, dotted, function_name, names, parse, part_of
 from mbsim_cli.spec.expressions.units import Dimension, dimension_of, has_angle
 from mbsim_cli.spec.model_file import ModelFile
@@ -159,8 +159,8 @@ def _idle(path: Path, force: Any) -> Iterator[Found]:
 
 def _entries(force: Any, key: str) -> list[Number]:
     found = getattr(force, key, None)
-    if isinstance(found, list):
-        return [number for entry in found for number in (entry if isinstance(entry, list) else [entry])]
+    if isinstance(found, tuple):
+        return [number for entry in found for number in (entry if isinstance(entry, tuple) else [entry])]
     return [found] if isinstance(found, Number) else []
 
 
@@ -218,11 +218,11 @@ def _along_other_axis(review: Review, name: str, body: Body, names: list[str]) -
         yield Found(("bodies", name, "shape"), message, "axis and center say where it lies")
 
 
-def _largest_moment(review: Review, given: Inertia | list[list[Number]] | None) -> float | None:
+def _largest_moment(review: Review, given: Inertia | Matrix | None) -> float | None:
     """The largest moment of inertia on the diagonal."""
     if given is None:
         return None
-    numbers = [given[i][i] for i in range(3)] if isinstance(given, list) else [given.xx, given.yy, given.zz]
+    numbers = [given[i][i] for i in range(3)] if isinstance(given, tuple) else [given.xx, given.yy, given.zz]
     return max((value for number in numbers if (value := review.value(number)) is not None), default=None)
 
 

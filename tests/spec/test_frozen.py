@@ -79,6 +79,13 @@ def sections(part):
         yield from sections(entry)
 
 
+def lists(part, path=()):
+    if isinstance(part, list):
+        yield path
+    for key, entry in parts(part):
+        yield from lists(entry, (*path, key))
+
+
 @pytest.mark.parametrize(
     ("text", "settings"),
     [(FORWARD, {}), (FORWARD, {"all_numbers": True}), (INVERSE, {})],
@@ -104,6 +111,7 @@ def test_nothing_can_be_written_into_a_model(tmp_path):
         for name in type(part).model_fields:
             with pytest.raises(ValueError, match="frozen"):
                 setattr(part, name, None)
+    assert not list(lists(model))
     for entry in (model.derived.made, model.derived.hidden):
         assert isinstance(entry, frozenset)
     for entry in (model.derived.parts, model.derived.paths, model.source.stands_at):

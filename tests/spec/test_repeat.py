@@ -43,7 +43,7 @@ def numbers(values):
 def test_a_row(tmp_path):
     model = load(tmp_path, ROW)
     assert list(model.bodies) == ["b_1", "b_2", "b_3"]
-    assert [joint.bodies for joint in model.joints.values()] == [["ground", "b_1"], ["b_1", "b_2"], ["b_2", "b_3"]]
+    assert [joint.bodies for joint in model.joints.values()] == [("ground", "b_1"), ("b_1", "b_2"), ("b_2", "b_3")]
     assert numbers(model.points["P_2"]["b_1"]) == ["L / 2.0", 0, 0]
     assert model.expressions.value(model.points["P_2"]["b_1"][0]) == 1
     assert model.repeat == {}
@@ -81,7 +81,7 @@ def test_first_and_last_are_laid_over_the_ends(tmp_path):
     assert [body.mass for body in model.bodies.values()] == [Number(1), Number(1), Number(5)]
     assert model.sensors["tip"].point == "b_3.origin"
     alone = load(tmp_path, ROW + ends, n="1")
-    assert alone.joints["j_1"].bodies == ["ground", "b_1"]
+    assert alone.joints["j_1"].bodies == ("ground", "b_1")
     assert alone.bodies["b_1"].mass == Number(5)
 
 
@@ -140,7 +140,7 @@ repeat:
 def test_blocks_nest(tmp_path):
     model = load(tmp_path, NESTED)
     assert list(model.bodies) == ["trunk", "left_1", "left_2", "right_1", "right_2"]
-    assert model.joints["right_j1"].bodies == ["trunk", "right_1"]
+    assert model.joints["right_j1"].bodies == ("trunk", "right_1")
     assert numbers(model.points["right_p2"]["right_1"]) == [0, -0.5, -0.5]
     assert [body.shape.mass.literal for name, body in model.bodies.items() if name != "trunk"] == [1, 2, 1, 2]
     angle = model.joints["right_j2"].initial.angle
@@ -197,7 +197,7 @@ def test_names_made_by_repetition_are_names_like_others(tmp_path):
 analysis: {sensitivity: {parameters: ["m_*", L]}}
 """
     model = load(tmp_path, ROW + more, m_2="8")
-    assert model.analysis.sensitivity.parameters == ["m_1", "m_2", "m_3", "L"]
+    assert model.analysis.sensitivity.parameters == ("m_1", "m_2", "m_3", "L")
     assert model.expressions.scope()["m_2"] == 8
     with pytest.raises(UsageError, match="did you mean 'm_3'"):
         load(tmp_path, ROW + more, m_33="8")

@@ -15,6 +15,7 @@ from mbsim_cli.assembly.tree.kinematics import poses
 from mbsim_cli.assembly.tree.system import System
 from mbsim_cli.model.coordinates import kinds
 from mbsim_cli.spec.expand_cables import MIDDLE, touches
+from mbsim_cli.spec.expressions.number import Many
 from mbsim_cli.spec.forces import Pulley
 from mbsim_cli.spec.review import GROUND
 
@@ -53,7 +54,7 @@ def guess_touches(system: System, tree: Any, theta: np.ndarray) -> None:
             theta[first + system.number_of(coordinate)] = coordinate.sign * value
 
 
-def _require_parallel(system: System, name: str, path: list[Any], at: Any) -> None:
+def _require_parallel(system: System, name: str, path: Many[str | Pulley], at: Any) -> None:
     """Report pulleys of an elastic cable that follow each other with axes in other directions."""
     for k, (a, b) in enumerate(pairwise(path)):
         if isinstance(a, Pulley) and isinstance(b, Pulley):
@@ -65,7 +66,7 @@ def _require_parallel(system: System, name: str, path: list[Any], at: Any) -> No
                 system.issue(f"cables.{name}.path[{k + 1}].axis", message, hint)
 
 
-def _guesses(system: System, name: str, path: list[Any], at: Any) -> Iterator[tuple[str, float]]:
+def _guesses(system: System, name: str, path: Many[str | Pulley], at: Any) -> Iterator[tuple[str, float]]:
     """Coordinates of a cable, and their values."""
     nodes = [_node(system, place, at) for place in path]
     parts = []

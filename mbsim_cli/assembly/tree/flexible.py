@@ -126,8 +126,8 @@ class FlexibleBodies:
         spec = self._model_file.bodies[name].flexible
         assert isinstance(spec, FlexibleTerms)
         terms, n = spec.terms, len(spec.terms.Me)
-        J = {"M0": terms.J} if isinstance(terms.J, list) else dict(terms.J)
-        Cr = {"M0": terms.Cr} if isinstance(terms.Cr, list) else dict(terms.Cr)
+        J = {"M0": terms.J} if isinstance(terms.J, tuple) else dict(terms.J)
+        Cr = {"M0": terms.Cr} if isinstance(terms.Cr, tuple) else dict(terms.Cr)
         given = Integrals(
             mass=np.array(self._numbers(terms.mass)),
             mdCM=self._array(terms.mdCM, (3,)),
@@ -155,7 +155,7 @@ class FlexibleBodies:
             return np.zeros(shape)
 
         def values(entry: Any) -> Any:
-            return [values(e) for e in entry] if isinstance(entry, list) else self._numbers(entry)
+            return [values(e) for e in entry] if isinstance(entry, tuple) else self._numbers(entry)
 
         return np.array(values(nested))
 
@@ -266,7 +266,7 @@ class FlexibleBodies:
         if spec.nearest is not None:
             return Selection(nearest=tuple(map(real, spec.nearest)))
         given = [(axis, getattr(spec, key)) for axis, key in enumerate("xyz")]
-        ends = {axis: value if isinstance(value, list) else [value] * 2 for axis, value in given if value is not None}
+        ends = {axis: value if isinstance(value, tuple) else [value] * 2 for axis, value in given if value is not None}
         return Selection({axis: (real(low), real(high)) for axis, (low, high) in ends.items()}, spec.group)
 
     def _structure(self, spec: Any, name: str) -> Structure:

@@ -355,7 +355,7 @@ def mass_properties(numbers: Numbers, geometry: Geometry, name: str) -> tuple[Sc
 
 def _entries(numbers: Numbers, inertia: Any) -> Inertia:
     """Six entries of an inertia given by names or as a matrix; those that stand twice count half each."""
-    if isinstance(inertia, list | tuple):
+    if isinstance(inertia, tuple):
         m = [numbers.vector(row) for row in inertia]
         twice = (0.5 * (m[i][j] + m[j][i]) for i, j in ((0, 1), (0, 2), (1, 2)))
         return (m[0][0], m[1][1], m[2][2], *twice)

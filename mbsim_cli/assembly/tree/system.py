@@ -260,7 +260,7 @@ class _Unfolding:
         for side, (body, point) in enumerate(zip(spec.bodies, points, strict=True)):
             if body in self._elastic:
                 bodies[side], points[side] = self._point(f"{place}.point", body, point, spec.type)
-        return spec.model_copy(update={"bodies": bodies, "point": points})
+        return spec.model_copy(update={"bodies": tuple(bodies), "point": tuple(points)})
 
     def _item(self, place: str, spec: Any) -> Any:
         """A constraint, force or sensor with its references to places."""

@@ -1,11 +1,11 @@
-"""What stands where the file wants a number: ``Number``, ``Expression`` (of the motion), ``Formula`` (of sensors)."""
+"""Numbers of the file: ``Number``, ``Expression`` (of the motion), ``Formula`` (of sensors), and lists."""
 
 import ast
 import copy
 import math
 import re
 from collections.abc import Container, Mapping
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar, get_args
 
 from pydantic import BeforeValidator, GetCoreSchemaHandler, GetJsonSchemaHandler, WithJsonSchema
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
@@ -306,3 +306,32 @@ def coordinate_in(name: str) -> tuple[str, int]:
     """JOINT.coordinate that a name with dots reads, and the order of its derivative."""
     before, _, last = name.rpartition(".")
     return (before, 1) if last == VELOCITY and "." in before else (name, 0)
+
+
+# Lists of the file, by the number of their entries: tuples once they are read, so that nothing changes them.
+
+
+class _Listed:
+    """Annotation of a tuple that stands in the file as a list, of so many entries."""
+
+    def __init__(self, **limits: int):
+        self._limits: Any = limits
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        entries = handler.generate_schema(get_args(source)[0])
+        listed = core_schema.list_schema(entries, strict=False, **self._limits)  # takes tuples too
+        return core_schema.no_info_after_validator_function(tuple, listed)
+
+
+def length(count: int) -> Any:
+    """Return the annotation of a list of exactly so many entries."""
+    return _Listed(min_length=count, max_length=count)
+
+
+T = TypeVar("T")
+Many = Annotated[tuple[T, ...], _Listed()]
+Some = Annotated[tuple[T, ...], _Listed(min_length=1)]  # one or more
+Several = Annotated[tuple[T, ...], _Listed(min_length=2)]  # two or more
+Pair = Annotated[tuple[T, ...], length(2)]
+Vector = Annotated[tuple[Number, ...], length(3)]
+Matrix = Annotated[tuple[Vector, ...], length(3)]

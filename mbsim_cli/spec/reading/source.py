@@ -5,7 +5,6 @@ import errno
 import os
 from collections.abc import Collection, Mapping, MutableMapping, Sequence
 from pathlib import Path as FilePath
-from types import MappingProxyType
 from typing import Any
 
 from mbsim_cli.errors import InputOutputError, Issue, ModelError, UsageError
@@ -29,10 +28,6 @@ class Source:
         self.twice: set[str] = set()  # sections with two items of one name, of which one is not seen
         self.stands_at: MutableMapping[Keys, Keys] = {}  # of what is made from other parts of the file, where they are
         self._lines: dict[str, list[str]] = {}
-
-    def seal(self) -> None:
-        """Let nothing else be made from parts of the file."""
-        self.stands_at = MappingProxyType(self.stands_at)  # type: ignore[assignment,arg-type]
 
     @property
     def text(self) -> str:

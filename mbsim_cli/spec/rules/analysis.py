@@ -66,7 +66,7 @@ def check(review: Review) -> None:
 def _sensitivity(review: Review, analysis: Any) -> None:
     """Report parameters and fields that there are no gradients by, gradients by nothing, and an adjoint that is not."""
     given, path = analysis.sensitivity, ("analysis", "sensitivity")
-    stated = given.parameters if isinstance(given.parameters, list) else []
+    stated = given.parameters if isinstance(given.parameters, tuple) else ()
     for index, name in enumerate(stated):
         if name in stated[:index] and name in review.names("parameters"):
             review.report((*path, "parameters", index), f"{name!r} stands twice")
@@ -77,7 +77,7 @@ def _sensitivity(review: Review, analysis: Any) -> None:
     for index, name in enumerate(given.fields):
         if name in review.names("fields") and not with_densities_of(review, name):
             review.report((*path, "fields", index), f"no body has its densities from field {name!r}")
-    if given.method != "none" and given.parameters == [] and not given.fields:
+    if given.method != "none" and given.parameters == () and not given.fields:
         hint = "name parameters, or write method: none"
         review.report((*path, "parameters"), "gradients by nothing are wanted", hint, key=True)
     if given.method == "adjoint" and (lacking := lacks_adjoint(analysis)):
@@ -158,7 +158,7 @@ def _response(review: Review, analysis: FrequencyResponse) -> None:
             near = review.suggest(name, model.shown)
             review.report(("analysis", "outputs", index), f"unknown sensor {name!r}", near)
     given, path = analysis.frequencies, ("analysis", "frequencies")
-    if isinstance(given, list):
+    if isinstance(given, tuple):
         for index, number in enumerate(given):
             review.positive((*path, index), number)
         if not given:

@@ -1,6 +1,7 @@
 """Bodies, rigid and flexible: masses, sizes, inertia tensors and directions that exist in nature."""
 
 import math
+from collections.abc import Sequence
 from math import prod
 from typing import Any
 
@@ -16,6 +17,7 @@ from mbsim_cli.spec.sensors import AngleSensor
 
 _TOLERANCE = 1e-9
 Matrix = list[list[float]]
+Rows = Sequence[Sequence[Number]]
 _IDENTITY: Matrix = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
 
 
@@ -188,7 +190,7 @@ def _inertia(review: Review, path: Path, name: str, body: Body) -> None:
         review.report(place, f"the inertia{where} violates the triangle inequalities", hint)
 
 
-def _tensor(review: Review, place: Path, given: Inertia | list[list[Number]]) -> list[list[float]] | None:
+def _tensor(review: Review, place: Path, given: Inertia | Rows) -> list[list[float]] | None:
     if isinstance(given, Inertia):
         xx, yy, zz, xy, xz, yz = (
             0.0 if number is None else review.value(number)
@@ -206,7 +208,7 @@ def _tensor(review: Review, place: Path, given: Inertia | list[list[Number]]) ->
     return tensor
 
 
-def _all_moments_given(given: Inertia | list[list[Number]] | None) -> bool:
+def _all_moments_given(given: Inertia | Rows | None) -> bool:
     # a planar model states zz alone: what it leaves out is not checked
     return not isinstance(given, Inertia) or None not in (given.xx, given.yy, given.zz)
 
@@ -255,7 +257,7 @@ def check_vectors(review: Review) -> None:
             _is_rotation(review, ("joints", name, "initial", "orientation"), orientation)
 
 
-def _has_length(review: Review, path: Path, numbers: list) -> None:
+def _has_length(review: Review, path: Path, numbers: Sequence[Number]) -> None:
     values = review.vector(numbers)
     if values is not None and not any(values):
         review.report(path, "the vector has length zero and gives no direction")
@@ -394,7 +396,7 @@ def _above_zero(review: Review, path: Path, part: Any) -> None:
 
 def _meshed(review: Review, path: Path, body: FlexibleMeshed) -> None:
     elements, frame, modes = getattr(body.mesh, "elements", 1), body.frame, body.modes
-    count = prod(elements) if isinstance(elements, list) else elements
+    count = prod(elements) if isinstance(elements, tuple) else elements
     if count > MOST_ELEMENTS:
         review.report((*path, "mesh", "elements"), f"{count} elements are more than {MOST_ELEMENTS}")
     if body.mesh.type == "matrices":
@@ -428,7 +430,7 @@ def _terms(review: Review, path: Path, body: FlexibleTerms) -> None:
     second = getattr(terms.J, "M2", None)
     lists: dict[tuple[str | int, ...], Any] = {
         ("terms", "Ct"): terms.Ct,
-        ("terms", "Cr"): terms.Cr if isinstance(terms.Cr, list) else terms.Cr.M0,
+        ("terms", "Cr"): terms.Cr if isinstance(terms.Cr, tuple) else terms.Cr.M0,
         ("terms", "Ke"): terms.Ke,
         ("terms", "J", "M1"): first,
         ("terms", "J", "M2"): second,
@@ -451,13 +453,13 @@ def _set(review: Review, path: Path, given: NodeSet) -> None:
         hint = "coordinates (x, y, z), a group of the mesh file, or the place that one node is nearest to"
         review.report(path, f"a set is chosen in one way, not by {' and '.join(ways) or 'nothing'}", hint, key=True)
     for key in coordinates:
-        span = review.vector(value) if isinstance(value := getattr(given, key), list) else None
+        span = review.vector(value) if isinstance(value := getattr(given, key), tuple) else None
         if span is not None and span[0] > span[1]:
             review.report((*path, key), f"the range ends at {span[1]:g}, below its start {span[0]:g}")
 
 
-def _increasing(review: Review, path: Path, modes: list[int] | None) -> None:
-    if modes is not None and sorted(set(modes)) != modes:
+def _increasing(review: Review, path: Path, modes: Sequence[int] | None) -> None:
+    if modes is not None and sorted(set(modes)) != list(modes):
         review.report(path, "the modes are to stand in increasing order, each once")
 
 

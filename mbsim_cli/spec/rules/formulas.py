@@ -347,8 +347,8 @@ def _values(review: Review, path: Path, given: Check) -> None:
     for index, entry in enumerate(given.values):
         place = (*path, "values", index)
         if wanted is not None:
-            given_width = len(entry.value) if isinstance(entry.value, list) else 1
-            if given_width != wanted or (isinstance(entry.value, list) and wanted == 1):
+            given_width = len(entry.value) if isinstance(entry.value, tuple) else 1
+            if given_width != wanted or (isinstance(entry.value, tuple) and wanted == 1):
                 shape = "one number" if wanted == 1 else f"{wanted} numbers in a list"
                 review.report((*place, "value"), f"the sensor gives {shape}")
         time = review.value(entry.time)

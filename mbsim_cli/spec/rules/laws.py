@@ -1,6 +1,6 @@
 """Laws and tables: continuous, complete, and not made of themselves."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import PurePath
 from typing import Any
 
@@ -62,7 +62,7 @@ def _parts(path: Path, law: AnyLaw) -> Iterator[tuple[Path, Any]]:
             yield (*path, "laws", index), part
 
 
-def _increasing(review: Review, path: Path, numbers: list, key: str) -> None:
+def _increasing(review: Review, path: Path, numbers: Sequence, key: str) -> None:
     values = [review.value(number) for number in numbers]
     for index in range(1, len(values)):
         before, here = values[index - 1], values[index]

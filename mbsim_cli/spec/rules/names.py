@@ -1,7 +1,7 @@
 """Names: what they may look like, that none means two things, that every name and number refers to something."""
 
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from mbsim_cli.spec.analysis import MotionTable
@@ -363,7 +363,7 @@ def _report(review: Review, group: list[str], what: str, hint: str) -> None:
     review.report(("bodies", group[0]), f"body {group[0]!r} {what}{also}", hint, key=True)
 
 
-def _groups(review: Review, pairs: Iterable[list[str]]) -> list[list[str]]:
+def _groups(review: Review, pairs: Iterable[Sequence[str]]) -> list[list[str]]:
     head = {body: body for body in (GROUND, *review.model.bodies)}
 
     def top(body: str) -> str:

@@ -1,6 +1,6 @@
 """Studies, optimisations and fits: parameters that exist and may vary, ranges that make sense, limits, measurements."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import PurePath
 from typing import Any, NamedTuple
@@ -177,15 +177,15 @@ def positive(review: Review, path: Path, number: object) -> Iterator[Fault]:
         yield Fault(path, f"must be greater than zero, is {value:g}")
 
 
-def _kept(review: Review, keep: str | list[str]) -> Iterator[Fault]:
+def _kept(review: Review, keep: str | Sequence[str]) -> Iterator[Fault]:
     names = [*review.names("objectives"), *review.names("sensors")]
     lost = review.lost("objectives") or review.lost("sensors")
     if keep == "objectives" and not review.names("objectives") and not lost:
         hint = "keep: sensors keeps what sensors show"
         yield Fault(("keep",), "there are no objectives that a study could keep", hint, True)
-    if keep == [] or (keep == "sensors" and not names and not lost):
+    if keep == () or (keep == "sensors" and not names and not lost):
         yield Fault(("keep",), "keeps nothing", "name objectives or sensors", True)
-    for index, name in enumerate(keep if isinstance(keep, list) else ()):
+    for index, name in enumerate(keep if isinstance(keep, tuple) else ()):
         if name not in names and not lost:
             yield Fault(("keep", index), f"unknown objective or sensor {name!r}", review.suggest(name, names))
         elif name in keep[:index]:
@@ -242,7 +242,7 @@ def _free_parameters(review: Review) -> set[str]:
     return {name for name, parameter in review.model.parameters.items() if _are_apart(review, parameter.bounds)}
 
 
-def _are_apart(review: Review, bounds: list[Number] | None) -> bool:
+def _are_apart(review: Review, bounds: Sequence[Number] | None) -> bool:
     """Whether there are bounds that differ, as far as they have values."""
     ends = review.vector(bounds)
     return bounds is not None and (ends is None or ends[0] != ends[1])
@@ -292,7 +292,7 @@ def _variables(review: Review, given: Optimization) -> Iterator[Fault]:
         return
     if not stated and not given.fields:
         yield Fault(("variables",), "needs one parameter at least")
-    listed = isinstance(stated, list)
+    listed = isinstance(stated, tuple)
     for index, name in enumerate(stated):
         path: Path = ("variables", index if listed else name)
         if listed and name in stated[:index]:
@@ -405,8 +405,8 @@ def _parameters(review: Review, given: Fit) -> Iterator[Fault]:
         yield Fault(("parameters",), "needs one parameter at least")
     fitted_to = [review.model.measurements[name] for name in given.measurements if name in review.model.measurements]
     for index, name in enumerate(stated):
-        path: Path = ("parameters", index if isinstance(stated, list) else name)
-        if isinstance(stated, list) and name in stated[:index]:
+        path: Path = ("parameters", index if isinstance(stated, tuple) else name)
+        if isinstance(stated, tuple) and name in stated[:index]:
             yield Fault(path, f"{name!r} stands twice")
         elif fitted_to and all(name in measured.parameters for measured in fitted_to):
             message = f"every measurement states its own value of {name!r}"

@@ -30,7 +30,7 @@ def _bodies(review: Review, path: Path, item: Any) -> None:
     """Points and vectors that must differ, or be of one body."""
     for key in ("points", "vectors"):
         given = getattr(item, key, None)
-        if isinstance(given, list) and given[0] == given[1]:
+        if isinstance(given, tuple) and given[0] == given[1]:
             review.report((*path, key), f"both {key} are {given[0]!r}")
     for key, side in SIDES.items():
         if (given := getattr(item, key, None)) is not None:

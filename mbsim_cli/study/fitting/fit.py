@@ -267,7 +267,7 @@ def _require_influence(
     issues = []
     for index, (parameter, change) in enumerate(zip(variables.names, largest, strict=True)):
         if change <= SLIGHT:
-            place = () if stated == "all" else (index if isinstance(stated, list) else parameter,)
+            place = () if stated == "all" else (index if isinstance(stated, tuple) else parameter,)
             message = f"no reading of this fit depends on {parameter!r}"
             path = ("fit", name, "parameters", *place)
             issues.append(model_file.source.issue(path, message, "leave it out, or measure what it changes"))

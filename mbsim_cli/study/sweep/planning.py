@@ -124,7 +124,7 @@ def design_of(study: Study, model_file: ModelFile, read: Callable[[Any], Mapping
 
 def _axis_values(axis: Any, value: Value) -> np.ndarray:
     """Values (k,) along an axis: those listed, or from one number to another, both met exactly."""
-    if isinstance(axis, list):
+    if isinstance(axis, tuple):
         return np.array([value(number) for number in axis])
     first, last = value(axis.from_), value(axis.to)
     values = between(first, last, np.arange(axis.count) / (axis.count - 1), axis.scale)
@@ -361,7 +361,7 @@ def _plain(stated: Any) -> Any:
     """A study as it is stated, as plain data."""
     if isinstance(stated, Mapping):
         return {name: _plain(entry) for name, entry in stated.items()}
-    if isinstance(stated, list):
+    if isinstance(stated, list | tuple):
         return [_plain(entry) for entry in stated]
     if hasattr(stated, "model_dump"):
         return stated.model_dump(by_alias=True, exclude_unset=True)

@@ -316,7 +316,7 @@ def _sensor(check: Any, analysed: Analysed, recorder: Recorder, labels: dict[str
     value, tolerances = analysed.file.expressions.value, analysed.tolerances(check)
     for entry in check.values:
         time = value(entry.time).real
-        entries = entry.value if isinstance(entry.value, list) else [entry.value]
+        entries = entry.value if isinstance(entry.value, tuple) else [entry.value]
         labels = labels | {"objective": f"{check.sensor} at {time:g} s"}
         yield compare(recorder.at(check.sensor, time), [value(e) for e in entries], *tolerances, **labels)
 
