@@ -10,6 +10,7 @@ from mbsim_cli.assembly.packing import parameter_values
 from mbsim_cli.assembly.parameters.numbers import Numbers
 from mbsim_cli.assembly.position.search import rank
 from mbsim_cli.assembly.tree.elastic import NodeJoint
+from mbsim_cli.assembly.tree.joints import AnyJoint
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve.natural.plan import origins_of
 from mbsim_cli.spec.expressions.number import Number, read_by
@@ -131,7 +132,7 @@ def _natural(problem: Problem) -> dict[str, Any] | None:
     }
 
 
-def _joint(name: str, spec: Any, backwards: bool | None) -> dict[str, Any]:
+def _joint(name: str, spec: AnyJoint, backwards: bool | None) -> dict[str, Any]:
     """A joint; ``backwards`` is None where it is cut."""
     cut = backwards is None
     kind = "node" if isinstance(spec, NodeJoint) else spec.type

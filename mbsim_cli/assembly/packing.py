@@ -23,6 +23,7 @@ from mbsim_cli.assembly.tree.geometry import Geometry
 from mbsim_cli.assembly.tree.joints import (
     CUT_EQUATIONS,
     EULER_NAMES,
+    AnyJoint,
     design_frames,
     has_position,
     has_velocity,
@@ -50,7 +51,7 @@ from mbsim_cli.system import cached_property
 ROUNDED = 1e-3  # m or rad: what a drawing with few digits may be off by
 
 
-def _check_design(name: str, spec: Any, system: System) -> None:
+def _check_design(name: str, spec: AnyJoint, system: System) -> None:
     """Record a joint that the design position of its bodies would break, if anything of its start follows from it."""
     geometry, kind = system.geometry, kind_of(spec)
     if not is_designed(geometry, spec) or (kind != Joint.FIXED and None not in stated_position(geometry, spec, kind)):
@@ -65,7 +66,7 @@ def _check_design(name: str, spec: Any, system: System) -> None:
         system.issue(f"joints.{name}", message, hint)
 
 
-def _misfit(geometry: Geometry, spec: Any) -> tuple[float, float]:
+def _misfit(geometry: Geometry, spec: AnyJoint) -> tuple[float, float]:
     """How far the joint's points are apart in the design position [m], and its axes [rad], where it lets none move."""
     d, r = design_frames(geometry, spec, joint_frames(geometry, spec))
     equations = CUT_EQUATIONS[kind_of(spec)]
@@ -242,7 +243,7 @@ def _check_joints(system: System) -> None:
         system.stop()
 
 
-def _check_frames(name: str, spec: Any, system: System) -> None:
+def _check_frames(name: str, spec: AnyJoint, system: System) -> None:
     with system.at(f"joints.{name}"):
         joint_frames(system.geometry, spec)
 

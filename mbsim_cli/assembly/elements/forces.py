@@ -97,11 +97,11 @@ class ForceTable:
             theta=theta,
         )
 
-    def add(self, name: str, spec: Any) -> None:
+    def add(self, name: str, spec: "forces.Force") -> None:
         """Add a force of the model file."""
         getattr(self, f"_add_{spec.type}", self._add_along)(name, spec)
 
-    def _add_along(self, name: str, spec: Any) -> None:
+    def _add_along(self, name: str, spec: "forces.Force") -> None:
         """A spring, damper or drive along a distance or coordinate."""
         measure, unit = self._measured(name, spec)
         natural = getattr(spec, "natural_length", getattr(spec, "natural_angle", None))
@@ -364,7 +364,7 @@ class ForceTable:
         self.rows.append(row)
 
 
-def _without_length(spec: Any) -> bool:
+def _without_length(spec: "forces.Force") -> bool:
     """Whether a force between two points is that of a spring of no length, -k d: defined where they coincide.
 
     By g = sqrt(d . d + e^2) it is -k g d/g, exactly, whatever e is, and so are its tangent and all derivatives.
@@ -377,7 +377,7 @@ def _without_length(spec: Any) -> bool:
     return all(law is None for law in laws) and all(other is None or other.literal == 0.0 for other in others)
 
 
-def _upper(numbers: Numbers, spec: Any, key: str) -> list[Scalar]:
+def _upper(numbers: Numbers, spec: "forces.Bushing", key: str) -> list[Scalar]:
     """Upper triangle, by rows, of a stiffness or damping that is diagonal, full or left out."""
     if (matrix := getattr(spec, f"{key}_matrix")) is not None:
         return [numbers(matrix[i][j]) for i in range(6) for j in range(i, 6)]

@@ -21,6 +21,7 @@ from mbsim_cli.assembly.tree.system import Coordinate, System, unit_of
 from mbsim_cli.assembly.tree.topology import PairTable
 from mbsim_cli.model.codes import Column, Measure
 from mbsim_cli.model.layout import MEASURE_SIZE, NO_CURVES, NONE, Constraints, Curves, Followers, Measures
+from mbsim_cli.spec import constraints
 from mbsim_cli.spec.constraints import CablePart
 
 _UNITS = {
@@ -259,7 +260,7 @@ class ConstraintTable:
                 reference = f"{name}.{coordinate}"
                 self._add(reference, self.measures.coordinate(reference, ""), lambda: (0.0,))
 
-    def add_declared(self, name: str, spec: Any) -> None:
+    def add_declared(self, name: str, spec: constraints.Constraint) -> None:
         """Equations of a constraint of the model file."""
         measures, path = self.measures, f"constraints.{name}"
         given = getattr(spec, "law" if spec.type != "coupling" else "winch", None)  # of time
@@ -312,7 +313,12 @@ class ConstraintTable:
         rows = zip(self.offset, self.measure, self._automatic, strict=True)
         return [(offset, measure) for offset, measure, automatic in rows if automatic]
 
-    def _coupling(self, spec: Any, path: str, curve: int = NONE) -> int:
+    def _coupling(
+        self,
+        spec: Any,
+        path: str,
+        curve: int = NONE,
+    ) -> int:
         """Weighted sum of tree coordinates, in the declared sense of each, or one less a law of the other."""
         coordinates = [self._system.coordinate(name) for name in spec.factors]
         for coordinate in coordinates:

@@ -43,6 +43,7 @@ from mbsim_cli.model.layout import (
 )
 from mbsim_cli.model.problem import Gap, Reacting
 from mbsim_cli.model.units import RATES, force_on
+from mbsim_cli.spec import sensors
 from mbsim_cli.spec.constraints import Distance, PointOnLine, PointOnPlane
 from mbsim_cli.spec.sensors import ExpressionSensor
 from mbsim_cli.spec.states import StateJoint
@@ -109,7 +110,7 @@ class ReactionTable:
         return Reacting(whole, reactions, len(self._identities))
 
     def _axes(
-        self, spec: Any, joint: str | None, on: str, bodies: tuple[str, str]
+        self, spec: sensors.Reaction, joint: str | None, on: str, bodies: tuple[str, str]
     ) -> tuple[str, Callable[[Geometry], Matrix]]:
         """Body that carries the axes of the components, and the axes."""
         if spec.axes == "joint" and joint is not None:
@@ -349,11 +350,11 @@ class SensorTable:
         self.rows[name] = slice(self._next_row, self._next_row + width)
         self._next_row += width
 
-    def entry(self, name: str, spec: Any) -> Entry:
+    def entry(self, name: str, spec: sensors.Sensor) -> Entry:
         """The row of the table for a sensor that has exactly one; ``_ENTRIES`` has the method of each type."""
         return _ENTRIES[spec.type](self, spec, f"sensors.{name}")
 
-    def _of_point(self, spec: Any, path: str) -> Entry:
+    def _of_point(self, spec: sensors.Position | sensors.Velocity | sensors.Acceleration, path: str) -> Entry:
         """Position, velocity or acceleration of a point."""
         geometry, (body, point) = self._system.geometry, split(spec.point)
         offset = self._system.theta.add(lambda: geometry.point(body, point))
@@ -361,38 +362,38 @@ class SensorTable:
             Sensor[spec.type.upper()], _POINT_UNITS[spec.type], self._system.topology.index[body], theta=offset
         )
 
-    def _of_body(self, spec: Any, path: str) -> Entry:
+    def _of_body(self, spec: sensors.AngularVelocity | sensors.AngularAcceleration, path: str) -> Entry:
         """Angular velocity or acceleration of a body."""
         return Entry(Sensor[spec.type.upper()], _BODY_UNITS[spec.type], self._system.topology.index[spec.body])
 
-    def _attitude(self, spec: Any, path: str) -> Entry:
+    def _attitude(self, spec: sensors.Roll | sensors.Pitch | sensors.Yaw, path: str) -> Entry:
         """Roll, pitch or yaw of a body, or a time derivative of it."""
         body, unit = self._system.topology.index[spec.body], "rad" + RATES[spec.derivative]
         return Entry(Sensor.ATTITUDE, unit, body, Attitude[spec.type.upper()], spec.derivative)
 
-    def _tyre(self, spec: Any, path: str) -> Entry:
+    def _tyre(self, spec: sensors.TyreSensor, path: str) -> Entry:
         quantity = TyreQuantity[spec.quantity.upper()]
         return Entry(Sensor.TYRE, _TYRE_UNITS[quantity], index=self._force_number[spec.tyre], order=quantity)
 
-    def _force(self, spec: Any, path: str) -> Entry:
+    def _force(self, spec: sensors.ForceSensor, path: str) -> Entry:
         """Value of a force along a measure, or the force on a body; of a contact, of all its parts."""
         number = self._force_number[spec.force]
         kind = Sensor.FORCE if self._forces.rows[number][0] in ALONG else Sensor.FORCE_ON_BODY
         return Entry(kind, self._forces.units[number], self._forces.parts.get(spec.force, 0) - 1, number)
 
-    def _multiplier(self, spec: Any, path: str) -> Entry:
+    def _multiplier(self, spec: sensors.Multiplier, path: str) -> Entry:
         number = self._equation(spec.constraint, path)
         unit = force_on(self._constraint_units[number]) if self._constraint_units else "N"
         return Entry(Sensor.MULTIPLIER, unit, index=number)
 
-    def _strain_energy(self, spec: Any, path: str) -> Entry:
+    def _strain_energy(self, spec: sensors.StrainEnergy, path: str) -> Entry:
         number = [deforming.name for deforming in self._system.elastic].index(spec.body)
         return Entry(Sensor.STRAIN_ENERGY, "J", index=number)
 
-    def _energy(self, spec: Any, path: str) -> Entry:
+    def _energy(self, spec: sensors.KineticEnergy | sensors.PotentialEnergy, path: str) -> Entry:
         return Entry(Sensor[spec.type.upper()], "J")
 
-    def _contact(self, spec: Any, path: str) -> Entry:
+    def _contact(self, spec: sensors.ContactSensor, path: str) -> Entry:
         """A quantity of a contact, of one of its parts or of all."""
         number, read = self._force_number[spec.contact], ContactQuantity[spec.quantity.upper()]
         parts = self._forces.parts[spec.contact]
@@ -405,12 +406,12 @@ class SensorTable:
             self._system.issue(f"{path}.quantity", message, "name one by its number, as part: 1")
         return Entry(Sensor.TYRE, _CONTACT_UNITS[read], parts - 1, number, read)
 
-    def _direction(self, spec: Any, path: str) -> Entry:
+    def _direction(self, spec: sensors.Direction, path: str) -> Entry:
         geometry, (body, vector) = self._system.geometry, split(spec.vector)
         offset = self._system.theta.add(lambda: geometry.vector(body, vector))
         return Entry(Sensor.DIRECTION, "1", self._system.topology.index[body], theta=offset)
 
-    def _elastic(self, spec: Any, path: str) -> Entry:
+    def _elastic(self, spec: sensors.ElasticCoordinate, path: str) -> Entry:
         """An elastic coordinate, or a time derivative of it."""
         columns = self._system.elastic_columns(spec.body)
         if spec.number > len(columns):
@@ -420,7 +421,7 @@ class SensorTable:
         unit = "1" + RATES[spec.derivative]
         return Entry(Sensor.COORDINATE, unit, index=columns[spec.number - 1], order=spec.derivative)
 
-    def _deformation(self, spec: Any) -> list[Entry]:
+    def _deformation(self, spec: sensors.Deformation) -> list[Entry]:
         """Three displacements of a node: weighted sums of elastic coordinates, or columns that their products move."""
         body, node = split(spec.point)
         number = [deforming.name for deforming in self._system.elastic].index(body)
@@ -440,7 +441,7 @@ class SensorTable:
             entries.append(Entry(Sensor.MEASURE, unit, index=measure, order=spec.derivative))
         return entries
 
-    def _along(self, spec: Any, path: str) -> Entry:
+    def _along(self, spec: sensors.VelocityAlong | sensors.AccelerationAlong, path: str) -> Entry:
         """Component of a point's velocity or acceleration along a vector."""
         geometry, index = self._system.geometry, self._system.topology.index
         (body, point), (carrier, vector) = split(spec.point), split(spec.vector)

@@ -31,7 +31,9 @@ from mbsim_cli.assembly.tree.geometry import (
     universal_frames,
 )
 from mbsim_cli.model.codes import EULER_PARAMETERS, JOINT_COLUMNS, ROTATIONS, TRANSLATIONS, Column, Joint, Measure
+from mbsim_cli.spec import joints
 
+AnyJoint = joints.Joint | NodeJoint
 Pose = tuple[Vector, Matrix]  # origin of a body, and its axes as columns
 EULER_NAMES = ("e0", "e1", "e2", "e3")
 COORDINATES: dict[Joint, tuple[str, ...]] = {
@@ -92,7 +94,7 @@ CUT_EQUATIONS: dict[Joint, tuple[Equation, ...]] = {
 }
 
 
-def kind_of(spec: Any) -> Joint:
+def kind_of(spec: AnyJoint) -> Joint:
     """Code of a joint of the model file."""
     return Joint[spec.type.upper()]
 
@@ -100,12 +102,12 @@ def kind_of(spec: Any) -> Joint:
 HELD = dict(zip("xyz", TRANSLATIONS, strict=True))  # of its point, which a tree joint may keep at zero
 
 
-def held_of(spec: Any) -> tuple[str, ...]:
+def held_of(spec: AnyJoint) -> tuple[str, ...]:
     """Coordinates of a joint's point that constraints keep at zero, for their multipliers are the load of the joint."""
     return tuple(getattr(spec, "held", ()))
 
 
-def tree_columns(spec: Any, backwards: bool) -> tuple[TreeColumn, ...]:
+def tree_columns(spec: AnyJoint, backwards: bool) -> tuple[TreeColumn, ...]:
     """Columns of a tree joint in the order in which they act.
 
     Backwards the inverse motion is wanted: the columns in reverse, negated. Where turning both frames by half a
@@ -170,7 +172,7 @@ def both(names: Any) -> tuple[str, str]:
     return (names, names) if isinstance(names, str) else tuple(names)
 
 
-def is_designed(geometry: Geometry, spec: Any) -> bool:
+def is_designed(geometry: Geometry, spec: AnyJoint) -> bool:
     """Whether the model file says where both bodies are in the design position, directly or by a hardpoint."""
     return all(
         body == GROUND_NAME or geometry.is_placed(body, name)
@@ -178,7 +180,7 @@ def is_designed(geometry: Geometry, spec: Any) -> bool:
     )
 
 
-def initial_position(geometry: Geometry, spec: Any) -> tuple[Scalar, ...]:
+def initial_position(geometry: Geometry, spec: AnyJoint) -> tuple[Scalar, ...]:
     """Initial coordinates in declared order: as stated, else from the design position, else zero."""
     kind = kind_of(spec)
     stated = stated_position(geometry, spec, kind)
@@ -191,7 +193,7 @@ def initial_position(geometry: Geometry, spec: Any) -> tuple[Scalar, ...]:
     return tuple(d if s is None else s for s, d in zip(stated, default, strict=True))
 
 
-def stated_position(geometry: Geometry, spec: Any, kind: Joint) -> list[Scalar | None]:
+def stated_position(geometry: Geometry, spec: AnyJoint, kind: Joint) -> list[Scalar | None]:
     """Initial coordinates in declared order as the file states them; None where it does not."""
     numbers, initial = geometry.numbers, getattr(spec, "initial", None)
 
@@ -211,7 +213,7 @@ def stated_position(geometry: Geometry, spec: Any, kind: Joint) -> list[Scalar |
     return [found.get(name) for name in COORDINATES[kind]]
 
 
-def position_at(geometry: Geometry, spec: Any, first: Pose, second: Pose) -> tuple[Scalar, ...]:
+def position_at(geometry: Geometry, spec: AnyJoint, first: Pose, second: Pose) -> tuple[Scalar, ...]:
     """Coordinates that the joint has, in declared order, where its two bodies are."""
     return _coordinates(kind_of(spec), *_between(joint_frames(geometry, spec), first, second))
 
@@ -228,7 +230,7 @@ def _coordinates(kind: Joint, place: Vector, r: Matrix) -> tuple[Scalar, ...]:
     return tuple(values[name] for name in COORDINATES[kind])
 
 
-def design_frames(geometry: Geometry, spec: Any, frames: Frames) -> tuple[Vector, Matrix]:
+def design_frames(geometry: Geometry, spec: AnyJoint, frames: Frames) -> tuple[Vector, Matrix]:
     """Place and orientation of the joint frame on the second body in that on the first, in the design position."""
     first, second = ((geometry.position(body), geometry.orientation(body)) for body in spec.bodies)
     return _between(frames, first, second)
@@ -244,7 +246,7 @@ def _between(frames: Frames, first: Pose, second: Pose) -> tuple[Vector, Matrix]
     return apply_transposed(axes, subtract(at_b, at_a)), r
 
 
-def initial_velocity(geometry: Geometry, spec: Any) -> tuple[Scalar, ...]:
+def initial_velocity(geometry: Geometry, spec: AnyJoint) -> tuple[Scalar, ...]:
     """Initial rates of the coordinates in declared order; zero where nothing is stated."""
     numbers, initial, kind = geometry.numbers, getattr(spec, "initial", None), kind_of(spec)
 
@@ -265,7 +267,7 @@ def initial_velocity(geometry: Geometry, spec: Any) -> tuple[Scalar, ...]:
     return tuple(turning if name == "angle" else sliding for name in COORDINATES[kind])
 
 
-def independent(spec: Any) -> set[str]:
+def independent(spec: AnyJoint) -> set[str]:
     """Coordinates that the file declares independent."""
     declared = getattr(getattr(spec, "initial", None), "independent", None)
     if declared is None or declared is False:
@@ -292,19 +294,19 @@ _OF_VELOCITY = {
 }
 
 
-def has_position(spec: Any) -> set[str]:
+def has_position(spec: AnyJoint) -> set[str]:
     """Coordinates whose initial values the file states."""
     return _stated(spec, _OF_POSITION)
 
 
-def has_velocity(spec: Any) -> set[str]:
+def has_velocity(spec: AnyJoint) -> set[str]:
     """Coordinates whose initial rates the file states: where it names independent ones, those of the others follow."""
     named = getattr(getattr(spec, "initial", None), "independent", None)
     stated = _stated(spec, _OF_VELOCITY)
     return stated if named is None or isinstance(named, bool) else stated & set(named)
 
 
-def _stated(spec: Any, coordinates_of: dict[str, tuple[str, ...]]) -> set[str]:
+def _stated(spec: AnyJoint, coordinates_of: dict[str, tuple[str, ...]]) -> set[str]:
     initial = getattr(spec, "initial", None)
     keys = [key for key in coordinates_of if getattr(initial, key, None) is not None]
     return {name for key in keys for name in coordinates_of[key]} & set(COORDINATES[kind_of(spec)])
