@@ -193,23 +193,23 @@ def initial_position(geometry: Geometry, spec: AnyJoint) -> tuple[Scalar, ...]:
     return tuple(d if s is None else s for s, d in zip(stated, default, strict=True))
 
 
+def _initial(spec: Any, name: str) -> Any:
+    """What the file states under a key of a joint's start, or None."""
+    return getattr(getattr(spec, "initial", None), name, None)
+
+
 def stated_position(geometry: Geometry, spec: AnyJoint, kind: Joint) -> list[Scalar | None]:
     """Initial coordinates in declared order as the file states them; None where it does not."""
-    numbers, initial = geometry.numbers, getattr(spec, "initial", None)
-
-    def get(name: str) -> Any:
-        return getattr(initial, name, None)
-
-    found: dict[str, Any] = {}
+    numbers, found = geometry.numbers, dict[str, Any]()
     for name in ("angle", "displacement"):
-        if get(name) is not None:
-            found[name] = numbers(get(name))
-    if get("position") is not None:
-        found |= zip("xyz", numbers.vector(get("position")), strict=False)
-    if get("angles") is not None:
-        found |= zip(("angle_1", "angle_2"), numbers.vector(get("angles")), strict=True)
-    if get("orientation") is not None:
-        found |= zip(EULER_NAMES, euler_parameters(geometry.rotation(get("orientation"))), strict=True)
+        if (stated := _initial(spec, name)) is not None:
+            found[name] = numbers(stated)
+    if (position := _initial(spec, "position")) is not None:
+        found |= zip("xyz", numbers.vector(position), strict=False)
+    if (angles := _initial(spec, "angles")) is not None:
+        found |= zip(("angle_1", "angle_2"), numbers.vector(angles), strict=True)
+    if (orientation := _initial(spec, "orientation")) is not None:
+        found |= zip(EULER_NAMES, euler_parameters(geometry.rotation(orientation)), strict=True)
     return [found.get(name) for name in COORDINATES[kind]]
 
 
@@ -248,10 +248,10 @@ def _between(frames: Frames, first: Pose, second: Pose) -> tuple[Vector, Matrix]
 
 def initial_velocity(geometry: Geometry, spec: AnyJoint) -> tuple[Scalar, ...]:
     """Initial rates of the coordinates in declared order; zero where nothing is stated."""
-    numbers, initial, kind = geometry.numbers, getattr(spec, "initial", None), kind_of(spec)
+    numbers, kind = geometry.numbers, kind_of(spec)
 
     def get(name: str, read: Callable, default: Any) -> Any:
-        stated = getattr(initial, name, None)
+        stated = _initial(spec, name)
         return default if stated is None else read(stated)
 
     if kind in (Joint.SPHERICAL, Joint.FLOATING):
@@ -269,7 +269,7 @@ def initial_velocity(geometry: Geometry, spec: AnyJoint) -> tuple[Scalar, ...]:
 
 def independent(spec: AnyJoint) -> set[str]:
     """Coordinates that the file declares independent."""
-    declared = getattr(getattr(spec, "initial", None), "independent", None)
+    declared = _initial(spec, "independent")
     if declared is None or declared is False:
         return set()
     return set(COORDINATES[kind_of(spec)]) if declared is True else set(declared)
@@ -277,7 +277,7 @@ def independent(spec: AnyJoint) -> set[str]:
 
 def is_guess(spec: Any) -> bool:
     """Whether the file says that a joint may start elsewhere than it states."""
-    return getattr(getattr(spec, "initial", None), "independent", None) is False
+    return _initial(spec, "independent") is False
 
 
 _OF_POSITION = {
@@ -301,12 +301,10 @@ def has_position(spec: AnyJoint) -> set[str]:
 
 def has_velocity(spec: AnyJoint) -> set[str]:
     """Coordinates whose initial rates the file states: where it names independent ones, those of the others follow."""
-    named = getattr(getattr(spec, "initial", None), "independent", None)
-    stated = _stated(spec, _OF_VELOCITY)
+    named, stated = _initial(spec, "independent"), _stated(spec, _OF_VELOCITY)
     return stated if named is None or isinstance(named, bool) else stated & set(named)
 
 
 def _stated(spec: AnyJoint, coordinates_of: dict[str, tuple[str, ...]]) -> set[str]:
-    initial = getattr(spec, "initial", None)
-    keys = [key for key in coordinates_of if getattr(initial, key, None) is not None]
+    keys = [key for key in coordinates_of if _initial(spec, key) is not None]
     return {name for key in keys for name in coordinates_of[key]} & set(COORDINATES[kind_of(spec)])
