@@ -350,8 +350,13 @@ def _forward(
 ) -> Iterator[Block]:
     """The same by one run."""
     simulation = start(problem, theta, tape)
-    size = block_steps or steps_of_block(problem, 0 if tape else simulation.p)
-    total = round(problem.options.duration / problem.options.step)
+    yield from in_blocks(simulation, block_steps or steps_of_block(problem, 0 if tape else simulation.p), tape)
+
+
+def in_blocks(simulation: "Simulation | OpenTreeSimulation", size: int, tape: "Tape | None" = None) -> Iterator[Block]:
+    """All blocks of a run, ``size`` steps in each; a block that breaks off comes before the error."""
+    options = simulation.problem.options
+    total = round(options.duration / options.step)
     try:
         yield simulation.first_block(0 if tape else min(size, total))  # by which a tape plans
         if tape is not None:

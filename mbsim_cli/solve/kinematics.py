@@ -16,8 +16,8 @@ from mbsim_cli.model.problem import Block, Problem
 from mbsim_cli.model.scales import scales_of
 from mbsim_cli.solve import allocate
 from mbsim_cli.solve.allocate import Instant
-from mbsim_cli.solve.blocks import BrokenOff, first_rows
-from mbsim_cli.solve.forward import Simulation, steps_of_block
+from mbsim_cli.solve.blocks import first_rows
+from mbsim_cli.solve.forward import Simulation, in_blocks, steps_of_block
 from mbsim_cli.solve.initial import Initial, assemble_closed
 from mbsim_cli.solve.redundancy import kept_in_range, rank_and_pivots
 from mbsim_cli.solve.tape import Tape
@@ -256,18 +256,6 @@ class Following(Simulation):
             tape.initial = initial
         return cls(problem, initial, tape)
 
-    def blocks(self, size: int) -> Iterator[Block]:
-        """All samples, ``size`` in a block; a block that breaks off comes before the error."""
-        total = round(self.problem.options.duration / self.problem.options.step)
-        try:
-            yield self.first_block(min(size, total))
-            while self.step < total:
-                yield self.advance(min(size, total - self.step))
-        except BrokenOff as failure:
-            if len(failure.block.time):
-                yield failure.block
-            raise
-
     def _made(self, steps: int, filled: int, record: Record, d_record: SensitivityRecord) -> Progress:
         iterations, row = 0, 0
         first = self.step if filled else self.step + 1
@@ -341,4 +329,4 @@ def kinematics(problem: Problem, *, theta: np.ndarray | None = None, tape: Tape 
     cannot be followed.
     """
     following = Following.of(problem, theta, tape)
-    yield from following.blocks(min(256, steps_of_block(problem, 0 if tape else following.p)))
+    yield from in_blocks(following, min(256, steps_of_block(problem, 0 if tape else following.p)))

@@ -13,6 +13,7 @@ from mbsim_cli.model.coordinates import all_but
 from mbsim_cli.model.problem import InverseBlock, Problem
 from mbsim_cli.solve import allocate
 from mbsim_cli.solve.adjoint.readings import InstantPuller, Pulled, ReactionPuller, Readings, Seen, each_defined
+from mbsim_cli.solve.forward import in_blocks
 from mbsim_cli.solve.inverse.analysis import InverseAnalysis, Trajectory, instants, inverse, with_natural_values
 from mbsim_cli.solve.inverse.loops import SAMPLES, Driven, FollowingDrives, given_columns, saddle
 from mbsim_cli.solve.redundancy import kept_in_range
@@ -190,7 +191,7 @@ def pull_back_loops(
     tape, p = Tape(), padded(count)
     alone = replace(problem, options=replace(problem.options, sensitivity="adjoint"))
     following = FollowingDrives.of(alone, tape=tape)
-    for _ in following.blocks(SAMPLES):
+    for _ in in_blocks(following, SAMPLES):
         pass
     found = following.take()
     assert tape.initial is not None

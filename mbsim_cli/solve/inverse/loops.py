@@ -18,6 +18,7 @@ from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
 from mbsim_cli.model.layout import NONE
 from mbsim_cli.model.problem import Block, Drives, InverseBlock, Problem
 from mbsim_cli.solve.allocate import Instant
+from mbsim_cli.solve.forward import in_blocks
 from mbsim_cli.solve.initial import Initial
 from mbsim_cli.solve.inverse.analysis import Trajectory
 from mbsim_cli.solve.kinematics import Following, Lost, Sampler
@@ -193,7 +194,7 @@ class FollowingDrives(Following):
 def inverse_of_loops(problem: Problem) -> Iterator[InverseBlock]:
     """Follow the motion at the sampling times; yield blocks of bounded size. Raises AnalysisError."""
     following = FollowingDrives.of(problem)
-    for block in following.blocks(SAMPLES):
+    for block in in_blocks(following, SAMPLES):
         yield _inverse_block(problem, block, following.take())
 
 

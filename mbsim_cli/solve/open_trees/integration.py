@@ -239,7 +239,7 @@ def error_control(options: Options, *, varies: bool, at_once: float = np.inf) ->
     )
 
 
-def hardest(scheme: Scheme, state: Any, stages: Stages) -> int:
+def hardest(scheme: Scheme, state: State, stages: Stages) -> int:
     """The coordinate that has the largest error in the last step that was tried."""
     errors = scheme.control.error if isinstance(scheme.control, ImplicitControl) else scheme.control
     weights = scheme.tableau.error[0]

@@ -7,7 +7,7 @@ import numpy as np
 
 from mbsim_cli.errors import AnalysisError
 from mbsim_cli.kernels.algorithms.closed_loops import ClosedLoops
-from mbsim_cli.kernels.algorithms.equations.forces import turns
+from mbsim_cli.kernels.algorithms.equations.forces import Turns, turns
 from mbsim_cli.kernels.algorithms.open_trees.conventional import conventional
 from mbsim_cli.kernels.algorithms.open_trees.flexible_open_tree import flexible_open_tree
 from mbsim_cli.kernels.algorithms.open_trees.flexible_recursive import flexible_recursive
@@ -22,7 +22,7 @@ from mbsim_cli.kernels.drivers.record import Inside, Record, SensitivityRecord, 
 from mbsim_cli.kernels.drivers.stepping import BEFORE_START, DUE, SIZE, TIME, TRIED
 from mbsim_cli.kernels.integrators.ali3p import State
 from mbsim_cli.kernels.integrators.ali3p_derivatives import Sensitivity
-from mbsim_cli.kernels.integrators.runge_kutta import TINY
+from mbsim_cli.kernels.integrators.runge_kutta import TINY, Tableau
 from mbsim_cli.model.codes import Status
 from mbsim_cli.model.coordinates import of_columns
 from mbsim_cli.model.layout import FlexibleTree, Model
@@ -446,14 +446,14 @@ class OpenTreeSimulation:
             return step_sentence(status, time, self.problem, worst, *pace)
         return sentence(status, time, self.problem, self.state.zdd, np.zeros(0))
 
-    def _block(self, record: Any, d_record: Any, work: np.ndarray, *, observed: bool = False) -> Block:
+    def _block(self, record: Record, d_record: SensitivityRecord, work: np.ndarray, *, observed: bool = False) -> Block:
         """Instants with their sensors."""
         if not observed:
             self._observe(record, d_record, self.turns)
         judged = self.loops.judged(record, d_record) if self.loops else ()
         return block_of(record, d_record, self.p, work[:, WORK.index("evaluations")], work, self.reactions, *judged)
 
-    def _observe(self, record: Any, d_record: Any, turning: Any) -> None:
+    def _observe(self, record: Record, d_record: SensitivityRecord, turning: Turns) -> None:
         """Fill in what sensors show; ``turning`` are the angles that are followed from row to row."""
         if turning.measure.size:
             follow_rows(self.model, self.theta, self.kin, turning, record)
@@ -500,7 +500,7 @@ def pilot(problem: Problem) -> Pilot:
     return Pilot(float(steps.end[taken[-1]]), float(np.median(reach)) / STABLE, breakpoints)
 
 
-def _reach(steps: Steps, method: Any) -> np.ndarray:
+def _reach(steps: Steps, method: Tableau) -> np.ndarray:
     """h lambda (count,) of the steps of ``dop853`` that have a length, lambda the rate that shows at their ends.
 
     Source: Hairer, Wanner, Solving Ordinary Differential Equations II (1996), section IV.2, for y'' = f(y, y').
