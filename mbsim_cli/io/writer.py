@@ -2,8 +2,7 @@
 
 import contextlib
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import repeat
 from pathlib import Path
@@ -151,6 +150,7 @@ def _allocated(columns: Sequence[np.ndarray], most: int) -> list[np.ndarray]:
 # after the other, which takes longer than the rest of writing a short run.
 
 MOST_THREADS = 8
+FEW = 500_000  # bytes that are compressed sooner than threads start
 
 
 class Chunking(NamedTuple):
@@ -167,39 +167,42 @@ def extend(datasets: Sequence[h5py.Dataset], first: int, columns: Sequence[np.nd
     for dataset, values in zip(datasets, columns, strict=True):
         compressed = first == 0 and dataset.id.get_create_plist().get_nfilters()
         chunkings.append(Chunking(id(values), dataset.chunks, dataset.dtype) if compressed else None)
-    with _compressed_chunks(chunkings, columns) as chunks:
-        for dataset, values, chunking in zip(datasets, columns, chunkings, strict=True):
-            if chunking is None:
-                layout.extend(dataset, first, values)
-            else:
-                rows, *widths = chunking.shape
-                dataset.id.set_extent((len(values), *widths))
-                for number, chunk in enumerate(chunks[chunking]):
-                    dataset.id.write_direct_chunk((number * rows, *(0 for _ in widths)), chunk.result())
-            yield
+    chunks = _compressed_chunks(chunkings, columns)
+    for dataset, values, chunking in zip(datasets, columns, chunkings, strict=True):
+        if chunking is None:
+            layout.extend(dataset, first, values)
+        else:
+            rows, *widths = chunking.shape
+            dataset.id.set_extent((len(values), *widths))
+            for number, chunk in enumerate(chunks[chunking]):
+                dataset.id.write_direct_chunk((number * rows, *(0 for _ in widths)), chunk)
+        yield
 
 
-@contextmanager
-def _compressed_chunks(chunkings: Sequence[Chunking | None], columns: Sequence[np.ndarray]):
-    """A context that yields futures of the compressed chunks, by chunking."""
+def _compressed_chunks(
+    chunkings: Sequence[Chunking | None], columns: Sequence[np.ndarray]
+) -> dict[Chunking, list[bytes]]:
+    """Compressed chunks of columns."""
     wanted = {chunking: values for chunking, values in zip(chunkings, columns, strict=True) if chunking}
-    if not wanted:
-        yield {}
-        return
+
+    def made(each: Callable[..., Iterable[bytes]]) -> dict[Chunking, list[bytes]]:
+        begun = {
+            chunking: each(partial(_compressed, values, chunking), range(0, len(values), chunking.shape[0]))
+            for chunking, values in wanted.items()
+        }
+        return {chunking: list(chunks) for chunking, chunks in begun.items()}
+
+    if sum(values.nbytes for values in wanted.values()) < FEW:
+        return made(map)
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(helpful(MOST_THREADS)) as pool:
-        yield {
-            chunking: [
-                pool.submit(_compressed, values[first:], chunking) for first in range(0, len(values), chunking.shape[0])
-            ]
-            for chunking, values in wanted.items()
-        }
+        return made(pool.map)
 
 
-def _compressed(values: np.ndarray, chunking: Chunking) -> bytes:
-    """The first chunk of a column, compressed; missing rows are zeros. zlib releases the interpreter lock."""
-    content = np.ascontiguousarray(values[: chunking.shape[0]], chunking.dtype)
+def _compressed(values: np.ndarray, chunking: Chunking, first: int) -> bytes:
+    """The chunk that begins at a row, compressed; missing rows are zeros. zlib releases the interpreter lock."""
+    content = np.ascontiguousarray(values[first : first + chunking.shape[0]], chunking.dtype)
     if content.shape != chunking.shape:
         content = np.concatenate(
             [content, np.zeros((chunking.shape[0] - len(content), *chunking.shape[1:]), chunking.dtype)]
