@@ -192,7 +192,7 @@ def once(names: list[str]) -> list[str]:
     return names
 
 
-def parse_overrides(parameters: list[str] | None, keys: list[str] | None = None) -> dict[str, str]:
+def parse_overrides(parameters: list[str] | None, keys: list[str] | None) -> dict[str, str]:
     """Read ``-p NAME=VALUE`` and ``-s KEY=VALUE`` entries; names of keys begin with a dot. Raises UsageError."""
     overrides: dict[str, str] = {}
     for option, wanted, mark, entries in (("-p", "NAME", "", parameters), ("-s", "KEY", ".", keys)):

@@ -42,7 +42,7 @@ def store_fields(scales: Scales, fields: Sequence[FieldOnMesh]) -> None:
 
 
 def fields_of(path: Path, checked: bool = False) -> dict[str, FieldOnMesh]:
-    """Fields of a result by name, and by OBJECTIVE.FIELD derivatives of objectives, ``checked`` as of ``summary``.
+    """Fields of a result by name, and by OBJECTIVE.FIELD derivatives of objectives, ``checked`` as of ``ResultFile``.
 
     Raises InputOutputError.
     """

@@ -46,12 +46,9 @@ def store_history(scales: Scales, history: History) -> None:
     scales.store("optimization/failures", list(history.failures), ("design",), dtype=TEXT)
 
 
-def history_of(path: Path, checked: bool = False) -> History | None:
-    """The designs of the optimisation that found a result, ``checked`` as of ``summary``; None for other results.
-
-    Raises InputOutputError.
-    """
-    with opened(path, checked) as file:
+def history_of(path: Path) -> History | None:
+    """The designs of the optimisation that found a checked result, None for others; raises InputOutputError."""
+    with opened(path, checked=True) as file:
         group = file.get("optimization")
         if group is None:
             return None

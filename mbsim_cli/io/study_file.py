@@ -55,7 +55,7 @@ class Tracks:
     each: Callable[[], Iterable[Any]]
 
 
-def write_study(target: Path, table: StudyTable, tracks: Tracks | None = None) -> None:
+def write_study(target: Path, table: StudyTable, tracks: Tracks | None) -> None:
     """Write a study, in the place of an earlier one; raises InputOutputError."""
     if os.path.lexists(target) and not is_study(target):
         raise InputOutputError(f"{target} is no collected study, or is damaged; move it away, and collect again")

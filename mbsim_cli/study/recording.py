@@ -232,7 +232,7 @@ class MemoryRecord:
     Every ``every``-th time point is stored, and the last one; None takes the model file's output interval.
     """
 
-    def __init__(self, plan: Plan, every: int | None = None):
+    def __init__(self, plan: Plan, every: int | None):
         origin = origin_of(plan, COMMAND)
         self._origin = origin = origin if every is None else origin._replace(every=every)
         self._protected = guard_of(plan.model_file, False)["protected"]  # files of the model, which nothing replaces

@@ -207,7 +207,7 @@ class ModeFilm(FilmedModel):
     EXTENT = 0.1  # of the mechanism, that points move by at most
     SMALL = 1e-4  # amplitude at which points move in proportion
 
-    def __init__(self, content: ResultFile, mode: int, speed: float, fps: float, exaggeration: float | None = None):
+    def __init__(self, content: ResultFile, mode: int, speed: float, fps: float, exaggeration: float | None):
         """``exaggeration`` is a factor on the amplitude. Raises UsageError for a mode that is not there."""
         from mbsim_cli.io.linear_models import shape_of
 

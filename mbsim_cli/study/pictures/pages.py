@@ -227,7 +227,7 @@ def _optimization(path: Path) -> dict[str, Any] | None:
     """The history of the search that found a result, if one has."""
     from mbsim_cli.io.optimization import history_of
 
-    found = history_of(path, checked=True)
+    found = history_of(path)
     if found is None:
         return None
     return {

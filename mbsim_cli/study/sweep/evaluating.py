@@ -238,7 +238,7 @@ class CaseEvaluator:
             return outcome, target.read_bytes()
 
 
-def base_of(plan: StudyPlan, listener: Listener = SILENT) -> Plan:
+def base_of(plan: StudyPlan, listener: Listener) -> Plan:
     """The run at the file's own values, with everything compiled that it needs."""
     from mbsim_cli import spec
 
