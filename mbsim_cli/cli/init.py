@@ -96,11 +96,11 @@ def _installed(name: str) -> str:
 
 
 def write_new(target: Path, text: str, force: bool) -> None:
-    """Write a model file; raises InputOutputError where one exists, unless ``force`` replaces it."""
+    """Write a model file; raises InputOutputError where one exists, unless ``force`` overwrites it."""
     try:
         with open(target, "w" if force else "x", encoding="utf-8") as stream:
             stream.write(text)
     except FileExistsError:
-        raise InputOutputError(f"{target} exists; only --force replaces it, or name another file") from None
+        raise InputOutputError(f"{target} exists; --force overwrites it, or name another file") from None
     except OSError as error:
         raise InputOutputError(f"cannot write {target}: {error.strerror}") from None

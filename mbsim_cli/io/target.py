@@ -241,9 +241,9 @@ def elsewhere() -> str:
     return either("name another output with -o", "name another file")
 
 
-def only_by_force() -> str:
-    """Advice where a file is not ours to replace."""
-    return f"only {flag('force')} replaces it"
+def appeared(target: Path) -> str:
+    """The sentence on a file that is not ours to replace, and was not there before."""
+    return f"{target} has appeared meanwhile, and only {flag('force')} overwrites it"
 
 
 def is_result(path: Path) -> bool:
@@ -371,7 +371,7 @@ def replaced(target: Path, kind: FileKind = RESULT, *, force: bool = False) -> I
         temporary.sync()
         temporary.publish(target, partial(may_replace, kind=kind, force=force))
     except Occupied as error:
-        raise InputOutputError(f"{target} has appeared meanwhile, and {only_by_force()}") from error
+        raise InputOutputError(appeared(target)) from error
     except OSError as error:
         raise InputOutputError(f"cannot write {target}: {error.strerror or error}") from error
     finally:

@@ -16,7 +16,7 @@ from mbsim_cli.io import layout
 from mbsim_cli.io.fields import FieldOnMesh, store_fields
 from mbsim_cli.io.layout import TEXT, Scales, Thinning, Variable, element_axis, set_unit, texts
 from mbsim_cli.io.provenance import Provenance
-from mbsim_cli.io.target import Occupied, Sink, TemporaryFile, may_replace, only_by_force
+from mbsim_cli.io.target import Occupied, Sink, TemporaryFile, appeared, may_replace
 from mbsim_cli.model.layout import Names
 from mbsim_cli.model.problem import Block, instants_of
 from mbsim_cli.model.units import quotients
@@ -346,7 +346,7 @@ class ResultWriter:
         try:
             return self._temporary.publish(self.target, partial(self._may_replace, force=self._force))
         except Occupied:
-            reason = f"{self.target} has appeared meanwhile, and {only_by_force()}"
+            reason = appeared(self.target)
         except OSError as error:
             reason = f"cannot write {self.target}: {error.strerror or error}"
         kept = self._temporary.keep("complete", self._may_replace)

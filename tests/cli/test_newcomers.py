@@ -36,7 +36,7 @@ def test_init_lists_and_writes(mbsim, tmp_path):
     done = mbsim("init", "pendulum")
     assert done.code == 0 and "next: mbsim run pendulum.yaml" in done.out
     again = mbsim("init", "pendulum")
-    assert again.code == 5 and "pendulum.yaml exists; only --force replaces it" in again.err
+    assert again.code == 5 and "pendulum.yaml exists; --force overwrites it" in again.err
     assert mbsim("init", "pendulum", "--force").code == 0
     assert mbsim("init", "fivebar", "mine.yaml", "--json").json["next"] == "mbsim run mine.yaml"
     assert (tmp_path / "mine.yaml").read_text() == template("fivebar")

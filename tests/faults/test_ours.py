@@ -66,7 +66,7 @@ def test_a_partial_result_of_the_user_stays(mbsim, pendulum, tmp_path, failing):
 def test_what_appears_at_the_target_stays(mbsim, pendulum, tmp_path, appearing, make):
     appearing("pendulum.h5", make)
     done = mbsim("run", pendulum, "--json")
-    assert done.code == 5 and "has appeared meanwhile, and only --force replaces it" in done.json["message"]
+    assert done.code == 5 and "has appeared meanwhile, and only --force overwrites it" in done.json["message"]
     assert done.json["kept"] == str(tmp_path / "pendulum.h5.complete")
     assert mbsim("inspect", "pendulum.h5.complete", "--json").json["instants"] == 51
     appeared = tmp_path / "pendulum.h5"

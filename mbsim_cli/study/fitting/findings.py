@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mbsim_cli.errors import InputOutputError, MbsimError, UsageError, option
+from mbsim_cli.errors import InputOutputError, MbsimError, UsageError, flag
 from mbsim_cli.io.target import PICTURE, check_target, replaced
 from mbsim_cli.report import picture_kind, require_matplotlib
 from mbsim_cli.spec.loader import load
@@ -159,7 +159,7 @@ def check_place(model: "Model", path: Path, *, force: bool) -> None:
     if path.suffix not in (".yaml", ".yml"):
         raise UsageError(f"a model file ends in .yaml; {path} does not")
     if path.exists() and not force:
-        raise InputOutputError(f"{path} exists; {option('force')} overwrites it")
+        raise InputOutputError(f"{path} exists; {flag('force')} overwrites it")
     if path.is_dir() or not path.resolve().parent.is_dir():
         raise InputOutputError(f"cannot write {path}: it is a folder, or there is no folder that it could stand in")
     file = model._file
