@@ -188,13 +188,13 @@ def script(
     parallel: Annotated[bool, typer.Option("--parallel", help="Processes side by side on one machine.")] = False,
     shards: Annotated[
         int | None,
-        typer.Option(metavar="N", min=1, help="Parts of the study.", show_default="8, or as many as there are cases"),
+        typer.Option(metavar="N", min=1, help="Shards of the study.", show_default="8, or as many as there are cases"),
     ] = None,
     jobs: Jobs = 1,
     output: Annotated[Path | None, options.output_option("FILE", "Script.", "DIR/job.sh")] = None,
     json: options.Json = False,
 ) -> None:
-    """Write a job script that computes the study in parts."""
+    """Write a job script that computes the study in shards."""
     if slurm == parallel:
         raise UsageError("give one of --slurm and --parallel")
     from mbsim_cli.study.sweep.cluster import write_script
@@ -203,10 +203,10 @@ def script(
     cases = where.plan().cases
     if shards is not None and shards > cases:
         raise UsageError(f"--shards {shards} leaves some without a case, as there are {cases}")
-    parts = shards or min(8, cases)
-    written = write_script("slurm" if slurm else "parallel", where, output, parts, jobs)
+    shards = shards or min(8, cases)
+    written = write_script("slurm" if slurm else "parallel", where, output, shards, jobs)
     start = f"{'sbatch' if slurm else 'bash'} {shlex.quote(str(written))}"
     if json:
-        emit({"folder": str(folder), "output": str(written), "shards": parts, "cases": cases, "start": start})
+        emit({"folder": str(folder), "output": str(written), "shards": shards, "cases": cases, "start": start})
     else:
-        tell(f"{written}: {parts} shards of {cases} cases; start it with {start}")
+        tell(f"{written}: {shards} shards of {cases} cases; start it with {start}")

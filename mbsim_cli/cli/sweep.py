@@ -71,10 +71,10 @@ def _number(text: str) -> float | str:
 
 # ``mbsim sweep``: parameter studies, planned and computed.
 
-Part = Annotated[
+ShardOption = Annotated[
     str | None,
     typer.Option(
-        "--shard", metavar="I/N", help="Compute part I of N only.", show_default="that of a task of a SLURM array"
+        "--shard", metavar="I/N", help="Compute shard I of N only.", show_default="that of a task of a SLURM array"
     ),
 ]
 Retry = Annotated[
@@ -149,7 +149,7 @@ def command(
     study: Study = None,
     output: Output = None,
     jobs: Jobs = 1,
-    shard: Part = None,
+    shard: ShardOption = None,
     csv: Csv = None,
     grid: Grid = None,
     keep: Keep = None,
@@ -207,7 +207,7 @@ def command(
 def retry(
     folder: Folder,
     jobs: Jobs = 1,
-    shard: Part = None,
+    shard: ShardOption = None,
     case_timeout: Timeout = None,
     max_failures: MaxFailures = None,
     fail_fast: FailFast = False,

@@ -126,7 +126,7 @@ ALL = Shard()
 
 
 def shard_of(text: str | None, environment: Mapping[str, str]) -> Shard:
-    """The part that ``--shard I/N`` names, else that of a task of a SLURM array, else all.
+    """The shard that ``--shard I/N`` names, else that of a task of a SLURM array, else all.
 
     Tasks of an array count from any number, in any step.
     """
@@ -145,7 +145,7 @@ def shard_of(text: str | None, environment: Mapping[str, str]) -> Shard:
         raise UsageError("the variables SLURM_ARRAY_TASK_* are no numbers; give --shard I/N") from None
     place, rest = divmod(task - first, step)
     if rest or not 0 <= place < count or last != first + (count - 1) * step:  # in such an array no task begins
-        message = f"task {task} of a SLURM array of {count} from {first} to {last} names no part of the study"
+        message = f"task {task} of a SLURM array of {count} from {first} to {last} names no shard of the study"
         raise UsageError(f"{message}; give --shard I/N")
     return Shard(place + 1, count)
 
