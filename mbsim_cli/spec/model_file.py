@@ -326,7 +326,7 @@ class ModelFile(Sections):
         name = shown.partition(".")[0]
         return self._width(name, self.sensors[name])
 
-    def _width(self, name: str, spec: Any) -> int:
+    def _width(self, name: str, spec: Sensor) -> int:
         if spec.type == "expression":  # 1 or 3; 1 where the expression is wrong
             others = {other: given for other, given in self.sensors.items() if given.type != "expression"}
             widths = {part: self._width(other, given) for other, given in others.items() for part in given.shows(other)}

@@ -96,7 +96,7 @@ class Objective(Spec):
         return NO_EXPRESSION if self.kind in (*MODAL, *TRANSFERS) else getattr(self, self.kind)
 
     @model_validator(mode="after")
-    def _one_kind(self) -> Any:
+    def _one_kind(self) -> "Objective":
         given = [kind for kind in KINDS if getattr(self, kind) is not None]
         choice = "integral, mean, rms, maximum, minimum, final, at, expression, gain, phase or a number of a mode"
         require_one(f"one of {choice}", len(given) != 1)

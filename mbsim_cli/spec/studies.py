@@ -179,9 +179,9 @@ class Optimization(Spec):
     description: named.Text | None = description()
 
     @property
-    def varied(self) -> Any:
+    def varied(self) -> Literal["all"] | tuple[str, ...] | dict[str, Range]:
         """Parameters that vary, as they are stated or by default."""
-        return ([] if self.fields else "all") if self.variables is None else self.variables
+        return (() if self.fields else "all") if self.variables is None else self.variables
 
     @property
     def objective(self) -> str:
@@ -273,7 +273,7 @@ class Fit(Spec):
     description: named.Text | None = description()
 
     @property
-    def varied(self) -> Any:
+    def varied(self) -> Literal["all"] | tuple[str, ...] | dict[str, Range]:
         """Parameters that are estimated, as they are stated."""
         return self.parameters
 

@@ -102,6 +102,18 @@ def test_no_operation_changes_a_model(tmp_path, text, settings):
     assert list(leaves(model)) == before
 
 
+def kinds(of):
+    for kind in of.__subclasses__():
+        yield kind
+        yield from kinds(kind)
+
+
+def test_no_key_is_read_as_a_list():
+    fields = [(kind, name, entry.annotation) for kind in kinds(Spec) for name, entry in kind.model_fields.items()]
+    assert len(fields) > 500
+    assert not [(kind, name) for kind, name, annotation in fields if "list[" in repr(annotation)]
+
+
 def test_nothing_can_be_written_into_a_model(tmp_path):
     model = read(tmp_path, FORWARD)
     for name in MAPPINGS:

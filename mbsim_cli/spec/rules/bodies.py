@@ -11,6 +11,7 @@ from mbsim_cli.spec.constraints import Angle
 from mbsim_cli.spec.expressions.number import Number
 from mbsim_cli.spec.expressions.syntax import names, parse
 from mbsim_cli.spec.flexible import Field, FlexibleFile, FlexibleMeshed, FlexibleTerms, NodeSet
+from mbsim_cli.spec.joints import Joint
 from mbsim_cli.spec.reading.messages import Path
 from mbsim_cli.spec.review import Review
 from mbsim_cli.spec.sensors import AngleSensor
@@ -263,7 +264,7 @@ def _has_length(review: Review, path: Path, numbers: Sequence[Number]) -> None:
         review.report(path, "the vector has length zero and gives no direction")
 
 
-def _across(review: Review, path: Path, joint: Any) -> None:
+def _across(review: Review, path: Path, joint: Joint) -> None:
     axes = getattr(joint, "axis", None) or getattr(joint, "axes", None)
     references = getattr(joint, "reference", None)
     if references is None:

@@ -292,17 +292,16 @@ def _variables(review: Review, given: Optimization) -> Iterator[Fault]:
         return
     if not stated and not given.fields:
         yield Fault(("variables",), "needs one parameter at least")
-    listed = isinstance(stated, tuple)
     for index, name in enumerate(stated):
-        path: Path = ("variables", index if listed else name)
-        if listed and name in stated[:index]:
+        path: Path = ("variables", name if isinstance(stated, dict) else index)
+        if isinstance(stated, tuple) and name in stated[:index]:
             yield Fault(path, f"{name!r} stands twice")
         elif name not in review.model.parameters or not review.intact("parameters", name):
             continue
-        elif listed:
-            yield from bounded(review, path, name)
-        else:
+        elif isinstance(stated, dict):
             yield from _range_of_search(review, given, path, name, stated[name])
+        else:
+            yield from bounded(review, path, name)
 
 
 def _range_of_search(review: Review, given: Optimization, path: Path, name: str, stated: Range) -> Iterator[Fault]:

@@ -4,10 +4,10 @@ from itertools import pairwise
 from typing import Any
 
 from mbsim_cli.spec.base import references
-from mbsim_cli.spec.constraints import COUPLINGS, Coupling, Distance, Gear, Motion, Rack, Screw
+from mbsim_cli.spec.constraints import COUPLINGS, Constraint, Coupling, Distance, Gear, Motion, Rack, Screw
 from mbsim_cli.spec.expressions.named_numbers import shown, sort
-from mbsim_cli.spec.forces import Bushing, Contact, SphereShape
-from mbsim_cli.spec.laws import Profile, Ramp, RoadSum
+from mbsim_cli.spec.forces import Bushing, Contact, Force, SphereShape
+from mbsim_cli.spec.laws import Profile, Ramp, Road, RoadSum
 from mbsim_cli.spec.reading.messages import Path
 from mbsim_cli.spec.review import GROUND, Review
 from mbsim_cli.spec.sensors import Reaction
@@ -72,13 +72,13 @@ def _same_body(review: Review, path: Path, point: str, vector: str) -> None:
         review.report(path, f"{point!r} and {vector!r} must be of one body")
 
 
-def _acts(review: Review, path: Path, item: Any) -> None:
+def _acts(review: Review, path: Path, item: Force) -> None:
     """Report a force that moves nothing: one on the ground, or within one rigid body."""
     key = item.place
     if key is not None and getattr(item, key).partition(".")[0] == GROUND:
         message = f"the ground does not move, and a {item.type} on it changes nothing"
         review.report((*path, key), message, "name the body that it acts on")
-    points: list[str] = getattr(item, "points", None) or []
+    points: tuple[str, ...] = getattr(item, "points", None) or ()
     bodies = {point.partition(".")[0] for point in points}
     if len(bodies) != 1 or points[0] == points[1]:
         return
@@ -89,7 +89,7 @@ def _acts(review: Review, path: Path, item: Any) -> None:
         review.report((*path, "points"), message, "the second one belongs to another body")
 
 
-def _suitable(review: Review, path: Path, item: Any) -> None:
+def _suitable(review: Review, path: Path, item: Force | Constraint) -> None:
     for place, kind, name, is_key, _ in references(item, path):
         joint, _, coordinate = name.partition(".")
         if kind != "coordinate":
@@ -299,12 +299,12 @@ def _contact_sizes(review: Review, path: Path, force: Contact) -> None:
         review.positive((*path, "restitution", "speed"), force.restitution.speed)
 
 
-def _inline_road(review: Review, path: Path, road: Any) -> None:
+def _inline_road(review: Review, path: Path, road: Road | str | None) -> None:
     if road is not None and not isinstance(road, str):
         _road(review, path, road)
 
 
-def _road(review: Review, path: Path, road: Any) -> None:
+def _road(review: Review, path: Path, road: Road) -> None:
     _sizes(review, path, road)
     if isinstance(road, Ramp):
         start, end = review.value(road.start), review.value(road.end)
