@@ -144,26 +144,22 @@ class Number:
 
 
 class _Auto:
-    """Lets a number be the word ``auto``: what the initial position gives."""
+    """Annotation of a number that may be the word ``auto``: what the initial position gives."""
 
-    @classmethod
-    def _number(cls, value: object) -> Number:
-        return Number.read(value)
+    def __init__(self, kind: type[Number]):
+        self._kind = kind
 
-    @classmethod
-    def read(cls, value: object) -> Number | str:
-        return value if value == "auto" and isinstance(value, str) else cls._number(value)
+    def _read(self, value: object) -> Number | str:
+        return value if value == "auto" and isinstance(value, str) else self._kind.read(value)
 
-    @classmethod
-    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        return core_schema.no_info_plain_validator_function(cls.read)
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_plain_validator_function(self._read)
 
-    @classmethod
-    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
         return {"type": ["number", "string"]}
 
 
-AutoNumber = Annotated[Number | Literal["auto"], _Auto]
+AutoNumber = Annotated[Number | Literal["auto"], _Auto(Number)]
 
 
 def expression_error(error: ExpressionError) -> PydanticCustomError:
@@ -236,20 +232,11 @@ class Expression(Number):
             return cls(text)
         if isinstance(value, Expression):
             return value
-        try:
-            number = Number.read(value)
-        except PydanticCustomError as error:
-            raise error from None
+        number = Number.read(value)
         return cls(number.text if number.literal is None else number.literal)
 
 
-class _AutoExpression(_Auto):
-    @classmethod
-    def _number(cls, value: object) -> Number:
-        return Expression.read(value)
-
-
-AutoExpression = Annotated[Expression | Literal["auto"], _AutoExpression]
+AutoExpression = Annotated[Expression | Literal["auto"], _Auto(Expression)]
 
 
 class Reading(NamedTuple):

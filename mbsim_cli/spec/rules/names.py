@@ -297,15 +297,6 @@ class References:
         if not review.lost("joints"):
             review.known(path, name, "constraints", "constraint or joint", known)
 
-    def check(self) -> None:
-        """Check all sections."""
-        for found in references(self.review.model):
-            if found.path[0] in _SECTIONS:
-                self.look_up(found)
-        for name, joint in self.review.model.joints.items():
-            if joint.bodies[0] == joint.bodies[1]:
-                self.review.report(("joints", name, "bodies"), f"both bodies are {joint.bodies[0]!r}")
-
     def _given(self, path: Path, text: str) -> None:
         """Check that a joint, or a body that deforms, has a coordinate; how many elastic ones it has assembly knows."""
         owner, _, name = text.partition(".")
@@ -329,8 +320,14 @@ def _carriers(given: Any) -> set[str]:
 
 
 def check_references(review: Review) -> None:
-    """Report every name that nothing defines."""
-    References(review).check()
+    """Report every name that nothing defines, and joints between a body and itself."""
+    names = References(review)
+    for found in references(review.model):
+        if found.path[0] in _SECTIONS:
+            names.look_up(found)
+    for name, joint in review.model.joints.items():
+        if joint.bodies[0] == joint.bodies[1]:
+            review.report(("joints", name, "bodies"), f"both bodies are {joint.bodies[0]!r}")
 
 
 # Joint graph: every body hangs on the ground, also when the joints that must be cut are cut.
