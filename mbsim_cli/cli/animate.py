@@ -12,6 +12,7 @@ from mbsim_cli.errors import UsageError, counted
 
 if TYPE_CHECKING:
     from mbsim_cli.io.results import ResultFile
+    from mbsim_cli.report.stage import Film
 
 SIZES = (64, 4096)  # pixels
 SIZE = "640x480"
@@ -113,7 +114,7 @@ def _pixels(size: str) -> tuple[int, int]:
     return int(match[1]) // 2 * 2, int(match[2]) // 2 * 2
 
 
-def _shoot(film: Any, target: Path, kind: str, fps: float, quiet: bool, force: bool) -> dict[str, Any]:
+def _shoot(film: "Film", target: Path, kind: str, fps: float, quiet: bool, force: bool) -> dict[str, Any]:
     """Draw and write every frame."""
     from mbsim_cli.io.target import PICTURE, replaced
     from mbsim_cli.report.stage import frames

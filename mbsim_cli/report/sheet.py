@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.figure import Figure
 from matplotlib.gridspec import SubplotSpec
@@ -53,7 +54,7 @@ def _limits(values: np.ndarray) -> tuple[float, float]:
     return low - (room if low < 0.0 else bare), high + (room if high > 0.0 else bare)
 
 
-def _draw_bars(axes: Any, bars: Bars, relative: bool) -> None:
+def _draw_bars(axes: Axes, bars: Bars, relative: bool) -> None:
     names, count = list(bars.parameters), len(bars.gradients)
     values = np.array([bars.of(name, relative) for name in names])  # (parameters, results)
     thickness = 0.72 / count
@@ -113,7 +114,7 @@ def _components(panel: Panel) -> list[str]:
     return [name for name, moves in known.items() if moves] or list(known)
 
 
-def _draw(axes: Any, panel: Panel, components: list[str], labels: Sequence[str], by_colour: bool) -> str:
+def _draw(axes: Axes, panel: Panel, components: list[str], labels: Sequence[str], by_colour: bool) -> str:
     """Draw lines; return their unit."""
     unit = next(series.unit for series in panel.series if series is not None)
     bundle = len(components) > LEGEND_MOST
@@ -141,7 +142,7 @@ def _draw(axes: Any, panel: Panel, components: list[str], labels: Sequence[str],
     return unit
 
 
-def _name(axes: Any, text: str, height: float) -> None:
+def _name(axes: Axes, text: str, height: float) -> None:
     """Say what axes show: beside them, or above where their ``height``, in inches, has no room for it."""
     if len(text) > _LETTERS * height:
         axes.set_title(text)
@@ -149,7 +150,7 @@ def _name(axes: Any, text: str, height: float) -> None:
         axes.set_ylabel(text)
 
 
-def _keep_constants_flat(axes: Any) -> None:
+def _keep_constants_flat(axes: Axes) -> None:
     """Do not blow round-off up to the height of the axes."""
     low, high = axes.get_ylim()
     size = max(abs(low), abs(high))

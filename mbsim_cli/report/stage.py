@@ -9,7 +9,7 @@ from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from matplotlib.path import Path
 
-from mbsim_cli.model.pictures import Scene
+from mbsim_cli.model.pictures import Line, Scene
 from mbsim_cli.report.camera import View
 from mbsim_cli.report.style import COLOURS, FAINT, GREY, INK, plain, styled
 
@@ -121,7 +121,7 @@ class _Stage:
         self._axes.set_xlim(middle[0] + np.array([-0.5, 0.5]) * self._height * self._shape)
         self._axes.set_ylim(middle[1] + np.array([-0.5, 0.5]) * self._height)
 
-    def _segment(self, line: Any, seen: np.ndarray) -> np.ndarray:
+    def _segment(self, line: Line, seen: np.ndarray) -> np.ndarray:
         points = seen[list(line.points), :2]
         if line.kind == "spiral":
             part = np.linspace(0.0, 1.0, 60)[:, None]
@@ -183,7 +183,7 @@ def _floor(film: Film, centre: np.ndarray, extent: float) -> list[np.ndarray]:
     return lines
 
 
-def _directions(figure: Any, film: Film) -> None:
+def _directions(figure: Figure, film: Film) -> None:
     """Global axes in the corner, as they are seen."""
     corner = figure.add_axes((0.01, 0.01, 0.16, 0.16 * film.size[0] / film.size[1]))
     corner.set_axis_off()

@@ -1,14 +1,15 @@
 """From a model to a robot that other formats can state: its tree of bodies and joints, joint by joint."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mbsim_cli.assembly.parameters.numbers import Numbers
 from mbsim_cli.assembly.tree.geometry import mass_properties
-from mbsim_cli.assembly.tree.joints import joint_frames, kind_of, tree_columns, tree_frames
-from mbsim_cli.assembly.tree.system import held_as_in_run, unfolded_system
+from mbsim_cli.assembly.tree.joints import TreeColumn, joint_frames, kind_of, tree_columns, tree_frames
+from mbsim_cli.assembly.tree.system import System, held_as_in_run, unfolded_system
 from mbsim_cli.errors import UsageError
 from mbsim_cli.exchange.robot import GROUND, Body, Coupling, Joint, Motor, Robot
 from mbsim_cli.model.codes import ROTATIONS, TRANSLATIONS
@@ -47,7 +48,7 @@ def robot_of(path: Path, overrides: Mapping[str, str]) -> Robot:
 class _Tree:
     """Adds bodies and joints: those of the spanning tree, then those that close its loops."""
 
-    def __init__(self, system: Any, robot: Robot, start: Mapping[str, float]):
+    def __init__(self, system: System, robot: Robot, start: Mapping[str, float]):
         self._system, self._robot, self._start = system, robot, start
         self.joints: dict[str, Joint] = {}  # by the coordinate of the model
 
@@ -103,11 +104,11 @@ class _Tree:
                 self._robot.bodies.append(Body(after))
             before = after
 
-    def _at(self, joint: str, column: Any) -> float:
+    def _at(self, joint: str, column: TreeColumn) -> float:
         """Initial value of what a column of the tree holds."""
         return self._start[("-" if column.sign < 0 else "") + f"{joint}.{column.coordinate}"]
 
-    def _pose(self, made: Joint, name: str, columns: Any, R_P: Any, R_C: Any) -> None:
+    def _pose(self, made: Joint, name: str, columns: Sequence[TreeColumn], R_P: Any, R_C: Any) -> None:
         """Put a floating body where it begins: the formats know its pose, not its coordinates."""
         from mbsim_cli.exchange.robot import rotation_of
 
@@ -133,7 +134,7 @@ def _relative(p_a: Any, R_a: Any, p_b: Any, R_b: Any) -> tuple[np.ndarray, np.nd
 class _Forces:
     """Gives joints what forces along their coordinates do, adds couplings and motors, and lists the rest."""
 
-    def __init__(self, file: "ModelFile", numbers: Any, robot: Robot, joints: Mapping[str, Joint]):
+    def __init__(self, file: "ModelFile", numbers: Numbers, robot: Robot, joints: Mapping[str, Joint]):
         self._file, self._robot, self._joints = file, robot, joints
         self._number = lambda number: 0.0 if number is None else float(numbers(number))
 
