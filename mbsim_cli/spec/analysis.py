@@ -47,6 +47,12 @@ class Sensitivity(Spec):
     fields: Many[named.Field] = field("Fields that gradients are wanted for, by every element.", ["rho"], default=())
 
 
+def gradients() -> Any:
+    """Return the field for gradients, none by default."""
+    example = {"method": "ddm", "parameters": "all"}
+    return field("Gradients.", example, default_factory=lambda: Sensitivity(method="none"))
+
+
 def hold() -> Any:
     """Return the field for coordinates that a static equilibrium leaves alone."""
     return field(
@@ -122,9 +128,7 @@ class Analysis(Spec):
     )
     weighting: Number = field("Factor on the penalty of the projections.", 1.0, default=Number(1.0))
     projection: Literal["mass", "identity"] = field("Metric of the projections.", "mass", default="mass")
-    sensitivity: Sensitivity = field(
-        "Gradients.", {"method": "ddm", "parameters": "all"}, default_factory=lambda: Sensitivity(method="none")
-    )
+    sensitivity: Sensitivity = gradients()
 
 
 LINEAR = ("modes", "frequency_response")  # kinds of analysis of small motions
@@ -149,9 +153,7 @@ class Equilibrium(Spec):
 
     type: Literal["equilibrium"] = field("Kind of analysis.", "equilibrium")
     hold: Many[named.Coordinate] = hold()
-    sensitivity: Sensitivity = field(
-        "Gradients.", {"method": "ddm", "parameters": "all"}, default_factory=lambda: Sensitivity(method="none")
-    )
+    sensitivity: Sensitivity = gradients()
 
 
 # Small motions about an equilibrium or about a steady motion: their modes, and how they answer to inputs.
@@ -172,9 +174,7 @@ class SmallMotions(Spec):
         default=None,
     )
     hold: Many[named.Coordinate] = hold()
-    sensitivity: Sensitivity = field(
-        "Gradients.", {"method": "ddm", "parameters": "all"}, default_factory=lambda: Sensitivity(method="none")
-    )
+    sensitivity: Sensitivity = gradients()
 
 
 class Modes(SmallMotions):
@@ -271,9 +271,7 @@ class InverseDynamics(Spec):
     weights: dict[named.Drive, Number] = field(
         "Weights of squared drives; default 1.", {"left.angle": 2, "right.angle": "1/4"}, default={}
     )
-    sensitivity: Sensitivity = field(
-        "Gradients.", {"method": "ddm", "parameters": "all"}, default_factory=lambda: Sensitivity(method="none")
-    )
+    sensitivity: Sensitivity = gradients()
 
 
 # Kinematic analysis: laws determine the whole motion, over time or over a range of coordinates.
@@ -303,9 +301,7 @@ class Kinematics(Spec):
         {"crank.angle": {"from": 0, "to": "360 deg", "count": 361}},
         default={},
     )
-    sensitivity: Sensitivity = field(
-        "Gradients.", {"method": "ddm", "parameters": "all"}, default_factory=lambda: Sensitivity(method="none")
-    )
+    sensitivity: Sensitivity = gradients()
 
     @property
     def lasts(self) -> Number:

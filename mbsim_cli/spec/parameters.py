@@ -229,8 +229,7 @@ def _scalars(text: str) -> dict[tuple[int, int], tuple[int, int]]:
 def _count(node: Node, wanted: Node) -> int:
     """How many nodes stand where the wanted one does: aliases of it stand there, too."""
     found = int((node.line, node.column) == (wanted.line, wanted.column) and not isinstance(node.value, dict | list))
-    parts = node.value.values() if isinstance(node.value, dict) else node.value if isinstance(node.value, list) else ()
-    return found + sum(_count(part, wanted) for part in parts)
+    return found + sum(_count(part, wanted) for part in node.below)
 
 
 def _insertion(root: Node, section: str, entries: Mapping[str, float], text: str) -> tuple[int, int, int, int, str]:

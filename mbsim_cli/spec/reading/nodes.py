@@ -3,6 +3,7 @@
 import io
 import math
 import re
+from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -85,6 +86,11 @@ class Node:
         self.key_column = 0
         self.size = 1  # nodes in all, aliases followed
         self.instance = ""  # of a repetition, that made the node
+
+    @property
+    def below(self) -> Iterable["Node"]:
+        """The nodes that a mapping or list consists of."""
+        return self.value.values() if type(self.value) is dict else self.value if type(self.value) is list else ()
 
     def at_same_place(self, value: Any, instance: str = "") -> "Node":
         """Return a node with another value where this one stands."""

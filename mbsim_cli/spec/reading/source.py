@@ -377,9 +377,7 @@ def _longest(words: list[str], entries: Mapping[str, Any]) -> int | None:
 
 
 def _within(node: Node) -> list[Node]:
-    found, at = [node], 0
-    while at < len(found):
-        value = found[at].value
-        found += value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-        at += 1
+    found = [node]
+    for each in found:  # which grows
+        found += each.below
     return found
