@@ -133,7 +133,8 @@ def _confine(seconds: int, memory: int) -> None:
     signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     _limit(resource.RLIMIT_CPU, seconds)
-    if (used := _memory()) is not None:
+    if (statm := Path("/proc/self/statm")).exists():  # of which the sixth number is what RLIMIT_DATA counts, in pages
+        used = int(statm.read_text().split()[5]) * os.sysconf("SC_PAGE_SIZE")
         _limit(resource.RLIMIT_DATA, used + memory)
     faulthandler.disable()
 
@@ -143,9 +144,3 @@ def _limit(what: int, most: int) -> None:
     soft, hard = resource.getrlimit(what)
     if all(known == resource.RLIM_INFINITY or known > most for known in (soft, hard)):
         resource.setrlimit(what, (most, hard))
-
-
-def _memory() -> int | None:
-    """Bytes that count for RLIMIT_DATA in this process, where the system tells."""
-    statm = Path("/proc/self/statm")
-    return int(statm.read_text().split()[5]) * os.sysconf("SC_PAGE_SIZE") if statm.exists() else None

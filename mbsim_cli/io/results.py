@@ -110,13 +110,13 @@ class ResultFile:
                 "instants": len(time),
                 "start": float(time[0]) if len(time) else None,
                 "end": float(time[-1]) if len(time) else None,
-                "coordinates": texts(file.get("coordinates/name")),
+                "coordinates": self.coordinates,
                 "constraints": texts(file.get("constraint")),
-                "parameters": _parameters(file),
+                "parameters": self.parameters,
                 "overrides": _scalars(file.get("meta/parameters")),
                 **{name: _scalars(file.get(f"meta/{name}")) for name in META},
                 "warnings": texts(file.get("meta/warnings")),
-                "objectives": _objectives(file),
+                "objectives": self.objectives,
                 "datasets": _datasets(file),
             }
 
@@ -173,13 +173,38 @@ class ResultFile:
     def parameters(self) -> dict[str, dict[str, Any]]:
         """Value, unit and bounds (None where there are none) of every parameter that gradients were computed for."""
         with opened(self.path, checked=True) as file:
-            return _parameters(file)
+            if "parameters" not in file:
+                return {}
+            group = file["parameters"]
+            values, units = map(float, group["value"][()]), texts(group["unit"])
+            bounds = group["bounds"][()].tolist() if "bounds" in group else [[np.nan]] * len(units)
+            return {
+                name: {"value": value, "unit": unit, "bounds": limits if np.isfinite(limits).all() else None}
+                for name, value, unit, limits in zip(texts(group["name"]), values, units, bounds, strict=True)
+            }
 
     @cached_property
     def objectives(self) -> dict[str, dict[str, Any]]:
         """Value, unit, method and gradient, where there is one, of every objective."""
         with opened(self.path, checked=True) as file:
-            return _objectives(file)
+            found = {}
+            for name, group in file.get("objectives", {}).items():
+                entry: dict[str, Any] = {"value": float(group["value"][()]), "unit": group["value"].attrs["unit"]}
+                entry["method"] = group.attrs["method"]
+                entry["flags"] = texts(group.get("flags"))
+                if "gradient" in group:
+                    numbers = map(float, group["gradient"][()])
+                    names, units = texts(file["parameters/name"]), texts(file["parameters/unit"])
+                    entry["gradient"] = dict(zip(names, numbers, strict=True))
+                    entry["gradient_units"] = {n: quotient(entry["unit"], u) for n, u in zip(names, units, strict=True)}
+                    why = texts(group.get("undefined"))
+                    entry["undefined"] = {n: reason for n, reason in zip(names, why, strict=False) if reason}
+                if "discretisation" in group:
+                    errors = group["gradient_discretisation"][()] if "gradient_discretisation" in group else ()
+                    by = dict(zip(texts(file.get("parameters/name")), map(float, errors), strict=False))
+                    entry["discretisation"] = {"value": float(group["discretisation"][()]), "gradient": by}
+                found[name] = entry
+            return found
 
     @cached_property
     def entries(self) -> dict[str, Entry]:
@@ -302,41 +327,6 @@ class ResultFile:
 def _of_torque(moved: Entry) -> str:
     """Dataset of the derivatives of torques by coordinates, or by their rates."""
     return f"sensitivity/torque/{moved.path.rpartition('/')[2]}"
-
-
-def _parameters(file: h5py.File) -> dict[str, dict[str, Any]]:
-    """Value, unit and bounds (None where there are none) of every parameter that gradients were computed for."""
-    if "parameters" not in file:
-        return {}
-    group = file["parameters"]
-    values, units = map(float, group["value"][()]), texts(group["unit"])
-    bounds = group["bounds"][()].tolist() if "bounds" in group else [[np.nan]] * len(units)
-    return {
-        name: {"value": value, "unit": unit, "bounds": limits if np.isfinite(limits).all() else None}
-        for name, value, unit, limits in zip(texts(group["name"]), values, units, bounds, strict=True)
-    }
-
-
-def _objectives(file: h5py.File) -> dict[str, dict[str, Any]]:
-    """Value, unit, method and gradient, where there is one, of every objective."""
-    found = {}
-    for name, group in file.get("objectives", {}).items():
-        entry: dict[str, Any] = {"value": float(group["value"][()]), "unit": group["value"].attrs["unit"]}
-        entry["method"] = group.attrs["method"]
-        entry["flags"] = texts(group.get("flags"))
-        if "gradient" in group:
-            numbers = map(float, group["gradient"][()])
-            names, units = texts(file["parameters/name"]), texts(file["parameters/unit"])
-            entry["gradient"] = dict(zip(names, numbers, strict=True))
-            entry["gradient_units"] = {n: quotient(entry["unit"], u) for n, u in zip(names, units, strict=True)}
-            why = texts(group.get("undefined"))
-            entry["undefined"] = {n: reason for n, reason in zip(names, why, strict=False) if reason}
-        if "discretisation" in group:
-            errors = group["gradient_discretisation"][()] if "gradient_discretisation" in group else ()
-            by = dict(zip(texts(file.get("parameters/name")), map(float, errors), strict=False))
-            entry["discretisation"] = {"value": float(group["discretisation"][()]), "gradient": by}
-        found[name] = entry
-    return found
 
 
 def _datasets(file: h5py.File) -> dict[str, dict[str, Any]]:

@@ -485,19 +485,17 @@ def _poses(content: ResultFile) -> list[Column]:
 
 
 def _poses_of(content: ResultFile) -> Poses:
+    """Poses (N, bodies, ...) with Euler parameters without jumps of sign, of which the first scalar is not negative."""
     moved = ResultModel(content)
     places, turned = moved.poses
-    return Poses(tuple(moved.moving.scene.bodies), places, _continued(turned[:, :, [3, 0, 1, 2]]))
+    turned = turned[:, :, [3, 0, 1, 2]]
+    steps = np.where((turned[1:] * turned[:-1]).sum(axis=2) < 0.0, -1.0, 1.0)
+    first = np.where(turned[:1, :, 0] < 0.0, -1.0, 1.0)
+    signs = np.cumprod(np.concatenate([first, steps]), axis=0)
+    return Poses(tuple(moved.moving.scene.bodies), places, turned * signs[:, :, None])
 
 
 def poses_of(result: Result) -> Poses:
     """The poses of a result, by the model that its file holds."""
     with TemporaryDirectory() as folder:
         return _poses_of(ResultFile(result.save(Path(folder) / "result.h5")))
-
-
-def _continued(turned: np.ndarray) -> np.ndarray:
-    """Euler parameters (N, bodies, 4) without jumps of sign, of which the first scalar is not negative."""
-    steps = np.where((turned[1:] * turned[:-1]).sum(axis=2) < 0.0, -1.0, 1.0)
-    first = np.where(turned[:1, :, 0] < 0.0, -1.0, 1.0)
-    return turned * np.cumprod(np.concatenate([first, steps]), axis=0)[:, :, None]

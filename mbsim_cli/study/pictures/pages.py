@@ -230,18 +230,9 @@ def _optimization(path: Path) -> dict[str, Any] | None:
     found = history_of(path)
     if found is None:
         return None
-    return {
-        "facts": [(name.replace("_", " "), _word(value)) for name, value in found.facts.items()],
-        "variables": dict(found.variables),
-        "values": found.values,
-        "bounds": found.bounds.tolist(),
-        "objectives": dict(found.objectives),
-        "found": found.found,
-        "violation": found.violation,
-        "optimality": found.optimality,
-        "failures": list(found.failures),
-        "best": int(found.facts.get("best", 1)) - 1,
-    }
+    facts = [(name.replace("_", " "), _word(value)) for name, value in found.facts.items()]
+    best = int(found.facts.get("best", 1)) - 1
+    return found._asdict() | {"facts": facts, "bounds": found.bounds.tolist(), "best": best}
 
 
 def _word(value: Any) -> str:

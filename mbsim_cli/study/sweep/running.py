@@ -31,7 +31,7 @@ from mbsim_cli.study.sweep.store import (
     encoded,
     ledger_of,
 )
-from mbsim_cli.study.sweep.study_folder import StudyFolder
+from mbsim_cli.study.sweep.study_folder import DATA, ROWS, StudyFolder
 from mbsim_cli.study.sweep.study_plan import StudyPlan
 from mbsim_cli.study.sweep.summary import summary_of
 from mbsim_cli.system import HAS_FORKS, usable
@@ -197,8 +197,8 @@ def compute(
     cases, retried = deque(waiting), Counter[int]()
     by_number, tally = {case.number: case for case in cases}, Tally()
     with ExitStack() as stack:
-        rows = stack.enter_context(closing(Appender(folder.rows_file(work.shard))))
-        data = stack.enter_context(closing(Appender(folder.data_file(work.shard)))) if keeps else None
+        rows = stack.enter_context(closing(Appender(folder.file(work.shard, ROWS))))
+        data = stack.enter_context(closing(Appender(folder.file(work.shard, DATA)))) if keeps else None
         show = stack.enter_context(listener.progress("computing", len(cases)))
         stack.enter_context(listener.shield())
         for row, content in stack.enter_context(closing(workers.compute(cases))):

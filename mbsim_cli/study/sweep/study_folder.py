@@ -73,13 +73,9 @@ class StudyFolder:
         known = all(type(number) in (int, float) and 0 <= number <= _LONGEST for number in numbers)
         return found if known else None
 
-    def rows_file(self, shard: "Shard") -> Path:
-        """The rows of the cases of a shard."""
-        return self.path / (shard.stem + ROWS)
-
-    def data_file(self, shard: "Shard") -> Path:
-        """Further data of the cases of a shard: what sensors showed, or result files."""
-        return self.path / (shard.stem + DATA)
+    def file(self, shard: "Shard", suffix: str) -> Path:
+        """The ``ROWS`` of the cases of a shard, or their further ``DATA``: what sensors showed, or result files."""
+        return self.path / (shard.stem + suffix)
 
     def files(self, suffix: str) -> list[Path]:
         """Files of all shards, in an order that does not change."""

@@ -11,7 +11,6 @@ from mbsim_cli.assembly.densities import field_gradients
 from mbsim_cli.assembly.problem import Assembled
 from mbsim_cli.errors import AnalysisError, ModelError
 from mbsim_cli.model.problem import INTEGRATED, InverseBlock, Motion, Problem
-from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.study.analyses import ANALYSES
 from mbsim_cli.study.assembling import Settings, build, load
 from mbsim_cli.study.compiling import compile_kernels
@@ -362,7 +361,9 @@ def references_by_elements(analysed: Analysed, listener: Listener) -> Iterator[C
 def verify(path: Path, settings: Settings, seed: int, listener: Listener) -> list[Comparison]:
     """Run a model with its gradients and compare everything that can be compared; warn of what a run warns of."""
     model_file = load(path, settings)
-    parameters = list(model_file.parameters) if settings.all_numbers else _wanted_parameters(model_file)
+    chosen = "all" if settings.all_numbers else model_file.analysis.sensitivity.parameters
+    checked = {name for check in model_file.checks.values() for name in check.gradient}
+    parameters = [name for name in model_file.parameters if chosen == "all" or name in chosen or name in checked]
     settings, choice = resolve_automatic(model_file, settings, parameters, listener)
     assembled = build(model_file, settings, parameters)
     plan = Plan(model_file, settings, settings.method or "none", assembled, assembled, choice)
@@ -380,13 +381,6 @@ def verify(path: Path, settings: Settings, seed: int, listener: Listener) -> lis
         *_by_differences(analysed, parameters, seed),
         *ANALYSES[assembled.problem.options.analysis].verify(str(path), assembled, seed),
     ]
-
-
-def _wanted_parameters(model_file: ModelFile) -> list[str]:
-    """Parameters of the file's analysis, and those that its checks name, in the file's order."""
-    chosen = model_file.analysis.sensitivity.parameters
-    named = {name for check in model_file.checks.values() for name in check.gradient}
-    return [name for name in model_file.parameters if chosen == "all" or name in chosen or name in named]
 
 
 def _by_differences(analysed: Analysed, parameters: list[str], seed: int) -> Iterator[Comparison]:

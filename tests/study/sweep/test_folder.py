@@ -27,7 +27,7 @@ from mbsim_cli.study.sweep.store import (
     ledger_of,
     packed,
 )
-from mbsim_cli.study.sweep.study_folder import StudyFolder
+from mbsim_cli.study.sweep.study_folder import DATA, ROWS, StudyFolder
 from mbsim_cli.study.sweep.study_plan import Quantity, samples_hash
 from tests.cli.conftest import environment
 from tests.study.sweep.fakes import cases_of, plan_of, row_of, values_of
@@ -40,7 +40,7 @@ def folder(tmp_path):
 
 
 def append(folder, rows, shard=Shard()):
-    appender = Appender(folder.rows_file(shard))
+    appender = Appender(folder.file(shard, ROWS))
     for row in rows:
         appender.append(encoded(row))
     appender.close()
@@ -126,7 +126,7 @@ def keeping(folder, count):
     folder.adopt(plan_of(count, sensors=sensors, samples=samples_hash(values)), values, force=False)
     cases = cases_of(values)
     append(folder, [row_of(case) for case in cases])
-    kept = Appender(folder.data_file(Shard()))
+    kept = Appender(folder.file(Shard(), DATA))
     for case in cases:
         kept.append(packed(CaseData(case.number, case.identity, np.arange(3.0), np.full((3, 1), case.number))))
     kept.close()
@@ -135,7 +135,7 @@ def keeping(folder, count):
 
 def test_a_case_is_done_while_all_that_is_kept_of_it_is_there(folder):
     values = keeping(folder, 5)
-    path = folder.data_file(Shard())
+    path = folder.file(Shard(), DATA)
     whole = path.read_bytes()
     assert ledger_of(folder, thorough=True).counts == {DONE: 5} and not ledger_of(folder).lost_data
     size = len(whole) // 5
@@ -155,7 +155,7 @@ def test_a_case_is_done_while_all_that_is_kept_of_it_is_there(folder):
 def test_what_sensors_showed_is_collected_or_missing(folder):
     """Damage that only a checksum tells, and a study of which nothing is done yet."""
     keeping(folder, 4)
-    path = folder.data_file(Shard())
+    path = folder.file(Shard(), DATA)
     whole = path.read_bytes()
     size = len(whole) // 4
     path.write_bytes(whole[: 2 * size - 1] + b"\xff" + whole[2 * size :])
