@@ -44,8 +44,7 @@ from mbsim_cli.assembly.position.closing import (
 )
 from mbsim_cli.assembly.position.equations import Equations
 from mbsim_cli.assembly.tree.elastic import Source
-from mbsim_cli.assembly.tree.joints import Pose, is_guess, kind_of, position_at, stated_position
-from mbsim_cli.assembly.tree.kinematics import Poses
+from mbsim_cli.assembly.tree.joints import is_guess, kind_of, position_at, stated_position
 from mbsim_cli.assembly.tree.system import System
 from mbsim_cli.assembly.tree.topology import Topology
 from mbsim_cli.errors import ModelError, beyond_numbers
@@ -184,7 +183,8 @@ def _of_cut_joints(system: System, closing: Closing) -> Iterator[_Change]:
         if is_guess(joint):
             continue
         stated = stated_position(geometry, joint, kind_of(joint))
-        first, second = (_pose(closing.at, index[body]) for body in joint.bodies)
+        places, at = (index[body] for body in joint.bodies), closing.at
+        first, second = ((ZERO, IDENTITY) if k == GROUND else (at.r[k], at.R[k]) for k in places)
         found = position_at(geometry, joint, first, second)
         for coordinate, start, end in zip(system.declared_order(name), stated, found, strict=True):
             if start is None or coordinate.startswith("e"):  # two sets of Euler parameters are one orientation
@@ -193,10 +193,6 @@ def _of_cut_joints(system: System, closing: Closing) -> Iterator[_Change]:
             change = remainder(end.real - start.real, 2.0 * pi) if turns else end.real - start.real
             unit = 1.0 if turns else closing.scales.length
             yield _Change(f"{name}.{coordinate}", start.real, start.real + change, unit)
-
-
-def _pose(at: Poses, body: int) -> Pose:
-    return (ZERO, IDENTITY) if body == GROUND else (at.r[body], at.R[body])
 
 
 def _changes_in_words(changes: list[_Change]) -> str:

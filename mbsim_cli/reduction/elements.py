@@ -50,7 +50,8 @@ def beam(mesh: Mesh, section: Section, E, nu, density, planar: bool) -> Structur
     carried = np.arange(count).reshape(len(mesh.cells), -1)
     starts = mesh.points[mesh.cells[:, 0]]
     points = (starts[:, None] + offsets[None]).reshape(-1, 3)
-    mass = _masses(section, h, density, planar)
+    carriers = 2 if planar else 4
+    mass = np.diag(np.repeat(_gauss()[1], carriers) * (density * section.area * h / carriers))
     size = per_node * len(mesh.points)
     spread = tuple(_placed(local[:, a, kept], dofs, size) for a in range(3))
     element = stiffness[None][:, kept][:, :, kept]
@@ -173,11 +174,6 @@ def _carriers(section: Section, h, planar: bool) -> tuple[Array, Array]:
             places.append([s * h, y, z])
             rows.append(row)
     return np.array(places), np.array(rows)
-
-
-def _masses(section: Section, h, density, planar: bool) -> Array:
-    count = 2 if planar else 4
-    return np.diag(np.repeat(_gauss()[1], count) * (density * section.area * h / count))
 
 
 def _placed(local: Array, dofs: Array, size: int):

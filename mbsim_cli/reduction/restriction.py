@@ -216,8 +216,8 @@ def _with_rigid_sets(structure: Structure, rigid: Sequence[tuple[Array, MeshNode
             raise Refused(("nodes", frame.name), "its set has mesh nodes in common with another rigid one")
         moved[dofs] = True
         motions = _motions_about(structure, nodes, frame.origin)
-        count = motions.shape[1]
-        if np.linalg.matrix_rank(_unit(motions.real), RANK) < count:
+        count, largest = motions.shape[1], np.abs(motions.real).max(0)
+        if np.linalg.matrix_rank(motions.real / np.where(largest > 0, largest, 1.0), RANK) < count:
             message = "a rigid set wants mesh nodes that are not on one line, nor at one place"
             raise Refused(("nodes", frame.name, "coupling"), message, "choose more nodes, or coupling: mean")
         index = (np.repeat(dofs, count), np.tile(np.arange(count), len(dofs)))
@@ -226,11 +226,6 @@ def _with_rigid_sets(structure: Structure, rigid: Sequence[tuple[Array, MeshNode
     index = (others, np.arange(len(others)))
     alone = sparse.coo_matrix((np.ones(len(others)), index), shape=(size, len(others)))
     return sparse.hstack([alone, *blocks]).tocsc()
-
-
-def _unit(columns: Array) -> Array:
-    size = np.abs(columns).max(0)
-    return columns / np.where(size > 0, size, 1.0)
 
 
 def _motions_about(structure: Structure, nodes: Array, origin: Array) -> Array:

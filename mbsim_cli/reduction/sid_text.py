@@ -306,15 +306,12 @@ def _refmod(sid: StandardInput, mass: Iterator[str]) -> Iterator[str]:
     else:
         yield f"{indent}mass      = {_number(sid.mass.M0)}"
     yield f"{indent}nelastq   = {sid.n}"
-    for i, name in enumerate(sid.modes or _labels(sid), 1):
+    modes = sid.modes or [f"Eigen Mode {i:4d} : {f:12.6g} Hz" for i, f in enumerate(sid.frequencies(), 1)]
+    for i, name in enumerate(modes, 1):
         yield f"{indent}ielastq ({i:4d}) = {name}"
     for i, name in enumerate(sid.design, 1):
         yield f"{indent}idesign ({i:4d}) = {name}"
     yield f"{_INDENT}end refmod"
-
-
-def _labels(sid: StandardInput) -> list[str]:
-    return [f"Eigen Mode {i:4d} : {f:12.6g} Hz" for i, f in enumerate(sid.frequencies(), 1)]
 
 
 def _block(name: str, terms: list[Taylor], n: int, layout: _Layout, indent: str) -> Iterator[str]:
