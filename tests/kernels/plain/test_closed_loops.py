@@ -9,7 +9,7 @@ from tests.kernels.open_tree_adjoint import assert_adjoint
 from tests.kernels.test_integrators import EPS, run, some
 
 ALI1P = {"formulation": "ali1p-rtdyn1"}
-TIGHT = {"tolerance": 1e-12, "absolute_tolerance": 1e-12}
+TIGHT = {"tolerance": 1e-10, "absolute_tolerance": 1e-10}  # of references; errors beside them are 3e-7 and more
 OUTPUTS = ("position", "velocity", "acceleration", "lambda_", "sensors")
 JOINTS = [joint for joint in Joint if joint != Joint.FIXED]
 
@@ -32,7 +32,7 @@ def assert_exact(problem, directions, integrator, steps, step, **options):
     return found
 
 
-def test_order():
+def test_order(long_steps):
     """Values and gradients of rk4 fall with the fourth power of the step."""
     builder = loop(Joint.UNIVERSAL, Joint.SPHERICAL)
     problem, directions = builder.problem(), some(builder, 1)
