@@ -37,7 +37,7 @@ _INITIAL: dict[str, tuple[type[Spec], tuple[str, ...]]] = {
 }
 
 
-def expand(review: Review, wrong_controls: dict[str, list[str]]) -> None:
+def expand(review: Review, wrong_controls: dict[str, str]) -> None:
     """Add to a model what its short forms stand for; ``wrong_controls`` are those of ``with_values_of_controls``."""
     model = review.model
     _expand_tables(review)
@@ -147,21 +147,21 @@ def _expand_sweep(review: Review) -> None:
 _TIME = re.compile(r"\bt\b")
 
 
-def with_values_of_controls(model: ModelFile) -> tuple[ModelFile, dict[str, list[str]]]:
+def with_values_of_controls(model: ModelFile) -> tuple[ModelFile, dict[str, str]]:
     """A model with the values of all controls among its parameters, before anything is replaced or checked.
 
     Also what is wrong with controls, by their names. Lists of parameters that name a control name its values.
     """
-    wrong: dict[str, list[str]] = {}
+    wrong: dict[str, str] = {}
     if not model.controls:
         return model, wrong
     values = {name: control.parameters(name) for name, control in model.controls.items()}
     for name, control in model.controls.items():
         taken = [made for made in values[name] if made in model.parameters or made in model.constants]
         if name in model.laws:
-            wrong[name] = [f"{name!r} is also a law; give one of them another name"]
+            wrong[name] = f"{name!r} is also a law; give one of them another name"
         elif taken:
-            wrong[name] = [f"its values are parameters, of which {taken[0]!r} exists; give the control another name"]
+            wrong[name] = f"its values are parameters, of which {taken[0]!r} exists; give the control another name"
         else:
             wrong[name] = _add(model, name, control)
     optimization, analysis = dict(model.optimization), model.analysis
@@ -181,16 +181,16 @@ def with_values_of_controls(model: ModelFile) -> tuple[ModelFile, dict[str, list
     return model.having(optimization=optimization, analysis=analysis), wrong
 
 
-def _add(model: ModelFile, name: str, control: Control) -> list[str]:
-    """Add law and parameters of a control; return what is wrong with it."""
+def _add(model: ModelFile, name: str, control: Control) -> str:
+    """Add law and parameters of a control; return what is wrong with it, or nothing."""
     duration = getattr(model.analysis, "duration", None)
     if duration is None:
-        return [f"an analysis of type {model.analysis.type} has no duration; forward dynamics has one"]
+        return f"an analysis of type {model.analysis.type} has no duration; forward dynamics has one"
     times = tuple(_part_of(duration, k, control.intervals) for k in range(control.count))
     try:
         starts = list(_starts(model, control, times))
     except ValueError as error:
-        return [str(error)]
+        return str(error)
     made = control.parameters(name)
     for k, (key, start) in enumerate(zip(made, starts, strict=True)):
         model.parameters[key] = Parameter.model_construct(value=start, unit=control.unit, bounds=control.bounds)
@@ -203,18 +203,18 @@ def _add(model: ModelFile, name: str, control: Control) -> list[str]:
         between=control.between,
     )  # fmt: skip
     model.note_made("laws", name, ("controls", name))
-    return []
+    return ""
 
 
-def _expand_controls(review: Review, wrong: dict[str, list[str]]) -> None:
+def _expand_controls(review: Review, wrong: dict[str, str]) -> None:
     """Give forces their controls, and report what is wrong with these."""
     model = review.model
     for name, control in model.controls.items():
         path = ("controls", name)
-        for message in wrong.get(name, ()):
-            sentence, _, hint = message.partition("; ")
+        if wrong[name]:
+            sentence, _, hint = wrong[name].partition("; ")
             review.report(path, sentence, hint or None, key=True)
-        if control.force is None or wrong.get(name):
+        if control.force is None or wrong[name]:
             continue
         if not review.known((*path, "force"), control.force, "forces", "force") or control.force not in model.forces:
             continue
