@@ -30,10 +30,11 @@ _PROXIMAL: tuple[Frames, Frames, Frames] = (
     (("1", "0", "0"), ("cos(theta)", "-sin(theta)", "0")),
 )
 _FRAMES = {"distal": _DISTAL, "proximal": _PROXIMAL}
-_INITIAL: dict[str, tuple[type[Spec], tuple[str, ...]]] = {
-    "theta": (AngleInitial, ("angle", "angular_velocity", "independent")),
-    "d": (DisplacementInitial, ("displacement", "velocity", "independent")),
-    "none": (AngleInitial, ()),
+# what a row varies: its joint, the start of one, and the keys of that
+_JOINTS: dict[str, tuple[type[Revolute | Prismatic | Fixed], type[Spec], tuple[str, ...]]] = {
+    "theta": (Revolute, AngleInitial, ("angle", "angular_velocity", "independent")),
+    "d": (Prismatic, DisplacementInitial, ("displacement", "velocity", "independent")),
+    "none": (Fixed, AngleInitial, ()),
 }
 
 
@@ -79,7 +80,7 @@ def _expand_tables(review: Review) -> None:
                 _add_row(model, table, path, _parent(review, (*path, "parent"), parent, known), body)
             given = spec.initial.model_fields_set if spec.initial is not None else ()
             for key in sorted(given) if review.intact("dh") else ():
-                if key not in _INITIAL[spec.variable][1]:
+                if key not in _JOINTS[spec.variable][2]:
                     what = {"theta": "is revolute", "d": "is prismatic", "none": "does not move"}[spec.variable]
                     review.report((*path, "initial"), f"{key!r} does not fit a row that {what}")
             before = body
@@ -112,17 +113,12 @@ def _add_row(model: ModelFile, table: Table, path: Path, parent: str, body: str)
     model.vectors[zero] = dict(zip((parent, body), towards, strict=True))
     link = {} if spec.link is None else {key: getattr(spec.link, key) for key in spec.link.model_fields_set - {"name"}}
     model.bodies[body] = Body.model_construct(**link)  # its parts are validated already
-    common: dict[str, Any] = {"bodies": [parent, body], "point": point, "axis": axis, "reference": zero}
-    if spec.variable == "none":
-        model.joints[row] = Fixed.model_validate({"type": "fixed", **common})
-        return
-    kind, keys = _INITIAL[spec.variable]
-    given = {key: getattr(spec.initial, key) for key in keys if spec.initial is not None}
-    common["initial"] = kind.model_validate({key: value for key, value in given.items() if value is not None})
-    if spec.variable == "d":
-        model.joints[row] = Prismatic.model_validate({"type": "prismatic", **common})
-    else:
-        model.joints[row] = Revolute.model_validate({"type": "revolute", **common})
+    joint, initial, keys = _JOINTS[spec.variable]
+    where: dict[str, Any] = {"bodies": [parent, body], "point": point, "axis": axis, "reference": zero}
+    if keys:
+        given = {key: getattr(spec.initial, key, None) for key in keys}
+        where["initial"] = initial.model_validate({key: value for key, value in given.items() if value is not None})
+    model.joints[row] = joint.model_validate({"type": joint.__name__.lower(), **where})
 
 
 def _expand_sweep(review: Review) -> None:
