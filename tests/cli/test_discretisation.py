@@ -333,16 +333,23 @@ def test_a_derivative_nearly_zero_without_bounds(value, size, p, told):
     assert bool(warnings) is told
 
 
-@pytest.mark.parametrize("sensitivity", ["ddm", "adjoint"])
-def test_a_run_beside_an_optimum_raises_no_alarm(mbsim, written, sensitivity):
-    """The natural angle that keeps a pendulum near -1.2 rad; longer steps, or another angle, are warned of as ever."""
+@pytest.mark.parametrize(
+    ("step", "angles", "way"),
+    [
+        ("1e-2", ("1.7873", "1.7"), ("--sensitivity", "ddm")),
+        ("1e-2", ("1.7873", "1.7"), ("--sensitivity", "adjoint")),
+        ("2e-2", ("1.7873",), ("--sensitivity", "adjoint", "--formulation", "recursive", "--integrator", "rk4")),
+    ],
+)
+def test_a_run_beside_an_optimum_raises_no_alarm(mbsim, written, step, angles, way):
+    """The natural angle that keeps a pendulum near -1.2 rad; long steps, or another angle, are warned of as ever."""
     near = PENDULUM.replace("integral: angle**2", "integral: (angle + 1.2)**2").replace("duration: 0.5", "duration: 2")
     near = near.replace("  k: {", "  rest: 1.7873\n  k: {").replace("natural_angle: 0", "natural_angle: rest")
-    done = mbsim("run", written(near), "--sensitivity", sensitivity, "--json").json
+    done = mbsim("run", written(near.replace("step: 1e-2", f"step: {step}")), *way, "--json").json
     swing = done["objectives"]["swing"]
     assert 0.01 < swing["discretisation"]["gradient"]["rest"] / swing["gradient"]["rest"] < 0.1
     assert done["warnings"] == []
     coarse = near.replace("step: 1e-2", "step: 5e-2")
-    for model in (coarse, coarse.replace("1.7873", "1.7")):
-        told = mbsim("run", written(model), "--sensitivity", sensitivity, "--json").json["warnings"]
+    for angle in angles:
+        told = mbsim("run", written(coarse.replace("1.7873", angle)), *way, "--json").json["warnings"]
         assert any("estimated discretisation error" in warning for warning in told)

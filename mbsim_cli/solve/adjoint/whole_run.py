@@ -1,6 +1,7 @@
 """Gradients by the adjoint of a whole run: the sweep back through its tape, by steps of ALI3-P or Runge-Kutta."""
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,7 +17,8 @@ from mbsim_cli.kernels.algorithms.open_trees.flexible_recursive import articulat
 from mbsim_cli.kernels.algorithms.open_trees.open_tree import open_tree
 from mbsim_cli.kernels.compiler.simd import padded, zeros
 from mbsim_cli.kernels.drivers.pull_instants import MotionAdjoints, pull_balance
-from mbsim_cli.kernels.drivers.record import Record, Stretch
+from mbsim_cli.kernels.drivers.record import Record, Steps, Stretch
+from mbsim_cli.kernels.drivers.stepping import MEETS
 from mbsim_cli.kernels.drivers.sweep_back import StepPulling, SweepWork, sweep_back, sweep_steps
 from mbsim_cli.kernels.integrators.ali3p import Control
 from mbsim_cli.kernels.integrators.ali3p_derivatives import AdjointWork, Pulling
@@ -36,7 +38,7 @@ from mbsim_cli.solve.pieces import CompletedPiece
 from mbsim_cli.solve.sparse import pulled
 from mbsim_cli.solve.tape import RunStart, Tape
 
-PARTS = 32  # of a run by ALI3-P, whose contributions to gradients are summed by magnitude
+PARTS = 32  # of a run, whose contributions to gradients are summed by magnitude
 
 
 @dataclass(frozen=True)
@@ -257,11 +259,7 @@ def pull_back(
         if isinstance(record, Stretch) and record.length.size:
             within = readings.of(first, record.inside, record.length)
             record, hat, given = _in_order(record, (hat, given), within)
-        rows = len(tape.time) // PARTS + 1 if isinstance(sweep, LoopSweep) else len(record.time)
-        for end in range(len(record.time), 0, -rows):
-            row, part = max(0, end - rows), (record, hat, given)
-            if isinstance(record, Record):
-                part = _rows(row, end, record, hat, given)
+        for row, *part in _parts(problem, len(tape.time), record, hat, given):
             worst = max(worst, sweep.back(first + row, *part))
             before, so_far = so_far, pulled(initial.dtheta[:, :p], sweep.found.theta[:, :count])
             sizes += np.abs(so_far - before)
@@ -277,6 +275,32 @@ def pull_back(
     sizes += np.abs(gradient - so_far)
     gradient[:, readings.undefined[:count]] = np.nan
     return Pulled(gradient, worst, readings.undefined[:count], sizes)
+
+
+def _parts(
+    problem: Problem, times: int, record: Record | Stretch, hat: np.ndarray, given: MotionAdjoints
+) -> Iterator[tuple[int, Any, np.ndarray, MotionAdjoints]]:
+    """The parts of a record, the last one first, each with the number of its first row; ``times`` are all of the run.
+
+    A stretch is cut where steps end: such a step is the last of a part, and the one before all rows of the next.
+    """
+    rows, end = len(record.time), problem.options.end
+    if isinstance(record, Stretch):
+        steps, last = record.steps, len(record.steps.end) - 1
+        count = max(1, min(last, math.ceil(PARTS * (steps.end[-1] - steps.end[0]).real / end)))
+        cuts = np.arange(count + 1) * last // count
+        at = np.searchsorted(record.time.real, steps.end[cuts].real + MEETS * end, "right")
+        at[0], at[-1] = 0, rows
+        for k in range(count, 0, -1):
+            its = (array[cuts[k - 1] : cuts[k] + 1] for array in steps[1:])
+            seen, *adjoints = _rows(at[k - 1], at[k], record.rows, hat, given)
+            yield at[k - 1], record._replace(rows=seen, steps=Steps(steps.count, *its)), *adjoints
+        return
+    driven = problem.options.analysis == "kinematics"  # whose sums go forwards in a record
+    count = rows if driven else times // PARTS + 1
+    for behind in range(rows, 0, -count):
+        row = max(0, behind - count)
+        yield row, *_rows(row, behind, record, hat, given)
 
 
 def _in_order(stretch: Stretch, at_rows: Any, inside: Any) -> tuple[Stretch, np.ndarray, MotionAdjoints]:
