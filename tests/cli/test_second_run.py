@@ -180,14 +180,15 @@ def test_a_step_that_is_advised_is_shorter(step, error):
 def test_where_forces_begin_all_derivatives_are_as_uncertain_as_the_worst(off, told):
     gradient, values = np.array([10.0, 0.1, 5e-6, 0.0, 1e-9]), np.array([1.0, 2.0, 2.0, 3.0, 1e3])
     result = Gradient(1.0, gradient, Uncertainty(np.array([0.0, *off]), np.zeros(6)))
-    found = discretisation._with_errors_of_parts(result, None, 0.5, values, True).uncertainty.errors[1:]
+    other = Gradient(1.0, gradient + off, result.uncertainty)
+    found = discretisation._with_errors_of_parts(result, other, None, 0.5, values, True).uncertainty.errors[1:]
     assert found == pytest.approx(told, rel=1e-3, abs=1e-12)
     by_third = np.array([0.1, 1e-4, 1.0, 0.0, 0.0])
     third = Gradient(1.0, gradient + 2.0 * by_third, result.uncertainty)
-    found = discretisation._with_errors_of_parts(result, third, 0.5, values, True).uncertainty.errors[1:]
+    found = discretisation._with_errors_of_parts(result, other, third, 0.5, values, True).uncertainty.errors[1:]
     limited = np.maximum(off, np.minimum(by_third, np.max(np.array(off[:2]) / gradient[:2]) * gradient))
     assert found == pytest.approx(told if off[0] > 5.0 else limited, rel=1e-3, abs=1e-12)
-    found = discretisation._with_errors_of_parts(result, third, 0.5, values, False).uncertainty.errors[1:]
+    found = discretisation._with_errors_of_parts(result, other, third, 0.5, values, False).uncertainty.errors[1:]
     assert found == pytest.approx(np.maximum(off, by_third), rel=1e-3, abs=1e-12)  # dry friction: whatever it shows
 
 

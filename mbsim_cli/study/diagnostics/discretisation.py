@@ -11,6 +11,7 @@ import numpy as np
 from mbsim_cli.errors import AnalysisError
 from mbsim_cli.model.problem import Options, Problem
 from mbsim_cli.solve.resolution import GIVEN, ROUND_OFF, NoSteps, Resolution, loses_energy, resolution_of
+from mbsim_cli.study.diagnostics.health import IMPACTS
 from mbsim_cli.study.evaluation import Gradient, accumulated, by_fields, evaluate
 from mbsim_cli.study.listener import Listener
 
@@ -46,12 +47,16 @@ class Estimates:
 
 
 def estimate_errors(
-    plan: "Plan", results: dict[str, Gradient], resolution: Resolution | NoSteps, divided_order: int, listener: Listener
+    plan: "Plan",
+    results: dict[str, Gradient],
+    resolution: Resolution | NoSteps,
+    divided_order: float,
+    listener: Listener,
 ) -> Estimates:
     """Results of a run with the best available error estimates; ``resolution`` has read all blocks of the run.
 
-    An automatic step uses the estimates of the runs that chose it. ``divided_order``: that of errors if steps are
-    divided where forces begin, else 0; a third run then shows errors of derivatives, too.
+    An automatic step uses the estimates of the runs that chose it. ``divided_order``: that of errors of derivatives if
+    steps are divided where forces begin, else 0; a third run then shows errors of derivatives, too.
     """
     unseen = _ONE_STEP_ONLY if plan.method == "fd" else None
     if choice := plan.step_choice:
@@ -93,10 +98,14 @@ def _reason_against_second_run(plan: "Plan") -> str:
 
 
 def _estimates_by_second_run(
-    plan: "Plan", results: dict[str, Gradient], resolution: Resolution | NoSteps, divided_order: int, listener: Listener
+    plan: "Plan",
+    results: dict[str, Gradient],
+    resolution: Resolution | NoSteps,
+    divided_order: float,
+    listener: Listener,
 ) -> Estimates:
     """Estimate errors by the difference of two runs; raises AnalysisError if the second run fails."""
-    assembled, fine, impacts = plan.assembled, plan.assembled.problem, divided_order == 1
+    assembled, fine, impacts = plan.assembled, plan.assembled.problem, divided_order == IMPACTS
     coarse = with_longer_steps(fine)
     watched: Any = resolution_of(coarse, values_of(assembled.parameters), getattr(resolution, "times", None))
 
@@ -106,10 +115,12 @@ def _estimates_by_second_run(
             return evaluate(problem, assembled.objectives, watch, watched, listener)
 
     others = again(coarse, watched)
-    share = 1.0 / (_error_ratio(fine, coarse, impacts, resolution.worst[0], watched.worst[0]) - 1.0)
+    ratio = _error_ratio(fine, coarse, resolution.worst[0], watched.worst[0])
+    share = 1.0 / (ratio - 1.0)
+    of_derivatives = 1.0 / (min(ratio, (coarse.options.step / fine.options.step) ** (divided_order or 2.0)) - 1.0)
     if isinstance(resolution, Resolution):
         resolution.compare(watched, share)
-    found = {name: _with_errors(result, others[name], share) for name, result in results.items()}
+    found = {name: _with_errors(result, others[name], share, of_derivatives) for name, result in results.items()}
     # differences between runs have errors of their own, and no derivatives along time
     if divided_order and plan.method != "fd" and any(len(result.gradient) for result in results.values()):
         longest, values = with_longer_steps(fine, 3), values_of(plan.parameters)
@@ -118,17 +129,20 @@ def _estimates_by_second_run(
             thirds = again(longest)
         of_third = 1.0 / ((longest.options.step / fine.options.step) ** divided_order - 1.0)
         for name, result in found.items():
-            result = _with_errors_of_parts(result, thirds.get(name), of_third, values, impacts)
+            result = _with_errors_of_parts(result, others[name], thirds.get(name), of_third, values, impacts)
             found[name] = _without_unresolved(result, plan, fine.options.step) if impacts else result
     coarse_by_fields = by_fields(assembled.fields, others)
     off = {
-        name: {given: share * np.abs(numbers - coarse_by_fields[name][given]) for given, numbers in entries.items()}
+        name: {
+            given: of_derivatives * np.abs(numbers - coarse_by_fields[name][given])
+            for given, numbers in entries.items()
+        }
         for name, entries in by_fields(assembled.fields, results).items()
     }
     return Estimates(found, off, coarse.options.step)
 
 
-def settle_motion(plan: "Plan", resolution: Any, divided_order: int) -> None:
+def settle_motion(plan: "Plan", resolution: Any) -> None:
     """If the estimated error of the motion exceeds ``LIMIT``, replace the estimate by a comparison with a second run.
 
     The estimate sums local errors: too large for damped motions, whose errors decay, and for ringing stiff modes.
@@ -141,7 +155,7 @@ def settle_motion(plan: "Plan", resolution: Any, divided_order: int) -> None:
     watched: Any = resolution_of(alone, (), resolution.times)
     with suppress(AnalysisError):
         accumulated(alone, (), resolution=watched)
-        fall = _error_ratio(fine, coarse, divided_order == 1, resolution.worst[0], watched.worst[0])
+        fall = _error_ratio(fine, coarse, resolution.worst[0], watched.worst[0])
         resolution.compare(watched, 1.0 / (fall - 1.0))
 
 
@@ -155,34 +169,34 @@ def with_longer_steps(problem: Problem, times: int = 2) -> Problem:
     return replace(problem, options=options, gaps=())  # the first run has reported grazing
 
 
-def _error_ratio(fine: Problem, coarse: Problem, impacts: bool, error: float, other: float) -> float:
+def _error_ratio(fine: Problem, coarse: Problem, error: float, other: float) -> float:
     """Error of the coarse run over that of the fine run: as observed in the motion, at most that of the method's order.
 
-    Steps that do not resolve the motion gain less by halving than the order promises. Through ``impacts``, errors are
-    of first order.
+    Steps that do not resolve the motion gain less by halving than the order promises.
     """
     ratio = coarse.options.step / fine.options.step
-    first_order = loses_energy(fine) or impacts
-    most = ratio if first_order else ratio**2
+    most = ratio if loses_energy(fine) else ratio**2
     observed = other / error if error > 0.0 and np.isfinite(error) and np.isfinite(other) else most
     return float(np.clip(observed, ratio, most))
 
 
 def _with_errors_of_parts(
-    result: Gradient, third: Gradient | None, share: float, values: np.ndarray, impacts: bool
+    result: Gradient, other: Gradient, third: Gradient | None, share: float, values: np.ndarray, impacts: bool
 ) -> Gradient:
     """The result with larger errors of derivatives: a ``share`` of the difference from a third run, if that is larger.
 
     Errors vary with the parts that steps are divided into; agreement of two runs is chance. Through impacts, the
-    relative error of the worst significant derivative is the most that the third run adds, and what counts without it.
-    If it is not resolved, each parameter gets the absolute error of the most influential parameter.
+    relative difference of the worst significant derivative from the ``other`` run is the most that the third run adds,
+    and what counts without it. If the worst is not resolved, each parameter gets the absolute difference of the most
+    influential parameter.
     """
     gradient, off = result.gradient, result.uncertainty.errors[1:]
     least = share * np.abs(gradient - third.gradient) if third else np.full(len(gradient), np.inf if impacts else 0.0)
     sizes = np.abs(gradient * values)
     matter = (sizes >= MATTERING * np.nanmax(sizes, initial=0.0)) & (sizes > 0.0) & np.isfinite(off)
     if impacts:
-        worst = min(1.0, float(np.max(off[matter] / np.abs(gradient[matter]), initial=0.0)))
+        apart = np.abs(gradient - other.gradient)[matter] / np.abs(gradient[matter])
+        worst = min(1.0, float(np.max(apart, initial=0.0)))
         least = np.fmin(least, worst * np.abs(gradient))
         if worst > UNRESOLVED:
             least = np.divide(worst * np.max(sizes[matter]), np.abs(values), out=least, where=gradient * values != 0.0)
@@ -210,12 +224,12 @@ def _without_unresolved(result: Gradient, plan: "Plan", step: float) -> Gradient
     return replace(result, gradient=known, undefined={**result.undefined, **reasons}) if reasons else result
 
 
-def _with_errors(result: Gradient, other: Gradient, share: float) -> Gradient:
-    """The result with ``share`` times its difference from another result as errors."""
+def _with_errors(result: Gradient, other: Gradient, share: float, of_derivatives: float) -> Gradient:
+    """The result with shares of its difference from another as errors, one share for the value and one for the rest."""
     errors = result.uncertainty.errors.copy()
     errors[0] = share * abs(result.value - other.value)
     if len(other.gradient):
-        errors = np.append(errors[0], share * np.abs(result.gradient - other.gradient))
+        errors = np.append(errors[0], of_derivatives * np.abs(result.gradient - other.gradient))
     return replace(result, uncertainty=result.uncertainty._replace(errors=errors))
 
 

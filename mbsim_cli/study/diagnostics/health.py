@@ -19,6 +19,7 @@ VIOLATED = 1e-3  # m or 1: more than a long step leaves
 ENERGY = 1e-2  # of the energy that moves
 AT_REST = 1e-9  # of the energy that is stored: less than that does not move
 STILL = 1e-9  # m, rad or 1 in the time of the run: coordinates that move by less do not
+IMPACTS = 1.5  # order of errors of derivatives where forces begin like this power of a depth, by Hertz, or a higher one
 REACH = 2.0  # times the change in a step: gaps as near as that may close and open between its ends
 SHOWN = 4  # constraints of a singular position
 INCONSISTENT = "bodies that deform, whose data do not fit together to the second order, keep it at no step"
@@ -56,9 +57,9 @@ class Diagnostics:
         return {}
 
     @property
-    def divided_order(self) -> int:
-        """Order of errors if steps are divided where forces begin in them; 0 if none is."""
-        return 0
+    def divided_order(self) -> float:
+        """Order of errors of derivatives if steps are divided where forces begin in them; 0 if none is."""
+        return 0.0
 
     @property
     def report(self) -> dict[str, Any]:
@@ -185,17 +186,17 @@ class Health(Diagnostics):
         return dict(zip(WORK, self._counts.tolist(), strict=True)) if self._options.integrated else {}
 
     @property
-    def divided_order(self) -> int:
-        """Order of errors if steps of fixed length are divided where forces begin in them; 0 if none is.
+    def divided_order(self) -> float:
+        """Order of errors of derivatives if forces begin in steps of fixed length or divide them; 0 if none does.
 
-        It is 1 if something has touched or let go, or may have, and 2 if dry friction turned round: its force does not
-        jump.
+        It is ``IMPACTS`` if something has touched or let go, or may have, and 2 if dry friction turned round: the slope
+        of its force jumps nowhere.
         """
         if self._options.adaptive:
-            return 0
+            return 0.0
         divided = bool(self._counts[WORK.index("rejected")])
         touched = bool(self._above.all(axis=0).any()) or (divided and (self._unseen or self._near))
-        return 1 if touched else 2 * divided
+        return IMPACTS if touched else 2.0 * divided
 
     @property
     def steps(self) -> int:

@@ -275,7 +275,7 @@ def _require_known(plan: StudyPlan, assembled: "Assembled") -> None:
 def _remarks(plan: StudyPlan, outcome: Outcome) -> dict[str, Any]:
     """Warnings of a case, where it has any."""
     diagnostics = outcome.diagnostics
-    settle_motion(outcome.plan, diagnostics.resolution, diagnostics.health.divided_order)
+    settle_motion(outcome.plan, diagnostics.resolution)
     undefined = {name: why for result in outcome.results.values() for name, why in result.undefined.items()}
     warnings = [*warnings_of_values(outcome.plan.model_file), *diagnostics.warnings(outcome.results)]
     found = {"warnings": warnings, "undefined": undefined if plan.parameters else {}}
