@@ -56,7 +56,7 @@ def estimate_errors(
     """Results of a run with the best available error estimates; ``resolution`` has read all blocks of the run.
 
     An automatic step uses the estimates of the runs that chose it. ``divided_order``: that of errors of derivatives if
-    steps are divided where forces begin, else 0; a third run then shows errors of derivatives, too.
+    steps are divided where forces begin, else 0; a third run then shows errors, too.
     """
     unseen = _ONE_STEP_ONLY if plan.method == "fd" else None
     if choice := plan.step_choice:
@@ -122,15 +122,20 @@ def _estimates_by_second_run(
         resolution.compare(watched, share)
     found = {name: _with_errors(result, others[name], share, of_derivatives) for name, result in results.items()}
     # differences between runs have errors of their own, and no derivatives along time
-    if divided_order and plan.method != "fd" and any(len(result.gradient) for result in results.values()):
+    if divided_order and results:
         longest, values = with_longer_steps(fine, 3), values_of(plan.parameters)
         thirds: dict[str, Gradient] = {}
         with suppress(AnalysisError):
             thirds = again(longest)
-        of_third = 1.0 / ((longest.options.step / fine.options.step) ** divided_order - 1.0)
-        for name, result in found.items():
-            result = _with_errors_of_parts(result, others[name], thirds.get(name), of_third, values, impacts)
-            found[name] = _without_unresolved(result, plan, fine.options.step) if impacts else result
+        longer = longest.options.step / fine.options.step
+        for name, third in thirds.items():
+            errors = found[name].uncertainty.errors
+            errors[0] = np.fmax(errors[0], abs(results[name].value - third.value) / (longer**2 - 1.0))
+        if plan.method != "fd" and any(len(result.gradient) for result in results.values()):
+            of_third = 1.0 / (longer**divided_order - 1.0)
+            for name, result in found.items():
+                result = _with_errors_of_parts(result, others[name], thirds.get(name), of_third, values, impacts)
+                found[name] = _without_unresolved(result, plan, fine.options.step) if impacts else result
     coarse_by_fields = by_fields(assembled.fields, others)
     off = {
         name: {
