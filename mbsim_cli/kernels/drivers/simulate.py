@@ -19,7 +19,16 @@ from mbsim_cli.kernels.compiler.simd import as_column
 from mbsim_cli.kernels.drivers.observe import observe_rows
 from mbsim_cli.kernels.drivers.record import write_instant
 from mbsim_cli.kernels.drivers.stepping import is_finite
-from mbsim_cli.kernels.integrators.ali3p import TURNED, Equations, State, copy_iterate, end_of_step, newton, project
+from mbsim_cli.kernels.integrators.ali3p import (
+    FEW,
+    TURNED,
+    Equations,
+    State,
+    copy_iterate,
+    end_of_step,
+    newton,
+    project,
+)
 from mbsim_cli.kernels.integrators.ali3p_derivatives import OfProjections, vary_motion, vary_projections
 from mbsim_cli.kernels.integrators.onsets import Onsets, find_arguments, follow_arguments, passes_onset
 from mbsim_cli.kernels.integrators.predictor import Past, predict
@@ -93,7 +102,7 @@ def run(
         status, count, error, scale = make_step(
             model, theta, control, step, scale, fresh, directions, state, sens, work, extra
         )
-        fresh = True
+        fresh = count <= FEW
         total += count
         if status != Status.OK:
             done, fresh = step - first - 1, False
@@ -119,8 +128,8 @@ def run(
 def make_step(model, theta, control, step, scale, fresh, directions, state, sens, work, extra):
     """Step number ``step``; returns status, iterations, error of sensitivities, and the new scale.
 
-    ``fresh`` and ``scale`` are those of ``Progress``; behind a step that is made the tangent is fresh. The motion
-    is the same, bit for bit, in whatever directions it is varied: what varies it writes nothing that the motion reads.
+    ``fresh`` and ``scale`` are those of ``Progress``. The motion is the same, bit for bit, in whatever directions it is
+    varied: what varies it writes nothing that the motion reads.
     A step that an onset of a force divides is not made: the state is that before it, the status PASSED.
     """
     kin, eq, t, error = work.kin, work.eq, end_of_step(control, step), 0.0

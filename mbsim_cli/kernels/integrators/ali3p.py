@@ -94,6 +94,7 @@ def factor_tangent(ratio, eq, factor):
 # makes of a correction.
 
 # Which tangent: an old one serves while it contracts, and while vectors of the mechanism turn little in a step.
+FEW = 3  # corrections in a step, above which the next step begins with a new tangent
 TURNED = 0.1  # rad that vectors turn in a step, above which the tangent is formed anew
 STALE = 0.1  # contraction above which the tangent is formed anew
 
@@ -163,7 +164,7 @@ def newton(model, theta, t, control, scale, fresh, state, work):
         stalled = close and share == 1.0 and size > STALLED * previous
         if stalled_at < np.inf and (not close or size > BLOWN_UP * stalled_at):
             return Status.OK, iteration + 1, scale
-        enough = is_enough(control, bends, scale, size, previous, floor)
+        enough = is_enough(control, scale, size, previous, floor)
         done = iteration >= least and (enough or (stalled and formed))
         share = 1.0 if done or close else min(1.0, REGAINED * share)
         if bends and not done:
@@ -205,14 +206,13 @@ def find_correction(model, theta, t, control, tolerance, ratio, forms, state, wo
 
 
 @kernel
-def is_enough(control, bends, scale, size, previous, floor):
+def is_enough(control, scale, size, previous, floor):
     """Whether a correction of this ``size`` is the last one, by itself or by the ``previous`` one."""
     tiny = MARGIN * control.tolerance * scale
     if size <= tiny + control.amplified * floor:
         return True
     # what it leaves, if it contracts as it did, is as small; positions that were evaluated before it serve
-    shift = 1.0 if bends else SHIFT  # sliding friction may amplify what is left
-    return size <= shift * floor and size * size <= (tiny + floor) * previous and previous < np.inf
+    return size <= SHIFT * floor and size * size <= (tiny + floor) * previous and previous < np.inf
 
 
 @kernel

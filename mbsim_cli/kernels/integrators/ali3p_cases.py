@@ -91,7 +91,7 @@ def _decide(k, control, iteration, bends, decisions):
     grows = bends and not close and size > previous
     if not np.isfinite(size):
         decisions.stage[k] = ALONE
-    elif iteration > 0 and is_enough(control, bends, scale, size, previous, floor):
+    elif iteration > 0 and is_enough(control, scale, size, previous, floor):
         decisions.stage[k] = ENDED
     elif stalls or grows or iteration + 1 == control.max_iterations:
         decisions.stage[k] = ALONE
