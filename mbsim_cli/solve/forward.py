@@ -67,7 +67,7 @@ class Simulation:
         self.work.kin.expected[:] = start.expected
         self.work.turns.value[:] = start.expected[self.work.turns.measure]
         self.work.past.zdd[:, 0], self.work.past.multiplier[:, 0] = self.state.zdd, self.state.lam
-        self.progress = Progress(int(Status.OK), 0, 0.0, False, 0)
+        self.progress = Progress(int(Status.OK), 0, 0.0, 0, 0)
         self.step = 0
         self.rank, self.started = start.rank, self.state.z.copy()
         self.reached = self.started  # (n,) at the latest stored instant

@@ -275,7 +275,7 @@ class Following(Simulation):
             self.model, self.theta, self.control.at_center, self.directions, work.kin, twists, rows, d_rows
         )  # fmt: skip
         status = Status.NO_CONVERGENCE if self._reason else Status.OK
-        return Progress(int(status), max(0, row - filled), 0.0, False, iterations)
+        return Progress(int(status), max(0, row - filled), 0.0, 0, iterations)
 
     def _begun(self) -> Sampler:
         return Sampler(self.problem, self._start, self.directions.dtheta)

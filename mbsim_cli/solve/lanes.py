@@ -235,7 +235,7 @@ class _ConstrainedLanes:
         for k, run in enumerate(runs):
             self.leader[k] = first if run is None else k
             self._store(k, runs[self.leader[k]])
-            for array in (self.decisions.scale, self.decisions.fresh):
+            for array in (self.decisions.scale, self.decisions.count):
                 array[k] = array[self.leader[k]]
 
     def _store(self, k: int, run: Any) -> None:

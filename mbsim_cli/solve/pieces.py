@@ -126,7 +126,7 @@ class Pieces:
             shown = not left and step % interval == 0
             rows = (first_rows(record, 1), first_rows(d_record, 1)) if shown else room
             begun, stage = Rates(self._loop.state.zd.copy(), self._loop.state.zdd.copy()), None
-            now = Progress(int(Status.OK), 1, progress.scale, False, 0)
+            now = Progress(int(Status.OK), 1, progress.scale, 0, 0)
             if piece.is_short(self._problem.options.step):
                 stage = self._heun_step(piece, *rows)
                 if shown:
@@ -146,7 +146,7 @@ class Pieces:
         self._reset_predictor()
         if self._keeps:
             self.made[step] = made
-        return Progress(now.status, now.steps, progress.scale, False, total)
+        return Progress(now.status, now.steps, progress.scale, 0, total)
 
     def _room(self) -> tuple[Record, SensitivityRecord]:
         model, dtype = self._loop.model, self._loop.theta.dtype.type

@@ -20,7 +20,6 @@ from mbsim_cli.kernels.drivers.observe import observe_rows
 from mbsim_cli.kernels.drivers.record import write_instant
 from mbsim_cli.kernels.drivers.stepping import is_finite
 from mbsim_cli.kernels.integrators.ali3p import (
-    FEW,
     TURNED,
     Equations,
     State,
@@ -73,7 +72,7 @@ class Progress(NamedTuple):
     status: int
     steps: int
     scale: float
-    fresh: bool
+    latest: int  # iterations of the latest step, 0 where its tangent does not serve the next one
     iterations: int
 
 
@@ -91,7 +90,7 @@ def run(
     Returns the fields of ``Progress`` as a plain tuple: making a named one calls Python, where a pending signal
     could strike.
     """
-    scale, fresh, row, total = progress.scale, progress.fresh, filled, 0
+    scale, count, row, total = progress.scale, progress.latest, filled, 0
     kin, observed, status, done = work.kin, 0, Status.OK, steps
     if filled > 0 and work.onsets.force.size > 0:
         place(model, theta, state.z, control.at_center, kin)
@@ -100,12 +99,11 @@ def run(
         follow_arguments(work.reached, work.onsets)
     for step in range(first + 1, first + steps + 1):
         status, count, error, scale = make_step(
-            model, theta, control, step, scale, fresh, directions, state, sens, work, extra
+            model, theta, control, step, scale, count, directions, state, sens, work, extra
         )
-        fresh = count <= FEW
         total += count
         if status != Status.OK:
-            done, fresh = step - first - 1, False
+            done, count = step - first - 1, 0
             break
         if step % interval == 0:
             t = end_of_step(control, step)
@@ -121,16 +119,16 @@ def run(
                 )
                 observed = row
     observe_rows(model, theta, control.at_center, directions, kin, extra.twists, record, d_record, observed, row)
-    return status.value, done, scale, fresh, total
+    return status.value, done, scale, count, total
 
 
 @kernel
-def make_step(model, theta, control, step, scale, fresh, directions, state, sens, work, extra):
+def make_step(model, theta, control, step, scale, latest, directions, state, sens, work, extra):
     """Step number ``step``; returns status, iterations, error of sensitivities, and the new scale.
 
-    ``fresh`` and ``scale`` are those of ``Progress``. The motion is the same, bit for bit, in whatever directions it is
-    varied: what varies it writes nothing that the motion reads.
-    A step that an onset of a force divides is not made: the state is that before it, the status PASSED.
+    ``latest`` and ``scale`` are those of ``Progress``. The motion is the same, bit for bit, in whatever directions it is
+    varied: what varies it writes nothing that the motion reads. A step that an onset of a force divides is not made:
+    the state is that before it, the status PASSED.
     """
     kin, eq, t, error = work.kin, work.eq, end_of_step(control, step), 0.0
     has_onsets = work.onsets.force.size > 0
@@ -140,7 +138,7 @@ def make_step(model, theta, control, step, scale, fresh, directions, state, sens
     turn = predict(
         model, control.h, state, work.corrections[1], work.tangent.weight, work.tangent.alpha, work.past, work.expected
     )
-    status, count, scale = newton(model, theta, t, control, scale, fresh and turn <= TURNED, state, work)
+    status, count, scale = newton(model, theta, t, control, scale, latest if turn <= TURNED else 0, state, work)
     if has_onsets:
         if status == Status.OK:
             find_arguments(model, theta, work.onsets, state, kin, work.reached)

@@ -20,7 +20,7 @@ from mbsim_cli.kernels.drivers.integrate_cases import case_of
 from mbsim_cli.kernels.drivers.observe import observe_rows
 from mbsim_cli.kernels.drivers.simulate import ROWS_IN_CACHE, make_step, write_row
 from mbsim_cli.kernels.drivers.stepping import is_finite
-from mbsim_cli.kernels.integrators.ali3p import FEW, factor_tangent, project, trapezoidal_tangent
+from mbsim_cli.kernels.integrators.ali3p import factor_tangent, project, trapezoidal_tangent
 from mbsim_cli.kernels.integrators.ali3p_cases import (
     ALONE,
     ENDED,
@@ -200,18 +200,16 @@ def _finish(model, control, step, k, case, numbers, decisions, leader, counts):
             return Status.PASSED
         follow_arguments(case.work.reached, case.work.onsets)
         _set_lanes(k, leader, decisions.trial[k], decisions.scale)
-        _set_lanes(k, leader, int(decisions.count[k] <= FEW), decisions.fresh)
         if decisions.formed[k] != 0:
             _copy_tangent(case.formed, case.work.tangent)
         return _read_step(model, control, step, k, case, numbers, leader)
     counts[1] += 1
     status, count, _, scale = make_step(
-        model, case.theta, control, step, decisions.scale[k], decisions.began[k] != 0, case.directions, case.state,
+        model, case.theta, control, step, decisions.scale[k], decisions.before[k], case.directions, case.state,
         case.sens, case.work, case.extra,
     )  # fmt: skip
-    decisions.count[k] = count
     _set_lanes(k, leader, scale, decisions.scale)
-    _set_lanes(k, leader, int(count <= FEW), decisions.fresh)
+    _set_lanes(k, leader, count, decisions.count)
     for j in range(leader.size):
         if leader[j] == k:
             _write_step(j, case, numbers)

@@ -101,6 +101,7 @@ STALE = 0.1  # contraction above which the tangent is formed anew
 # Which correction is the last: a small one, or one that is small once it contracts as those before.
 MARGIN = 1e-2  # of the tolerance, that the last correction is below: gradients lose digits
 SHIFT = 10.0  # floors of a correction after which positions that were evaluated before it still serve: 1e-15
+ONCE = 2  # corrections in a step, after which the next step may end with its first one
 IMAGINARY = 6  # corrections of a complex motion, at least: then imaginary parts, which no size counts, have converged
 
 # Round-off: corrections that are small and no longer shrink.
@@ -120,18 +121,19 @@ HARDEST = 1e9  # that ratio, at most: updates mend the digits that elimination l
 
 
 @kernel
-def newton(model, theta, t, control, scale, fresh, state, work):
+def newton(model, theta, t, control, scale, latest, state, work):
     """Iterate to the motion at t; return status, iterations and the new scale.
 
     ``scale`` is the largest acceleration so far, in the norm of the tangent's diagonal: what the tolerance
-    is relative to. ``fresh`` says that ``work.tangent`` holds a usable tangent. ``work`` (drivers.simulate.Work)
-    receives kinematics, constraints and forces, of positions that differ from those of the state by round-off, and of
-    the accelerations before the last correction. The constants above say when each decision is taken.
+    is relative to. ``latest`` counts the corrections of the step before, 0 where ``work.tangent`` holds no usable
+    tangent. ``work`` (drivers.simulate.Work) receives kinematics, constraints and forces, of positions that differ from
+    those of the state by round-off, and of the accelerations before the last correction. The constants above say when
+    each decision is taken.
     """
     h, eq, columns, before = control.h, work.eq, work.column, work.iterate
-    previous, share, bends = np.inf, 1.0, have_bends(model.forces)
+    fresh, previous, share, bends = 0 < latest <= FEW, np.inf, 1.0, have_bends(model.forces)
     tolerance, ratio = control.correction_tolerance, control.ratio
-    least = IMAGINARY if np.iscomplexobj(state.z) else 1  # corrections before one may be the last
+    least = IMAGINARY if np.iscomplexobj(state.z) else int(latest != ONCE)  # corrections before one may be the last
     careful = False  # since a correction grew: then tangents are of the iterates they act on, and shares are halved
     stalled_at = np.inf  # size at which corrections by an old tangent have just stalled
     left = control.max_iterations  # corrections that may still be taken; going back is none
@@ -160,7 +162,7 @@ def newton(model, theta, t, control, scale, fresh, state, work):
         left -= 1
         scale = reached
 
-        # is it the last one? the first, by an old tangent, does not tell that the equations are solved
+        # is it the last one? the first, by an old tangent, does not tell alone that the equations are solved
         stalled = close and share == 1.0 and size > STALLED * previous
         if stalled_at < np.inf and (not close or size > BLOWN_UP * stalled_at):
             return Status.OK, iteration + 1, scale
@@ -212,7 +214,7 @@ def is_enough(control, scale, size, previous, floor):
     if size <= tiny + control.amplified * floor:
         return True
     # what it leaves, if it contracts as it did, is as small; positions that were evaluated before it serve
-    return size <= SHIFT * floor and size * size <= (tiny + floor) * previous and previous < np.inf
+    return size <= SHIFT * floor and (previous == np.inf or size * size <= (tiny + floor) * previous)
 
 
 @kernel

@@ -15,6 +15,8 @@ from mbsim_cli.kernels.compiler.jit import kernel
 from mbsim_cli.kernels.compiler.simd import select
 from mbsim_cli.kernels.integrators.ali3p import (
     AMPLIFIED,
+    FEW,
+    ONCE,
     ROUND_OFF,
     STALE,
     STALLED,
@@ -36,7 +38,7 @@ class Decisions(NamedTuple):
     trial: np.ndarray  # (8,) the same in the step that is being made
     previous: np.ndarray  # (8,) size of the correction before
     fresh: np.ndarray  # (8,) 1 where the tangent is usable
-    began: np.ndarray  # (8,) the same before the step
+    before: np.ndarray  # (8,) iterations of the step before
     formed: np.ndarray  # (8,) 1 where it was formed in the step
     stage: np.ndarray  # (8,) GOING, ENDED or ALONE
     count: np.ndarray  # (8,) iterations
@@ -47,8 +49,9 @@ def begin_step(decisions):
     """All cases begin a step."""
     for k in range(decisions.scale.size):
         decisions.trial[k], decisions.previous[k] = decisions.scale[k], np.inf
-        decisions.began[k], decisions.formed[k] = decisions.fresh[k], 0
-        decisions.stage[k], decisions.count[k] = GOING, 0
+        decisions.before[k], decisions.count[k] = decisions.count[k], 0
+        decisions.fresh[k], decisions.formed[k] = int(0 < decisions.before[k] <= FEW), 0
+        decisions.stage[k] = GOING
 
 
 @kernel
@@ -91,7 +94,7 @@ def _decide(k, control, iteration, bends, decisions):
     grows = bends and not close and size > previous
     if not np.isfinite(size):
         decisions.stage[k] = ALONE
-    elif iteration > 0 and is_enough(control, scale, size, previous, floor):
+    elif (iteration > 0 or decisions.before[k] == ONCE) and is_enough(control, scale, size, previous, floor):
         decisions.stage[k] = ENDED
     elif stalls or grows or iteration + 1 == control.max_iterations:
         decisions.stage[k] = ALONE
