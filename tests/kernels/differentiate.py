@@ -14,7 +14,14 @@ def simulate(problem, steps, theta=None):
     """Instants 0 .. steps, {output: (steps + 1, ...)}; sensitivities as ``d_...`` where they are wanted."""
     simulation = start(problem, theta)
     blocks = [simulation.first_block(), simulation.advance(steps)]
-    names = [*OUTPUTS, *(f"d_{name}".rstrip("_") for name in OUTPUTS), "gradient_error", "drift", "energy"]
+    names = [
+        *OUTPUTS,
+        *(f"d_{name}".rstrip("_") for name in OUTPUTS),
+        "gradient_error",
+        "drift",
+        "energy",
+        "iterations",
+    ]
     return {name: np.concatenate([getattr(block, name) for block in blocks]) for name in names}
 
 

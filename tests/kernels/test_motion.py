@@ -38,6 +38,12 @@ def test_formulations_agree():
         assert np.abs(one[name] - two[name]).max() <= 1e-9 * np.abs(one[name]).max(), name
 
 
+def test_a_first_correction_ends_a_step_only_behind_one_of_two():
+    counts = simulate(four_bar().problem(step=1e-4), 60)["iterations"]
+    (ones,) = np.nonzero(counts[1:] == 1)
+    assert len(ones) and (counts[ones] == 2).all(), counts
+
+
 def test_constraints_hold_to_all_orders():
     drift = simulate(everything(own=False).problem(step=1e-3), 15)["drift"]
     assert drift[:, 0].max() < 1e-12

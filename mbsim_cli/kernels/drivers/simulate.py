@@ -126,8 +126,8 @@ def run(
 def make_step(model, theta, control, step, scale, latest, directions, state, sens, work, extra):
     """Step number ``step``; returns status, iterations, error of sensitivities, and the new scale.
 
-    ``latest`` and ``scale`` are those of ``Progress``. The motion is the same, bit for bit, in whatever directions it is
-    varied: what varies it writes nothing that the motion reads. A step that an onset of a force divides is not made:
+    ``latest`` and ``scale`` are those of ``Progress``. The motion is the same, bit for bit, in whatever directions it
+    is varied: what varies it writes nothing that the motion reads. A step that an onset of a force divides is not made:
     the state is that before it, the status PASSED.
     """
     kin, eq, t, error = work.kin, work.eq, end_of_step(control, step), 0.0
