@@ -213,6 +213,19 @@ def test_integrals_over_what_jumps_are_warned_of():
 
 
 @pytest.mark.interpreted
+def test_adjoint_of_rows_at_which_accelerations_jump():
+    """Rows show what holds behind a jump: the adjoint takes them there, in however many parts it goes back."""
+    of = {"objectives": {"e": {"integral": "acc**2"}}}
+    accelerates = {"acc": {"type": "coordinate", "coordinate": "way.displacement", "derivative": 2}}
+    by = {"parameters": {"a": 0.03, "b": 0.09}, "integrator": "rk4", "step": 0.03, "extra": of, "sensors": accelerates}
+    for method in ("ddm", "adjoint"):
+        sensitivity = {"method": method, "parameters": ["h"]}
+        assembled = build(model(BLEND, drives=True, sensitivity=sensitivity, **by), Settings(), None)
+        found = evaluate(assembled.problem, assembled.objectives)["e"]
+        assert found.gradient[0] == pytest.approx(2 * found.value / HEIGHT, rel=1e-12), method
+
+
+@pytest.mark.interpreted
 def test_second_derivatives_by_instants_at_which_laws_change(tmp_path):
     """Of the way under a ramp; where accelerations jump they are those by other numbers alone."""
     by = {"sensitivity": {"method": "ddm", "parameters": "all"}}

@@ -282,13 +282,15 @@ def _parts(
 ) -> Iterator[tuple[int, Any, np.ndarray, MotionAdjoints]]:
     """The parts of a record, the last one first, each with the number of its first row; ``times`` are all of the run.
 
-    A stretch is cut where steps end: such a step is the last of a part, and the one before all rows of the next.
+    A stretch is cut where steps end: such a step is the last of a part, and the one before all rows of the next. At a
+    breakpoint this is the step of no length behind it, to which a row there belongs.
     """
     rows, end = len(record.time), problem.options.end
     if isinstance(record, Stretch):
         steps, last = record.steps, len(record.steps.end) - 1
         count = max(1, min(last, math.ceil(PARTS * (steps.end[-1] - steps.end[0]).real / end)))
         cuts = np.arange(count + 1) * last // count
+        cuts[1:-1] += steps.size[cuts[1:-1] + 1] == 0.0
         at = np.searchsorted(record.time.real, steps.end[cuts].real + MEETS * end, "right")
         at[0], at[-1] = 0, rows
         for k in range(count, 0, -1):
