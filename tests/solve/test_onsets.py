@@ -4,6 +4,10 @@ import numpy as np
 import pytest
 
 import mbsim_cli as mbsim
+from mbsim_cli import spec
+from mbsim_cli.assembly import build
+from mbsim_cli.model.problem import WORK
+from mbsim_cli.solve.forward import start
 
 DROP = """\
 mbsim: 1
@@ -107,6 +111,16 @@ def test_direct_and_adjoint_gradients_agree_through_impacts(tmp_path, options):
     assert np.array_equal(direct["r"], adjoint["r"])
     for key, objective in direct.objectives.items():
         np.testing.assert_allclose(adjoint.objectives[key].gradient, objective.gradient, rtol=1e-9)
+
+
+@pytest.mark.interpreted
+def test_no_step_is_divided_before_a_tyre_touches(tmp_path):
+    """In the air k u + c u' passes zero at 48 ms; the tyre carries nothing there."""
+    path = tmp_path / "model.yaml"
+    path.write_text(DROP.replace("k: 5e4, c: 20", "k: 1e3, c: 1e3"))
+    simulation = start(build(spec.load(path), sensitivity="none", step=4e-3).problem)
+    simulation.first_block()
+    assert not simulation.advance(15).work[:, WORK.index("rejected")].any()
 
 
 def test_estimates_know_of_divided_steps(tmp_path):

@@ -23,8 +23,8 @@ class Onsets(NamedTuple):
     """Onsets of forces, k of them."""
 
     force: np.ndarray  # (k,)
-    argument: np.ndarray  # (k,) ELONGATION or RATE of its measure, DEFLECTION or LOAD of a tyre, PENETRATION
-    # of a contact or its SLIDING speed, NaN where it does not touch
+    argument: np.ndarray  # (k,) ELONGATION or RATE of its measure, DEFLECTION of a tyre, PENETRATION of a contact,
+    # LOAD or SLIDING speed of one of these, NaN where it does not touch
     low: np.ndarray  # (k,)
     high: np.ndarray  # (k,)
     side: np.ndarray  # (k,) 1 where there is contact above ``low``, -1 where below ``high``, else 0
@@ -45,7 +45,8 @@ def find_arguments(model, theta, onsets, state, kin, out):
             out[j, 0], out[j, 1] = penetration(kin, f)
         elif argument >= DEFLECTION:
             o, (u, u1) = model.forces.theta[f], tyre_deflection(model, theta, f, kin)
-            out[j, 0] = u if argument == DEFLECTION else theta[o + TYRE_STIFFNESS] * u + theta[o + TYRE_DAMPING] * u1
+            load = theta[o + TYRE_STIFFNESS] * u + theta[o + TYRE_DAMPING] * u1 if u.real > 0.0 else np.nan + 0.0 * u
+            out[j, 0] = u if argument == DEFLECTION else load
             out[j, 1] = u1
         else:
             g, g1 = measure_and_rate_of(model, theta, model.forces.measure[f], state, kin)
