@@ -1,6 +1,6 @@
 """Formulations of open trees: the same accelerations as the residual, exact sensitivities.
 
-Compiled in the slow group, for no run needs them; ``plain/test_open_trees.py`` runs the same in plain Python.
+Compiled in the slow group, for no run needs these kernels; most of it runs as plain Python, too, in ``plain``.
 """
 
 import numpy as np

@@ -101,12 +101,17 @@ def test_gradients_pass_impacts(tmp_path, text, tolerance, options):
 
 
 @pytest.mark.parametrize(
-    "options",
-    [pytest.param(one, marks=[pytest.mark.slow] * (one is NATURAL), id=one["formulation"]) for one in FIXED],
+    ("text", "options"),
+    [
+        pytest.param(DROP, FIXED[0], id="tyre-ali3p-rtdyn1"),
+        pytest.param(DROP, FIXED[2], id="tyre-recursive", marks=pytest.mark.slow),
+        pytest.param(STOP, FIXED[2], id="stop-recursive"),
+        pytest.param(STOP, NATURAL, id="stop-ali3p-natural", marks=pytest.mark.slow),
+    ],
 )
-def test_direct_and_adjoint_gradients_agree_through_impacts(tmp_path, options):
+def test_direct_and_adjoint_gradients_agree_through_impacts(tmp_path, text, options):
     """The adjoints in natural coordinates, and of open trees with tyres, are compiled for nothing else."""
-    model = load(tmp_path, DROP if options is FIXED[0] else STOP)
+    model = load(tmp_path, text)
     direct, adjoint = (model.run(sensitivity=method, **options) for method in ("ddm", "adjoint"))
     assert np.array_equal(direct["r"], adjoint["r"])
     for key, objective in direct.objectives.items():

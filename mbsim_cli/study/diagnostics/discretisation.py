@@ -121,7 +121,6 @@ def _estimates_by_second_run(
     if isinstance(resolution, Resolution):
         resolution.compare(watched, share)
     found = {name: _with_errors(result, others[name], share, of_derivatives) for name, result in results.items()}
-    # differences between runs have errors of their own, and no derivatives along time
     if divided_order and results:
         longest, values = with_longer_steps(fine, 3), values_of(plan.parameters)
         thirds: dict[str, Gradient] = {}
@@ -131,6 +130,7 @@ def _estimates_by_second_run(
         for name, third in thirds.items():
             errors = found[name].uncertainty.errors
             errors[0] = np.fmax(errors[0], abs(results[name].value - third.value) / (longer**2 - 1.0))
+        # differences between runs have errors of their own, and no derivatives along time
         if plan.method != "fd" and any(len(result.gradient) for result in results.values()):
             of_third = 1.0 / (longer**divided_order - 1.0)
             for name, result in found.items():
