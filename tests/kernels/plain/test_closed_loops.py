@@ -9,7 +9,7 @@ from tests.kernels.open_tree_adjoint import assert_adjoint
 from tests.kernels.test_integrators import EPS, run, some
 
 ALI1P = {"formulation": "ali1p-rtdyn1"}
-TIGHT = {"tolerance": 1e-10, "absolute_tolerance": 1e-10}  # of references; errors beside them are 3e-7 and more
+TIGHT = {"tolerance": 1e-10, "absolute_tolerance": 1e-10}  # of references; errors beside them are 1e-7 and more
 OUTPUTS = ("position", "velocity", "acceleration", "lambda_", "sensors")
 JOINTS = [joint for joint in Joint if joint != Joint.FIXED]
 
