@@ -63,7 +63,7 @@ class MadeRun(_MadeOnce):
 
     def __init__(self, problem: Problem) -> None:
         self.blocks: deque[Block] = deque()
-        self._made_of = problem
+        self.problem = self._made_of = problem
 
     def first_block(self, steps: int = 0) -> Block:
         """The initial instant alone."""

@@ -307,7 +307,10 @@ class _Listed:
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         entries = handler.generate_schema(get_args(source)[0])
         listed = core_schema.list_schema(entries, strict=False, **self._limits)  # takes tuples too
-        return core_schema.no_info_after_validator_function(tuple, listed)
+        written = core_schema.wrap_serializer_function_ser_schema(
+            lambda entries, write: write(list(entries)), schema=listed
+        )
+        return core_schema.no_info_after_validator_function(tuple, listed, serialization=written)
 
 
 def length(count: int) -> Any:
