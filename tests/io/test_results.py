@@ -196,12 +196,18 @@ def test_short_runs_are_written_when_they_end(tmp_path, monkeypatch):
         held.visititems(partial(same, written))
 
 
-def test_sensors_that_show_what_stands_elsewhere_are_held_once(tmp_path, monkeypatch):
-    """Numbers are those of their own dataset also where only the first block's are the same memory."""
+@pytest.mark.parametrize("few", [0, 1_000_000])
+def test_sensors_that_show_what_stands_elsewhere_are_held_once(tmp_path, monkeypatch, few):
+    """Numbers are those of their own dataset also where only the first block's are the same memory.
+
+    Chunks of four rows, compressed by threads and without.
+    """
+    monkeypatch.setattr("mbsim_cli.io.writer.FEW", few)
+    monkeypatch.setattr("mbsim_cli.io.layout.CHUNK_BYTES", 64)
 
     def shown(first, count):
         block = fakes.block(first, count)
-        block.velocity[:] = 1.0  # compressed
+        block.velocity[:] = block.velocity[:, :1]  # compressed
         return block._replace(acceleration=block.velocity)
 
     for blocks in ([shown(0, 5), shown(5, 4)], [shown(0, 5), fakes.block(5, 4)]):
@@ -213,6 +219,7 @@ def test_sensors_that_show_what_stands_elsewhere_are_held_once(tmp_path, monkeyp
                 expected = np.concatenate([getattr(block, kind) for block in blocks])
                 np.testing.assert_array_equal(file[f"coordinates/{kind}"], expected)
             assert file["coordinates/velocity"].compression == file["coordinates/acceleration"].compression == "gzip"
+            assert file["coordinates/velocity"].chunks == (4, 2)
 
 
 def same(other, name, ours):
