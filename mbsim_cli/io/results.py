@@ -1,4 +1,4 @@
-"""Stored results: what a file holds, its variables by path, and the histories and gradients that pictures show."""
+"""Stored results: the content of a file, its variables by path, and the histories and gradients that pictures show."""
 
 import shutil
 from collections.abc import Collection, Iterator, Mapping, Sequence

@@ -75,12 +75,12 @@ class Findings(NamedTuple):
 
     objectives: Sequence[ObjectiveResult]
     fields: Sequence[FieldOnMesh] = ()  # that gradients are taken by
-    multipliers: Mapping[str, str] = {}  # what each kind of them is
+    multipliers: Mapping[str, str] = {}  # the meaning of each kind
     undetermined: Sequence[str] = ()  # equations whose multipliers are one choice of many
     undetermined_sensors: Mapping[str, str] = {}  # that read them, with the reason
     warnings: Sequence[str] = ()
-    work: Mapping[str, int] = {}  # what an integrator counted in the whole run
-    discretisation: Mapping[str, Any] = {}  # what is known of the motion's error
+    work: Mapping[str, int] = {}  # counts of an integrator over the whole run
+    discretisation: Mapping[str, Any] = {}  # errors of the motion
     modes: "ModesFound | None" = None
     responses: "Responses | None" = None
     history: "History | None" = None  # of the optimisation that they are the best design of

@@ -30,7 +30,7 @@ _PROXIMAL: tuple[Frames, Frames, Frames] = (
     (("1", "0", "0"), ("cos(theta)", "-sin(theta)", "0")),
 )
 _FRAMES = {"distal": _DISTAL, "proximal": _PROXIMAL}
-# what a row varies: its joint, the start of one, and the keys of that
+# by the variable of a row: type of its joint, type of the initial values, and their keys
 _JOINTS: dict[str, tuple[type[Revolute | Prismatic | Fixed], type[Spec], tuple[str, ...]]] = {
     "theta": (Revolute, AngleInitial, ("angle", "angular_velocity", "independent")),
     "d": (Prismatic, DisplacementInitial, ("displacement", "velocity", "independent")),
@@ -178,7 +178,7 @@ def with_values_of_controls(model: ModelFile) -> tuple[ModelFile, dict[str, str]
 
 
 def _add(model: ModelFile, name: str, control: Control) -> str:
-    """Add law and parameters of a control; return what is wrong with it, or nothing."""
+    """Add law and parameters of a control; return the message of an error, empty if there is none."""
     duration = getattr(model.analysis, "duration", None)
     if duration is None:
         return f"an analysis of type {model.analysis.type} has no duration; forward dynamics has one"

@@ -125,7 +125,8 @@ class Part:
                 self.below.append(Part(below, known))
         elif type(value) is list:
             self.below += [Part(below, known) for below in value]
-        self.fixed = all(text.fixed for text in self.texts())
+        own = self.keys if self.text is None else [self.text]
+        self.fixed: bool = all(text.fixed for text in own) and all(part.fixed for part in self.below)
         self.size: int = 1 + sum(part.size for part in self.below)
 
     def texts(self) -> Iterator[Text]:

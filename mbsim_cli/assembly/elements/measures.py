@@ -313,12 +313,7 @@ class ConstraintTable:
         rows = zip(self.offset, self.measure, self._automatic, strict=True)
         return [(offset, measure) for offset, measure, automatic in rows if automatic]
 
-    def _coupling(
-        self,
-        spec: Any,
-        path: str,
-        curve: int = NONE,
-    ) -> int:
+    def _coupling(self, spec: Any, path: str, curve: int = NONE) -> int:
         """Weighted sum of tree coordinates, in the declared sense of each, or one less a law of the other."""
         coordinates = [self._system.coordinate(name) for name in spec.factors]
         for coordinate in coordinates:

@@ -194,7 +194,7 @@ def initial_position(geometry: Geometry, spec: AnyJoint) -> tuple[Scalar, ...]:
 
 
 def _initial(spec: Any, name: str) -> Any:
-    """What the file states under a key of a joint's start, or None."""
+    """The initial value of a joint under a key of the file, or None."""
     return getattr(getattr(spec, "initial", None), name, None)
 
 

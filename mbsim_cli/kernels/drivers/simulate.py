@@ -19,15 +19,7 @@ from mbsim_cli.kernels.compiler.simd import as_column
 from mbsim_cli.kernels.drivers.observe import observe_rows
 from mbsim_cli.kernels.drivers.record import write_instant
 from mbsim_cli.kernels.drivers.stepping import is_finite
-from mbsim_cli.kernels.integrators.ali3p import (
-    TURNED,
-    Equations,
-    State,
-    copy_iterate,
-    end_of_step,
-    newton,
-    project,
-)
+from mbsim_cli.kernels.integrators.ali3p import TURNED, Equations, State, copy_iterate, end_of_step, newton, project
 from mbsim_cli.kernels.integrators.ali3p_derivatives import OfProjections, vary_motion, vary_projections
 from mbsim_cli.kernels.integrators.onsets import Onsets, find_arguments, follow_arguments, passes_onset
 from mbsim_cli.kernels.integrators.predictor import Past, predict

@@ -125,7 +125,7 @@ def newton(model, theta, t, control, scale, latest, state, work):
     """Iterate to the motion at t; return status, iterations and the new scale.
 
     ``scale`` is the largest acceleration so far, in the norm of the tangent's diagonal: what the tolerance
-    is relative to. ``latest`` counts the corrections of the step before, 0 where ``work.tangent`` holds no usable
+    is relative to. ``latest`` counts the iterations of the step before, 0 where ``work.tangent`` holds no usable
     tangent. ``work`` (drivers.simulate.Work) receives kinematics, constraints and forces, of positions that differ from
     those of the state by round-off, and of the accelerations before the last correction. The constants above say when
     each decision is taken.
@@ -162,7 +162,7 @@ def newton(model, theta, t, control, scale, latest, state, work):
         left -= 1
         scale = reached
 
-        # is it the last one? the first, by an old tangent, does not tell alone that the equations are solved
+        # is it the last one? the first, by an old tangent, does not show by itself that the equations are solved
         stalled = close and share == 1.0 and size > STALLED * previous
         if stalled_at < np.inf and (not close or size > BLOWN_UP * stalled_at):
             return Status.OK, iteration + 1, scale

@@ -144,7 +144,7 @@ class Number:
 
 
 class _Auto:
-    """Annotation of a number that may be the word ``auto``: what the initial position gives."""
+    """Annotation of a number that may be the word ``auto``: its value then follows from the initial position."""
 
     def __init__(self, kind: type[Number]):
         self._kind = kind
@@ -299,7 +299,7 @@ def coordinate_in(name: str) -> tuple[str, int]:
 
 
 class _Listed:
-    """Annotation of a tuple that stands in the file as a list, of so many entries."""
+    """Annotation of a tuple that is a list in the file, with limits on its length."""
 
     def __init__(self, **limits: int):
         self._limits: Any = limits

@@ -104,7 +104,7 @@ def _union_issue(path: Path, context: Mapping[str, Any], value: Any, source: "So
 
 
 def _field(classes: Mapping[int, Any], data: Any, path: Path) -> Any:
-    """The field of the key at a path, or of the last one before it; None where nothing is known of it."""
+    """The field of the key at a path, or of the last key in it; None if the key is unknown."""
     keys = [k for k, part in enumerate(path) if isinstance(part, str)]
     model = classes.get(id(_at(data, path[: keys[-1]]))) if keys else None
     fields = model.model_fields.items() if model is not None else ()
@@ -112,13 +112,13 @@ def _field(classes: Mapping[int, Any], data: Any, path: Path) -> Any:
 
 
 def _description(classes: Mapping[int, Any], data: Any, path: Path) -> str:
-    """What the key stands for; nothing where nothing is known of it."""
+    """The description of the key at a path; empty if there is none."""
     entry = _field(classes, data, path)
     return (entry.description or "") if entry else ""
 
 
 def _example(classes: Mapping[int, Any], data: Any, path: Path) -> str | None:
-    """What may stand at the key."""
+    """A hint with an example of the list or mapping at a path; None if there is none."""
     entry = _field(classes, data, path) if isinstance(path[-1], str) else None
     example = next((one for one in entry.examples or () if isinstance(one, (list, dict))), None) if entry else None
     if example is None:

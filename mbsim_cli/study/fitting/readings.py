@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class MeasuredColumn(NamedTuple):
-    """Readings (n,) of a column at times (n,), s, and what the file says of it."""
+    """Readings (n,) of a column at times (n,), s, and its entry in the model file."""
 
     name: str
     given: studies.MeasuredColumn
@@ -35,7 +35,7 @@ class MeasuredColumn(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """A measurement: its name, what the file says, its columns and its table."""
+    """A measurement: its name, its entry in the model file, its columns and its table."""
 
     name: str
     given: studies.Measurement

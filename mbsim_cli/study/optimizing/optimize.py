@@ -252,12 +252,12 @@ class Task(NamedTuple):
 
 @dataclass(frozen=True)
 class Request:
-    """What a caller asks of an optimisation, beside the settings of its analyses."""
+    """Options of one optimisation, without the settings of its analyses."""
 
     name: str | None = None  # in the model file; None: the only one
     output: Path | None = None  # the result file; None: MODEL-NAME.h5
-    evaluations: int | None = None  # analyses at most; None: as the file says
-    algorithm: str | None = None  # None: as the file says
+    evaluations: int | None = None  # analyses at most; None: as in the file
+    algorithm: str | None = None  # None: as in the file
     save_model: Path | None = None  # where the model file is written with the values of the best design
     force: bool = False  # whether files of another kind are overwritten
 
