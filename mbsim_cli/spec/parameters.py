@@ -22,7 +22,7 @@ from mbsim_cli.spec.rules import OF_ITS_USE, OF_NAMES, OF_NUMBERS, RULES
 
 SECTIONS = (
     "gravity", "points", "vectors", "materials", "fields", "bodies", "joints", "dh", "constraints", "laws", "roads",
-    "forces", "sensors", "objectives",
+    "forces", "cables", "states", "controllers", "sensors", "objectives",
 )  # fmt: skip
 TOGETHER = ("rotation_matrix",)  # entries that make sense together only
 _UNITS = {"points": "m", "vectors": "1"}  # of sections

@@ -6,6 +6,8 @@ import pytest
 import mbsim_cli as mbsim
 from mbsim_cli import spec
 from mbsim_cli.assembly import build
+from mbsim_cli.spec.model_file import SECTIONS as ALL_SECTIONS
+from mbsim_cli.spec.parameters import SECTIONS
 from mbsim_cli.study.assembling import Settings
 from mbsim_cli.study.listener import SILENT
 from mbsim_cli.study.verification.verify import verify
@@ -31,6 +33,19 @@ sensors: {s: {type: position, point: b1.P1}}
 objectives: {o: {final: s.y}}
 analysis: {duration: 0.1, step: 0.01}
 """
+CRANE = """\
+mbsim: 1
+points: {A: {ground: [0, 0, 1]}, C: {ground: [1, 0, 1]}}
+bodies: {load: {mass: 2}}
+joints: {guide: {type: prismatic, bodies: [ground, load], point: origin, axis: z}}
+cables:
+  rope: {path: [ground.A, {center: ground.C, axis: ground.y, radius: 0.1}, load.origin], stiffness: 9, length: 2}
+states: {lag: {initial: 0.3, rate: guide.displacement - lag}}
+controllers:
+  lift: {type: pid, coordinate: guide.displacement, target: lag, kp: 8, ki: 3, filter: 0.1, kd: 2}
+  late: {type: delay, input: lag, time: 0.02, initial: 0.1}
+analysis: {duration: 0.1, step: 0.01, sensitivity: {method: ddm, parameters: all}}
+"""
 
 
 @pytest.fixture
@@ -53,6 +68,28 @@ def test_numbers_keep_their_values(name):
     assert len(named.parameters) > 30 + len(plain.parameters)
     theta = [build(file, sensitivity="none").problem.theta for file in (plain, named)]
     np.testing.assert_array_equal(*theta)
+
+
+def test_every_section_counts_that_the_physics_reads():
+    stand_for_themselves, of_results = {"parameters", "constants", "controls"}, {"checks"}
+    assert {*ALL_SECTIONS} - {*SECTIONS} == stand_for_themselves | of_results
+
+
+def test_short_forms_have_numbers(tmp_path):
+    """Each of cables, states and controllers moves some number of the solver."""
+    file = tmp_path / "crane.yaml"
+    file.write_text(CRANE)
+    model = spec.load(file, every_number=True)
+    sections = ("cables", "states", "controllers")
+    names = {path: name for name, path in model.derived.paths.items() if path.startswith(sections)}
+    assert list(names) == [
+        "cables.rope.path[1].radius", "cables.rope.stiffness", "cables.rope.length", "states.lag.initial",
+        *(f"controllers.lift.{key}" for key in ("kp", "ki", "kd", "filter")),
+        "controllers.late.time", "controllers.late.initial",
+    ]  # fmt: skip
+    assembled = build(model)
+    columns = dict(zip([each.key for each in assembled.parameters], assembled.problem.theta_rho.T, strict=True))
+    assert [path for path, name in names.items() if not columns[name].any()] == []
 
 
 def test_overrides_stand_before_all_numbers(path):
