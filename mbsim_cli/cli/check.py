@@ -41,7 +41,7 @@ Sensitivity = Annotated[Literal["ddm", "adjoint"], typer.Option(help="Method who
 Seed = Annotated[int, typer.Option(metavar="N", min=0, help="Seed of the random direction.")]
 
 
-@options.replacing(*options.ANALYSIS)
+@options.replacing(*options.ANALYSIS, "threads")
 def command(
     models: options.ModelPaths,
     sensitivity: Sensitivity = "ddm",
@@ -49,7 +49,6 @@ def command(
     all_numbers: options.AllNumbers = False,
     without: Without = None,
     seed: Seed = 0,
-    threads: options.Threads = None,
     json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
@@ -57,7 +56,6 @@ def command(
 
     These are what the files' checks state, and numerical derivatives of whole analyses along a random direction.
     """
-    options.limit_threads(threads)
 
     left_out = tuple(method.value for method in without or ())
     settings = replace(settings, method=sensitivity, all_numbers=all_numbers, without=left_out)

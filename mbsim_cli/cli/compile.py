@@ -48,7 +48,6 @@ def command(
     With gradients and without, so that runs start at once. Exit code 0: all are in the cache; 5: kernels cannot be
     kept.
     """
-    options.limit_threads(None)
     if not (models or every):
         raise UsageError("name model files, or give --all to compile for any model")
     if settings.overrides and not models:

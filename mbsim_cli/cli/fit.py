@@ -39,7 +39,7 @@ Evaluations = Annotated[
 ]
 
 
-@options.replacing(*options.ANALYSIS[:-1])
+@options.replacing(*options.ANALYSIS[:-1], "threads")
 def command(
     model: options.ModelPath,
     name: Name = None,
@@ -48,7 +48,6 @@ def command(
     picture: Picture = None,
     evaluations: Evaluations = None,
     settings: "Settings" = options.STATED,
-    threads: options.Threads = None,
     json: options.Json = False,
     quiet: options.Quiet = False,
     force: options.Force = False,
@@ -58,7 +57,6 @@ def command(
     A fit of the model file states the parameters and the measurements.
     """
     begun = perf_counter()
-    options.limit_threads(threads)
 
     from mbsim_cli.study.fitting.fit import fit, stated
     from mbsim_cli.study.model import Model

@@ -15,7 +15,6 @@ def command(model: options.ModelPath, settings: "Settings" = options.STATED, jso
 
     Bodies and joints, spanning tree, branches and loops, redundant constraints, and where each parameter is used.
     """
-    options.limit_threads(None)
     from mbsim_cli.study.assembling import build, load
 
     origin = {"model": str(model), "overrides": dict(settings.overrides)}

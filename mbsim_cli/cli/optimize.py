@@ -43,7 +43,7 @@ Sensitivity = Annotated[
 ]
 
 
-@options.replacing(*options.ANALYSIS)
+@options.replacing(*options.ANALYSIS, "threads")
 def command(
     model: options.ModelPath,
     name: Name = None,
@@ -53,7 +53,6 @@ def command(
     evaluations: Evaluations = None,
     sensitivity: Sensitivity = None,
     settings: "Settings" = options.STATED,
-    threads: options.Threads = None,
     json: options.Json = False,
     quiet: options.Quiet = False,
     force: options.Force = False,
@@ -63,7 +62,6 @@ def command(
     An optimization of the model file states the objective, its variables and its limits.
     """
     begun = perf_counter()
-    options.limit_threads(threads)
 
     from mbsim_cli.study.optimizing.optimize import Request, optimize
 

@@ -236,9 +236,9 @@ def _memory_of(text: str | None) -> float | None:
         raise UsageError(f"--memory wants a size in {', '.join(UNITS)}, as 500MB, not '{text}'") from None
 
 
-# Options that replace keys of a file's analysis: defined once; each command names the ones that it takes.
+# Options that replace keys of a file's analysis, and threads: defined once; each command names the ones that it takes.
 
-_ANALYSIS: dict[str, Any] = {
+_SHARED: dict[str, Any] = {
     "parameter": Overrides,
     "set": SetKeys,
     "formulation": FormulationOption,
@@ -248,22 +248,25 @@ _ANALYSIS: dict[str, Any] = {
     "accuracy": Accuracy,
     "duration": Duration,
     "memory": Memory,
+    "threads": Threads,
 }
 MODEL = ("parameter", "set")  # of commands that read a model without analysing it
-ANALYSIS = tuple(_ANALYSIS)
+ANALYSIS = tuple(name for name in _SHARED if name != "threads")
 STATED: Any = None  # default of the argument: the options always take its place
 
 
 def replacing(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Give a command the options ``names`` of ``ANALYSIS`` in place of its argument ``settings``, which holds them."""
+    """Give a command the options ``names`` in place of its argument ``settings``, which holds those of ``ANALYSIS``."""
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         def called(**values: Any) -> Any:
-            return command(settings=_settings({name: values.pop(name) for name in names}), **values)
+            stated = {name: values.pop(name) for name in names}
+            limit_threads(stated.pop("threads", None))  # before settings load the numerical libraries
+            return command(settings=_settings(stated), **values)
 
         options: dict[str, tuple[Any, Any]] = {}  # annotation and default, in the order of the help
         for name, own in signature(command).parameters.items():
-            replaced = {option: (_ANALYSIS[option], None) for option in names}
+            replaced = {option: (_SHARED[option], None) for option in names}
             options |= replaced if name == "settings" else {name: (own.annotation, own.default)}
         parameters = [
             Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=annotation)

@@ -34,7 +34,6 @@ def command(
 
     With their derivatives by the model's parameters.
     """
-    options.limit_threads(None)
     from mbsim_cli.cli.inspect import show
     from mbsim_cli.io.target import FileKind, check_target, replaced
     from mbsim_cli.study import reduced_bodies

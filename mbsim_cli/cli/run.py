@@ -61,7 +61,7 @@ Top = Annotated[
 ]
 
 
-@options.replacing(*options.ANALYSIS)
+@options.replacing(*options.ANALYSIS, "threads")
 def command(
     model: options.ModelPath,
     output: Output = None,
@@ -69,14 +69,12 @@ def command(
     all_numbers: options.AllNumbers = False,
     top: Top = None,
     settings: "Settings" = options.STATED,
-    threads: options.Threads = None,
     json: options.Json = False,
     quiet: options.Quiet = False,
     force: options.Force = False,
 ) -> None:
     """Run the analysis of a model file and write the result."""
     begun = perf_counter()
-    options.limit_threads(threads)
     if top is not None and (json or not all_numbers):
         raise UsageError("--top is for the table of --all-numbers, which --json gives as a whole; leave it out")
 

@@ -141,7 +141,7 @@ app = typer.Typer(
 
 
 @app.command(DEFAULT, hidden=True, cls=Command)
-@options.replacing(*(name for name in options.ANALYSIS if name not in ("accuracy", "memory")))
+@options.replacing(*(name for name in options.ANALYSIS if name not in ("accuracy", "memory")), "threads")
 def command(
     model: Annotated[
         Path, typer.Argument(metavar="MODEL.yaml|DIR", help="Model file, or folder of a study.", readable=False)
@@ -161,14 +161,12 @@ def command(
     fail_fast: FailFast = False,
     dask: Dask = None,
     dry_run: DryRun = False,
-    threads: options.Threads = None,
     json: options.Json = False,
     quiet: options.Quiet = False,
     force: StartAgain = False,
 ) -> None:
     """Run a parameter study, or what is missing of it."""
     begun = perf_counter() - process_time()  # the interpreter has taken that to come here
-    options.limit_threads(threads)
     from mbsim_cli.study.sweep.cluster import shard_of
 
     stated = stated_cases(csv, grid)

@@ -24,7 +24,6 @@ def command(
 
     Syntax, structure, and whether the mechanism can be assembled.
     """
-    options.limit_threads(None)
     checked, unread = [], []
     for path in models:
         try:

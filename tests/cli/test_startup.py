@@ -6,6 +6,8 @@ import sys
 
 import pytest
 
+from mbsim_cli.system import VARIABLES
+
 from .conftest import COMMAND, ROOT, environment
 
 HEAVY = (
@@ -63,6 +65,31 @@ print(code, len(own), *others, file=sys.stderr)
         done = subprocess.run([sys.executable, "-c", script], env=environment(), capture_output=True, text=True)
     code, count, *others = done.stderr.splitlines()[-1].split()
     assert code == "0" and not others and int(count) <= 220
+
+
+FIRST_IMPORT = """
+import os, sys
+from mbsim_cli.cli import outcome
+from mbsim_cli.system import VARIABLES
+
+class Witness:
+    def find_spec(self, name, *given):
+        if name == "numpy":
+            print(*(os.environ.get(each) for each in VARIABLES), file=sys.stderr)
+
+sys.meta_path.insert(0, Witness())
+outcome.call({arguments!r})
+"""
+
+
+@pytest.mark.parametrize("options, threads", [([], "1"), (["--threads", "2", "--memory", "1MB"], "2")])
+def test_threads_are_limited_before_the_libraries_read_it(tmp_path, options, threads):
+    """They start theirs when they are loaded, as many as there are processors: that takes longer than the run."""
+    arguments = ["run", str(tmp_path / "none.yaml"), "-q", *options]
+    free = {name: value for name, value in environment().items() if name not in VARIABLES}
+    script = FIRST_IMPORT.format(arguments=arguments)
+    done = subprocess.run([sys.executable, "-c", script], env=free, capture_output=True, text=True, check=True)
+    assert done.stderr.splitlines()[0].split() == [threads] * len(VARIABLES), done.stderr
 
 
 @pytest.mark.parametrize("group", [[], ["sweep"]])
