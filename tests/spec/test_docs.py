@@ -47,6 +47,11 @@ def test_every_key_and_type_is_described():
     assert missing == set()
 
 
+def test_what_comes_from_other_programs_is_called_by_names_that_exist():
+    rows = re.findall(r"^\|[^|]*\| (.*) \|$", (DOCS / "coming-from.md").read_text(), re.MULTILINE)
+    assert {name for row in rows for name in re.findall(r"`(\w+)`", row)} <= set(map(str, _names(schema())))
+
+
 def test_the_page_of_the_library_has_all_that_it_offers():
     page = library_page()
     assert all(f"\n## {name}\n\n" in page for name in mbsim_cli.__all__)
