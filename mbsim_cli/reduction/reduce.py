@@ -289,9 +289,13 @@ def node_of(name: str, origin: Array, phi: Array, psi: Array) -> Node:
 
 
 def impossible(given: Integrals) -> Iterator[tuple[str, str]]:
-    """Terms that no shapes have, with what is wrong."""
+    """Terms that no shapes have, with what is wrong; derivatives by one of two equal entries may be unequal."""
+    given = Integrals(*map(np.real, given))
     counted = _counted(given)
     for term, entries, expected, wrong in (
+        ("J", given.J0, given.J0.T, "is not symmetric"),
+        ("Me", given.Me, given.Me.T, "is not symmetric"),
+        ("Ke", given.Ke, given.Ke.T, "is not symmetric"),
         ("J.M1", given.J1, counted.J1, "is not symmetric"),
         ("J.M2", _symmetric(given.J2), counted.J2, "is another one with the two shapes exchanged"),
         ("Cr.M1", given.Cr1, counted.Cr1, "is not the opposite with the two shapes exchanged"),
@@ -301,9 +305,10 @@ def impossible(given: Integrals) -> Iterator[tuple[str, str]]:
 
 
 def _counted(given: Integrals) -> Integrals:
-    """Those parts of products of shapes that any body has and that move it."""
+    """Those parts of terms that any body has and that move it: of two entries that are equal each counts half."""
     J2, Cr1 = _symmetric(given.J2), given.Cr1
-    return given._replace(J1=_symmetric(given.J1), J2=(J2 + J2.swapaxes(0, 1)) / 2, Cr1=(Cr1 - Cr1.swapaxes(0, 1)) / 2)
+    even = {name: _symmetric(getattr(given, name)) for name in ("J0", "J1", "Me", "Ke")}
+    return given._replace(**even, J2=(J2 + J2.swapaxes(0, 1)) / 2, Cr1=(Cr1 - Cr1.swapaxes(0, 1)) / 2)
 
 
 def _symmetric(matrices: Array) -> Array:

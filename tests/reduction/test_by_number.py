@@ -86,6 +86,7 @@ def test_the_rod_of_simeon(tmp_path):
         ("mass: 0.151104", "mass: 0", "terms.mass: must be greater than zero, is 0"),
         ("Ct: [[0,", "Ct: [[0, 0, 0], [0,", r"terms.Ct: has 3 entries, not 2 as Me has rows"),
         ("Me: [[", "Me: [[1, ", r"terms.Me\[0\]: has 3 entries, not 2"),
+        ("J: [[0, 0", "J: [[0, 1", "terms.J: J is not symmetric, by 1 of the largest entry"),
         ("Me: [[", "Me: [[-", "terms.Me: Me is not positive definite"),
         ("Ke: [[", "Ke: [[-", "terms.Ke: Ke is not positive semi-definite"),
     ],
@@ -98,6 +99,16 @@ def test_what_is_refused(tmp_path, old, new, sentence, damping):
     text = text.replace(old, new).replace("terms:", f"damping: {damping}\n      terms:" if damping else "terms:")
     with pytest.raises(ModelError, match=sentence):
         reduce_body(spec.load(write(tmp_path, text)), "rod")
+
+
+def test_of_two_equal_entries_each_counts_half(tmp_path):
+    text = rod_text().replace("E: 0.2e12", "E: 0.2e12, x: 0, y: 0, z: 0")
+    text = re.sub("Me: .*", "Me: [[0.07, x], [y, 0.07]]", text)
+    text = re.sub(" Cr: (.*)", r" Cr: {M0: \1, M1: [[[0, 0, 0], [0, 0, z]], [[0, 0, 0], [0, 0, 0]]]}", text)
+    body = reduce_body(spec.load(write(tmp_path, text)), "rod")
+    for name in "xy":
+        np.testing.assert_array_equal(body.design[name].Me.M0, [[0, 0.5], [0.5, 0]])
+    np.testing.assert_array_equal(body.design["z"].Cr.M1[..., 2], [[0, 0.5], [-0.5, 0]])
 
 
 def test_no_damping_is_negative(tmp_path):
