@@ -33,11 +33,27 @@ _in_object = all(_address_in_object(a) == _address_by_numpy(a) for a in _SAMPLES
 address = _address_in_object if _in_object else _address_by_numpy  # of the first number of an array
 
 
-_LARGE = 16  # arrays, numbers and groups in a group that is worth remembering
-_MOST = 12  # groups of the latest, and as many that were asked for before
-_Group = tuple[tuple, tuple, list]  # a group, which is held so that it keeps its address, its types and numbers
-_known: dict[int, _Group] = {}  # by address
-_before: dict[int, _Group] = {}
+_LARGE = 7  # arrays, numbers and groups in a group that is worth remembering
+_MOST = 24  # groups of the latest, and as many that were asked for before
+
+
+class Group:
+    """A group taken apart; it is held, so that it keeps its address."""
+
+    __slots__ = ("given", "is_large", "kind", "numbers", "packed")
+
+    def __init__(self, given: tuple):
+        kinds: list[Any] = []
+        self.given, self.numbers = given, list[Any]()
+        _take_apart((given,), kinds, self.numbers)
+        self.is_large = len(kinds) > _LARGE
+        self.kind = _numbers_of_kinds.setdefault(tuple(kinds), len(_numbers_of_kinds))
+        self.packed: bytes | None = None  # once it was
+
+
+_known: dict[int, Group] = {}  # by address
+_before: dict[int, Group] = {}
+_numbers_of_kinds: dict[tuple, int] = {}  # a number has its hash at once, a group of a thousand types each time
 
 
 def forget() -> None:
@@ -46,32 +62,36 @@ def forget() -> None:
     _before.clear()
 
 
-def taken_apart(given: tuple) -> tuple[tuple, list]:
-    """Types of all that is given, which decide on the compiled form; and the numbers of the structure.
+def taken_apart(given: tuple) -> tuple[tuple, list[Group | list]]:
+    """Types of all that is given, which decide on the compiled form; and large groups, with the numbers between them.
 
     Large groups are remembered until ``forget``, those that are asked for longest: the calls of a run are given the
     same model and work areas, and those of many runs the same model.
     """
     kinds: list[Any] = []
-    numbers: list[Any] = []
+    pieces: list[Group | list] = []
+    numbers: list[Any] | None = None  # since the last large group
     for x in given:
-        if isinstance(x, tuple):
-            _, kinds_of_group, numbers_of_group = _known.get(id(x)) or _group_taken_apart(x)
-            kinds.append(kinds_of_group)
-            numbers += numbers_of_group
+        group = (_known.get(id(x)) or _group_of(x)) if isinstance(x, tuple) else None
+        if group and group.is_large:
+            kinds.append(group.kind)
+            pieces.append(group)
+            numbers = None
+            continue
+        if numbers is None:
+            numbers = []
+            pieces.append(numbers)
+        if group:
+            kinds.append(group.kind)
+            numbers += group.numbers
         else:
             _take_apart((x,), kinds, numbers)
-    return tuple(kinds), numbers
+    return tuple(kinds), pieces
 
 
-def _group_taken_apart(x: tuple) -> _Group:
-    kinds: list[Any] = []
-    numbers: list[Any] = []
-    found = _before.get(id(x))
-    if not found:
-        _take_apart((x,), kinds, numbers)
-        found = x, tuple(kinds), numbers
-    if len(found[1]) > _LARGE:
+def _group_of(x: tuple) -> Group:
+    found = _before.get(id(x)) or Group(x)
+    if found.is_large:
         if len(_known) >= _MOST:
             _before.clear()
             _before.update(_known)
@@ -103,8 +123,22 @@ _SPLIT = dict.fromkeys((complex, np.complex128), lambda x: (x.real, x.imag)) | {
 
 
 def layout(given: tuple) -> str:
-    """The structure, in letters of the module ``struct``."""
-    return "".join(["@", *_letters(given)])
+    """The structure, in letters of the module ``struct``; it ends where a group may follow."""
+    return "".join(["@", *map("".join, map(_letters, given)), "0q"])
+
+
+def layouts(given: tuple) -> list[str]:
+    """The structures of the pieces that ``taken_apart`` makes: one behind the other, they are that of all."""
+    parts: list[tuple] = []
+    grows = False
+    for x in given:
+        is_large = isinstance(x, tuple) and (_known.get(id(x)) or _group_of(x)).is_large
+        if grows and not is_large:
+            parts[-1] += (x,)
+        else:
+            parts.append((x,))
+        grows = not is_large
+    return list(map(layout, parts))
 
 
 def _letters(x: Any) -> Iterator[str]:

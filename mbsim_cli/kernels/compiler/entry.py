@@ -16,7 +16,7 @@ from threading import Lock
 from typing import Any, NamedTuple
 
 from mbsim_cli.kernels.compiler import watch
-from mbsim_cli.kernels.compiler.arguments import description, layout, taken_apart
+from mbsim_cli.kernels.compiler.arguments import Group, description, layouts, taken_apart
 from mbsim_cli.kernels.compiler.folder import level, prebuilt
 from mbsim_cli.kernels.compiler.image import Image, Object, load
 from mbsim_cli.kernels.compiler.installed import processor
@@ -43,11 +43,15 @@ class Form:
 
     def __init__(self, kept: Code, given: tuple):
         self._native = _Native(load(kept.code))
-        self.pack = struct.Struct(layout(given)).pack
+        self._packers = [struct.Struct(each).pack for each in layouts(given)]
         self._returned, self._together = kept.returned, kept.together
         letters = "".join(_LETTERS.get(letter, letter) for letter in kept.returned)
         self._unpack = struct.Struct(f"@{letters}").unpack_from
         self._room = struct.calcsize(f"@{letters}") + 8
+
+    def pack(self, pieces: list[Group | list]) -> bytes:
+        """The structure of what ``taken_apart`` made of the arguments; large groups are packed once."""
+        return b"".join(map(_packed, self._packers, pieces))
 
     def __call__(self, given: bytes) -> Any:
         """What it returns for all that it is given, as ``pack`` makes it of numbers."""
@@ -60,6 +64,13 @@ class Form:
         if "D" in self._returned:
             values = tuple(_with_complex(self._returned, values))
         return values if self._together else values[0] if values else None
+
+
+def _packed(packer: Callable[..., bytes], piece: Group | list) -> bytes:
+    if isinstance(piece, list):
+        return packer(*piece)
+    piece.packed = piece.packed or packer(*piece.numbers)
+    return piece.packed
 
 
 def _with_complex(letters: str, values: tuple) -> Any:
@@ -88,9 +99,9 @@ class Entry:
         return self.py_func.__qualname__
 
     def __call__(self, *given: Any) -> Any:
-        kinds, numbers = taken_apart(given)
+        kinds, pieces = taken_apart(given)
         form = self.form(kinds, given)
-        return form(form.pack(*numbers)) if form else self.py_func(*given)
+        return form(form.pack(pieces)) if form else self.py_func(*given)
 
     def form(self, kinds: tuple, given: tuple) -> Form | None:
         """The form for these types, loaded or compiled first; None for: call it as Python."""
@@ -157,10 +168,10 @@ class Bound:
 
     def _found(self, given: tuple, further: int) -> Form | None:
         """The form for what is given, the ``further`` numbers behind it included."""
-        kinds, numbers = taken_apart(given)
+        kinds, pieces = taken_apart(given)
         self._form = self._entry.form(kinds, given)
         if self._form:
-            packed = self._form.pack(*numbers)
+            packed = self._form.pack(pieces)
             self._packed = packed[: len(packed) - struct.calcsize(f"@{further}d")]
         return self._form
 
