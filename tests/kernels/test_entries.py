@@ -115,7 +115,9 @@ def test_a_bound_entry_holds_what_it_is_given():
 def test_the_structure_is_that_of_c():
     whole = struct.Struct(arguments.layout(given()))
     pieces = [struct.Struct(each) for each in arguments.layouts(given())]
-    numbers = [each.numbers if isinstance(each, arguments.Group) else each for each in arguments.taken_apart(given())[1]]
+    numbers = [
+        each.numbers if isinstance(each, arguments.Group) else each for each in arguments.taken_apart(given())[1]
+    ]
     packed = b"".join(piece.pack(*each) for piece, each in zip(pieces, numbers, strict=True))
     assert len(pieces) == 3
     assert whole.size == len(packed) == 8 + (8 + 16 + 8 + 16 + 8 + 72 + 24) + 56 + 56 + 8 + 8 + 16

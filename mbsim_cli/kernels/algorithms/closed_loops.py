@@ -21,6 +21,7 @@ from mbsim_cli.kernels.algorithms.systems.contract import (
     load,
     mass,
     move,
+    move_columns,
     place,
     pull_at_rest,
     pull_rates,
@@ -385,6 +386,7 @@ def pull_accelerations(model, theta, t, state, work, adj):
     if not accelerate(model, theta, t, state.z, state.zd, work.dyn, moved.zdd, moved.lam):
         return False, 1.0
     load(model, theta, t, moved, kin, loops.comp, eq)
+    move_columns(model, theta, moved.z, moved.zd, moved.zdd, kin)
     copy_to(adj.zdd, work.hat)
     copy_to(adj.zdd, columns.b)
     copy_to(adj.lam, columns.e)

@@ -17,6 +17,8 @@ from mbsim_cli.kernels.algorithms.systems.contract import (
     mass,
     measure,
     move,
+    move_bodies,
+    move_columns,
     place,
     rates,
     tangent,
@@ -89,6 +91,7 @@ def stand(model, theta, at_center, directions, state, sens, kin, comp, eq, tw, o
     evaluate(model, theta, t, at_center, state, kin, comp, eq)
     rates(model, theta, eq.lines, t, state, kin, eq.phi1, eq.phi2)
     mass(model, theta, kin, comp, out.M)
+    move_columns(model, theta, state.z, state.zd, state.zdd, kin)
     vary_bodies_of(
         model, theta, dtheta, touch, state.z, state.zd, state.zdd, kin, sens.z, sens.zd, sens.zdd, tw
     )  # fmt: skip
@@ -112,7 +115,7 @@ def measure_drift(model, theta, kin, eq, state, record):
         expect_recorded(record.expected, row, kin)
         place(model, theta, state.z, False, kin)
         constrain(model, theta, t, state.z, kin, eq)
-        move(model, theta, state.z, state.zd, state.zdd, kin)
+        move_bodies(model, theta, state.z, state.zd, state.zdd, kin)
         rates(model, theta, eq.lines, t, state, kin, eq.phi1, eq.phi2)
         record.drift[row, 0] = largest_part(eq.phi)
         record.drift[row, 1] = largest_part(eq.phi1)

@@ -8,7 +8,7 @@ from mbsim_cli.kernels.algebra.arrays import clear, is_finite
 from mbsim_cli.kernels.algorithms.equations.forces import add_force_on_bodies, clear_wrenches, vary_force_on_bodies
 from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import residual
 from mbsim_cli.kernels.algorithms.equations.residual_variation import clear_forces, vary_bodies
-from mbsim_cli.kernels.algorithms.motion.kinematics import motion_kinematics, position_kinematics
+from mbsim_cli.kernels.algorithms.motion.kinematics import column_kinematics, motion_kinematics, position_kinematics
 from mbsim_cli.kernels.algorithms.motion.variation import vary_kinematics
 from mbsim_cli.kernels.algorithms.systems.contract import evaluate_free, vary_free
 from mbsim_cli.kernels.algorithms.torques.derivatives import (
@@ -190,6 +190,7 @@ def applied_torques(model, theta, at_center, motion, directions, sens, kin, comp
             add_force_on_bodies(model, theta, t, f, kin, comp.W)
         residual(tree, kin, comp, Q, torque_out[row])
         if dtheta.shape[1] > 0:
+            column_kinematics(tree, theta, z, zd, zdd, kin)
             vary_kinematics(tree, theta, dtheta, touch, kin, sens.z, sens.zd, sens.zdd, tw)
             clear_forces(tw, d_torque_out[row])
             for f in range(model.forces.kind.size):

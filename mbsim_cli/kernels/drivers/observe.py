@@ -8,7 +8,8 @@ from mbsim_cli.kernels.algorithms.motion.kinematics import at_origin, at_origin2
 from mbsim_cli.kernels.algorithms.motion.variation import vary_acceleration, vary_velocity
 from mbsim_cli.kernels.algorithms.systems.contract import (
     energies,
-    move,
+    move_bodies,
+    move_columns,
     place,
     read_sensors,
     vary_bodies_of,
@@ -35,7 +36,7 @@ def observe_rows(model, theta, at_center, directions, kin, tw, record, d_record,
         t = record.time[row]
         z, zd, zdd, force = record.position[row], record.velocity[row], record.acceleration[row], record.reaction[row]
         place(model, theta, z, at_center, kin)
-        move(model, theta, z, zd, zdd, kin)
+        move_bodies(model, theta, z, zd, zdd, kin)
         expect_recorded(record.expected, row, kin)
         read_sensors(model, theta, t, z, zd, zdd, force, kin, record.sensors[row])
         energies(model, theta, t, z, zd, force, kin, record.energy[row])
@@ -43,6 +44,7 @@ def observe_rows(model, theta, at_center, directions, kin, tw, record, d_record,
             dz, dzd, dzdd = d_record.position[row], d_record.velocity[row], d_record.acceleration[row]
             d_force = d_record.reaction[row]
             sens = Sensitivity(dz, dzd, dzdd, d_force, d_force, d_force)
+            move_columns(model, theta, z, zd, zdd, kin)
             vary_bodies_of(model, theta, dtheta, touch, z, zd, zdd, kin, dz, dzd, dzdd, tw)
             vary_readings(model, theta, directions, t, z, zd, zdd, sens, kin, tw, d_record.sensors[row])
 
@@ -56,7 +58,7 @@ def follow_rows(model, theta, kin, turns, record):
     for row in range(record.time.size):
         half = 0.5 * (record.time[row] - turns.time[0])
         place(model, theta, record.position[row], True, kin)
-        move(model, theta, record.position[row], record.velocity[row], record.acceleration[row], kin)
+        move_bodies(model, theta, record.position[row], record.velocity[row], record.acceleration[row], kin)
         for j in range(turns.measure.size):
             k = turns.measure[j]
             _, rate, _ = measure_and_rate(model, theta, k, kin)

@@ -15,6 +15,7 @@ from mbsim_cli.kernels.algorithms.reactions.systems import pull_read
 from mbsim_cli.kernels.algorithms.systems.contract import (
     evaluate,
     move,
+    move_columns,
     place,
     pull_rates,
     pull_readings,
@@ -48,6 +49,7 @@ def pull_instants(model, theta, record, asked, work, pulling, out):
         copy_to(record.lam[row], state.lam)
         expect_recorded(record.expected, row, kin)
         evaluate(model, theta, t, False, state, kin, comp, eq)
+        move_columns(model, theta, z, zd, zdd, kin)
         clear(adj.z)
         clear(adj.zd)
         clear(adj.zdd)

@@ -13,7 +13,7 @@ from mbsim_cli.kernels.algebra.linear_solve import NormalEquations, factor_range
 from mbsim_cli.kernels.algorithms.elimination.constrained_solve import Columns, Factor
 from mbsim_cli.kernels.algorithms.equations.forces import Turns, expect_angles, follow_angles
 from mbsim_cli.kernels.algorithms.motion.workspace import Kinematics, Twists
-from mbsim_cli.kernels.algorithms.systems.contract import compose, move, place
+from mbsim_cli.kernels.algorithms.systems.contract import compose, move_bodies, place
 from mbsim_cli.kernels.compiler.jit import entry, inlined, kernel
 from mbsim_cli.kernels.compiler.simd import as_column
 from mbsim_cli.kernels.drivers.observe import observe_rows
@@ -86,7 +86,7 @@ def run(
     kin, observed, status, done = work.kin, 0, Status.OK, steps
     if filled > 0 and work.onsets.force.size > 0:
         place(model, theta, state.z, control.at_center, kin)
-        move(model, theta, state.z, state.zd, state.zdd, kin)
+        move_bodies(model, theta, state.z, state.zd, state.zdd, kin)
         find_arguments(model, theta, work.onsets, state, kin, work.reached)
         follow_arguments(work.reached, work.onsets)
     for step in range(first + 1, first + steps + 1):

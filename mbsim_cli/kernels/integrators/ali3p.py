@@ -17,7 +17,7 @@ from mbsim_cli.kernels.algorithms.elimination.constrained_solve import (
 )
 from mbsim_cli.kernels.algorithms.equations.forces_on_bodies import has_quantities
 from mbsim_cli.kernels.algorithms.equations.signals import find_loads, with_loads
-from mbsim_cli.kernels.algorithms.systems.contract import evaluate, mass, move, rates, speeds, tangent
+from mbsim_cli.kernels.algorithms.systems.contract import evaluate, mass, move_bodies, rates, speeds, tangent
 from mbsim_cli.kernels.compiler.jit import kernel, merged
 from mbsim_cli.model.codes import Force, Status
 from mbsim_cli.model.layout import NONE
@@ -300,7 +300,7 @@ def project(model, theta, t, control, state, work):
         return Status.SINGULAR
     speeds(model, theta, t, eq.J, factor.sparsity, state.zd, eq.phi1)
     _project_rate(eq.phi1, state.zd, state.sigma, factor, columns, work.corrections[0])
-    move(model, theta, state.z, state.zd, state.zdd, kin)
+    move_bodies(model, theta, state.z, state.zd, state.zdd, kin)
     rates(model, theta, eq.lines, t, state, kin, eq.phi1, eq.phi2)
     _project_rate(eq.phi2, state.zdd, state.kappa, factor, columns, work.corrections[1])
     for r in range(state.lam.size):

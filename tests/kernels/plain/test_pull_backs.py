@@ -28,7 +28,7 @@ from mbsim_cli.kernels.algorithms.equations.sensor_pull_back import pull_sensors
 from mbsim_cli.kernels.algorithms.equations.sensors import vary_sensors
 from mbsim_cli.kernels.algorithms.equations.signals import pull_element_forces, vary_element_forces
 from mbsim_cli.kernels.algorithms.equations.tree_pull_back import pull_bodies, pull_tree
-from mbsim_cli.kernels.algorithms.motion.kinematics import motion_kinematics
+from mbsim_cli.kernels.algorithms.motion.kinematics import column_kinematics, motion_kinematics
 from mbsim_cli.kernels.algorithms.reactions.reactions import AXES
 from mbsim_cli.kernels.algorithms.reactions.systems import find_forces, pull_read, vary_read
 from mbsim_cli.model.codes import Axes, Force, Joint, Law, Measure, Sensor
@@ -149,6 +149,7 @@ def test_systems_at_rest(build, imaginary):
     )  # fmt: skip
     at.kin.A[-1] = 0.0
     motion_kinematics(model.tree, theta, state.z, none, x, at.kin)
+    column_kinematics(model.tree, theta, state.z, none, x, at.kin)
     clear_wrenches(at.comp.W, at.eq.Q)
     constraint_forces(model, theta, state.z, at.kin, multiplier, at.eq.lines, at.comp.W, at.eq.Q)
     residual(model.tree, at.kin, at.comp, at.eq.Q, at.eq.G)

@@ -275,31 +275,71 @@ def offset_to_parent(tree, kin, i):
 
 @kernel
 def motion_kinematics(tree, theta, z, zd, zdd, kin):
-    """V, A, S', S'' of the motion. Needs ``position_kinematics``. Cost O(n)."""
+    """V, A, S' of the motion. Needs ``position_kinematics``. Cost O(n)."""
     for i in range(tree.parent.size):
         p, offset = tree.parent[i], offset_to_parent(tree, kin, i)
         V, A = shift_motion(motion_at(kin.V, p), offset), shift_motion(motion_at(kin.A, p), offset)
-        base_V, base_A = V, A
+        base_V = V
         for c in range(tree.first_column[i], tree.first_column[i + 1]):
             S, kind = motion_at(kin.S, c), tree.column_kind[c]
             if is_euler(kind):
                 if kind == Column.EULER_0:
-                    base_V, base_A = V, A
-                k = kind - Column.EULER_0
-                own = euler_own(tree, theta, kin, i, euler_column_rate(load4(z, c - k), load4(zd, c - k), k))
-                S1 = add6(cross_motion(base_V, S), own)
-                S2 = add6(cross_motion(base_A, S), cross_motion(base_V, add6(S1, own)))
-                local = euler_column_second_rate(load4(z, c - k), load4(zd, c - k), load4(zdd, c - k), k)
-                S2 = add6(S2, euler_own(tree, theta, kin, i, local))
+                    base_V = V
+                S1 = add6(cross_motion(base_V, S), _euler_rate(tree, theta, z, zd, kin, i, c))
             else:
                 S1 = cross_motion(V, S)
-                S2 = add6(cross_motion(A, S), cross_motion(V, S1))
             store(kin.S1, c, S1)
-            store(kin.S2, c, S2)
             A = axpy6(zdd[c], S, axpy6(zd[c], S1, A))
             V = axpy6(zd[c], S, V)
         store(kin.V, i, V)
         store(kin.A, i, A)
+
+
+@kernel
+def column_kinematics(tree, theta, z, zd, zdd, kin):
+    """S'' of the motion, for tangents, variations and pull-backs. Needs ``motion_kinematics``. Cost O(n).
+
+    V and A behind a column do as well as those before it: what the column adds to A x S + V x S' cancels.
+    """
+    for i in range(tree.parent.size):
+        V, A = motion_at(kin.V, i), motion_at(kin.A, i)
+        first = tree.first_column[i]
+        for c in range(tree.first_column[i + 1] - 1, first - 1, -1):
+            kind = tree.column_kind[c]
+            if is_euler(kind):
+                if kind == Column.EULER_0 + 3:
+                    for k in range(4):
+                        V, A = _before_column(zd, zdd, kin, c - k, V, A)
+                store(kin.S2, c, _euler_second_rate(tree, theta, z, zd, zdd, kin, i, c, V, A))
+                continue
+            S, S1 = motion_at(kin.S, c), motion_at(kin.S1, c)
+            store(kin.S2, c, add6(cross_motion(A, S), cross_motion(V, S1)))
+            if c > first:
+                V, A = _before_column(zd, zdd, kin, c, V, A)
+
+
+@inlined
+def _before_column(zd, zdd, kin, c, V, A):
+    """V and A before column c from those behind it."""
+    S, S1 = motion_at(kin.S, c), motion_at(kin.S1, c)
+    return axpy6(-zd[c], S, V), axpy6(-zdd[c], S, axpy6(-zd[c], S1, A))
+
+
+@inlined
+def _euler_second_rate(tree, theta, z, zd, zdd, kin, i, c, V, A):
+    """S'' of column c of Euler parameters, from V and A before all four."""
+    k = tree.column_kind[c] - Column.EULER_0
+    S, S1 = motion_at(kin.S, c), motion_at(kin.S1, c)
+    twice = add6(S1, _euler_rate(tree, theta, z, zd, kin, i, c))
+    local = euler_column_second_rate(load4(z, c - k), load4(zd, c - k), load4(zdd, c - k), k)
+    return add6(add6(cross_motion(A, S), cross_motion(V, twice)), euler_own(tree, theta, kin, i, local))
+
+
+@inlined
+def _euler_rate(tree, theta, z, zd, kin, i, c):
+    """Rate of column c of Euler parameters in the frame that they start from."""
+    k = tree.column_kind[c] - Column.EULER_0
+    return euler_own(tree, theta, kin, i, euler_column_rate(load4(z, c - k), load4(zd, c - k), k))
 
 
 @inlined

@@ -173,7 +173,7 @@ def twist_of(pose, i, dr, da, db, dc):
 
 
 @kernel
-def move_bodies(tree, theta, zd, zdd, kin):
+def move_frames(tree, theta, zd, zdd, kin):
     """V, A of all bodies. Needs ``place_bodies``."""
     g = load3(theta, GRAVITY)
     for i in range(tree.theta.size):

@@ -31,7 +31,12 @@ from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import (
 )
 from mbsim_cli.kernels.algorithms.equations.residual_variation import clear_forces, vary_inertia
 from mbsim_cli.kernels.algorithms.equations.signals import element_forces, vary_element_forces
-from mbsim_cli.kernels.algorithms.motion.kinematics import motion_kinematics, position_kinematics, set_ground
+from mbsim_cli.kernels.algorithms.motion.kinematics import (
+    column_kinematics,
+    motion_kinematics,
+    position_kinematics,
+    set_ground,
+)
 from mbsim_cli.kernels.algorithms.motion.variation import (
     vary_acceleration,
     vary_columns,
@@ -108,6 +113,7 @@ def accelerate(model, theta, t, z, zd, dyn, zdd_out, reaction_out):
 def vary_accelerations(model, theta, dtheta, touch, t, z, zd, zdd, dz, dzd, dyn, dzdd_out, d_reaction_out):
     """dz'' (n, p) for dz, dzd (n, p) and dtheta (len(theta), p); needs ``accelerate`` at the state. Cost O(p n^3)."""
     tree, kin, tw, eq = model.tree, dyn.kin, dyn.tw, dyn.eq
+    column_kinematics(tree, theta, z, zd, eq.zero, kin)
     vary_kinematics(tree, theta, dtheta, touch, kin, dz, dzd, eq.zeros, tw)
     clear_forces(tw, eq.dG)
     vary_element_forces(model, theta, dtheta, touch, t, z, zd, dz, dzd, kin, tw, eq.dG)

@@ -39,7 +39,7 @@ from mbsim_cli.kernels.algorithms.equations.signals import vary_element_forces
 from mbsim_cli.kernels.algorithms.flexible.bodies import elastic_count, slope_bodies, vary_flexible_forces
 from mbsim_cli.kernels.algorithms.flexible.node_columns import vary_columns, vary_rows
 from mbsim_cli.kernels.algorithms.flexible.workspace import flexible_kinematics, flexible_twists
-from mbsim_cli.kernels.algorithms.motion.kinematics import offset_to_parent, pose_of, set_ground
+from mbsim_cli.kernels.algorithms.motion.kinematics import column_kinematics, offset_to_parent, pose_of, set_ground
 from mbsim_cli.kernels.algorithms.motion.workspace import Motion
 from mbsim_cli.kernels.algorithms.open_trees.acceleration_pull_back import FIND_VIRTUAL
 from mbsim_cli.kernels.algorithms.open_trees.open_tree import (
@@ -485,6 +485,7 @@ def vary_accelerations(model, theta, dtheta, touch, t, z, zd, zdd, dz, dzd, dyn,
     tree, kin, art, tw, x, driver = model.tree, dyn.kin, dyn.art, dyn.tw, dyn.varied.x, dyn.art.driver
     motion, change, forces = kin.motion, tw.change, dyn.loads.equations
     load_free(model, theta, t, True, Motion(z, zd, zdd), kin, dyn.loads, dyn.loads.equations)
+    column_kinematics(tree, theta, motion.z, motion.zd, motion.zdd, kin)
     vary_driven_acceleration(model, theta, dtheta, t, dyn.open_tree, zdd, dyn.driven)
     vary_columns(tree, theta, kin.rows, dtheta, Motion(z, zd, zdd), Motion(dz, dzd, dyn.driven), change)
     clear(x)

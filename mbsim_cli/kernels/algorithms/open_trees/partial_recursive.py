@@ -27,7 +27,12 @@ from mbsim_cli.kernels.algorithms.equations.residual_variation import (
     vary_inertia,
 )
 from mbsim_cli.kernels.algorithms.equations.signals import element_forces, vary_element_forces
-from mbsim_cli.kernels.algorithms.motion.kinematics import motion_kinematics, position_kinematics, set_ground
+from mbsim_cli.kernels.algorithms.motion.kinematics import (
+    column_kinematics,
+    motion_kinematics,
+    position_kinematics,
+    set_ground,
+)
 from mbsim_cli.kernels.algorithms.motion.variation import vary_columns, vary_kinematics
 from mbsim_cli.kernels.algorithms.motion.workspace import composite, kinematics, twists
 from mbsim_cli.kernels.algorithms.open_trees.dense_equations import (
@@ -89,6 +94,7 @@ def vary_accelerations(
 ):  # fmt: skip
     """dz'' (n, p) for dz, dzd (n, p) and dtheta (len(theta), p); needs ``accelerate`` at the state. Cost O(p n^2)."""
     tree, kin, tw, eq = model.tree, dyn.kin, dyn.tw, dyn.eq
+    column_kinematics(tree, theta, z, zd, eq.zero, kin)
     vary_kinematics(tree, theta, dtheta, touch, kin, dz, dzd, eq.zeros, tw)
     clear_forces(tw, eq.dG)
     vary_element_forces(model, theta, dtheta, touch, t, z, zd, dz, dzd, kin, tw, eq.dG)

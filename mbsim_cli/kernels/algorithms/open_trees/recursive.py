@@ -43,6 +43,7 @@ from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import body_force, 
 from mbsim_cli.kernels.algorithms.equations.residual_variation import own_inertia_force, rate_apply, rate_matrix
 from mbsim_cli.kernels.algorithms.equations.signals import element_forces, vary_element_forces
 from mbsim_cli.kernels.algorithms.motion.kinematics import (
+    column_kinematics,
     euler_own,
     motion_kinematics,
     offset_to_parent,
@@ -448,6 +449,7 @@ def vary_accelerations(model, theta, dtheta, touch, t, z, zd, zdd, dz, dzd, dyn,
     """Variations (n, p) of the accelerations just found by ``accelerate``, and (m, p) of multipliers."""
     tree, kin, art, tw, driver = model.tree, dyn.kin, dyn.art, dyn.twists, dyn.open_tree.driver
     motion_kinematics(tree, theta, z, zd, zdd, kin)
+    column_kinematics(tree, theta, z, zd, zdd, kin)
     vary_driven_acceleration(model, theta, dtheta, t, dyn.open_tree, zdd, dyn.driven)
     vary_bodies_outward(tree, theta, dtheta, touch, kin, dyn.W, art, dz, dzd, dyn.driven, tw, dyn.x)
     if model.forces.kind.size > 0:

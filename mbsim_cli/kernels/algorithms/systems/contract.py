@@ -23,14 +23,18 @@ _of_system = members_by_type("model.tree", system_of_trees, SYSTEMS.__getitem__)
 
 place = _of_system("place", "Poses of all bodies.")
 shape = _of_system("shape", "What ``mass`` needs of bodies after ``place`` where no ``evaluate`` follows.")
-move = _of_system("move", "V and A of all bodies; needs ``place``.")
+move_bodies = _of_system("move_bodies", "V and A of all bodies; needs ``place``.")
+move_columns = _of_system(
+    "move_columns", "S'' of columns, for tangents, variations and pull-backs; needs ``move_bodies``."
+)
+move = _of_system("move", "``move_bodies`` and ``move_columns``.")
 rotate_prediction = _of_system(
     "rotate_prediction",
     "Turn ``expected`` accelerations (n,) and their differences with vectors; returns the largest angle.",
 )
 constrain = _of_system("constrain", "Phi, J and the lines of measures; needs ``place``.")
-load = _of_system("load", "``move``, forces and the residual G of the state; needs ``place`` and ``constrain``.")
-tangent = _of_system("tangent", "T = M + beta C + gamma K at the state evaluated last.")
+load = _of_system("load", "``move_bodies``, forces and the residual G of the state; needs ``place`` and ``constrain``.")
+tangent = _of_system("tangent", "``move_columns``, and T = M + beta C + gamma K at the state evaluated last.")
 # The same without constraints, of open trees; ``directions`` have dtheta and touch
 evaluate_free = _of_system("evaluate_free", "Kinematics and residual G at the state.")
 tangent_free = _of_system(

@@ -12,7 +12,7 @@ from mbsim_cli.kernels.algorithms.equations.tree_pull_back import pull_gravity
 from mbsim_cli.kernels.algorithms.flexible.bodies import pull_flexible_bodies
 from mbsim_cli.kernels.algorithms.natural.bodies import (
     hold,
-    move_bodies,
+    move_frames,
     natural_constraints,
     natural_forces,
     natural_mass,
@@ -87,9 +87,17 @@ def shape(model, theta, kin):
     shape_frames(model, theta, kin)
 
 
+def move_bodies(model, theta, z, zd, zdd, kin):
+    move_frames(model.tree, theta, zd, zdd, kin)
+
+
+def move_columns(model, theta, z, zd, zdd, kin):
+    pass
+
+
 @merged
 def move(model, theta, z, zd, zdd, kin):
-    move_bodies(model.tree, theta, zd, zdd, kin)
+    move_bodies(model, theta, z, zd, zdd, kin)
 
 
 def rotate_prediction(model, h, state, differences, expected):
@@ -102,7 +110,7 @@ def constrain(model, theta, t, z, kin, eq):
 
 
 def load(model, theta, t, state, kin, comp, eq):
-    move(model, theta, state.z, state.zd, state.zdd, kin)
+    move_bodies(model, theta, state.z, state.zd, state.zdd, kin)
     natural_forces(model, theta, t, state.z, state.zd, state.lam, eq.lines, kin, comp.W, eq.Q)
     natural_elastic_forces(model, theta, state, kin, comp, eq.Q)
     natural_residual(model, theta, state.zdd, state.lam, kin, comp.W, eq.Q, eq.G)

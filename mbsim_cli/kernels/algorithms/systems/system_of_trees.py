@@ -107,7 +107,7 @@ from mbsim_cli.kernels.algorithms.flexible.node_columns import (
     vary_rows,
     vary_stiffened_speeds,
 )
-from mbsim_cli.kernels.algorithms.motion.kinematics import motion_kinematics, position_kinematics
+from mbsim_cli.kernels.algorithms.motion.kinematics import column_kinematics, motion_kinematics, position_kinematics
 from mbsim_cli.kernels.algorithms.motion.variation import vary_kinematics
 from mbsim_cli.kernels.algorithms.motion.workspace import Motion
 from mbsim_cli.kernels.compiler.jit import inlined, merged
@@ -123,9 +123,21 @@ def shape(model, theta, kin):
 
 
 @inlined
-def move(model, theta, z, zd, zdd, kin):
+def move_bodies(model, theta, z, zd, zdd, kin):
     motion = columns_moved(model, theta, z, zd, zdd, kin)
     motion_kinematics(model.tree, theta, motion.z, motion.zd, motion.zdd, kin)
+
+
+@inlined
+def move_columns(model, theta, z, zd, zdd, kin):
+    motion = motion_of(model, z, zd, zdd, kin)
+    column_kinematics(model.tree, theta, motion.z, motion.zd, motion.zdd, kin)
+
+
+@inlined
+def move(model, theta, z, zd, zdd, kin):
+    move_bodies(model, theta, z, zd, zdd, kin)
+    move_columns(model, theta, z, zd, zdd, kin)
 
 
 def rotate_prediction(model, h, state, differences, expected):
@@ -139,7 +151,7 @@ def constrain(model, theta, t, z, kin, eq):
 
 
 def load(model, theta, t, state, kin, comp, eq):
-    move(model, theta, state.z, state.zd, state.zdd, kin)
+    move_bodies(model, theta, state.z, state.zd, state.zdd, kin)
     motion, found = motion_of(model, state.z, state.zd, state.zdd, kin), equations_of(model, comp, eq)
     clear_wrenches(comp.W, found.Q)
     read_multipliers(model, state.lam, kin)
@@ -168,17 +180,19 @@ def load_free(model, theta, t, at_center, state, kin, comp, found):
     """Kinematics; forces on single bodies in ``comp.W``, on columns in Q, and in G those of elastic rows."""
     motion = motion_of(model, state.z, state.zd, state.zdd, kin)
     position_kinematics(model.tree, theta, columns_placed(model, theta, state.z, kin).z, at_center, kin)
-    move(model, theta, state.z, state.zd, state.zdd, kin)
+    move_bodies(model, theta, state.z, state.zd, state.zdd, kin)
     clear_wrenches(comp.W, found.Q)
     element_forces(model, theta, t, motion.z, motion.zd, kin, comp.W, found.Q)
     elastic_forces(model, theta, kin, comp)
 
 
 def tangent(model, theta, t, beta, gamma, state, eq, kin, comp, T_out):
+    move_columns(model, theta, state.z, state.zd, state.zdd, kin)
     _tangent(model, theta, t, beta, gamma, state, eq.lines, state.lam, kin, comp, T_out)
 
 
 def tangent_free(model, theta, t, beta, gamma, state, none, kin, comp, T_out):
+    move_columns(model, theta, state.z, state.zd, state.zdd, kin)
     _tangent(model, theta, t, beta, gamma, state, none.no_lines, none.no_lambda, kin, comp, T_out)
 
 
@@ -213,6 +227,7 @@ def _tangent(model, theta, t, beta, gamma, state, lines, multiplier, kin, comp, 
 def vary_free(model, theta, directions, t, state, sens, kin, comp, tw, dG_out):
     dtheta, touch, rows = directions.dtheta, directions.touch, rows_of(model, tw, dG_out)[0]
     change = columns_varied(model, theta, dtheta, state.z, state.zd, state.zdd, kin, sens.z, sens.zd, sens.zdd, tw)
+    move_columns(model, theta, state.z, state.zd, state.zdd, kin)
     vary_kinematics(model.tree, theta, dtheta, touch, kin, change.z, change.zd, change.zdd, tw)
     slope_moved(model, theta, kin)
     clear_forces(tw, rows)
@@ -234,6 +249,7 @@ def _vary_forces(model, theta, directions, t, state, sens, kin, comp, tw, rows, 
 def pull_free(model, theta, t, state, kin, comp, virtual, adj):
     motion = motion_of(model, state.z, state.zd, state.zdd, kin)
     moving, columns = virtual_of(model, virtual), adjoints_of(model, adj)
+    move_columns(model, theta, state.z, state.zd, state.zdd, kin)
     _start_adjoints(model, theta, motion, True, kin, virtual, moving, columns)
     pull_element_forces(model, theta, t, motion.z, motion.zd, kin, moving, columns)
     pull_armatures(model, theta, motion.zdd, moving, columns)
@@ -429,6 +445,7 @@ def _pull_with_velocity(model, theta, zd, eq, kin, nu2, adj, zd_out):
 def pull_at_rest(model, theta, t, z, no_rate, x, multiplier, eq, kin, comp, virtual, no_nu, adj):
     motion, found = columns_at_rest(model, z, no_rate, x, kin, comp), equations_of(model, comp, eq)
     motion_kinematics(model.tree, theta, motion.z, motion.zd, motion.zdd, kin)
+    column_kinematics(model.tree, theta, motion.z, motion.zd, motion.zdd, kin)
     clear_wrenches(comp.W, found.Q)
     constraint_forces(model, theta, motion.z, kin, multiplier, eq.lines, comp.W, found.Q)
     resting_flexible_forces(model, theta, motion.z, motion.zdd, kin, comp)
