@@ -10,7 +10,7 @@ from mbsim_cli.errors import AnalysisError
 from mbsim_cli.kernels.algorithms.elimination.constrained_solve import SPARSE, CaseColumns, Solution
 from mbsim_cli.kernels.compiler.choice import COMPILER
 from mbsim_cli.kernels.compiler.simd import TOGETHER, lanes_of, widened
-from mbsim_cli.kernels.drivers.integrate import EVALUATE, Case, begin
+from mbsim_cli.kernels.drivers.course import EVALUATE, Case, begin
 from mbsim_cli.kernels.drivers.integrate_cases import Cases, Probes, integrate_cases
 from mbsim_cli.kernels.drivers.record import Inside, Record, SensitivityRecord
 from mbsim_cli.kernels.drivers.simulate import Progress, Work

@@ -11,7 +11,8 @@ import numpy as np
 from mbsim_cli.kernels.algorithms.open_trees.formulations import accelerate
 from mbsim_cli.kernels.algorithms.open_trees.open_tree import drive
 from mbsim_cli.kernels.compiler.jit import entry, kernel
-from mbsim_cli.kernels.drivers.integrate import AT, EVALUATE, form_probe, take_in
+from mbsim_cli.kernels.drivers.course import AT, EVALUATE
+from mbsim_cli.kernels.drivers.integrate import form_probe, take_in
 from mbsim_cli.kernels.integrators.onsets import find_arguments
 from mbsim_cli.kernels.integrators.runge_kutta import evaluate_state
 from mbsim_cli.model.layout import NONE

@@ -14,8 +14,9 @@ from mbsim_cli.kernels.algorithms.motion.kinematics import set_ground
 from mbsim_cli.kernels.algorithms.motion.workspace import Kinematics, LoadedMotion
 from mbsim_cli.kernels.algorithms.open_trees.open_tree import open_tree
 from mbsim_cli.kernels.compiler.simd import padded, zeros
+from mbsim_cli.kernels.drivers.course import COURSE, Ends, Scheme
 from mbsim_cli.kernels.drivers.instants import measure_drift
-from mbsim_cli.kernels.drivers.integrate import COURSE, IntegrationWork, Scheme, integrate
+from mbsim_cli.kernels.drivers.integrate import IntegrationWork, integrate
 from mbsim_cli.kernels.drivers.integrate_implicit import ImplicitControl, ImplicitWork, integrate_implicit
 from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
 from mbsim_cli.kernels.drivers.stepping import BEFORE_START, CLOCK
@@ -202,7 +203,7 @@ def integration(
         return allocate.state(model, dtype), allocate.sensitivity(model, p, dtype)
 
     scheme = Scheme(float(options.step), options.end, method, control)
-    begun = np.array([BEFORE_START, *np.zeros(CLOCK - 1)]), breakpoints_of(problem, theta)
+    begun = np.array([BEFORE_START, *np.zeros(CLOCK - 1)]), breakpoints_of(problem, theta), np.zeros(COURSE)
     counters, probe, trial = np.zeros(len(WORK), np.int64), motion(), motion()
     stages, carry, owed = Stages(z(s, n), z(s, n), z(s, n, p), z(s, n, p)), Carry(z(n), z(n)), Carry(z(n), z(n))
     onsets = onsets_of(model, theta, options.onset_steps)
@@ -214,12 +215,12 @@ def integration(
             if options.open_tree
             else LoopStages(allocate.another(tree.factor), np.zeros(1))
         )
-        work = ImplicitWork(*begun, counters, *probe, *trial, *motion(), stages, carry, owed, equations, *watched)
+        ends = Ends(*trial, *motion())
+        work = ImplicitWork(*begun, counters, *probe, stages, carry, owed, ends, equations, *watched)
         return integrate_implicit, scheme._replace(control=ImplicitControl(control, newton)), work
     terms = TERMS if method.dense.size else 0
     dense = Dense(z(n), z(n), z(n, p), z(n, p), z(terms, n), z(terms, n), z(terms, n, p), z(terms, n, p))
-    course = np.zeros(COURSE)
-    explicit = IntegrationWork(*begun, course, counters, *probe, *trial, stages, carry, owed, dense, *watched)
+    explicit = IntegrationWork(*begun, counters, *probe, *trial, stages, carry, owed, dense, *watched)
     return integrate, scheme, explicit
 
 

@@ -15,7 +15,7 @@ from mbsim_cli.kernels.algorithms.open_trees.open_tree import open_tree
 from mbsim_cli.kernels.algorithms.open_trees.partial_recursive import partial_recursive
 from mbsim_cli.kernels.algorithms.open_trees.recursive import recursive
 from mbsim_cli.kernels.compiler.simd import padded, zeros
-from mbsim_cli.kernels.drivers.integrate import Case
+from mbsim_cli.kernels.drivers.course import Case
 from mbsim_cli.kernels.drivers.observe import follow_rows, observe
 from mbsim_cli.kernels.drivers.open_trees import measure_start
 from mbsim_cli.kernels.drivers.record import Inside, Record, SensitivityRecord, Steps, Stretch

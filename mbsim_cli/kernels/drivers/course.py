@@ -1,0 +1,250 @@
+"""What a run by a Runge-Kutta method evaluates next: starts, breakpoints, rows, time points inside steps, steps.
+
+A row is the state at the end of a step or, where steps are controlled, inside one by dense output; its accelerations
+satisfy the equations of motion. A loop decides what to evaluate next, evaluates it, and takes it in: the equations of
+motion are called in one place, for each place would be compiled again. What is before and behind them is put into the
+loop: a small tree feels a twentieth from calls. Steps themselves are made by ``integrate`` and ``integrate_implicit``.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mbsim_cli.kernels.algorithms.by_type import table_by_type
+from mbsim_cli.kernels.compiler.jit import inlined, kernel, merged
+from mbsim_cli.kernels.drivers.open_trees import first_step, guess
+from mbsim_cli.kernels.drivers.record import are_full, write_instant, write_step
+from mbsim_cli.kernels.drivers.stepping import (
+    BEFORE_START,
+    BEGIN,
+    DUE,
+    MEETS,
+    PASSED,
+    SIZE,
+    TIME,
+    TRIED,
+    count_step,
+    jump,
+    next_breakpoint,
+    next_step,
+    smallest_step,
+    stands_at_breakpoint,
+    take_inside,
+    time_inside,
+    write_counters,
+)
+from mbsim_cli.kernels.integrators.ali3p import State
+from mbsim_cli.kernels.integrators.ali3p_derivatives import Sensitivity
+from mbsim_cli.kernels.integrators.dense_output import Dense, interpolate, interpolate_between
+from mbsim_cli.kernels.integrators.onsets import find_arguments, follow_arguments
+from mbsim_cli.kernels.integrators.runge_kutta import (
+    EVALUATIONS,
+    SHRINK,
+    copy_state,
+    evaluate_state,
+    factor_of,
+    keep_stage,
+    put_on_manifold,
+)
+from mbsim_cli.kernels.integrators.runge_kutta import REJECTED as REJECTED_STEPS
+from mbsim_cli.model.codes import Status
+
+START, JUMP, GUESS, STEP, ROW, INSIDE = range(6)  # what is evaluated
+# ``course`` of one call: what is evaluated and when, rows that are filled, stage, length of the step, whether the step
+# before was rejected, whether accelerations were found, steps tried before, whether rates have been varied with the
+# breakpoint that the clock stands at, the error of the step over what is allowed
+WHAT, AT, FILLED, STAGE_OF, LENGTH, REJECTED, REGULAR, BEGUN, JUMPED, ERROR = range(10)
+COURSE = 10
+EVALUATE, MAKE_STEP = -1, -2  # no status: the call is not at its end
+
+
+class Scheme(NamedTuple):
+    """How runs are integrated."""
+
+    step: float  # s, where the error does not choose it
+    end: float  # s, of the run
+    tableau: Any  # Tableau, or ImplicitTableau
+    control: Any  # ErrorControl, or ImplicitControl
+
+
+class Case(NamedTuple):
+    """What one call is given of one run."""
+
+    theta: np.ndarray
+    times: np.ndarray  # (B,) of the rows
+    directions: Any
+    dyn: Any
+    state: Any
+    sens: Any
+    work: Any  # IntegrationWork, or ImplicitWork
+    steps: Any
+    inside: Any
+    record: Any
+    counters: np.ndarray  # (B, 5) of the rows
+    d_record: Any
+
+
+class Ends(NamedTuple):
+    """Both ends of the step taken last."""
+
+    begin: State
+    d_begin: Sensitivity
+    end: State
+    d_end: Sensitivity
+
+
+@kernel
+def _by_polynomial(at, begin, end, dense, state_out, sens_out):
+    interpolate((at - begin) / (end - begin), dense, state_out, sens_out)
+
+
+@kernel
+def _between_ends(at, begin, end, dense, state_out, sens_out):
+    h = end - begin
+    interpolate_between((at - begin) / h, h, dense.begin, dense.d_begin, dense.end, dense.d_end, state_out, sens_out)
+
+
+_interpolate = table_by_type(
+    "dense",
+    "_interpolate",
+    "Coordinates, rates and their sensitivities at a time within the step taken last.",
+    {Dense: _by_polynomial, Ends: _between_ends},
+)
+
+
+@kernel
+def begin(work):
+    """Begin a call, with no row filled; all that goes on from the one before stands elsewhere."""
+    for k in range(work.course.size):
+        work.course[k] = 0.0
+    work.course[REGULAR] = 1.0
+    work.course[BEGUN] = work.clock[TRIED]
+
+
+@inlined
+def form_point(model, scheme, control, case):
+    """Form the state that is evaluated next and note what for, where no step is made.
+
+    Returns EVALUATE; MAKE_STEP where a step goes on, with its length in the course; or with what the call ends.
+    """
+    theta, directions, open_tree, times = case.theta, case.directions, case.dyn.open_tree, case.times
+    state, sens, work, steps, inside = case.state, case.sens, case.work, case.steps, case.inside
+    clock, course, probe, d_probe = work.clock, work.course, work.probe, work.d_probe
+    near, t, breakpoints, row = MEETS * scheme.end, clock[TIME], work.breakpoints, int(course[FILLED])
+    waits, due = stands_at_breakpoint(clock, breakpoints), clock[DUE] > 0.0
+    while t != BEFORE_START and not waits and row < times.size and np.abs(t - times[row]) <= near:
+        write_instant(times[row], state, sens, case.record, case.d_record, row)
+        write_counters(work.counters, case.counters[row])
+        row += 1
+    course[FILLED] = row
+    if row == times.size and not due:
+        return Status.OK.value
+    if t == BEFORE_START:
+        what, at = START, 0.0
+        copy_state(state, sens, probe, d_probe)
+        put_on_manifold(model, theta, at, directions, open_tree, probe, d_probe)
+    elif due or t - times[row] > near:
+        if due:
+            if inside.count[0] == inside.length.size:
+                return Status.PAUSED.value
+            what, at = INSIDE, time_inside(clock, inside)
+        else:
+            what, at = ROW, times[row]
+        _interpolate(at, clock[BEGIN], t, work.dense, probe, d_probe)
+        put_on_manifold(model, theta, at, directions, open_tree, probe, d_probe)
+    elif waits:
+        if are_full(steps):
+            return Status.PAUSED.value
+        what, at = START if course[JUMPED] != 0.0 else JUMP, breakpoints.behind[next_breakpoint(clock)]
+        copy_state(state, sens, probe, d_probe)
+        put_on_manifold(model, theta, at, directions, open_tree, probe, d_probe)
+    elif control.adaptive and clock[SIZE] == 0.0:
+        what, at = GUESS, t + guess(control, clock, scheme.end, state, probe)
+    else:
+        course[WHAT] = STEP
+        return MAKE_STEP
+    course[WHAT], course[AT] = what, at
+    return EVALUATE
+
+
+@inlined
+def start_step(scheme, control, case):
+    """Note the length of the step to be tried; return MAKE_STEP, or with what the call ends."""
+    work, end = case.work, scheme.end
+    clock, course = work.clock, work.course
+    h = next_step(clock, scheme.step, end, control.adaptive, work.breakpoints)
+    if not h > smallest_step(clock[TIME], end):
+        return (Status.STEP_TOO_SMALL if course[REGULAR] != 0.0 else Status.SINGULAR).value
+    if are_full(case.steps):
+        return Status.PAUSED.value
+    status = count_step(control, clock, course[BEGUN], course[REJECTED] != 0.0)
+    if status != Status.OK:
+        return status.value
+    course[LENGTH] = h
+    return MAKE_STEP
+
+
+@merged
+def evaluate_point(model, case):
+    """Accelerations of the probe; returns whether there are any."""
+    work = case.work
+    regular = evaluate_state(
+        model, case.theta, work.course[AT], case.directions, case.dyn, work.probe, work.d_probe
+    )  # fmt: skip
+    if regular and work.onsets.force.size > 0:
+        find_arguments(model, case.theta, work.onsets, work.probe, case.dyn.kin, work.reached)
+    if work.course[WHAT] == JUMP:
+        number = work.breakpoints.number[next_breakpoint(work.clock)]
+        jump(case.theta, case.directions.dtheta, number, work.probe, case.state, case.sens)
+    return regular
+
+
+@inlined
+def take_point(regular, stages, scheme, control, case):
+    """Go on with the accelerations of the probe, ``regular`` where there are any, of a method of so many ``stages``.
+
+    Returns EVALUATE; MAKE_STEP where they are those of a step; or a status.
+    """
+    state, sens, work = case.state, case.sens, case.work
+    clock, course, probe, d_probe = work.clock, work.course, work.probe, work.d_probe
+    what, at, row = int(course[WHAT]), course[AT], int(course[FILLED])
+    work.counters[EVALUATIONS] += 1
+    course[REGULAR] = 1.0 if regular else 0.0
+    if not regular and (what != STEP or not control.adaptive):
+        return Status.SINGULAR.value
+    if what == START:
+        keep_stage(0, state, sens, work.stages)
+        clock[TIME] = max(clock[TIME], 0.0)
+        write_step(clock[TIME], at, 0.0, stages + 1, stages, state, work.stages, probe, case.steps)
+        copy_state(probe, d_probe, state, sens)
+        keep_stage(0, state, sens, work.stages)
+        follow_arguments(work.reached, work.onsets)
+        clock[PASSED] += course[JUMPED]
+        course[JUMPED] = 0.0
+    elif what == JUMP:
+        course[JUMPED] = 1.0
+    elif what == ROW:
+        write_instant(at, probe, d_probe, case.record, case.d_record, row)
+        write_counters(work.counters, case.counters[row])
+        course[FILLED] = row + 1
+    elif what == INSIDE:
+        take_inside(at, clock, probe, d_probe, case.inside)
+    elif what == GUESS:
+        clock[SIZE] = first_step(control, at - clock[TIME], state, probe)
+    else:
+        return MAKE_STEP
+    return EVALUATE
+
+
+@merged
+def reject(control, h, error, work):
+    """Try a step shorter than h, whose ``error`` over what is allowed is too large, or inf where it has no end."""
+    shorten(h * (factor_of(error, control, True) if np.isfinite(error) else SHRINK), work)
+
+
+@merged
+def shorten(size, work):
+    """Try a step of this size."""
+    work.clock[SIZE] = size
+    work.counters[REJECTED_STEPS] += 1
+    work.course[REJECTED] = 1.0
