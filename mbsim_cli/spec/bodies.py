@@ -52,7 +52,7 @@ class Orientation(Spec):
     axis: Vector | None = field("Axis of rotation, of any length; stands with angle.", [0, 0, 1], default=None)
     angle: Number | None = field("Angle about the axis [rad].", "90 deg", default=None)
     euler_parameters: Annotated[tuple[Number, ...], length(4)] | None = field(
-        "Euler parameters e0, e1, e2, e3, of unit length.", [1, 0, 0, 0], default=None
+        "Four Euler parameters e0, e1, e2, e3, of unit length.", [1, 0, 0, 0], default=None
     )
     rotation_matrix: Matrix | None = field(
         "Matrix by rows; its columns are the axes of the body.", [[1, 0, 0], [0, 1, 0], [0, 0, 1]], default=None

@@ -383,10 +383,10 @@ class Contact(_Force):
 
     type: Literal["contact"] = field("Two bodies that touch.", "contact")
     shape: Annotated[Touching, ByType()] | None = field(
-        "What touches, on the second body; with against.", _BALL, default=None
+        "Touching shape, on the second body; with against.", _BALL, default=None
     )
     against: Annotated[Touched, ByType()] | None = field(
-        "What is touched: of the first body, or a road.", {"type": "plane", **PLANE}, default=None
+        "Touched face, of the first body, or a road; with shape.", {"type": "plane", **PLANE}, default=None
     )
     center: named.Point | None = field("Centre of a sphere, body.point; with plane.", "ball.origin", default=None)
     radius: Number | None = field("Radius of the sphere [m]; 0 for a point.", 0.1, default=None)
@@ -400,7 +400,7 @@ class Contact(_Force):
     )
     stiffness: Number | None = field("Stiffness [N/m^exponent]; or give youngs_modulus.", 1e6, default=None)
     youngs_modulus: Pair[Number] | None = field(
-        "Young's moduli of the first and the second body [Pa]: stiffness by Hertz.", [210e9, 5e6], default=None
+        "Both Young's moduli, of the first and the second body [Pa]: stiffness by Hertz.", [210e9, 5e6], default=None
     )
     poisson_ratio: Pair[Number] | None = field("Their Poisson's ratios.", [0.3, 0.45], default=None)
     exponent: Number = field("Exponent of the penetration; 1.5 by Hertz.", 1.5, default=Number(1.5))

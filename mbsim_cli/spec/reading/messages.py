@@ -22,7 +22,6 @@ _PLAIN = {
     "int_type": "must be a whole number",
     "bool_type": "must be true or false",
 }
-_NAMES = ("Euler", "Young")  # that descriptions begin with
 _OF_ENTRIES = ("list_type", "dict_type", "model_type", "model_attributes_type")
 _OTHER_WORDS = {  # for types, in other programs
     **dict.fromkeys(("hinge", "pin", "rotational"), "revolute"),
@@ -67,8 +66,7 @@ def issue_of(error: Mapping[str, Any], classes: Mapping[int, Any], data: Any, so
         return source.issue(path, error["msg"], hint, offset=context.get("offset"))
     if kind in ("too_short", "too_long"):
         meant = re.split("[.;] ", _description(classes, data, path))[0].rstrip(".")
-        hint = meant if meant.startswith(_NAMES) else meant[:1].lower() + meant[1:]
-        return source.issue(path, _count(context), hint)
+        return source.issue(path, _count(context), meant[:1].lower() + meant[1:])
     hint = _example(classes, data, path) if kind in _OF_ENTRIES else None
     return source.issue(path, _sentence(kind, context) or error["msg"][:200], hint)
 
