@@ -47,3 +47,7 @@ def watched() -> bool:
     monitoring = getattr(sys, "monitoring", None)  # of Python 3.12 and later
     tools = monitoring is not None and any(map(monitoring.get_tool, range(6)))
     return bool(sys.gettrace() or sys.getprofile() or sys.flags.inspect or tools)
+
+
+if __name__ == "__main__":
+    main()

@@ -49,6 +49,12 @@ def test_help_imports_nothing_heavy(arguments):
     assert done.stderr.split() == ["0"], done.stderr
 
 
+@pytest.mark.parametrize("module", ["mbsim_cli", "mbsim_cli.cli.app"])
+def test_modules_are_the_command(module):
+    command = [sys.executable, "-m", module, "--version"]
+    assert subprocess.run(command, env=environment(), capture_output=True, text=True).stdout.startswith("mbsim ")
+
+
 def test_a_run_imports_what_it_needs(tmp_path):
     """A closed loop: no solvers of open trees, no other analysis, no data of flexible bodies, no threads, no draws."""
     arguments = ["run", str(ROOT / "models" / "fivebar.yaml"), "-o", str(tmp_path / "r.h5"), "--force", "-q"]
