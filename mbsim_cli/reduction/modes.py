@@ -312,7 +312,8 @@ class UnitLoads(NamedTuple):
         hat: Array = given[self.path].M1
         by_rate: Array = given["Gr"].M1
         if self.path == "Oe":
-            return _of_tensor(given["J"].M2 + 2 * by_rate - hat)
+            first = given["J"].M2 + 2 * by_rate - hat  # (n, n, 3, 3), of six pairs as in ``_by_tensor``
+            return np.stack([first[:, :, a, b] + (first[:, :, b, a] if a != b else 0.0) for a, b in _PAIRS])
         if self.path == "Cr":
             hat = hat - 2 * untilde(by_rate)
         return -hat.transpose(2, 1, 0)
@@ -349,7 +350,10 @@ def unit_loads(which: Stiffening, structure: Structure, nodes: Sequence[MeshNode
 
 
 def _of_inertia(path: str, structure: Structure, accelerations: Array) -> UnitLoads:
-    return UnitLoads(path, structure.inertia_loads(accelerations), accelerations)
+    """Loads of inertia: forces of the carriers' accelerations (m, 3, n), with reversed sign."""
+    shape = accelerations.shape
+    forces = structure.collected((structure.m @ accelerations.reshape(shape[0], -1)).reshape(shape))
+    return UnitLoads(path, forces, accelerations)
 
 
 def _added(term: Taylor, share: Taylor) -> Taylor:
@@ -372,8 +376,3 @@ def _by_tensor(K0: Array) -> Array:
     for pair, (a, b) in enumerate(_PAIRS):
         found[:, :, a, b] = found[:, :, b, a] = K0[pair]
     return found
-
-
-def _of_tensor(first: Array) -> Array:
-    """Transpose of ``_by_tensor``."""
-    return np.stack([first[:, :, a, b] + (first[:, :, b, a] if a != b else 0.0) for a, b in _PAIRS])

@@ -106,11 +106,6 @@ class Structure:
             return sum(S.T @ W[:, a] for a, S in enumerate(self.spread))
         return W[:, : self.per_node].reshape(self.size, -1)
 
-    def inertia_loads(self, accelerations: Array) -> Array:
-        """Forces of inertia (ndof, n) of the carriers' accelerations (m, 3, n), with reversed sign."""
-        shape = accelerations.shape
-        return self.collected((self.m @ accelerations.reshape(shape[0], -1)).reshape(shape))
-
     def rigid_motions(self) -> Array:
         """Rigid displacements (ndof, 3 or 6): along the axes, then about them through the origin."""
         points, N = self.mesh.points, len(self.mesh.points)

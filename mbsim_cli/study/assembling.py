@@ -146,14 +146,14 @@ def load(path: str | PathLike[str], settings: Settings, texts: Mapping[str, str]
     return spec.load(path, settings.overrides, texts, every_number=settings.all_numbers)
 
 
-def named_or_only(known: Mapping[str, Any], name: str | None, section: str, example: str) -> tuple[str, Any]:
+def named_or_only(known: Mapping[str, Any], name: str | None, section: str, example: str = "") -> tuple[str, Any]:
     """Name and entry of the requested item of a section, or of the only one; raises UsageError."""
     if name is None and len(known) == 1:
         return next(iter(known.items()))
     if name is None or name not in known:
         article = "an" if section[0] in "aeiou" else "a"
         asked = f"name {article} {section}" if name is None else f"unknown {section} {name!r}"
-        has = ", ".join(known) or f"none: write one under {section}, as {example}"
+        has = ", ".join(known) or "none" + f": write one under {section}, as {example}" * bool(example)
         raise UsageError(f"{asked}: the model has {has}")
     return name, known[name]
 

@@ -18,7 +18,7 @@ from mbsim_cli.model.layout import FlexibleTree
 from mbsim_cli.spec.analysis import FORMULATIONS, METHODS
 from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.spec.reading.messages import Named, nearest, suggest
-from mbsim_cli.study.assembling import AUTO, Settings, build
+from mbsim_cli.study.assembling import AUTO, Settings, build, named_or_only
 from mbsim_cli.study.assembling import load as read
 from mbsim_cli.study.listener import SILENT, DeferredInterrupts, Listener
 from mbsim_cli.study.plan import Plan, Timing, gradient_parameters, moved, plan_run
@@ -404,7 +404,7 @@ class Model:
         the objective over those of the parameters. Raises what ``run`` does.
         """
         require_distinct(replaced, self.parameters)
-        name = self._chosen(objective)
+        name, _ = named_or_only(self._file.objectives, objective, "objective")
         plan, _ = self._plan(rho, {"sensitivity": "ddm", **replaced})
         if plan.method == "none":
             raise UsageError("a gradient takes a method; sensitivity 'none' has none")
@@ -479,7 +479,7 @@ class Model:
         from mbsim_cli.study.second_derivatives import hessian_vector
 
         require_distinct(replaced, self.parameters)
-        name, p = self._chosen(objective), len(self.differentiated)
+        (name, _), p = named_or_only(self._file.objectives, objective, "objective"), len(self.differentiated)
         if len(directions) != p or not np.isfinite(directions).all():
             raise UsageError(f"a direction is {p} finite numbers: {', '.join(self.differentiated)}")
         if replaced.setdefault("sensitivity", "adjoint") != "adjoint":
@@ -529,14 +529,6 @@ class Model:
                 hint = suggest(name, known)
                 raise UsageError(f"by: unknown parameter {name!r}" + (f"; {hint}" if hint else ""))
         return tuple(dict.fromkeys(by))
-
-    def _chosen(self, objective: str | None) -> str:
-        if objective is None and len(self.objectives) == 1:
-            return self.objectives[0]
-        if objective not in self.objectives:
-            asked = "name an objective" if objective is None else f"unknown objective {objective!r}"
-            raise UsageError(f"{asked}: the model has {', '.join(self.objectives) or 'none'}")
-        return objective
 
     def _plan(self, rho: Values | None, replaced: Mapping[str, Any]) -> tuple[Plan, Timing]:
         timing = Timing()

@@ -167,7 +167,7 @@ def findings_of(outcome: Outcome) -> Findings:
                 objective.description,
                 reported_errors(result, plan.parameters),
                 result.undefined,
-                outcome.flags(objective),
+                multipliers.flags(objective),
                 outcome.by_fields.get(name, {}),
                 outcome.estimates.by_fields.get(name, {}),
             )

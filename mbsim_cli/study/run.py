@@ -124,10 +124,6 @@ class Outcome:
         """Frequency response as plain data, of such an analysis."""
         return getattr(self.diagnostics.health, "responses", None)
 
-    def flags(self, objective: "Objective") -> list[str]:
-        """Why the value of an objective is only one choice."""
-        return self.diagnostics.multipliers.flags(objective)
-
     @property
     def report(self) -> dict[str, Any]:
         """Plain data, as ``run --json`` prints them."""
@@ -178,7 +174,7 @@ class Outcome:
             "gradient_units": {parameter.name: quotient(unit, parameter.unit) for parameter, _ in derivatives},
             "discretisation": found,
             "undefined": dict(result.undefined),
-            "flags": self.flags(objective),
+            "flags": self.diagnostics.multipliers.flags(objective),
         }
 
 

@@ -9,9 +9,9 @@ import numpy as np
 
 from mbsim_cli.assembly.elements.forces import NATURAL_VALUE
 from mbsim_cli.assembly.elements.measures import ConstraintTable, Identity, MeasureTable
-from mbsim_cli.assembly.parameters.numbers import IDENTITY, ZERO, Matrix, Scalar, Vector, flat, table
+from mbsim_cli.assembly.parameters.numbers import IDENTITY, ZERO, Matrix, Vector, flat, table
 from mbsim_cli.assembly.parameters.numbers import unit as unit_vector
-from mbsim_cli.assembly.tree.elastic import ElasticBody, ShapeRow
+from mbsim_cli.assembly.tree.elastic import ShapeRow
 from mbsim_cli.assembly.tree.geometry import Geometry, split
 from mbsim_cli.assembly.tree.joints import joint_frames
 from mbsim_cli.assembly.tree.system import System, integrated, unit_of
@@ -434,7 +434,9 @@ class SensorTable:
                 column, sign = bent[axis]
                 measure = self._measures.combination([column], partial(lambda sign: (sign,), sign))
             else:
-                shapes = partial(_displacement, deforming, place, axis)
+                shapes = partial(
+                    lambda node, axis: deforming.current().nodes[node].phi.M0[:, axis].tolist(), place, axis
+                )
                 measure = self._measures.combination(columns, shapes)
                 row = ShapeRow(deforming, place, axis, self._measures.offset[measure], 1.0)
                 self._system.shape_rows.append(row)
@@ -504,8 +506,3 @@ _ENTRIES: dict[str, Callable[[SensorTable, Any, str], Entry]] = {
     "elastic_coordinate": SensorTable._elastic,
     "strain_energy": SensorTable._strain_energy,
 }
-
-
-def _displacement(deforming: ElasticBody, node: int, axis: int) -> list[Scalar]:
-    """Displacement of a node along an axis by the elastic coordinates."""
-    return deforming.current().nodes[node].phi.M0[:, axis].tolist()

@@ -108,7 +108,6 @@ class Health(Diagnostics):
         self._change = (0.0, 0.0)  # of time and power to the latest time point
 
     def add(self, block: Block) -> None:
-        """Add the next time points."""
         if not len(block.time):
             return
         self._instants += len(block.time)
@@ -136,7 +135,6 @@ class Health(Diagnostics):
             self._gaps = gaps[-1:].copy()
 
     def gradients_solved(self, error: float) -> None:
-        """Note the relative residual of gradients that are computed after the run."""
         self._gradient_error = max(self._gradient_error, error)
 
     def _add_energy(self, block: Block) -> None:
@@ -172,12 +170,10 @@ class Health(Diagnostics):
 
     @property
     def drift(self) -> float:
-        """Largest violation of a constraint, m or 1."""
         return float(self._drift[0])
 
     @property
     def drifts(self) -> bool:
-        """Whether constraints are violated by more than round-off."""
         return self.drift > DRIFT
 
     @property
@@ -205,7 +201,6 @@ class Health(Diagnostics):
 
     @property
     def report(self) -> dict[str, Any]:
-        """Diagnostics as ``run --json`` prints them."""
         iterations = {"mean": self._iterations / max(1, self.steps), "most": self._most}
         moves = self._fastest * (self._last[0] - self._begun) > STILL and self._moved > AT_REST * self._stored
         return {
@@ -217,7 +212,6 @@ class Health(Diagnostics):
 
     @property
     def warnings(self) -> list[str]:
-        """Sentences on what is out of the ordinary."""
         found, report, options = [], self.report, self._options
         if self._violated is not None:
             found.append(
@@ -268,7 +262,6 @@ class DrivenHealth(Health):
 
     @property
     def report(self) -> dict[str, Any]:
-        """Diagnostics as ``run --json`` prints them."""
         found = super().report
         return {key: found[key] for key in ("iterations", "drift", "gradient_error")}
 
@@ -301,7 +294,6 @@ class RestHealth(InstantHealth):
 
     @cached_property
     def report(self) -> dict[str, Any]:
-        """Diagnostics as ``run --json`` prints them."""
         assert self._block is not None
         found, names = self._block.rest[0], self._problem.names.coordinates
         free = [column for column in found.held if column not in self._problem.hold]
@@ -316,7 +308,6 @@ class RestHealth(InstantHealth):
 
     @property
     def warnings(self) -> list[str]:
-        """Sentences on what is out of the ordinary."""
         found = super().warnings
         if self.report["stability"] == "unstable":
             found.append(f"the equilibrium is unstable: {UNSTABLE}")
@@ -329,14 +320,12 @@ class HealthFromRest(Health):
     _stable = True
 
     def add(self, block: Block) -> None:
-        """Add the next time points."""
         if len(block.time) and block.rest[0] is not None:
             self._stable = block.rest[0].modes.stable
         super().add(block)
 
     @property
     def warnings(self) -> list[str]:
-        """Sentences on what is out of the ordinary."""
         own = [] if self._stable else [f"the motion starts at an unstable equilibrium: {UNSTABLE}"]
         return own + super().warnings
 
@@ -353,7 +342,6 @@ class TorqueHealth(Diagnostics):
         self._largest: tuple[float, str, float] = (0.0, "", 0.0)
 
     def add(self, block: InverseBlock) -> None:
-        """Add the next time points."""
         self._instants += len(block.time)
         sizes = np.abs(block.torque)
         if sizes.size and not sizes.max() < self._largest[0]:
@@ -368,7 +356,6 @@ class TorqueHealth(Diagnostics):
 
     @property
     def report(self) -> dict[str, Any]:
-        """Diagnostics as ``run --json`` prints them."""
         return {"largest_torque": dict(zip(("size", "coordinate", "time"), self._largest, strict=True))}
 
 
@@ -394,12 +381,10 @@ class LinearHealth(InstantHealth):
 
     @property
     def drift(self) -> float:
-        """Largest violation of a constraint, m or 1."""
         return 0.0 if self._block is None else float(self._block.drift[0, 0])
 
     @cached_property
     def report(self) -> dict[str, Any]:
-        """Diagnostics as ``run --json`` prints them."""
         assert self._block is not None
         rest, names = self._block.rest[0], self._problem.names.coordinates
         held = [] if rest is None else [names[c] for c in rest.held if c not in self._problem.hold]
@@ -414,7 +399,6 @@ class LinearHealth(InstantHealth):
 
     @property
     def warnings(self) -> list[str]:
-        """Sentences on what is out of the ordinary."""
         found = super().warnings
         if self._block is not None and self._block.rest[0] is not None and not self._block.rest[0].modes.stable:
             found.append(f"the equilibrium is unstable: {UNSTABLE}")
@@ -426,7 +410,6 @@ class ModalHealth(LinearHealth):
 
     @cached_property
     def report(self) -> dict[str, Any]:
-        """Diagnostics as ``run --json`` prints them."""
         return super().report | {"neutral": self.found.neutral}
 
     @cached_property
@@ -449,7 +432,6 @@ class ModalHealth(LinearHealth):
 
     @property
     def warnings(self) -> list[str]:
-        """Sentences on what is out of the ordinary."""
         found, modes = super().warnings, self.found
         if self._problem.names.parameters:
             groups = {tuple(sorted({k, *others})) for k, others in enumerate(modes.close) if others}
@@ -484,7 +466,6 @@ class ResponseHealth(LinearHealth):
 
     @property
     def warnings(self) -> list[str]:
-        """Sentences on what is out of the ordinary."""
         found, warnings = self.found, super().warnings
         if not found.stable:
             warnings.append("small motions grow by themselves, and inputs have no steady response")

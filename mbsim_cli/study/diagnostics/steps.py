@@ -84,22 +84,19 @@ class Extremes:
 
     @property
     def report(self) -> dict[str, dict[str, Any]]:
-        """By sensor, or SENSOR.component of several: unit, least and largest value, and when."""
+        """By sensor, or SENSOR.component of several: unit, least and largest value, and when; NaN without a number."""
         names, found = self._names, {}
+        (least, largest), (when, then) = np.where(np.isnan(self._times), np.nan, self._values), self._times
         rows = zip(names.sensors, names.sensor_components, names.sensor_units, strict=True)
         for name, components, units in rows:
             if name in self._sensors and self._values.size:
                 of_each = (units,) * len(components) if isinstance(units, str) else units
                 for number, component in enumerate(components):
                     label = f"{name}.{component}" if len(components) > 1 else name
-                    found[label] = self._entry(self._sensors[name].start + number, of_each[number])
+                    at = self._sensors[name].start + number
+                    extremes = {"least": least, "least_at": when, "largest": largest, "largest_at": then}
+                    found[label] = {"unit": of_each[number]} | {key: float(row[at]) for key, row in extremes.items()}
         return found
-
-    def _entry(self, column: int, unit: str) -> dict[str, Any]:
-        """Extremes of a component; NaN where it is never a number."""
-        values = np.where(np.isnan(self._times), np.nan, self._values)
-        (least, largest), (when, then) = values[:, column].tolist(), self._times[:, column].tolist()
-        return {"unit": unit, "least": least, "least_at": when, "largest": largest, "largest_at": then}
 
 
 # Recorded quantities that are not finite: which, how often, and since when.

@@ -268,7 +268,7 @@ BEFORE = 4  # time points for which there is no contact before: less is a body t
 WITHIN = 0.5  # of the second derivative of the gap times the square of the step: contact of two steps
 MOVES = 1.0  # of the same: how much a parameter moves the least gap, in parts of itself, if that depends on it
 SMOOTH = 1e-10  # of the largest gap: less curvature of a parabola through three time points is round-off
-WORDS = "grazing has no derivative"
+GRAZES = "grazing has no derivative"
 
 
 class Event(NamedTuple):
@@ -338,7 +338,7 @@ class Grazing:
                 found.setdefault(
                     names.parameters[k],
                     f"{names.forces[gap.force]} is touched at t = {event.time:.6g} s without normal speed, as far as "
-                    f"the steps resolve it, and {names.parameters[k]} moves it: {WORDS}",
+                    f"the steps resolve it, and {names.parameters[k]} moves it: {GRAZES}",
                 )
         return found
 
@@ -349,11 +349,6 @@ def sizes(problem: Problem) -> np.ndarray:
     with np.errstate(divide="ignore", invalid="ignore"):
         ratios = np.where((by > 0.0) & (theta > 0.0), theta / by, np.inf).min(axis=0, initial=np.inf)
     return np.where(np.isfinite(ratios), ratios, 1.0)
-
-
-def is_of_grazing(why: str) -> bool:
-    """Whether a reason is that of an event here."""
-    return why.endswith(WORDS)
 
 
 # Jumps of expressions that forces are made of: where a run goes across a comparison or a sign that changes them.

@@ -197,8 +197,13 @@ def fit(
         if isinstance(evaluated, Log):
             evaluated.remove()
         kept.close()
-        ready, hold_out = _samples(runs, found), {run.measured.name: _held_out(run, found) for run in others}
-    return Fit(model, name, variables, found, ready, hold_out, timing)
+        samples: dict[str, dict[str, Samples]] = {}
+        columns = [(run, column) for run in runs for column in run.columns]
+        for (run, column), group, sigma in zip(columns, problem.groups, found.sigmas, strict=True):
+            computed = found.computed.values[group.place]
+            samples.setdefault(run.measured.name, {})[column.name] = _sample(run, column, computed, float(sigma))
+        hold_out = {run.measured.name: _held_out(run, found) for run in others}
+    return Fit(model, name, variables, found, samples, hold_out, timing)
 
 
 @contextmanager
@@ -275,22 +280,10 @@ def _require_influence(
         raise ModelError(issues)
 
 
-def _samples(runs: Sequence[Readings], found: Estimate) -> dict[str, dict[str, Samples]]:
-    ready: dict[str, dict[str, Samples]] = {}
-    at, sigmas = 0, iter(found.sigmas)
-    for run in runs:
-        for column in run.columns:
-            place = slice(at, at := at + len(column.readings))
-            sigma = float(next(sigmas))
-            ready.setdefault(run.measured.name, {})[column.name] = _sample(
-                run, column, found.computed.values[place], sigma, column.given.sigma == "auto"
-            )
-    return ready
-
-
-def _sample(run: Readings, column: MeasuredColumn, computed: np.ndarray, sigma: float, estimated: bool) -> Samples:
-    unit, left_out = run.units[column.name], run.left_out[column.name]
-    return Samples(column.times, column.readings, computed, sigma, estimated, column.given.sensor, unit, left_out)
+def _sample(run: Readings, column: MeasuredColumn, computed: np.ndarray, sigma: float) -> Samples:
+    given, unit, left_out = column.given, run.units[column.name], run.left_out[column.name]
+    estimated = given.sigma == "auto"
+    return Samples(column.times, column.readings, computed, sigma, estimated, given.sensor, unit, left_out)
 
 
 def _held_out(run: Readings, found: Estimate) -> dict[str, Samples]:
@@ -300,7 +293,7 @@ def _held_out(run: Readings, found: Estimate) -> dict[str, Samples]:
         part = computed[at : (at := at + len(column.readings))]
         stated, rms = column.given.sigma, float(np.sqrt(np.mean((part - column.readings) ** 2)))
         sigma = (rms or 1.0) if stated == "auto" else float(run._file.expressions.value(stated).real)
-        ready[column.name] = _sample(run, column, part, sigma, stated == "auto")
+        ready[column.name] = _sample(run, column, part, sigma)
     return ready
 
 
