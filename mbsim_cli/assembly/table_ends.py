@@ -14,7 +14,7 @@ from mbsim_cli.model.codes import TYRES, Force, Measure
 from mbsim_cli.model.coordinates import kinds, of_columns
 from mbsim_cli.model.layout import NONE, Model
 from mbsim_cli.model.problem import Problem, instants_of
-from mbsim_cli.solve.breakpoints import ends, going_on
+from mbsim_cli.solve.breakpoints import ends, going_on, terms_of
 from mbsim_cli.solve.inverse.analysis import with_natural_values
 from mbsim_cli.solve.natural.joint_motion import in_joint_coordinates
 
@@ -100,8 +100,7 @@ def _left_table(problem: Problem, state: State) -> str | None:
     """A sentence on the table that a motion is out of, None where it is out of none."""
     laws, theta = problem.model.laws, problem.theta
     for use in _uses(problem, state):
-        k = use.law
-        while k != NONE:
+        for k in terms_of(laws, use.law):
             window, limits = laws.window[k], ends(laws, theta, k)
             inside = window == NONE or theta[window] <= use.value < theta[window + 1]
             if limits is not None and inside and not limits[0] <= use.value <= limits[1]:
@@ -110,7 +109,6 @@ def _left_table(problem: Problem, state: State) -> str | None:
                     f"{use.argument} is {use.value:g} at t = {state.time:.6g} s; a longer table continues, or "
                     "extrapolate: hold or linear"
                 )
-            k = int(laws.next[k])
     return None
 
 

@@ -43,6 +43,13 @@ def laws_of_time(signals: Signals | NoSignals) -> np.ndarray:
     return np.array(list(dict.fromkeys(found)), dtype=np.int64)
 
 
+def terms_of(laws: Laws, law: int) -> Iterator[int]:
+    """Numbers of the terms whose sum a law is, its own first; nothing for NONE."""
+    while law != NONE:
+        yield int(law)
+        law = int(laws.next[law])
+
+
 def ends(laws: Laws, theta: np.ndarray, k: int) -> tuple[float, float] | None:
     """First and last argument of the table of term k; None where it has no end."""
     first, count = laws.theta[k], laws.count[k]
@@ -139,11 +146,10 @@ def breakpoints_of_laws(laws: Laws, theta: np.ndarray, moved: np.ndarray, heads:
 def breakpoints_of_law(laws: Laws, theta: np.ndarray, moved: np.ndarray, law: int) -> list[Breakpoint]:
     """Breakpoints of all terms of a law, some twice; ``moved`` (len(theta),) is as from ``movable``."""
     found = []
-    while law != NONE:
-        window = laws.window[law]
+    for term in terms_of(laws, law):
+        window = laws.window[term]
         low, high = (-np.inf, np.inf) if window == NONE else theta[window : window + 2]
-        found += [point for point in _of_term(laws, theta, moved, law) if low <= point.time <= high]
-        law = int(laws.next[law])
+        found += [point for point in _of_term(laws, theta, moved, term) if low <= point.time <= high]
     return found
 
 
@@ -309,7 +315,8 @@ def law_rates(model: Model) -> LawRates:
     """How the laws of time of a model change."""
     entries: list[tuple[int, int, float]] = []
     moved: list[int] = []
-    for term in sorted(_terms(model.laws, {*model.forces.law[:, 0].tolist(), *model.constraints.law.tolist()})):
+    heads = {*model.forces.law[:, 0].tolist(), *model.constraints.law.tolist()}
+    for term in sorted({term for law in heads for term in terms_of(model.laws, law)}):
         first, count = int(model.laws.theta[term]), int(model.laws.count[term])
         match Law(model.laws.kind[term]):
             case Law.POLYNOMIAL:
@@ -324,16 +331,6 @@ def law_rates(model: Model) -> LawRates:
                 moved += range(first, first + count)
     row, column, factor = np.array(entries).reshape(-1, 3).T
     return LawRates(row.astype(int), column.astype(int), factor, np.array(moved, int), added_to_time(model.signals))
-
-
-def _terms(laws: Laws, first: set[int]) -> set[int]:
-    """All terms of laws that begin with these."""
-    found = set[int]()
-    for term in first:
-        while term != NONE:
-            found.add(term)
-            term = int(laws.next[term])
-    return found
 
 
 # Onsets: where forces begin, which steps are divided at.
@@ -379,12 +376,11 @@ def _onsets(model: Model, theta: np.ndarray) -> Iterator[Onset]:
                 yield f, RATE, min(low for low, _, _ in ranges), max(high for _, high, _ in ranges), 0
 
 
-def _ranges(laws: Laws, theta: np.ndarray, term: int) -> Iterator[tuple[float, float, int]]:
+def _ranges(laws: Laws, theta: np.ndarray, law: int) -> Iterator[tuple[float, float, int]]:
     """Ranges of its argument in which a law bends, and on which side of them it acts if it is that of a stop."""
-    while term != NONE:
+    for term in terms_of(laws, law):
         first, second = theta[laws.theta[term] :][:2].tolist()
         if laws.kind[term] == Law.SMOOTH_STEP:
             yield min(first, second), max(first, second), 0
         if laws.kind[term] == Law.ONE_SIDED:
             yield min(first, first + second), max(first, first + second), 1 if second > 0.0 else -1
-        term = int(laws.next[term])

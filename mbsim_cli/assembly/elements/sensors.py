@@ -43,6 +43,7 @@ from mbsim_cli.model.layout import (
 )
 from mbsim_cli.model.problem import Gap, Reacting
 from mbsim_cli.model.units import RATES, force_on
+from mbsim_cli.solve.breakpoints import terms_of
 from mbsim_cli.spec import sensors
 from mbsim_cli.spec.constraints import Distance, PointOnLine, PointOnPlane
 from mbsim_cli.spec.sensors import ExpressionSensor
@@ -284,11 +285,11 @@ class SensorTable:
                 found = [Gap(number, row, 1)]
             else:
                 entry = Entry(Sensor.MEASURE, "", index=measure)
-                term, found = law[1] if kind == Force.ALONG_MEASURE else NONE, []
-                while term != NONE:
-                    if laws.kind[term] == Law.ONE_SIDED and laws.window[term] == NONE:
-                        found.append(Gap(number, row, 0, (int(laws.theta[term]), theta + NATURAL_VALUE)))
-                    term = laws.next[term]
+                found = [
+                    Gap(number, row, 0, (int(laws.theta[term]), theta + NATURAL_VALUE))
+                    for term in terms_of(laws, law[1] if kind == Force.ALONG_MEASURE else NONE)
+                    if laws.kind[term] == Law.ONE_SIDED and laws.window[term] == NONE
+                ]
             if found:
                 self.add_unseen(entry)
                 self.gaps += found

@@ -16,7 +16,7 @@ from mbsim_cli.model.problem import Block, Problem
 from mbsim_cli.model.units import force_on
 from mbsim_cli.solve import allocate
 from mbsim_cli.solve.blocks import reader_of, with_reactions
-from mbsim_cli.solve.breakpoints import laws_of_forces
+from mbsim_cli.solve.breakpoints import laws_of_forces, terms_of
 from mbsim_cli.solve.linear.equations import AXES, STEP, Equations, Linearising, Point
 from mbsim_cli.solve.linear.modes import about, modes_about
 from mbsim_cli.solve.redundancy import kept_in_range, rank_and_pivots
@@ -110,8 +110,7 @@ def _of_law(problem: Problem, name: str, time: float) -> list[int]:
     heads = {law for law in laws_of_forces(problem.model).tolist() if law != NONE and problem.names.laws[law] == path}
     places: list[int] = []
     for head in sorted(heads):
-        term = head
-        while term != NONE:
+        for term in terms_of(laws, head):
             window, kind, first = laws.window[term], Law(laws.kind[term]), int(laws.theta[term])
             inside = window == NONE or problem.theta[window] <= time < problem.theta[window + 1]
             if inside and kind == Law.SPLINE:
@@ -121,7 +120,6 @@ def _of_law(problem: Problem, name: str, time: float) -> list[int]:
             if inside and kind in OFFSETS:
                 places += [first + offset for offset in OFFSETS[kind]]
                 break
-            term = laws.next[term]
     if not places:
         raise UsageError(f"{option('inputs')}: no number of law {name!r} moves its value at {time:g} s; name the force")
     return places

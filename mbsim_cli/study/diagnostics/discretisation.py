@@ -261,8 +261,8 @@ def of_objective(result: Gradient, parameters: Sequence["ParameterValue"]) -> di
     return _entry(reported, parameters) | {"relative": _entry(relative, parameters)}
 
 
-def reported_errors(result: Gradient, parameters: Sequence["ParameterValue"]) -> Any:
-    """The errors of a value and its derivatives as they are reported, in their units."""
+def reported_errors(result: Gradient, parameters: Sequence["ParameterValue"]) -> np.ndarray:
+    """The errors (1 + p,) of a value and its derivatives as they are reported, in their units."""
     return result.uncertainty.reported(result.value, result.gradient, values_of(parameters))
 
 

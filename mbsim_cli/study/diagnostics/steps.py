@@ -25,7 +25,7 @@ from mbsim_cli.model.flexible import (
 )
 from mbsim_cli.model.layout import NONE, FlexibleTree, Names
 from mbsim_cli.model.problem import Block, InverseBlock, Problem
-from mbsim_cli.solve.breakpoints import ends
+from mbsim_cli.solve.breakpoints import ends, terms_of
 from mbsim_cli.system import cached_property
 
 # Smooth maxima that stay far below the largest value along time.
@@ -300,9 +300,9 @@ class CableHealth:
 def features(problem: Problem, law: int) -> np.ndarray:
     """Ranges of x (k, 2) in which the road of a law changes its slope."""
     laws, theta, found = problem.model.laws, problem.theta, []
-    while law != NONE:
-        first, count = laws.theta[law], laws.count[law]
-        kind, window = laws.kind[law], laws.window[law]
+    for term in terms_of(laws, law):
+        first, count = laws.theta[term], laws.count[term]
+        kind, window = laws.kind[term], laws.window[term]
         if window != NONE:
             found.append(theta[window : window + 2])
         elif kind == Law.SMOOTH_STEP:
@@ -311,10 +311,9 @@ def features(problem: Problem, law: int) -> np.ndarray:
             found.append(np.array([theta[first], theta[first] + theta[first + 1]]))
         elif kind == Law.SPLINE:
             knots = theta[first : first + count]
-            if ends(laws, theta, law) is not None:
+            if ends(laws, theta, term) is not None:
                 knots = knots[2:-1]
             found += list(np.column_stack([knots[:-1], knots[1:]]))
-        law = laws.next[law]
     return np.array(found).reshape(-1, 2)
 
 
@@ -422,7 +421,7 @@ def _added(body: _Turning, turned: np.ndarray, positions: np.ndarray) -> float:
     return float((squared * work).max() / energy.max()) if energy.max(initial=0.0) > 0.0 else 0.0
 
 
-def _unstiffened(problem: Problem) -> Any:
+def _unstiffened(problem: Problem) -> Iterator[_Turning]:
     """Bodies without stiffening by rotation, of runs in joint coordinates: ``poses`` does not take natural ones."""
     tree: Any = problem.model.tree
     if not isinstance(tree, FlexibleTree) or problem.options.natural or problem.options.analysis != "forward_dynamics":
@@ -445,7 +444,8 @@ def _unstiffened(problem: Problem) -> Any:
         yield _Turning(name, int(tree.flexible[f]), columns, pairs[:, ME], pairs[:, KE], inertia / size)
 
 
-def _bodies(problem: Problem) -> Any:
+def _bodies(problem: Problem) -> Iterator[_Body]:
+    """Bodies that deform, with what their deformation is compared with: the radius of gyration."""
     tree: Any = problem.model.tree
     place = {name: column for column, name in enumerate(problem.names.coordinates)}
     for f, o in enumerate(getattr(tree, "block", ())):

@@ -5,7 +5,7 @@ import re
 import shlex
 import sys
 from collections import deque
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
@@ -16,7 +16,7 @@ from typing import Any
 from mbsim_cli.errors import InputOutputError, UsageError, option
 from mbsim_cli.io.target import FileKind, begins, elsewhere, replaced, resolved
 from mbsim_cli.study.listener import SILENT, Listener
-from mbsim_cli.study.sweep.store import LOST, Case, Computed, Evaluator, lost
+from mbsim_cli.study.sweep.store import LOST, Case, Computed, Start, lost
 from mbsim_cli.study.sweep.study_folder import SCRIPT, StudyFolder
 from mbsim_cli.system import isolated
 
@@ -26,7 +26,6 @@ TICK = 0.5  # s between two looks at signals
 AHEAD = 4  # cases for each thread of the cluster that are handed over at once
 GIVEN_UP = ("error", "cancelled")
 PATIENCE = 30.0  # s until the scheduler and a worker must have answered
-Start = Callable[[Listener], Evaluator]
 _known = local()  # evaluator of this thread of a worker, by what it was started by: assembling is not for two threads
 
 

@@ -8,7 +8,7 @@ import os
 import signal
 import subprocess
 from collections import deque
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Generator, Iterator
 from math import inf
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection, wait
@@ -17,14 +17,13 @@ from typing import Any
 
 from mbsim_cli.errors import InputOutputError, MbsimError
 from mbsim_cli.study.listener import Listener
-from mbsim_cli.study.sweep.store import LOST, TIMEOUT, Case, Computed, Evaluator, lost
+from mbsim_cli.study.sweep.store import LOST, TIMEOUT, Case, Computed, Start, lost
 from mbsim_cli.system import ENDING, VARIABLES, isolated
 
 TICK = 0.1  # s between two looks at signals and clocks
 AHEAD = 2  # groups of cases that a worker has: one to compute, and one to go on with
 STARTS = 3  # failed starts of workers in a row that end a study
 _READY, _SAID, _REFUSED, _COMPUTED, _BATCH_SIZE = "ready", "said", "refused", "computed", "batch size"
-Start = Callable[[Listener], Evaluator]
 
 
 class Processes:

@@ -4,7 +4,7 @@ import hashlib
 import json
 import struct
 from collections import Counter, deque
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from mbsim_cli.study.listener import Listener
 from mbsim_cli.study.sweep.frames import read_frames
 from mbsim_cli.study.sweep.study_folder import DATA, ROWS, StudyFolder
 from mbsim_cli.study.sweep.study_plan import StudyPlan
@@ -117,6 +118,9 @@ class Evaluator(Protocol):
 
     def compute_batch(self, cases: Sequence[Case]) -> Iterator[Computed]:
         """Compute cases together."""
+
+
+Start = Callable[[Listener], Evaluator]  # of a worker, once
 
 
 class Workers(Protocol):
