@@ -9,6 +9,7 @@ import numpy as np
 from mbsim_cli.assembly.parameters.numbers import Numbers
 from mbsim_cli.assembly.tree.geometry import mass_properties
 from mbsim_cli.assembly.tree.joints import TreeColumn, joint_frames, kind_of, tree_columns, tree_frames
+from mbsim_cli.assembly.tree.kinematics import SYMMETRIC
 from mbsim_cli.assembly.tree.system import System, held_as_in_run, unfolded_system
 from mbsim_cli.errors import UsageError
 from mbsim_cli.exchange.robot import GROUND, Body, Coupling, Joint, Motor, Robot
@@ -60,9 +61,9 @@ class _Tree:
             before = GROUND if parent < 0 else topology.bodies[parent]
             self._add_joint(topology.joints[number], before, name, topology.reversed[number])
             geometry = self._system.geometry
-            mass, center, (xx, yy, zz, xy, xz, yz) = mass_properties(geometry.numbers, geometry, name)
-            inertia = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]], dtype=float)
-            self._robot.bodies.append(Body(name, float(mass), np.array(center, dtype=float), inertia))
+            mass, center, inertia = mass_properties(geometry.numbers, geometry, name)
+            tensor = np.array(inertia, dtype=float)[SYMMETRIC]
+            self._robot.bodies.append(Body(name, float(mass), np.array(center, dtype=float), tensor))
         for name in topology.cut:
             spec = self._system.joints[name]
             frames = joint_frames(self._system.geometry, spec)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mbsim_cli.assembly.objectives import Objective
-from mbsim_cli.assembly.tree.kinematics import poses
+from mbsim_cli.assembly.tree.kinematics import SYMMETRIC, poses
 from mbsim_cli.errors import counted
 from mbsim_cli.model.codes import Law
 from mbsim_cli.model.flexible import (
@@ -436,8 +436,7 @@ def _unstiffened(problem: Problem) -> Iterator[_Turning]:
             beside = max(beside, np.abs(own[:, OE1 : OE1 + 6]).max())
         if beside > PLAIN * np.abs(pairs[:, ME]).max():
             continue
-        xx, yy, zz, xy, xz, yz = numbers[J0 : J0 + 6]
-        inertia = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        inertia = numbers[J0 + SYMMETRIC]
         name = problem.names.bodies[tree.flexible[f]]
         columns = [place[f"{name}.q{k + 1}"] for k in range(n)]
         size = np.linalg.eigvalsh(inertia)[-1]

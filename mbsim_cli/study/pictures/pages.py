@@ -217,9 +217,9 @@ def _provenance(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
     rows = [("status", facts.get("status")), ("created", facts.get("created")), ("command", facts.get("command"))]
     rows += [("mbsim", facts.get("mbsim_version")), ("SHA-256 of the model", facts.get("model_sha256"))]
     rows += [(f"-p {name}", value) for name, value in facts["overrides"].items()]
-    rows += [(name, value) for name, value in facts["options"].items()]
+    rows += facts["options"].items()
     rows += [(f"{name} [s]", f"{value:.3g}") for name, value in facts["timing"].items()]
-    rows += [(name, value) for name, value in facts["platform"].items()]
+    rows += facts["platform"].items()
     return [(name.replace("_", " "), str(value)) for name, value in rows if value not in (None, "")]
 
 
