@@ -75,8 +75,7 @@ def command(
 
     picture = output or Path(result.stem + ".gif")
     kind = picture_kind(picture, ("gif", "mp4", "pvd"))
-    if not 0 < speed < float("inf"):
-        raise UsageError(f"--speed wants a positive number, not {speed:g}")
+    options.positive("--speed", speed, "")
     if exaggerate is not None and not 0 <= exaggerate < float("inf"):
         raise UsageError(f"--exaggerate wants a factor that is not negative, not {exaggerate:g}")
     pixels = _pixels(size or SIZE)

@@ -3,6 +3,7 @@
 import contextlib
 import errno
 import io
+import json
 import os
 import re
 import sys
@@ -72,15 +73,7 @@ def answer(text: str) -> None:
     try:
         text.encode(getattr(sys.stdout, "encoding", None) or "utf-8")
     except UnicodeEncodeError:  # only texts hold such letters
-        text = re.sub(r"[^\x00-\x7f]", _escaped, text)
+        text = re.sub(r"[^\x00-\x7f]", lambda found: json.dumps(found[0])[1:-1], text)
     if text:  # even nothing is too much for a full disk
         sys.stdout.write(text)
     sys.stdout.flush()
-
-
-def _escaped(found: re.Match) -> str:
-    """A letter as JSON writes it in ASCII: pairs of surrogates beyond 16 bits."""
-    code = ord(found[0])
-    if code < 0x10000:
-        return f"\\u{code:04x}"
-    return f"\\u{0xD7C0 + (code >> 10):04x}\\u{0xDC00 + (code & 0x3FF):04x}"

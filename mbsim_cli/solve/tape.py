@@ -5,16 +5,16 @@ checkpoint is equal to the last bit: what Newton remembers is part of it.
 """
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
 from mbsim_cli.errors import UsageError
 from mbsim_cli.kernels.drivers.record import Record, Stretch
-from mbsim_cli.kernels.integrators.ali3p_derivatives import Sensitivity
 
 if TYPE_CHECKING:
-    from mbsim_cli.solve.equilibrium import Equilibrium
+    from mbsim_cli.solve.initial import Initial
+    from mbsim_cli.solve.open_trees.open_tree import Start
 
 MEMORY = 256e6  # default limit of a tape, bytes
 UNITS = {"kB": 1e3, "MB": 1e6, "GB": 1e9}
@@ -33,21 +33,7 @@ class Checkpoint(NamedTuple):
         return sum(array.nbytes for array in self.arrays)
 
 
-class RunStart(Protocol):
-    """How a run began, with derivatives in p directions; names as in ``initial.Initial``."""
-
-    @property
-    def theta(self) -> np.ndarray: ...
-    @property
-    def dtheta(self) -> np.ndarray: ...
-    @property
-    def sensitivity(self) -> Sensitivity: ...
-    @property
-    def redundant(self) -> np.ndarray: ...
-    @property
-    def held(self) -> np.ndarray: ...
-    @property
-    def equilibrium(self) -> "Equilibrium | None": ...
+RunStart: TypeAlias = "Initial | Start"  # how a run began, with derivatives in p directions
 
 
 class Replayed(Protocol):
