@@ -4,6 +4,7 @@ Each of these combinations has kernels of its own, which are compiled here. The 
 little, and differences of runs share nothing with them.
 """
 
+import json
 from dataclasses import replace
 from typing import Any
 
@@ -12,9 +13,14 @@ import pytest
 import yaml
 
 import mbsim_cli as mbsim
+from mbsim_cli import spec
 from mbsim_cli.kernels.compiler.choice import COMPILER
 from mbsim_cli.solve.forward import forward
 from mbsim_cli.solve.lanes import run_beside
+from mbsim_cli.study.assembling import Settings, build
+from mbsim_cli.study.evaluation import evaluate
+from mbsim_cli.study.listener import SILENT
+from mbsim_cli.study.verification.verify import complex_steps
 from tests.blocks import joined
 from tests.models.test_lanes import problems_of
 
@@ -151,6 +157,10 @@ ANALYSES: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
     "natural": ({**STEPS, "formulation": "ali3p-natural", "tolerance": 1e-12}, (OBJECTIVES, MOVING, STATES, CLOSED)),
     "ali1p": ({**STEPS, "formulation": "ali1p-rtdyn1", "integrator": "rk4"}, (OBJECTIVES, MOVING, STATES, CLOSED)),
     "open tree": ({**STEPS, "formulation": "recursive", "integrator": "rk4"}, (OBJECTIVES, MOVING, STATES)),
+    "adaptive": (
+        {**STEPS, "formulation": "recursive", "integrator": "dop853", "tolerance": 1e-12},
+        (OBJECTIVES, MOVING, STATES),
+    ),
     "implicit": (
         {**STEPS, "formulation": "recursive", "integrator": "esdirk", "tolerance": 1e-10},
         (OBJECTIVES, MOVING, STATES),
@@ -167,6 +177,7 @@ ANALYSES: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
     ),
 }
 LINEAR = ("modes", "response")  # they have no adjoint
+RUNS = ("ali3p", "natural", "ali1p", "open tree", "adaptive", "implicit")
 
 
 def combined(*parts: Any) -> Any:
@@ -202,7 +213,72 @@ def test_derivatives_agree_where_all_elements_act(name, body):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["ali3p", "open tree"])
+@pytest.mark.parametrize("body", ARMS)
+@pytest.mark.parametrize("name", [name for name in ANALYSES if name not in LINEAR])
+def test_derivatives_by_all_numbers_agree(name, body):
+    analysis, parts = ANALYSES[name]
+    model = mbsim.loads(data_of(body, parts, analysis), all_numbers=True)
+    direct, adjoint = (model.run(sensitivity=method).objectives for method in ("ddm", "adjoint"))
+    for objective, found in direct.items():
+        expected = adjoint[objective]
+        assert found.undefined == expected.undefined
+        assert found.gradient == pytest.approx(
+            expected.gradient, rel=1e-9, abs=1e-9 * np.nanmax(abs(found.gradient)), nan_ok=True
+        )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["ali3p", "open tree", "adaptive"])
+def test_derivatives_by_all_numbers_are_those_of_complex_steps(name):
+    """Of those whose complex kernels second derivatives take, too."""
+    analysis, parts = ANALYSES[name]
+    text = json.dumps(data_of("rigid", parts, analysis | {"sensitivity": {"method": "ddm", "parameters": "all"}}))
+    assembled = build(spec.load("model.yaml", texts={"model.yaml": text}, every_number=True), Settings(), None)
+    direct = evaluate(assembled.problem, assembled.objectives)
+    for objective, expected in complex_steps(assembled, SILENT).items():
+        size = max(abs(expected.gradient))
+        assert direct[objective].gradient == pytest.approx(expected.gradient, rel=1e-9, abs=1e-9 * size)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", RUNS)
+def test_a_fit_finds_what_readings_were_made_with(tmp_path, name):
+    analysis, parts = ANALYSES[name]
+    model, wanted = model_of("rigid", parts, analysis), {"k": 33.0, "c": 0.5}
+    run = model.run(wanted, sensitivity="none")
+    columns = {"F": "F", "p": "p.x", "M": "M.y"}
+    readings = np.column_stack([run.time, *(run[sensor] for sensor in columns.values())])
+    np.savetxt(tmp_path / "run.csv", readings, delimiter=",", header=",".join(["time", *columns]), comments="")
+    searches = {
+        "measurements": {
+            "made": {
+                "file": str(tmp_path / "run.csv"),
+                "columns": {name: {"sensor": sensor, "sigma": 1e-3} for name, sensor in columns.items()},
+            }
+        },
+        "fit": {"all": {"measurements": ["made"], "parameters": list(wanted)}},
+    }
+    found = mbsim.loads(combined(data_of("rigid", parts, analysis), searches)).fit("all")
+    assert dict(found.parameters) == pytest.approx(wanted, rel=1e-6)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", ["ddm", "adjoint"])
+@pytest.mark.parametrize("name", RUNS)
+def test_an_optimisation_finds_a_motion_that_is_known(tmp_path, name, method):
+    analysis, parts = ANALYSES[name]
+    reached = model_of("rigid", parts, analysis).run({"k": 33.0}, sensitivity="none").objectives["forces"].value
+    searches = {
+        "objectives": {"miss": {"final": f"(F + 0.2*T + 0.1*V + M.y + 0.01*N - {reached!r})**2"}},
+        "optimization": {"near": {"minimize": "miss", "variables": {"k": {"from": 20, "to": 50}}, "tolerance": 1e-8}},
+    }
+    (tmp_path / "model.yaml").write_text(json.dumps(combined(data_of("rigid", parts, analysis), searches)))
+    found = mbsim.optimize(tmp_path / "model.yaml", "near", tmp_path / "out.h5", sensitivity=method)
+    assert found.report["optimization"]["variables"]["k"]["value"] == pytest.approx(33.0, rel=1e-6)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["ali3p", "open tree", "adaptive"])
 def test_second_derivatives_agree_where_all_elements_act(name):
     """With differences of gradients by all parameters."""
     analysis, parts = ANALYSES[name]
