@@ -31,7 +31,7 @@ _LOOPS = {"simulate_cases.simulate_cases": "ALI3-P", "integrate_cases.integrate_
 _FIVE_BAR = {"value": 0.72687744248, "L_s1": -4.2288164481, "L_s2": 3.2115942793, "L_A1": 3.3598320614}
 _DIGITS = 1e-8  # relative: other processors round differently, and Newton ends within a tolerance
 _REMEDY = {
-    True: "unset MBSIM_COMPILER",
+    True: "unset it",
     False: "install a tested version of numba, or report this with the output of mbsim doctor --probe --json",
 }
 

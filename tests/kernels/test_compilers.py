@@ -93,6 +93,12 @@ def test_a_probe_that_comes_to_no_end_is_tried_again(compiling, monkeypatch, pro
     assert choice._choose("") == ("linking", "")
 
 
+@pytest.mark.parametrize("wanted", ["", "linking"])
+def test_the_linking_compiler_steps_aside_without_optimisation(monkeypatch, wanted):
+    monkeypatch.setenv("NUMBA_OPT", "0")
+    assert choice._choose(wanted) == ("plain", "NUMBA_OPT=0 is set: the fast compiler needs optimisation")
+
+
 def test_the_linking_compiler_passes_the_probe():
     assert choice.probe() == ("", True)
 
