@@ -181,7 +181,8 @@ class Statics:
         if modes.stable:
             amount[stiff] = np.linalg.solve(modes.stiffness[np.ix_(stiff, stiff)], -modes.force[stiff])
         if not modes.force @ amount < 0.0:  # unstable, at a solution, or against forces that have no potential
-            amount[stiff] = -modes.force[stiff] / np.abs(modes.value[stiff])
+            least = NEUTRAL * np.abs(modes.stiffness).max(initial=0.0)  # values may be zero, of modes only coupled
+            amount[stiff] = -modes.force[stiff] / np.maximum(np.abs(modes.value[stiff]), least)
         along = modes.force / np.abs(modes.shape).max(axis=0, initial=0.0)  # a unit of the mode's largest coordinate
         driven = modes.neutral & (np.abs(along) > BALANCED * self.load)
         fall = modes.shape @ np.where(driven, -modes.force, 0.0)

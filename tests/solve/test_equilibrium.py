@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ import yaml
 
 from mbsim_cli import assembly, spec
 from mbsim_cli.errors import AnalysisError
-from mbsim_cli.solve.equilibrium import equilibrium
+from mbsim_cli.solve.equilibrium import Modes, Statics, equilibrium
 from mbsim_cli.solve.forward import forward
 from mbsim_cli.solve.initial import assemble
 from mbsim_cli.solve.open_trees.open_tree import OpenTreeSimulation
@@ -379,3 +380,12 @@ def test_open_trees_start_there_too(tmp_path, formulation):
     p, scale = problem.theta_rho.shape[1], abs(reference.sensitivity.zdd).max()
     assert np.allclose(ours.d_position[0], reference.sensitivity.z[:, :p], atol=1e-12)
     assert np.allclose(ours.d_acceleration[0], reference.sensitivity.zdd[:, :p], atol=1e-9 * scale)
+
+
+@pytest.mark.parametrize("rest", [0.0, -2.0])
+def test_modes_that_are_only_coupled_change_by_finite_amounts(rest):
+    """Forces without a potential couple two modes, one of no stiffness of its own; they may drive it or not."""
+    stiffness = np.array([[0.0, 1.0], [-1.0, rest]])
+    modes = Modes(np.eye(2), stiffness, np.diag(stiffness), np.array([0.0, 3.0]), np.zeros(2, dtype=bool))
+    newton, fall = Statics._changes(SimpleNamespace(load=1.0), modes)
+    assert np.isfinite(newton).all() and newton[0] == 0.0 and newton[1] < 0.0 and not fall.any()
