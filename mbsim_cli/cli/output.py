@@ -15,6 +15,7 @@ from mbsim_cli.cli import signals, streams
 from mbsim_cli.cli.streams import visible
 from mbsim_cli.errors import Issue
 from mbsim_cli.messages import WARNING, code_of
+from mbsim_cli.plain_data import plain
 from mbsim_cli.study.listener import Listener
 
 if TYPE_CHECKING:
@@ -80,20 +81,8 @@ def flush() -> None:
 
 def to_json(report: Any) -> str:
     """Return a report as JSON text with a final newline."""
-    text = json.dumps(_plain(report), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    text = json.dumps(plain(report), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     return re.sub(r"[\x7f-\x9f\ud800-\udfff]", lambda found: f"\\u{ord(found[0]):04x}", text)
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {str(key): _plain(entry) for key, entry in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(entry) for entry in value]
-    if hasattr(value, "tolist"):  # numpy, without importing it
-        return _plain(value.tolist())
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
 
 
 def say(sentence: str, quiet: bool = False) -> None:

@@ -18,6 +18,7 @@ from mbsim_cli.io.guard import STUDY, FormatError, attribute, is_text, looked_at
 from mbsim_cli.io.layout import TEXT, Scales, component_axis, texts
 from mbsim_cli.io.target import FileKind, Sink, begins, is_of_format, replaced
 from mbsim_cli.model.units import quotient
+from mbsim_cli.plain_data import plain
 from mbsim_cli.system import BINARY, open_regular
 
 # All cases of a study in one HDF5 file, with labelled axes: how it is written, and read to be drawn.
@@ -240,20 +241,9 @@ FIT_FILE = FileKind("a fit", "fit.json", is_fit)
 def write_fit(target: Path, report: Mapping[str, Any], *, force: bool) -> None:
     """Write a report of plain data with its ``readings``, in the place of an earlier one; raises InputOutputError."""
     head = {"format": FIT, "format_version": FIT_VERSION, "mbsim_version": mbsim_cli.__version__}
-    text = json.dumps(_finite(head | dict(report)), allow_nan=False)
+    text = json.dumps(plain(head | dict(report)), allow_nan=False)
     with replaced(target, FIT_FILE, force=force) as path:
         path.write_text(text + "\n", "utf-8")
-
-
-def _finite(value: Any) -> Any:
-    """Plain data whose numbers JSON can say: those that are not finite are null."""
-    if isinstance(value, Mapping):
-        return {key: _finite(entry) for key, entry in value.items()}
-    if isinstance(value, np.ndarray):
-        return _finite(value.tolist())
-    if isinstance(value, (list, tuple)):
-        return [_finite(entry) for entry in value]
-    return None if isinstance(value, float) and not np.isfinite(value) else value
 
 
 def read_fit(path: Path) -> dict[str, Any]:

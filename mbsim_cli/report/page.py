@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from mbsim_cli.plain_data import plain
+
 SCRIPTS = tuple(
     f"{name}.js" for name in ["base", "charts", "shapes", "view", "motion", "gradients", "tables", "study", "main"]
 )
@@ -30,7 +32,8 @@ def page(data: Mapping[str, Any], title: str, live: bool = False) -> str:
     script = "".join(read[name] for name in SCRIPTS)
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     # no text in the data ends the script element that holds it, or begins a comment
-    text = json.dumps(_plain({**data, "live": live}), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    data = plain({**data, "live": live}, _as_bytes)
+    text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     text = text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
     policy = f"default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src 'sha256-{digest}'"
     parts = {
@@ -44,19 +47,9 @@ def page(data: Mapping[str, Any], title: str, live: bool = False) -> str:
     return before + "".join(parts[name] + after for name, after in (piece.split("}}", 1) for piece in rest))
 
 
-def _plain(value: Any) -> Any:
-    """Data as JSON has them; arrays as bytes with their shape, numbers that are not finite as null."""
-    if isinstance(value, np.ndarray):
-        kind = _KINDS[value.dtype.kind]
-        with np.errstate(over="ignore"):
-            stored = np.ascontiguousarray(value.astype(f"<{kind}"))
-        return {kind: base64.b64encode(stored.tobytes()).decode(), "shape": list(value.shape)}
-    if isinstance(value, Mapping):
-        return {str(key): _plain(entry) for key, entry in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(entry) for entry in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, float) and not np.isfinite(value):
-        return None
-    return value
+def _as_bytes(value: np.ndarray) -> dict[str, Any]:
+    """An array as bytes with its shape."""
+    kind = _KINDS[value.dtype.kind]
+    with np.errstate(over="ignore"):
+        stored = np.ascontiguousarray(value.astype(f"<{kind}"))
+    return {kind: base64.b64encode(stored.tobytes()).decode(), "shape": list(value.shape)}
