@@ -14,7 +14,6 @@ from pydantic import (
     GetCoreSchemaHandler,
     GetJsonSchemaHandler,
     ValidationInfo,
-    model_validator,
 )
 from pydantic_core import CoreSchema, PydanticCustomError, PydanticKnownError, core_schema
 
@@ -50,13 +49,28 @@ class Spec(BaseModel):
 
     in_example: ClassVar[tuple[str, ...]] = ()  # optional keys in the example of a type, beside the required ones
 
-    @model_validator(mode="before")
     @classmethod
-    def _remember_class(cls, data: Any, info: ValidationInfo) -> Any:
+    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """In a field of another class, its validator is built when a model first has one: a model uses few of them."""
+        if handler.field_name is None:
+            return handler(source)
+        ref = f"{cls.__module__}.{cls.__qualname__}:{id(cls)}"  # pydantic's own, by which JSON Schema names it
+        return core_schema.with_info_plain_validator_function(cls.read, ref=ref)
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        if schema["type"] != "function-plain":
+            return handler(schema)
+        cls.model_rebuild()
+        return handler(cls.__pydantic_core_schema__)
+
+    @classmethod
+    def read(cls, value: Any, info: ValidationInfo) -> "Spec":
+        """Validate a part of a file."""
         # the second, reporting pass asks which class read a mapping, to suggest its keys
-        if info.context is not None and isinstance(data, dict):
-            info.context[id(data)] = cls
-        return data
+        if info.context is not None and isinstance(value, dict):
+            info.context[id(value)] = cls
+        return cls.__pydantic_validator__.validate_python(value, context=info.context)
 
 
 def _kind(value: object) -> str:
@@ -156,10 +170,7 @@ def _tag_of(member: Any) -> str:
 
 
 class ByType:
-    """Annotation of a union of classes: validates a mapping by the one that its ``type`` names.
-
-    pydantic builds the validator of a class when a model first has one: a model uses few of the many, and each costs.
-    """
+    """Annotation of a union of classes: validates a mapping by the one that its ``type`` names."""
 
     def __init__(self, default: str | None = None):
         self._default = default  # where ``type`` is left out
@@ -183,7 +194,7 @@ class ByType:
             expected = ", ".join(f"'type={each}'" for each in self._classes)
             given = {"discriminator": "type", "tag": str(kind), "expected_tags": expected}
             raise PydanticKnownError("union_tag_invalid", given)
-        return found.__pydantic_validator__.validate_python(value, context=info.context)
+        return found.read(value, info)
 
 
 def field(description: str, *examples: Any, **options: Any) -> Any:

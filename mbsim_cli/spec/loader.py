@@ -141,7 +141,7 @@ def _validated(source: Source, issues: list[Issue]) -> tuple[ModelFile | None, B
     Raises ModelError with the first errors where there are very many.
     """
     data: dict[str, Any] = source.root.data()
-    classes: dict[int, Any] = {}
+    classes: dict[int, Any] = {id(data): ModelFile}
     if sum(len(items) for items in data.values() if isinstance(items, dict)) > LARGE:
         _refuse_many(issues, classes, data, source)
     try:

@@ -65,7 +65,7 @@ class Base:
 
     @cached_property
     def _classes(self) -> dict[int, type[Spec]]:
-        classes: dict[int, type[Spec]] = {}
+        classes: dict[int, type[Spec]] = {id(self.data): ModelFile}
         ModelFile.model_validate(self.data, context=classes)
         return classes
 
