@@ -148,7 +148,14 @@ def shell(model: str, folder: Path, runs: int) -> float:
         lines.append(f"run {ROOT}/models/{model}.yaml --sensitivity ddm {values} --quiet -o {folder}/r{number}.h5\n")
     words = ["xargs", "-P", "2", "-L", "1", *PROGRAM]
     start = time.perf_counter()
-    subprocess.run(words, input="".join(lines).encode(), env=ENVIRONMENT, stderr=subprocess.DEVNULL, check=False)
+    subprocess.run(
+        words,
+        input="".join(lines).encode(),
+        env=ENVIRONMENT,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        check=False,
+    )
     return (time.perf_counter() - start) / max(1, len(lines))
 
 
