@@ -92,11 +92,11 @@ def _decide(k, control, iteration, bends, decisions):
     close = size <= max(ROUND_OFF * scale, AMPLIFIED * floor)
     stalls = close and size > STALLED * previous
     grows = bends and not close and size > previous
-    if not np.isfinite(size):
+    if grows or not np.isfinite(size):
         decisions.stage[k] = ALONE
     elif (iteration > 0 or decisions.before[k] == ONCE) and is_enough(control, scale, size, previous, floor):
         decisions.stage[k] = ENDED
-    elif stalls or grows or iteration + 1 == control.max_iterations:
+    elif stalls or iteration + 1 == control.max_iterations:
         decisions.stage[k] = ALONE
     elif size > STALE * previous:
         decisions.fresh[k] = 0

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from operator import attrgetter
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -99,6 +100,16 @@ def test_steps_that_are_not_plain_are_made_alone(monkeypatch):
 
     monkeypatch.setattr(ali3p_cases, "_decide", one_stalls)
     assert assert_beside(cases_of(four_bar(), 2, 2)) == ([""] * 2, 0.5)
+
+
+@pytest.mark.parametrize("bends", [False, True])
+def test_corrections_that_grow_are_left_to_single_steps(bends):
+    """Also where a wide tolerance calls them small enough: beyond a bend ``newton`` takes none of them."""
+    decisions = ali3p_cases.Decisions(np.zeros(3), np.array([[5e-5], [1.0], [0.0]]), *np.zeros((8, 1)))
+    decisions.previous[0] = 1e-5
+    control = SimpleNamespace(tolerance=1e-2, amplified=1.0, max_iterations=10, correction_tolerance=1e-6)
+    ali3p_cases._decide(0, control, 1, bends, decisions)
+    assert decisions.stage[0] == (ali3p_cases.ALONE if bends else ali3p_cases.ENDED)
 
 
 def test_tangents_without_structure_are_left_to_single_steps(monkeypatch):
