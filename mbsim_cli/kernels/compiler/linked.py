@@ -9,9 +9,8 @@ from mbsim_cli.kernels.compiler.entry import Bound as bound
 
 __all__ = ["bound", "derived", "entry", "inlined", "kernel", "merged", "overload"]
 
-AS_FIRST_CALLER: dict[str, bool] = {}  # as numba decides: inlined everywhere if the first caller is inlined itself
 INTO_CALLERS = {"forceinline": True}
-CALLED = {"forceinline": False}
+CALLED = {"forceinline": False}  # or put into callers where LLVM finds it small; unsaid, numba asks the first caller
 
 
 def _compiled(*given: Any) -> Any:
@@ -23,13 +22,13 @@ def _compiled(*given: Any) -> Any:
 def entry(function: Callable) -> Entry:
     """Called from Python, and kept with everything below it; kernels may call it, too."""
     made = Entry(function, _compiled)
-    KERNELS.append((made, function, AS_FIRST_CALLER))
+    KERNELS.append((made, function, CALLED))
     return made
 
 
 def kernel(function: Callable) -> Callable:
     """Called from compiled code, where it stands for its compiled form; it stays a Python function."""
-    KERNELS.append((function, function, AS_FIRST_CALLER))
+    KERNELS.append((function, function, CALLED))
     return function
 
 
@@ -65,7 +64,7 @@ class merged:
     def __init__(self, function: Callable):
         update_wrapper(self, function)
         self.py_func = function
-        KERNELS.append((self, function, AS_FIRST_CALLER))
+        KERNELS.append((self, function, CALLED))
 
     def __call__(self, *arguments: Any) -> Any:
         return self.py_func(*arguments)

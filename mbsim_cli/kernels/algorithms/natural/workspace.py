@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from mbsim_cli.kernels.algorithms.elimination.structure import once_a_model, panels_of, with_followers
+from mbsim_cli.kernels.algorithms.elimination.structure import blocks_of, once_a_model, panels_of, with_followers
 from mbsim_cli.kernels.algorithms.flexible.workspace import FlexibleTouch, signals_of_deforming, touched_bodies
 from mbsim_cli.kernels.algorithms.motion.workspace import (
     Adjoints,
@@ -135,7 +135,7 @@ def _rows(model):
 def _seeds(model, size, dtype):
     s, tree = DIRECTIONS, model.tree
     own = [tree.column[a:b] for a, b in pairwise(tree.first)]
-    starts = [np.unique(c // WIDTH) * WIDTH for c in own]
+    starts = [blocks_of(c) for c in own]
     slot = [WIDTH * np.searchsorted(b, c // WIDTH * WIDTH) + c % WIDTH for b, c in zip(starts, own, strict=True)]
     first = np.cumsum([0, *map(len, starts)])
     columns, pull = (zeros((len(own), k, WIDTH * max(map(len, starts), default=0)), dtype) for k in (24, POSE))
