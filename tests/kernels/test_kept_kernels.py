@@ -175,3 +175,12 @@ def test_what_any_analysis_needs_can_be_handed_over(model, settings):
         assert np.array_equal(before, after) and before.flags.writeable == after.flags.writeable
     assert problem.names.coordinates == assembled.problem.names.coordinates
     assert len(objectives) == len(assembled.objectives)
+
+
+def test_kernels_depend_on_kernels_and_on_the_layout_of_models_alone():
+    """So that a change elsewhere compiles none of them anew; the compiler's own files belong to the folder's name."""
+    from mbsim_cli.kernels.drivers import simulate
+
+    found = {path.relative_to(ROOT / "mbsim_cli").parts[:2] for path in kept_kernels.closure(simulate.__file__)}
+    assert {first for first, _ in found} == {"kernels", "model"}
+    assert ("kernels", "algorithms") in found and ("kernels", "compiler") not in found

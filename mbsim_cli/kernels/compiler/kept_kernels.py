@@ -34,24 +34,32 @@ __all__ = ["KeptKernel", "closure_hash", "linked_code"]
 # What the code of a kernel depends on: the module that it stands in, and all of ours that this one imports.
 #
 # Read from the sources, imports within functions too, so that a kernel is compiled anew if any of them changes. What
-# all kernels depend on, the compiler's own files, belongs to the name of the folder.
+# all kernels depend on, the compiler's own files, belongs to the name of the folder: neither they nor what they import
+# counts, which is most of the package.
+
+_COMPILER = Path(__file__).resolve().parent
 
 
 @cache
 def closure_hash(file: str) -> str:
     """Hash of the content of a source file and of all below it."""
+    digest = hashlib.sha256()
+    for path, content in sorted(closure(file).items()):
+        digest.update(f"{_place(path)} {len(content)}\n".encode())
+        digest.update(content)
+    return digest.hexdigest()
+
+
+def closure(file: str) -> dict[Path, bytes]:
+    """A source file and all below it, with their content."""
     found: dict[Path, bytes] = {}
     waiting = [Path(file).resolve()]
     while waiting:
         path = waiting.pop()
-        if path not in found:
+        if path not in found and path.parent != _COMPILER:
             found[path] = path.read_bytes()
             waiting += _imported(path)
-    digest = hashlib.sha256()
-    for path in sorted(found):
-        digest.update(f"{_place(path)} {len(found[path])}\n".encode())
-        digest.update(found[path])
-    return digest.hexdigest()
+    return found
 
 
 def _place(path: Path) -> str:
