@@ -183,7 +183,8 @@ def blocks_of(problem: Problem, theta: np.ndarray | None = None, tape: Any = Non
         for block in solved(problem, theta, tape):
             last = block.time[-1] if len(block.time) else last
             yield block
-            del block  # its memory is for the next one
+            del block
+            forget()  # remembered arguments of kernels hold its memory, which is for the next one
     except AnalysisError as failure:
         from mbsim_cli.assembly.table_ends import until_left
 

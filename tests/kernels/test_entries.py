@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +18,7 @@ from mbsim_cli.kernels.compiler import arguments, image, installed, watch
 from mbsim_cli.kernels.compiler.choice import COMPILER
 from mbsim_cli.kernels.compiler.jit import bound, entry, kernel
 from mbsim_cli.kernels.compiler.store import Store
+from mbsim_cli.study import evaluation
 
 compiled_only = pytest.mark.skipif(COMPILER != "linking", reason="what the linking compiler does")
 
@@ -181,6 +183,23 @@ def test_groups_that_calls_share_are_taken_apart_once(monkeypatch):
     assert len(arguments._known) + len(arguments._before) <= 2 * arguments._MOST
     arguments.forget()
     assert not arguments._known and not arguments._before
+
+
+def test_records_are_let_go_before_the_next_block(monkeypatch):
+    """Each block of a run has new ones, of up to some 10 MB."""
+    remembered = []
+
+    def solved(problem, theta, tape):
+        for _ in range(3):
+            remembered.append(len(arguments._known))
+            arguments.taken_apart((tuple(np.zeros((9, 5))),))
+            yield SimpleNamespace(time=np.zeros(1))
+        remembered.append(len(arguments._known))
+
+    arguments.forget()
+    monkeypatch.setattr(evaluation, "solved", solved)
+    assert sum(len(arguments._known) for _ in evaluation.blocks_of(None)) == 3
+    assert remembered == [0] * 4
 
 
 @compiled_only
