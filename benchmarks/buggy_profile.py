@@ -20,7 +20,7 @@ from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import composite_in
 from mbsim_cli.kernels.algorithms.equations.newton_matrix import newton_matrix
 from mbsim_cli.kernels.algorithms.equations.residual_variation import Load, clear_forces, vary_bodies, vary_resting
 from mbsim_cli.kernels.algorithms.equations.signals import element_forces, vary_element_forces
-from mbsim_cli.kernels.algorithms.motion.kinematics import motion_kinematics, position_kinematics
+from mbsim_cli.kernels.algorithms.motion.kinematics import column_kinematics, motion_kinematics, position_kinematics
 from mbsim_cli.kernels.algorithms.motion.variation import vary_kinematics
 from mbsim_cli.kernels.compiler.jit import entry
 from mbsim_cli.kernels.drivers.observe import observe
@@ -71,6 +71,7 @@ def repeated(part, count, model, theta, t, control, directions, state, sens, wor
         elif part == 3:
             solve_constrained(work.tangent, 1e-3, work.column)
         elif part == 4:
+            column_kinematics(model.tree, theta, state.z, state.zd, state.zdd, kin)
             newton_matrix(
                 model,
                 theta,
