@@ -7,6 +7,7 @@ have, number of items, bytes of each, address, shape, strides. All is aligned as
 import ctypes
 from collections.abc import Iterator
 from enum import IntEnum
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -47,17 +48,18 @@ class Group:
         self.given, self.numbers = given, list[Any]()
         _take_apart((given,), kinds, self.numbers)
         self.is_large = len(kinds) > _LARGE
-        self.kind = _numbers_of_kinds.setdefault(tuple(kinds), len(_numbers_of_kinds))
+        self.kind = _numbers_of_kinds.setdefault(tuple(kinds), next(_next_number))
         self.packed: bytes | None = None  # once it was
 
 
 _known: dict[int, Group] = {}  # by address
 _before: dict[int, Group] = {}
+_next_number = count()  # threads get different ones
 _numbers_of_kinds: dict[tuple, int] = {}  # a number has its hash at once, a group of a thousand types each time
 
 
 def forget() -> None:
-    """Let go of the groups of a run that has ended."""
+    """Let go of the groups of a run, or of a block, that has ended."""
     _known.clear()
     _before.clear()
 

@@ -46,11 +46,15 @@ compose = _of_system("compose", "Prepare ``mass`` where the tangent has not.")
 mass = _of_system("mass", "M (n, n); needs ``compose`` or ``tangent``.")
 speeds = _of_system("speeds", "Phi' (m,) of any velocities.")
 rates = _of_system("rates", "Phi' and Phi'' (m,) of the motion in ``kin``.")
-read_sensors = _of_system("read_sensors", "All sensors (width,), as ``sensors.sense``; needs ``place`` and ``move``.")
+read_sensors = _of_system(
+    "read_sensors", "All sensors (width,), as ``sensors.sense``; needs ``place`` and ``move_bodies``."
+)
 energies = _of_system("energies", "Kinetic and potential energy, other power (3,); needs ``read_sensors``.")
-measure = _of_system("measure", "Value of measure m; needs ``place`` and ``move``.")
-measure_and_rate_of = _of_system("measure_and_rate_of", "g and g' of measure m; needs ``place`` and ``move``.")
-vary_bodies_of = _of_system("vary_bodies_of", "Twists N, N', N'' of all bodies along directions.")
+measure = _of_system("measure", "Value of measure m; needs ``place`` and ``move_bodies``.")
+measure_and_rate_of = _of_system("measure_and_rate_of", "g and g' of measure m; needs ``place`` and ``move_bodies``.")
+vary_bodies_of = _of_system(
+    "vary_bodies_of", "Twists N, N', N'' of all bodies along directions; needs ``move_columns``."
+)
 vary_equations = _of_system("vary_equations", "Variation of Phi (m, p); needs ``vary_bodies_of``.")
 vary_residual = _of_system("vary_residual", "Variation of G (n, p); needs ``vary_bodies_of`` and ``tangent``.")
 vary_at_rest = _of_system("vary_at_rest", "Variation of M x + Phi_z^T multiplier for two pairs of x and multiplier.")
@@ -62,9 +66,12 @@ vary_readings = _of_system(
 vary_measure = _of_system("vary_measure", "Variation k, of the block at g, of measure m; needs ``vary_bodies_of``.")
 # Pull-backs, about the global origin
 pull_readings = _of_system(
-    "pull_readings", "Add adjoints of sensors (width, p) to those of the motion; needs ``read_sensors``."
+    "pull_readings",
+    "Add adjoints of sensors (width, p) to those of the motion; needs ``read_sensors`` and ``move_columns``.",
 )
-pull_rates = _of_system("pull_rates", "The pull-back of nu1 . Phi' + nu2 . Phi''; needs ``move_lines``.")
+pull_rates = _of_system(
+    "pull_rates", "The pull-back of nu1 . Phi' + nu2 . Phi''; needs ``move_columns`` and ``move_lines``."
+)
 pull_rates_with_velocity = _of_system(
     "pull_rates_with_velocity",
     "Add what nu2 . Phi'' is of velocities alone to zd (n, p); ``adj`` is work. Needs ``move_lines``.",
@@ -72,7 +79,9 @@ pull_rates_with_velocity = _of_system(
 pull_at_rest = _of_system(
     "pull_at_rest", "The pull-back of mu . (M x + Phi_z^T multiplier) at fixed x and multiplier; moves ``kin``."
 )
-pull_residual = _of_system("pull_residual", "The pull-back of mu . G + nu . Phi; needs ``evaluate``.")
+pull_residual = _of_system(
+    "pull_residual", "The pull-back of mu . G + nu . Phi; needs ``evaluate`` and ``move_columns``."
+)
 
 
 @inlined
