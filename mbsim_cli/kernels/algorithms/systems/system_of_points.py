@@ -87,6 +87,7 @@ def shape(model, theta, kin):
     shape_frames(model, theta, kin)
 
 
+@merged
 def move_bodies(model, theta, z, zd, zdd, kin):
     move_frames(model.tree, theta, zd, zdd, kin)
 
@@ -95,7 +96,6 @@ def move_columns(model, theta, z, zd, zdd, kin):
     pass
 
 
-@merged
 def move(model, theta, z, zd, zdd, kin):
     move_bodies(model, theta, z, zd, zdd, kin)
 
