@@ -7,7 +7,7 @@ have, number of items, bytes of each, address, shape, strides. All is aligned as
 import ctypes
 from collections.abc import Iterator
 from enum import IntEnum
-from itertools import count
+from itertools import count, groupby
 from typing import Any
 
 import numpy as np
@@ -65,7 +65,7 @@ def forget() -> None:
 
 
 def taken_apart(given: tuple) -> tuple[tuple, list[Group | list]]:
-    """Types of all that is given, which decide on the compiled form; and large groups, with the numbers between them.
+    """Types of all arguments, which decide on the compiled form; and large groups, with the numbers between them.
 
     Large groups are remembered until ``forget``, those that are asked for longest: the calls of a run are given the
     same model and work areas, and those of many runs the same model.
@@ -74,7 +74,7 @@ def taken_apart(given: tuple) -> tuple[tuple, list[Group | list]]:
     pieces: list[Group | list] = []
     numbers: list[Any] | None = None  # since the last large group
     for x in given:
-        group = (_known.get(id(x)) or _group_of(x)) if isinstance(x, tuple) else None
+        group = _group_of(x) if isinstance(x, tuple) else None
         if group and group.is_large:
             kinds.append(group.kind)
             pieces.append(group)
@@ -92,6 +92,9 @@ def taken_apart(given: tuple) -> tuple[tuple, list[Group | list]]:
 
 
 def _group_of(x: tuple) -> Group:
+    known = _known.get(id(x))
+    if known:
+        return known
     found = _before.get(id(x)) or Group(x)
     if found.is_large:
         if len(_known) >= _MOST:
@@ -131,16 +134,11 @@ def layout(given: tuple) -> str:
 
 def layouts(given: tuple) -> list[str]:
     """The structures of the pieces that ``taken_apart`` makes: one behind the other, they are that of all."""
-    parts: list[tuple] = []
-    grows = False
-    for x in given:
-        is_large = isinstance(x, tuple) and (_known.get(id(x)) or _group_of(x)).is_large
-        if grows and not is_large:
-            parts[-1] += (x,)
-        else:
-            parts.append((x,))
-        grows = not is_large
-    return list(map(layout, parts))
+    found: list[str] = []
+    for is_large, arguments in groupby(given, lambda x: isinstance(x, tuple) and _group_of(x).is_large):
+        run = tuple(arguments)
+        found += [layout((x,)) for x in run] if is_large else [layout(run)]
+    return found
 
 
 def _letters(x: Any) -> Iterator[str]:

@@ -33,9 +33,9 @@ __all__ = ["KeptKernel", "closure_hash", "linked_code"]
 
 # What the code of a kernel depends on: the module that it stands in, and all of ours that this one imports.
 #
-# Read from the sources, imports within functions too, so that a kernel is compiled anew if any of them changes. What
-# all kernels depend on, the compiler's own files, belongs to the name of the folder: neither they nor what they import
-# counts, which is most of the package.
+# Read from the sources, imports within functions too, so that a kernel is compiled anew if any of them changes. The
+# compiler's own files, on which all kernels depend, are in the name of the folder; so they do not count here, nor do
+# their imports, which reach most of the package.
 
 _COMPILER = Path(__file__).resolve().parent
 

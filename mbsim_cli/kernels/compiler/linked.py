@@ -10,7 +10,8 @@ from mbsim_cli.kernels.compiler.entry import Bound as bound
 __all__ = ["bound", "derived", "entry", "inlined", "kernel", "merged", "overload"]
 
 INTO_CALLERS = {"forceinline": True}
-CALLED = {"forceinline": False}  # or put into callers where LLVM finds it small; unsaid, numba asks the first caller
+# LLVM still inlines small kernels. Without the option numba inlines a kernel everywhere if its first caller is inlined.
+CALLED = {"forceinline": False}
 
 
 def _compiled(*given: Any) -> Any:

@@ -1,9 +1,10 @@
-"""What a run by a Runge-Kutta method evaluates next: starts, breakpoints, rows, time points inside steps, steps.
+"""The evaluations of a run by a Runge-Kutta method: its start, breakpoints, rows, time points inside steps, steps.
 
 A row is the state at the end of a step or, where steps are controlled, inside one by dense output; its accelerations
-satisfy the equations of motion. A loop decides what to evaluate next, evaluates it, and takes it in: the equations of
-motion are called in one place, for each place would be compiled again. What is before and behind them is put into the
-loop: a small tree feels a twentieth from calls. Steps themselves are made by ``integrate`` and ``integrate_implicit``.
+satisfy the equations of motion. A time loop forms the next state to be evaluated, the probe, evaluates it, and uses its
+accelerations. It calls the equations of motion in one place, for each place would be compiled again. The functions
+before and after this call are inlined: calls would cost a small tree a twentieth. ``integrate`` and
+``integrate_implicit`` make the steps.
 """
 
 from typing import Any, NamedTuple
@@ -40,6 +41,7 @@ from mbsim_cli.kernels.integrators.onsets import find_arguments, follow_argument
 from mbsim_cli.kernels.integrators.runge_kutta import (
     EVALUATIONS,
     SHRINK,
+    STEPS,
     copy_state,
     evaluate_state,
     factor_of,
@@ -49,10 +51,10 @@ from mbsim_cli.kernels.integrators.runge_kutta import (
 from mbsim_cli.kernels.integrators.runge_kutta import REJECTED as REJECTED_STEPS
 from mbsim_cli.model.codes import Status
 
-START, JUMP, GUESS, STEP, ROW, INSIDE = range(6)  # what is evaluated
-# ``course`` of one call: what is evaluated and when, rows that are filled, stage, length of the step, whether the step
-# before was rejected, whether accelerations were found, steps tried before, whether rates have been varied with the
-# breakpoint that the clock stands at, the error of the step over what is allowed
+START, JUMP, GUESS, STEP, ROW, INSIDE = range(6)  # purposes of an evaluation
+# ``course`` of one call: purpose and time of the evaluation, number of filled rows, stage, length of the step, whether
+# the step before was rejected, whether accelerations were found, number of steps tried before the call, whether rates
+# have been varied with the breakpoint that the clock stands at, error of the step over its bound
 WHAT, AT, FILLED, STAGE_OF, LENGTH, REJECTED, REGULAR, BEGUN, JUMPED, ERROR = range(10)
 COURSE = 10
 EVALUATE, MAKE_STEP = -1, -2  # no status: the call is not at its end
@@ -68,7 +70,7 @@ class Scheme(NamedTuple):
 
 
 class Case(NamedTuple):
-    """What one call is given of one run."""
+    """One run, as a call takes it."""
 
     theta: np.ndarray
     times: np.ndarray  # (B,) of the rows
@@ -114,7 +116,7 @@ _interpolate = table_by_type(
 
 @kernel
 def begin(work):
-    """Begin a call, with no row filled; all that goes on from the one before stands elsewhere."""
+    """Begin a call, with no row filled."""
     for k in range(work.course.size):
         work.course[k] = 0.0
     work.course[REGULAR] = 1.0
@@ -123,9 +125,9 @@ def begin(work):
 
 @inlined
 def form_point(model, scheme, control, case):
-    """Form the state that is evaluated next and note what for, where no step is made.
+    """Form the next probe and note its purpose, unless a step comes next.
 
-    Returns EVALUATE; MAKE_STEP where a step goes on, with its length in the course; or with what the call ends.
+    Returns EVALUATE, MAKE_STEP where a step is to be begun or continued, or the status that ends the call.
     """
     theta, directions, open_tree, times = case.theta, case.directions, case.dyn.open_tree, case.times
     state, sens, work, steps, inside = case.state, case.sens, case.work, case.steps, case.inside
@@ -169,7 +171,7 @@ def form_point(model, scheme, control, case):
 
 @inlined
 def start_step(scheme, control, case):
-    """Note the length of the step to be tried; return MAKE_STEP, or with what the call ends."""
+    """Note the length of the step to be tried; return MAKE_STEP, or the status that ends the call."""
     work, end = case.work, scheme.end
     clock, course = work.clock, work.course
     h = next_step(clock, scheme.step, end, control.adaptive, work.breakpoints)
@@ -186,7 +188,7 @@ def start_step(scheme, control, case):
 
 @merged
 def evaluate_point(model, case):
-    """Accelerations of the probe; returns whether there are any."""
+    """Find the accelerations of the probe; return whether they exist."""
     work = case.work
     regular = evaluate_state(
         model, case.theta, work.course[AT], case.directions, case.dyn, work.probe, work.d_probe
@@ -200,10 +202,11 @@ def evaluate_point(model, case):
 
 
 @inlined
-def take_point(regular, stages, scheme, control, case):
-    """Go on with the accelerations of the probe, ``regular`` where there are any, of a method of so many ``stages``.
+def take_point(regular, stages, control, case):
+    """Use the accelerations of the probe, ``regular`` if they exist, unless they are those of a step.
 
-    Returns EVALUATE; MAKE_STEP where they are those of a step; or a status.
+    ``stages`` is the number of stages of the method. Returns EVALUATE, MAKE_STEP where the accelerations are those of a
+    step, or the status that ends the call.
     """
     state, sens, work = case.state, case.sens, case.work
     clock, course, probe, d_probe = work.clock, work.course, work.probe, work.d_probe
@@ -237,8 +240,18 @@ def take_point(regular, stages, scheme, control, case):
 
 
 @merged
+def go_on(state, sens, work):
+    """Count the accepted step and begin the next one at the state."""
+    for c in range(work.owed.z.size):
+        work.carry.z[c] = work.owed.z[c]
+        work.carry.zd[c] = work.owed.zd[c]
+    keep_stage(0, state, sens, work.stages)
+    work.counters[STEPS] += 1
+
+
+@merged
 def reject(control, h, error, work):
-    """Try a step shorter than h, whose ``error`` over what is allowed is too large, or inf where it has no end."""
+    """Try a shorter step than h, whose error is ``error`` times its bound, inf if the step could not be made."""
     shorten(h * (factor_of(error, control, True) if np.isfinite(error) else SHRINK), work)
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.kernels.compiler.jit import entry, inlined, merged
+from mbsim_cli.kernels.compiler.jit import entry, inlined
 from mbsim_cli.kernels.drivers.course import (
     AT,
     EVALUATE,
@@ -19,6 +19,7 @@ from mbsim_cli.kernels.drivers.course import (
     begin,
     evaluate_point,
     form_point,
+    go_on,
     reject,
     shorten,
     start_step,
@@ -42,7 +43,6 @@ from mbsim_cli.kernels.integrators.ali3p_derivatives import Sensitivity
 from mbsim_cli.kernels.integrators.dense_output import Dense, form_dense
 from mbsim_cli.kernels.integrators.onsets import Onsets, follow_arguments
 from mbsim_cli.kernels.integrators.runge_kutta import (
-    STEPS,
     Carry,
     Stages,
     copy_state,
@@ -88,7 +88,7 @@ def integrate(model, scheme, case):
 
 @inlined
 def form_probe(model, scheme, case):
-    """Form the state that is to be evaluated next; return EVALUATE, or with what the call ends."""
+    """Form the next probe; return EVALUATE, or the status that ends the call."""
     status = form_point(model, scheme, scheme.control, case)
     course = case.work.course
     if status == MAKE_STEP and course[STAGE_OF] == 0.0:
@@ -112,10 +112,10 @@ def form_probe(model, scheme, case):
 
 @inlined
 def take_in(regular, scheme, case):
-    """Go on with the accelerations of the probe, ``regular`` where there are any; return EVALUATE, or a status."""
+    """Use the probe's accelerations, ``regular`` if they exist; return EVALUATE, or the status that ends the call."""
     step, end, tableau, control, times = scheme.step, scheme.end, scheme.tableau, scheme.control, case.times
     s = tableau.b.size
-    status = take_point(regular, s, scheme, control, case)
+    status = take_point(regular, s, control, case)
     if status != MAKE_STEP:
         return status
     state, sens, work, inside = case.state, case.sens, case.work, case.inside
@@ -151,7 +151,8 @@ def take_in(regular, scheme, case):
         if between:
             form_dense(h, tableau.dense, state, sens, work.trial, work.d_trial, stages, s, work.dense)
         write_step(t, reached, h, stage, s, state, stages, work.trial, case.steps)
-        _accept(state, sens, work)
+        copy_state(work.trial, work.d_trial, state, sens)
+        go_on(state, sens, work)
         move_clock(reached, h, step, clock, work.breakpoints, inside)
         if not control.adaptive:
             grow(step, clock)
@@ -161,13 +162,3 @@ def take_in(regular, scheme, case):
             return Status.NOT_FINITE.value
     course[STAGE_OF] = stage
     return EVALUATE
-
-
-@merged
-def _accept(state, sens, work):
-    copy_state(work.trial, work.d_trial, state, sens)
-    keep_stage(0, state, sens, work.stages)
-    for c in range(work.owed.z.size):
-        work.carry.z[c] = work.owed.z[c]
-        work.carry.zd[c] = work.owed.zd[c]
-    work.counters[STEPS] += 1

@@ -24,6 +24,7 @@ from mbsim_cli.kernels.drivers.course import (
     begin,
     evaluate_point,
     form_point,
+    go_on,
     reject,
     shorten,
     start_step,
@@ -46,7 +47,6 @@ from mbsim_cli.kernels.integrators.ali3p_derivatives import Sensitivity
 from mbsim_cli.kernels.integrators.esdirk import NewtonControl, solve_stage, start_stage, vary_stage
 from mbsim_cli.kernels.integrators.onsets import Onsets, follow_arguments
 from mbsim_cli.kernels.integrators.runge_kutta import (
-    STEPS,
     Carry,
     ErrorControl,
     Stages,
@@ -90,13 +90,10 @@ def integrate_implicit(model, scheme, case):
     """Fill rows at ``case.times``, in steps of length ``scheme.step`` or as the error asks; returns a status."""
     begin(case.work)
     status = EVALUATE
-    while status == EVALUATE:
+    while status in (EVALUATE, MAKE_STEP):
         status = form_point(model, scheme, scheme.control.error, case)
         if status == MAKE_STEP:
             status = _try_step(model, scheme, case)
-            if status == MAKE_STEP:  # rejected
-                status = EVALUATE
-                continue
         if status == EVALUATE:
             status = _take_in(evaluate_point(model, case), scheme, case)
     return status
@@ -104,7 +101,11 @@ def integrate_implicit(model, scheme, case):
 
 @merged
 def _try_step(model, scheme, case):
-    """Leave the end of a step in the probe; return EVALUATE, MAKE_STEP where it is rejected, or a status."""
+    """Leave the end of a step in the probe.
+
+    Returns EVALUATE, MAKE_STEP where the step is rejected and another one is to be tried, or the status that ends the
+    call.
+    """
     control, tableau, work, state, sens = scheme.control, scheme.tableau, case.work, case.state, case.sens
     course, error, adaptive = work.course, np.inf, scheme.control.error.adaptive
     status = start_step(scheme, control.error, case)
@@ -135,10 +136,10 @@ def _try_step(model, scheme, case):
 
 @merged
 def _take_in(regular, scheme, case):
-    """Go on with the accelerations of the probe, ``regular`` where there are any; return EVALUATE, or a status."""
+    """Use the probe's accelerations, ``regular`` if they exist; return EVALUATE, or the status that ends the call."""
     control, s, state, sens, work = scheme.control.error, scheme.tableau.c.size, case.state, case.sens, case.work
     clock, course = work.clock, work.course
-    status = take_point(regular, s, scheme, control, case)
+    status = take_point(regular, s, control, case)
     if course[WHAT] == START:
         copy_state(work.probe, work.d_probe, work.dense.end, work.dense.d_end)
     if status == MAKE_STEP:
@@ -201,7 +202,4 @@ def _accept(last, state, sens, work):
         ends.end.zdd[c] = work.stages.zdd[last, c]
         for k in range(sens.z.shape[1]):
             ends.d_end.zdd[c, k] = work.stages.dzdd[last, c, k]
-        work.carry.z[c] = work.owed.z[c]
-        work.carry.zd[c] = work.owed.zd[c]
-    keep_stage(0, state, sens, work.stages)
-    work.counters[STEPS] += 1
+    go_on(state, sens, work)
