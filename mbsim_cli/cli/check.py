@@ -56,7 +56,6 @@ def command(
 
     These are what the files' checks state, and numerical derivatives of whole analyses along a random direction.
     """
-
     left_out = tuple(method.value for method in without or ())
     settings = replace(settings, method=sensitivity, all_numbers=all_numbers, without=left_out)
     listener = WarningRecorder(quiet)

@@ -289,7 +289,7 @@ def node_of(name: str, origin: Array, phi: Array, psi: Array) -> Node:
 
 
 def impossible(given: Integrals) -> Iterator[tuple[str, str]]:
-    """Terms that no shapes have, with what is wrong; derivatives by one of two equal entries may be unequal."""
+    """Terms that no shapes have, each with its fault. Values alone count: a number may move one of two equal ones."""
     given = Integrals(*map(np.real, given))
     counted = _counted(given)
     for term, entries, expected, wrong in (

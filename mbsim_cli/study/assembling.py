@@ -153,7 +153,8 @@ def named_or_only(known: Mapping[str, Any], name: str | None, section: str, exam
     if name is None or name not in known:
         article = "an" if section[0] in "aeiou" else "a"
         asked = f"name {article} {section}" if name is None else f"unknown {section} {name!r}"
-        has = ", ".join(known) or "none" + f": write one under {section}, as {example}" * bool(example)
+        none = f"none: write one under {section}, as {example}" if example else "none"
+        has = ", ".join(known) or none
         raise UsageError(f"{asked}: the model has {has}")
     return name, known[name]
 

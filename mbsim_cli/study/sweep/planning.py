@@ -225,7 +225,7 @@ def plan_of(
     chosen = {name: value for name, value in asdict(settings).items() if value != unused[name]}
     plan = StudyPlan(
         study=name,
-        sampler={"kind": study.kind, "stated": plain(study.stated(study.kind))},
+        sampler={"kind": study.kind, "stated": plain_study(study.stated(study.kind))},
         cases=len(design.values),
         varied=[Quantity(name, model_file.parameters[name].unit) for name in design.names],
         objectives=objectives,
@@ -293,7 +293,7 @@ def _study(model_file: ModelFile, wanted: Wanted) -> tuple[str, Study]:
         from mbsim_cli.spec.rules.studies import study_of
 
         keep = {"keep": wanted.keep} if wanted.keep else {}
-        study, wrong = study_of(model_file, plain({**wanted.stated, **keep}))
+        study, wrong = study_of(model_file, plain_study({**wanted.stated, **keep}))
         if wrong or study is None:
             raise UsageError("; ".join(wrong))
         return "", study
@@ -348,12 +348,12 @@ def _columns_to_keep(assembled: "Assembled", keep: str | Sequence[str]) -> tuple
     return objectives, sensors
 
 
-def plain(stated: Any) -> Any:
+def plain_study(stated: Any) -> Any:
     """A study that a file or a Python program states, as plain data: arrays are lists, numbers values or formulas."""
     if isinstance(stated, Mapping):
-        return {name: plain(entry) for name, entry in stated.items()}
+        return {name: plain_study(entry) for name, entry in stated.items()}
     if isinstance(stated, list | tuple):
-        return [plain(entry) for entry in stated]
+        return [plain_study(entry) for entry in stated]
     if isinstance(stated, Number):
         return stated.text if stated.literal is None else stated.literal
     if hasattr(stated, "model_dump"):
