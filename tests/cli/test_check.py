@@ -156,3 +156,10 @@ def test_the_five_bar(mbsim, formulation):
     assert not [c for c in done.json["checks"] if c["kind"] == "agreement"]
     gradients = [c for c in done.json["checks"] if c["kind"] == "benchmark" and c["parameter"]]
     assert len(gradients) == 15 and done.code == 0
+
+
+def test_a_check_warns_of_the_errors_that_a_run_estimates(mbsim, pendulum):
+    coarse = ("-s", "analysis.step=0.1", "-s", "analysis.duration=2", "--json")
+    told = mbsim("run", pendulum, *coarse).json["warnings"]
+    assert any("leave the motion of A.angle an estimated error" in warning for warning in told)
+    assert mbsim("check", pendulum, *coarse).json["warnings"] == [f"{pendulum}: {warning}" for warning in told]

@@ -366,7 +366,7 @@ def verify(path: Path, settings: Settings, seed: int, listener: Listener) -> lis
     parameters = [name for name in model_file.parameters if chosen == "all" or name in chosen or name in checked]
     settings, choice = resolve_automatic(model_file, settings, parameters, listener)
     assembled = build(model_file, settings, parameters)
-    plan = Plan(model_file, settings, settings.method or "none", assembled, assembled, choice)
+    plan = Plan(model_file, settings, settings.method or "none", assembled, assembled, choice, second_run=True)
     plan.compile(listener)
     named = {check.sensor for check in model_file.checks.values()}
     recorder = Recorder({name: rows for name, rows in assembled.sensor_rows.items() if name in named})
