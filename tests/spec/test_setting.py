@@ -32,6 +32,13 @@ def test_values_are_expressions_as_in_the_file():
     assert model.expressions.value(model.bodies["bar_12"].shape.mass) == 2
 
 
+def test_a_formulation_that_a_check_names_may_be_set():
+    for formulation in ("ali3p-natural", "ali3p-rtdyn1"):
+        assert load("fivebar", analysis__formulation=formulation).analysis.formulation == formulation
+    with pytest.raises(MbsimError, match="method of the analysis itself"):
+        load("fivebar", **{"checks__natural coordinates__agreement": "[ali3p-rtdyn1]"})
+
+
 def test_what_an_alias_shares_stays_apart(tmp_path):
     path = tmp_path / "m.yaml"
     text = "mbsim: 1\nbodies:\n  a: &one {shape: {type: rod, length: 1, mass: 2}}\n  b: *one\n"

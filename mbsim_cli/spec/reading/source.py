@@ -65,6 +65,10 @@ class Source:
         """Return the deepest node along a path."""
         return self._along(path)[0][-1]
 
+    def is_set(self, path: Path) -> bool:
+        """Whether what stands at a path comes from an option, and not from a file."""
+        return self.nearest(path).line == 0
+
     def _along(self, path: Path) -> tuple[list[Node], bool]:
         # the nodes along the path, and whether they are all of it
         nodes = [self.root]

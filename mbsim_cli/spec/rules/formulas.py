@@ -307,13 +307,17 @@ def _is_shown(review: Review, path: Path, name: str) -> bool:
 
 
 def _agreement(review: Review, path: Path, given: Check) -> None:
-    """Other methods than the file's own, and something that they can be asked for."""
+    """Other methods than the file's own, and something that they can be asked for.
+
+    A formulation that an option sets may be one of them: the analysis is then not compared with itself.
+    """
     if not review.names("objectives") and not review.lost("objectives"):
         review.report((*path, "agreement"), "there are no objectives that could agree")
     analysis = review.model.analysis
-    own = getattr(analysis, "formulation", None)
+    stated = review.intact("analysis", "formulation") and not review.source.is_set(("analysis", "formulation"))
+    own = getattr(analysis, "formulation", None) if stated else None
     for index, method in enumerate(given.agreement):
-        if method == own and review.intact("analysis", "formulation"):
+        if method == own:
             review.report((*path, "agreement", index), f"{method} is the method of the analysis itself")
         elif analysis.type in LINEAR:
             message = "small motions have one method; their gradients are compared with differences"
