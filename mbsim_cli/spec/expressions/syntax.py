@@ -136,6 +136,12 @@ def _check(node: ast.expr, source: str, start: int, allowed: tuple[bool, bool, b
     node.is_constant = known  # type: ignore[attr-defined]
 
 
+_DOTTED = (
+    "a vector has .x, .y and .z; a coordinate, its velocity or a torque is read by a sensor, whose name stands here, "
+    "as v: {type: coordinate, coordinate: JOINT.angle, derivative: 1}"
+)
+
+
 def _children(node: ast.expr, vectors: bool, repeated: bool, motion: bool) -> list[ast.expr]:
     if motion and dotted(node) is not None:
         return []
@@ -163,8 +169,9 @@ def _children(node: ast.expr, vectors: bool, repeated: bool, motion: bool) -> li
             return entries
         case ast.Attribute(value=value, attr=name) if vectors:
             if name not in COMPONENTS and part_of(node) is None:
-                hint = "write .x, .y or .z; a torque of several is read by a sensor of type torque"
-                raise ExpressionError(f"a vector has no component {name!r}", column(node), hint)
+                if (whole := dotted(node)) is not None:
+                    raise ExpressionError(f"unknown name {whole!r}", column(node), _DOTTED)
+                raise ExpressionError(f"a vector has no component {name!r}", column(node), "write .x, .y or .z")
             return [value]
         case ast.Tuple():
             raise ExpressionError("a number is wanted here, not several", column(node), "decimals stand behind a point")
