@@ -206,25 +206,27 @@ def grounded(model: Model, theta: np.ndarray) -> Kinematics:
     return kin
 
 
+def at_rest(kin: Kinematics) -> Kinematics:
+    """Kinematics with the same poses, whose velocities and accelerations are its own."""
+    return kin._replace(V=kin.V.copy(), A=np.zeros_like(kin.A), S1=kin.S1.copy(), S2=kin.S2.copy())
+
+
 def watch(model: Model, structure: Sparsity | Panels, rows: np.ndarray) -> Watch:
     """Allocate Watch for the independent ``rows`` of the constraints; angles count that a constraint depends on."""
     k, n = rows.size, kinds(model.tree).size
+    listed = [set(structure.row_column[structure.row_first[r] : structure.row_first[r + 1]].tolist()) for r in rows]
+    partners = [  # of each row: itself and the rows behind it that share a coordinate with it
+        np.array([a, *(b for b in range(a + 1, k) if not own.isdisjoint(listed[b]))], np.int64)
+        for a, own in enumerate(listed)
+    ]
+    first_partner, partner = lists(partners)
     on_constraints = among(kinds(model.tree), TURNING) & np.isin(np.arange(n), structure.row_column)
     turns = model.tree.swing if isinstance(model.tree, NATURAL) else 1.0 * on_constraints
     motion = (np.zeros((TURNS, n)) for _ in range(3))
     return Watch(
-        rows.astype(np.int64), *_partners(structure, rows), np.zeros(k), np.zeros((k, k)), np.zeros(k),
+        rows.astype(np.int64), first_partner, partner, np.zeros(k), np.zeros((k, k)), np.zeros(k),
         1.0 + np.arange(k)[:, None] / max(k, 1), np.zeros(n), np.zeros(n), turns, np.zeros(1), np.zeros(3, np.int64),
         np.zeros((TURNS, 2), np.int64), *motion,
-    )  # fmt: skip
-
-
-def _partners(structure: Sparsity | Panels, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Of each row itself and those behind it that share a coordinate with it: where they begin, and which they are."""
-    listed = [set(structure.row_column[structure.row_first[r] : structure.row_first[r + 1]].tolist()) for r in rows]
-    return lists(
-        [np.array([a, *(b for b in range(a + 1, len(rows)) if not own.isdisjoint(listed[b]))], np.int64)
-         for a, own in enumerate(listed)]
     )  # fmt: skip
 
 

@@ -16,7 +16,9 @@ from mbsim_cli.kernels.drivers.balance import (
 )
 from mbsim_cli.kernels.drivers.observe import observe
 from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
+from mbsim_cli.kernels.drivers.simulate import Work
 from mbsim_cli.model.codes import Measure, Status
+from mbsim_cli.model.layout import Model
 from mbsim_cli.model.problem import Problem, Reacting
 from mbsim_cli.solve import allocate
 from mbsim_cli.solve.blocks import first_rows, other_rows
@@ -215,6 +217,15 @@ class ReactionReader:
         return out, d_out, unknown
 
 
+def jacobians(
+    model: Model, theta: np.ndarray, at_center: bool, work: Work, time: np.ndarray, position: np.ndarray
+) -> np.ndarray:
+    """Jacobians (N, m, n) of the constraints at times (N,) and positions (N, n)."""
+    J = np.empty((len(time), model.constraints.measure.size, position.shape[1]), theta.dtype)
+    constraint_jacobians(model, theta, at_center, work, time, position, J)
+    return J
+
+
 def with_identities(multiplier: np.ndarray, count: int) -> np.ndarray:
     """Multipliers (N, m, ...) with zeros for so many identities."""
     missing = np.zeros((len(multiplier), count, *multiplier.shape[2:]), multiplier.dtype)
@@ -241,12 +252,11 @@ class Undetermined:
         return mask
 
     def _part(self, time: np.ndarray, position: np.ndarray) -> np.ndarray:
-        rows, m, n = len(time), self.model.constraints.measure.size, position.shape[1]
-        J = np.empty((rows, m, n))
-        constraint_jacobians(self.model, self.theta, self.at_center, self._work, time, position, J)
+        assert self._work
+        J = jacobians(self.model, self.theta, self.at_center, self._work, time, position)
         vectors = np.ascontiguousarray(null_vectors(J))
         self._possible = vectors.shape[1] > 0
-        response = np.empty((rows, vectors.shape[1], self.width))
+        response = np.empty((len(time), vectors.shape[1], self.width))
         if self._possible:
             reactions_to(
                 self.model, self.theta, self.reactions, self.at_center, self._work, time, position, vectors, response

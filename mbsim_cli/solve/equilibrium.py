@@ -135,7 +135,8 @@ class Statics:
             if share == 0.0 or np.abs(self.state.z).max(initial=0.0) > FAR:
                 break
             radius = 2.0 * radius if share == 1.0 else max(2.0 * share * radius, 1e-6)
-        self._fail(force, iteration)
+        unbalanced = self._unbalanced(int(np.argmax(np.abs(force))), force)
+        raise AnalysisError(f"no static equilibrium was found in {iteration} iterations: {unbalanced}; {ADVICE}")
 
     def modes(self, force: np.ndarray) -> Modes:
         """Modes at the state, where forces (n,) are unbalanced."""
@@ -210,11 +211,6 @@ class Statics:
         self.state.z[:], self.state.lam[:] = origin, multipliers
         return force, 0.0
 
-    def _fail(self, force: np.ndarray, iterations: int) -> NoReturn:
-        worst = int(np.argmax(np.abs(force)))
-        what = f"no static equilibrium was found in {iterations} iterations"
-        raise AnalysisError(f"{what}: {self._unbalanced(worst, force)}; {ADVICE}")
-
     def _unbalanced(self, column: int, force: np.ndarray) -> str:
         unit = force_on(self.names.coordinate_units[column])
         return f"{self.names.coordinates[column]} stays unbalanced by {abs(force[column]):.4g} {unit}"
@@ -264,7 +260,11 @@ class NearestEquilibrium(Statics):
             held, rows = self._held_by(modes)
             self.return_held(initial, held, rows, modes)
             if (driven := self._driven(held)).size:
-                self._fail_unbalanced(held, int(driven[-1]))
+                where, what = self._at_start(np.setdiff1d(held, self.hold)), self._unbalanced(driven[-1], self.eq.G)
+                raise AnalysisError(
+                    f"no equilibrium was found with {where}: {what} there, though the search ended where no force acts "
+                    f"on it; {ADVICE}"
+                )
             before, modes = modes, self.modes(self._left())
             if modes.neutral.sum() == before.neutral.sum():
                 return held, rows, modes, iterations
@@ -395,13 +395,6 @@ class NearestEquilibrium(Statics):
         raise AnalysisError(
             f"no equilibrium is certain: where forces balance, what resists {self.names.coordinates[weakest]} vanishes "
             f"with them; {ADVICE}"
-        )
-
-    def _fail_unbalanced(self, held: np.ndarray, worst: int) -> NoReturn:
-        where, what = self._at_start(np.setdiff1d(held, self.hold)), self._unbalanced(worst, self.eq.G)
-        raise AnalysisError(
-            f"no equilibrium was found with {where}: {what} there, though the search ended where no force acts on it; "
-            f"{ADVICE}"
         )
 
     def _at_start(self, columns: np.ndarray) -> str:

@@ -271,9 +271,7 @@ class Following(Simulation):
             self._reason = lost.sentence
         rows, d_rows = first_rows(record, row), first_rows(d_record, row)
         work, twists = self.work, allocate.twists_of(self.model, self.directions.dtheta.shape[1], self.dtype)
-        observe(
-            self.model, self.theta, self.control.at_center, self.directions, work.kin, twists, rows, d_rows
-        )  # fmt: skip
+        observe(self.model, self.theta, self.control.at_center, self.directions, work.kin, twists, rows, d_rows)
         status = Status.NO_CONVERGENCE if self._reason else Status.OK
         return Progress(int(status), max(0, row - filled), 0.0, 0, iterations)
 

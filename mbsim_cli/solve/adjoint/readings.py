@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from mbsim_cli.kernels.compiler.simd import fitting, padded, zeros
-from mbsim_cli.kernels.drivers.balance import constraint_jacobians
 from mbsim_cli.kernels.drivers.pull_instants import (
     Asked,
     MotionAdjoints,
@@ -24,7 +23,7 @@ from mbsim_cli.model.layout import FlexibleNatural, LoadedSignals, Model
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve import allocate
 from mbsim_cli.solve.blocks import is_balanced, with_reactions
-from mbsim_cli.solve.constraint_forces import Balance, ReactionReader, require_balance, with_identities
+from mbsim_cli.solve.constraint_forces import Balance, ReactionReader, jacobians, require_balance, with_identities
 from mbsim_cli.solve.natural.joint_motion import NaturalReactionPuller
 from mbsim_cli.solve.redundancy import kept_in_range, preimage, without_columns
 from mbsim_cli.solve.tape import RunStart
@@ -97,6 +96,20 @@ def _of_column(seen: Seen, column: int) -> Seen:
     return alone
 
 
+def added(one: MotionAdjoints, other: MotionAdjoints) -> MotionAdjoints:
+    """Sums of adjoints of the motion."""
+    return MotionAdjoints(*map(np.add, one, other))
+
+
+def set_aside_undefined(hat: np.ndarray, unknown: np.ndarray, undefined: np.ndarray) -> None:
+    """Mark in ``undefined`` (p,) the numbers with NaN adjoints, or that read ``unknown`` sensors (B, width).
+
+    Their adjoints in hat (B, width, p) become zero: NaN would spread to those of other numbers.
+    """
+    undefined |= np.isnan(hat).any(axis=(0, 1)) | (hat[unknown] != 0.0).any(axis=0)
+    hat[:, :, undefined] = 0.0
+
+
 # Work arrays.
 
 
@@ -106,14 +119,12 @@ def work_of(model: Model, theta: np.ndarray, p: int, least: np.ndarray | None = 
     dtype = theta.dtype.type
     motion = allocate.work(model, theta, least=least)
     kin = motion.kin
-    still = kin._replace(V=kin.V.copy(), A=np.zeros_like(kin.A), S1=kin.S1.copy(), S2=kin.S2.copy())
+    still = allocate.at_rest(kin)
     if isinstance(model.tree, FlexibleNatural):
         still = still._replace(rate=np.zeros_like(kin.rate), second=np.zeros_like(kin.second))
     columns, seen = allocate.columns(n, m, p, dtype), np.zeros(allocate.sensor_width(model), dtype)
     state = allocate.state(model, dtype)
-    work = AdjointWork(
-        kin, still, motion.comp, motion.eq, motion.tangent, motion.projection, columns, state, seen
-    )  # fmt: skip
+    work = AdjointWork(kin, still, motion.comp, motion.eq, motion.tangent, motion.projection, columns, state, seen)
     adj = allocate.adjoints_of(model, theta.size, p, dtype)
     rest = adj._replace(zd=zeros((n, p), dtype), zdd=zeros((n, p), dtype))
     nu = (zeros((m, p), dtype) for _ in range(3))
@@ -235,10 +246,7 @@ class MultiplierPuller:
 
     def _split(self, record: Record, hat: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The parts P c of adjoints hat (N, m, p), and the w (N, n) that J takes to the multipliers."""
-        J = np.empty((*hat.shape[:2], record.position.shape[1]), self._numbers.dtype)
-        constraint_jacobians(
-            self._model, self._numbers, self._at_center, self._work, record.time, record.position, J
-        )  # fmt: skip
+        J = jacobians(self._model, self._numbers, self._at_center, self._work, record.time, record.position)
         resisting = without_columns(J, self._held)
         carried = preimage(resisting, record.reaction[..., None])[..., 0]
         return kept_in_range(resisting, hat), np.ascontiguousarray(carried)
@@ -252,31 +260,34 @@ class ReactionPuller:
 
     def __init__(self, problem: Problem, theta: np.ndarray, p: int) -> None:
         assert problem.reacting is not None
-        self._reacting, self._numbers, model = problem.reacting, theta, problem.reacting.model
+        self._reacting, self._numbers = problem.reacting, theta
+        self.model = model = problem.reacting.model
         dtype = theta.dtype.type
-        self._reader = ReactionReader(problem, problem.reacting, theta, zeros((theta.size, 0), dtype))
+        self.reader = ReactionReader(problem, problem.reacting, theta, zeros((theta.size, 0), dtype))
         _, _, m = allocate.sizes(model)
         virtual, none = (allocate.virtual_of(model, p, dtype) for _ in range(2))
         adj = allocate.adjoints_of(model, theta.size, p, dtype)
         self._pulling = ReactionWork(adj, virtual, none, zeros((m, p), dtype), np.zeros(m, dtype))
         self._work, self.theta = allocate.work(model, theta), adj.theta
 
-    def show(self, record: Record) -> tuple[Record, np.ndarray]:
-        """A record with the reactions behind its other sensors, and which of all are undetermined, (N, width)."""
-        rows, dtype = len(record.time), self._numbers.dtype.type
-        derivatives = allocate.sensitivity_record(self._reacting.model, rows, 0, dtype)
-        sensors, _, unknown = with_reactions(record, derivatives, self._reader)
-        return record._replace(sensors=sensors), unknown
-
     def pull_back(self, record: Record, hat: np.ndarray) -> MotionAdjoints:
         """Adjoints of the motion at the rows of a record from those of its reactions, hat (N, width, p)."""
         reacting = self._reacting
-        out = allocate.motion_adjoints(reacting.model, len(hat), hat.shape[2], self._numbers.dtype.type)
+        out = allocate.motion_adjoints(self.model, len(hat), hat.shape[2], self._numbers.dtype.type)
         multiplier = with_identities(record.reaction, reacting.identities)
         pull_back_reactions(
-            reacting.model, self._numbers, reacting.reactions, self._work, self._pulling, record, multiplier, hat, out
+            self.model, self._numbers, reacting.reactions, self._work, self._pulling, record, multiplier, hat, out
         )
         return out._replace(lam=np.ascontiguousarray(out.lam[:, : out.lam.shape[1] - reacting.identities]))
+
+
+def shown_with(reactions: ReactionPuller | NaturalReactionPuller | None, record: Record) -> tuple[Record, np.ndarray]:
+    """A record with the reactions, if any, behind its other sensors; and a mask (N, width) of undetermined sensors."""
+    if reactions is None:
+        return record, np.zeros(record.sensors.shape, bool)
+    nothing = allocate.sensitivity_record(reactions.model, len(record.time), 0, record.position.dtype.type)
+    sensors, _, unknown = with_reactions(record, nothing, reactions.reader)
+    return record._replace(sensors=sensors), unknown
 
 
 class Readings:
@@ -318,24 +329,23 @@ class Readings:
         lost = np.zeros(len(record.time), bool)
         if self._balance:
             record, lost = self._balance.of(record)
-        shown, unknown = reactions.show(record) if reactions else (record, np.zeros(record.sensors.shape, bool))
+        shown, unknown = shown_with(reactions, record)
         unknown[np.ix_(lost, self._forces)] = True
         unknown[lost, self._width :] = True
         hat = self._seen(first, shown) if length is None else self._seen(first, shown, length)
-        self.undefined |= np.isnan(hat).any(axis=(0, 1)) | (hat[unknown] != 0.0).any(axis=0)
-        hat[:, :, self.undefined] = 0.0  # they are no numbers, and what is left unsolved of them is none
+        set_aside_undefined(hat, unknown, self.undefined)
         if reactions:
             hat, of_reactions = (np.ascontiguousarray(part) for part in np.split(hat, [self._width], axis=1))
             given = reactions.pull_back(record, of_reactions)
         if self._multipliers:
             turned = self._multipliers.pull_back(record, hat)
-            given = MotionAdjoints(*map(np.add, given, turned)) if reactions else turned
+            given = added(given, turned) if reactions else turned
         if self._loaded is not None:
             forces = np.zeros_like(hat)
             forces[:, self._loads] = hat[:, self._loads]
             hat[:, self._loads] = 0.0
             turned = self._loaded.pull(record, seen=forces)
-            given = MotionAdjoints(*map(np.add, given, turned)) if reactions or self._multipliers else turned
+            given = added(given, turned) if reactions or self._multipliers else turned
         if self._balance:
             given = self._balance.pull_back(record, given)
         return hat, given

@@ -6,13 +6,23 @@ from dataclasses import replace
 import numpy as np
 
 from mbsim_cli.kernels.compiler.simd import padded, zeros
-from mbsim_cli.kernels.drivers.balance import constraint_jacobians
 from mbsim_cli.kernels.drivers.pull_instants import MotionAdjoints
 from mbsim_cli.kernels.drivers.record import Record
 from mbsim_cli.model.coordinates import all_but
 from mbsim_cli.model.problem import InverseBlock, Problem
 from mbsim_cli.solve import allocate
-from mbsim_cli.solve.adjoint.readings import InstantPuller, Pulled, ReactionPuller, Readings, Seen, each_defined
+from mbsim_cli.solve.adjoint.readings import (
+    InstantPuller,
+    Pulled,
+    ReactionPuller,
+    Readings,
+    Seen,
+    added,
+    each_defined,
+    set_aside_undefined,
+    shown_with,
+)
+from mbsim_cli.solve.constraint_forces import jacobians
 from mbsim_cli.solve.forward import in_blocks
 from mbsim_cli.solve.inverse.analysis import InverseAnalysis, Trajectory, instants, inverse, with_natural_values
 from mbsim_cli.solve.inverse.loops import SAMPLES, Driven, FollowingDrives, given_columns, saddle
@@ -24,7 +34,7 @@ from mbsim_cli.solve.tape import RunStart, Tape
 @each_defined
 def pull_back_equilibrium(
     problem: Problem, tape: Tape, count: int, seen: Seen, between: Callable[[], None], reacting: bool
-) -> Pulled:  # fmt: skip
+) -> Pulled:
     """Derivatives of ``count`` numbers that see sensors, also reactions where they are ``reacting``."""
     initial = tape.initial
     assert initial is not None and initial.equilibrium is not None
@@ -62,7 +72,7 @@ class MotionSweep:
         """Pull adjoints of the sensors of a record back; return the size of what was left unsolved, 0."""
         adj = self._motion.instants.pull(record, seen=hat)
         if given.z.size:
-            adj = MotionAdjoints(*map(np.add, adj, given))
+            adj = added(adj, given)
         self._motion.pull_back(record, adj)
         return 0.0
 
@@ -79,12 +89,7 @@ class MotionPuller:
 
     def jacobians(self, record: Record) -> np.ndarray:
         """Jacobians (N, m, n) of the constraints."""
-        rows, n, m = len(record.time), *allocate.sizes(self._model)[1:]
-        J = np.empty((rows, m, n), self._theta.dtype)
-        constraint_jacobians(
-            self._model, self._theta, self._at_center, self._work, record.time, record.position, J
-        )  # fmt: skip
-        return J
+        return jacobians(self._model, self._theta, self._at_center, self._work, record.time, record.position)
 
     def pull_back(self, record: Record, adj: MotionAdjoints) -> None:
         """Pull adjoints of the motion and of the multipliers at the rows of a record: J^T lambda = -G."""
@@ -93,7 +98,7 @@ class MotionPuller:
             if self._rows.size < J.shape[1]:
                 hat = kept_in_range(J, hat)
             mu = -np.linalg.solve(J[:, self._rows], hat[:, self._rows])
-            adj = MotionAdjoints(*map(np.add, adj, self.instants.pull(record, mu=mu)))
+            adj = added(adj, self.instants.pull(record, mu=mu))
         self.pull_motion(record, J, adj)
 
     def pull_motion(self, record: Record, J: np.ndarray, adj: MotionAdjoints) -> None:
@@ -110,7 +115,7 @@ class MotionPuller:
             if hat.any():
                 nu = of(hat)
                 self._steer(record, level, nu)
-                adj = MotionAdjoints(*map(np.add, adj, self.instants.pull(record, **{level: nu})))
+                adj = added(adj, self.instants.pull(record, **{level: nu}))
         nu = of(adj.z)
         self._steer(record, "nu", nu)
         self.instants.pull(record, mu=np.zeros_like(adj.z), nu=nu)
@@ -157,13 +162,11 @@ def pull_back_inverse(
     for first, time in instants(problem, analysis):
         record, undetermined = analysis.observed(time)
         hat = seen(first, record)
-        undefined |= np.isnan(hat).any(axis=(0, 1)) | (hat[undetermined] != 0.0).any(axis=0)
-        hat[:, :, undefined] = 0.0
+        set_aside_undefined(hat, undetermined, undefined)
         of_sensors, of_reactions, of_rows = np.split(hat, [width, torques], axis=1)
         adj = puller.pull(record, seen=of_sensors, mu=torque_adjoints(problem, of_rows))
         if reactions:
-            given = reactions.pull_back(record, np.ascontiguousarray(of_reactions))
-            adj = MotionAdjoints(*map(np.add, adj, given))
+            adj = added(adj, reactions.pull_back(record, np.ascontiguousarray(of_reactions)))
         trajectory.pull_back(record.time, adj, of_motion)
         between()
     of_theta = puller.theta + of_motion
@@ -202,20 +205,18 @@ def pull_back_loops(
     for first, record in tape.backwards():
         assert isinstance(record, Record)
         driven = found[first : first + len(record.time)]
-        shown, unknown = reactions.show(record) if reactions else (record, np.zeros(record.sensors.shape, bool))
+        shown, unknown = shown_with(reactions, record)
         missing = torques - shown.sensors.shape[1]  # reactions that nothing reads
         blank = np.zeros((len(record.time), missing))
         shown = shown._replace(sensors=np.concatenate([shown.sensors, blank, motion.shown(driven)], axis=1))
         hat = seen(first, shown)
         mask = np.zeros(hat.shape[:2], bool)
         mask[:, : unknown.shape[1]] = unknown
-        undefined |= np.isnan(hat).any(axis=(0, 1)) | (hat[mask] != 0.0).any(axis=0)
-        hat[:, :, undefined] = 0.0
+        set_aside_undefined(hat, mask, undefined)
         of_sensors, of_reactions, of_torques = np.split(hat, [width, torques], axis=1)
         adj = motion.instants.pull(record, seen=of_sensors)
         if reactions:
-            given = reactions.pull_back(record, np.ascontiguousarray(of_reactions))
-            adj = MotionAdjoints(*map(np.add, adj, given))
+            adj = added(adj, reactions.pull_back(record, np.ascontiguousarray(of_reactions)))
         motion.pull_back_drives(record, driven, adj, of_torques)
         between()
     theta = motion.instants.theta
@@ -254,7 +255,7 @@ class DrivePuller(MotionPuller):
         x = -np.linalg.solve(saddle(J[:, self._loops], drive, self._weight), right)
         mu, nu = np.ascontiguousarray(x[:, :n]), np.zeros((rows, J.shape[1], hat.shape[2]), hat.dtype)
         nu[:, self._loops] = x[:, n:]
-        adj = MotionAdjoints(*map(np.add, adj, self.instants.pull(record, mu=mu)))
+        adj = added(adj, self.instants.pull(record, mu=mu))
         turned = self.instants.pull(record._replace(velocity=np.ascontiguousarray(y)), nu1=nu)
         still = self.instants.pull(record._replace(velocity=np.zeros_like(y)), nu1=-nu)
         adj = adj._replace(z=adj.z + turned.z + still.z)

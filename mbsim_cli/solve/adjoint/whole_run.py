@@ -148,14 +148,13 @@ def pulled_loops(problem: Problem, theta: np.ndarray, p: int, *, redundant: bool
     loops = loops_of(problem, theta, 0, allocate.grounded(model, theta).expected, redundant=redundant)
     loops = loops._replace(d_columns=allocate.columns(n, m, p, dtype))
     kin = loops.kin
-    still = kin._replace(V=kin.V.copy(), A=np.zeros_like(kin.A), S1=kin.S1.copy(), S2=kin.S2.copy())
     virtual, none = (allocate.virtual_of(model, p, dtype) for _ in range(2))
     rest = allocate.adjoints_of(model, theta.size, p, dtype)
     z, zd, zdd = (zeros((n, p), dtype) for _ in range(3))
     rest = rest._replace(z=z, zd=zd, zdd=zdd)
     return PulledLoops(
-        loops, allocate.work_at_instant(model, theta).comp, ClosedLoops(loops, kin), still, virtual, none, rest,
-        zeros((m, p), dtype), zeros((m, p), dtype), zeros((n, p), dtype),
+        loops, allocate.work_at_instant(model, theta).comp, ClosedLoops(loops, kin), allocate.at_rest(kin), virtual,
+        none, rest, zeros((m, p), dtype), zeros((m, p), dtype), zeros((n, p), dtype),
     )  # fmt: skip
 
 

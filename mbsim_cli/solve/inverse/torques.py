@@ -91,7 +91,7 @@ class Lanes:
 
     def _run(self, motion: Motion, out: tuple[np.ndarray, ...], kernel: Callable, *given: np.ndarray) -> None:
         motion = Motion(*(np.require(array, float, ("C", "W")) for array in motion))
-        wrench = self._wrenches(motion.time)
+        wrench = self._factors(motion.time)[:, :, None] * self._system.loads.vector  # (B, nl, 3) in their own axes
         rows = len(motion.time)
         chunks = -(-rows // LANES)
         size = max(1, -(-chunks // self._threads)) * LANES
@@ -120,10 +120,6 @@ class Lanes:
             vary_prescribed(self._model.laws, self._theta, self._dtheta, self._law, self._sign, time, *rates)
             found += rates[0][..., None] * self._system.loads.vector[:, None]
         return found
-
-    def _wrenches(self, time: np.ndarray) -> np.ndarray:
-        """Vectors (B, nl, 3) of the loads, in their own axes."""
-        return self._factors(time)[:, :, None] * self._system.loads.vector
 
     def _factors(self, time: np.ndarray) -> np.ndarray:
         """What the laws of the loads give (B, nl); one without a law."""

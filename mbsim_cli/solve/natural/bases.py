@@ -134,9 +134,7 @@ class Planner:
         )
         chosen.append(turned)
 
-    def _across(
-        self, body: int, u: _Vector, later: list[Shared], origin: Callable, at: Local
-    ) -> _Vector:  # fmt: skip
+    def _across(self, body: int, u: _Vector, later: list[Shared], origin: Callable, at: Local) -> _Vector:
         """A way to a point that others will share, or an axis of the body, across u: two coordinates in a plane."""
         n = self._sizes(u.local) / np.linalg.norm(self._sizes(u.local))
         along = self._plane(lambda fields: u.field(fields)[:, :, 0])

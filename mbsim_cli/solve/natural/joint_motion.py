@@ -14,7 +14,7 @@ from mbsim_cli.model.coordinates import kinds
 from mbsim_cli.model.layout import GROUND, FlexibleTree
 from mbsim_cli.model.problem import Block, Problem, Reacting
 from mbsim_cli.solve import allocate
-from mbsim_cli.solve.blocks import first_rows, other_rows, with_reactions
+from mbsim_cli.solve.blocks import first_rows, other_rows
 from mbsim_cli.solve.constraint_forces import INSTANTS, Balance, ReactionReader
 from mbsim_cli.solve.natural.joints import Row, TreeJoint, tree_joints
 from mbsim_cli.solve.natural.plan import STEP, Fields, Local, derivative_of, directions_of, value_of
@@ -263,25 +263,19 @@ class NaturalReactionPuller:
 
     def __init__(self, problem: Problem, initial: RunStart, p: int) -> None:
         assert problem.reacting is not None
-        self._model, (_, self._n, self._m) = problem.model, allocate.sizes(problem.model)
+        self.model, (_, self._n, _) = problem.model, allocate.sizes(problem.model)
         self._parameters, size = problem.theta_rho.shape[1], initial.theta.size
         along = zeros((size, padded(self._parameters + 2 * self._n)), initial.theta.dtype)
         along[:, : self._parameters] = initial.dtheta[:, : self._parameters]
         self._count = along.shape[1]
-        self._plain, self._varied = (
+        self.reader, self._varied = (
             NaturalReactions(problem, problem.reacting, initial.theta, dtheta) for dtheta in (along[:, :0], along)
         )
         self.gradient = np.zeros((self._parameters, p), initial.theta.dtype)
 
-    def show(self, record: Record) -> tuple[Record, np.ndarray]:
-        """A record with the reactions behind its other sensors, and which of all are undetermined, (N, width)."""
-        derivatives = allocate.sensitivity_record(self._model, len(record.time), 0, self.gradient.dtype.type)
-        sensors, _, unknown = with_reactions(record, derivatives, self._plain)
-        return record._replace(sensors=sensors), unknown
-
     def pull_back(self, record: Record, hat: np.ndarray) -> MotionAdjoints:
         """Adjoints of the motion at the rows of a record from those of its reactions, hat (N, width, p)."""
-        n, out = self._n, allocate.motion_adjoints(self._model, len(hat), hat.shape[2], hat.dtype.type)
+        n, out = self._n, allocate.motion_adjoints(self.model, len(hat), hat.shape[2], hat.dtype.type)
         for first in range(0, len(hat), AT_ONCE):
             rows = slice(first, first + AT_ONCE)
             if hat[rows].any():
@@ -295,7 +289,7 @@ class NaturalReactionPuller:
 
     def _slopes(self, record: Record) -> np.ndarray:
         """Derivatives (N, width, c) along parameters, and along each coordinate and rate."""
-        along = allocate.sensitivity_record(self._model, len(record.time), self._count, self.gradient.dtype.type)
+        along = allocate.sensitivity_record(self.model, len(record.time), self._count, self.gradient.dtype.type)
         unit = np.arange(self._n)
         for k, part in enumerate(along[:2]):
             part[:, unit, self._parameters + k * self._n + unit] = 1.0
