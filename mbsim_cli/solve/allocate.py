@@ -1,4 +1,4 @@
-"""Allocation of everything a simulation works on, and one time point with its directions of differentiation."""
+"""Allocation of the arrays of a simulation, and a single time point with its directions of differentiation."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -71,9 +71,9 @@ from mbsim_cli.solve.breakpoints import onsets_of
 
 NO_ROWS = np.zeros(0, np.int64)
 STIFF = 1e3  # penalty ratio beyond which Newton's corrections need no multiplier updates
-OF_POINTS = 10.0  # by which that of natural coordinates is larger then
-SHORTEST = 2.0**-18  # part of a step that it is divided to where a force begins
-MANY_COORDINATES = 16.0  # by how much round-off grows where a body's pose follows from many coordinates
+OF_POINTS = 10.0  # factor on the penalty ratio for natural coordinates in that case
+SHORTEST = 2.0**-18  # shortest piece of a step that is divided at an onset of force, as a share of the step
+MANY_COORDINATES = 16.0  # growth of round-off where a body's pose follows from many coordinates
 STRUCTURE = {Tree: sparsity, FlexibleTree: tree_panels} | dict.fromkeys(NATURAL, natural_sparsity)
 KINEMATICS = {
     Tree: kinematics,
@@ -92,7 +92,7 @@ FORCES = {Natural: natural_forces, FlexibleNatural: flexible_natural_forces}
 TWISTS = {Tree: twists, FlexibleTree: flexible_twists} | dict.fromkeys(NATURAL, natural_twists)
 ADJOINTS = {Tree: adjoints, FlexibleTree: flexible_adjoints} | dict.fromkeys(NATURAL, natural_adjoints)
 VIRTUAL = {Tree: virtual, FlexibleTree: flexible_virtual} | dict.fromkeys(NATURAL, natural_virtual)
-Make = Callable[[tuple[int, ...], type], np.ndarray]  # what makes arrays of a shape
+Make = Callable[[tuple[int, ...], type], np.ndarray]  # allocates an array of a shape and type
 PENALTY_RATIO = 1e-5  # of the user's penalty: the constraint term over inertia in the discrete equations
 
 
@@ -148,7 +148,7 @@ def equations(model: Model, dtype: type) -> Equations:
 
 
 def jacobian(m: int, n: int, dtype: type) -> np.ndarray:
-    """Allocate J (m, n), with room behind: its last row, too, is read in blocks of columns."""
+    """Allocate J (m, n), padded at the end because its last row, too, is read in blocks of columns."""
     return zeros((m * n + WIDTH,), dtype)[: m * n].reshape(m, n)
 
 
@@ -199,7 +199,7 @@ def sensitivity(model: Model, p: int, dtype: type) -> Sensitivity:
 
 
 def grounded(model: Model, theta: np.ndarray) -> Kinematics:
-    """Allocate Kinematics with the ground in place, and angles read where they start."""
+    """Allocate Kinematics with the pose of the ground, and angles expected near their starting values."""
     kin, angles = KINEMATICS[type(model.tree)](model, theta.dtype.type), model.measures.kind == Measure.ANGLE
     set_ground(theta, kin)
     kin.expected[angles] = theta[model.measures.theta[angles] + STARTS_NEAR].real
@@ -231,7 +231,7 @@ def watch(model: Model, structure: Sparsity | Panels, rows: np.ndarray) -> Watch
 
 
 class WorkAtInstant(NamedTuple):
-    """The work arrays of ``Work`` that an instant takes, without any step."""
+    """The work arrays of ``Work`` that a time point takes, without any step."""
 
     kin: Kinematics
     comp: Any
@@ -259,7 +259,7 @@ def work(model: Model, theta: np.ndarray, rows: np.ndarray = NO_ROWS, least: np.
     packs: dict[str, Any] = {"J": eq.J} if isinstance(structure, Panels) else {}
     if least is None:
         least = model.tree.least if isinstance(model.tree, NATURAL) else np.zeros(n)
-    least = least.copy()  # runs are set back, with all work
+    least = least.copy()  # a checkpoint restores all work arrays
     extent = np.where(are_elastic(model.tree), 0.0, 1.0)
     return Work(
         kin,
@@ -282,7 +282,7 @@ def work(model: Model, theta: np.ndarray, rows: np.ndarray = NO_ROWS, least: np.
 
 
 def past(n: int, m: int, dtype: type) -> Past:
-    """Allocate Past: nothing has been yet."""
+    """Allocate Past, without earlier steps."""
     differences: list[np.ndarray] = [np.zeros((k, terms + 1), dtype) for k in (n, m) for terms in (TERMS, ADDED)]
     others: tuple[np.ndarray, ...] = np.zeros(m), np.zeros(n, dtype), np.zeros(m, dtype)
     return Past._make([*differences, *np.zeros((2, TERMS + 1)), *others])
@@ -309,7 +309,7 @@ def adjoints_of(model: Model, size: int, p: int, dtype: type) -> Adjoints:
 
 
 def motion_adjoints(model: Model, rows: int, p: int, dtype: type) -> MotionAdjoints:
-    """Allocate adjoints of the motion at so many rows."""
+    """Allocate adjoints of the motion at ``rows`` time points."""
     _, n, m = sizes(model)
     return MotionAdjoints(*(zeros((rows, k, p), dtype) for k in (n, n, n, m)))
 
@@ -421,7 +421,7 @@ class Instant:
 
 
 class Geometry(Instant):
-    """An instant of which constraints and measures alone are evaluated, not forces."""
+    """A time point of which constraints and measures alone are evaluated, not forces."""
 
     def _entry(self) -> Callable[[float], Any]:
         work = self.work

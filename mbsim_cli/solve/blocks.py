@@ -1,7 +1,7 @@
 """Stored time points: blocks of the rows that kernels fill, and which of them read forces of constraints."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -22,11 +22,11 @@ WEIGHTS = (18.0 + np.sqrt(30.0) * np.array([-1.0, 1.0, 1.0, -1.0])) / 72.0  # of
 
 
 class Reader(Protocol):
-    """What reads reactions of stored instants."""
+    """Reads reactions of stored time points."""
 
     @property
     def lost(self) -> Mapping[float, str]:
-        """Why forces are not found, by the time."""
+        """Reasons why forces are not found, by time."""
 
     def read(self, record: Record, d_record: SensitivityRecord) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Reactions (N, width) of the rows of a record, their derivatives (N, width, p), and which are undetermined."""
@@ -44,9 +44,9 @@ def block_of(
     singular: np.ndarray | None = None,
     lost: Mapping[float, str] | None = None,
 ) -> Block:
-    """A block; directions beyond the p parameters are left out, and derivatives in ``broken`` directions are NaN.
+    """A block; directions beyond the p parameters are dropped, and derivatives in ``broken`` directions are NaN.
 
-    Reactions stand behind the other sensors. ``lost`` says why forces of constraints are not found, by the time.
+    Reactions follow the other sensors. ``lost`` maps times to the reason why forces of constraints are not found.
     """
     sensors, d_sensors, undetermined = with_reactions(record, d_record, reader)
     varied = [array[..., :p] for array in (*d_record[:4], d_sensors)]
@@ -56,13 +56,13 @@ def block_of(
     free, singular = (np.zeros(record.lam.shape, dtype=bool) if mask is None else mask for mask in (free, singular))
     if broken.any():
         for array in varied:
-            if array.shape[2]:  # else an adjoint run, whose derivatives come in the end
+            if array.shape[2]:  # an adjoint run has none here
                 np.copyto(array, np.nan, where=broken[:, None, :] != 0)
     at_rest, reasons, linear = np.full((3, rows), None)
     if lost or (reader and reader.lost):
         known = {**(lost or {}), **(reader.lost if reader else {})}
         reasons[:] = [known.get(t) for t in record.time.real.tolist()]
-        undetermined |= np.isnan(sensors) & (reasons != None)[:, None]  # noqa: E711, instant by instant
+        undetermined |= np.isnan(sensors) & (reasons != None)[:, None]  # noqa: E711, time point by time point
     findings: list[Any] = [*diagnostics, broken, free, singular, undetermined, at_rest, reasons, linear]
     return Block(*record[:7], sensors, *varied, *findings)
 
@@ -83,32 +83,35 @@ def with_reactions(
 
 
 class BrokenOff(AnalysisError):
-    """A run that failed after the instants of ``block``."""
+    """A run that failed after the time points of ``block``."""
 
     def __init__(self, sentence: str, block: Block) -> None:
         super().__init__(sentence)
         self.block = block
 
 
-def first_rows(group: Any, count: int) -> Any:
+Group = TypeVar("Group", bound=tuple)  # a named tuple of arrays
+
+
+def first_rows(group: Group, count: int) -> Group:
     """The first rows of every array in a named tuple."""
     return type(group)(*(array[:count] for array in group))
 
 
-def other_rows(group: Any, first: int) -> Any:
+def other_rows(group: Group, first: int) -> Group:
     """The rows from ``first`` on."""
     return type(group)(*(array[first:] for array in group))
 
 
 # How many steps are made at once: interruption and progress wait for a tenth of a second at most, roughly.
 #
-# Nothing measured enters: sums over blocks, and so results, must not depend on how fast a machine is.
+# No measured time enters: sums over blocks, and so results, must not depend on the speed of the machine.
 
 PATIENCE = 0.1  # seconds
 
 
 def steps_at_once(options: Options, n: int, p: int) -> int:
-    """Steps of n coordinates with p directions between two looks at anything else, one at least."""
+    """Steps (at least 1) of n coordinates with p directions that are made before control returns to Python."""
     if options.implicit:
         seconds = 1e-5 * n * n * (1 + n / 50 + p / 5)  # for one step, roughly
     elif options.formulation == "recursive":
@@ -127,7 +130,7 @@ def is_balanced(problem: Problem, reacting: bool) -> bool:
 
 
 def balance_of(problem: Problem, theta: np.ndarray, dtheta: np.ndarray, *, redundant: bool) -> "Balance | None":
-    """What finds them, if any sensor reads them."""
+    """The balance that finds forces of constraints, if any sensor reads them."""
     if not is_balanced(problem, problem.reacting is not None):
         return None
     from mbsim_cli.solve.constraint_forces import Balance
@@ -136,7 +139,7 @@ def balance_of(problem: Problem, theta: np.ndarray, dtheta: np.ndarray, *, redun
 
 
 def driving_power(problem: Problem, theta: np.ndarray, *, redundant: bool) -> "DrivingPower | None":
-    """What writes it, where steps are projected so and something is driven; numbers of a complex step need none."""
+    """The writer of driving power, if projection is ``identity`` and something is driven; none for complex theta."""
     driven = (problem.model.constraints.law != NONE).any() and not np.iscomplexobj(theta)
     if not driven or problem.options.projection != "identity":
         return None
@@ -148,7 +151,7 @@ def driving_power(problem: Problem, theta: np.ndarray, *, redundant: bool) -> "D
 def reader_of(
     problem: Problem, theta: np.ndarray, dtheta: np.ndarray, balance: "Balance | None" = None
 ) -> "ReactionReader | None":
-    """What reads the reactions of a problem, if any sensor does."""
+    """The reader of reactions, if any sensor reads them."""
     if problem.reacting is None:
         return None
     from mbsim_cli.solve.constraint_forces import ReactionReader

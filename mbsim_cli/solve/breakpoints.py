@@ -32,7 +32,7 @@ def added_to_time(signals: Signals | NoSignals) -> np.ndarray:
 
 
 def laws_of_time(signals: Signals | NoSignals) -> np.ndarray:
-    """Laws (k,) that expressions take at t."""
+    """Laws (k,) that expressions evaluate at t."""
     if isinstance(signals, NoSignals):
         return np.zeros(0, np.int64)
     found: list[int] = []
@@ -44,7 +44,7 @@ def laws_of_time(signals: Signals | NoSignals) -> np.ndarray:
 
 
 def terms_of(laws: Laws, law: int) -> Iterator[int]:
-    """Numbers of the terms whose sum a law is, its own first; nothing for NONE."""
+    """Numbers of the terms that a law is the sum of, its own first; nothing for NONE."""
     while law != NONE:
         yield int(law)
         law = int(laws.next[law])
@@ -59,7 +59,7 @@ def ends(laws: Laws, theta: np.ndarray, k: int) -> tuple[float, float] | None:
 
 
 def going_on(laws: Laws, theta: np.ndarray) -> np.ndarray:
-    """Theta where tables that end go on with the slopes of their ends."""
+    """Theta in which tables that end are extrapolated with the slopes at their ends."""
     found = theta.copy()
     for k in range(len(laws.kind)):
         if ends(laws, theta, k) is not None:
@@ -73,7 +73,7 @@ def going_on(laws: Laws, theta: np.ndarray) -> np.ndarray:
 
 
 JUMP = 1e-6  # of the values and slopes of a table, relative, that counts as one
-BESIDE = 8.0 * np.finfo(float).eps  # of a time: what the sum of a time and a step loses to round-off
+BESIDE = 8.0 * np.finfo(float).eps  # of a time: round-off of the sum of a time and a step
 
 
 class Breakpoint(NamedTuple):
@@ -85,7 +85,7 @@ class Breakpoint(NamedTuple):
 
 
 def breakpoints_of(problem: Problem, theta: np.ndarray) -> Breakpoints:
-    """All breakpoints of a run but those at its start; of those at its end only those that parameters move.
+    """All breakpoints of a run except those at its start; at its end only those that parameters move.
 
     Stages before a breakpoint at the end use the formula before it, so a parameter that moves it moves the end, too.
     """
@@ -264,7 +264,7 @@ def pieces_of(problem: Problem, theta: np.ndarray) -> dict[int, list[Piece]]:
 
 
 def _step_to(time: float, step: float) -> int:
-    """Number of the step that a time lies in; an instant is the end of one."""
+    """Number of the step that a time lies in; a time point is the end of one."""
     number = int(np.ceil(np.clip(time / step, -1.0, 1e15)))
     while (number - 1) * step >= time:
         number -= 1
@@ -290,7 +290,7 @@ class LawRates(NamedTuple):
         return out
 
     def at(self, late: complex, theta: np.ndarray) -> np.ndarray:
-        """Theta at which laws are what they are at theta so much later."""
+        """Theta for which laws have the values that they have at theta a time ``late`` later."""
         return theta + late * self.rate(theta) if late else theta
 
     def varied(self, late: complex, dtheta: np.ndarray) -> np.ndarray:
@@ -339,7 +339,7 @@ Onset = tuple[int, int, float, float, int]  # force, argument, low, high, side o
 
 
 def onsets_of(model: Model, theta: np.ndarray, steps: float = Options.onset_steps) -> Onsets:
-    """Onsets of tyres, contacts, stops, dry friction and steps of force, to be passed in so many ``steps``."""
+    """Onsets of tyres, contacts, stops, dry friction and steps of force, to be passed in ``steps`` steps."""
     force, argument, low, high, side = np.array(list(_onsets(model, theta.real)), float).reshape(-1, 5).T.copy()
     k = force.size
     return Onsets(
@@ -349,9 +349,9 @@ def onsets_of(model: Model, theta: np.ndarray, steps: float = Options.onset_step
 
 
 def begins_unseen(problem: Problem) -> bool:
-    """Whether forces may jump or begin within steps where no gap of the problem closes, as smooth steps of a force do.
+    """Whether forces, such as smooth steps, may jump or begin within steps although no gap of the problem closes.
 
-    Dry friction is none of them.
+    Dry friction does not count.
     """
     onsets = onsets_of(problem.model, problem.theta)
     seen = np.isin(onsets.force, [gap.force for gap in problem.gaps]) & (onsets.side != 0)
@@ -377,7 +377,7 @@ def _onsets(model: Model, theta: np.ndarray) -> Iterator[Onset]:
 
 
 def _ranges(laws: Laws, theta: np.ndarray, law: int) -> Iterator[tuple[float, float, int]]:
-    """Ranges of its argument in which a law bends, and on which side of them it acts if it is that of a stop."""
+    """Ranges of the argument in which a law bends, and the side of a stop on which it acts (0: no stop)."""
     for term in terms_of(laws, law):
         first, second = theta[laws.theta[term] :][:2].tolist()
         if laws.kind[term] == Law.SMOOTH_STEP:

@@ -1,7 +1,7 @@
 """Forces of constraints at stored time points: those that the equations of motion give, and reactions of joints."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 
@@ -41,18 +41,22 @@ class Balance:
         self._state, self._work = allocate.state(model, dtype), allocate.work(model, theta, least=problem.least)
         self._extra = allocate.sensitivity_work(model, dtheta.shape[1], self._work.tangent)
         self._names, self._left = problem.names, np.zeros(allocate.sizes(model)[2])
-        self.lost: dict[float, str] = {}  # why they are not found, by the time
+        self.lost: dict[float, str] = {}  # reasons why they are not found, by time
 
     def of(self, record: Record, d_record: SensitivityRecord) -> tuple[Record, SensitivityRecord, np.ndarray]:
-        """The records with them as accelerations and ``reaction``; those that are there serve as estimates.
+        """The records with their ``acceleration`` and ``reaction`` replaced; the present values serve as estimates.
 
-        Also where (N,) they are not found: there the estimates stay, and ``lost`` tells why.
+        Also a mask (N,) of rows at which they are not found: these keep the estimates, and ``lost`` holds the reasons.
         """
         found, d_found = _estimates(record), _estimates(d_record)
         lost, first = np.zeros(record.time.size, bool), 0
         while first < lost.size:
-            rest = (other_rows(group, first) for group in (record, d_record, found, d_found))
-            status, row = self._find(*rest)
+            status, row = self._find(
+                other_rows(record, first),
+                other_rows(d_record, first),
+                other_rows(found, first),
+                other_rows(d_found, first),
+            )
             if status == Status.OK:
                 break
             first += row
@@ -62,7 +66,7 @@ class Balance:
         return _with(record, found), _with(d_record, d_found), lost
 
     def until_undetermined(self, record: Record, d_record: SensitivityRecord) -> tuple[Record, tuple[int, int]]:
-        """The record up to the row of the status, whose motion does not determine them."""
+        """The record up to the row that does not determine them, and the status of that row."""
         found, d_found = _estimates(record), _estimates(d_record)
         status = self._find(record, d_record, found, d_found)
         return _with(record, found), status
@@ -89,22 +93,25 @@ def require_balance(status: tuple[int, int], record: Record) -> None:
         raise AnalysisError(f"the forces of constraints at t = {record.time[row]:g} s {NOT_DETERMINED}")
 
 
-def _estimates(record: Any) -> Balanced:
+Rows = TypeVar("Rows", Record, SensitivityRecord)
+
+
+def _estimates(record: Record | SensitivityRecord) -> Balanced:
     return Balanced(record.acceleration.copy(), record.reaction.copy())
 
 
-def _with(record: Any, found: Balanced) -> Any:
+def _with(record: Rows, found: Balanced) -> Rows:
     return record._replace(acceleration=found.zdd, reaction=found.lam)
 
 
 # Power of driven constraints where steps are projected by the identity.
 #
-# That leaves lambda of the equations before the projection alone, of first order in the step: its power would not be
-# that of the motion, and the energy balance would speak of an error that is not there.
+# Then lambda is that of the equations before the projection, accurate to first order in the step: its power would not
+# be that of the motion, and the energy balance would report an error that does not exist.
 
 
 class DrivingPower:
-    """Writes energies of stored instants again, with multipliers that the equations of motion give there."""
+    """Writes energies of stored time points again, with multipliers that the equations of motion give there."""
 
     def __init__(self, problem: Problem, theta: np.ndarray, *, redundant: bool) -> None:
         self._model, self._theta, dtype = problem.model, theta, theta.dtype.type
@@ -115,7 +122,7 @@ class DrivingPower:
         self._kin, self._twists = allocate.grounded(self._model, theta), allocate.twists_of(self._model, 0, dtype)
 
     def write(self, record: Record) -> None:
-        """Write the energies of a record; at instants whose equations do not determine forces, they stay."""
+        """Write the energies of a record; at time points whose equations do not determine forces, they stay."""
         while record.time.size:
             record = other_rows(record, self._determined(record) + 1)
 
@@ -133,13 +140,13 @@ class DrivingPower:
 # Forces that redundant constraints leave undetermined: those that free multipliers change while the motion stays.
 
 NOTHING = 1e-9  # length of a row of a Jacobian, m or 1, that no coordinate feels
-CHANGE = 1e-7  # of the largest of some multipliers: a force or moment that counts as changed by them
+CHANGE = 1e-7  # change of a force or moment, over the largest multiplier, that counts
 
 
 def null_vectors(J: np.ndarray) -> np.ndarray:
-    """Multipliers (N, k, m) that no coordinate feels, by Jacobians (N, m, n); k the most of any instant.
+    """Null vectors (N, k, m) of the transposed Jacobians (N, m, n), k the most of any time point.
 
-    Instants with fewer have zeros.
+    Time points with fewer are padded with zeros.
     """
     found = [_of_instant(rows) for rows in J]
     padded = np.zeros((len(J), max(map(len, found), default=0), J.shape[1]))
@@ -149,7 +156,7 @@ def null_vectors(J: np.ndarray) -> np.ndarray:
 
 
 def _of_instant(J: np.ndarray) -> np.ndarray:
-    """Null vectors (k, m); rows that nothing feels are free by themselves, their round-off has no say in others."""
+    """Null vectors (k, m) of J (m, n); rows that are zero but for round-off are free, each with a vector of its own."""
     felt = np.linalg.norm(J, axis=1) > NOTHING
     among = free_multipliers(J[felt]).T if felt.any() else np.zeros((0, 0))
     vectors = np.zeros((len(among), len(J)))
@@ -163,7 +170,7 @@ def changed(vectors: np.ndarray, response: np.ndarray) -> np.ndarray:
     return ((size > 0.0) & (np.abs(response) > CHANGE * size)).any(axis=1)
 
 
-INSTANTS = 64  # that Jacobians are kept of at once
+INSTANTS = 64  # time points whose Jacobians are kept at the same time
 
 
 class ReactionReader:
@@ -194,7 +201,7 @@ class ReactionReader:
 
     @property
     def lost(self) -> Mapping[float, str]:
-        """Why forces are not found, by the time."""
+        """Reasons why forces are not found, by time."""
         return self.balance.lost if self.balance else {}
 
     def read(self, record: Record, d_record: SensitivityRecord) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -227,13 +234,13 @@ def jacobians(
 
 
 def with_identities(multiplier: np.ndarray, count: int) -> np.ndarray:
-    """Multipliers (N, m, ...) with zeros for so many identities."""
+    """Multipliers (N, m, ...) followed by zeros for ``count`` identities."""
     missing = np.zeros((len(multiplier), count, *multiplier.shape[2:]), multiplier.dtype)
     return np.ascontiguousarray(np.concatenate([multiplier, missing], axis=1))
 
 
 class Undetermined:
-    """Finds, instant by instant, the components that redundant constraints leave undetermined."""
+    """Finds, time point by time point, the components that redundant constraints leave undetermined."""
 
     def __init__(self, reader: ReactionReader) -> None:
         self.model, self.reactions, self.at_center = reader.model, reader.reactions, reader.at_center
@@ -244,7 +251,7 @@ class Undetermined:
         self._work = allocate.work(self.model, self.theta) if self._possible else None
 
     def at(self, time: np.ndarray, position: np.ndarray) -> np.ndarray:
-        """Mask (N, width); where the first instant ever has no redundant constraints, none is looked for later."""
+        """Mask (N, width); once a block has no redundant constraints, later blocks are not examined."""
         mask = np.zeros((len(time), self.width), bool)
         for first in range(0, len(time) if self._possible else 0, INSTANTS):
             part = slice(first, first + INSTANTS)

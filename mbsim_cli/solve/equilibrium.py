@@ -45,14 +45,14 @@ class Modes:
 
     @property
     def stable(self) -> bool:
-        """Whether every force that a small change of the coordinates brings about drives them back."""
+        """Whether all eigenvalues have positive real parts: forces oppose any small change of the coordinates."""
         return bool((self.eigenvalues.real > 0.0).all())
 
 
 def modes_of(K: np.ndarray, M: np.ndarray, J: np.ndarray, free: np.ndarray, force: np.ndarray, load: float) -> Modes:
     """Modes of stiffness K and mass M (n, n) under constraints J (m, n), coordinates that are not ``free`` at rest.
 
-    ``force`` (n,) is unbalanced; ``load`` the size of the forces at work, of whose round-off a stiffness may consist.
+    ``force`` (n,) is unbalanced; ``load`` is the size of the forces: stiffness below their round-off counts as zero.
     """
     inner = _null_space(J[:, free])
     basis = np.zeros((K.shape[0], inner.shape[1]))
@@ -144,7 +144,7 @@ class Statics:
         return modes_of(self.stiffness, self.unit.out.M, self.eq.J, self.free, force, self.load)
 
     def modes_behind(self, change: np.ndarray) -> Modes:
-        """Modes after a change; near, not at, an equilibrium, unbalanced forces could hide neutral modes."""
+        """Modes after a last change: unbalanced forces near an equilibrium could hide neutral modes."""
         self.state.z[:] += change
         self._close()
         return self.modes(self._balance())
@@ -171,12 +171,12 @@ class Statics:
         return left
 
     def _weigh(self, left: np.ndarray) -> None:
-        """Note how large the forces at work are, here and at the start; what they were on the way tells nothing."""
+        """Update ``load``, the size of the forces here and at the start; forces on the way do not count."""
         carried = np.abs(self.eq.J.T * self.state.lam).max(initial=0.0)
         self.load = max(self._least_load, float(carried), float(np.abs(left).max(initial=0.0)))
 
     def _changes(self, modes: Modes) -> tuple[np.ndarray, np.ndarray]:
-        """Newton's change of the coordinates (n,), and one down the modes that a force drives and none resists."""
+        """Newton's change of the coordinates (n,), and a change along neutral modes on which a force acts (n,)."""
         stiff = ~modes.neutral
         amount = np.zeros_like(modes.force)
         if modes.stable:
@@ -194,12 +194,12 @@ class Statics:
         return change / max(1.0, (np.abs(change) / largest).max(initial=0.0))
 
     def _move(self, change: np.ndarray, force: np.ndarray) -> tuple[np.ndarray, float]:
-        """Change the coordinates, less where the way down ends before; the new forces, and the share taken or 0."""
+        """Change the coordinates by a share of ``change`` that does not overshoot; return forces and share, or 0."""
         origin, multipliers, slope, share = self.state.z.copy(), self.state.lam.copy(), abs(force @ change), 1.0
         for _ in range(MAX_HALVINGS):
             self._tries += 1
             self.state.z[:], self.state.lam[:] = origin + share * change, multipliers
-            # closed nearer to the aim of the step than it is long: beyond, it would be closed in another way
+            # closing must move less than the step: farther away the loops would close in another configuration
             if self._close() and np.abs(self.state.z - (origin + share * change)).max() <= np.abs(share * change).max():
                 left = self._balance()
                 ahead = left @ change
@@ -226,10 +226,10 @@ def _weight(start: Instant) -> float:
 
 OF_STIFFNESS = 1e-12  # force over stiffness and size, of round-off
 SOLVED = 1e-13  # last correction, relative
-CONTRACTING = 0.3  # correction over the one before it, above which Newton may leave for another equilibrium
-NOISE = 1e-10  # correction, relative, below which round-off may decide
-MOST_SLIDES = 30  # towards the initial position
-NEAREST = 1e-2  # change of the coordinates, relative, that takes nothing nearer to there
+CONTRACTING = 0.3  # correction over the one before it, above which Newton may reach another equilibrium
+NOISE = 1e-10  # relative correction below which round-off may prevent contraction
+MOST_SLIDES = 30  # moves along neutral modes towards the initial position
+NEAREST = 1e-2  # relative change of the coordinates below which sliding stops
 TRIES = 3  # times that neutral coordinates are chosen
 SHORTEST_RETURN = 1 / 1024  # of the way of neutral coordinates back to their initial values
 NO_FORCE = "a force at the equilibrium is no number; look for an overflowing law"
@@ -335,7 +335,7 @@ class NearestEquilibrium(Statics):
                 self._fail_to_return(held, modes)
 
     def _left(self) -> np.ndarray:
-        """Forces (n,) at a solution, which may act on coordinates that nothing holds alone; ``unit`` is evaluated."""
+        """Forces (n,) at a solution, zero on coordinates that keep their values; evaluates ``unit``."""
         self.unit.evaluate()
         left = self.eq.G.copy()
         left[self.hold] = 0.0
@@ -343,7 +343,7 @@ class NearestEquilibrium(Statics):
         return left
 
     def _driven(self, held: np.ndarray) -> np.ndarray:
-        """Those of the ``held`` coordinates that nothing holds, and a force acts on, the worst one last."""
+        """The coordinates among ``held`` on which a force acts, the largest force last."""
         left = np.abs(self._left())
         stiffness, size = np.abs(self.stiffness).max(axis=1, initial=0.0), 1.0 + np.abs(self.state.z).max(initial=0.0)
         order = held[np.argsort(left[held], kind="stable")]
@@ -352,7 +352,7 @@ class NearestEquilibrium(Statics):
     def solve_all(self, held: np.ndarray, rows: np.ndarray) -> bool:
         """Newton on all equations for the other coordinates and the multipliers; whether it converged.
 
-        One that does not contract may go anywhere, and has not converged.
+        An iteration that does not contract counts as not converged: it could reach another equilibrium.
         """
         state, eq = self.state, self.eq
         others = all_but(state.z.size, held)
@@ -452,7 +452,7 @@ def _vary(found: NearestEquilibrium, start: Instant, tangent: np.ndarray, held: 
 
 
 def equilibrium(problem: Problem, *, theta: np.ndarray | None = None, tape: Tape | None = None) -> Iterator[Block]:
-    """Yield the equilibrium as a block of one instant; ``theta`` may replace the numbers, also by complex ones.
+    """Yield the equilibrium as a block of one time point; ``theta`` may replace the numbers, also by complex ones.
 
     A ``tape`` keeps what an adjoint needs. Raises AnalysisError where the mechanism cannot be assembled, or no
     equilibrium is found.

@@ -1,4 +1,4 @@
-"""Why an analysis cannot go on, in sentences; singular positions that a run has passed."""
+"""Sentences on why an analysis cannot continue; singular positions that a run has passed."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -11,6 +11,7 @@ from mbsim_cli.errors import AnalysisError
 from mbsim_cli.kernels.algebra.vectors import load3, rotate
 from mbsim_cli.kernels.algorithms.equations.forces_on_bodies import is_tyre, quantities_of
 from mbsim_cli.kernels.algorithms.motion.kinematics import pose_of
+from mbsim_cli.kernels.algorithms.motion.workspace import Kinematics
 from mbsim_cli.kernels.elements.laws import law_value
 from mbsim_cli.kernels.elements.measures import point_of
 from mbsim_cli.kernels.integrators.ali3p import State
@@ -38,7 +39,7 @@ class Scales(NamedTuple):
 
 
 def scales_at(instant: Instant | Standing) -> Scales:
-    """Scales at an evaluated instant."""
+    """Scales at an evaluated time point."""
     inertia = np.abs(np.diag(instant.out.M))
     columns = np.sqrt(np.maximum(inertia, LEAST_INERTIA * inertia.max()))
     sizes = np.linalg.norm(instant.work.eq.J / columns, axis=1)
@@ -77,11 +78,11 @@ class Rank(NamedTuple):
     sizes: np.ndarray  # (k,) singular values
     u: np.ndarray  # (k, k) columns are vectors of them, on the side of the constraints
     v: np.ndarray  # (n, n) on the side of the coordinates
-    of_all: float  # of all constraints the singular value that must not vanish
+    of_all: float  # smallest singular value of all constraints at their rank
 
 
 class Passages:
-    """Tells passages of singular positions from other turns of the vectors that the time loop follows."""
+    """Finds passages of singular positions among the turns of the vectors that the time loop follows."""
 
     def __init__(self, stand: Callable[[], Instant | Standing], step: float, watch: Watch) -> None:
         self._stand, self._watch, self._h = stand, watch, step
@@ -109,7 +110,7 @@ class Passages:
             middle = 0.5 * (early + late)
             self._go(turn, middle)
             rank = self._rank(scales)
-            # of the smallest singular value's sign: both vectors turn round, or none
+            # same sign of the smallest singular value: both vectors reverse, or neither
             same = (rank.u[:, -1] @ behind.u[:, -1]) * (rank.v[:, -1] @ behind.v[:, -1]) > 0.0
             late, early = (middle, early) if same else (late, middle)
         time = self._go(turn, late)
@@ -149,13 +150,13 @@ class Diagnosis:
         self.scales = scales_of(problem.model, theta)
 
     def sentence(self, status: Status, start: np.ndarray, rank: int, reached: np.ndarray) -> str | None:
-        """What is wrong, or None where the position is not to blame; ``rank`` is that of the constraints."""
+        """The cause of the failure, or None if it is not the position; ``rank`` is that of the constraints."""
         scaled = reached / self.scales.columns
         try:
             near = self._nearest(scaled)
             found = self._locked(near) or self._singular(start, rank, (near, scaled))
             return found or self._negative_inertia() or self._without_inertia(status)
-        except np.linalg.LinAlgError:  # a motion that ran away beyond finite numbers tells nothing of positions
+        except np.linalg.LinAlgError:  # a motion that diverged to huge numbers
             return None
 
     def locked(self, reached: np.ndarray) -> str | None:
@@ -222,7 +223,7 @@ class Diagnosis:
         return float(values[rank - 1]), u[:, rank - 1]
 
     def _negative_inertia(self) -> str | None:
-        """Name the body that deforms whose shapes have less mass left than its stiffening takes from them."""
+        """Name the flexible body whose stiffening takes more inertia from its shapes than they have."""
         tree: Any = self.problem.model.tree
         if not hasattr(tree, "deviation") or (tree.deviation == NONE).all():
             return None
@@ -270,8 +271,8 @@ _ADVICE = {
     Status.NOT_FINITE: "try a smaller step, and look for a zero length or an overflowing law at that time",
 }
 
-HOPELESS = 100.0  # times max_steps that a run would take at its pace, when that is looked at first
-SURELY = 1.2  # the same of one that has tried many steps
+HOPELESS = 100.0  # expected steps over max_steps at which a run ends, at the first check
+SURELY = 1.2  # the same after many steps
 
 
 def sentence(status: Status, time: float, problem: Problem, zdd: np.ndarray, phi: np.ndarray) -> str:
@@ -323,7 +324,7 @@ def step_sentence(
 
 SHORT = 1e-5  # part of the way between two iterates along which tangents are taken
 FLAT = 0.1  # sine between a wheel's axis and the road's normal
-SOFT = 0.5  # part of what constraints are open by that a correction leaves
+SOFT = 0.5  # share of the constraint violations that remains after a correction
 SLIGHT = 1e-3  # part of a correction that is round-off of constraints
 FAST = 0.2  # change of accelerations in a step, of their size
 
@@ -331,21 +332,21 @@ Stand = Callable[[Model], Instant | Standing]
 
 
 class Failed(NamedTuple):
-    """A step that Newton did not end."""
+    """A step whose Newton iteration did not converge."""
 
     time: float
     step: float
     state: State  # the last iterate
     correction: np.ndarray  # (n,) the last one, that led to it
     push: np.ndarray  # (m,) the same of multipliers
-    weight: np.ndarray  # (n,) what coordinates count for
+    weight: np.ndarray  # (n,) inertia of coordinates
     past: np.ndarray  # (n, k) backward differences of accelerations up to the step before
     gaps: np.ndarray  # (m,) of constraints that the correction was to close, by the inertia that they meet
-    open: np.ndarray  # (m,) what it leaves of them
+    open: np.ndarray  # (m,) their residuals after it
 
 
 def why_not_converged(failed: Failed, problem: Problem, theta: np.ndarray, stand: Stand) -> str | None:
-    """A sentence on what was too much for Newton's iteration, or None where nothing is to be seen."""
+    """A sentence on why Newton's iteration did not converge, or None if no cause is found."""
     if not all(np.isfinite(part).all() for part in (*failed.state[:4], failed.correction, failed.push)):
         return None
     softest, found = _softest(failed, problem.names), list[str | None]()
@@ -358,7 +359,7 @@ def why_not_converged(failed: Failed, problem: Problem, theta: np.ndarray, stand
 
 
 def _softest(failed: Failed, names: Names) -> str | None:
-    """The constraint that the correction has closed least, where it has closed none by much."""
+    """The constraint that the correction closed least, or None if it closed them well."""
     left, move = np.linalg.norm(failed.open), np.sqrt((failed.weight * failed.correction**2).sum())
     if left <= max(SOFT * np.linalg.norm(failed.gaps), SLIGHT * move):
         return None
@@ -367,7 +368,7 @@ def _softest(failed: Failed, names: Names) -> str | None:
 
 
 def _too_fast(failed: Failed, names: Names) -> str | None:
-    """How accelerations changed in the last steps, where that was much."""
+    """How accelerations changed in the last steps, or None if the change was small."""
     size, first, second = np.sqrt((failed.weight[:, None] * failed.past[:, :3] ** 2).sum(axis=0))
     if first <= FAST * size:
         return None
@@ -380,7 +381,7 @@ def _too_fast(failed: Failed, names: Names) -> str | None:
 
 
 def _bent(failed: Failed, problem: Problem, theta: np.ndarray, stand: Stand) -> str:
-    """What bends most: a force, or inertia and constraints by a coordinate."""
+    """The most nonlinear term between the last iterates: a force, or inertia and constraints by a coordinate."""
     model, forces = problem.model, problem.model.forces
 
     def way(first: int, end: int) -> _Way:
@@ -401,7 +402,7 @@ def _bent(failed: Failed, problem: Problem, theta: np.ndarray, stand: Stand) -> 
 
 
 class _Way:
-    """From the last iterate but one to the last: what forces are off their tangent at its end."""
+    """The way between the last two iterates: ``bend`` is the deviation of forces from their tangent at its end."""
 
     def __init__(self, failed: Failed, at: Instant | Standing) -> None:
         self._failed, self._at = failed, at
@@ -421,8 +422,8 @@ class _Way:
         return self._at.work.eq.G.real.copy()
 
 
-def _tyre(kin: Any, model: Model, theta: np.ndarray, f: int) -> str:
-    """How the tyre of force f stands on the road; ``kin`` is of a model with this force alone."""
+def _tyre(kin: Kinematics, model: Model, theta: np.ndarray, f: int) -> str:
+    """The state of the tyre of force f on the road, if extreme; ``kin`` is of a model with this force alone."""
     forces, o = model.forces, model.forces.theta[f]
     R, r = pose_of(kin, model.pairs.b[forces.pair[f]])
     center, axis = point_of(R, r, load3(theta, o)), rotate(R, load3(theta, o + AXIS))
@@ -458,7 +459,7 @@ def undefined_at(
 
 
 def _undefined_element(problem: Problem, instant: Instant, time: float) -> str | None:
-    """A sentence on the constraint or force that is not finite at an evaluated instant, or None where all are."""
+    """A sentence on the constraint or force that is not finite at an evaluated time point, or None where all are."""
     found = _constraint(problem, instant) or _force(problem, instant, time)
     return found and f"the equations of motion are undefined at t = {time:.6g} s: {found}"
 
@@ -484,7 +485,7 @@ def _force(problem: Problem, instant: Instant, time: float) -> str | None:
 
 
 def _alone(problem: Problem, instant: Instant, f: int, time: float) -> Instant:
-    """The same instant with one force element only."""
+    """The same time point with one force element only."""
     model = with_forces(problem.model, f, f + 1)
     alone = Instant(replace(problem, model=model), instant.theta, instant.dtheta[:, :0])
     alone.state.z[:], alone.state.zd[:] = instant.state.z, instant.state.zd

@@ -1,4 +1,4 @@
-"""Forward dynamics with direct sensitivities, one block of instants at a time: ALI3-P here, open trees beside."""
+"""Forward dynamics with direct sensitivities, one block of time points at a time: ALI3-P here, open trees beside."""
 
 import math
 from collections.abc import Iterator
@@ -43,14 +43,14 @@ if TYPE_CHECKING:
     from mbsim_cli.solve.open_trees.open_tree import OpenTreeSimulation
     from mbsim_cli.solve.tape import Checkpoint, Tape
 
-BLOCK_NUMBERS = 750_000  # numbers of sensitivities held at once, 6 MB: whoever reads a block begins with cold caches
+BLOCK_NUMBERS = 750_000  # numbers of sensitivities in a block, 6 MB
 BLOCK_STEPS = 5_000
 
 
 class Simulation:
     """A run in progress; ``theta`` may be complex, which the tests use to differentiate the whole run.
 
-    With a ``tape`` it keeps what a backward sweep needs of every stored instant.
+    With a ``tape`` it keeps what a backward sweep needs of every stored time point.
     """
 
     def __init__(self, problem: Problem, start: Initial, tape: "Tape | None" = None) -> None:
@@ -70,7 +70,7 @@ class Simulation:
         self.progress = Progress(int(Status.OK), 0, 0.0, 0, 0)
         self.step = 0
         self.rank, self.started = start.rank, self.state.z.copy()
-        self.reached = self.started  # (n,) at the latest stored instant
+        self.reached = self.started  # (n,) at the latest stored time point
         wanted = problem.options.sensitivity == "ddm"
         dtheta = start.dtheta if wanted else start.dtheta[:, :0]
         self.p = problem.theta_rho.shape[1] if problem.options.differentiates else 0
@@ -88,7 +88,7 @@ class Simulation:
             tape.pieces = self._pieces.made
         self.multipliers = allocate.multiplier_sensors(self.model)
         self.balance = balance_of(problem, self.theta, dtheta, redundant=redundant)
-        self._forceless = 0.0  # instants, all so far, at which its forces are not found
+        self._forceless = 0.0  # time points, all so far, at which its forces are not found
         self.reactions = self._reader(dtheta)
         self._driving = driving_power(problem, self.theta, redundant=redundant)
         self.consistency: Consistency | None = None
@@ -99,22 +99,22 @@ class Simulation:
         self.broken = start.broken[: self.p].copy()
         self._stop_varying()
         theta, dtheta = (np.ascontiguousarray(part.real) for part in (self.theta, varied))
-        # a method of self would hold all this memory in a ring
+        # a bound method would make a reference cycle that keeps all this memory
         stand = partial(self._stand, problem, theta, dtheta, start)
         self._passages = Passages(stand, problem.options.step, self.work.watch)
-        self.passed: list[Passage] = []  # behind the last instant
+        self.passed: list[Passage] = []  # behind the last time point
 
     @staticmethod
     def _stand(problem: Problem, theta: np.ndarray, dtheta: np.ndarray, start: Initial) -> Instant | Standing:
-        """An instant of the system, to be looked at by itself."""
+        """A time point of the system with work arrays of its own."""
         return Instant(problem, theta, dtheta)
 
     def _reader(self, dtheta: np.ndarray) -> Reader | None:
-        """What reads the reactions, if any sensor does."""
+        """The reader of reactions, if any sensor reads them."""
         return reader_of(self.problem, self.theta, dtheta, self.balance)
 
     def first_block(self, steps: int = 0) -> Block:
-        """The initial instant, and so many steps behind it; raise BrokenOff as ``advance`` does."""
+        """The initial time point and the first ``steps`` steps; raise BrokenOff as ``advance`` does."""
         record, d_record = self._records(1 + steps // self.problem.options.output_interval)
         for stored, start in zip(record[1:7], self.state, strict=True):
             stored[0] = start
@@ -137,7 +137,7 @@ class Simulation:
         )
 
     def _run(self, steps: int, filled: int, record: Record, d_record: SensitivityRecord) -> Block:
-        """Instants that steps fill, behind those that are ``filled``."""
+        """The block of the time points that ``steps`` steps fill, behind the ``filled`` first rows."""
         interval, begun = self.problem.options.output_interval, self.step
         if self.tape is None or self.tape.holds_all:
             self._step_on(steps, filled, record, d_record)
@@ -179,7 +179,7 @@ class Simulation:
 
     @property
     def _units(self) -> np.ndarray:
-        """In what constraints (m,) are measured."""
+        """Units (m,) of the constraints."""
         return scales_of(self.model, self.theta).rows
 
     def _step_on(self, steps: int, filled: int, record: Record, d_record: SensitivityRecord) -> None:
@@ -188,14 +188,14 @@ class Simulation:
         begun, self.step = self.step, self.step + self.progress.steps
         interval = self.problem.options.output_interval
         rows = self.step // interval - begun // interval
-        made, d_made = (first_rows(other_rows(part, filled), rows) for part in (record, d_record))
+        made, d_made = first_rows(other_rows(record, filled), rows), first_rows(other_rows(d_record, filled), rows)
         if self.balance and (self.multipliers[0].size or isinstance(self.model.signals, LoadedSignals)):
             self._read_multipliers(made, d_made)
         if self._driving:
             self._driving.write(made)
 
     def _made(self, steps: int, filled: int, record: Record, d_record: SensitivityRecord) -> Progress:
-        """Where the steps end."""
+        """Make steps that fill rows behind ``filled``; return the progress at their end."""
         made_by = self._pieces or self._loop
         return made_by.run(
             self.step, steps, self.problem.options.output_interval, self.progress, filled, record, d_record
@@ -219,7 +219,7 @@ class Simulation:
             part.sensors[np.ix_(lost, columns)] = np.nan
 
     def _step_between_checkpoints(self, tape: "Tape", steps: int, record: Record, d_record: SensitivityRecord) -> None:
-        """The same, one row a step, with checkpoints on the way."""
+        """Fill one row a step, with checkpoints on the way."""
         done = 0
         while done < steps and self.progress.status == Status.OK:
             size = min(tape.spacing, steps - done)
@@ -229,7 +229,7 @@ class Simulation:
 
     @property
     def _remembered(self) -> list[np.ndarray]:
-        """All that a step goes on from; also what Newton remembers, so that it goes on to the last bit."""
+        """All arrays that a step depends on, those of Newton's iteration included: repeated steps are bit-equal."""
         work = self.work
         factor = [array for array in work.tangent if isinstance(array, np.ndarray)]
         past = (*work.past[:4], work.corrections)
@@ -237,13 +237,13 @@ class Simulation:
         return [*self.state, *past, *factor, *turns, *work.onsets[-3:]]
 
     def checkpoint(self) -> "Checkpoint":
-        """Where the run stands, and all that it goes on from."""
+        """The position in time, and copies of all arrays that the next step depends on."""
         from mbsim_cli.solve.tape import Checkpoint
 
         return Checkpoint(self.step, self.progress, [array.copy() for array in self._remembered])
 
     def replay(self, at: "Checkpoint", steps: int) -> Record:
-        """The record of steps that were made before, from a checkpoint on; the run stands behind them then."""
+        """Repeat ``steps`` steps from a checkpoint and return their record; the run then stands at their end."""
         self.step, self.progress = at.step, at.progress
         for array, kept in zip(self._remembered, at.arrays, strict=True):
             array[...] = kept
@@ -265,7 +265,7 @@ class Simulation:
         return singular
 
     def _stop_varying(self) -> None:
-        """Broken directions go on as zeros: what is not a derivative must not disturb others, nor overflow."""
+        """Set broken directions to zero: they are no derivatives, and could overflow or disturb others."""
         broken = np.flatnonzero(self.broken) if self.sens.z.shape[1] else NO_ROWS
         for array in (self.directions.dtheta, *self.sens):
             array[:, broken] = 0.0
@@ -285,7 +285,7 @@ class Simulation:
         return self._sentence(status, time)
 
     def _sentence(self, status: Status, time: float) -> str:
-        """What is seen of the iteration that failed, where the position is not to blame."""
+        """A sentence on the iteration that failed, if the position is not the cause."""
         found = None
         if status == Status.NO_CONVERGENCE and self.dtype is np.float64:
             work, column = self.work, self.work.column
@@ -296,7 +296,7 @@ class Simulation:
         return found or sentence(status, time, self.problem, self.state.zdd, self.work.eq.phi)
 
     def _bare(self, model: Model) -> Instant | Standing:
-        """An instant of the ``model``, without directions, to be looked at by itself."""
+        """A time point of the ``model``, without directions, with work arrays of its own."""
         at = Instant(replace(self.problem, model=model), self.theta, np.zeros((self.theta.size, 0)))
         at.work.kin.expected[:] = self.work.kin.expected
         return at
@@ -333,7 +333,7 @@ def start(
 def forward(
     problem: Problem, *, theta: np.ndarray | None = None, block_steps: int | None = None, tape: "Tape | None" = None
 ) -> Iterator[Block]:
-    """Simulate; yield blocks of stored instants from the initial one on, empty ones where there is none yet.
+    """Simulate; yield blocks of stored time points from the initial one on, empty ones between two that take long.
 
     ``theta`` may replace the problem's numbers, also by complex ones. Sensitivities are computed when
     ``problem.options.sensitivity`` is ``ddm``; a ``tape`` keeps what ``adjoint.whole_run`` needs. Raises AnalysisError.
@@ -348,7 +348,7 @@ def forward(
 def _forward(
     problem: Problem, theta: np.ndarray | None, block_steps: int | None = None, tape: "Tape | None" = None
 ) -> Iterator[Block]:
-    """The same by one run."""
+    """As ``forward``, by a single run."""
     simulation = start(problem, theta, tape)
     yield from in_blocks(simulation, block_steps or steps_of_block(problem, 0 if tape else simulation.p), tape)
 

@@ -66,7 +66,7 @@ class Initial:
     held: np.ndarray  # coordinates that something else than inertia holds, in an equilibrium
     expected: np.ndarray  # (nm,) angles between bodies, with their turns
     equilibrium: "Equilibrium | None" = None  # where it starts from one
-    work: WorkAtInstant | None = None  # of the assembled instant of a tree, for whoever goes on from there
+    work: WorkAtInstant | None = None  # at the assembled start of a tree, to continue from
 
 
 def _assemble_position(start: Instant, free: np.ndarray, rows: np.ndarray) -> Split:
@@ -189,8 +189,10 @@ class StartPosition:
         return not open_rows(self.start.model, self.start.theta, self.residual).size
 
     def at_equilibrium(self, problem: Problem, equilibrium: "Equilibrium") -> "StartPosition":
-        """The same at an equilibrium, where directions matter that broke equations in the declared position only if
-        automatic numbers or dependent coordinates that it holds come from there."""
+        """The same at an equilibrium.
+
+        Directions that broke equations in the declared position matter only if automatic numbers, or dependent
+        coordinates that the equilibrium holds, come from that position."""
         if problem.automatic or np.isin(equilibrium.held, self.split.columns).any():
             return replace(self, equilibrium=equilibrium)
         return replace(self, equilibrium=equilibrium, broken=broken_identities(problem))
@@ -228,9 +230,9 @@ def close_position(problem: Problem, theta: np.ndarray | None = None, kind: type
 def assemble(
     problem: Problem, theta: np.ndarray | None = None, *, motion_only: bool = False, geometry_only: bool = False
 ) -> Initial:
-    """Assemble the start of ``problem``, at its equilibrium where the options say so.
+    """Assemble the start of ``problem``, at its equilibrium if the options ask for it.
 
-    ``motion_only`` leaves out the accelerations, ``geometry_only`` does not even look at forces. Raises AnalysisError
+    ``motion_only`` skips accelerations, ``geometry_only`` also forces. Raises AnalysisError
     where accelerations are singular, or nothing is at rest.
     """
     settles = problem.options.start == "equilibrium"
@@ -256,7 +258,7 @@ def assemble_closed(problem: Problem, theta: np.ndarray | None = None, *, motion
 
 
 def initial_of(found: StartPosition, velocity: Split, held: np.ndarray = NOTHING) -> Initial:
-    """The start as it stands; ``velocity`` says which constraints are independent."""
+    """The start at the present state; ``velocity`` holds the independent constraints."""
     start, position = found.start, found.split
     return Initial(
         start.state,

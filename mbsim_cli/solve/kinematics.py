@@ -28,7 +28,7 @@ NEAR = 0.05  # rad or the mechanism's unit: first correction that is always smal
 OF_WAY = 0.3  # of the way, the same
 SOLVED = 1e-13  # last correction, in these units
 ROUNDED = 1e-11  # correction that may be as small as they become
-NOISE = 1e-9  # correction below which round-off may decide
+NOISE = 1e-9  # correction below which round-off may prevent contraction
 SHORTEST = 1e-10  # step, of the time between two samples
 SINGULAR = 1e-10  # smallest singular value over the largest, of rows of unit length
 NEARLY = 1e-3  # the same over that at the start, where the motion cannot go on
@@ -36,7 +36,7 @@ NEARLY = 1e-3  # the same over that at the start, where the motion cannot go on
 
 @dataclass
 class Lost(Exception):
-    """The motion cannot go on; ``sentence`` says where and why."""
+    """The motion cannot continue; ``sentence`` holds place and reason."""
 
     sentence: str
 
@@ -103,7 +103,7 @@ class Path:
             array[:] = 0.0
 
     def _newton(self, time: float, guess: np.ndarray, near: float) -> bool:
-        """Solve for the position from a guess; whether it converged, without leaving for another branch."""
+        """Solve for the position from a guess; return whether it converged on the same branch."""
         at, eq = self.at, self.at.work.eq
         self.rest()
         at.state.z[:] = guess
@@ -161,7 +161,7 @@ class Path:
         return sizes, u, v
 
     def _why(self) -> str:
-        """Why the motion cannot go on, where it stands."""
+        """A sentence on why the motion cannot continue from here."""
         self.at.evaluate(self.time)
         sizes, u, v = self._independence()
         laws = ", ".join(repr(self.names.constraints[row]) for row in self._laws)
@@ -297,7 +297,7 @@ class Following(Simulation):
             d_record.error[row] = 0.0
 
     def _look(self, number: int) -> None:
-        """Note for ``Passages`` where the determinant has changed its sign since the sample before."""
+        """Record for ``Passages`` that the determinant has changed its sign since the last sample."""
         assert self._sampler is not None
         path = self._sampler.path
         watch: Any = self.work.watch

@@ -1,4 +1,4 @@
-"""Runs of eight cases at once, one in each SIMD lane of a compiled loop; their blocks are read afterwards."""
+"""Runs of up to eight cases in the SIMD lanes of one compiled loop; their blocks are read afterwards."""
 
 from collections import deque
 from collections.abc import Callable, Generator, Sequence
@@ -15,6 +15,7 @@ from mbsim_cli.kernels.drivers.integrate_cases import Cases, Probes, integrate_c
 from mbsim_cli.kernels.drivers.record import Inside, Record, SensitivityRecord
 from mbsim_cli.kernels.drivers.simulate import Progress, Work
 from mbsim_cli.kernels.drivers.simulate_cases import Numbers, Run, Tangent, simulate_cases
+from mbsim_cli.kernels.integrators.ali3p import State
 from mbsim_cli.kernels.integrators.ali3p_cases import Decisions
 from mbsim_cli.model.codes import Status
 from mbsim_cli.model.layout import FlexibleTree, Signals
@@ -25,7 +26,7 @@ from mbsim_cli.solve.initial import assemble_closed
 from mbsim_cli.solve.open_trees.open_tree import OpenTreeSimulation
 from mbsim_cli.solve.tape import arrays_of
 
-# Named tuples of arrays: comparison, and copies to lanes.
+# Named tuples of arrays: comparison, and copies to SIMD lanes.
 
 
 def equal(a: Any, b: Any) -> bool:
@@ -36,7 +37,7 @@ def equal(a: Any, b: Any) -> bool:
 
 
 def store(k: int, group: Any, lanes: Any) -> None:
-    """Copy the numbers of a named tuple of arrays to lane k."""
+    """Copy the numbers of a named tuple of arrays to SIMD lane k of ``lanes``."""
     if isinstance(group, tuple):
         for part, of_lanes in zip(group, lanes, strict=True):
             store(k, part, of_lanes)
@@ -45,13 +46,13 @@ def store(k: int, group: Any, lanes: Any) -> None:
 
 
 class _MadeOnce:
-    """A run that has been made, and is read once in place of a new run of the same problem."""
+    """A completed run that is read once, in place of a new run of the same problem."""
 
     _made_of: Problem | None
     step: int
 
     def begin(self, problem: Problem) -> bool:
-        """Whether this is the run of ``problem``; True only once."""
+        """Whether this is the run of ``problem``; True at the first call only."""
         made_of, self._made_of, self.step = self._made_of, None, 0
         return made_of is not None and problem.theta is made_of.theta and problem.options == made_of.options
 
@@ -66,7 +67,7 @@ class MadeRun(_MadeOnce):
         self.problem = self._made_of = problem
 
     def first_block(self, steps: int = 0) -> Block:
-        """The initial instant alone."""
+        """The initial time point alone."""
         return self.blocks.popleft()
 
     def advance(self, steps: int) -> Block:
@@ -76,12 +77,12 @@ class MadeRun(_MadeOnce):
 
 
 class _Lane(Simulation):
-    """A run whose steps a lane makes; the run itself handles sensors and blocks."""
+    """A run whose steps are made in a SIMD lane; the run itself handles sensors and blocks."""
 
-    rows: tuple[Record, SensitivityRecord] | None = None  # which a lane fills
+    rows: tuple[Record, SensitivityRecord] | None = None  # which the compiled loop fills
 
     def prepared(self, steps: int) -> Run:
-        """What the compiled loop is given of the run to make its next steps."""
+        """The arrays of the run that the compiled loop reads and fills in its next steps."""
         self.rows = None
         interval = self.problem.options.output_interval
         self.rows = self._records((self.step + steps) // interval - self.step // interval)
@@ -91,7 +92,7 @@ class _Lane(Simulation):
         )  # fmt: skip
 
     def make_room(self) -> None:
-        """Allocate what a lane needs beside the run's own work."""
+        """Allocate the arrays that the compiled loop needs in addition to those of a run alone."""
         self._probe = allocate.state(self.model, self.dtype)
         tangent = self.work.tangent
         formed = allocate.factor(self.state.z.size, self.state.lam.size, tangent.sparsity, self.dtype)
@@ -99,7 +100,7 @@ class _Lane(Simulation):
 
     @property
     def bytes_of_row(self) -> int:
-        """Memory that an instant takes."""
+        """Memory of a time point."""
         records = (*allocate.record(self.model, 1, self.dtype), *self._records(1)[1])
         return sum(array.nbytes for array in records)
 
@@ -115,10 +116,10 @@ class _Lane(Simulation):
 def run_constrained(
     problems: Sequence[Problem], poll: Callable[[], None], room: int
 ) -> tuple[list[MadeRun | None], float]:
-    """Make the runs of up to eight problems; None for those that have to be made alone.
+    """Make the runs of up to eight problems; None for those that have to run alone.
 
-    Also how large a share of their steps was made one by one. ``poll`` may raise, to interrupt; the instants of all
-    must not take more than ``room`` bytes.
+    Also returns the share of their steps that was made one case at a time. ``poll`` may raise to interrupt; all time
+    points together must not take more than ``room`` bytes.
     """
     runs = [_attempted(lambda problem: _Lane(problem, assemble_closed(problem)), problem) for problem in problems]
     alike = _alike(runs)
@@ -138,7 +139,7 @@ def run_constrained(
 
 
 def _attempted(begin: Callable[[Problem], Any], problem: Problem) -> Any:
-    """The run that ``begin`` makes of a problem; None where it cannot begin, which the run alone will report."""
+    """The run that ``begin`` makes of a problem; None if it cannot start, which the run alone will report."""
     try:
         return begin(problem)
     except AnalysisError:
@@ -146,7 +147,7 @@ def _attempted(begin: Callable[[Problem], Any], problem: Problem) -> Any:
 
 
 def _alike(runs: Sequence[Any]) -> list[Any]:
-    """The runs that differ from the first one in numbers of the model alone; None is no run."""
+    """The runs (None left out) that differ from the first one only in numbers of the model."""
     present = [run for run in runs if run is not None]
     return [
         run
@@ -159,7 +160,7 @@ def _alike(runs: Sequence[Any]) -> list[Any]:
 
 
 class _ConstrainedLanes:
-    """Numbers of all lanes; those beyond the runs, or of runs that have failed, follow the first run that goes on."""
+    """Numbers of all SIMD lanes; lanes without a run, or of failed runs, repeat the first run that continues."""
 
     def __init__(self, runs: Sequence[_Lane]) -> None:
         self.runs: list[_Lane | None] = list(runs)
@@ -191,12 +192,12 @@ class _ConstrainedLanes:
         return [each if run is not None else None for run, each in zip(self.runs, found, strict=True)]
 
     def _take(self, found: Sequence[MadeRun], steps: int) -> None:
-        """Let each run judge the steps that were made of it; one that breaks off is left out."""
+        """Let each run check its new steps and store them as a block; runs that fail are dropped."""
         going = self._going(found)
         for run, each in going:
             try:
                 each.blocks.append(run.advance(steps))
-            except AnalysisError:  # which the run alone will say
+            except AnalysisError:  # the run alone will report it
                 self.runs[self.runs.index(run)] = None
         if 0 < len(self._going(found)) < len(going):
             self._follow()
@@ -209,7 +210,7 @@ class _ConstrainedLanes:
         return [(run, each) for run, each in zip(self.runs, found, strict=True) if run is not None]
 
     def _advance(self, steps: int, poll: Callable[[], None]) -> None:
-        """Make steps of all that go on; those that fail are left out."""
+        """Make steps of all runs that continue; runs that fail are dropped."""
         first, done, rows = self._first, 0, 0
         given = {k: run.prepared(steps) for k, run in enumerate(self.runs) if run is not None}
         statuses = np.zeros(TOGETHER, np.int64)
@@ -229,7 +230,7 @@ class _ConstrainedLanes:
             poll()
 
     def _follow(self) -> None:
-        """Give every lane the numbers of its run, or of the first one."""
+        """Give every SIMD lane the numbers of its run, or of the first one."""
         runs = [*self.runs, *[None] * (TOGETHER - len(self.runs))]
         first = next(k for k, run in enumerate(runs) if run is not None)
         for k, run in enumerate(runs):
@@ -238,7 +239,7 @@ class _ConstrainedLanes:
             for array in (self.decisions.scale, self.decisions.count):
                 array[k] = array[self.leader[k]]
 
-    def _store(self, k: int, run: Any) -> None:
+    def _store(self, k: int, run: _Lane) -> None:
         lanes_of(self.theta)[..., k] = run.theta
         store(k, run.state, self.state)
         for name in ("kin", "tangent", "past", "corrections", "turns"):
@@ -246,7 +247,7 @@ class _ConstrainedLanes:
 
 
 def _of_cases(work: Work) -> Work:
-    """Work of all lanes; its factors have pivots of their own, and stay along their structure."""
+    """Work arrays of all SIMD lanes; their factors have pivots of their own, and stay along their structure."""
     parts = {name: widened(getattr(work, name)) for name in ("kin", "comp", "eq", "past", "turns")}
     arrays = {name: widened(getattr(work, name)) for name in ("corrections", "expected", "reached")}
     kept = Solution(work.column.x, work.column.mu, work.column.residual)
@@ -261,8 +262,8 @@ def _of_cases(work: Work) -> Work:
     )
 
 
-def _numbers_of(state: Any, work: Work) -> Numbers:
-    """The plain numbers behind those of cases."""
+def _numbers_of(state: State, work: Work) -> Numbers:
+    """The same memory as plain arrays of numbers."""
     past, eq, turns = work.past, work.eq, work.turns
     own = (
         *state, past.zdd, past.added, past.multiplier, past.kappa, work.corrections, work.kin.expected, turns.value,
@@ -272,11 +273,11 @@ def _numbers_of(state: Any, work: Work) -> Numbers:
     return Numbers._make([*map(lanes_of, own), Tangent(*map(lanes_of, tangent))])
 
 
-ROOM = 2**28  # bytes that the instants of runs which are made together may take
+ROOM = 2**28  # bytes that the time points of runs made together may take
 
 
 class RunAhead(_MadeOnce, OpenTreeSimulation):
-    """A run that ``calls`` makes in a lane; its blocks are read once afterwards, as those of a run alone."""
+    """A run that ``calls`` makes in a SIMD lane; its blocks are read once afterwards, as those of a run alone."""
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem)
@@ -301,7 +302,7 @@ class RunAhead(_MadeOnce, OpenTreeSimulation):
             self._made.append((room, status, inside))
             used += sum(array.nbytes for array in arrays_of(inside))
             hopeless = status == Status.PAUSED and self._exceeds_step_limit()
-            if hopeless or TOGETHER * (self.bytes + used) > ROOM:  # it is made alone
+            if hopeless or TOGETHER * (self.bytes + used) > ROOM:  # it will run alone
                 self._made_of = None
                 return
             if status == Status.PAUSED:
@@ -322,9 +323,9 @@ class RunAhead(_MadeOnce, OpenTreeSimulation):
 
 
 def run_beside(problems: Sequence[Problem], poll: Callable[[], None]) -> tuple[list[Any], float]:
-    """Make the runs of up to eight problems; None for those that have to be made alone.
+    """Make the runs of up to eight problems; None for those that have to run alone.
 
-    Also how large a share of their evaluations, or steps, had to be made one by one. ``poll`` may raise, to interrupt.
+    Also returns the share of evaluations, or steps, that was made one case at a time. ``poll`` may raise to interrupt.
     """
     if not any(problem.options.integrated for problem in problems):
         return run_constrained(problems, poll, ROOM)
@@ -337,9 +338,9 @@ def run_beside(problems: Sequence[Problem], poll: Callable[[], None]) -> tuple[l
 
 
 def _run(runs: Sequence[RunAhead], poll: Callable[[], None]) -> float:
-    """Make the runs; return the share of evaluations that were made one by one.
+    """Make the runs; return the share of evaluations that were made one case at a time.
 
-    Lanes beyond the runs, or of runs at their end, follow the first run.
+    SIMD lanes without a run, or of runs at their end, repeat the first run that continues.
     """
     first, counts, probe = runs[0], np.zeros(2, np.int64), runs[0].work.probe
     theta, dyn = widened(first.theta), widened(first.dyn)
@@ -347,7 +348,7 @@ def _run(runs: Sequence[RunAhead], poll: Callable[[], None]) -> float:
     numbers = Probes(*map(lanes_of, probes))
 
     def follow(k: int, run: RunAhead) -> None:
-        """Give lane k the numbers of a run."""
+        """Give SIMD lane k the numbers of a run."""
         lanes_of(theta)[..., k] = run.theta
         store(k, run.dyn, dyn)
 
@@ -376,7 +377,7 @@ def _run(runs: Sequence[RunAhead], poll: Callable[[], None]) -> float:
 
 
 def why_alone(problem: Problem) -> str:
-    """Why a problem has no loop for eight runs; empty if it has one."""
+    """Why a problem cannot share a compiled loop with others; empty if it can."""
     options = problem.options
     if TOGETHER == 1:
         return f"the {COMPILER} compiler has none"

@@ -1,4 +1,4 @@
-"""Least inertia that coordinates count for in the penalty of constraints: a part of the mean inertia.
+"""Least inertia of coordinates in the penalty of constraints: a part of the mean inertia.
 
 The penalty of a constraint is in proportion to the inertia that it meets. A massless coordinate that a law drives
 meets, by a second constraint, all that it moves: weighed by itself the law would be too soft for that.
@@ -22,10 +22,10 @@ SLIGHT = 1e-2  # of a mean inertia
 
 
 def least_of_joints(model: Model, theta: np.ndarray, inertia: np.ndarray) -> np.ndarray:
-    """Inertia (n,) that coordinates of a tree count for, at least, from what they have at the start (n,).
+    """Least inertia (n,) of coordinates of a tree, from their ``inertia`` (n,) at the start.
 
-    Each counts for a part of what those of its kind have in the mean. Euler parameters do so only where all four of a
-    joint are slight, for one of them may be so by position; elastic coordinates never.
+    It is a part of the mean over coordinates of the same kind. Euler parameters have one only if all four of a joint
+    have little inertia, because a single one may have little in some positions; elastic coordinates have none.
     """
     columns, mass = kinds(model.tree), mean_mass(model, theta)
     slides, turns, euler = (among(columns, kind) for kind in (TRANSLATIONS, ROTATIONS, EULER_PARAMETERS))
@@ -43,7 +43,7 @@ def _mean(numbers: np.ndarray) -> float:
 
 
 def mean_mass(model: Model, theta: np.ndarray) -> float:
-    """Mass of a mean body; nodes are none."""
+    """Mean mass of the bodies; nodes of flexible bodies do not count."""
     tree = model.tree
     if not isinstance(tree, FlexibleTree):
         return _mean(theta[tree.theta + MASS])
@@ -55,11 +55,11 @@ def mean_mass(model: Model, theta: np.ndarray) -> float:
 
 
 def least_inertia(system: "NaturalSystem") -> np.ndarray:
-    """Inertia (n,) that coordinates count for, at least: where there is none, constraints need some.
+    """Least inertia (n,) of coordinates: the penalty of a constraint needs some.
 
-    Points and vectors count for a part of what they have if every body is a mean one. Coordinates of joints have none
-    and move bodies by their definition alone: such a one counts for all of a mean body, or what several hold together
-    is held too softly.
+    For points and vectors it is a part of the inertia that they have if every body is a mean one. Coordinates of joints
+    have no inertia, and move bodies only by their definition: each counts as a whole mean body, for with less a
+    constraint on several of them would be too soft.
     """
     theta = system.problem.theta[None] + 0j
     fields, mass = system.fields(theta), mean_mass(system.problem.model, system.problem.theta)
@@ -77,7 +77,7 @@ def least_inertia(system: "NaturalSystem") -> np.ndarray:
 
 
 def swing(system: "NaturalSystem") -> np.ndarray:
-    """Angle (n,) by which a coordinate turns bodies, or 0: what spins by itself holds no other in place."""
+    """Angle (n,) by which a unit of a coordinate turns bodies; 0 for coordinates of a single body, which may spin."""
     shared, found = np.array([len(bodies) > 1 for bodies in system.sharing]), np.zeros(system.plan.size)
     for group in system.plan.groups:
         found[system.order[group.columns]] = 1.0 / group.arm

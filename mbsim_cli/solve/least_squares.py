@@ -10,13 +10,13 @@ import numpy as np
 MAX_ITERATIONS = 100
 FIRST_DAMPING = 1e-3  # over the largest square of a column
 SOLVED = 1e-13
-FLAT = 1e-10  # cosine between the residual and the columns at which it cannot be made smaller from here
+FLAT = 1e-10  # cosine between residual and columns at a minimum
 
 
 def least_squares(at: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]], start: np.ndarray) -> np.ndarray:
-    """The point (n,) to which the sum of squares leads down from ``start``; ``at`` gives residuals and derivatives.
+    """A local minimum (n,) of the sum of squares, searched from ``start``; ``at(x)`` gives residuals (m,) and J (m, n).
 
-    Residuals (m,) and coordinates should be of like sizes.
+    Residuals and coordinates should be scaled to similar sizes.
     """
     x, growth = start.copy(), 2.0
     f, J = at(x)
@@ -26,7 +26,7 @@ def least_squares(at: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]], sta
         if size < SOLVED or np.linalg.norm(slope) <= FLAT * size * np.linalg.norm(J):
             break
         step = _step(J, damping, slope)
-        if step is None:  # columns depend on each other, and steps that went well left nothing of the damping
+        if step is None:  # columns depend on each other, and good steps have reduced the damping to nothing
             damping, growth = damping * growth, 2.0 * growth
             continue
         if np.linalg.norm(step) <= np.finfo(float).eps * (1.0 + np.linalg.norm(x)):

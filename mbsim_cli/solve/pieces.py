@@ -1,7 +1,7 @@
 """Steps of ALI3-P in pieces, which end at breakpoints of laws of time (``solve.breakpoints``) or where forces begin.
 
-A piece is a step of another length. One so short that accelerations cannot be told from positions takes those that the
-equations of motion give, at its beginning and at its end.
+A piece is a step of another length. If it is too short to compute accelerations from changes of positions, they are
+those that the equations of motion give at its beginning and at its end.
 """
 
 from collections.abc import Mapping, Sequence
@@ -107,14 +107,14 @@ class Pieces:
     def _rows_after(
         at: int, first: int, interval: int, filled: int, record: Record, d_record: SensitivityRecord
     ) -> tuple[Record, SensitivityRecord]:
-        """The rows of the instants behind the step ``at``."""
+        """The rows of the time points behind the step ``at``."""
         row = filled + at // interval - first // interval
         return other_rows(record, row), other_rows(d_record, row)
 
     def _make(
         self, step: int, interval: int, progress: Progress, record: Record, d_record: SensitivityRecord
     ) -> Progress:
-        """Make a step in pieces; its end goes to the first row of the records if it is an instant of the results.
+        """Make a step in pieces; its end goes to the first row of the records if it is a time point of the results.
 
         A piece that passes an onset is made as two; so is the step itself where no law changes within it.
         """
@@ -182,7 +182,7 @@ class Pieces:
         self._reset_predictor()
         d_length = piece.varied(loop.directions.dtheta)
         if d_length.any():
-            # a longer step is one from where a shorter one has gone on from: its end has to be known for that
+            # derivatives by the length need the accelerations at the end: make the step without them first
             kept = [(array, array.copy()) for array in _changed(loop)]
             without = allocate.sensitivity_record(loop.model, 1, 0, loop.theta.dtype.type)
             made = self._at(piece, self._without_sensitivities()).run(
@@ -208,7 +208,7 @@ class Pieces:
         )  # fmt: skip
 
     def _heun_step(self, piece: Piece, record: Record, d_record: SensitivityRecord) -> Record:
-        """A piece that is too short for that, by Heun's method; fills the row, and returns one of its first stage."""
+        """Make a short piece by Heun's method: fill its row, and return the row of its first stage."""
         loop = self._at(piece, self._loop)
         state, sens = loop.state, loop.sens
         length, d_length = loop.control.h, piece.varied(self._loop.directions.dtheta)

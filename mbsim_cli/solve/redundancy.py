@@ -43,7 +43,7 @@ def undetermined_rows(J: np.ndarray) -> np.ndarray:
 def preimage(J: np.ndarray, multipliers: np.ndarray) -> np.ndarray:
     """The w (n, ...) whose J w is the part of multipliers (m, ...) in the range of J; as the kernels, analytic in J.
 
-    Or of many instants at once: w (N, n, k) of J (N, m, n) and multipliers (N, m, k).
+    Or of many time points at once: w (N, n, k) of J (N, m, n) and multipliers (N, m, k).
     """
     transposed = J.swapaxes(-1, -2)
     normal = transposed @ J
@@ -59,13 +59,13 @@ def preimage(J: np.ndarray, multipliers: np.ndarray) -> np.ndarray:
 def kept_in_range(J: np.ndarray, multipliers: np.ndarray) -> np.ndarray:
     """Multipliers (m, ...) without their part along free ones: of those that give the same forces the least.
 
-    Or (N, m, k) of many instants, as ``preimage``.
+    Or (N, m, k) of many time points, as ``preimage``.
     """
     return J @ preimage(J, multipliers)
 
 
 def without_columns(J: np.ndarray, held: np.ndarray) -> np.ndarray:
-    """J (..., n) with zeros for coordinates that are held: what acts on those says nothing about multipliers."""
+    """J (..., n) with zeros for coordinates that are held: forces on those do not determine multipliers."""
     rest = J.copy()
     rest[..., held] = 0.0
     return rest
@@ -136,7 +136,7 @@ def split_of(J: np.ndarray, free: np.ndarray, rows: np.ndarray) -> Split:
 # Along nu with J^T nu = 0 no small change of the coordinates changes nu . Phi. Equations that depend on each other and
 # agree keep it at zero; where it is not, the multipliers grow along nu with every step, and the motion means nothing.
 
-MOSTLY = 0.5  # share of what is open that must lie along free multipliers
+MOSTLY = 0.5  # share of the violations that must lie along free multipliers
 INVOLVED = 0.1  # share of the largest gap that makes an equation one of those that contradict each other
 SHOWN = 6
 RAN_AWAY = 1e6  # residual, in its unit, of a diverged iteration, which shows nothing about nearby positions
@@ -200,7 +200,7 @@ def _change(at: Instant | Standing) -> np.ndarray:
 def _broken(
     J: np.ndarray, left: np.ndarray, dz: np.ndarray, change: np.ndarray, accuracy: float | np.ndarray
 ) -> np.ndarray:
-    """Numbers (..., p) of equations left open, of J (..., m, n), dPhi (..., m, p) and dz (..., n, p)."""
+    """Numbers (..., p) of equations that stay violated, from J (..., m, n), dPhi (..., m, p) and dz (..., n, p)."""
     if not J.shape[-2]:
         return np.zeros((*J.shape[:-2], dz.shape[-1]), np.int64)
     moved = np.abs(left - J @ dz).max(axis=-2)
@@ -211,9 +211,9 @@ def _broken(
 
 
 class Consistency:
-    """Looks at stored instants of a mechanism whose equations depend on each other.
+    """Examines stored time points of a mechanism whose equations depend on each other.
 
-    ``held`` coordinates are those that something else holds, in an equilibrium; ``units`` (m,) those of equations.
+    ``held`` are the coordinates that keep their values in an equilibrium, ``units`` (m,) the units of equations.
     """
 
     def __init__(self, problem: Problem, at: Instant | Standing, held: np.ndarray, units: np.ndarray) -> None:
@@ -235,14 +235,14 @@ class Consistency:
         return found, free
 
     def free_multipliers(self, record: Record, row: int) -> np.ndarray:
-        """Mask (m,) of the multipliers that the motion does not determine at an instant."""
+        """Mask (m,) of the multipliers that the motion does not determine at a time point."""
         self._stand(record, row)
         mask = np.zeros(self._at.m, dtype=bool)
         mask[undetermined_rows(without_columns(self._at.work.eq.J, self._held))] = True
         return mask
 
     def complete(self, record: Record, d_record: SensitivityRecord) -> np.ndarray:
-        """Let the multipliers of all instants turn with J; return the equations (N, p) that the directions break."""
+        """Let the multipliers of all time points turn with J; return the equations (N, p) that the directions break."""
         rows, at = record.time.size, self._at
         J = np.empty((rows, at.m, at.n), at.dtype)
         left, still = (np.empty((rows, at.m, at.p), at.dtype) for _ in range(2))
@@ -263,12 +263,12 @@ class Consistency:
         return broken
 
     def _vary(self, record: Record, d_record: SensitivityRecord, row: int, velocity: np.ndarray | float) -> None:
-        """Evaluate an instant with such velocities, along its derivatives."""
+        """Evaluate a time point with such velocities, along its derivatives."""
         self._at.sens.z[:] = d_record.position[row]
         self._stand(record, row, velocity)
 
     def breaking(self, record: Record) -> np.ndarray:
-        """The equations (N, p) that the directions break at all instants, whatever the coordinates do."""
+        """The equations (N, p) that the directions break at all time points, whatever the coordinates do."""
         rows, at = record.time.size, self._at
         J, left = np.empty((rows, at.m, at.n)), np.empty((rows, at.m, at.p))
         at.sens.z[:] = 0.0
@@ -302,6 +302,6 @@ class Consistency:
         return contradiction(at, self._names, self._units, least, time)
 
     def _stand(self, record: Record, row: int, velocity: np.ndarray | float = 0.0) -> None:
-        """Evaluate an instant with such velocities."""
+        """Evaluate a time point with such velocities."""
         self._at.state.z[:], self._at.state.zd[:] = record.position[row], velocity
         self._at.evaluate(record.time[row])

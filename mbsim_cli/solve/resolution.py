@@ -1,8 +1,8 @@
 """Discretisation error of a motion with fixed steps, estimated from the residual of its time points.
 
 Over four steps coordinates must change by the integral of their rates, which Boole's rule gives to the seventh order
-in the step. What is missing is the error that a method of lower order made there, and so it is with the derivatives of
-a motion: docs/theory/resolution.md.
+in the step. The difference is the error that a method of lower order made there. The same holds for derivatives of the
+motion: docs/theory/resolution.md.
 """
 
 from collections.abc import Sequence
@@ -16,10 +16,10 @@ WINDOW = 4  # steps
 BOOLE = np.array([7.0, 32.0, 12.0, 32.0, 7.0]) / 90.0  # of the window's length
 SMALL = 1e-3  # of the largest motion of a unit: what moves less is measured by that
 ROUND_OFF = 1e-9  # m or rad, or of a coordinate over a parameter: what moves less is at rest
-AT_REST = 1e-3  # of the largest squared speed: what is slower tells no time
+AT_REST = 1e-3  # of the largest squared speed: slower motions do not measure time shifts
 COMPARED = 1000  # times at which two runs are compared
 NOTHING = np.zeros(0)
-FOLLOWED = 0.3  # of how far a coordinate moves: one that is off by more at the end tells no time
+FOLLOWED = 0.3  # error at the end, over the range of a coordinate, beyond which it does not measure time shifts
 
 
 class Resolution:
@@ -49,13 +49,13 @@ class Resolution:
         values = np.abs(np.asarray(parameters, float))
         self._parameters = np.where(values > 0.0, values, 1.0)
         self._expected = steps // WINDOW
-        self._waiting: list[np.ndarray] = []  # instants since the last window ended, and its end
+        self._waiting: list[np.ndarray] = []  # time points since the last window ended, and its end
         self._windows = 0
         self.times, self._shown = times, np.full((times.size, len(names)), np.nan)  # for another run to compare with
         self._compared: np.ndarray | None = None
 
     def add(self, block: Block) -> np.ndarray:
-        """Take the next instants in; return by how much time each of them is ahead (1 + p, B), s."""
+        """Take the next time points in; return by how much time each of them is ahead (1 + p, B), s."""
         rates = block.velocity[..., None], block.d_velocity
         rows = [block.time, *(one.real for one in (block.position[..., None], block.d_position, *rates))]
         if not self._waiting:
@@ -93,7 +93,7 @@ class Resolution:
     def compare(self, other: "Resolution", share: float) -> None:
         """Take a share of the largest difference from a run at the same times for the error of each coordinate.
 
-        Differences grow no further where phases are lost: there what windows miss tells more.
+        Differences do not grow further once phases are lost: then the errors summed over windows are used.
         """
         off = np.abs(self._shown - other._shown)
         off = off[np.isfinite(off).all(axis=1)]
@@ -107,19 +107,19 @@ class Resolution:
         self._most[:, motions] = np.maximum(self._most[:, motions], position.max(axis=-1))
 
     def _watch(self, windows: int, time: np.ndarray, *rows: np.ndarray) -> np.ndarray:
-        """Add up what windows of instants miss; return the time (1 + p, W) that each of them gains."""
+        """Add up what windows of time points miss; return the time (1 + p, W) that each of them gains."""
         ends = slice(0, windows * WINDOW + 1, WINDOW)
         position = np.concatenate([_along(one[ends]) for one in rows[:2]], axis=1)
         rates = zip(*(_in_windows(windows, one) for one in rows[2:]), strict=True)
         change, middle = (np.concatenate(pair, axis=1) for pair in rates)
-        self._widen(slice(1, None), position[:, 1:])  # of derivatives, so many instants are enough
+        self._widen(slice(1, None), position[:, 1:])  # derivatives: the ends of windows suffice
         missing = np.diff(position) - np.diff(time[ends]) * change
         self._missing += np.abs(missing).sum(axis=-1)
         self._windows += windows
         return self._gained(missing, middle, time[ends][-1] - self._start)
 
     def _gained(self, missing: np.ndarray, rates: np.ndarray, elapsed: float) -> np.ndarray:
-        """Time (1 + p, W) that motions gain which miss so much (n, 1 + p, W) at these rates.
+        """Time shifts (1 + p, W) of motions with errors ``missing`` (n, 1 + p, W) at ``rates`` of the same shape.
 
         What moves is as fast, at times, as the way so far in the time so far; derivatives at rest go with the motion.
         """
@@ -133,7 +133,7 @@ class Resolution:
 
     @property
     def _weights(self) -> np.ndarray:
-        """How much each coordinate counts where time is told (n, 1 + p): those do not whose phase will be lost."""
+        """Weights (n, 1 + p) of coordinates in time shifts; near zero for those whose phase will be lost."""
         sizes = self._sizes
         lost = self._missing / sizes * max(1.0, self._expected / self._windows)
         lost = np.maximum(lost, lost[:, :1])
@@ -176,17 +176,17 @@ class Resolution:
 
 
 def _joined(before: np.ndarray, after: np.ndarray) -> np.ndarray:
-    """Instants behind those before them."""
+    """Time points behind those before them."""
     return np.concatenate([before, after]) if len(before) else after
 
 
 def _along(rows: np.ndarray) -> np.ndarray:
-    """Instants (B, n, k) as (n, k, B): long rows are fast."""
+    """Time points (B, n, k) as (n, k, B): long rows are fast."""
     return np.ascontiguousarray(rows.transpose(1, 2, 0))
 
 
 def _in_windows(windows: int, velocity: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Mean rates of windows of instants (B, n, k) by Boole's rule, and those in their middle (n, k, W)."""
+    """Mean rates of windows of time points (B, n, k) by Boole's rule, and those in their middle (n, k, W)."""
     end, shape = windows * WINDOW, velocity.shape[1:]
     begun = velocity[:end].reshape(windows, WINDOW, -1)
     mean = BOOLE[:WINDOW] @ begun + BOOLE[WINDOW] * velocity[WINDOW : end + 1 : WINDOW].reshape(windows, -1)
@@ -194,7 +194,7 @@ def _in_windows(windows: int, velocity: np.ndarray) -> tuple[np.ndarray, np.ndar
 
 
 class NoSteps:
-    """In place of ``Resolution`` where the motion's error does not come from fixed steps; says why."""
+    """In place of ``Resolution`` where the motion's error does not come from fixed steps, with the ``reason``."""
 
     worst = (float("nan"), None)
     enough = True
@@ -210,7 +210,7 @@ class NoSteps:
 def resolution_of(
     problem: Problem, parameters: Sequence[float] | np.ndarray, times: np.ndarray | None = None
 ) -> Resolution | NoSteps:
-    """What watches the instants of an analysis, of which ``parameters`` have these values.
+    """What watches the time points of an analysis, of which ``parameters`` have these values.
 
     ``times`` are those of another run that it is to be compared with; else those of a run of half as many steps.
     """

@@ -100,7 +100,7 @@ def sides_of(problem: Problem, theta: np.ndarray | None = None) -> list[Sides]:
         else:
             found.append((Sides([int(column)], {}, {}), shared))
     beside = max(BESIDE * problem.options.step, ROUNDED * problem.options.end)
-    if problem.options.integrated:  # whose steps do not tell nearer times from each other
+    if problem.options.integrated:  # their steps do not resolve shorter times
         beside = max(beside, 10.0 * MEETS * problem.options.end)
     for sides, shared in found:
         for coincidence, way in zip(coincidences, shared, strict=True):
@@ -148,7 +148,7 @@ def _coincidences(problem: Problem, theta: np.ndarray, by: np.ndarray) -> list[C
 
 
 def jumped(problem: Problem) -> dict[str, str]:
-    """Why derivatives may be missing of what is sampled on output times at which laws jump, by parameter."""
+    """By parameter: why derivatives of samples on output times at which laws jump are missing."""
     times = {k: jump.row * problem.options.step for s in sides_of(problem) for jump in s.jumps for k in jump.columns}
     names = problem.names.parameters
     return {
@@ -185,7 +185,7 @@ def mean_of(problem: Problem, theta: np.ndarray | None, sides: Sequence[Sides], 
 
 
 class InsideSteps:
-    """Instants inside the steps of all sides, by which integrals are summed: each pair has its share of the weight.
+    """Time points inside the steps of all sides, by which integrals are summed: each pair has its share of the weight.
 
     No step goes across what the sides part, so each has the derivatives of its own order of breakpoints. Those by the
     parameters of a pair are its own alone.
@@ -205,7 +205,7 @@ class InsideSteps:
         self._found.append(inside._replace(d_sensors=d_sensors, length=inside.length / (2 * pairs)))
 
     def taken(self) -> Block | None:
-        """All of them since the last time, None where there are none."""
+        """All of them since the last call, or None."""
         found, self._found = self._found, []
         if not found:
             return None
@@ -252,7 +252,7 @@ class Samples:
         self.largest: dict[str, np.ndarray] = {}
 
     def add(self, block: Block) -> None:
-        """Take the next instants in."""
+        """Take the next time points in."""
         for name in self.NAMES:
             rows = np.abs(getattr(block, name).real)
             largest = np.fmax.reduce(rows, axis=0, initial=0.0)
@@ -296,7 +296,7 @@ class OwnAdjoints:
 
 
 class SideAdjoints:
-    """Adjoints of sensors as ``seen`` gives them, and what sensors show at some instants on the way."""
+    """Adjoints of sensors as ``seen`` gives them, and what sensors show at some time points on the way."""
 
     def __init__(self, seen: "Seen", rows: Sequence[int]) -> None:
         self._seen, self._rows = seen, rows

@@ -1,7 +1,7 @@
 """The tape of a run for its adjoint: all time points, or checkpoints from which the run is repeated piece by piece.
 
-What memory allows beside that is kept of the last instants, which so are not made again. A run made once more from a
-checkpoint is equal to the last bit: what Newton remembers is part of it.
+The remaining memory keeps the last time points, which need not be repeated then. A run repeated from a
+checkpoint is bit-equal: checkpoints include the memory of Newton's iteration.
 """
 
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ UNITS = {"kB": 1e3, "MB": 1e6, "GB": 1e9}
 
 
 class Checkpoint(NamedTuple):
-    """The position of a run in time, and copies of all data that it continues from."""
+    """The position of a run in time, and copies of all arrays that the next step depends on."""
 
     step: int
     progress: Any  # of ``kernels.drivers.simulate``, or of ``integrate``
@@ -40,14 +40,14 @@ class Replayed(Protocol):
     """A run that can be repeated in parts."""
 
     def checkpoint(self) -> Checkpoint:
-        """Where it stands."""
+        """The present position, and copies of what the next step depends on."""
 
     def replay(self, at: Checkpoint, steps: int) -> Record | Stretch:
-        """The record of the instants behind a checkpoint."""
+        """The record of the time points behind a checkpoint."""
 
 
 class Part(NamedTuple):
-    """Consecutive instants: their record, the checkpoint before them, or both."""
+    """Consecutive time points: their record, the checkpoint before them, or both."""
 
     rows: int
     record: Record | Stretch | None
@@ -55,20 +55,20 @@ class Part(NamedTuple):
 
 
 class Tape:
-    """The instants of a run, one row a step, within ``memory`` bytes."""
+    """The time points of a run, one row a step, within ``memory`` bytes."""
 
     def __init__(self, memory: float | None = None):
         self._memory = MEMORY if memory is None else memory
         self.initial: RunStart | None = None
         self.holds_all = True
         self.spacing = 0  # steps between checkpoints
-        self._stored_from = 0  # step behind which instants are kept beside checkpoints
+        self._stored_from = 0  # step behind which time points are kept beside checkpoints
         self._parts: list[Part] = []
         self._times: list[np.ndarray] = []
-        self._without_record = 0  # parts whose instants are on their way
+        self._without_record = 0  # parts without their time points yet
         self._run: Any = None
         self.pieces: dict[int, list[Any]] = {}  # ``CompletedPiece`` of steps that were made in pieces, by their number
-        self.fixed_steps = True  # that each instant takes one step
+        self.fixed_steps = True  # that each time point takes one step
         self._used = 0  # bytes, where steps are not fixed
 
     def plan(self, run: Replayed, steps: int, at_once: int) -> None:
@@ -79,7 +79,7 @@ class Tape:
         self._run = run
         of_row, of_checkpoint = bytes_of(self._parts[0].record), run.checkpoint().bytes
         self.spacing = _spacing(steps, at_once, of_row, of_checkpoint, self._memory)
-        if not self.fixed_steps:  # as many steps as instants are a guess
+        if not self.fixed_steps:  # as many steps as time points are a guess
             return
         self.holds_all = steps * of_row <= self._memory
         of_all = _checkpoints(steps, at_once, self.spacing) * of_checkpoint
@@ -97,7 +97,7 @@ class Tape:
         self._without_record += 1
 
     def add(self, record: Record | Stretch) -> None:
-        """Take the next instants in; of most no more than their times where there are checkpoints."""
+        """Append time points; with checkpoints, most records are dropped and only their times kept."""
         self._times.append(record.time)
         if self.holds_all:
             self._parts.append(Part(record.time.size, record, None))
@@ -114,7 +114,7 @@ class Tape:
         self._without_record = 0
 
     def add_with_checkpoint(self, before: Checkpoint, record: Stretch) -> None:
-        """The same, with the checkpoint before them, where no plan foresees the steps: records go as memory ends."""
+        """Append time points and the checkpoint before them, for adaptive steps; drop records if memory is short."""
         self._times.append(record.time)
         self._parts.append(Part(record.time.size, record if self.holds_all else None, before))
         self._used += before.bytes + (size_of(record) if self.holds_all else 0)
@@ -130,7 +130,7 @@ class Tape:
 
     @property
     def time(self) -> np.ndarray:
-        """All instants (N,)."""
+        """All time points (N,)."""
         return np.concatenate(self._times)
 
     def backwards(self) -> Iterator[tuple[int, Record | Stretch]]:
@@ -140,13 +140,13 @@ class Tape:
             rows, record, before = self._parts[place]
             first -= rows
             if rows:
-                if before is not None:  # its memory is for those that are made again
+                if before is not None:  # frees memory for repeated parts
                     self._parts[place] = Part(rows, None, before)
                 yield first, self._run.replay(before, rows) if record is None else record
 
 
 def _spacing(steps: int, at_once: int, of_row: int, of_checkpoint: int, memory: float) -> int:
-    """Steps between checkpoints, of which there is one record at a time: as many as fit, or those that take least."""
+    """Steps between checkpoints, with one record at a time: the most that fit into memory, or those that need least."""
     at_once, all_checkpoints = min(steps, at_once), of_row * steps * of_checkpoint
     least = max(1, int(np.sqrt(steps * of_checkpoint / of_row)))
     longest = max(least, int((memory + np.sqrt(max(0.0, memory**2 - 4.0 * all_checkpoints))) / (2 * of_row)))

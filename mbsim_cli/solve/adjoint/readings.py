@@ -46,20 +46,20 @@ class Pulled:
 
 
 def columns_of(problem: Problem, count: int) -> int:
-    """Columns that are pulled back for so many numbers: a single one is alone in open trees, which may be long.
+    """Number of columns that are pulled back for ``count`` numbers: 1 for a single number of an open tree.
 
-    Elsewhere the arrays are small, and kernels of a single column would be compiled beside those of several.
+    Open trees may be large. Elsewhere arrays are small, and kernels for one column would be compiled in addition.
     """
     alone = problem.options.analysis == "forward_dynamics" and problem.options.integrated
     return fitting(count) if alone else padded(count)
 
 
 def each_defined(pull: Callable[..., Pulled]) -> Callable[..., Pulled]:
-    """Let numbers without a derivative not affect those of the others.
+    """Keep numbers without a derivative from affecting the derivatives of others.
 
-    ``pull`` is asked for ``count`` numbers that see sensors, also reactions where they are ``reacting``.
+    ``pull`` is called for ``count`` numbers that read sensors, also reactions if ``reacting``.
     ``seen(first, record)`` gives the adjoints (B, width, p), p ``columns_of`` them, of the sensors at the rows of a
-    record, the first of which is the instant ``first``. ``between`` is called after every block of records.
+    record, the first of which is the time point ``first``. ``between`` is called after every block of records.
     """
 
     @wraps(pull)
@@ -74,7 +74,7 @@ def each_defined(pull: Callable[..., Pulled]) -> Callable[..., Pulled]:
         found = pull(problem, tape, count, seen, between, reacting)
         if len(found.undefined) == 1 or not np.isnan(found.gradient[:, ~found.undefined]).any():
             return found
-        for column in np.flatnonzero(~found.undefined).tolist():  # it spoils the solutions of all: each for itself
+        for column in np.flatnonzero(~found.undefined).tolist():  # NaN spreads to all columns
             alone = pull(problem, tape, count, _of_column(seen, column), between, reacting)
             found.gradient[:, column] = alone.gradient[:, column]
             if found.sizes is not None and alone.sizes is not None:
@@ -85,7 +85,7 @@ def each_defined(pull: Callable[..., Pulled]) -> Callable[..., Pulled]:
 
 
 def _of_column(seen: Seen, column: int) -> Seen:
-    """Adjoints of one number alone."""
+    """``seen`` with the adjoints of all numbers but one set to zero."""
 
     def alone(first: int, record: Record, *length: np.ndarray) -> np.ndarray:
         found = seen(first, record, *length)
@@ -132,7 +132,7 @@ def work_of(model: Model, theta: np.ndarray, p: int, least: np.ndarray | None = 
     return work, Pulling._make([adj, rest, virtual, none, *nu, np.zeros(n, dtype)])
 
 
-# Adjoints of sensors and equations at single instants, pulled back to their motion and to numbers.
+# Adjoints of sensors and equations at single time points, pulled back to their motion and to numbers.
 
 
 class InstantPuller:
@@ -153,7 +153,7 @@ class InstantPuller:
         nu1: np.ndarray | None = None,
         nu2: np.ndarray | None = None,
     ) -> MotionAdjoints:
-        """Adjoints (N, ..., p) of the motion at the rows of a record: see ``Asked``; what is None asks for nothing."""
+        """Adjoints (N, ..., p) of the motion at the rows of a record: see ``Asked``; None stands for zeros."""
         rows, dtype = len(record.time), self._numbers.dtype.type
         _, n, m = allocate.sizes(self._model)
         if mu is not None and nu is None:
@@ -212,8 +212,8 @@ class BalancePuller:
 class MultiplierPuller:
     """Takes the adjoints of sensors of multipliers; ``theta`` (len(theta), p) are the sums of those of numbers.
 
-    Coordinates ``held`` are those that something else holds, in an equilibrium; ``turning`` says whether equations
-    depend on each other.
+    ``held`` are the coordinates that keep their values in an equilibrium; ``turning`` is True if equations depend on
+    each other.
     """
 
     def __init__(self, problem: Problem, theta: np.ndarray, p: int, held: np.ndarray, *, turning: bool) -> None:
@@ -291,17 +291,17 @@ def shown_with(reactions: ReactionPuller | NaturalReactionPuller | None, record:
 
 
 class Readings:
-    """Adjoints of ``count`` numbers at the instants of a run; ``undefined`` (p,) are those that read no number.
+    """Adjoints of ``count`` numbers at the time points of a run; ``undefined`` (p,) are those that read no number.
 
-    ``seen(first, record)`` gives those (B, width, p), p ``columns_of`` them, of the sensors at the rows of a record,
-    the first of which is the instant ``first``; also of reactions, behind the others, where they are ``reacting``. Rows
-    inside steps are asked for with what they weigh in integrals, and have no numbers.
+    ``seen(first, record)`` gives those (B, width, p), p from ``columns_of``, of the sensors at the rows of a record,
+    of which the first is time point ``first``; also of reactions, behind the others, if ``reacting``. For rows inside
+    steps it is called with their weights in integrals; such rows are not numbered.
     """
 
     def __init__(self, problem: Problem, initial: RunStart, count: int, seen: Seen, reacting: bool) -> None:
         model, theta, p = problem.model, initial.theta, columns_of(problem, count)
         self._seen, self._width = seen, allocate.sensor_width(model)
-        self._nothing = allocate.motion_adjoints(model, 0, p, theta.dtype.type)  # if nothing reads reactions
+        self._nothing = allocate.motion_adjoints(model, 0, p, theta.dtype.type)  # no rows: nothing reads reactions
         self._reactions: ReactionPuller | NaturalReactionPuller | None = None
         if reacting and problem.options.natural:
             self._reactions = NaturalReactionPuller(problem, initial, p)
@@ -352,13 +352,13 @@ class Readings:
 
     @property
     def of_parameters(self) -> np.ndarray:
-        """Derivatives (q, p), or (1, p) zeros, by the parameters that are no adjoints of numbers."""
+        """Derivatives (q, p) by the parameters that do not come from adjoints of theta; (1, p) zeros if none."""
         if isinstance(self._reactions, NaturalReactionPuller):
             return self._reactions.gradient
         return np.zeros((1, self.undefined.size))
 
     def add_numbers(self, theta_out: np.ndarray) -> None:
-        """Add adjoints of numbers, summed over instants, that are not pulled back with the motion: (len(theta), p)."""
+        """Add the adjoints (len(theta), p) of numbers, summed over time points, that the sweep does not pull back."""
         for puller in (self._reactions, self._multipliers, self._loaded, self._balance):
             if puller:
                 theta_out += puller.theta

@@ -1,4 +1,4 @@
-"""Gradients of numbers whose time points are found each for itself: equilibria, driven mechanisms, inverse dynamics."""
+"""Gradients of analyses that solve each time point alone: equilibria, driven mechanisms, inverse dynamics."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -35,7 +35,7 @@ from mbsim_cli.solve.tape import RunStart, Tape
 def pull_back_equilibrium(
     problem: Problem, tape: Tape, count: int, seen: Seen, between: Callable[[], None], reacting: bool
 ) -> Pulled:
-    """Derivatives of ``count`` numbers that see sensors, also reactions where they are ``reacting``."""
+    """Derivatives of ``count`` numbers that read sensors, also reactions if ``reacting``."""
     initial = tape.initial
     assert initial is not None and initial.equilibrium is not None
     found = initial.equilibrium
@@ -52,7 +52,7 @@ def pull_back_equilibrium(
     x = np.linalg.solve(found.tangent.T, -np.concatenate([z[others], multipliers[found.rows]]))
     mu, nu = zeros((1, *z.shape), z.dtype), zeros((1, *multipliers.shape), z.dtype)
     mu[0, others], nu[0, found.rows] = x[: others.size], x[others.size :]
-    held = (z + instant.pull(record, mu=mu, nu=nu).z[0])[found.held]  # what moves with the coordinates that are held
+    held = (z + instant.pull(record, mu=mu, nu=nu).z[0])[found.held]  # adjoints of the held coordinates
     readings.add_numbers(instant.theta)
     p = problem.theta_rho.shape[1]
     gradient = pulled(initial.dtheta[:, :p], instant.theta) + initial.sensitivity.z[found.held, :p].T @ held
@@ -69,7 +69,7 @@ class MotionSweep:
         self.found = adj._replace(theta=self._motion.instants.theta)
 
     def back(self, first: int, record: Record, hat: np.ndarray, given: MotionAdjoints) -> float:
-        """Pull adjoints of the sensors of a record back; return the size of what was left unsolved, 0."""
+        """Pull adjoints of the sensors of a record back; return the relative residual, which is 0 here."""
         adj = self._motion.instants.pull(record, seen=hat)
         if given.z.size:
             adj = added(adj, given)
@@ -121,24 +121,24 @@ class MotionPuller:
         self.instants.pull(record, mu=np.zeros_like(adj.z), nu=nu)
 
     def _steer(self, record: Record, level: str, nu: np.ndarray) -> None:
-        """Take adjoints of constraints in that something else than their numbers and laws moves."""
+        """Pull back adjoints nu of constraints that a table moves; without a table nothing is to be done."""
 
 
 class TorqueTape:
-    """Keeps the times of a run alone: its motion is given, and made once more."""
+    """Keeps only the times of a run: its motion is given, and is evaluated again."""
 
     def __init__(self) -> None:
         self._times: list[np.ndarray] = []
 
     def blocks(self, problem: Problem) -> Iterator[InverseBlock]:
-        """The instants of the motion, without derivatives."""
+        """The time points of the motion, without derivatives."""
         for block in inverse(_of_values(problem)):
             self._times.append(block.time.copy())
             yield block
 
     @property
     def time(self) -> np.ndarray:
-        """All instants (N,)."""
+        """All time points (N,)."""
         return np.concatenate(self._times)
 
 
@@ -150,7 +150,7 @@ def _of_values(problem: Problem) -> Problem:
 def pull_back_inverse(
     problem: Problem, tape: TorqueTape, count: int, seen: Seen, between: Callable[[], None], reacting: bool
 ) -> Pulled:
-    """Derivatives of ``count`` numbers that see sensors, torques behind the others, and reactions if ``reacting``."""
+    """Derivatives of ``count`` numbers that read sensors, torques behind the others, and reactions if ``reacting``."""
     problem = with_natural_values(problem)
     theta, p = problem.theta, padded(count)
     puller, trajectory = InstantPuller(problem.model, theta, p), Trajectory(problem)

@@ -43,7 +43,7 @@ PARTS = 32  # of a run, whose contributions to gradients are summed by magnitude
 
 @dataclass(frozen=True)
 class StepsBack:
-    """The compiled loop and what it goes on from."""
+    """The compiled loop back through steps, with its adjoints and work arrays."""
 
     model: Model
     theta: np.ndarray
@@ -54,7 +54,7 @@ class StepsBack:
     def sweep(self, starts: int, record: Record, hat: np.ndarray, given: MotionAdjoints) -> float:
         """Go back through a record with adjoints of its sensors; ``starts`` (0 or 1) first rows end no step.
 
-        Returns the size of what was left unsolved.
+        Returns the largest relative residual.
         """
         status, row, error = sweep_back(
             self.model, self.theta, self.control, starts, record, hat, given, self.work, self.pulling
@@ -65,7 +65,7 @@ class StepsBack:
 
 
 def without_solution(time: float) -> AnalysisError:
-    """What is said where a system that a step solves has become singular."""
+    """The error for a step whose linear system is singular."""
     return AnalysisError(f"the adjoint of the step to t = {time:g} s cannot be found: its matrix is singular")
 
 
@@ -73,7 +73,7 @@ def without_solution(time: float) -> AnalysisError:
 
 
 class PieceSweep:
-    """Adjoints on their way back through pieces, where those of whole steps pass by."""
+    """Pulls adjoints back through the pieces of a step; they share the arrays of ``StepsBack``."""
 
     def __init__(self, steps: StepsBack, step: float) -> None:
         self._steps, self._step, self._law_rates = steps, step, law_rates(steps.model)
@@ -81,7 +81,7 @@ class PieceSweep:
     def back(self, pieces: Sequence[CompletedPiece], record: Record, hat: np.ndarray, given: MotionAdjoints) -> float:
         """Go back through the pieces of a step, with adjoints of sensors and of the motion at its end.
 
-        Returns the size of what was left unsolved.
+        Returns the largest relative residual.
         """
         worst, nothing = 0.0, (np.zeros_like(hat), MotionAdjoints(*(part[:0] for part in given)))
         for made in reversed(pieces):
@@ -114,7 +114,7 @@ class PieceSweep:
         return replace(steps, theta=self._law_rates.at(end.late(steps.theta), steps.theta), control=control)
 
     def _heun_step_back(self, made: CompletedPiece, end: Record) -> np.ndarray:
-        """The same of a piece that took no step; returns adjoints (p,) of its length."""
+        """Pull adjoints back through a piece made by Heun's method; return the adjoints (p,) of its length."""
         assert made.stage is not None
         at, adj, rates = self._at(made), self._steps.pulling.adj, made.begun
         length = at.control.h
@@ -130,7 +130,7 @@ class PieceSweep:
 def _unbalanced(
     steps: StepsBack, record: Record, z: np.ndarray, zd: np.ndarray, zdd: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Adjoints of positions and velocities at a row in place of those of its accelerations, too."""
+    """Adjoints of positions and velocities at a row that replace those of its accelerations as well."""
     nothing = np.zeros_like(steps.pulling.adj.lam)
     out = MotionAdjoints(*(part[None].copy() for part in (z, zd, zdd, nothing)))
     found = pull_balance(steps.model, steps.theta, steps.control, record, steps.work, steps.pulling, out)
@@ -159,7 +159,7 @@ def pulled_loops(problem: Problem, theta: np.ndarray, p: int, *, redundant: bool
 
 
 class StepSweep:
-    """Adjoints of p columns on their way back to the start; ``redundant`` as in ``Loops``."""
+    """Pulls p columns of adjoints back through Runge-Kutta steps; ``redundant`` as in ``Loops``."""
 
     def __init__(self, problem: Problem, theta: np.ndarray, p: int, *, redundant: bool = False) -> None:
         model, dtype = problem.model, theta.dtype.type
@@ -174,7 +174,7 @@ class StepSweep:
         motions = [allocate.state(model, dtype) for _ in range(4)]
         pulled = _pulled(problem, theta, p, dtype, redundant)
         kin = allocate.grounded(model, theta)
-        if isinstance(pulled, PulledLoops):  # rows tell between which turns angles are
+        if isinstance(pulled, PulledLoops):  # angles are read near those of the rows
             kin = kin._replace(expected=pulled.dyn.kin.expected)
         self._work = SweepWork(
             kin,
@@ -198,7 +198,7 @@ class StepSweep:
         )
 
     def back(self, first: int, stretch: Stretch, hat: np.ndarray, given: MotionAdjoints) -> float:
-        """Go back through a stretch with adjoints of its sensors; return the size of what was left unsolved."""
+        """Go back through a stretch with adjoints of its sensors; return the largest relative residual."""
         status, time, error = sweep_steps(
             self._model, self._theta, self._end, 1 if first == 0 else 0, self._tableau, stretch.rows, stretch.steps,
             hat, given, self._work, self._pulling,
@@ -241,7 +241,7 @@ def _tangent(model: Model, implicit: bool, dtype: type) -> StageTangent:
 def pull_back(
     problem: Problem, tape: Tape, count: int, seen: Seen, between: Callable[[], None], reacting: bool
 ) -> Pulled:
-    """Sweep back through a tape for ``count`` numbers that see sensors, also reactions where they are ``reacting``.
+    """Sweep back through a tape for ``count`` numbers that read sensors, also reactions if ``reacting``.
 
     Raises AnalysisError.
     """
@@ -263,7 +263,7 @@ def pull_back(
             before, so_far = so_far, pulled(initial.dtheta[:, :p], sweep.found.theta[:, :count])
             sizes += np.abs(so_far - before)
         between()
-        del record, hat, given, part  # room for what is made again
+        del record, hat, given, part  # frees memory for the part that is made again
     found = sweep.found
     readings.add_numbers(found.theta)
     p, sens = problem.theta_rho.shape[1], initial.sensitivity
@@ -279,7 +279,7 @@ def pull_back(
 def _parts(
     problem: Problem, times: int, record: Record | Stretch, hat: np.ndarray, given: MotionAdjoints
 ) -> Iterator[tuple[int, Any, np.ndarray, MotionAdjoints]]:
-    """The parts of a record, the last one first, each with the number of its first row; ``times`` are all of the run.
+    """The parts of a record, the last one first, each with the number of its first row; the run has ``times`` rows.
 
     A stretch is cut where steps end: such a step is the last of a part, and the one before all rows of the next. At a
     breakpoint this is the step of no length behind it, to which a row there belongs.
@@ -297,7 +297,7 @@ def _parts(
             seen, *adjoints = _rows(at[k - 1], at[k], record.rows, hat, given)
             yield at[k - 1], record._replace(rows=seen, steps=Steps(steps.count, *its)), *adjoints
         return
-    driven = problem.options.analysis == "kinematics"  # whose sums go forwards in a record
+    driven = problem.options.analysis == "kinematics"  # its sums run forwards within a record
     count = rows if driven else times // PARTS + 1
     for behind in range(rows, 0, -count):
         row = max(0, behind - count)
@@ -332,7 +332,7 @@ def _sweep_of(problem: Problem, tape: Tape, p: int) -> Any:
 
 
 class LoopSweep:
-    """Adjoints of p columns on their way back to the start, through steps of ALI3-P."""
+    """Pulls p columns of adjoints back through steps of ALI3-P."""
 
     def __init__(
         self, problem: Problem, initial: RunStart, p: int, pieces: Mapping[int, Sequence[CompletedPiece]]
@@ -343,7 +343,7 @@ class LoopSweep:
         self._pieces, self._sweep = pieces, PieceSweep(self._steps, problem.options.step)
 
     def back(self, first: int, record: Record, hat: np.ndarray, given: MotionAdjoints) -> float:
-        """Go back through a record with adjoints of its sensors; return the size of what was left unsolved."""
+        """Go back through a record with adjoints of its sensors; return the largest relative residual."""
         end, worst = len(record.time), 0.0
         for step in sorted((s for s in self._pieces if max(first, 1) <= s < first + end), reverse=True):
             row = step - first

@@ -2,24 +2,26 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 import numpy as np
 
 from mbsim_cli.errors import AnalysisError
-from mbsim_cli.kernels.algorithms.motion.workspace import law_entries
+from mbsim_cli.kernels.algorithms.motion.workspace import Twists, law_entries
 from mbsim_cli.kernels.algorithms.torques.lanes import LANES
 from mbsim_cli.kernels.compiler.simd import padded
 from mbsim_cli.kernels.drivers.inverse_dynamics import prescribe, pull_prescribed, vary_prescribed
 from mbsim_cli.kernels.drivers.observe import follow_rows, observe
 from mbsim_cli.kernels.drivers.pull_instants import MotionAdjoints
 from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
+from mbsim_cli.kernels.drivers.simulate import Work
 from mbsim_cli.kernels.elements.spring import NATURAL, STIFFNESS
+from mbsim_cli.kernels.integrators.ali3p_derivatives import Directions
 from mbsim_cli.model.layout import NONE
 from mbsim_cli.model.problem import InverseBlock, Motion, Prescribed, Problem, Torques
 from mbsim_cli.solve import allocate
 from mbsim_cli.solve.allocate import Instant
-from mbsim_cli.solve.blocks import reader_of, with_reactions
+from mbsim_cli.solve.blocks import Reader, reader_of, with_reactions
 from mbsim_cli.solve.inverse.torques import InverseDynamics
 from mbsim_cli.system import cached_property
 
@@ -33,7 +35,7 @@ class MotionVariation(NamedTuple):
 
 
 class Trajectory:
-    """A prescribed motion; ``varies`` says which parameters change it."""
+    """A prescribed motion; ``varies`` lists the parameters that change it."""
 
     def __init__(self, problem: Problem):
         self._problem = problem
@@ -68,7 +70,7 @@ class Trajectory:
         return tuple(sign * values for values in self._continued(time))
 
     def _continued(self, time: np.ndarray) -> tuple[np.ndarray, ...]:
-        """The table and its rates (B, k); beyond its ends it holds, or goes on straight."""
+        """The table and its rates (B, k); beyond its ends constant or straight, by ``extrapolate``."""
         knots, extrapolate = self._given.table_time, self._given.extrapolate
         if extrapolate == "none":
             return hermite(knots, self._table, time)
@@ -155,7 +157,7 @@ BLOCK_NUMBERS = 500_000  # numbers of derivatives held at once, about 4 MB: they
 
 
 class InverseAnalysis:
-    """Torques, sensors and their derivatives at any instants of the motion."""
+    """Torques, sensors and their derivatives at any time points of the motion."""
 
     def __init__(self, problem: Problem):
         problem = with_natural_values(problem)
@@ -169,7 +171,7 @@ class InverseAnalysis:
         self._sensing = _Sensing(problem, self.trajectory)
 
     def at(self, time: np.ndarray, room: Torques | None = None) -> InverseBlock:
-        """The block of the given instants (B,), in ``room`` if given; raise AnalysisError where it is not finite."""
+        """The block of the given time points (B,), in ``room`` if given; raise AnalysisError where it is not finite."""
         motion = self.trajectory.at(time)
         found = self.torques.block(motion, room)
         if not (found.finite.all() or np.isfinite(found.torque).all()):
@@ -185,7 +187,7 @@ class InverseAnalysis:
         return InverseBlock._make((*motion, *kept, by_parameter, *sensed, found.finite))
 
     def observed(self, time: np.ndarray) -> tuple[Record, np.ndarray]:
-        """The rows of instants (B,) with all that sensors show, torques last; and which of that is undetermined."""
+        """Rows of time points (B,) with all sensors, torques last; and a mask (B, width) of undetermined sensors."""
         motion = self.trajectory.at(time)
         torque = self.torques.block(motion).torque
         record, sensors, _, undetermined = self._sensing.block(motion, None, torque, np.zeros((*torque.shape, 0)))
@@ -221,7 +223,7 @@ def _is_read(problem: Problem, index: int) -> bool:
 def inverse(problem: Problem, *, block_steps: int | None = None) -> Iterator[InverseBlock]:
     """Follow the motion at the sampling times; yield blocks of bounded size. Raises AnalysisError.
 
-    A block stands until the next one, which is written over it.
+    A block is valid until the next one, which overwrites it.
     """
     if problem.drives is not None:
         from mbsim_cli.solve.inverse.loops import inverse_of_loops
@@ -244,7 +246,7 @@ def inverse(problem: Problem, *, block_steps: int | None = None) -> Iterator[Inv
 def instants(
     problem: Problem, analysis: InverseAnalysis, block_steps: int | None = None
 ) -> Iterator[tuple[int, np.ndarray]]:
-    """Numbers of first instants, and the times (B,) of those from them on that make a block."""
+    """Yield the number of the first time point of each block, and its times (B,)."""
     options = problem.options
     total = round(options.duration / options.step) + 1
     size = block_steps or _block_steps(problem, analysis)
@@ -270,8 +272,10 @@ class _Sensing:
         everything = np.arange(allocate.sizes(problem.model)[1])
         self.whole = np.array_equal(self.column, everything) and bool((self.sign == 1.0).all())
 
-    def block(self, motion: Motion, varied: MotionVariation | None, torque: np.ndarray, by_parameter: np.ndarray):
-        """The record that sensors need, if any, what they show (B, width), by parameters, and what is undetermined."""
+    def block(
+        self, motion: Motion, varied: MotionVariation | None, torque: np.ndarray, by_parameter: np.ndarray
+    ) -> tuple[Record | None, np.ndarray, np.ndarray, np.ndarray]:
+        """The record that sensors need, or None; values (B, width), derivatives (B, width, p), undetermined ones."""
         of_torque, d_of_torque = torque, by_parameter
         if not self.whole:
             of_torque = self.sign * torque[:, self.column]
@@ -293,7 +297,7 @@ class _Sensing:
         )
 
     def records(self, motion: Motion, varied: MotionVariation | None) -> tuple[Record, SensitivityRecord]:
-        """Rows of the motion and what its sensitivities are given."""
+        """Rows of the motion and of its derivatives."""
         rows = len(motion.time)
         record = allocate.record(self.model, rows, self.dtype)
         for stored, given in zip(record[:4], motion, strict=True):
@@ -305,13 +309,13 @@ class _Sensing:
         return record, d_record
 
     @cached_property
-    def _reactions(self):
+    def _reactions(self) -> Reader | None:
         dtheta = allocate.padded_directions(self.problem.theta_rho, self.dtype)
         return reader_of(self.problem, self.problem.theta, dtheta)
 
     @cached_property
-    def _room(self):
-        """What the kernel works with."""
+    def _room(self) -> tuple[bool, Directions, Work, Twists]:
+        """Arguments of the kernel that reads sensors."""
         work = allocate.work(self.model, self.problem.theta)
         return (
             allocate.control(self.problem.options, redundant=False).at_center,
@@ -321,7 +325,7 @@ class _Sensing:
         )
 
 
-def _fail(problem: Problem, motion: Motion, found: Torques) -> None:
+def _fail(problem: Problem, motion: Motion, found: Torques) -> NoReturn:
     row, column = np.argwhere(~np.isfinite(found.torque))[0]
     name = problem.names.coordinates[column]
     raise AnalysisError(

@@ -25,7 +25,7 @@ from mbsim_cli.solve.kinematics import Following, Lost, Sampler
 from mbsim_cli.solve.tape import Tape
 
 SAMPLES = 128  # in a block
-IDLE = 1e-9  # share of the largest motion of drives below which they cannot tell a freedom
+IDLE = 1e-9  # share of the largest motion of drives below which they do not move a freedom
 
 
 class Driven(NamedTuple):
@@ -43,7 +43,7 @@ def given_columns(problem: Problem) -> Drives:
 
 
 class Steered(Instant):
-    """An instant of which a table gives coordinates; along directions from ``units`` on its motion changes by one."""
+    """A time point of which a table gives coordinates; along directions from ``units`` on its motion changes by one."""
 
     def __init__(
         self, problem: Problem, theta: np.ndarray, dtheta: np.ndarray, beside: Instant | None, units: int | None
@@ -68,7 +68,7 @@ class Steered(Instant):
                 self.out.dphi[level, self._drives.row, np.arange(first, first + f)] -= 1.0
 
     def _follow(self, trajectory: Trajectory, t: float) -> None:
-        """Move what the constraints ask for from the start of the table to the time."""
+        """Add the change of the tabled coordinates since the start to the constraints' right-hand sides."""
         varies = trajectory.varies
         if self._start is None:
             begin = np.zeros(1)
@@ -145,7 +145,7 @@ class DriveSampler(Sampler):
         return found[0] - found[1]
 
     def _require_drives(self, time: float) -> None:
-        """Raise Lost where the drives stand still while the mechanism moves."""
+        """Raise Lost if the mechanism can move while the drives stand still."""
         J = self.at.work.eq.J[self.path.rows].real
         unit = np.zeros((self.path.rows.size, self.drives.row.size))
         unit[np.searchsorted(self.path.rows, self.drives.row), np.arange(self.drives.row.size)] = 1.0

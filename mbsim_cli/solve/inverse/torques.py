@@ -1,7 +1,7 @@
 """Inverse dynamics of trees along a given motion: torques, their derivatives, gradients of torque objectives.
 
-Trees of one-dof columns under applied forces run in lanes (docs/theory/inverse_dynamics.md); Euler parameters and
-springs go through the kernels of the equations of motion, one instant after another.
+Trees of one-dof columns under applied forces run in SIMD lanes (docs/theory/inverse_dynamics.md); Euler parameters and
+springs go through the kernels of the equations of motion, one time point after another.
 """
 
 from collections.abc import Callable, Iterator
@@ -32,7 +32,7 @@ from mbsim_cli.model.problem import Motion, Problem, Torques
 from mbsim_cli.solve import allocate
 from mbsim_cli.system import cached_property
 
-# The two ways to the torques of a tree: in lanes, and one instant after another.
+# The two ways to the torques of a tree: in SIMD lanes, and one time point after another.
 
 
 def runs_in_lanes(model: Model, theta: np.ndarray) -> bool:
@@ -47,13 +47,13 @@ def _only_applied(model: Model) -> bool:
 
 
 def cut(arrays: Any, part: slice) -> Any:
-    """The same tuple of arrays over some instants."""
+    """The same tuple of arrays over some time points."""
     chosen = (array[part] for array in arrays)
     return type(arrays)(*chosen) if hasattr(arrays, "_fields") else tuple(chosen)
 
 
 class Lanes:
-    """Trees of one-dof columns under applied forces, many instants at a time, in threads."""
+    """Trees of one-dof columns under applied forces, many time points at a time, in threads."""
 
     def __init__(self, model: Model, theta: np.ndarray, dtheta: np.ndarray, threads: int):
         self._model, self._theta, self._threads = model, theta, threads
@@ -122,7 +122,7 @@ class Lanes:
         return found
 
     def _factors(self, time: np.ndarray) -> np.ndarray:
-        """What the laws of the loads give (B, nl); one without a law."""
+        """Values (B, nl) of the laws of the loads; 1 without a law."""
         factor = np.ones((len(time), self._law.size))
         if (self._law != NONE).any():
             rates = np.zeros_like(factor), np.zeros_like(factor)
@@ -131,7 +131,7 @@ class Lanes:
 
 
 class General:
-    """Any tree and force; derivatives by the motion where wanted, and in p directions of theta (len(theta), p)."""
+    """Any tree and force; derivatives by the motion if ``matrices``, and in p directions of theta (len(theta), p)."""
 
     def __init__(self, model: Model, theta: np.ndarray, dtheta: np.ndarray, *, matrices: bool, at_center: bool):
         kind = theta.dtype.type
@@ -165,7 +165,7 @@ BLOCK_NUMBERS = 400_000  # numbers of derivatives held at once, about 3 MB: they
 
 
 class TorqueGradient(NamedTuple):
-    """Torques, and the gradient of an objective of them, instant by instant; parameters summed over the instants."""
+    """Torques and the gradient of an objective of them at each time point; ``by_parameter`` is summed over time."""
 
     torque: np.ndarray  # (B, n)
     by_position: np.ndarray  # (B, n)
@@ -175,7 +175,7 @@ class TorqueGradient(NamedTuple):
 
 
 class InverseDynamics:
-    """Torques of a tree; ``matrices`` asks for derivatives by the motion, ``theta_rho`` for p parameters."""
+    """Torques of a tree, with derivatives by p parameters, and by the motion if ``matrices``."""
 
     def __init__(self, problem: Problem, *, matrices: bool, threads: int = 1):
         _require_tree(problem)
@@ -196,13 +196,13 @@ class InverseDynamics:
         return self.matrices or bool(self._lanes and self.p)
 
     def block(self, motion: Motion, room: Torques | None = None) -> Torques:
-        """Torques and derivatives at the instants of a motion; in the first rows of ``room``, or in fresh arrays."""
+        """Torques and derivatives at the time points of a motion; in the first rows of ``room``, or in fresh arrays."""
         found = self.room(len(motion.time)) if room is None else cut(room, slice(0, len(motion.time)))
         self._fill(motion, found)
         return found
 
     def stream(self, motion: Motion, *, instants: int | None = None) -> Iterator[tuple[slice, Torques]]:
-        """Blocks of a long motion: which instants, and their torques, in arrays that the next block overwrites."""
+        """Blocks of a long motion: which time points, and their torques, in arrays that the next block overwrites."""
         total = len(motion.time)
         size = instants or self._instants()
         found = self.room(min(size, total))
@@ -213,7 +213,7 @@ class InverseDynamics:
     def gradient(self, motion: Motion, adjoint: np.ndarray, weight: np.ndarray) -> TorqueGradient:
         """Gradient of the objective with d psi / d torque = adjoint + weight * torque, both (B, n).
 
-        In lanes no (n, n) matrix is formed unless there are parameters: O(n) an instant. Elsewhere the matrices must
+        In SIMD lanes no (n, n) matrix is formed unless there are parameters: O(n) a time point. Elsewhere matrices must
         have been asked for.
         """
         rows, kind = len(motion.time), self.problem.theta.dtype
@@ -227,7 +227,10 @@ class InverseDynamics:
                 self._pull(cut(motion, part), adjoint[part], weight[part], cut(found[:4], part), found.by_parameter)
         return found
 
-    def _pull(self, motion, adjoint, weight, found, by_parameter) -> None:
+    def _pull(
+        self, motion: Motion, adjoint: np.ndarray, weight: np.ndarray, found: tuple[np.ndarray, ...],
+        by_parameter: np.ndarray,
+    ) -> None:  # fmt: skip
         """Contract the derivatives of a block with the objective's adjoint."""
         block = self.block(motion)
         found[0][...] = block.torque
@@ -254,7 +257,7 @@ class InverseDynamics:
         return max(1, BLOCK_NUMBERS // max(numbers, 1) // LANES) * LANES
 
     def room(self, rows: int) -> Torques:
-        """Arrays for the torques and derivatives of so many instants, not cleared."""
+        """Arrays for the torques and derivatives of ``rows`` time points, not cleared."""
         wide, kind = self.n if self._dense else 0, self.problem.theta.dtype
         shapes: list[tuple[int, ...]] = [(rows, self.n), *[(rows, wide, wide)] * 3, (rows, self.n, self.p)]
         return Torques._make([*(np.empty(shape, kind) for shape in shapes), np.empty(rows, bool)])

@@ -5,7 +5,6 @@ M q'' + C q' + K q + F_0 u + F_1 u' + F_2 u'' = 0.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -21,7 +20,7 @@ from mbsim_cli.solve.initial import Initial, assemble_closed, quaternion_product
 from mbsim_cli.solve.open_trees.open_tree import OpenTreeSimulation
 from mbsim_cli.solve.redundancy import kept_in_range, rank_and_pivots
 
-SHORTEST = 1e-12  # s, a time that is the start
+SHORTEST = 1e-12  # s: earlier times count as the start
 ROUNDED = 1e-15  # relative, like the error of a few operations
 
 
@@ -37,11 +36,11 @@ class Point:
     dzd: np.ndarray  # (n, p)
     dtheta: np.ndarray  # (len(theta), p)
     expected: np.ndarray  # (nm,) angles between bodies, with their turns
-    hold: tuple[int, ...] = ()  # coordinates that something else holds
-    broken: tuple[str, ...] = ()  # parameters that the point has no derivative by
+    hold: tuple[int, ...] = ()  # coordinates that keep their values
+    broken: tuple[str, ...] = ()  # parameters by which the point has no derivative
 
-    def moved(self, step: Any, velocity: np.ndarray, acceleration: np.ndarray) -> "Point":
-        """The point a moment later, to first order in ``step``."""
+    def moved(self, step: float, velocity: np.ndarray, acceleration: np.ndarray) -> "Point":
+        """The point after the time ``step``, to first order."""
         return replace(self, time=self.time + step, z=self.z + step * velocity, zd=self.zd + step * acceleration)
 
     def stepped(self, step: complex, k: int) -> "Point":
@@ -61,7 +60,7 @@ class Point:
 
 
 def at_equilibrium(problem: Problem) -> Point:
-    """The static equilibrium; raises AnalysisError where there is none."""
+    """The static equilibrium; raises AnalysisError if none is found."""
     return of_initial(problem, start_at_equilibrium(problem)[0])
 
 
@@ -169,7 +168,7 @@ class Chart:
 
 @dataclass(frozen=True)
 class Motions:
-    """What small motions eta, eta', eta'' (3, s, ...) follow from q, q', q'' and the inputs u, u', u''."""
+    """Matrices that give small motions eta, eta', eta'' (s,) from q, q', q'' (d,) and the inputs u, u', u'' (k,)."""
 
     R: np.ndarray  # (s, d): eta = R q, and eta' and eta'' of q' and q''
     S: np.ndarray  # (s, d): eta' of q
@@ -311,7 +310,7 @@ class Linearising:
         return Motions(R, S, W0, W1, P, P1, Q0, Q1)
 
     def _moving(self, point: Point) -> Instant:
-        """The instant with accelerations and multipliers of the equations of motion, of least norm where redundant."""
+        """The point as an Instant, with accelerations and multipliers, of least norm if constraints are redundant."""
         dtype = np.result_type(point.theta, point.z, float).type
         count = padded(3 * self.chart.size + self.inputs.shape[1])
         dtheta = np.zeros((point.theta.size, count), dtype)
@@ -326,7 +325,7 @@ class Linearising:
 
 
 def accelerate(at: Instant, hold: Sequence[int] = ()) -> np.ndarray:
-    """Set accelerations and multipliers of an instant that is evaluated at rest; return forces (h,) that ``hold``.
+    """Set accelerations and multipliers of a time point that is evaluated at rest; return forces (h,) that ``hold``.
 
     Multipliers are those of least norm where constraints depend on each other. Raises AnalysisError.
     """

@@ -12,7 +12,7 @@ from mbsim_cli.solve.initial import assemble_closed
 from mbsim_cli.solve.linear.equations import Equations, Linearising, Point, of_initial
 
 NEUTRAL = 1e-13  # of the size of each equation, below which a combination of states changes nothing
-CLOSE = 1e-7  # relative distance of eigenvalues that have no derivatives each for itself
+CLOSE = 1e-7  # relative distance of eigenvalues below which they have no derivatives
 REFINEMENTS = 3  # Newton steps of an eigenvalue and its shape
 REAL = 1e-12  # imaginary part, relative, that is round-off
 SLOW, SLOWEST = 1e-6, 1e-3  # of the largest eigenvalue, and 1/s: smaller ones may be zeros changed by round-off
@@ -26,7 +26,7 @@ class Modes:
     value: np.ndarray  # (k,) complex, 1/s
     shape: np.ndarray  # (d, k) complex, of any size
     neutral: int  # eigenvalues that are zero
-    close: tuple[tuple[int, ...], ...]  # other modes that each is as good as equal to
+    close: tuple[tuple[int, ...], ...]  # of each, modes with nearly the same eigenvalue
 
     @property
     def stable(self) -> bool:
@@ -80,7 +80,7 @@ def modes_of(M: np.ndarray, C: np.ndarray, K: np.ndarray) -> Modes:
 
 
 def _without_zeros(A: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
-    """Eigenvalues that are not zero and their vectors, and how often zero is one.
+    """Non-zero eigenvalues with their vectors, and the multiplicity of zero.
 
     States that nothing depends on are taken away, then those on which only such ones do, and so on; then combinations
     of states in the same way. Round-off would make of a chain of two eigenvalues of some 1e-8.
@@ -139,7 +139,7 @@ def _bordered(L: np.ndarray, rate: np.ndarray, held: int) -> np.ndarray:
 
 
 def _close_to(value: np.ndarray, k: int) -> tuple[int, ...]:
-    """Modes whose eigenvalues are as good as equal to that of mode k; itself where it meets its conjugate."""
+    """Modes with nearly the eigenvalue of mode k; k itself if its conjugate is that near."""
     near = np.abs(value - value[k]) <= CLOSE * np.abs(value[k])
     near[k] = 0.0 < 2.0 * value[k].imag <= CLOSE * abs(value[k])
     return tuple(np.flatnonzero(near).tolist())
@@ -152,7 +152,7 @@ def derivatives(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Derivatives of eigenvalues (k, p) and of shapes (d, k, p), by those of M, C and K (p, d, d).
 
-    Shapes keep their largest component. Where eigenvalues are close to others there are none: NaN.
+    Shapes keep their largest component. They are NaN where eigenvalues are close to others.
     """
     (M, C, K), (dM, dC, dK) = matrices, changes
     p, (d, k) = dM.shape[0], modes.shape.shape
@@ -185,14 +185,14 @@ def normalised(shape: np.ndarray, d_shape: np.ndarray) -> tuple[np.ndarray, np.n
 
 
 def drift(modes: Modes, matrices: Sequence[np.ndarray], rates: Sequence[np.ndarray]) -> np.ndarray:
-    """By how much eigenvalues (k,) change in a time constant of theirs, relative, as M, C and K change at rates."""
+    """Relative changes (k,) of eigenvalues within their own time constants, as M, C and K change at ``rates``."""
     changes = tuple(rate[None] for rate in rates)
     d_value = derivatives(modes, tuple(matrices), changes)[0][:, 0]  # type: ignore[arg-type]
     return np.abs(d_value) / np.maximum(np.abs(modes.value) ** 2, 1e-300)
 
 
-MOMENT = 1e-4  # s, over which it is seen whether a motion is steady
-ROUNDINGS = 4  # of the point, by which eigenvalues are told from round-off
+MOMENT = 1e-4  # s: half the interval of differences of M, C and K along the motion
+ROUNDINGS = 4  # perturbed copies of the point, which distinguish eigenvalues from round-off
 STEADY = 1e-3  # relative change of an eigenvalue in a time constant of its own
 
 
@@ -233,7 +233,7 @@ class Found:
 
 
 def modes(problem: Problem) -> Iterator[Block]:
-    """Yield the instant that modes are about, with ``Block.linear``.
+    """Yield the time point that modes are about, with ``Block.linear``.
 
     Raises AnalysisError where the mechanism cannot be assembled, no equilibrium is found, or masses are missing.
     """
@@ -249,7 +249,7 @@ def modes(problem: Problem) -> Iterator[Block]:
 
 
 def about(problem: Problem) -> tuple[Point, Block]:
-    """The position that small motions are about, and the instant with its sensors."""
+    """The position that small motions are about, and the time point with its sensors."""
     at_rest = problem.options.at == "equilibrium"
     initial, drift = start_at_equilibrium(problem) if at_rest else (assemble_closed(problem), 0.0)
     iterations = 0 if initial.equilibrium is None else initial.equilibrium.iterations
@@ -291,7 +291,7 @@ def _matrices(equations: Equations) -> tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 def _rates(linear: Linearising) -> list[np.ndarray]:
-    """By how much M, C and K change along the motion in a second, by a difference over a moment."""
+    """Rates (1/s) of M, C and K along the motion, by a central difference over ``MOMENT``."""
     state = linear.equations.instant.state
     sides = []
     for step in (MOMENT, -MOMENT):

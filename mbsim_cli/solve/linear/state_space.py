@@ -75,7 +75,7 @@ def inputs_of(problem: Problem, names: Sequence[str], time: float) -> Inputs:
 
 
 def _of_force(problem: Problem, name: str) -> list[tuple[str, str, list[int]]]:
-    """Inputs of a force: what is added to its value, one number or three components."""
+    """Inputs of a force: a number, or three components, added to its value."""
     number = problem.names.forces.index(name)
     forces = problem.model.forces
     kind, first = forces.kind[number], int(forces.theta[number])
@@ -145,7 +145,9 @@ def state_space(
     )
 
 
-def _outputs(problem, point, found, eta, directions) -> tuple[np.ndarray, np.ndarray]:
+def _outputs(
+    problem: Problem, point: Point, found: Equations, eta: np.ndarray, directions: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """Sensors (o,) at the point, and their derivatives (o, 2 d + k) by states and inputs."""
     at, (B, B1, B2), model = found.instant, found.bases, problem.model
     count, k = eta.shape[2], directions.shape[1]
@@ -224,10 +226,10 @@ class Responses:
 
 
 def responses(problem: Problem) -> Iterator[Block]:
-    """Yield the instant that small motions are about, with ``Block.linear``.
+    """Yield the time point that small motions are about, with ``Block.linear``.
 
     Raises AnalysisError where the mechanism cannot be assembled, no equilibrium is found, or masses are missing, and
-    UsageError for inputs that are none.
+    UsageError for names that cannot be inputs.
     """
     wanted = problem.response
     assert wanted is not None
@@ -265,14 +267,16 @@ def differentiated(
     return values, changes
 
 
-def _shown(found: Any, problem: Problem, rows: Sequence[int], time: float, stepped: str | None = None) -> Matrices:
+def _shown(
+    found: StateSpaceFound, problem: Problem, rows: Sequence[int], time: float, stepped: str | None = None
+) -> Matrices:
     """Matrices with the outputs ``rows``, sensors and behind them expressions."""
     C, D = with_expressed(problem.expressed, found, time, stepped)[1:]
     return Matrices(found.A, found.B, C[list(rows)], D[list(rows)])
 
 
 def with_expressed(
-    expressed: Sequence[Any], found: Any, time: float, stepped: str | None = None
+    expressed: Sequence[Any], found: StateSpaceFound, time: float, stepped: str | None = None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Outputs (o,), C (o, s) and D (o, k) with those of sensors that are expressions of others.
 

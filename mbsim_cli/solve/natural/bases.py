@@ -122,7 +122,9 @@ class Planner:
 
         return made
 
-    def _flat(self, body, chosen, u, later, origin, at) -> None:
+    def _flat(
+        self, body: int, chosen: list[_Vector], u: _Vector, later: list[Shared], origin: Callable, at: Local
+    ) -> None:
         """Complete the base of a body that turns about ``u`` only."""
         if all(v is u for v in chosen):
             chosen.append(self._across(body, u, later, origin, at))
@@ -150,7 +152,9 @@ class Planner:
         name = f"axis_{'xyz'[k]}"
         return _Vector(name, self._group(name, body, local, False, along, _height(u, local), ("1", "2")), local)
 
-    def _own(self, body, joint, chosen, later, origin, at) -> None:
+    def _own(
+        self, body: int, joint: TreeJoint, chosen: list[_Vector], later: list[Shared], origin: Callable, at: Local
+    ) -> None:
         """A further vector of the base: the way to a point that others will share, or a unit vector."""
         for s in later:
             way = _less(s.on(body), at)

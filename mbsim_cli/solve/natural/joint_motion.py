@@ -23,7 +23,7 @@ from mbsim_cli.solve.tape import RunStart
 
 
 class Jet(NamedTuple):
-    """A quantity (N, T, ...) at N instants and T values of theta, with its first two time derivatives."""
+    """A quantity (N, T, ...) at N time points and T values of theta, with its first two time derivatives."""
 
     x: np.ndarray
     rate: np.ndarray
@@ -78,7 +78,7 @@ class JointReader:
 def in_joint_coordinates(
     system: NaturalSystem, theta: np.ndarray, blocks: Iterator[Block]
 ) -> Iterator[tuple[Block, Block]]:
-    """Blocks, each with one whose motion is that of the joints; angles go on with their turns."""
+    """Blocks, each with one whose motion is that of the joints; angles are continuous from block to block."""
     size, first = theta.size, int(system.problem.model.tree.initial[0])
     reader, latest = JointReader(system, theta, np.zeros((size, 0))), -np.inf
     n = kinds(system.problem.model.tree).size
@@ -207,7 +207,7 @@ class NaturalReactions:
         tree = replace(problem, model=of_tree.model, names=of_tree.names, least=of_tree.least)
         size = tree.theta.size
         theta, dtheta = theta[:size], np.ascontiguousarray(dtheta[:size])
-        balance = Balance(tree, theta, dtheta, redundant=False)  # what is determined is the same
+        balance = Balance(tree, theta, dtheta, redundant=False)  # redundancy does not change which are determined
         self._reader = ReactionReader(tree, reacting, theta, dtheta, balance)
         self._joints = JointReader(self._system, theta, dtheta)
         _, self._n, self._m = allocate.sizes(tree.model)
@@ -221,8 +221,9 @@ class NaturalReactions:
         """Reactions (N, width) of the rows of a record, their derivatives (N, width, p), and which are undetermined."""
         parts = []
         for first in range(0, max(len(record.time), 1), INSTANTS):
-            some = (first_rows(other_rows(rows, first), INSTANTS) for rows in (record, d_record))
-            parts.append(self._reader.read(*self._of_joints(*some)))
+            some = first_rows(other_rows(record, first), INSTANTS)
+            d_some = first_rows(other_rows(d_record, first), INSTANTS)
+            parts.append(self._reader.read(*self._of_joints(some, d_some)))
         values, slopes, unknown = (np.concatenate(part) for part in zip(*parts, strict=True))
         return values, slopes, unknown
 
@@ -249,11 +250,11 @@ class NaturalReactions:
 
 # Reactions that objectives read in natural coordinates, pulled back to the motion.
 #
-# They are read by way of the joints of the tree, from each instant's positions and velocities alone: their derivatives
-# by these are those along unit directions, and by parameters those at a fixed motion. Derivation:
+# They are read through the joints of the tree, and depend only on positions and velocities of the time point: their
+# derivatives by these are those along unit directions, and by parameters those at a fixed motion. Derivation:
 # docs/theory/reactions.md.
 
-AT_ONCE = 8  # instants whose derivatives along all directions are held
+AT_ONCE = 8  # time points whose derivatives along all directions are held
 
 
 class NaturalReactionPuller:

@@ -28,7 +28,7 @@ class Shared:
     local_b: Local
 
     def on(self, body: int) -> Local:
-        """Its place in one of the bodies."""
+        """Its local coordinates in one of the bodies."""
         return self.local_a if body == self.a else self.local_b
 
     def other(self, body: int) -> int:
@@ -77,7 +77,7 @@ class TreeJoint:
 
     @property
     def spherical(self) -> bool:
-        """Whether it turns as it likes."""
+        """Whether it allows any rotation."""
         return Column.EULER_0 in self.columns
 
     @property
@@ -106,7 +106,7 @@ class TreeJoint:
             )
 
     def rows(self) -> Iterator[Row]:
-        """Everything that the joint asks of the bodies."""
+        """All constraints of the joint."""
         P, C = self.parent, self.child
         on_p, on_c = self.points
         for k in range(3):
@@ -260,7 +260,7 @@ class Weld:
 
 @dataclass
 class Equations:
-    """What is added to the measures and equations of a model, and what is left out."""
+    """Measures and equations added to a model, and the constraints of the model that are kept."""
 
     kept: list[int] = field(default_factory=list)  # rows of the model's constraints
     added: list[Row] = field(default_factory=list)  # equations with target zero
@@ -319,7 +319,7 @@ def equations_of(problem: Problem, fields: Fields, joints: Sequence[TreeJoint], 
 
 
 def _kept(problem: Problem, fields: Fields) -> Iterator[int]:
-    """Rows of the model's constraints, but for what natural coordinates satisfy already, where nobody reads it."""
+    """Rows of the model's constraints, without those that natural coordinates satisfy already and no sensor reads."""
     model, names, read = problem.model, problem.names.constraints, read_multipliers(problem.model)
     constraints = model.constraints
     for i, k in enumerate(constraints.measure):
@@ -330,7 +330,7 @@ def _kept(problem: Problem, fields: Fields) -> Iterator[int]:
             yield i
 
 
-def _measure(found: Equations, problem: Problem, plan: Plan, columns) -> None:
+def _measure(found: Equations, problem: Problem, plan: Plan, columns: list[tuple[TreeJoint, int]]) -> None:
     """Measures of one coordinate become those between bodies; coordinates that others combine are defined."""
     measures, mixed = problem.model.measures, dict[int, int]()
     for k in np.flatnonzero(measures.kind == Measure.COORDINATES):
@@ -356,7 +356,7 @@ def _elastic(tree: Any, plan: Plan) -> dict[int, int]:
     return dict(zip(listed, plan.new(len(listed)), strict=True))
 
 
-def _measured(columns, c: int, sign: float, problem: Problem) -> Row:
+def _measured(columns: list[tuple[TreeJoint, int]], c: int, sign: float, problem: Problem) -> Row:
     """Measure of a coordinate of a joint."""
     joint, place = columns[c]
     row = joint.coordinate(place, sign)

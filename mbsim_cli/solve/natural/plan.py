@@ -135,12 +135,12 @@ class Group:
     along: Callable[[Fields], np.ndarray]  # (T, k, 3), orthonormal
     origin: Callable[[Fields], np.ndarray] | None = None  # field, or None for the global origin
     labels: tuple[str, ...] = ("x", "y", "z")
-    arm: float = np.inf  # whose turning the coordinates tell; of a point that may move without turning, none
+    arm: float = np.inf  # distance from the axis of the rotation that they measure; infinite if they also translate
 
 
 @dataclass
 class Base:
-    """How the pose of a body follows; the functions give fields (T, 3, 1 + N)."""
+    """The point and three vectors that give the pose of a body; the functions give fields (T, 3, 1 + N)."""
 
     body: int
     origin: Callable[[Fields], np.ndarray]
@@ -192,7 +192,7 @@ class Plan:
 
 
 def names_of(system: "NaturalSystem") -> Names:
-    """Names of everything; equations that are left out stand behind the identities."""
+    """All names; those of dropped equations are appended to the identities."""
     old, kept, added = system.problem.names, system.equations.kept, system.equations.added
     rigid = system.plan.rigid
     gone = set(range(len(old.constraints))) - set(kept)
@@ -222,7 +222,7 @@ def origins_of(system: "NaturalSystem") -> tuple[str, ...]:
 
 
 def broken_among(system: "NaturalSystem", numbers: np.ndarray) -> np.ndarray:
-    """Numbers of broken equations, as ``Block.broken``, among these names."""
+    """Numbers of broken equations, as ``Block.broken``, by the numbering of ``names_of``."""
     ours, theirs = names_of(system), system.problem.names
     every = (*ours.constraints, *ours.identities)
     return np.array([0 if k == 0 else 1 + every.index(theirs.equation(int(k))) for k in numbers], np.int64)

@@ -159,7 +159,7 @@ def _measures(system: "NaturalSystem", at: Places) -> tuple[Pairs, Measures]:
 
 
 def _constraints(system: "NaturalSystem", at: Places) -> Constraints:
-    """Those of the tree that are kept, then what is added."""
+    """The kept constraints of the tree, then the added ones."""
     model, kept, added = system.problem.model, system.equations.kept, len(system.equations.added)
     old, first = model.constraints, len(model.measures.kind)
     followers = old.followers
@@ -190,7 +190,7 @@ def _sensors(system: "NaturalSystem") -> Sensors:
 
 
 def _integers(values: Any) -> np.ndarray:
-    """The values as 64-bit integers, also where there are none."""
+    """The values as an array of 64-bit integers, also if it is empty."""
     return np.asarray(values, np.int64)
 
 
@@ -202,7 +202,7 @@ def _table(of: type[Table], /, **columns: Any) -> Table:
     return of(**{name: column if isinstance(column, tuple) else _integers(column) for name, column in columns.items()})
 
 
-# The order of elimination: of the coordinates left, the one next that meets the fewest others (minimum degree).
+# The order of elimination: minimum degree, the coordinate next that is coupled with the fewest others.
 
 
 def eliminated_last(n: int, cliques: Sequence[np.ndarray], ahead: Collection[int] = ()) -> np.ndarray:
@@ -233,7 +233,7 @@ MOST = 16  # coordinates of a body, at most: four points and vectors, and mixed 
 
 @dataclass(frozen=True)
 class NaturalSystem:
-    """What stands for the tree of a problem; ``order`` gives each coordinate of the plan its number."""
+    """A problem in natural coordinates; ``order`` maps the plan's coordinates to their numbers."""
 
     problem: Problem
     plan: Plan
@@ -352,9 +352,9 @@ class NaturalSystem:
 
     @cached_property
     def rigid_entries(self) -> list[tuple[np.ndarray, np.ndarray]]:
-        """What an equation of rigidity depends on, among the coordinates that all bodies list one after the other.
+        """Positions, in the coordinate lists of all bodies joined, on which each equation of rigidity depends.
 
-        Where trios start, and single coordinates.
+        First those at which trios start, then those of single coordinates.
         """
         stack = directions_of(self.problem.theta, self.problem.theta_rho)
         fields, first, found = self.fields(stack), np.cumsum([0, *map(len, self.columns)]), []
@@ -445,9 +445,9 @@ class NaturalSystem:
 
 
 def in_natural_coordinates(problem: Problem) -> Problem:
-    """The problem with natural coordinates chosen, by its numbers and the directions that are wanted.
+    """The problem with natural coordinates chosen, valid for its numbers and its directions of differentiation.
 
-    Raises AnalysisError where it reads what natural coordinates do not have.
+    Raises AnalysisError if it reads Euler parameters, which natural coordinates do not have.
     """
     stack = directions_of(problem.theta, problem.theta_rho)
     joints = tree_joints(problem.model, problem.names.joints)

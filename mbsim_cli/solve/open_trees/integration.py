@@ -40,7 +40,7 @@ from mbsim_cli.solve.redundancy import Consistency
 
 @cache
 def tableau(name: str) -> Tableau | ImplicitTableau:
-    """The method of that name, not to be written to."""
+    """The method of that name; its arrays are shared and must not change."""
     methods: dict[str, Callable[[], Tableau | ImplicitTableau]] = {"rk4": _rk4, "dop853": _dop853, "esdirk": _esdirk}
     return methods[name]()
 
@@ -144,7 +144,7 @@ def loops_of(problem: Problem, theta: np.ndarray, p: int, expected: np.ndarray, 
 
 
 class LoopRows:
-    """What is seen of stored instants of closed loops: drift, multipliers of dependent constraints, contradictions."""
+    """Examines stored time points of closed loops: drift, undetermined multipliers, contradicting constraints."""
 
     def __init__(self, problem: Problem, start: Initial, dtheta: np.ndarray) -> None:
         self._model, self._theta = problem.model, start.theta
@@ -160,7 +160,7 @@ class LoopRows:
 
     @property
     def kin(self) -> Kinematics:
-        """Work of the rows that are looked at."""
+        """Kinematics of the rows that are examined."""
         return self._at.kin
 
     def take(self, record: Record) -> None:
@@ -176,7 +176,7 @@ class LoopRows:
         return broken, free
 
     def contradiction_at(self, position: np.ndarray, expected: np.ndarray, time: float) -> str | None:
-        """The same where no step leads on."""
+        """A sentence on constraints that contradict each other at a position from which no step succeeds, or None."""
         return self._consistency.contradiction_at(position, expected, time) if self._consistency else None
 
 
@@ -225,7 +225,7 @@ def integration(
 
 
 def error_control(options: Options, *, varies: bool, at_once: float = np.inf) -> ErrorControl:
-    """What controls the steps, of which a call tries some ``at_once``."""
+    """The error control of the steps, of which one call tries about ``at_once``."""
     chosen = INTEGRATORS[options.integrator]
     order = chosen.control_order
     return ErrorControl(
@@ -254,7 +254,7 @@ def hardest(scheme: Scheme, state: State, stages: Stages) -> int:
 def newton_control(options: Options, *, stepped: bool) -> NewtonControl:
     """When a stage of an implicit method is solved: to two digits more than gradients are asked for, if not sooner.
 
-    ``stepped`` asks for all digits: under a complex step the imaginary part converges one correction after the real.
+    With ``stepped`` all digits are needed: under a complex step the imaginary part converges one correction later.
     """
     needed = ALL_DIGITS if stepped else 1e-2 * options.gradient_tolerance
     share = min(STAGE, needed / max(options.tolerance, options.absolute_tolerance))

@@ -66,7 +66,7 @@ class Start:
 
     @property
     def redundant(self) -> np.ndarray:
-        """Constraints that depend on others: there are none."""
+        """Constraints that depend on others: open trees have none."""
         return NO_ROWS
 
     held = redundant
@@ -75,7 +75,7 @@ class Start:
 def assemble_start(problem: Problem, theta: np.ndarray, p: int, along: bool = True) -> Start:
     """Declared positions and velocities with their derivatives in p directions, and automatic values.
 
-    Where no run goes ``along`` the directions they need no room of their own.
+    Without ``along`` the run does not vary the motion, and directions are not copied.
     """
     if problem.options.start == "equilibrium":
         return _settled_start(problem, theta, p)
@@ -151,7 +151,7 @@ STIFFLY = 0.25  # times max_steps that a stiff run may take at its pace
 
 
 def _formulation(problem: Problem, theta: np.ndarray, p: int, start: Any) -> Any:
-    """What the formulation works on, for p directions, ``padded``."""
+    """The work arrays of the formulation for p directions, ``padded``."""
     if not problem.options.open_tree:
         loops = loops_of(problem, theta, p, start.expected, redundant=start.redundant.size > 0)
         return ClosedLoops(loops, loops.kin)
@@ -205,7 +205,7 @@ class OpenTreeSimulation:
             )
             for array in (self.directions.dtheta, *self.sens):  # what has no derivative must not disturb others
                 array[:, np.flatnonzero(self.loops.broken[: array.shape[1]])] = 0.0
-        self.kin = self.loops.kin if self.loops else allocate.grounded(self.model, self.theta)  # of stored instants
+        self.kin = self.loops.kin if self.loops else allocate.grounded(self.model, self.theta)  # of stored time points
         self.twists = allocate.twists_of(self.model, p, self.dtype)
         self.turns = turns(self.model)
         if self.loops:
@@ -214,7 +214,7 @@ class OpenTreeSimulation:
         self.nothing_inside = self._rows_inside(np.zeros(0), np.zeros(0), 0)
         self.turns_inside = turns(self.model)
         self.turns_inside.value[:] = self.turns.value
-        self.inside: list[Inside] = []  # instants inside steps that no block has yet
+        self.inside: list[Inside] = []  # time points inside steps that no block has yet
         self.inside_taken: list[Inside] = []  # those towards the next rows
         self.step = 0
         self.unfinished: tuple[Record, SensitivityRecord, np.ndarray] | None = None
@@ -229,7 +229,7 @@ class OpenTreeSimulation:
             tape.initial, tape.fixed_steps = start, self.fixed_steps
 
     def first_block(self, steps: int = 0) -> Block:
-        """The initial instant alone; raise AnalysisError where it is none."""
+        """The initial time point alone; raise AnalysisError if its accelerations are not finite."""
         block = self._rows(1)
         if not np.isfinite(block.acceleration).all():
             raise AnalysisError(self._failure(Status.NOT_FINITE))
@@ -270,9 +270,9 @@ class OpenTreeSimulation:
     def _exceeds_step_limit(self) -> bool:
         """Whether the run, at its present pace, would need far more steps than ``max_steps``.
 
-        The factor falls from 100 to 1.2 with the number of tried steps, which make the pace more reliable. For steps
-        that are as short as the fastest motion asks the pace is reliable at once. A run whose steps stability bounds
-        ends at a quarter of ``max_steps``: another integrator may do it in far fewer.
+        The factor falls from 100 to 1.2 with the number of tried steps, which make the pace more reliable. If
+        the fastest motion limits the steps, the pace is reliable from the first check. A run whose steps are limited by
+        stability ends when it would need a quarter of ``max_steps``: another integrator may need far fewer.
         """
         clock, options = self.work.clock, self.problem.options
         if clock[TRIED] < JUDGED:
@@ -285,9 +285,9 @@ class OpenTreeSimulation:
         return bool(self.fastest or times > max(SURELY, HOPELESS * (clock[TRIED] / JUDGED) ** -2))
 
     def _fastest(self) -> tuple[float, float]:
-        """h lambda of the next steps over what is stable, and their lambda, 1/s; the run stays as it is."""
+        """h lambda of the next steps over its limit of stability, and their lambda, 1/s; the run is restored."""
         here = [(array, array.copy()) for array in (*self._remembered, *self.sens)]
-        self.work.clock[DUE] = 0.0  # nobody reads what is inside these steps
+        self.work.clock[DUE] = 0.0  # no output inside these steps
         steps = self.steps_ahead(LAST)
         for array, kept in here:
             array[...] = kept
@@ -306,7 +306,7 @@ class OpenTreeSimulation:
 
     def _move_on(self, record: Record, d_record: SensitivityRecord, work: np.ndarray) -> int:
         """Integrate to the unfilled rows of a record, and keep the steps for a tape; return a Status."""
-        done = int(np.count_nonzero(record.time))  # of an instant after the start the time is not zero
+        done = int(np.count_nonzero(record.time))  # of a time point after the start the time is not zero
         steps = self._room(0 if self.tape is None else record.time.size if self.fixed_steps else STEPS)
         inside = self._room_inside()
         case = self._case(self._times(record.time.size)[done:], steps, inside, (record, d_record, work), done)
@@ -316,7 +316,7 @@ class OpenTreeSimulation:
         return status
 
     def _case(self, times: np.ndarray, steps: Steps, inside: Inside, rows: tuple, done: int) -> Case:
-        """What the driver is given to fill rows at ``times``; ``done`` are filled before."""
+        """Arguments of the driver that fills rows at ``times``, behind the ``done`` rows filled before."""
         record, d_record, work = rows
         return Case(
             self.theta, times, self.directions, self.dyn, self.state, self.sens, self.work, steps, inside,
@@ -372,7 +372,7 @@ class OpenTreeSimulation:
         ))  # fmt: skip
 
     def _room_inside(self) -> Inside:
-        """Allocate Inside, for whole steps; without room where none are wanted."""
+        """Allocate Inside, for whole steps; empty if integrals do not need them."""
         share, weight = self.rule
         if not share.size:
             return self.nothing_inside
@@ -386,7 +386,7 @@ class OpenTreeSimulation:
         return Inside(share, weight, np.zeros(1, np.int64), np.zeros(rows), record, d_record)
 
     def _steps_taken(self) -> Steps:
-        """Those towards rows that have been filled, behind the one before, if any; the last one is remembered."""
+        """Steps to the filled rows, preceded by the last step before them, if any; remembers the last one."""
         parts = [first_rows(self.earlier, self.earlier.count[0]), *self.taken]
         found = Steps(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
         for kept, array in zip(self.earlier, found, strict=True):
@@ -396,15 +396,15 @@ class OpenTreeSimulation:
 
     @property
     def _remembered(self) -> list[np.ndarray]:
-        """All that a step goes on from, to the last bit."""
+        """All arrays that a step depends on: repeated steps are bit-equal."""
         return arrays_of((self.state, self.work, self.turns, self.turns_inside, self.earlier))
 
     def checkpoint(self) -> Checkpoint:
-        """Where the run stands, and all that it goes on from."""
+        """The position in time, and copies of all arrays that the next step depends on."""
         return Checkpoint(self.step, (), [array.copy() for array in self._remembered])
 
     def replay(self, at: Checkpoint, steps: int) -> Stretch:
-        """The instants behind a checkpoint, ``steps`` of them, once more; the run stands behind them then."""
+        """Repeat ``steps`` time points from a checkpoint; the run then stands at the last of them."""
         self.step = at.step
         for array, kept in zip(self._remembered, at.arrays, strict=True):
             array[...] = kept
@@ -447,7 +447,7 @@ class OpenTreeSimulation:
         return sentence(status, time, self.problem, self.state.zdd, np.zeros(0))
 
     def _block(self, record: Record, d_record: SensitivityRecord, work: np.ndarray, *, observed: bool = False) -> Block:
-        """Instants with their sensors."""
+        """Time points with their sensors."""
         if not observed:
             self._observe(record, d_record, self.turns)
         judged = self.loops.judged(record, d_record) if self.loops else ()
@@ -462,7 +462,7 @@ class OpenTreeSimulation:
         observe(self.model, self.theta, True, self.directions, self.kin, self.twists, record, d_record)
 
 
-PILOT_STEPS = 120  # that are looked at, after the start
+PILOT_STEPS = 120  # steps from the start that are examined
 LAST = 40  # of them decide: the first ones grow
 STABLE = 6.1  # h lambda of dop853, about
 FOLLOWED = 0.1  # share of it from which steps are about as long as the accuracy of the fastest motion allows
@@ -470,10 +470,10 @@ NEAR = 0.6  # the same from which they are as long as stability allows
 
 
 class Pilot(NamedTuple):
-    """Result of the first steps of ``dop853``, from which stiffness is judged."""
+    """Result of the first steps of ``dop853``, which shows whether the model is stiff."""
 
     end: float  # s, of the last step
-    reach: float  # h lambda of most steps, over what is stable; NaN where no step succeeds
+    reach: float  # median h lambda over its limit of stability; NaN if no step succeeds
     breakpoints: int  # times of the run at which steps end, because laws change
 
     @property
@@ -483,14 +483,14 @@ class Pilot(NamedTuple):
 
 
 def pilot(problem: Problem) -> Pilot:
-    """Look at the first steps of the motion by ``dop853`` at the tolerances of the options."""
+    """Make the first steps of the motion by ``dop853`` with the tolerances of the options."""
     options = replace(problem.options, sensitivity="none", integrator="dop853", error_control="motion")
     alone = replace(problem, options=options, theta_rho=problem.theta_rho[:, :0], ahead=None)
     simulation = OpenTreeSimulation(alone)
     breakpoints = simulation.work.breakpoints.time.size
     try:
         simulation.first_block()
-    except AnalysisError:  # the run itself says why
+    except AnalysisError:  # the run itself will report it
         return Pilot(0.0, 0.0, breakpoints)
     steps = simulation.steps_ahead(PILOT_STEPS)
     taken = [k for k in range(len(steps.time)) if steps.size[k] > 0.0]
