@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from mbsim_cli.cli import options
-from mbsim_cli.cli.output import emit, tell
+from mbsim_cli.cli.output import emit, print_modes, tell
 from mbsim_cli.errors import UsageError, counted
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def command(
     quiet: options.Quiet = False,
     force: options.Force = False,
 ) -> None:
-    """Write the state space A, B, C, D of small motions.
+    """Write the state space of small motions, and print their modes.
 
     About an equilibrium, the start, or a time of the motion.
     """
@@ -60,8 +60,9 @@ def command(
     found.save(target, force=force)
     if json:
         plain = {name: value.tolist() if hasattr(value, "tolist") else value for name, value in found.content.items()}
-        emit({"model": str(model), "output": str(target)} | plain)
+        emit({"model": str(model), "output": str(target)} | plain | {"modes": found.modes, "neutral": found.neutral})
     else:
+        print_modes(found.modes, found.neutral)
         sizes = (counted(len(getattr(found, f"{axis}s")), axis) for axis in ("state", "input", "output"))
         tell(f"{target}: {', '.join(sizes)}, about {found.about}", quiet)
 

@@ -118,6 +118,33 @@ def plain_table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> "Table"
     return table
 
 
+MOST_ROWS = 30  # of each table
+MOST_MOVING, MOVES = 3, 0.1  # of a mode: most coordinates that are named, their least amplitude over the largest
+
+
+def show_rows(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print the first rows of a table, and the number of the others."""
+    if rows:
+        show_table(plain_table(titles, rows[:MOST_ROWS]))
+    if len(rows) > MOST_ROWS:
+        tell(f"and {len(rows) - MOST_ROWS} more; --json lists all")
+
+
+def print_modes(modes: Sequence[Mapping[str, Any]], neutral: int) -> None:
+    """Print frequency, damping and eigenvalue of each mode, and the coordinates that move most."""
+    rows = []
+    for mode in modes:
+        moving = sorted(mode["shape"], key=lambda name: -abs(complex(*mode["shape"][name])))
+        shown = [name for name in moving if abs(complex(*mode["shape"][name])) >= MOVES][:MOST_MOVING]
+        value = f"{mode['real_part']:.6g}" + (f" ± {mode['imaginary_part']:.6g}i" if mode["imaginary_part"] else "")
+        numbers = (f"{mode['frequency']:.8g}", f"{mode['damping_ratio']:.6g}")
+        rows.append((str(mode["number"]), *numbers, value, ", ".join(shown)))
+    show_rows(("mode", "frequency [Hz]", "damping ratio", "eigenvalue [1/s]", "moves"), rows)
+    if neutral:
+        zero = "1 eigenvalue is" if neutral == 1 else f"{neutral} eigenvalues are"
+        tell(f"{zero} zero: no force resists such a motion")
+
+
 def _objectives_table(
     objectives: Mapping[str, Mapping[str, Any]], parameters: Mapping[str, Mapping[str, Any]]
 ) -> "Table":

@@ -1,6 +1,6 @@
 """``mbsim run``: runs the analysis of a model file, and prints tables of its result."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from math import isfinite
 from pathlib import Path
@@ -10,7 +10,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mbsim_cli.cli import options
-from mbsim_cli.cli.output import Terminal, emit, plain_table, print_objectives, print_warnings, show_table, tell
+from mbsim_cli.cli.output import (
+    Terminal,
+    emit,
+    plain_table,
+    print_modes,
+    print_objectives,
+    print_warnings,
+    show_rows,
+    show_table,
+    tell,
+)
 from mbsim_cli.errors import UsageError, counted
 from mbsim_cli.model.codes import INTEGRATORS
 
@@ -51,8 +61,6 @@ Sensitivity = Annotated[
     options.Method | None, typer.Option(help="How to compute gradients.", show_default="as in the file")
 ]
 
-MOST_ROWS = 30  # of each table
-MOST_MOVING, MOVES = 3, 0.1  # of a mode: most coordinates that are named, their least amplitude over the largest
 AROUND = {"equilibrium": "the equilibrium", "start": "the start"}
 
 Top = Annotated[
@@ -102,7 +110,7 @@ def _print(report: dict[str, Any], quiet: bool, top: int) -> None:
     if "influence" in report:
         print_influence(report, top)
     if "modes" in report:
-        _print_modes(report["modes"], report["diagnostics"]["neutral"])
+        print_modes(report["modes"], report["diagnostics"]["neutral"])
     if "frequency_response" in report:
         _print_response(report["frequency_response"])
     if report["objectives"] and "influence" not in report:
@@ -114,21 +122,6 @@ def _print(report: dict[str, Any], quiet: bool, top: int) -> None:
     timing = report["timing"]
     spent = ", ".join(f"{name} {seconds:.2f} s" for name, seconds in timing.items())
     tell(f"{report['output']}: {_method(report)} ({spent})", quiet)
-
-
-def _print_modes(modes: list[dict[str, Any]], neutral: int) -> None:
-    """Print frequency, damping and eigenvalue of each mode, and the coordinates that move most."""
-    rows = []
-    for mode in modes:
-        moving = sorted(mode["shape"], key=lambda name: -abs(complex(*mode["shape"][name])))
-        shown = [name for name in moving if abs(complex(*mode["shape"][name])) >= MOVES][:MOST_MOVING]
-        value = f"{mode['real_part']:.6g}" + (f" ± {mode['imaginary_part']:.6g}i" if mode["imaginary_part"] else "")
-        numbers = (f"{mode['frequency']:.8g}", f"{mode['damping_ratio']:.6g}")
-        rows.append((str(mode["number"]), *numbers, value, ", ".join(shown)))
-    _show_rows(("mode", "frequency [Hz]", "damping ratio", "eigenvalue [1/s]", "moves"), rows)
-    if neutral:
-        zero = "1 eigenvalue is" if neutral == 1 else f"{neutral} eigenvalues are"
-        tell(f"{zero} zero: no force resists such a motion")
 
 
 def _print_response(found: dict[str, Any]) -> None:
@@ -146,7 +139,7 @@ def _print_response(found: dict[str, Any]) -> None:
             shown = (f"{number:.8g}".replace("nan", "NaN") for number in numbers)
             rows.append((output, given, quotient(unit, of_input), *shown))
     heads = ("output", "input", "unit", first, "largest gain", "at [Hz]", "phase [rad]")
-    _show_rows(heads, rows)
+    show_rows(heads, rows)
 
 
 def _print_extremes(extremes: dict[str, dict[str, Any]]) -> None:
@@ -156,15 +149,7 @@ def _print_extremes(extremes: dict[str, dict[str, Any]]) -> None:
         if e["least"] or e["largest"]:
             numbers = (f"{e[key]:.8g}".replace("nan", "NaN") for key in ("least", "least_at", "largest", "largest_at"))
             rows.append((f"{name} [{e['unit']}]" if e["unit"] not in ("", "1") else name, *numbers))
-    _show_rows(("sensor", "least", "at [s]", "largest", "at [s]"), rows)
-
-
-def _show_rows(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print the first rows of a table, and the number of the others."""
-    if rows:
-        show_table(plain_table(titles, rows[:MOST_ROWS]))
-    if len(rows) > MOST_ROWS:
-        tell(f"and {len(rows) - MOST_ROWS} more; --json lists all")
+    show_rows(("sensor", "least", "at [s]", "largest", "at [s]"), rows)
 
 
 def _method(report: dict[str, Any]) -> str:

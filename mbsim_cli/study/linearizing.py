@@ -34,6 +34,8 @@ class StateSpace:
     output_values: np.ndarray  # (o,) what outputs show where nothing changes
     time: float  # s
     about: str  # equilibrium | start | time
+    modes: list[dict[str, Any]]  # as in reports of runs: number, frequency [Hz], damping_ratio, shape and others
+    neutral: int  # eigenvalues that are zero, which belong to no mode
 
     def __iter__(self):
         return iter((self.A, self.B, self.C, self.D))
@@ -58,8 +60,8 @@ class StateSpace:
 
     @property
     def content(self) -> dict[str, Any]:
-        """All of it by name."""
-        return {name: getattr(self, name) for name in self.__dataclass_fields__}
+        """What files hold, by name: all but the modes, which follow from A."""
+        return {name: getattr(self, name) for name in self.__dataclass_fields__ if name not in ("modes", "neutral")}
 
 
 def linearized(
@@ -68,7 +70,9 @@ def linearized(
     """The state space of an assembled model; raises UsageError and AnalysisError."""
     from mbsim_cli.assembly.objectives import outputs_of
     from mbsim_cli.solve.linear.equations import at_equilibrium, at_start, at_time
+    from mbsim_cli.solve.linear.modes import found_at
     from mbsim_cli.solve.linear.state_space import inputs_of, state_space, with_expressed
+    from mbsim_cli.study.diagnostics.health import plain_modes
 
     problem = assembled.problem
     if at == "equilibrium" and (states := assembled.model_file.states):
@@ -95,9 +99,10 @@ def linearized(
             )
     labels, units, rows = outputs_of(problem.names, readable, outputs)
     rate = [f"{unit}/s" for unit in found.units]
+    modes = found_at(problem, point, moves=False)
     return StateSpace(
         found.A, found.B, C[rows], D[rows],
         (*found.coordinates, *(f"{name}'" for name in found.coordinates)), tuple(given.names), tuple(labels),
         (*found.units, *rate), tuple(given.units), tuple(units), shown[rows], point.time,
-        at if isinstance(at, str) else "time",
+        at if isinstance(at, str) else "time", plain_modes(modes, problem.names), modes.neutral,
     )  # fmt: skip

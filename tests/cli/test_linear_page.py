@@ -100,9 +100,9 @@ def vertical(quarter, tmp_path):
 @pytest.mark.slow
 def test_state_space(mbsim, vertical, tmp_path):
     """The page's command; the matrices of two masses, written by hand, in relative coordinates."""
-    command, shown = re.search(r"\$ mbsim (linearize .*)\n(.*)\n", PAGE).groups()
+    command, shown = re.search(r"\$ mbsim (linearize [^\n]*)\n(.*?)```", PAGE, re.DOTALL).groups()
     told = mbsim(*command.split())
-    assert told.code == 0 and shown in told.out + told.err
+    assert told.code == 0 and told.out == shown
     stored = np.load(tmp_path / "vertical.npz")
     k, c, k_t, m_u, m_b = 18e3, 900.0, 180e3, 35.0, 250.0
     wheel = np.array([-k_t, k, 0.0, c]) / m_u
@@ -120,6 +120,15 @@ def test_state_space(mbsim, vertical, tmp_path):
         (tmp_path / target).write_bytes(written)
         told = mbsim("linearize", "vertical.yaml", "-o", target)
         assert told.code == 5 and "exists and is not a state space" in told.err
+
+
+@pytest.mark.interpreted
+def test_linearize_shows_the_modes_that_a_run_finds(mbsim, quarter):
+    modes = mbsim("run", "quarter.yaml", "--sensitivity", "none", "--json").json["modes"]
+    found = mbsim("linearize", "quarter.yaml", "--json").json
+    assert found["modes"] == modes and found["neutral"] == 0
+    table = mbsim("run", "quarter.yaml").out.partition("┏━━━━━━━━━━━━━━━━━┳")[0]
+    assert mbsim("linearize", "quarter.yaml").out.startswith(table)
 
 
 @pytest.mark.parametrize(

@@ -414,21 +414,8 @@ class ModalHealth(LinearHealth):
 
     @cached_property
     def modes(self) -> list[dict[str, Any]]:
-        """Modes as plain data; derivatives by parameter, none without gradients."""
-        found, names = self.found, self._problem.names
-        parts = {name: number(found.value, found.d_value) for name, number in MODE_NUMBERS.items()}
-        listed = []
-        for k in range(found.value.size):
-            shape = {
-                name: [float(part.real), float(part.imag)]
-                for name, part in zip(names.coordinates, found.shape[:, k], strict=True)
-            }
-            entry: dict[str, Any] = {"number": k + 1} | {name: float(part[0][k]) for name, part in parts.items()}
-            entry["gradient"] = {
-                name: dict(zip(names.parameters, map(float, part[1][k]), strict=True)) for name, part in parts.items()
-            }
-            listed.append(entry | {"shape": shape, "equal_to": [other + 1 for other in found.close[k]]})
-        return listed
+        """Modes as plain data."""
+        return plain_modes(self.found, self._problem.names)
 
     @property
     def warnings(self) -> list[str]:
@@ -442,6 +429,23 @@ class ModalHealth(LinearHealth):
                 f"{100 * modes.drift.max():.2g} % in a time constant; they are those of the start alone"
             )
         return found
+
+
+def plain_modes(found: Any, names: Any) -> list[dict[str, Any]]:
+    """Modes as plain data; derivatives by parameter, none without gradients."""
+    parts = {name: number(found.value, found.d_value) for name, number in MODE_NUMBERS.items()}
+    listed = []
+    for k in range(found.value.size):
+        shape = {
+            name: [float(part.real), float(part.imag)]
+            for name, part in zip(names.coordinates, found.shape[:, k], strict=True)
+        }
+        entry: dict[str, Any] = {"number": k + 1} | {name: float(part[0][k]) for name, part in parts.items()}
+        entry["gradient"] = {
+            name: dict(zip(names.parameters, map(float, part[1][k]), strict=True)) for name, part in parts.items()
+        }
+        listed.append(entry | {"shape": shape, "equal_to": [other + 1 for other in found.close[k]]})
+    return listed
 
 
 class ResponseHealth(LinearHealth):
