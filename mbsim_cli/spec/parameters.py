@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, NamedTuple
 
 import yaml
@@ -10,7 +11,7 @@ from mbsim_cli.errors import ModelError, UsageError
 from mbsim_cli.spec.analysis import Sensitivity
 from mbsim_cli.spec.base import Spec, parts, with_entries
 from mbsim_cli.spec.bodies import Parameter
-from mbsim_cli.spec.expressions.number import Expression, Number
+from mbsim_cli.spec.expressions.number import Expression, Number, takes_lists
 from mbsim_cli.spec.expressions.syntax import names as names_in
 from mbsim_cli.spec.expressions.syntax import parse
 from mbsim_cli.spec.model_file import ModelFile
@@ -36,6 +37,7 @@ class Place(NamedTuple):
     holder: Any
     number: Number
     unit: str
+    is_component: bool  # of a vector
 
 
 def with_every_number(model: ModelFile) -> ModelFile:
@@ -49,10 +51,8 @@ def with_every_number(model: ModelFile) -> ModelFile:
         count += 1
         parameters[name] = Parameter.model_construct(value=place.number, unit=place.unit)
         names[place.path] = Number(name)
-        last, shown = place.path[-1], place.path
-        if isinstance(last, int) and len(place.holder) == 3 and not isinstance(place.path[-2], int):
-            shown = (*place.path[:-1], "xyz"[last])  # letters for the components of a vector
-        model.derived.paths[name] = join(shown)
+        last = "xyz"[int(place.path[-1])] if place.is_component else place.path[-1]
+        model.derived.paths[name] = join((*place.path[:-1], last))
         model.source.stands_at[("parameters", name)] = place.path
     sections = {section: with_entries(getattr(model, section), (section,), names) for section in SECTIONS}
     return model.having(parameters=parameters, constants={}, **sections)
@@ -65,19 +65,27 @@ def places(model: ModelFile) -> Iterator[Place]:
             yield from _within(model, getattr(model, section), (section,), "m/s^2" if section == "gravity" else "")
 
 
-def _within(holder: Any, value: Any, path: Path, unit: str) -> Iterator[Place]:
+def _within(holder: Any, value: Any, path: Path, unit: str, in_list: bool = False) -> Iterator[Place]:
     """Places of an entry; what the file leaves out has none."""
     if isinstance(value, Number):
         if value.plain_name is None and not (isinstance(value, Expression) and value.literal is None):
-            yield Place(path, holder, value, unit)
+            yield Place(path, holder, value, unit, isinstance(holder, tuple) and len(holder) == 3 and not in_list)
     elif isinstance(value, Spec):
+        lists = _lists_of(type(value))
         for name, known in type(value).model_fields.items():
             if name in value.model_fields_set and name not in TOGETHER:
                 own = unit_in(known.description or "") or unit
-                yield from _within(value, getattr(value, name), (*path, known.alias or name), own)
+                yield from _within(value, getattr(value, name), (*path, known.alias or name), own, name in lists)
     else:
         for key, entry in parts(value):
-            yield from _within(value, entry, (*path, key), unit or _UNITS.get(str(path[0]), ""))
+            yield from _within(value, entry, (*path, key), unit or _UNITS.get(str(path[0]), ""), in_list)
+
+
+@cache
+def _lists_of(kind: type[Spec]) -> frozenset[str]:
+    """Keys that take lists which are no vectors, though they may have three entries."""
+    known = kind.model_fields.items()
+    return frozenset(name for name, entry in known if takes_lists(entry.annotation, entry.metadata))
 
 
 # A model at other values of its parameters, reviewed as if the file had been read with them.

@@ -44,6 +44,7 @@ states: {lag: {initial: 0.3, rate: guide.displacement - lag}}
 controllers:
   lift: {type: pid, coordinate: guide.displacement, target: lag, kp: 8, ki: 3, filter: 0.1, kd: 2}
   late: {type: delay, input: lag, time: 0.02, initial: 0.1}
+  slow: {type: transfer_function, input: late, numerator: [3], denominator: [2, 5, 1]}
 analysis: {duration: 0.1, step: 0.01, sensitivity: {method: ddm, parameters: all}}
 """
 
@@ -76,7 +77,7 @@ def test_every_section_counts_that_the_physics_reads():
 
 
 def test_short_forms_have_numbers(tmp_path):
-    """Each of cables, states and controllers moves some number of the solver."""
+    """Each of cables, states and controllers moves some number of the solver; lists are no vectors of three axes."""
     file = tmp_path / "crane.yaml"
     file.write_text(CRANE)
     model = spec.load(file, every_number=True)
@@ -86,6 +87,7 @@ def test_short_forms_have_numbers(tmp_path):
         "cables.rope.path[1].radius", "cables.rope.stiffness", "cables.rope.length", "states.lag.initial",
         *(f"controllers.lift.{key}" for key in ("kp", "ki", "kd", "filter")),
         "controllers.late.time", "controllers.late.initial",
+        "controllers.slow.numerator[0]", *(f"controllers.slow.denominator[{k}]" for k in range(3)),
     ]  # fmt: skip
     assembled = build(model)
     columns = dict(zip([each.key for each in assembled.parameters], assembled.problem.theta_rho.T, strict=True))

@@ -4,7 +4,7 @@ import ast
 import copy
 import math
 import re
-from collections.abc import Container, Mapping
+from collections.abc import Container, Iterable, Mapping
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar, get_args
 
 from pydantic import BeforeValidator, GetCoreSchemaHandler, GetJsonSchemaHandler, WithJsonSchema
@@ -311,6 +311,18 @@ class _Listed:
             lambda entries, write: write(list(entries)), schema=listed
         )
         return core_schema.no_info_after_validator_function(tuple, listed, serialization=written)
+
+    @property
+    def is_vector(self) -> bool:
+        """Whether it has three entries, and no other number of them."""
+        return self._limits == {"min_length": 3, "max_length": 3}
+
+
+def takes_lists(kind: Any, metadata: Iterable[Any] = ()) -> bool:
+    """Whether values of a type, annotated by ``metadata``, may be lists that are no vectors."""
+    marks = (*getattr(kind, "__metadata__", ()), *metadata)
+    own = any(isinstance(mark, _Listed) and not mark.is_vector for mark in marks)
+    return own or any(map(takes_lists, get_args(kind)))
 
 
 def length(count: int) -> Any:
