@@ -30,10 +30,8 @@ _LOOPS = {"simulate_cases.simulate_cases": "ALI3-P", "integrate_cases.integrate_
 # psi1 of the template fivebar and its derivatives, on Linux and x86-64; Table 7 of the paper has four of their digits
 _FIVE_BAR = {"value": 0.72687744248, "L_s1": -4.2288164481, "L_s2": 3.2115942793, "L_A1": 3.3598320614}
 _DIGITS = 1e-8  # relative: other processors round differently, and Newton ends within a tolerance
-_REMEDY = {
-    True: "unset it",
-    False: "install a tested version of numba, or report this with the output of mbsim doctor --probe --json",
-}
+_REMEDY = "install a tested version of numba, or report this with the output of mbsim doctor --probe --json"
+_STATED = " is set"  # in reasons for another compiler that the environment states
 
 
 def command(probe: Probe = False, run: Run = True, generated: Generated = "", json: options.Json = False) -> None:
@@ -161,16 +159,17 @@ def _problems(found: dict[str, Any]) -> Iterator[str]:
     if compiler["name"] == "none":
         yield "NUMBA_DISABLE_JIT is set: kernels run as Python, about a hundred times slower; unset it"
     elif compiler["name"] == "plain":
-        yield f"the plain compiler is used, several times slower: {compiler['reason']}; {_REMEDY[compiler['tested']]}"
+        remedy = "unset it" if _STATED in compiler["reason"] else _REMEDY
+        yield f"the plain compiler is used, several times slower: {compiler['reason']}; {remedy}"
     if compiler["probe"] not in (None, "passed"):
-        yield f"numba does not do what the fast compiler needs: {compiler['probe']}; {_REMEDY[False]}"
+        yield f"numba does not do what the fast compiler needs: {compiler['probe']}; {_REMEDY}"
     proof = found["run"] or {}
     if failed := proof.get("failed"):
-        yield f"the five-bar linkage does not run: {failed}; {_REMEDY[False]}"
+        yield f"the five-bar linkage does not run: {failed}; {_REMEDY}"
     elif proof and not proof["relative_difference"] <= _DIGITS:
         yield (
             f"a run of the five-bar linkage gives other numbers than it should, by {proof['relative_difference']:.1g}: "
-            f"{proof['found']} for {proof['known']}; {_REMEDY[False]}"
+            f"{proof['found']} for {proof['known']}; {_REMEDY}"
         )
     if cache["trouble"]:
         yield (
@@ -184,7 +183,7 @@ def _problems(found: dict[str, Any]) -> Iterator[str]:
 def _hints(found: dict[str, Any]) -> Iterator[str]:
     """Possible improvements where nothing is wrong."""
     compiler, cache, threads = found["compiler"], found["cache"], found["threads"]
-    if not (compiler["tested"] or compiler["name"] == "plain"):
+    if not compiler["tested"] and (compiler["name"] != "plain" or _STATED in compiler["reason"]):
         yield f"numba {found['versions']['numba']} here is not one of the tested versions, {compiler['tested_range']}"
     if not (cache["entries"] or cache["prebuilt"] or cache["trouble"]):
         yield "no kernels are compiled yet: the first run takes one to three minutes more, or mbsim compile does it now"

@@ -133,6 +133,17 @@ def test_a_slow_compiler(mbsim, cache, monkeypatch, compiler, reason, sentence):
     assert done.code == 1 and sentence in done.json["problems"][0]
 
 
+def test_a_setting_and_a_version_have_a_remedy_each(mbsim, cache, monkeypatch):
+    monkeypatch.setattr(choice, "is_tested", lambda: False)
+    monkeypatch.setenv("NUMBA_OPT", "0")
+    for name, found in zip(("COMPILER", "REASON"), choice._choose(""), strict=True):
+        monkeypatch.setattr(choice, name, found)
+    report = mbsim("doctor", "--json").json
+    (problem,) = report["problems"]
+    assert problem.endswith("NUMBA_OPT=0 is set: the fast compiler needs optimisation; unset it")
+    assert any("is not one of the tested versions" in hint for hint in report["hints"])
+
+
 def test_generated_derivatives_are_printed(mbsim):
     done = mbsim("doctor", "--generated", "drag")
     assert "def vary_drag(theta, o, c, v, dtheta, k, d_c, d_v):" in done.out
