@@ -1,4 +1,4 @@
-"""Numbers of theta that fields of densities move, and the way back from derivatives by them to those by the fields."""
+"""Numbers of theta that density fields determine, and derivatives by the fields from those by these numbers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ class DensityField:
     name: str
     body: ElasticBody
     first: np.ndarray  # those of the first block
-    second: np.ndarray  # of the second, none where there is no such block
+    second: np.ndarray  # of the second block, empty without one
     rows: Sequence[ShapeRow]
 
     @property
@@ -65,7 +65,7 @@ def _term(sid: "StandardInput", row: ShapeRow) -> Any:
 def moved_by_fields(
     fields: Sequence[DensityField], equations: Equations, closing: Closing, theta: np.ndarray
 ) -> np.ndarray:
-    """Derivatives of theta (size, w) by all its numbers that fields move, with what the start makes of them."""
+    """Derivatives of theta (size, w) by all its numbers that fields move, including their effect on the start."""
     numbers = [number for field in fields for number in field.numbers]
     units = np.zeros((theta.size, len(numbers)))
     units[numbers, np.arange(len(numbers))] = 1.0
@@ -82,7 +82,7 @@ def field_gradients(fields: Sequence[DensityField], hat: np.ndarray) -> dict[str
 
 
 def density_fields(system: System, tree: Any, method: str) -> list[DensityField]:
-    """The fields that gradients are asked for, which the adjoint alone gives."""
+    """The fields whose gradients are computed, by the adjoint only."""
     wanted = system.model_file.analysis.sensitivity.fields if method == "adjoint" else []
     found = []
     for f, body in enumerate(system.elastic):

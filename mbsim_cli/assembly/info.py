@@ -62,7 +62,7 @@ def branches(parent: Sequence[int]) -> Branches:
 
 # What ``mbsim info`` shows: the structure of a mechanism, and where each parameter is used.
 
-OF_ITS_USE = ("checks", "study", "optimization")  # sections of what is done with a model
+OF_ITS_USE = ("checks", "study", "optimization")  # sections that do not describe the model itself
 
 
 def describe(assembled: "Assembled") -> dict[str, Any]:
@@ -72,7 +72,7 @@ def describe(assembled: "Assembled") -> dict[str, Any]:
     """
     file, topology, names = assembled.model_file, assembled.topology, assembled.tree_names
     states = set(assembled.states)
-    count = len(topology.bodies) - len(states)  # what states stand for comes last
+    count = len(topology.bodies) - len(states)  # bodies of states come last
     closing, matrices = assembled.closing, branches(topology.parent[:count])
     joint_of = dict(zip(topology.bodies, topology.joints, strict=True))
     reversed_ = dict(zip(topology.joints, topology.reversed, strict=True))  # tree joints

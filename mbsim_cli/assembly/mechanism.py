@@ -1,4 +1,4 @@
-"""What can be wrong with a mechanism at t = 0, each with its place in the model file."""
+"""Checks of a mechanism at t = 0; issues have their place in the model file."""
 
 from collections.abc import Iterator, Sequence
 
@@ -31,11 +31,11 @@ from mbsim_cli.model.problem import Problem
 from mbsim_cli.model.scales import scales_of
 from mbsim_cli.spec.constraints import Motion
 
-UNDETERMINED = 1e-6  # part of a combination of constraints that acts on nothing
+UNDETERMINED = 1e-6  # share of a constraint in a combination without any effect
 
 
 def require_loads(problem: Problem, closing: Closing, system: System) -> None:
-    """Raise ModelError where friction reads loads that are undetermined even so."""
+    """Raise ModelError if friction reads loads that redundant constraints leave undetermined."""
     for joint in dict.fromkeys(joint for joint, _ in undetermined_loads(problem, closing, system)):
         message = f"constraints that depend on each other leave the load of joint {joint!r} undetermined"
         hint = "friction needs it: give a loss instead of dynamic, or hold nothing twice"
@@ -62,7 +62,7 @@ NOTHING = 1e-6  # rad or the mechanism's unit of length (a second): values below
 
 
 def wanted_at_start(problem: Problem, row: int) -> float:
-    """What constraint ``row`` asks its measure to be at t = 0."""
+    """Target value of the measure of constraint ``row`` at t = 0."""
     table, theta = problem.model.constraints, problem.theta
     return float(theta[table.theta[row]] + law_value(problem.model.laws, theta, table.law[row], 0.0)[0])
 
@@ -107,7 +107,7 @@ def _differ(a: float, b: float, nothing: float) -> bool:
 
 
 def check_rates(system: System, equations: Equations, closing: Closing, stated: np.ndarray) -> None:
-    """Record velocities that the file states and no motion of the loops has together; ``stated`` is a mask (n,).
+    """Record stated velocities that contradict each other through the loops; ``stated`` is a mask (n,).
 
     Each is added to the constraints in turn; one that follows from those before it must agree with them.
     """
@@ -132,7 +132,7 @@ def check_rates(system: System, equations: Equations, closing: Closing, stated: 
 
 
 def check_laws(system: System, equations: Equations, closing: Closing) -> None:
-    """Record equations that follow from others at t = 0, and whose laws ask for another velocity than theirs."""
+    """Record equations that follow from others at t = 0, and whose laws prescribe a different velocity."""
     problem = equations.problem
     redundant, laws = set(closing.redundant), problem.model.constraints.law
     if not redundant or not (laws != NONE).any():
@@ -194,7 +194,7 @@ class _Velocities:
         self.names.append(f"that of {name} ({value * self._scale(name):.6g} {unit_of(split(name)[1])}/s)")
 
     def combination(self, row: np.ndarray) -> np.ndarray | None:
-        """Factors of the equations whose sum is a row, None where there are none."""
+        """Factors of the equations whose weighted sum is a row, or None."""
         if not len(self.rows):
             return None
         sizes = np.maximum(np.linalg.norm(self.rows, axis=1), TINY)
@@ -203,7 +203,7 @@ class _Velocities:
         return factors if np.linalg.norm(left) < INDEPENDENT * np.linalg.norm(row) else None
 
     def contradiction(self, name: str, value: float, follows: float, combination: np.ndarray) -> str:
-        """What a stated velocity is, and what follows from which others."""
+        """A sentence on a stated velocity and the one that follows from others."""
         joint, coordinate = split(name)
         if coordinate in EULER_NAMES:
             others = self.sources(combination, without=f"that of {joint}.")
@@ -229,7 +229,7 @@ class _Velocities:
 
 
 def law_rate(problem: Problem, law: int) -> float:
-    """Derivative of a law at t = 0, zero where there is none."""
+    """Derivative of a law at t = 0; zero without a law."""
     return float(law_value(problem.model.laws, problem.theta, law, 0.0)[1])
 
 
@@ -239,7 +239,7 @@ NO_INERTIA = 1e-11  # eigenvalue of the scaled mass matrix
 
 
 def check_mechanism(system: System, problem: Problem, closing: Closing) -> None:
-    """Record open loops, coordinates declared independent in vain, and motions without inertia."""
+    """Record open loops, too many independent coordinates, and motions without inertia."""
     if closing.conflict > 0:
         _check_independence(system, problem, closing)
     else:
@@ -310,7 +310,7 @@ def _check_loops(system: System, problem: Problem, closing: Closing) -> None:
 
 
 def _gap(closing: Closing, rows: list[int]) -> str:
-    """What some rows leave open, in words."""
+    """Violations of some rows, in words."""
     found = []
     for unit in ("m", "rad", ""):
         alike = [row for row in rows if closing.scales.names[row] == unit]
@@ -343,7 +343,7 @@ def check_identities(system: System, problem: Problem, identities: Sequence[Iden
 
 
 def opposed(system: System, at: Poses) -> list[str]:
-    """Cut joints whose axes point in opposite directions: their equations cannot tell."""
+    """Cut joints whose axes point in opposite directions, which also satisfies their equations."""
     index, found = system.topology.index, []
     for name in system.topology.cut:
         spec = system.joints[name]
@@ -376,7 +376,7 @@ def _check_independence(system: System, problem: Problem, closing: Closing) -> N
 
 
 def _without_inertia(problem: Problem, closing: Closing) -> Iterator[str]:
-    """Coordinates that can change without any mass moving and without any constraint noticing."""
+    """Coordinates that can change without moving any mass or violating any constraint."""
     tree, names = problem.model.tree, problem.names.coordinates
     inertia, elastic, n = closing.inertia, kinds(tree) == Column.ELASTIC, len(names)
     has = (inertia.diagonal > ROUND_OFF * inertia.scale) | elastic

@@ -12,7 +12,7 @@ from mbsim_cli.assembly.tree.system import System
 from mbsim_cli.errors import UsageError, option
 from mbsim_cli.model.problem import Names, Problem, Response
 from mbsim_cli.spec.analysis import FrequencyResponse
-from mbsim_cli.spec.expressions.number import written_out
+from mbsim_cli.spec.expressions.number import Number, written_out
 from mbsim_cli.spec.expressions.syntax import names as names_in
 from mbsim_cli.spec.expressions.syntax import parse
 from mbsim_cli.spec.model_file import ModelFile
@@ -41,15 +41,15 @@ class Transfer(NamedTuple):
 class Objective:
     """One number per simulation.
 
-    ``compile`` makes the integrand, which gives the expression and its partial derivatives on arrays of instants; it is
-    called when first needed.
+    ``compile`` makes the integrand when it is first needed, which gives the expression and its partial derivatives on
+    arrays of time points.
     """
 
     name: str
     unit: str
     kind: str  # one of spec.objectives.KINDS
     compile: Callable[[], Any]
-    parameters: tuple[str, ...] = ()  # that gradients are wanted for, p of them
+    parameters: tuple[str, ...] = ()  # of gradients, p of them
     sensors: Mapping[str, slice] = field(default_factory=dict)  # rows of the record that each sensor fills
     sharpness: complex = 1.0  # of the smooth maximum
     sharpness_rho: Sequence[float] = ()  # (p,)
@@ -72,13 +72,13 @@ def objectives_of(
     numbers: Any,
     sensor_rows: Mapping[str, slice],
     parameters: Sequence[str],
-    end: Any = None,
+    end: Number | None = None,
     environment: Any = None,
 ) -> list[Objective]:
     """Objectives in the order of the file.
 
-    ``end`` is the number of the file that says when the analysis ends, None where that is its last instant. An
-    ``environment`` (``spec.Expressions``) may stand for that of the file.
+    ``end`` is the number of the file for the end of the analysis, None for its last time point. An ``environment``
+    (``spec.Expressions``) may replace that of the file; ``numbers`` evaluates as ``Numbers``.
     """
     file, expressions = model_file.objectives, environment or model_file.expressions
     found: dict[str, Objective] = {}
@@ -165,7 +165,7 @@ def outputs_of(
 
 
 def responding(system: System, numbers: Numbers, problem: Problem, sensor_rows: Mapping[str, slice]) -> Problem:
-    """The problem of a frequency response, with its inputs, outputs and frequencies; records what is wrong."""
+    """The problem of a frequency response, with its inputs, outputs and frequencies; records issues."""
     from mbsim_cli.solve.linear.state_space import inputs_of
 
     file = system.model_file

@@ -16,7 +16,7 @@ from mbsim_cli.spec.model_file import ModelFile
 
 _NUMBERS = ("step", "duration", "tolerance", "gradient_tolerance")
 AUTO = "auto"
-WHOLE = 1e-6  # of an interval, by which it may miss a whole number of steps
+WHOLE = 1e-6  # of an interval: allowed distance from a whole number of steps
 FIRST_STEPS = 64  # of the duration, that step: auto tries first
 _NOT_DIFFERENTIATED = (
     "step",
@@ -36,9 +36,9 @@ _OF_INVERSE = ("step", "duration", "sensitivity", "output_interval")
 
 
 def options_of(model_file: ModelFile, numbers: Numbers, **overrides: Any) -> Options:
-    """Options; an override of None leaves what the file says.
+    """Options; an override of None keeps the setting of the file.
 
-    Where an override takes a formulation of the other family, the settings that only the file's own has are left out.
+    If an override chooses a formulation of the other family, settings that only the file's formulation has are dropped.
     """
     analysis, over = model_file.analysis, _known(overrides)
     if analysis.type == "inverse_dynamics":
@@ -86,7 +86,7 @@ def options_of(model_file: ModelFile, numbers: Numbers, **overrides: Any) -> Opt
             given |= {name: numbers(getattr(analysis, name)) for name in ("penalty", "weighting")}
             given |= {name: getattr(analysis, name) for name in ("max_iterations", "projection")}
     given |= over
-    if given.get("integrator") == AUTO_INTEGRATOR:  # until steps have been looked at
+    if given.get("integrator") == AUTO_INTEGRATOR:  # replaced once first steps have been made
         given["integrator"] = DEFAULT_INTEGRATOR
     if integrated:
         given.setdefault("absolute_tolerance", given["tolerance"])
@@ -110,7 +110,7 @@ def _step(stated: Any, numbers: Numbers, over: dict[str, Any], duration: float, 
 
 
 def _require_countable(duration: float, step: float) -> None:
-    """Raise UsageError for a step that the file, whose own numbers are judged before, does not state."""
+    """Raise UsageError for an override with too many steps; numbers of the file are checked before."""
     if not duration / step <= MOST_STEPS:
         raise UsageError(
             f"a duration of {duration:g} s has {duration / step:.3g} steps of {step:g} s, more than {MOST_STEPS:.0e}"
@@ -142,13 +142,13 @@ def warnings_of_settings(model_file: ModelFile, options: Options, choices: Mappi
 
 
 def end_of(model_file: ModelFile, duration: float | None) -> Number | None:
-    """Number that says when the analysis ends; ``duration`` goes before the file's. None for an equilibrium."""
+    """Number for the end of the analysis; ``duration`` replaces that of the file. None for an equilibrium."""
     stated = getattr(model_file.analysis, "duration", None)
     return stated if stated is None or duration is None else Number(duration)
 
 
 def check_differentiable(system: System, parameters: Sequence[str], **overrides: Any) -> None:
-    """Record an issue where a gradient is wanted by a parameter that a setting of the solver depends on."""
+    """Record an issue if a setting of the solver depends on a parameter of gradients."""
     numbers, analysis = system.geometry.numbers, system.model_file.analysis
     settings = [(name, getattr(analysis, name, None)) for name in _NOT_DIFFERENTIATED]
     frequencies = getattr(analysis, "frequencies", ())

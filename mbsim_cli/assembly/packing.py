@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from mbsim_cli.assembly.elements.forces import ForceTable
+from mbsim_cli.assembly.elements.forces import ForceTable, Moving
 from mbsim_cli.assembly.elements.laws import LawTable
 from mbsim_cli.assembly.elements.measures import ConstraintTable, MeasureTable
 from mbsim_cli.assembly.elements.sensors import ReactionTable, SensorTable
@@ -48,7 +48,7 @@ from mbsim_cli.system import cached_property
 
 # Whether joints allow the design position that their start is taken from.
 
-ROUNDED = 1e-3  # m or rad: what a drawing with few digits may be off by
+ROUNDED = 1e-3  # m or rad: error of positions given with few digits
 
 
 def _check_design(name: str, spec: AnyJoint, system: System) -> None:
@@ -67,7 +67,7 @@ def _check_design(name: str, spec: AnyJoint, system: System) -> None:
 
 
 def _misfit(geometry: Geometry, spec: AnyJoint) -> tuple[float, float]:
-    """How far the joint's points are apart in the design position [m], and its axes [rad], where it lets none move."""
+    """Gap of the joint's points [m] and axes [rad] in the design position, along the directions that it blocks."""
     d, r = design_frames(geometry, spec, joint_frames(geometry, spec))
     equations = CUT_EQUATIONS[kind_of(spec)]
     shifts = [d[e.axis_a].real for e in equations if e.kind == Measure.PROJECTION]
@@ -82,11 +82,11 @@ class ParameterValue(NamedTuple):
     value: float
     unit: str
     bounds: tuple[float, float] | None = None
-    key: str = ""  # its name in expressions; results may call it by the path of the number that it stands for
+    key: str = ""  # its name in expressions; results may name it by the path of its number
 
 
 def parameter_values(model_file: ModelFile, names: Sequence[str]) -> list[ParameterValue]:
-    """Values of parameters, overrides in place, with what the file says of them."""
+    """Values of parameters, with overrides, and their units and bounds in the file."""
     value, scope = model_file.expressions.value, model_file.expressions.scope()
     found = []
     for name in names:
@@ -199,7 +199,7 @@ class Packed:
 
     @cached_property
     def own(self) -> np.ndarray:
-        """Mask (n,) of the coordinates that cables have of their own."""
+        """Mask (n,) of the coordinates of cables."""
         joints = self.system.joints
         return np.array([isinstance(joints.get(name), OF_CABLES) for name, _ in self.system.coordinates], dtype=bool)
 
@@ -208,8 +208,8 @@ class Packed:
         coordinates = self.system.coordinates
         return np.array([column.coordinate in names.get(name, ()) for name, column in coordinates], dtype=bool)
 
-    def _place(self, moving: Any) -> str:
-        """Where the expression of a force stands in the file."""
+    def _place(self, moving: Moving) -> str:
+        """Place of the expression of a force in the file."""
         issue = self.system.model_file.issue(moving.path, "")
         return f"{issue.path} ({issue.file}:{issue.line}:{issue.column})"
 
@@ -340,8 +340,8 @@ class Packing:
     def renewed(self, model_file: ModelFile, choices: Mapping[str, Any]) -> Iterator["Packing | None"]:
         """The packing of a file with other values of its parameters, as long as these are read: equal to a new one.
 
-        None where the file is another one, where the tables may be others or something is wrong at these values, which
-        packing anew will say, and where another thread has it.
+        None if the file is a different one, the tables may differ, these values have issues (packing anew will report
+        them), or another thread uses it.
         """
         same = self.is_reusable and model_file.has_sections_of(self.model_file)
         same = same and all(choices[name] is self.choices[name] for name in SOURCES)

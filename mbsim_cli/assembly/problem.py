@@ -116,7 +116,7 @@ def _relative_inverse_inertia(J: np.ndarray, mass: np.ndarray, counted: np.ndarr
 ROUNDED = 1e-3  # rad, or the mechanism's unit of length: smaller changes are rounding in the file
 CARRIED = 0.1  # the same bound if the caller has replaced parameters
 FAR = 1.0  # rad: angle of a loop without stated initial values beyond which another closed position may be meant
-MOST_TOLD = 6
+MOST_SHOWN = 6
 
 
 class _Change(NamedTuple):
@@ -164,7 +164,7 @@ def moved_starts(packing: Packing, problem: Problem, closing: Closing) -> list[s
 
 
 def _unstated(changes: list[_Change], stated: np.ndarray, closing: Closing) -> Iterator[str]:
-    """Warnings about loops that close far from zero while nothing says where they start."""
+    """Warnings about loops that close far from zero without a stated initial value."""
     for part in closing.parts:
         far = [changes[c] for c in part.columns if changes[c].name.rpartition(".")[2].startswith("angle")]
         far = [change for change in far if change.exceeds(FAR)]
@@ -196,9 +196,9 @@ def _of_cut_joints(system: System, closing: Closing) -> Iterator[_Change]:
 
 
 def _changes_in_words(changes: list[_Change]) -> str:
-    told = [f"{change.name} from {change.shown(change.stated)} to {change.shown(change.found)}" for change in changes]
-    told = told[:MOST_TOLD]
-    return ", ".join(told) + (f" and {len(changes) - MOST_TOLD} more" if len(changes) > MOST_TOLD else "")
+    shown = [f"{change.name} from {change.shown(change.stated)} to {change.shown(change.found)}" for change in changes]
+    more = f" and {len(changes) - MOST_SHOWN} more" if len(changes) > MOST_SHOWN else ""
+    return ", ".join(shown[:MOST_SHOWN]) + more
 
 
 @dataclass(frozen=True)
@@ -252,7 +252,7 @@ class Assembled:
 
     @property
     def every_parameter(self) -> list[ParameterValue]:
-        """All parameters of the file, whether gradients are wanted for them or not."""
+        """All parameters of the file, with and without gradients."""
         return parameter_values(self.model_file, list(self.model_file.parameters))
 
     def at(self, values: Mapping[str, float | str]) -> "Assembled":

@@ -1,4 +1,4 @@
-"""What pictures show of a mechanism: solids, outlines, and their motion."""
+"""Drawings of a mechanism: solids, outlines, and their motion."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ from mbsim_cli.assembly.elements.laws import LawTable, RoadTable
 from mbsim_cli.assembly.parameters.numbers import Numbers
 from mbsim_cli.assembly.tree.bodies import tree_table, with_elastic
 from mbsim_cli.assembly.tree.elastic import ElasticBody, Source
-from mbsim_cli.assembly.tree.geometry import carries, frame, mass_properties, shape_center, split
+from mbsim_cli.assembly.tree.geometry import AXES, carries, frame, mass_properties, shape_center, split
 from mbsim_cli.assembly.tree.joints import both
 from mbsim_cli.assembly.tree.kinematics import poses
 from mbsim_cli.assembly.tree.system import System, held_as_in_run, unfolded_system
@@ -57,7 +57,7 @@ def outline(points: np.ndarray) -> tuple[Edges, Edges]:
 
 
 def _faces(points: np.ndarray) -> Edges:
-    """Edges of the hull where it has a fold; the diagonals that split plane faces are left out."""
+    """Edges of the hull where it has a fold; without the diagonals that split plane faces."""
     from scipy.spatial import ConvexHull
 
     hull = ConvexHull(points)
@@ -73,14 +73,13 @@ def _faces(points: np.ndarray) -> Edges:
 AROUND = 36  # chords of a circle
 RIM = 0.6  # radius, of the tread's
 TREAD = 0.6  # width over radius: tyres have a radius only
-_AXES = {"x": 0, "y": 1, "z": 2}
 
 
 def wire_frame(numbers: Numbers, shape: Any) -> list[np.ndarray]:
     """Polylines (k, 3) of a shape; none of a point mass."""
     center = np.array(shape_center(numbers, shape), dtype=float)
     if shape.type in ("rod", "cylinder"):
-        axis = _AXES[shape.axis or "x"]
+        axis = AXES[shape.axis or "x"]
         half = 0.5 * float(numbers(shape.length)) * np.eye(3)[axis]
         if shape.type == "rod":
             return [np.array([center - half, center + half])]
@@ -101,7 +100,7 @@ def solid(numbers: Numbers, shape: Any, body: int) -> Solid | None:
         return Solid("sphere", body, center, np.eye(3), np.full(3, 2.0 * float(numbers(shape.radius))))
     if shape.type == "cylinder":
         across, length = 2.0 * float(numbers(shape.radius)), float(numbers(shape.length))
-        axes = np.roll(np.eye(3), 2 - _AXES[shape.axis or "x"], axis=1)  # its z is the axis
+        axes = np.roll(np.eye(3), 2 - AXES[shape.axis or "x"], axis=1)  # its z is the axis
         return Solid("cylinder", body, center, axes, np.array([across, across, length]))
     return None
 
@@ -138,7 +137,7 @@ def _box(center: np.ndarray, half: np.ndarray) -> list[np.ndarray]:
     return [center + half * np.array(edge) for edge in edges]
 
 
-# From a model file to what is drawn of it, and where that is at given coordinates.
+# The drawing of a model file, and its position at given coordinates.
 
 SAME = 1e-9  # m: points nearer than this are one
 AT_JOINTS = {"spring_damper": "spring", "rotational_spring_damper": "spiral"}  # forces along a coordinate, as lines
@@ -210,7 +209,7 @@ class MovingScene:
 
 @dataclass(frozen=True, kw_only=True)
 class NaturalScene(MovingScene):
-    """The same moved by natural coordinates, rigid bodies as such also between two instants."""
+    """The same moved by natural coordinates, rigid bodies as such also between two time points."""
 
     system: NaturalSystem
 
@@ -368,7 +367,7 @@ class _Drawing:
             self._lines += [Line(kind, number, (corners[a], corners[b])) for a, b in edges]
 
     def _draw_visuals(self, number: int, name: str, visuals: Any) -> None:
-        """Add the surfaces of a body; one whose file cannot be read is left out, as the motion does not need it."""
+        """Add the surfaces of a body; one whose file cannot be read is skipped, as the motion does not need it."""
         for at, visual in enumerate(visuals):
             try:
                 given, triangles = read_surface(
@@ -385,9 +384,7 @@ class _Drawing:
             points = place + (given * scale) @ turn.astype(float).T
             edges = drawn_edges(points, triangles, "triangle")
             self._surfaces.append(Surface(number, points, triangles, edges))
-            used, ends = np.unique(edges, return_inverse=True)
-            places = np.array([self._add(number, point) for point in points[used]])
-            self._lines += [Line("mesh", number, (a, b)) for a, b in places[ends.reshape(edges.shape)].tolist()]
+            self._add_edges(number, points, edges)
 
     def _draw_mesh(self, number: int, body: ElasticBody) -> None:
         """Add the edges of a body's mesh; of one without, lines from its frame to its nodes."""
@@ -398,12 +395,16 @@ class _Drawing:
             self._lines += [Line("body", number, (origin, self._add(number, place))) for place in nodes]
             return
         self.meshes[body.name] = mesh
-        edges = drawn_edges(mesh.points, mesh.cells, mesh.kind)
-        used, ends = np.unique(edges, return_inverse=True)
-        places = np.array([self._add(number, point) for point in mesh.points[used]])
-        self._lines += [Line("mesh", number, (a, b)) for a, b in places[ends.reshape(edges.shape)].tolist()]
+        used, places = self._add_edges(number, mesh.points, drawn_edges(mesh.points, mesh.cells, mesh.kind))
         own = [i for i, (owner, _) in enumerate(self._system.coordinates) if owner == body.name]
         self.deforming.append(Deforming(places, mesh.shapes[:, used], np.array(own)))
+
+    def _add_edges(self, number: int, points: np.ndarray, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Add lines (e, 2) between points (k, 3); return the points used, and their numbers in the scene."""
+        used, ends = np.unique(edges, return_inverse=True)
+        places = np.array([self._add(number, point) for point in points[used]])
+        self._lines += [Line("mesh", number, (a, b)) for a, b in places[ends.reshape(edges.shape)].tolist()]
+        return used, places
 
     def _wheels(self, number: int, name: str) -> list[np.ndarray]:
         """Polylines of the tyres on a body, whose solids are added."""

@@ -1,4 +1,4 @@
-"""Tables that a motion leaves: which one, where and when, as a sentence."""
+"""Messages for motions that leave the range of a table: which table, where and when."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -20,7 +20,7 @@ from mbsim_cli.solve.natural.joint_motion import in_joint_coordinates
 
 
 class Use(NamedTuple):
-    """A law at work: what its argument is, in words, and its value."""
+    """A law in use: a name of its argument, and the value of the argument."""
 
     law: int
     argument: str
@@ -28,21 +28,21 @@ class Use(NamedTuple):
 
 
 class State(NamedTuple):
-    """A motion at an instant."""
+    """A motion at a time point."""
 
     time: float
     z: np.ndarray  # (n,)
     zd: np.ndarray  # (n,)
 
 
-BETWEEN = 8  # instants between two of results, where steps are adaptive
+BETWEEN = 8  # intermediate times in an output interval, for adaptive steps
 Blocks = Callable[[Problem], Iterator[Any]]
 
 
 def until_left(problem: Problem, last: float, blocks: Blocks, failure: AnalysisError) -> Iterator[Any]:
-    """Let a failure after the instant ``last`` name the table that the motion leaves; yield the instants before that.
+    """Name the table that the motion leaves in a failure after the time ``last``; yield the time points before.
 
-    Where tables continue instead of ending, the motion is the same until it leaves one: it is followed once more.
+    With tables that continue beyond their ends the motion is the same until it leaves one: it is computed once more.
     """
     laws, theta = problem.model.laws, problem.theta
     if all(ends(laws, theta, k) is None for k in range(len(laws.kind))):
@@ -54,9 +54,8 @@ def until_left(problem: Problem, last: float, blocks: Blocks, failure: AnalysisE
         return
     try:
         going = blocks(replace(problem, theta=going_on(laws, theta)))
-        pairs: Iterator[tuple[Any, Any]] = (
-            (block, block) for block in going
-        )  # each with one of the motion of the joints
+        # each block with one of the motion of the joints
+        pairs: Iterator[tuple[Any, Any]] = ((block, block) for block in going)
         if problem.options.natural:
             pairs = in_joint_coordinates(problem.system, problem.theta, going)
         found_there = next((pair for pair in pairs if len(pair[0].time) and pair[0].time[-1] > last), None)
@@ -85,7 +84,7 @@ def _name(failure: AnalysisError, sentence: str | None) -> None:
 
 
 def _states(problem: Problem, block: Any, row: int) -> Iterator[State]:
-    """An instant, and where steps are adaptive those until the next one."""
+    """The state at an output time; for adaptive steps also states up to the next output time."""
     t, z, zd, zdd = (array[row] for array in (block.time, block.position, block.velocity, block.acceleration))
     for s in np.linspace(0.0, problem.options.step, BETWEEN, endpoint=False) if problem.options.adaptive else (0.0,):
         yield State(t + s, z + s * (zd + 0.5 * s * zdd), zd + s * zdd)
@@ -97,7 +96,7 @@ def _declared(problem: Problem) -> State:
 
 
 def _left_table(problem: Problem, state: State) -> str | None:
-    """A sentence on the table that a motion is out of, None where it is out of none."""
+    """A sentence on the first table whose range the motion has left, or None."""
     laws, theta = problem.model.laws, problem.theta
     for use in _uses(problem, state):
         for k in terms_of(laws, use.law):
@@ -133,7 +132,7 @@ def _uses(problem: Problem, state: State) -> Iterator[Use]:
 
 
 def _natural(problem: Problem, f: int) -> float:
-    """Natural value of a spring, that at the start where it is automatic."""
+    """Natural value of a spring; an automatic one is that at the start."""
     index = problem.model.forces.theta[f] + NATURAL_VALUE
     if index in (automatic for automatic, _ in problem.automatic):
         return _measured(problem, problem.model.forces.measure[f], _declared(problem))[0]

@@ -52,7 +52,7 @@ class Term:
 
 
 def spline_term(rows: int, table: Callable[[], tuple[Sequence[Scalar], Sequence[Scalar]]], extrapolate: str) -> Term:
-    """The natural spline through a table of so many rows: arguments and values."""
+    """The natural spline through a table of ``rows`` rows; ``table`` gives arguments and values."""
     return Term(Law.SPLINE, breakpoints(rows, extrapolate), lambda: continued(*table(), extrapolate))
 
 
@@ -68,7 +68,7 @@ class LawTable:
     def number(self, law: Any, path: str, *, of_time: bool = True) -> int:
         """Number of a law given by name, inline, or not at all (NONE).
 
-        One that is also of something else than time has numbers of its own there: those of time may be moved with it.
+        A law of time that also has another argument is stored twice: event times may shift its numbers of time.
         """
         if law is None:
             return NONE
@@ -137,7 +137,7 @@ class LawTable:
         return [Term(kind, len(given) or _COUNTS[kind], lambda: coefficients(numbers, law))]
 
     def _breaks(self, law: Any) -> Iterator[float]:
-        """Where windows and pieces begin and end."""
+        """Ends of windows and pieces."""
         numbers = self._system.geometry.numbers
         ends = {"windowed": ("start", "end")}.get(law.type, ())
         given = [*(getattr(law, end) for end in ends), *(law.breaks if law.type == "piecewise" else ())]
@@ -147,7 +147,7 @@ class LawTable:
                 yield from self._breaks(self._resolved(part, "")[0])
 
     def _check_continuity(self, path: str, law: Any, first: int, system: System) -> None:
-        """Record an issue where a law that is made of others jumps."""
+        """Record an issue if a law composed of others jumps."""
         breaks = list(self._breaks(law))
         if not breaks:
             return
@@ -161,7 +161,7 @@ class LawTable:
 
 
 def _end(numbers: Numbers, breaks: Sequence[Any], k: int) -> Scalar:
-    """Where piece k of a piecewise law begins."""
+    """Start of piece k of a piecewise law."""
     if 1 <= k <= len(breaks):
         return numbers(breaks[k - 1])
     return EVERYWHERE if k else -EVERYWHERE
@@ -179,9 +179,7 @@ def coefficients(numbers: Numbers, law: Any) -> Sequence[Scalar]:
         case "polynomial":
             return numbers.vector(law.coefficients)
         case "harmonic":
-            omega = (
-                numbers(law.angular_frequency) if law.frequency is None else 6.283185307179586 * numbers(law.frequency)
-            )
+            omega = numbers(law.angular_frequency) if law.frequency is None else 2.0 * pi * numbers(law.frequency)
             return (numbers(law.offset), numbers(law.amplitude), omega, numbers(law.phase))
         case "smooth_step":
             return numbers.vector((law.start, law.end, law.from_, law.to))

@@ -20,7 +20,7 @@ from mbsim_cli.assembly.tree.joints import (
 from mbsim_cli.assembly.tree.system import Coordinate, System, unit_of
 from mbsim_cli.assembly.tree.topology import PairTable
 from mbsim_cli.model.codes import Column, Measure
-from mbsim_cli.model.layout import MEASURE_SIZE, NO_CURVES, NONE, Constraints, Curves, Followers, Measures
+from mbsim_cli.model.layout import MEASURE_SIZE, NO_CURVES, NONE, Constraints, Curves, Followers, Laws, Measures
 from mbsim_cli.spec import constraints
 from mbsim_cli.spec.constraints import CablePart
 
@@ -46,7 +46,7 @@ class MeasureTable:
         self._curve: list[int] = []  # law, or NONE
         self._known: dict[tuple, int] = {}
 
-    def table(self, laws: Any = None) -> Measures:
+    def table(self, laws: Laws | None = None) -> Measures:
         """The measures as arrays; those with curves need the table of ``laws``."""
         first = [0]
         for coordinates in self._coordinates:
@@ -104,7 +104,7 @@ class MeasureTable:
         return self._known[key]
 
     def projection(self, carrier: str, direction: str, origin: str, point: str) -> int:
-        """Component along a direction of body ``carrier`` of the way from its point to a point "body.name"."""
+        """Component, along a direction of body ``carrier``, of the vector from its point to a point "body.name"."""
         b, p = split(point)
         return self.between(
             Measure.PROJECTION,
@@ -135,15 +135,9 @@ class MeasureTable:
                 self._known[key] = self.combination([coordinate.column], lambda: (sign,))
         return self._known[key]
 
-    def combination(self, columns: list[int], coefficients: Callable[[], Sequence[Scalar]]) -> int:
-        """Weighted sum of tree coordinates."""
-        return self._append(Measure.COORDINATES, NONE, self._theta.add(coefficients), columns)
-
-    def less_curve(self, columns: list[int], signs: tuple[float, float], law: int) -> int:
-        """A coordinate less a law of another one."""
-        measure = self.combination(columns, lambda: (signs[0], 0.0, signs[1]))
-        self._curve[measure] = law
-        return measure
+    def combination(self, columns: list[int], coefficients: Callable[[], Sequence[Scalar]], curve: int = NONE) -> int:
+        """Weighted sum of tree coordinates, less a law ``curve`` of the last one times a further coefficient."""
+        return self._append(Measure.COORDINATES, NONE, self._theta.add(coefficients), columns, curve)
 
     def euler_norm(self, first_column: int) -> int:
         """Square of the norm of four Euler parameters."""
@@ -171,12 +165,12 @@ class MeasureTable:
         pair = self.pairs.number(index[a], index[b])
         return self._append(kind, pair, self._theta.add(numbers), [])
 
-    def _append(self, kind: Measure, pair: int, offset: int, coordinates: list[int]) -> int:
+    def _append(self, kind: Measure, pair: int, offset: int, coordinates: list[int], curve: int = NONE) -> int:
         self.kind.append(int(kind))
         self.pair.append(pair)
         self.offset.append(offset)
         self._coordinates.append(coordinates)
-        self._curve.append(NONE)
+        self._curve.append(curve)
         return len(self.kind) - 1
 
     def _of_cut_joint(self, coordinate: Coordinate, path: str) -> int:
@@ -202,9 +196,9 @@ class MeasureTable:
 
 @dataclass(frozen=True)
 class Identity:
-    """An equation that the coordinates have no part in: a geometric measure, the theta index of its target, its law.
+    """An equation that does not depend on the coordinates: a geometric measure, theta index of its target, its law.
 
-    An ``automatic`` target is what the measure always is.
+    An ``automatic`` target equals the measure.
     """
 
     name: str
@@ -289,12 +283,12 @@ class ConstraintTable:
                     self._add(f"{name}.{suffix}", measure, lambda: (0.0,))
 
     def add_motion(self, name: str, measure: int, target: Callable[[], tuple[Scalar]], law: int) -> int:
-        """Equation of a coordinate that inverse dynamics is given; return its number."""
+        """Equation of a coordinate whose motion inverse dynamics prescribes; return its number."""
         self._add(name, measure, target, law)
         return len(self.names) - 1
 
     def keep(self, wanted: list[bool]) -> list[Identity]:
-        """Drop the equations that are not wanted, and the measures that only they read; return them."""
+        """Keep the equations of a mask; drop the others with the measures that only they read, and return them."""
         kinds, pairs, blocks = self.measures.kind, self.measures.pair, self.measures.offset
         lists: tuple[list[Any], ...] = (self.names, self.measure, self.offset, self.law, self._automatic)
         self._follower = [c for c, keep in zip(self._follower, wanted, strict=True) if keep]
@@ -326,7 +320,8 @@ class ConstraintTable:
                 )
         if curve != NONE:
             of, by = coordinates
-            return self.measures.less_curve([of.column, by.column], (float(of.sign), float(by.sign)), curve)
+            factors = float(of.sign), 0.0, float(by.sign)
+            return self.measures.combination([of.column, by.column], lambda: factors, curve)
         signs, numbers = [c.sign for c in coordinates], self._system.geometry.numbers
         return self.measures.combination(
             [c.column for c in coordinates],

@@ -1,4 +1,4 @@
-"""The motion that an inverse analysis follows, and how well its rows tell accelerations."""
+"""The prescribed motion of inverse dynamics, and how accurately table rows determine accelerations."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
@@ -17,21 +17,21 @@ from mbsim_cli.spec.analysis import InverseDynamics
 from mbsim_cli.spec.analysis import MotionTable as TableOfMotion
 from mbsim_cli.spec.reading.messages import suggest
 
-# How well rows of a measured motion tell its second derivatives: they may scatter, lie too far apart, contradict.
+# How accurately rows of a measured motion determine second derivatives: rows may scatter, be too sparse, contradict.
 
 EVEN = 1e-2  # by how much steps of time may differ, relative
-AT_ONCE = 100_000  # numbers whose splines are found together
-FEW = 8  # rows below which nothing is said
-ROUND_OFF = 1e-12  # of values: smaller differences are none
+AT_ONCE = 100_000  # numbers of columns whose splines are computed together
+FEW = 8  # rows below which nothing is checked
+ROUND_OFF = 1e-12  # of values: smaller differences count as zero
 WHOLE = 1e-9  # by how much a row may lie behind the end, relative
 
 
 def scatter(time: np.ndarray, values: np.ndarray) -> float:
-    """Standard deviation of what values (N,) scatter by, or 0 where it does not decide their second differences.
+    """Standard deviation of the scatter of values (N,), or 0 if it does not dominate their second differences.
 
-    Scatter s of its own in every row has fourth differences of sqrt(70) s in the mean square, where a smooth motion has
-    next to none, and second differences of sqrt(6) s. It decides where the former are larger than the second
-    differences that there are; so they are of motions with less than 6 rows in a period.
+    Independent scatter s in every row has fourth differences of sqrt(70) s and second differences of sqrt(6) s in the
+    mean square; a smooth motion has hardly any fourth differences. Scatter dominates if the fourth differences exceed
+    the second ones, as they also do in motions with less than 6 rows in a period.
     """
     steps = np.diff(time)
     if not _judged(steps):
@@ -40,20 +40,20 @@ def scatter(time: np.ndarray, values: np.ndarray) -> float:
     return fourth / np.sqrt(70.0) if fourth > max(second, ROUND_OFF * np.abs(values).max()) else 0.0
 
 
-def accelerations_left(time: np.ndarray, columns: np.ndarray, duration: float) -> np.ndarray:
-    """Errors of second derivatives that rows (N, k) leave until the duration, and sizes of these: the largest (2, k).
+def acceleration_errors(time: np.ndarray, columns: np.ndarray, duration: float) -> np.ndarray:
+    """Largest errors and sizes (2, k) of second derivatives of columns (N, k) until the duration.
 
-    Those of cubic splines are off by the square of the rows' distance, at their ends by some ten times as much: splines
-    through every other row are off by four times that.
+    The error of cubic splines is proportional to the square of the distance of rows, and about ten times larger at the
+    ends: splines through every other row have four times the error.
     """
     if len(columns) < FEW:
         return np.zeros((2, columns.shape[1]))
     many = max(1, AT_ONCE // len(columns))
-    found = [_left(time, columns[:, first : first + many], duration) for first in range(0, columns.shape[1], many)]
+    found = [_errors(time, columns[:, first : first + many], duration) for first in range(0, columns.shape[1], many)]
     return np.concatenate([np.zeros((2, 0)), *found], axis=1)
 
 
-def _left(time: np.ndarray, columns: np.ndarray, duration: float) -> np.ndarray:
+def _errors(time: np.ndarray, columns: np.ndarray, duration: float) -> np.ndarray:
     from scipy.interpolate import CubicSpline  # slow to import, and laws need none
 
     met, error = (time >= 0.0) & (time <= duration * (1.0 + WHOLE)), np.zeros(columns.shape[1])
@@ -66,7 +66,7 @@ def _left(time: np.ndarray, columns: np.ndarray, duration: float) -> np.ndarray:
 
 
 def contradiction(time: np.ndarray, rows: np.ndarray) -> tuple[float, float]:
-    """By how much positions and velocities (3, N) change otherwise than velocities and accelerations say, relative.
+    """Relative differences of position and velocity changes from those by velocities and accelerations, of rows (3, N).
 
     By Hermite's rule (h^5 q5 / 720) and, over two rows, Simpson's (h^5 q6 / 90), in the mean square.
     """
@@ -80,22 +80,22 @@ def contradiction(time: np.ndarray, rows: np.ndarray) -> tuple[float, float]:
 
 
 def _judged(steps: np.ndarray) -> bool:
-    """Whether there are rows enough, at even steps (N - 1,), for differences that tell derivatives."""
+    """Whether there are enough rows, with even steps (N - 1,), to estimate derivatives by differences."""
     return len(steps) + 1 >= FEW and not np.ptp(steps) > EVEN * steps.mean()
 
 
-def _unlike(changes: np.ndarray, told: np.ndarray, size: float) -> float:
-    """Relative difference of changes from what is told of them, in the mean square; none of round-off."""
-    off, whole = (float(np.sqrt(np.mean(each**2))) for each in (changes - told, changes))
+def _unlike(changes: np.ndarray, expected: np.ndarray, size: float) -> float:
+    """Relative difference of changes from those expected, in the mean square, without round-off of a ``size``."""
+    off, whole = (float(np.sqrt(np.mean(each**2))) for each in (changes - expected, changes))
     return off / max(whole, ROUND_OFF**0.5 * size, np.finfo(float).tiny)
 
 
 PATH = "analysis.motion"
 TABLE = f"{PATH}.table"
 FEWER = "loops and constraints leave fewer freedoms than coordinates"
-LEFT = 1e-2  # of accelerations: an estimated error that is warned of
-CONTRADICTS = 2e-2  # relative difference of changes from what rates say
-SMALL = 1e-3  # of the largest acceleration of a table: what is accelerated less is measured by that
+LEFT = 1e-2  # of accelerations: estimated error above which there is a warning
+CONTRADICTS = 2e-2  # relative difference of changes from those by rates
+SMALL = 1e-3  # of the largest acceleration of a table: least size that errors are compared with
 _SUFFIXES = ("", ".velocity", ".acceleration")
 
 
@@ -113,7 +113,7 @@ class MotionTable:
             self._columns = self._tables.columns(self._spec.table, TABLE)
 
     def add_constraints(self, constraints: ConstraintTable, duration: float) -> None:
-        """Let the coordinates of the motion of a mechanism with loops be constraints, which later take no force."""
+        """Prescribe the motion of a mechanism with loops by constraints, which exert no force in the analysis."""
         self._loops, known = True, self._system.coordinates_of_joints
         if self._spec.all is not None:
             self._system.issue(f"{PATH}.all", FEWER, "give laws to as many coordinates as there are freedoms")
@@ -209,7 +209,7 @@ class MotionTable:
         return max(system.number_of(coordinate), 0)
 
     def _check_count(self, driven: Sequence[str], freedoms: int) -> None:
-        """As many drives as the motion has laws, or a rule that shares forces out."""
+        """Record an issue unless there are as many drives as laws, or more and a rule that distributes forces."""
         analysis, issue = self._analysis, self._system.issue
         counted = f"drives: {len(driven)}, freedoms: {freedoms}"
         if len(set(driven)) < len(driven):
@@ -314,7 +314,7 @@ class MotionTable:
         return time, np.array([np.column_stack(row) for row in read])
 
     def _warn_of_rows(self, names: list[str], time: np.ndarray, table: np.ndarray, duration: float) -> None:
-        """Warn of columns whose accelerations rows do not tell; ``table`` has none of them where it is at fault."""
+        """Warn of columns whose rows do not determine accelerations; an invalid ``table`` has no columns."""
         columns = dict(zip(names, table.T, strict=False))
         found = {name: scatter(time, values) for name, values in columns.items()}
         if rough := [name for name, size in found.items() if size > 0.0]:
@@ -323,9 +323,9 @@ class MotionTable:
                 rough, f"{scattered}: accelerations are those of the scatter; smooth a measured motion before"
             )
         smooth = [name for name in columns if name not in rough]
-        left, sizes = accelerations_left(time, table[:, [name not in rough for name in columns]], duration)
+        off, sizes = acceleration_errors(time, table[:, [name not in rough for name in columns]], duration)
         sizes = np.maximum(sizes, SMALL * sizes.max(initial=0.0))
-        errors = {name: error / size for name, error, size in zip(smooth, left, sizes, strict=True) if error > 0.0}
+        errors = {name: error / size for name, error, size in zip(smooth, off, sizes, strict=True) if error > 0.0}
         if coarse := sorted((name for name in errors if errors[name] > LEFT), key=errors.__getitem__, reverse=True):
             estimated = f"leave accelerations an estimated error of {100 * errors[coarse[0]]:.2g} %"
             helps = "as they lie too far apart or scatter; rows before and behind the analysis help at its ends"

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mbsim_cli.assembly.elements.forces import NATURAL_VALUE
+from mbsim_cli.assembly.elements.forces import NATURAL_VALUE, ForceTable
 from mbsim_cli.assembly.elements.measures import ConstraintTable, Identity, MeasureTable
 from mbsim_cli.assembly.parameters.numbers import IDENTITY, ZERO, Matrix, Vector, flat, table
 from mbsim_cli.assembly.parameters.numbers import unit as unit_vector
@@ -213,7 +213,7 @@ class SensorTable:
     that are expressions. ``add_reactions``, ``add_torques`` and ``add_expressions`` are called last, in this order.
     """
 
-    def __init__(self, system: System, measures: MeasureTable, forces: Any, constraints: Any):
+    def __init__(self, system: System, measures: MeasureTable, forces: ForceTable, constraints: ConstraintTable):
         self._system, self._measures, self._forces = system, measures, forces
         self._constraints, self._constraint_units = list(constraints.names), constraints.units
         self._force_number = {name: number for number, name in enumerate(forces.names)}

@@ -1,7 +1,7 @@
 """Expressions of the motion that forces are made of, as tapes that one compiled kernel evaluates.
 
-``SignalTable.add`` is the way in for anything that puts an expression on a force: it needs the number of the force,
-which of its components the expression adds to, the text, and the measure that the force acts along.
+``SignalTable.add`` adds an expression to a force, given as ``Moving``: number and component of the force, text, and
+the measure that the force acts along.
 """
 
 from collections.abc import Sequence
@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from mbsim_cli.assembly.elements.forces import Moving
 from mbsim_cli.assembly.elements.laws import LawTable
 from mbsim_cli.assembly.elements.measures import MeasureTable
 from mbsim_cli.assembly.elements.sensors import Entry, SensorTable
@@ -70,11 +71,11 @@ class SignalTable:
         self._rows: list[int] = [0]
         self._known: dict[Any, int] = {}  # row of what was read before
         self._hidden = system.model_file.derived.hidden
-        self._nothing = set[str]()  # loads that a joint lacks
+        self._nothing = set[str]()  # loads without a constraint equation, which are zero
         self._formulas = system.model_file.formulas
         self._parts = {name: written_out(part, self._formulas) for name, part in system.model_file.parts.items()}
 
-    def add(self, moving: Any) -> None:
+    def add(self, moving: Moving) -> None:
         """Add the expression of a force, see ``forces.Moving``."""
         tape = _Tape(moving.measure)
         text, parts = written_out(moving.text, self._formulas), self._parts
@@ -111,8 +112,8 @@ class SignalTable:
         self._of_force.append((moving.force, moving.component))
 
     def add_branchings(self, places: Sequence[str]) -> tuple[Branching, ...]:
-        """Let the record read what expressions do that may jump; ``places`` says where each stands in the file."""
-        automatic = {offset for offset, _ in self.automatic}  # numbers that the start alone knows
+        """Record the inputs of expressions that may jump; ``places`` are those of all expressions in the file."""
+        automatic = {offset for offset, _ in self.automatic}  # numbers that are known at the start only
         starts, rows, found = dict(zip(self._rows, self._entries, strict=False)), dict[Any, int](), list[Branching]()
 
         def row_of(key: Any, entry: Entry) -> int:
@@ -135,7 +136,7 @@ class SignalTable:
         return tuple(found)
 
     def table(self, forces: int) -> Signals | NoSignals:
-        """The expressions as arrays, of a model with so many forces."""
+        """The expressions as arrays, of a model with ``forces`` force elements."""
         nothing = np.zeros(0, np.int64)
         if not self._tapes:
             return NoSignals(nothing)
@@ -173,7 +174,7 @@ class SignalTable:
         """Entries, with their rows in the record, of what a name reads; None for t, parameters and constants."""
         file = self._system.model_file
         if (sensor := sensor_in(name, file.shown)) is not None:
-            entry = self._as_measure(self._sensors.entry, sensor, file.sensors[sensor])
+            entry = self._as_measure(sensor, file.sensors[sensor])
             if entry is None:
                 return None
             rows = self._row(("sensor", sensor), entry)
@@ -186,7 +187,7 @@ class SignalTable:
             return [(entry, self._row(("measure", measure, order), entry))]
         return None
 
-    def _as_measure(self, entry_of: Any, name: str, spec: Any) -> Entry | None:
+    def _as_measure(self, name: str, spec: Any) -> Entry | None:
         """The entry of a sensor; a coordinate is read as a measure, which is one in all coordinates."""
         if spec.type == "multiplier" and name in self._hidden and not self._sensors.has_equation(spec.constraint):
             self._nothing.add(name)
@@ -195,10 +196,10 @@ class SignalTable:
             measure = self._measures.coordinate(spec.coordinate, f"sensors.{name}.coordinate")
             return Entry(Sensor.MEASURE, "", index=measure, order=spec.derivative)
         if spec.type == "elastic_coordinate":
-            column = entry_of(name, spec).index
+            column = self._sensors.entry(name, spec).index
             measure = self._measures.combination([column], lambda: (1.0,))
             return Entry(Sensor.MEASURE, "", index=measure, order=spec.derivative)
-        return entry_of(name, spec)
+        return self._sensors.entry(name, spec)
 
     def _row(self, key: Any, entry: Entry) -> int:
         if key not in self._known:

@@ -1,8 +1,9 @@
 """Laws of time that are not smooth: which of them an integrator cannot take, and where its steps end.
 
-A jump of the rate of a law that drives a coordinate is an impulse, which moves what is not driven too. Formulations of
-open trees take the rates that laws prescribe and integrate all others, so that they would leave it out; steps of ALI3-P
-spread it. Where slopes or accelerations change, at instants that parameters move, steps of ALI3-P end.
+A jump of the rate of a law that drives a coordinate is an impulse, which also moves coordinates that are not driven.
+Formulations of open trees prescribe the rates of driven coordinates and integrate the others, so that they would miss
+the impulse; steps of ALI3-P spread it. Steps of ALI3-P end where slopes or accelerations change at times that
+parameters move.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -19,14 +20,14 @@ from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.spec.objectives import SUMS
 
 JUMP = 1e-6  # of a rate, over the rate, that counts as one
-ASIDE = 1e-6  # of the duration: between instants whose rates tell an acceleration
-FAR = 1e-2  # of the duration: how far around a point accelerations tell how large they are
+ASIDE = 1e-6  # of the duration: interval of a difference of rates that gives an acceleration
+FAR = 1e-2  # of the duration: distance from a breakpoint at which the size of accelerations is taken
 ACCELERATION_JUMP = 1e-4  # over these accelerations, that counts as a jump
 SLIGHT = 1e-3  # of the largest rate of a law: a jump below this is not warned of
 SMOOTHER = (
     "begin and end such a law with a rate of zero, as smooth_step does, or let it continue by `extrapolate: linear`"
 )
-SAMPLES = 101  # times at which rates of a law tell how large they are
+SAMPLES = 101  # times at which the largest rate of a law is searched
 
 
 class Edge(NamedTuple):
@@ -52,7 +53,7 @@ class Edge(NamedTuple):
 
 
 def check_driving_laws(problem: Problem, issue: Callable[..., None]) -> None:
-    """Report laws whose rates jump, and jumps of accelerations at one instant that parameters would part."""
+    """Report laws whose rates jump, and jumps of accelerations at one time point that parameters would part."""
     driving = list(driving_edges(problem))
     for law, points, before, behind in (edge for edge in driving if edge.rate_jumps):
         message = f"the rate of the law jumps from {before[0]:.6g} to {behind[0]:.6g} at {points[0].time:.6g} s"
@@ -104,18 +105,18 @@ def driving_edges(problem: Problem, driving: np.ndarray | None = None) -> Iterat
 
 
 def has_breakpoints(problem: Problem) -> bool:
-    """Whether any law of time may change on the way: most models have none."""
+    """Whether any law of time has a breakpoint; most models have none."""
     laws, everywhere = problem.model.laws, np.full(len(problem.theta), True)
     of_time = {*laws_of_forces(problem.model).tolist(), *problem.model.constraints.law.tolist()}
     return any(breakpoints_of_law(laws, problem.theta, everywhere, law) for law in of_time)
 
 
 def event_times_of(problem: Problem, by_all: np.ndarray) -> tuple[tuple[int, ...], ...]:
-    """Offsets in theta of what instants are sums of at which laws change and steps of ALI3-P end.
+    """Event times at which laws change and steps of ALI3-P end, each as the offsets in theta that it is the sum of.
 
-    They are those that numbers of the file move: ``by_all`` (len(theta), q) are derivatives by its parameters. Forces
-    that are continuous with two derivatives leave steps of second order as they are. Where the rate of a driving law
-    jumps, or several accelerations jump that parameters part, steps go across.
+    Only times that numbers of the file move are listed; ``by_all`` (len(theta), q) are derivatives by its parameters.
+    Forces with two continuous derivatives do not reduce the order of the steps, which then do not end there. Nor do they
+    end where the rate of a driving law jumps, or several accelerations jump at times that parameters move apart.
     """
     model, moved, found = problem.model, np.array(by_all.any(axis=1)), dict[tuple[float, bytes], tuple[int, ...]]()
     of_forces, driving = (
@@ -155,9 +156,9 @@ def jumps_of(problem: Problem) -> frozenset[int]:
 
 
 def unsmooth_laws(problem: Problem, model_file: ModelFile) -> list[str]:
-    """Warnings about rates of driving laws that jump, and about derivatives by instants at which laws are not smooth.
+    """Warnings about rates of driving laws that jump, and about derivatives by times at which laws are not smooth.
 
-    Steps of ALI3-P go across some of them, and sums over instants go across what jumps with accelerations.
+    Some of these times lie inside steps of ALI3-P; sums over time points do not resolve jumps of accelerations.
     """
     model, options = problem.model, problem.options
     stepped = options.analysis == "forward_dynamics" and not options.integrated
@@ -210,7 +211,7 @@ def _fastest(problem: Problem, law: int) -> float:
 
 
 def _moved_instant(problem: Problem, group: Sequence[Breakpoint]) -> str:
-    """When that is and on what it depends, or nothing where it depends on no parameter."""
+    """The time and the parameters that it depends on, in words; empty if it depends on none."""
     rows = problem.theta_rho[[point.numbers[0] for point in group]]
     by = np.array(problem.names.parameters)[rows.any(axis=0)]
     return f"at {group[0].time:.6g} s, a time that depends on {', '.join(by)}" if by.size else ""
@@ -222,7 +223,7 @@ def _edges(problem: Problem, moved: np.ndarray, law: int) -> list[Breakpoint]:
 
 
 def _rates(laws: Laws, theta: np.ndarray, law: int, group: Sequence[Breakpoint], end: float) -> np.ndarray:
-    """Rates of a law on both sides of a point (2, 5): there, at two instants nearby, and at two farther away."""
+    """Rates of a law on both sides of a point (2, 5): there, at two time points nearby, and at two farther away."""
     away = end * np.array([0.0, ASIDE, 2.0 * ASIDE, FAR, FAR + ASIDE])
     first, last = group[0].time, group[-1].time
     least = 1e-14 * end

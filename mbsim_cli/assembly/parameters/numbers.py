@@ -19,7 +19,7 @@ Table = TypeVar("Table")
 
 
 def integers(values: Iterable[Any]) -> np.ndarray:
-    """The values as 64-bit integers, also where there are none."""
+    """The values as an array of 64-bit integers, also if it is empty."""
     return np.array(values if isinstance(values, np.ndarray) else list(values), dtype=np.int64)
 
 
@@ -128,14 +128,14 @@ def flat(m: Matrix) -> Vector:
 # Numbers of a model file as the packing reads them: real, or with a complex step along one parameter.
 
 STEP = 1e-30  # of a complex step; its square vanishes beside any value, so the derivative is exact
-STEEP, SHORTER = 1e10, 1e-8  # a derivative that is worth a look by a shorter step, and how much shorter
+STEEP, SHORTER = 1e10, 1e-8  # derivative that is checked by a shorter step, and the ratio of the steps
 MANY = 1_000_000  # entries of d theta / d rho, above which most are zero and it may be sparse
 
 
 class Numbers:
     """Evaluates the numbers of a file (``environment`` is its ``spec.Expressions``) and remembers which were read.
 
-    Where another environment gives them for a while, ``lock`` is held.
+    ``lock`` is held while another environment gives the numbers.
     """
 
     def __init__(self, environment: Any):
@@ -143,7 +143,7 @@ class Numbers:
         self._values: dict[Any, complex] = {}
         self._stepped: dict[Any, complex] = {}
         self._readers: dict[str, list[Any]] = {}
-        self._indexed = 0  # values that ``_readers`` knows
+        self._indexed = 0  # number of values that ``_readers`` covers
         self.read: set[Any] = set()
         self.parameter: str | None = None  # that is stepped along
         self.undefined: dict[str, str] = {}  # by parameters: why formulas have no derivatives
@@ -166,7 +166,7 @@ class Numbers:
 
     @contextmanager
     def recorded(self) -> Iterator[set[Any]]:
-        """What is read meanwhile, which does not count as read before or behind."""
+        """The numbers read inside the context; ``read`` does not include them afterwards."""
         before, self.read = self.read, set()
         try:
             yield self.read
@@ -187,9 +187,9 @@ class Numbers:
 
     @contextmanager
     def reading(self, environment: Any) -> Iterator[frozenset[Any]]:
-        """Evaluate by another environment meanwhile; gives those of the numbers read so far that may be others there.
+        """Evaluate by another environment inside the context; yields the numbers read so far whose values may differ.
 
-        Raises what a number does that has no value there.
+        Raises the error of a number that has no value there.
         """
         with self.lock:
             names, readers = environment.differing(self._environment), self._by_name()
@@ -217,7 +217,7 @@ class Numbers:
     def depending_on(self, parameter: str, by_name: Mapping[str, Sequence[Any]]) -> dict[Any, complex]:
         """Those of the numbers that depend on a parameter, with their values a complex step away.
 
-        Where a formula has no derivative by it, there are none, and ``undefined`` says why.
+        Empty if a formula has no derivative by it; ``undefined`` then holds the reason.
         """
         affected, found = self._environment.affected(parameter), {}
         self.undefined.pop(parameter, None)
@@ -259,7 +259,7 @@ class Numbers:
         return complex(self._environment.scope()[parameter].real, shorter * STEP)
 
 
-# The vector theta, filled block by block; each block knows how to compute itself again.
+# The vector theta, filled block by block; each block keeps the function that computes it.
 #
 # A block's function reads the model file's numbers, so evaluating it under a complex step gives its exact
 # derivative; only blocks that read a number which depends on the parameter are evaluated for it.
@@ -309,7 +309,7 @@ class Theta:
             return values, self.jacobian(parameters)
 
     def jacobian(self, parameters: Sequence[str], blocks: Container[int] | None = None, sparse: bool = False) -> Any:
-        """d theta / d rho (size, p), if need be of blocks at some offsets alone; large ones ``Sparse`` if wanted."""
+        """d theta / d rho (size, p), or only of blocks at given offsets; with ``sparse`` large ones are ``Sparse``."""
         rows, columns, values = [], [], []
         readers: dict[Any, list[int]] = {}  # blocks by the numbers that they read
         for place, (_, _, read) in enumerate(self._blocks if parameters else ()):

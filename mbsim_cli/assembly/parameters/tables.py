@@ -12,12 +12,12 @@ from mbsim_cli.errors import InputOutputError, counted
 from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.spec.reading.messages import suggest
 
-# Natural cubic splines through tables, and what they are beyond the tables' ends.
+# Natural cubic splines through tables, and their continuation beyond the tables' ends.
 #
-# Beyond its ends a table says nothing: without ``extrapolate`` the law is no number there (NaN), which ends an
-# analysis that asks for it; ``hold`` keeps the value of the last row, ``linear`` continues with its slope.
+# A table has no values beyond its ends: without ``extrapolate`` the law is NaN there, which ends an analysis that
+# evaluates it; ``hold`` keeps the value of the last row, ``linear`` continues with its slope.
 
-ROUND_OFF = 1e-9  # of the table's length, that an argument may lie beyond its ends
+ROUND_OFF = 1e-9  # of the table's length: distance beyond the ends that is allowed
 UNKNOWN = (float("nan"),) * 4
 
 
@@ -122,7 +122,7 @@ class Tables:
         return values
 
     def column(self, table: Any, path: str, quantity: str, suffix: str = "") -> np.ndarray:
-        """Values of a quantity as they stand; one zero where there are none, or what is no number among them."""
+        """Values of a quantity as stored; a single zero if they are missing or not finite."""
         known, name = self.columns(table, path), table.column(quantity) + suffix
         place = f"{path}.columns.{quantity}"
         try:

@@ -41,7 +41,7 @@ class Part:
     rows: np.ndarray  # (k,) numbers of the equations
     columns: np.ndarray  # (l,) numbers of the coordinates
     z: np.ndarray  # (l,)
-    phi: np.ndarray  # (k,) what stays open; zero where the target is automatic
+    phi: np.ndarray  # (k,) residuals; zero where the target is automatic
     J: np.ndarray  # (k, l), rows scaled to unit length
     redundant: list[int]  # equations that follow from earlier ones
     conflict: int  # by how many too many coordinates are declared independent
@@ -70,7 +70,7 @@ class Closing:
 
     @property
     def gaps(self) -> np.ndarray:
-        """What stays open (m,), lengths in the mechanism's unit."""
+        """Violations (m,) of the constraints, lengths in the mechanism's unit."""
         return np.abs(self.phi) / self.scales.rows[: len(self.phi)]
 
     @property
@@ -131,7 +131,7 @@ def close(
     Where fewer coordinates are declared independent than the mechanism has degrees of freedom, further ones keep their
     initial values: of those that determine the others well, first the ``stated`` ones (n,); of rates those of
     ``stated_velocity`` (n,). Of the coordinates that follow from the others, those of ``own`` (n,) are taken first.
-    ``accepts`` tells whether a closed position is one of the mechanism.
+    ``accepts`` rejects closed positions with cut joints whose axes are opposite.
     """
     problem = equations.problem
     tree, theta = problem.model.tree, equations.theta
@@ -256,7 +256,7 @@ def _solved(
 
 
 def kept_by_constraints(equations: Equations, closing: Closing) -> tuple[np.ndarray, np.ndarray]:
-    """Masks (n,) of coordinates and of rates that keep their values when only the constraints are left to hold."""
+    """Masks (n,) of coordinates and of rates that keep their values once only the constraints must hold."""
     if not equations.initial_measures:
         return closing.held, closing.held_velocity
     rows = [row for row in equations.of_position if row < equations.m]
@@ -272,7 +272,7 @@ def kept_by_constraints(equations: Equations, closing: Closing) -> tuple[np.ndar
 
 
 def independent_columns(packed: Any, theta: np.ndarray) -> np.ndarray:
-    """``packed.kept`` at the numbers theta: of independent Euler parameters the largest is left to the norm."""
+    """``packed.kept`` at the numbers theta: of independent Euler parameters the norm determines the largest."""
     mask, initial = packed.kept.copy(), packed.tree.initial[0]
     for first in np.flatnonzero(kinds(packed.tree) == Column.EULER_0):
         if mask[first : first + 4].any():
@@ -317,7 +317,7 @@ def _start(system: System, spec: Any, place: int) -> tuple[Scalar, Scalar]:
 
 
 def _refuse_orientation(system: System, joint: str, is_independent: bool) -> None:
-    """Say that a joint without Euler parameters can keep no orientation, nor its rate."""
+    """Report that a joint without Euler parameters cannot keep an orientation or its rate."""
     if is_independent:
         system.issue(f"joints.{joint}", "an orientation cannot be independent at a joint that is cut")
     elif system.joints[joint].cut:

@@ -114,7 +114,7 @@ class Equations:
         return phi, J
 
     def poses(self, theta: Sequence[Scalar], z: np.ndarray) -> Poses:
-        """Poses at the coordinates z (n,), for reading only; the latest are kept, for the next to ask."""
+        """Poses at the coordinates z (n,), for reading only; the latest are cached."""
         kept_for, found = self._latest.get(z.tobytes(), (None, None))
         if found is None or kept_for is not theta:
             found = poses(self.problem.model.tree, theta, z.tolist())
@@ -197,10 +197,10 @@ def _wanted(
 
 
 def left_open(problem: Problem, identities: Sequence[Identity]) -> tuple[np.ndarray, np.ndarray]:
-    """What identities leave open, whatever the coordinates are (r,), and its derivatives by the parameters (r, p)."""
+    """Violations (r,) of identities, which no coordinates change, and their derivatives by the parameters (r, p)."""
     first, n = problem.model.tree.initial[0], kinds(problem.model.tree).size
 
-    def value(identity: Identity, at: Any, theta: list[Scalar]) -> Scalar:
+    def value(identity: Identity, at: Poses, theta: list[Scalar]) -> Scalar:
         if identity.automatic:
             return 0.0
         found, _ = measured(at, problem.model.pairs, identity.kind, identity.pair, theta, identity.block)
@@ -244,7 +244,7 @@ class Group(NamedTuple):
 class Scaled:
     """Equations of a group, lengths in the mechanism's unit: coordinates in units ``columns`` (l,), rows in ``rows``.
 
-    ``turns`` (l,) says which coordinates are angles.
+    ``turns`` (l,) is the mask of angles.
     """
 
     def __init__(self, group: Group, problem: Problem, scales: Scales) -> None:
@@ -254,10 +254,10 @@ class Scaled:
         self.rows = scales.rows[np.concatenate([group.rows, declared]).astype(int)]
         self.columns = scales.columns[group.columns]
         self.turns = among(kinds(problem.model.tree)[group.columns], ROTATIONS)
-        self._known: dict[bytes, tuple] = {}  # what was asked last
+        self._known: dict[bytes, tuple] = {}  # latest evaluations, by position
 
     def at(self, theta: Sequence[Scalar], z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Equations and their Jacobian, in these units; for reading only, as they are kept for the next to ask."""
+        """Equations and their Jacobian, in these units; for reading only, as they are cached."""
         kept_for, found = self._known.get(z.tobytes(), (None, None))
         if kept_for is not theta:
             phi, J = self.equations.at(theta, z * self.columns)
@@ -270,7 +270,7 @@ class Scaled:
 
 @dataclass(frozen=True)
 class Local:
-    """Rows of ``whole`` that read some coordinates alone; ``reads`` says which of these each row has."""
+    """Rows of ``whole`` that read only some coordinates; ``reads`` lists those of each row."""
 
     whole: Equations
     rows: list[int]
@@ -298,7 +298,7 @@ class Local:
 
 
 def groups(equations: Equations) -> list[Group]:
-    """One group of all equations, or where none is geometric those that are connected by coordinates."""
+    """One group of all equations; if none is geometric, the groups of equations that share coordinates."""
     model, n = equations.problem.model, len(equations.problem.independent)
     table = model.measures
     kinds = table.kind[[row[0] for row in equations.rows]] if equations.rows else np.zeros(0, int)

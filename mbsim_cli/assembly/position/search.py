@@ -46,7 +46,7 @@ def determined(
     J: np.ndarray, free: np.ndarray, stated: np.ndarray, beyond: bool = False, last: np.ndarray | None = None,
     first: np.ndarray | None = None,
 ) -> list[int]:  # fmt: skip
-    """Free coordinates that the rows of J determine, as many as the rank; ``stated`` ones only where they must be.
+    """Free coordinates that the rows of J determine, as many as the rank; ``stated`` ones only if necessary.
 
     Those of the mask ``first`` come before all others; those of the mask ``last`` come only after them, however badly
     the rows determine these.
@@ -130,7 +130,7 @@ def newton(
 WALKS, STEPS, HALVINGS, CORRECTIONS, POLISHING = 20, 4, 12, 10, 12
 REDUNDANT = 1e-14  # singular values, relative, that are but round-off
 NEARBY = 1e-9  # of distances that count as equal
-STANDS = 1e-10  # step, relative, below which the way to the nearest position has ended
+STANDS = 1e-10  # relative step below which the nearest position is reached
 
 
 class Nearest:
@@ -143,7 +143,7 @@ class Nearest:
         self.rows = equations.of_position
 
     def from_position(self, z: np.ndarray) -> np.ndarray:
-        """The nearest position to which the way goes downhill from a closed one."""
+        """The nearest position that descent along closed positions reaches from a closed one."""
         for _ in range(WALKS):
             z, ended = self._walk(z)
             polished = self._polish(z)
@@ -205,7 +205,7 @@ class Nearest:
         return np.linalg.lstsq(J.T, -self.weights * (z - self.declared)[self.loose], rcond=REDUNDANT)[0]
 
     def _walk(self, z: np.ndarray) -> tuple[np.ndarray, bool]:
-        """Go along the closed positions towards the declared one; whether the way has ended."""
+        """Descend along closed positions towards the declared one; return position and whether descent has ended."""
         for _ in range(STEPS):
             J = self._part(self.equations.at(self.theta, z)[1]) / self.weights
             way = self.weights * (self.declared - z)[self.loose]
@@ -267,7 +267,7 @@ class Found:
 
 
 class Search:
-    """Coordinates from ``start`` (l,); ``accepts`` judges a closed position.
+    """Search for closed positions from ``start`` (l,); ``accepts`` checks a closed position.
 
     ``free``, ``stated`` and ``own`` are masks; those of ``own`` are what the others determine, if they can.
     """
@@ -281,7 +281,7 @@ class Search:
         self.rows = equations.of_position
 
     def keep(self) -> Found:
-        """What Newton makes of the declared position, all values kept that others do not determine."""
+        """Newton from the declared position for the coordinates that others determine; all others keep their values."""
         dependent = self._dependent(self.start)
         for _ in range(CHOICES):
             z = newton(self.equations, self.theta, self.start, dependent)
@@ -366,7 +366,7 @@ class Search:
         return self._descend(self.start, np.flatnonzero(unstated))
 
     def _descend(self, z: np.ndarray, columns: np.ndarray) -> np.ndarray:
-        """Where least squares lead by the coordinates ``columns``."""
+        """The least-squares position reached from z by the coordinates ``columns``."""
         from mbsim_cli.solve.least_squares import least_squares
 
         def at(part: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -387,7 +387,7 @@ class Search:
         return found if self._gap(found) <= self._gap(z) + CLOSED else z
 
     def _from(self, way: Callable[[np.ndarray], np.ndarray], loose: np.ndarray) -> Iterator[np.ndarray]:
-        """Positions found from all starts; once one closes, only those from as far off are of interest."""
+        """Positions found from all starts; once one closes, starts farther away are skipped."""
         enough = np.inf
         for away, start in self._starts(loose):
             if away > enough:

@@ -6,14 +6,15 @@ Paths of elastic cables are formulas of pulleys with parallel axes, which is che
 
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from mbsim_cli.assembly.tree.geometry import split
-from mbsim_cli.assembly.tree.kinematics import poses
+from mbsim_cli.assembly.tree.kinematics import Poses, poses
 from mbsim_cli.assembly.tree.system import System
 from mbsim_cli.model.coordinates import kinds
+from mbsim_cli.model.layout import FlexibleTree, Tree
 from mbsim_cli.spec.expand_cables import MIDDLE, touches
 from mbsim_cli.spec.expressions.number import Many
 from mbsim_cli.spec.forces import Pulley
@@ -37,8 +38,8 @@ class _Straight(NamedTuple):
     direction: np.ndarray  # (3,)
 
 
-def guess_touches(system: System, tree: Any, theta: np.ndarray) -> None:
-    """Let the coordinates of cables over pulleys begin in theta where the declared start puts them."""
+def guess_touches(system: System, tree: Tree | FlexibleTree, theta: np.ndarray) -> None:
+    """Set the initial values of cable coordinates in theta to those of the declared start."""
     cables = system.model_file.cables
     names = [name for name, cable in cables.items() if any(isinstance(at, Pulley) for at in cable.path)]
     if not names:
@@ -54,7 +55,7 @@ def guess_touches(system: System, tree: Any, theta: np.ndarray) -> None:
             theta[first + system.number_of(coordinate)] = coordinate.sign * value
 
 
-def _require_parallel(system: System, name: str, path: Many[str | Pulley], at: Any) -> None:
+def _require_parallel(system: System, name: str, path: Many[str | Pulley], at: Poses) -> None:
     """Report pulleys of an elastic cable that follow each other with axes in other directions."""
     for k, (a, b) in enumerate(pairwise(path)):
         if isinstance(a, Pulley) and isinstance(b, Pulley):
@@ -66,7 +67,7 @@ def _require_parallel(system: System, name: str, path: Many[str | Pulley], at: A
                 system.issue(f"cables.{name}.path[{k + 1}].axis", message, hint)
 
 
-def _guesses(system: System, name: str, path: Many[str | Pulley], at: Any) -> Iterator[tuple[str, float]]:
+def _guesses(system: System, name: str, path: Many[str | Pulley], at: Poses) -> Iterator[tuple[str, float]]:
     """Coordinates of a cable, and their values."""
     nodes = [_node(system, place, at) for place in path]
     parts = []
@@ -82,7 +83,8 @@ def _guesses(system: System, name: str, path: Many[str | Pulley], at: Any) -> It
             n, u, v = node.axis, parts[k - 1].direction, parts[k].direction
             sign = 1.0 if place.turn == "positive" else -1.0
             meets, leaves = touches(name, k)
-            zero = np.array(at.R[system.topology.index[meets]])[:, 0]  # the arm at a zero angle; both stand alike there
+            # the arm at a zero angle, the same for both ends
+            zero = np.array(at.R[system.topology.index[meets]], dtype=float)[:, 0]
             begin = _angle(zero, np.cross(u, n), n)
             turn = _angle(u, v, n) - MIDDLE * np.pi
             wrap = turn - 2.0 * np.pi * np.round(turn / (2.0 * np.pi)) + (MIDDLE + 2.0 * place.turns) * np.pi
@@ -90,7 +92,7 @@ def _guesses(system: System, name: str, path: Many[str | Pulley], at: Any) -> It
             yield f"{leaves}.angle", sign * (begin + wrap)
 
 
-def _node(system: System, place: str | Pulley, at: Any) -> _Node:
+def _node(system: System, place: str | Pulley, at: Poses) -> _Node:
     body, point = split(place if isinstance(place, str) else place.center)
     index = system.topology.index[body]
     r, R = (np.zeros(3), np.eye(3)) if body == GROUND else (np.array(at.r[index]), np.array(at.R[index]))

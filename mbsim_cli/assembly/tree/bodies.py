@@ -8,8 +8,9 @@ import numpy as np
 
 from mbsim_cli.assembly.parameters.numbers import Scalar, flat, integers, table
 from mbsim_cli.assembly.tree.elastic import ElasticBody, NodeJoint, ShapeRow
-from mbsim_cli.assembly.tree.geometry import mass_properties
+from mbsim_cli.assembly.tree.geometry import Geometry, mass_properties
 from mbsim_cli.assembly.tree.joints import (
+    AnyJoint,
     held_of,
     initial_position,
     initial_velocity,
@@ -81,7 +82,7 @@ def with_elastic(system: System, tree: Tree, pairs: PairTable) -> Tree | Flexibl
 
 
 def _nodes(system: System) -> dict[str, np.ndarray]:
-    """Columns of nodes, the numbers of their bodies, and where theta has what moves them."""
+    """Columns of nodes, the numbers of their bodies, and the places of their shapes in theta."""
     index = {deforming.name: f for f, deforming in enumerate(system.elastic)}
     columns, bodies, shapes, bent, bend = [], [], [], [], []
     for column, (owner, kept) in enumerate(system.columns):
@@ -115,7 +116,7 @@ def _add_body(system: System, body: int) -> int:
     return system.theta.add(block)
 
 
-def _add_initial(system: System, joint: str, read) -> None:
+def _add_initial(system: System, joint: str, read: Callable[[Geometry, AnyJoint], Sequence[Scalar]]) -> None:
     """Pack the initial coordinates of one joint, or their rates, in the order and sense of its columns."""
     spec, geometry = system.joints[joint], system.geometry
     order = system.declared_order(joint)
@@ -133,7 +134,7 @@ def _add_initial(system: System, joint: str, read) -> None:
         system.theta.add(block)
 
 
-# Inertias that coordinates have of their own: armatures of joints, and those of states.
+# Armatures of joints, and inertias of states.
 
 
 def armature_table(system: System) -> Armatures:

@@ -85,7 +85,7 @@ class ElasticBody:
         return set(self.coordinates) if getattr(self.spec.initial, "velocity", None) is not None else set()
 
     def current(self) -> "StandardInput":
-        """The data as the numbers stand."""
+        """The data at the present numbers."""
         if self._numbers.elsewhere:
             raise UsageError(f"body {self.name!r} deforms: second derivatives need shapes that no analysis follows")
         self._numbers.read |= self._read
@@ -145,7 +145,7 @@ class ElasticBody:
         return self._numbers.vector(self.initial[order])
 
     def node(self, name: str) -> int | None:
-        """Number of a node; None where there is none of that name."""
+        """Number of a node, or None."""
         names = [node.name for node in self.sid.nodes]
         return names.index(name) if name in names else None
 
@@ -185,7 +185,7 @@ def _single(model_file: ModelFile, body: ElasticBody) -> set[int]:
 
 @dataclass(frozen=True)
 class NodeJoint:
-    """What is between the frame of a body that deforms and a place on it, in the form of a joint.
+    """A joint between the frame of a flexible body and a place on it.
 
     Its coordinates are linear forms of the elastic ones, see ``layout.FlexibleTree``.
     """
@@ -215,12 +215,12 @@ class NodeJoint:
 
     @property
     def node(self) -> "Node":
-        """The place as the data of the body know it."""
+        """The node of the body's data at the place."""
         return self.body.current().nodes[self.number]
 
     @property
     def type(self) -> str:
-        """The joint that it is like: it has no equations if it is cut, and its axes have no sense of their own."""
+        """Type of joint: as a floating one it has no equations if it is cut, and no sense of its axes."""
         return "floating"
 
     @property

@@ -1,4 +1,4 @@
-"""Flexible bodies of a model file as the reduction takes them: every number evaluated, every name looked up.
+"""Flexible bodies of a model file as input of the reduction: every number evaluated, every name looked up.
 
 Evaluating them again under a complex step along a parameter moves the same body, mesh node by mesh node.
 """
@@ -150,7 +150,7 @@ class FlexibleBodies:
         return body_of(given, tuple(nodes), damping_of(spec.damping, self._numbers))
 
     def _array(self, nested: Any, shape: tuple[int, ...]) -> np.ndarray:
-        """Numbers in lists of lists; zero where there are none."""
+        """Numbers in lists of lists; zeros for None."""
         if nested is None:
             return np.zeros(shape)
 

@@ -160,18 +160,11 @@ def euler_rates(e: Sequence[Scalar], omega: Vector) -> tuple[Scalar, ...]:
     )
 
 
-def orthonormalised(r: Matrix) -> Matrix:
-    """Rotation whose first row keeps its direction and whose second stays in the plane of the first two."""
-    x = unit(r[0])
-    y = unit(without(r[1], x))
-    return (x, y, cross(x, y))
-
-
 def angle_between(along: Scalar, across: Scalar) -> Scalar:
     """Angle whose cosine and sine are proportional to ``along`` and ``across``, in (-pi, pi]."""
     angle = math.atan2(across.real, along.real)
     if isinstance(along, complex) or isinstance(across, complex):
-        # what is left after turning back by the real angle is small, so its sine has no branch to miss
+        # after turning back by the real angle the rest is small, where the arc sine has a single branch
         turned = across * math.cos(angle) - along * math.sin(angle)
         return angle + cmath.asin(turned / (along * along + across * across) ** 0.5)
     return angle
@@ -204,7 +197,7 @@ def sine(x: Scalar) -> Scalar:
 # Centre and central inertia of homogeneous shapes.
 
 Inertia = tuple[Scalar, ...]  # six: xx yy zz xy xz yz
-_AXES = {"x": 0, "y": 1, "z": 2}
+AXES = {"x": 0, "y": 1, "z": 2}
 
 
 def shape_center(numbers: Numbers, shape: Any) -> Vector:
@@ -214,7 +207,7 @@ def shape_center(numbers: Numbers, shape: Any) -> Vector:
         return numbers.vector(center)
     if shape.type in ("rod", "cylinder"):
         half = 0.5 * numbers(shape.length)
-        return tuple(half if axis == _AXES[shape.axis or "x"] else 0.0 for axis in range(3))
+        return tuple(half if axis == AXES[shape.axis or "x"] else 0.0 for axis in range(3))
     return (0.0, 0.0, 0.0)
 
 
@@ -225,7 +218,7 @@ def shape_inertia(numbers: Numbers, shape: Any, mass: Scalar) -> Inertia:
         radius = numbers(shape.radius) if shape.type == "cylinder" else 0.0
         across = mass * (length * length + 3.0 * radius * radius) / 12.0
         along = 0.5 * mass * radius * radius
-        return (*(along if axis == _AXES[shape.axis or "x"] else across for axis in range(3)), 0.0, 0.0, 0.0)
+        return (*(along if axis == AXES[shape.axis or "x"] else across for axis in range(3)), 0.0, 0.0, 0.0)
     if shape.type == "box":
         a, b, c = (side * side for side in numbers.vector(shape.size))
         return (mass * (b + c) / 12.0, mass * (a + c) / 12.0, mass * (a + b) / 12.0, 0.0, 0.0, 0.0)
@@ -286,13 +279,15 @@ class Geometry:
         return IDENTITY if spec is None or spec.orientation is None else self.rotation(spec.orientation)
 
     def rotation(self, orientation: Any) -> Matrix:
-        """Rotation matrix of an orientation as the file states it."""
+        """Rotation matrix of an orientation of the file; of a stated matrix x keeps its direction, y stays in x, y."""
         if orientation.euler_parameters is not None:
             return rotation_matrix(normalised(self.numbers.vector(orientation.euler_parameters)))
         if orientation.rotation_matrix is not None:
             rows = tuple(self.numbers.vector(row) for row in orientation.rotation_matrix)
-            # columns are the body's axes: make those orthonormal
-            return transpose(orthonormalised(transpose(rows)))
+            first, second, _ = transpose(rows)  # the body's axes; entries of the file are rounded
+            x = unit(first)
+            y = unit(without(second, x))
+            return columns(x, y, cross(x, y))
         return about_axis(self.numbers.vector(orientation.axis), self.numbers(orientation.angle))
 
     def point(self, body: str, name: str) -> Vector:

@@ -110,7 +110,7 @@ def held_of(spec: AnyJoint) -> tuple[str, ...]:
 def tree_columns(spec: AnyJoint, backwards: bool) -> tuple[TreeColumn, ...]:
     """Columns of a tree joint in the order in which they act.
 
-    Backwards the inverse motion is wanted: the columns in reverse, negated. Where turning both frames by half a
+    Backwards they describe the inverse motion: the columns in reverse, negated. Where turning both frames by half a
     revolution about y negates them too (see ``tree_frames``), the coordinate keeps its sign; a conjugate quaternion
     keeps its scalar.
     """
@@ -137,7 +137,7 @@ def tree_frames(kind: Joint, frames: Frames, backwards: bool) -> tuple[Vector, M
 
 
 def joint_frames(geometry: Geometry, spec: Any) -> Frames:
-    """Frames of a joint as its bodies, points and axes say."""
+    """Frames of a joint from its bodies, points and axes."""
     if isinstance(spec, NodeJoint):
         return Frames(spec.place(), IDENTITY, ZERO, IDENTITY)
     (a, b), kind = spec.bodies, kind_of(spec)
@@ -157,7 +157,7 @@ def joint_frames(geometry: Geometry, spec: Any) -> Frames:
         )
     axis_a, axis_b = (geometry.vector(body, name) for body, name in zip(spec.bodies, both(spec.axis), strict=True))
     if reference is None and kind in _WITHOUT_ROTATION and is_designed(geometry, spec):
-        # the design position says how the bodies stand about the axis
+        # the design position determines the angle about the axis
         R_b = frame(axis_b)
         x_a = transpose(product(relative(geometry.orientation(a), geometry.orientation(b)), R_b))[0]
         return Frames(p_a, frame(axis_a, x_a), p_b, R_b)
@@ -173,7 +173,7 @@ def both(names: Any) -> tuple[str, str]:
 
 
 def is_designed(geometry: Geometry, spec: AnyJoint) -> bool:
-    """Whether the model file says where both bodies are in the design position, directly or by a hardpoint."""
+    """Whether the file gives the design position of both bodies, directly or by a hardpoint."""
     return all(
         body == GROUND_NAME or geometry.is_placed(body, name)
         for body, name in zip(spec.bodies, both(spec.point), strict=True)
@@ -276,7 +276,7 @@ def independent(spec: AnyJoint) -> set[str]:
 
 
 def is_guess(spec: Any) -> bool:
-    """Whether the file says that a joint may start elsewhere than it states."""
+    """Whether the file marks the stated start of a joint as a guess."""
     return _initial(spec, "independent") is False
 
 

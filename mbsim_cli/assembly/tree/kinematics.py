@@ -1,4 +1,4 @@
-"""Poses, columns, measures and mass matrix at one configuration: plain, for the checks before anything runs."""
+"""Poses, columns, measures and mass matrix at one configuration, without compiled code, for checks of the model."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -125,7 +125,7 @@ def poses_of_columns(tree: Tree | FlexibleTree, theta: Sequence[Scalar], z: Sequ
     return found
 
 
-def _advance(found: Poses, kind: int, z: Sequence[Scalar], origin: Vector, axes: Matrix):
+def _advance(found: Poses, kind: int, z: Sequence[Scalar], origin: Vector, axes: Matrix) -> tuple[Vector, Matrix, int]:
     """Apply one column (four for Euler parameters); append its motion; return frame and number of columns used."""
     if kind in SHIFTED:
         axis = transpose(axes)[SHIFTED[kind]]
@@ -169,7 +169,7 @@ SYMMETRIC = np.array([[0, 3, 4], [3, 1, 5], [4, 5, 2]])  # places of xx, yy, zz,
 
 
 class Inertia:
-    """Of the n coordinates at some poses, for all who ask."""
+    """Mass matrix of the n coordinates at some poses; its parts are computed when first read."""
 
     def __init__(self, model: Model, theta: np.ndarray, at: Poses):
         tree = model.tree

@@ -41,7 +41,7 @@ class Coordinate:
     sign: int  # the column holds sign times the coordinate
 
 
-Judgement = Callable[["System"], Any]  # of numbers; it may record issues
+Check = Callable[["System"], Any]  # reads numbers; it may record issues
 
 
 class System:
@@ -58,7 +58,7 @@ class System:
         self.tables: Any = None  # ``Tables`` that the laws read
         self.issues: list[Issue] = []
         self.stands_at: dict[str, str] = {}  # paths in the file of what the packing adds
-        self._settled: list[tuple[Judgement, Any, frozenset[Any] | None]] = []  # what was found, by which numbers
+        self._settled: list[tuple[Check, Any, frozenset[Any] | None]] = []  # checks, results, and numbers read
         self.warnings: list[str] = []
         self.columns: list[tuple[str, TreeColumn]] = []  # joint and column, in order
         self.first_column = [0]
@@ -79,31 +79,31 @@ class System:
 
     @contextmanager
     def at(self, path: str) -> Iterator[None]:
-        """Report a direction without length that turns up in what stands at a path of the file."""
+        """Report a direction without length that is used inside the context, at a path of the file."""
         try:
             yield
         except ZeroDivisionError:
             self.issue(path, "a direction has no length", "directions that must differ are parallel, or one is zero")
 
-    def settle(self, judge: "Judgement", *, by_theta: bool = False) -> Any:
-        """What a judgement finds that the tables rest on; it is repeated where numbers change that it reads.
+    def settle(self, check: Check, *, by_theta: bool = False) -> Any:
+        """The result of a check that the tables depend on; ``renewed`` repeats it if numbers change that it reads.
 
-        One that reads theta is repeated wherever any number changes.
+        With ``by_theta`` it is repeated if any number changes.
         """
         with self.geometry.numbers.recorded() as read:
-            found = judge(self)
-        self._settled.append((judge, found, None if by_theta else frozenset(read)))
+            found = check(self)
+        self._settled.append((check, found, None if by_theta else frozenset(read)))
         return found
 
     def renewed(self, changed: frozenset[Any]) -> "System | None":
-        """The same where some numbers have changed, without its issues; None where the tables may be others.
+        """The system with changed numbers, without issues; None if the tables may differ.
 
-        Raises what blocks and judgements raise.
+        Raises the errors of blocks and checks.
         """
         found = copy(self)
         found.theta, found.issues, found.warnings = self.theta.renewed(changed), [], self.warnings.copy()
-        for judge, before, read in self._settled:
-            if (read is None or not read.isdisjoint(changed)) and (judge(found) != before or found.issues):
+        for check, before, read in self._settled:
+            if (read is None or not read.isdisjoint(changed)) and (check(found) != before or found.issues):
                 return None
         return found
 
@@ -128,7 +128,7 @@ class System:
         return NONE if coordinate.column == NONE else self.coordinate_columns().index(coordinate.column)
 
     def coordinate_names(self) -> tuple[str, ...]:
-        """Name of every coordinate; one whose column holds its negative says so."""
+        """Name of every coordinate, with a minus sign if its column holds the negative."""
         return tuple(
             ("-" if column.sign < 0 else "") + f"{joint}.{column.coordinate}" for joint, column in self.coordinates
         )
@@ -202,7 +202,7 @@ _OF_FRAME = ("elastic_coordinate", "strain_energy", "deformation")  # sensors th
 
 
 def check_flexible(system: System) -> None:
-    """Record places on bodies that deform which cannot move as their data say."""
+    """Record nodes of flexible bodies whose data describe an impossible motion."""
     if not (joints := system.node_joints()):
         return
     from mbsim_cli.reduction.sid_reader import EXACT, difference
@@ -249,7 +249,7 @@ class _Unfolding:
         for name, spec in sensors.items():
             if spec.type == "reaction" and spec.on in self._elastic:  # acts on the place where the joint is
                 places_of, given = spec.bodies(found), spec.bodies(self._file)
-                assert places_of is not None and given is not None  # as ``check_reactions`` says
+                assert places_of is not None and given is not None  # ``check_reactions`` ensures it
                 sensors[name] = spec.model_copy(update={"on": places_of[given.index(spec.on)]})
         return found.model_copy(update={"sensors": sensors}), self._nodes
 
@@ -338,7 +338,7 @@ class _Unfolding:
         return name
 
     def _stand(self, place: str, body: str, node: str) -> None:
-        """Report what is no node; one that products of elastic coordinates move stands as a body of its own."""
+        """Report unknown nodes; a node that products of elastic coordinates move becomes a body."""
         self._deformed(place, body, node)
         number = self._elastic[body].node(node) if body in self._elastic else None
         if number is not None and self._elastic[body].bends(number).any():
@@ -356,7 +356,7 @@ class _Unfolding:
 
 
 def spanning_tree(model_file: ModelFile) -> Topology:
-    """Spanning tree of the file's joints; raises ModelError where there is none."""
+    """Spanning tree of the file's joints; raises ModelError if there is none."""
     needed = {split(name)[0] for name in _constrained_coordinates(model_file)}
 
     def priority(name: str, spec: Any) -> int:
@@ -391,7 +391,7 @@ def spanning_tree(model_file: ModelFile) -> Topology:
 
 
 def _constrained_coordinates(model_file: ModelFile) -> Iterator[str]:
-    """Coordinates that couplings and motions speak of: better not measured over a cut, where angles wrap."""
+    """Coordinates of couplings and motions, whose joints are better not cut: there angles wrap."""
     for spec in model_file.constraints.values():
         yield from getattr(spec, "factors", ())
         if hasattr(spec, "coordinate"):
@@ -428,7 +428,7 @@ def unfolded_system(model_file: ModelFile, standard_input: Source | None) -> Sys
     theta.add(lambda: numbers.vector(model_file.gravity))
     deforming = [name for name, body in model_file.bodies.items() if body.flexible is not None]
     if deforming and standard_input is None:
-        raise ValueError("build wants standard_input for a model with bodies that deform")
+        raise ValueError("build needs standard_input for a model with bodies that deform")
     elastic = {
         name: ElasticBody(model_file, name, numbers, standard_input) for name in deforming if standard_input is not None
     }

@@ -1,7 +1,7 @@
-"""Spanning tree of the joint graph: which joints are cut, and in which order bodies stand.
+"""Spanning tree of the joint graph: which joints are cut, and the order of bodies.
 
 The tree is breadth first from the ground, so branches are short and a loop is cut near its middle; joints that the
-user wants kept (or whose coordinates the model speaks of) are then exchanged into it. Bodies are numbered depth
+user forbids to cut (or whose coordinates the model uses) are then exchanged into it. Bodies are numbered depth
 first, so that a branch, and every subtree, is a run of consecutive numbers.
 """
 
@@ -17,8 +17,8 @@ from mbsim_cli.model.layout import Pairs
 
 KEEP = 4  # the user forbids cutting
 NEEDED = 3  # the model cannot do without the coordinates: independent, or coupled
-MOVING = 2  # the model says how fast the coordinates start
-PREFER = 1  # the model says where the coordinates start
+MOVING = 2  # the model states initial velocities
+PREFER = 1  # the model states initial positions
 
 
 @dataclass(frozen=True)
@@ -179,7 +179,7 @@ def _path(reached: dict[str, Edge], a: str, b: str) -> list[Edge]:
 
 
 class PairTable:
-    """Collects the pairs that elements ask for; equal pairs are stored once."""
+    """Collects pairs of bodies; equal pairs are stored once."""
 
     def __init__(self, parent: Sequence[int], first_column: Sequence[int]):
         self._parent, self._first_column = parent, first_column
@@ -218,7 +218,7 @@ class PairTable:
         up: list[int] = []
         down: list[int] = []
         while a != b:
-            # a body stands behind all that carry it, so the later one is never the common ancestor
+            # a body has a higher number than all that carry it, so the higher one is never the common ancestor
             if a > b:
                 up += self._columns_of(a)
                 a = self._parent[a]
