@@ -14,10 +14,10 @@ from mbsim_cli.reduction.data import OF_NODES, Array, Node, StandardInput, Taylo
 from mbsim_cli.reduction.sid_text import Block, RawTerm, in_range, no_derivatives, read_blocks, read_term
 from mbsim_cli.system import open_regular
 
-# What holds between the terms of any body; where data break it, the sentence with the numbers says so.
+# Identities between the terms of any body; a warning reports by how much data violate them.
 
 EXACT = 1e-6  # relative: files have 12 digits
-NOTED = 1e-3  # from here on a defect that lumping explains is told
+NOTED = 1e-3  # least defect that is reported if lumping may explain it
 MOST_DAMPING = 1.0  # ratio above which damping looks like a mistake of units
 
 
@@ -34,7 +34,7 @@ def about_center(sid: StandardInput) -> Array:
 
 
 def warnings_of(sid: StandardInput) -> Iterator[str]:
-    """Sentences on what contradicts itself in the data of a body."""
+    """Warnings about contradictions in the data of a body."""
     yield from _linear_terms(sid)
     yield from _places(sid)
     yield from _rotations(sid)
@@ -58,7 +58,7 @@ def _linear_terms(sid: StandardInput) -> Iterator[str]:
 
 
 def _places(sid: StandardInput) -> Iterator[str]:
-    """Nodes are moved by phi and turned by psi, whatever else is said of their places."""
+    """Contradictions between phi, psi and the derivatives of origin and AP; simulations use phi and psi."""
     for node in sid.nodes:
         n = sid.n
         moved = node.origin.M1 if node.origin.M1 is not None else np.zeros((n, 3))
@@ -129,7 +129,7 @@ def require_sound(sid: StandardInput, modal: Block) -> None:
 
 
 def faults(sid: StandardInput) -> list[tuple[str, str]]:
-    """Terms that no body has, with what is wrong."""
+    """Terms that no body has, with their faults; derivatives are checked if the terms are sound."""
     found = []
     if not sid.mass.M0 > 0:
         found.append(("mass", f"the mass is {float(sid.mass.M0):g}, not greater than zero"))
@@ -143,11 +143,11 @@ def faults(sid: StandardInput) -> list[tuple[str, str]]:
             found.append((name, f"{name} is not {kind}: an eigenvalue is {lowest:.3g} of the largest"))
     if (lowest := _lowest(sid.J.M0)) < -EXACT:
         found.append(("J", f"the inertia is not positive semi-definite: an eigenvalue is {lowest:.3g} of the largest"))
-    return found + [fault for name, along in sid.design.items() for fault in _of_derivatives(sid, name, along)]
+    return found or [fault for name, along in sid.design.items() for fault in _of_derivatives(sid, name, along)]
 
 
 def _of_derivatives(sid: StandardInput, design: str, along: StandardInput) -> list[tuple[str, str]]:
-    """A term that hardly changes has round-off for a derivative: what counts is the change of the body as a whole."""
+    """Derivatives that are not symmetric, beyond the round-off of terms that hardly change with the design."""
     pairs = {name: (getattr(sid, name).M0, getattr(along, name).M0) for name in _SYMMETRIC}
     rate = max(largest(d) / largest(m) for m, d in pairs.values() if m.any())
     wrong = {n: d for n, (m, d) in pairs.items() if largest(d - d.T) > EXACT * max(largest(d), rate * largest(m))}
@@ -164,11 +164,11 @@ def _lowest(matrix: Array) -> float:
     return float(values.min() / largest) if largest else 0.0
 
 
-# What writers of ASCII SID files differ in: the layout of inertia, and the order of columns, settled by identities.
+# Differences between writers of ASCII SID files: layout of inertia and order of columns, settled by identities.
 
 _SIX = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))  # J: xx yy zz xy xz yz
 _SIX_OF_OE = ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (0, 2))  # Oe: xx yy zz xy yz xz
-Order = Callable[[Array], Array]  # from a matrix as it stands in the file to one of each mode
+Order = Callable[[Array], Array]  # from a matrix of the file to one of each mode
 
 
 def inertia_of(raw: RawTerm) -> Taylor:
@@ -197,7 +197,7 @@ def squares_of(m: Array) -> Array:
 
 
 def order_of_Gr(raw: RawTerm, J: Taylor, n: int) -> Order:
-    """What orders Gr by modes: of both orders of its columns the one whose symmetric parts are dJ/dq."""
+    """The order of the columns of Gr, by modes or by axes, for which its symmetric parts are dJ/dq."""
     by_modes_or_axes = (
         lambda m: m.reshape(3, n, 3).transpose(1, 0, 2),
         lambda m: m.reshape(3, 3, n).transpose(2, 0, 1),
@@ -211,7 +211,7 @@ def order_of_Gr(raw: RawTerm, J: Taylor, n: int) -> Order:
 
 
 def order_of_Ge(raw: RawTerm, Cr: Taylor, Me: Array) -> Order:
-    """What orders Ge by modes: of both orders of its columns the one that is twice dCr/dq."""
+    """The order of the columns of Ge, by modes or by axes, for which it is twice dCr/dq."""
     n = len(Me)
     by_modes_or_axes = (
         lambda m: m.reshape(n, n, 3).transpose(1, 0, 2),
@@ -240,7 +240,7 @@ def _settled(
     return orders[int(np.argmin(defects))]
 
 
-# Reads ASCII standard input data (``*.SID_FEM``) of any writer: what writers differ in is settled by identities.
+# ASCII standard input data (``*.SID_FEM``) of any writer; identities settle differences between writers.
 
 MOST_BYTES = 200_000_000
 MOST_MODES = 1000
@@ -249,7 +249,7 @@ _CONSTANT = ("Me", "Ke", "De", "Ge")
 
 
 def read_sid(path: str | os.PathLike[str], length: float = 1.0) -> StandardInput:
-    """Return the body of a file whose unit of length is ``length`` metres, with what is doubtful in ``warnings``.
+    """Return the body of a file whose unit of length is ``length`` metres, with doubts in ``warnings``.
 
     Raises InputOutputError with the line where the file is damaged or contradicts itself beyond repair.
     """

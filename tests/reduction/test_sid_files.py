@@ -134,6 +134,15 @@ def test_design_derivatives_that_contradict_themselves(designed, tmp_path, old, 
         read_sid(path)
 
 
+def test_a_body_without_mass_and_stiffness_of_its_modes(designed, tmp_path):
+    """Its derivatives are not compared with terms that are all zero."""
+    path = tmp_path / "zero.SID_FEM"
+    zero = designed.map(lambda p, term: term if p == "mass" else term.map(np.zeros_like))
+    path.write_text(sid_text(replace(zero, modes=("",) * designed.n)), "latin-1")
+    with pytest.raises(InputOutputError, match="Me is not positive definite"):
+        read_sid(path)
+
+
 def damaged(tmp_path, change):
     lines = list(LINES)
     change(lines)
