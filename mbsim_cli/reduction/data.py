@@ -8,7 +8,7 @@ import numpy as np
 
 from mbsim_cli.model.flexible import LEFT_OVER, MODES, ROUND_OFF
 
-# What is wrong with the description of a flexible body.
+# Errors in the description of a flexible body.
 
 
 class Refused(Exception):
@@ -25,8 +25,8 @@ class NoDerivative(Refused):
 
 # Standard input data of a flexible body: all that a simulation reads of it.
 #
-# Full tensors; the index q of the elastic coordinate that a coefficient is multiplied by comes first; what is
-# absent is zero. Signs and meaning: ``docs/theory/flexible_bodies.md``.
+# Full tensors; the index q of the elastic coordinate that a coefficient is multiplied by comes first; None stands
+# for zero. Signs and meaning: ``docs/theory/flexible_bodies.md``.
 
 Array = Any  # of numpy, real or complex
 N = "n"  # a dimension as long as there are elastic coordinates
@@ -218,21 +218,21 @@ def entries(sid: StandardInput) -> Array:
 
 def deviations(sid: StandardInput) -> Array:
     """The second block (deviation_size(n),)."""
-    left, n = _left(sid), sid.n
-    modes = [left["mdCM1"], left["Gr0"].reshape(n, 9), _six(left["Oe0"])]
-    pairs = [left["Ct1"], left["Cr1"], left["Gr1"].reshape(n, n, 9), left["Ge"], _six(left["Oe1"])]
+    off, n = _deviation(sid), sid.n
+    modes = [off["mdCM1"], off["Gr0"].reshape(n, 9), _six(off["Oe0"])]
+    pairs = [off["Ct1"], off["Cr1"], off["Gr1"].reshape(n, n, 9), off["Ge"], _six(off["Oe1"])]
     return np.concatenate([*_packed(modes, pairs), np.zeros(LEFT_OVER)])
 
 
 def deviates(sid: StandardInput) -> bool:
     """Whether the second block holds more than round-off."""
-    given, left = _coefficients(sid), _left(sid)
+    given, off = _coefficients(sid), _deviation(sid)
     # sizes of rotations and second moments: Gr and Oe are compared with J, which they follow from
     of = {"mdCM1": "Ct0", "Gr0": "J1", "Oe0": "J1", "Ct1": "Ct1", "Cr1": "Cr1", "Gr1": "J2", "Ge": "Cr1", "Oe1": "J2"}
     also = {"Gr0": "Gr0", "Oe0": "Oe0", "Gr1": "Gr1", "Oe1": "Oe1", "Ge": "Ge", "mdCM1": "mdCM1"}
     return any(
         largest(entries) > ROUND_OFF * max(largest(given[of[name]]), largest(given[also.get(name, name)]))
-        for name, entries in left.items()
+        for name, entries in off.items()
     )
 
 
@@ -246,7 +246,7 @@ def sid_of(like: StandardInput, block: Array, second: Array | None = None) -> St
     found["J2"], found["Cr1"] = _even(_full(J2)), _odd(Cr1)
     found["Me0"], found["Ke0"], found["De0"] = (matrix[..., 0].T for matrix in matrices)
     if second is not None:
-        _add_left(found, n, second)
+        _add_deviation(found, n, second)
     terms = {}
     for name, term in like.items():
         orders = [found.get(f"{name}{order}") for order in range(3)]
@@ -262,7 +262,7 @@ _NAMES = (
 
 
 def _coefficients(sid: StandardInput) -> dict[str, Array]:
-    """All coefficients, zeros where there are none."""
+    """All coefficients, with zeros for None."""
     terms = {name: getattr(sid, name[:-1])[int(name[-1])] for name in _NAMES}
     return {
         name: np.zeros(shape_of(name[:-1], sid.n, int(name[-1]))) if entries is None else entries
@@ -270,8 +270,8 @@ def _coefficients(sid: StandardInput) -> dict[str, Array]:
     } | {"Ge": sid.Ge.M0}
 
 
-def _left(sid: StandardInput) -> dict[str, Array]:
-    """What is left of the terms beside the identities of ``by_number``."""
+def _deviation(sid: StandardInput) -> dict[str, Array]:
+    """Deviations of the terms from the identities of ``reduce.body_of``."""
     given = _coefficients(sid)
     return {
         "mdCM1": given["mdCM1"] - given["Ct0"],
@@ -285,8 +285,8 @@ def _left(sid: StandardInput) -> dict[str, Array]:
     }
 
 
-def _add_left(found: dict[str, Array], n: int, second: Array) -> None:
-    """Transpose of ``_left``."""
+def _add_deviation(found: dict[str, Array], n: int, second: Array) -> None:
+    """Transpose of ``_deviation``."""
     modes, pairs = _unpacked(n, second, (3, 9, 6), (3, 3, 9, 3, 6))
     mdCM1, Gr0, Oe0 = modes[0], modes[1].reshape(n, 3, 3), _full(modes[2])
     Ct1, Cr1, Gr1, Ge, Oe1 = pairs[0], pairs[1], pairs[2].reshape(n, n, 3, 3), pairs[3], _full(pairs[4])
@@ -322,7 +322,7 @@ def _odd(A: Array) -> Array:
 
 
 def _packed(modes: list[Array], pairs: list[Array]) -> tuple[Array, Array]:
-    """Of modes (n, rows), then of pairs (n, n, rows), rows of n numbers."""
+    """Arrays of modes (n, rows), then of pairs (n, n, rows), flattened row by row of n numbers."""
     return np.concatenate(modes, -1).T.ravel(), np.concatenate(pairs, -1).transpose(0, 2, 1).ravel()
 
 

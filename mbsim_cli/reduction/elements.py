@@ -38,7 +38,7 @@ def tube(radius, inner=0.0) -> Section:
     return Section(np.pi * (radius**2 - inner**2), moment, moment, 2 * moment)
 
 
-def beam(mesh: Mesh, section: Section, E, nu, density, planar: bool) -> Structure:
+def beam(mesh: Mesh, section: Section, E: Array, nu: Array, density: Array, planar: bool) -> Structure:
     """A straight beam of equal elements."""
     h = mesh.points[1, 0] - mesh.points[0, 0]
     stiffness = _stiffness(section, E, E / (2 * (1 + nu)), h)
@@ -213,7 +213,7 @@ def too_stiff(mesh: Mesh, nu: complex) -> Iterator[str]:
 def _factor(size: np.ndarray, length: np.ndarray, i: int, j: int, nu: float) -> float:
     """How many times as stiffly as it should a body along i bends across j; E is 1.
 
-    Shear adds (G/E) (l/h)^2. Within an element eps_y is constant where bending wants -nu kappa y, which the n elements
+    Shear adds (G/E) (l/h)^2. Within an element eps_y is constant where bending needs -nu kappa y, which the n elements
     across the thickness h do in steps. Bricks leave v without its nu kappa z^2/2 within an element as well: eps_z =
     -beta kappa y, with the beta of least energy.
     """
@@ -257,7 +257,7 @@ def _geometry_of(mesh: Mesh) -> tuple[Array, Array]:
     return np.einsum("gir,egra->egia", by_reference, np.linalg.inv(jacobian)), volume * weights
 
 
-def solid(mesh: Mesh, E, nu, density, thickness=1.0) -> Structure:
+def solid(mesh: Mesh, E: Array, nu: Array, density: Array, thickness: Array = 1.0) -> Structure:
     """A solid, or a plate of some thickness in the plane z = 0."""
     d = mesh.dimension
     gradients, volumes = _geometry_of(mesh)

@@ -81,7 +81,7 @@ BLOCK = 20_000  # elements at a time
 def element_gradients(found: Reduced, adjoint: StandardInput) -> tuple[Array, Array]:
     """Derivatives (ne) of an objective by factors on each element's stiffness and mass; ``adjoint`` is by the terms.
 
-    Holds for what does not change when the basis of the kept shapes is turned (subspace gauge).
+    Valid for objectives that do not depend on the basis of the kept shapes (subspace gauge).
     """
     body, structure, shapes = found.body, found.body.structure, found.shapes
     by_De = body.damping.pull_back(found.sid.Me.M0, found.sid.Ke.M0, adjoint.De.M0)
@@ -98,7 +98,7 @@ def element_gradients(found: Reduced, adjoint: StandardInput) -> tuple[Array, Ar
 
 
 class _Answer(NamedTuple):
-    """What a change of shapes or responses adds, -left^T (dK - squares dM) right; without dK of what is rigid."""
+    """A term -left^T (dK - squares dM) right of a gradient; without dK unless ``strained``."""
 
     strained: bool
     left: Array
@@ -123,7 +123,7 @@ class _Total(NamedTuple):
 
 
 def _by_stresses(found: Reduced, given: Mapping[str, Taylor], total: _Total) -> Array:
-    """Add what terms of first order have from stresses of loads; adjoint of the shapes (ndof, n)."""
+    """Add the gradient of geometric stiffening by loads to ``total``; return adjoints of the shapes (ndof, n)."""
     body, structure, shapes = found.body, found.body.structure, found.shapes
     held, solver = body.held, found.solver
     by_shapes = np.zeros_like(shapes)
@@ -160,7 +160,7 @@ def _by_nodes(found: Reduced, adjoint: StandardInput) -> Array:
 
 
 def _answers(found: Reduced, by_shapes: Array) -> Iterator[_Answer]:
-    """What the change of the shapes adds."""
+    """Terms from the change of the shapes."""
     held, solver = found.body.held, found.solver
     basis = held.load(by_shapes) @ found.mixing.T
     kept = solver.found.kept
@@ -173,7 +173,7 @@ def _answers(found: Reduced, by_shapes: Array) -> Iterator[_Answer]:
 
 
 def _responses(found: Reduced, loads: Array, x: Array, by_x: Array, y: Array) -> Iterator[_Answer]:
-    """What the change of responses x to constant loads adds, y the response to their adjoints by_x; all (r, s)."""
+    """Terms from responses x to constant loads, with y the response to their adjoints by_x; all (r, s)."""
     expand, system = found.body.held.expand, found.solver.system
     yield _Answer(True, expand(y), expand(x), 0.0)
     if system.rigid.shape[1]:  # inertia of the rigid acceleration, and the mean motion that is taken out

@@ -92,11 +92,11 @@ def _blocks(G: Array) -> dict[str, Array]:
 
 # Elastic coordinates of modes, as a file states and reads them: how they turn within their span as a body changes.
 #
-# Derivatives of a body hold the span of its shapes. What is said of single coordinates (where they start, how they
-# move) is said of modes, whose mass is one and whose stiffness is diagonal at any values of the body's numbers.
+# Derivatives of a body keep the span of its shapes. Single coordinates (their start, their motion) are those of modes,
+# whose mass is one and whose stiffness is diagonal at any values of the body's numbers.
 # Derivation: ``docs/theory/flexible_bodies.md``, section 4.
 
-EQUAL = 1e-6  # relative gap of squared frequencies, below which two modes are not told from each other
+EQUAL = 1e-6  # relative gap of squared frequencies, below which two modes count as equal
 STEP = 1e-30
 
 
@@ -140,7 +140,7 @@ def _turns(sid: StandardInput) -> tuple[Array, Array]:
 
 
 def _apart(squares: Array) -> Array:
-    """Which pairs of modes (n, n) have frequencies of their own."""
+    """Mask (n, n) of pairs of modes with different frequencies."""
     return np.abs(squares[:, None] - squares) > EQUAL * np.maximum(squares[:, None], squares)
 
 

@@ -52,7 +52,7 @@ def _market(path: Path, count: int) -> Sparse:
 
 
 def _entries(path: Path, labels: Array) -> Sparse:
-    """Lines of node, direction, node, direction, value; one triangle stands for both."""
+    """Lines of node, direction, node, direction, value; a single triangle is mirrored."""
     from scipy import sparse
 
     rows = np.loadtxt(path, delimiter=",", comments=("*", "#"), ndmin=2)

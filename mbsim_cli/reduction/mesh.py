@@ -94,7 +94,7 @@ def _tensor(dimension: int) -> Exponents:
 
 
 def _serendipity(dimension: int) -> Exponents:
-    """Monomials of at most second degree in what is above linear."""
+    """Monomials whose superlinear degree is at most two (serendipity elements)."""
     return tuple(p for p in product(range(3), repeat=dimension) if sum(q for q in p if q > 1) <= 2)
 
 
@@ -202,7 +202,7 @@ def line(origin: Sequence, length, elements: int) -> Mesh:
     return Mesh(points, np.stack([first, first + 1], 1), "line", alike=True)
 
 
-# What is seen of a mesh: plane cells and beams themselves, of solids the faces that no other cell has; and edges.
+# Visible faces of a mesh: plane cells and beams themselves, of solids the faces of a single cell; and edges.
 
 CORNERS = {"triangle": 3, "triangle6": 3, "quad": 4, "quad8": 4, "line": 2, "line3": 2}
 MOST_EDGES = 1000  # that are drawn; of more, those at borders and folds only
@@ -241,7 +241,7 @@ def drawn_edges(points: Array, cells: Array, kind: str) -> Array:
     return edges[(count != 2) | folded]
 
 
-# Sets of nodes: by coordinates, by name of a group, or the node nearest to a place; and what weight nodes have.
+# Sets of nodes: by coordinates, by name of a group, or the node nearest to a place; weights of nodes.
 
 CLOSE = 1e-6  # of the mesh's extent: coordinates this close are the same
 
@@ -255,7 +255,7 @@ class Selection(NamedTuple):
 
 
 def nodes_of(mesh: Mesh, selection: Selection, place: tuple[str | int, ...]) -> Array:
-    """Nodes of a set, in order; raise Refused where there are none."""
+    """Nodes of a set, in order; raise Refused if it is empty."""
     points = mesh.points.real
     if selection.nearest is not None:
         return np.array([np.argmin(((points - np.array(selection.nearest)) ** 2).sum(1))])
@@ -343,7 +343,7 @@ def read_surface(path: Path) -> tuple[Array, Array]:
 
 
 def _read(path: Path) -> Any:
-    """What meshio finds in a file; raises InputOutputError, UsageError."""
+    """The contents of a file as meshio reads them; raises InputOutputError, UsageError."""
     try:
         import meshio
     except ImportError as error:
@@ -377,7 +377,7 @@ def _points(path: Path, found: Any) -> Array:
 
 
 def _require_points(path: Path, nodes: Array, count: int, what: str) -> None:
-    """Raise InputOutputError where numbers of points are none."""
+    """Raise InputOutputError for node numbers out of range."""
     wrong = nodes[(nodes < 0) | (nodes >= count)] if nodes.size else nodes
     if wrong.size:
         raise InputOutputError(f"{path}: {what} has point {int(wrong.flat[0])}, and there are points 0 to {count - 1}")

@@ -16,7 +16,7 @@ from mbsim_cli.system import cached_property
 #
 # Golub, Underwood, in: Mathematical Software III (1977) 361; each block is made orthogonal to all before.
 
-TOGETHER = 3  # vectors of a block: up to so many equal modes are found
+TOGETHER = 3  # vectors of a block: the most equal modes that are found
 SETTLED = 1e-10  # residual of a mode, relative
 MOST = 400  # vectors beyond those wanted
 NEW = 1e-14  # least share of a vector that others have not, by its square
@@ -53,7 +53,7 @@ def lowest(system: System, flexibility: Flexibility, wanted: int) -> Array:
 
 
 def _orthonormal(system: System, V: Array) -> tuple[Array, Array]:
-    """Basis of vectors, by the mass, and its product with that; those that depend on others are left out."""
+    """Basis of vectors, by the mass, and its product with that; dependent vectors are dropped."""
     W = system.M @ V
     for _ in range(2):
         G = V.T @ W
@@ -65,12 +65,12 @@ def _orthonormal(system: System, V: Array) -> tuple[Array, Array]:
     return V, W
 
 
-# Lowest modes of a held or free body, and what they do when the body changes.
+# Lowest modes of a held or free body, and their change with the body.
 
 DENSE = 300  # unknowns up to which a dense solver is quicker
-GUARD = 2  # modes above those wanted: they tell a gap, and speed the solves of derivatives
+GUARD = 2  # modes above those wanted: they show a gap, and speed the solves of derivatives
 MOST_STEPS = 400  # of conjugate gradients
-EQUAL = 1e-9  # relative gap of squared frequencies that round-off and meshes leave of equal ones
+EQUAL = 1e-9  # relative gap of squared frequencies below which they count as equal
 NEAR = 1e-5  # the same of modes that a small change makes change places
 ALIKE = 1e-4  # largest relative difference between the changes of two squared frequencies that stay together
 TIED = 1e-6  # relative difference of entries that round-off leaves of equal ones
@@ -116,7 +116,7 @@ def signs(shapes: Array) -> Array:
 
 
 def _dense(system: System, flexibility: Flexibility, wanted: int) -> Array:
-    """Modes by all of them, and a step of inverse iteration, which takes away what the highest ones leave."""
+    """Modes by a dense solver, and a step of inverse iteration, which removes contributions of the highest ones."""
     from scipy.linalg import eigh
 
     rigid = system.rigid.shape[1]
@@ -291,14 +291,14 @@ class Stiffening(NamedTuple):
 
 
 class UnitLoads(NamedTuple):
-    """Loads (ndof, s) that stiffen, and the path of the term that has their share."""
+    """Loads (ndof, s) that stiffen, and the path of the term that they contribute to."""
 
     path: str
     forces: Array
     accelerations: Array | None = None  # of the carriers (m, 3, s), where the forces are their mass times these
 
     def shares(self, K0: Array) -> dict[str, Taylor]:
-        """What terms have from the stiffness (s, n, n) of the loads, by their paths."""
+        """Contributions of the loads' stiffness (s, n, n) to terms, by path."""
         if self.path == "Oe":
             J2 = _by_tensor(K0)
             return {"Oe": Taylor(None, -J2), "J": Taylor(None, None, J2), "Gr": Taylor(None, 2 * J2)}

@@ -17,7 +17,7 @@ from mbsim_cli.system import cached_property
 
 
 class Damping(NamedTuple):
-    """De = alpha Me + beta Ke + what damps every mode by a ratio of the critical damping."""
+    """De = alpha Me + beta Ke + a matrix that damps every mode by a ratio of the critical damping."""
 
     alpha: Array | float = 0.0
     beta: Array | float = 0.0
@@ -57,7 +57,7 @@ def _root_pull_back(Me: Array, Ke: Array, adjoint: Array) -> tuple[Array, Array]
 
 
 def _sums(w: Array) -> Array:
-    """Sums of pairs of frequencies; the root has no derivative where both are zero, and what stands there is none."""
+    """Sums of pairs of frequencies; infinite if both are zero, where the root has no derivative."""
     sums = w[:, None] + w
     return np.where(sums > 0, sums, np.inf)
 
@@ -67,7 +67,7 @@ def _modes(Me: Array, Ke: Array) -> tuple[Array, Array]:
 
     try:
         squares, V = eigh(Ke, Me)
-    except np.linalg.LinAlgError:  # no body has this Me, which is said where data are judged
+    except np.linalg.LinAlgError:  # an impossible Me, which checks of the data report
         return np.full(len(Me), np.nan), np.full(Me.shape, np.nan)
     return np.sqrt(np.maximum(squares, 0.0)), V
 
@@ -79,7 +79,7 @@ CLOSE_PAIR = 1e-3  # relative gap of squared frequencies
 
 @dataclass(frozen=True)
 class Body:
-    """A meshed body and what is asked of it; numbers may be complex, for derivatives."""
+    """A meshed body with the settings of its reduction; numbers may be complex, for derivatives."""
 
     structure: Structure
     frame: Frame
@@ -154,7 +154,7 @@ def _along(before: Reduced, body: Body, solver: Solved | Changed) -> StandardInp
 
 
 def _bent_by(body: Body) -> tuple[Array, list[str]]:
-    """Numbers of the independent static loads, and a sentence on those left out.
+    """Numbers of the independent static loads, and a sentence on the dropped ones.
 
     The frame takes loads at nodes that it holds. On the free displacements such a load is round-off, or a multiple of
     other loads, and its static shape would be noise.
@@ -182,7 +182,7 @@ def _basis(body: Body, solver: Solved | Changed, loaded: Array) -> Array:
 
 
 def _mixing(solver: Solved, basis: Array, mix: bool) -> tuple[Array, list[str]]:
-    """Basis of what modes and static shapes span, in which mass is unit and stiffness diagonal; what is left out."""
+    """Basis of modes and static shapes with unit mass and diagonal stiffness; and a sentence on dropped shapes."""
     from scipy.linalg import eigh
 
     if not mix:
@@ -242,13 +242,13 @@ def _terms(body: Body, solver: Solved | Changed, shapes: Array) -> StandardInput
     return stiffened(sid, body.stiffening, structure, body.held, solver, shapes, body.nodes)
 
 
-# A body by the independent integrals over it: what else a simulation reads follows from identities.
+# A body by its independent integrals; the other terms follow from identities.
 
 
 class Integrals(NamedTuple):
     """Integrals of a body with n shapes; index q of the shape that a coefficient is multiplied by first.
 
-    J2 may be -int rho Phi_q~ Phi_l~ as it is, or what counts of it, its symmetric part.
+    J2 may be -int rho Phi_q~ Phi_l~, or only its symmetric part, which is used.
     """
 
     mass: Array  # ()
@@ -315,7 +315,7 @@ def _symmetric(matrices: Array) -> Array:
     return (matrices + matrices.swapaxes(-1, -2)) / 2
 
 
-# The mesh of a reduced body with what is drawn on it: displacements of its points, numbers of its cells.
+# The mesh of a reduced body for pictures: displacements of its points, numbers of its cells.
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What holds a meshed body in its frame; frames of sets of nodes; from all degrees of freedom to free ones."""
+"""Boundary conditions of a meshed body in its frame; frames of sets of nodes; restriction to free displacements."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -239,7 +239,7 @@ def _motions_about(structure: Structure, nodes: Array, origin: Array) -> Array:
 
 
 def _null_space(C: Sparse) -> Sparse:
-    """Z with C Z = 0: dependent unknowns by the others; which are dependent is told by pivots of the real part."""
+    """Z with C Z = 0: dependent unknowns by the others; pivots of the real part choose the dependent ones."""
     from scipy import sparse
     from scipy.linalg import qr
 

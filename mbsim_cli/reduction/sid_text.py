@@ -21,7 +21,7 @@ LARGEST = 1e100  # products of a few numbers are to be finite
 
 
 class Line(NamedTuple):
-    """What stands behind an equals sign, with the indices before it."""
+    """The text after an equals sign, with the indices before it."""
 
     number: int
     indices: tuple[int, ...]
@@ -207,7 +207,7 @@ def _count_of_designs(block: Block) -> int:
 
 
 def _require_known(block: Block, structure: float, name: str) -> None:
-    """Raise for keys that nothing is known of, and for entries of what is said to have none."""
+    """Raise InputOutputError for unknown keys, and for entries of a term whose structure is zero."""
     for key, lines in block.values.items():
         if key not in _KEYS or (key in ("mn", "dmn") and name not in _OF_SECOND_ORDER):
             block.fail(f"{block.name} has a value {key}, which is not known", lines[0].number)
@@ -217,7 +217,7 @@ def _require_known(block: Block, structure: float, name: str) -> None:
 
 
 def _once(block: Block, key: str) -> list[Line]:
-    """Lines of a key, each with indices of its own."""
+    """Lines of a key; raise InputOutputError if indices are repeated."""
     seen: dict[tuple[int, ...], int] = {}
     for line in block.values.get(key, ()):
         if line.indices in seen:
@@ -315,7 +315,7 @@ def _refmod(sid: StandardInput, mass: Iterator[str]) -> Iterator[str]:
 
 
 def _block(name: str, terms: list[Taylor], n: int, layout: _Layout, indent: str) -> Iterator[str]:
-    """A term with its coefficients and their derivatives, which stand behind it in ``terms``."""
+    """A term with its coefficients and their derivatives, which follow it in ``terms``."""
     nd = len(terms) - 1
     highest = layout.order if nd else min(layout.order, 1)
     order = max(k for k in range(highest + 1) if any(term[k] is not None for term in terms))

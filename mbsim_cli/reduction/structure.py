@@ -28,7 +28,7 @@ Sparse = Any  # a matrix of scipy.sparse
 
 @dataclass(frozen=True)
 class Structure:
-    """Element matrices and where they belong; one element matrix stands for all where elements are alike."""
+    """Element matrices and their places; a single matrix is used for all elements if they are alike."""
 
     mesh: Mesh
     per_node: int  # degrees of freedom at a node
@@ -44,7 +44,7 @@ class Structure:
     has_rotations: bool = False  # whether nodes have rotations of their own
     given: tuple[Sparse, Sparse, Sparse] | None = None  # K, M and m of a body without elements
     warnings: tuple[str, ...] = ()
-    geometric: Any = None  # ``elements.ByTension`` or ``ByStress``; None: nothing tells stresses
+    geometric: Any = None  # ``elements.ByTension`` or ``ByStress``; None: stresses are unknown
 
     @property
     def size(self) -> int:
@@ -143,7 +143,7 @@ def assembled(matrices: Array, places: Array, size: int, factor: Array | None) -
 
 
 def gathered(values: Array, places: Array, size: int) -> Array:
-    """Sum of what elements have (ne, k, c) at the places (ne, k): (size, c)."""
+    """Sum (size, c) of values of elements (ne, k, c) at the places (ne, k)."""
     from scipy import sparse
 
     entries = (np.ones(places.size), (places.ravel(), np.arange(places.size)))
@@ -323,7 +323,7 @@ def lowest_by_multigrid(K: Sparse, M: Sparse, rigid: Array, solver: Multigrid, w
     return V[:, :wanted]
 
 
-EXACT = 1e-13  # what conjugate gradients reach with a factor
+EXACT = 1e-13  # relative residual that conjugate gradients reach with a factor
 SYMMETRIC = {"permc_spec": "NATURAL", "diag_pivot_thresh": 0.0, "options": {"SymmetricMode": True}}
 
 
@@ -386,7 +386,7 @@ class Flexibility:
             self._kept, self._inverse = _factored(system)
 
     def solve(self, F: Array) -> Array:
-        """Displacements (r, k) or (r,) by loads; self-inverse on what is strained and balanced."""
+        """Displacements (r, k) or (r,) by loads; for strained displacements and balanced loads."""
         return self._within(self._inverse, F)
 
     def approximate(self, F: Array) -> Array:
@@ -406,7 +406,7 @@ class Flexibility:
 
 
 def _factored(system: System) -> tuple[Array, Callable[[Array], Array]]:
-    """Unknowns (s) that hold no rigid motion, in the order of a factor; and what solves for them."""
+    """Unknowns (s) without rigid motion, in the order of a factor; and the function that solves for them."""
     from scipy.linalg import qr
     from scipy.sparse.linalg import splu
 
