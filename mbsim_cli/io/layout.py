@@ -17,7 +17,6 @@ from mbsim_cli.model.units import RATES, attributes_of, force_on, in_words, quot
 
 # The layout of a result file: one row a variable, with the axes that label it, and its time points.
 
-COMPONENTS = {1: ("value",), 3: ("x", "y", "z")}
 WITH_RESPECT_TO = "with_respect_to"  # the coordinates again: HDF5 viewers want two names for two axes
 KINEMATIC = ("position", "velocity", "acceleration")
 _KNOWN_AXES = {("value",): "scalar", ("x", "y", "z"): "component"}

@@ -115,8 +115,8 @@ def event_times_of(problem: Problem, by_all: np.ndarray) -> tuple[tuple[int, ...
     """Event times at which laws change and steps of ALI3-P end, each as the offsets in theta that it is the sum of.
 
     Only times that numbers of the file move are listed; ``by_all`` (len(theta), q) are derivatives by its parameters.
-    Forces with two continuous derivatives do not reduce the order of the steps, which then do not end there. Nor do they
-    end where the rate of a driving law jumps, or several accelerations jump at times that parameters move apart.
+    Steps do not end where forces keep two continuous derivatives, for these do not reduce their order. Nor do they end
+    where the rate of a driving law jumps, or several accelerations jump at times that parameters move apart.
     """
     model, moved, found = problem.model, np.array(by_all.any(axis=1)), dict[tuple[float, bytes], tuple[int, ...]]()
     of_forces, driving = (
