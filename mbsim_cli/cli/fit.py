@@ -2,7 +2,6 @@
 
 from math import isfinite
 from pathlib import Path
-from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -56,14 +55,12 @@ def command(
 
     A fit of the model file states the parameters and the measurements.
     """
-    begun = perf_counter()
-
     from mbsim_cli.study.fitting.fit import fit, stated
     from mbsim_cli.study.model import Model
     from mbsim_cli.study.plan import Timing
 
     timing, listener = Timing(), Terminal(quiet)
-    with timing.phase("load", begun):
+    with timing.phase("load", options.begun()):
         read = Model._with(model, settings, listener)
         name, _ = stated(read._file, name)
         _check(read, output, save_model, picture, force)

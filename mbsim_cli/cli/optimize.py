@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from pathlib import Path
-from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
@@ -61,12 +60,10 @@ def command(
 
     An optimization of the model file states the objective, its variables and its limits.
     """
-    begun = perf_counter()
-
     from mbsim_cli.study.optimizing.optimize import Request, optimize
 
     request, stated = Request(name, output, evaluations, algorithm, save_model, force), options.command_line()
-    report = optimize(model, request, replace(settings, method=sensitivity), Terminal(quiet), stated, begun)
+    report = optimize(model, request, replace(settings, method=sensitivity), Terminal(quiet), stated, options.begun())
     if json:
         emit(report)
     else:

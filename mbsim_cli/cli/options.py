@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from inspect import Parameter, Signature, signature
 from pathlib import Path
+from time import perf_counter, process_time
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
@@ -172,6 +173,11 @@ AllNumbers = Annotated[bool, typer.Option("--all-numbers", help="Take gradients 
 Force = Annotated[bool, typer.Option("--force", help="Overwrite a file of another kind.")]
 Replace = Annotated[bool, typer.Option("--force", help="Overwrite a file that exists.")]
 Threads = Annotated[int | None, typer.Option(metavar="N", min=1, help="Threads of the linear algebra.")]
+
+
+def begun() -> float:
+    """When the process began, by ``perf_counter``, s: the interpreter and its imports took its processor time."""
+    return perf_counter() - process_time()
 
 
 def command_line() -> str:

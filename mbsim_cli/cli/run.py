@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from math import isfinite
 from pathlib import Path
-from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -82,7 +81,6 @@ def command(
     force: options.Force = False,
 ) -> None:
     """Run the analysis of a model file and write the result."""
-    begun = perf_counter()
     if top is not None and (json or not all_numbers):
         raise UsageError("--top is for the table of --all-numbers, which --json gives as a whole; leave it out")
 
@@ -95,7 +93,7 @@ def command(
         command=options.command_line(),
         listener=Terminal(quiet),
         force=force,
-        begun=begun,
+        begun=options.begun(),
     )
     if json:
         emit(report)

@@ -3,7 +3,6 @@
 import os
 from dataclasses import replace
 from pathlib import Path
-from time import perf_counter, process_time
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
@@ -166,7 +165,7 @@ def command(
     force: StartAgain = False,
 ) -> None:
     """Run a parameter study, or what is missing of it."""
-    begun = perf_counter() - process_time()  # the interpreter has taken that to come here
+    begun = options.begun()
     from mbsim_cli.study.sweep.cluster import shard_of
 
     stated = stated_cases(csv, grid)
