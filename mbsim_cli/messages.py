@@ -328,13 +328,13 @@ _family(
         "--method is now called --sensitivity, and will go with the next version",
     ),
     (
-        "MB602", "constraints or energy drift", r"drift|violated|energy|converged to",
+        "MB602", "constraints or energy drift", r"drift by|violated|energy and work|feeds energy|converged to",
         "Constraints, energy or gradients are less accurate than they should be.",
         "Take a shorter step or a tighter tolerance; check whether forces jump.",
         "energy and work differ by 2.0% of the energy that moves; try a shorter step",
     ),
     (
-        "MB603", "singular position", r"singular|passes a|other branches|rank",
+        "MB603", "singular position", r"singular|passes a|other branches|\brank\b",
         "The mechanism passes a position in which constraints lose rank; the motion could branch there.",
         "Change initial values or lengths a little; gradients across that time are not meaningful.",
         "the mechanism passes a singular position before t = 1.2 s, where P3.x loses rank",

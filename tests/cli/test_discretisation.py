@@ -353,3 +353,8 @@ def test_a_run_beside_an_optimum_raises_no_alarm(mbsim, written, step, angles, w
     for angle in angles:
         told = mbsim("run", written(coarse.replace("1.7873", angle)), *way, "--json").json["warnings"]
         assert any("estimated discretisation error" in warning for warning in told)
+
+
+@pytest.mark.parametrize(("error", "text"), [(0.012, "1.2 %"), (0.999, "100 %"), (12.3, "1200 %")])
+def test_errors_are_told_in_per_cent_without_powers_of_ten(error, text):
+    assert discretisation._percent(error) == text

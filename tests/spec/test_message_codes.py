@@ -73,6 +73,11 @@ def test_places_and_hints_do_not_matter():
     assert Issue("m.yaml", 1, 1, "a.b", sentence).as_dict()["code"] == "MB106"
 
 
+@pytest.mark.parametrize("name", ["objective energy", "objective drift", "the motion of crank.q1"])
+def test_names_in_a_sentence_do_not_matter(name):
+    assert code_of(f"{name} has an estimated discretisation error of 2 %; try a shorter step", "warning") == "MB601"
+
+
 def test_no_code_stands_twice():
     with pytest.raises(ValueError, match="MB101 stands twice"):
         messages._family("model", ("MB101", "", "", "", "", ""))

@@ -377,7 +377,7 @@ def _of_motion(error: float, coordinate: str | None, options: Options) -> str:
 
 
 def _percent(error: float) -> str:
-    return f"{100 * error:.2g} %"
+    return f"{float(f'{100 * error:.2g}'):g} %"  # 100 %, not 1e+02 %
 
 
 def line(report: Mapping[str, Any]) -> str:
