@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mbsim_cli.errors import InputOutputError, UsageError
-from mbsim_cli.exchange.robot import GROUND, Joint, Robot, give_unphysical_inertias_away
+from mbsim_cli.exchange.robot import GROUND, Joint, Robot, give_unphysical_inertias_away, require_finite
 from mbsim_cli.exchange.xml import mesh_file
 from mbsim_cli.system import open_regular
 
@@ -38,6 +38,7 @@ def read(path: Path, floating: bool | None = None) -> Robot:
         robot = mjcf.read(path)
     else:
         raise UsageError(f"{path} is neither URDF (<robot>), SDF (<sdf>) nor MJCF (<mujoco>)")
+    require_finite(robot)
     give_unphysical_inertias_away(robot)
     return robot
 

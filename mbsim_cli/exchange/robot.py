@@ -178,6 +178,21 @@ def rotation_of(quaternion: np.ndarray) -> np.ndarray:
     )
 
 
+def require_finite(robot: Robot) -> None:
+    """Drop infinite limits of joints, with a remark; raise InputOutputError for other numbers that are not finite."""
+    for joint in robot.joints:
+        if joint.limits is not None and not np.isfinite(joint.limits).all():
+            low, high = joint.limits
+            robot.remarks.append(f"not taken over: limits of {joint.name}, {low:g} to {high:g}")
+            joint.limits = None
+    parts: list[Body | Joint | Coupling | Motor] = [*robot.bodies, *robot.joints, *robot.couplings, *robot.motors]
+    for part in parts:
+        for key, value in vars(part).items():
+            numbers = np.array([*value.values()] if isinstance(value, dict) else value)
+            if numbers.dtype.kind == "f" and not np.isfinite(numbers).all():
+                raise InputOutputError(f"{robot.source}: {key} of {part.name} is not finite")
+
+
 def give_unphysical_inertias_away(robot: Robot) -> None:
     """Add mass and inertia of a body that could not exist to the body that it is fixed to, which moves all the same.
 

@@ -174,6 +174,21 @@ def test_mjcf_accelerates_as_mujoco_does(tmp_path):
     assert flight == pytest.approx([0.3, -0.2, -9.81], rel=1e-12)
 
 
+def test_infinite_limits_of_an_mjcf_are_dropped(mbsim, tmp_path):
+    """With a remark; other infinite numbers are refused."""
+    pytest.importorskip("mujoco")
+    path, text = (
+        tmp_path / "a.xml",
+        '<mujoco><worldbody><body><joint name="j" RANGE/><geom size="0.1"/></body></worldbody></mujoco>',
+    )
+    path.write_text(text.replace("RANGE", 'limited="true" range="-inf 60"'))
+    joint, remarks = (robot := read(path)).joints[0], robot.remarks
+    assert joint.limits is None and "not taken over: limits of j, -inf to 1.0472" in remarks
+    path.write_text(text.replace("RANGE", 'damping="inf"'))
+    done = mbsim("import", path)
+    assert done.code == 5 and "damping of j is not finite" in done.err, done
+
+
 def test_what_an_mjcf_disables_is_off(tmp_path):
     pytest.importorskip("mujoco")
     path = tmp_path / "off.xml"
@@ -377,6 +392,7 @@ def test_sdf_places_a_model_by_one_of_its_frames(tmp_path):
         ('name="pin"><pose>', 'name="pin"><pose relative_to="rocker">', "is stated relative to itself"),
         ('type="revolute"><parent>coupler', 'type="hinge"><parent>coupler', "joint c: unknown type 'hinge'"),
         ("<mass>0.3</mass>", "<mass>much</mass>", "link crank: mass wants 1 numbers, not 'much'"),
+        ("<mass>0.3</mass>", "<mass>inf</mass>", "mass of crank is not finite"),
         ("</sdf>", "", "cannot be read as XML"),
     ],
 )
