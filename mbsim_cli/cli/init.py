@@ -23,6 +23,7 @@ TEMPLATES = {
 }
 _NEXT = {"study": "mbsim sweep {file} grid -o grid", "fit": "mbsim fit {file}"}  # what to type next; a run for others
 BESIDE = {"fit": "fit.csv"}  # files that a template reads, by its name
+EXISTS = "{} exists; --force overwrites it, or name another file"
 
 
 def names(incomplete: str = "") -> list[str]:
@@ -58,10 +59,14 @@ def command(
             tell("mbsim init NAME writes NAME.yaml here")
         return
     target = file or Path(f"{name}.yaml")
-    write_new(target, template(name), force)
+    texts = {target: template(name)}
     beside = [target.with_name(BESIDE[name])] if name in BESIDE else []
-    for path in beside:
-        write_new(path, _installed(path.name), force)
+    texts |= {path: _installed(path.name) for path in beside}
+    for path in texts if not force else ():  # all files or none
+        if path.exists():
+            raise InputOutputError(EXISTS.format(path))
+    for path, text in texts.items():
+        write_new(path, text, force)
     then = _NEXT.get(name, "mbsim run {file}").format(file=target)
     if json:
         emit({"template": name, "file": str(target), "beside": [str(path) for path in beside], "next": then})
@@ -101,6 +106,6 @@ def write_new(target: Path, text: str, force: bool) -> None:
         with open(target, "w" if force else "x", encoding="utf-8") as stream:
             stream.write(text)
     except FileExistsError:
-        raise InputOutputError(f"{target} exists; --force overwrites it, or name another file") from None
+        raise InputOutputError(EXISTS.format(target)) from None
     except OSError as error:
         raise InputOutputError(f"cannot write {target}: {error.strerror}") from None
