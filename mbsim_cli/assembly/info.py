@@ -13,7 +13,8 @@ from mbsim_cli.assembly.tree.elastic import NodeJoint
 from mbsim_cli.assembly.tree.joints import AnyJoint
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve.natural.plan import origins_of
-from mbsim_cli.spec.expressions.number import Number, read_by
+from mbsim_cli.spec.base import walk
+from mbsim_cli.spec.expressions.number import Expression, Number, is_moving, read_by
 from mbsim_cli.spec.expressions.syntax import names as names_in
 from mbsim_cli.spec.expressions.syntax import parse
 from mbsim_cli.spec.model_file import descriptions_of
@@ -63,6 +64,7 @@ def branches(parent: Sequence[int]) -> Branches:
 # What ``mbsim info`` shows: the structure of a mechanism, and where each parameter is used.
 
 OF_ITS_USE = ("checks", "study", "optimization")  # sections that do not describe the model itself
+WITH_EXPRESSIONS = ("forces", "cables", "states", "controllers")  # sections that hold expressions of the motion
 
 
 def describe(assembled: "Assembled") -> dict[str, Any]:
@@ -142,11 +144,12 @@ def _joint(name: str, spec: AnyJoint, backwards: bool | None) -> dict[str, Any]:
 def _uses(assembled: "Assembled") -> dict[str, list[str]]:
     """Paths of all that depends on each parameter, directly or through other names."""
     file, numbers = assembled.model_file, Numbers(assembled.model_file.expressions)
-    moving = []
-    for path, expression in file.moving:  # expressions of the motion that stand in the file, with their paths there
-        written = file.source.stands_at.get(tuple(path))
-        if written is not None or tuple(path[:2]) not in file.derived.made:
-            moving.append((join(written or path), read_by(expression.text, file.parts).names))
+    moving = [  # expressions of the motion that stand in the file
+        (join(path), read_by(expression.text, file.parts).names)
+        for section in WITH_EXPRESSIONS
+        for path, expression in walk(getattr(file, section), (section,), Expression)
+        if tuple(path[:2]) not in file.derived.made and is_moving(expression, file.expressions)
+    ]
     places = [(join(path), number) for path, number in file.computed if path[0] not in OF_ITS_USE]
     by_name = numbers.by_name({number for _, number in places})
     stands: dict[Any, list[int]] = {}

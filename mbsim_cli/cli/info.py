@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from mbsim_cli.cli import options
 from mbsim_cli.cli.output import emit, plain_table, print_warnings, show_table, tell
+from mbsim_cli.errors import counted
 
 if TYPE_CHECKING:
     from mbsim_cli.study.assembling import Settings
@@ -72,10 +73,10 @@ def _natural(coordinates: list[dict[str, Any]]) -> list[tuple[str, str]]:
 
 
 def _counts(report: dict[str, Any]) -> str:
-    counts = {"bodies": "bodies", "tree_joints": "joints", "coordinates": "coordinates", "constraints": "constraints"}
-    numbers = ", ".join(f"{len(report[key])} {word}" for key, word in counts.items())
-    cuts = len(report["cut_joints"])
-    numbers = numbers.replace(" joints", f" joints and {cuts} cut joint{'s' * (cuts > 1)}") if cuts else numbers
+    bodies, cuts = len(report["bodies"]), len(report["cut_joints"])
+    joints = counted(len(report["tree_joints"]), "joint") + (f" and {counted(cuts, 'cut joint')}" if cuts else "")
+    others = [counted(len(report[f"{noun}s"]), noun) for noun in ("coordinate", "constraint")]
+    numbers = ", ".join(["1 body" if bodies == 1 else f"{bodies} bodies", joints, *others])
     free, undriven = report["mobility"], report["mobility_without_motions"]
     motions = f" ({undriven} without the motions that laws give)" if undriven != free else ""
     return f"{numbers} of rank {report['constraint_rank']}, mobility {free}{motions}"

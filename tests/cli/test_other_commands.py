@@ -35,7 +35,32 @@ def test_info(mbsim, pendulum):
     uses = {parameter["name"]: parameter["used_in"] for parameter in report["parameters"]}
     assert uses["k"] == ["forces.spring.stiffness"] and "bodies.rod.shape.length" in uses["L"]
     people = mbsim("info", pendulum)
-    assert people.code == 0 and people.err == "" and "mobility 1" in people.out and "A.angle*" in people.out
+    assert people.code == 0 and people.err == "" and "A.angle*" in people.out
+    assert "1 body, 1 joint, 1 coordinate, 0 constraints of rank 0, mobility 1" in people.out
+
+
+def test_info_names_the_keys_that_parameters_stand_at(mbsim, tmp_path):
+    """Not those that short forms are made into, nor any twice."""
+    (tmp_path / "crane.yaml").write_text("""\
+mbsim: 1
+parameters: {k: 9000, T: 0.3, f: 2, r: 0.1}
+points: {A: {ground: [0, 0, 1]}, C: {ground: [1, 0, 2]}}
+bodies: {load: {mass: 20}}
+joints:
+  guide: {type: prismatic, bodies: [ground, load], point: origin, axis: z, friction: {loss: f, velocity: 0.01}}
+cables:
+  rope: {path: [ground.A, {center: ground.C, axis: ground.y, radius: r}, load.origin], stiffness: k, length: 3}
+states: {lag: {initial: 0.3, rate: (guide.displacement - lag)/T}}
+controllers: {lift: {type: pid, coordinate: guide.displacement, target: lag + r*sin(t), kp: k}}
+analysis: {duration: 0.1, step: 0.01}
+""")
+    uses = {one["name"]: one["used_in"] for one in mbsim("info", "crane.yaml", "--json").json["parameters"]}
+    assert uses == {
+        "k": ["cables.rope.stiffness", "controllers.lift.kp"],
+        "T": ["states.lag.rate"],
+        "f": ["joints.guide.friction.loss"],
+        "r": ["cables.rope.path[1].radius", "controllers.lift.target"],
+    }
 
 
 def test_info_of_a_body_that_deforms(mbsim):
