@@ -136,6 +136,7 @@ def test_a_smooth_maximum_far_below_the_largest_value(mbsim, variant):
     assert objective["largest"] == pytest.approx(history.max(), rel=1e-12) and objective["value"] < 0.9 * history.max()
     (told,) = (warning for warning in found["warnings"] if "objective swing is a smooth maximum" in warning)
     advised = told.partition("a sharpness of ")[2].split()[0]
+    assert advised.isdecimal()
     sharp = mbsim("run", variant("integral: angle**2", f"maximum: angle**2, sharpness: {advised}"), "--json").json
     assert history.max() > sharp["objectives"]["swing"]["value"] > 0.85 * history.max()
     sharp = mbsim("run", variant("integral: angle**2", "maximum: angle**2, sharpness: 1e3"), "--json").json

@@ -52,7 +52,7 @@ def warnings(results: Mapping[str, Any], objectives: Sequence[Objective]) -> lis
         found.append(
             f"objective {objective.name} is a smooth {objective.kind}, {value}, of what is {largest} "
             f"at {'least' if objective.kind == 'minimum' else 'most'}; "
-            f"a sharpness of {sharper:.1g} comes nearer"
+            f"a sharpness of {float(f'{sharper:.1g}'):g} comes nearer"
         )
     return found
 
