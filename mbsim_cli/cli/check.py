@@ -119,7 +119,7 @@ def _print(rows: "list[Comparison]", files: int, warnings: list[str]) -> None:
         show_table(table)
     failures, open_ones = sum(not row.passed for row in rows), sum(not row.decided for row in rows)
     more = f", {open_ones} undecided" if open_ones else ""
-    tell(f"{len(rows)} comparisons in {counted(files, 'file')}, {failures or 'none'} failed{more}")
+    tell(f"{counted(len(rows), 'comparison')} in {counted(files, 'file')}, {failures or 'none'} failed{more}")
 
 
 def _short(value: float | list[float] | None) -> str:

@@ -163,3 +163,13 @@ def test_a_check_warns_of_the_errors_that_a_run_estimates(mbsim, pendulum):
     told = mbsim("run", pendulum, *coarse).json["warnings"]
     assert any("leave the motion of A.angle an estimated error" in warning for warning in told)
     assert mbsim("check", pendulum, *coarse).json["warnings"] == [f"{pendulum}: {warning}" for warning in told]
+
+
+def test_a_gradient_that_steps_do_not_control_has_a_reason(mbsim, pendulum, monkeypatch):
+    from mbsim_cli.study import run
+
+    asked = ("check", pendulum, "--formulation", "recursive", "--json")
+    assert mbsim(*asked).json["warnings"] == []
+    monkeypatch.setattr(run, "evaluate", enlarged(run.evaluate, 1.01))
+    (warning,) = mbsim(*asked).json["warnings"]
+    assert "not estimated: steps are chosen by the motion; error_control: sensitivities keeps them" in warning

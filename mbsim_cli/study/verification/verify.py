@@ -374,11 +374,14 @@ def verify(path: Path, settings: Settings, seed: int, listener: Listener) -> lis
     for warning in outcome.warnings:
         listener.warn(warning if warning.startswith(f"{path}:") else f"{path}: {warning}")
     analysed = Analysed(path, model_file, settings, assembled, outcome.results)
+    numerical = list(_by_differences(analysed, parameters, seed))
+    if (reason := outcome.estimates.reason) and not all(row.passed for row in numerical):
+        listener.warn(f"{path}: errors of gradients are not estimated: {reason}")
     return [
         *references(analysed, recorder),
         *references_by_elements(analysed, listener),
         *agreements(analysed, listener),
-        *_by_differences(analysed, parameters, seed),
+        *numerical,
         *ANALYSES[assembled.problem.options.analysis].verify(str(path), assembled, seed),
     ]
 
