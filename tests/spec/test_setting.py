@@ -39,6 +39,12 @@ def test_a_formulation_that_a_check_names_may_be_set():
         load("fivebar", **{"checks__natural coordinates__agreement": "[ali3p-rtdyn1]"})
 
 
+def test_a_duration_that_ends_before_a_check_may_be_set():
+    assert load("fivebar", analysis__duration="0.5").analysis.duration.literal == 0.5
+    with pytest.raises(MbsimError, match="6 s lies outside the duration of 5 s"):
+        load("fivebar", **{"checks.position of point 2.values.0.time": "6"})
+
+
 def test_what_an_alias_shares_stays_apart(tmp_path):
     path = tmp_path / "m.yaml"
     text = "mbsim: 1\nbodies:\n  a: &one {shape: {type: rod, length: 1, mass: 2}}\n  b: *one\n"

@@ -347,7 +347,8 @@ def _values(review: Review, path: Path, given: Check) -> None:
     known = given.sensor in review.model.shown and review.intact("joints")
     wanted = review.model.width_of(given.sensor) if known and given.sensor else None
     analysis = review.model.analysis
-    duration = review.value(getattr(analysis, "duration", None))
+    is_set = review.source.is_set(("analysis", "duration"))  # by an option, which may end runs before a check
+    duration = None if is_set else review.value(getattr(analysis, "duration", None))
     for index, entry in enumerate(given.values):
         place = (*path, "values", index)
         if wanted is not None:
