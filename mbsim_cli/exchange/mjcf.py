@@ -326,7 +326,7 @@ def _write_joint(body: Element, joint: Joint, anchor: np.ndarray, axis: np.ndarr
     stated = {"name": joint.name, "type": _JOINTS[joint.kind], "pos": words(anchor)}
     if joint.coordinate:
         stated["axis"] = words(axis)
-        for name, value in (("damping", joint.damping), ("armature", joint.armature)):
+        for name, value in (("damping", joint.damping), ("armature", joint.armature), ("frictionloss", joint.loss)):
             stated |= {name: digits(value)} if value else {}
         if joint.stiffness:
             stated |= {"stiffness": digits(joint.stiffness), "springref": digits(joint.natural)}

@@ -206,8 +206,9 @@ def _write_joint(root: Element, robot: Robot, joint: Joint, shifts: dict[str, np
     low, high = joint.limits or (-1e9, 1e9)
     if kind != "continuous":  # a prismatic joint has no kind without limits
         SubElement(made, "limit", {"lower": digits(low), "upper": digits(high)} | NO_LIMIT)
-    if joint.damping:
-        SubElement(made, "dynamics", damping=digits(joint.damping))
+    dynamics = {"damping": joint.damping, "friction": joint.loss}
+    if stated := {name: digits(value) for name, value in dynamics.items() if value}:
+        SubElement(made, "dynamics", stated)
     for coupling in robot.couplings:  # the first coordinate of a coupling of two follows the second
         if len(coupling.terms) != 2 or next(iter(coupling.terms)) != joint.coordinate:
             continue

@@ -42,7 +42,7 @@ def robot_of(path: Path, overrides: Mapping[str, str]) -> Robot:
     start = dict(zip(names, assembled.closing.z.tolist(), strict=True))
     tree = _Tree(system, robot, start)
     tree.add()
-    _Forces(file, numbers, robot, tree.joints).add()
+    _Forces(file, numbers, robot, tree).add()
     return robot
 
 
@@ -52,6 +52,7 @@ class _Tree:
     def __init__(self, system: System, robot: Robot, start: Mapping[str, float]):
         self._system, self._robot, self._start = system, robot, start
         self.joints: dict[str, Joint] = {}  # by the coordinate of the model
+        self.friction: dict[str, bool] = {}  # by force: whether its joint states it
 
     def add(self) -> None:
         topology = self._system.topology
@@ -99,11 +100,25 @@ class _Tree:
             made.start = self._at(name, column) * column.sign
             stated = getattr(spec, "armature", None)
             made.armature = 0.0 if stated is None else float(self._system.geometry.numbers(stated))
+            self._add_friction(made, name, column.coordinate, getattr(spec, "friction", None))
             self._robot.joints.append(made)
             self.joints[f"{name}.{column.coordinate}"] = made
             if not last:
                 self._robot.bodies.append(Body(after))
             before = after
+
+    def _add_friction(self, made: Joint, joint: str, coordinate: str, friction: Any) -> None:
+        """State dry friction of a given size, and its viscous part."""
+        force = f"{joint}_friction"
+        if isinstance(friction, dict):
+            friction, force = friction.get(coordinate), f"{joint}_{coordinate}_friction"
+        if friction is None:
+            return
+        self.friction[force] = friction.loss is not None
+        if friction.loss is not None:
+            made.loss, made.damping = map(float, map(self._system.geometry.numbers, (friction.loss, friction.viscous)))
+        if friction.breakaway is not None:
+            self._robot.remarks.append(f"not stated: the breakaway friction of {made.name}")
 
     def _at(self, joint: str, column: TreeColumn) -> float:
         """Initial value of what a column of the tree holds."""
@@ -135,8 +150,8 @@ def _relative(p_a: Any, R_a: Any, p_b: Any, R_b: Any) -> tuple[np.ndarray, np.nd
 class _Forces:
     """Gives joints what forces along their coordinates do, adds couplings and motors, and lists the rest."""
 
-    def __init__(self, file: "ModelFile", numbers: Numbers, robot: Robot, joints: Mapping[str, Joint]):
-        self._file, self._robot, self._joints = file, robot, joints
+    def __init__(self, file: "ModelFile", numbers: Numbers, robot: Robot, tree: _Tree):
+        self._file, self._robot, self._joints, self._friction = file, robot, tree.joints, tree.friction
         self._number = lambda number: 0.0 if number is None else float(numbers(number))
 
     def add(self) -> None:
@@ -152,11 +167,13 @@ class _Forces:
         if left:
             remarks.append(f"not stated: {', '.join(left)}")
         for section in ("sensors", "objectives"):
-            if count := len(getattr(file, section)):
+            if count := sum((section, name) not in file.derived.made for name in getattr(file, section)):
                 remarks.append(f"not stated: {count} {section}")
 
     def _take(self, name: str, spec: Any) -> bool:
         """Whether a force is taken over."""
+        if name in self._friction:
+            return self._friction[name]
         joint = self._joints.get(getattr(spec, "coordinate", None) or "")
         if joint is None or getattr(spec, "law", None) is not None:
             return False

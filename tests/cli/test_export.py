@@ -104,7 +104,9 @@ def same(first, second, ignored=()):
             np.testing.assert_allclose(getattr(one, name), getattr(other, name), **NEAR)
     for one, other in zip(first.joints, second.joints, strict=True):
         assert (one.kind, one.bodies, one.closes) == (other.kind, other.bodies, other.closes)
-        for name in {"places", "turn", "axis", "damping", "stiffness", "natural", "armature", "start"} - set(ignored):
+        for name in {"places", "turn", "axis", "damping", "loss", "stiffness", "natural", "armature", "start"} - set(
+            ignored
+        ):
             if name != "axis" or one.coordinate:
                 np.testing.assert_allclose(getattr(one, name), getattr(other, name), **NEAR, err_msg=one.name)
     for one, other in zip(first.couplings, second.couplings, strict=True):
@@ -125,8 +127,8 @@ MECHANISM = """\
   <compiler angle="radian" autolimits="true"/>
   <worldbody>
     <body name="a" pos="0 0 1" quat="0.9 0.1 -0.3 0.2">
-      <joint name="one" type="hinge" axis="0 1 0" pos="0.1 0 0" damping="0.2" armature="0.01" stiffness="3"
-        springref="0.2"/>
+      <joint name="one" type="hinge" axis="0 1 0" pos="0.1 0 0" damping="0.2" frictionloss="0.1" armature="0.01"
+        stiffness="3" springref="0.2"/>
       <joint name="two" type="slide" axis="1 0 1" pos="0 0.2 0"/>
       <inertial pos="0.1 0.2 0" mass="2" fullinertia="0.3 0.4 0.5 0.01 0.02 -0.03"/>
       <body name="b" pos="0.5 0 0"><joint name="ball" type="ball" pos="0 0 0.1"/>
@@ -156,7 +158,7 @@ def test_mjcf_comes_back(mbsim, tmp_path):
         np.testing.assert_allclose(one.inertia, other.inertia, **NEAR)
     for name in ("one", "two"):
         one, other = (next(j for j in robot.joints if j.name == name) for robot in (first, second))
-        for what in ("turn", "axis", "damping", "stiffness", "natural", "armature"):
+        for what in ("turn", "axis", "damping", "loss", "stiffness", "natural", "armature"):
             np.testing.assert_allclose(getattr(one, what), getattr(other, what), **NEAR)
 
 
@@ -243,3 +245,18 @@ def test_joints_with_friction_are_exported_as_what_they_are(mbsim, tmp_path):
     assert mbsim("export", "slider.yaml", "--to", "mjcf", "-o", "slider.xml").code == 0
     joints = re.findall(r'<joint name="(\w+)" type="(\w+)"', (tmp_path / "slider.xml").read_text())
     assert dict(joints) == {"O": "hinge", "A": "hinge", "S": "slide"}
+
+
+def test_friction_that_a_format_has_no_word_for_is_told(mbsim, tmp_path):
+    (tmp_path / "arm.urdf").write_text(ARM)
+    assert mbsim("import", "arm.urdf").code == 0
+    arm = (tmp_path / "arm.yaml").read_text()
+    for name, friction, told in (
+        ("stiff", "{loss: 0.1, breakaway: 0.3, viscous: 0.3}", "not stated: the breakaway friction of shoulder"),
+        ("loaded", "{dynamic: 0.1, radius: 0.05}", "not stated: shoulder_friction (drive)"),
+    ):
+        (tmp_path / f"{name}.yaml").write_text(arm.replace("{loss: 0.1}", friction))
+        done = mbsim("export", f"{name}.yaml", "--to", "urdf")
+        assert done.code == 0 and told in done.err and "motor" not in done.err, done.err
+        assert "not stated: 2 sensors" in done.err  # those of the file, not those that friction reads
+    assert '<dynamics damping="1" friction="0.1" />' in (tmp_path / "stiff.urdf").read_text()
