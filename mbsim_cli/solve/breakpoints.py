@@ -353,9 +353,11 @@ def begins_unseen(problem: Problem) -> bool:
 
     Dry friction does not count.
     """
-    onsets = onsets_of(problem.model, problem.theta)
-    seen = np.isin(onsets.force, [gap.force for gap in problem.gaps]) & (onsets.side != 0)
-    return bool(((onsets.argument == ELONGATION) & ~seen).any())
+    closing, theta = {gap.force for gap in problem.gaps}, problem.theta.real
+    return any(
+        argument == ELONGATION and not (side and force in closing)
+        for force, argument, _, _, side in _onsets(problem.model, theta)
+    )
 
 
 def _onsets(model: Model, theta: np.ndarray) -> Iterator[Onset]:
