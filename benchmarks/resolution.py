@@ -46,7 +46,7 @@ Pair = tuple[float, float] | None  # largest estimated and true relative errors
 def solve(model_file: Any, settings: Settings, second: bool) -> tuple[Any, np.ndarray]:
     """Outcome and positions (N, n) of one run with its gradients, with or without a second one that tells errors."""
     timing, positions = Timing(), []
-    plan = replace(plan_run(model_file, settings, timing, SILENT), second_run=second)
+    plan = plan_run(model_file, settings, timing, SILENT)._replace(second_run=second)
     outcome = run(plan, timing, SILENT, lambda block: positions.append(block.position.copy()))
     return outcome, np.concatenate(positions)
 

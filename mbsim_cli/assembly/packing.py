@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple, cast
 
@@ -315,8 +314,7 @@ SOURCES = ("read_table", "standard_input")  # choices that tables hold data of
 OTHERS = ("sensitivity_parameters", *SOURCES)  # choices that are no options of the analysis
 
 
-@dataclass(frozen=True)
-class Packing:
+class Packing(NamedTuple):
     """Tables, the options of an analysis, and what both were made from."""
 
     model_file: ModelFile
@@ -366,7 +364,7 @@ class Packing:
             return None
         if system is None:
             return None
-        return replace(self, model_file=model_file, choices=choices, options=options, system=system)
+        return self._replace(model_file=model_file, choices=choices, options=options, system=system)
 
 
 def pack(model_file: ModelFile, choices: Mapping[str, Any], released: Collection[tuple[str, str]] = ()) -> Packing:

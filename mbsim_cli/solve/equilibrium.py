@@ -1,7 +1,7 @@
 """Static equilibrium: the search for a position of rest, its derivatives by the parameters, and the analysis of it."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NoReturn
 
 import numpy as np
@@ -473,6 +473,6 @@ def start_at_equilibrium(
     require_closed(problem, position.residual)
     start = position.start
     found = find_equilibrium(problem, start, vary=vary)
-    rows = replace(split_of(start.work.eq.J, np.arange(start.n), np.arange(start.m)), rows=found.rows)
+    rows = split_of(start.work.eq.J, np.arange(start.n), np.arange(start.m))._replace(rows=found.rows)
     initial = initial_of(position.at_equilibrium(problem, found), rows, found.held)
     return initial, float(np.abs(start.work.eq.phi.real).max(initial=0.0))

@@ -5,8 +5,7 @@ coordinates are chosen to keep theirs, and Newton on the constraints gives the r
 the constraints at the solution. Constraints with automatic targets take their value here and close nothing.
 """
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -49,8 +48,7 @@ LOADED_ITERATIONS = 30  # of accelerations where forces read multipliers
 NOTHING = np.zeros(0, dtype=int)
 
 
-@dataclass(frozen=True)
-class Initial:
+class Initial(NamedTuple):
     """Assembled start. ``theta`` and ``dtheta`` (len(theta), p), p ``padded``, include automatic values."""
 
     state: State
@@ -173,8 +171,7 @@ def _keep(start: Instant | Standing, rows: np.ndarray, multipliers: np.ndarray) 
         multipliers[:] = kept_in_range(start.work.eq.J, multipliers)
 
 
-@dataclass(frozen=True)
-class StartPosition:
+class StartPosition(NamedTuple):
     """Assembled positions, and numbers with automatic values."""
 
     start: Instant
@@ -194,8 +191,8 @@ class StartPosition:
         Directions that broke equations in the declared position matter only if automatic numbers, or dependent
         coordinates that the equilibrium holds, come from that position."""
         if problem.automatic or np.isin(equilibrium.held, self.split.columns).any():
-            return replace(self, equilibrium=equilibrium)
-        return replace(self, equilibrium=equilibrium, broken=broken_identities(problem))
+            return self._replace(equilibrium=equilibrium)
+        return self._replace(equilibrium=equilibrium, broken=broken_identities(problem))
 
 
 def open_rows(model: Model, theta: np.ndarray, residual: np.ndarray) -> np.ndarray:

@@ -1,6 +1,6 @@
 """Where equations depend on others: rank, determined multipliers, and directions that break the equations."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -81,8 +81,7 @@ def row_lengths(J: np.ndarray) -> np.ndarray:
 PIVOT_TOLERANCE = 1e-9
 
 
-@dataclass(frozen=True)
-class Split:
+class Split(NamedTuple):
     """Independent rows of a Jacobian and the coordinates that they determine."""
 
     rows: np.ndarray

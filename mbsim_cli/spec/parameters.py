@@ -1,7 +1,6 @@
 """Values of parameters: other values in a model, written back into its file, every number of a file as a parameter."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -94,8 +93,7 @@ def _lists_of(kind: type[Spec]) -> frozenset[str]:
 Rule = Callable[[Review], None]
 
 
-@dataclass(frozen=True)
-class _Reviewed:
+class _Reviewed(NamedTuple):
     """What rules have read of a model in which they found nothing wrong: they find nothing where it is the same."""
 
     model: ModelFile

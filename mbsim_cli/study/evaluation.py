@@ -1,8 +1,8 @@
 """Objectives of an analysis, with gradients by the direct method or the adjoint."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -157,8 +157,7 @@ class SensorAdjoints:
 # Analyses and their objectives: blocks of time points, consumed once.
 
 
-@dataclass(frozen=True)
-class Gradient:
+class Gradient(NamedTuple):
     """A value and its derivatives (p,) by the parameters of the analysis, and their estimated discretisation errors.
 
     Derivatives by ``undefined`` parameters are NaN, for a reason.
@@ -167,7 +166,7 @@ class Gradient:
     value: float
     gradient: np.ndarray
     uncertainty: Any = None  # ``Uncertainty``; None if errors are not estimated
-    undefined: Mapping[str, str] = field(default_factory=dict)
+    undefined: Mapping[str, str] = {}
     error: float = 0.0  # relative size of what an adjoint left unsolved
     moved: np.ndarray | None = None  # (w,) derivatives by the numbers that fields move
     largest: float | None = None  # value at a time point, that a smooth maximum or minimum stands for

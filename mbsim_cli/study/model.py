@@ -218,7 +218,7 @@ class Model:
         Its errors are estimated by a second run, or not.
         """
         plan, timing = self._plan(rho, replaced)
-        plan = replace(plan, second_run=second_run)
+        plan = plan._replace(second_run=second_run)
         record = MemoryRecord(plan, every)
         with timing.phase("compile"):
             plan.compile(self._listener)

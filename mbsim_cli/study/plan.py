@@ -72,8 +72,7 @@ BEFORE = 8.0  # error of the previous run, over the accuracy, above which agreem
 SLOWEST, FASTEST = 2.0, 4.0  # bounds of the assumed ratio of errors of two runs
 
 
-@dataclass(frozen=True)
-class StepChoice:
+class StepChoice(NamedTuple):
     """An automatically chosen step or tolerance, with the errors that the runs of the search gave."""
 
     step: float  # s
@@ -148,7 +147,7 @@ def resolve_automatic(
         search = _StepSearch(assembled, settings.accuracy or default)
         compiled = _with_step(assembled.problem, assembled.problem.options.step / 2**HALVINGS)  # longer ones may fail
     compiling = compile_kernels(compiled, listener).seconds
-    choice = replace(search.search(listener), compiling=compiling)
+    choice = search.search(listener)._replace(compiling=compiling)
     what = f"tolerance of {choice.tolerance:.0e}" if to_accuracy else f"step of {choice.step:g} s"
     listener.say(f"{what} chosen by {choice.runs} runs: {choice.measured} within {choice.error:.1e}")
     chosen = {"tolerance": choice.tolerance} if to_accuracy else {"step": choice.step}
@@ -351,8 +350,7 @@ class _ToleranceSearch(_StepSearch):
 # The plan of a run.
 
 
-@dataclass(frozen=True)
-class Plan:
+class Plan(NamedTuple):
     """All input of a run.
 
     ``assembled`` is the model that is solved. ``named`` is the same model with the parameters of gradients, which

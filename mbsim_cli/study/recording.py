@@ -1,7 +1,7 @@
 """Runs an analysis and stores its result, in a file (``record``) or in memory (``MemoryRecord``)."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -50,7 +50,7 @@ def record(
     with timing.phase("load", begun):
         model_file = load(path, settings)
         plan, target, guard = plan_for_file(output, model_file, settings, timing, listener, force=force)
-        plan = replace(plan, second_run=True)
+        plan = plan._replace(second_run=True)
     with timing.phase("compile"):
         plan.compile(listener)
     with listener.shield():  # before the file is created, so that an interruption removes it

@@ -1,7 +1,7 @@
 """One run: the analysis with its diagnostics, estimated errors, and derivatives by differences."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -237,7 +237,7 @@ def _differences(
             show(done)
     gradients = np.array(columns).reshape(len(columns), len(results)).T
     pairs = zip(results.items(), gradients, strict=True)
-    return {name: replace(result, gradient=g, undefined=undefined) for (name, result), g in pairs}, steps
+    return {name: result._replace(gradient=g, undefined=undefined) for (name, result), g in pairs}, steps
 
 
 # The influence of each number of a model on objectives: the derivative times one per cent of the number.

@@ -1,7 +1,6 @@
 """Integrands of objectives over time, block by block: weights of integrals, and estimated discretisation errors."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -251,8 +250,7 @@ class Integrals:
 WHOLE = 1e-9  # of a step: above the round-off of sums of steps
 
 
-@dataclass(frozen=True)
-class Continuation:
+class Continuation(NamedTuple):
     """Weights (k,) of the last k time points in quantities at, or up to, the end of the analysis."""
 
     value: np.ndarray  # of the signal at the end

@@ -180,7 +180,7 @@ def errors(data: generator.Data) -> Iterator[Error]:
     True ones are differences from a run with an eighth of the step; those of runs with a half and a quarter fall.
     """
     timing = Timing()
-    plan = replace(plan_run(generator.load(data), Settings(), timing, SILENT), second_run=True)
+    plan = plan_run(generator.load(data), Settings(), timing, SILENT)._replace(second_run=True)
     outcome, assembled, problem = run(plan, timing, SILENT), plan.assembled, plan.assembled.problem
 
     def finer(parts: float) -> tuple[Any, Any]:

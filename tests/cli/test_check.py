@@ -1,7 +1,5 @@
 """``mbsim check``: references of the file, and the numerical derivative."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -50,7 +48,7 @@ def enlarged(honest, factor):
 
     def wrong(*arguments, **options):
         results = honest(*arguments, **options)
-        return {name: replace(r, gradient=r.gradient * factor) for name, r in results.items()}
+        return {name: r._replace(gradient=r.gradient * factor) for name, r in results.items()}
 
     return wrong
 

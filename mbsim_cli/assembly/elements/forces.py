@@ -3,7 +3,6 @@
 import functools
 import itertools
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -59,8 +58,7 @@ def _zero() -> Scalar:
     return 0.0
 
 
-@dataclass(frozen=True)
-class _Part:
+class _Part(NamedTuple):
     """A sphere on the second body of a contact, or spheres along a circle, with its axis."""
 
     body: str

@@ -1,8 +1,7 @@
 """Measures, scalar functions of the configuration, and constraints: measures that equal targets."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -194,8 +193,7 @@ class MeasureTable:
         return self.between(Measure.ANGLE, first, second, block)
 
 
-@dataclass(frozen=True)
-class Identity:
+class Identity(NamedTuple):
     """An equation that does not depend on the coordinates: a geometric measure, theta index of its target, its law.
 
     An ``automatic`` target equals the measure.

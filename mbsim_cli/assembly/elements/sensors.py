@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -195,8 +195,7 @@ class Entry:
     theta: int = 0
 
 
-@dataclass(frozen=True)
-class Contact:
+class Contact(NamedTuple):
     """Rows of the record with the load and position of a tyre, or of a sphere on a road, for diagnostics."""
 
     name: str

@@ -1,9 +1,8 @@
 """Closing of loops at t = 0: which coordinates the others determine, and initial coordinates for the solver."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -34,8 +33,7 @@ from mbsim_cli.model.scales import Scales, scales_of
 Accepts = Callable[[np.ndarray], bool]
 
 
-@dataclass(frozen=True)
-class Part:
+class Part(NamedTuple):
     """Equations that share no coordinate with any other, at t = 0."""
 
     rows: np.ndarray  # (k,) numbers of the equations
@@ -50,8 +48,7 @@ class Part:
     found: Found  # how
 
 
-@dataclass(frozen=True)
-class Closing:
+class Closing(NamedTuple):
     """The mechanism at t = 0; names as in ``Part``, for all m equations and n coordinates."""
 
     parts: list[Part]

@@ -268,8 +268,7 @@ class Scaled:
         return found
 
 
-@dataclass(frozen=True)
-class Local:
+class Local(NamedTuple):
     """Rows of ``whole`` that read only some coordinates; ``reads`` lists those of each row."""
 
     whole: Equations

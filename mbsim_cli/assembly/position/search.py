@@ -1,7 +1,7 @@
 """The search for a position in which loops are closed: ranks, Newton steps, and the nearest position."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -251,8 +251,7 @@ CANDIDATES = 4  # nearest ones among the closed positions found, from which to l
 SAME = 1e-4  # two positions nearer than this are one
 
 
-@dataclass(frozen=True)
-class Found:
+class Found(NamedTuple):
     """A position (l,) of a group of equations: closed, or the one with the smallest gap."""
 
     z: np.ndarray

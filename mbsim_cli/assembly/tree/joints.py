@@ -1,8 +1,7 @@
 """Joints: frames on both bodies, coordinates with their initial values, and the equations of a cut joint."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from mbsim_cli.assembly.parameters.numbers import (
     IDENTITY,
@@ -50,8 +49,7 @@ _TURNED = (Joint.REVOLUTE, Joint.PRISMATIC, Joint.UNIVERSAL, Joint.CYLINDRICAL)
 _WITHOUT_ROTATION = (Joint.FIXED, Joint.PRISMATIC)
 
 
-@dataclass(frozen=True)
-class Frames:
+class Frames(NamedTuple):
     """Joint point and joint frame on body a and on body b, each in the body's own axes."""
 
     p_a: Vector
@@ -60,8 +58,7 @@ class Frames:
     R_b: Matrix
 
 
-@dataclass(frozen=True)
-class TreeColumn:
+class TreeColumn(NamedTuple):
     """A column of a tree joint: the coordinate it stands for, times ``sign``."""
 
     coordinate: str
@@ -69,8 +66,7 @@ class TreeColumn:
     sign: int
 
 
-@dataclass(frozen=True)
-class Equation:
+class Equation(NamedTuple):
     """An equation of a cut joint: a measure between axes of its frames, 0 x, 1 y, 2 z."""
 
     name: str

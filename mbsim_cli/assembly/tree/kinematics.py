@@ -1,8 +1,7 @@
 """Poses, columns, measures and mass matrix at one configuration, without compiled code, for checks of the model."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -48,8 +47,7 @@ SHIFTED, TURNED = ({int(kind): axis for axis, kind in enumerate(kinds)} for kind
 FORCE_LINES = (int(Measure.PROJECTION), int(Measure.DISTANCE))  # measures along a line, others are about one
 
 
-@dataclass(frozen=True)
-class Poses:
+class Poses(NamedTuple):
     """Poses of all bodies and motion of each column: angular velocity w, and velocity v of the global origin."""
 
     r: list[Vector]

@@ -8,6 +8,7 @@ first, so that a branch, and every subtree, is a run of consecutive numbers.
 from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,8 +22,7 @@ MOVING = 2  # the model states initial velocities
 PREFER = 1  # the model states initial positions
 
 
-@dataclass(frozen=True)
-class Edge:
+class Edge(NamedTuple):
     """A joint as an edge of the graph; ``freedom`` counts its coordinates."""
 
     name: str

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from decimal import ROUND_DOWN, Context
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -36,12 +36,11 @@ TOO_LARGE = 0.1  # error of a relative derivative (parameter times derivative), 
 MATTERING = 1e-3  # relative derivative, over the largest one, below which it is ignored
 
 
-@dataclass(frozen=True)
-class Estimates:
+class Estimates(NamedTuple):
     """Objectives with their estimated errors, errors by objective and field, and why errors are unknown."""
 
     results: dict[str, Gradient]
-    by_fields: Mapping[str, Mapping[str, np.ndarray]] = field(default_factory=dict)  # errors (ne,)
+    by_fields: Mapping[str, Mapping[str, np.ndarray]] = {}  # errors (ne,)
     step: float | None = None  # of the second run, s
     reason: str | None = None  # why gradients have no estimate
 
@@ -60,14 +59,14 @@ def estimate_errors(
     """
     unseen = _ONE_STEP_ONLY if plan.method == "fd" else None
     if choice := plan.step_choice:
-        searched = {name: replace(r, uncertainty=choice.uncertainties[name]) for name, r in results.items()}
+        searched = {name: r._replace(uncertainty=choice.uncertainties[name]) for name, r in results.items()}
         return Estimates(searched, choice.errors_by_fields, reason=unseen)
     options = plan.assembled.problem.options
     by_motion = options.adaptive and options.analysis == "forward_dynamics" and options.error_control == "motion"
     if plan.method == "ddm" and by_motion:  # steps are chosen by the motion alone, whatever errors derivatives have
         for name, result in results.items():  # the quadrature error alone would be far too small
             unknown = result.uncertainty.with_gradient(np.full(len(result.gradient), np.nan))
-            results = {**results, name: replace(result, uncertainty=unknown)}
+            results = {**results, name: result._replace(uncertainty=unknown)}
         return Estimates(results, reason=_STEPS_BY_MOTION)
     alarmed = resolution.worst[0] > LIMIT and plan.second_run
     if not (plan.assembled.objectives or alarmed) or options.at_once:
@@ -75,7 +74,7 @@ def estimate_errors(
     impossible = _reason_against_second_run(plan)
     if not impossible:
         try:
-            return replace(_estimates_by_second_run(plan, results, resolution, divided_order, listener), reason=unseen)
+            return _estimates_by_second_run(plan, results, resolution, divided_order, listener)._replace(reason=unseen)
         except AnalysisError:
             impossible = "a second run, with twice the step, fails"
     return Estimates(results, reason=impossible if plan.method == "adjoint" else unseen)
@@ -206,7 +205,7 @@ def _with_errors_of_parts(
         if worst > UNRESOLVED:
             least = np.divide(worst * np.max(sizes[matter]), np.abs(values), out=least, where=gradient * values != 0.0)
     errors = np.append(result.uncertainty.errors[0], np.where(np.isnan(off), off, np.fmax(off, least)))
-    return replace(result, uncertainty=result.uncertainty._replace(errors=errors))
+    return result._replace(uncertainty=result.uncertainty._replace(errors=errors))
 
 
 def _without_unresolved(result: Gradient, plan: "Plan", step: float) -> Gradient:
@@ -226,7 +225,7 @@ def _without_unresolved(result: Gradient, plan: "Plan", step: float) -> Gradient
     }
     known = gradient.copy()
     known[lost] = np.nan
-    return replace(result, gradient=known, undefined={**result.undefined, **reasons}) if reasons else result
+    return result._replace(gradient=known, undefined={**result.undefined, **reasons}) if reasons else result
 
 
 def _with_errors(result: Gradient, other: Gradient, share: float, of_derivatives: float) -> Gradient:
@@ -235,7 +234,7 @@ def _with_errors(result: Gradient, other: Gradient, share: float, of_derivatives
     errors[0] = share * abs(result.value - other.value)
     if len(other.gradient):
         errors = np.append(errors[0], of_derivatives * np.abs(result.gradient - other.gradient))
-    return replace(result, uncertainty=result.uncertainty._replace(errors=errors))
+    return result._replace(uncertainty=result.uncertainty._replace(errors=errors))
 
 
 # Reports and warnings.

@@ -99,7 +99,7 @@ class Analyses:
         found = {}
         for name, result in outcome.results.items():
             parts = [outcome.by_fields[name][field] for field in variables.fields]
-            found[name] = replace(result, gradient=np.concatenate([result.gradient, *parts]))
+            found[name] = result._replace(gradient=np.concatenate([result.gradient, *parts]))
         for given in outcome.plan.assembled.fields:
             assert given.body.share is not None  # bodies with fields have one
             mean, by_elements = given.body.share()
@@ -292,7 +292,7 @@ def optimize(
     log = Log(log_path, identity, analyses.objectives, listener, force=force)
     with closing(log), listener.shield():
         designs, ended, stop, starts = _best_of(task, log, request.evaluations, method, timing, listener)
-        planned = replace(analyses.plan(designs.best.values, timing), second_run=True)
+        planned = analyses.plan(designs.best.values, timing)._replace(second_run=True)
         units = {objective.name: objective.unit for objective in planned.assembled.objectives}
         units |= {volume_of(field): "1" for field in designs.variables.fields}
         history = history_of(designs, units, {"name": task.name, "method": method, "ended": ended or "optimal"})

@@ -114,7 +114,7 @@ def in_lanes(plans: Sequence[Plan], poll: Callable[[], None]) -> tuple[list[Plan
             found.append(plan)
         else:
             problem = replace(plan.assembled.problem, ahead=made)
-            found.append(replace(plan, assembled=replace(plan.assembled, problem=problem)))
+            found.append(plan._replace(assembled=replace(plan.assembled, problem=problem)))
     return found, parted
 
 
@@ -207,7 +207,7 @@ class CaseEvaluator:
         plan = plan_run(base.model_file, base.settings, timing, SILENT, values=moved, before=base.named)
         kept = {column.name for column in self._plan.objectives}  # others cause no failure and no warning
         objectives = [objective for objective in plan.assembled.objectives if objective.name in kept]
-        return _PlannedCase(replace(plan, assembled=replace(plan.assembled, objectives=objectives)), timing)
+        return _PlannedCase(plan._replace(assembled=replace(plan.assembled, objectives=objectives)), timing)
 
     def _solved(self, case: Case, planned: _PlannedCase) -> tuple[np.ndarray, dict[str, Any], bytes]:
         """Numbers, remarks, and the further data of a case as content of a frame."""
