@@ -19,7 +19,7 @@ from typing import Any
 from mbsim_cli.spec.bodies import Body
 from mbsim_cli.spec.constraints import CableLength, CablePart, CableTouch
 from mbsim_cli.spec.expand_states import Maker, text_of
-from mbsim_cli.spec.expressions.number import Expression, Number, is_moving
+from mbsim_cli.spec.expressions.number import TIME, Expression, Number, is_moving, read_by
 from mbsim_cli.spec.forces import AppliedForce, AppliedTorque, Cable, Pulley
 from mbsim_cli.spec.joints import DisplacementInitial, PartJoint, TouchJoint
 from mbsim_cli.spec.review import GROUND, Review
@@ -138,7 +138,9 @@ def _fits(maker: Maker, spec: Cable) -> bool:
         maker.report("length", "auto is for cables of constant length, without a stiffness", "give the length")
         return False
     moves = is_moving(spec.length, review.model.expressions)
-    if moves and spec.rate is None and (spec.damping.literal != 0.0 or spec.friction.literal != 0.0):
+    read = read_by(spec.length.text).names if moves else {}
+    is_known = any(name == TIME or "." in name or name in review.model.sensors for name in read)  # else it is reported
+    if is_known and spec.rate is None and (spec.damping.literal != 0.0 or spec.friction.literal != 0.0):
         message = "damping and friction need the rate of a length that moves"
         maker.report("length", message, "give rate, the time derivative of the length")
         good = False

@@ -111,18 +111,20 @@ class Maker:
 def expand_controllers(review: Review) -> None:
     """Add to a model what its controllers stand for."""
     for name, spec in review.model.controllers.items():
-        maker = Maker(review, ("controllers", name))
+        maker, before = Maker(review, ("controllers", name)), len(review.issues)
         match spec:
-            case Pid():
-                if maker.is_readable(spec.coordinate):
-                    _pid(maker, name, spec)
-            case DcMotor():
-                if maker.is_readable(spec.coordinate):
-                    _dc_motor(maker, name, spec)
+            case Pid() if maker.is_readable(spec.coordinate):
+                _pid(maker, name, spec)
+            case DcMotor() if maker.is_readable(spec.coordinate):
+                _dc_motor(maker, name, spec)
             case Delay():
                 _delay(maker, name, spec)
             case TransferFunction():
                 _transfer_function(maker, name, spec)
+        joint, _, own = getattr(spec, "coordinate", "").partition(".")
+        acts = not joint or own in getattr(review.model.joints.get(joint), "coordinates", ())  # else it is reported
+        if len(review.issues) > before or not acts:
+            review.unmade.add(name)
 
 
 def text_of(number: Number) -> str:

@@ -24,6 +24,7 @@ class Review:
         self.source = source
         self.issues: list[Issue] = []
         self.read: set[str] = set()  # numbers whose values were asked for, but literal ones
+        self.unmade: set[str] = set()  # controllers that are wrong: states may be missing whose names begin so
         self._broken = broken
         self._suggested = 0
         self._names: dict[str, frozenset[str]] = {}
@@ -58,20 +59,25 @@ class Review:
         """Names of the bodies, with the ground."""
         return self.names("bodies") | {GROUND}
 
+    def is_unmade(self, name: str) -> bool:
+        """Whether a name may be that of a state of a controller that is wrong, and has none."""
+        return any(name == one or name.startswith(f"{one}_") for one in self.unmade)
+
     def known(
         self, path: Path, name: str, section: str, what: str, choices: Iterable[str] | None = None, key: bool = False
     ) -> bool:
         """Return whether a name exists in a section (or among ``choices``); reports it where it does not."""
         names = choices if choices is not None else self.bodies if section == "bodies" else self.names(section)
-        if name in names or self.lost(section):
+        if name in names or self.lost(section) or (section == "sensors" and self.is_unmade(name)):
             return True
         self.report(path, f"unknown {what} {name!r}", self.suggest(name, names), 0, key)
         return False
 
     def suggest(self, name: str, names: Iterable[str]) -> str | None:
-        """Return a hint with the nearest name."""
+        """Return a hint with the nearest name of the file."""
         self._suggested += 1
-        return suggest(name, sorted(names)) if self._suggested <= MAX_SUGGESTIONS else None
+        known = sorted(set(names) - self.model.derived.hidden)
+        return suggest(name, known) if self._suggested <= MAX_SUGGESTIONS else None
 
     def value(self, number: object) -> float | None:
         """Return the value of a number; None for ``auto``, nothing, or what is wrong (and reported elsewhere)."""

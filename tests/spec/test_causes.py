@@ -171,3 +171,36 @@ def test_a_key_error_says_which_name_may_be_meant():
         Named("objective", {"psi1": 1.0})["psi"]
     found = pickle.loads(pickle.dumps(Named("objective", {"psi1": 1.0})))
     assert found == {"psi1": 1.0} and found.get("psi") is None and "psi" not in found
+
+
+CRANE = """\
+mbsim: 1
+points: {A: {ground: [0, 0, 1]}, C: {ground: [1, 0, 2]}}
+bodies: {load: {mass: 20}}
+joints: {guide: {type: prismatic, bodies: [ground, load], point: origin, axis: z}}
+cables:
+  rope:
+    path: [ground.A, {center: ground.C, axis: ground.y, radius: 0.1}, load.origin]
+    stiffness: 9
+    damping: 2
+    length: 3
+states: {lag: {rate: guide.displacement - lag}}
+controllers: {lift: {type: pid, coordinate: guide.displacement, target: lag, kp: 8, ki: 3, kd: 2, filter: 0.1}}
+objectives: {held: {final: lift_integral}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "issue"),
+    [
+        ("filter: 0.1", "filter: 0", "controllers.lift.filter: must be greater than zero, is 0"),
+        ("e: guide.d", "e: guid.d", "controllers.lift.coordinate: unknown joint 'guid'; did you mean 'guide'?"),
+        ("length: 3", "length: foo", "cables.rope.length: unknown name 'foo'; known: lag, lift_integral, lift_rate, t"),
+        ("ground.y", "ground.q", "cables.rope.path[1].axis: unknown vector 'q'; known: x, y, z"),
+    ],
+)
+def test_a_fault_of_a_short_form_is_told_once(tmp_path, old, new, issue):
+    """Not what is missing for it, nor what it would have been made into."""
+    assert old in CRANE and not issues_of(tmp_path, CRANE)
+    (found,) = issues_of(tmp_path, CRANE.replace(old, new))
+    assert found.endswith(issue)

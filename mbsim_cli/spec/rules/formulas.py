@@ -91,7 +91,7 @@ def _formula(
     if review.lost("sensors") or review.lost("parameters") or review.lost("constants"):
         return
     invalid = review.names("sensors") - set(review.model.sensors)
-    lost = {other for other in used if other.partition(".")[0] in invalid}
+    lost = {other for other in used if other.partition(".")[0] in invalid or review.is_unmade(other)}
     unknown = [(other, offset) for other, offset in used.items() if other not in widths and other not in lost]
     for other, offset in unknown:
         hint: str | None
@@ -150,7 +150,7 @@ def check_moving(review: Review) -> None:
     """Report what expressions of forces cannot read, and vectors where numbers are wanted."""
     if any(review.lost(section) for section in ("sensors", "parameters", "constants", "joints", "laws")):
         return
-    if not all(review.intact(section) for section in ("states", "controllers", "cables")):
+    if review.unmade or not all(review.intact(section) for section in ("states", "controllers", "cables")):
         return  # names of states are not known
     of_parts: dict[str, int] = {}
     for path, number in review.model.moving:

@@ -243,10 +243,11 @@ class References:
         if name in implicit or body not in review.bodies or not review.intact(section, name) or review.lost(section):
             return
         if name not in carriers:
-            near = [*(n for n, bodies in carriers.items() if body in bodies or ALL in bodies), *implicit]
+            of_file = {n: bodies for n, bodies in carriers.items() if (section, n) not in review.model.derived.made}
+            near = [*(n for n, bodies in of_file.items() if body in bodies or ALL in bodies), *implicit]
             hint = review.suggest(name, near)
             if hint is None or not hint.startswith("did"):
-                elsewhere = review.suggest(name, carriers) or ""
+                elsewhere = review.suggest(name, of_file) or ""
                 hint = elsewhere if elsewhere.startswith("did") else hint
             review.report(path, f"unknown {what} {name!r}", hint, offset)
         elif body not in carriers[name] and ALL not in carriers[name]:
