@@ -12,7 +12,7 @@ from mbsim_cli.model.units import quotient
 from mbsim_cli.solve.resolution import resolution_of
 from mbsim_cli.spec.warnings import warnings_of
 from mbsim_cli.study.diagnostics import discretisation, steps
-from mbsim_cli.study.diagnostics.discretisation import Estimates, estimate_errors, values_of
+from mbsim_cli.study.diagnostics.discretisation import Estimates, FirstRun, values_of
 from mbsim_cli.study.diagnostics.steps import (
     BendingHealth,
     CableHealth,
@@ -205,7 +205,8 @@ def run(plan: Plan, timing: Timing, listener: Listener, consumer: Callable[[Bloc
     if plan.method == "fd":
         results, steps = _differences(plan, results, timing, listener)
     with timing.phase("estimate"):
-        estimates = estimate_errors(plan, results, diagnostics.resolution, diagnostics.health.divided_order, listener)
+        order = diagnostics.health.divided_order
+        estimates = FirstRun(plan, results, diagnostics.resolution, order, listener).estimates()
     return Outcome(plan, diagnostics, estimates.results, timing, steps, estimates)
 
 

@@ -127,7 +127,7 @@ def test_gradients_without_an_estimate_are_said_to_have_none(mbsim, pendulum, op
 
 
 def test_searches_and_programs_that_ask_for_a_gradient_run_once(pendulum, monkeypatch):
-    monkeypatch.setattr(discretisation, "_estimates_by_second_run", None)  # cannot be called
+    monkeypatch.setattr(discretisation.FirstRun, "_by_second_run", None)  # cannot be called
     _, gradient = mbsim.load(pendulum).value_and_gradient(sensitivity="adjoint")
     assert gradient.shape == (2,)
 

@@ -45,39 +45,92 @@ class Estimates(NamedTuple):
     reason: str | None = None  # why gradients have no estimate
 
 
-def estimate_errors(
-    plan: "Plan",
-    results: dict[str, Gradient],
-    resolution: Resolution | NoSteps,
-    divided_order: float,
-    listener: Listener,
-) -> Estimates:
-    """Results of a run with the best available error estimates; ``resolution`` has read all blocks of the run.
+class FirstRun(NamedTuple):
+    """A run that is solved, whose errors are to be estimated.
 
-    An automatic step uses the estimates of the runs that chose it. ``divided_order``: that of errors of derivatives if
-    steps are divided where forces begin, else 0; a third run then shows errors, too.
+    ``resolution`` has read all its blocks. ``divided_order`` is the order of errors of derivatives if steps are divided
+    where forces begin, else 0; a third run then shows errors, too.
     """
-    unseen = _ONE_STEP_ONLY if plan.method == "fd" else None
-    if choice := plan.step_choice:
-        searched = {name: r._replace(uncertainty=choice.uncertainties[name]) for name, r in results.items()}
-        return Estimates(searched, choice.errors_by_fields, reason=unseen)
-    options = plan.assembled.problem.options
-    by_motion = options.adaptive and options.analysis == "forward_dynamics" and options.error_control == "motion"
-    if plan.method == "ddm" and by_motion:  # steps are chosen by the motion alone, whatever errors derivatives have
-        for name, result in results.items():  # the quadrature error alone would be far too small
-            unknown = result.uncertainty.with_gradient(np.full(len(result.gradient), np.nan))
-            results = {**results, name: result._replace(uncertainty=unknown)}
-        return Estimates(results, reason=_STEPS_BY_MOTION)
-    alarmed = resolution.worst[0] > LIMIT and plan.second_run
-    if not (plan.assembled.objectives or alarmed) or options.at_once:
-        return Estimates(results, reason=unseen)
-    impossible = _reason_against_second_run(plan)
-    if not impossible:
-        try:
-            return _estimates_by_second_run(plan, results, resolution, divided_order, listener)._replace(reason=unseen)
-        except AnalysisError:
-            impossible = "a second run, with twice the step, fails"
-    return Estimates(results, reason=impossible if plan.method == "adjoint" else unseen)
+
+    plan: "Plan"
+    results: dict[str, Gradient]
+    resolution: Resolution | NoSteps
+    divided_order: float
+    listener: Listener
+
+    def estimates(self) -> Estimates:
+        """The results with the best available error estimates, as those of the runs that chose an automatic step."""
+        plan, results, options = self.plan, self.results, self.plan.assembled.problem.options
+        unseen = _ONE_STEP_ONLY if plan.method == "fd" else None
+        if choice := plan.step_choice:
+            searched = {name: r._replace(uncertainty=choice.uncertainties[name]) for name, r in results.items()}
+            return Estimates(searched, choice.errors_by_fields, reason=unseen)
+        by_motion = options.adaptive and options.analysis == "forward_dynamics" and options.error_control == "motion"
+        if plan.method == "ddm" and by_motion:  # steps are chosen by the motion alone, whatever errors derivatives have
+            for name, result in results.items():  # the quadrature error alone would be far too small
+                unknown = result.uncertainty.with_gradient(np.full(len(result.gradient), np.nan))
+                results = {**results, name: result._replace(uncertainty=unknown)}
+            return Estimates(results, reason=_STEPS_BY_MOTION)
+        alarmed = self.resolution.worst[0] > LIMIT and plan.second_run
+        if not (plan.assembled.objectives or alarmed) or options.at_once:
+            return Estimates(results, reason=unseen)
+        impossible = _reason_against_second_run(plan)
+        if not impossible:
+            try:
+                return self._by_second_run()._replace(reason=unseen)
+            except AnalysisError:
+                impossible = "a second run, with twice the step, fails"
+        return Estimates(results, reason=impossible if plan.method == "adjoint" else unseen)
+
+    def _by_second_run(self) -> Estimates:
+        """Estimate errors by the difference of two runs; raises AnalysisError if the second run fails."""
+        assembled, fine = self.plan.assembled, self.plan.assembled.problem
+        coarse = with_longer_steps(fine)
+        watched = resolution_of(coarse, values_of(assembled.parameters), getattr(self.resolution, "times", None))
+        others = self._again(coarse, watched)
+        ratio = _error_ratio(fine, coarse, self.resolution.worst[0], watched.worst[0])
+        share, order = 1.0 / (ratio - 1.0), self.divided_order or 2.0
+        of_derivatives = 1.0 / (min(ratio, (coarse.options.step / fine.options.step) ** order) - 1.0)
+        if isinstance(self.resolution, Resolution) and isinstance(watched, Resolution):
+            self.resolution.compare(watched, share)
+        found = {
+            name: _with_errors(result, others[name], share, of_derivatives) for name, result in self.results.items()
+        }
+        if self.divided_order and found:
+            found = self._by_third_run(found, others)
+        fields = assembled.fields
+        differences = differences_by_fields(by_fields(fields, self.results), by_fields(fields, others))
+        off = {name: {given: of_derivatives * d for given, d in of.items()} for name, of in differences.items()}
+        return Estimates(found, off, coarse.options.step)
+
+    def _by_third_run(self, found: dict[str, Gradient], others: Mapping[str, Gradient]) -> dict[str, Gradient]:
+        """Results with larger errors where a run with three times the step, if it succeeds, shows them.
+
+        ``others`` are the results of the second run.
+        """
+        fine, impacts = self.plan.assembled.problem, self.divided_order == IMPACTS
+        longest = with_longer_steps(fine, 3)
+        thirds: dict[str, Gradient] = {}
+        with suppress(AnalysisError):
+            thirds = self._again(longest)
+        longer = longest.options.step / fine.options.step
+        for name, third in thirds.items():
+            errors = found[name].uncertainty.errors
+            errors[0] = np.fmax(errors[0], abs(found[name].value - third.value) / (longer**2 - 1.0))
+        # differences between runs have errors of their own, and no derivatives along time
+        if self.plan.method == "fd" or not any(len(result.gradient) for result in found.values()):
+            return found
+        share, values = 1.0 / (longer**self.divided_order - 1.0), values_of(self.plan.parameters)
+        for name, result in found.items():
+            result = _with_errors_of_parts(result, others[name], thirds.get(name), share, values, impacts)
+            found[name] = _without_unresolved(result, self.plan, fine.options.step) if impacts else result
+        return found
+
+    def _again(self, problem: Problem, watched: Resolution | NoSteps | None = None) -> dict[str, Gradient]:
+        """Results of a further run with longer steps, which ``watched`` observes."""
+        with self.listener.progress("estimating errors", problem.options.duration) as show:
+            watch = (lambda block: show(float(block.time[-1])) if len(block.time) else None,)
+            return evaluate(problem, self.plan.assembled.objectives, watch, watched, self.listener)
 
 
 _STEPS_BY_MOTION = "steps are chosen by the motion; error_control: sensitivities keeps them within the tolerance, too"
@@ -96,54 +149,14 @@ def _reason_against_second_run(plan: "Plan") -> str:
     return "" if plan.method == "adjoint" or options.analysis == "forward_dynamics" else "the motion is given"
 
 
-def _estimates_by_second_run(
-    plan: "Plan",
-    results: dict[str, Gradient],
-    resolution: Resolution | NoSteps,
-    divided_order: float,
-    listener: Listener,
-) -> Estimates:
-    """Estimate errors by the difference of two runs; raises AnalysisError if the second run fails."""
-    assembled, fine, impacts = plan.assembled, plan.assembled.problem, divided_order == IMPACTS
-    coarse = with_longer_steps(fine)
-    watched: Any = resolution_of(coarse, values_of(assembled.parameters), getattr(resolution, "times", None))
-
-    def again(problem: Problem, watched: Resolution | NoSteps | None = None) -> dict[str, Gradient]:
-        with listener.progress("estimating errors", fine.options.duration) as show:
-            watch = (lambda block: show(float(block.time[-1])) if len(block.time) else None,)
-            return evaluate(problem, assembled.objectives, watch, watched, listener)
-
-    others = again(coarse, watched)
-    ratio = _error_ratio(fine, coarse, resolution.worst[0], watched.worst[0])
-    share = 1.0 / (ratio - 1.0)
-    of_derivatives = 1.0 / (min(ratio, (coarse.options.step / fine.options.step) ** (divided_order or 2.0)) - 1.0)
-    if isinstance(resolution, Resolution):
-        resolution.compare(watched, share)
-    found = {name: _with_errors(result, others[name], share, of_derivatives) for name, result in results.items()}
-    if divided_order and results:
-        longest, values = with_longer_steps(fine, 3), values_of(plan.parameters)
-        thirds: dict[str, Gradient] = {}
-        with suppress(AnalysisError):
-            thirds = again(longest)
-        longer = longest.options.step / fine.options.step
-        for name, third in thirds.items():
-            errors = found[name].uncertainty.errors
-            errors[0] = np.fmax(errors[0], abs(results[name].value - third.value) / (longer**2 - 1.0))
-        # differences between runs have errors of their own, and no derivatives along time
-        if plan.method != "fd" and any(len(result.gradient) for result in results.values()):
-            of_third = 1.0 / (longer**divided_order - 1.0)
-            for name, result in found.items():
-                result = _with_errors_of_parts(result, others[name], thirds.get(name), of_third, values, impacts)
-                found[name] = _without_unresolved(result, plan, fine.options.step) if impacts else result
-    coarse_by_fields = by_fields(assembled.fields, others)
-    off = {
-        name: {
-            given: of_derivatives * np.abs(numbers - coarse_by_fields[name][given])
-            for given, numbers in entries.items()
-        }
-        for name, entries in by_fields(assembled.fields, results).items()
+def differences_by_fields(
+    these: Mapping[str, Mapping[str, np.ndarray]], others: Mapping[str, Mapping[str, np.ndarray]]
+) -> dict[str, dict[str, np.ndarray]]:
+    """Magnitudes (ne,) of the differences of two runs' derivatives, by objective and field."""
+    return {
+        name: {given: np.abs(numbers - others[name][given]) for given, numbers in fields.items()}
+        for name, fields in these.items()
     }
-    return Estimates(found, off, coarse.options.step)
 
 
 def settle_motion(plan: "Plan", resolution: Any) -> None:
