@@ -13,12 +13,13 @@ from mbsim_cli.errors import AnalysisError, ModelError
 from mbsim_cli.model.problem import INTEGRATED, InverseBlock, Motion, Problem
 from mbsim_cli.study.analyses import ANALYSES
 from mbsim_cli.study.assembling import Settings, build, load
+from mbsim_cli.study.automatic_step import resolve_automatic
 from mbsim_cli.study.compiling import compile_kernels
 from mbsim_cli.study.diagnostics.undetermined import GRAZES, UnknownReactions
 from mbsim_cli.study.evaluation import Gradient, accumulated, evaluate, require_finite
 from mbsim_cli.study.listener import Listener, PollOnly
 from mbsim_cli.study.objectives import stepped
-from mbsim_cli.study.plan import Plan, Timing, resolve_automatic, values_at
+from mbsim_cli.study.plan import Plan, Timing, values_at
 from mbsim_cli.study.run import run
 from mbsim_cli.study.streams import ROUND_OFF
 from mbsim_cli.study.verification.comparison import (

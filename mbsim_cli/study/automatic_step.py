@@ -1,0 +1,304 @@
+"""The automatic step, tolerance and integrator: runs with ever smaller ones until errors are below an accuracy."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from mbsim_cli.errors import AnalysisError, UsageError, option
+from mbsim_cli.model.codes import AUTO_INTEGRATOR, DEFAULT_INTEGRATOR, INTEGRATORS
+from mbsim_cli.model.problem import INTEGRATED, Block, Problem
+from mbsim_cli.solve.resolution import loses_energy, resolution_of
+from mbsim_cli.spec.model_file import ModelFile
+from mbsim_cli.study.assembling import AUTO, Settings, build
+from mbsim_cli.study.compiling import compile_kernels
+from mbsim_cli.study.diagnostics.discretisation import differences_by_fields, name_of, values_of
+from mbsim_cli.study.evaluation import Gradient, by_fields, evaluate
+from mbsim_cli.study.listener import Listener
+from mbsim_cli.study.streams import Uncertainty
+
+if TYPE_CHECKING:
+    from mbsim_cli.assembly.problem import Assembled
+
+# The step is halved until objectives and gradients have the requested accuracy. Errors are estimated from successive
+# runs (Richardson): if they fall to a quarter, the error of the second run is a third of the difference. Derivation:
+# docs/theory/resolution.md.
+
+ACCURACY = 1e-4
+HALVINGS = 14
+TIGHTENINGS, LOOSEST = 10, 1e-3  # most tolerances that are tried, each a tenth of the last; the first tolerance
+FAILURES = 6  # runs with ever shorter steps that may fail before any succeeds
+BEFORE = 8.0  # error of the previous run, over the accuracy, above which agreement of two runs may be chance
+SLOWEST, FASTEST = 2.0, 4.0  # bounds of the assumed ratio of errors of two runs
+
+
+class StepChoice(NamedTuple):
+    """An automatically chosen step or tolerance, with the errors that the runs of the search gave."""
+
+    step: float  # s
+    accuracy: float  # relative, as requested
+    measured: str  # the numbers that have this accuracy, in words
+    error: float  # largest estimated relative error
+    runs: int
+    compiling: float  # s, before the runs
+    uncertainties: Mapping[str, Uncertainty]  # by objective
+    errors_by_fields: Mapping[str, Mapping[str, np.ndarray]]  # (ne,) by objective and field
+    tolerance: float | None = None  # chosen instead of a step, for adaptive integrators
+
+    @property
+    def report(self) -> dict[str, Any]:
+        """The choice as ``run --json`` and results report it."""
+        return {"accuracy": self.accuracy, "error": self.error, "runs": self.runs}
+
+
+def is_automatic(model_file: ModelFile, settings: Settings) -> bool:
+    """Whether the step is automatic; raises UsageError for an accuracy that neither step nor tolerance depends on."""
+    automatic = _stated(model_file, settings, "step") == AUTO
+    integrator = _stated(model_file, settings, "integrator")
+    controlled = _stated(model_file, settings, "formulation") in INTEGRATED and (
+        integrator in (None, AUTO_INTEGRATOR) or INTEGRATORS[integrator].adaptive
+    )
+    if settings.accuracy is not None and not automatic and not controlled:
+        reason = f"{option('accuracy')} is what {option('step', 'auto')} keeps to"
+        adaptive = " and ".join(name for name, each in INTEGRATORS.items() if each.adaptive)
+        raise UsageError(f"{reason}, or the tolerance of {adaptive}; a step that is given has none")
+    return automatic
+
+
+def is_integrator_automatic(model_file: ModelFile, settings: Settings, to_accuracy: bool = False) -> bool:
+    """Whether the integrator is to be chosen; with ``to_accuracy`` also where none is stated."""
+    stated = _stated(model_file, settings, "integrator")
+    integrated = _stated(model_file, settings, "formulation") in INTEGRATED
+    return integrated and (stated == AUTO_INTEGRATOR or (to_accuracy and stated is None))
+
+
+def _stated(model_file: ModelFile, settings: Settings, name: str) -> Any:
+    """An option of the analysis: from the settings, else from the file, else None."""
+    return getattr(settings, name) or getattr(model_file.analysis, name, None)
+
+
+def resolve_automatic(
+    model_file: ModelFile, settings: Settings, parameters: list[str] | None, listener: Listener
+) -> tuple[Settings, StepChoice | None]:
+    """Replace an automatic step, tolerance or integrator by a chosen one; return the settings and the choice.
+
+    The errors of gradients by ``parameters`` count, too; None takes those of the file.
+    """
+    automatic = is_automatic(model_file, settings)
+    to_accuracy = settings.accuracy is not None and not automatic
+    if to_accuracy and settings.tolerance is not None:
+        raise UsageError(f"{option('accuracy')} chooses the tolerance; leave {option('tolerance')} out")
+    if is_integrator_automatic(model_file, settings, to_accuracy):
+        settings = _with_integrator(model_file, settings, listener)
+    if not (automatic or to_accuracy):
+        return settings, None
+    search: _StepSearch
+    if settings.accuracy is not None and to_accuracy:
+        assembled = build(model_file, replace(settings, tolerance=settings.accuracy), parameters)
+        if not assembled.objectives:
+            raise UsageError(
+                f"{option('accuracy')} needs objectives, whose errors it limits; give {option('tolerance')}"
+            )
+        search, compiled = _ToleranceSearch(assembled, settings.accuracy), assembled.problem
+    else:
+        assembled = build(model_file, settings, parameters)
+        stated = getattr(model_file.analysis, "accuracy", None)
+        default = ACCURACY if stated is None else float(model_file.expressions.value(stated).real)
+        search = _StepSearch(assembled, settings.accuracy or default)
+        compiled = search.problem_at(assembled.problem.options.step / 2**HALVINGS)  # longer ones may fail
+    compiling = compile_kernels(compiled, listener).seconds
+    choice = search.search(listener)._replace(compiling=compiling)
+    what = f"tolerance of {choice.tolerance:.0e}" if to_accuracy else f"step of {choice.step:g} s"
+    listener.say(f"{what} chosen by {choice.runs} runs: {choice.measured} within {choice.error:.1e}")
+    chosen = {"tolerance": choice.tolerance} if to_accuracy else {"step": choice.step}
+    return replace(settings, accuracy=None, **chosen), choice
+
+
+def _with_integrator(model_file: ModelFile, settings: Settings, listener: Listener) -> Settings:
+    """Settings with the integrator that suits the first steps of the motion."""
+    from mbsim_cli.solve.open_trees.open_tree import STABLE, pilot
+
+    tolerance = settings.tolerance or settings.accuracy  # where that is what a tolerance is chosen by
+    without = replace(settings, method="none", memory=None, tolerance=tolerance)
+    problem = build(model_file, without, []).problem
+    compile_kernels(problem, listener)
+    found = pilot(problem)
+    name = "esdirk" if found.stiff else DEFAULT_INTEGRATOR
+    bounded = "stability bounds the steps of dop853" if found.stiff else "accuracy bounds the steps of dop853"
+    if np.isnan(found.reach):
+        why = "no step of dop853 succeeds"
+    else:
+        why = f"{bounded} up to t = {found.end:.3g} s (h times the fastest rate {found.reach * STABLE:.1f} of {STABLE})"
+    if found.breakpoints:
+        why += f"; steps end at {found.breakpoints} breakpoints of laws"
+    listener.say(f"integrator {name}: {why}")
+    return replace(settings, integrator=name)
+
+
+class _Run(NamedTuple):
+    results: dict[str, Gradient]
+    by_fields: dict[str, dict[str, np.ndarray]]  # derivatives (ne,) by objective and field
+
+
+class _Errors(NamedTuple):
+    uncertainties: dict[str, Uncertainty]
+    by_fields: dict[str, dict[str, np.ndarray]]  # (ne,) by objective and field
+
+
+class _StepSearch:
+    """Runs with ever shorter steps."""
+
+    _most, _divisor, _what, _title = HALVINGS, 2.0, "step", "steps of {options.step:.3g} s"
+
+    def __init__(self, assembled: "Assembled", accuracy: float):
+        self.assembled, self.accuracy = assembled, accuracy
+        self._parameters = values_of(assembled.parameters)
+        self._last: _Run | None = None
+        self._differences: dict[str, np.ndarray] = {}
+        self._error, self._worst = np.inf, ""
+        problem = assembled.problem
+        self._first = problem.options.step
+        # the step decides on sums over time alone if a tolerance, or a table, decides on the motion
+        self._sums_alone = problem.options.adaptive or (problem.prescribed is not None and problem.prescribed.splined)
+        differentiates = problem.theta_rho.shape[1] > 0 or bool(assembled.fields)
+        numbers = "objectives and gradients" if differentiates else "objectives"
+        self._measured = f"{'quadrature of ' if self._sums_alone else ''}{numbers}"
+        self._fastest = SLOWEST if loses_energy(problem) else FASTEST
+        self._begun = True  # the last run got beyond its start, which does not depend on the step
+
+    def search(self, listener: Listener) -> StepChoice:
+        """Halve the step until the errors are below the accuracy."""
+        failed = 0
+        failure: AnalysisError | None = None
+        for runs in range(1, self._most + 2):
+            step = self._first / self._divisor ** (runs - 1)
+            try:
+                failure = None
+                errors = self._errors_of_run(self.problem_at(step), listener)
+            except AnalysisError as error:
+                failure, failed, self._last = error, failed + 1, None
+                if failed > FAILURES or not self._begun:
+                    raise
+                continue
+            if errors is not None:
+                return self._choice(step, runs, errors)
+        if failure:
+            raise failure
+        known = np.isfinite(self._error)
+        why = f"the relative error of {self._worst} is still {self._error:.1e}" if known else self._worst
+        least = f"{self._what} down to {step:.3g}{' s' * (self._what == 'step')}"
+        raise AnalysisError(
+            f"no {least} keeps to the accuracy {self.accuracy:g}: {why}; try a larger accuracy or a "
+            "shorter duration, and look for an unstable motion or a number that should be zero"
+        )
+
+    def problem_at(self, step: float) -> Problem:
+        """The problem with this step, s."""
+        problem = self.assembled.problem
+        return replace(problem, options=replace(problem.options, step=step))
+
+    def _choice(self, step: float, runs: int, errors: _Errors) -> StepChoice:
+        return StepChoice(step, self.accuracy, self._measured, self._error, runs, 0.0, *errors)
+
+    def _errors_of_run(self, problem: Problem, listener: Listener) -> _Errors | None:
+        """Errors of a run, if they are small enough."""
+        resolution = resolution_of(problem, self._parameters)
+        self._begun = False
+        with listener.progress(self._title.format(options=problem.options), problem.options.duration) as show:
+
+            def watch(block: Block) -> None:
+                self._begun = True
+                show(float(block.time[-1]))
+
+            results = evaluate(problem, self.assembled.objectives, (watch,), resolution, listener)
+        # runs of few steps may agree by chance
+        if self._what == "step" and not resolution.enough:
+            self._last, self._error, self._worst = None, np.inf, resolution.reason
+            return None
+        if not any(map(self._depends_on_step, results.values())):
+            if not np.isfinite(resolution.worst[0]):
+                raise UsageError(
+                    f"an automatic step needs an integral or maximum whose error is known: {resolution.reason}"
+                )
+            self._measured = "the motion"
+            self._error, self._worst = resolution.worst[0], f"the motion of {resolution.worst[1]}"
+            return _Errors({}, {}) if self._error <= self.accuracy else None
+        last, self._last = self._last, _Run(results, by_fields(self.assembled.fields, results))
+        return None if last is None else self._errors_between(last, self._last)
+
+    def _errors_between(self, last: _Run, run: _Run) -> _Errors | None:
+        """Errors from the differences of two runs; None where they, or those before, are too large."""
+        results = run.results
+        differences = {
+            name: np.append(result.value - last.results[name].value, result.gradient - last.results[name].gradient)
+            for name, result in results.items()
+        }
+        of_fields = differences_by_fields(run.by_fields, last.by_fields)
+        sizes = {  # denominators of relative errors
+            name: np.maximum(r.uncertainty.denominators(r.value, r.gradient, self._parameters), np.finfo(float).tiny)
+            for name, r in results.items()
+        }
+        for name, fields in of_fields.items():  # measured by their norms
+            norms = [[np.linalg.norm(off[given]) for given in fields] for off in (fields, run.by_fields[name])]
+            differences[name], sizes[name] = np.append(differences[name], norms[0]), np.append(sizes[name], norms[1])
+        largest, self._worst = self._largest(differences, sizes)
+        earlier = self._largest(self._differences, sizes)[0] if self._differences else np.inf
+        self._differences = differences
+        share = 1.0 / (np.clip(earlier / largest, SLOWEST, self._fastest) - 1.0) if largest > 0.0 else 1.0
+        self._error = share * largest
+        if self._error > self.accuracy or earlier / (self._fastest - 1.0) > BEFORE * self.accuracy:
+            return None
+        uncertainties = {}
+        for name, result in results.items():
+            errors = share * np.abs(differences[name][: 1 + len(result.gradient)])
+            uncertainties[name] = self._uncertainty(result, errors)
+        off = {name: {given: share * d for given, d in fields.items()} for name, fields in of_fields.items()}
+        return _Errors(uncertainties, off)
+
+    def _depends_on_step(self, result: Gradient) -> bool:
+        return not self._sums_alone or bool(np.isfinite(result.uncertainty.errors[0]))
+
+    def _uncertainty(self, result: Gradient, errors: np.ndarray) -> Uncertainty:
+        """Uncertainty with these errors (1 + p,); that of the run for objectives that do not depend on the step."""
+        found = result.uncertainty
+        return found._replace(errors=errors) if self._depends_on_step(result) else found
+
+    def _largest(self, differences: Mapping[str, np.ndarray], sizes: Mapping[str, np.ndarray]) -> tuple[float, str]:
+        """Largest relative difference and its number in words; NaN, of undetermined numbers, is ignored."""
+        relative = {name: np.nan_to_num(np.abs(differences[name]) / sizes[name]) for name in differences}
+        worst = max(relative, key=lambda name: relative[name].max())
+        index = int(np.argmax(relative[worst]))
+        named: list[Any] = [*self.assembled.parameters, *dict.fromkeys(field.name for field in self.assembled.fields)]
+        return float(relative[worst][index]), name_of(worst, index, named)
+
+
+class _ToleranceSearch(_StepSearch):
+    """Runs with ever smaller tolerances, at the same output times."""
+
+    _most, _divisor, _what, _title = TIGHTENINGS, 10.0, "tolerance", "tolerance of {options.tolerance:.0e}"
+
+    def __init__(self, assembled: "Assembled", accuracy: float):
+        super().__init__(assembled, accuracy)
+        self._sums_alone, self._fastest = False, self._divisor
+        self._first = min(LOOSEST, accuracy)
+        self._measured = self._measured.removeprefix("quadrature of ")
+
+    def problem_at(self, tolerance: float) -> Problem:
+        """The problem with this tolerance."""
+        options = self.assembled.problem.options
+        stated = options.absolute_tolerance != options.tolerance  # then it stays
+        absolute = options.absolute_tolerance if stated else tolerance
+        changed = replace(options, tolerance=tolerance, absolute_tolerance=absolute)
+        return replace(self.assembled.problem, options=changed)
+
+    def _choice(self, tolerance: float, runs: int, errors: _Errors) -> StepChoice:
+        step = self.assembled.problem.options.step
+        error = max(self._error, tolerance)  # two runs with the longest steps allowed are the same run
+        return StepChoice(step, self.accuracy, self._measured, error, runs, 0.0, *errors, tolerance)
+
+    def _uncertainty(self, result: Gradient, errors: np.ndarray) -> Uncertainty:
+        """Uncertainty with these errors, and those of sums over output times, which no tolerance changes."""
+        of_sums = result.uncertainty.errors[0]
+        errors[0] += of_sums if np.isfinite(of_sums) else 0.0
+        return result.uncertainty._replace(errors=errors)
