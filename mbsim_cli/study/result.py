@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from html import escape
+from importlib import import_module
 from math import factorial
 from os import PathLike
 from pathlib import Path
@@ -297,10 +298,7 @@ class Result(Mapping[str, np.ndarray]):
 
         Raises UsageError without the package xarray.
         """
-        try:
-            import xarray
-        except ImportError:
-            raise UsageError("to_xarray needs the package xarray: pip install xarray") from None
+        xarray = installed("xarray", "to_xarray")
         coords = {axis: list(labels) for axis, labels in self.record.axes.items()}
         groups: dict[str, dict[str, Any]] = {}
         for path in self.record.paths:
@@ -334,6 +332,14 @@ class Result(Mapping[str, np.ndarray]):
         )
         warnings = "".join(f"<p>warning: {escape(warning)}</p>" for warning in self.warnings)
         return f"<table><thead><tr><th></th>{head}</tr></thead><tbody>{body}</tbody></table>{warnings}"
+
+
+def installed(package: str, method: str) -> Any:
+    """A package that mbsim can do without, for a method that cannot; raises UsageError where it is not installed."""
+    try:
+        return import_module(package)
+    except ImportError:
+        raise UsageError(f"{method} needs the package {package}: pip install {package}") from None
 
 
 def _path(place: str | ColumnOf) -> str:

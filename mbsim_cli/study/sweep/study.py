@@ -14,7 +14,7 @@ from mbsim_cli.io.study_file import common_times
 from mbsim_cli.model.units import attributes_of, quotient
 from mbsim_cli.spec.reading.messages import Named, unknown
 from mbsim_cli.study.listener import SILENT, DeferredInterrupts, Listener
-from mbsim_cli.study.result import Result
+from mbsim_cli.study.result import Result, installed
 from mbsim_cli.study.sweep.collecting import columns_of, extract_result, table_of
 from mbsim_cli.study.sweep.running import Forecast, forecast_study, run_study, work_of
 from mbsim_cli.study.sweep.store import data_of_cases, ledger_of
@@ -192,21 +192,14 @@ class Study(Mapping[str, np.ndarray]):
 
     def to_pandas(self) -> "pandas.DataFrame":
         """A row for each case, with the columns of ``mbsim sweep collect --to csv``; UsageError without pandas."""
-        try:
-            import pandas
-        except ImportError:
-            raise UsageError("to_pandas needs the package pandas: pip install pandas") from None
-        return pandas.DataFrame(columns_of(self._table)).set_index("case")
+        return installed("pandas", "to_pandas").DataFrame(columns_of(self._table)).set_index("case")
 
     def to_xarray(self) -> "xarray.DataTree":
         """A tree of labelled arrays, as ``xarray.open_datatree`` reads them from ``study.h5``.
 
         Raises UsageError without the package xarray.
         """
-        try:
-            import xarray
-        except ImportError:
-            raise UsageError("to_xarray needs the package xarray: pip install xarray") from None
+        xarray = installed("xarray", "to_xarray")
         labels = {"varied": self.varied, "objective": self.objectives, "parameter": self.parameters}
         coords: dict[str, Any] = {axis: list(names) for axis, names in labels.items() if names}
         table, coords["case"] = self._table, np.arange(len(self.design))

@@ -3,15 +3,17 @@
 import hashlib
 import json
 import shlex
+import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from math import isfinite
+from dataclasses import asdict, dataclass, field, is_dataclass
 from pathlib import Path
-from typing import Any
+from types import UnionType
+from typing import Any, get_args, get_origin, get_type_hints
 
 import numpy as np
 
 from mbsim_cli.errors import InputOutputError
+from mbsim_cli.study.assembling import Settings
 from mbsim_cli.system import open_regular
 
 FORMAT, VERSION = "mbsim-study-plan", 1
@@ -77,11 +79,7 @@ def _checksum(data: Mapping[str, Any]) -> str:
 
 
 _QUANTITIES = ("varied", "objectives", "parameters", "sensors")
-_NAMED = ("texts", "tables", "platform")  # texts by names
-_WORDS = ("study", "content", "folder", "file", "command", "created", "mbsim_version", "samples")
-_NUMBERS = ("tolerance", "accuracy", "duration", "memory")
-_CHOICES = ("formulation", "integrator", "method")
-MOST_CASES = 10**12
+MOST_CASES, LARGEST = 10**12, sys.float_info.max
 
 
 def read_plan(text: str, where: Path) -> StudyPlan:
@@ -109,47 +107,30 @@ def read_plan(text: str, where: Path) -> StudyPlan:
 
 def _wrong_entries(plan: StudyPlan) -> Iterator[str]:
     """Entries that cannot be what was stored, by name: a checksum shows damage, and not who wrote the file."""
-    yield from (name for name in _WORDS if not _is_text(getattr(plan, name)))
-    yield from (name for name in _NAMED if not _are_texts(getattr(plan, name)))
-    for name in _QUANTITIES:
-        listed = getattr(plan, name)
-        words = [word for each in listed for word in (each.name, each.unit, *each.components)]
-        if not all(map(_is_text, words)) or len({each.name for each in listed}) < len(listed):
-            yield name
-    if type(plan.cases) is not int or not 0 <= plan.cases <= MOST_CASES:
-        yield "cases"
-    if type(plan.full) is not bool:
-        yield "full"
-    if not isinstance(plan.sampler, Mapping):
-        yield "sampler"
-    if not isinstance(plan.settings, Mapping):
-        yield "settings"
-        return
-    for name, value in plan.settings.items():
-        if not _is_setting(name, value):
-            yield f"settings.{name}"
+    yield from (name for name, kind in get_type_hints(StudyPlan).items() if not _fits(getattr(plan, name), kind))
+    yield from (n for n in _QUANTITIES if len({each.name for each in getattr(plan, n)}) < len(getattr(plan, n)))
+    kinds = get_type_hints(Settings)
+    yield from (f"settings.{n}" for n, value in plan.settings.items() if n not in kinds or not _fits(value, kinds[n]))
 
 
-def _is_setting(name: str, value: Any) -> bool:
-    if name == "overrides":
-        return _are_texts(value)
-    if name in _CHOICES:
-        return value is None or _is_text(value)
-    if name == "step" and isinstance(value, str):
-        return _is_text(value)
-    if name in ("step", *_NUMBERS):
-        return value is None or (type(value) in (int, float) and isfinite(value))
-    if name in ("by", "without"):
-        return value is None or (isinstance(value, (list, tuple)) and all(map(_is_text, value)))
-    return name == "all_numbers" and type(value) is bool
-
-
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str) and "\0" not in value and not any("\ud800" <= sign <= "\udbff" for sign in value)
-
-
-def _are_texts(value: Any) -> bool:
-    return isinstance(value, Mapping) and all(map(_is_text, (*value, *value.values())))
+def _fits(value: Any, kind: Any) -> bool:
+    """Whether a value that was read can be one of an annotated type."""
+    of, parts = get_origin(kind), get_args(kind)
+    if of is UnionType:
+        return any(_fits(value, part) for part in parts)
+    if of is Mapping:
+        return isinstance(value, Mapping) and all(_fits(k, parts[0]) and _fits(v, parts[1]) for k, v in value.items())
+    if of in (Sequence, tuple):
+        return isinstance(value, list | tuple) and all(_fits(part, parts[0]) for part in value)
+    if kind is str:
+        return isinstance(value, str) and not any(sign == "\0" or "\ud800" <= sign <= "\udbff" for sign in value)
+    if kind is float:
+        return type(value) in (int, float) and abs(value) <= LARGEST
+    if kind is int:
+        return type(value) is int and 0 <= value <= MOST_CASES
+    if is_dataclass(kind):
+        return all(_fits(getattr(value, name), part) for name, part in get_type_hints(kind).items())
+    return kind is Any or type(value) is kind
 
 
 # The command that repeats one case of a study.
