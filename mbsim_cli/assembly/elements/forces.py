@@ -162,8 +162,7 @@ class ForceTable:
         for index, coordinate in enumerate(found):
             if coordinate.column == NONE:
                 message = f"joint {coordinate.joint!r} is cut, so {spec.coordinates[index]!r} is no coordinate"
-                hint = f"cut another joint of the loop: set joints.{coordinate.joint}.cut to false"
-                self._system.issue(f"forces.{name}.coordinates", message, hint)
+                self._system.issue(f"forces.{name}.coordinates", message, coordinate.uncut)
         n = self._numbers
         measure = self._measures.combination(
             [max(coordinate.column, 0) for coordinate in found],

@@ -175,8 +175,8 @@ class MeasureTable:
     def _of_cut_joint(self, coordinate: Coordinate, path: str) -> int:
         """Coordinate of a cut joint, measured between its frames."""
         if coordinate.name in EULER_NAMES:
-            hint = f"cut another joint of the loop: set joints.{coordinate.joint}.cut to false"
-            self._system.issue(path, f"joint {coordinate.joint!r} is cut, so it has no Euler parameters", hint)
+            message = f"joint {coordinate.joint!r} is cut, so it has no Euler parameters"
+            self._system.issue(path, message, coordinate.uncut)
         spec, name = self._system.joints[coordinate.joint], coordinate.name
         if name in _CUT_AXES:
             return self.between_frames(coordinate.joint, Measure.PROJECTION, _CUT_AXES[name], 0)
@@ -310,12 +310,9 @@ class ConstraintTable:
         coordinates = [self._system.coordinate(name) for name in spec.factors]
         for coordinate in coordinates:
             if coordinate.column == NONE:
-                joint = coordinate.joint
-                self._system.issue(
-                    f"{path}.terms" if spec.type == "coupling" and spec.of is None else path,
-                    f"joint {joint!r} is cut, so its coordinates cannot be coupled",
-                    "cut another joint of the loop",
-                )
+                place = f"{path}.terms" if spec.type == "coupling" and spec.of is None else path
+                message = f"joint {coordinate.joint!r} is cut, so its coordinates cannot be coupled"
+                self._system.issue(place, message, coordinate.uncut)
         if curve != NONE:
             of, by = coordinates
             factors = float(of.sign), 0.0, float(by.sign)

@@ -164,7 +164,7 @@ class MotionTable:
         coordinates = {name: system.coordinate(name) for name in self._rows}
         for name in self._listed:
             if name in coordinates and coordinates[name].column == NONE:
-                hint = f"add cut: false to joint {coordinates[name].joint!r}, or give it a law"
+                hint = f"{coordinates[name].uncut}; or give it a law"
                 system.issue(f"{TABLE}.columns.{name}", f"{name!r} belongs to a joint that is cut", hint)
         driven = analysis.drives or [name for name, found in coordinates.items() if found.column != NONE]
         found = [self._drive(name, f"analysis.drives[{index}]") for index, name in enumerate(driven)]
@@ -204,8 +204,7 @@ class MotionTable:
             return 0
         coordinate = system.coordinate(name)
         if coordinate.column == NONE:
-            hint = f"add cut: false to joint {coordinate.joint!r}"
-            system.issue(path, f"{name!r} belongs to a joint that is cut, and cannot be driven", hint)
+            system.issue(path, f"{name!r} belongs to a joint that is cut, and cannot be driven", coordinate.uncut)
         return max(system.number_of(coordinate), 0)
 
     def _check_count(self, driven: Sequence[str], freedoms: int) -> None:

@@ -285,7 +285,7 @@ def held_columns(system: System) -> tuple[int, ...]:
         coordinate = system.coordinate(name)
         if coordinate.column == NONE:
             message = f"{name!r} belongs to a joint that is cut, and cannot be held"
-            system.issue(f"analysis.hold[{index}]", message, f"add cut: false to joint {coordinate.joint!r}")
+            system.issue(f"analysis.hold[{index}]", message, coordinate.uncut)
         found.append(system.number_of(coordinate))
     return tuple(found)
 

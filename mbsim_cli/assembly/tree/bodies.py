@@ -147,7 +147,7 @@ def armature_table(system: System) -> Armatures:
         coordinate = system.coordinate(f"{name}.{spec.coordinates[0]}")
         if coordinate.column == NONE:
             message = f"joint {name!r} is cut, and its coordinate has no place for an armature"
-            system.issue(f"joints.{name}.armature", message, "add cut: false to the joint, and cut another one")
+            system.issue(f"joints.{name}.armature", message, coordinate.uncut)
             continue
         stored = int(not isinstance(spec, StateJoint))
         rows.append((coordinate.column, system.theta.add(partial(system.geometry.numbers.vector, (inertia,))), stored))

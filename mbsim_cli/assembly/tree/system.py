@@ -40,6 +40,11 @@ class Coordinate:
     column: int
     sign: int  # the column holds sign times the coordinate
 
+    @property
+    def uncut(self) -> str:
+        """Hint to keep its joint whole."""
+        return f"cut another joint of the loop: set joints.{self.joint}.cut to false"
+
 
 Check = Callable[["System"], Any]  # reads numbers; it may record issues
 
