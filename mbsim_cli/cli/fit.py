@@ -61,8 +61,8 @@ def command(
 
     timing, listener = Timing(), Terminal(quiet)
     with timing.phase("load", options.begun()):
-        read = Model._with(model, settings, listener)
-        name, _ = stated(read._file, name)
+        read = Model.with_settings(model, settings, listener)
+        name, _ = stated(read.file, name)
         _check(read, output, save_model, picture, force)
     log = Path(f"{model.stem}-{name}.evaluations")
     found = fit(read, name, evaluations=evaluations, listener=listener, timing=timing, log=log, force=force)

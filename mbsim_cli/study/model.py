@@ -125,7 +125,7 @@ class Model:
     Keyword arguments that replace options of the analysis are those of ``mbsim run``: ``sensitivity`` (none, ddm,
     adjoint, auto or fd), ``formulation``, ``integrator``, ``tolerance``, ``step`` (s, or "auto"), ``accuracy``,
     ``duration`` (s), ``memory`` (bytes). Other keyword arguments are values of parameters, as are all names in
-    ``parameters``, a mapping: it takes names that are options, too.
+    ``parameters``, a mapping: it takes names that are options, too. ``file`` is the validated file, with ``settings``.
     """
 
     def __init__(
@@ -144,43 +144,50 @@ class Model:
         Gradients are taken ``by`` these parameters, None for those that the file says. With ``all_numbers`` every
         number of the file is a parameter, named by its path, as ``points.P1.rod.x``.
         """
-        self.path = Path(path)
-        self._listener = listener
         given = numbers_of({**values, **(parameters or {})})
         overrides = {name: repr(value) for name, value in given.items()}
-        self._settings = Settings(overrides=overrides, all_numbers=all_numbers)
-        self._file = read(self.path, self._settings, _texts)
+        self._read(Path(path), Settings(overrides=overrides, all_numbers=all_numbers), listener, by, _texts)
+
+    def _read(
+        self,
+        path: Path,
+        settings: Settings,
+        listener: Listener,
+        by: Sequence[str] | None = None,
+        texts: Mapping[str, str] | None = None,
+    ) -> None:
+        self.path, self.settings, self._listener = path, settings, listener
+        self.file = read(path, settings, texts)
         self._by = None if by is None else self._known(by)
         self._assembled: Assembled | None = None  # whose tables serve further runs
         self._mechanics = local()
 
     def __repr__(self) -> str:
-        named = f"{self._file.name} ({self.path})" if self._file.name else str(self.path)
+        named = f"{self.file.name} ({self.path})" if self.file.name else str(self.path)
         objectives = ", ".join(self.objectives) or "none"
         return f"<mbsim model: {named}; {len(self.parameters)} parameters, objectives: {objectives}>"
 
     def __getstate__(self) -> tuple[Any, ...]:
         """The texts that were read, whatever has become of their files; tables are read anew."""
-        return self.path, self._settings, self._listener, self._by, dict(self._file.source.texts)
+        return self.path, self.settings, self._listener, self._by, dict(self.file.source.texts)
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
-        self.path, self._settings, self._listener, self._by, texts = state
-        self._file, self._assembled, self._mechanics = read(self.path, self._settings, texts), None, local()
+        self._read(*state)
 
     @property
     def parameters(self) -> dict[str, float]:
         """Values of all parameters by name, in the units of the file."""
-        scope = self._file.expressions.scope()
-        label = self._file.parameter_label
-        return Named("parameter", {label(name): float(scope[name].real) for name in self._file.parameters})
+        scope = self.file.expressions.scope()
+        label = self.file.parameter_label
+        return Named("parameter", {label(name): float(scope[name].real) for name in self.file.parameters})
 
     @property
     def differentiated(self) -> tuple[str, ...]:
         """Parameters that gradients are taken by, p of them: as ``by`` says, else in the order of the file."""
         if self._by is not None:
             return self._by
-        stated = self._file.analysis.sensitivity.parameters
-        every = stated == "all" or self._settings.all_numbers
+        stated = self.file.analysis.sensitivity.parameters
+        every = stated == "all" or self.settings.all_numbers
         return tuple(self.parameters) if every else tuple(stated)
 
     @property
@@ -192,14 +199,14 @@ class Model:
     @property
     def bounds(self) -> np.ndarray:
         """Least and largest values (p, 2) that the file allows them, infinite where it has none."""
-        declared = {p.name: p.bounds for p in parameter_values(self._file, list(self._file.parameters))}
+        declared = {p.name: p.bounds for p in parameter_values(self.file, list(self.file.parameters))}
         pairs = [declared[name] or (-np.inf, np.inf) for name in self.differentiated]
         return np.array(pairs).reshape(-1, 2)
 
     @property
     def objectives(self) -> tuple[str, ...]:
         """Names of the objectives."""
-        return tuple(self._file.objectives)
+        return tuple(self.file.objectives)
 
     def run(self, rho: Values | None = None, **replaced: Any) -> Result:
         """Run the analysis and return everything that it found; nothing is written.
@@ -208,9 +215,9 @@ class Model:
         parameters by their names, and options of the analysis. Raises ModelError, AnalysisError or UsageError.
         """
         require_distinct(replaced, self.parameters)
-        return self._recorded(rho, replaced)
+        return self.recorded(rho, replaced)
 
-    def _recorded(
+    def recorded(
         self, rho: Values | None, replaced: Mapping[str, Any], every: int | None = None, second_run: bool = True
     ) -> Result:
         """The result of a run with every ``every``-th time point, None: as many as the file says.
@@ -281,7 +288,7 @@ class Model:
         from mbsim_cli.study.mechanics import Mechanics
 
         settings, by, values = self._input(rho, {"sensitivity": "ddm", "parameters": values_in(parameters)})
-        file, settings = moved(self._file, settings, values) if values else (self._file, settings)
+        file, settings = moved(self.file, settings, values) if values else (self.file, settings)
         found = Mechanics(build(file, settings, gradient_parameters("ddm", file, settings, by), self._assembled))
         if rho is None and not parameters:
             self._mechanics.saved = found
@@ -404,7 +411,7 @@ class Model:
         the objective over those of the parameters. Raises what ``run`` does.
         """
         require_distinct(replaced, self.parameters)
-        name, _ = named_or_only(self._file.objectives, objective, "objective")
+        name, _ = named_or_only(self.file.objectives, objective, "objective")
         plan, _ = self._plan(rho, {"sensitivity": "ddm", **replaced})
         if plan.method == "none":
             raise UsageError("a gradient takes a method; sensitivity 'none' has none")
@@ -450,9 +457,7 @@ class Model:
 
         if evaluations is not None and not (isinstance(evaluations, int) and evaluations >= 1):
             raise UsageError(f"evaluations wants a whole number, 1 at least, not {evaluations!r}")
-        file, settings = self._with_values(replaced)
-        model = self._variant(file, self.differentiated)
-        model._settings = settings
+        model = self.variant(*self._with_values(replaced), self.differentiated)
         where = None if log is None else Path(log)
         return fit(model, name, evaluations=evaluations, listener=self._listener, log=where, force=force)
 
@@ -479,7 +484,7 @@ class Model:
         from mbsim_cli.study.second_derivatives import hessian_vector
 
         require_distinct(replaced, self.parameters)
-        (name, _), p = named_or_only(self._file.objectives, objective, "objective"), len(self.differentiated)
+        (name, _), p = named_or_only(self.file.objectives, objective, "objective"), len(self.differentiated)
         if len(directions) != p or not np.isfinite(directions).all():
             raise UsageError(f"a direction is {p} finite numbers: {', '.join(self.differentiated)}")
         if replaced.setdefault("sensitivity", "adjoint") != "adjoint":
@@ -495,27 +500,29 @@ class Model:
     def _with_values(self, replaced: Mapping[str, Any]) -> tuple[ModelFile, Settings]:
         """The file and the settings, with what keyword arguments replace in them."""
         require_distinct(replaced, self.parameters)
-        settings, values = replace(self._settings, **options_in(replaced)), values_in(replaced)
-        return moved(self._file, settings, values) if values else (self._file, settings)
+        settings, values = replace(self.settings, **options_in(replaced)), values_in(replaced)
+        return moved(self.file, settings, values) if values else (self.file, settings)
 
-    def _variant(self, file: ModelFile, by: Sequence[str]) -> "Model":
-        """Copy of the model with another file that was read before, and gradients by these parameters."""
+    def variant(
+        self, file: ModelFile, settings: Settings, by: Sequence[str], listener: Listener | None = None
+    ) -> "Model":
+        """Copy with another file that is read already, other settings, gradients by these parameters, and a listener."""
         found = copy(self)
-        found._file, found._by, found._assembled, found._mechanics = file, tuple(by), None, local()
+        found.file, found.settings, found._by, found._assembled = file, settings, tuple(by), None
+        found._listener, found._mechanics = listener or self._listener, local()
         return found
 
     @classmethod
-    def _with(cls, path: Path, settings: Settings, listener: Listener) -> "Model":
+    def with_settings(cls, path: Path, settings: Settings, listener: Listener) -> "Model":
         """A model that is read and run with settings as commands have them."""
         found = cls.__new__(cls)
-        found.path, found._settings, found._listener, found._by = path, settings, listener, None
-        found._file, found._assembled, found._mechanics = read(path, settings), None, local()
+        found._read(path, settings, listener)
         return found
 
     @property
     def _keys(self) -> dict[str, str]:
         """Names of the parameters in expressions, by those that they are called by."""
-        return {self._file.parameter_label(key): key for key in self._file.parameters}
+        return {self.file.parameter_label(key): key for key in self.file.parameters}
 
     def _known(self, by: Sequence[str]) -> tuple[str, ...]:
         """Names of parameters, each once; raises UsageError for others."""
@@ -533,7 +540,7 @@ class Model:
     def _plan(self, rho: Values | None, replaced: Mapping[str, Any]) -> tuple[Plan, Timing]:
         timing = Timing()
         settings, by, values = self._input(rho, replaced)
-        plan = plan_run(self._file, settings, timing, self._listener, by, values=values, before=self._assembled)
+        plan = plan_run(self.file, settings, timing, self._listener, by, values=values, before=self._assembled)
         self._assembled = plan.named if plan.named.packing.is_reusable else None
         return plan, timing
 
@@ -549,6 +556,6 @@ class Model:
         by_name, by_keyword = numbers_of(rho or {}), values_in(replaced)
         if twice := sorted(by_name.keys() & by_keyword.keys()):
             raise UsageError(f"the value of {', '.join(twice)} is given twice, by name and as a keyword argument")
-        settings = replace(self._settings, **options_in(replaced))
+        settings = replace(self.settings, **options_in(replaced))
         by = None if self._by is None else list(map(self._keys.__getitem__, self._by))
         return settings, by, by_name | by_keyword

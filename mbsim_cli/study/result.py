@@ -428,7 +428,7 @@ class Residuals:
         place, last = np.array(rho, dtype=float), self._last
         if last is None or last.rho != place.tobytes():
             every = 1 if self._times else None  # interpolated between steps, however many the file has stored
-            result = self.model._recorded(place, self._options, every, second_run=False)
+            result = self.model.recorded(place, self._options, every, second_run=False)
             parts = [self._of(result, name) for name in self._measured]
             values, jacobians = (np.concatenate(found) for found in zip(*parts, strict=True))
             self._last = last = _Found(place.tobytes(), values, jacobians)

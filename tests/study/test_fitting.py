@@ -59,7 +59,7 @@ def test_standard_errors_are_those_of_many_samples(tmp_path):
 
 def readings_of(path, name, by):
     model = mbsim.load(path)
-    return Readings(model, measured_of(model._file, name), by, {"d0": (0.0, 0.05)})
+    return Readings(model, measured_of(model.file, name), by, {"d0": (0.0, 0.05)})
 
 
 @pytest.mark.parametrize("measurement", ["slow", "loaded"])
@@ -178,8 +178,8 @@ def test_a_killed_fit_goes_on(tmp_path, monkeypatch):
     fits = "{all: {measurements: [loaded], parameters: [k, c, x_2]}}"
     path, log = write(tmp_path, stating(fits)), tmp_path / "log"
     runs = []
-    recorded = mbsim.Model._recorded
-    monkeypatch.setattr(mbsim.Model, "_recorded", lambda *a, **k: (runs.append(1), recorded(*a, **k))[1])
+    recorded = mbsim.Model.recorded
+    monkeypatch.setattr(mbsim.Model, "recorded", lambda *a, **k: (runs.append(1), recorded(*a, **k))[1])
     whole = mbsim.load(path).fit("all", log=log)
     needed = len(runs)
     assert not log.exists()
@@ -218,8 +218,8 @@ def test_a_fit_that_the_system_kills_goes_on(tmp_path, monkeypatch, after):
     words = [sys.executable, "-c", KILLED, str(path), str(log), str(after)]
     assert subprocess.run(words, cwd=ROOT, capture_output=True).returncode == -signal.SIGKILL
     runs = []
-    recorded = mbsim.Model._recorded
-    monkeypatch.setattr(mbsim.Model, "_recorded", lambda *a, **k: (runs.append(1), recorded(*a, **k))[1])
+    recorded = mbsim.Model.recorded
+    monkeypatch.setattr(mbsim.Model, "recorded", lambda *a, **k: (runs.append(1), recorded(*a, **k))[1])
     listener = Ends(1000)
     again = mbsim.load(path, listener=listener).fit("all", log=log)
     assert f"{after} evaluations of an earlier search are read" in listener.said[0]

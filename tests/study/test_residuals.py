@@ -22,9 +22,9 @@ class Counted(mbsim.Model):
 
     runs = 0
 
-    def _recorded(self, *values, **options):
+    def recorded(self, *values, **options):
         self.runs += 1
-        return super()._recorded(*values, **options)
+        return super().recorded(*values, **options)
 
 
 @pytest.fixture
@@ -132,7 +132,7 @@ def test_measurements_at_times_of_their_own(model):
     model.path.write_text(text)
     model = Counted(model.path)
     times = {"tip": np.array([0.01234, 0.2, 0.41]), "A.angle.velocity": np.linspace(0.1, 0.49, 8)}
-    truth = model._recorded([0.9, 2.5], {"sensitivity": "none"}, every=1)
+    truth = model.recorded([0.9, 2.5], {"sensitivity": "none"}, every=1)
     seen = {name: truth.at(at, name) for name, at in times.items()}
     seen["tip"][1, 0] = np.nan
     residuals = model.residuals(seen, times=times, scales={"tip": 1e-2})

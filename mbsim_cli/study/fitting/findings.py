@@ -145,7 +145,7 @@ def save_picture(fit: "Fit", path: Path, *, force: bool) -> Path:
     from mbsim_cli.report.sheet import save_fit
 
     with replaced(target, PICTURE, force=force) as temporary:
-        save_fit(list(fit.columns), temporary, kind, fit.model._file.name or fit.name)
+        save_fit(list(fit.columns), temporary, kind, fit.model.file.name or fit.name)
     return path
 
 
@@ -154,7 +154,7 @@ def save_picture(fit: "Fit", path: Path, *, force: bool) -> Path:
 
 def check_place(model: "Model", path: Path, *, force: bool) -> None:
     """Raise UsageError or InputOutputError where a model cannot be saved at a path."""
-    if keys := [name[1:] for name in model._settings.overrides if is_key(name)]:
+    if keys := [name[1:] for name in model.settings.overrides if is_key(name)]:
         raise UsageError(f"a saved model has the keys of its file, not a value of {keys[0]}; write that into the file")
     if path.suffix not in (".yaml", ".yml"):
         raise UsageError(f"a model file ends in .yaml; {path} does not")
@@ -162,7 +162,7 @@ def check_place(model: "Model", path: Path, *, force: bool) -> None:
         raise InputOutputError(f"{path} exists; {flag('force')} overwrites it")
     if path.is_dir() or not path.resolve().parent.is_dir():
         raise InputOutputError(f"cannot write {path}: it is a folder, or there is no folder that it could stand in")
-    file = model._file
+    file = model.file
     others = len(file.source.texts) > 1 or file.tables or file.measurements or file.study
     if others and path.resolve().parent != model.path.resolve().parent:
         message = f"{model.path} names other files relative to its folder"
@@ -175,7 +175,7 @@ def save_model(model: "Model", estimates: dict[str, float], path: Path, *, force
     Raises UsageError, and InputOutputError.
     """
     check_place(model, path, force=force)
-    file, value = model._file, model._file.expressions.value
+    file, value = model.file, model.file.expressions.value
     values = {name: float(value(number).real) for name, number in file.overrides.items()} | estimates
     text = with_numbers(file, values)
     try:

@@ -70,7 +70,7 @@ class Fit:
     @property
     def given(self) -> studies.Fit:
         """The fit as the model file states it (``spec.studies.Fit``)."""
-        return self.model._file.fit[self.name]
+        return self.model.file.fit[self.name]
 
     @property
     def parameters(self) -> dict[str, float]:
@@ -119,7 +119,7 @@ class Fit:
             | {"time": s.time, "measured": s.measured, "computed": s.computed, "residuals": s.residuals}
             for name, s, held_out in self.columns
         ]
-        title = {"title": self.model._file.name or self.name, "description": self.model._file.description or ""}
+        title = {"title": self.model.file.name or self.name, "description": self.model.file.description or ""}
         write_fit(target, self.report | title | {"readings": readings}, force=force)
         return Path(path)
 
@@ -147,14 +147,13 @@ def fit(
     """
     timing = timing or Timing()
     with timing.phase("load"):
-        name, given = stated(model._file, name)
-        variables = variables_of(model._file, given.parameters)
+        name, given = stated(model.file, name)
+        variables = variables_of(model.file, given.parameters)
         names, start = variables.names, variables.start
         delays = {n: (a, b) for n, a, b in zip(names, variables.low, variables.high, strict=True)}
-        quiet = model._variant(model._file, names)
-        quiet._listener = PollOnly(listener)
-        runs = [Readings(quiet, measured_of(model._file, m), names, delays) for m in given.measurements]
-        others = [Readings(quiet, measured_of(model._file, m), names, delays) for m in given.hold_out]
+        quiet = model.variant(model.file, model.settings, names, PollOnly(listener))
+        runs = [Readings(quiet, measured_of(model.file, m), names, delays) for m in given.measurements]
+        others = [Readings(quiet, measured_of(model.file, m), names, delays) for m in given.hold_out]
 
     def compute(values: np.ndarray) -> Computed:
         parts = [run.at(values) for run in runs]
@@ -170,10 +169,10 @@ def fit(
         evaluated: Callable[[np.ndarray], Computed] = compute
         if log is not None:
             varied = [*names, *map(float, (*variables.low, *variables.high))]
-            measured = model._file.source.data()["measurements"]
+            measured = model.file.source.data()["measurements"]
             identity = identity_of(
-                model._file,
-                model._settings,
+                model.file,
+                model.settings,
                 varied,
                 [run.measured.path for run in runs],
                 measurements={run.measured.name: measured[run.measured.name] for run in runs},
@@ -185,12 +184,12 @@ def fit(
             kept.enter_context(_naming_log(log, listener))
         for run in runs:  # which readings lie within the runs
             run.settle(start)
-        problem = _problem(model._file, given, variables, runs, evaluated)
+        problem = _problem(model.file, given, variables, runs, evaluated)
 
         def checked(values: np.ndarray) -> Computed:
             computed = evaluated(values)
             if values.tobytes() == start.tobytes():
-                _require_influence(model._file, name, variables, problem, computed)
+                _require_influence(model.file, name, variables, problem, computed)
             return computed
 
         found = estimate(replace(problem, compute=checked, most=most), progress)
@@ -292,7 +291,7 @@ def _held_out(run: Readings, found: Estimate) -> dict[str, Samples]:
     for column in run.columns:
         part = computed[at : (at := at + len(column.readings))]
         stated, rms = column.given.sigma, float(np.sqrt(np.mean((part - column.readings) ** 2)))
-        sigma = (rms or 1.0) if stated == "auto" else float(run._file.expressions.value(stated).real)
+        sigma = (rms or 1.0) if stated == "auto" else float(run.file.expressions.value(stated).real)
         ready[column.name] = _sample(run, column, part, sigma)
     return ready
 

@@ -102,9 +102,9 @@ class Readings:
         self.measured, self._names = measured, tuple(names)
         self._delays = delays
         texts = {name: number.text for name, number in measured.given.parameters.items()}
-        file = with_values(model._file, texts) if texts else model._file
+        file = with_values(model.file, texts) if texts else model.file
         by = [name for name in names if name not in texts]
-        self._model, self._file = model._variant(file, by), file
+        self._model, self.file = model.variant(file, model.settings, by), file
         self._own = [place for place, name in enumerate(names) if name not in texts]
         self._kept: tuple[MeasuredColumn, ...] | None = None
         self._first: tuple[bytes, Computed] | None = None
@@ -130,7 +130,7 @@ class Readings:
     def _run(self, values: np.ndarray) -> Computed:
         rho = {self._names[place]: float(values[place]) for place in self._own}
         # interpolated between steps, however many the file has stored
-        result = self._model._recorded(rho, {"sensitivity": METHOD}, 1, second_run=False)
+        result = self._model.recorded(rho, {"sensitivity": METHOD}, 1, second_run=False)
         if self._kept is None:
             self._keep(result, rho)
         parts = [self._column(result, column, rho) for column in self.columns]
@@ -161,7 +161,7 @@ class Readings:
 
     def _delays_of(self, column: MeasuredColumn, rho: Mapping[str, float]) -> tuple[float, float]:
         """Least and largest delay, taken at the corners of the parameters' ranges."""
-        expressions, delay = self._file.expressions, column.given.delay
+        expressions, delay = self.file.expressions, column.given.delay
         corners: list[dict[str, float]] = [dict(rho)]
         for name in expressions.gradient(delay):
             if name in self._delays and name in rho:
@@ -185,7 +185,7 @@ class Readings:
         return found
 
     def _column(self, result: "Result", column: MeasuredColumn, rho: Mapping[str, float]) -> Computed:
-        given, expressions = column.given, self._file.expressions
+        given, expressions = column.given, self.file.expressions
         scale, offset, delay = (
             float(np.real(expressions.value(n, rho))) for n in (given.scale, given.offset, given.delay)
         )
@@ -210,4 +210,4 @@ class Readings:
 
     def _wrong(self, column: MeasuredColumn, message: str, hint: str | None = None, key: str = "") -> ModelError:
         path = ("measurements", self.measured.name, "columns", column.name, *([key] if key else []))
-        return ModelError([self._file.source.issue(path, message, hint, key=not key)])
+        return ModelError([self.file.source.issue(path, message, hint, key=not key)])

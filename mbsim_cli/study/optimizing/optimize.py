@@ -277,7 +277,7 @@ def optimize(
             file = with_adjoint_by(file, variables.names, given.fields)
         task = Task(name, given, file, settings, variables, limits_of(file, given))
         output = request.output or Path(f"{path.stem}-{task.name}.h5")
-        model = None if save_model is None else Model._with(path, settings, SILENT)
+        model = None if save_model is None else Model.with_settings(path, settings, SILENT)
         if model and save_model:
             check_place(model, save_model, force=force)
     base, target, guard = plan_for_file(output, task.file, task.settings, timing, listener, task.by, force=force)
