@@ -506,7 +506,7 @@ class Model:
     def variant(
         self, file: ModelFile, settings: Settings, by: Sequence[str], listener: Listener | None = None
     ) -> "Model":
-        """Copy with another file that is read already, other settings, gradients by these parameters, and a listener."""
+        """Copy with another file, settings, parameters of gradients and listener."""
         found = copy(self)
         found.file, found.settings, found._by, found._assembled = file, settings, tuple(by), None
         found._listener, found._mechanics = listener or self._listener, local()

@@ -12,6 +12,7 @@ import numpy as np
 
 from mbsim_cli.errors import AnalysisError, ModelError
 from mbsim_cli.study.fitting.readings import Computed
+from mbsim_cli.study.optimizing.design import Variables
 
 NOISE_ROUNDS = 20  # searches at most until estimated noise changes no more
 NOISE_CHANGE = 1e-3  # relative change of the noise that ends them
@@ -32,15 +33,9 @@ class Group(NamedTuple):
 
 @dataclass(frozen=True)
 class Problem:
-    """A fit: starts and bounds (p,), ``log`` where the logarithm is searched; readings (m,), groups of them.
+    """A fit of p variables to readings (m,) in groups; ``compute`` gives the readings of the model at values (p,)."""
 
-    ``compute`` gives what the model reads at values (p,).
-    """
-
-    start: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
-    log: np.ndarray
+    variables: Variables
     readings: np.ndarray
     groups: Sequence[Group]
     compute: Callable[[np.ndarray], Computed]
@@ -124,27 +119,26 @@ class _Search:
         """
         from scipy.optimize import least_squares
 
-        problem, log = self.problem, self.problem.log[free]
+        problem, variables = self.problem, self.problem.variables
         self._best = None
-
-        def placed(part: np.ndarray) -> np.ndarray:
-            return np.where(log, np.log(np.where(log, part, 1.0)), part)
+        start, low, high = map(variables.searched, (values, variables.low, variables.high))
 
         def valued(u: np.ndarray) -> np.ndarray:
-            moved = values.copy()
-            moved[free] = np.where(log, np.exp(np.where(log, u, 0.0)), u)
-            return np.clip(moved, problem.low, problem.high)
+            moved = start.copy()
+            moved[free] = u
+            return np.where(free, variables.found(moved), values)
 
         def jacobian(u: np.ndarray) -> np.ndarray:
             there = valued(u)
-            return self.computed(there).jacobian[:, free] * np.where(log, there[free], 1.0) / self.sigma[:, None]
+            slopes = np.where(variables.log, there, 1.0)[free]
+            return self.computed(there).jacobian[:, free] * slopes / self.sigma[:, None]
 
         try:
             found: Any = least_squares(
                 lambda u: self.residuals(valued(u)),
-                placed(values[free]),
+                start[free],
                 jacobian,
-                bounds=(placed(problem.low[free]), placed(problem.high[free])),
+                bounds=(low[free], high[free]),
                 method="trf",
                 loss=problem.loss,
                 f_scale=problem.loss_scale,
@@ -165,8 +159,8 @@ def estimate(problem: Problem, progress: Callable[[int, float], None] = lambda c
 
     ``progress`` is called with the number of evaluations and the cost of each better estimate.
     """
-    search = _Search(problem, progress)
-    values = np.clip(problem.start, problem.low, problem.high)
+    search, variables = _Search(problem, progress), problem.variables
+    values = np.clip(variables.start, variables.low, variables.high)
     computed = search.computed(values)
     sigmas = _noise(problem, computed, 0.0)
     held, everything = np.zeros(len(values), dtype=int), np.ones(len(values), dtype=bool)
@@ -179,10 +173,10 @@ def estimate(problem: Problem, progress: Callable[[int, float], None] = lambda c
         computed = search.computed(values)
         held = _held(problem, computed, values, search.sigma)
         if converged and held.any() and not held.all():  # at the ends themselves, which the search does not reach
-            values = np.where(held < 0, problem.low, np.where(held > 0, problem.high, values))
+            values = np.where(held < 0, variables.low, np.where(held > 0, variables.high, values))
             values, ended, converged = search.over(held == 0, values)
             computed = search.computed(values)
-        before, sigmas = sigmas, _noise(problem, computed, min(len(problem.start) / len(problem.readings), 0.99))
+        before, sigmas = sigmas, _noise(problem, computed, min(len(values) / len(problem.readings), 0.99))
         if not converged or np.all(np.abs(sigmas - before) <= NOISE_CHANGE * sigmas):
             break
     sigma = _by_reading(problem, sigmas)
@@ -243,9 +237,10 @@ def _held(problem: Problem, computed: Computed, values: np.ndarray, sigma: np.nd
     weights, jacobian = _rho(problem, residuals)[1], computed.jacobian / sigma[:, None]
     curvature = np.sum(weights[:, None] * jacobian**2, axis=0)
     step = -(jacobian.T @ (weights * residuals)) / np.where(curvature > 0.0, curvature, 1.0)
-    span = np.where(np.isfinite(problem.high - problem.low), problem.high - problem.low, np.abs(values) + 1.0)
-    at_low = (values - problem.low <= AT_END * span) & (values + step <= problem.low) & (step < 0.0)
-    at_high = (problem.high - values <= AT_END * span) & (values + step >= problem.high) & (step > 0.0)
+    low, high = problem.variables.low, problem.variables.high
+    span = np.where(np.isfinite(high - low), high - low, np.abs(values) + 1.0)
+    at_low = (values - low <= AT_END * span) & (values + step <= low) & (step < 0.0)
+    at_high = (high - values <= AT_END * span) & (values + step >= high) & (step > 0.0)
     return at_high.astype(int) - at_low
 
 
@@ -257,8 +252,7 @@ def _statistics(
     Columns of the Jacobian are scaled to length 1, so that units do not matter. Of a robust loss the covariance is the
     sandwich of Huber. Held parameters count as known.
     """
-    free = np.flatnonzero(held == 0)
-    count = len(problem.start)
+    free, count = np.flatnonzero(held == 0), len(held)
     covariance = np.full((count, count), np.nan)
     if not len(free):
         return covariance, ()

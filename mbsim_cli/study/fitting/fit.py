@@ -189,7 +189,7 @@ def fit(
         def checked(values: np.ndarray) -> Computed:
             computed = evaluated(values)
             if values.tobytes() == start.tobytes():
-                _require_influence(model.file, name, variables, problem, computed)
+                _require_influence(model.file, name, problem, computed)
             return computed
 
         found = estimate(replace(problem, compute=checked, most=most), progress)
@@ -242,10 +242,7 @@ def _problem(
     if at < len(variables.names):
         raise UsageError(f"{at} readings do not determine {len(variables.names)} parameters")
     return Problem(
-        variables.start,
-        variables.low,
-        variables.high,
-        variables.log,
+        variables,
         np.concatenate(readings),
         groups,
         compute,
@@ -256,10 +253,9 @@ def _problem(
     )
 
 
-def _require_influence(
-    model_file: ModelFile, name: str, variables: Variables, problem: Problem, computed: Computed
-) -> None:
+def _require_influence(model_file: ModelFile, name: str, problem: Problem, computed: Computed) -> None:
     """Raise ModelError for parameters that no reading depends on where the search begins."""
+    variables = problem.variables
     start, span = variables.start, variables.high - variables.low
     span = np.where(np.isfinite(span), span, 0.0)
     size = np.maximum(np.maximum(np.abs(start), span), np.where(start == 0.0, 1.0, 0.0))

@@ -46,22 +46,26 @@ class Variables:
 
     def scaled(self, values: np.ndarray) -> np.ndarray:
         """Places in the ranges (v,), from 0 to 1, of values (v,)."""
-        low, high = self._inner(self.low), self._inner(self.high)
-        return np.clip((self._inner(values) - low) / (high - low), 0.0, 1.0)
+        low, high = self.searched(self.low), self.searched(self.high)
+        return np.clip((self.searched(values) - low) / (high - low), 0.0, 1.0)
 
     def values(self, u: np.ndarray) -> np.ndarray:
         """Values (v,) at places in the ranges; never beyond their ends."""
-        low, high = self._inner(self.low), self._inner(self.high)
-        inner = low + np.clip(u, 0.0, 1.0) * (high - low)
-        return np.clip(np.where(self.log, np.exp(np.where(self.log, inner, 0.0)), inner), self.low, self.high)
+        low, high = self.searched(self.low), self.searched(self.high)
+        return self.found(low + np.clip(u, 0.0, 1.0) * (high - low))
 
     def slopes(self, values: np.ndarray) -> np.ndarray:
         """Derivatives (v,) of the values by the places."""
-        low, high = self._inner(self.low), self._inner(self.high)
+        low, high = self.searched(self.low), self.searched(self.high)
         return (high - low) * np.where(self.log, values, 1.0)
 
-    def _inner(self, values: np.ndarray) -> np.ndarray:
+    def searched(self, values: np.ndarray) -> np.ndarray:
+        """Values (v,), or their logarithms where these are searched."""
         return np.where(self.log, np.log(np.where(self.log, values, 1.0)), values)
+
+    def found(self, searched: np.ndarray) -> np.ndarray:
+        """Values (v,) of what is searched; never beyond the ends of their ranges."""
+        return np.clip(np.where(self.log, np.exp(np.where(self.log, searched, 0.0)), searched), self.low, self.high)
 
 
 def variables_of(model_file: ModelFile, stated: Any) -> Variables:
