@@ -197,7 +197,7 @@ def script(
     """Write a job script that computes the study in shards."""
     if slurm == parallel:
         raise UsageError("give one of --slurm and --parallel")
-    from mbsim_cli.study.sweep.cluster import write_script
+    from mbsim_cli.study.sweep.job_script import write_script
 
     where = opened(folder)
     cases = where.plan().cases

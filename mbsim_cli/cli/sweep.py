@@ -166,7 +166,7 @@ def command(
 ) -> None:
     """Run a parameter study, or what is missing of it."""
     begun = options.begun()
-    from mbsim_cli.study.sweep.cluster import shard_of
+    from mbsim_cli.study.sweep.running import shard_of
 
     stated = stated_cases(csv, grid)
     work = _work(jobs, case_timeout, dask, retry, max_failures, fail_fast)
@@ -217,7 +217,7 @@ def retry(
     Those that are missing are computed too.
     """
     options.limit_threads(None)
-    from mbsim_cli.study.sweep.cluster import shard_of
+    from mbsim_cli.study.sweep.running import shard_of
 
     work = _work(jobs, case_timeout, dask, None, max_failures, fail_fast)
     _run(opened(folder), replace(work, failed=True, shard=shard_of(shard, os.environ)), json, quiet)

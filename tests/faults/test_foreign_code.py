@@ -14,7 +14,7 @@ from mbsim_cli.errors import UsageError
 from mbsim_cli.kernels.compiler import choice, companion, watch
 from mbsim_cli.study.assembling import Settings
 from mbsim_cli.study.listener import SILENT
-from mbsim_cli.study.sweep import cluster
+from mbsim_cli.study.sweep import job_script
 from mbsim_cli.study.sweep.planning import Wanted
 from mbsim_cli.study.sweep.processes import Processes
 from mbsim_cli.study.sweep.store import DONE
@@ -85,7 +85,10 @@ def test_children_of_python_are_isolated():
     """There is one place that starts an interpreter."""
     package = ROOT / "mbsim_cli"
     texts = {path.relative_to(package).as_posix(): path.read_text() for path in package.rglob("*.py")}
-    assert {name for name, text in texts.items() if "sys.executable" in text} == {"system.py", "study/sweep/cluster.py"}
+    assert {name for name, text in texts.items() if "sys.executable" in text} == {
+        "system.py",
+        "study/sweep/job_script.py",
+    }
     assert not [
         name for name, text in texts.items() if name != "system.py" and re.search(r'"-m", "|\[sys\.executable, ', text)
     ]
@@ -101,7 +104,7 @@ def planned(folder, model="m.yaml"):
     return study
 
 
-@pytest.mark.parametrize("kind", cluster.TEMPLATES)
+@pytest.mark.parametrize("kind", job_script.TEMPLATES)
 @pytest.mark.parametrize("where", ["folder", "study", "script", "python"])
 @pytest.mark.parametrize("sign", ["\n", "\r", "\x0b", "\u2028"])
 def test_no_line_ends_in_a_script(tmp_path, monkeypatch, kind, where, sign):
@@ -113,19 +116,19 @@ def test_no_line_ends_in_a_script(tmp_path, monkeypatch, kind, where, sign):
     if where == "python":
         monkeypatch.setattr(sys, "executable", f"/{name}/python")
     with pytest.raises(UsageError, match="line break or another control character"):
-        cluster.write_script(kind, study, tmp_path / f"{name if where == 'script' else 'job'}.sh", 2, 1)
+        job_script.write_script(kind, study, tmp_path / f"{name if where == 'script' else 'job'}.sh", 2, 1)
     assert not list(tmp_path.glob("*.sh"))
 
 
-@pytest.mark.parametrize("kind", cluster.TEMPLATES)
+@pytest.mark.parametrize("kind", job_script.TEMPLATES)
 @pytest.mark.parametrize("name", NAMES)
 def test_odd_names_are_words_of_a_script(tmp_path, monkeypatch, kind, name):
     monkeypatch.chdir(tmp_path)
     study = planned(tmp_path / name)
     (study.path / "plan.json").write_text(replace(study.plan(), study=name).text())
     shown = [sys.executable, "-c", "import json, sys; sys.stdout.write(json.dumps(sys.argv) + chr(10))"]
-    monkeypatch.setattr(cluster, "program", lambda: shown)
-    script = cluster.write_script(kind, study, tmp_path / f"{name}.sh", 2, 1)
+    monkeypatch.setattr(job_script, "program", lambda: shown)
+    script = job_script.write_script(kind, study, tmp_path / f"{name}.sh", 2, 1)
     task = {"SLURM_ARRAY_TASK_ID": "1"}
     done = subprocess.run(["bash", script], env=environment(**task), capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

@@ -24,7 +24,7 @@ OF_COMMANDS = (  # reached from commands alone, or about shells
     "study/compiling.py",
     "study/sweep/collecting.py",
     "study/sweep/running.py",
-    "study/sweep/cluster.py",
+    "study/sweep/job_script.py",
     "study/sweep/study_plan.py",
     "study/verification/verify.py",
 )

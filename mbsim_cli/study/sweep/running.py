@@ -1,7 +1,7 @@
 """Studies as they run: forecast, computing what is missing, failures."""
 
 from collections import Counter, deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import asdict, dataclass, field
 from functools import partial
@@ -14,7 +14,7 @@ import numpy as np
 import mbsim_cli
 from mbsim_cli.errors import AnalysisError, UsageError, either, flag, option
 from mbsim_cli.study.listener import Interrupted, Listener
-from mbsim_cli.study.sweep.cluster import ALL, Cluster, Shard
+from mbsim_cli.study.sweep.cluster import Cluster
 from mbsim_cli.study.sweep.collecting import collect
 from mbsim_cli.study.sweep.evaluating import CaseEvaluator
 from mbsim_cli.study.sweep.frames import Appender, framed
@@ -31,7 +31,7 @@ from mbsim_cli.study.sweep.store import (
     encoded,
     ledger_of,
 )
-from mbsim_cli.study.sweep.study_folder import DATA, ROWS, StudyFolder
+from mbsim_cli.study.sweep.study_folder import ALL, DATA, ROWS, Shard, StudyFolder
 from mbsim_cli.study.sweep.study_plan import StudyPlan
 from mbsim_cli.study.sweep.summary import summary_of
 from mbsim_cli.system import HAS_FORKS, usable
@@ -297,6 +297,33 @@ def forecast_study(folder: StudyFolder, work: Work, listener: Listener, begun: f
 
 
 # The options of ``mbsim sweep`` and of Python programs.
+
+_ARRAY = "SLURM_ARRAY_TASK_"
+
+
+def shard_of(text: str | None, environment: Mapping[str, str]) -> Shard:
+    """The shard that ``--shard I/N`` names, else that of a task of a SLURM array, else all.
+
+    Tasks of an array count from any number, in any step.
+    """
+    if text is not None:
+        index, slash, number = text.partition("/")
+        if not (slash and index.strip().isdecimal() and number.strip().isdecimal() and 1 <= int(index) <= int(number)):
+            raise UsageError(f"--shard wants I/N with I from 1 to N, not '{text}'")
+        return Shard(int(index), int(number))
+    if f"{_ARRAY}ID" not in environment or f"{_ARRAY}COUNT" not in environment:
+        return ALL
+    try:
+        task, count = int(environment[f"{_ARRAY}ID"]), int(environment[f"{_ARRAY}COUNT"])
+        first, step = int(environment.get(f"{_ARRAY}MIN", 1)), max(1, int(environment.get(f"{_ARRAY}STEP", 1)))
+        last = int(environment.get(f"{_ARRAY}MAX", first + (count - 1) * step))
+    except ValueError:
+        raise UsageError("the variables SLURM_ARRAY_TASK_* are no numbers; give --shard I/N") from None
+    place, rest = divmod(task - first, step)
+    if rest or not 0 <= place < count or last != first + (count - 1) * step:  # in such an array no task begins
+        message = f"task {task} of a SLURM array of {count} from {first} to {last} names no shard of the study"
+        raise UsageError(f"{message}; give --shard I/N")
+    return Shard(place + 1, count)
 
 
 def work_of(

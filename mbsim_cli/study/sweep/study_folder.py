@@ -1,13 +1,13 @@
-"""The folder of a study: its plan, its samples, and two files of each shard."""
+"""The folder of a study: its plan, its samples, and two files of each shard, a part that a process computes."""
 
 import contextlib
 import json
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.lib.format import read_array_header_1_0, read_array_header_2_0, read_magic
@@ -17,8 +17,33 @@ from mbsim_cli.io.target import replaced
 from mbsim_cli.study.sweep.study_plan import StudyPlan, read_plan, samples_hash
 from mbsim_cli.system import FOLDER, HAS_HANDLES_OF_FOLDERS, lock, open_regular
 
-if TYPE_CHECKING:
-    from mbsim_cli.study.sweep.cluster import Shard
+# Shards: parts of a study that several processes compute, which share nothing but a folder.
+
+
+@dataclass(frozen=True)
+class Shard:
+    """Part ``index`` of ``count``, counted from 1: every ``count``-th case."""
+
+    index: int = 1
+    count: int = 1
+
+    def __str__(self) -> str:
+        return f"{self.index}/{self.count}"
+
+    def has(self, case: int) -> bool:
+        """Whether a case belongs to this part."""
+        return case % self.count == self.index - 1
+
+    @property
+    def stem(self) -> str:
+        """The beginning of the names of its files."""
+        return f"shard-{self.index}-of-{self.count}"
+
+
+ALL = Shard()
+
+
+# The folder.
 
 PLAN, SAMPLES, COLLECTED, FORECAST, SCRIPT = "plan.json", "samples.npy", "study.h5", "forecast.json", "job.sh"
 ROWS, DATA = ".rows", ".kept"
@@ -73,7 +98,7 @@ class StudyFolder:
         known = all(type(number) in (int, float) and 0 <= number <= _LONGEST for number in numbers)
         return found if known else None
 
-    def file(self, shard: "Shard", suffix: str) -> Path:
+    def file(self, shard: Shard, suffix: str) -> Path:
         """The ``ROWS`` of the cases of a shard, or their further ``DATA``: what sensors showed, or result files."""
         return self.path / (shard.stem + suffix)
 

@@ -13,7 +13,6 @@ import pytest
 
 from mbsim_cli.errors import InputOutputError, UsageError
 from mbsim_cli.io.study_file import StudyTable
-from mbsim_cli.study.sweep.cluster import Shard
 from mbsim_cli.study.sweep.collecting import collect, export
 from mbsim_cli.study.sweep.frames import Appender, framed
 from mbsim_cli.study.sweep.store import (
@@ -27,7 +26,7 @@ from mbsim_cli.study.sweep.store import (
     ledger_of,
     packed,
 )
-from mbsim_cli.study.sweep.study_folder import DATA, ROWS, StudyFolder
+from mbsim_cli.study.sweep.study_folder import DATA, ROWS, Shard, StudyFolder
 from mbsim_cli.study.sweep.study_plan import Quantity, samples_hash
 from tests.cli.conftest import environment
 from tests.study.sweep.fakes import cases_of, plan_of, row_of, values_of

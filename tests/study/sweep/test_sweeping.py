@@ -7,11 +7,10 @@ import pytest
 
 from mbsim_cli.errors import AnalysisError, UsageError
 from mbsim_cli.study.listener import SILENT, Interrupted, Listener
-from mbsim_cli.study.sweep.cluster import Shard, shard_of
 from mbsim_cli.study.sweep.planning import sobol
-from mbsim_cli.study.sweep.running import Work, cases_of, compute, forecast
+from mbsim_cli.study.sweep.running import Work, cases_of, compute, forecast, shard_of
 from mbsim_cli.study.sweep.store import DONE, FAILED, LOST, Computed, InProcess, ledger_of
-from mbsim_cli.study.sweep.study_folder import StudyFolder
+from mbsim_cli.study.sweep.study_folder import Shard, StudyFolder
 from mbsim_cli.study.sweep.summary import main_effects, unknown_effects
 from tests.study.sweep.fakes import FAILS, Grouped, OneByOne, Unsteady, evaluate, plan_of, values_of
 from tests.study.sweep.fakes import cases_of as numbered
