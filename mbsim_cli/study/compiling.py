@@ -60,7 +60,7 @@ def compile_kernels(
     *,
     in_vain: bool = True,
 ) -> Compiled:
-    """Load or compile what the analysis needs, by its first step, and tell what is compiled.
+    """Load or compile what the analysis needs, by its first step, and report what is compiled.
 
     Where that step fails the analysis itself does, too, and keeps what is before. ``objectives`` are those that an
     adjoint is for. What cannot be kept is compiled ``in_vain``, or raises InputOutputError before it takes minutes.
@@ -91,18 +91,16 @@ def compile_kernels(
         if show:
             show(ready)
 
-    options = problem.options
-    few = replace(options, duration=options.step, max_steps=min(options.max_steps, ENOUGH))
-    first_step = replace(problem, options=few)
+    options, few = problem.options, first_step(problem)
     watch = _watch.watch_compilation(begin, lambda name: listener.say(WAITING.format(name)), count)
     tape = None
     if options.sensitivity == "adjoint" and theta is None:
         tape = ANALYSES[options.analysis].tape(replace(problem, options=replace(options, memory=None)))
     try:
         with shown, watch, suppress(AnalysisError):
-            deque(blocks_of(first_step, theta, tape), maxlen=0)
+            deque(blocks_of(few, theta, tape), maxlen=0)
             if tape:
-                rehearse(first_step, objectives, tape)
+                rehearse(few, objectives, tape)
     finally:
         if companion:
             companion.stop()
@@ -110,6 +108,13 @@ def compile_kernels(
     if compiled.names:
         listener.say(NOT_KEPT.format(_watch.STORE.trouble) if _watch.STORE.trouble else compiled.sentence)
     return compiled
+
+
+def first_step(problem: Problem) -> Problem:
+    """The problem of its first step alone; of an adaptive integrator, of the steps that call all of its kernels."""
+    options = problem.options
+    few = replace(options, duration=options.step, max_steps=min(options.max_steps, ENOUGH))
+    return replace(problem, options=few)
 
 
 def require_keeping() -> None:

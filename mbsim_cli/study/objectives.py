@@ -20,6 +20,7 @@ from mbsim_cli.study.streams import (
     Integrals,
     Stream,
     Uncertainty,
+    around,
     continuation,
     trapezoidal,
     weighed,
@@ -73,9 +74,6 @@ class Final(Stream):
         return weighed(there.value, rows[1:]) + self.by_end(weighed(there.rate, rows[0]))
 
 
-BESIDE = 2  # time points on each side of a time, that a cubic polynomial passes through
-
-
 class At(Final):
     """Value at the time ``objective.end``, of a cubic polynomial through the time points around it."""
 
@@ -92,7 +90,7 @@ class At(Final):
             return  # the time has passed
         time = np.append(self._time, points.time[known:])
         rows = np.concatenate([self._rows, rows[:, known:]], axis=1)
-        near = _around(time, self.end.real)
+        near = around(time, self.end.real)
         self._time, self._rows = time[near].copy(), rows[:, near].copy()
 
     @property
@@ -101,7 +99,7 @@ class At(Final):
         return continuation(self._time, self.end), self._rows
 
     def weights(self, time):
-        near = _around(time, self.end.real)
+        near = around(time, self.end.real)
         found = continuation(time[near], self.end).value
         weights = np.zeros(len(time), found.dtype)
         weights[near] = found
@@ -116,13 +114,6 @@ class At(Final):
             other = continuation(self._time[fewer], self.end).value
             errors = errors + np.abs(weighed(self.read[0].value, self._rows) - weighed(other, self._rows[:, fewer]))
         return Uncertainty(errors + self.drift, self._sizes)
-
-
-def _around(time: np.ndarray, moment: float) -> slice:
-    """The time points beside a moment, up to four; the last ones where it lies ahead."""
-    behind = int(np.searchsorted(time, moment, side="right"))
-    first = max(0, min(behind - BESIDE, len(time) - 2 * BESIDE))
-    return slice(first, first + 2 * BESIDE)
 
 
 # Integrals over time, and means.

@@ -8,6 +8,7 @@ import numpy as np
 from mbsim_cli.assembly.elements.unsmooth_laws import acceleration_jumps, driving_edges
 from mbsim_cli.assembly.objectives import Objective, objectives_of
 from mbsim_cli.assembly.options import end_of
+from mbsim_cli.assembly.parameters.numbers import STEP
 from mbsim_cli.assembly.position.closing import start_from
 from mbsim_cli.assembly.problem import Assembled
 from mbsim_cli.errors import UsageError
@@ -19,7 +20,7 @@ from mbsim_cli.study.diagnostics.undetermined import UndefinedDirections, Unknow
 from mbsim_cli.study.evaluation import Adjoint, Gradient, accumulated, require_finite
 from mbsim_cli.study.listener import Listener
 from mbsim_cli.study.verification.comparison import derivative, scale_of
-from mbsim_cli.study.verification.verify import CONVERGED, STEP
+from mbsim_cli.study.verification.verify import CONVERGED
 
 
 class _ComplexNumbers:

@@ -279,6 +279,16 @@ def _continuation(points: bytes, end: complex, is_complex: bool) -> Continuation
     return Continuation(powers @ basis, slopes @ basis / step, step * (beyond * powers / (power + 1)) @ basis)
 
 
+BESIDE = 2  # time points on each side of a time, that a cubic polynomial passes through
+
+
+def around(time: np.ndarray, moment: float) -> slice:
+    """The time points beside a moment, up to four; the last ones where it lies ahead."""
+    behind = int(np.searchsorted(time, moment, side="right"))
+    first = max(0, min(behind - BESIDE, len(time) - 2 * BESIDE))
+    return slice(first, first + 2 * BESIDE)
+
+
 def weighed(weights: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """Sums of rows (..., k) times weights (k,); what has no weight may be undefined."""
     used = np.flatnonzero(weights)

@@ -9,7 +9,7 @@ from scipy import sparse
 from scipy.sparse.linalg import splu, spsolve
 
 from mbsim_cli import spec
-from mbsim_cli.assembly.parameters.numbers import Numbers
+from mbsim_cli.assembly.parameters.numbers import STEP, Numbers
 from mbsim_cli.assembly.tree.flexible import FlexibleBodies
 from mbsim_cli.reduction.data import deviations, entries
 from mbsim_cli.reduction.reduce import _along, reduced
@@ -20,7 +20,7 @@ from mbsim_cli.study.evaluation import accumulated
 from mbsim_cli.study.listener import SILENT
 from mbsim_cli.study.plan import Timing, plan_run
 from mbsim_cli.study.run import run
-from mbsim_cli.study.verification.verify import CONVERGED, STEP
+from mbsim_cli.study.verification.verify import CONVERGED
 
 MODELS = Path(__file__).parents[2] / "models" / "flexible"
 COARSE = MODELS / "slider_crank_densities.yaml"

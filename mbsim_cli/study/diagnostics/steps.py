@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mbsim_cli.assembly.objectives import Objective
+from mbsim_cli.assembly.parameters.numbers import STEP
 from mbsim_cli.assembly.tree.kinematics import SYMMETRIC, poses
 from mbsim_cli.errors import counted
 from mbsim_cli.model.codes import Law
@@ -396,7 +397,7 @@ class StiffeningHealth:
         if not self._bodies:
             return []
         model, theta = self._problem.model, self._problem.theta.tolist()
-        turned = [poses(model.tree, theta, (z + 1e-30j * v).tolist()).R for z, v in self._states]
+        turned = [poses(model.tree, theta, (z + 1j * STEP * v).tolist()).R for z, v in self._states]
         found = []
         for body in self._bodies:
             share = _added(body, np.array([R[body.number] for R in turned]), np.array([z for z, _ in self._states]))
@@ -413,7 +414,7 @@ def _added(body: _Turning, turned: np.ndarray, positions: np.ndarray) -> float:
 
     ``turned`` (k, 3, 3) are rotation matrices, with rates as their imaginary parts.
     """
-    spin = np.einsum("kji,kjl->kil", turned.real, turned.imag / 1e-30)
+    spin = np.einsum("kji,kjl->kil", turned.real, turned.imag / STEP)
     spin = np.stack([spin[:, 2, 1], spin[:, 0, 2], spin[:, 1, 0]], axis=1)
     squared = np.einsum("ki,ij,kj->k", spin, body.inertia, spin)  # about the axis of a rod it stretches nothing
     q = positions[:, body.columns]

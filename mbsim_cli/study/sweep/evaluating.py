@@ -17,6 +17,7 @@ from mbsim_cli.model.problem import Problem
 from mbsim_cli.spec.warnings import warnings_of_values
 from mbsim_cli.study.analyses import at_every_step
 from mbsim_cli.study.assembling import Settings
+from mbsim_cli.study.compiling import first_step
 from mbsim_cli.study.diagnostics.discretisation import settle_motion
 from mbsim_cli.study.listener import SILENT, Listener, PollOnly
 from mbsim_cli.study.plan import Plan, Timing, plan_run
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
 WORTH = 20.0  # s of all cases one by one, above which compiling a loop saves time; twice as much for ALI3-P
 WORTH_LOADING = 2.0  # the same for loading a compiled loop, s
 LEAST = 3  # cases, from which on a loop saves time: idle lanes take as long as others
-ENOUGH = 100  # steps of an adaptive integrator, after which it has called all of its kernels
 
 
 class _NotCached(Exception):
@@ -61,7 +61,7 @@ def _loaded(problem: Problem, listener: Listener) -> bool:
         raise _NotCached(name)
 
     try:
-        return _first_step(problem, listener, give_up, give_up)
+        return _call_loop(problem, listener, give_up, give_up)
     except _NotCached:
         return False
 
@@ -80,10 +80,10 @@ def compile_lanes(
         names.append(name)
         listener.say(f"compiling {name}, for eight cases at once")
 
-    return names, _first_step(problem, listener, begin)
+    return names, _call_loop(problem, listener, begin)
 
 
-def _first_step(
+def _call_loop(
     problem: Problem, listener: Listener, started: Callable[[str], None], waits: Callable[[str], None] | None = None
 ) -> bool:
     """Call all that lanes need; ``started`` gets the name of what has to be compiled, ``waits`` of what others compile.
@@ -93,11 +93,9 @@ def _first_step(
     from mbsim_cli.kernels.compiler.watch import watch_compilation
     from mbsim_cli.solve.lanes import run_beside
 
-    options = problem.options
-    few = replace(options, duration=options.step, max_steps=min(options.max_steps, ENOUGH))
     waiting: dict[str, Any] = {"waits": waits} if waits else {}
     with watch_compilation(started, **waiting):
-        runs, _ = run_beside([at_every_step(replace(problem, options=few))] * 2, listener.poll)
+        runs, _ = run_beside([at_every_step(first_step(problem))] * 2, listener.poll)
     return any(run is not None for run in runs)
 
 

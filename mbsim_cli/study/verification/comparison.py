@@ -11,6 +11,7 @@ from mbsim_cli.errors import AnalysisError
 from mbsim_cli.model.problem import Block
 from mbsim_cli.study.assembling import Settings
 from mbsim_cli.study.evaluation import Gradient
+from mbsim_cli.study.streams import around, continuation
 
 if TYPE_CHECKING:
     from mbsim_cli.assembly.problem import Assembled
@@ -110,18 +111,16 @@ class Recorder:
             self._values[name].append(block.sensors[:, rows].copy())
 
     def at(self, name: str, time: float) -> np.ndarray:
-        """Sensor (k,) at a time: a time point's own, or the cubic through the four time points around it."""
+        """Sensor (k,) at a time: a time point's own, or that of the cubic through the four around it."""
         times, values = np.concatenate(self._times), np.concatenate(self._values[name])
         step = times[-1] - times[-2] if len(times) > 1 else 1.0
         if not times[0] - 1e-6 * step <= time <= times[-1] + 1e-6 * step:
             raise AnalysisError(f"sensor {name} is checked at t = {time:g} s, but the analysis ends at {times[-1]:g} s")
         nearest = int(np.argmin(abs(times - time)))
-        if abs(times[nearest] - time) < 1e-6 * step or len(times) < 4:
+        if abs(times[nearest] - time) < 1e-6 * step:
             return values[nearest]
-        first = min(max(0, int(np.searchsorted(times, time)) - 2), len(times) - 4)
-        near = times[first : first + 4]
-        weights = [np.prod([(time - b) / (a - b) for b in near if b != a]) for a in near]
-        return np.array(weights) @ values[first : first + 4]
+        near = around(times, time)
+        return continuation(times[near], time).value @ values[near]
 
 
 # One comparison of a computed number or vector with its reference, and the rule that it passes by.

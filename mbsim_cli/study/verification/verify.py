@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from mbsim_cli.assembly.densities import field_gradients
+from mbsim_cli.assembly.parameters.numbers import STEP
 from mbsim_cli.assembly.problem import Assembled
 from mbsim_cli.errors import AnalysisError, ModelError
 from mbsim_cli.model.problem import INTEGRATED, InverseBlock, Motion, Problem
@@ -118,7 +119,6 @@ def _along_parameters(
 
 # Gradients by complex step: one run a parameter, in complex numbers.
 
-STEP = 1e-30  # of a complex step; its square vanishes beside any value
 CONVERGED = 1e-15  # tolerance under a complex step: the imaginary part converges one iteration after the real one
 
 

@@ -28,7 +28,7 @@ class Loops:
 
     def __init__(self, monkeypatch, *, kept=False, awaited=False):
         self.compiled, self.calls, self._kept, self._awaited = 0, 0, kept, awaited
-        monkeypatch.setattr(evaluating, "_first_step", self)
+        monkeypatch.setattr(evaluating, "_call_loop", self)
 
     def __call__(self, problem, listener, started, waits=None):
         self.calls += 1
@@ -61,6 +61,7 @@ def test_a_short_study_does_not_wait_for_who_compiles_it(monkeypatch):
 @pytest.mark.parametrize(("made", "together"), [([None, None], 1), ([None, object()], TOGETHER)])
 @pytest.mark.parametrize("seconds", [10.0, 100.0])
 def test_a_first_step_that_cannot_be_made_loads_no_loop(monkeypatch, made, together, seconds):
+    monkeypatch.setattr(evaluating, "first_step", lambda problem: problem)
     monkeypatch.setattr(evaluating, "at_every_step", lambda problem: problem)
     monkeypatch.setattr("mbsim_cli.solve.lanes.run_beside", lambda problems, poll: (made, 0.0))
     assert evaluating.lanes_for(problem_of("recursive"), seconds, SILENT) == together
