@@ -57,5 +57,5 @@ def command(
     }
     if json or not quiet:
         show(found, json)
-    if text := kind.said(sid):
+    if text := kind.warning(sid):
         tell(f"{chosen}: {text}", quiet)

@@ -165,13 +165,9 @@ class InverseDynamics(Analysis):
 
     def pull_back(self, problem: Problem, tape: Any, request: AdjointRequest) -> "Pulled":
         """Each time point for itself."""
-        if problem.drives is not None:
-            from mbsim_cli.solve.adjoint.time_points import pull_back_loops
+        from mbsim_cli.solve.adjoint.time_points import pull_back_inverse, pull_back_loops
 
-            return pull_back_loops(problem, tape, *request)
-        from mbsim_cli.solve.adjoint.time_points import pull_back_inverse
-
-        return pull_back_inverse(problem, tape, *request)
+        return (pull_back_inverse if problem.drives is None else pull_back_loops)(problem, tape, *request)
 
     def diagnostics(self, problem: Problem, objectives: Sequence["Objective"]) -> TorqueHealth:
         """The largest torque."""

@@ -66,7 +66,7 @@ AGAIN = 0.6  # recomputing the motion from checkpoints, if memory is too small f
 # equilibrium, in evaluations along eight directions: the search, a block of parameters, a block of objectives
 SEARCH, VARIED, PULLED = 10.0, 0.35, 3.0
 # inverse dynamics, over the torques: a column of the derivative matrices; the adjoint, and its part per coordinate
-ENTRY, INSTANT, COORDINATE = 0.042, 2.5, 0.14
+ENTRY, TIME_POINT, COORDINATE = 0.042, 2.5, 0.14
 
 
 class Costs(NamedTuple):
@@ -96,10 +96,10 @@ def costs_of(problem: Problem, objectives: int, memory: float) -> Costs:
         search = SEARCH * -(-n // TOGETHER)
         return Costs(VARIED * blocks / search, PULLED * (1 + further) / search)
     if kind == "inverse_dynamics":
-        return Costs(ENTRY * (2 * n + p), (INSTANT + COORDINATE * n) * (1 + 0.5 * further))
+        return Costs(ENTRY * (2 * n + p), (TIME_POINT + COORDINATE * n) * (1 + 0.5 * further))
     if kind == "kinematics":  # both over the samples alone, which are solved three times and more often for positions
         return Costs(VARIED * blocks, PULLED * (1 + further))
-    again = AGAIN if steps_of(problem) * _bytes_of_instant(problem) > memory else 0.0
+    again = AGAIN if steps_of(problem) * _bytes_of_time_point(problem) > memory else 0.0
     if problem.options.integrated:
         return Costs(STEPPED * blocks, SWEPT * (1 + further) + again)
     return Costs(PARAMETERS * blocks, SWEEP + FURTHER * further + again)
@@ -110,7 +110,7 @@ def steps_of(problem: Problem) -> int:
     return round(problem.options.duration / problem.options.step)
 
 
-def _bytes_of_instant(problem: Problem) -> int:
+def _bytes_of_time_point(problem: Problem) -> int:
     """Size of one time point on the tape, bytes."""
     model = problem.system.model if problem.options.natural else problem.model
     n, m = kinds(model.tree).size, model.constraints.measure.size

@@ -57,7 +57,7 @@ class Adjoint:
         self._explicit = sorted(set().union(*map(explicit_parameters, objectives)))
         few = (by_few(objective, self._explicit) for objective in objectives)
         self.accumulators = accumulators(few, len(self._explicit))
-        self.error = 0.0  # relative size of what was left unsolved
+        self.error = 0.0  # residual of its linear systems, relative
         self.moved: dict[str, np.ndarray] = {}  # derivatives (w,) by the numbers that fields move
         self.sizes: dict[str, np.ndarray] = {}  # (p,) magnitudes of what derivatives are sums of, if known
         self.grazed: np.ndarray = np.zeros((0, 0))
@@ -167,7 +167,7 @@ class Gradient(NamedTuple):
     gradient: np.ndarray
     uncertainty: Any = None  # ``Uncertainty``; None if errors are not estimated
     undefined: Mapping[str, str] = {}
-    error: float = 0.0  # relative size of what an adjoint left unsolved
+    error: float = 0.0  # residual of the linear systems of an adjoint, relative
     moved: np.ndarray | None = None  # (w,) derivatives by the numbers that fields move
     largest: float | None = None  # value at a time point, that a smooth maximum or minimum stands for
 

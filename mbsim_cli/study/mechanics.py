@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 Array = np.ndarray
 SINGULAR = "the accelerations cannot be found: is there a coordinate that no mass or inertia resists?"
 KEPT = 1e-9  # relative: constraints that the chosen ones must imply
-REACHED = 1e-9  # part of the forces that drives may leave
+REACHED = 1e-9  # part of the forces that drives may miss
 _WEIGHTS = np.array([1.0, 2.0, 2.0, 1.0]) / 6.0  # of the stages of a step
 PROJECTIONS, CLOSED = 8, 1e-13  # corrections of positions after a step, at most, and the change that ends them
 
@@ -228,8 +228,8 @@ class Mechanics:
                 x = np.linalg.solve(kkt, np.concatenate([load, -phi2[rows]]))
             except np.linalg.LinAlgError:
                 x = np.full(len(kkt), np.nan)
-            left = abs(J @ x[:n] + phi2)
-            if np.isfinite(x).all() and (left <= KEPT * (abs(J) @ abs(x[:n]) + abs(phi2) + 1.0)).all():
+            residual = abs(J @ x[:n] + phi2)
+            if np.isfinite(x).all() and (residual <= KEPT * (abs(J) @ abs(x[:n]) + abs(phi2) + 1.0)).all():
                 lam = np.zeros(len(phi2))
                 lam[rows] = x[n:]
                 return x[:n], rows, lam, kkt
@@ -267,9 +267,9 @@ class Mechanics:
         rank = int(np.count_nonzero(sizes > 1e-9 * max(1.0, sizes.max(initial=0.0))))
         free = right[rank:]  # motions that the constraints allow
         found = np.linalg.lstsq(free[:, columns], free @ value, rcond=1e-12)[0]
-        left = np.abs(free[:, columns] @ found - free @ value).max(initial=0.0)
-        if left > REACHED * max(1.0, np.abs(value).max(initial=0.0)):
-            raise UsageError(f"drives at {', '.join(drives)} alone cannot make this motion; {left:.3g} is left")
+        missing = np.abs(free[:, columns] @ found - free @ value).max(initial=0.0)
+        if missing > REACHED * max(1.0, np.abs(value).max(initial=0.0)):
+            raise UsageError(f"drives at {', '.join(drives)} alone cannot make this motion; {missing:.3g} is missing")
         return found
 
     def kinematics(

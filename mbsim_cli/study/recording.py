@@ -99,8 +99,8 @@ def recorded(
     """
     with timing.phase("write"):
         writer = ResultWriter(target, origin_of(plan, command), **guard)
-    for left in writer.removed:
-        listener.say(f"mbsim: removed {left}, which a run that was killed had left")
+    for partial in writer.removed:
+        listener.say(f"mbsim: removed {partial}, which a run that was killed had left")
 
     def write(block: Block) -> None:
         with timing.phase("write"):

@@ -69,7 +69,7 @@ class Kind(NamedTuple):
 
     write: Callable[[Path, StandardInput, Mapping[str, str], ShapedMesh | None], None]
     keeps_derivatives: bool
-    said: Callable[[StandardInput], str] = lambda _: ""
+    warning: Callable[[StandardInput], str] = lambda _: ""
     is_own: Callable[[Path], bool] = is_body
 
 
@@ -144,7 +144,7 @@ def supplied_by_file(model_file: ModelFile, name: str, numbers: Numbers) -> Supp
             return sid
         return replace(sid, De=Taylor(damping_of(spec.damping, numbers).matrix(sid.Me.M0, sid.Ke.M0)))
 
-    sid = replace(real_part(current()), design=_left(given, spec, numbers))
+    sid = replace(real_part(current()), design=_unmoved(given, spec, numbers))
     for _, message in faults(sid):
         raise ModelError([model_file.issue(f"{place}.design", f"too far from where the data were made: {message}")])
     directions = tuple(given.design[key] for key in spec.design)
@@ -177,11 +177,11 @@ def _moved(given: StandardInput, changes: Mapping[str, Any]) -> StandardInput:
     return replace(sid, warnings=(*given.warnings, *far))
 
 
-def _left(given: StandardInput, spec: FlexibleFile, numbers: Numbers) -> dict[str, StandardInput]:
+def _unmoved(given: StandardInput, spec: FlexibleFile, numbers: Numbers) -> dict[str, StandardInput]:
     """Derivatives by design variables that no number of the model moves; of De where the damping takes its place."""
-    left = {key: along for key, along in given.design.items() if key not in spec.design}
+    unmoved = {key: along for key, along in given.design.items() if key not in spec.design}
     if spec.damping is None:
-        return left
+        return unmoved
     at = _moved(given, {key: np.real(numbers(change)) for key, change in spec.design.items()})
     real = Damping(*map(np.real, damping_of(spec.damping, numbers)))
 
@@ -189,7 +189,7 @@ def _left(given: StandardInput, spec: FlexibleFile, numbers: Numbers) -> dict[st
         De = real.matrix(at.Me.M0 + 1j * STEP * along.Me.M0, at.Ke.M0 + 1j * STEP * along.Ke.M0)
         return replace(along, De=Taylor(np.imag(De) / STEP))
 
-    return {key: redamped(along) for key, along in left.items()}
+    return {key: redamped(along) for key, along in unmoved.items()}
 
 
 # Flexible bodies of a model to standard input data, with derivatives by the parameters that they depend on.

@@ -156,16 +156,16 @@ class _Forces:
 
     def add(self) -> None:
         file, remarks = self._file, self._robot.remarks
-        left = [f"{name} ({spec.type})" for name, spec in file.forces.items() if not self._take(name, spec)]
+        not_stated = [f"{name} ({spec.type})" for name, spec in file.forces.items() if not self._take(name, spec)]
         for name, spec in file.constraints.items():
             weights = getattr(spec, "terms", None)
             if spec.type == "coupling" and weights and all(term in self._joints for term in weights):
                 terms = {self._joints[term].coordinate: self._number(weight) for term, weight in weights.items()}
                 self._robot.couplings.append(Coupling(name, terms, self._number(spec.offset)))
             else:
-                left.append(f"{name} ({spec.type})")
-        if left:
-            remarks.append(f"not stated: {', '.join(left)}")
+                not_stated.append(f"{name} ({spec.type})")
+        if not_stated:
+            remarks.append(f"not stated: {', '.join(not_stated)}")
         for section in ("sensors", "objectives"):
             if count := sum((section, name) not in file.derived.made for name in getattr(file, section)):
                 remarks.append(f"not stated: {count} {section}")

@@ -93,7 +93,7 @@ class Health(Diagnostics):
         self._near = False  # whether a gap may have closed between two time points
         self._gaps: np.ndarray | None = None  # those at the latest time point
         self._singular: list[tuple[float, np.ndarray]] = []  # times behind singular positions, and constraints there
-        self._instants = 0
+        self._time_points = 0
         self._iterations = self._most = 0
         self._counts = np.zeros(len(WORK), np.int64)
         self._drift = np.zeros(3)
@@ -110,7 +110,7 @@ class Health(Diagnostics):
     def add(self, block: Block) -> None:
         if not len(block.time):
             return
-        self._instants += len(block.time)
+        self._time_points += len(block.time)
         self._counts += block.work.sum(axis=0)
         if self._column.size:
             self._add_gaps(block.sensors[:, self._column].real - self._value)
@@ -197,7 +197,7 @@ class Health(Diagnostics):
     @property
     def steps(self) -> int:
         """Steps taken; the first time point ends none."""
-        return self.work.get("steps", self._instants - 1)
+        return self.work.get("steps", self._time_points - 1)
 
     @property
     def report(self) -> dict[str, Any]:
@@ -271,7 +271,7 @@ class DrivenHealth(Health):
 UNSTABLE = "the smallest disturbance drives the mechanism away from it"
 
 
-class InstantHealth(Diagnostics):
+class TimePointHealth(Diagnostics):
     """Base of the diagnostics of analyses with one time point and no steps."""
 
     def __init__(self, problem: Problem, objectives: Sequence["Objective"]):
@@ -289,7 +289,7 @@ class InstantHealth(Diagnostics):
         return [f"objective {name} integrates over no time, and is zero; final: reads it" for name in self._integrals]
 
 
-class RestHealth(InstantHealth):
+class RestHealth(TimePointHealth):
     """Diagnostics of a static equilibrium: whether it is stable, and coordinates that no force determines."""
 
     @cached_property
@@ -338,11 +338,11 @@ class TorqueHealth(Diagnostics):
 
     def __init__(self, problem: Problem):
         self._names = problem.names.coordinates
-        self._instants = 0
+        self._time_points = 0
         self._largest: tuple[float, str, float] = (0.0, "", 0.0)
 
     def add(self, block: InverseBlock) -> None:
-        self._instants += len(block.time)
+        self._time_points += len(block.time)
         sizes = np.abs(block.torque)
         if sizes.size and not sizes.max() < self._largest[0]:
             row, column = divmod(int(sizes.argmax()), sizes.shape[1])
@@ -352,7 +352,7 @@ class TorqueHealth(Diagnostics):
     @property
     def steps(self) -> int:
         """Steps taken; the first time point ends none."""
-        return self._instants - 1
+        return self._time_points - 1
 
     @property
     def report(self) -> dict[str, Any]:
@@ -370,7 +370,7 @@ MODE_NUMBERS: dict[str, Callable[[Any, Any], tuple[Any, Any]]] = {  # of eigenva
 }
 
 
-class LinearHealth(InstantHealth):
+class LinearHealth(TimePointHealth):
     """Whether small motions stay small."""
 
     @property

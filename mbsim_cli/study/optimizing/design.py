@@ -138,9 +138,9 @@ def optimality(
     multipliers[both] -= parts[1]
     of_ranges[lower] -= parts[2]
     of_ranges[upper] += parts[3]
-    left = gradient + (columns @ found if len(found) else 0.0)
-    worst = int(np.abs(left).argmax()) if v else 0
-    return Optimality(float(np.abs(left).max(initial=0.0)), multipliers, of_ranges, worst)
+    residual = gradient + (columns @ found if len(found) else 0.0)
+    worst = int(np.abs(residual).argmax()) if v else 0
+    return Optimality(float(np.abs(residual).max(initial=0.0)), multipliers, of_ranges, worst)
 
 
 # Evaluated designs: cost and excesses over limits, each scaled to about one.
@@ -233,6 +233,10 @@ class Designs:
     def missed(self) -> Limit:
         """The limit that the best design misses most, or keeps least."""
         return self.limits[int(np.argmax(self.best.beyond))]
+
+    def first(self) -> Trial:
+        """The design that the search begins with."""
+        return self.at(self.variables.scaled(self.variables.start))
 
     def at(self, u: np.ndarray) -> Trial:
         """The design at places in the ranges; raises Enough where the search may end."""

@@ -35,7 +35,7 @@ NEWTON, SAME = 60, 1e-14
 
 def moving_asymptotes(designs: Designs) -> str:
     """Try designs; return why the search ended."""
-    trial = designs.at(designs.variables.scaled(designs.variables.start))
+    trial = designs.first()
     width = np.full(len(trial.u), FIRST)
     before, path = trial, [trial.u, trial.u]
     caution, shared = np.zeros_like(_slopes(trial)), np.zeros((1 + len(trial.excess), 1))
@@ -54,7 +54,7 @@ def moving_asymptotes(designs: Designs) -> str:
         turns = (found.u - trial.u) * (path[-1] - path[-2]) if len(path) > 2 else np.zeros(len(width))
         width = np.clip(width * np.where(turns < 0, TOGETHER, np.where(turns > 0, APART, 1.0)), LEAST, MOST)
         if np.abs(found.u - trial.u).max() < STILL:
-            return "the search found no better design"
+            return NO_BETTER
         before, trial = trial, found
         path.append(trial.u)
 
@@ -221,11 +221,16 @@ def search(method: str, designs: Designs) -> str:
         return str(enough)
 
 
+def _ended(message: str) -> str:
+    """Why a library ended a search before an optimum."""
+    return f"{NO_BETTER}: {' '.join(message.split()).rstrip('.').lower()}"
+
+
 def _slsqp(designs: Designs) -> str:
     """Kraft, A software package for sequential quadratic programming, DFVLR-FB 88-28 (1988)."""
     from scipy.optimize import minimize
 
-    start = designs.at(designs.variables.scaled(designs.variables.start))
+    start = designs.first()
     kinds = [("eq", start.equal), ("ineq", ~start.equal)]
     constraints = [
         {
@@ -245,8 +250,7 @@ def _slsqp(designs: Designs) -> str:
         method="SLSQP",
         options={"maxiter": designs.most, "ftol": PRECISION},
     )
-    why = WHY.get(found.status, " ".join(str(found.message).split()).rstrip(".").lower())
-    return f"{NO_BETTER}: {why}"
+    return _ended(WHY.get(found.status, str(found.message)))
 
 
 def _bounds(designs: Designs) -> tuple[Array, Array]:
@@ -259,7 +263,7 @@ def _trust_constr(designs: Designs) -> str:
     """Byrd, Hribar, Nocedal, SIAM J. Optim. 9 (1999); Hessians by BFGS."""
     from scipy.optimize import BFGS, NonlinearConstraint, minimize
 
-    start = designs.at(designs.variables.scaled(designs.variables.start))
+    start = designs.first()
     low, high = _bounds(designs)
     limits = NonlinearConstraint(
         lambda u: designs.at(u).excess, low, high, jac=lambda u: designs.at(u).slopes, hess=BFGS()
@@ -274,7 +278,7 @@ def _trust_constr(designs: Designs) -> str:
         method="trust-constr",
         options={"maxiter": designs.most, "gtol": 1e-3 * designs.tolerance, "xtol": PRECISION},
     )
-    return f"{NO_BETTER}: {' '.join(str(found.message).split()).rstrip('.').lower()}"
+    return _ended(str(found.message))
 
 
 class _Problem:
@@ -312,7 +316,7 @@ def _ipopt(designs: Designs) -> str:
     """Waechter, Biegler, Math. Program. 106 (2006), with a limited memory of the Hessian."""
     import cyipopt
 
-    start = designs.at(designs.variables.scaled(designs.variables.start))
+    start = designs.first()
     low, high = _bounds(designs)
     n, asked = len(start.u), _Problem(designs)
     problem = cyipopt.Problem(n=n, m=len(high), problem_obj=asked, lb=[0.0] * n, ub=[1.0] * n, cl=low, cu=high)
@@ -326,5 +330,4 @@ def _ipopt(designs: Designs) -> str:
     if asked.stopped is not None:
         raise asked.stopped
     message = info["status_msg"]
-    text = message.decode() if isinstance(message, bytes) else str(message)
-    return f"{NO_BETTER}: {' '.join(text.split()).rstrip('.').lower()}"
+    return _ended(message.decode() if isinstance(message, bytes) else str(message))

@@ -136,7 +136,6 @@ class FilmedModel(ResultModel):
         self, traces: Sequence[str], view: str | None, follow: str | None, size: tuple[int, int], title: str
     ) -> "Film":
         """The film with its points by name; raises UsageError for names that are not in the model."""
-        from mbsim_cli.report.camera import view_of
         from mbsim_cli.report.stage import Film
 
         scene = self.moving.scene

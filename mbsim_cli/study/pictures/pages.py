@@ -85,12 +85,12 @@ def _histories(content: ResultFile, descriptions: Mapping[str, str], notes: list
     rows = _some(count, MOST_TIMES)
     if len(rows) < count:
         notes.append(f"Histories show {len(rows)} of {count} stored times; the result file has them all.")
-    left, entries = MOST_NUMBERS, []
+    remaining, entries = MOST_NUMBERS, []
     shown: list[dict[str, Any]] = []
     for name, entry in _by_importance(content):
         values = content.history(name).values[rows]
-        if values.size <= left:
-            left -= values.size
+        if values.size <= remaining:
+            remaining -= values.size
             text = descriptions.get(name) or descriptions.get(name.rpartition(".")[0], "")
             shown.append({"name": name, "kind": entry.kind, "components": entry.components, "units": entry.units})
             shown[-1] |= {"description": text, "values": values}
@@ -99,9 +99,9 @@ def _histories(content: ResultFile, descriptions: Mapping[str, str], notes: list
         notes.append(f"{missing} histories are left out to keep the page small.")
     bare = 0
     for one, entry in zip(shown, entries, strict=True):
-        if entry.sensitivity and (numbers := one["values"].size * len(content.parameters)) <= left:
+        if entry.sensitivity and (numbers := one["values"].size * len(content.parameters)) <= remaining:
             one["derivatives"] = content.derivatives(one["name"])[rows]  # (N, k, p)
-            left -= numbers
+            remaining -= numbers
         else:
             bare += bool(entry.sensitivity)
     if bare:

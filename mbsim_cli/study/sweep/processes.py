@@ -23,7 +23,7 @@ from mbsim_cli.system import ENDING, VARIABLES, isolated
 TICK = 0.1  # s between two looks at signals and clocks
 AHEAD = 2  # groups of cases that a worker has: one to compute, and one to go on with
 STARTS = 3  # failed starts of workers in a row that end a study
-_READY, _SAID, _REFUSED, _COMPUTED, _BATCH_SIZE = "ready", "said", "refused", "computed", "batch size"
+_READY, _MESSAGE, _REFUSED, _COMPUTED, _BATCH_SIZE = "ready", "message", "refused", "computed", "batch size"
 
 
 class Processes:
@@ -90,7 +90,7 @@ class Processes:
             error = MbsimError(sentence)
             error.exit_code = exit_code
             raise error
-        if message == _SAID:
+        if message == _MESSAGE:
             self._listener.say(content)
             return
         if message == _BATCH_SIZE:
@@ -243,6 +243,6 @@ class _Forwarding(Listener):
 
     def say(self, sentence: str) -> None:
         """Send it."""
-        _send(self._connection, (_SAID, sentence))
+        _send(self._connection, (_MESSAGE, sentence))
 
     warn = say

@@ -213,10 +213,10 @@ def _array(file: BinaryIO) -> np.ndarray | None:
         raise
     except Exception:  # the header is a text of Python's, whose parts raise whatever they are built on
         return None
-    left = os.fstat(file.fileno()).st_size - file.tell()
-    if dtype != np.float64 or prod(shape) * dtype.itemsize != left:
+    size = os.fstat(file.fileno()).st_size - file.tell()
+    if dtype != np.float64 or prod(shape) * dtype.itemsize != size:
         return None
-    return np.frombuffer(file.read(left), dtype).reshape(shape, order="F" if transposed else "C")
+    return np.frombuffer(file.read(size), dtype).reshape(shape, order="F" if transposed else "C")
 
 
 def _text(path: Path) -> str:

@@ -153,7 +153,7 @@ INSENSITIVE = 1e-4  # of what an objective adds up, and changes by: a derivative
 
 
 def missing_derivative(analysed: Analysed, parameter: str, why: str) -> Comparison:
-    """Whether a parameter that is said to have no derivatives has none: analyses beside it fail, or do not converge."""
+    """Whether a parameter has no derivatives, as its gradients state: analyses beside it fail, or do not converge."""
     file, label = analysed.file, analysed.file.parameter_label(parameter)
     scale = scale_of(file.expressions.scope()[parameter].real)
     source = f"whole analyses with {label} changed by at most {FIRST * scale:.1e}"
