@@ -14,6 +14,7 @@ from mbsim_cli.assembly.tree.system import System, held_as_in_run, unfolded_syst
 from mbsim_cli.errors import UsageError
 from mbsim_cli.exchange.robot import GROUND, Body, Coupling, Joint, Motor, Robot
 from mbsim_cli.model.codes import ROTATIONS, TRANSLATIONS
+from mbsim_cli.spec.expressions.number import is_moving
 from mbsim_cli.study.assembling import Settings, build, load
 
 if TYPE_CHECKING:
@@ -160,8 +161,11 @@ class _Forces:
         for name, spec in file.constraints.items():
             weights = getattr(spec, "terms", None)
             if spec.type == "coupling" and weights and all(term in self._joints for term in weights):
-                terms = {self._joints[term].coordinate: self._number(weight) for term, weight in weights.items()}
-                self._robot.couplings.append(Coupling(name, terms, self._number(spec.offset)))
+                pairs = [(self._joints[term], self._number(weight)) for term, weight in weights.items()]
+                at_start = sum(weight * joint.start for joint, weight in pairs)
+                offset = at_start if spec.offset == "auto" else self._number(spec.offset)
+                terms = {joint.coordinate: weight for joint, weight in pairs}
+                self._robot.couplings.append(Coupling(name, terms, offset))
             else:
                 not_stated.append(f"{name} ({spec.type})")
         if not_stated:
@@ -175,7 +179,9 @@ class _Forces:
         if name in self._friction:
             return self._friction[name]
         joint = self._joints.get(getattr(spec, "coordinate", None) or "")
-        if joint is None or getattr(spec, "law", None) is not None:
+        numbers = [getattr(spec, key, None) for key in ("stiffness", "damping")]
+        moves = any(number is not None and is_moving(number, self._file.expressions) for number in numbers)
+        if joint is None or moves or getattr(spec, "law", None) is not None:
             return False
         if spec.type == "viscous_friction":
             joint.damping += self._number(spec.damping)
@@ -185,7 +191,8 @@ class _Forces:
             if spec.model_fields_set - plain:
                 return False
             joint.stiffness, joint.damping = self._number(spec.stiffness), joint.damping + self._number(spec.damping)
-            joint.natural = self._number(getattr(spec, "natural_angle", getattr(spec, "natural_length", None)))
+            natural = getattr(spec, "natural_angle", getattr(spec, "natural_length", None))
+            joint.natural = joint.start if natural == "auto" else self._number(natural)
             return True
         if spec.type == "bump_stop" and joint.limits is None and None not in (spec.minimum, spec.maximum):
             joint.limits = self._number(spec.minimum), self._number(spec.maximum)

@@ -222,7 +222,7 @@ def test_torques_are_those_of_mujoco(mbsim, tmp_path):
         (["arm.yaml", "--to", "csv"], 5, "is not an mbsim result"),
         (["arm.yaml", "r2", "--to", "urdf"], 2, "--to urdf is for models, and has no use for NAME"),
         (["none.h5", "--to", "csv", "-p", "a=1"], 2, "-p and -s are for models"),
-        (["arm.yaml"], 2, "Missing option '--to'"),
+        (["arm.yaml"], 2, "Missing option '--to'. Choose from: csv, parquet"),
     ],
 )
 def test_what_is_asked_wrongly(mbsim, tmp_path, arguments, code, sentence):
@@ -245,6 +245,29 @@ def test_joints_with_friction_are_exported_as_what_they_are(mbsim, tmp_path):
     assert mbsim("export", "slider.yaml", "--to", "mjcf", "-o", "slider.xml").code == 0
     joints = re.findall(r'<joint name="(\w+)" type="(\w+)"', (tmp_path / "slider.xml").read_text())
     assert dict(joints) == {"O": "hinge", "A": "hinge", "S": "slide"}
+
+
+def test_numbers_of_the_start_and_of_the_motion(mbsim, tmp_path):
+    """Lengths and offsets that are those of the start are numbers; stiffnesses that move are not."""
+    (tmp_path / "pair.yaml").write_text("""\
+mbsim: 1
+parameters: {k: 10}
+bodies: {a: {mass: 2}, b: {mass: 1}}
+joints:
+  g: {type: prismatic, bodies: [ground, a], point: origin, axis: x, initial: {displacement: 0.3}}
+  h: {type: prismatic, bodies: [ground, b], point: origin, axis: y, initial: {displacement: 0.1, independent: false}}
+constraints: {c: {type: coupling, terms: {h.displacement: 1, g.displacement: -2}}}
+forces: {s: {type: spring_damper, coordinate: g.displacement, natural_length: auto, stiffness: k}}
+analysis: {duration: 0.1}
+""")
+    done = mbsim("export", "pair.yaml", "--to", "mjcf")
+    assert done.code == 0 and "not stated" not in done.err, done.err
+    assert 'springref="0.3"' in (tmp_path / "pair.xml").read_text()
+    assert mbsim("export", "pair.yaml", "--to", "urdf").code == 0
+    offset = re.findall(r'<mimic joint="g" multiplier="2" offset="(.*)" />', (tmp_path / "pair.urdf").read_text())
+    assert [float(text) for text in offset] == [pytest.approx(-0.5)]
+    done = mbsim("export", "pair.yaml", "--to", "mjcf", "--force", "-p", "k=10", "-s", "forces.s.stiffness=k*(1 + t)")
+    assert done.code == 0 and "not stated: s (spring_damper)" in done.err, done.err
 
 
 def test_friction_that_a_format_has_no_word_for_is_told(mbsim, tmp_path):
