@@ -142,8 +142,9 @@ def either(command: str, program: str) -> str:
 
 
 def counted(number: int, noun: str) -> str:
-    """A number with its noun, as in "1 mode" and "2 modes"."""
-    return f"{number} {noun}{'s' * (number != 1)}"
+    """A number with its noun, as in "1 mode" and "2 modes", "1 body" and "2 bodies"."""
+    plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+    return f"{number} {noun if number == 1 else plural}"
 
 
 def option(name: str, *values: str) -> str:

@@ -7,7 +7,7 @@ import typer
 
 from mbsim_cli.cli import completion, options, signals
 from mbsim_cli.cli.output import emit, say, tell
-from mbsim_cli.errors import UsageError
+from mbsim_cli.errors import UsageError, counted
 
 ROBOTS = {"urdf": "urdf", "mjcf": "xml"}  # endings of files
 TABLES = {"csv": "csv", "parquet": "parquet", "mat": "mat", "netcdf": "nc"}
@@ -52,7 +52,7 @@ def command(
         written = output or Path(f"{source.stem}.{ROBOTS[to]}")
         counts, remarks = _robot(source, to, written, options.parse_overrides(parameter, keys), force)
         report: dict[str, Any] = {**counts, "remarks": remarks}
-        sentence = f"{counts['bodies']} bodies, {counts['joints']} joints"
+        sentence = f"{counted(counts['bodies'], 'body')}, {counted(counts['joints'], 'joint')}"
     else:
         if parameter or keys:
             raise UsageError(

@@ -7,6 +7,7 @@ import typer
 
 from mbsim_cli.cli import options
 from mbsim_cli.cli.output import emit, say, tell
+from mbsim_cli.errors import counted
 
 NAME = "import"
 Source = Annotated[Path, options.file_argument("ROBOT.urdf|.sdf|.xml", "URDF, SDF or MJCF.")]
@@ -51,4 +52,5 @@ def command(
         return
     for sentence in robot.remarks:
         say(sentence)
-    tell(f"{target}: {len(robot.bodies)} bodies, {len(robot.joints)} joints; next: mbsim run {target}")
+    sizes = f"{counted(len(robot.bodies), 'body')}, {counted(len(robot.joints), 'joint')}"
+    tell(f"{target}: {sizes}; next: mbsim run {target}")

@@ -73,10 +73,10 @@ def _natural(coordinates: list[dict[str, Any]]) -> list[tuple[str, str]]:
 
 
 def _counts(report: dict[str, Any]) -> str:
-    bodies, cuts = len(report["bodies"]), len(report["cut_joints"])
+    bodies, cuts = counted(len(report["bodies"]), "body"), len(report["cut_joints"])
     joints = counted(len(report["tree_joints"]), "joint") + (f" and {counted(cuts, 'cut joint')}" if cuts else "")
     others = [counted(len(report[f"{noun}s"]), noun) for noun in ("coordinate", "constraint")]
-    numbers = ", ".join(["1 body" if bodies == 1 else f"{bodies} bodies", joints, *others])
+    numbers = ", ".join([bodies, joints, *others])
     free, undriven = report["mobility"], report["mobility_without_motions"]
     motions = f" ({undriven} without the motions that laws give)" if undriven != free else ""
     return f"{numbers} of rank {report['constraint_rank']}, mobility {free}{motions}"

@@ -99,6 +99,7 @@ def _usage(fault: Any) -> str:
 
         match = nearest(choice[1], re.findall("'([^']*)'", choice[2]))
         sentence += f"; did you mean {match!r}?" if match else ""
+    sentence = " ".join(sentence.split())  # choices stand in lines of their own
     return f"{sentence} (see {fault.ctx.command_path} --help)" if fault.ctx else sentence
 
 

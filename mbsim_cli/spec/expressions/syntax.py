@@ -176,6 +176,9 @@ def _children(node: ast.expr, vectors: bool, repeated: bool, motion: bool) -> li
         case ast.Tuple():
             raise ExpressionError("a number is wanted here, not several", column(node), "decimals stand behind a point")
         case ast.List() | ast.Attribute() | ast.Subscript():
+            if not vectors and (whole := dotted(node)) is not None:
+                hint = "this number does not follow the motion; it reads parameters and constants"
+                raise ExpressionError(f"unknown name {whole!r}", column(node), hint)
             hint = "take a component with .x, .y or .z" if vectors else "vectors stand in objectives only"
             raise ExpressionError("a number is wanted here", column(node), hint)
     raise ExpressionError("this cannot stand in an expression", column(node))
