@@ -1,4 +1,4 @@
-"""Fields that gradients are taken by, in a result: ``/fields``, and the meshes that they stand on, ``/mesh``."""
+"""Fields of design variables in a result: ``/fields``, and the meshes of their bodies, ``/mesh``."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,7 +12,7 @@ from mbsim_cli.io.layout import Scales, element_axis
 
 
 class FieldOnMesh(NamedTuple):
-    """Numbers (ne) of a field, before its filter, and the mesh of the body whose elements they are of."""
+    """Numbers (ne,) of a field before its filter, one per element, and the mesh of the body."""
 
     name: str
     values: np.ndarray
@@ -23,7 +23,7 @@ class FieldOnMesh(NamedTuple):
 
 
 def store_fields(scales: Scales, fields: Sequence[FieldOnMesh]) -> None:
-    """Write values and meshes; a field of several bodies stands once."""
+    """Write values and meshes; a field of several bodies is stored once."""
     file = scales.file
     if fields:
         scales.axis("axis", ("x", "y", "z"))
@@ -42,9 +42,9 @@ def store_fields(scales: Scales, fields: Sequence[FieldOnMesh]) -> None:
 
 
 def fields_of(path: Path, checked: bool = False) -> dict[str, FieldOnMesh]:
-    """Fields of a result by name, and by OBJECTIVE.FIELD derivatives of objectives, ``checked`` as of ``ResultFile``.
+    """Fields of a result by name, and derivatives of objectives by ``OBJECTIVE.FIELD``; raises InputOutputError.
 
-    Raises InputOutputError.
+    ``checked`` as in ``ResultFile``.
     """
     found: dict[str, FieldOnMesh] = {}
     with opened(path, checked) as file:
@@ -61,7 +61,7 @@ def fields_of(path: Path, checked: bool = False) -> dict[str, FieldOnMesh]:
 
 
 def _read_mesh(mesh: h5py.Group) -> tuple[np.ndarray, np.ndarray, str]:
-    """Points, cells and kind of a mesh; raise FormatError where they do not fit."""
+    """Points, cells and kind of a mesh; raise FormatError where these are inconsistent."""
     from mbsim_cli.reduction.mesh import CELLS
 
     points, cells, kind = mesh["points"][()], mesh["cells"][()], mesh.attrs["kind"]

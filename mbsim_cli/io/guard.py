@@ -13,12 +13,12 @@ import numpy as np
 from mbsim_cli.errors import InputOutputError
 from mbsim_cli.system import NO_HANDLES, open_regular
 
-# Requirements on any HDF5 file: plain groups of numbers and texts, and no larger than it can hold.
+# Requirements on any HDF5 file: plain groups of numbers and texts, of a size that the file can hold.
 #
-# A file comes from anywhere, and HDF5 files may point to others, hold themselves, or claim to be larger than any
-# memory.
+# Files may be damaged or malicious: HDF5 links may point to other files or form cycles, and a dataset may declare a
+# size larger than any memory.
 
-MOST_DEEP = 8  # groups in groups
+MOST_DEEP = 8  # levels of groups
 MOST_DIMENSIONS = 4
 PACKED = 1100  # largest credible compression ratio
 UNPACKED = 1 << 20  # size below which the ratio is not checked, bytes
@@ -30,7 +30,7 @@ Read = TypeVar("Read")
 
 
 class FormatError(Exception):
-    """The file is not what it should be."""
+    """The file violates its format."""
 
 
 def open_file(path: Path) -> h5py.File:
@@ -39,9 +39,9 @@ def open_file(path: Path) -> h5py.File:
 
 
 def fault_in(path: Path, check: Callable[[h5py.File], object]) -> str:
-    """The fault that a check finds in a file from anywhere, in a process of its own; empty where there is none.
+    """The fault that a check finds in an untrusted file, empty for none; the check runs in a separate process.
 
-    HDF5 itself may crash, or never end, on a damaged file.
+    On a damaged file HDF5 itself may crash or loop.
     """
     from mbsim_cli.quarantine import fault_of
 
@@ -53,7 +53,7 @@ def fault_in(path: Path, check: Callable[[h5py.File], object]) -> str:
 
 
 def read_checked(path: Path, read: Callable[[h5py.File], Read]) -> Read:
-    """Read a foreign file after a trial in a process of its own; raises FormatError."""
+    """Read an untrusted file after reading it in a separate process; raises FormatError."""
     if fault := fault_in(path, read):
         raise FormatError(fault)
     with open_file(path) as file:
@@ -70,12 +70,12 @@ def naming(path: str) -> Iterator[None]:
 
 
 def walk(file: h5py.File) -> Iterator[tuple[str, h5py.Dataset]]:
-    """Yield path and dataset of everything in the file, each object once."""
+    """Yield path and dataset of all datasets of the file, each once; raises FormatError as ``items`` does."""
     return ((path, item) for path, item in items(file) if isinstance(item, h5py.Dataset))
 
 
 def items(file: h5py.File) -> Iterator[tuple[str, h5py.Group | h5py.Dataset]]:
-    """Yield path and item of everything in the file but its root; raise FormatError for what is not plain."""
+    """Yield path and item of all groups and datasets below the root; raise FormatError for links and cycles."""
     waiting: list[tuple[str, h5py.Group]] = [("", file)]
     visited = {h5py.h5o.get_info(file.id).addr}
     while waiting:
@@ -99,7 +99,7 @@ def items(file: h5py.File) -> Iterator[tuple[str, h5py.Group | h5py.Dataset]]:
 
 
 def text_of(name: str | bytes) -> str:
-    """A name or label; HDF5 takes any bytes for one."""
+    """A name or label; raises FormatError where it is not text, for HDF5 accepts any bytes."""
     if isinstance(name, bytes):
         raise FormatError(f"{ascii(name)[1:]} is no name")
     return name
@@ -124,11 +124,12 @@ def attribute(item: h5py.Group | h5py.Dataset, name: str) -> str | int | float |
 
 
 def is_text(dtype: np.dtype) -> bool:
+    """Whether a type of HDF5 is a string."""
     return h5py.check_string_dtype(dtype) is not None
 
 
 def require_plain(dataset: h5py.Dataset, most: int = MOST_DIMENSIONS) -> None:
-    """Numbers or texts that stand in this file, of ``most`` dimensions, and no more than it can hold."""
+    """Raise FormatError unless a dataset is readable numbers or texts in this file, of at most ``most`` dimensions."""
     if dataset.external or dataset.is_virtual:
         raise FormatError("its content is in other files")
     if not (is_text(dataset.dtype) or dataset.dtype.kind in "iuf") or dataset.shape is None:
@@ -136,17 +137,17 @@ def require_plain(dataset: h5py.Dataset, most: int = MOST_DIMENSIONS) -> None:
     if dataset.ndim > most:
         raise FormatError(f"it has {dataset.ndim} dimensions")
     stored = min(dataset.id.get_storage_size(), dataset.file.id.get_filesize())
-    chunk = math.prod(dataset.chunks) if dataset.chunks and dataset.size else 0  # is read at once
+    chunk = math.prod(dataset.chunks) if dataset.chunks and dataset.size else 0  # HDF5 reads whole chunks
     claimed = max(dataset.size, chunk) * dataset.dtype.itemsize
     if claimed > UNPACKED + PACKED * stored:
         raise FormatError(f"it claims to be {claimed:.3g} bytes large, of which {stored} are there")
     if not dataset.shape or is_text(dataset.dtype):
         dataset[()]
     elif dataset.size:
-        dataset[0], dataset[-1]  # the way to the content
+        dataset[0], dataset[-1]  # reads the index of chunks
 
 
-# Requirements on a result: the datasets of the format, with axes as long as their labels.
+# Requirements on a result: the datasets of the format; each axis is as long as its list of labels.
 
 FORMAT = "mbsim-result"
 FORMAT_VERSION = 1
@@ -154,18 +155,18 @@ STUDY = "mbsim-study"  # the format of collected studies
 
 
 class _Kind(NamedTuple):
-    """The kind of a dataset: f numbers, t texts, s one number or text; axes None: those that its labels name."""
+    """Content of a dataset (f numbers, t texts, s one number or text) and its axes; None: any that its labels name."""
 
     content: str
     axes: tuple[str, ...] | None = None
 
 
 class _Found(NamedTuple):
-    """Properties of a dataset without its handle: thousands of open ones would each keep content in memory."""
+    """Properties of a dataset without its handle: each open handle keeps content in memory."""
 
     content: str  # f numbers, t texts
     shape: tuple[int, ...]
-    labels: tuple[str, ...]  # one an axis, empty where it has none
+    labels: tuple[str, ...]  # one per axis, empty for an axis without label
 
 
 _NAMED = (
@@ -198,13 +199,13 @@ _GROUPS = re.compile(
     r"coordinates|multipliers|sensors|sensitivity(/(coordinates|multipliers|sensors|torque))?|diagnostics|parameters"
     r"|objectives(/[^/]+)?|meta(/(included|parameters|options|platform|timing|work|discretisation))?|units"
 )
-_REQUIRED_BY = {  # datasets that a file must have if the path of any of its datasets begins so
+_REQUIRED_BY = {  # prefix of a path: datasets that a file must have if any dataset has this prefix
     "": ("time", "meta/model_yaml"),
     "coordinates/": tuple(f"coordinates/{name}" for name in ("name", "unit", "position", "velocity", "acceleration")),
     "parameters/": tuple(f"parameters/{name}" for name in ("name", "unit", "value")),
     "meta/discretisation/worst": ("meta/discretisation/motion",),
 }
-_ALL_OR_NONE = ("value", "gradient")  # of objectives: all have them, or none
+_ALL_OR_NONE = ("value", "gradient")  # datasets that either all objectives have, or none
 
 
 def require_format(file: h5py.File, kind: str) -> None:
@@ -214,7 +215,7 @@ def require_format(file: h5py.File, kind: str) -> None:
 
 
 def require_origin(file: h5py.File) -> None:
-    """Raise FormatError where the file does not say that it is a result, in this version of the format."""
+    """Raise FormatError unless the attributes of the file declare a result in this version of the format."""
     if (kind := attribute(file, "format")) != FORMAT:
         known = "the collected study of mbsim sweep, which mbsim plot, xarray and h5py read"
         raise FormatError(f"it is {known if kind == STUDY else 'an HDF5 file of another kind'}")
@@ -227,7 +228,7 @@ def require_origin(file: h5py.File) -> None:
 
 
 def require_result(file: h5py.File) -> None:
-    """Raise FormatError where the file is no result, or one that cannot be read as the format says."""
+    """Raise FormatError unless the file is a result that conforms to the format."""
     require_origin(file)
     datasets: dict[str, _Found] = {}
     for path, item in items(file):
@@ -247,7 +248,7 @@ def require_result(file: h5py.File) -> None:
 
 
 def _require_place(path: str, item: h5py.Group | h5py.Dataset) -> None:
-    """Groups where groups belong, and none where numbers or texts do."""
+    """Raise FormatError for a group at the path of a dataset, or a dataset at the path of a group."""
     is_group, wanted = isinstance(item, h5py.Group), _GROUPS.fullmatch(path) is not None
     if wanted and not is_group:
         raise FormatError("it is no group")
@@ -256,12 +257,12 @@ def _require_place(path: str, item: h5py.Group | h5py.Dataset) -> None:
 
 
 def _kind_of(path: str) -> _Kind | None:
-    """The kind that a dataset must have by its path; None where the format says nothing of it."""
+    """The kind that the format requires of the dataset at a path; None for paths that the format does not list."""
     return next((kind for pattern, kind in _RULES if pattern.fullmatch(path)), None)
 
 
 def _require_axes(path: str, found: _Found, datasets: dict[str, _Found]) -> None:
-    """The axes of the format, or those that the labels name, as long as these."""
+    """Raise FormatError unless a dataset has the content and the axes of its kind, each as long as its labels."""
     kind = _kind_of(path) or _Kind("")
     wanted = found.labels if kind.axes is None else kind.axes
     if kind.content == "f" and found.content != "f":
@@ -276,7 +277,7 @@ def _require_axes(path: str, found: _Found, datasets: dict[str, _Found]) -> None
             raise FormatError(f"the axis {name!r} that it names is not there")
         if name and (name not in datasets or datasets[name].shape != (size,)):
             raise FormatError(f"it is {size} long where the axis {name} is not")
-    if path.startswith("units/"):  # along axes of what they are the units of, but not along time
+    if path.startswith("units/"):  # along the axes of the dataset whose units these are, except time
         of = datasets.get(path.removeprefix("units/"))
         axes = () if of is None else tuple(label for label in of.labels if label != "time")
         if not set(found.labels) <= set(axes) or (len(axes) == 1 and found.labels != axes):
@@ -284,7 +285,7 @@ def _require_axes(path: str, found: _Found, datasets: dict[str, _Found]) -> None
 
 
 def _require_complete(datasets: dict[str, _Found]) -> None:
-    """Raise FormatError where a dataset is missing that others require."""
+    """Raise FormatError where a dataset is missing that another one requires."""
     for first, names in _REQUIRED_BY.items():
         missing = [name for name in names if name not in datasets]
         if missing and any(path.startswith(first) for path in ("", *datasets)):
@@ -296,28 +297,28 @@ def _require_complete(datasets: dict[str, _Found]) -> None:
             raise FormatError(f"{missing[0]} is missing")
 
 
-# Reading files from anywhere: all that is wrong with one is an InputOutputError.
+# Reading untrusted files: any fault is raised as an InputOutputError.
 
-# Exceptions of h5py for damaged content; content that passed the checks of the format raises no others.
+# Exceptions of h5py for damaged content; no others occur once the checks of the format have passed.
 DAMAGED = (OSError, KeyError, RuntimeError, ValueError, TypeError, MemoryError, FormatError)
 
 
 def opened(path: Path, checked: bool = False) -> AbstractContextManager[h5py.File]:
-    """Open a result to read; raise where the file is not one, or damaged where it is read.
+    """Open a result to read; raise InputOutputError where it is no result, or damaged.
 
-    One that is ``checked`` is not checked again.
+    ``checked``: the file has passed the check before, which is skipped.
     """
     return looked_at(path, None if checked else require_result, "is not an mbsim result")
 
 
 @contextmanager
 def looked_at(path: Path, check: Callable[[h5py.File], None] | None, complaint: str) -> Iterator[h5py.File]:
-    """Open a file from anywhere that passes a ``check``; raise InputOutputError where it does not, or is damaged."""
+    """Open an untrusted file that passes a ``check``; raise InputOutputError with a ``complaint`` where it does not."""
     try:
         open_regular(path).close()
     except FileNotFoundError as error:
         raise InputOutputError(f"there is no file {path}") from error
-    except (OSError, ValueError) as error:  # nothing is known of the content; ValueError: a name with a zero
+    except (OSError, ValueError) as error:  # the file system refuses; ValueError: a name with a null character
         raise InputOutputError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from error
     try:
         if check and (fault := fault_in(path, check)):

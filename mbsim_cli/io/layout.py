@@ -1,4 +1,4 @@
-"""The layout of a result file: one row a variable, with the axes that label it; groups, datasets, scales and units."""
+"""The layout of a result file: its variables with their axes and units, groups, datasets and dimension scales."""
 
 from collections.abc import Callable, Mapping, Sequence
 from operator import attrgetter
@@ -15,9 +15,9 @@ from mbsim_cli.model.layout import Names
 from mbsim_cli.model.problem import Block
 from mbsim_cli.model.units import RATES, attributes_of, force_on, in_words, quotients
 
-# The layout of a result file: one row a variable, with the axes that label it, and its time points.
+# The variables of a result file, with their axes and units.
 
-WITH_RESPECT_TO = "with_respect_to"  # the coordinates again: HDF5 viewers want two names for two axes
+WITH_RESPECT_TO = "with_respect_to"  # the coordinates again: HDF5 viewers require distinct names for the two axes
 KINEMATIC = ("position", "velocity", "acceleration")
 _KNOWN_AXES = {("value",): "scalar", ("x", "y", "z"): "component"}
 _MULTIPLIERS = (("lambda", "lambda_", ""), ("sigma", "sigma", " s"), ("kappa", "kappa", ""))
@@ -27,8 +27,8 @@ _ENERGIES = (("kinetic_energy", "J"), ("potential_energy", "J"), ("power", "W"))
 class Variable(NamedTuple):
     """A dataset that grows along time.
 
-    ``units`` belong to the entries of the first axis after time (one for all, or one each); where those of ``by``
-    stand on the last axis, it is their quotients that are stored.
+    ``units`` are those of the entries of the first axis after time (one for all, or one each). For derivatives, ``by``
+    are the units of the last axis, and quotients of both are stored.
     """
 
     path: str
@@ -40,22 +40,22 @@ class Variable(NamedTuple):
 
     @property
     def unit(self) -> np.ndarray:
-        """Units along ``axes``; an axis along which they are all the same has one entry."""
+        """Units along ``axes``, of size 1 along an axis where they are equal."""
         found = quotients(self.units, self.by or ("1",))
         return found.reshape(found.shape[: len(self.axes)])
 
 
 class Stored(NamedTuple):
-    """A dataset with the names of its axes, its unit, or units where they differ, and those of its columns."""
+    """A dataset with the names of its axes and its units."""
 
     values: np.ndarray  # (N, k), derivatives (N, k, p)
     axes: tuple[str, ...]
     unit: str
-    units: Sequence[str] = ()  # (k,), or one of all; of derivatives none
+    units: Sequence[str] = ()  # of the columns (k,), or one for all; empty for derivatives
 
 
 def axes(names: Names, sensors: Mapping[str, slice]) -> dict[str, tuple[str, ...]]:
-    """Labels of every axis but time; axes without entries are left out, HDF5 viewers do not know them."""
+    """Labels of every axis but time; axes without entries are omitted, for HDF5 viewers fail on them."""
     labels = {"coordinate": names.coordinates, "constraint": names.constraints, "parameter": names.parameters}
     for name, components in _components_of(names, sensors).items():
         labels[component_axis(name, components)] = components
@@ -72,7 +72,7 @@ def _components_of(names: Names, sensors: Mapping[str, slice]) -> dict[str, tupl
 
 
 def component_axis(sensor: str, components: tuple[str, ...]) -> str:
-    """Name of the axis that a sensor's components run along: shared by those of one number and by vectors."""
+    """Name of the axis of a sensor's components: ``scalar``, ``component`` of vectors, or one of this sensor."""
     return _KNOWN_AXES.get(components, f"component_of_{sensor}")
 
 
@@ -82,7 +82,7 @@ def element_axis(field: str) -> str:
 
 
 def variables(names: Names, sensors: Mapping[str, slice], sensitivities: bool) -> list[Variable]:
-    """Every dataset along time, in the order of the contract; ``sensors`` names rows of the record."""
+    """Every dataset along time, in the order of the format; ``sensors`` maps names to rows of the record."""
     rows = [*_coordinates(names), *_multipliers(names), *_sensors(names, sensors), *_diagnostics(names)]
     known = set(axes(names, sensors)) - (set() if sensitivities else {"parameter"})
     return [row for row in rows if known.issuperset(row.axes)]
@@ -154,18 +154,18 @@ def _columns(field: str, columns: slice | int) -> Callable[[Block], np.ndarray]:
     return lambda block: getattr(block, field)[:, columns]
 
 
-# Which time points of a run are stored: every n-th one, and the last.
+# The time points of a run that are stored: every n-th one, and the last.
 
 
 class Thinning:
-    """Selects the time points to store, block by block: every ``every``-th one."""
+    """Selects the time points to store from successive blocks: every ``every``-th one."""
 
     def __init__(self, every: int):
         self._every = every
         self._seen = 0
 
     def of(self, count: int) -> tuple[slice, bool]:
-        """Indices of the stored ones among the next ``count`` time points, and whether the last one is stored."""
+        """Indices of the time points to store among the next ``count``, and whether the last one is stored."""
         picked = slice((-self._seen) % self._every, None, self._every)
         self._seen += count
         return picked, (self._seen - 1) % self._every == 0
@@ -195,13 +195,12 @@ class KeptRows:
 
 # Datasets and attributes by the low-level functions of HDF5: equal to those of h5py, four times as fast.
 #
-# That counts where a model has thousands of sensors, each with a dataset, one of its derivatives and one of their
-# units.
+# Models with thousands of sensors have three datasets per sensor: its values, their derivatives and the units of these.
 
 TEXT = h5py.string_dtype()
 _TEXT_TYPE = h5t.py_create(TEXT, logical=True)
 _ONE = h5s.create(h5s.SCALAR)
-_TEXTS = "texts"  # a kind of dataset, in groups that list names as sorted
+_TEXTS = "texts"  # a kind of dataset, in groups that list names in sorted order
 
 
 class Datasets:
@@ -214,7 +213,7 @@ class Datasets:
     def growing(
         self, path: str, widths: tuple[int, ...], dtype: str, rows: int, compression: dict[str, object]
     ) -> h5py.Dataset:
-        """An empty dataset that grows along its first axis, in chunks of so many rows."""
+        """An empty dataset (0, *widths) that grows along its first axis, in chunks of ``rows`` rows."""
         shape, most, chunks = (0, *widths), (None, *widths), (rows, *widths)
 
         def first(group: h5py.Group, name: str) -> h5py.Dataset:
@@ -251,7 +250,7 @@ class Datasets:
         return h5py.Dataset(h5d.create(group.id, name.encode(), numbers, space, self._kinds[kind]))
 
     def _group(self, path: str, ordered: bool) -> h5py.Group:
-        """A group, made where there is none; it keeps the order of names if so wanted."""
+        """The group at a path, created if missing; an ``ordered`` one lists names in the order of creation."""
         if path not in self._groups:
             folder, _, name = path.rpartition("/")
             parent = self._group(folder, ordered=True)
@@ -260,7 +259,7 @@ class Datasets:
 
 
 def set_text(dataset: h5py.Dataset, name: str, text: str) -> None:
-    """Give a dataset an attribute."""
+    """Set an attribute of a dataset to a text."""
     if h5a.exists(dataset.id, name.encode()):
         dataset.attrs[name] = text
     else:
@@ -270,7 +269,7 @@ def set_text(dataset: h5py.Dataset, name: str, text: str) -> None:
 # Axes of a result file, cached: opening an axis again takes as long as creating a dataset.
 
 _REFERENCES = h5py.h5t.py_create(h5py.vlen_dtype(h5py.ref_dtype), logical=True)
-MOST_LISTED = 1000  # datasets that a scale lists; HDF5 copies the list for each, and has room for some 4000
+MOST_LISTED = 1000  # datasets that a scale lists; HDF5 copies the list each time, and limits it to some 4000 entries
 
 
 class Scales:
@@ -293,9 +292,9 @@ class Scales:
         return self._scales[name]
 
     def attach(self, dataset: h5py.Dataset, names: Sequence[str]) -> None:
-        """Label each dimension of a dataset with a scale, which lists the dataset while it has room.
+        """Attach a scale to each dimension of a dataset; a scale lists its first ``MOST_LISTED`` datasets.
 
-        Readers go from a dataset to its scales; the way back is for programs that delete or move scales.
+        Readers follow references from a dataset to its scales; only programs that delete scales use these lists.
         """
         scales = [self._scale(name) for name in names]
         for dimension, name in enumerate(names):  # by the functions of HDF5: a walk over dataset.dims takes longer
@@ -309,7 +308,7 @@ class Scales:
             h5py.h5a.create(dataset.id, b"DIMENSION_LIST", _REFERENCES, space).write(self._references(tuple(names)))
 
     def _references(self, names: tuple[str, ...]) -> np.ndarray:
-        """References to scales, as datasets list them."""
+        """References to scales in the form of the attribute DIMENSION_LIST."""
         if names not in self._referring:
             references = np.empty(len(names), object)
             references[:] = [np.array([self._scale(name).ref], h5py.ref_dtype) for name in names]
@@ -327,7 +326,7 @@ class Scales:
     def store(
         self, path: str, values: Any, axes: Sequence[str], unit: str | Sequence | None = None, **properties: Any
     ) -> h5py.Dataset:
-        """Create a dataset along axes; several units run along them, as of ``set_units``."""
+        """Create a dataset along axes, with one unit, or units along the axes as in ``set_units``."""
         dataset = self.file.create_dataset(path, data=values, **properties)
         self.attach(dataset, axes)
         if isinstance(unit, str):
@@ -345,20 +344,20 @@ def _listed(scale: h5py.Dataset) -> int:
 # Parts of a result file of fixed size (origin, axes, tables), and empty datasets for histories.
 
 CHUNK_BYTES = 256 * 1024
-# A chunk that several blocks fill is compressed once if the cache holds it; more would grow with the run.
+# A chunk that is filled by several blocks is compressed only once if it stays in the cache.
 CACHE = {"rdcc_nslots": 61, "rdcc_nbytes": 2 * CHUNK_BYTES, "rdcc_w0": 1.0}
-MOST_CACHED = 512 * CHUNK_BYTES  # of all datasets together: with more of them chunks are smaller
+MOST_CACHED = 512 * CHUNK_BYTES  # of all datasets together: chunks are smaller where there are many datasets
 MOST_ROWS = 16384  # of a chunk
 LEVEL = 1
-COMPRESSION = {"compression": "gzip", "compression_opts": LEVEL}  # what repeats does so as whole numbers: unshuffled
+COMPRESSION = {"compression": "gzip", "compression_opts": LEVEL}  # bytes unshuffled: whole numbers repeat
 SECONDS = ("step", "duration")  # of the options; all others are plain numbers
 
 
 class Parameters(NamedTuple):
-    """Numbers of the parameters that gradients were computed for."""
+    """Values and bounds of the parameters that gradients were computed for."""
 
     value: Sequence[float] = ()  # (p,)
-    bounds: Sequence[tuple[float, float]] = ()  # (p, 2), NaN where there are none
+    bounds: Sequence[tuple[float, float]] = ()  # (p, 2), NaN where the model states none
 
 
 def write_origin(file: h5py.File, provenance: Provenance) -> None:
@@ -381,7 +380,7 @@ def write_origin(file: h5py.File, provenance: Provenance) -> None:
 def write_scalars(
     parent: h5py.Group, name: str, entries: Mapping[str, object], units: Mapping[str, str] = MappingProxyType({})
 ) -> None:
-    """Write a group of scalars, numbers with their unit; a slash in a name would nest groups."""
+    """Write a group of scalars, numbers with their unit; | replaces slashes in names, which would nest groups."""
     group = parent.create_group(name, track_order=True)
     for key, value in entries.items():
         dataset = group.create_dataset(key.replace("/", "|"), data=value)
@@ -390,7 +389,7 @@ def write_scalars(
 
 
 def write_texts(group: h5py.Group, name: str, texts: Sequence[str]) -> None:
-    """Write texts that label themselves, for there is an axis for them alone."""
+    """Write texts as a dimension scale of their own."""
     group.create_dataset(name, data=list(texts), dtype=TEXT).make_scale(name)
 
 
@@ -407,7 +406,7 @@ def write_axes(
     rows: Sequence[Variable],
     times: int,
 ) -> None:
-    """Create the axes as dimension scales in the root, where netCDF readers find them for every group."""
+    """Create the axes as dimension scales in the root group, where netCDF readers look for them."""
     file = scales.file
     time = file.create_dataset("time", (0,), "f8", maxshape=(None,), chunks=(_chunk_of(times, CHUNK_BYTES // 8),))
     set_unit(time, "s")
@@ -442,7 +441,7 @@ def set_unit(dataset: h5py.Dataset, unit: str) -> None:
 def set_units(scales: Scales, dataset: h5py.Dataset, axes: Sequence[str], units: np.ndarray) -> None:
     """Store the unit of a dataset as attribute; if units differ, also a dataset of them under ``/units``.
 
-    ``units`` run along ``axes``; an axis along which they are all the same has one entry.
+    ``units`` run along ``axes``, of size 1 along an axis where they are equal.
     """
     set_unit(dataset, in_words(units))
     if units.size > 1:
@@ -452,7 +451,7 @@ def set_units(scales: Scales, dataset: h5py.Dataset, axes: Sequence[str], units:
 
 
 def column_units(file: h5py.File, path: str) -> list[str]:
-    """Units of a dataset along time, one a column."""
+    """Units of a dataset along time, one per column."""
     dataset = file[path]
     if f"units/{path}" in file:
         return texts(file[f"units/{path}"])
@@ -460,7 +459,7 @@ def column_units(file: h5py.File, path: str) -> list[str]:
 
 
 def _chunk_of(times: int, most: int) -> int:
-    """Rows of a chunk, at most so many: of equal chunks, for what a chunk has room for is written too."""
+    """Rows of a chunk, at most ``most``; chunks are nearly equal, for unused rows of the last one are written too."""
     most = max(1, min(MOST_ROWS, most))
     return -(-times // -(-times // most))
 
@@ -468,17 +467,17 @@ def _chunk_of(times: int, most: int) -> int:
 def is_repetitive(values: np.ndarray) -> bool:
     """Whether more than a third of the numbers (B, ...) equal the one before them, in time or in their row.
 
-    What does not repeat hardly becomes smaller: compressing it would take longer than all else that is written.
+    Other data hardly compress, and compression would dominate the time of writing.
     """
     rows = np.ascontiguousarray(values).reshape(len(values), -1)
-    bits = rows.view(f"i{rows.itemsize}")  # of equal bits: undetermined numbers repeat too
+    bits = rows.view(f"i{rows.itemsize}")  # compares bits, so that NaN equals NaN
     same = bits[1:] == bits[:-1]
     same[:, 1:] |= bits[1:, 1:] == bits[1:, :-1]
     return np.count_nonzero(same) > same.size / 3
 
 
 def create_history(scales: Scales, row: Variable, of: int, times: int, compressed: bool) -> h5py.Dataset:
-    """Create an empty dataset along time, one ``of`` so many; its group keeps the order of names."""
+    """Create an empty dataset for ``times`` time points; ``of`` is the number of such datasets in the file."""
     widths = tuple(map(scales.length, row.axes))
     chunk_bytes = min(CHUNK_BYTES, MOST_CACHED // of)
     steps = _chunk_of(times, chunk_bytes // (8 * int(np.prod(widths))))
@@ -489,7 +488,7 @@ def create_history(scales: Scales, row: Variable, of: int, times: int, compresse
 
 
 def extend(dataset: h5py.Dataset, first: int, values: np.ndarray) -> None:
-    """Write the next time points (B, ...) from a row on; indexing a dataset takes several times as long."""
+    """Write the next time points (B, ...) from row ``first`` on, by low-level functions, which are faster."""
     if len(values):
         content = np.ascontiguousarray(values)
         dataset.id.set_extent((first + len(content), *content.shape[1:]))

@@ -1,4 +1,4 @@
-"""The designs of an optimisation, stored beside the result of its best one: ``/optimization``."""
+"""The designs of an optimisation, stored in the result of the best one: ``/optimization``."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -47,7 +47,7 @@ def store_history(scales: Scales, history: History) -> None:
 
 
 def history_of(path: Path) -> History | None:
-    """The designs of the optimisation that found a checked result, None for others; raises InputOutputError."""
+    """The designs of the optimisation in a checked result, None if there are none; raises InputOutputError."""
     with opened(path, checked=True) as file:
         group = file.get("optimization")
         if group is None:

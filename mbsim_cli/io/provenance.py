@@ -1,4 +1,4 @@
-"""Origin of a result: all that a reader needs to repeat the run."""
+"""Origin of a result: the data that repeat the run."""
 
 import hashlib
 import os
@@ -15,7 +15,7 @@ LIBRARIES = ("numpy", "scipy", "numba", "h5py")
 
 @dataclass(frozen=True)
 class Provenance:
-    """Origin of a run; texts are the model file and what it includes, as read."""
+    """Origin of a run, with the texts of the model file and its included files as read."""
 
     command: str
     model_text: str
@@ -27,12 +27,12 @@ class Provenance:
 
     @property
     def model_sha256(self) -> str:
-        """Hash of the model file alone; included files stand beside it as text."""
+        """Hash of the text of the model file, without included files."""
         return hashlib.sha256(self.model_text.encode()).hexdigest()
 
 
 def storable(text: str) -> str:
-    """A name or command as UTF-8, which names of files need not be."""
+    """A name or command as valid UTF-8; bytes of file names that are not are written as escapes."""
     return text.encode("utf-8", "backslashreplace").decode()
 
 

@@ -1,4 +1,4 @@
-"""Stored results: the content of a file, its variables by path, and the histories and gradients that pictures show."""
+"""Stored results: the content of a file, its variables by path, and histories and gradients for pictures."""
 
 import shutil
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -15,11 +15,11 @@ from mbsim_cli.model.pictures import GradientOf, Series
 from mbsim_cli.model.units import in_words, quotient
 from mbsim_cli.system import cached_property
 
-# Names of single coordinates and equations along time, as people write them: ``A.angle.velocity``, ``P2.x.lambda``.
+# Names of histories of coordinates and equations, as users write them: ``A.angle.velocity``, ``P2.x.lambda``.
 
 MOTION = (*(f"coordinates/{kind}" for kind in KINEMATIC), "torque")
 MULTIPLIERS = tuple(f"multipliers/{kind}" for kind in ("lambda", "sigma", "kappa"))
-IN_COLUMNS = (*MOTION, *MULTIPLIERS)  # variables with a column for each coordinate, or equation
+IN_COLUMNS = (*MOTION, *MULTIPLIERS)  # variables with one column per coordinate or equation
 
 
 class ColumnOf(NamedTuple):
@@ -33,7 +33,7 @@ class ColumnOf(NamedTuple):
 def columns(
     coordinates: Sequence[str], constraints: Sequence[str], paths: Collection[str]
 ) -> Iterator[tuple[str, ColumnOf]]:
-    """Columns by name, of those variables that are among the ``paths`` of a result."""
+    """Yield the columns of the variables at ``paths``, by name."""
     for number, stored in enumerate(coordinates):
         name, sign = stored.removeprefix("-"), -1.0 if stored.startswith("-") else 1.0
         for path in paths:
@@ -50,11 +50,11 @@ def _named(name: str, path: str) -> str:
 
 
 def derivatives_of(path: str) -> str:
-    """Path of the derivatives of a variable by the parameters, if there are any."""
+    """Path of the derivatives of a variable by the parameters."""
     return "sensitivity/torque/parameter" if path == "torque" else f"sensitivity/{path}"
 
 
-# The reader: histories, sensitivities, gradients and motion by the names that people give, all else by its path.
+# The reader: histories, sensitivities, gradients and motion by the names that users give, other data by path.
 
 
 class Entry(NamedTuple):
@@ -62,15 +62,15 @@ class Entry(NamedTuple):
 
     kind: str  # sensor | coordinate | torque | multiplier | diagnostic
     path: str
-    units: tuple[str, ...]  # one a component
+    units: tuple[str, ...]  # one per component
     components: tuple[str, ...]
     column: int | None = None
     sign: float = 1.0
-    sensitivity: str = ""  # dataset of its derivatives by the parameters, or nothing
+    sensitivity: str = ""  # path of its derivatives by the parameters, empty if there are none
 
     @property
     def unit(self) -> str:
-        """Unit of all components, or units where they differ."""
+        """The unit of the components, or their units separated by commas where they differ."""
         return in_words(self.units)
 
 
@@ -82,14 +82,14 @@ class StoredModel(NamedTuple):
     overrides: dict[str, str]
 
 
-META = ("options", "timing", "work", "discretisation", "platform")  # groups of scalars that a report repeats
+META = ("options", "timing", "work", "discretisation", "platform")  # groups of scalars that reports include
 
 
 class ResultFile:
-    """A result file; each part is read when it is asked for, and the file is open only while it is read.
+    """A result file; parts are read on demand, and the file is open only meanwhile.
 
-    One that is ``checked`` is not checked again: it was, or the caller accepts what HDF5 may do in this process.
-    Raises InputOutputError for another file, and where a part is read that is damaged.
+    ``checked``: the check of the format is skipped, since it was made before, or the caller trusts the file.
+    Raises InputOutputError for other files, and where a damaged part is read.
     """
 
     def __init__(self, path: Path, checked: bool = False):
@@ -122,7 +122,7 @@ class ResultFile:
 
     @cached_property
     def _along_time(self) -> dict[str, tuple[str, ...]]:
-        """Axes of all variables by path, ``time`` among them; that axis itself has no label."""
+        """Axes of all variables by path, ``time`` included, whose own dimension has no label."""
         found: dict[str, tuple[str, ...]] = {"time": ("time",)}
 
         def visit(name: str, item: object) -> None:
@@ -136,7 +136,7 @@ class ResultFile:
 
     @property
     def paths(self) -> Sequence[str]:
-        """Paths of all variables, ``time`` among them."""
+        """Paths of all variables, ``time`` included."""
         return list(self._along_time)
 
     @cached_property
@@ -165,13 +165,13 @@ class ResultFile:
 
     @cached_property
     def coordinates(self) -> list[str]:
-        """Names of the coordinates; one that is stored negated begins with a minus."""
+        """Names of the coordinates; a minus sign precedes those that are stored negated."""
         with opened(self.path, checked=True) as file:
             return texts(file.get("coordinates/name"))
 
     @cached_property
     def parameters(self) -> dict[str, dict[str, Any]]:
-        """Value, unit and bounds (None where there are none) of every parameter that gradients were computed for."""
+        """Value, unit and bounds (None if unbounded) of every parameter that gradients were computed for."""
         with opened(self.path, checked=True) as file:
             if "parameters" not in file:
                 return {}
@@ -185,7 +185,7 @@ class ResultFile:
 
     @cached_property
     def objectives(self) -> dict[str, dict[str, Any]]:
-        """Value, unit, method and gradient, where there is one, of every objective."""
+        """Value, unit, method and, if computed, gradient of every objective."""
         with opened(self.path, checked=True) as file:
             found = {}
             for name, group in file.get("objectives", {}).items():
@@ -233,16 +233,16 @@ class ResultFile:
 
     @cached_property
     def by_coordinates(self) -> list[str]:
-        """Names of the coordinates, and their rates, that torques have derivatives by."""
+        """Names of the coordinates and rates by which derivatives of torques are stored."""
         with opened(self.path, checked=True) as file:
             return [name for name, e in self.entries.items() if e.kind == "coordinate" and _of_torque(e) in file]
 
     def names(self, *kinds: str) -> list[str]:
-        """Names of all histories, or of those of some kinds."""
+        """Names of all histories, or of those of the given kinds."""
         return [name for name, entry in self.entries.items() if not kinds or entry.kind in kinds]
 
     def _values(self, path: str, entry: Entry, by: int | None = None) -> np.ndarray:
-        """Values (N, k) of an entry or its derivatives (N, k, p), or of these the column ``by`` of the last axis."""
+        """Values (N, k) or derivatives (N, k, p) of an entry; ``by``: only this column of the last axis."""
         with opened(self.path, checked=True) as file:
             values = np.asarray(file[path][()] if by is None else file[path][..., by], dtype=float)
         if values.ndim == 1:
@@ -262,7 +262,7 @@ class ResultFile:
         return entry.kind == "torque" and by in self.by_coordinates
 
     def sensitivity(self, name: str, by: str) -> Series:
-        """Derivatives of a history that ``is_varied``."""
+        """Derivatives of a history by a parameter, or of a torque by a coordinate; ``is_varied`` must hold."""
         entry = self.entries[name]
         if by in self.parameters:
             unit = self.parameters[by]["unit"]
@@ -275,13 +275,13 @@ class ResultFile:
         return Series(f"d{name}/d{by}", units, entry.components, self.time, values)
 
     def derivatives(self, name: str) -> np.ndarray:
-        """Derivatives (N, k, p) of a history that is varied by all parameters, in their order."""
+        """Derivatives (N, k, p) of a history by all parameters, in their order."""
         entry = self.entries[name]
         return self._values(entry.sensitivity, entry).reshape(len(self.time), -1, len(self.parameters))
 
     @property
     def gradients(self) -> dict[str, GradientOf]:
-        """Objectives whose gradients the result holds."""
+        """Gradients by objective, for objectives that have one."""
         rho = self.parameters
         names, units = tuple(rho), tuple(entry["unit"] for entry in rho.values())
         values = np.array([entry["value"] for entry in rho.values()])
@@ -295,7 +295,7 @@ class ResultFile:
 
     @property
     def by_fields(self) -> Mapping[str, Mapping[str, np.ndarray]]:
-        """Derivatives (ne,) by the elements of fields, by objective and field."""
+        """Derivatives (ne,) by the elements of a field, by objective and field."""
         with opened(self.path, checked=True) as file:
             return {
                 name: {field: np.asarray(values[()]) for field, values in group.get("gradient_fields", {}).items()}
@@ -325,7 +325,7 @@ class ResultFile:
 
 
 def _of_torque(moved: Entry) -> str:
-    """Dataset of the derivatives of torques by coordinates, or by their rates."""
+    """Path of the derivatives of torques by coordinates, or by their rates."""
     return f"sensitivity/torque/{moved.path.rpartition('/')[2]}"
 
 

@@ -1,4 +1,4 @@
-"""Files of standard input data of flexible bodies, with the mesh that they may have."""
+"""Files of standard input data of flexible bodies, with an optional mesh."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -38,7 +38,7 @@ def _write_mesh(file: h5py.File, mesh: ShapedMesh) -> None:
 
 
 def _require_mesh(file: h5py.File) -> None:
-    """Raise FormatError for a mesh whose parts do not fit each other."""
+    """Raise FormatError for a mesh whose datasets have inconsistent shapes."""
     if "mesh" not in file:
         return
     group = file["mesh"]
@@ -73,11 +73,11 @@ def _fields(group: h5py.Group) -> list[tuple[str, h5py.Dataset]]:
     return list(found.items())
 
 
-# Standard input data as HDF5 (``*.sid.h5``): full tensors by name, design derivatives beside them.
+# Standard input data as HDF5 (``*.sid.h5``): full tensors by name, with their design derivatives.
 #
-# ``/J/M0``, ``/J/M1``, ``/J/M2`` are the coefficients of a term, ``/J/dM0``, ``/J/dM1``, ``/J/dM2`` their
-# derivatives by the design variables that ``/design/name`` lists, first axis. Nodes are stacked along the first
-# axis of their terms.
+# ``/J/M0``, ``/J/M1``, ``/J/M2`` are the coefficients of a term. ``/J/dM0``, ``/J/dM1``, ``/J/dM2`` are their
+# derivatives by the design variables in ``/design/name``, along the first axis. Terms of nodes are stacked along a
+# first axis, which follows that of the design variables.
 
 FORMAT = "mbsim-sid"
 FORMAT_VERSION = 1
@@ -125,7 +125,7 @@ def _write_texts(file: h5py.File, path: str, entries: Any) -> None:
 
 
 def _write_design(file: h5py.File, sid: StandardInput) -> None:
-    """Derivatives of what there is, a design variable a row."""
+    """Write the derivatives of all terms of the body, one row per design variable."""
     rows = [dict(_stacked(derivative)) for derivative in sid.design.values()]
     for path, term in _stacked(sid):
         for order, entries in enumerate(term):
@@ -136,7 +136,7 @@ def _write_design(file: h5py.File, sid: StandardInput) -> None:
 
 
 def _stacked(sid: StandardInput) -> Iterator[tuple[str, Taylor]]:
-    """Terms by their groups; those of nodes one above the other."""
+    """Yield the terms of the body by their groups; those of nodes are stacked along a first axis."""
     for name in SHAPES:
         yield name, getattr(sid, name)
     for name in OF_NODES if sid.nodes else ():
@@ -153,7 +153,7 @@ def _stack(coefficients: list[Any]) -> Any:
 
 
 def is_sid(path: Path) -> bool:
-    """Whether a file is one of these; raise InputOutputError where HDF5 itself fails: no other look would tell more."""
+    """Whether a file holds standard input data; raise InputOutputError if HDF5 crashes or hangs on it."""
     fault = fault_in(path, partial(require_format, kind=FORMAT))
     if fault in FATAL:
         raise InputOutputError(f"{path} is damaged: {fault}")
@@ -161,7 +161,7 @@ def is_sid(path: Path) -> bool:
 
 
 def read_sid(path: Path) -> StandardInput:
-    """Read a body; raise InputOutputError where the file is not one, or damaged."""
+    """Read a body; raise InputOutputError where the file holds none, or is damaged."""
     with looked_at(path, _require_sid, "holds no standard input data") as file:
         sid = _terms(file, "", None)
         labels: dict[str, Any] = {
@@ -176,7 +176,7 @@ def read_sid(path: Path) -> StandardInput:
 
 
 def _require_sid(file: h5py.File) -> None:
-    """Raise FormatError where a file is not what is written here."""
+    """Raise FormatError unless a file has the format that ``write_sid`` writes."""
     require_format(file, FORMAT)
     version = attribute(file, "format_version")
     if version != FORMAT_VERSION:

@@ -1,4 +1,4 @@
-"""Files of parameter studies (HDF5) and of the findings of fits (JSON)."""
+"""Files of parameter studies (HDF5) and of the results of fits (JSON)."""
 
 import json
 import os
@@ -21,16 +21,16 @@ from mbsim_cli.model.units import quotient
 from mbsim_cli.plain_data import plain
 from mbsim_cli.system import BINARY, open_regular
 
-# All cases of a study in one HDF5 file, with labelled axes: how it is written, and read to be drawn.
+# All cases of a study in one HDF5 file with labelled axes: writing, and reading for pictures.
 
 VERSION = 1
-FACTS = ("model", "mbsim_version")  # attributes that are shown
+FACTS = ("model", "mbsim_version")  # attributes that reports print
 _COMPRESSED: dict[str, Any] = {"compression": "gzip", "compression_opts": 1, "shuffle": True}
 
 
 @dataclass(frozen=True)
 class StudyTable:
-    """N cases of v varied parameters: k objectives with derivatives by p parameters; names go with their units."""
+    """N cases of v varied parameters: k objectives with derivatives by p parameters; mappings are units by name."""
 
     varied: Mapping[str, str]
     objectives: Mapping[str, str]
@@ -40,16 +40,16 @@ class StudyTable:
     gradients: np.ndarray  # (N, k, p)
     status: np.ndarray  # (N,) exit code of each case, -1 where it is missing
     seconds: np.ndarray  # (N,)
-    reasons: Sequence[str]  # (N,) why a case failed, and what it warned of
+    reasons: Sequence[str]  # (N,) the reason of a failure, or warnings, of each case
     attributes: Mapping[str, str | int] = field(default_factory=dict)
     plan: str = ""
 
 
 @dataclass(frozen=True)
 class Tracks:
-    """Histories of sensors in many cases, yielded by every call of ``each``.
+    """Histories of sensors in many cases; every call of ``each`` yields them anew.
 
-    Each has the number of its ``case``, its ``time`` (T,) [s] and a ``record`` (T, w), the sensors side by side.
+    Each has the number of its ``case``, its ``time`` (T,) [s] and a ``record`` (T, w) with the columns of all sensors.
     """
 
     sensors: Mapping[str, tuple[Sequence[str], str]]  # labels of components, and units
@@ -57,7 +57,7 @@ class Tracks:
 
 
 def write_study(target: Path, table: StudyTable, tracks: Tracks | None) -> None:
-    """Write a study, in the place of an earlier one; raises InputOutputError."""
+    """Write a study, replacing an earlier one; raises InputOutputError."""
     if os.path.lexists(target) and not is_study(target):
         raise InputOutputError(f"{target} is no collected study, or is damaged; move it away, and collect again")
     with replaced(target, STUDY_FILE) as path:
@@ -99,7 +99,7 @@ class StudyContent(NamedTuple):
 
 
 def read_study(path: Path) -> StudyContent:
-    """Read a collected study from anywhere; raises InputOutputError."""
+    """Read a collected study from an untrusted file; raises InputOutputError."""
     with looked_at(path, _require_study, "is no collected study") as file:
         varied, design = _read_table(file, "varied", "design")
         objectives, results = _read_table(file, "objective", "result")
@@ -111,7 +111,7 @@ def read_study(path: Path) -> StudyContent:
 
 
 def _slopes(file: h5py.File, varied: Sequence[str], shape: tuple[int, ...]) -> np.ndarray:
-    """Derivatives (N, k, v) of objectives by the parameters that are varied, NaN by those that have none."""
+    """Derivatives (N, k, v) of objectives by the varied parameters, NaN where the file has none."""
     parameters, gradient = texts(file["parameter"]), np.asarray(file["gradient"][()], dtype=float)
     if gradient.shape != (*shape, len(parameters)):
         raise FormatError("gradient does not have the shape of its labels")
@@ -123,7 +123,7 @@ def _slopes(file: h5py.File, varied: Sequence[str], shape: tuple[int, ...]) -> n
 
 
 def _require_study(file: h5py.File) -> None:
-    """Raise FormatError where a file lacks what is drawn, or could not be read safely."""
+    """Raise FormatError where datasets are missing, of other shapes or types, or unsafe to read."""
     if attribute(file, "format") != STUDY or attribute(file, "format_version") != VERSION:
         raise FormatError(f"it is no study of version {VERSION} of the format")
     found = dict(walk(file))  # without links to other files
@@ -147,7 +147,7 @@ def _require_study(file: h5py.File) -> None:
 
 
 def _require_dataset(found: Mapping[str, h5py.Dataset], name: str, dimensions: int) -> h5py.Dataset:
-    """A dataset that can be read safely."""
+    """A dataset that is safe to read; raises FormatError where it is missing or of other dimensions."""
     dataset = found.get(name)
     if dataset is None or dataset.shape is None or len(dataset.shape) != dimensions:
         raise FormatError(f"{name} is missing or of another shape")
@@ -171,7 +171,7 @@ def _write_table(scales: Scales, table: StudyTable) -> None:
             scales.axis(name, list(units))
 
     def store(name: str, values: np.ndarray, axes: tuple[str, ...], units: Sequence) -> None:
-        """Numbers of each case, and their units along the other axes."""
+        """Store numbers of each case, and their units along the other axes."""
         scales.store(name, values, ("case", *axes), **_COMPRESSED)
         scales.store(f"{name}_unit", np.array(units, dtype=object), axes, dtype=TEXT)
 
@@ -188,7 +188,7 @@ def _write_table(scales: Scales, table: StudyTable) -> None:
 
 
 def _write_tracks(scales: Scales, tracks: Tracks, cases: int) -> None:
-    """Store what sensors showed: along the time where all cases have the same times, else along their number."""
+    """Store histories of sensors: along time if all cases have the same time points, else along their index."""
     longest, common = common_times(track.time for track in tracks.each())
     axis = "time" if common else "instant"
     scales.axis(axis, longest if common else np.arange(len(longest)), "s" if common else None)
@@ -219,7 +219,7 @@ def _write_tracks(scales: Scales, tracks: Tracks, cases: int) -> None:
 
 
 def common_times(times: Iterable[np.ndarray]) -> tuple[np.ndarray, bool]:
-    """The longest of some arrays of times, and whether all are the same; only one is in memory."""
+    """The longest of some arrays of times (T,), and whether all are equal; at most two are in memory."""
     longest, common = np.zeros(0), True
     for count, time in enumerate(times):
         common = common and (not count or np.array_equal(time, longest))
@@ -227,10 +227,10 @@ def common_times(times: Iterable[np.ndarray]) -> tuple[np.ndarray, bool]:
     return longest, common
 
 
-# The findings of a fit with its readings, as a JSON file for ``mbsim report`` and other programs.
+# The result of a fit with its measurements, as a JSON file for ``mbsim report`` and other programs.
 
 FIT, FIT_VERSION = "mbsim-fit", 1
-READINGS = ("time", "measured", "computed", "residuals")  # of a column of readings, of one length
+READINGS = ("time", "measured", "computed", "residuals")  # keys of a column of measurements; all of one length
 _NUMBERS = ("start", "value", "standard_error")  # of a parameter; null where a number is not determined
 
 
@@ -239,7 +239,7 @@ FIT_FILE = FileKind("a fit", "fit.json", is_fit)
 
 
 def write_fit(target: Path, report: Mapping[str, Any], *, force: bool) -> None:
-    """Write a report of plain data with its ``readings``, in the place of an earlier one; raises InputOutputError."""
+    """Write a report of plain data with its ``readings``, replacing an earlier one; raises InputOutputError."""
     head = {"format": FIT, "format_version": FIT_VERSION, "mbsim_version": mbsim_cli.__version__}
     text = json.dumps(plain(head | dict(report)), allow_nan=False)
     with replaced(target, FIT_FILE, force=force) as path:
@@ -247,7 +247,7 @@ def write_fit(target: Path, report: Mapping[str, Any], *, force: bool) -> None:
 
 
 def read_fit(path: Path) -> dict[str, Any]:
-    """The findings of a fit, its readings as arrays; raises InputOutputError."""
+    """The report that ``write_fit`` wrote, its readings as arrays; raises InputOutputError."""
     try:
         with open_regular(path) as file:
             found = json.load(file)

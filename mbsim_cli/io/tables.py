@@ -29,12 +29,12 @@ from mbsim_cli.system import open_regular
 
 HDF5_SUFFIXES = (".h5", ".hdf5", ".hdf")
 MOST_NAMED = 20
-_DELIMITERS = (";", "\t", "|")  # that a file of commas would not hold
+_DELIMITERS = (";", "\t", "|")  # never part of a name in a file separated by commas
 _RATES = {"position": "", "velocity": ".velocity", "acceleration": ".acceleration"}
 
 
 class Columns(Mapping[str, np.ndarray]):
-    """Columns (K,) by name; one that holds texts is no error until it is taken."""
+    """Columns (K,) by name; a column of texts raises InputOutputError only when it is read."""
 
     def __init__(self, names: Iterable[str], numbers: Mapping[str, np.ndarray], faults: Mapping[str, str]):
         self._names, self._numbers, self._faults = tuple(names), numbers, faults
@@ -55,9 +55,9 @@ class Columns(Mapping[str, np.ndarray]):
 
 
 def read_table(path: Path, delimiter: str = ",") -> Mapping[str, np.ndarray]:
-    """Return the columns (K,) of a table by name; raise InputOutputError where there is none.
+    """Return the columns (K,) of a CSV or HDF5 file by name; raise InputOutputError where it cannot be read.
 
-    Of CSV files; a blank as ``delimiter`` stands for any number of blanks and tabs.
+    ``delimiter`` is that of CSV files; a blank stands for any number of blanks and tabs.
     """
     try:
         open_regular(path).close()
@@ -72,7 +72,7 @@ def read_table(path: Path, delimiter: str = ",") -> Mapping[str, np.ndarray]:
 
 
 def read_numbers(path: Path, dataset: str) -> np.ndarray:
-    """Return a dataset of numbers of an HDF5 file, of any shape; raise InputOutputError."""
+    """Return a numeric dataset of an HDF5 file, of any shape; raise InputOutputError where it cannot be read."""
 
     def read(file: h5py.File) -> np.ndarray:
         item = file.get(dataset)
@@ -129,9 +129,9 @@ def _read_sound_columns(path: Path, names: list[str], delimiter: str, above: int
 
 
 def _numbers(stream: TextIO, delimiter: str, count: int, columns: list[int] | None = None) -> np.ndarray:
-    """All columns (count, K), or some of them; ValueError where what stands there is not so many numbers."""
+    """The columns (count, K) of a file, or those listed; ValueError for cells that are no numbers, or another count."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # no rows: the caller has a sentence for that
+        warnings.simplefilter("ignore", UserWarning)  # numpy warns of files without rows, which callers report
         between, quote = (None, None) if delimiter == " " else (delimiter, '"')
         rows = np.loadtxt(stream, ndmin=2, comments=None, delimiter=between, quotechar=quote, usecols=columns)
     if rows.size and rows.shape[1] != count:
@@ -145,7 +145,7 @@ def _cells(lines: Iterable[str], delimiter: str) -> list[str]:
 
 
 def _faults_of_columns(path: Path, names: list[str], delimiter: str, above: int) -> dict[str, str]:
-    """The first cell that is no number of every column that has one; ValueError for a line of more or fewer columns."""
+    """By column, a message on its first cell that is no number; ValueError for lines with another number of cells."""
     faults: dict[str, str] = {}
     with path.open(newline="", encoding="utf-8-sig") as stream:
         for count, line in enumerate(stream, start=1):
@@ -168,11 +168,11 @@ def _is_number(text: str) -> bool:
         float(text)
     except ValueError:
         return False
-    return text.isascii() and "_" not in text  # other digits and _ only Python reads
+    return text.isascii() and "_" not in text  # float also accepts underscores and digits of other scripts
 
 
 def _hdf5_columns(file: h5py.File) -> dict[str, np.ndarray]:
-    """Datasets of one dimension in the root; of a result of mbsim the time and the coordinates."""
+    """One-dimensional datasets of the root group; of a result of mbsim also the coordinates and their rates."""
     columns: dict[str, np.ndarray] = {}
     for name in file:
         item = file[name] if isinstance(file.get(name, getlink=True), h5py.HardLink) else None
@@ -183,7 +183,7 @@ def _hdf5_columns(file: h5py.File) -> dict[str, np.ndarray]:
         require_result(file)
         names = [name.decode() for name in file["coordinates/name"][()]]
         for kind, suffix in _RATES.items():
-            # a coordinate of a joint passed backwards is stored negated, and says so
+            # names of coordinates that are stored negated begin with a minus sign
             for name, values in zip(names, file[f"coordinates/{kind}"][()].T, strict=True):
                 sign = -1.0 if name.startswith("-") else 1.0
                 columns[name.removeprefix("-") + suffix] = sign * values
@@ -194,18 +194,18 @@ def _hdf5_columns(file: h5py.File) -> dict[str, np.ndarray]:
 
 
 class Column(NamedTuple):
-    """Numbers or texts (N,), a row each."""
+    """Numbers or texts (N,), one per row."""
 
     name: str
     unit: str
     values: np.ndarray
 
 
-TABLE = FileKind("a table", "table.csv", lambda _: False)  # nothing tells whose one is
+TABLE = FileKind("a table", "table.csv", lambda _: False)  # a table has no mark of its program
 
 
 def write_table(target: Path, kind: str, columns: Sequence[Column], *, title: str, force: bool) -> None:
-    """Write columns, the time first for MATLAB and netCDF; raises InputOutputError, UsageError without a library."""
+    """Write columns, time first; raises InputOutputError, and UsageError where a library is missing."""
     write = {"csv": _write_csv, "parquet": _write_parquet, "mat": _write_mat, "netcdf": _write_netcdf}[kind]
     with replaced(target, TABLE, force=force) as path:
         try:
@@ -215,7 +215,7 @@ def write_table(target: Path, kind: str, columns: Sequence[Column], *, title: st
 
 
 def _write_csv(path: Path, columns: Sequence[Column], title: str) -> None:
-    """A line of names, then numbers with all their digits."""
+    """A line of names, then numbers with full precision."""
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow([column.name for column in columns])
@@ -236,7 +236,7 @@ def _write_parquet(path: Path, columns: Sequence[Column], title: str) -> None:
 
 
 def _write_mat(path: Path, columns: Sequence[Column], title: str) -> None:
-    """``time`` (N, 1), ``values`` (N, k) with cell arrays ``names`` and ``units``: names of MATLAB hold no dots."""
+    """``time`` (N, 1), ``values`` (N, k) with cell arrays ``names`` and ``units``: MATLAB forbids dots in names."""
     from scipy.io import savemat
 
     time, *rest = columns

@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all: a temporary file beside the target, and its rename."""
+"""Atomic writing of files: a temporary file in the folder of the target, and its rename."""
 
 import contextlib
 import errno
@@ -20,23 +20,22 @@ from mbsim_cli.errors import InputOutputError, Unjudged, either, flag
 from mbsim_cli.io.guard import FORMAT, attribute, fault_in, require_format
 from mbsim_cli.system import FOLDER, GUARDED, RENAMES_OPEN_FILES, judged, lock, read_at, unlock, user, write_at
 
-# A file in the making: beside its target, and given the target's name when it is whole.
+# The temporary file: in the folder of its target, renamed when it is complete.
 #
-# Its name tells the machine, and its process holds a lock on it: a file without the lock is one of a run that was
-# killed, and the next run to the same target removes it. Other machines' files are left alone, for their locks may
-# not be seen.
+# Its name contains the host, and its process holds a lock on it. A file without lock stems from a killed run, and the
+# next run to the same target removes it. Files of other hosts are kept, for their locks may be invisible here.
 
 _SAFE = os.O_RDWR | GUARDED
 
 
 class Occupied(FileExistsError):
-    """The file under the wanted name must not be replaced."""
+    """The file under the target's name must not be replaced."""
 
 
 class TemporaryFile:
     """A new temporary file in the target's folder; ``removed`` lists files of killed runs that were deleted.
 
-    Raises InputOutputError where the folder takes none.
+    Raises InputOutputError where none can be created.
     """
 
     def __init__(self, target: Path):
@@ -60,26 +59,26 @@ class TemporaryFile:
             if lock(handle) is not False and _is_at(handle, self.path):
                 self.handle = handle
                 return
-            os.close(handle)  # taken for abandoned before it was locked
+            os.close(handle)  # another process removed it as abandoned before it was locked
 
     def sync(self) -> None:
         """Flush the content to the disk; raises OSError."""
         os.fsync(self.handle)
 
     def publish(self, target: Path, replaceable: Callable[[Path], bool]) -> Path:
-        """Give the file the target's name; raises OSError, and Occupied where something stands that must not go."""
-        lock(self.handle, shared=True)  # others may read: HDF5 opens no file that its writer has locked for itself
+        """Rename the file to the target; raises OSError, and Occupied where a file must not be replaced."""
+        lock(self.handle, shared=True)  # HDF5 opens no file with an exclusive lock
         if not RENAMES_OPEN_FILES:
             self._close()
         try:
-            os.link(self.path, target)  # as a move that replaces nothing
+            os.link(self.path, target)  # unlike a rename, it never replaces a file
             self.path.unlink()
         except OSError:  # something is there, or the file system has no links
             if os.path.lexists(target) and not replaceable(target):
                 raise Occupied(errno.EEXIST, "what stands there now is not to be replaced") from None
             self.path.replace(target)
         self._close()
-        with contextlib.suppress(OSError):  # the new name survives a crash of the machine, where the file system can
+        with contextlib.suppress(OSError):  # so that the new name survives a crash of the machine
             handle = os.open(target.parent, os.O_RDONLY | FOLDER)
             try:
                 os.fsync(handle)
@@ -88,7 +87,7 @@ class TemporaryFile:
         return target
 
     def keep(self, word: str, replaceable: Callable[[Path], bool]) -> Path:
-        """Give the file the first free name of OUT.word, OUT.word-2, ...; where none can be had it keeps its own."""
+        """Rename the file to the first free name of OUT.word, OUT.word-2, ...; if that fails it keeps its name."""
         for number in range(1, 100):
             name = f"{self._target.name}.{word}" + (f"-{number}" if number > 1 else "")
             try:
@@ -101,7 +100,7 @@ class TemporaryFile:
         return self.path
 
     def discard(self) -> None:
-        """Remove the file, unless it has got its name."""
+        """Remove the file, unless it has been renamed."""
         if self.handle >= 0:
             with contextlib.suppress(OSError):
                 self.path.unlink(missing_ok=True)
@@ -115,7 +114,7 @@ class TemporaryFile:
 
 
 def _new_handle(path: Path) -> int | None:
-    """Handle of a new file; None where there is one of this name."""
+    """Handle of a new file; None if a file of this name exists."""
     try:
         return os.open(path, _SAFE | os.O_CREAT | os.O_EXCL, 0o666)
     except FileExistsError:
@@ -130,7 +129,7 @@ def _is_at(handle: int, path: Path) -> bool:
 
 
 def _remove_abandoned(path: Path) -> bool:
-    """Remove the file of a run that is no more; a result that is whole stays, where a rename had failed."""
+    """Remove the file of a killed run; a complete result, whose rename had failed, is kept."""
     try:
         handle = os.open(path, _SAFE)
     except OSError:
@@ -153,12 +152,12 @@ def _is_complete(path: Path) -> bool:
         with h5py.File(path, "r", locking=False) as file:
             return attribute(file, "status") == "complete"
     except OSError as error:
-        return error.errno is not None  # the system does not show it, so it may be
+        return error.errno is not None  # it could not be read, so it may be complete
     except (RuntimeError, KeyError, TypeError, ValueError):
         return False
 
 
-# The file object that HDF5 writes to. HDF5 crashes after a failed write, so writes never fail: the error is kept.
+# The file object that HDF5 writes to. HDF5 crashes after a failed write, so errors are stored, not raised.
 
 
 class Sink:
@@ -168,7 +167,7 @@ class Sink:
         self.error: OSError | None = None
         self._handle = handle
         self._place = 0
-        self._lost: list[tuple[int, bytes]] = []  # (place, content), of which HDF5 may read some again
+        self._lost: list[tuple[int, bytes]] = []  # (place, content), which HDF5 may read again
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
         """Move to a place, counted from the start or the end."""
@@ -230,19 +229,19 @@ class Sink:
         """Do nothing: writes are not buffered."""
 
 
-# Where results and pictures may be written, and how: a temporary file beside the target, then a rename.
+# The files that a command may overwrite, by their kind.
 
 HDF5 = b"\x89HDF\r\n\x1a\n"
 RESULT_SUFFIXES = (".h5", ".hdf5")
 
 
 def elsewhere() -> str:
-    """Advice where an output must not be written."""
+    """Advice for an output that must not be written."""
     return either("name another output with -o", "name another file")
 
 
 def appeared(target: Path) -> str:
-    """The sentence on a file that is not ours to replace, and was not there before."""
+    """The message for a foreign file that was created at the target during the run."""
     return f"{target} has appeared meanwhile, and only {flag('force')} overwrites it"
 
 
@@ -252,7 +251,7 @@ def is_result(path: Path) -> bool:
 
 
 def is_of_format(path: Path, kind: str) -> bool:
-    """Whether the file is of a format of ours in HDF5; a file that stays as it was is looked at once."""
+    """Whether the file is HDF5 in an mbsim format; unchanged files are read only once."""
 
     def look(file: BinaryIO) -> bool:
         found = os.fstat(file.fileno())
@@ -264,7 +263,7 @@ def is_of_format(path: Path, kind: str) -> bool:
 
 @lru_cache(maxsize=64)
 def _fault_of(path: Path, kind: str, state: tuple[int, ...]) -> str:
-    """The fault of a file that is in some state; looking takes a process of its own."""
+    """The fault of a file, found in a separate process; ``state`` is the key of the cache."""
     return fault_in(path, partial(require_format, kind=kind))
 
 
@@ -311,7 +310,7 @@ SCHEMA = FileKind("a schema of model files", "model.schema.json", _is_schema)
 def check_target(path: Path, kind: FileKind = RESULT, *, force: bool, protected: tuple[Path, ...] = ()) -> Path:
     """Return the resolved target, or raise where a file of a kind must not or cannot be written.
 
-    ``protected`` files (the model first, then what it reads) are never overwritten, whatever ``force`` says.
+    ``protected`` files (the model first, then the files that it reads) are not overwritten even with ``force``.
     """
     target = resolved(path, kind.example)
     if not target.exists():
@@ -331,7 +330,7 @@ def check_target(path: Path, kind: FileKind = RESULT, *, force: bool, protected:
 def may_replace(path: Path, *, kind: FileKind = RESULT, force: bool = False, protected: tuple[Path, ...] = ()) -> bool:
     """Whether the file at a path may be replaced: one of the same kind, or with ``force`` any unprotected file.
 
-    A file whose kind cannot be found out stays.
+    A file of unknown kind is not replaced.
     """
     try:
         return path.is_file() and not _is_one_of(path, protected) and (force or kind.is_own(path))
@@ -344,11 +343,11 @@ def _is_one_of(target: Path, others: tuple[Path, ...]) -> bool:
 
 
 def resolved(path: Path, example: str) -> Path:
-    """Return the resolved path of a file to write; raise InputOutputError where its folder does not take one."""
+    """Return the resolved path of a file to write; raise InputOutputError where it cannot be created."""
     try:
         target = path.resolve()
         a_folder, in_a_folder = target.is_dir(), target.parent.is_dir()
-    except (OSError, ValueError, RuntimeError) as error:  # a name with a zero, links in a circle, no working folder
+    except (OSError, ValueError, RuntimeError) as error:  # null character, cyclic links, no working folder
         raise InputOutputError(f"cannot write {path}: {getattr(error, 'strerror', None) or error}") from error
     if a_folder:
         raise InputOutputError(f"{path} is a folder; name a file, such as {path / example}")
@@ -361,9 +360,9 @@ def resolved(path: Path, example: str) -> Path:
 
 @contextmanager
 def replaced(target: Path, kind: FileKind = RESULT, *, force: bool = False) -> Iterator[Path]:
-    """Give a temporary file to write; it takes the target's name when that has succeeded, and vanishes otherwise.
+    """A context with a temporary file to write: renamed to the target on success, removed otherwise.
 
-    A file that has appeared there is replaced if it is of the same kind, or with ``force``.
+    A file that was created at the target meanwhile is replaced if it is of the same kind, or with ``force``.
     """
     temporary = TemporaryFile(target)
     try:

@@ -31,11 +31,11 @@ if TYPE_CHECKING:
 
 
 class Origin(NamedTuple):
-    """The origin of the histories.
+    """Names, origin and size of the histories of a run.
 
-    ``sensors`` gives the rows of the record that each sensor fills. Every ``every``-th time point is stored, and the
-    last, some ``times`` in all. Without ``sensitivities`` histories have no parameter axis, though gradients of
-    objectives may come from elsewhere.
+    ``sensors`` maps names to the rows of the record that each sensor fills. Every ``every``-th time point and the last
+    one are stored, about ``times`` in all. Without ``sensitivities`` histories have no derivatives, though objectives
+    may have gradients, for example by the adjoint method.
     """
 
     names: Names
@@ -49,7 +49,7 @@ class Origin(NamedTuple):
 
     @property
     def variables(self) -> list[Variable]:
-        """All that goes along time."""
+        """All variables along time."""
         listed = layout.inverse_variables if self.inverse else layout.variables
         return listed(self.names, self.sensors, self.sensitivities)
 
@@ -64,32 +64,32 @@ class ObjectiveResult(NamedTuple):
     method: str = "none"
     description: str = ""
     discretisation: np.ndarray | None = None  # errors (1 + p,) of the value and the gradient, or (1,) of the value
-    undefined: Mapping[str, str] = {}  # why there is no derivative, by parameter
-    flags: Sequence[str] = ()  # why the value is only one choice
+    undefined: Mapping[str, str] = {}  # reason of a missing derivative, by parameter
+    flags: Sequence[str] = ()  # reasons why the value is not unique
     by_fields: Mapping[str, np.ndarray] = {}  # derivatives (ne,) by the elements of fields
     off_by_fields: Mapping[str, np.ndarray] = {}  # their estimated discretisation errors
 
 
 class Findings(NamedTuple):
-    """Content that is known after the last time point: objectives, fields, multipliers, warnings, modes."""
+    """Content that is stored after the last time point: objectives, fields, multipliers, warnings, modes."""
 
     objectives: Sequence[ObjectiveResult]
-    fields: Sequence[FieldOnMesh] = ()  # that gradients are taken by
+    fields: Sequence[FieldOnMesh] = ()  # with respect to which gradients are computed
     multipliers: Mapping[str, str] = {}  # the meaning of each kind
-    undetermined: Sequence[str] = ()  # equations whose multipliers are one choice of many
-    undetermined_sensors: Mapping[str, str] = {}  # that read them, with the reason
+    undetermined: Sequence[str] = ()  # equations whose multipliers are not unique
+    undetermined_sensors: Mapping[str, str] = {}  # sensors that read them, with the reason
     warnings: Sequence[str] = ()
     work: Mapping[str, int] = {}  # counts of an integrator over the whole run
     discretisation: Mapping[str, Any] = {}  # errors of the motion
     modes: "ModesFound | None" = None
     responses: "Responses | None" = None
-    history: "History | None" = None  # of the optimisation that they are the best design of
+    history: "History | None" = None  # of the optimisation whose best design this is
 
 
 # Buffer for short runs, which are written at the end.
 #
-# Writing between blocks would evict the solver's data from the processor's caches, and gain nothing: if the process is
-# killed, the file has no name yet and is lost anyway.
+# Writing between blocks would evict the solver's data from the processor's caches. It would not save data either: if
+# the process is killed, its temporary file is lost.
 
 MOST = 32 * 2**20  # bytes of all columns
 
@@ -97,13 +97,13 @@ MOST = 32 * 2**20  # bytes of all columns
 class RowBuffer:
     """Buffer of columns (B, ...) for ``most`` rows at most.
 
-    Columns that share their memory, such as sensors that show all torques, are stored once.
+    Columns that are views of the same memory are stored once.
     """
 
     def __init__(self, most: int):
         self._most, self._count = most, 0
         self._columns: list[np.ndarray] | None = None
-        self._first_alike: list[int] = []  # for each column, the first that is the same memory
+        self._first_alike: list[int] = []  # for each column, the first one with the same memory
 
     def add(self, columns: Sequence[np.ndarray]) -> bool:
         """Copy the next rows and return True; return False if they do not fit."""
@@ -120,7 +120,7 @@ class RowBuffer:
         return True
 
     def close(self) -> list[np.ndarray]:
-        """Return all rows, one array for columns that share memory, and close the buffer."""
+        """Close the buffer and return its columns; those that share memory are the same array."""
         numbers = sorted(set(self._first_alike))
         distinct = {k: column[: self._count] for k, column in zip(numbers, self._columns or (), strict=True)}
         self._columns, self._count = [], 0
@@ -146,15 +146,15 @@ def _allocated(columns: Sequence[np.ndarray], most: int) -> list[np.ndarray]:
     return [np.empty(shape, values.dtype) for shape, values in zip(shapes, columns, strict=True)]
 
 
-# Writing rows to datasets. Complete columns are compressed in parallel, equal ones once; HDF5 would compress one chunk
-# after the other, which takes longer than the rest of writing a short run.
+# Writing rows to datasets. Complete columns are compressed in parallel, identical ones once. HDF5 itself compresses
+# serially, which takes longer than all other parts of writing a short run.
 
 MOST_THREADS = 8
-FEW = 500_000  # bytes that are compressed sooner than threads start
+FEW = 500_000  # bytes below which threads do not pay
 
 
 class Chunking(NamedTuple):
-    """A column, and the chunks that it is cut into."""
+    """A column, with the shape and type of its chunks."""
 
     column: int  # id of the array
     shape: tuple[int, ...]
@@ -163,7 +163,7 @@ class Chunking(NamedTuple):
 
 def extend(datasets: Sequence[h5py.Dataset], first: int, columns: Sequence[np.ndarray]) -> Iterator[None]:
     """Write rows (B, ...) from ``first`` on, one dataset at a time."""
-    chunkings: list[Chunking | None] = []  # none of a column that is not compressed, or that continues a dataset
+    chunkings: list[Chunking | None] = []  # None for columns that are not compressed, or continue a dataset
     for dataset, values in zip(datasets, columns, strict=True):
         compressed = first == 0 and dataset.id.get_create_plist().get_nfilters()
         chunkings.append(Chunking(id(values), dataset.chunks, dataset.dtype) if compressed else None)
@@ -201,7 +201,7 @@ def _compressed_chunks(
 
 
 def _compressed(values: np.ndarray, chunking: Chunking, first: int) -> bytes:
-    """The chunk that begins at a row, compressed; missing rows are zeros. zlib releases the interpreter lock."""
+    """The chunk from row ``first`` on, compressed and padded with zeros; zlib releases the interpreter lock."""
     content = np.ascontiguousarray(values[first : first + chunking.shape[0]], chunking.dtype)
     if content.shape != chunking.shape:
         content = np.concatenate(
@@ -230,7 +230,7 @@ class ResultWriter:
         self._may_replace: Callable[..., bool] = partial(may_replace, protected=protected)
         self._force = force
         self._temporary = TemporaryFile(target)
-        self.removed = self._temporary.removed  # what killed runs had left
+        self.removed = self._temporary.removed  # files of killed runs that were deleted
         self._sink = Sink(self._temporary.handle)
         self._buffer = RowBuffer(origin.times)
         self._findings = Findings(())
@@ -263,7 +263,7 @@ class ResultWriter:
             self._store(block if self._origin.every == 1 else instants_of(block, picked))
 
     def whole(self, columns: Sequence[np.ndarray]) -> None:
-        """Store time and all variables (N, ...) of a complete run, at the time points to store."""
+        """Store time and all variables (N, ...) of a complete run, already thinned."""
         with self._failures():
             self._find_repeating(columns[1:])
             self._write(columns)
@@ -272,7 +272,7 @@ class ResultWriter:
         return [row.of(block) for row in self._rows]
 
     def _find_repeating(self, columns: Sequence[np.ndarray]) -> None:
-        """Note which variables have repeated numbers, and are worth compressing."""
+        """Mark the variables that have repeated numbers, and are worth compressing."""
         self._repeating = [layout.is_repetitive(values) for values in columns]
 
     def _store(self, block: Block) -> None:
@@ -306,7 +306,7 @@ class ResultWriter:
             self._variables.append(grown)
 
     def findings(self, findings: Findings) -> None:
-        """Store the findings of the whole run; ``finish`` adds warnings and the work done."""
+        """Store the results of the whole run; ``finish`` adds warnings and the work done."""
         self._findings = findings
         with self._failures():
             file, scales = self._write_buffer(), self._scales
@@ -342,7 +342,7 @@ class ResultWriter:
         return self._publish()
 
     def _publish(self) -> Path:
-        """Rename the complete result to the target, or keep it under another name that the error states."""
+        """Rename the complete result to the target; on failure keep it under another name, which the error states."""
         try:
             return self._temporary.publish(self.target, partial(self._may_replace, force=self._force))
         except Occupied:
@@ -380,7 +380,7 @@ class ResultWriter:
     def discard(self) -> None:
         """Remove the temporary file."""
         if "_scales" in vars(self):
-            with contextlib.suppress(Exception):  # the failure that led here was reported
+            with contextlib.suppress(Exception):  # the failure behind this call has been reported
                 self._file.close()
         self._temporary.discard()
 
@@ -390,7 +390,7 @@ class ResultWriter:
 
     @contextlib.contextmanager
     def _failures(self):
-        """Turn exceptions of the system and of HDF5 into InputOutputError, and remove the file."""
+        """A context that turns exceptions of the system and HDF5 into InputOutputError, and removes the file."""
         try:
             yield
             self._require_written()
@@ -415,7 +415,7 @@ def _store_objective(scales: Scales, result: ObjectiveResult, parameter_units: S
         scales.store(f"{place}/undefined", reasons, ("parameter",), dtype=TEXT)
 
     def store_derivatives(name: str, values: np.ndarray | None) -> None:
-        """Numbers (p,) in the units of a gradient, where there are any."""
+        """Store numbers (p,) in the units of a gradient, if any."""
         if values is not None and len(values):
             units = quotients((result.unit,), parameter_units)[0]
             stored = scales.store(f"{place}/{name}", np.asarray(values, dtype=float), ("parameter",), units)
@@ -433,7 +433,7 @@ def _store_objective(scales: Scales, result: ObjectiveResult, parameter_units: S
 
 
 def _describe_multipliers(file: h5py.File, findings: Findings) -> None:
-    """Write what each kind of multipliers is, and which multipliers, and sensors that read them, are not unique."""
+    """Describe the kinds of multipliers, and mark those that are not unique, and the sensors that read them."""
     for kind, note in findings.multipliers.items():
         for path in (f"multipliers/{kind}", f"sensitivity/multipliers/{kind}"):
             if path in file:
