@@ -1,1 +1,1 @@
-"""The command line: one file a command, which parses, calls and prints."""
+"""The command line: one file per command, which parses arguments, calls the analysis and prints."""

@@ -106,7 +106,7 @@ def command(
 
 
 def _pixels(size: str) -> tuple[int, int]:
-    """Width and height, made even as video wants them."""
+    """Width and height, rounded to even numbers, which H.264 requires."""
     match = re.fullmatch(r"(\d{1,6})x(\d{1,6})", size.strip())
     if match is None or not all(SIZES[0] <= int(number) <= SIZES[1] for number in match.groups()):
         raise UsageError(f"--size wants WxH, each {SIZES[0]} to {SIZES[1]} pixels, such as 640x480, not '{size}'")
@@ -128,7 +128,7 @@ def _shoot(film: "Film", target: Path, kind: str, fps: float, quiet: bool, force
             for done, picture in enumerate(frames(film), 1):
                 yield picture
                 show(done)
-                signals.poll()  # here the unfinished film can be left, and is removed
+                signals.poll()  # an interruption here removes the unfinished film
 
         (write_gif if kind == "gif" else write_mp4)(temporary, pictures(), fps)
     return {"frames": count, "start": float(film.time[0]), "end": float(film.time[-1])}
@@ -137,7 +137,7 @@ def _shoot(film: "Film", target: Path, kind: str, fps: float, quiet: bool, force
 def _collect(
     content: "ResultFile", output: Path, speed: float, fps: float, exaggerate: float | None, quiet: bool, force: bool
 ) -> dict[str, Any]:
-    """Write the meshes of every frame, and the file that has them in time."""
+    """Write the meshes of every frame, and the file that lists them with their times."""
     from mbsim_cli.io.target import COLLECTION, check_target, replaced
     from mbsim_cli.study.pictures.motion import RunFilm, folder_of, write_collection
 

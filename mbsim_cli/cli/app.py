@@ -1,23 +1,23 @@
-"""Entry point; imports next to nothing, so that ``mbsim --help`` and an early Ctrl-C are quick."""
+"""Entry point; it imports little, so that ``mbsim --help`` and an early Ctrl-C respond quickly."""
 
-import _signal  # of which ``signal`` makes enumerations, too late for a Ctrl-C that comes early
+import _signal  # ``signal`` takes longer to import, and an early Ctrl-C would print a traceback
 import atexit
 import gc
 import os
 import sys
 import warnings
 
-TYPE_CHECKING = False  # ``typing`` takes its time
+TYPE_CHECKING = False  # not from ``typing``, whose import is slow
 if TYPE_CHECKING:
     from typing import NoReturn
 
-MOST_OBJECTS = 500_000  # more than a run makes; compiling kernels makes more, and leaves garbage
+MOST_OBJECTS = 500_000  # of the garbage collector: more than a run allocates, fewer than compiling kernels
 
 
 def main() -> None:
     """Run the command line and exit with its code."""
     if _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler:
-        _signal.signal(_signal.SIGINT, _signal.SIG_DFL)  # no exception out of an import
+        _signal.signal(_signal.SIGINT, _signal.SIG_DFL)  # ends the process, without traceback
     gc.set_threshold(MOST_OBJECTS)
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # the search for them takes longer than validation
     from mbsim_cli.cli import signals, streams
@@ -34,7 +34,7 @@ def main() -> None:
 def leave(code: int) -> "NoReturn":
     """End the process, after output is flushed and files are closed.
 
-    Exit handlers run, but the interpreter does not free its objects, which would take as long as a short analysis.
+    Exit handlers run, but the interpreter does not free its objects, which takes as long as a short analysis.
     """
     if watched():
         sys.exit(code)
@@ -43,7 +43,7 @@ def leave(code: int) -> "NoReturn":
 
 
 def watched() -> bool:
-    """Whether a debugger, a profiler or an interactive prompt needs a regular end of the interpreter."""
+    """Whether a debugger, profiler or interactive prompt requires a regular shutdown of the interpreter."""
     monitoring = getattr(sys, "monitoring", None)  # of Python 3.12 and later
     tools = monitoring is not None and any(map(monitoring.get_tool, range(6)))
     return bool(sys.gettrace() or sys.getprofile() or sys.flags.inspect or tools)

@@ -1,4 +1,4 @@
-"""``mbsim check``: recompute what files state about themselves, and compare."""
+"""``mbsim check``: compare results with the references that model files state."""
 
 from dataclasses import replace
 from enum import StrEnum
@@ -20,7 +20,7 @@ SHOWN = 4  # components of a vector
 
 
 class Repeated(StrEnum):
-    """Methods that checks of agreement may name."""
+    """Methods that checks of agreement accept."""
 
     RTDYN0 = "ali3p-rtdyn0"
     RTDYN1 = "ali3p-rtdyn1"
@@ -71,7 +71,7 @@ def command(
 def _all(
     models: list[Path], settings: "Settings", seed: int, listener: "WarningRecorder"
 ) -> "tuple[list[Comparison], int]":
-    """Rows of all files, and the exit code: of the first file that could not be analysed, else whether all passed."""
+    """Rows of all files, and the exit code: of the first file that could not be analysed, else 0 or 1 by the checks."""
     from mbsim_cli.study.verification.comparison import failed
     from mbsim_cli.study.verification.verify import verify
 

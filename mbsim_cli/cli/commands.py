@@ -1,4 +1,4 @@
-"""The commands; each file has one, and is imported where the line needs it."""
+"""The commands; the file of a command is imported when the command line names it."""
 
 from collections.abc import Sequence
 from importlib import import_module
@@ -37,7 +37,7 @@ def _options(
 
 
 def app_of(arguments: Sequence[str] = ()) -> typer.Typer:
-    """The command line; where the arguments begin with a command, it alone is imported: all would take longer."""
+    """The command line; if the first argument is a command, only its file is imported, which is faster."""
     app = typer.Typer(
         name="mbsim",
         help="Simulate multibody systems described in YAML, and compute gradients with respect to any number in the "

@@ -1,4 +1,4 @@
-"""``mbsim compile``: the cache of kernels filled before any run needs it."""
+"""``mbsim compile``: compile kernels into the cache before the first run."""
 
 from collections.abc import Sequence
 from contextlib import nullcontext

@@ -1,6 +1,6 @@
-"""Words that a shell offers: names of the model file or result that the line already states.
+"""Completion in shells: names from the model file or result that the command line already states.
 
-A file that cannot be read offers nothing; a shell has no place for its errors.
+A file that cannot be read yields no words, for errors would disturb the shell.
 """
 
 import contextlib
@@ -12,7 +12,7 @@ from typer import Context
 
 
 def keys(incomplete: str) -> list[str]:
-    """Keys of the model file, as ``mbsim explain`` takes them: one word further than what is typed."""
+    """Keys of the model file for ``mbsim explain``, one level below the typed ones."""
     from mbsim_cli.cli.explain import places
     from mbsim_cli.spec.schema import written_out
 
@@ -23,13 +23,13 @@ def keys(incomplete: str) -> list[str]:
 
 
 def parameters(ctx: Context, incomplete: str) -> list[str]:
-    """``NAME=`` of parameters and constants, for ``-p``."""
+    """``NAME=`` for each parameter and constant, for ``-p``."""
     names = (f"{name}=" for section in ("parameters", "constants") for name in _names(ctx, section))
     return [name for name in names if name.startswith(incomplete)]
 
 
 def set_keys(ctx: Context, incomplete: str) -> list[str]:
-    """Keys for ``--set``, of the file and those that may stand beside them; ``=`` or a dot follows."""
+    """Keys for ``--set``, those of the file and of the schema; each ends with ``=`` or a dot."""
     from mbsim_cli.cli.explain import explain
     from mbsim_cli.spec.loader import NAMED
     from mbsim_cli.spec.schema import written_out
@@ -40,7 +40,7 @@ def set_keys(ctx: Context, incomplete: str) -> list[str]:
         inner = here.get(word)
         here = inner if isinstance(inner, dict) else {}
     found = {name: "." if isinstance(inner, dict) else "=" for name, inner in here.items()}
-    if not words or len(words) == 1 + (words[0] in NAMED):  # what the schema has here; it ends a level below
+    if not words or len(words) == 1 + (words[0] in NAMED):  # keys of the schema, down to this level
         place = ".".join([*words[:1], *filter(None, [here.get("type")])])
         with contextlib.suppress(Exception):
             below = explain(written_out(), place).get("keys", {})
@@ -50,17 +50,17 @@ def set_keys(ctx: Context, incomplete: str) -> list[str]:
 
 
 def studies(ctx: Context, incomplete: str) -> list[str]:
-    """Studies of the model."""
+    """Names of the studies of the model."""
     return [name for name in _names(ctx, "study") if name.startswith(incomplete)]
 
 
 def optimizations(ctx: Context, incomplete: str) -> list[str]:
-    """Optimisations of the model."""
+    """Names of the optimisations of the model."""
     return [name for name in _names(ctx, "optimization") if name.startswith(incomplete)]
 
 
 def histories(ctx: Context, incomplete: str) -> list[str]:
-    """Sensors and other histories of the result that is named first."""
+    """Names of the histories in the first result on the command line."""
     from mbsim_cli.io.results import ResultFile
 
     with contextlib.suppress(Exception):
@@ -69,9 +69,9 @@ def histories(ctx: Context, incomplete: str) -> list[str]:
     return []
 
 
-# Scripts of typer add a blank behind every word, also behind NAME= and KEY. where a value or a further key follows.
+# Scripts of typer append a blank to every word, also to NAME= and KEY., after which a value or key follows.
 
-_OPEN_ENDS = {  # a line of the script for this shell, and what replaces it; fish adds no blank behind these
+_OPEN_ENDS = {  # by shell, a line of its script and the replacement; fish appends no blank to these
     "bash": (
         "    return 0\n",
         "    [[ ${#COMPREPLY[@]} == 1 && $COMPREPLY == *[=.] ]] && compopt -o nospace\n    return 0\n",
@@ -88,9 +88,9 @@ _OPEN_ENDS = {  # a line of the script for this shell, and what replaces it; fis
 
 
 def leave_open() -> None:
-    """Let the scripts that typer shows and installs end such words without a blank.
+    """Change the scripts that typer prints and installs, so that no blank follows such words.
 
-    typer has no public way to change them: another version of it keeps its own, blanks included.
+    typer has no public function for this. If another version has other scripts, these are not changed.
     """
     with contextlib.suppress(ImportError, AttributeError, KeyError):
         from typer import _completion_classes, _completion_shared
@@ -102,13 +102,13 @@ def leave_open() -> None:
 
 
 def _names(ctx: Context, section: str) -> list[str]:
-    """Names in a section of the model file, those of included files too; names that ``repeat`` makes are left out."""
+    """Names in a section of the model file and its included files, without those that ``repeat`` generates."""
     inner = _root(ctx).get(section)
     return list(inner) if isinstance(inner, dict) else []
 
 
 def _root(ctx: Context) -> dict[str, Any]:
-    """The model file that the line states as mappings and texts; empty where it cannot be read."""
+    """The model file on the command line as nested mappings of texts; empty where it cannot be read."""
     from mbsim_cli.spec.reading.source import read_source
 
     with contextlib.suppress(Exception):
@@ -118,14 +118,14 @@ def _root(ctx: Context) -> dict[str, Any]:
 
 
 def _plain(node: Any) -> Any:
-    """A node as mappings; a list counts as a text."""
+    """A node as nested mappings; lists are replaced by a text."""
     if isinstance(node.value, dict):
         return {name: _plain(inner) for name, inner in node.value.items()}
     return "" if isinstance(node.value, list) else node.value
 
 
 def _stated(ctx: Context, *names: str) -> Iterator[Any]:
-    """Files that the line states under one of these names."""
+    """Files that the command line states for one of these arguments."""
     for name in names:
         value = ctx.params.get(name)
         if value is not None:

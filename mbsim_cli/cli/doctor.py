@@ -1,4 +1,4 @@
-"""``mbsim doctor``: whether all is in place for runs that start at once, and what would help."""
+"""``mbsim doctor``: check the installation, and advise on faults."""
 
 import os
 import shutil
@@ -24,14 +24,14 @@ Run = Annotated[
 Generated = Annotated[
     str, typer.Option("--generated", metavar="ELEMENT", help="Print the generated derivatives of a force element.")
 ]
-_ROOM = 50_000_000  # bytes that all kernels take
+_ROOM = 50_000_000  # disk space of all kernels, bytes
 # loops for eight cases of a study, by the systems that they are for
 _LOOPS = {"simulate_cases.simulate_cases": "ALI3-P", "integrate_cases.integrate_cases": "open trees"}
 # psi1 of the template fivebar and its derivatives, on Linux and x86-64; Table 7 of the paper has four of their digits
 _FIVE_BAR = {"value": 0.72687744248, "L_s1": -4.2288164481, "L_s2": 3.2115942793, "L_A1": 3.3598320614}
-_DIGITS = 1e-8  # relative: other processors round differently, and Newton ends within a tolerance
+_DIGITS = 1e-8  # relative; the round-off of other processors, and the tolerance of Newton's iteration
 _REMEDY = "install a tested version of numba, or report this with the output of mbsim doctor --probe --json"
-_STATED = " is set"  # in reasons for another compiler that the environment states
+_STATED = " is set"  # ends the reasons for a compiler set by environment variables
 
 
 def command(probe: Probe = False, run: Run = True, generated: Generated = "", json: options.Json = False) -> None:
@@ -52,7 +52,7 @@ def command(probe: Probe = False, run: Run = True, generated: Generated = "", js
 
 
 def _print_generated(name: str, json: bool) -> None:
-    """Source of the kernels that are generated for an element."""
+    """Source code of the kernels that are generated for an element."""
     from mbsim_cli.kernels.elements import generated
 
     known = generated()
@@ -95,7 +95,7 @@ def _report(probe: bool, run: bool) -> dict[str, Any]:
 
 
 def _proof() -> dict[str, Any]:
-    """Known numbers of the five-bar linkage beside those that a run gives here."""
+    """Reference values for the five-bar linkage, and those of a run on this machine."""
     import tempfile
     from pathlib import Path
 
@@ -119,7 +119,7 @@ def _dotted(version: tuple[int, ...]) -> str:
 
 
 def _cache() -> dict[str, Any]:
-    """The folder of this version's kernels, and those of others beside it."""
+    """The cache folder of this version, and those of other versions."""
     from mbsim_cli.kernels.compiler import folder as prebuilt
     from mbsim_cli.kernels.compiler.folder import bytes_of_parts, folder_of_user, folders
     from mbsim_cli.kernels.compiler.watch import STORE
@@ -154,7 +154,7 @@ def _free(folder: str) -> int | None:
 
 
 def _problems(found: dict[str, Any]) -> Iterator[str]:
-    """Faults that cost a user time or results, each with its remedy."""
+    """Faults that slow runs down or prevent them, each with its remedy."""
     compiler, cache = found["compiler"], found["cache"]
     if compiler["name"] == "none":
         yield "NUMBA_DISABLE_JIT is set: kernels run as Python, about a hundred times slower; unset it"
@@ -181,7 +181,7 @@ def _problems(found: dict[str, Any]) -> Iterator[str]:
 
 
 def _hints(found: dict[str, Any]) -> Iterator[str]:
-    """Possible improvements where nothing is wrong."""
+    """Advice that is not about faults."""
     compiler, cache, threads = found["compiler"], found["cache"], found["threads"]
     if not compiler["tested"] and (compiler["name"] != "plain" or _STATED in compiler["reason"]):
         yield f"numba {found['versions']['numba']} here is not one of the tested versions, {compiler['tested_range']}"

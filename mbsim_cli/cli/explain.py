@@ -1,4 +1,4 @@
-"""``mbsim explain``: what a key of the model file means, from the schema; what a code of a message stands for."""
+"""``mbsim explain``: the meaning of keys of the model file, from the schema, and of codes of messages."""
 
 import re
 from collections import deque
@@ -21,8 +21,8 @@ Key = Annotated[
     ),
 ]
 CODE = re.compile(r"MB\d+", re.IGNORECASE)
-MOST_PLACES = 20  # that a word is listed with
-WIDTH = 100  # of a line of an example
+MOST_PLACES = 20  # listed for a word
+WIDTH = 100  # characters in a line of an example
 
 Part = dict[str, Any]
 
@@ -42,7 +42,7 @@ def command(key: Key = None, json: options.Json = False) -> None:
 
 
 def _message(code: str, json: bool) -> None:
-    """Cause, cure and an example of a kind of message."""
+    """Print cause, remedy and an example of a kind of message."""
     from mbsim_cli.messages import report
 
     found = report(code)
@@ -57,10 +57,10 @@ def _message(code: str, json: bool) -> None:
 
 
 def explain(whole: Part, key: str) -> Part:
-    """Describe a key or type: meaning, kind of value, examples as a file states them, and the keys below it.
+    """Describe a key or type: meaning, kind of value, examples from a model file, and the keys below it.
 
-    A key is a path of sections, types and keys joined by dots; names that users give are left out or stand for
-    themselves (``bodies.crank.mass`` is ``bodies.mass``). A single word that is no section is looked up everywhere.
+    A key is a path of sections, types and keys joined by dots. Names that users choose are optional:
+    ``bodies.crank.mass`` means ``bodies.mass``. A single word that is no section is searched in the whole schema.
     Raises UsageError for an unknown key.
     """
     words = [word for word in key.split(".") if word]
@@ -90,7 +90,7 @@ def explain(whole: Part, key: str) -> Part:
 
 
 def _in_its_place(whole: Part, words: list[str], above: list[Part], example: Any) -> Any:
-    """An example below its key; that of a type below the key that chooses among types, and a name if it needs one."""
+    """An example under the key that contains it, or under a name in its section."""
     if not words:
         return example
     named = [kind for part in above for inner in _named(whole, part) for kind in _types_of(inner)]
@@ -101,7 +101,7 @@ def _in_its_place(whole: Part, words: list[str], above: list[Part], example: Any
 
 
 def _unknown(word: str, known: set[str], above: list[str]) -> str:
-    """A sentence with the known word that may be meant: one that it is a part of, or else one like it."""
+    """A sentence that suggests a known word: one that contains the given word, or else a similar one."""
     from mbsim_cli.spec.reading.messages import nearest
 
     parts = sorted(name for name in known if word in name.split("_"))
@@ -111,7 +111,7 @@ def _unknown(word: str, known: set[str], above: list[str]) -> str:
 
 
 def _resolved(whole: Part, part: Part) -> list[Part]:
-    """The alternatives of a part of the schema, references followed."""
+    """The alternatives of a part of the schema, with references resolved."""
     if "anyOf" in part:
         inner = [entry for choice in part["anyOf"] for entry in _resolved(whole, choice)]
         own = {name: part[name] for name in ("description", "examples") if name in part}
@@ -140,7 +140,7 @@ def _listed(whole: Part, part: Part) -> list[Part]:
 
 
 def _types_of(part: Part) -> list[str]:
-    """Values of ``type`` that choose this alternative."""
+    """Values of ``type`` that select this alternative."""
     stated = part.get("properties", {}).get("type", {})
     return [stated["const"]] if "const" in stated else list(stated.get("enum", ()))
 
@@ -148,7 +148,7 @@ def _types_of(part: Part) -> list[str]:
 def _step(whole: Part, part: Part, word: str) -> list[tuple[Part, bool]]:
     """Schemas that a word selects, by key or by type; each with whether the key is required."""
     own, named = _resolved(whole, part), _named(whole, part)
-    choices = named if len(own) == 1 else [*own, *named]  # one alternative is chosen already, and may have such a key
+    choices = named if len(own) == 1 else [*own, *named]  # a single alternative is selected: the word may be its key
     if found := [(inner, False) for inner in choices if word in _types_of(inner)]:
         return found
     for inners in (own, named, _listed(whole, part)):
@@ -159,14 +159,14 @@ def _step(whole: Part, part: Part, word: str) -> list[tuple[Part, bool]]:
 
 
 def _below(whole: Part, part: Part) -> Iterator[str]:
-    """Words that may follow."""
+    """Keys, types and names that may follow in a path."""
     for inner in [*_resolved(whole, part), *_named(whole, part)]:
         yield from inner.get("properties", {})
         yield from _types_of(inner)
 
 
 def places(whole: Part) -> Iterator[str]:
-    """All keys and types as paths; what may stand in several places at the one that is nearest to the top."""
+    """All keys and types as paths, each at its shortest path."""
     waiting, seen = deque(whole["properties"].items()), set()
     while waiting:
         path, part = waiting.popleft()
@@ -246,7 +246,7 @@ def _print(found: Part) -> None:
 
 
 def example_lines(example: Part, indent: str = "") -> list[str]:
-    """An example as one writes it in a file."""
+    """An example as the text of a model file."""
     lines = []
     for key, value in example.items():
         line = f"{indent}{key}: {_text(value)}"

@@ -80,7 +80,7 @@ def command(
 
 
 def _check(model: "Model", output: Path | None, save: Path | None, picture: Path | None, force: bool) -> None:
-    """Raise before the search what would keep its findings from being written."""
+    """Raise before the search where its results could not be written."""
     if output is not None:
         from mbsim_cli.io.study_file import FIT_FILE
         from mbsim_cli.io.target import check_target

@@ -1,4 +1,4 @@
-"""``mbsim info``: how a model was understood."""
+"""``mbsim info``: the structure of a model."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -64,7 +64,7 @@ def _print(report: dict[str, Any]) -> None:
 
 
 def _natural(coordinates: list[dict[str, Any]]) -> list[tuple[str, str]]:
-    """Points and vectors, one row each, with the bodies that share them."""
+    """Rows of points and vectors, with the bodies that share them."""
     rows: dict[str, tuple[list[str], list[str]]] = {}
     for coordinate in coordinates:
         name, _, component = coordinate["name"].rpartition(".")

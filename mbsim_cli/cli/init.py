@@ -1,4 +1,4 @@
-"""``mbsim init``: a model file to begin with, from the templates that are installed with the program."""
+"""``mbsim init``: a new model file from one of the installed templates."""
 
 from pathlib import Path
 from typing import Annotated
@@ -21,13 +21,13 @@ TEMPLATES = {
     "study": "a parameter study and an optimisation of a mass on a spring",
     "fit": "parameters of a pendulum estimated from readings of its angle",
 }
-_NEXT = {"study": "mbsim sweep {file} grid -o grid", "fit": "mbsim fit {file}"}  # what to type next; a run for others
+_NEXT = {"study": "mbsim sweep {file} grid -o grid", "fit": "mbsim fit {file}"}  # next command; others: run
 BESIDE = {"fit": "fit.csv"}  # files that a template reads, by its name
 EXISTS = "{} exists; --force overwrites it, or name another file"
 
 
 def names(incomplete: str = "") -> list[str]:
-    """The templates, for completion at a shell."""
+    """The names of the templates, for completion in shells."""
     return [name for name in TEMPLATES if name.startswith(incomplete)]
 
 
@@ -80,7 +80,7 @@ def command(
 def template(name: str) -> str:
     """Text of a template; raises UsageError for an unknown name.
 
-    Models of the project that serve as templates are installed beside the others; in a clone they lie in ``models``.
+    Some templates are models of the repository: installed with the others, but in the folder ``models`` of a clone.
     """
     if name not in TEMPLATES:
         from mbsim_cli.spec.reading.messages import suggest
@@ -88,7 +88,7 @@ def template(name: str) -> str:
         hint = suggest(name, TEMPLATES)
         raise UsageError(f"unknown template {name!r}; {hint or 'mbsim init --list shows them'}")
     lines = _installed(f"{name}.yaml").splitlines(keepends=True)
-    return "".join(line for line in lines if not line.startswith("# yaml-language-server"))  # a path of the clone
+    return "".join(line for line in lines if not line.startswith("# yaml-language-server"))  # a path in the clone
 
 
 def _installed(name: str) -> str:

@@ -1,4 +1,4 @@
-"""``mbsim inspect``."""
+"""``mbsim inspect``: the content of a result, or of a file of a flexible body."""
 
 from operator import itemgetter
 from pathlib import Path
@@ -10,11 +10,11 @@ from mbsim_cli.cli import options
 from mbsim_cli.cli.output import emit, plain_table, print_objectives, print_warnings, show_table, tell
 from mbsim_cli.errors import UsageError, counted
 
-# How a flexible body in a file is shown.
+# The content of a flexible body as text.
 
 
 def show(found: dict[str, Any], json: bool) -> None:
-    """Print what standard input data hold, for people or as one JSON object."""
+    """Print the content of standard input data, as text or as one JSON object."""
     if json:
         emit(found)
         return
@@ -45,7 +45,7 @@ def _numbers(values: list[float]) -> str:
     return ", ".join(f"{value:.8g}" for value in values)
 
 
-# ``mbsim inspect``: what a result, or a flexible body in a file, holds.
+# The command.
 
 ResultPath = Annotated[
     Path, options.file_argument("RESULT.h5|BODY", "Result, or standard input data (.sid.h5, .SID_FEM).")
@@ -101,6 +101,6 @@ def _print(found: dict[str, Any]) -> None:
     rows = [
         (name, " x ".join(map(str, d["shape"])), ", ".join(d["axes"]), d["unit"])
         for name, d in found["datasets"].items()
-        if not name.startswith("units/")  # the column tells them
+        if not name.startswith("units/")  # a column of the table has the units
     ]
     show_table(plain_table(("dataset", "shape", "axes", "unit"), rows))

@@ -1,4 +1,4 @@
-"""Options that several commands share, and what they read of the environment."""
+"""Options that several commands share, and the parsing of their values."""
 
 import os
 import re
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 
 _DEFAULT = re.compile(r"\[default: \((.*?)\)(?=[;\]])")  # typer's brackets around a default in words
 
-# Commands as mbsim has them: options count once, and help names arguments as people read them.
+# The class of all commands: repeated options are refused, and help prints arguments and defaults in plain words.
 
 
 class Command(TyperCommand):
-    """A command that refuses an option that is given twice; the library would silently take the last one.
+    """A command that refuses an option given twice; typer itself would silently take the last one.
 
     ``renamed`` holds former names of options, which still work.
     """
@@ -39,7 +39,7 @@ class Command(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Replace former names, and raise UsageError for an option that is given twice."""
-        current = []  # with former names of options replaced
+        current = []  # arguments with current names of options
         for arg in args:
             name, equals, value = arg.partition("=")
             if (new := self.renamed.get(name)) is not None:
@@ -48,7 +48,7 @@ class Command(TyperCommand):
                 arg = new + equals + value
             current.append(arg)
         args = current
-        if ctx.resilient_parsing:  # a line that a shell completes: its last option may wait for its value
+        if ctx.resilient_parsing:  # completion in a shell: the last option may lack its value
             return super().parse_args(ctx, args[:-1] if args and args[-1].startswith("-") else args)
         _, _, order = self.make_parser(ctx).parse_args(args=list(args))
         valued = (
@@ -60,12 +60,12 @@ class Command(TyperCommand):
         return super().parse_args(ctx, args)
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
-        """Arguments as their metavars state them; the library adds brackets and types, in each version others."""
+        """The metavars of the arguments alone; typer adds brackets and types that depend on its version."""
         arguments = (p.metavar or "" for p in self.get_params(ctx) if p.param_type_name == "argument")
         return [self.options_metavar or "", *arguments]
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Rows of arguments and of options, as for the usage line."""
+        """Write a table of arguments and one of options, with names as in the usage line."""
         rows: dict[str, list[tuple[str, str]]] = {"argument": [], "option": []}
         for parameter in self.get_params(ctx):
             if record := parameter.get_help_record(ctx):
@@ -82,10 +82,10 @@ class Command(TyperCommand):
 
 
 def limit_threads(threads: int | None) -> None:
-    """Give the linear algebra this many threads; without a number one, unless the environment says otherwise.
+    """Set the number of threads of the linear algebra; None: that of the environment, else one.
 
-    The matrices are small: more threads make them slower, and parameter studies run many processes. What is stated
-    holds for compression, too, which otherwise takes all processors.
+    More threads slow operations on small matrices down, and parameter studies run many processes. A stated number also
+    limits compression, which otherwise uses all processors.
     """
     stated = os.environ.get(VARIABLES[0], "") if threads is None else str(threads)
     if stated.isdecimal():
@@ -99,7 +99,7 @@ def limit_threads(threads: int | None) -> None:
 
 # Options that several commands share.
 
-AUTO = "auto"  # a step that is chosen
+AUTO = "auto"  # the step is chosen by its error estimate
 
 
 Formulation = Literal[
@@ -110,12 +110,12 @@ Method = Literal["none", "ddm", "adjoint", "auto", "fd"]  # of gradients
 
 
 def file_argument(metavar: str, help: str) -> Any:
-    """An argument that names a file or folder; the command itself reports one that cannot be read."""
+    """An argument that names a file or folder; whether it is readable is checked by the command, not by typer."""
     return typer.Argument(metavar=metavar, help=help, show_default=False, readable=False)
 
 
 def output_option(metavar: str, help: str, show_default: str | bool) -> Any:
-    """The option ``-o``: the file or folder to write; ``show_default`` names it where the option is not given."""
+    """The option ``-o``: the file or folder to write; ``show_default`` is the default in the help."""
     return typer.Option("-o", "--output", metavar=metavar, help=help, show_default=show_default, readable=False)
 
 
@@ -176,7 +176,7 @@ Threads = Annotated[int | None, typer.Option(metavar="N", min=1, help="Threads o
 
 
 def begun() -> float:
-    """When the process began, by ``perf_counter``, s: the interpreter and its imports took its processor time."""
+    """Start of the process on the clock ``perf_counter``, s, estimated from its processor time so far."""
     return perf_counter() - process_time()
 
 
@@ -199,7 +199,7 @@ def once(names: list[str]) -> list[str]:
 
 
 def parse_overrides(parameters: list[str] | None, keys: list[str] | None) -> dict[str, str]:
-    """Read ``-p NAME=VALUE`` and ``-s KEY=VALUE`` entries; names of keys begin with a dot. Raises UsageError."""
+    """Values of ``-p NAME=VALUE`` by NAME and of ``-s KEY=VALUE`` by ``.KEY``; raises UsageError."""
     overrides: dict[str, str] = {}
     for option, wanted, mark, entries in (("-p", "NAME", "", parameters), ("-s", "KEY", ".", keys)):
         for entry in entries or ():
@@ -213,14 +213,14 @@ def parse_overrides(parameters: list[str] | None, keys: list[str] | None) -> dic
 
 
 def positive(option: str, value: float | None, unit: str = " of seconds") -> float | None:
-    """Return the value, or raise where it is not a positive finite number."""
+    """Return the value, or raise UsageError where it is not a positive finite number."""
     if value is not None and not 0 < value < float("inf"):
         raise UsageError(f"{option} wants a positive number{unit}, not {value:g}")
     return value
 
 
 def _step_of(text: str | None) -> float | str | None:
-    """Length of a step in seconds, or auto; None for the file's."""
+    """Length of a step in seconds, or auto; None if not given. Raises UsageError."""
     if text is None or text == AUTO:
         return text
     try:
@@ -230,7 +230,7 @@ def _step_of(text: str | None) -> float | str | None:
 
 
 def _memory_of(text: str | None) -> float | None:
-    """Bytes of a size such as 500MB, or raise."""
+    """Bytes of a size such as 500MB; raises UsageError."""
     if text is None:
         return None
     from mbsim_cli.solve.tape import UNITS
@@ -242,7 +242,7 @@ def _memory_of(text: str | None) -> float | None:
         raise UsageError(f"--memory wants a size in {', '.join(UNITS)}, as 500MB, not '{text}'") from None
 
 
-# Options that replace keys of a file's analysis, and threads: defined once; each command names the ones that it takes.
+# Options that replace keys of a file's analysis, and the threads, defined once for all commands.
 
 _SHARED: dict[str, Any] = {
     "parameter": Overrides,
@@ -256,13 +256,13 @@ _SHARED: dict[str, Any] = {
     "memory": Memory,
     "threads": Threads,
 }
-MODEL = ("parameter", "set")  # of commands that read a model without analysing it
+MODEL = ("parameter", "set")  # for commands that do not analyse the model
 ANALYSIS = tuple(name for name in _SHARED if name != "threads")
-STATED: Any = None  # default of the argument: the options always take its place
+STATED: Any = None  # default of ``settings``, which ``replacing`` always overwrites
 
 
 def replacing(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Give a command the options ``names`` in place of its argument ``settings``, which holds those of ``ANALYSIS``."""
+    """A decorator: the command gets the options ``names``, and their values in its argument ``settings``."""
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         def called(**values: Any) -> Any:
@@ -287,7 +287,7 @@ def replacing(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
 def _settings(stated: Mapping[str, Any]) -> "Settings":
-    """The settings that the options of a command replace in a file's analysis."""
+    """The values of the options, by which the settings of a file's analysis are replaced."""
     from mbsim_cli.study.assembling import Settings
 
     accuracy = stated.get("accuracy")

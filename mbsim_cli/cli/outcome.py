@@ -1,4 +1,4 @@
-"""The end of a command: exit code, and a sentence or a JSON object for everything that went wrong."""
+"""The end of a command: the exit code, and a message or JSON object for each exception."""
 
 import os
 import re
@@ -14,9 +14,9 @@ from mbsim_cli.cli.streams import visible
 from mbsim_cli.errors import AnalysisError, InputOutputError, MbsimError, ModelError, at_a_shell
 from mbsim_cli.messages import ANALYSIS, FILE, INTERNAL, MODEL, USAGE, code_of
 
-USAGE_FAULT: Any = BadParameter.__mro__[1]  # the command-line library's UsageError, wherever this typer keeps it
-BROKEN_PIPE = 141  # 128 + SIGPIPE, as when any other program's reader goes away
-INTERNAL_ERROR = 70  # EX_SOFTWARE: a defect of the program, not of what it was given
+USAGE_FAULT: Any = BadParameter.__mro__[1]  # click's UsageError; its module depends on the version of typer
+BROKEN_PIPE = 141  # 128 + SIGPIPE, as for any program whose reader has closed the pipe
+INTERNAL_ERROR = 70  # EX_SOFTWARE: a defect of the program, not of its input
 FAMILIES = {2: USAGE, 3: MODEL, 4: ANALYSIS, 5: FILE, INTERNAL_ERROR: INTERNAL.family}  # of messages, by exit code
 OUT_OF_MEMORY = "there is not enough memory; a smaller model, fewer parameters or fewer bodies need less"
 _CHOICE = re.compile(r"'([^']*)' is not one of (.*)")
@@ -24,7 +24,7 @@ REPORT_AT = "please report it with the model file and what MBSIM_DEBUG=1 shows"
 
 
 def call(arguments: Sequence[str]) -> int:
-    """Run one command and return its exit code; nothing escapes."""
+    """Run one command and return its exit code; exceptions become messages."""
     as_json = "--json" in arguments
     try:
         code = _run(arguments, as_json)
@@ -39,7 +39,7 @@ def call(arguments: Sequence[str]) -> int:
 
 
 def _close_output() -> None:
-    """Let the interpreter's last flush go nowhere."""
+    """Redirect standard output to the null device, so that the last flush of the interpreter succeeds."""
     with open(os.devnull, "w") as nowhere:
         os.dup2(nowhere.fileno(), sys.stdout.fileno())
 
@@ -54,7 +54,7 @@ def _run(arguments: Sequence[str], as_json: bool) -> int:
         return _fail(str(stop), stop.exit_code, as_json, stop)
     except Exit as end:
         return end.exit_code
-    except SystemExit as end:  # of typer: words for a shell that completes, or a reader that left while it printed help
+    except SystemExit as end:  # of typer: after completion, or when a reader closes the pipe during help
         return BROKEN_PIPE if end.code else 0
     except BrokenPipeError:
         raise
@@ -84,7 +84,7 @@ def _run(arguments: Sequence[str], as_json: bool) -> int:
 
 
 def _lost_folder() -> str:
-    """A sentence if the current folder was removed, else empty."""
+    """A message if the current folder was removed, else empty."""
     try:
         os.getcwd()
     except OSError:
@@ -112,15 +112,15 @@ def _fail(sentence: str, exit_code: int, as_json: bool, error: BaseException | N
 
 
 def _code(sentence: str, exit_code: int) -> str:
-    """Code of the message that a command ends with; empty where nothing was wrong."""
+    """Code of the last message of a command; empty for exit codes without a family of messages."""
     family = FAMILIES.get(exit_code)
     return code_of(sentence, family) if family else ""
 
 
 def failure(sentence: str, exit_code: int, error: BaseException | None = None) -> dict[str, Any]:
-    """JSON object of a command that did not come to its end.
+    """JSON object of a command that failed or was interrupted.
 
-    ``partial`` names what it left, ``kept`` a complete result that could not get its name.
+    ``partial`` names its partial result, ``kept`` a complete result that could not be renamed to its target.
     """
     issues = [issue.as_dict() for issue in error.issues] if isinstance(error, ModelError) else []
     report = {"status": "failed", "exit_code": exit_code, "message": sentence, "errors": issues}

@@ -25,19 +25,19 @@ if TYPE_CHECKING:
 # ``show``, ``tell``, ``show_table`` and ``emit`` buffer results for standard output, which ``flush`` writes at the end.
 # ``say`` and ``print_warnings`` write messages to standard error at once.
 
-WIDE = 200  # where no terminal tells its width: logs and files need no wrapping
+WIDE = 200  # characters, where there is no terminal: lines of logs and files are not wrapped
 _pending: list[str] = []
 
 
 def emit(report: Any) -> None:
-    """Print one JSON object on standard output; numbers that JSON cannot say become null."""
+    """Print one JSON object on standard output; numbers that are not finite become null."""
     if isinstance(report, dict) and report.get("warnings"):
         report = report | {"warning_codes": [code_of(sentence, WARNING) for sentence in report["warnings"]]}
     show(to_json(report))
 
 
 def show(text: str) -> None:
-    """Keep a text for standard output until the command has ended, so that one place handles faults of writing."""
+    """Buffer a text for standard output until the command ends, so that write errors are handled in one place."""
     _pending.append(text)
 
 
@@ -48,7 +48,7 @@ def tell(sentence: str, quiet: bool = False) -> None:
 
 
 def show_table(table: "Table") -> None:
-    """Buffer a table for standard output, as wide as the terminal, also if a pager reads it."""
+    """Buffer a table for standard output, as wide as the terminal, also in a pager."""
     from rich.console import Console
 
     terminal, page = sys.stdout.isatty(), _EncodedText(getattr(sys.stdout, "encoding", None) or "utf-8")
@@ -86,14 +86,14 @@ def to_json(report: Any) -> str:
 
 
 def say(sentence: str, quiet: bool = False) -> None:
-    """Print a line on standard error: progress, or a warning."""
+    """Print a line on standard error: progress, or a warning with its code."""
     if not quiet:
         code = code_of(sentence, WARNING) if sentence.startswith("warning: ") else ""
         print(visible(sentence) + faint(code), file=sys.stderr)
 
 
 def print_warnings(warnings: Iterable[str], quiet: bool = False) -> None:
-    """Print warnings on standard error, a line each."""
+    """Print warnings on standard error, one per line."""
     for warning in warnings:
         say(f"warning: {warning}", quiet)
 
@@ -119,7 +119,7 @@ def plain_table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> "Table"
 
 
 MOST_ROWS = 30  # of each table
-MOST_MOVING, MOVES = 3, 0.1  # of a mode: most coordinates that are named, their least amplitude over the largest
+MOST_MOVING, MOVES = 3, 0.1  # coordinates listed for a mode: their number, their least amplitude over the largest
 
 
 def show_rows(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
@@ -148,9 +148,9 @@ def print_modes(modes: Sequence[Mapping[str, Any]], neutral: int) -> None:
 def _objectives_table(
     objectives: Mapping[str, Mapping[str, Any]], parameters: Mapping[str, Mapping[str, Any]]
 ) -> "Table":
-    """Return objectives as columns, value and derivatives as rows: parameters are mostly the longer list.
+    """Return a table with a column for each objective, and rows of its value and derivatives.
 
-    ``parameters`` have the units that derivatives are by.
+    ``parameters`` state the units of the parameters.
     """
     from rich.table import Table
 
@@ -170,7 +170,7 @@ def _objectives_table(
 
 
 def print_objectives(objectives: Mapping[str, Mapping[str, Any]], parameters: Mapping[str, Mapping[str, Any]]) -> None:
-    """Print the table of objectives, and footnotes that say why numbers are NaN or not unique."""
+    """Print the table of objectives, and footnotes with the reasons why numbers are NaN or not unique."""
     from mbsim_cli.study.diagnostics.undetermined import footnotes
 
     show_table(_objectives_table(objectives, parameters))
@@ -184,7 +184,7 @@ def _number(value: float, flags: Sequence[str] | None) -> str:
     return f"{shown}*" if flags else shown
 
 
-# Issues of a model file, as people read them: place, sentence, hint, and the source line with a mark below.
+# Issues of a model file as text: place, message, hint, and the source line with a mark below.
 
 
 def print_issues(issues: Iterable[Issue]) -> None:
@@ -198,14 +198,14 @@ def print_issues(issues: Iterable[Issue]) -> None:
             print(" " * (len(margin) - 2) + "| " + indent + "^", file=sys.stderr)
 
 
-# A progress bar with time to go, on standard error, where a person watches.
+# A progress bar with the remaining time, if standard error is a terminal.
 
 CLEAR = "\r\x1b[2K\x1b[?25h"  # wipes the line and shows the cursor, which a bar hides
 
 
 @contextmanager
 def bar(title: str, total: float | None, quiet: bool) -> Iterator[Callable[[float], None]]:
-    """Show progress towards ``total``, or a count where that is None; call what this yields with the amount done."""
+    """A context that shows progress towards ``total``, or a count if None; it yields a function of the amount done."""
     if quiet or not sys.stderr.isatty():
         yield lambda done: None
         return
@@ -232,11 +232,11 @@ def bar(title: str, total: float | None, quiet: bool) -> Iterator[Callable[[floa
         yield lambda done: progress.update(task, completed=done)
 
 
-# Listeners of commands.
+# Listeners: how the analysis reports to a command.
 
 
 class Terminal(Listener):
-    """Sentences and a bar on standard error, and interruption by signals."""
+    """Messages and a progress bar on standard error, and interruption by signals."""
 
     def __init__(self, quiet: bool):
         self._quiet = quiet

@@ -125,7 +125,7 @@ def command(
 
 
 def _refuse(option: str, does: str, others: dict[str, Any]) -> None:
-    """Raise UsageError for what another option has no use for."""
+    """Raise UsageError for options that another option excludes."""
     if given := options.given(others):
         raise UsageError(f"{option} {does}, and has no use for {given}; leave one out")
 
@@ -135,7 +135,7 @@ def _refuse(option: str, does: str, others: dict[str, Any]) -> None:
 
 @dataclass
 class _Picture:
-    """A picture: ``save(file, kind)`` writes it, ``report`` is printed by ``--json``, ``summary`` for people."""
+    """A picture: ``save(file, kind)`` writes it; ``report`` is printed with ``--json``, else ``summary``."""
 
     save: Callable[[Path, str], None]
     report: dict[str, Any]
@@ -143,7 +143,7 @@ class _Picture:
 
 
 def _write(output: Path, draw: Callable[[], _Picture], json: bool, quiet: bool, force: bool) -> None:
-    """Write a picture and report it; ``draw`` is called after the place of the file and the libraries are checked."""
+    """Write a picture and report it; the target and the libraries are checked before ``draw`` is called."""
     from mbsim_cli.io.target import PICTURE, check_target, replaced
     from mbsim_cli.report import picture_kind, require_matplotlib
 
@@ -206,7 +206,7 @@ def _study(path: Path, names: list[str], over: str | None) -> _Picture:
 
 
 def _field(path: Path, name: str) -> _Picture:
-    """The numbers of a body's elements, as colours."""
+    """A field, or derivatives by it, as colours of a body's elements."""
     from mbsim_cli.report.sheet import save_cells
     from mbsim_cli.study.pictures.motion import field_of
 
@@ -225,7 +225,7 @@ def _field(path: Path, name: str) -> _Picture:
 def _catalogue(content: "ResultFile") -> dict[str, Any]:
     """Histories with kind, unit and components; objectives with gradients; parameters of sensitivities.
 
-    Torques of inverse dynamics have some by coordinates and their rates as well.
+    Torques of inverse dynamics also have derivatives by coordinates and their rates.
     """
     return {
         "histories": {

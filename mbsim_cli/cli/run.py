@@ -26,13 +26,13 @@ from mbsim_cli.model.codes import INTEGRATORS
 if TYPE_CHECKING:
     from mbsim_cli.study.assembling import Settings
 
-# A table of the numbers of a model that matter most.
+# A table of the most influential numbers of a model.
 
 
 def print_influence(report: Mapping[str, Any], top: int) -> None:
     """Print the changes of the objectives by one per cent of the ``top`` most influential numbers of a report.
 
-    For a zero also the scale whose one per cent is used.
+    For numbers that are zero, the scale whose one per cent is used is printed, too.
     """
     objectives, entries = report["objectives"], report["influence"]
     titles = [f"{name} [{o['unit']}]" if o["unit"] else name for name, o in objectives.items()]
@@ -141,7 +141,7 @@ def _print_response(found: dict[str, Any]) -> None:
 
 
 def _print_extremes(extremes: dict[str, dict[str, Any]]) -> None:
-    """Print least and largest values of sensors, without components that are zero in the whole run."""
+    """Print minima and maxima of sensors, without components that are zero in the whole run."""
     rows = []
     for name, e in extremes.items():
         if e["least"] or e["largest"]:

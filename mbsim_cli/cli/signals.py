@@ -1,8 +1,7 @@
 """Interruption: Ctrl-C and termination end a command where it is safe, with the exit code that shells expect.
 
-The handler never raises: an exception out of nowhere may strike in a destructor or a callback, where Python prints
-and forgets it. While nothing is half-written it ends the process at once; inside ``shield`` it leaves a note, which
-``poll`` turns into ``Stopped`` where a command can be left.
+The handler never raises: Python ignores exceptions in destructors and callbacks. Outside of ``shield`` the handler ends
+the process. Inside, it stores the signal, and the next ``poll`` raises ``Stopped``.
 """
 
 import contextlib
@@ -20,7 +19,7 @@ ANSWER = '{{\n  "status": "failed",\n  "exit_code": {code},\n  "message": "{word
 _shielded = False
 _pending: int | None = None
 _as_json = False
-_last_words = ""  # what the terminal needs first
+_last_words = ""  # control sequences that restore the terminal
 
 
 class Stopped(Interrupted):
@@ -33,11 +32,11 @@ class Stopped(Interrupted):
 
 
 def install(as_json: bool = False) -> None:
-    """Take the signals that end programs over; ``as_json`` has an interruption answer on standard output."""
+    """Install the handler of signals; ``as_json``: an interruption prints a JSON object on standard output."""
     global _as_json
     _as_json = as_json
     for number in WORDS:
-        if signal.getsignal(number) is not signal.SIG_IGN:  # as under nohup or a shell's background job
+        if signal.getsignal(number) is not signal.SIG_IGN:  # ignored under nohup, and in background jobs of shells
             signal.signal(number, _stop)
 
 
@@ -47,7 +46,7 @@ def _stop(number: int, frame: FrameType | None) -> None:
         _pending = number
         return
     stop = Stopped(number)
-    with contextlib.suppress(OSError):  # straight to the file: what was interrupted may be a print
+    with contextlib.suppress(OSError):  # unbuffered, for a print may be interrupted
         os.write(2, _last_words.encode(errors="backslashreplace"))
         if _as_json:
             os.write(1, ANSWER.format(code=stop.exit_code, word=stop.word).encode())
@@ -58,7 +57,7 @@ def _stop(number: int, frame: FrameType | None) -> None:
 
 @contextlib.contextmanager
 def shield() -> Iterator[None]:
-    """Put interruption off to the next ``poll``, or to the end of the outermost shield."""
+    """A context that defers interruption to the next ``poll``, or to the end of the outermost shield."""
     global _shielded
     outer, _shielded = _shielded, True
     try:
@@ -70,7 +69,7 @@ def shield() -> Iterator[None]:
 
 
 def poll() -> None:
-    """Raise ``Stopped`` where an interruption was put off."""
+    """Raise ``Stopped`` if an interruption was deferred."""
     global _pending
     if _pending is not None:
         number, _pending = _pending, None
@@ -79,7 +78,7 @@ def poll() -> None:
 
 @contextlib.contextmanager
 def terminal(last_words: str) -> Iterator[None]:
-    """Within, an interruption sends these control sequences first."""
+    """A context in which an interruption first prints these control sequences."""
     global _last_words
     outer, _last_words = _last_words, last_words
     try:
@@ -89,6 +88,6 @@ def terminal(last_words: str) -> Iterator[None]:
 
 
 def answer_begins() -> None:
-    """Standard output gets a command's answer from now on: an interruption must not add another."""
+    """Note that the result is being written to standard output, so that an interruption prints no JSON object."""
     global _as_json
     _as_json = False

@@ -1,4 +1,4 @@
-"""Standard streams as they come: closed, full, of any encoding. Lost warnings are no fault, a lost result is one."""
+"""Standard streams that may be closed, full or of any encoding: lost warnings are ignored, a lost result raises."""
 
 import contextlib
 import errno
@@ -8,18 +8,18 @@ import os
 import re
 import sys
 
-# Control characters, those of the second half of Latin-1, and what turns the direction of writing around.
+# Control characters of ASCII and Latin-1, line separators, bidirectional controls, and surrogates.
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 _closed_output = False
 
 
 def visible(text: str) -> str:
-    """The text with control characters written out: what stands in files must not steer a terminal."""
+    """The text with control characters escaped: texts from files must not control the terminal."""
     return _CONTROLS.sub(lambda found: ascii(found[0])[1:-1], text)
 
 
 class _Forgiving(io.RawIOBase):
-    """A descriptor that takes everything; what it cannot write is lost."""
+    """An output stream on a descriptor that ignores errors of writing."""
 
     def __init__(self, handle: int):
         self._handle = handle
@@ -33,11 +33,11 @@ class _Forgiving(io.RawIOBase):
         return self._handle
 
     def isatty(self) -> bool:
-        """Whether a person watches."""
+        """Whether it is a terminal."""
         return os.isatty(self._handle)
 
     def write(self, data) -> int:
-        """Write all or as much as goes."""
+        """Write as much as possible; report all as written."""
         left = memoryview(data).cast("B")
         with contextlib.suppress(OSError):
             while len(left):
@@ -50,7 +50,7 @@ def prepare() -> None:
     global _closed_output
     _closed_output = not _is_open(1)
     for handle in (0, 1, 2):
-        if not _is_open(handle):  # else the next file that is opened would be a standard stream
+        if not _is_open(handle):  # else the next opened file would become a standard stream
             os.dup2(os.open(os.devnull, os.O_RDWR), handle)
     if sys.stdout is None:
         sys.stdout = io.TextIOWrapper(io.FileIO(1, "w", closefd=False), "utf-8")  # type: ignore
@@ -67,13 +67,13 @@ def _is_open(handle: int) -> bool:
 
 
 def answer(text: str) -> None:
-    """Write JSON on standard output, in letters that it has; raises OSError."""
+    """Write text or JSON to standard output, escaping characters that its encoding lacks; raises OSError."""
     if text and _closed_output:
         raise OSError(errno.EBADF, "it is closed")
     try:
         text.encode(getattr(sys.stdout, "encoding", None) or "utf-8")
-    except UnicodeEncodeError:  # only texts hold such letters
+    except UnicodeEncodeError:  # in JSON, such characters occur only within strings
         text = re.sub(r"[^\x00-\x7f]", lambda found: json.dumps(found[0])[1:-1], text)
-    if text:  # even nothing is too much for a full disk
+    if text:  # on a full disk even an empty write fails
         sys.stdout.write(text)
     sys.stdout.flush()

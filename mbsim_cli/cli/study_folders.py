@@ -54,7 +54,7 @@ def _row(name: str, entry: Mapping[str, Any]) -> tuple[str, ...]:
     lowest, highest = entry["lowest"], entry["highest"]
     effects = sorted(entry["main_effects"].items(), key=lambda item: -item[1] if item[1] == item[1] else 0.0)
     shares = ", ".join(f"{parameter} {share:.0%}" for parameter, share in effects[:SHOWN] if share == share)
-    unknown: dict[str, list[str]] = {}  # parameters by the reason why their effects are unknown
+    unknown: dict[str, list[str]] = {}  # parameters without known effects, by reason
     for parameter, why in entry["main_effects_unknown"].items():
         unknown.setdefault(why, []).append(parameter)
     reasons = (why if len(of) == len(effects) else f"{', '.join(of)}: {why}" for why, of in unknown.items())
@@ -79,7 +79,7 @@ def _speed(report: Mapping[str, Any]) -> str:
 
 
 def _print_losses(report: Mapping[str, Any]) -> None:
-    """Rows that count for nothing."""
+    """Warn of rows of another plan, and of damaged records."""
     if report["strange_rows"]:
         say(f"warning: {report['strange_rows']} rows belong to another plan, and are left out")
     if lost := report["lost_records"]:

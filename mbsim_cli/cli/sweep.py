@@ -1,4 +1,4 @@
-"""``mbsim sweep``."""
+"""``mbsim sweep``: parameter studies."""
 
 import os
 from dataclasses import replace
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     from mbsim_cli.study.sweep.study_folder import StudyFolder
 
 
-# Cases of a study that a command line states: a file of them, or the axes of a grid.
+# Cases that the command line states: a file of cases, or the axes of a grid.
 
 
 def stated_cases(csv: Path | None, grid: list[str] | None) -> dict[str, Any] | None:
-    """Cases of the command line, as a study of a file states them."""
+    """The cases of the command line in the form of an entry of ``studies``."""
     if csv is not None and grid:
         raise UsageError("--csv and --grid are two studies; give one of them")
     if csv is not None:
@@ -122,7 +122,7 @@ NOT_STARTED = "{} is a study that is planned already; give the model file to pla
 
 
 class _Group(TyperGroup):
-    """Takes a first word that is no command as the model of a study to run."""
+    """A group of commands in which a first argument that is no command is the model of a study to run."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         if args and args[0] not in (*self.commands, "-h", "--help"):

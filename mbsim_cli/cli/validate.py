@@ -1,4 +1,4 @@
-"""``mbsim validate``: everything that is wrong with model files, at once."""
+"""``mbsim validate``: all errors in model files."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -47,7 +47,7 @@ def command(
 
 
 def validate(path: Path, settings: "Settings") -> tuple[tuple[Issue, ...], list[str]]:
-    """All issues of a file, those of the assembly only where the file itself is sound; warnings of a valid one."""
+    """All issues of a file, those of the assembly only if the file itself has none; and warnings."""
     from mbsim_cli.spec.warnings import warnings_of
     from mbsim_cli.study.assembling import build, load
 

@@ -69,11 +69,11 @@ def _show(address: str, report: dict[str, Any], browser: bool, json: bool, quiet
             say("no browser could be opened; the page is there", quiet)
 
 
-# The page of a model that is being edited, served to this machine alone.
+# The page of a model that is being edited; the server accepts connections from this machine only.
 
 
 class Watched:
-    """The page of a model as its files are now; it is made anew when one of them has changed."""
+    """The page of a model, updated when one of its files has changed."""
 
     def __init__(self, path: Path, overrides: Mapping[str, str]):
         self._path, self._overrides = path, overrides
@@ -82,11 +82,11 @@ class Watched:
 
     @property
     def version(self) -> str:
-        """Times and sizes of the files."""
+        """Modification times and sizes of the files."""
         return ".".join(map(_stamp, self._stamps))
 
     def refresh(self) -> None:
-        """Make the page anew where a file has changed; errors of the model are a page, too."""
+        """Update the page if a file has changed; if the model has errors, the page lists them."""
         before = {file: _stamp(file) for file in {self._path: "", **self._stamps}}
         if before == self._stamps:
             return
@@ -120,7 +120,7 @@ def _serve(path: Path, overrides: Mapping[str, str], port: int | None, browser: 
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            # a page from elsewhere may reach this machine by a name of its own
+            # refuses foreign names of this machine, by which pages of other sites could reach the server
             if self.headers.get("Host") != f"127.0.0.1:{server.server_port}":
                 self.send_error(403)
                 return
@@ -141,7 +141,7 @@ def _serve(path: Path, overrides: Mapping[str, str], port: int | None, browser: 
             self.wfile.write(content)
 
         def log_message(self, *_: Any) -> None:
-            """Log nothing: the page asks twice a second."""
+            """Log nothing, for the page sends two requests a second."""
 
     try:
         server = HTTPServer(("127.0.0.1", port or 0), Handler)

@@ -16,10 +16,11 @@ BEGINNING = 100_000  # bytes read to recognise the format
 
 
 def read(path: Path, floating: bool | None = None) -> Robot:
-    """The robot in a file of URDF, SDF or MJCF; ``floating`` says how roots of the first two stand on the ground.
+    """The robot in a file of URDF, SDF or MJCF.
 
-    None is the format's own way: the root link of a URDF is fixed, links of SDF that nothing holds float.
-    Raises UsageError for another format, InputOutputError where the file cannot be read.
+    ``floating``: whether root links of the first two formats float or are fixed to the ground. None is the default of
+    the format: fixed in URDF, floating in SDF. Raises UsageError for another format, InputOutputError where the file
+    cannot be read.
     """
     from mbsim_cli.exchange import mjcf, sdf, urdf
 
@@ -44,7 +45,7 @@ def read(path: Path, floating: bool | None = None) -> Robot:
 
 
 def find_meshes(robot: Robot, source: Path, target: Path) -> None:
-    """State the meshes of a robot relative to the model file, and list those that pictures cannot show."""
+    """Make paths of meshes relative to the model file, and add a remark on those that pictures cannot show."""
     from mbsim_cli.spec.bodies import SURFACES
 
     found, left = [], {}
@@ -63,16 +64,16 @@ def find_meshes(robot: Robot, source: Path, target: Path) -> None:
         robot.remarks.append(f"{len(files)} visual meshes are left out, as {files[0]}: {reason}")
 
 
-# Joints that close loops which a format cannot state, from a file beside it.
+# Joints that close loops, from a further file, for formats that cannot state them.
 
 
 WAY = "NAME: {type: spherical or revolute, places: {BODY: [x, y, z], BODY: [x, y, z]}, axes: {BODY: [x, y, z], ...}}"
 
 
 def add_loops(robot: Robot, path: Path) -> None:
-    """Add the joints of a YAML file, by name; places [m] and axes in the axes of each of the two bodies.
+    """Add the joints of a YAML file, by name; points [m] and joint axes are given in the axes of both bodies.
 
-    Raises InputOutputError where the file cannot be read, or a joint is not stated so.
+    Raises InputOutputError where the file cannot be read, or a joint is stated wrongly.
     """
     import yaml
 
@@ -116,7 +117,7 @@ def _joint(robot: Robot, name: str, entry: Mapping[str, Any], where: str) -> Joi
 
 
 def _vectors_of_two(robot: Robot, entry: Mapping[str, Any], key: str, where: str) -> dict[str, np.ndarray]:
-    """A vector of each of two bodies."""
+    """Vectors (3,) by body, one for each of the two bodies."""
     stated = entry.get(key)
     known = {GROUND} | {body.name for body in robot.bodies}
     if not isinstance(stated, Mapping) or len(stated) != 2:
@@ -135,9 +136,9 @@ def _vectors_of_two(robot: Robot, entry: Mapping[str, Any], key: str, where: str
 
 
 def _onto(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """A rotation that takes a unit vector to another."""
+    """A rotation matrix (3, 3) that turns one unit vector into another."""
     across, cosine = np.cross(one, other), float(one @ other)
-    if cosine < -0.99:  # nearly opposite: half a turn first
+    if cosine < -0.99:  # nearly opposite: first a turn by 180 degrees
         normal = np.eye(3)[np.argmin(np.abs(one))]
         normal = normal - (normal @ one) * one
         normal /= np.linalg.norm(normal)

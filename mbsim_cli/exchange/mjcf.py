@@ -27,21 +27,21 @@ FREE, BALL, SLIDE, HINGE = range(4)  # mjtJoint
 CONNECT, WELD, EQUAL_JOINTS = range(3)  # mjtEq
 _KINDS = {SLIDE: "prismatic", HINGE: "revolute"}
 _TO_JOINT = (0, 1)  # mjtTrn: a joint, also in the axes of its parent
-_SHOWN_GROUPS = 3  # of shapes, that MuJoCo shows at first; further ones mostly serve contacts
+_SHOWN_GROUPS = 3  # groups of shapes shown by default; others mostly serve contacts
 
 
 def read(path: Path) -> Robot:
     """The mechanism in a file, at its first keyframe or, without one, at its reference position.
 
-    A body with several joints becomes several, the inner ones without mass. Raises InputOutputError where MuJoCo
-    refuses the file.
+    A body with several joints becomes a chain of bodies, of which only the last one has mass. Raises InputOutputError
+    where MuJoCo refuses the file.
     """
     try:
         import mujoco
     except ImportError:
         raise InputOutputError("MJCF is read by MuJoCo; install the extra: pip install '.[import]'") from None
     warnings: list[str] = []
-    mujoco.set_mju_user_warning(warnings.append)  # which otherwise go to a log in the folder where one works
+    mujoco.set_mju_user_warning(warnings.append)  # MuJoCo would write them to a log in the current folder
     try:
         model = mujoco.MjModel.from_xml_path(str(path))
     except ValueError as error:
@@ -54,7 +54,7 @@ def read(path: Path) -> Robot:
 
 
 class _Reader:
-    """Goes through the arrays of a compiled model; bodies and joints by their numbers there."""
+    """Builds a ``Robot`` from the arrays of a compiled model."""
 
     def __init__(self, mujoco: Any, model: Any, path: Path):
         self._mujoco = mujoco
@@ -83,7 +83,7 @@ class _Reader:
         return self._mujoco.mj_id2name(self._model, getattr(self._mujoco.mjtObj, f"mjOBJ_{kind}"), number) or ""
 
     def _is_off(self, flag: str) -> bool:
-        """Whether the options of the model disable something; versions of MuJoCo know different flags."""
+        """Whether a flag of the model's options is set; versions of MuJoCo have different flags."""
         return bool(self._model.opt.disableflags & getattr(self._mujoco.mjtDisableBit, f"mjDSBL_{flag}", 0))
 
     def _add_body(self, number: int) -> None:
@@ -117,7 +117,7 @@ class _Reader:
         name = self._joints.add(self._named("JOINT", at) or f"{bodies[1]}_joint")
         qpos, dof = model.jnt_qposadr[at], model.jnt_dofadr[at]
         anchor = np.array(model.jnt_pos[at])
-        if kind == FREE:  # stated by the pose in the world, whatever the body's own place is
+        if kind == FREE:  # its coordinates are the pose in the world
             start = self._start[qpos : qpos + 7]
             made = Joint(name, "floating", bodies, np.array([start[:3], np.zeros(3)]), rotation_of(start[3:]))
         elif kind == BALL:
@@ -145,7 +145,7 @@ class _Reader:
         self.robot.joints.append(made)
 
     def _add_loops(self) -> None:
-        """Equality constraints: joints that close loops, and couplings of coordinates."""
+        """Add equality constraints: joints that close loops, and couplings of coordinates."""
         model = self._model
         for number in range(model.neq):
             kind, data = int(model.eq_type[number]), model.eq_data[number]
@@ -163,7 +163,7 @@ class _Reader:
                 self.robot.remarks.append(f"not taken over: equality constraint {label}")
 
     def _closed(self, number: int, kind: int, data: np.ndarray) -> tuple[tuple[str, str], np.ndarray, np.ndarray]:
-        """Bodies that a connection or weld joins, its place in each, and the second's axes in those of the first."""
+        """The two bodies of a connection or weld, its point in each [m], and the second's axes in the first one's."""
         model, ids = self._model, [int(self._model.eq_obj1id[number]), int(self._model.eq_obj2id[number])]
         if model.eq_objtype[number] == self._mujoco.mjtObj.mjOBJ_SITE:
             turns = [rotation_of(model.site_quat[site]) for site in ids]
@@ -177,7 +177,7 @@ class _Reader:
         return (self._body_names[ids[0]], self._body_names[ids[1]]), places, np.eye(3) if kind == CONNECT else turn
 
     def _equal(self, number: int, label: str, data: np.ndarray) -> bool:
-        """Add q_1 = data_0 + data_1 q_2, both from their reference; False where a coordinate is none of one joint."""
+        """Add q_1 = data_0 + data_1 q_2, both from their reference; False if a joint has not exactly one coordinate."""
         first = self._by_joint.get(int(self._model.eq_obj1id[number]))
         second = self._by_joint.get(int(self._model.eq_obj2id[number]))
         if first is None or not first.coordinate or (second is not None and not second.coordinate):
@@ -187,7 +187,7 @@ class _Reader:
         return True
 
     def _add_motors(self) -> None:
-        """Actuators of joints whose force is affine in command, position and rate: motors, servos."""
+        """Add actuators of joints whose force is affine in command, position and rate: motors, servos."""
         model, names = self._model, Names()
         for number in range(model.nu):
             label = self._named("ACTUATOR", number) or f"motor{number + 1}"
@@ -210,7 +210,7 @@ class _Reader:
             self.robot.motors.append(motor)
 
     def _add_visuals(self) -> None:
-        """Meshes that MuJoCo shows; it moves their vertices into principal axes, and the shapes with them."""
+        """Add the meshes that MuJoCo shows, with the poses of the files: it moves vertices into principal axes."""
         model = self._model
         for number in range(model.ngeom):
             mesh, body = int(model.geom_dataid[number]), int(model.geom_bodyid[number])
@@ -250,7 +250,7 @@ class _Reader:
                 remarks.append(f"not taken over: {number} {what}")
 
 
-# Writing: bodies within bodies, at the coordinates' zero; the start is a keyframe.
+# Writing: nested bodies in the pose of zero coordinates; the initial state is a keyframe.
 
 
 _JOINTS = {"revolute": "hinge", "prismatic": "slide", "spherical": "ball"}
@@ -263,7 +263,7 @@ def mjcf_of(robot: Robot) -> str:
     SubElement(root, "option", gravity=words(robot.gravity))
     start: list[float] = []
     bodies = {body.name: body for body in robot.bodies}
-    carried: dict[str, list[Joint]] = {}  # joints that carry bodies, by the body that they stand on
+    carried: dict[str, list[Joint]] = {}  # joints to children, by parent body
     for joint in robot.joints:
         if not joint.closes:
             carried.setdefault(joint.bodies[0], []).append(joint)
@@ -287,7 +287,7 @@ def mjcf_of(robot: Robot) -> str:
 
 
 def _chain(joint: Joint, bodies: dict[str, Body], carried: dict[str, list[Joint]]) -> list[Joint]:
-    """A joint with those that follow it over bodies without mass, which MJCF has as several joints of one body."""
+    """A joint and those that follow it over massless bodies, which become several joints of one body in MJCF."""
     chain = [joint]
     while chain[-1].kind in _JOINTS:
         body = bodies[chain[-1].bodies[1]]
@@ -299,8 +299,8 @@ def _chain(joint: Joint, bodies: dict[str, Body], carried: dict[str, list[Joint]
 
 
 def _write_body(parent: Element, chain: list[Joint], body: Body, start: list[float]) -> Element:
-    """Add a body with its joints, the outer first; their coordinates at the start are appended."""
-    place, turn = np.zeros(3), np.eye(3)  # of the body where all coordinates are zero
+    """Add a body with its joints, the outer first; their initial coordinates are appended."""
+    place, turn = np.zeros(3), np.eye(3)  # of the body at zero coordinates
     for joint in chain:
         place = place + turn @ (joint.places[0] - joint.turn @ joint.places[1])
         turn = turn @ joint.turn

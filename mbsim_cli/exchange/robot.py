@@ -1,6 +1,6 @@
-"""A mechanism as any format describes it, and its text as a model file.
+"""A mechanism in a form common to all formats, and its text as a model file.
 
-Frames are those of the other formats: a body's origin is the frame of the joint that carries it.
+Frames follow the other formats: a body's origin is the frame of the joint that connects it to its parent.
 """
 
 import re
@@ -15,7 +15,7 @@ GROUND = "ground"
 INERTIA = {"xx": (0, 0), "yy": (1, 1), "zz": (2, 2), "xy": (0, 1), "xz": (0, 2), "yz": (1, 2)}
 _AXES = {(1.0, 0.0, 0.0): "x", (0.0, 1.0, 0.0): "y", (0.0, 0.0, 1.0): "z"}
 _COORDINATES = {"revolute": "angle", "prismatic": "displacement"}
-_STOP_WAY = {"revolute": (1e4, 1e-2), "prismatic": (1e5, 1e-3)}  # stiffness and onset of stops, which formats leave out
+_STOP_WAY = {"revolute": (1e4, 1e-2), "prismatic": (1e5, 1e-3)}  # stiffness and onset of stops, missing in files
 
 
 @dataclass
@@ -35,7 +35,7 @@ class Body:
 
 @dataclass
 class Joint:
-    """A joint whose point and axes are stated in both bodies; they coincide at zero coordinates.
+    """A joint whose point and axes are stated in both bodies; they coincide where its coordinates are zero.
 
     ``places`` (2, 3) are the point in the axes of either body [m], ``turn`` (3, 3) the second body's axes in those of
     the first at zero coordinates, ``axis`` (3) the axis in the second body. ``limits`` [rad or m].
@@ -54,18 +54,18 @@ class Joint:
     stiffness: float = 0.0
     natural: float = 0.0  # coordinate where the spring is at rest
     start: float = 0.0
-    closes: bool = False  # a loop
+    closes: bool = False  # whether it closes a loop
 
     @property
     def coordinate(self) -> str:
-        """Name of its one coordinate; empty where it has none, or several."""
+        """Name of its coordinate; empty if it has none, or several."""
         part = _COORDINATES.get(self.kind)
         return f"{self.name}.{part}" if part else ""
 
 
 @dataclass
 class Coupling:
-    """The sum of weighted coordinates that equals ``offset``; coordinates by joint."""
+    """A linear constraint on coordinates: their sum, weighted by ``terms``, equals ``offset``."""
 
     name: str
     terms: dict[str, float]
@@ -112,7 +112,7 @@ class Motor:
 
 @dataclass
 class Visual:
-    """A mesh that pictures show of a body; ``file`` as the format states it, then as the model file does."""
+    """A mesh that pictures show of a body; ``file`` is its path in the imported file, later that in the model file."""
 
     body: str
     file: str
@@ -123,7 +123,7 @@ class Visual:
 
 @dataclass
 class Robot:
-    """All that a model file takes of another format; ``remarks`` are sentences on the rest."""
+    """The content of a model file that is imported or exported; ``remarks`` list what is not taken over."""
 
     name: str
     source: str
@@ -138,14 +138,14 @@ class Robot:
 
 
 class Names:
-    """Names of another format, made fit for a model file: each stands once, in letters that references take."""
+    """Converts names to unique names of letters, digits and underscores, as model files require."""
 
     def __init__(self, taken: Iterable[str] = ()):
         self._taken = set(taken)
         self._made: dict[str, str] = {}
 
     def add(self, name: str) -> str:
-        """A new name."""
+        """Convert a further name."""
         plain = re.sub(r"\W", "_", name, flags=re.ASCII) or "unnamed"
         plain = f"n{plain}" if plain[0].isdigit() or plain[0] == "_" else plain
         made, number = plain, 2
@@ -156,7 +156,7 @@ class Names:
         return made
 
     def alias(self, name: str, made: str) -> None:
-        """Let another name stand for one that was made."""
+        """Map another name to a converted one."""
         self._made[name] = made
 
     def __getitem__(self, name: str) -> str:
@@ -194,15 +194,15 @@ def require_finite(robot: Robot) -> None:
 
 
 def give_unphysical_inertias_away(robot: Robot) -> None:
-    """Add mass and inertia of a body that could not exist to the body that it is fixed to, which moves all the same.
+    """Add mass and inertia of physically impossible bodies to the bodies that they are fixed to.
 
-    Files of robots often state inertias whose principal moments violate the triangle inequalities; together with what
-    they are fixed to they mostly are possible.
+    Files of robots often state inertias whose principal moments violate the triangle inequalities. The sum with the
+    inertia of the other body mostly satisfies them, and the motion is the same.
     """
     carriers = {joint.bodies[1]: joint for joint in robot.joints if not joint.closes}
     by_name = {body.name: body for body in robot.bodies}
     given = []
-    for body in reversed(robot.bodies):  # leaves first, as far as the format lists parents before children
+    for body in reversed(robot.bodies):  # leaves first, if the format lists parents before children
         joint = carriers.get(body.name)
         while not _is_physical(body) and joint is not None and joint.kind == "fixed":
             parent = by_name.get(joint.bodies[0])
@@ -224,7 +224,7 @@ def give_unphysical_inertias_away(robot: Robot) -> None:
 
 
 def _is_physical(body: Body) -> bool:
-    """Whether a model file takes the inertia."""
+    """Whether the inertia is valid in a model file."""
     from mbsim_cli.spec.rules.bodies import MEASURED
 
     moments = np.linalg.eigvalsh(body.inertia)
@@ -233,7 +233,7 @@ def _is_physical(body: Body) -> bool:
 
 
 def united(name: str, parts: list[Body]) -> Body:
-    """Unite several parts, all in the same axes, into a body."""
+    """A body with mass and inertia of several parts, all in the same axes."""
     whole = Body(name)
     for part in parts:
         _add(part, whole, Joint("", "fixed", ("", ""), np.zeros((2, 3))))
@@ -241,7 +241,7 @@ def united(name: str, parts: list[Body]) -> Body:
 
 
 def _add(body: Body, parent: Body, joint: Joint) -> None:
-    """Put a body's mass and inertia on its parent."""
+    """Add a body's mass and inertia to its parent."""
     center = joint.places[0] + joint.turn @ (body.center - joint.places[1])
     mass = parent.mass + body.mass
     common = (parent.mass * parent.center + body.mass * center) / mass if mass else parent.center
@@ -260,7 +260,7 @@ def _of_point(mass: float, place: np.ndarray) -> np.ndarray:
 
 
 def text_of(robot: Robot, stops: bool = False) -> str:
-    """The model file, with comments; limits of joints act as ``stops``, or stand there as comments."""
+    """The text of the model file; limits of joints become bump stops, commented out unless ``stops``."""
     return "\n".join(_lines(robot, stops)) + "\n"
 
 
@@ -310,7 +310,7 @@ def _points(robot: Robot) -> Iterator[str]:
 
 
 def _vectors(robot: Robot) -> Iterator[str]:
-    """Axes of joints that are no axes of both bodies, and the vectors that coincide at zero coordinates."""
+    """Lines of vectors: axes of joints that are no axes of both bodies, and vectors that define zero coordinates."""
     rows = []
     for joint in robot.joints:
         for name, axis in (("axis", joint.axis), ("zero", _across(joint.axis))):
@@ -326,7 +326,7 @@ def _vectors(robot: Robot) -> Iterator[str]:
 
 
 def _needs(joint: Joint, name: str) -> bool:
-    """Whether the joint needs vectors of its own for its axis, or for its zero."""
+    """Whether the joint needs a named vector for its axis, or for its zero."""
     aligned = np.array_equal(joint.turn, np.eye(3))
     if joint.kind in ("spherical", "floating"):
         return False
@@ -336,7 +336,7 @@ def _needs(joint: Joint, name: str) -> bool:
 
 
 def _across(axis: np.ndarray) -> np.ndarray:
-    """A unit vector at right angles to an axis."""
+    """A unit vector (3,) orthogonal to an axis."""
     other = np.eye(3)[np.argmin(np.abs(axis))]
     across = np.cross(axis, other)
     return across / np.linalg.norm(across)
@@ -389,7 +389,7 @@ def _joint(joint: Joint) -> str:
 
 
 def quaternion_of(turn: np.ndarray) -> np.ndarray:
-    """Euler parameters (w, x, y, z) of a rotation matrix, w >= 0, by the largest of the four."""
+    """Euler parameters (w, x, y, z) of a rotation matrix, w >= 0; the largest is computed first."""
     trace = np.trace(turn)
     squares = np.array([trace, *np.diag(turn)])
     largest = int(np.argmax(squares))
@@ -463,7 +463,7 @@ def _vector(numbers: np.ndarray) -> str:
 
 
 def digits(value: float) -> str:
-    """All digits of a number; whole ones without a point."""
+    """A number with full precision; integers without a decimal point."""
     value = float(value)
     if value == int(value) and abs(value) < 1e15:
         return str(int(value))

@@ -1,7 +1,7 @@
 """Models in SDF (SDFormat 1.4 to 1.12): links and frames posed relative to one another, joints, limits, loops.
 
-Read from the XML as it stands. The format has no tree: a joint whose links hang together already closes a loop.
-``include`` is not followed; plugins and sensors are listed.
+The format has no tree: a joint closes a loop if its links are already connected. ``include`` is not followed; plugins
+and sensors are listed in remarks.
 """
 
 from collections.abc import Iterator
@@ -14,28 +14,28 @@ import numpy as np
 from mbsim_cli.exchange.robot import GROUND, Body, Coupling, Joint, Names, Robot, Visual, rotation_of, united
 from mbsim_cli.exchange.xml import Wrong, named, numbers_in, read_with, turned
 
-Pose = tuple[np.ndarray, np.ndarray]  # place, axes as columns
+Pose = tuple[np.ndarray, np.ndarray]  # origin (3,), axes as columns (3, 3)
 Given = tuple[str, np.ndarray, np.ndarray]  # frame that a pose is relative to, pose
 HERE: Pose = (np.zeros(3), np.eye(3))
 ROOT, MODEL = "world", "__model__"
 _ONE = {"revolute": "revolute", "continuous": "revolute", "prismatic": "prismatic"}
 _TWO = ("universal", "revolute2", "screw")
 _KINDS = (*_ONE, "ball", "fixed", *_TWO)
-UNLIMITED = 1e15  # limits from here on are none
-DENSITY, GRAVITY = 1000.0, (0.0, 0.0, -9.8)  # where the format states none
+UNLIMITED = 1e15  # larger limits mean no limit
+DENSITY, GRAVITY = 1000.0, (0.0, 0.0, -9.8)  # defaults of the format
 
 
 def read(path: Path, fixed: bool | None = None) -> Robot:
-    """The models in a file; links that no joint holds to the world float, unless their model is static or ``fixed``.
+    """The models in a file; unconnected links float, unless their model is static or ``fixed``.
 
-    Raises InputOutputError where the file is no SDF, or states what no mechanism has.
+    Raises InputOutputError where the file is no SDF, or is invalid.
     """
     return read_with(path, lambda root: _Reader(root, path, fixed).robot)
 
 
 @dataclass
 class _Scope:
-    """A model and its nested ones: names are looked up in the scope that states them, ``a::b`` further inside."""
+    """The names of a model; ``a::b`` is the name ``b`` in the nested model ``a``."""
 
     element: Element
     prefix: str  # "" of the world, "arm::" of a model in it
@@ -48,7 +48,7 @@ def _inverse(pose: Pose) -> Pose:
 
 
 def _after(first: Pose, second: Pose) -> Pose:
-    """The pose ``second``, stated in the axes of ``first``, where ``first`` is stated."""
+    """The composition of two poses: ``second`` is relative to ``first``."""
     return first[0] + first[1] @ second[0], first[1] @ second[1]
 
 
@@ -63,7 +63,7 @@ class _Reader:
     def __init__(self, root: Element, path: Path, fixed: bool | None):
         if root.tag != "sdf":
             raise Wrong("the root element is no <sdf>")
-        self._old = numbers_in(root.get("version"), (1.4,), "version", "sdf")[0] < 1.45  # axes are those of the model
+        self._old = numbers_in(root.get("version"), (1.4,), "version", "sdf")[0] < 1.45  # axes relative to the model
         world = root.find("world")
         whole = root if world is None else world
         models = whole.findall("model")
@@ -77,7 +77,7 @@ class _Reader:
         self._static: list[str] = []
         self._bodies, self._joints = Names([GROUND]), Names()
         self._made: dict[str, list[Joint]] = {}  # by full name
-        self._apart: dict[str, str] = {}  # union-find: bodies that hang together
+        self._apart: dict[str, str] = {}  # union-find of connected bodies
         for model in models:
             self._declare(model, "", ROOT)
         for frame in whole.findall("frame"):
@@ -92,17 +92,17 @@ class _Reader:
         self._follow()
         self._say_what_is_dropped(whole)
 
-    # Frames: each is stated relative to another one, in any order; they are resolved when asked for.
+    # Frames: each is stated relative to another one, in any order, and resolved on demand.
 
     def _declare(self, model: Element, outer: str, at: str) -> None:
-        """Note the frames of a model, of its links, joints and frames, and of the models in it."""
+        """Register the frames of a model, of its links, joints and frames, and of nested models."""
         prefix = f"{outer}{named(model)}::"
         scope = _Scope(model, prefix)
         self._scopes.append(scope)
         own = prefix + MODEL
         placed = model.get("placement_frame")
         self._frames[own] = self._pose(model, outer, at, named(model))
-        if placed:  # the pose is that of this frame, and moves the model along
+        if placed:  # the stated pose is that of this frame, not of the model
             self._frames[f"{prefix}__placed__"] = self._frames[own]
             self._frames[own] = (f"{prefix}__from__{placed}", *HERE)
         self._frames[prefix[:-2]] = (own, *HERE)
@@ -140,7 +140,7 @@ class _Reader:
         return frame, numbers[:3], turned(*turns)
 
     def _full(self, prefix: str, name: str, where: str) -> str:
-        """The full name of a frame that a scope names."""
+        """The full name of a frame from its name in a scope."""
         if not name:
             raise Wrong(f"{where} is missing")
         if name == ROOT:
@@ -151,7 +151,7 @@ class _Reader:
         """Pose of a frame in the world; raises Wrong if it does not exist, or is stated relative to itself."""
         if name == ROOT:
             return HERE
-        if "__from__" in name:  # the model whose frame is placed
+        if "__from__" in name:  # the pose of a model relative to its placement frame
             prefix, _, placed = name.partition("__from__")
             goal = self._in_world(f"{prefix}__placed__", where, asked)
             return _after(goal, _inverse(self._within(prefix + placed, prefix + MODEL, where)))
@@ -163,7 +163,7 @@ class _Reader:
         return _after(self._in_world(before, where, (*asked, name)), (place, turn))
 
     def _within(self, name: str, model: str, where: str) -> Pose:
-        """Pose of a frame in its model, wherever the model is placed."""
+        """Pose of a frame relative to its model."""
         pose, count = HERE, 0
         while name != model:
             if name not in self._frames or count > len(self._frames):
@@ -215,7 +215,7 @@ class _Reader:
         return united(name, parts)
 
     def _add_visuals(self, link: Element, body: str) -> None:
-        """Note the shapes that pictures show of a link."""
+        """Add the meshes that pictures show of a link."""
         for visual in link.findall("visual"):
             _, place, turn = self._pose(visual, "", ROOT, f"link {named(link)}")
             mesh = visual.find("geometry/mesh")
@@ -241,20 +241,20 @@ class _Reader:
         poses = [HERE if end == ROOT else self._in_world(end, where) for end in ends]
         relative = [_after(_inverse(pose), frame) for pose in poses]  # of the joint's frame in both bodies
         turn = poses[0][1].T @ poses[1][1]
-        turn[np.abs(turn) < 4e-16] = 0.0  # round-off of axes that are parallel
+        turn[np.abs(turn) < 4e-16] = 0.0  # round-off for parallel axes
         bodies = tuple(GROUND if end == ROOT else self._bodies[end] for end in ends)
         made = list(self._parts(scope, element, kind, bodies, [place for place, _ in relative], turn, poses[1][1]))
         if not self._join(*bodies):
             for joint in made:
                 joint.closes = True
-        if made[0].closes and len(made) > 1:  # of a chain only its end closes the loop
+        if made[0].closes and len(made) > 1:  # only the last joint of a chain closes the loop
             for joint in made[:-1]:
                 joint.closes = False
         self._made[scope.prefix + name] = made
         self.robot.joints += made
 
     def _link_of(self, full: str, where: str) -> str:
-        """The link that a frame is attached to, or the world."""
+        """The body of the link that a frame is attached to, or the ground."""
         seen = 0
         while full != ROOT and full not in self._bodies:
             if full not in self._frames or seen > len(self._frames):
@@ -272,7 +272,7 @@ class _Reader:
         turn: np.ndarray,
         child: np.ndarray,
     ) -> Iterator[Joint]:
-        """The joint, or the chain of two with a body without mass in between."""
+        """The joint, or a chain of two joints with a massless body between them."""
         name, where = self._joints.add(named(element)), f"joint {named(element)}"
         first, second = bodies
         if kind in ("ball", "fixed"):
@@ -287,7 +287,7 @@ class _Reader:
         axes.append(axes[0] if kind == "screw" else child.T @ self._axis(scope, element, "axis2", where))
         middle = self._bodies.add(f"{name}_middle")
         self.robot.bodies.append(Body(middle))
-        # the body in between has the axes of the second one, and its origin at the joint
+        # the massless body has the axes of the second body, and its origin at the joint
         outer = Joint(name, "revolute", (first, middle), np.array([places[0], np.zeros(3)]), turn, axes[0])
         yield self._driven(element, "axis", outer)
         last = "prismatic" if kind == "screw" else "revolute"
@@ -338,7 +338,7 @@ class _Reader:
         return joint
 
     def _join(self, first: str, second: str) -> bool:
-        """Note that two bodies hang together; False where they did so already."""
+        """Connect two bodies; False if they were connected before."""
 
         def end(name: str) -> str:
             while (above := self._apart.get(name, name)) != name:
@@ -350,12 +350,12 @@ class _Reader:
         return a != b
 
     def _hold_roots(self) -> None:
-        """Fix links to the ground, or let them float, where no joint leads there."""
+        """Fix links to the ground, or let them float, where no chain of joints connects them to it."""
         children = {joint.bodies[1] for joint in self.robot.joints}
         held: list[Joint] = []
         for scope in sorted(self._scopes, key=lambda scope: scope.prefix.count("::")):
             still = any(scope.prefix.startswith(prefix) for prefix in self._static)
-            links = sorted(scope.links, key=lambda full: self._bodies[full] in children)  # those that nothing carries
+            links = sorted(scope.links, key=lambda full: self._bodies[full] in children)  # roots first
             for full in links:
                 name = self._bodies[full]
                 if self._join(GROUND, name):
@@ -366,7 +366,7 @@ class _Reader:
         self.robot.joints[:0] = held
 
     def _follow(self) -> None:
-        """Couplings of coordinates that follow others: q = multiplier (q_other - reference) + offset."""
+        """Add couplings of mimic joints: q = multiplier (q_other - reference) + offset."""
         for scope in self._scopes:
             for element in scope.element.findall("joint"):
                 for number, called in enumerate(("axis", "axis2")):
@@ -388,7 +388,7 @@ class _Reader:
                     self.robot.couplings.append(Coupling(name, terms, shift))
 
     def _say_what_is_dropped(self, whole: Element) -> None:
-        """List what has no place in a model file."""
+        """Add remarks on elements that model files do not have."""
         remarks = self.robot.remarks
         for include in whole.iter("include"):
             remarks.append(f"not followed: include of {_text(include, 'uri')}")
@@ -411,7 +411,7 @@ class _Reader:
 
 
 def _solid(geometry: Element | None, reader: _Reader, where: str) -> tuple[float, np.ndarray] | None:
-    """Volume [m^3] and principal moments of unit mass [m^2] of a shape about its centre, None of one not known here."""
+    """Volume [m^3] and principal moments of unit mass [m^2] of a shape about its centre; None if it is unknown."""
     for kind in ("box", "sphere", "cylinder", "capsule", "ellipsoid"):
         shape = None if geometry is None else geometry.find(kind)
         if shape is None:

@@ -1,7 +1,6 @@
-"""Robots in URDF: links, joints, limits, damping and joints that follow others; read and written.
+"""Robots in URDF, read and written: links, joints, limits, damping and mimic joints.
 
-The dozen elements that matter for the motion are read from the XML as they stand; meshes are not opened, so that
-``package://`` needs no ROS.
+Only elements that matter for the motion are read. Meshes are not opened, so that ``package://`` needs no ROS.
 """
 
 from pathlib import Path
@@ -21,7 +20,7 @@ _NO_AXIS = ("fixed", "floating")
 def read(path: Path, floating: bool = False) -> Robot:
     """The robot in a file; its root link is fixed to the ground, or ``floating``.
 
-    Raises InputOutputError where the file is no URDF, or states what no mechanism has.
+    Raises InputOutputError where the file is no URDF, or is invalid.
     """
     return read_with(path, lambda root: _robot(root, path, floating))
 
@@ -70,7 +69,7 @@ def _link(joint: Element, end: str, bodies: Names) -> str:
 
 
 def _numbers(element: Element | None, attribute: str, default: tuple[float, ...], where: str) -> np.ndarray:
-    """Numbers of an attribute, as many as the default has."""
+    """Numbers of an attribute, or the default; their count is that of the default."""
     return numbers_in(None if element is None else element.get(attribute), default, attribute, where)
 
 
@@ -79,7 +78,7 @@ def _number(element: Element | None, attribute: str, default: float, where: str)
 
 
 def _pose(element: Element, where: str) -> tuple[np.ndarray, np.ndarray]:
-    """Place and rotation of an ``origin``: about the fixed axes x, y, z in turn."""
+    """Position (3,) and rotation matrix (3, 3) of an ``origin``; angles are about the fixed axes x, y, z in turn."""
     origin = element.find("origin")
     place = _numbers(origin, "xyz", (0.0, 0.0, 0.0), where)
     return place, turned(*_numbers(origin, "rpy", (0.0, 0.0, 0.0), where))
@@ -118,7 +117,7 @@ def _joint(element: Element, name: str, bodies: Names) -> Joint:
 
 
 def _add_remarks(links: list[Element], elements: list[Element], robot: Robot) -> None:
-    """Say what has no place in a model file, or no meaning for the motion."""
+    """Add remarks on elements that model files do not have, or that do not affect the motion."""
     efforts = (_number(element.find("limit"), "effort", 0.0, named(element)) for element in elements)
     if any(efforts):
         robot.remarks.append("not taken over: limits of efforts and velocities")
@@ -128,19 +127,19 @@ def _add_remarks(links: list[Element], elements: list[Element], robot: Robot) ->
             robot.remarks.append(f"not taken over: {count} {what} shapes")
 
 
-# Writing: a tree of links, whose frames stand where the joint that carries them is.
+# Writing: a tree of links; the frame of a link is at the joint to its parent.
 
 
 WORLD = "world"
-NO_LIMIT = {"effort": "1e9", "velocity": "1e9"}  # which the format wants with every limit
+NO_LIMIT = {"effort": "1e9", "velocity": "1e9"}  # required by the format in every limit
 _WRITTEN = {"fixed": "fixed", "revolute": "revolute", "prismatic": "prismatic", "floating": "floating"}
 
 
 def urdf_of(robot: Robot) -> str:
-    """The text of a URDF file; raises UsageError for joints that URDF has not.
+    """The text of a URDF file; raises UsageError for kinds of joints that URDF lacks.
 
-    What URDF cannot state is added to the robot's remarks: loops, springs, rotor inertias, motors, initial positions,
-    another gravity than 9.81 m/s^2 along -z.
+    Remarks on the robot list what URDF cannot state: loops, springs, rotor inertias, motors, initial positions, and
+    any gravity but 9.81 m/s^2 along -z.
     """
     _remark(robot)
     shifts = {joint.bodies[1]: joint.places[1] for joint in robot.joints if not joint.closes} | {GROUND: np.zeros(3)}
@@ -162,7 +161,7 @@ def urdf_of(robot: Robot) -> str:
 
 
 def _base(robot: Robot) -> Joint | None:
-    """The joint of the root link to the ground, which a URDF leaves out; None where the ground is a link of its own."""
+    """The joint of the root link to the ground, which URDF does not state; None if the ground is written as a link."""
     roots = [joint for joint in robot.joints if joint.bodies[0] == GROUND and not joint.closes]
     if len(roots) != 1 or roots[0].kind not in ("fixed", "floating"):
         return None
@@ -204,7 +203,7 @@ def _write_joint(root: Element, robot: Robot, joint: Joint, shifts: dict[str, np
         return
     SubElement(made, "axis", xyz=words(joint.axis))
     low, high = joint.limits or (-1e9, 1e9)
-    if kind != "continuous":  # a prismatic joint has no kind without limits
+    if kind != "continuous":  # prismatic joints must have limits
         SubElement(made, "limit", {"lower": digits(low), "upper": digits(high)} | NO_LIMIT)
     dynamics = {"damping": joint.damping, "friction": joint.loss}
     if stated := {name: digits(value) for name, value in dynamics.items() if value}:

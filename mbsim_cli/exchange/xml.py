@@ -12,11 +12,11 @@ from mbsim_cli.exchange.robot import Robot, digits
 
 
 class Wrong(Exception):
-    """An element states something wrong; the message is for the user."""
+    """An element is invalid; the message is for the user."""
 
 
 def read_with(path: Path, make: Callable[[Element], Robot]) -> Robot:
-    """The robot that ``make`` finds in the root element of a file; raises InputOutputError."""
+    """The robot that ``make`` builds from the root element of a file; raises InputOutputError."""
     try:
         return make(ElementTree.parse(path).getroot())
     except ElementTree.ParseError as error:
@@ -26,7 +26,7 @@ def read_with(path: Path, make: Callable[[Element], Robot]) -> Robot:
 
 
 def named(element: Element) -> str:
-    """The name of an element, which must have one."""
+    """The name of an element; raises Wrong if it has none."""
     name = element.get("name")
     if not name:
         raise Wrong(f"a {element.tag} has no name")
@@ -34,7 +34,7 @@ def named(element: Element) -> str:
 
 
 def numbers_in(text: str | None, default: tuple[float, ...], what: str, where: str) -> np.ndarray:
-    """Finite numbers of a text, as many as the default has, which stands for no text."""
+    """Finite numbers in a text, or the default for None; raises Wrong unless there are as many as in the default."""
     if text is None:
         return np.array(default)
     try:
@@ -56,9 +56,9 @@ def turned(roll: float, pitch: float, yaw: float) -> np.ndarray:
 
 
 def mesh_file(stated: str, robot: Path) -> Path | None:
-    """The file that a robot's path of a mesh means, None where there is none.
+    """The file at a path of a mesh, None if it does not exist.
 
-    ``package://NAME/...`` and ``model://NAME/...`` are looked for in folders NAME in, above or beside the robot's own.
+    ``package://NAME/...`` and ``model://NAME/...`` are searched in folders NAME near the file of the robot.
     """
     scheme, _, rest = stated.rpartition("://")
     if scheme in ("", "file"):
@@ -72,7 +72,7 @@ def mesh_file(stated: str, robot: Path) -> Path | None:
 
 
 def words(numbers: Iterable[float]) -> str:
-    """Numbers with all digits, separated by blanks."""
+    """Numbers with full precision, separated by blanks."""
     return " ".join(map(digits, numbers))
 
 

@@ -1,4 +1,4 @@
-"""Pictures, films and pages of results. The only home of matplotlib, which is an extra that pages do not need."""
+"""Pictures, films and pages of results. Only this package imports matplotlib, an extra that pages do not need."""
 
 import os
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ from mbsim_cli.errors import UsageError
 
 
 def picture_kind(path: Path, kinds: Sequence[str] = ("png", "svg", "pdf")) -> str:
-    """Kind of picture that a file name asks for; raises UsageError."""
+    """Kind of picture by the suffix of a file name; raises UsageError."""
     kind = path.suffix.lower().removeprefix(".")
     if kind not in kinds:
         raise UsageError(f"{path}: a picture ends in {', '.join('.' + known for known in kinds)}")
@@ -16,8 +16,8 @@ def picture_kind(path: Path, kinds: Sequence[str] = ("png", "svg", "pdf")) -> st
 
 
 def require_matplotlib() -> None:
-    """Raise UsageError where the libraries that draw are not installed."""
-    os.environ.pop("MPLBACKEND", None)  # pictures go to files; a name that matplotlib does not know would end it
+    """Raise UsageError where matplotlib or Pillow is not installed."""
+    os.environ.pop("MPLBACKEND", None)  # not needed for files, and an unknown name would raise
     try:
         import matplotlib
         import PIL  # noqa: F401

@@ -9,7 +9,7 @@ from mbsim_cli.errors import UsageError
 
 PLANES = {"xy": (0, 1), "xz": (0, 2), "yz": (1, 2)}
 OBLIQUE = (-60.0, 20.0)  # azimuth and elevation, degrees
-FLAT = 1e-6  # extent across a plane, relative to the largest, below which motion counts as plane
+FLAT = 1e-6  # extent normal to a plane, over the largest extent, below which motion is plane
 
 
 class View(NamedTuple):
@@ -24,7 +24,7 @@ class View(NamedTuple):
 
 
 def view_of(text: str | None, up: tuple[int, int], points: np.ndarray) -> View:
-    """The view that a text names: xy, xz, yz, or AZIMUTH,ELEVATION; else the plane in which points (F, P, 3) move."""
+    """The view of a text, xy, xz, yz or AZIMUTH,ELEVATION; without one the plane in which points (F, P, 3) move."""
     if text is None:
         return _fitting(up, points)
     if text in PLANES:
@@ -36,7 +36,7 @@ def view_of(text: str | None, up: tuple[int, int], points: np.ndarray) -> View:
 
 
 def _fitting(up: tuple[int, int], points: np.ndarray) -> View:
-    """The plane of the motion, of a mechanism at rest that of its points; the largest where several serve."""
+    """The plane of the motion, or at rest of the points; of several the one with the largest extent."""
     extents = np.ptp(points.reshape(-1, 3), axis=0)
     moved = np.ptp(points, axis=0).max(axis=0) if points.ndim == 3 else np.zeros(3)
     seen = moved if moved.max() > FLAT * extents.max() else extents
@@ -51,7 +51,7 @@ def _plane(name: str) -> View:
 
 
 def _oblique(azimuth: float, elevation: float, up: tuple[int, int]) -> View:
-    """Azimuth about the vertical from the axis that follows it (x, where z is up); elevation above the horizon."""
+    """The view at an azimuth about the vertical, from the next axis (x, if z is up), and an elevation, degrees."""
     az, el = np.deg2rad((azimuth, elevation))
     axis, sense = up
     first, second, vertical = np.eye(3)[(axis + 1) % 3], np.eye(3)[(axis + 2) % 3] * sense, np.eye(3)[axis] * sense

@@ -1,7 +1,7 @@
-"""One HTML file that shows a result, a study or a fit: the data, and the scripts and style that draw them.
+"""One HTML file with a result, a study or a fit: the data, and the scripts and styles that display them.
 
-The files in ``assets`` are put into the page as they are. Nothing is fetched: the page forbids it to itself, and allows
-no script but its own, so that texts of a model file cannot become one.
+The files in ``assets`` are embedded unchanged. The content security policy of the page forbids loading anything, and
+all scripts but its own, so that texts from a model file cannot be executed.
 """
 
 import base64
@@ -19,19 +19,19 @@ from mbsim_cli.plain_data import plain
 SCRIPTS = tuple(
     f"{name}.js" for name in ["base", "charts", "shapes", "view", "motion", "gradients", "tables", "study", "main"]
 )
-_KINDS = {"f": "f4", "i": "u4", "u": "u4"}  # of arrays: as the page calls them
+_KINDS = {"f": "f4", "i": "u4", "u": "u4"}  # types of arrays, as the script of the page names them
 
 
 def page(data: Mapping[str, Any], title: str, live: bool = False) -> str:
     """The text of a page; arrays among the data are stored in single precision.
 
-    A ``live`` page asks its server whether there is a newer one.
+    A ``live`` page polls its server for a newer version.
     """
     assets = files("mbsim_cli.report") / "assets"
     read = {name: (assets / name).read_text("utf-8") for name in (*SCRIPTS, "page.html", "page.css")}
     script = "".join(read[name] for name in SCRIPTS)
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    # no text in the data ends the script element that holds it, or begins a comment
+    # escaped, so that no text in the data ends the script element or begins a comment
     data = plain({**data, "live": live}, _as_bytes)
     text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     text = text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")

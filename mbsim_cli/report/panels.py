@@ -6,18 +6,18 @@ import numpy as np
 
 from mbsim_cli.model.pictures import GradientOf, Series
 
-MOST = 24  # parameters of an objective; more cannot be told apart
+MOST = 24  # parameters of an objective: more bars cannot be distinguished
 
 
 class Panel(NamedTuple):
-    """Plot of a quantity from several results, None where one lacks it; ``over`` another quantity instead of time."""
+    """Plot of a quantity from several results (None: missing), over time or the quantity ``over``."""
 
     title: str
     series: tuple[Series | None, ...]
     over: tuple[Series | None, ...] = ()
 
     def across(self, number: int) -> np.ndarray | None:
-        """Values on the horizontal axis for a result (N,); None where it has none."""
+        """Values (N,) on the horizontal axis for a result; None if it lacks them."""
         series, over = self.series[number], self.over[number] if self.over else None
         if self.over:
             return None if over is None else over.values[:, 0]
@@ -50,7 +50,7 @@ class Curve(NamedTuple):
 
 
 class Cells(NamedTuple):
-    """A field on a mesh: faces (f, corners) among points (N, 3), the cell (f) of each, and values of the cells (ne)."""
+    """A field on a mesh: faces (f, corners), indices of points (N, 3), their cells (f,), and values (ne,) of cells."""
 
     points: np.ndarray
     faces: np.ndarray
@@ -59,21 +59,21 @@ class Cells(NamedTuple):
 
 
 class Bars(NamedTuple):
-    """An objective's gradient as the results have it, None where one does not."""
+    """Gradients of an objective from several results; None: missing."""
 
     objective: str
     gradients: tuple[GradientOf | None, ...]
 
     @property
     def parameters(self) -> dict[str, str]:
-        """Units of the parameters by name: those that matter most where there are too many, in the file's order."""
+        """Units by name of the ``MOST`` parameters with the largest relative derivatives, in the file's order."""
         units = {n: u for g in self._known for n, u in zip(g.parameters, g.parameter_units, strict=True)}
         weight = {name: np.abs(np.nan_to_num(self.of(name, relative=True))).max() for name in units}
         largest = sorted(units, key=lambda name: -weight[name])[:MOST]
         return {name: unit for name, unit in units.items() if name in largest}
 
     def of(self, parameter: str, relative: bool) -> list[float]:
-        """Derivatives by a parameter, one a result; NaN where there is none."""
+        """Derivatives by a parameter, one per result, NaN where missing."""
         found = []
         for gradient in self.gradients:
             if gradient is None or parameter not in gradient.parameters:
@@ -94,5 +94,5 @@ class Bars(NamedTuple):
 
     @property
     def value(self) -> float | None:
-        """Value of the objective, where one result tells it."""
+        """Value of the objective; None if several results have it."""
         return self._known[0].value if len(self._known) == 1 else None

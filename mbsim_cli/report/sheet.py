@@ -27,7 +27,7 @@ def _height(bars: Bars) -> float:
 
 
 def draw_bars(place: SubplotSpec, all_bars: Sequence[Bars], labels: Sequence[str]) -> None:
-    """Draw one row an objective at a place of the sheet."""
+    """Draw one row per objective at a place of the sheet."""
     ratios = [_height(bars) for bars in all_bars]
     grid = place.subgridspec(len(all_bars), 2, height_ratios=ratios).subplots(squeeze=False)
     for (left, right), bars in zip(grid, all_bars, strict=True):
@@ -46,7 +46,7 @@ def draw_bars(place: SubplotSpec, all_bars: Sequence[Bars], labels: Sequence[str
 
 
 def _limits(values: np.ndarray) -> tuple[float, float]:
-    """Ends of the axis that leave the numbers beside the bars their room."""
+    """Limits of the axis that leave space for the numbers next to the bars."""
     low, high = min(float(values.min()), 0.0), max(float(values.max()), 0.0)
     sides = (low < 0.0) + (high > 0.0)
     room = (0.0, 0.45, 0.65)[sides] * (high - low)
@@ -74,21 +74,21 @@ def _draw_bars(axes: Axes, bars: Bars, relative: bool) -> None:
     axes.locator_params(axis="x", nbins=5)
 
 
-# Histories: one axes a quantity, stacked over one time axis, or over one other quantity.
+# Histories: one axes per quantity, stacked over a common axis of time, or of another quantity.
 
-ROUND_OFF = 1e-9  # of a value: less is no change
-LEGEND_MOST = 10  # entries; more components are a bundle of lines, named by nobody
-_EDGE, _AXES, _FEW, _PATH = 0.55, 1.45, 2.4, 3.6  # inches: around all axes, each of several, a lone one, a path
-_CLOUD = 1.7  # inches, of each of several objectives of a study
+ROUND_OFF = 1e-9  # relative to a value: smaller changes are round-off
+LEGEND_MOST = 10  # entries: more components are drawn without legend
+_EDGE, _AXES, _FEW, _PATH = 0.55, 1.45, 2.4, 3.6  # inches: around axes; one of several, single, path
+_CLOUD = 1.7  # inches, height of each of several objectives of a study
 FEW_DOTS = 200
-_LETTERS = 16.0  # of a label in an inch
+_LETTERS = 16.0  # of a label per inch
 
 
 def draw_histories(place: SubplotSpec, panels: Sequence[Panel], labels: Sequence[str]) -> None:
-    """Draw panels below each other; results differ by dash where components have the colours."""
+    """Draw panels below each other; colours are components and dashes results, or colours are results."""
     shown = [_components(panel) for panel in panels]
     by_colour = all(len(components) == 1 for components in shown)
-    # one legend tells results by colour, where every axes has them all
+    # one legend of colours suffices if all axes show all results
     everywhere = by_colour and not any(None in panel.series for panel in panels)
     stack = place.subgridspec(len(panels), 1).subplots(sharex=True, squeeze=False)[:, 0]
     for row, (axes, panel, components) in enumerate(zip(stack, panels, shown, strict=True)):
@@ -106,7 +106,7 @@ def draw_histories(place: SubplotSpec, panels: Sequence[Panel], labels: Sequence
 
 
 def _components(panel: Panel) -> list[str]:
-    """Components that are anything but zero all along, in any result; all of them where none is."""
+    """Components that are not identically zero in all results; all components if there are none."""
     known: dict[str, bool] = {}
     for series in panel.series:
         for column, name in enumerate(series.components if series is not None else ()):
@@ -133,7 +133,7 @@ def _draw(axes: Axes, panel: Panel, components: list[str], labels: Sequence[str]
             values = series.values[:, column]
             style: dict[str, Any] = {"color": colour, "linestyle": dash, "label": ", ".join(words) or None}
             axes.plot(across, values, linewidth=0.7 if bundle else None, **style)
-            if panel.over:  # where it begins
+            if panel.over:  # the starting point
                 axes.plot(across[:1], values[:1], marker="o", markersize=3.5, color=colour)
     if panel.is_path:
         axes.set_aspect("equal", adjustable="datalim")
@@ -143,7 +143,7 @@ def _draw(axes: Axes, panel: Panel, components: list[str], labels: Sequence[str]
 
 
 def _name(axes: Axes, text: str, height: float) -> None:
-    """Say what axes show: beside them, or above where their ``height``, in inches, has no room for it."""
+    """Label axes on the left, or above if the text is too long for their ``height`` in inches."""
     if len(text) > _LETTERS * height:
         axes.set_title(text)
     else:
@@ -151,18 +151,18 @@ def _name(axes: Axes, text: str, height: float) -> None:
 
 
 def _keep_constants_flat(axes: Axes) -> None:
-    """Do not blow round-off up to the height of the axes."""
+    """Widen the limits of axes where the values change by round-off only."""
     low, high = axes.get_ylim()
     size = max(abs(low), abs(high))
     if high - low < ROUND_OFF * size:
         axes.set_ylim(low - 0.1 * size, high + 0.1 * size)
 
 
-# A sheet of pictures: histories above, gradients below; and how it becomes a file.
+# A sheet of pictures: histories above, gradients below; writing it to a file.
 
-WIDTH = 7.2  # inches: what a page of text takes
-DIGITS = 4  # of positions, as parts of the sheet
-# dates would make two runs differ
+WIDTH = 7.2  # inches: the width of a page of text
+DIGITS = 4  # of positions relative to the sheet
+# no dates, so that files of two runs are equal
 METADATA = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}
 
 
@@ -170,7 +170,7 @@ METADATA = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}
 def _sheet(height: float, path: Path, suffix: str, title: str) -> Iterator[Figure]:
     """A figure of a height [inches], which is written to a file of the kind ``suffix``, png, svg or pdf, at the end.
 
-    Positions are rounded, since the last digit of the layout differs from run to run.
+    Positions are rounded, since the last digits of the layout differ between runs.
     """
     with styled():
         figure = Figure(figsize=(WIDTH, height), layout="constrained")
@@ -256,15 +256,15 @@ def save_bode(curves: Sequence[Curve], path: Path, suffix: str, title: str) -> N
         figure.align_ylabels([above, below])
 
 
-# Numbers of a mesh's cells as colours, one picture a field.
+# Values of a mesh's cells as colours, one picture per field.
 
 COLOURS_OF_CELLS = "viridis"
 TALLEST = 7.2  # inches
-DIVERGING = "RdBu_r"  # of numbers that change sign
+DIVERGING = "RdBu_r"  # colour map for values of both signs
 
 
 def save_cells(field: Cells, title: str, path: Path, suffix: str) -> None:
-    """Draw the faces of a mesh in the colours of its cells' values into a file."""
+    """Draw the faces of a mesh, coloured by the values of its cells, into a file."""
     points, faces, values = field.points, field.faces, field.values
     flat = not np.ptp(points[:, 2])
     wide, high = (max(float(np.ptp(points[:, axis])), 1e-300) for axis in (0, 1))
@@ -306,10 +306,10 @@ def _frame(axes: Any, drawn: Any, points: np.ndarray, flat: bool) -> None:
     axes.set_axis_off()
 
 
-# The picture of a fit: of each column readings and the model on the left, residuals over the noise on the right.
+# The picture of a fit: for each column, measurements and model on the left, residuals over the noise on the right.
 
 _EDGE_OF_FITS, _ROW = 0.6, 1.7  # inches
-_FEW_READINGS = 200  # readings, whose dots are larger
+_FEW_READINGS = 200  # measurements: fewer have larger dots
 
 
 def save_fit(columns: Sequence[tuple[str, Any, bool]], path: Path, suffix: str, title: str) -> None:

@@ -1,4 +1,4 @@
-"""Pictures of a mechanism as the camera sees it."""
+"""Pictures of a mechanism in a view."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
@@ -13,25 +13,25 @@ from mbsim_cli.model.pictures import Line, Scene
 from mbsim_cli.report.camera import View
 from mbsim_cli.report.style import COLOURS, FAINT, GREY, INK, plain, styled
 
-# The stage that a mechanism is drawn on, frame by frame: axes, or a scale and directions; then its bodies.
+# Drawing frame by frame: first axes or directions, then roads, traces, bodies and joints.
 
 DPI = 100
-MARGIN = 0.08  # of the extent, around what is drawn
+MARGIN = 0.08  # around the drawing, relative to its extent
 WIDTHS = {"body": 2.2, "shape": 1.2, "mesh": 0.8, "spring": 1.0, "spiral": 1.0, "rod": 1.4, "slide": 1.4}  # points
-COILS, SWING = 9, 0.018  # of a spring; half its width, relative to the height of the picture
+COILS, SWING = 9, 0.018  # of a spring; half its width relative to the height of the picture
 TURNS = 2.25  # of a spiral spring
-# a support: a triangle below its point, the ground and its hatching
+# a support: a triangle below its point, a ground line and hatching
 SUPPORT = Path(
     [(0, 0), (-0.7, -1), (0.7, -1), (0, 0), (-1.1, -1), (1.1, -1)]
     + [place for k in range(5) for place in ((-0.9 + 0.45 * k, -1), (-1.2 + 0.45 * k, -1.4))],
     [Path.MOVETO, Path.LINETO, Path.LINETO, Path.LINETO, *[Path.MOVETO, Path.LINETO] * 6],
 )
 _AROUND_PLANE, _AROUND = (62, 46, 12, 34), (12, 10, 12, 34)  # pixels left, below, right and above the axes
-GRID_MOST = 60  # lines of the floor each way
+GRID_MOST = 60  # lines of the floor in each direction
 
 
 class Film(NamedTuple):
-    """F time points of a scene of P points, and how they are looked at."""
+    """F time points of a scene of P points, and the view of them."""
 
     scene: Scene
     time: np.ndarray  # (F,) s
@@ -97,7 +97,7 @@ class _Stage:
         until = np.searchsorted(film.traced[0], film.time[number], "right")
         for line, trail in zip(self._traces, np.moveaxis(self._trails, 1, 0), strict=True):
             line.set_data(trail[:until, 0], trail[:until, 1])
-        # nearer lines are drawn later
+        # nearer lines are drawn last
         drawn = sorted(film.scene.lines, key=lambda line: seen[list(line.points), 2].mean())
         self._lines.set_segments([self._segment(line, seen) for line in drawn])
         self._lines.set_linewidth([WIDTHS[line.kind] for line in drawn])
@@ -109,7 +109,7 @@ class _Stage:
         return np.asarray(self._canvas.buffer_rgba())[:, :, :3].copy()
 
     def _look_at(self, number: int) -> None:
-        """Set the axes; the box moves with the point that is followed, over a floor that stays."""
+        """Set the limits of the axes, which move with the followed point over a fixed floor."""
         film, (low, high) = self._film, self._box
         if film.follow is not None:
             centre = self._seen[number, film.follow, :2]
@@ -131,7 +131,7 @@ class _Stage:
 
 
 def _box(film: Film, seen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Lower and upper corner of what is seen, with a margin; relative to the followed point where there is one."""
+    """Lower and upper corner of the visible region with a margin, relative to the followed point if there is one."""
     used = {k for line in film.scene.lines for k in line.points} | set(film.scene.joints) | set(film.traces)
     if film.follow is None:
         used |= set(film.scene.ground)
@@ -149,7 +149,7 @@ def _box(film: Film, seen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _coil(a: np.ndarray, b: np.ndarray, swing: float) -> np.ndarray:
-    """A zigzag between two points; straight where they are nearer than its width."""
+    """A zigzag line between two points; a straight line if they are closer than its width."""
     along = b - a
     length = float(np.hypot(*along))
     if length < 4 * swing:
@@ -161,13 +161,13 @@ def _coil(a: np.ndarray, b: np.ndarray, swing: float) -> np.ndarray:
 
 
 def nice(length: float) -> float:
-    """The largest of 1, 2, 5 times a power of ten that is not longer."""
+    """The largest number of the form 1, 2 or 5 times a power of ten that does not exceed a length."""
     power = 10.0 ** np.floor(np.log10(length))
     return float(max(step * power for step in (1, 2, 5) if step * power <= length * (1 + 1e-9)))
 
 
 def _floor(film: Film, centre: np.ndarray, extent: float) -> list[np.ndarray]:
-    """Lines of a level grid, fixed in space, around a point that moves over it."""
+    """Lines of a horizontal grid, fixed in space, around a moving point."""
     axis, sense = film.scene.up
     across = [k for k in range(3) if k != axis]
     step = nice(extent / 4)
@@ -184,7 +184,7 @@ def _floor(film: Film, centre: np.ndarray, extent: float) -> list[np.ndarray]:
 
 
 def _directions(figure: Figure, film: Film) -> None:
-    """Global axes in the corner, as they are seen."""
+    """Draw the directions of the global axes in the corner."""
     corner = figure.add_axes((0.01, 0.01, 0.16, 0.16 * film.size[0] / film.size[1]))
     corner.set_axis_off()
     corner.set(xlim=(-1.4, 1.4), ylim=(-1.4, 1.4), aspect="equal")

@@ -15,14 +15,14 @@ from PIL import Image, ImageColor
 
 from mbsim_cli.errors import InputOutputError, UsageError
 
-# Okabe and Ito's colours, which the colour-blind tell apart; yellow is left out, it is lost on white.
+# The palette of Okabe and Ito, which the colour-blind can distinguish, without yellow, which is faint on white.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
 INK, GREY, FAINT = "#333333", "#8a8a8a", "#e4e4e4"
-DASHES = ("-", (0, (5, 1.5)), (0, (1.2, 1.2)), (0, (6, 1.5, 1.2, 1.5)))  # of results laid over each other
+DASHES = ("-", (0, (5, 1.5)), (0, (1.2, 1.2)), (0, (6, 1.5, 1.2, 1.5)))  # of several results in the same axes
 DPI = 130
 
 STYLE = {
-    "font.family": "DejaVu Sans",  # comes with matplotlib: the same picture everywhere
+    "font.family": "DejaVu Sans",  # part of matplotlib: the same picture on all machines
     "font.size": 9,
     "axes.labelsize": 9,
     "axes.titlesize": 9,
@@ -56,14 +56,14 @@ STYLE = {
     "xtick.direction": "out",
     "figure.facecolor": "white",
     "savefig.dpi": DPI,
-    "svg.hashsalt": "mbsim",  # else identifiers differ from run to run
-    "pdf.fonttype": 42,  # text stays text
+    "svg.hashsalt": "mbsim",  # else identifiers differ between runs
+    "pdf.fonttype": 42,  # embeds text as text
 }
 
 
 @contextmanager
 def styled() -> Iterator[None]:
-    """Draw in this style, whatever the user's own settings are; they come back afterwards."""
+    """A context in which matplotlib has this style instead of the user's settings."""
     with matplotlib.style.context(["default", STYLE]):
         yield
 
@@ -74,7 +74,7 @@ def unit_label(name: str, unit: str) -> str:
 
 
 def plain(text: str) -> str:
-    """A user's text as it stands: no sign in it begins a formula, and names of files need not be UTF-8."""
+    """A user's text with $ escaped, which would begin a formula, and invalid UTF-8 replaced."""
     return text.encode("utf-8", "backslashreplace").decode().replace("$", r"\$")
 
 
@@ -83,14 +83,14 @@ def pretty(unit: str) -> str:
     return unit.replace("^2", "²").replace("^3", "³").replace("^4", "⁴")
 
 
-# Moving pictures as files: GIF by Pillow, MP4 by ffmpeg, of the system or of the package imageio-ffmpeg.
+# Films as files: GIF by Pillow, MP4 by ffmpeg, from the system or from the package imageio-ffmpeg.
 
-SHADES = 8  # of each colour towards white: what smooth edges of lines are made of
+SHADES = 8  # of each colour towards white, for antialiased edges
 
 
 def write_gif(path: Path, pictures: Iterator[np.ndarray], fps: float) -> None:
-    """Write pictures (height, width, 3) as a GIF that repeats; its clock counts hundredths of a second."""
-    # white, and the colours that pictures are drawn in with their shades: one palette for all frames
+    """Write pictures (height, width, 3) as a GIF that repeats; its durations are multiples of 0.01 s."""
+    # one palette for all frames: white, and the colours of the style with their shades
     weights = np.linspace(0.0, 1.0, SHADES, endpoint=False)[:, None]
     shades = [np.array(ImageColor.getrgb(c)) * (1 - weights) + 255 * weights for c in (*COLOURS, INK, GREY)]
     colours = np.concatenate([[ImageColor.getrgb("white"), ImageColor.getrgb(FAINT)], *shades])
@@ -102,10 +102,10 @@ def write_gif(path: Path, pictures: Iterator[np.ndarray], fps: float) -> None:
 
 
 def require_ffmpeg() -> str:
-    """Return the path of ffmpeg; raise UsageError where there is none."""
+    """Return the path of ffmpeg; raise UsageError if it is not installed."""
     if found := shutil.which("ffmpeg"):
         return found
-    with suppress(ImportError, RuntimeError):  # RuntimeError: of a machine that the package has no program for
+    with suppress(ImportError, RuntimeError):  # RuntimeError: the package has no program for this machine
         from imageio_ffmpeg import get_ffmpeg_exe
 
         return str(get_ffmpeg_exe())
@@ -124,7 +124,7 @@ def write_mp4(path: Path, pictures: Iterator[np.ndarray], fps: float) -> None:
     reproducible = ("-fflags", "+bitexact", "-flags:v", "+bitexact")
     command = [require_ffmpeg(), "-loglevel", "error", "-y", *source, *coding, *reproducible, "-f", "mp4", str(path)]
     with tempfile.TemporaryFile() as messages:
-        # a session of its own: Ctrl-C is for us, who then end it
+        # in a session of its own, so that Ctrl-C reaches mbsim only, which then ends it
         process = subprocess.Popen(command, stdin=subprocess.PIPE, stderr=messages, start_new_session=True)
         assert process.stdin is not None
         try:
