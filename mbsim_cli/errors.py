@@ -147,6 +147,17 @@ def counted(number: int, noun: str) -> str:
     return f"{number} {noun if number == 1 else plural}"
 
 
+def is_whole(value: Any, least: int = 0) -> bool:
+    """Whether an argument is a whole number from ``least`` on."""
+    return isinstance(value, int) and not isinstance(value, bool) and value >= least
+
+
+def require_whole(name: str, value: Any, least: int = 0, meaning: str = "") -> None:
+    """Raise UsageError for an argument that is no whole number from ``least`` on."""
+    if not is_whole(value, least):
+        raise UsageError(f"{name} wants a whole number{meaning}, not {value!r}")
+
+
 def option(name: str, *values: str) -> str:
     """An option, by the name of its argument: ``--step auto``, in a program ``step='auto'``."""
     quoted = " or ".join(map(repr, values))

@@ -5,7 +5,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from mbsim_cli.errors import UsageError
+from mbsim_cli.errors import UsageError, require_whole
 from mbsim_cli.io.results import ResultFile
 from mbsim_cli.study.assembling import Settings
 from mbsim_cli.study.listener import SILENT, DeferredInterrupts, Listener
@@ -104,8 +104,7 @@ def check(path: str | PathLike[str], seed: int = 0, listener: Listener = SILENT,
     analysis, as in ``Model.run``. Raises ModelError, InputOutputError and UsageError.
     """
     settings = _settings(path, replaced, sensitivity="ddm")
-    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-        raise UsageError(f"seed wants a whole number, 0 at least, not {seed!r}")
+    require_whole("seed", seed, meaning=", 0 at least")
     if settings.method not in CHECKED:
         raise UsageError(f"gradients by {' or '.join(CHECKED)} are checked, not by {settings.method!r}")
     return verify(Path(path), settings, seed, listener)
@@ -138,8 +137,8 @@ def optimize(
 
     if algorithm not in (None, *ALGORITHMS):
         raise UsageError(f"unknown algorithm {algorithm!r}; there are {', '.join(ALGORITHMS)}")
-    if evaluations is not None and not (isinstance(evaluations, int) and evaluations >= 1):
-        raise UsageError(f"evaluations wants a whole number of analyses, 1 at least, not {evaluations!r}")
+    if evaluations is not None:
+        require_whole("evaluations", evaluations, 1, " of analyses, 1 at least")
     target, saved = (None if stated is None else Path(stated) for stated in (output, save_model))
     request = Request(name, target, evaluations, algorithm, saved, force)
     report = search(Path(path), request, _settings(path, replaced), DeferredInterrupts(listener), "mbsim_cli.optimize")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbsim_cli.assembly.packing import parameter_values
-from mbsim_cli.errors import MbsimError, UsageError
+from mbsim_cli.errors import MbsimError, UsageError, require_whole
 from mbsim_cli.model.codes import AUTO_INTEGRATOR, INTEGRATORS
 from mbsim_cli.model.layout import FlexibleTree
 from mbsim_cli.spec.analysis import FORMULATIONS, METHODS
@@ -263,8 +263,7 @@ class Model:
 
         from mbsim_cli.system import helpful
 
-        if isinstance(threads, bool) or not isinstance(threads, int) or threads < 0:
-            raise UsageError(f"threads wants a whole number, 0 for one on each processor, not {threads!r}")
+        require_whole("threads", threads, meaning=", 0 for one on each processor")
 
         def of(row: int) -> Result:
             try:
@@ -288,7 +287,7 @@ class Model:
         from mbsim_cli.study.mechanics import Mechanics
 
         settings, by, values = self._input(rho, {"sensitivity": "ddm", "parameters": values_in(parameters)})
-        file, settings = moved(self.file, settings, values) if values else (self.file, settings)
+        file, settings = moved(self.file, settings, values)
         found = Mechanics(build(file, settings, gradient_parameters("ddm", file, settings, by), self._assembled))
         if rho is None and not parameters:
             self._mechanics.saved = found
@@ -455,8 +454,8 @@ class Model:
         """
         from mbsim_cli.study.fitting.fit import fit
 
-        if evaluations is not None and not (isinstance(evaluations, int) and evaluations >= 1):
-            raise UsageError(f"evaluations wants a whole number, 1 at least, not {evaluations!r}")
+        if evaluations is not None:
+            require_whole("evaluations", evaluations, 1, ", 1 at least")
         model = self.variant(*self._with_values(replaced), self.differentiated)
         where = None if log is None else Path(log)
         return fit(model, name, evaluations=evaluations, listener=self._listener, log=where, force=force)
@@ -501,7 +500,7 @@ class Model:
         """The file and the settings, with what keyword arguments replace in them."""
         require_distinct(replaced, self.parameters)
         settings, values = replace(self.settings, **options_in(replaced)), values_in(replaced)
-        return moved(self.file, settings, values) if values else (self.file, settings)
+        return moved(self.file, settings, values)
 
     def variant(
         self, file: ModelFile, settings: Settings, by: Sequence[str], listener: Listener | None = None

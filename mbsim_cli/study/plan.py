@@ -105,9 +105,8 @@ def plan_run(
     replaces parameters. ``before`` is a model assembled from the same file, whose tables are reused. An automatic step
     takes several runs. Raises ModelError, AnalysisError and UsageError.
     """
-    if values:
-        with timing.phase("load"):
-            model_file, settings = moved(model_file, settings, values)
+    with timing.phase("load"):
+        model_file, settings = moved(model_file, settings, values or {})
     stated = stated_method(model_file, settings)
     method = "ddm" if stated == AUTO else stated
     if settings.all_numbers and method == "none":
@@ -135,7 +134,9 @@ def plan_run(
 
 
 def moved(model_file: ModelFile, settings: Settings, values: Mapping[str, float]) -> tuple[ModelFile, Settings]:
-    """The model at other values of its parameters, and settings whose overrides list these values."""
+    """The model at other values of its parameters, if any, and settings whose overrides list these values."""
+    if not values:
+        return model_file, settings
     texts = {name: repr(float(value)) for name, value in values.items()}
     return with_values(model_file, values), replace(settings, overrides={**settings.overrides, **texts})
 

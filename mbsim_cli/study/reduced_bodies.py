@@ -27,6 +27,7 @@ from mbsim_cli.spec.flexible import FlexibleFile, FlexibleTerms
 from mbsim_cli.spec.model_file import ModelFile, descriptions_of
 from mbsim_cli.spec.reading.messages import suggest
 from mbsim_cli.spec.reading.source import join
+from mbsim_cli.study.assembling import named_or_only
 from mbsim_cli.system import judged
 
 # Flexible bodies in files of standard input data: reading either kind, and what a file holds.
@@ -214,13 +215,7 @@ def descriptions(model_file: ModelFile) -> dict[str, str]:
 
 def chosen_body(model_file: ModelFile, name: str | None) -> str:
     """The body that is asked for, or the only one that deforms; raise UsageError."""
-    known = flexible_bodies(model_file)
-    if name is None and len(known) == 1:
-        return known[0]
-    if name not in known:
-        asked = "name a body" if name is None else f"no flexible body {name!r}"
-        raise UsageError(f"{asked}: the model has {', '.join(known) or 'none that is flexible'}")
-    return name
+    return named_or_only(dict.fromkeys(flexible_bodies(model_file)), name, "flexible body")[0]
 
 
 def comment_of(model_file: ModelFile, name: str) -> str:

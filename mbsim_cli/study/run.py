@@ -194,7 +194,7 @@ def run(plan: Plan, timing: Timing, listener: Listener, consumer: Callable[[Bloc
         consumers = (
             diagnostics.add,  # first, while the block is in the processor's cache
             *((consumer,) if consumer else ()),
-            lambda block: show(float(block.time[-1])) if len(block.time) else None,
+            lambda block: show(float(block.time[-1])),
         )
         results = evaluate(
             problem, plan.assembled.objectives, consumers, diagnostics.resolution, listener, diagnostics.reactions

@@ -52,7 +52,7 @@ def test_other_values_and_an_ascii_file(mbsim, model, tmp_path):
     several = mbsim("reduce", model)
     own = mbsim("reduce", model, "more", "-o", "crank.SID_FEM", "--force")
     assert own.code == 5 and "crank.SID_FEM is a file that the model reads" in own.err
-    assert several.code == 2 and "name a body: the model has crank, more" in several.err
+    assert several.code == 2 and "name a flexible body: the model has crank, more" in several.err
     assert len(mbsim("reduce", model, "more", "--json").json["modes"]) == 2
     assert mbsim("reduce", model, "crank", "--no-derivatives", "--json").json["design"] == []
     mesh = mbsim("reduce", model, "crank", "--no-derivatives", "-o", "crank.vtu")  # which has none to leave out

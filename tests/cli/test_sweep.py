@@ -329,8 +329,8 @@ def test_lanes_change_no_bit(mbsim, model, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "code", "sentence"),
     [
-        (["m.yaml"], 2, "the model states several studies: name one of cloud, corners, odd"),
-        (["m.yaml", "clod"], 2, "unknown study 'clod'; did you mean 'cloud'?"),
+        (["m.yaml"], 2, "name a study: the model has cloud, corners, odd"),
+        (["m.yaml", "clod"], 2, "unknown study 'clod': the model has cloud, corners, odd"),
         (["m.yaml", "--grid", "q=1,2"], 2, "grid.q: unknown parameter 'q'"),
         (["m.yaml", "--grid", "L=1:2"], 2, "--grid wants NAME=A:B:N"),
         (["m.yaml", "--grid", "L=x+1,2"], 2, "unknown parameter or constant 'x'"),
@@ -376,7 +376,11 @@ def test_a_file_of_cases_that_is_a_text(mbsim, variant):
 
 def test_a_model_without_studies(mbsim, pendulum):
     done = mbsim("sweep", pendulum)
-    assert done.code == 2 and "the model states no study; add a section study, or give --grid or --csv" in done.err
+    assert (
+        done.code == 2
+        and "the model has none: write one under study" in done.err
+        and "or give --grid or --csv" in done.err
+    )
 
 
 def test_the_plan_tells_where_results_come_from(mbsim, model, tmp_path):

@@ -129,7 +129,7 @@ class FirstRun(NamedTuple):
     def _again(self, problem: Problem, watched: Resolution | NoSteps | None = None) -> dict[str, Gradient]:
         """Results of a further run with longer steps, which ``watched`` observes."""
         with self.listener.progress("estimating errors", problem.options.duration) as show:
-            watch = (lambda block: show(float(block.time[-1])) if len(block.time) else None,)
+            watch = (lambda block: show(float(block.time[-1])),)
             return evaluate(problem, self.plan.assembled.objectives, watch, watched, self.listener)
 
 

@@ -27,7 +27,7 @@ UNITS = ("position", "velocity", "acceleration")
 
 
 class Diagnostics:
-    """Diagnostics of an analysis, which read its blocks; this base has no steps, constraints or integrator."""
+    """Diagnostics of an analysis, which read its blocks, none of them empty; no steps, constraints or integrator."""
 
     def add(self, block: Any) -> None:
         """Add the next time points."""
@@ -108,8 +108,6 @@ class Health(Diagnostics):
         self._change = (0.0, 0.0)  # of time and power to the latest time point
 
     def add(self, block: Block) -> None:
-        if not len(block.time):
-            return
         self._time_points += len(block.time)
         self._counts += block.work.sum(axis=0)
         if self._column.size:
@@ -320,7 +318,7 @@ class HealthFromRest(Health):
     _stable = True
 
     def add(self, block: Block) -> None:
-        if len(block.time) and block.rest[0] is not None:
+        if block.rest[0] is not None:
             self._stable = block.rest[0].modes.stable
         super().add(block)
 

@@ -229,8 +229,6 @@ class ContactHealth:
 
     def add(self, block: Block | InverseBlock) -> None:
         """Add the next time points."""
-        if not len(block.time):
-            return
         time, sensors = self._following.of(block)
         for contact, ranges in zip(self._contacts, self._features, strict=True):
             touching = sensors[:, contact.load] > 0.0
@@ -278,7 +276,7 @@ class CableHealth:
 
     def add(self, block: Block | InverseBlock) -> None:
         """Add the next time points."""
-        if isinstance(block, InverseBlock) or not len(block.time):
+        if isinstance(block, InverseBlock):
             return
         for cable, row in self._rows.items():
             tension = np.real(block.lambda_[:, row])
@@ -343,7 +341,7 @@ class BendingHealth:
 
     def add(self, block: Block) -> None:
         """Add the next time points."""
-        for i, body in enumerate(self._bodies if len(block.time) else ()):
+        for i, body in enumerate(self._bodies):
             q = block.position[:, body.columns]
             sizes = np.sqrt(np.maximum(((q @ body.by_size) * q).sum(axis=1), 0.0))
             self._largest[i] = max(self._largest[i], float(sizes.max()))

@@ -397,8 +397,6 @@ class JumpHealth:
 
     def add(self, block: Block) -> None:
         """Add the next time points."""
-        if not self._problem.branchings or not len(block.time):
-            return
         time, sensors = self._following.of(block)
         with np.errstate(all="ignore"):
             for k, branching in enumerate(self._problem.branchings):

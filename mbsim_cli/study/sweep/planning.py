@@ -21,7 +21,7 @@ from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.spec.reading.messages import suggest
 from mbsim_cli.spec.studies import Study
 from mbsim_cli.spec.warnings import warnings_of
-from mbsim_cli.study.assembling import AUTO, Settings, build, stated_method
+from mbsim_cli.study.assembling import AUTO, Settings, build, named_or_only, stated_method
 from mbsim_cli.study.automatic_step import is_automatic, is_integrator_automatic
 from mbsim_cli.study.listener import Listener
 from mbsim_cli.study.sweep.study_folder import StudyFolder
@@ -285,7 +285,6 @@ def check_tables(plan: StudyPlan) -> None:
 
 def _study(model_file: ModelFile, wanted: Wanted) -> tuple[str, Study]:
     """Name and description of the study that is meant."""
-    studies = model_file.study
     if wanted.stated is not None:
         if wanted.name is not None:
             others = either("--csv and --grid", "those stated")
@@ -297,17 +296,10 @@ def _study(model_file: ModelFile, wanted: Wanted) -> tuple[str, Study]:
         if wrong or study is None:
             raise UsageError("; ".join(wrong))
         return "", study
-    known = ", ".join(studies)
-    if wanted.name is None:
-        if len(studies) == 1:
-            return next(iter(studies.items()))
-        ad_hoc = either("give --grid or --csv", "state its cases: {'grid': {'NAME': values}}")
-        what = f"the model states several studies: name one of {known}" if studies else "the model states no study"
-        raise UsageError(what + ("" if studies else f"; add a section study, or {ad_hoc}"))
-    if wanted.name not in studies:
-        hint = suggest(wanted.name, studies)
-        raise UsageError(f"unknown study {wanted.name!r}" + (f"; {hint}" if hint else ""))
-    return wanted.name, studies[wanted.name]
+    ad_hoc = either("give --grid or --csv", "state its cases: {'grid': {'NAME': values}}")
+    return named_or_only(
+        model_file.study, wanted.name, "study", f"{{lengths: {{grid: {{NAME: values}}}}}}, or {ad_hoc}"
+    )
 
 
 def _require_free(design: Design, settings: Settings) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 import mbsim_cli
-from mbsim_cli.errors import AnalysisError, UsageError, either, flag, option
+from mbsim_cli.errors import AnalysisError, UsageError, either, flag, is_whole, option, require_whole
 from mbsim_cli.study.listener import Interrupted, Listener
 from mbsim_cli.study.sweep.cluster import Cluster
 from mbsim_cli.study.sweep.collecting import collect
@@ -337,8 +337,7 @@ def work_of(
     failed: bool = False,
 ) -> Work:
     """The work that options state; raises UsageError."""
-    if not _is_whole(workers):
-        raise UsageError(f"workers wants a whole number, 0 for one on each processor, not {workers!r}")
+    require_whole("workers", workers, meaning=", 0 for one on each processor")
     if case_timeout is not None and not 0.0 < case_timeout < inf:
         raise UsageError(f"{option('case_timeout')} wants a positive number of seconds, not {case_timeout!r}")
     if dask is not None and (workers != 1 or case_timeout is not None):
@@ -348,10 +347,10 @@ def work_of(
             f"leave them out beside {option('dask')}"
         )
     for name, count in (("max_failures", max_failures), ("retry", retry)):
-        if count is not None and not _is_whole(count):
-            raise UsageError(f"{name} wants a whole number, not {count!r}")
+        if count is not None:
+            require_whole(name, count)
     if shard is not None:
-        whole = isinstance(shard, tuple | list) and len(shard) == 2 and all(map(_is_whole, shard))
+        whole = isinstance(shard, tuple | list) and len(shard) == 2 and all(map(is_whole, shard))
         if not whole or not 1 <= shard[0] <= shard[1]:
             raise UsageError(f"shard wants (I, N) with I from 1 to N, not {shard!r}")
     return Work(
@@ -363,7 +362,3 @@ def work_of(
         retry=retry,
         max_failures=max_failures,
     )
-
-
-def _is_whole(number: Any) -> bool:
-    return isinstance(number, int) and not isinstance(number, bool) and number >= 0
