@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from mbsim_cli.model.units import in_words
 from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.study.assembling import Settings, load
 from mbsim_cli.study.diagnostics.discretisation import reported_errors
+from mbsim_cli.study.diagnostics.health import ModalHealth, ResponseHealth
 from mbsim_cli.study.listener import Interrupted, Listener
 from mbsim_cli.study.plan import Plan, Timing, plan_run
 from mbsim_cli.study.run import Outcome, run
@@ -111,7 +112,7 @@ def recorded(
         outcome = run(plan, timing, listener, write)
         with timing.phase("write"):
             writer.findings(findings_of(outcome)._replace(history=history))
-        with timing.phase("write"):
+        with timing.phase("write"):  # another one, so that the timing that is written holds the first
             writer.finish(asdict(timing))
     except (Interrupted, AnalysisError) as stop:
         _keep(writer, stop, listener)
@@ -153,7 +154,8 @@ def origin_of(plan: Plan, command: str) -> Origin:
 
 def findings_of(outcome: Outcome) -> Findings:
     """Content of the result file that is known after the run, without the history of an optimisation."""
-    plan, multipliers, reactions = outcome.plan, outcome.diagnostics.multipliers, outcome.diagnostics.reactions
+    plan, diagnostics = outcome.plan, outcome.diagnostics
+    multipliers, reactions, health = diagnostics.multipliers, diagnostics.reactions, diagnostics.health
     objectives, fields = [], []
     for objective in plan.assembled.objectives:
         name, result = objective.name, outcome.results[objective.name]
@@ -184,23 +186,18 @@ def findings_of(outcome: Outcome) -> Findings:
         multipliers.free,
         multipliers.sensors | reactions.sensors,
         outcome.warnings,
-        dict(outcome.diagnostics.health.work or {}),
+        dict(health.work),
         outcome.discretisation,
-        _modes(outcome),
-        None if outcome.responses is None else cast(Any, outcome.diagnostics.health).found,
+        _modes(health, plan.assembled.problem.names.parameters) if isinstance(health, ModalHealth) else None,
+        health.found if isinstance(health, ResponseHealth) else None,
     )
 
 
-def _modes(outcome: Outcome) -> "ModesFound | None":
+def _modes(health: ModalHealth, parameters: Sequence[str]) -> "ModesFound":
     """Modes of an analysis of modes."""
-    listed = outcome.modes
-    if listed is None:
-        return None
     from mbsim_cli.io.linear_models import MODE_UNITS, ModesFound
 
-    health: Any = outcome.diagnostics.health  # of analyses at rest
-    found = health.found
-    parameters = outcome.plan.assembled.problem.names.parameters
+    found, listed = health.found, health.modes
     numbers = {name: np.array([mode[name] for mode in listed]) for name in MODE_UNITS}
     gradients = {
         name: np.array([list(mode["gradient"][name].values()) for mode in listed]).reshape(len(listed), len(parameters))

@@ -44,7 +44,7 @@ class RunDiagnostics:
         self.multipliers = MultiplierHealth(problem, objectives)
         self.reactions = UnknownReactions(problem, objectives, assembled.sensor_rows, assembled.overdetermined)
         self.extremes = None if objectives else Extremes(problem.names, assembled.sensor_rows)
-        self._all: list[Any] = [self.health]  # in the order of their warnings
+        self._all: list[Any] = [self.health, *([self.extremes] if self.extremes else [])]  # in the order of warnings
         if hasattr(problem.model.tree, "block"):  # bodies deform
             self._all += [BendingHealth(problem), StiffeningHealth(problem)]
         if assembled.contacts:
@@ -57,7 +57,7 @@ class RunDiagnostics:
 
     def add(self, block: Block) -> None:
         """Pass the next block to every diagnostic."""
-        for each in (*self._all, *([self.extremes] if self.extremes else [])):
+        for each in self._all:
             each.add(block)
 
     def warnings(self, results: Mapping[str, Gradient]) -> list[str]:

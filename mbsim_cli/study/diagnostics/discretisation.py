@@ -159,17 +159,20 @@ def differences_by_fields(
     }
 
 
-def settle_motion(plan: "Plan", resolution: Any) -> None:
+def settle_motion(plan: "Plan", resolution: Resolution | NoSteps) -> None:
     """If the estimated error of the motion exceeds ``LIMIT``, replace the estimate by a comparison with a second run.
 
     The estimate sums local errors: too large for damped motions, whose errors decay, and for ringing stiff modes.
     """
     fine = plan.assembled.problem
-    if not resolution.worst[0] > LIMIT or round(fine.options.duration / fine.options.step) < LEAST:
+    if not isinstance(resolution, Resolution) or not resolution.worst[0] > LIMIT:
+        return
+    if round(fine.options.duration / fine.options.step) < LEAST:
         return
     coarse = with_longer_steps(fine)
     alone = replace(coarse, theta_rho=fine.theta_rho[:, :0], options=replace(coarse.options, sensitivity="none"))
-    watched: Any = resolution_of(alone, (), resolution.times)
+    watched = resolution_of(alone, (), resolution.times)
+    assert isinstance(watched, Resolution)  # as that of the first run is
     with suppress(AnalysisError):
         accumulated(alone, (), resolution=watched)
         fall = _error_ratio(fine, coarse, resolution.worst[0], watched.worst[0])

@@ -64,6 +64,8 @@ def warnings(results: Mapping[str, Any], objectives: Sequence[Objective]) -> lis
 class Extremes:
     """Least and largest values of each component of the sensors, and when they are reached first; NaN is left out."""
 
+    warnings: Sequence[str] = ()
+
     def __init__(self, names: Names, sensors: Mapping[str, slice]):
         self._names, self._sensors = names, sensors
         self._values = np.zeros((2, 0))  # least and largest (2, w)

@@ -154,14 +154,20 @@ class _Search:
         return valued(found.x), _ENDED.get(found.status, str(found.message)), found.status > 0
 
 
-def estimate(problem: Problem, progress: Callable[[int, float], None] = lambda count, cost: None) -> Estimate:
+def estimate(
+    problem: Problem,
+    progress: Callable[[int, float], None] = lambda count, cost: None,
+    inspect: Callable[[Computed], None] = lambda first: None,
+) -> Estimate:
     """Fit; raises what the model does at the start.
 
-    ``progress`` is called with the number of evaluations and the cost of each better estimate.
+    ``progress`` is called with the number of evaluations and the cost of each better estimate, ``inspect`` with what
+    the model computes at the start.
     """
     search, variables = _Search(problem, progress), problem.variables
     values = np.clip(variables.start, variables.low, variables.high)
     computed = search.computed(values)
+    inspect(computed)
     sigmas = _noise(problem, computed, 0.0)
     held, everything = np.zeros(len(values), dtype=int), np.ones(len(values), dtype=bool)
     # noise that is estimated matters where several columns are weighed, or a loss is robust

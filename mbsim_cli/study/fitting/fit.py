@@ -1,8 +1,8 @@
 """A fit from its model file to estimates: ``Fit``."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager
-from dataclasses import asdict, dataclass, replace
+from contextlib import closing, contextmanager
+from dataclasses import asdict, dataclass
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -149,7 +149,7 @@ def fit(
     with timing.phase("load"):
         name, given = stated(model.file, name)
         variables = variables_of(model.file, given.parameters)
-        names, start = variables.names, variables.start
+        names = variables.names
         delays = {n: (a, b) for n, a, b in zip(names, variables.low, variables.high, strict=True)}
         quiet = model.variant(model.file, model.settings, names, PollOnly(listener))
         runs = [Readings(quiet, measured_of(model.file, m), names, delays) for m in given.measurements]
@@ -159,43 +159,25 @@ def fit(
         parts = [run.at(values) for run in runs]
         return Computed(*(np.concatenate(found) for found in zip(*parts, strict=True)))
 
+    def identity() -> bytes:
+        varied = [*names, *map(float, (*variables.low, *variables.high))]
+        measured = model.file.source.data()["measurements"]
+        stated = {run.measured.name: measured[run.measured.name] for run in runs}
+        files = [run.measured.path for run in runs]
+        return identity_of(model.file, model.settings, varied, files, measurements=stated, fit=name)
+
     most = evaluations or given.evaluations
-    with timing.phase("solve"), listener.progress("fitting", most) as show, ExitStack() as kept:
+    with timing.phase("solve"), listener.progress("fitting", most) as show:
 
         def progress(count: int, cost: float) -> None:
             show(count)
             listener.say(f"evaluation {count}: half of the sum of squares {cost:.8g}")
 
-        evaluated: Callable[[np.ndarray], Computed] = compute
-        if log is not None:
-            varied = [*names, *map(float, (*variables.low, *variables.high))]
-            measured = model.file.source.data()["measurements"]
-            identity = identity_of(
-                model.file,
-                model.settings,
-                varied,
-                [run.measured.path for run in runs],
-                measurements={run.measured.name: measured[run.measured.name] for run in runs},
-                fit=name,
-            )
-            evaluated = kept.enter_context(
-                closing(Log(log, identity, compute, listener, force=force, kind=EVALUATIONS))
-            )
-            kept.enter_context(_naming_log(log, listener))
-        for run in runs:  # which readings lie within the runs
-            run.settle(start)
-        problem = _problem(model.file, given, variables, runs, evaluated)
-
-        def checked(values: np.ndarray) -> Computed:
-            computed = evaluated(values)
-            if values.tobytes() == start.tobytes():
-                _require_influence(model.file, name, problem, computed)
-            return computed
-
-        found = estimate(replace(problem, compute=checked, most=most), progress)
-        if isinstance(evaluated, Log):
-            evaluated.remove()
-        kept.close()
+        with _remembered(log, identity, compute, listener, force=force) as evaluated:
+            for run in runs:  # which readings lie within the runs
+                run.settle(variables.start)
+            problem = _problem(model.file, given, variables, runs, evaluated, most)
+            found = estimate(problem, progress, lambda first: _require_influence(model.file, name, problem, first))
         samples: dict[str, dict[str, Samples]] = {}
         columns = [(run, column) for run in runs for column in run.columns]
         for (run, column), group, sigma in zip(columns, problem.groups, found.sigmas, strict=True):
@@ -206,16 +188,31 @@ def fit(
 
 
 @contextmanager
-def _naming_log(log: Path, listener: Listener) -> Iterator[None]:
-    """Say where evaluations are kept when the search is interrupted; that waits until one is complete."""
-    try:
-        with listener.shield():
-            yield
-    except (Interrupted, KeyboardInterrupt) as stop:
-        sentence = f"evaluations are kept in {log}; the same command continues the fit"
-        listener.warn(f"mbsim: {sentence}")
-        stop.add_note(sentence)
-        raise
+def _remembered(
+    log: Path | None,
+    identity: Callable[[], bytes],
+    compute: Callable[[np.ndarray], Computed],
+    listener: Listener,
+    *,
+    force: bool,
+) -> Iterator[Callable[[np.ndarray], Computed]]:
+    """``compute`` with a memory in the file ``log``, if any; a search that is interrupted keeps the file.
+
+    An interruption waits until an evaluation is complete.
+    """
+    if log is None:
+        yield compute
+        return
+    with closing(Log(log, identity(), compute, listener, force=force, kind=EVALUATIONS)) as evaluated:
+        try:
+            with listener.shield():
+                yield evaluated
+        except (Interrupted, KeyboardInterrupt) as stop:
+            sentence = f"evaluations are kept in {log}; the same command continues the fit"
+            listener.warn(f"mbsim: {sentence}")
+            stop.add_note(sentence)
+            raise
+        evaluated.remove()
 
 
 def stated(model_file: ModelFile, name: str | None) -> tuple[str, studies.Fit]:
@@ -229,6 +226,7 @@ def _problem(
     variables: Variables,
     runs: Sequence[Readings],
     compute: Callable[[np.ndarray], Computed],
+    most: int,
 ) -> Problem:
     number = model_file.expressions.value
     groups, readings, at = [], [], 0
@@ -249,7 +247,7 @@ def _problem(
         given.loss,
         1.0 if given.loss_scale is None else float(number(given.loss_scale).real),
         float(number(given.tolerance).real),
-        given.evaluations,
+        most,
     )
 
 
