@@ -15,7 +15,7 @@ import numpy as np
 from mbsim_cli.study.listener import Listener
 from mbsim_cli.study.sweep.frames import read_frames
 from mbsim_cli.study.sweep.study_folder import DATA, ROWS, StudyFolder
-from mbsim_cli.study.sweep.study_plan import StudyPlan
+from mbsim_cli.study.sweep.study_plan import StudyPlan, is_of
 
 # The outcome of a case: a row of fixed numbers, and warnings in sentences.
 
@@ -32,6 +32,7 @@ WORDS = {
 OF_THE_MACHINE = (UNREADABLE, TIMEOUT, LOST)  # failures not caused by the case: the next run computes it again
 RETRIED = (UNREADABLE, LOST)  # failures that are also retried at once
 _ROW_HEAD = struct.Struct("<qid16sI")  # case, status, seconds, identity, count of the numbers
+_REMARKS = {"failure": str, "warnings": Sequence[str], "undefined": Mapping[str, str]}
 
 
 @dataclass(frozen=True)
@@ -73,12 +74,9 @@ def decoded(content: bytes, numbers: int) -> Row | None:
         remarks = json.loads(content[end:]) if len(content) > end else {}
     except (ValueError, RecursionError):
         return None
-    if not isinstance(remarks, dict):
-        return None
-    warnings, undefined = remarks.get("warnings", []), remarks.get("undefined", {})
-    if not isinstance(warnings, list) or not isinstance(undefined, dict):
-        return None
-    if not all(isinstance(text, str) for text in (remarks.get("failure", ""), *warnings, *undefined.values())):
+    if not isinstance(remarks, dict) or not all(
+        is_of(remarks[n], kind) for n, kind in _REMARKS.items() if n in remarks
+    ):
         return None
     return Row(case, identity, status, seconds, np.frombuffer(content, "<f8", count, _ROW_HEAD.size), remarks)
 

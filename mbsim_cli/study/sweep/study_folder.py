@@ -14,7 +14,7 @@ from numpy.lib.format import read_array_header_1_0, read_array_header_2_0, read_
 
 from mbsim_cli.errors import InputOutputError, UsageError, either, flag
 from mbsim_cli.io.target import replaced
-from mbsim_cli.study.sweep.study_plan import StudyPlan, read_plan, samples_hash
+from mbsim_cli.study.sweep.study_plan import StudyPlan, is_of, read_plan, samples_hash
 from mbsim_cli.system import FOLDER, HAS_HANDLES_OF_FOLDERS, lock, open_regular
 
 # Shards: parts of a study that several processes compute, which share nothing but a folder.
@@ -92,10 +92,8 @@ class StudyFolder:
             found = json.loads(_text(self.path / FORECAST))
         except (OSError, ValueError, RecursionError):
             return None
-        if not isinstance(found, dict):
-            return None
-        numbers: list[Any] = [found.get(name) for name in ("start_seconds", "case_seconds", "cases")]
-        known = all(type(number) in (int, float) and 0 <= number <= _LONGEST for number in numbers)
+        names = ("start_seconds", "case_seconds", "cases")
+        known = isinstance(found, dict) and all(is_of(found.get(n), float) and 0 <= found[n] <= _LONGEST for n in names)
         return found if known else None
 
     def file(self, shard: Shard, suffix: str) -> Path:

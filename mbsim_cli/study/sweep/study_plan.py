@@ -107,21 +107,21 @@ def read_plan(text: str, where: Path) -> StudyPlan:
 
 def _wrong_entries(plan: StudyPlan) -> Iterator[str]:
     """Entries that cannot be what was stored, by name: a checksum shows damage, and not who wrote the file."""
-    yield from (name for name, kind in get_type_hints(StudyPlan).items() if not _fits(getattr(plan, name), kind))
+    yield from (name for name, kind in get_type_hints(StudyPlan).items() if not is_of(getattr(plan, name), kind))
     yield from (n for n in _QUANTITIES if len({each.name for each in getattr(plan, n)}) < len(getattr(plan, n)))
     kinds = get_type_hints(Settings)
-    yield from (f"settings.{n}" for n, value in plan.settings.items() if n not in kinds or not _fits(value, kinds[n]))
+    yield from (f"settings.{n}" for n, value in plan.settings.items() if n not in kinds or not is_of(value, kinds[n]))
 
 
-def _fits(value: Any, kind: Any) -> bool:
+def is_of(value: Any, kind: Any) -> bool:
     """Whether a value that was read can be one of an annotated type."""
     of, parts = get_origin(kind), get_args(kind)
     if of is UnionType:
-        return any(_fits(value, part) for part in parts)
+        return any(is_of(value, part) for part in parts)
     if of is Mapping:
-        return isinstance(value, Mapping) and all(_fits(k, parts[0]) and _fits(v, parts[1]) for k, v in value.items())
+        return isinstance(value, Mapping) and all(is_of(k, parts[0]) and is_of(v, parts[1]) for k, v in value.items())
     if of in (Sequence, tuple):
-        return isinstance(value, list | tuple) and all(_fits(part, parts[0]) for part in value)
+        return isinstance(value, list | tuple) and all(is_of(part, parts[0]) for part in value)
     if kind is str:
         return isinstance(value, str) and not any(sign == "\0" or "\ud800" <= sign <= "\udbff" for sign in value)
     if kind is float:
@@ -129,7 +129,7 @@ def _fits(value: Any, kind: Any) -> bool:
     if kind is int:
         return type(value) is int and 0 <= value <= MOST_CASES
     if is_dataclass(kind):
-        return all(_fits(getattr(value, name), part) for name, part in get_type_hints(kind).items())
+        return all(is_of(getattr(value, name), part) for name, part in get_type_hints(kind).items())
     return kind is Any or type(value) is kind
 
 
