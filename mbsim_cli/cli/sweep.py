@@ -182,10 +182,10 @@ def command(
     else:
         settings = replace(settings, method=sensitivity)
         from mbsim_cli.study.assembling import load
-        from mbsim_cli.study.sweep.planning import Wanted, planned
+        from mbsim_cli.study.sweep.planning import StudyRequest, planned
 
-        wanted, called = Wanted(study, stated, keep, settings.method), options.command_line()
-        folder = planned(load(model, settings), wanted, settings, output, called, Terminal(quiet=True), force=force)
+        request, called = StudyRequest(study, stated, keep, settings.method), options.command_line()
+        folder = planned(load(model, settings), request, settings, output, called, Terminal(quiet=True), force=force)
     work = replace(work, shard=shard_of(shard, os.environ))
     if dry_run:
         from mbsim_cli.study.sweep.running import forecast_study

@@ -102,8 +102,8 @@ def _option(name: str, value: Any) -> Any:
         return value
     number = _number(value)
     if number is None or not 0.0 < number < (1.0 if name == "accuracy" else inf):
-        wanted = "a number between 0 and 1" if name == "accuracy" else f"a positive number{_SIZES[name]}"
-        raise UsageError(f"{name} wants {wanted}{', or auto' * (name == 'step')}, not {value!r}")
+        expected = "a number between 0 and 1" if name == "accuracy" else f"a positive number{_SIZES[name]}"
+        raise UsageError(f"{name} wants {expected}{', or auto' * (name == 'step')}, not {value!r}")
     return number
 
 
@@ -383,7 +383,7 @@ class Model:
         replaced: Mapping[str, Any],
     ) -> "StudyFolder":
         from mbsim_cli.spec.studies import KINDS
-        from mbsim_cli.study.sweep.planning import KEPT, Wanted, planned
+        from mbsim_cli.study.sweep.planning import KEPT, StudyRequest, planned
 
         file, settings = self._with_values(replaced)
         if self._by is not None:
@@ -397,8 +397,8 @@ class Model:
             raise UsageError(
                 f"keep wants one of {', '.join(KEPT)}, not {keep!r}; a study that is stated may have names"
             )
-        wanted, where = Wanted(name, stated, keep, settings.method), None if folder is None else Path(folder)
-        return planned(file, wanted, settings, where, "mbsim_cli.sweep", self._listener, force=force)
+        request, where = StudyRequest(name, stated, keep, settings.method), None if folder is None else Path(folder)
+        return planned(file, request, settings, where, "mbsim_cli.sweep", self._listener, force=force)
 
     def value_and_gradient(
         self, rho: Values | None = None, objective: str | None = None, **replaced: Any

@@ -400,17 +400,17 @@ class Modal:
 
     def add(self, block: Block, shift: np.ndarray | None = None) -> None:
         """Add the one time point."""
-        found, wanted = block.linear[0], self.objective.mode
-        if wanted == "largest":
+        found, mode = block.linear[0], self.objective.mode
+        if mode == "largest":
             if not found.largest:
                 raise AnalysisError(f"objective {self.objective.name}: there are no modes but neutral ones")
             numbers = found.largest
         else:
-            assert isinstance(wanted, int)
-            if wanted > found.value.size:
+            assert isinstance(mode, int)
+            if mode > found.value.size:
                 known = f"{found.value.size} modes" if found.value.size != 1 else "1 mode"
-                raise AnalysisError(f"objective {self.objective.name}: there is no mode {wanted}; there are {known}")
-            numbers = (wanted - 1,)
+                raise AnalysisError(f"objective {self.objective.name}: there is no mode {mode}; there are {known}")
+            numbers = (mode - 1,)
         of_all = MODE_NUMBERS[self.objective.kind](found.of_all.value, found.of_all.d_value)
         self.value, self.gradient = of_all[0][numbers[0]], of_all[1][numbers[0], : self.p]
         if len(numbers) > 1:
@@ -435,16 +435,16 @@ class OfResponse(Modal):
 
     def add(self, block: Block, shift: np.ndarray | None = None) -> None:
         """Add the one time point."""
-        found, wanted = block.linear[0], self.objective.transfer
-        assert wanted is not None
-        o, k = found.outputs.index(wanted.output), found.inputs.index(wanted.input)
-        if wanted.frequency is None:
+        found, transfer = block.linear[0], self.objective.transfer
+        assert transfer is not None
+        o, k = found.outputs.index(transfer.output), found.inputs.index(transfer.input)
+        if transfer.frequency is None:
             sizes = np.abs(found.value[:, o, k])
             at = int(np.nanargmax(sizes)) if np.isfinite(sizes).any() else 0
             value, d_value = found.value[at, o, k], found.d_value[at, o, k]
         else:
-            every, d_every, by_frequency = found.at(wanted.frequency)
-            value, d_value = every[o, k], d_every[o, k] + by_frequency[o, k] * np.array(wanted.frequency_rho)
+            every, d_every, by_frequency = found.at(transfer.frequency)
+            value, d_value = every[o, k], d_every[o, k] + by_frequency[o, k] * np.array(transfer.frequency_rho)
         part = gain if self.objective.kind == "gain" else phase
         self.value, gradient = part(value, d_value)
         self.gradient = gradient[: self.p]

@@ -46,9 +46,9 @@ def rows_of(path: str) -> tuple[str, ...]:
 
 
 def interpolated(
-    rows: np.ndarray, wanted: np.ndarray, values: Sequence[np.ndarray], *, rate: bool = False
+    rows: np.ndarray, times: np.ndarray, values: Sequence[np.ndarray], *, rate: bool = False
 ) -> np.ndarray:
-    """Values (M, ...) of a history at the times ``wanted`` (M,), s.
+    """Values (M, ...) of a history at ``times`` (M,), s.
 
     ``rows`` (N,) are the stored times, s; ``values`` holds the history (N, ...), followed by its rates if stored. With
     ``rate`` the time derivative of the interpolant is returned. Raises UsageError for times outside the run, and NaN.
@@ -56,37 +56,37 @@ def interpolated(
     behind = np.append(np.diff(rows) > 0.0, True)  # of rows at the same time the last holds
     rows, values = rows[behind], [part[behind] for part in values]
     margin = ROUND_OFF * (1.0 + rows[-1] - rows[0])
-    if wanted.ndim != 1 or not ((wanted >= rows[0] - margin) & (wanted <= rows[-1] + margin)).all():
+    if times.ndim != 1 or not ((times >= rows[0] - margin) & (times <= rows[-1] + margin)).all():
         raise UsageError(f"times want to be numbers (M,) from {rows[0]:g} to {rows[-1]:g} s, which the run covers")
     weigh = _hermite if len(values) > 1 else _lagrange
-    indices, weights = weigh(rows, wanted, len(values), rate)
+    indices, weights = weigh(rows, times, len(values), rate)
     terms = (np.einsum("mk,mk...->m...", w, part[indices]) for w, part in zip(weights, values, strict=True))
     return sum(terms, start=np.zeros(()))
 
 
-def _lagrange(rows: np.ndarray, wanted: np.ndarray, _: int, rate: bool) -> tuple[np.ndarray, np.ndarray]:
+def _lagrange(rows: np.ndarray, times: np.ndarray, _: int, rate: bool) -> tuple[np.ndarray, np.ndarray]:
     """The nearest rows (M, K) of each time, and their weights (1, M, K)."""
     count = min(NEAREST, len(rows))
-    first = np.clip(np.searchsorted(rows, wanted, "right") - count // 2, 0, len(rows) - count)
+    first = np.clip(np.searchsorted(rows, times, "right") - count // 2, 0, len(rows) - count)
     indices = first[:, None] + np.arange(count)
     weights, rates = np.ones(indices.shape), np.zeros(indices.shape)
     for j in range(count):
         for k in set(range(count)) - {j}:
             at_j, at_k = rows[first + j], rows[first + k]
-            factor, slope = (wanted - at_k) / (at_j - at_k), 1.0 / (at_j - at_k)
+            factor, slope = (times - at_k) / (at_j - at_k), 1.0 / (at_j - at_k)
             rates[:, j] = rates[:, j] * factor + weights[:, j] * slope
             weights[:, j] *= factor
     return indices, (rates if rate else weights)[None]
 
 
-def _hermite(rows: np.ndarray, wanted: np.ndarray, count: int, rate: bool) -> tuple[np.ndarray, np.ndarray]:
+def _hermite(rows: np.ndarray, times: np.ndarray, count: int, rate: bool) -> tuple[np.ndarray, np.ndarray]:
     """Both ends (M, 2) of the interval of each time, and the weights (count, M, 2) of values and rates there."""
-    first = np.clip(np.searchsorted(rows, wanted, "right") - 1, 0, max(len(rows) - 2, 0))
+    first = np.clip(np.searchsorted(rows, times, "right") - 1, 0, max(len(rows) - 2, 0))
     if len(rows) == 1:
-        value = [np.zeros((len(wanted), 1)), np.ones((len(wanted), 1))]
+        value = [np.zeros((len(times), 1)), np.ones((len(times), 1))]
         return first[:, None], np.array([value[not rate], *[value[0]] * (count - 1)])
     length = rows[first + 1] - rows[first]
-    place, order = ((wanted - rows[first]) / length)[:, None], np.arange(2 * count)
+    place, order = ((times - rows[first]) / length)[:, None], np.arange(2 * count)
     powers = order * place ** np.maximum(order - 1, 0) / length[:, None] if rate else place**order
     weights = (powers @ _basis(count)).reshape(-1, 2, count)  # of an interval of length 1
     return first[:, None] + np.arange(2), np.moveaxis(weights * length[:, None, None] ** np.arange(count), 2, 0)
@@ -229,8 +229,8 @@ class Result(Mapping[str, np.ndarray]):
     def _between(self, times: Any, paths: Sequence[str], rate: bool = False) -> Stored:
         """A variable, or derivatives of it, at other times; ``paths`` are its own and those of its rates."""
         known = [self.record.variable(path) for path in paths if path in self.record.paths]
-        rows, wanted = self.record.variable("time").values, np.asarray(times, dtype=float)
-        return known[0]._replace(values=interpolated(rows, wanted, [part.values for part in known], rate=rate))
+        rows, times = self.record.variable("time").values, np.asarray(times, dtype=float)
+        return known[0]._replace(values=interpolated(rows, times, [part.values for part in known], rate=rate))
 
     def unit(self, name: str) -> str:
         """Unit of a history; units where its columns have different ones. Raises KeyError for another name."""

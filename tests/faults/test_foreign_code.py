@@ -15,7 +15,7 @@ from mbsim_cli.kernels.compiler import choice, companion, watch
 from mbsim_cli.study.assembling import Settings
 from mbsim_cli.study.listener import SILENT
 from mbsim_cli.study.sweep import job_script
-from mbsim_cli.study.sweep.planning import Wanted
+from mbsim_cli.study.sweep.planning import StudyRequest
 from mbsim_cli.study.sweep.processes import Processes
 from mbsim_cli.study.sweep.store import DONE
 from mbsim_cli.study.sweep.study_folder import StudyFolder
@@ -98,7 +98,7 @@ def test_children_of_python_are_isolated():
 def planned(folder, model="m.yaml"):
     """A study that nobody has computed."""
     Path(model).write_text(PENDULUM + STUDY)
-    plan, values = plan_study(Path(model), Wanted("cloud"), Settings())
+    plan, values = plan_study(Path(model), StudyRequest("cloud"), Settings())
     study = StudyFolder(folder)
     study.adopt(plan, values, force=False)
     return study

@@ -157,7 +157,7 @@ class UnknownReactions:
         rows: Mapping[str, slice] | None = None,
         redundant: Sequence[str] = (),
     ):
-        self._wanted = problem.reacting is not None
+        self._has_reactions = problem.reacting is not None
         self._objectives, self._rows, self._redundant = objectives, rows or {}, redundant
         self._components = dict(zip(problem.names.sensors, problem.names.sensor_components, strict=True))
         self._unknown: np.ndarray = np.zeros(0, bool)  # by column of the sensors: not determined
@@ -175,7 +175,7 @@ class UnknownReactions:
             self._lost = found | self._lost if self._lost_times else found
             self._lost_times += len(where)
             undetermined = undetermined[block.lost == None]  # noqa: E711, time point by time point
-        if self._wanted and len(undetermined):
+        if self._has_reactions and len(undetermined):
             found = np.logical_or.reduce(undetermined, axis=0)
             self._unknown = found | self._unknown if self._unknown.size else found
 

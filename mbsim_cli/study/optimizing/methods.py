@@ -112,8 +112,8 @@ class _Approximation:
         step = np.where(appreciable, step, APPRECIABLE * self.width)
         ahead, behind = (self.width / (self.width - step)) ** 2, (self.width / (self.width + step)) ** 2
         own = np.where(slopes > 0, ahead, behind) * slopes
-        wanted = np.where(appreciable, (_slopes(other) - own) / (ahead - behind), 0.0)
-        caution = np.maximum(self.caution, np.minimum(wanted, GROWING * (self.caution + np.abs(slopes))))
+        needed = np.where(appreciable, (_slopes(other) - own) / (ahead - behind), 0.0)
+        caution = np.maximum(self.caution, np.minimum(needed, GROWING * (self.caution + np.abs(slopes))))
         return _Approximation.of(self.trial, self.width, caution, self.shared)
 
     def above(self, found: Trial) -> "_Approximation":

@@ -140,9 +140,9 @@ def history_of(designs: Designs, units: Mapping[str, str], facts: Mapping[str, s
     """All designs that were tried."""
     trials, variables = designs.trials, designs.variables
     best = next(i for i, trial in enumerate(trials, 1) if trial is designs.best)
-    wanted, count = "minimized" if designs.sign > 0 else "maximized", len(variables.names)
+    direction, count = "minimized" if designs.sign > 0 else "maximized", len(variables.names)
     return History(
-        {**facts, wanted: designs.objective, "best": best},
+        {**facts, direction: designs.objective, "best": best},
         dict(zip(variables.names, variables.units, strict=True)),
         np.stack([variables.low, variables.high], 1)[:count],
         np.array([trial.values[:count] for trial in trials]),

@@ -230,7 +230,7 @@ class ModeFilm(FilmedModel):
 def _natural(moving: "MovingScene", file: "ModelFile", content: ResultFile) -> "MovingScene":
     """The scene as natural coordinates move it, where those of the result are such; else as it was.
 
-    Which there are may depend on the parameters that gradients were wanted for.
+    Which there are may depend on the parameters that gradients are taken by.
     """
     from mbsim_cli.assembly.scene import in_natural_coordinates
     from mbsim_cli.study.assembling import Settings, build

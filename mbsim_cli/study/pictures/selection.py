@@ -152,10 +152,10 @@ class Chooser:
             if len(group) > 1 and (shared := [name for name in group if name in objectives]):
                 raise UsageError(f"{shared[0]} is an objective; histories alone can share their axes")
         histories = [",".join(group) for group in groups if group[0] in histories]
-        wanted = bool(names or gradient or parameters)
-        if objectives or gradient or not wanted:
-            chosen.bars = self._bars(objectives, required=wanted, left_out=chosen.left_out)
-        if not histories and (parameters or not wanted):
+        named = bool(names or gradient or parameters)
+        if objectives or gradient or not named:
+            chosen.bars = self._bars(objectives, required=named, left_out=chosen.left_out)
+        if not histories and (parameters or not named):
             histories = self._default(parameters, chosen.left_out)
         if parameters:
             chosen.panels = [self._sensitivity(n, p) for n in histories for p in parameters]

@@ -56,13 +56,13 @@ def columns_of(stated: Any, folder: Path, parameters: Collection[str]) -> dict[s
     """Columns (N,) by parameter of a file (``spec.studies.CasesFile``) that is named relative to a folder."""
     path = folder / stated.file
     found = read_table(path, *([] if stated.delimiter is None else [stated.delimiter]))
-    wanted = stated.columns or {name: name for name in found}
-    for name in wanted:
+    chosen = stated.columns or {name: name for name in found}
+    for name in chosen:
         if name not in parameters:
             hint = suggest(name, sorted(parameters)) or "columns of the study names those that are read"
             raise InputOutputError(f"{path}: column {name!r} is no parameter of the model; {hint}")
     columns = {}
-    for name, column in wanted.items():
+    for name, column in chosen.items():
         if column not in found:
             hint = suggest(column, list(found)) or f"columns: {', '.join(list(found)[:6])}"
             raise InputOutputError(f"{path} has no column {column!r}; {hint}")
@@ -175,7 +175,7 @@ KEPT = ("objectives", "sensors", "full")  # of a case
 OTHERS = {"fd": "differences", "adjoint": "the adjoint"}  # methods that studies do not have
 
 
-class Wanted(NamedTuple):
+class StudyRequest(NamedTuple):
     """A study as it was asked for: one of the file by its name, or one that is ``stated`` as in a file."""
 
     name: str | None = None
@@ -186,7 +186,7 @@ class Wanted(NamedTuple):
 
 def planned(
     model_file: ModelFile,
-    wanted: Wanted,
+    request: StudyRequest,
     settings: Settings,
     folder: Path | None,
     command: str,
@@ -195,14 +195,14 @@ def planned(
     force: bool,
 ) -> StudyFolder:
     """The folder of a study, MODEL-STUDY here unless it is named, with its plan; raises what ``adopt`` does, too."""
-    plan, values = plan_of(model_file, wanted, settings, command, listener)
+    plan, values = plan_of(model_file, request, settings, command, listener)
     found = StudyFolder(folder or Path("-".join(filter(None, (plan.path.stem, plan.study or "study")))))
     found.adopt(plan, values, force=force)
     return found
 
 
 def plan_of(
-    model_file: ModelFile, wanted: Wanted, settings: Settings, command: str, listener: Listener
+    model_file: ModelFile, request: StudyRequest, settings: Settings, command: str, listener: Listener
 ) -> tuple[StudyPlan, np.ndarray]:
     """The plan and the values (N, v) of its cases; raises ModelError, UsageError and InputOutputError.
 
@@ -210,14 +210,14 @@ def plan_of(
     """
     for warning in warnings_of(model_file):
         listener.warn(f"warning: {warning}")
-    name, study = _study(model_file, wanted)
-    cases = Path.cwd() if wanted.stated else Path(model_file.source.file).parent
+    name, study = _study(model_file, request)
+    cases = Path.cwd() if request.stated else Path(model_file.source.file).parent
     design = design_of(study, model_file, lambda stated: columns_of(stated, cases, model_file.parameters))
-    settings = _settled(model_file, settings, wanted.method or study.sensitivity)
+    settings = _settled(model_file, settings, request.method or study.sensitivity)
     _require_free(design, settings)
     _warn_of_bounds(design, model_file, listener)
     assembled = build(model_file, settings, settings.by if settings.method != "none" else [])
-    keep = wanted.keep or study.keep
+    keep = request.keep or study.keep
     objectives, sensors = _columns_to_keep(assembled, keep)
     if not (objectives or sensors or keep == "full"):
         raise UsageError(f"{option('keep', str(keep))} keeps nothing: the model has no {keep}")
@@ -283,22 +283,22 @@ def check_tables(plan: StudyPlan) -> None:
             raise UsageError(f"{path} has changed since the study was planned, and the model reads it")
 
 
-def _study(model_file: ModelFile, wanted: Wanted) -> tuple[str, Study]:
+def _study(model_file: ModelFile, request: StudyRequest) -> tuple[str, Study]:
     """Name and description of the study that is meant."""
-    if wanted.stated is not None:
-        if wanted.name is not None:
+    if request.stated is not None:
+        if request.name is not None:
             others = either("--csv and --grid", "those stated")
             raise UsageError(f"a study of the file has its own cases; leave out its name, or {others}")
         from mbsim_cli.spec.rules.studies import study_of
 
-        keep = {"keep": wanted.keep} if wanted.keep else {}
-        study, wrong = study_of(model_file, plain_study({**wanted.stated, **keep}))
+        keep = {"keep": request.keep} if request.keep else {}
+        study, wrong = study_of(model_file, plain_study({**request.stated, **keep}))
         if wrong or study is None:
             raise UsageError("; ".join(wrong))
         return "", study
     ad_hoc = either("give --grid or --csv", "state its cases: {'grid': {'NAME': values}}")
     return named_or_only(
-        model_file.study, wanted.name, "study", f"{{lengths: {{grid: {{NAME: values}}}}}}, or {ad_hoc}"
+        model_file.study, request.name, "study", f"{{lengths: {{grid: {{NAME: values}}}}}}, or {ad_hoc}"
     )
 
 

@@ -202,7 +202,7 @@ def data_of_cases(folder: StudyFolder, ledger: "Ledger", only: int | None = None
         for _, content in read_frames(path):
             if len(content) < _DATA_HEAD.size:
                 continue
-            case, identity = _DATA_HEAD.unpack_from(content)[:2]  # the result behind it is copied only if it is wanted
+            case, identity = _DATA_HEAD.unpack_from(content)[:2]  # the result behind it is copied only if it is used
             if case in found or only not in (None, case):
                 continue
             if ledger.has(case, identity) and ledger.status[case] == DONE and (data := unpacked(content, width)):
@@ -271,7 +271,7 @@ class Ledger:
         return found
 
     def missing(self, *, failed: bool = False) -> np.ndarray:
-        """Cases that are to be computed; those that failed by themselves too if so wanted."""
+        """Cases that are to be computed; those that failed by themselves too if ``failed``."""
         return np.flatnonzero(self.status != DONE if failed else np.isin(self.status, [MISSING, *OF_THE_MACHINE]))
 
     @property

@@ -160,7 +160,7 @@ class Study(Mapping[str, np.ndarray]):
         retry: int = 1,
         listener: Listener = SILENT,
     ) -> "Study":
-        """Compute what is missing, and once more what ``failed`` if so wanted; return the study with all rows.
+        """Compute what is missing, and once more what ``failed`` if asked; return the study with all rows.
 
         There are so many ``workers``: this process, or other ones where they are more than one, 0 for one on each
         processor; or those of a ``dask`` cluster, by the address of its scheduler or a client. A ``shard`` (I, N) is

@@ -118,7 +118,7 @@ class StudyFolder:
     def values(self, plan: StudyPlan) -> np.ndarray:
         """Values (N, v) of the varied parameters; raises InputOutputError."""
         path = self.path / SAMPLES
-        wanted = (plan.cases, len(plan.varied))
+        shape = (plan.cases, len(plan.varied))
         try:
             with open_regular(path) as file:
                 values = _array(file)
@@ -126,8 +126,8 @@ class StudyFolder:
             raise InputOutputError(f"cannot read {path}: {error.strerror or error}; {_RESTORED}") from error
         if values is None:
             raise InputOutputError(f"cannot read {path}: it holds no numbers; {_RESTORED}")
-        fits = values.ndim == 2 and values.shape[1:] == wanted[1:]
-        if not fits or plan.samples not in ("", samples_hash(values[: plan.cases])) or len(values) < wanted[0]:
+        fits = values.ndim == 2 and values.shape[1:] == shape[1:]
+        if not fits or plan.samples not in ("", samples_hash(values[: plan.cases])) or len(values) < shape[0]:
             raise InputOutputError(f"{path} does not hold the {plan.cases} cases of the plan; {_RESTORED}")
         return values[: plan.cases]
 

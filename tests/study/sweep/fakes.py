@@ -40,12 +40,12 @@ def plan_of(cases: int, **changed) -> StudyPlan:
     return StudyPlan(**known | changed)
 
 
-def plan_study(path: Path, wanted: Any, settings: Any) -> tuple[StudyPlan, np.ndarray]:
+def plan_study(path: Path, request: Any, settings: Any) -> tuple[StudyPlan, np.ndarray]:
     """The plan of a study of a model, and its values (N, v)."""
     from mbsim_cli.study.assembling import load
     from mbsim_cli.study.sweep.planning import plan_of
 
-    return plan_of(load(path, settings), wanted, settings, "", SILENT)
+    return plan_of(load(path, settings), request, settings, "", SILENT)
 
 
 def values_of(cases: int) -> np.ndarray:

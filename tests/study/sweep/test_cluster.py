@@ -15,7 +15,7 @@ from mbsim_cli.errors import InputOutputError
 from mbsim_cli.study.assembling import Settings
 from mbsim_cli.study.listener import SILENT
 from mbsim_cli.study.sweep.evaluating import CaseEvaluator
-from mbsim_cli.study.sweep.planning import Wanted
+from mbsim_cli.study.sweep.planning import StudyRequest
 from mbsim_cli.study.sweep.store import LOST, InProcess
 from tests.cli.conftest import PENDULUM, ROOT, environment
 from tests.study.sweep.fakes import cases_of, plan_study, values_of
@@ -61,7 +61,7 @@ def planned(folder, count):
     """What starts an evaluator, and the cases of a grid."""
     (folder / "m.yaml").write_text(PENDULUM)
     stated = {"grid": {"L": {"from": 0.5, "to": 2, "count": 20}, "k": {"from": 1, "to": 5, "count": count // 20}}}
-    plan, values = plan_study(folder / "m.yaml", Wanted(stated=stated), Settings())
+    plan, values = plan_study(folder / "m.yaml", StudyRequest(stated=stated), Settings())
     return partial(CaseEvaluator, plan), cases_of(values, plan.content)
 
 

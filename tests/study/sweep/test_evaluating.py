@@ -11,7 +11,7 @@ from mbsim_cli.study.diagnostics import discretisation
 from mbsim_cli.study.listener import SILENT
 from mbsim_cli.study.sweep import evaluating
 from mbsim_cli.study.sweep.evaluating import CaseEvaluator
-from mbsim_cli.study.sweep.planning import Wanted
+from mbsim_cli.study.sweep.planning import StudyRequest
 from mbsim_cli.study.sweep.store import DONE, INVALID, UNREADABLE, Case
 from tests.assembly.texts import FIVEBAR
 from tests.study.sweep.fakes import plan_study
@@ -43,7 +43,7 @@ def plan(stated):
 
 
 def planned(folder, study):
-    return plan_study(folder / "model.yaml", Wanted(None, study), Settings(method="ddm"))
+    return plan_study(folder / "model.yaml", StudyRequest(None, study), Settings(method="ddm"))
 
 
 def row_of(evaluator, values, number):
@@ -129,7 +129,7 @@ def test_what_the_system_refuses_is_no_defect_of_mbsim(stated, tmp_path, monkeyp
 def test_who_takes_cases_one_by_one_makes_no_loop_for_several(stated, monkeypatch):
     """Which is compiled after the first case, and in its time where a clock runs."""
     stating = {"list": [{"root": 1.0}], "sensitivity": "none", "keep": ["psi1"]}
-    study, values = plan_study(stated / "model.yaml", Wanted(None, stating), Settings())
+    study, values = plan_study(stated / "model.yaml", StudyRequest(None, stating), Settings())
     asked = []
     monkeypatch.setattr(evaluating, "lanes_for", lambda *given: asked.append(given) or 8)
     for one_by_one, together in ((True, 1), (False, 8)):
