@@ -373,7 +373,7 @@ def linearisation(model: Model, p: int, dtype: type) -> Linearisation:
     return Linearisation(*(np.zeros(shape, dtype) for shape in shapes))
 
 
-class Instant:
+class Evaluable:
     """A state, and the work arrays to evaluate it at one time point; ``theta`` may be complex.
 
     ``dtheta`` (len(theta), p), p ``padded``, holds the directions of differentiation.
@@ -381,23 +381,16 @@ class Instant:
     One ``beside`` another has the same state and work arrays, and other directions.
     """
 
-    def __init__(
-        self, problem: Problem, theta: np.ndarray, dtheta: np.ndarray, beside: "Instant | None" = None
-    ) -> None:
-        self.model = problem.model
-        self.theta, self.dtheta = theta, dtheta
-        self.at_center = control(problem.options, redundant=False).at_center
+    def __init__(self, model: Model, theta: np.ndarray, dtheta: np.ndarray, beside: "Evaluable | None" = None) -> None:
+        self.model, self.theta, self.dtheta = model, theta, dtheta
         self.dtype = theta.dtype.type
-        self.n, self.m = sizes(self.model)[1:]
+        self.n, self.m = sizes(model)[1:]
         self.p = dtheta.shape[1]
-        self.state: State = beside.state if beside else state(self.model, self.dtype)
-        self.sens = sensitivity(self.model, self.p, self.dtype)
-        self.work: WorkAtInstant = beside.work if beside else work_at_instant(self.model, self.theta)
-        self.twists = twists_of(self.model, self.p, self.dtype)
-        self.out: Linearisation = linearisation(self.model, self.p, self.dtype)
-        first = self.model.tree.initial[0] + self.n
-        self.d_rates = dtheta[first : first + self.n].copy()  # (n, p) derivatives of the declared velocities
-        self.angles = self.work.turns.measure
+        self.state: State = beside.state if beside else state(model, self.dtype)
+        self.sens = sensitivity(model, self.p, self.dtype)
+        self.work: WorkAtInstant = beside.work if beside else work_at_instant(model, theta)
+        self.twists = twists_of(model, self.p, self.dtype)
+        self.out: Linearisation = linearisation(model, self.p, self.dtype)
         self.update_directions()
 
     def update_directions(self) -> None:
@@ -406,13 +399,33 @@ class Instant:
         self._evaluate = self._entry()
 
     def evaluate(self, t: float = 0.0) -> None:
-        """Everything about the current state, along the current sensitivities."""
+        """Evaluate the current state, and its derivatives along the current sensitivities."""
         self._evaluate(t)
+
+    def _entry(self) -> Callable[[float], Any]:
+        """The function of time that evaluates."""
+        raise NotImplementedError
+
+
+class Instant(Evaluable):
+    """A time point of a mechanism in joint coordinates."""
+
+    def __init__(
+        self, problem: Problem, theta: np.ndarray, dtheta: np.ndarray, beside: Evaluable | None = None
+    ) -> None:
+        self.at_center = control(problem.options, redundant=False).at_center
+        super().__init__(problem.model, theta, dtheta, beside)
+        first = self.model.tree.initial[0] + self.n
+        self.d_rates = dtheta[first : first + self.n].copy()  # (n, p) derivatives of the declared velocities
+        self.angles = self.work.turns.measure
+
+    def evaluate(self, t: float = 0.0) -> None:
+        """Evaluate as ``Evaluable`` does; angles are then expected near the values found."""
+        super().evaluate(t)
         if self.angles.size:
             self.work.kin.expected[self.angles] = self.out.measures[self.angles].real
 
     def _entry(self) -> Callable[[float], Any]:
-        """What evaluates, at a time."""
         work = self.work
         return bound(
             linearise, self.model, self.theta, 0.0, 0.0, self.at_center, self.directions, self.state, self.sens,
@@ -431,27 +444,16 @@ class Geometry(Instant):
         )  # fmt: skip
 
 
-# One time point of a mechanism in natural coordinates, as ``Instant`` for a tree.
-
-
-class Standing:
-    """A state to be evaluated; ``dtheta`` is (len(theta), p), p ``padded``, and angles are read near ``expected``."""
+class Standing(Evaluable):
+    """A time point of a mechanism in natural coordinates; angles are read near ``expected``."""
 
     def __init__(self, model: Model, theta: np.ndarray, dtheta: np.ndarray, expected: np.ndarray) -> None:
-        self.model, self.theta, self.dtheta = model, theta, dtheta
-        self.dtype = theta.dtype.type
-        self.n, self.m = sizes(model)[1:]
-        self.p = dtheta.shape[1]
-        self.state, self.sens = state(model, self.dtype), sensitivity(model, self.p, self.dtype)
-        self.work = work_at_instant(model, theta)
+        super().__init__(model, theta, dtheta)
         self.work.kin.expected[:] = expected
-        self.out = linearisation(model, self.p, self.dtype)
-        self._twists = twists_of(model, self.p, self.dtype)
-        self._stand = bound(
-            stand, model, theta, False, directions(model, dtheta, self.dtype), self.state, self.sens,
-            self.work.kin, self.work.comp, self.work.eq, self._twists, self.out,
-        )  # fmt: skip
 
-    def evaluate(self, t: float = 0.0) -> None:
-        """Everything about the current state, along the current sensitivities."""
-        self._stand(t)
+    def _entry(self) -> Callable[[float], Any]:
+        work = self.work
+        return bound(
+            stand, self.model, self.theta, False, self.directions, self.state, self.sens, work.kin, work.comp, work.eq,
+            self.twists, self.out,
+        )  # fmt: skip

@@ -22,23 +22,23 @@ from mbsim_cli.model.coordinates import with_forces
 from mbsim_cli.model.layout import AXIS, FRICTION, NONE, SLIP_X, SLIP_Y, FlexibleTree, Model, Names, Signals
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.model.scales import scales_of
-from mbsim_cli.solve.allocate import Instant, Standing
+from mbsim_cli.solve.allocate import Evaluable, Instant
 from mbsim_cli.system import cached_property
 
 # How far constraints are from losing rank, in any units: rows count by their sizes, coordinates by their inertia.
 
-LEAST_INERTIA = 1e-8  # share of the largest one, so that massless coordinates count too
-LEAST_SIZE = 1e-12  # of a row, the same
+LEAST_INERTIA = 1e-8  # of a coordinate, over the largest one, so that massless coordinates count too
+LEAST_SIZE = 1e-12  # of a row, over the largest one
 
 
 class Scales(NamedTuple):
-    """What makes rows and columns of a Jacobian comparable."""
+    """Scales of the rows and columns of a Jacobian (m, n)."""
 
-    rows: np.ndarray  # (m,) their sizes over those of the columns
-    columns: np.ndarray  # (n,) roots of the inertia that each coordinate feels
+    rows: np.ndarray  # (m,) norms of the rows after their columns are divided by ``columns``
+    columns: np.ndarray  # (n,) square roots of the inertia of each coordinate
 
 
-def scales_at(instant: Instant | Standing) -> Scales:
+def scales_at(instant: Evaluable) -> Scales:
     """Scales at an evaluated time point."""
     inertia = np.abs(np.diag(instant.out.M))
     columns = np.sqrt(np.maximum(inertia, LEAST_INERTIA * inertia.max()))
@@ -84,11 +84,11 @@ class Rank(NamedTuple):
 class Passages:
     """Finds passages of singular positions among the turns of the vectors that the time loop follows."""
 
-    def __init__(self, stand: Callable[[], Instant | Standing], step: float, watch: Watch) -> None:
+    def __init__(self, stand: Callable[[], Evaluable], step: float, watch: Watch) -> None:
         self._stand, self._watch, self._h = stand, watch, step
 
     @cached_property
-    def _at(self) -> Instant | Standing:
+    def _at(self) -> Evaluable:
         return self._stand()
 
     def take(self) -> Iterator[Passage]:
@@ -328,7 +328,7 @@ SOFT = 0.5  # share of the constraint violations that remains after a correction
 SLIGHT = 1e-3  # part of a correction that is round-off of constraints
 FAST = 0.2  # change of accelerations in a step, of their size
 
-Stand = Callable[[Model], Instant | Standing]
+Stand = Callable[[Model], Evaluable]
 
 
 class Failed(NamedTuple):
@@ -404,7 +404,7 @@ def _bent(failed: Failed, problem: Problem, theta: np.ndarray, stand: Stand) -> 
 class _Way:
     """The way between the last two iterates: ``bend`` is the deviation of forces from their tangent at its end."""
 
-    def __init__(self, failed: Failed, at: Instant | Standing) -> None:
+    def __init__(self, failed: Failed, at: Evaluable) -> None:
         self._failed, self._at = failed, at
         begin, near = self._forces(1.0), self._forces(1.0 - SHORT)
         self.bend = self._forces(0.0) - begin - (near - begin) / SHORT

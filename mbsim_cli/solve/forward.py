@@ -20,7 +20,7 @@ from mbsim_cli.model.layout import LoadedSignals, Model
 from mbsim_cli.model.problem import WORK, Block, Problem
 from mbsim_cli.model.scales import scales_of
 from mbsim_cli.solve import allocate
-from mbsim_cli.solve.allocate import NO_ROWS, Instant, Standing
+from mbsim_cli.solve.allocate import NO_ROWS, Evaluable, Instant
 from mbsim_cli.solve.blocks import (
     BrokenOff,
     Reader,
@@ -105,7 +105,7 @@ class Simulation:
         self.passed: list[Passage] = []  # behind the last time point
 
     @staticmethod
-    def _stand(problem: Problem, theta: np.ndarray, dtheta: np.ndarray, start: Initial) -> Instant | Standing:
+    def _stand(problem: Problem, theta: np.ndarray, dtheta: np.ndarray, start: Initial) -> Evaluable:
         """A time point of the system with work arrays of its own."""
         return Instant(problem, theta, dtheta)
 
@@ -295,7 +295,7 @@ class Simulation:
             found = why_not_converged(failed, self.problem, self.theta, self._bare)
         return found or sentence(status, time, self.problem, self.state.zdd, self.work.eq.phi)
 
-    def _bare(self, model: Model) -> Instant | Standing:
+    def _bare(self, model: Model) -> Evaluable:
         """A time point of the ``model``, without directions, with work arrays of its own."""
         at = Instant(replace(self.problem, model=model), self.theta, np.zeros((self.theta.size, 0)))
         at.work.kin.expected[:] = self.work.kin.expected

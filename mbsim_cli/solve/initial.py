@@ -19,7 +19,7 @@ from mbsim_cli.model.layout import NONE, LoadedSignals, Model
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.model.scales import scales_of
 from mbsim_cli.solve import allocate
-from mbsim_cli.solve.allocate import Geometry, Instant, Standing, WorkAtInstant
+from mbsim_cli.solve.allocate import Evaluable, Geometry, Instant, WorkAtInstant
 from mbsim_cli.solve.faults import require_defined
 from mbsim_cli.solve.redundancy import Split, broken_equations, broken_identities, kept_in_range, split_of
 
@@ -128,7 +128,7 @@ def _assemble_velocity(start: Instant, free: np.ndarray) -> Split:
     return split
 
 
-def accelerate(start: Instant | Standing, rows: np.ndarray) -> None:
+def accelerate(start: Evaluable, rows: np.ndarray) -> None:
     """Accelerations and multipliers of the independent constraints, and their derivatives."""
     state, eq, sens, n = start.state, start.work.eq, start.sens, start.n
     J, loaded = eq.J[rows], isinstance(start.model.signals, LoadedSignals)
@@ -155,7 +155,7 @@ def accelerate(start: Instant | Standing, rows: np.ndarray) -> None:
     _keep(start, rows, sens.lam)
 
 
-def _with_loads(start: Instant | Standing, kkt: np.ndarray, rows: np.ndarray) -> np.ndarray:
+def _with_loads(start: Evaluable, kkt: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """The matrix of accelerations and multipliers where forces read multipliers."""
     if not isinstance(start.model.signals, LoadedSignals):
         return kkt
@@ -165,7 +165,7 @@ def _with_loads(start: Instant | Standing, kkt: np.ndarray, rows: np.ndarray) ->
     return found
 
 
-def _keep(start: Instant | Standing, rows: np.ndarray, multipliers: np.ndarray) -> None:
+def _keep(start: Evaluable, rows: np.ndarray, multipliers: np.ndarray) -> None:
     """Where rows depend on the independent ``rows``, keep multipliers (m, ...) in the range of J."""
     if rows.size < start.m:
         multipliers[:] = kept_in_range(start.work.eq.J, multipliers)

@@ -17,6 +17,7 @@ from mbsim_cli.model.scales import scales_of
 from mbsim_cli.solve import allocate
 from mbsim_cli.solve.allocate import Instant
 from mbsim_cli.solve.blocks import first_rows
+from mbsim_cli.solve.faults import LEAST_INERTIA
 from mbsim_cli.solve.forward import Simulation, in_blocks, steps_of_block
 from mbsim_cli.solve.initial import Initial, assemble_closed
 from mbsim_cli.solve.redundancy import kept_in_range, rank_and_pivots
@@ -176,9 +177,6 @@ class Path:
             f"constraints of {joint!r} lose their rank; {laws} {'drive' if len(self._laws) > 1 else 'drives'} it "
             "further than it can go"
         )
-
-
-LEAST_INERTIA = 1e-8  # share of the largest one, so that massless coordinates count too
 
 
 class Sampler:

@@ -9,7 +9,7 @@ from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
 from mbsim_cli.model.layout import Names
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve import allocate
-from mbsim_cli.solve.allocate import Instant, Standing
+from mbsim_cli.solve.allocate import Evaluable
 
 RANK_TOLERANCE = 1e-8  # of rows scaled to unit length
 DETERMINED = 1e-7  # part of a combination, as rows are scaled, that may lie along free multipliers
@@ -141,7 +141,7 @@ SHOWN = 6
 RAN_AWAY = 1e6  # residual, in its unit, of a diverged iteration, which shows nothing about nearby positions
 
 
-def contradiction(at: Instant | Standing, names: Names, units: np.ndarray, least: float, time: float) -> str | None:
+def contradiction(at: Evaluable, names: Names, units: np.ndarray, least: float, time: float) -> str | None:
     """A sentence on equations that no position near an evaluated one meets together, or None.
 
     ``units`` (m,) are those of the equations, in which a gap counts from ``least`` on.
@@ -183,7 +183,7 @@ def broken_identities(problem: Problem) -> np.ndarray:
     return found
 
 
-def broken_equations(at: Instant | Standing, accuracy: float) -> np.ndarray:
+def broken_equations(at: Evaluable, accuracy: float) -> np.ndarray:
     """Number (p,) of an equation that each direction violates for any change of the coordinates, or 0.
 
     ``accuracy`` is that of the derivatives of positions, relative.
@@ -191,7 +191,7 @@ def broken_equations(at: Instant | Standing, accuracy: float) -> np.ndarray:
     return _broken(at.work.eq.J.real, at.out.dphi[0].real, at.sens.z.real, _change(at), accuracy)
 
 
-def _change(at: Instant | Standing) -> np.ndarray:
+def _change(at: Evaluable) -> np.ndarray:
     """By how much each direction (p,) changes the numbers of the model, one at most."""
     return np.minimum(1.0, np.abs(at.dtheta.real).max(axis=0))
 
@@ -215,7 +215,7 @@ class Consistency:
     ``held`` are the coordinates that keep their values in an equilibrium, ``units`` (m,) the units of equations.
     """
 
-    def __init__(self, problem: Problem, at: Instant | Standing, held: np.ndarray, units: np.ndarray) -> None:
+    def __init__(self, problem: Problem, at: Evaluable, held: np.ndarray, units: np.ndarray) -> None:
         self._at, self._names, self._units = at, problem.names, units
         self._held = held
         self._rows, self._equations = allocate.multiplier_sensors(problem.model)

@@ -13,7 +13,7 @@ from mbsim_cli.model.coordinates import all_but
 from mbsim_cli.model.layout import Model
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve import allocate
-from mbsim_cli.solve.allocate import Geometry, Instant, Standing
+from mbsim_cli.solve.allocate import Evaluable, Geometry, Standing
 from mbsim_cli.solve.blocks import Reader
 from mbsim_cli.solve.faults import undefined_at
 from mbsim_cli.solve.forward import Simulation
@@ -182,5 +182,5 @@ class NaturalSimulation(Simulation):
         time, status = (self.step + 1) * self.control.h, Status(self.progress.status)
         return self._contradiction(time) or self._sentence(status, time)
 
-    def _bare(self, model: Model) -> Instant | Standing:
+    def _bare(self, model: Model) -> Evaluable:
         return Standing(model, self.theta, np.zeros((self.theta.size, 0)), self.work.kin.expected)
