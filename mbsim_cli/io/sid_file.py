@@ -1,6 +1,6 @@
 """Files of standard input data of flexible bodies, with an optional mesh."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
@@ -120,7 +120,7 @@ def read_shaped_mesh(path: Path) -> ShapedMesh | None:
         return ShapedMesh(points, cells, str(group.attrs["kind"]), shapes, fields)
 
 
-def _write_texts(file: h5py.File, path: str, entries: Any) -> None:
+def _write_texts(file: h5py.File, path: str, entries: Iterable[str]) -> None:
     file.create_dataset(path, data=np.array(list(entries), dtype=object), dtype=h5py.string_dtype())
 
 
@@ -145,7 +145,8 @@ def _stacked(sid: StandardInput) -> Iterator[tuple[str, Taylor]]:
         yield f"node/{name}", Taylor(*(_stack([term[order] for term in of_nodes]) for order in orders))
 
 
-def _stack(coefficients: list[Any]) -> Any:
+def _stack(coefficients: list[np.ndarray | None]) -> np.ndarray | None:
+    """Coefficients of all nodes along a first axis, zeros for None; None if all are None."""
     known = next((entries for entries in coefficients if entries is not None), None)
     if known is None:
         return None
@@ -237,7 +238,9 @@ def _terms(file: h5py.File, prefix: str, row: int | None) -> StandardInput:
 
 
 def _taylor(group: h5py.Group, prefix: str, row: int | None) -> Taylor:
-    def read(order: str) -> Any:
+    """A term, or with the ``prefix`` d its derivatives by the design variable ``row``."""
+
+    def read(order: str) -> np.ndarray | None:
         name = prefix + order
         return None if name not in group else group[name][()] if row is None else group[name][row]
 

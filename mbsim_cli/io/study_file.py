@@ -94,7 +94,7 @@ class StudyContent(NamedTuple):
     design: np.ndarray  # (N, v)
     results: np.ndarray  # (N, k), NaN of cases that are not done
     slopes: np.ndarray | None = None  # (N, k, v) derivatives of objectives by varied parameters, NaN where unknown
-    facts: Mapping[str, Any] = {}
+    facts: Mapping[str, str | int | float] = {}
     plan: str = ""  # JSON, empty where the file has none
 
 

@@ -80,7 +80,7 @@ ROUND_OFF = 1e-9  # relative to a value: smaller changes are round-off
 LEGEND_MOST = 10  # entries: more components are drawn without legend
 _EDGE, _AXES, _FEW, _PATH = 0.55, 1.45, 2.4, 3.6  # inches: around axes; one of several, single, path
 _CLOUD = 1.7  # inches, height of each of several objectives of a study
-FEW_DOTS = 200
+FEW_DOTS = 200  # more are drawn smaller
 _LETTERS = 16.0  # of a label per inch
 
 
@@ -309,7 +309,6 @@ def _frame(axes: Any, drawn: Any, points: np.ndarray, flat: bool) -> None:
 # The picture of a fit: for each column, measurements and model on the left, residuals over the noise on the right.
 
 _EDGE_OF_FITS, _ROW = 0.6, 1.7  # inches
-_FEW_READINGS = 200  # measurements: fewer have larger dots
 
 
 def save_fit(columns: Sequence[tuple[str, Any, bool]], path: Path, suffix: str, title: str) -> None:
@@ -319,7 +318,7 @@ def save_fit(columns: Sequence[tuple[str, Any, bool]], path: Path, suffix: str, 
         for (left, right), (name, samples, held_out) in zip(grid, columns, strict=True):
             order = np.argsort(samples.time, kind="stable")
             time = samples.time[order]
-            dots = {"marker": ".", "linestyle": "", "markersize": 4.0 if len(time) <= _FEW_READINGS else 1.5}
+            dots = {"marker": ".", "linestyle": "", "markersize": 4.0 if len(time) <= FEW_DOTS else 1.5}
             left.plot(time, samples.measured[order], color=COLOURS[0], label="measured", **dots)
             left.plot(time, samples.computed[order], color=COLOURS[1], label="fitted", linewidth=1.0)
             left.set_ylabel(unit_label(plain(name), samples.unit))

@@ -127,12 +127,12 @@ def control(options: Options, *, redundant: bool) -> Control:
 
 
 def sensor_width(model: Model) -> int:
-    """Numbers that all sensors read."""
+    """Number of values that all sensors read."""
     return int(model.sensors.first[-1])
 
 
 def multiplier_sensors(model: Model) -> tuple[np.ndarray, np.ndarray]:
-    """Where sensors of multipliers stand among all numbers, and the equations that they read."""
+    """Indices of sensors of multipliers among all sensor values, and of the equations that they read."""
     reading = np.flatnonzero(model.sensors.kind == Sensor.MULTIPLIER)
     return model.sensors.first[reading], model.sensors.index[reading]
 
@@ -250,7 +250,7 @@ def work_at_instant(model: Model, theta: np.ndarray) -> WorkAtInstant:
 def work(model: Model, theta: np.ndarray, rows: np.ndarray = NO_ROWS, least: np.ndarray | None = None) -> Work:
     """Allocate the work of a motion; ``rows`` of the constraints are watched for singular positions.
 
-    Coordinates count for a ``least`` inertia (n,), as in ``Problem``: natural ones know their own.
+    ``least`` (n,) is the least inertia of coordinates, as in ``Problem``; natural coordinates have their own.
     """
     _, n, m = sizes(model)
     dtype, onsets = theta.dtype.type, onsets_of(model, theta)
@@ -315,7 +315,7 @@ def motion_adjoints(model: Model, rows: int, p: int, dtype: type) -> MotionAdjoi
 
 
 def virtual_of(model: Model, p: int, dtype: type) -> Virtual:
-    """Allocate a virtual motion, all at rest."""
+    """Allocate a virtual motion of zeros."""
     return VIRTUAL[type(model.tree)](model, p, dtype)
 
 
@@ -356,7 +356,7 @@ def sensitivity_record(model: Model, rows: int, p: int, dtype: type, make: Make 
 
 
 def _side_by_side(rows: int, shapes: Sequence[tuple[int, ...]], dtype: type, make: Make) -> list[np.ndarray]:
-    """Arrays (rows, *shape) in one piece of memory, which is made once; each begins on a cache line."""
+    """Arrays (rows, *shape) in one allocation; each begins on a cache line."""
     counts = [rows * math.prod(shape) for shape in shapes]
     ends = np.cumsum([padded(count) for count in counts]).tolist()
     room = make((ends[-1],), dtype)

@@ -111,7 +111,7 @@ PATIENCE = 0.1  # seconds
 
 
 def steps_at_once(options: Options, n: int, p: int) -> int:
-    """Steps (at least 1) of n coordinates with p directions that are made before control returns to Python."""
+    """Steps (at least 1) per call of the compiled loop, for n coordinates with p directions."""
     if options.implicit:
         seconds = 1e-5 * n * n * (1 + n / 50 + p / 5)  # for one step, roughly
     elif options.formulation == "recursive":

@@ -1,4 +1,4 @@
-"""Where steps end: breakpoints of laws of time, the pieces of steps between them, and onsets of forces."""
+"""Event times: breakpoints of laws of time, the pieces of steps between them, and onsets of forces."""
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
@@ -44,7 +44,7 @@ def laws_of_time(signals: Signals | NoSignals) -> np.ndarray:
 
 
 def terms_of(laws: Laws, law: int) -> Iterator[int]:
-    """Numbers of the terms that a law is the sum of, its own first; nothing for NONE."""
+    """Indices of the terms whose sum is the law, its own first; empty for NONE."""
     while law != NONE:
         yield int(law)
         law = int(laws.next[law])
@@ -117,7 +117,7 @@ def movable(problem: Problem) -> np.ndarray:
 
 
 def laws_of_forces(model: Model) -> np.ndarray:
-    """Laws (k,) of time that forces have, themselves or in their expressions; NONE among them."""
+    """Laws (k,) of time of forces, or of their expressions, including NONE."""
     return np.concatenate([model.forces.law[:, 0], laws_of_time(model.signals)])
 
 
@@ -264,7 +264,7 @@ def pieces_of(problem: Problem, theta: np.ndarray) -> dict[int, list[Piece]]:
 
 
 def _step_to(time: float, step: float) -> int:
-    """Number of the step that a time lies in; a time point is the end of one."""
+    """Number of the step that contains a time; a step includes its end."""
     number = int(np.ceil(np.clip(time / step, -1.0, 1e15)))
     while (number - 1) * step >= time:
         number -= 1
@@ -274,7 +274,7 @@ def _step_to(time: float, step: float) -> int:
 
 
 class LawRates(NamedTuple):
-    """How numbers of laws of time change with time, dtheta/dt = D theta + d: laws at t + dt are others at t."""
+    """Rates of the numbers of laws of time, dtheta/dt = D theta + d, by which a law at t + dt is one at t."""
 
     row: np.ndarray  # of D
     column: np.ndarray
@@ -290,7 +290,7 @@ class LawRates(NamedTuple):
         return out
 
     def at(self, late: complex, theta: np.ndarray) -> np.ndarray:
-        """Theta for which laws have the values that they have at theta a time ``late`` later."""
+        """Theta whose laws have the values of the given ones a time ``late`` later."""
         return theta + late * self.rate(theta) if late else theta
 
     def varied(self, late: complex, dtheta: np.ndarray) -> np.ndarray:
@@ -298,7 +298,7 @@ class LawRates(NamedTuple):
         return dtheta + late * self._times(dtheta) if late else dtheta
 
     def pulled(self, late: complex, adjoint: np.ndarray) -> np.ndarray:
-        """Adjoints (len(theta), p) of theta from those of theta then."""
+        """Adjoints (len(theta), p) of theta from those of the shifted one."""
         if not late:
             return adjoint
         out = adjoint.copy()
@@ -312,7 +312,7 @@ class LawRates(NamedTuple):
 
 
 def law_rates(model: Model) -> LawRates:
-    """How the laws of time of a model change."""
+    """The shift of the laws of time of a model."""
     entries: list[tuple[int, int, float]] = []
     moved: list[int] = []
     heads = {*model.forces.law[:, 0].tolist(), *model.constraints.law.tolist()}

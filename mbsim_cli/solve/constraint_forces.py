@@ -1,4 +1,4 @@
-"""Forces of constraints at stored time points: those that the equations of motion give, and reactions of joints."""
+"""Forces of constraints at stored time points, from the equations of motion, and reactions of joints."""
 
 from collections.abc import Mapping
 from typing import TypeVar

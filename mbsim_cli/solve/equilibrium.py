@@ -115,7 +115,7 @@ class Statics:
         return self.unit.out.dG[:, : self.unit.n]
 
     def search(self) -> tuple[Modes, int]:
-        """Follow the forces from the present state to an equilibrium; return its modes and the number of iterations."""
+        """Search from the present state along the forces for an equilibrium; return its modes and the iterations."""
         radius = FIRST_RADIUS
         self._close()
         force = self._balance()
@@ -309,7 +309,7 @@ class NearestEquilibrium(Statics):
         return modes
 
     def _modes_after(self, change: np.ndarray, modes: Modes) -> Modes | None:
-        """Go to another equilibrium, about that ``change`` (n,) from here; its modes if it is one of the same kind."""
+        """Move to a neighbouring equilibrium, at about ``change`` (n,); return its modes if it is of the same kind."""
         before = self.state.z.copy()
         held, rows = self._held_by(modes)
         self.state.z[:] += change
@@ -321,7 +321,7 @@ class NearestEquilibrium(Statics):
         return None
 
     def return_held(self, initial: np.ndarray, held: np.ndarray, rows: np.ndarray, modes: Modes) -> None:
-        """Solve all equations with the held coordinates at their initial values; they go there in steps if need be."""
+        """Solve all equations with the held coordinates at their initial values, approached in steps if necessary."""
         origin = self.state.z[held].copy()
         done, step = 0.0, 1.0
         while done < 1.0:

@@ -1,4 +1,4 @@
-"""Sentences on why an analysis cannot continue; singular positions that a run has passed."""
+"""Messages on the cause of a failed analysis; singular positions that a run has passed."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -100,7 +100,7 @@ class Passages:
                 yield passage
 
     def _examine(self, turn: int) -> Passage | None:
-        """The passage before a turn, by bisection of the time between two looks; None where nothing vanishes."""
+        """The passage before a turn, by bisection between two samples; None if no singular value vanishes."""
         self._go(turn, 0.0)
         scales = scales_at(self._at)
         behind = self._rank(scales)
@@ -160,14 +160,14 @@ class Diagnosis:
             return None
 
     def locked(self, reached: np.ndarray) -> str | None:
-        """What locks, if no position closes the mechanism at the time; adaptive steps end just before such a time."""
+        """The joint that locks, if the loops cannot be closed at the time; adaptive steps end just before it."""
         try:
             return self._locked(self._nearest(reached / self.scales.columns))
         except np.linalg.LinAlgError:
             return None
 
     def _nearest(self, x: np.ndarray) -> np.ndarray:
-        """Where constraints are least open, from scaled coordinates (n,) on."""
+        """The position with the smallest constraint violation, searched from scaled coordinates (n,)."""
         from mbsim_cli.solve.least_squares import least_squares
 
         return least_squares(self._at, x)
@@ -217,7 +217,7 @@ class Diagnosis:
         )
 
     def _independence(self, x: np.ndarray, rank: int, scales: Scales) -> tuple[float, np.ndarray]:
-        """Smallest singular value that counts, and what combination of rows has it."""
+        """Smallest relevant singular value, and its combination of rows."""
         self._at(x)
         values, u, _ = independence(self.instant.work.eq.J, scales)
         return float(values[rank - 1]), u[:, rank - 1]
@@ -411,7 +411,7 @@ class _Way:
         self.kin = at.work.kin  # at the end
 
     def _forces(self, back: float) -> np.ndarray:
-        """Forces (n,), some part of the way back from the last iterate."""
+        """Forces (n,) between the iterates; ``back`` is the fraction of the way from the last to the one before."""
         failed, state = self._failed, self._at.state
         h, x = failed.step, back * failed.correction
         state.z[:] = failed.state.z.real + 0.25 * h * h * x
@@ -495,7 +495,7 @@ def _alone(problem: Problem, instant: Instant, f: int, time: float) -> Instant:
 
 
 def _expression(problem: Problem, alone: Instant, f: int) -> str | None:
-    """Which expression of the force gives no finite number, with its place in the file."""
+    """The expression of the force whose value is not finite, with its place in the file."""
     signals = problem.model.signals
     if not isinstance(signals, Signals):
         return None

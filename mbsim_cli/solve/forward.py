@@ -1,4 +1,4 @@
-"""Forward dynamics with direct sensitivities, one block of time points at a time: ALI3-P here, open trees beside."""
+"""Forward dynamics by ALI3-P with direct sensitivities, in blocks of time points; it also starts runs of open trees."""
 
 import math
 from collections.abc import Iterator
@@ -183,7 +183,7 @@ class Simulation:
         return scales_of(self.model, self.theta).rows
 
     def _step_on(self, steps: int, filled: int, record: Record, d_record: SensitivityRecord) -> None:
-        """Fill rows behind those that are ``filled``, and move on."""
+        """Fill the rows after the ``filled`` ones, and advance."""
         self.progress = self._made(steps, filled, record, d_record)
         begun, self.step = self.step, self.step + self.progress.steps
         interval = self.problem.options.output_interval
@@ -202,7 +202,7 @@ class Simulation:
         )
 
     def _read_multipliers(self, record: Record, d_record: SensitivityRecord) -> None:
-        """Let sensors show multipliers of the motion in the rows of a record."""
+        """Write multipliers of the motion to their sensors in the rows of a record."""
         assert self.balance
         columns, equations = self.multipliers
         *balanced, lost = self.balance.of(record, d_record)
@@ -271,7 +271,7 @@ class Simulation:
             array[:, broken] = 0.0
 
     def _failure(self) -> str:
-        """What went wrong in the step after the last one, as a sentence."""
+        """A sentence on the cause of the failed step."""
         time = (self.step + 1) * self.control.h
         status = Status(self.progress.status)
         if self.dtype is np.float64:

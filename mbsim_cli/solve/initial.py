@@ -70,7 +70,7 @@ class Initial(NamedTuple):
 def _assemble_position(start: Instant, free: np.ndarray, rows: np.ndarray) -> Split:
     """Newton on the constraints ``rows`` for coordinates among ``free``, from a position that closes them nearly.
 
-    Three evaluations in a row must find them closed: then imaginary parts, too, have all their digits.
+    Three successive evaluations must find them closed, so that imaginary parts converge, too.
     """
     eq, scale = start.work.eq, scales_of(start.model, start.theta).rows
     start.evaluate()
@@ -196,7 +196,7 @@ class StartPosition(NamedTuple):
 
 
 def open_rows(model: Model, theta: np.ndarray, residual: np.ndarray) -> np.ndarray:
-    """Constraints that stay open, the worst one last."""
+    """Names of violated constraints, the worst one last."""
     size = np.abs(residual / scales_of(model, theta).rows)
     order = np.argsort(size, kind="stable")
     return order[~(size[order] <= CLOSED)]
@@ -298,7 +298,7 @@ def _declare_velocity(start: Instant) -> None:
 
 
 def require_closed(problem: Problem, residual: np.ndarray) -> None:
-    """Raise AnalysisError where constraints (m,) stay open at the start."""
+    """Raise AnalysisError where constraints (m,) are violated at the start."""
     worst = open_rows(problem.model, problem.theta, residual)[-1:]
     for row in worst:
         gap, unit = abs(residual[row]), scales_of(problem.model, problem.theta).names[row]

@@ -1,4 +1,4 @@
-"""Kinematics: positions of a driven mechanism, followed through time by continuation, as an analysis of samples."""
+"""Kinematics: positions of a driven mechanism at the sampling times, by continuation."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -62,7 +62,7 @@ class Path:
         self._usual = self._independence()[0]
 
     def go(self, time: float) -> None:
-        """Move on to a time; raise Lost where there is no way."""
+        """Follow the motion to a time; raise Lost where it cannot continue."""
         self.iterations = 0
         while self.time < time:
             left = time - self.time
@@ -142,7 +142,7 @@ class Path:
         self.zd, self.zdd = at.state.zd.copy(), at.state.zdd.copy()
 
     def _choose_rows_anew(self) -> None:
-        """Take other equations where those chosen depend on each other, and others do not."""
+        """Choose other equations if the chosen ones have become dependent and others are independent."""
         if len(self._units) == len(self.rows):
             return
         J = self.at.work.eq.J.real / self._units[:, None]

@@ -377,7 +377,7 @@ def _run(runs: Sequence[RunAhead], poll: Callable[[], None]) -> float:
 
 
 def why_alone(problem: Problem) -> str:
-    """Why a problem cannot share a compiled loop with others; empty if it can."""
+    """The reason why a problem cannot share a compiled loop with others; empty if it can."""
     options = problem.options
     if TOGETHER == 1:
         return f"the {COMPILER} compiler has none"

@@ -169,7 +169,7 @@ def mean_of(problem: Problem, theta: np.ndarray | None, sides: Sequence[Sides], 
     runs = [run(alone, None if theta is None else theta.real)]
     runs += [run(problem, side) for each in sides for side in each.of(own)]
     pending: list[Any] = [None] * len(runs)
-    samples, inside = Samples(), InsideSteps(sides)
+    magnitudes, inside = Magnitudes(), InsideSteps(sides)
     while True:
         for k, blocks in enumerate(runs):
             while pending[k] is None or not len(pending[k].time):
@@ -179,23 +179,23 @@ def mean_of(problem: Problem, theta: np.ndarray | None, sides: Sequence[Sides], 
                 inside.add(k - 1, pending[k])
         rows = min(len(block.time) for block in pending)
         motion, *beside = (instants_of(block, slice(0, rows)) for block in pending)
-        mean = _mean(motion, beside, sides, samples, problem.options.step)
+        mean = _mean(motion, beside, sides, magnitudes, problem.options.step)
         yield mean._replace(inside=inside.taken())
         pending = [instants_of(block, slice(rows, None)) for block in pending]
 
 
 class InsideSteps:
-    """Time points inside the steps of all sides, by which integrals are summed: each pair has its share of the weight.
+    """Time points inside the steps of all sides, by which integrals are summed; all pairs have equal weights.
 
-    No step goes across what the sides part, so each has the derivatives of its own order of breakpoints. Those by the
-    parameters of a pair are its own alone.
+    Steps do not cross the breakpoints of a side, so each side has the derivatives for its own order of breakpoints.
+    Derivatives by the parameters of a pair come from this pair alone.
     """
 
     def __init__(self, sides: Sequence[Sides]) -> None:
         self._sides, self._found = sides, list[Block]()
 
     def add(self, run: int, block: Block) -> None:
-        """Take in those of a side; ``run`` counts them, and is -1 for the motion itself."""
+        """Include those of a side; ``run`` is its number, -1 for the motion itself."""
         inside, pairs = block.inside, len(self._sides)
         if run < 0 or inside is None:
             return
@@ -205,7 +205,7 @@ class InsideSteps:
         self._found.append(inside._replace(d_sensors=d_sensors, length=inside.length / (2 * pairs)))
 
     def taken(self) -> Block | None:
-        """All of them since the last call, or None."""
+        """The time points since the last call, or None."""
         found, self._found = self._found, []
         if not found:
             return None
@@ -214,7 +214,7 @@ class InsideSteps:
         return found[0]._replace(**joined)
 
 
-def _mean(motion: Block, beside: list[Block], sides: Sequence[Sides], samples: "Samples", step: float) -> Block:
+def _mean(motion: Block, beside: list[Block], sides: Sequence[Sides], magnitudes: "Magnitudes", step: float) -> Block:
     """The motion with the mean of pairs of blocks' derivatives, or of their imaginary parts."""
     found, first = dict[str, Any](), beside[0]
     for name, own in motion._asdict().items():
@@ -232,18 +232,18 @@ def _mean(motion: Block, beside: list[Block], sides: Sequence[Sides], samples: "
         elif isinstance(given, np.ndarray) and np.iscomplexobj(given):
             found[name] = own + 0.5j * (given.imag + getattr(beside[1], name).imag)
     for each, early, late in zip(sides, beside[::2], beside[1::2], strict=True):
-        samples.add(early)
+        magnitudes.add(early)
         for jump in each.jumps:
             for row in np.flatnonzero(np.round(motion.time.real / step).astype(int) == jump.row):
-                for name in Samples.NAMES:
+                for name in Magnitudes.NAMES:
                     if found[f"d_{name.rstrip('_')}"].shape[-1]:
                         a, b = (getattr(side, name)[row].real for side in (early, late))
-                        which = jumping(a, b, samples.largest[name])
+                        which = jumping(a, b, magnitudes.largest[name])
                         found[f"d_{name.rstrip('_')}"][row][np.ix_(which, jump.columns)] = np.nan
     return motion._replace(**found)
 
 
-class Samples:
+class Magnitudes:
     """Largest magnitudes of the numbers of a run so far, by their name in ``Block``."""
 
     NAMES = ("velocity", "acceleration", "lambda_", "sensors")
@@ -252,7 +252,7 @@ class Samples:
         self.largest: dict[str, np.ndarray] = {}
 
     def add(self, block: Block) -> None:
-        """Take the next time points in."""
+        """Include the next time points."""
         for name in self.NAMES:
             rows = np.abs(getattr(block, name).real)
             largest = np.fmax.reduce(rows, axis=0, initial=0.0)
@@ -265,9 +265,9 @@ def jumping(early: np.ndarray, late: np.ndarray, largest: np.ndarray) -> np.ndar
 
 
 class OwnAdjoints:
-    """Adjoints of sensors along the run itself: both sides pull these back, as direct derivatives of both meet them.
+    """Adjoints of sensors along the run itself, which both sides pull back.
 
-    An integrand that is no linear function of sensors would else be weighed by what each side shows.
+    Otherwise an integrand that is nonlinear in sensors would be differentiated at the sensors of each side.
     """
 
     def __init__(self, seen: "Seen") -> None:

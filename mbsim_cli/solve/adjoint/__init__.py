@@ -1,1 +1,1 @@
-"""Gradients by the adjoint: back through runs, time points and what objectives read of them."""
+"""Gradients by the adjoint method: pull-backs through runs, through time points, and through sensors."""

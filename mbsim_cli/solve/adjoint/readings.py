@@ -1,4 +1,4 @@
-"""Gradients of several numbers from adjoints of what they read at stored time points, and the work arrays for it."""
+"""Gradients of several numbers from adjoints of the sensors that they read at stored time points; the work arrays."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -35,8 +35,8 @@ Seen = Callable[..., np.ndarray]  # (first, record), and of rows inside steps (f
 class Pulled:
     """Derivatives (p, k) of k numbers by the parameters, and the largest relative residual.
 
-    ``undefined`` (k,) marks numbers that read NaN. ``sizes`` (p, k): sums of magnitudes of what ``PARTS`` of the run
-    contribute, unless they are unknown.
+    ``undefined`` (k,) marks numbers that read NaN. ``sizes`` (p, k): sums of magnitudes of the
+    contributions of ``PARTS`` of the run, unless they are unknown.
     """
 
     gradient: np.ndarray
@@ -323,7 +323,7 @@ class Readings:
     def of(self, first: int, record: Record, length: np.ndarray | None = None) -> tuple[np.ndarray, MotionAdjoints]:
         """Adjoints of the sensors (B, width, p) at the rows of a record, and of the motion, of B rows or none.
 
-        Rows inside steps have a ``length`` (B,): what each weighs in an integral.
+        Rows inside steps have a ``length`` (B,), their weights in integrals.
         """
         reactions, given = self._reactions, self._nothing
         lost = np.zeros(len(record.time), bool)

@@ -121,7 +121,7 @@ class MotionPuller:
         self.instants.pull(record, mu=np.zeros_like(adj.z), nu=nu)
 
     def _steer(self, record: Record, level: str, nu: np.ndarray) -> None:
-        """Pull back adjoints nu of constraints that a table moves; without a table nothing is to be done."""
+        """Pull back adjoints nu of constraints that a table drives; without a table this does nothing."""
 
 
 class TorqueTape:
@@ -244,7 +244,7 @@ class DrivePuller(MotionPuller):
         return np.array([sign * each.torque[columns] for each in driven]).reshape(len(driven), len(columns))
 
     def pull_back_drives(self, record: Record, driven: list[Driven], adj: MotionAdjoints, hat: np.ndarray) -> None:
-        """Pull adjoints of the motion, of multipliers, and of what torque sensors show (N, width, p)."""
+        """Pull adjoints of the motion, of multipliers, and of torque sensors (N, width, p)."""
         J, drive = self.jacobians(record), self._drives.drive
         rows, _, n = J.shape
         y = np.array([each.virtual for each in driven])

@@ -43,7 +43,7 @@ PARTS = 32  # of a run, whose contributions to gradients are summed by magnitude
 
 @dataclass(frozen=True)
 class StepsBack:
-    """The compiled loop back through steps, with its adjoints and work arrays."""
+    """The compiled backward loop through steps, with its adjoints and work arrays."""
 
     model: Model
     theta: np.ndarray
@@ -108,7 +108,7 @@ class PieceSweep:
         return worst
 
     def _at(self, made: CompletedPiece) -> StepsBack:
-        """The steps of the piece's length, laws as late as its end is."""
+        """The steps with the piece's length, and laws of time shifted to its end."""
         steps, end = self._steps, made.piece.end
         control = made.piece.control(steps.control, steps.theta)
         return replace(steps, theta=self._law_rates.at(end.late(steps.theta), steps.theta), control=control)

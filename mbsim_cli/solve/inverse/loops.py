@@ -1,4 +1,4 @@
-"""Inverse dynamics of mechanisms with loops: what drives exert along a given motion of as many coordinates as freedoms.
+"""Inverse dynamics of mechanisms with loops: forces of drives along a motion given by as many coordinates as freedoms.
 
 The motion is that of a driven mechanism (``solve.kinematics``) whose laws take no force. With y a virtual motion,
 
@@ -29,7 +29,7 @@ IDLE = 1e-9  # share of the largest motion of drives below which they do not mov
 
 
 class Driven(NamedTuple):
-    """What drives exert at a sample."""
+    """Forces of the drives at a sample."""
 
     torque: np.ndarray  # (n,) zero where nothing drives
     virtual: np.ndarray  # (n,) y
@@ -57,7 +57,7 @@ class Steered(Instant):
         super().__init__(problem, theta, dtheta, beside)
 
     def evaluate(self, t: float = 0.0) -> None:
-        """Everything about the current state; constraints of the motion are those of the time."""
+        """Evaluate the current state with the constraints of the motion at the time."""
         super().evaluate(t)
         if self._trajectory is not None:
             self._follow(self._trajectory, t)
@@ -86,7 +86,7 @@ class Steered(Instant):
 
 
 class DriveSampler(Sampler):
-    """Samples of a motion, and what drives exert there."""
+    """Samples of a motion, and the forces of the drives there."""
 
     def __init__(self, problem: Problem, start: Initial, dtheta: np.ndarray, *, matrices: bool) -> None:
         self.drives = given_columns(problem)
@@ -170,7 +170,7 @@ def saddle(J: np.ndarray, drive: np.ndarray, weight: np.ndarray) -> np.ndarray:
 
 
 class FollowingDrives(Following):
-    """Samples in progress, with what drives exert; ``found`` are those of the latest block."""
+    """Samples in progress, with the forces of the drives; ``found`` are those of the latest block."""
 
     def __init__(self, problem: Problem, start: Initial, tape: Tape | None = None) -> None:
         super().__init__(problem, start, tape)
@@ -186,7 +186,7 @@ class FollowingDrives(Following):
         self.found.append(self._sampler.found)
 
     def take(self) -> list[Driven]:
-        """What was found since the last call."""
+        """The forces of the drives since the last call."""
         found, self.found = self.found, []
         return found
 

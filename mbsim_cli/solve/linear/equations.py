@@ -1,4 +1,4 @@
-"""Linear equations of a mechanism on its constraints, and the state that it is linearised about.
+"""Linear equations of a constrained mechanism, and the state of the linearisation.
 
 M q'' + C q' + K q + F_0 u + F_1 u' + F_2 u'' = 0.
 """

@@ -1,1 +1,1 @@
-"""Natural coordinates of a mechanism: which points and vectors its bodies share, and the numbers that follow."""
+"""Natural coordinates of a mechanism: points and vectors that its bodies share, and the tables of the model."""

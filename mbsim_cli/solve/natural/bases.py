@@ -62,7 +62,7 @@ class Planner:
         return local(self.fields.theta)[0].real
 
     def _adds(self, chosen: list[_Vector], local: Local) -> bool:
-        """Whether a vector points elsewhere than those of a base, which needs three."""
+        """Whether a vector is linearly independent of those of a base, which needs three."""
         x = self._sizes(local)
         return len(chosen) < 3 and bool(np.linalg.norm(self._beside(chosen, x)) > FLAT * np.linalg.norm(x))
 
@@ -177,7 +177,7 @@ class Planner:
         return x - q @ (q.T @ x)
 
     def _keep_rigid(self, body: int, chosen: list[_Vector]) -> None:
-        """Equations for what nothing before keeps rigid."""
+        """Equations of rigidity that do not follow from earlier ones."""
         fields = self.fields
         kept = [v for v in chosen if v.name != "cross"]
         made = [v.field(fields) for v in kept]

@@ -272,7 +272,7 @@ class Equations:
 
 
 def _implied(fields: Fields, row: Row) -> bool:
-    """Whether what bodies share, and their rigidity, satisfy an equation already."""
+    """Whether shared points and vectors, and rigidity, satisfy an equation already."""
     u_a = fields.vector(row.a, row.u_a)
     if row.kind == Measure.DOT:
         u_b = fields.vector(row.b, row.u_b)

@@ -214,7 +214,7 @@ def names_of(system: "NaturalSystem") -> Names:
 
 
 def origins_of(system: "NaturalSystem") -> tuple[str, ...]:
-    """What each equation comes from."""
+    """The origin of each equation."""
     special = {d.row: "definition" for d in system.equations.defined}
     special |= {weld.row: "node" for weld in system.equations.welds}
     added = (special.get(j, "joint") for j in range(len(system.equations.added)))
