@@ -1,4 +1,4 @@
-"""From a validated model file to arrays: ``build`` is the way in."""
+"""From a validated model file to the arrays of kernels; ``build`` is the entry point."""
 
 from mbsim_cli.assembly.objectives import Objective
 from mbsim_cli.assembly.packing import ParameterValue

@@ -1,4 +1,4 @@
-"""Numbers of theta that density fields determine, and derivatives by the fields from those by these numbers."""
+"""Density fields: the numbers of theta that depend on them, and the chain rule from derivatives by these numbers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ class DensityField:
 
     @property
     def numbers(self) -> np.ndarray:
-        """Numbers of theta, one row after the other."""
+        """Indices in theta, row by row."""
         n = self.body.n
         rows = (row.first + np.arange(n) for row in self.rows)
         return np.concatenate([self.first, self.second, *rows, *(row.second + np.arange(n * n) for row in self._bent)])
@@ -65,7 +65,7 @@ def _term(sid: "StandardInput", row: ShapeRow) -> Any:
 def moved_by_fields(
     fields: Sequence[DensityField], equations: Equations, closing: Closing, theta: np.ndarray
 ) -> np.ndarray:
-    """Derivatives of theta (size, w) by all its numbers that fields move, including their effect on the start."""
+    """Derivatives of theta (size, w) by the numbers that depend on fields, including effects on the initial state."""
     numbers = [number for field in fields for number in field.numbers]
     units = np.zeros((theta.size, len(numbers)))
     units[numbers, np.arange(len(numbers))] = 1.0
@@ -73,7 +73,7 @@ def moved_by_fields(
 
 
 def field_gradients(fields: Sequence[DensityField], hat: np.ndarray) -> dict[str, np.ndarray]:
-    """Derivatives (ne,) by the elements of every field, from those (w,) by the numbers of theta that they move."""
+    """Derivatives (ne,) by the elements of every field, from those (w,) by the numbers that depend on it."""
     found: dict[str, np.ndarray] = {}
     ends = np.cumsum([field.numbers.size for field in fields])
     for field, part in zip(fields, np.split(hat, ends[:-1]), strict=True):

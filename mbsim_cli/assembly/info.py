@@ -1,4 +1,4 @@
-"""What ``mbsim info`` shows of an assembled model."""
+"""The report of ``mbsim info`` on an assembled model."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Branches:
-    """Rows as the paper prints them."""
+    """Rows of the connectivity matrices, as printed in the paper."""
 
     joint_parent: list[tuple[int, int]]  # (joint, parent joint)
     branch_parent: list[tuple[int, int]]  # (branch, parent branch)
@@ -119,7 +119,7 @@ def describe(assembled: "Assembled") -> dict[str, Any]:
 
 
 def _natural(problem: Problem) -> dict[str, Any] | None:
-    """Natural coordinates with the bodies that share them, and the equations by what they come from."""
+    """Natural coordinates with the bodies that share them, and the equations with their origins."""
     if problem.system is None:
         return None
     names, sharing, origins = problem.names, problem.system.sharing, origins_of(problem.system)

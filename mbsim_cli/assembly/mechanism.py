@@ -68,7 +68,7 @@ def wanted_at_start(problem: Problem, row: int) -> float:
 
 
 def check_driven(system: System, equations: Equations) -> None:
-    """Record laws of motion that begin elsewhere than the coordinate that they drive, or with another velocity."""
+    """Record driving laws whose initial value or velocity differs from that of the driven coordinate."""
     problem, geometry = equations.problem, system.geometry
     declared = system.model_file.constraints
     names = problem.names.constraints
@@ -282,7 +282,7 @@ def check_wholly_driven(system: System, problem: Problem, closing: Closing) -> N
 
 
 def _check_loops(system: System, problem: Problem, closing: Closing) -> None:
-    """Loops and constraints that stay open at t = 0, by how much."""
+    """Loops and constraints that are violated at t = 0, with the violations."""
     open_rows: dict[str, list[int]] = {}
     for row, name in enumerate(problem.names.constraints):
         open_rows.setdefault(name.partition(".")[0], []).append(row)

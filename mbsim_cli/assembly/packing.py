@@ -1,4 +1,4 @@
-"""From a mechanism to the arrays that kernels read: all tables of a model."""
+"""Packing: from a mechanism to all tables of a model, which kernels read."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -51,7 +51,7 @@ ROUNDED = 1e-3  # m or rad: error of positions given with few digits
 
 
 def _check_design(name: str, spec: AnyJoint, system: System) -> None:
-    """Record a joint that the design position of its bodies would break, if anything of its start follows from it."""
+    """Record a joint that is violated in the design position, if its initial values follow from this position."""
     geometry, kind = system.geometry, kind_of(spec)
     if not is_designed(geometry, spec) or (kind != Joint.FIXED and None not in stated_position(geometry, spec, kind)):
         return
@@ -315,7 +315,7 @@ OTHERS = ("sensitivity_parameters", *SOURCES)  # choices that are no options of 
 
 
 class Packing(NamedTuple):
-    """Tables, the options of an analysis, and what both were made from."""
+    """Tables and options of an analysis, and their sources."""
 
     model_file: ModelFile
     choices: Mapping[str, Any]
@@ -326,12 +326,12 @@ class Packing(NamedTuple):
 
     @property
     def numbers(self) -> Numbers:
-        """What gives the numbers of the file."""
+        """The evaluator of the numbers of the file."""
         return self.system.geometry.numbers
 
     @property
     def is_reusable(self) -> bool:
-        """Whether its tables serve other values: those of bodies that deform depend on them, and hold much memory."""
+        """Whether the tables can be reused for other values; those of flexible bodies depend on them, and are large."""
         return not self.system.elastic
 
     @contextmanager

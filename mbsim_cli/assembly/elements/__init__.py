@@ -1,1 +1,1 @@
-"""Forces, constraints, sensors and the measures and laws that they are made of."""
+"""Forces, constraints and sensors, and the measures and laws that they consist of."""

@@ -45,7 +45,7 @@ _TOUCHING = {"plane": Force.SPHERE_ON_PLANE, "road": Force.SPHERE_ON_ROAD}  # ki
 
 
 class Moving(NamedTuple):
-    """A component of a force that is an expression of the motion; ``measure`` is what it acts along, or NONE."""
+    """A component of a force that is an expression of the motion; it acts along ``measure``, or NONE."""
 
     force: int
     component: int
@@ -124,7 +124,7 @@ class ForceTable:
         self._append(name, unit, (Force.ALONG_MEASURE, measure, NONE, axes, laws, offset))
 
     def _moving_parts(self, name: str, spec: Any, keys: tuple[str, ...], natural: Any, measure: int) -> set[str]:
-        """Keys of stiffness, damping and force that are expressions; their sum is noted as that of the next force."""
+        """Keys of stiffness, damping and force that are expressions; their sum is registered for the next force."""
         environment = self._system.model_file.expressions
         found: dict[str, Any] = {key: getattr(spec, key, None) for key in keys}
         found = {key: number for key, number in found.items() if is_moving(number, environment)}
@@ -251,7 +251,7 @@ class ForceTable:
             self._append(name if len(parts) == 1 else f"{name}.{number}", "N", row)
 
     def _parts(self, shape: Any) -> list["_Part"]:
-        """Spheres and rims that a shape consists of."""
+        """Spheres and rims of a shape."""
         geometry, n = self._system.geometry, self._numbers
         if shape.type == "points":
             return [_Part(body, partial(geometry.point, body, point)) for body, point in map(split, shape.points)]
@@ -280,7 +280,7 @@ class ForceTable:
         return [_Part(body, each, _zero, radius, axis) for each in ends]
 
     def _stiffness(self, spec: Any) -> Scalar:
-        """K as the file states it, or by Hertz of the two materials: 4/3 E* sqrt(R*)."""
+        """K as the file states it, or by Hertz's theory from the two materials: 4/3 E* sqrt(R*)."""
         n = self._numbers
         if spec.stiffness is not None:
             return n(spec.stiffness)
@@ -315,7 +315,7 @@ class ForceTable:
         self._append(name, "N", (Force.BUSHING, NONE, pair, Axes.GLOBAL, row, self._system.theta.add(block)))
 
     def _dissipation(self, spec: "forces.Contact") -> Scalar:
-        """chi of F = K d^e (1 + chi d'), also by a restitution e at a speed of impact; docs/theory/contact.md."""
+        """chi of F = K d^e (1 + chi d'), stated or from a restitution at an impact speed; docs/theory/contact.md."""
         if spec.restitution is None:
             return self._numbers(spec.dissipation)
         e, speed = self._numbers(spec.restitution.value), self._numbers(spec.restitution.speed)

@@ -57,7 +57,7 @@ def spline_term(rows: int, table: Callable[[], tuple[Sequence[Scalar], Sequence[
 
 
 class LawTable:
-    """Collects laws; a named law is stored once, an inline one where it stands."""
+    """Collects laws; a named law is stored once, an inline one at each use."""
 
     def __init__(self, system: System):
         self._system = system
@@ -232,7 +232,7 @@ def _shift(kind: Law, count: int, c: Sequence[Scalar], distance: Scalar) -> list
 
 
 def check_start(problem: Problem, issue: Callable[..., None]) -> None:
-    """Report laws of constraints whose tables do not hold at time zero, where the mechanism is assembled."""
+    """Report laws of constraints whose tables do not include t = 0, where the mechanism is assembled."""
     laws, theta = problem.model.laws, problem.theta
     for law in dict.fromkeys(problem.model.constraints.law.tolist()):
         if law != NONE and np.isnan(law_value(laws, theta, law, 0.0)[0]):

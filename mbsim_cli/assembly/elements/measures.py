@@ -63,7 +63,7 @@ class MeasureTable:
         return _UNITS[Measure(kind)]
 
     def keep(self, wanted: Sequence[int]) -> list[int]:
-        """Drop all measures but these; return their new numbers."""
+        """Drop all other measures; return the new numbers of those kept."""
         kept = sorted(set(wanted))
         new = {old: number for number, old in enumerate(kept)}
         lists: tuple[list[Any], ...] = (self.kind, self.pair, self.offset, self._coordinates, self._curve)
@@ -83,7 +83,7 @@ class MeasureTable:
         return self._known[key]
 
     def angle(self, vectors: Sequence[str], axis: str, path: str) -> int:
-        """Angle from one vector to another about an axis that one of their bodies carries."""
+        """Angle from one vector to another about an axis fixed to one of their bodies."""
         key = (Measure.ANGLE, *vectors, axis)
         if key not in self._known:
             (a, u), (b, v), (c, n) = map(split, (*vectors, axis))
@@ -286,7 +286,7 @@ class ConstraintTable:
         return len(self.names) - 1
 
     def keep(self, wanted: list[bool]) -> list[Identity]:
-        """Keep the equations of a mask; drop the others with the measures that only they read, and return them."""
+        """Keep the equations of a mask; drop and return the others, with measures that only these read."""
         kinds, pairs, blocks = self.measures.kind, self.measures.pair, self.measures.offset
         lists: tuple[list[Any], ...] = (self.names, self.measure, self.offset, self.law, self._automatic)
         self._follower = [c for c, keep in zip(self._follower, wanted, strict=True) if keep]

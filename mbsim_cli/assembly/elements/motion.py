@@ -100,7 +100,7 @@ _SUFFIXES = ("", ".velocity", ".acceleration")
 
 
 class MotionTable:
-    """Finds for every column of the tree its law, or its column in a table."""
+    """Assigns to every column of the tree its law, or its column in a table."""
 
     def __init__(self, system: System, laws: LawTable):
         self._system, self._laws, self._loops = system, laws, False
@@ -138,7 +138,7 @@ class MotionTable:
         return [] if table is None else [name for name in table.columns if name not in table.arguments]
 
     def _start(self, name: str, duration: float) -> Callable[[], tuple[Scalar]]:
-        """Initial value that a table gives a coordinate; zero where a law gives it."""
+        """Initial value of a coordinate in the table; zero if a law prescribes it."""
         if name in self._spec.laws:
             return lambda: (0.0,)
         from mbsim_cli.solve.inverse.analysis import hermite, with_slopes  # what other analyses need not load
@@ -224,7 +224,7 @@ class MotionTable:
             issue("analysis.weights", "weights share out what more drives than freedoms leave open", "add redundancy")
 
     def prescribed(self, duration: float, torque_rows: tuple[tuple[int, float], ...]) -> Prescribed:
-        """The motion; records an issue for every coordinate that nothing gives."""
+        """The motion; records an issue for every coordinate without law or column."""
         names = [f"{joint}.{column.coordinate}" for joint, column in self._system.coordinates]
         law = [self._law(name) for name in names]
         from_table = [i for i, name in enumerate(names) if self._in_table(name)]
@@ -331,7 +331,7 @@ class MotionTable:
             self._warn_of(coarse, f"{estimated}, {helps}")
 
     def _warn_of_contradictions(self, names: list[str], time: np.ndarray, table: np.ndarray) -> None:
-        """Warn of columns whose rates are not those of the columns that they belong to."""
+        """Warn of columns of rates that differ from the derivatives of their positions."""
         found = {name: contradiction(time, table[:, :, k]) for k, name in enumerate(names)}
         for k, (rates, of) in enumerate((("velocities", "positions"), ("accelerations", "velocities"))):
             if wrong := [name for name, off in found.items() if off[k] > CONTRADICTS]:

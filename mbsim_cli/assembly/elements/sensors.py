@@ -132,7 +132,7 @@ class ReactionTable:
 
 
 def _with(model: Model, identities: Sequence[Identity]) -> Model:
-    """The model with equations that the coordinates have no part in."""
+    """The model with equations that do not depend on coordinates."""
     count, kept = len(identities), model.measures
     measures = table(
         Measures,
@@ -242,7 +242,7 @@ class SensorTable:
         return table(Sensors, **columns, first=self._first)
 
     def add(self, name: str, spec: Any) -> None:
-        """Add a sensor of the model file; those of other rows than the table's wait for ``add_reactions`` and so on."""
+        """Add a sensor of the model file; sensors with rows after the table are added by ``add_reactions`` etc."""
         match spec.type:
             case "reaction":
                 self._reactions.append((name, spec))
@@ -306,7 +306,7 @@ class SensorTable:
         return tuple(gap._replace(side=side) for gap, side in zip(self.gaps, sides, strict=True))
 
     def add_contacts(self) -> None:
-        """Add hidden sensors of the load and position of all that touches a road, which diagnostics read."""
+        """Add hidden sensors of the load and position of tyres and spheres on roads, for diagnostics."""
         for number, (name, (kind, _, pair, _, laws, theta)) in enumerate(
             zip(self._forces.names, self._forces.rows, strict=True)
         ):

@@ -1,4 +1,4 @@
-"""Expressions of the motion that forces are made of, as tapes that one compiled kernel evaluates.
+"""Forces that are expressions of the motion, as tapes that one compiled kernel evaluates.
 
 ``SignalTable.add`` adds an expression to a force, given as ``Moving``: number and component of the force, text, and
 the measure that the force acts along.
@@ -171,7 +171,7 @@ class SignalTable:
         return LoadedSignals(*found) if loaded else found
 
     def _read(self, name: str) -> list[tuple[Entry, int]] | None:
-        """Entries, with their rows in the record, of what a name reads; None for t, parameters and constants."""
+        """Entries that a name reads, with their rows in the record; None for t, parameters and constants."""
         file = self._system.model_file
         if (sensor := sensor_in(name, file.shown)) is not None:
             entry = self._as_measure(sensor, file.sensors[sensor])
@@ -188,7 +188,7 @@ class SignalTable:
         return None
 
     def _as_measure(self, name: str, spec: Any) -> Entry | None:
-        """The entry of a sensor; a coordinate is read as a measure, which is one in all coordinates."""
+        """The entry of a sensor; a coordinate is read as a measure, which exists in natural coordinates, too."""
         if spec.type == "multiplier" and name in self._hidden and not self._sensors.has_equation(spec.constraint):
             self._nothing.add(name)
             return None
@@ -219,7 +219,7 @@ class _Tape:
         self.operand: list[tuple[int, int, int]] = []
 
     def place(self, entry: Entry, row: int) -> int:
-        """Place of what a sensor reads: that of g or g' where the force acts along it."""
+        """The input that a sensor reads: g or g' if the force acts along this measure."""
         if entry.kind == Sensor.MEASURE and entry.index == self.measure:
             return entry.order
         if row not in self.inputs:
@@ -227,7 +227,7 @@ class _Tape:
         return OWN + self.inputs.index(row)
 
     def write(self, steps: list[Step], result: int, first: int, laws: dict[str, int]) -> None:
-        """Translate steps; constants become numbers behind those that stand before place ``first``."""
+        """Translate steps; constants are appended to the numbers from index ``first`` on."""
         known: dict[int, Any] = {place: ("before", place) for place in range(first)}
         for place, (operation, operands) in enumerate(steps, first):
             found = [known[operand] for operand in operands]
@@ -266,7 +266,7 @@ class _Tape:
         return found
 
     def _power(self, base: Any, exponent: float) -> Any:
-        """Whole powers are products, which the complex step of negative numbers passes exactly."""
+        """Integer powers become products, which are exact for a complex step from negative numbers."""
         if exponent != int(exponent) or abs(exponent) > 64:
             return self._put(Operation.POWER, base, self._constant(exponent))
         count, found = abs(int(exponent)), None

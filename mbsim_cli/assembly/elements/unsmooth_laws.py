@@ -1,4 +1,4 @@
-"""Laws of time that are not smooth: which of them an integrator cannot take, and where its steps end.
+"""Laws of time that are not smooth: those that an integrator cannot handle, and the event times of its steps.
 
 A jump of the rate of a law that drives a coordinate is an impulse, which also moves coordinates that are not driven.
 Formulations of open trees prescribe the rates of driven coordinates and integrate the others, so that they would miss
@@ -53,7 +53,7 @@ class Edge(NamedTuple):
 
 
 def check_driving_laws(problem: Problem, issue: Callable[..., None]) -> None:
-    """Report laws whose rates jump, and jumps of accelerations at one time point that parameters would part."""
+    """Report laws whose rates jump, and simultaneous jumps of accelerations that parameters would separate."""
     driving = list(driving_edges(problem))
     for law, points, before, behind in (edge for edge in driving if edge.rate_jumps):
         message = f"the rate of the law jumps from {before[0]:.6g} to {behind[0]:.6g} at {points[0].time:.6g} s"
@@ -112,7 +112,7 @@ def has_breakpoints(problem: Problem) -> bool:
 
 
 def event_times_of(problem: Problem, by_all: np.ndarray) -> tuple[tuple[int, ...], ...]:
-    """Event times at which laws change and steps of ALI3-P end, each as the offsets in theta that it is the sum of.
+    """Event times of laws, at which steps of ALI3-P end; each is a sum of numbers of theta, given by their indices.
 
     Only times that numbers of the file move are listed; ``by_all`` (len(theta), q) are derivatives by its parameters.
     Steps do not end where forces keep two continuous derivatives, for these do not reduce their order. Nor do they end
@@ -143,7 +143,7 @@ def _moved_apart(points: Iterable[Breakpoint], end: float, by: np.ndarray) -> It
 
 
 def jumps_of(problem: Problem) -> frozenset[int]:
-    """Offsets in theta of times at which the rate or acceleration of a driving law jumps."""
+    """Indices in theta of times at which the rate or acceleration of a driving law jumps."""
     laws, numbers, end = problem.model.laws, problem.theta, problem.options.end
     unmoved, near, found = np.full(len(numbers), False), MEETS * end, set[int]()
     for law in set(problem.model.constraints.law.tolist()) - {NONE}:

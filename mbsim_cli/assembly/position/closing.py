@@ -1,4 +1,4 @@
-"""Closing of loops at t = 0: which coordinates the others determine, and initial coordinates for the solver."""
+"""Closing of loops at t = 0: dependent coordinates, and initial coordinates for the solver."""
 
 from collections.abc import Callable
 from functools import partial
@@ -77,7 +77,7 @@ class Closing(NamedTuple):
 
     @property
     def moved(self) -> np.ndarray:
-        """Mask (n,) of coordinates that had to leave their declared values."""
+        """Mask (n,) of coordinates whose declared values could not be kept."""
         mask = np.zeros(len(self.z), dtype=bool)
         for part in self.parts:
             mask[part.columns] = part.found.moved
@@ -106,7 +106,7 @@ class Closing(NamedTuple):
 
     @property
     def conflict(self) -> int:
-        """By how many too many coordinates are declared independent."""
+        """Number of coordinates that are declared independent in excess of the degrees of freedom."""
         return sum(part.conflict for part in self.parts)
 
     @property
@@ -232,7 +232,7 @@ def _solved(
     J = equations.at(numbers, z)[1]
 
     def completed(rates: np.ndarray, kept: np.ndarray, rows: list[int], defect: np.ndarray) -> np.ndarray:
-        """Rates of the coordinates: those kept, and the others so that they mend the defect of the rows."""
+        """Rates of the coordinates: given ones are kept, the others cancel the residual of the rows."""
         found = np.where(kept, rates, 0.0)
         found[~kept] = np.linalg.lstsq(J[rows][:, ~kept], -defect[rows], rcond=RANK_TOLERANCE)[0]
         return found

@@ -92,7 +92,7 @@ def newton(
 ) -> np.ndarray:  # fmt: skip
     """Solve for the dependent coordinates (k,) from a start (n,) in ``most`` steps, each the least by ``weights`` (k,).
 
-    Returns the nearest it came, (n,).
+    Returns the coordinates (n,) with the smallest residual.
     """
     z, damping, rows = start.copy(), 0.0, equations.of_position
     by_dependent = np.ix_(rows, dependent)
