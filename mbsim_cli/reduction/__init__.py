@@ -1,4 +1,4 @@
-"""Flexible bodies before any motion: meshes, modes, and the standard input data that a simulation needs of them.
+"""Preprocessing of flexible bodies: meshes, modes, and the standard input data for simulations.
 
-Knows neither model files nor kernels; scipy is imported where it is called.
+Independent of model files and kernels; scipy is imported on first use.
 """

@@ -12,7 +12,7 @@ from mbsim_cli.model.flexible import LEFT_OVER, MODES, ROUND_OFF
 
 
 class Refused(Exception):
-    """A part of the description cannot be met; ``place`` is its path below the description, as (sets, hub)."""
+    """The description cannot be fulfilled; ``place`` is the path of the cause in it, such as (sets, hub)."""
 
     def __init__(self, place: tuple[str | int, ...], message: str, hint: str | None = None):
         super().__init__(message)
@@ -20,7 +20,7 @@ class Refused(Exception):
 
 
 class NoDerivative(Refused):
-    """The description can be met, but has no derivative along a parameter."""
+    """The body has no derivative along a parameter."""
 
 
 # Standard input data of a flexible body: all that a simulation reads of it.
@@ -134,7 +134,7 @@ def real_part(sid: StandardInput) -> StandardInput:
 
 
 def tangent(sid: StandardInput, step: float) -> StandardInput:
-    """Derivatives of all terms, from imaginary parts that a step of this size has made."""
+    """Derivatives of all terms, from the imaginary parts after a complex step of this size."""
     return sid.map(lambda _, term: term.map(lambda entries: np.imag(entries) / step))
 
 
@@ -163,7 +163,7 @@ def selected(sid: StandardInput, modes: list[int]) -> StandardInput:
 
 
 def _along_modes(sid: StandardInput, change: Callable[[Array, int], Array]) -> StandardInput:
-    """The body with ``change(entries, axis)`` made to every axis of modes of all terms, one after the other."""
+    """The body after ``change(entries, axis)`` of all terms along each of their axes of modes."""
 
     def changed(path: str, term: Taylor) -> Taylor:
         shape, found = (SHAPES | OF_NODES)[path.rpartition(".")[2]], []

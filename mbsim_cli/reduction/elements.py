@@ -67,7 +67,7 @@ def beam(mesh: Mesh, section: Section, E: Array, nu: Array, density: Array, plan
 
 @dataclass(frozen=True)
 class ByTension:
-    """Stiffness across of beams by the mean tension of each element, ``axial`` times its stretch."""
+    """Lateral stiffness of beams due to the mean tension of each element, ``axial`` times its strain."""
 
     axial: Array
     across: Array  # of an element (nd, nd), by a unit tension
@@ -112,7 +112,7 @@ def bending(h) -> Array:
 
 
 def tension(h) -> Array:
-    """Stiffness across by a unit tension (4, 4), in displacements and slopes."""
+    """Lateral stiffness (4, 4) due to a unit tension, by displacements and slopes."""
     return np.array(
         [[36, 3 * h, -36, 3 * h], [3 * h, 4 * h**2, -3 * h, -(h**2)],
          [-36, -3 * h, 36, -3 * h], [3 * h, -(h**2), -3 * h, 4 * h**2]]
@@ -194,7 +194,7 @@ TOO_STIFF = 1.1  # bending stiffness over the exact one, above which a warning i
 
 
 def too_stiff(mesh: Mesh, nu: complex) -> Iterator[str]:
-    """Warn of a grid of rectangles or bricks that bends more stiffly than the body does."""
+    """Warn of a grid of rectangles or bricks that is too stiff in bending (locking)."""
     if not mesh.alike:
         return
     d = mesh.dimension
@@ -211,7 +211,7 @@ def too_stiff(mesh: Mesh, nu: complex) -> Iterator[str]:
 
 
 def _factor(size: np.ndarray, length: np.ndarray, i: int, j: int, nu: float) -> float:
-    """How many times as stiffly as it should a body along i bends across j; E is 1.
+    """Ratio of the bending stiffness of the grid to that of the body, along i and across j, for E = 1.
 
     Shear adds (G/E) (l/h)^2. Within an element eps_y is constant where bending needs -nu kappa y, which the n elements
     across the thickness h do in steps. Bricks leave v without its nu kappa z^2/2 within an element as well: eps_z =

@@ -115,7 +115,7 @@ _HEX_FACES = ((0, 1, 2, 3), (4, 5, 6, 7), (0, 1, 5, 4), (1, 2, 6, 5), (2, 3, 7, 
 
 
 def _completed(faces: Sequence[tuple[int, ...]], corners: int, edges: Sequence[tuple[int, int]]) -> tuple:
-    """Faces with the nodes in the middles of their edges."""
+    """Faces with their mid-edge nodes."""
     middle = {frozenset(edge): corners + i for i, edge in enumerate(edges)}
     rounds = ((face, zip(face, (*face[1:], face[0]), strict=True)) for face in faces)
     if len(faces[0]) == 2:
@@ -210,7 +210,7 @@ FOLD = 0.9  # cosine of the angle between faces that makes a fold
 
 
 def skin(cells: Array, kind: str) -> tuple[Array, Array]:
-    """Corners (f, corners) of the faces that are seen, and the cell (f) that each belongs to."""
+    """Corners (f, corners) of the faces on the surface, and their cells (f,)."""
     if kind in CORNERS:
         return cells[:, : CORNERS[kind]], np.arange(len(cells))
     cell = CELLS[kind]
@@ -247,7 +247,7 @@ CLOSE = 1e-6  # of the mesh's extent: coordinates this close are the same
 
 
 class Selection(NamedTuple):
-    """Which nodes a set has: ranges by axis (0, 1, 2), a group's name, or the node nearest to a place."""
+    """Selection of the nodes of a set: ranges by axis (0, 1, 2), a group's name, or the node nearest to a point."""
 
     ranges: Mapping[int, tuple[float, float]] = {}
     group: str | None = None

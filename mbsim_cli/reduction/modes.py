@@ -137,7 +137,7 @@ def _ritz(system: System, V: Array) -> tuple[Array, Array]:
 
 
 class Response:
-    """How shapes answer to a change of the body: (K - square_i M) y_i = b_i beside the kept modes, which stay a span.
+    """Response of shapes to a change of the body: (K - square_i M) y_i = b_i, without components along the kept modes.
 
     Symmetric in b and y, so that it serves derivatives along a change and adjoints of all changes alike.
     """
@@ -153,7 +153,7 @@ class Response:
         self._weighted = system.M @ self._all
 
     def solve(self, B: Array) -> Array:
-        """Answers (r, n) to B (r, n), a column each for the kept modes."""
+        """Responses (r, n) to B (r, n), one column for each kept mode."""
         kept = self._modes.squares[self._modes.kept]
         return self._beyond(B, kept) + self._others @ self._turns(B, kept)
 
@@ -244,7 +244,7 @@ class Solved:
 
     @cached_property
     def response(self) -> Response:
-        """How the modes answer to changes."""
+        """The solver of the modes' responses to changes."""
         return Response(self.system, self.flexibility, self.found)
 
     def modes(self) -> Array:
@@ -252,7 +252,7 @@ class Solved:
         return self.found.shapes[:, self.found.kept]
 
     def static(self, F: Array) -> Array:
-        """Responses (r, k) to loads; those of a free body hold it balanced and without rigid motion."""
+        """Static responses (r, k) to loads; for a free body, loads are balanced, and responses have no rigid motion."""
         return self.flexibility.solve(F) if F.shape[1] else F
 
 
@@ -283,7 +283,7 @@ def _imaginary(A):
 
 
 class Stiffening(NamedTuple):
-    """Which loads stiffen: of rotation, of acceleration, forces and moments at nodes (counted from 0)."""
+    """Loads that cause geometric stiffening: rotation, acceleration, forces and moments at nodes (counted from 0)."""
 
     rotation: bool = False
     acceleration: bool = False

@@ -135,7 +135,7 @@ def reduced(body: Body) -> Reduced:
 
 
 def _require_finite(structure: Structure) -> None:
-    """Raise Refused where elements of numbers that are finite are not."""
+    """Raise Refused where element matrices of finite numbers are not finite."""
     K, M = (structure.stiffness, structure.mass) if structure.given is None else (m.data for m in structure.given[:2])
     for what, entries in (("stiffness", K), ("mass", M)):
         if not np.isfinite(entries).all():

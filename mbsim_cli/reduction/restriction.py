@@ -78,14 +78,14 @@ PLANAR_MOTIONS = (MOTIONS[0], MOTIONS[1], MOTIONS[5])
 
 
 class Frame(NamedTuple):
-    """Where the body's frame sits: on fixed nodes, on the chord between two nodes, or (neither) in the mean."""
+    """Attachment of the body's frame: to fixed nodes, to the chord of two nodes, or (neither) to the mean motion."""
 
     fixed: Array | None = None
     chord: tuple[MeshNode, MeshNode] | None = None
 
     @property
     def free(self) -> bool:
-        """Whether nothing holds the body."""
+        """Whether the body is free: neither nodes nor a chord hold it."""
         return self.fixed is None and self.chord is None
 
 

@@ -156,7 +156,7 @@ def _of_derivatives(sid: StandardInput, design: str, along: StandardInput) -> li
 
 
 def _lowest(matrix: Array) -> float:
-    """The lowest eigenvalue by the largest one in size; rows and columns are brought to one size first."""
+    """The lowest eigenvalue over the largest magnitude, after scaling rows and columns to equal size."""
     size = np.sqrt(np.abs(np.diag(matrix)))
     size = np.where(size > 0, size, 1.0)
     values = np.linalg.eigvalsh(matrix / np.outer(size, size))
@@ -249,9 +249,9 @@ _CONSTANT = ("Me", "Ke", "De", "Ge")
 
 
 def read_sid(path: str | os.PathLike[str], length: float = 1.0) -> StandardInput:
-    """Return the body of a file whose unit of length is ``length`` metres, with doubts in ``warnings``.
+    """Return the body of a file whose unit of length is ``length`` metres, with contradictions in ``warnings``.
 
-    Raises InputOutputError with the line where the file is damaged or contradicts itself beyond repair.
+    Raises InputOutputError with the line where the file is damaged or inconsistent.
     """
     head, part = read_blocks(_text_of(Path(path)), str(path))
     modal = part.child("modal")

@@ -227,7 +227,7 @@ def _once(block: Block, key: str) -> list[Line]:
 
 
 def _mirrored(m0: Array, structure: float) -> Array:
-    """Of a symmetric matrix some writers give one triangle."""
+    """Complete a symmetric matrix of which the file has only one triangle."""
     if structure == 2 and m0.shape[0] == m0.shape[1]:
         lower, upper = np.tril(m0, -1), np.triu(m0, 1)
         if not lower.any() or not upper.any():
