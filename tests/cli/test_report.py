@@ -203,3 +203,18 @@ def test_checks_of_the_model_are_compared_unless_it_was_changed(of_fivebar):
     assert "d psi1 / d L_A1 is not in this result" in texts
     assert any(text.startswith("FAILED: psi1 is 0.8, 0.72687746 is stated") for _, text in rows)
     assert rows[-1][0] == "other checks" and "degrees of freedom, " in rows[-1][1]
+
+
+@pytest.mark.interpreted
+def test_states_alone_are_shown_without_a_mechanism(mbsim, tmp_path):
+    model = ROOT / "models/benchmarks/van_der_pol.yaml"
+    assert mbsim("run", model, "--duration", "0.1", "-o", "states.h5", "--sensitivity", "none").code == 0
+    told = "the model has states alone, and no bodies to draw"
+    done = mbsim("report", "states.h5")
+    assert done.code == 0, done.err
+    page = data_of(tmp_path / "states.html")
+    assert "motion" not in page and any(told in note for note in page["notes"]) and page["histories"]["list"]
+    done = mbsim("animate", "states.h5")
+    assert done.code == 5 and told in done.err
+    page = data_of(Path(mbsim("view", model, "--no-browser").out.strip()))
+    assert "motion" not in page and f"Nothing is drawn: {told}." in page["notes"]

@@ -44,6 +44,9 @@ FINE = 8  # places of a trace for each frame
 ROAD_POINTS = 200
 
 
+NO_BODIES = "the model has states alone, and no bodies to draw"
+
+
 class MovingModel:
     """A mechanism at F times: the scene that moves, its model file, its coordinates ``z`` (F, n) at ``time`` (F,)."""
 
@@ -127,6 +130,12 @@ class FilmedModel(ResultModel):
     """The mechanism of a result at the time points of a film, whose motion lasts ``duration``."""
 
     duration: float
+
+    def __init__(self, content: ResultFile, exaggeration: float | None = None):
+        """``exaggeration`` is how many times larger deformations are drawn; None: as they are."""
+        super().__init__(content, exaggeration)
+        if not self.moving.scene.names:
+            raise InputOutputError(f"{content.path}: {NO_BODIES}")
 
     def _coordinates(self, times: np.ndarray) -> np.ndarray:
         """Coordinates (F, n) at times of the film."""

@@ -10,7 +10,7 @@ import numpy as np
 from mbsim_cli.errors import InputOutputError, MbsimError, ModelError
 from mbsim_cli.io.results import Entry, ResultFile
 from mbsim_cli.io.study_file import READINGS, StudyContent, is_fit
-from mbsim_cli.study.pictures.motion import motion_of, page_film
+from mbsim_cli.study.pictures.motion import NO_BODIES, motion_of, page_film
 
 if TYPE_CHECKING:
     from mbsim_cli.spec.model_file import ModelFile
@@ -339,11 +339,12 @@ def model_page(path: Path, overrides: Mapping[str, str]) -> tuple[dict[str, Any]
     assembled = build(file, settings, [])
     standing = StartModel(path, file, assembled)
     info, descriptions = assembled.info, _descriptions(file, "parameters")
+    has_bodies = bool(standing.moving.scene.names)
     data = {
         "kind": "model",
         "title": file.name or path.stem,
         "description": file.description or "",
-        "motion": motion_of(standing),
+        **({"motion": motion_of(standing)} if has_bodies else {}),
         "warnings": info["warnings"],
         "checks": [("degrees of freedom", str(info["mobility"]))],
         "parameters": [
@@ -353,7 +354,9 @@ def model_page(path: Path, overrides: Mapping[str, str]) -> tuple[dict[str, Any]
         ],
         "provenance": [("model", str(path))],
         "notes": [
-            "The mechanism stands at its initial position; mbsim run gives the motion.",
+            "The mechanism stands at its initial position; mbsim run gives the motion."
+            if has_bodies
+            else f"Nothing is drawn: {NO_BODIES}.",
             *(f"{sentence}." for sentence in standing.moving.scene.left_out),
         ],
     }
