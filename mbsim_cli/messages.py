@@ -391,7 +391,7 @@ _family(
         "body 'beam' deforms by more than a tenth of its size, first at t = 0.1 s",
     ),
     (
-        "MB609", "search has not converged", r"converged|search|chi-square|sigma|correlat|residual",
+        "MB609", "search has not converged", r"converged|optimality conditions|search|chi-square|sigma|correlat|residual",
         "An optimisation or fit ended before it met its tolerance, or measurements do not fit the model.",
         "Allow more evaluations, or look at bounds, sigmas and starting values.",
         "the search has not converged: the limit of evaluations was reached",

@@ -78,6 +78,11 @@ def test_names_in_a_sentence_do_not_matter(name):
     assert code_of(f"{name} has an estimated discretisation error of 2 %; try a shorter step", "warning") == "MB601"
 
 
+def test_a_search_that_ends_early_has_a_code():
+    sentence = "the optimality conditions hold to 3.1e-01 (L), not to 1e-08: the limit of 3 analyses is reached"
+    assert code_of(sentence, "warning") == "MB609"
+
+
 def test_no_code_stands_twice():
     with pytest.raises(ValueError, match="MB101 stands twice"):
         messages._family("model", ("MB101", "", "", "", "", ""))
