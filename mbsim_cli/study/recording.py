@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mbsim_cli.errors import AnalysisError, InputOutputError
+from mbsim_cli.errors import AnalysisError, InputOutputError, UsageError
 from mbsim_cli.io.fields import FieldOnMesh
 from mbsim_cli.io.layout import WITH_RESPECT_TO, KeptRows, Parameters, Stored, axes
 from mbsim_cli.io.provenance import Provenance
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 # Runs that write a result file meanwhile.
 
+TABLES = (".csv", ".parquet", ".mat", ".npz", ".json", ".yaml")  # endings of other formats
 NO_BOUNDS = (float("nan"), float("nan"))
 
 
@@ -74,6 +75,9 @@ def plan_for_file(
     The file is checked twice: before the runs that an automatic step takes, and when the model's tables are known.
     """
     check_target(output, **guard_of(model_file, force))
+    if output.suffix.lower() in TABLES:
+        hdf5 = output.with_suffix(".h5")
+        raise UsageError(f"{output}: a result is HDF5, as {hdf5}; mbsim export writes tables of it")
     plan = plan_run(model_file, settings, timing, listener, by)
     guard = guard_of(model_file, force)
     return plan, check_target(output, **guard), guard

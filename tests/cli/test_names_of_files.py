@@ -45,3 +45,9 @@ def test_a_backend_of_other_programs_is_none_of_ours(fivebar, tmp_path):
     command = [sys.executable, "-m", "mbsim_cli", "plot", str(fivebar), "r2", "-o", "r2.png"]
     done = subprocess.run(command, cwd=tmp_path, env=environment(MPLBACKEND="junk"), capture_output=True, text=True)
     assert done.returncode == 0 and (tmp_path / "r2.png").exists(), done.stderr
+
+
+def test_a_result_is_no_table(mbsim, pendulum, tmp_path):
+    done = mbsim("run", pendulum, "-o", "swing.csv")
+    assert done.code == 2 and "swing.csv: a result is HDF5, as swing.h5; mbsim export writes tables" in done.err
+    assert not (tmp_path / "swing.csv").exists()
