@@ -9,7 +9,7 @@ import typer
 
 from mbsim_cli.cli import completion, options, signals
 from mbsim_cli.cli.output import emit, plain_table, say, show_table, tell
-from mbsim_cli.errors import InputOutputError, UsageError
+from mbsim_cli.errors import InputOutputError, UsageError, counted
 
 if TYPE_CHECKING:
     from mbsim_cli.io.results import ResultFile
@@ -201,7 +201,7 @@ def _study(path: Path, names: list[str], over: str | None) -> _Picture:
     return _Picture(
         lambda file, kind: save_study(rows, file, kind, title, joined),
         {"study": str(path), **drawn, "left_out": left_out},
-        f"{', '.join(drawn['objectives'])} over {', '.join(drawn['over'])}, {len(study.design)} cases",
+        f"{', '.join(drawn['objectives'])} over {', '.join(drawn['over'])}, {counted(len(study.design), 'case')}",
     )
 
 

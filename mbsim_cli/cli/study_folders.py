@@ -9,7 +9,7 @@ import typer
 
 from mbsim_cli.cli import options
 from mbsim_cli.cli.output import emit, plain_table, say, show_table, tell
-from mbsim_cli.errors import UsageError
+from mbsim_cli.errors import UsageError, counted
 
 if TYPE_CHECKING:
     from mbsim_cli.study.sweep.study_folder import StudyFolder
@@ -27,7 +27,7 @@ def print_forecast(report: Mapping[str, Any]) -> None:
     if not report["cases"]:
         tell(f"{report['folder']}: none of the cases asked for is missing; nothing is left to compute")
         return
-    cases = f"{report['cases']} cases of {_time(report['case_seconds'])} each"
+    cases = f"{counted(report['cases'], 'case')} of {_time(report['case_seconds'])} each"
     tell(f"{report['folder']}: {cases}, estimated from {report['pilots']} of them")
     spent = f"{report['processor_hours']:.3g} hours of processors, {_time(report['seconds'])} with {report['workers']}"
     low, high = map(_time, report["seconds_between"])
@@ -41,7 +41,8 @@ def print_summary(report: Mapping[str, Any], quiet: bool) -> None:
     for sentence, count in report["warnings"].items():
         say(f"warning: {sentence} ({'one case' if count == 1 else f'one of {count} cases like it'})")
     for name, count in report["undefined_gradients"].items():
-        say(f"warning: {count} cases have no derivative by {name}; study.h5 lists the reasons")
+        have = "1 case has" if count == 1 else f"{count} cases have"
+        say(f"warning: {have} no derivative by {name}; study.h5 lists the reasons")
     if not report["missing"] and any(entry["lowest"] for entry in report["objectives"].values()):
         titles = ("objective", "lowest", "case", "mean", "highest", "case", "main effects")
         rows = [_row(name, entry) for name, entry in report["objectives"].items() if entry["lowest"]]
@@ -67,7 +68,7 @@ def _row(name: str, entry: Mapping[str, Any]) -> tuple[str, ...]:
 def _counts(report: Mapping[str, Any]) -> str:
     parts = [f"{report['done']} done", *(f"{count} {word}" for word, count in report["failed"].items())]
     parts += [f"{report['missing']} missing"] if report["missing"] else []
-    return f"{report['cases']} cases: {', '.join(parts)}"
+    return f"{counted(report['cases'], 'case')}: {', '.join(parts)}"
 
 
 def _speed(report: Mapping[str, Any]) -> str:

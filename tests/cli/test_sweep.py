@@ -389,3 +389,8 @@ def test_the_plan_tells_where_results_come_from(mbsim, model, tmp_path):
     assert plan["texts"] == {"m.yaml": model.read_text()} and plan["folder"] == str(tmp_path)
     assert plan["sampler"] == {"kind": "grid", "stated": {"L": [0.5, 1.0], "k": [1.0, 2.0, 3.0]}}
     assert plan["settings"] == {"method": "none"} and {"numpy", "numba"} <= set(plan["platform"])
+
+
+def test_one_case_is_no_cases(mbsim, pendulum):
+    done = mbsim("sweep", pendulum, "--grid", "L=1.2", "-o", "st", "--jobs", "1", "--sensitivity", "none")
+    assert "st: 1 case: 1 done" in done.out

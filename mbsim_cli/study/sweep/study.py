@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from mbsim_cli.errors import UsageError
+from mbsim_cli.errors import UsageError, counted
 from mbsim_cli.io.layout import component_axis
 from mbsim_cli.io.results import ResultFile
 from mbsim_cli.io.study_file import common_times
@@ -235,7 +235,7 @@ class Study(Mapping[str, np.ndarray]):
     def __repr__(self) -> str:
         counts = {"done": self.status == 0, "failed": self.status > 0, "missing": self.status < 0}
         words = [f"{count.sum()} {word}" for word, count in counts.items() if count.any()]
-        lines = [f"<mbsim study in {self.folder}: {len(self.design)} cases, {', '.join(words)}>"]
+        lines = [f"<mbsim study in {self.folder}: {counted(len(self.design), 'case')}, {', '.join(words)}>"]
         for name in (*self.varied, *self.objectives):
             values = self[name][np.isfinite(self[name])]
             if len(values):
