@@ -22,6 +22,7 @@ from mbsim_cli.kernels.algorithms.equations.residual_variation import Load, clea
 from mbsim_cli.kernels.algorithms.equations.signals import element_forces, vary_element_forces
 from mbsim_cli.kernels.algorithms.motion.kinematics import column_kinematics, motion_kinematics, position_kinematics
 from mbsim_cli.kernels.algorithms.motion.variation import vary_kinematics
+from mbsim_cli.kernels.algorithms.motion.workspace import motion_alone
 from mbsim_cli.kernels.compiler.jit import entry
 from mbsim_cli.kernels.drivers.observe import observe
 from mbsim_cli.kernels.integrators.ali3p import factor_tangent
@@ -56,7 +57,7 @@ PARTS = (
 def repeated(part, count, model, theta, t, control, directions, state, sens, work, extra):
     """Call one part of a step many times."""
     kin, eq, comp, tw, columns = work.kin, work.eq, work.comp, extra.twists, extra.columns
-    dtheta, touch = directions.dtheta, directions.touch
+    motion, change = motion_alone(state), motion_alone(sens)
     for _ in range(count):
         if part == 0:
             position_kinematics(model.tree, theta, state.z, control.at_center, kin)
@@ -65,56 +66,42 @@ def repeated(part, count, model, theta, t, control, directions, state, sens, wor
             constraints(model, theta, t, state.z, kin, eq.phi, eq.J, eq.lines)
         elif part == 2:
             clear_wrenches(comp.W, eq.Q)
-            element_forces(model, theta, t, state.z, state.zd, kin, comp.W, eq.Q)
+            element_forces(model, theta, t, motion, kin, comp.W, eq.Q)
             constraint_forces(model, theta, state.z, kin, state.lam, eq.lines, comp.W, eq.Q)
             residual(model.tree, kin, comp, eq.Q, eq.G)
         elif part == 3:
             solve_constrained(work.tangent, 1e-3, work.column)
         elif part == 4:
             column_kinematics(model.tree, theta, state.z, state.zd, state.zdd, kin)
-            newton_matrix(
-                model,
-                theta,
-                t,
-                0.5 * control.h,
-                0.25 * control.h**2,
-                state.z,
-                state.zd,
-                eq.lines,
-                state.lam,
-                kin,
-                comp,
-                work.tangent.T,
-            )
+            beta, gamma, T = 0.5 * control.h, 0.25 * control.h**2, work.tangent.T
+            newton_matrix(model, theta, t, beta, gamma, motion, eq.lines, state.lam, kin, comp, T)
         elif part == 5:
             factor_tangent(control.ratio, eq, work.tangent)
         elif part == 6:
             composite_inertia(model.tree, kin, comp)
             mass_matrix(model.tree, kin, comp, work.projection.T)
         elif part == 7:
-            constraint_rates(model, theta, eq.lines, t, state.z, state.zd, state.zdd, kin, eq.phi1, eq.phi2)
+            constraint_rates(model, theta, eq.lines, t, motion, kin, eq.phi1, eq.phi2)
         elif part == 8:
-            vary_kinematics(model.tree, theta, dtheta, touch, kin, sens.z, sens.zd, sens.zdd, tw)
+            vary_kinematics(model.tree, theta, directions, kin, change, tw)
         elif part == 9:
             clear_forces(tw, columns.b)
-            vary_constraint_forces(
-                model, theta, dtheta, touch, eq.lines, state.lam, state.z, sens.z, kin, tw, columns.b
-            )
+            vary_constraint_forces(model, theta, directions, eq.lines, state.lam, state.z, sens.z, kin, tw, columns.b)
         elif part == 10:
-            vary_element_forces(model, theta, dtheta, touch, t, state.z, state.zd, sens.z, sens.zd, kin, tw, columns.b)
+            vary_element_forces(model, theta, directions, t, motion, change, kin, tw, columns.b)
         elif part == 11:
-            vary_bodies(model.tree, theta, dtheta, touch, state.z, sens.z, kin, comp, tw, columns.b)
+            vary_bodies(model.tree, theta, directions, state.z, sens.z, kin, comp, tw, columns.b)
         elif part == 12:
-            vary_constraints(model, theta, dtheta, touch, eq.lines, t, state.z, sens.z, kin, tw, columns.e)
+            vary_constraints(model, theta, directions, eq.lines, t, state.z, sens.z, kin, tw, columns.e)
         elif part == 13:
             vary_constraint_rates(
-                model, theta, dtheta, touch, eq.lines, eq.line_rates, t, state.z, state.zd, state.zdd, sens.z, sens.zd,
-                sens.zdd, kin, tw, extra.resting.velocity.dphi, extra.resting.acceleration.dphi,
+                model, theta, directions, eq.lines, eq.line_rates, t, motion, change, kin, tw,
+                extra.resting.velocity.dphi, extra.resting.acceleration.dphi,
             )  # fmt: skip
         elif part == 14:
             velocity, acceleration = Load(work.corrections[0], state.sigma), Load(work.corrections[1], state.kappa)
             vary_resting(
-                model, theta, dtheta, touch, eq.lines, state.z, sens.z, kin, comp, tw, velocity, acceleration,
+                model, theta, directions, eq.lines, state.z, sens.z, kin, comp, tw, velocity, acceleration,
                 extra.resting.velocity, extra.resting.acceleration,
             )  # fmt: skip
         elif part == 15:

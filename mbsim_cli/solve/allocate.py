@@ -23,6 +23,7 @@ from mbsim_cli.kernels.algorithms.flexible.workspace import (
 from mbsim_cli.kernels.algorithms.motion.kinematics import set_ground
 from mbsim_cli.kernels.algorithms.motion.workspace import (
     Adjoints,
+    Directions,
     Kinematics,
     Twists,
     Virtual,
@@ -52,7 +53,7 @@ from mbsim_cli.kernels.drivers.pull_instants import MotionAdjoints
 from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
 from mbsim_cli.kernels.drivers.simulate import SensitivityWork, Work
 from mbsim_cli.kernels.integrators.ali3p import BY_UPDATES, HARDEST, WHOLE, Control, Equations, State
-from mbsim_cli.kernels.integrators.ali3p_derivatives import Directions, OfProjections, Sensitivity
+from mbsim_cli.kernels.integrators.ali3p_derivatives import OfProjections, Sensitivity
 from mbsim_cli.kernels.integrators.predictor import ADDED, TERMS, Past
 from mbsim_cli.kernels.integrators.singular_passage import TURNS, Watch
 from mbsim_cli.model.codes import TURNING, Measure, Sensor
@@ -295,7 +296,7 @@ def sensitivity_work(model: Model, p: int, tangent: Factor) -> SensitivityWork:
     systems = OfProjections(*(resting(nb, n, m, p, dtype) for _ in range(2)))
     common = columns(n, m, p, dtype)
     projections = OfProjections(*(common._replace(b=system.dG, e=system.dphi) for system in systems))
-    return SensitivityWork(tangent, common, twists_of(model, p, dtype), systems, projections)
+    return SensitivityWork(tangent, common, twists_of(model, p, dtype), np.zeros((2, n), dtype), systems, projections)
 
 
 def twists_of(model: Model, p: int, dtype: type) -> Twists:
@@ -329,12 +330,7 @@ def padded_directions(theta_rho: np.ndarray, dtype: type) -> np.ndarray:
 
 def directions(model: Model, dtheta: np.ndarray, dtype: type) -> Directions:
     """Directions of differentiation from dtheta (len(theta), p), p ``simd.padded``."""
-    n = sizes(model)[1]
-    return Directions(
-        np.ascontiguousarray(dtheta, dtype),
-        TOUCH[type(model.tree)](model, dtheta),
-        np.zeros((2, n), dtype),
-    )
+    return Directions(np.ascontiguousarray(dtheta, dtype), TOUCH[type(model.tree)](model, dtheta))
 
 
 def record(model: Model, rows: int, dtype: type, make: Make = zeros, *, corrections: bool = False) -> Record:

@@ -11,10 +11,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mbsim_cli.errors import AnalysisError
+from mbsim_cli.kernels.algorithms.motion.workspace import Directions
 from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
 from mbsim_cli.kernels.drivers.simulate import Progress, SensitivityWork, Work, run
 from mbsim_cli.kernels.integrators.ali3p import Control, State
-from mbsim_cli.kernels.integrators.ali3p_derivatives import Directions, Sensitivity
+from mbsim_cli.kernels.integrators.ali3p_derivatives import Sensitivity
 from mbsim_cli.model.codes import Status
 from mbsim_cli.model.layout import Model
 from mbsim_cli.model.problem import Problem

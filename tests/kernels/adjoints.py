@@ -6,7 +6,7 @@ from mbsim_cli.kernels.algorithms.equations.constraints import constraint_rates,
 from mbsim_cli.kernels.algorithms.equations.sensors import sense
 from mbsim_cli.kernels.algorithms.equations.tree_pull_back import pull_gravity, pull_tree, virtual_motion
 from mbsim_cli.kernels.algorithms.motion.variation import vary_kinematics
-from mbsim_cli.kernels.algorithms.motion.workspace import adjoints, virtual
+from mbsim_cli.kernels.algorithms.motion.workspace import adjoints, motion_alone, virtual
 from mbsim_cli.kernels.compiler.simd import padded
 from mbsim_cli.kernels.elements import elements
 from mbsim_cli.kernels.elements.element import Element
@@ -84,10 +84,10 @@ class Pulled:
         self.kin, self.comp, self.eq = work.kin, work.comp, work.eq
         evaluate(model, theta, TIME, False, state, self.kin, self.comp, self.eq)
         move_lines(model, theta, self.eq.lines, self.kin, self.eq.line_rates)
-        motion = TIME, state.z, state.zd, state.zdd
-        constraint_rates(model, theta, self.eq.lines, *motion, self.kin, self.eq.phi1, self.eq.phi2)
+        motion = motion_alone(state)
+        constraint_rates(model, theta, self.eq.lines, TIME, motion, self.kin, self.eq.phi1, self.eq.phi2)
         self.sensors = np.zeros(allocate.sensor_width(model), self.dtype)
-        sense(model, theta, *motion, state.lam, self.kin, self.sensors)
+        sense(model, theta, TIME, motion, state.lam, self.kin, self.sensors)
 
     def _vary(self, dtheta):
         """Random variations of the state beside those of the numbers."""
@@ -97,8 +97,7 @@ class Pulled:
             rows[:] = self.rng.normal(size=rows.shape)
         self.varied = allocate.directions(model, allocate.padded_directions(dtheta, self.dtype), self.dtype)
         self.twists = allocate.twists_of(model, p, self.dtype)
-        dtheta, touch = self.varied.dtheta, self.varied.touch
-        vary_kinematics(model.tree, self.theta, dtheta, touch, self.kin, *self.sens[:3], self.twists)
+        vary_kinematics(model.tree, self.theta, self.varied, self.kin, motion_alone(self.sens), self.twists)
 
     def powers(self, dG):
         """Variation (SCALARS, p) of the power of forces, from what ``tw.F`` and dG (n, p) hold of them."""

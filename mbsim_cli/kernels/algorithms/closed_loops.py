@@ -14,7 +14,7 @@ from mbsim_cli.kernels.algorithms.elimination.constrained_solve import factor_pe
 from mbsim_cli.kernels.algorithms.equations.constraints import move_lines
 from mbsim_cli.kernels.algorithms.equations.forces import measure_and_rate
 from mbsim_cli.kernels.algorithms.equations.residual_variation import Load
-from mbsim_cli.kernels.algorithms.motion.workspace import ThetaDirections
+from mbsim_cli.kernels.algorithms.motion.workspace import Motion
 from mbsim_cli.kernels.algorithms.systems.contract import (
     compose,
     constrain,
@@ -83,30 +83,27 @@ def accelerate(model, theta, t, z, zd, dyn, zdd_out, reaction_out):
 
 
 @kernel
-def vary_accelerations(model, theta, dtheta, touch, t, z, zd, zdd, dz, dzd, dyn, dzdd_out, d_reaction_out):
+def vary_accelerations(model, theta, directions, t, state, sens, dyn):
     """dz'' (n, p) and variations (m, p) of the multipliers; needs ``accelerate``."""
     loops = dyn.open_tree
     kin, comp, eq, columns = loops.kin, loops.comp, loops.eq, loops.d_columns
-    state, sens = loops.state, loops.d_state
-    for c in range(z.size):
-        state.zdd[c] = zdd[c]
-    load(model, theta, t, state, kin, comp, eq)
-    tangent(model, theta, t, 0.0, 0.0, state, eq, kin, comp, loops.factor.T)  # M once more, and what varies with it
-    copy_to(dz, sens.z)
-    copy_to(dzd, sens.zd)
-    clear(sens.zdd)
-    clear(sens.lam)
-    vary_bodies_of(model, theta, dtheta, touch, z, zd, state.zdd, kin, sens.z, sens.zd, sens.zdd, loops.tw)
-    vary_residual(model, theta, ThetaDirections(dtheta, touch), t, state, sens, eq, kin, comp, loops.tw, columns.b)
+    moved, change = loops.state, loops.d_state
+    copy_to(state.zdd, moved.zdd)
+    load(model, theta, t, moved, kin, comp, eq)
+    tangent(model, theta, t, 0.0, 0.0, moved, eq, kin, comp, loops.factor.T)  # M once more, and what varies with it
+    copy_to(sens.z, change.z)
+    copy_to(sens.zd, change.zd)
+    clear(change.zdd)
+    clear(change.lam)
+    vary_bodies_of(model, theta, directions, moved, kin, change, loops.tw)
+    vary_residual(model, theta, directions, t, moved, change, eq, kin, comp, loops.tw, columns.b)
     move_lines(model, theta, eq.lines, kin, eq.line_rates)
-    vary_rates(
-        model, theta, dtheta, touch, eq, t, state, sens, kin, loops.tw, loops.other.dphi, columns.e
-    )  # fmt: skip
+    vary_rates(model, theta, directions, eq, t, moved, change, kin, loops.tw, loops.other.dphi, columns.e)
     solve_constrained(loops.factor, SOLVED, columns)
-    scaled(-1.0, columns.x, dzdd_out)
-    scaled(-1.0, columns.mu, d_reaction_out)
+    scaled(-1.0, columns.x, sens.zdd)
+    scaled(-1.0, columns.mu, sens.lam)
     if loops.redundant:  # without the rotation of the range, which ``solve.redundancy`` adds
-        keep_in_range(eq.J, loops.normal, d_reaction_out, columns)
+        keep_in_range(eq.J, loops.normal, sens.lam, columns)
 
 
 # Projections ----------------------------------------------------------------------------------------------------------
@@ -271,18 +268,18 @@ def _vary_position(model, theta, t, directions, loops, state, sens):
     The former depends on dz itself, by no more than x is; so the solution is repeated until it stays.
     """
     kin, eq, columns, still = loops.kin, loops.eq, loops.d_columns, loops.zero
-    dtheta, touch, nothing = directions.dtheta, directions.touch, loops.d_state.zdd
-    move(model, theta, state.z, still, still, kin)
+    nothing = loops.d_state.zdd
+    move(model, theta, Motion(state.z, still, still), kin)
     copy_to(sens.z, loops.d_raw)
     clear(nothing)
     for _ in range(MOST):
         vary_bodies_of(
-            model, theta, dtheta, touch, state.z, still, still, kin, sens.z, nothing, nothing, loops.tw
+            model, theta, directions, Motion(state.z, still, still), kin, Motion(sens.z, nothing, nothing), loops.tw
         )  # fmt: skip
-        vary_equations(model, theta, dtheta, touch, eq.lines, t, state.z, sens.z, kin, loops.tw, columns.e)
+        vary_equations(model, theta, directions, eq.lines, t, state.z, sens.z, kin, loops.tw, columns.e)
         load = Load(loops.x, loops.mu)
         vary_at_rest(
-            model, theta, dtheta, touch, eq.lines, state, sens.z, kin, loops.comp, loops.tw, load, load, loops.rest,
+            model, theta, directions, eq.lines, state, sens.z, kin, loops.comp, loops.tw, load, load, loops.rest,
             loops.other,
         )  # fmt: skip
         _add_mass_times_change(loops, sens.z)
@@ -320,15 +317,15 @@ def are_small(weights, corrections, whole):
 def _vary_velocity(model, theta, t, directions, loops, state, sens):
     """Variations of the projected z', after those of z."""
     kin, eq, columns, still = loops.kin, loops.eq, loops.d_columns, loops.zero
-    dtheta, touch, nothing = directions.dtheta, directions.touch, loops.d_state.zdd
-    move(model, theta, state.z, state.zd, still, kin)
+    nothing = loops.d_state.zdd
+    move(model, theta, Motion(state.z, state.zd, still), kin)
     clear(nothing)
     vary_bodies_of(
-        model, theta, dtheta, touch, state.z, state.zd, still, kin, sens.z, sens.zd, nothing, loops.tw
+        model, theta, directions, Motion(state.z, state.zd, still), kin, Motion(sens.z, sens.zd, nothing), loops.tw
     )  # fmt: skip
     load = Load(loops.y, loops.nu)
     vary_at_rest(
-        model, theta, dtheta, touch, eq.lines, state, sens.z, kin, loops.comp, loops.tw, load, load, loops.rest,
+        model, theta, directions, eq.lines, state, sens.z, kin, loops.comp, loops.tw, load, load, loops.rest,
         loops.other,
     )  # fmt: skip
     move_lines(model, theta, eq.lines, kin, eq.line_rates)
@@ -338,9 +335,7 @@ def _vary_velocity(model, theta, t, directions, loops, state, sens):
     clear(moved.zdd)
     copy_to(sens.z, d_moved.z)
     copy_to(sens.zd, d_moved.zd)
-    vary_rates(
-        model, theta, dtheta, touch, eq, t, moved, d_moved, kin, loops.tw, columns.e, loops.other.dphi
-    )  # fmt: skip
+    vary_rates(model, theta, directions, eq, t, moved, d_moved, kin, loops.tw, columns.e, loops.other.dphi)
     copy_to(loops.rest.dG, columns.b)
     solve_constrained(loops.factor, SOLVED, columns)
     add_scaled(-1.0, columns.x, sens.zd)
@@ -386,7 +381,7 @@ def pull_accelerations(model, theta, t, state, work, adj):
     if not accelerate(model, theta, t, state.z, state.zd, work.dyn, moved.zdd, moved.lam):
         return False, 1.0
     load(model, theta, t, moved, kin, loops.comp, eq)
-    move_columns(model, theta, moved.z, moved.zd, moved.zdd, kin)
+    move_columns(model, theta, moved, kin)
     copy_to(adj.zdd, work.hat)
     copy_to(adj.zdd, columns.b)
     copy_to(adj.lam, columns.e)
@@ -395,9 +390,7 @@ def pull_accelerations(model, theta, t, state, work, adj):
     scaled(-1.0, columns.mu, work.nu)
     pull_residual(model, theta, t, moved, eq, kin, loops.comp, work.virtual, work.no_nu, adj)
     move_lines(model, theta, eq.lines, kin, eq.line_rates)
-    pull_rates(
-        model, theta, t, moved.z, moved.zd, moved.zdd, eq, kin, loops.comp, work.none, work.no_nu, work.nu, adj
-    )  # fmt: skip
+    pull_rates(model, theta, t, moved, eq, kin, loops.comp, work.none, work.no_nu, work.nu, adj)
     error = share_of(adj.zdd, work.hat)
     clear(adj.zdd)
     clear(adj.lam)
@@ -424,7 +417,7 @@ def pull_settled(model, theta, t, work, state, adj):
     loops = work.open_tree
     kin, eq, columns = loops.kin, loops.eq, loops.d_columns
     factor_at(model, theta, t, state.z, loops)
-    move(model, theta, state.z, state.zd, loops.zero, kin)
+    move(model, theta, Motion(state.z, state.zd, loops.zero), kin)
     move_lines(model, theta, eq.lines, kin, eq.line_rates)
     copy_to(adj.zd, columns.b)
     clear(columns.e)
@@ -432,7 +425,7 @@ def pull_settled(model, theta, t, work, state, adj):
     scaled(-1.0, columns.x, work.virtual.mu)
     scaled(-1.0, columns.mu, work.nu)
     pull_rates(
-        model, theta, t, state.z, state.zd, loops.zero, eq, kin, loops.comp, work.none, work.nu, work.no_nu, adj
+        model, theta, t, Motion(state.z, state.zd, loops.zero), eq, kin, loops.comp, work.none, work.nu, work.no_nu, adj
     )  # fmt: skip
     clear(work.rest.z)
     pull_at_rest(

@@ -13,6 +13,7 @@ from mbsim_cli.kernels.algorithms.elimination.constrained_solve import factor_pe
 from mbsim_cli.kernels.algorithms.equations.constraints import move_lines
 from mbsim_cli.kernels.algorithms.equations.forces import expect_recorded
 from mbsim_cli.kernels.algorithms.equations.signals import find_loads, loads_settled, take_loads, with_loads
+from mbsim_cli.kernels.algorithms.motion.workspace import LoadedMotion, Motion
 from mbsim_cli.kernels.algorithms.reactions.systems import (
     find_forces,
     find_multiplier_forces,
@@ -170,15 +171,11 @@ def _take_forces(factor, columns):
 @kernel
 def _vary(model, theta, t, directions, state, sens, kin, comp, eq, factor, extra):
     """Derivatives of both, at the state evaluated last."""
-    dtheta, touch, columns, resting = directions.dtheta, directions.touch, extra.projections.acceleration, extra.resting
-    vary_bodies_of(
-        model, theta, dtheta, touch, state.z, state.zd, state.zdd, kin, sens.z, sens.zd, sens.zdd, extra.twists
-    )  # fmt: skip
+    columns, resting = extra.projections.acceleration, extra.resting
+    vary_bodies_of(model, theta, directions, state, kin, sens, extra.twists)
     vary_residual(model, theta, directions, t, state, sens, eq, kin, comp, extra.twists, columns.b)
     move_lines(model, theta, eq.lines, kin, eq.line_rates)
-    vary_rates(
-        model, theta, dtheta, touch, eq, t, state, sens, kin, extra.twists, resting.velocity.dphi, columns.e
-    )  # fmt: skip
+    vary_rates(model, theta, directions, eq, t, state, sens, kin, extra.twists, resting.velocity.dphi, columns.e)
     clear(sens.lam)
     find_loads(model, theta, state.z, kin)
     take_solution(model, False, kin, factor, columns, sens.zdd, sens.lam)
@@ -193,12 +190,12 @@ def _vary(model, theta, t, directions, state, sens, kin, comp, eq, factor, extra
 def find_recorded_forces(model, theta, at_center, record, row, multiplier, work):
     """Evaluate the motion at a row of a record, and all forces there by the multipliers (m,)."""
     kin, comp, eq = work.kin, work.comp, work.eq
-    t, z, zd, zdd = record.time[row], record.position[row], record.velocity[row], record.acceleration[row]
-    place(model, theta, z, at_center, kin)
-    move(model, theta, z, zd, zdd, kin)
-    constrain(model, theta, t, z, kin, eq)
+    t, state = record.time[row], Motion(record.position[row], record.velocity[row], record.acceleration[row])
+    place(model, theta, state.z, at_center, kin)
+    move(model, theta, state, kin)
+    constrain(model, theta, t, state.z, kin, eq)
     expect_recorded(record.expected, row, kin)
-    find_forces(model, theta, t, z, zd, multiplier, kin, comp, eq)
+    find_forces(model, theta, t, state, multiplier, kin, comp, eq)
 
 
 @entry
@@ -211,16 +208,15 @@ def observe_reactions(
     """
     kin, comp, eq = work.kin, work.comp, work.eq
     for row in range(record.time.size):
-        t, z, zd, zdd = record.time[row], record.position[row], record.velocity[row], record.acceleration[row]
+        t, state = record.time[row], Motion(record.position[row], record.velocity[row], record.acceleration[row])
         find_recorded_forces(model, theta, at_center, record, row, multiplier[row], work)
-        read_reactions(model, theta, reactions, z, multiplier[row], kin, comp, eq, out[row])
+        read_reactions(model, theta, reactions, state.z, multiplier[row], kin, comp, eq, out[row])
         if directions.dtheta.shape[1] > 0:
             dz, dzd, dzdd = d_record.position[row], d_record.velocity[row], d_record.acceleration[row]
-            d_force, dtheta, touch = d_multiplier[row], directions.dtheta, directions.touch
-            sens = Sensitivity(dz, dzd, dzdd, d_force, d_force, d_force)
-            vary_bodies_of(model, theta, dtheta, touch, z, zd, zdd, kin, dz, dzd, dzdd, tw)
+            sens = LoadedMotion(dz, dzd, dzdd, d_multiplier[row])
+            vary_bodies_of(model, theta, directions, state, kin, sens, tw)
             vary_read(
-                model, theta, directions, reactions, t, z, zd, multiplier[row], sens, kin, comp, eq, tw, dQ, d_out[row]
+                model, theta, directions, reactions, t, state, multiplier[row], sens, kin, comp, eq, tw, dQ, d_out[row]
             )  # fmt: skip
 
 

@@ -190,9 +190,7 @@ def start_step(scheme, control, case):
 def evaluate_point(model, case):
     """Find the accelerations of the probe; return whether they exist."""
     work = case.work
-    regular = evaluate_state(
-        model, case.theta, work.course[AT], case.directions, case.dyn, work.probe, work.d_probe
-    )  # fmt: skip
+    regular = evaluate_state(model, case.theta, work.course[AT], case.directions, case.dyn, work.probe, work.d_probe)
     if regular and work.onsets.force.size > 0:
         find_arguments(model, case.theta, work.onsets, work.probe, case.dyn.kin, work.reached)
     if work.course[WHAT] == JUMP:

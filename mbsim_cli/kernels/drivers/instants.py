@@ -59,7 +59,7 @@ def linearise(model, theta, beta, gamma, at_center, directions, state, sens, kin
 def close_loops(model, theta, at_center, directions, state, sens, kin, eq, tw, out, t):
     """Evaluate and vary as ``linearise``, but constraints and measures alone: what closing a mechanism needs."""
     place(model, theta, state.z, at_center, kin)
-    move(model, theta, state.z, state.zd, state.zdd, kin)
+    move(model, theta, state, kin)
     constrain(model, theta, t, state.z, kin, eq)
     rates(model, theta, eq.lines, t, state, kin, eq.phi1, eq.phi2)
     _vary_equations_and_measures(model, theta, t, directions, state, sens, kin, eq, tw, out)
@@ -68,16 +68,15 @@ def close_loops(model, theta, at_center, directions, state, sens, kin, eq, tw, o
 @inlined
 def _vary_equations_and_measures(model, theta, t, directions, state, sens, kin, eq, tw, out):
     """Variations of the bodies' motion, of Phi, Phi', Phi'', and of measures."""
-    dtheta, touch = directions.dtheta, directions.touch
-    vary_bodies_of(model, theta, dtheta, touch, state.z, state.zd, state.zdd, kin, sens.z, sens.zd, sens.zdd, tw)
-    vary_equations(model, theta, dtheta, touch, eq.lines, t, state.z, sens.z, kin, tw, out.dphi[0])
+    vary_bodies_of(model, theta, directions, state, kin, sens, tw)
+    vary_equations(model, theta, directions, eq.lines, t, state.z, sens.z, kin, tw, out.dphi[0])
     move_lines(model, theta, eq.lines, kin, eq.line_rates)
-    vary_rates(model, theta, dtheta, touch, eq, t, state, sens, kin, tw, out.dphi[1], out.dphi[2])
+    vary_rates(model, theta, directions, eq, t, state, sens, kin, tw, out.dphi[1], out.dphi[2])
     for k in range(model.measures.kind.size):
         out.measures[k] = measure(model, theta, k, state, kin)
         for g in range(0, out.d_measures.shape[1], width(out.d_measures)):
             d = block(out.d_measures, g)
-            value = vary_measure(model, theta, dtheta, touch, k, g, d, state, sens, kin, tw)
+            value = vary_measure(model, theta, directions, k, g, d, state, sens, kin, tw)
             put(out.d_measures, k, d, value)
 
 
@@ -87,17 +86,14 @@ def _vary_equations_and_measures(model, theta, t, directions, state, sens, kin, 
 @entry
 def stand(model, theta, at_center, directions, state, sens, kin, comp, eq, tw, out, t):
     """Evaluate at ``state`` (G, Phi, Phi', Phi'', J are left in eq) and vary along ``sens`` and theta."""
-    dtheta, touch = directions.dtheta, directions.touch
     evaluate(model, theta, t, at_center, state, kin, comp, eq)
     rates(model, theta, eq.lines, t, state, kin, eq.phi1, eq.phi2)
     mass(model, theta, kin, comp, out.M)
-    move_columns(model, theta, state.z, state.zd, state.zdd, kin)
-    vary_bodies_of(
-        model, theta, dtheta, touch, state.z, state.zd, state.zdd, kin, sens.z, sens.zd, sens.zdd, tw
-    )  # fmt: skip
-    vary_equations(model, theta, dtheta, touch, eq.lines, t, state.z, sens.z, kin, tw, out.dphi[0])
+    move_columns(model, theta, state, kin)
+    vary_bodies_of(model, theta, directions, state, kin, sens, tw)
+    vary_equations(model, theta, directions, eq.lines, t, state.z, sens.z, kin, tw, out.dphi[0])
     move_lines(model, theta, eq.lines, kin, eq.line_rates)
-    vary_rates(model, theta, dtheta, touch, eq, t, state, sens, kin, tw, out.dphi[1], out.dphi[2])
+    vary_rates(model, theta, directions, eq, t, state, sens, kin, tw, out.dphi[1], out.dphi[2])
     vary_residual(model, theta, directions, t, state, sens, eq, kin, comp, tw, out.dG)
 
 
@@ -115,7 +111,7 @@ def measure_drift(model, theta, kin, eq, state, record):
         expect_recorded(record.expected, row, kin)
         place(model, theta, state.z, False, kin)
         constrain(model, theta, t, state.z, kin, eq)
-        move_bodies(model, theta, state.z, state.zd, state.zdd, kin)
+        move_bodies(model, theta, state, kin)
         rates(model, theta, eq.lines, t, state, kin, eq.phi1, eq.phi2)
         record.drift[row, 0] = largest_part(eq.phi)
         record.drift[row, 1] = largest_part(eq.phi1)

@@ -121,9 +121,7 @@ def _try_step(model, scheme, case):
             )  # fmt: skip
             error = 0.0
             if adaptive:
-                error = error_norm(
-                    control.error, h, tableau.error, state, work.probe, sens, work.d_probe, work.stages
-                )  # fmt: skip
+                error = error_norm(control.error, h, tableau.error, state, work.probe, sens, work.d_probe, work.stages)
         course[ERROR] = error
         if found != Status.OK and not adaptive:
             status = found.value

@@ -179,8 +179,8 @@ def general_torques(model, theta, at_center, motion, directions, sens, kin, comp
 @entry
 def applied_torques(model, theta, at_center, motion, directions, sens, kin, comp, tw, Q, torque_out, d_torque_out):
     """``general_torques`` where all forces are applied ones: compiles in 10 s instead of 16."""
+    dtheta = directions.dtheta
     tree = model.tree
-    dtheta, touch = directions.dtheta, directions.touch
     for row in range(motion.time.size):
         t, z, zd, zdd = motion.time[row], motion.position[row], motion.velocity[row], motion.acceleration[row]
         position_kinematics(tree, theta, z, at_center, kin)
@@ -191,8 +191,8 @@ def applied_torques(model, theta, at_center, motion, directions, sens, kin, comp
         residual(tree, kin, comp, Q, torque_out[row])
         if dtheta.shape[1] > 0:
             column_kinematics(tree, theta, z, zd, zdd, kin)
-            vary_kinematics(tree, theta, dtheta, touch, kin, sens.z, sens.zd, sens.zdd, tw)
+            vary_kinematics(tree, theta, directions, kin, sens, tw)
             clear_forces(tw, d_torque_out[row])
             for f in range(model.forces.kind.size):
-                vary_force_on_bodies(model, theta, dtheta, touch, t, f, kin, tw)
-            vary_bodies(tree, theta, dtheta, touch, z, sens.z, kin, comp, tw, d_torque_out[row])
+                vary_force_on_bodies(model, theta, directions, t, f, kin, tw)
+            vary_bodies(tree, theta, directions, z, sens.z, kin, comp, tw, d_torque_out[row])

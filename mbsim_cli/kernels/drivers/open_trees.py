@@ -1,5 +1,6 @@
 """Common parts of the time loops of open trees: the size of the first step, one time point by itself."""
 
+from mbsim_cli.kernels.algorithms.motion.workspace import LoadedMotion, Motion
 from mbsim_cli.kernels.algorithms.open_trees.formulations import accelerate, vary_accelerations
 from mbsim_cli.kernels.algorithms.open_trees.open_tree import drive, vary_drive
 from mbsim_cli.kernels.algorithms.systems.contract import measure, move, place, vary_bodies_of, vary_measure
@@ -53,19 +54,19 @@ def accelerations(model, theta, open_tree, time, z, zd, dyn, zdd_out, reaction_o
 
 @entry
 def accelerations_and_variations(
-    model, theta, dtheta, touch, open_tree, time, z, zd, dz, dzd, dyn, zdd_out, reaction_out, dzdd_out, d_reaction_out
+    model, theta, directions, open_tree, time, z, zd, dz, dzd, dyn, zdd_out, reaction_out, dzdd_out, d_reaction_out
 ):
     """The same, and dz'' (B, n, p), d_reaction (B, m, p) for dz, dzd (B, n, p) and dtheta (len(theta), p)."""
+    dtheta = directions.dtheta
     for row in range(time.size):
         t = time[row]
         drive(model, theta, t, open_tree, z[row], zd[row])
         vary_drive(model, theta, dtheta, t, open_tree, z[row], zd[row], dz[row], dzd[row])
         if not accelerate(model, theta, t, z[row], zd[row], dyn, zdd_out[row], reaction_out[row]):
             return Status.SINGULAR.value
-        vary_accelerations(
-            model, theta, dtheta, touch, t, z[row], zd[row], zdd_out[row], dz[row], dzd[row], dyn, dzdd_out[row],
-            d_reaction_out[row],
-        )  # fmt: skip
+        state = Motion(z[row], zd[row], zdd_out[row])
+        sens = LoadedMotion(dz[row], dzd[row], dzdd_out[row], d_reaction_out[row])
+        vary_accelerations(model, theta, directions, t, state, sens, dyn)
     return Status.OK.value
 
 
@@ -75,18 +76,16 @@ def accelerations_and_variations(
 @entry
 def measure_start(model, theta, open_tree, directions, state, sens, kin, tw, wanted, value_out, d_value_out):
     """Measures ``wanted`` (k,) of the driven, unit start, value (k,), and their variations (k, p)."""
+    dtheta = directions.dtheta
     drive(model, theta, 0.0, open_tree, state.z, state.zd)
     vary_drive(model, theta, directions.dtheta, 0.0, open_tree, state.z, state.zd, sens.z, sens.zd)
     put_on_manifold(model, theta, 0.0, directions, open_tree, state, sens)
     place(model, theta, state.z, True, kin)
-    move(model, theta, state.z, state.zd, state.zdd, kin)
-    dtheta, touch = directions.dtheta, directions.touch
-    vary_bodies_of(
-        model, theta, dtheta, touch, state.z, state.zd, state.zdd, kin, sens.z, sens.zd, sens.zdd, tw
-    )  # fmt: skip
+    move(model, theta, state, kin)
+    vary_bodies_of(model, theta, directions, state, kin, sens, tw)
     for i in range(wanted.size):
         value_out[i] = measure(model, theta, wanted[i], state, kin)
         for g in range(0, dtheta.shape[1], width(dtheta)):
             k = block(dtheta, g)
-            value = vary_measure(model, theta, dtheta, touch, wanted[i], g, k, state, sens, kin, tw)
+            value = vary_measure(model, theta, directions, wanted[i], g, k, state, sens, kin, tw)
             put(d_value_out, i, k, value)

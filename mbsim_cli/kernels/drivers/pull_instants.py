@@ -10,7 +10,7 @@ from mbsim_cli.kernels.algorithms.equations.constraints import move_lines
 from mbsim_cli.kernels.algorithms.equations.forces import expect_recorded
 from mbsim_cli.kernels.algorithms.equations.signals import find_loads
 from mbsim_cli.kernels.algorithms.equations.tree_pull_back import clear_bodies
-from mbsim_cli.kernels.algorithms.motion.workspace import Adjoints, Virtual
+from mbsim_cli.kernels.algorithms.motion.workspace import Adjoints, Motion, Virtual
 from mbsim_cli.kernels.algorithms.reactions.systems import pull_read
 from mbsim_cli.kernels.algorithms.systems.contract import (
     evaluate,
@@ -49,7 +49,7 @@ def pull_instants(model, theta, record, asked, work, pulling, out):
         copy_to(record.lam[row], state.lam)
         expect_recorded(record.expected, row, kin)
         evaluate(model, theta, t, False, state, kin, comp, eq)
-        move_columns(model, theta, z, zd, zdd, kin)
+        move_columns(model, theta, state, kin)
         clear(adj.z)
         clear(adj.zd)
         clear(adj.zdd)
@@ -59,12 +59,10 @@ def pull_instants(model, theta, record, asked, work, pulling, out):
             pull_residual(model, theta, t, state, eq, kin, comp, pulling.virtual, asked.nu[row], adj)
         if asked.nu1.shape[0] > 0:
             move_lines(model, theta, eq.lines, kin, eq.line_rates)
-            pull_rates(
-                model, theta, t, z, zd, zdd, eq, kin, comp, pulling.none, asked.nu1[row], asked.nu2[row], adj
-            )  # fmt: skip
+            pull_rates(model, theta, t, state, eq, kin, comp, pulling.none, asked.nu1[row], asked.nu2[row], adj)
         if asked.sensors.shape[0] > 0:
-            read_sensors(model, theta, t, z, zd, zdd, record.reaction[row], kin, work.sensors)
-            pull_readings(model, theta, t, z, zd, zdd, kin, comp, pulling.none, asked.sensors[row], adj)
+            read_sensors(model, theta, t, state, record.reaction[row], kin, work.sensors)
+            pull_readings(model, theta, t, state, kin, comp, pulling.none, asked.sensors[row], adj)
         copy_to(adj.z, out.z[row])
         copy_to(adj.zd, out.zd[row])
         copy_to(adj.zdd, out.zdd[row])
@@ -98,16 +96,14 @@ def pull_back_reactions(model, theta, reactions, work, pulling, record, multipli
     """Fill ``out`` from adjoints hat (N, width, p) of the reactions; ``multiplier`` (N, m) as they are read with."""
     kin, comp, eq, adj = work.kin, work.comp, work.eq, pulling.adj
     for row in range(record.time.size):
-        t, z, zd, zdd = record.time[row], record.position[row], record.velocity[row], record.acceleration[row]
+        t, state = record.time[row], Motion(record.position[row], record.velocity[row], record.acceleration[row])
         find_recorded_forces(model, theta, False, record, row, multiplier[row], work)
         clear_bodies(adj)
         clear(adj.z)
         clear(adj.zd)
         clear(adj.zdd)
         clear(adj.lam)
-        pull_read(
-            model, theta, reactions, t, z, zd, zdd, multiplier[row], kin, comp, eq, pulling, hat[row], adj
-        )  # fmt: skip
+        pull_read(model, theta, reactions, t, state, multiplier[row], kin, comp, eq, pulling, hat[row], adj)
         copy_to(adj.z, out.z[row])
         copy_to(adj.zd, out.zd[row])
         copy_to(adj.zdd, out.zdd[row])
@@ -146,9 +142,7 @@ def pull_balance(model, theta, control, record, work, pulling, hat):
         clear(adj.zdd)
         pull_residual(model, theta, t, state, eq, kin, comp, pulling.virtual, pulling.no_nu, adj)
         move_lines(model, theta, eq.lines, kin, eq.line_rates)
-        pull_rates(
-            model, theta, t, state.z, state.zd, state.zdd, eq, kin, comp, pulling.none, pulling.no_nu, pulling.nu2, adj
-        )  # fmt: skip
+        pull_rates(model, theta, t, state, eq, kin, comp, pulling.none, pulling.no_nu, pulling.nu2, adj)
         copy_to(adj.z, hat.z[row])
         copy_to(adj.zd, hat.zd[row])
         clear(hat.zdd[row])
@@ -165,13 +159,13 @@ def pull_row(model, theta, record, row, of_sensors, given, kin, comp, shown, non
 
     Leaves the motion in ``kin``; ``shown`` (width,) is work.
     """
-    t, z, zd, zdd = record.time[row], record.position[row], record.velocity[row], record.acceleration[row]
-    place(model, theta, z, False, kin)
-    move(model, theta, z, zd, zdd, kin)
+    t, state = record.time[row], Motion(record.position[row], record.velocity[row], record.acceleration[row])
+    place(model, theta, state.z, False, kin)
+    move(model, theta, state, kin)
     expect_recorded(record.expected, row, kin)
     if of_sensors.shape[1] > 0:
-        read_sensors(model, theta, t, z, zd, zdd, record.reaction[row], kin, shown)
-        pull_readings(model, theta, t, z, zd, zdd, kin, comp, none, of_sensors[row], adj)
+        read_sensors(model, theta, t, state, record.reaction[row], kin, shown)
+        pull_readings(model, theta, t, state, kin, comp, none, of_sensors[row], adj)
     if given.z.shape[0] > 0:
         add_scaled(1.0, given.z[row], adj.z)
         add_scaled(1.0, given.zd[row], adj.zd)

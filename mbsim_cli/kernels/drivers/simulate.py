@@ -54,6 +54,7 @@ class SensitivityWork(NamedTuple):
     tangent: Factor  # Newton keeps its own
     columns: Columns
     twists: Twists
+    still: np.ndarray  # (2, n) zeros
     resting: OfProjections
     projections: OfProjections  # their columns
 
@@ -86,7 +87,7 @@ def run(
     kin, observed, status, done = work.kin, 0, Status.OK, steps
     if filled > 0 and work.onsets.force.size > 0:
         place(model, theta, state.z, control.at_center, kin)
-        move_bodies(model, theta, state.z, state.zd, state.zdd, kin)
+        move_bodies(model, theta, state, kin)
         find_arguments(model, theta, work.onsets, state, kin, work.reached)
         follow_arguments(work.reached, work.onsets)
     for step in range(first + 1, first + steps + 1):

@@ -24,9 +24,7 @@ def is_translation(kind):
 @inlined
 def is_euler(kind):
     """Whether the column belongs to Euler parameters."""
-    return (
-        kind == Column.EULER_0 or kind == Column.EULER_1 or kind == Column.EULER_2 or kind == Column.EULER_3
-    )  # fmt: skip
+    return kind == Column.EULER_0 or kind == Column.EULER_1 or kind == Column.EULER_2 or kind == Column.EULER_3
 
 
 @inlined

@@ -54,9 +54,7 @@ class Track(NamedTuple):
 @inlined
 def is_geometric(kind):
     """Whether the measure is one between bodies, rather than of coordinates."""
-    return (
-        kind == Measure.PROJECTION or kind == Measure.DOT or kind == Measure.DISTANCE or kind == Measure.ANGLE
-    )  # fmt: skip
+    return kind == Measure.PROJECTION or kind == Measure.DOT or kind == Measure.DISTANCE or kind == Measure.ANGLE
 
 
 @inlined

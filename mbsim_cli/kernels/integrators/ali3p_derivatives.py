@@ -16,7 +16,7 @@ from mbsim_cli.kernels.algorithms.elimination.constrained_solve import (
 from mbsim_cli.kernels.algorithms.equations.constraints import move_lines
 from mbsim_cli.kernels.algorithms.equations.residual_variation import Load
 from mbsim_cli.kernels.algorithms.equations.signals import find_loads, forget_multipliers, with_loads
-from mbsim_cli.kernels.algorithms.motion.workspace import Adjoints, Kinematics, Touch, Virtual
+from mbsim_cli.kernels.algorithms.motion.workspace import Adjoints, Kinematics, Motion, Virtual
 from mbsim_cli.kernels.algorithms.systems.contract import (
     compose,
     evaluate,
@@ -58,14 +58,6 @@ class Sensitivity(NamedTuple):
     kappa: np.ndarray  # (m, p)
 
 
-class Directions(NamedTuple):
-    """Directions of differentiation, and work for the projections."""
-
-    dtheta: np.ndarray  # (len(theta), p), p ``simd.padded``
-    touch: Touch
-    still: np.ndarray  # (2, n) zeros
-
-
 class OfProjections(NamedTuple):
     """Something of each of the two projections."""
 
@@ -81,7 +73,7 @@ def vary_motion(model, theta, t, control, directions, state, sens, work, extra):
     The tangent there goes to ``extra.tangent``; ``work`` and ``extra`` are those of ``drivers.simulate``. Returns a
     Status and the relative size of the last correction.
     """
-    dtheta, touch, h = directions.dtheta, directions.touch, control.h
+    h = control.h
     kin, comp, eq, factor, columns, tw = work.kin, work.comp, work.eq, extra.tangent, extra.columns, extra.twists
     add_scaled(h, sens.zd, sens.z)
     add_scaled(0.5 * h * h, sens.zdd, sens.z)
@@ -90,10 +82,8 @@ def vary_motion(model, theta, t, control, directions, state, sens, work, extra):
     trapezoidal_tangent(model, theta, t, h, state, eq, kin, comp, factor)
     if not factor_tangent(control.ratio, eq, factor):
         return Status.SINGULAR, 1.0
-    vary_bodies_of(
-        model, theta, dtheta, touch, state.z, state.zd, state.zdd, kin, sens.z, sens.zd, sens.zdd, tw
-    )  # fmt: skip
-    vary_equations(model, theta, dtheta, touch, eq.lines, t, state.z, sens.z, kin, tw, columns.e)
+    vary_bodies_of(model, theta, directions, state, kin, sens, tw)
+    vary_equations(model, theta, directions, eq.lines, t, state.z, sens.z, kin, tw, columns.e)
     scale(4.0 / (h * h), columns.e)
     vary_residual(model, theta, directions, t, state, sens, eq, kin, comp, tw, columns.b)
     error = solve_change(factor, control.ratio, control.gradient_tolerance, sens.zdd, columns)
@@ -115,28 +105,22 @@ def vary_projections(model, theta, t, control, directions, state, sens, work, ex
     before their projection, and then with what that changes. ``extra.projections`` have ``extra.resting`` for b, e.
     """
     kin, comp, eq, factor, tw = work.kin, work.comp, work.eq, work.projection, extra.twists
-    columns, resting, dtheta, touch = extra.projections, extra.resting, directions.dtheta, directions.touch
-    move(model, theta, state.z, state.zd, state.zdd, kin)
-    x = work.corrections if control.mass_projection else directions.still
-    vary_bodies_of(
-        model, theta, dtheta, touch, state.z, state.zd, state.zdd, kin, sens.z, sens.zd, sens.zdd, tw
-    )  # fmt: skip
+    columns, resting = extra.projections, extra.resting
+    move(model, theta, state, kin)
+    x = work.corrections if control.mass_projection else extra.still
+    vary_bodies_of(model, theta, directions, state, kin, sens, tw)
     velocity, acceleration = Load(x[0], state.sigma), Load(x[1], state.kappa)
     vary_at_rest(
-        model, theta, dtheta, touch, eq.lines, state, sens.z, kin, comp, tw, velocity, acceleration, resting.velocity,
+        model, theta, directions, eq.lines, state, sens.z, kin, comp, tw, velocity, acceleration, resting.velocity,
         resting.acceleration,
     )  # fmt: skip
     move_lines(model, theta, eq.lines, kin, eq.line_rates)
-    vary_rates(
-        model, theta, dtheta, touch, eq, t, state, sens, kin, tw, resting.velocity.dphi, resting.acceleration.dphi
-    )  # fmt: skip
+    vary_rates(model, theta, directions, eq, t, state, sens, kin, tw, resting.velocity.dphi, resting.acceleration.dphi)
     ratio, tolerance = control.projection_ratio, control.gradient_tolerance
     error = solve_change(factor, ratio, tolerance, sens.zd, columns.velocity)
     add_scaled(-1.0, columns.velocity.x, sens.zd)
     scaled(-1.0, columns.velocity.mu, sens.sigma)
-    vary_rates_with_velocity(
-        -1.0, model, theta, eq, state.zd, columns.velocity.x, kin, tw, columns.acceleration.e
-    )  # fmt: skip
+    vary_rates_with_velocity(-1.0, model, theta, eq, state.zd, columns.velocity.x, kin, tw, columns.acceleration.e)
     error = max(error, solve_change(factor, ratio, tolerance, sens.zdd, columns.acceleration))
     add_scaled(-1.0, columns.acceleration.x, sens.zdd)
     scaled(-1.0, columns.acceleration.mu, sens.kappa)
@@ -206,7 +190,7 @@ def pull_projections(model, theta, t, control, z, zd, zdd, sigma, kappa, correct
     pull_rates_with_velocity(model, theta, zd, eq, kin, pulling.nu2, adj, columns.b)
     error = max(error, solve_constrained(factor, control.gradient_tolerance, columns))
     scaled(-1.0, columns.mu, pulling.nu)
-    pull_rates(model, theta, t, z, zd, zdd, eq, kin, comp, pulling.none, pulling.nu, pulling.nu2, adj)
+    pull_rates(model, theta, t, Motion(z, zd, zdd), eq, kin, comp, pulling.none, pulling.nu, pulling.nu2, adj)
     _pull_projection(model, theta, t, z, corrections[1] if inert else pulling.no_rate, kappa, work, pulling)
     scaled(-1.0, columns.x, pulling.virtual.mu)
     _pull_projection(model, theta, t, z, corrections[0] if inert else pulling.no_rate, sigma, work, pulling)

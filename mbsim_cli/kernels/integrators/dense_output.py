@@ -123,9 +123,7 @@ def _quintic(x, h, y0, d0, c0, y1, d1, c1, out):
     """Hermite polynomial of values y, first derivatives d and second ones c at both ends."""
     to_end, slope0, slope1, bend0, bend1 = _quintic_weights(x, h)
     for c in range(out.size):
-        out[c] = y0[c] + (
-            to_end * (y1[c] - y0[c]) + slope0 * d0[c] + slope1 * d1[c] + bend0 * c0[c] + bend1 * c1[c]
-        )  # fmt: skip
+        out[c] = y0[c] + (to_end * (y1[c] - y0[c]) + slope0 * d0[c] + slope1 * d1[c] + bend0 * c0[c] + bend1 * c1[c])
 
 
 @inlined

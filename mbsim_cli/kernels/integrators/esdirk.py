@@ -291,7 +291,7 @@ def _correct_multipliers(columns, weights, state):
 @merged
 def vary_loop_stage(model, theta, t, g, directions, tree, state, sens, eq, counters):
     """Turn variations of zhat, vhat in ``sens`` into those of the stage just solved; returns a Status."""
-    dtheta, touch, kin, at = directions.dtheta, directions.touch, tree.kin, tree.eq
+    kin, at = tree.kin, tree.eq
     columns, tw, other = tree.d_columns, tree.tw, tree.other
     if not _evaluate_loops(model, theta, t, state, tree, counters):
         return Status.NOT_FINITE
@@ -300,13 +300,11 @@ def vary_loop_stage(model, theta, t, g, directions, tree, state, sens, eq, count
     clear(sens.zdd)
     clear(sens.lam)
     add_scaled(g, sens.zd, sens.z)
-    vary_bodies_of(
-        model, theta, dtheta, touch, state.z, state.zd, state.zdd, kin, sens.z, sens.zd, sens.zdd, tw
-    )  # fmt: skip
+    vary_bodies_of(model, theta, directions, state, kin, sens, tw)
     vary_residual(model, theta, directions, t, state, sens, at, kin, tree.comp, tw, columns.b)
     move_lines(model, theta, at.lines, kin, at.line_rates)
     for _ in range(MOST):
-        vary_rates(model, theta, dtheta, touch, at, t, state, sens, kin, tw, other.dphi, columns.e)
+        vary_rates(model, theta, directions, at, t, state, sens, kin, tw, other.dphi, columns.e)
         solve_constrained(tree.factor, SOLVED, columns)
         add_scaled(-1.0, columns.x, sens.zdd)
         add_scaled(-g, columns.x, sens.zd)
@@ -315,9 +313,7 @@ def vary_loop_stage(model, theta, t, g, directions, tree, state, sens, eq, count
         if are_small(tree.factor.weight, columns.x, sens.zdd):
             return Status.OK
         clear(columns.b)  # T is exact: of the equations of motion nothing is left
-        vary_bodies_of(
-            model, theta, dtheta, touch, state.z, state.zd, state.zdd, kin, sens.z, sens.zd, sens.zdd, tw
-        )  # fmt: skip
+        vary_bodies_of(model, theta, directions, state, kin, sens, tw)
     return Status.NO_CONVERGENCE
 
 
@@ -353,9 +349,7 @@ def pull_loop_stage(model, theta, t, g, state, tangent_work, work, adj):
         clear(rest.zd)
         clear(rest.zdd)
         move_lines(model, theta, eq.lines, kin, eq.line_rates)
-        pull_rates(
-            model, theta, t, moved.z, moved.zd, moved.zdd, eq, kin, loops.comp, work.none, work.no_nu, work.nu, rest
-        )  # fmt: skip
+        pull_rates(model, theta, t, moved, eq, kin, loops.comp, work.none, work.no_nu, work.nu, rest)
         add_scaled(1.0, rest.z, adj.z)
         add_scaled(1.0, rest.zd, adj.zd)
         add_scaled(1.0, rest.zdd, adj.zdd)

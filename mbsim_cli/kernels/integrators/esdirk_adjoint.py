@@ -146,9 +146,7 @@ def stand_inside(model, theta, t, x, h, tableau, tree, z, zd, zdd, work):
 def give_inside(model, theta, t, x, h, tableau, pulled, work, adj, step):
     last, bend = tableau.c.size, step.accelerations
     pull_normalised(model, theta, t, pulled, work.raw, work.state, adj)
-    pull_between(
-        x, h, adj.z, adj.zd, step.z0, step.zd0, bend[last + 1], step.z, step.zd, bend[last - 1]
-    )  # fmt: skip
+    pull_between(x, h, adj.z, adj.zd, step.z0, step.zd0, bend[last + 1], step.z, step.zd, bend[last - 1])
 
 
 def give_earlier(tableau, starts, step):

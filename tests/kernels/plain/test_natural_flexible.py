@@ -97,9 +97,9 @@ def test_tangent_mass_and_jacobian_are_derivatives(beams):
 
 def test_variations_and_their_pull_backs(beams):
     at = instant(beams)
-    numbers, dG, dphi = (at.varied.dtheta, at.varied.touch), np.zeros_like(at.sens.z), np.zeros((3, *at.sens.lam.shape))
-    vary_equations(at.model, at.theta, *numbers, at.eq.lines, TIME, at.state.z, at.sens.z, at.kin, at.twists, dphi[0])
-    vary_rates(at.model, at.theta, *numbers, at.eq, TIME, at.state, at.sens, at.kin, at.twists, dphi[1], dphi[2])
+    dG, dphi = np.zeros_like(at.sens.z), np.zeros((3, *at.sens.lam.shape))
+    vary_equations(at.model, at.theta, at.varied, at.eq.lines, TIME, at.state.z, at.sens.z, at.kin, at.twists, dphi[0])
+    vary_rates(at.model, at.theta, at.varied, at.eq, TIME, at.state, at.sens, at.kin, at.twists, dphi[1], dphi[2])
     vary_residual(at.model, at.theta, at.varied, TIME, at.state, at.sens, at.eq, at.kin, at.comp, at.twists, dG)
     for k in (0, 6, 7):
         changes = {name: 1j * STEP * getattr(at.sens, name)[:, k] for name in ("z", "zd", "zdd")}

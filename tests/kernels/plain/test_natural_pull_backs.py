@@ -10,6 +10,7 @@ import pytest
 from mbsim_cli.kernels.algorithms.equations.constraints import move_lines
 from mbsim_cli.kernels.algorithms.equations.residual_variation import Load, resting
 from mbsim_cli.kernels.algorithms.equations.sensors import sense, vary_sensors
+from mbsim_cli.kernels.algorithms.motion.workspace import motion_alone
 from mbsim_cli.kernels.algorithms.natural.workspace import natural_adjoints, natural_virtual
 from mbsim_cli.kernels.algorithms.systems.contract import (
     evaluate,
@@ -109,11 +110,6 @@ class Natural:
         return np.pad(values, ((0, 0), (0, padded(SCALARS) - SCALARS)))
 
     @property
-    def motion(self):
-        """Time, z, z', z''."""
-        return TIME, *self.state[:3]
-
-    @property
     def none(self):
         """An adjoint (m, p) of no equation."""
         return self.padded(np.zeros((self.state.lam.size, SCALARS), self.dtype))
@@ -124,7 +120,7 @@ class Natural:
         evaluate(self.model, self.theta, TIME, False, self.state, self.kin, self.comp, self.eq)
         move_lines(self.model, self.theta, self.eq.lines, self.kin, self.eq.line_rates)
         self.sensors = np.zeros(allocate.sensor_width(self.model), self.dtype)
-        sense(self.model, self.theta, *self.motion, self.state.lam, self.kin, self.sensors)
+        sense(self.model, self.theta, TIME, motion_alone(self.state), self.state.lam, self.kin, self.sensors)
 
     def _vary(self):
         """Seven random directions of all numbers, and none: then the state varies alone."""
@@ -135,10 +131,7 @@ class Natural:
         for rows in self.sens:
             rows[:] = self.rng.normal(size=rows.shape)
         self.twists = allocate.twists_of(self.model, padded(8), self.dtype)
-        dtheta, touch = self.varied.dtheta, self.varied.touch
-        vary_bodies_of(
-            self.model, self.theta, dtheta, touch, *self.state[:3], self.kin, *self.sens[:3], self.twists
-        )  # fmt: skip
+        vary_bodies_of(self.model, self.theta, self.varied, self.state, self.kin, self.sens, self.twists)
 
     def take(self, expected, moves=("z", "zd", "zdd", "lam")):
         """Take the adjoints, which on the variations must be the expected ones (SCALARS, p) of the scalars."""
@@ -149,8 +142,7 @@ class Natural:
 
 def residual_agrees(at):
     nu, dG, d_phi = at.random(at.state.lam.size), np.zeros_like(at.sens.z), np.zeros_like(at.sens.lam)
-    numbers = at.varied.dtheta, at.varied.touch
-    vary_equations(at.model, at.theta, *numbers, at.eq.lines, TIME, at.state.z, at.sens.z, at.kin, at.twists, d_phi)
+    vary_equations(at.model, at.theta, at.varied, at.eq.lines, TIME, at.state.z, at.sens.z, at.kin, at.twists, d_phi)
     vary_residual(
         at.model, at.theta, at.varied, TIME, at.state, at.sens, at.eq, at.kin, at.comp, at.twists, dG
     )  # fmt: skip
@@ -166,7 +158,7 @@ def resting_agrees(at):
     x, multiplier = (at.rng.normal(size=k).astype(at.dtype) for k in (n, m))
     systems, load = [resting(len(at.kin.R) - 1, n, m, p, at.dtype) for _ in range(2)], Load(x, multiplier)
     vary_at_rest(
-        at.model, at.theta, at.varied.dtheta, at.varied.touch, at.eq.lines, at.state, at.sens.z, at.kin, at.comp,
+        at.model, at.theta, at.varied, at.eq.lines, at.state, at.sens.z, at.kin, at.comp,
         at.twists, load, load, *systems,
     )  # fmt: skip
     pull_at_rest(
@@ -179,10 +171,9 @@ def resting_agrees(at):
 def rates_agree(at):
     nu1, nu2 = at.random(at.state.lam.size), at.random(at.state.lam.size)
     first, second = np.zeros_like(at.sens.lam), np.zeros_like(at.sens.lam)
-    numbers = at.varied.dtheta, at.varied.touch
-    vary_rates(at.model, at.theta, *numbers, at.eq, TIME, at.state, at.sens, at.kin, at.twists, first, second)
+    vary_rates(at.model, at.theta, at.varied, at.eq, TIME, at.state, at.sens, at.kin, at.twists, first, second)
     pull_rates(
-        at.model, at.theta, *at.motion, at.eq, at.kin, at.comp, at.virtual, at.padded(nu1), at.padded(nu2), at.adj
+        at.model, at.theta, TIME, at.state, at.eq, at.kin, at.comp, at.virtual, at.padded(nu1), at.padded(nu2), at.adj
     )  # fmt: skip
     at.take(nu1.T @ first + nu2.T @ second)
 
@@ -198,9 +189,8 @@ def velocities_agree(at):
 
 def sensors_agree(at):
     d_sensors, hat = np.zeros((at.sensors.size, at.sens.z.shape[1]), at.dtype), at.random(at.sensors.size)
-    numbers = at.varied.dtheta, at.varied.touch
-    vary_sensors(at.model, at.theta, *numbers, *at.motion, at.sens, at.kin, at.twists, d_sensors)
-    pull_readings(at.model, at.theta, *at.motion, at.kin, at.comp, at.virtual, at.padded(hat), at.adj)
+    vary_sensors(at.model, at.theta, at.varied, TIME, motion_alone(at.state), at.sens, at.kin, at.twists, d_sensors)
+    pull_readings(at.model, at.theta, TIME, at.state, at.kin, at.comp, at.virtual, at.padded(hat), at.adj)
     at.take(hat.T @ d_sensors)
 
 

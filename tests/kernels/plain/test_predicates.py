@@ -13,7 +13,7 @@ import mbsim_cli
 from mbsim_cli.kernels.algorithms.equations.along_measures import is_along
 from mbsim_cli.kernels.algorithms.equations.forces_on_bodies import has_quantities, is_on_bodies, is_tyre
 from mbsim_cli.kernels.algorithms.equations.sensors import reads_motion, sense
-from mbsim_cli.kernels.algorithms.motion.workspace import FORCE_SIZES
+from mbsim_cli.kernels.algorithms.motion.workspace import FORCE_SIZES, motion_alone
 from mbsim_cli.kernels.elements.columns import is_euler, is_translation
 from mbsim_cli.kernels.elements.measures import is_force_line, is_geometric
 from mbsim_cli.model.codes import (
@@ -80,7 +80,7 @@ def test_sensors():
 def test_every_sensor_is_read(kind):
     at = pulled(with_sensors(kind))
     seen = np.full(at.sensors.size, np.nan)
-    sense(at.model, at.theta, TIME, *at.state[:3], at.state.lam, at.kin, seen)
+    sense(at.model, at.theta, TIME, motion_alone(at.state), at.state.lam, at.kin, seen)
     assert seen.size and np.isfinite(seen).all()
 
 

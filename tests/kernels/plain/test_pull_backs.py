@@ -29,6 +29,7 @@ from mbsim_cli.kernels.algorithms.equations.sensors import vary_sensors
 from mbsim_cli.kernels.algorithms.equations.signals import pull_element_forces, vary_element_forces
 from mbsim_cli.kernels.algorithms.equations.tree_pull_back import pull_bodies, pull_tree
 from mbsim_cli.kernels.algorithms.motion.kinematics import column_kinematics, motion_kinematics
+from mbsim_cli.kernels.algorithms.motion.workspace import motion_alone
 from mbsim_cli.kernels.algorithms.reactions.reactions import AXES
 from mbsim_cli.kernels.algorithms.reactions.systems import find_forces, pull_read, vary_read
 from mbsim_cli.model.codes import Axes, Force, Joint, Law, Measure, Sensor
@@ -50,10 +51,9 @@ def forces_agree(at):
     model, theta, state, tw = at.model, at.theta, at.state, at.twists
     dG = np.zeros_like(at.sens.z)
     clear_forces(tw, dG)
-    numbers = at.varied.dtheta, at.varied.touch
-    motion = TIME, state.z, state.zd
-    vary_element_forces(model, theta, *numbers, *motion, at.sens.z, at.sens.zd, at.kin, tw, dG)
-    pull_element_forces(model, theta, *motion, at.kin, at.virtual, at.adj)
+    motion = motion_alone(state)
+    vary_element_forces(model, theta, at.varied, TIME, motion, motion_alone(at.sens), at.kin, tw, dG)
+    pull_element_forces(model, theta, TIME, motion, at.kin, at.virtual, at.adj)
     at.take(at.powers(dG))
 
 
@@ -63,9 +63,8 @@ def constraints_agree(at):
     nu, multiplier = at.random(len(state.lam)), at.rng.normal(size=len(state.lam)).astype(at.dtype)
     dG, d_phi = np.zeros_like(at.sens.z), np.zeros_like(at.sens.lam)
     clear_forces(tw, dG)
-    numbers = at.varied.dtheta, at.varied.touch
-    vary_constraints(model, theta, *numbers, lines, TIME, state.z, at.sens.z, at.kin, tw, d_phi)
-    vary_constraint_forces(model, theta, *numbers, lines, multiplier, state.z, at.sens.z, at.kin, tw, dG)
+    vary_constraints(model, theta, at.varied, lines, TIME, state.z, at.sens.z, at.kin, tw, d_phi)
+    vary_constraint_forces(model, theta, at.varied, lines, multiplier, state.z, at.sens.z, at.kin, tw, dG)
     pull_constraints(
         model, theta, TIME, state.z, at.kin, lines, multiplier, at.virtual, at.padded(nu), at.adj
     )  # fmt: skip
@@ -77,11 +76,11 @@ def rates_agree(at):
     model, theta, state = at.model, at.theta, at.state
     nu1, nu2 = at.random(len(state.lam)), at.random(len(state.lam))
     first, second = np.zeros_like(at.sens.lam), np.zeros_like(at.sens.lam)
-    motion, lines = (TIME, state.z, state.zd, state.zdd), (at.eq.lines, at.eq.line_rates)
+    motion, lines = motion_alone(state), (at.eq.lines, at.eq.line_rates)
     vary_constraint_rates(
-        model, theta, at.varied.dtheta, at.varied.touch, *lines, *motion, *at.sens[:3], at.kin, at.twists, first, second
+        model, theta, at.varied, *lines, TIME, motion, motion_alone(at.sens), at.kin, at.twists, first, second
     )
-    pull_constraint_rates(model, theta, *motion, at.kin, *lines, at.padded(nu1), at.padded(nu2), at.adj)
+    pull_constraint_rates(model, theta, TIME, motion, at.kin, *lines, at.padded(nu1), at.padded(nu2), at.adj)
     at.take(nu1.T @ first + nu2.T @ second)
 
 
@@ -98,11 +97,10 @@ def sensors_agree(at):
     """Check ``pull_sensors``."""
     model, theta, state = at.model, at.theta, at.state
     d_sensors = np.zeros((at.sensors.size, at.sens.z.shape[1]), at.dtype)
-    motion = TIME, state.z, state.zd, state.zdd
-    numbers = at.varied.dtheta, at.varied.touch
-    vary_sensors(model, theta, *numbers, *motion, at.sens, at.kin, at.twists, d_sensors)
+    motion = motion_alone(state)
+    vary_sensors(model, theta, at.varied, TIME, motion, at.sens, at.kin, at.twists, d_sensors)
     hat = at.random(at.sensors.size)
-    pull_sensors(model, theta, *motion, at.kin, at.padded(hat), at.adj)
+    pull_sensors(model, theta, TIME, motion, at.kin, at.padded(hat), at.adj)
     at.take(hat.T @ d_sensors)
 
 
@@ -110,7 +108,7 @@ def pull_residual(at, nu):
     """Pull mu . G + nu . Phi back to coordinates and numbers."""
     model, theta, state = at.model, at.theta, at.state
     pull_bodies(model.tree, theta, at.kin, at.virtual, at.adj)
-    pull_element_forces(model, theta, TIME, state.z, state.zd, at.kin, at.virtual, at.adj)
+    pull_element_forces(model, theta, TIME, motion_alone(state), at.kin, at.virtual, at.adj)
     pull_constraints(
         model, theta, TIME, state.z, at.kin, at.eq.lines, state.lam, at.virtual, at.padded(nu), at.adj
     )  # fmt: skip
@@ -122,14 +120,13 @@ def pull_residual(at, nu):
 def test_residual(build, imaginary):
     at = pulled(build(), imaginary)
     model, theta, state, tw, sens = at.model, at.theta, at.state, at.twists, at.sens
-    numbers, lines = (at.varied.dtheta, at.varied.touch), at.eq.lines
+    lines = at.eq.lines
     dG, d_phi, nu = np.zeros_like(sens.z), np.zeros_like(sens.lam), at.random(len(state.lam))
     clear_forces(tw, dG)
-    vary_constraints(model, theta, *numbers, lines, TIME, state.z, sens.z, at.kin, tw, d_phi)
-    vary_constraint_forces(model, theta, *numbers, lines, state.lam, state.z, sens.z, at.kin, tw, dG)
-    motion = TIME, state.z, state.zd
-    vary_element_forces(model, theta, *numbers, *motion, sens.z, sens.zd, at.kin, tw, dG)
-    vary_bodies(model.tree, theta, *numbers, state.z, sens.z, at.kin, at.comp, tw, dG)
+    vary_constraints(model, theta, at.varied, lines, TIME, state.z, sens.z, at.kin, tw, d_phi)
+    vary_constraint_forces(model, theta, at.varied, lines, state.lam, state.z, sens.z, at.kin, tw, dG)
+    vary_element_forces(model, theta, at.varied, TIME, motion_alone(state), motion_alone(sens), at.kin, tw, dG)
+    vary_bodies(model.tree, theta, at.varied, state.z, sens.z, at.kin, at.comp, tw, dG)
     pull_residual(at, nu)
     at.take(at.virtual.mu[:, :SCALARS].T @ dG + nu.T @ d_phi, summed=True)
 
@@ -144,7 +141,7 @@ def test_systems_at_rest(build, imaginary):
     p, none, load = sens.z.shape[1], np.zeros_like(state.z), Load(x, multiplier)
     systems = [resting(len(at.kin.R) - 1, len(x), len(multiplier), p, at.dtype) for _ in range(2)]
     vary_resting(
-        model, theta, at.varied.dtheta, at.varied.touch, at.eq.lines, state.z, sens.z, at.kin, at.comp, at.twists, load,
+        model, theta, at.varied, at.eq.lines, state.z, sens.z, at.kin, at.comp, at.twists, load,
         load, *systems,
     )  # fmt: skip
     at.kin.A[-1] = 0.0
@@ -235,7 +232,7 @@ def test_sensors_that_no_scalar_reads_do_not_count():
         for row, defined in ((0, True), (3, False)):
             hat = np.zeros((4, at.adj.z.shape[1]))
             hat[row, 0] = 1.0
-            pull_sensors(at.model, at.theta, TIME, *at.state[:3], at.kin, hat, at.adj)
+            pull_sensors(at.model, at.theta, TIME, motion_alone(at.state), at.kin, hat, at.adj)
             assert all(np.isfinite(found).all() for found in at.adj) == defined
 
 
@@ -263,15 +260,14 @@ def reactions_agree(problem, imaginary):
     state = theta[first : first + n], *rng.normal(size=(2, n)), rng.normal(size=m)
     at = Pulled(model, theta, state, imaginary, reactions.theta + AXES)
     state, theta, kin, comp, eq, tw = at.state, at.theta, at.kin, at.comp, at.eq, at.twists
-    motion = TIME, state.z, state.zd
-    find_forces(model, theta, *motion, state.lam, kin, comp, eq)
+    find_forces(model, theta, TIME, state, state.lam, kin, comp, eq)
     dQ, varied = np.zeros_like(at.sens.z), np.zeros((problem.reacting.width, at.sens.z.shape[1]), at.dtype)
-    vary_read(model, theta, at.varied, reactions, *motion, state.lam, at.sens, kin, comp, eq, tw, dQ, varied)
-    find_forces(model, theta, *motion, state.lam, kin, comp, eq)
+    vary_read(model, theta, at.varied, reactions, TIME, state, state.lam, at.sens, kin, comp, eq, tw, dQ, varied)
+    find_forces(model, theta, TIME, state, state.lam, kin, comp, eq)
     hat, no_nu = at.random(len(varied)), at.padded(np.zeros((m, SCALARS), at.dtype))
     still = at.virtual._replace(mu=np.zeros_like(at.virtual.mu), U=np.zeros_like(at.virtual.U))
     pulling = SimpleNamespace(virtual=at.virtual, none=still, beside=np.zeros_like(state.lam), no_nu=no_nu)
     pull_read(
-        model, theta, reactions, *motion, state.zdd, state.lam, kin, comp, eq, pulling, at.padded(hat), at.adj
+        model, theta, reactions, TIME, state, state.lam, kin, comp, eq, pulling, at.padded(hat), at.adj
     )  # fmt: skip
     at.take(hat.T @ varied, summed=True)

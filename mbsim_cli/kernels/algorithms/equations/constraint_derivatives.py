@@ -41,6 +41,7 @@ from mbsim_cli.kernels.algorithms.motion.kinematics import (
     column_at_origin,
     pose_of,
 )
+from mbsim_cli.kernels.algorithms.motion.workspace import Motion
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.compiler.simd import add_to, at, block, put, width
 from mbsim_cli.kernels.elements.laws import law_variation, pull_law
@@ -58,8 +59,9 @@ from mbsim_cli.model.layout import MEASURE_SIZE, NONE
 
 
 @kernel
-def vary_constraints(model, theta, dtheta, touch, lines, t, z, dz, kin, tw, out):
+def vary_constraints(model, theta, directions, lines, t, z, dz, kin, tw, out):
     """Variation of Phi, out (m, p): N . L; needs ``vary_kinematics`` and the gradient lines (m, LINE_SIZE)."""
+    dtheta, touch = directions.dtheta, directions.touch
     measures, rows = model.measures, model.constraints.measure
     first = 0
     while first < rows.size:
@@ -68,7 +70,8 @@ def vary_constraints(model, theta, dtheta, touch, lines, t, z, dz, kin, tw, out)
             k = block(dz, g)
             if pair == NONE:
                 m = rows[first]
-                put(out, first, k, vary_coordinate_measure(measures, theta, dtheta, m, k, z, z, z, dz, dz, dz, 0))
+                placed, change = Motion(z, z, z), Motion(dz, dz, dz)
+                put(out, first, k, vary_coordinate_measure(measures, theta, dtheta, m, k, placed, change, 0))
             else:
                 N = between2(tw.N, kin, model.pairs.a[pair], model.pairs.b[pair], k)
                 for i in range(first, last):
@@ -86,11 +89,12 @@ def vary_constraints(model, theta, dtheta, touch, lines, t, z, dz, kin, tw, out)
 
 
 @kernel
-def vary_constraint_forces(model, theta, dtheta, touch, lines, multiplier, z, dz, kin, tw, dG_out):
+def vary_constraint_forces(model, theta, directions, lines, multiplier, z, dz, kin, tw, dG_out):
     """Add the variation of Phi_z^T lambda at fixed lambda, as the bodies see it.
 
     Needs ``vary_kinematics`` and the lines (m, LINE_SIZE).
     """
+    dtheta = directions.dtheta
     measures, rows = model.measures, model.constraints.measure
     first = 0
     while first < rows.size:
@@ -98,13 +102,14 @@ def vary_constraint_forces(model, theta, dtheta, touch, lines, multiplier, z, dz
         if pair == NONE:
             vary_multiplier_force(measures, rows[first], theta, dtheta, z, dz, multiplier[first], dG_out)
         else:
-            vary_forces_between(model, theta, dtheta, touch, lines, multiplier, first, last, kin, tw)
+            vary_forces_between(model, theta, directions, lines, multiplier, first, last, kin, tw)
         first = last
 
 
 @inlined
-def vary_forces_between(model, theta, dtheta, touch, lines, multiplier, first, last, kin, tw):
+def vary_forces_between(model, theta, directions, lines, multiplier, first, last, kin, tw):
     """Add to ``tw.F`` the variation of the force of the equations from first to last, which act on one pair."""
+    dtheta, touch = directions.dtheta, directions.touch
     measures, pairs, rows = model.measures, model.pairs, model.constraints.measure
     pair = measures.pair[rows[first]]
     a, b = pairs.a[pair], pairs.b[pair]
@@ -150,23 +155,22 @@ def vary_multiplier_force(measures, m, theta, dtheta, z, dz, multiplier, dG_out)
 
 
 @kernel
-def vary_constraint_rates(
-    model, theta, dtheta, touch, lines, rates, t, z, zd, zdd, dz, dzd, dzdd, kin, tw, first_out, second_out
-):
+def vary_constraint_rates(model, theta, directions, lines, rates, t, motion, change, kin, tw, first_out, second_out):
     """Variations of Phi' and Phi'' (m, p); needs ``vary_kinematics``, the lines (m, LINE_SIZE) and ``move_lines``.
 
     Of bodies and coordinates they are derivatives of N . L: N' . L + N . L' and N'' . L + 2 N' . L' + N . L''.
     """
+    dtheta, touch = directions.dtheta, directions.touch
     measures, rows = model.measures, model.constraints.measure
     first = 0
     while first < rows.size:
         last, pair = rows_of_pair(rows, measures, first)
-        for g in range(0, dz.shape[1], width(dz)):
-            k = block(dz, g)
+        for g in range(0, change.z.shape[1], width(change.z)):
+            k = block(change.z, g)
             if pair == NONE:
                 m = rows[first]
-                rate = vary_coordinate_measure(measures, theta, dtheta, m, k, z, zd, zdd, dz, dzd, dzdd, 1)
-                second = vary_coordinate_measure(measures, theta, dtheta, m, k, z, zd, zdd, dz, dzd, dzdd, 2)
+                rate = vary_coordinate_measure(measures, theta, dtheta, m, k, motion, change, 1)
+                second = vary_coordinate_measure(measures, theta, dtheta, m, k, motion, change, 2)
                 put(first_out, first, k, rate)
                 put(second_out, first, k, second)
             else:
@@ -181,8 +185,8 @@ def vary_constraint_rates(
                         add_to(first_out, i, k, _by_numbers(model, theta, dtheta, rows[i], k, kin, 1))
                         add_to(second_out, i, k, _by_numbers(model, theta, dtheta, rows[i], k, kin, 2))
                     if has_follower(model.constraints, i):
-                        add_to(first_out, i, k, -at(dzd, follower(model.constraints, i), k))
-                        add_to(second_out, i, k, -at(dzdd, follower(model.constraints, i), k))
+                        add_to(first_out, i, k, -at(change.zd, follower(model.constraints, i), k))
+                        add_to(second_out, i, k, -at(change.zdd, follower(model.constraints, i), k))
             for i in range(first, last):
                 if model.constraints.law[i] != NONE:
                     _, law1, law2 = law_variation(model.laws, theta, dtheta, k, model.constraints.law[i], t)
@@ -250,8 +254,9 @@ def _by_numbers(model, theta, dtheta, m, k, kin, order):
 
 
 @inlined
-def vary_measure(model, theta, dtheta, touch, m, g, k, kin, tw, order):
+def vary_measure(model, theta, directions, m, g, k, kin, tw, order):
     """Variation k, the block at g, of the value, first or second derivative of a geometric measure."""
+    dtheta, touch = directions.dtheta, directions.touch
     pair = model.measures.pair[m]
     a, b = model.pairs.a[pair], model.pairs.b[pair]
     factors = measure_factors(model, theta, m, kin)
@@ -270,8 +275,9 @@ def vary_measure(model, theta, dtheta, touch, m, g, k, kin, tw, order):
 
 
 @inlined
-def vary_coordinate_measure(measures, theta, dtheta, m, k, z, zd, zdd, dz, dzd, dzdd, order):
+def vary_coordinate_measure(measures, theta, dtheta, m, k, motion, change, order):
     """Variation k of g, g' or g'' of a measure of coordinates."""
+    z, zd, zdd, dz, dzd, dzdd = motion.z, motion.zd, motion.zdd, change.z, change.zd, change.zdd
     total = 0.0 * at(dz, 0, k)
     quadratic = measures.kind[m] == Measure.EULER_NORM
     for j in range(measures.first[m], measures.first[m + 1]):
@@ -321,7 +327,7 @@ def pull_constraints(model, theta, t, z, kin, lines, multiplier, virtual, nu, ad
             if pair == NONE:
                 hat = at(nu, first, k)
                 pull_coordinate_measure(
-                    measures, theta, rows[first], k, z, z, z, hat, 0.0 * hat, 0.0 * hat, adj_out
+                    measures, theta, rows[first], k, Motion(z, z, z), hat, 0.0 * hat, 0.0 * hat, adj_out
                 )  # fmt: skip
                 pull_coordinate_force(measures, theta, rows[first], k, z, multiplier[first], virtual, adj_out)
             else:
@@ -354,7 +360,7 @@ def _pull_pair(model, theta, first, last, k, kin, lines, multiplier, virtual, nu
 
 
 @kernel
-def pull_constraint_rates(model, theta, t, z, zd, zdd, kin, lines, rates, nu1, nu2, adj_out):
+def pull_constraint_rates(model, theta, t, motion, kin, lines, rates, nu1, nu2, adj_out):
     """Add the pull-back of nu1 . Phi' + nu2 . Phi'', both (m, p); needs the lines (m, LINE_SIZE) and ``move_lines``."""
     measures, rows = model.measures, model.constraints.measure
     for i in range(rows.size):
@@ -364,7 +370,7 @@ def pull_constraint_rates(model, theta, t, z, zd, zdd, kin, lines, rates, nu1, n
             k = block(adj_out.each, g)
             first, second = at(nu1, i, k), at(nu2, i, k)
             if pair == NONE:
-                pull_coordinate_measure(measures, theta, m, k, z, zd, zdd, 0.0 * first, first, second, adj_out)
+                pull_coordinate_measure(measures, theta, m, k, motion, 0.0 * first, first, second, adj_out)
             else:
                 a, b = model.pairs.a[pair], model.pairs.b[pair]
                 L, L1, L2 = motion_at(lines, i), six_at(rates, i, 0), six_at(rates, i, 6)

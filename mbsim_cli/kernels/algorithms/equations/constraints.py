@@ -205,20 +205,20 @@ def coordinate_slope(measures, theta, k, j, z):
 
 
 @inlined
-def coordinate_rates(measures, theta, k, z, zd, zdd):
+def coordinate_rates(measures, theta, k, motion):
     """First and second time derivative of a measure of coordinates."""
-    rate = 0.0 * z[0] + 0.0 * theta[0]
+    rate = 0.0 * motion.z[0] + 0.0 * theta[0]
     second = rate
     for j in range(measures.first[k], measures.first[k + 1]):
         c = measures.coordinate[j]
-        slope = coordinate_slope(measures, theta, k, j, z)
-        rate += slope * zd[c]
-        second += slope * zdd[c]
+        slope = coordinate_slope(measures, theta, k, j, motion.z)
+        rate += slope * motion.zd[c]
+        second += slope * motion.zdd[c]
         if measures.kind[k] == Measure.EULER_NORM:
-            second += 2.0 * zd[c] * zd[c]
+            second += 2.0 * motion.zd[c] * motion.zd[c]
     if has_curve(measures, k):
         c = measures.coordinate[measures.first[k + 1] - 1]
-        second -= curve_at(measures, theta, k, z)[2] * zd[c] * zd[c]
+        second -= curve_at(measures, theta, k, motion.z)[2] * motion.zd[c] * motion.zd[c]
     return rate, second
 
 
@@ -330,7 +330,7 @@ def constraint_speeds(model, theta, t, J, sparsity, zd, phi1_out):
 
 
 @kernel
-def constraint_rates(model, theta, lines, t, z, zd, zdd, kin, phi1_out, phi2_out):
+def constraint_rates(model, theta, lines, t, motion, kin, phi1_out, phi2_out):
     """Phi' and Phi'' (m,) of the motion in ``kin``."""
     for i in range(model.constraints.measure.size):
         k = model.constraints.measure[i]
@@ -338,10 +338,10 @@ def constraint_rates(model, theta, lines, t, z, zd, zdd, kin, phi1_out, phi2_out
         if is_geometric(model.measures.kind[k]):
             g1, g2 = measure_rates(model, theta, k, factors_at(lines, i), kin)
             if has_follower(model.constraints, i):
-                g1 -= zd[follower(model.constraints, i)]
-                g2 -= zdd[follower(model.constraints, i)]
+                g1 -= motion.zd[follower(model.constraints, i)]
+                g2 -= motion.zdd[follower(model.constraints, i)]
         else:
-            g1, g2 = coordinate_rates(model.measures, theta, k, z, zd, zdd)
+            g1, g2 = coordinate_rates(model.measures, theta, k, motion)
         phi1_out[i] = g1 - law1
         phi2_out[i] = g2 - law2
 
@@ -405,8 +405,9 @@ def pull_own_rates(measures, pairs, theta, m, k, kin, first, second, theta_out):
 
 
 @inlined
-def pull_coordinate_measure(measures, theta, m, k, z, zd, zdd, value, first, second, adj_out):
+def pull_coordinate_measure(measures, theta, m, k, motion, value, first, second, adj_out):
     """Add the pull-back of adjoints of g, g' and g'' of a measure of coordinates."""
+    z, zd, zdd = motion.z, motion.zd, motion.zdd
     quadratic = measures.kind[m] == Measure.EULER_NORM
     for j in range(measures.first[m], measures.first[m + 1]):
         c = measures.coordinate[j]

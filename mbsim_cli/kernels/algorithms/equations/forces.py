@@ -82,14 +82,14 @@ def clear_wrenches(W, Q):
 
 
 @kernel
-def forces_of_elements(model, theta, t, z, zd, kin, W_out, Q_out):
+def forces_of_elements(model, theta, t, motion, kin, W_out, Q_out):
     """Add the forces of all elements to the bodies W (nb + 1, 6) and the coordinates Q (n,).
 
     Leaves them in ``kin.forces``.
     """
     for f in range(model.forces.kind.size):
         if is_along(model.forces.kind[f]):
-            _force_along_measure(model, theta, t, z, zd, kin, f, W_out, Q_out)
+            _force_along_measure(model, theta, t, motion, kin, f, W_out, Q_out)
         else:
             add_force_on_bodies(model, theta, t, f, kin, W_out)
 
@@ -104,7 +104,7 @@ def add_force_on_bodies(model, theta, t, f, kin, W_out):
 
 
 @inlined
-def _force_along_measure(model, theta, t, z, zd, kin, f, W_out, Q_out):
+def _force_along_measure(model, theta, t, motion, kin, f, W_out, Q_out):
     measures = model.measures
     k = model.forces.measure[f]
     if is_geometric(measures.kind[k]):
@@ -115,12 +115,12 @@ def _force_along_measure(model, theta, t, z, zd, kin, f, W_out, Q_out):
         apply_to_body(W_out, kin, model.pairs.b[pair], Q, L)
         apply_to_body(W_out, kin, model.pairs.a[pair], -Q, L)
     else:
-        g = coordinate_measure(measures, theta, k, z)
-        g1, _ = coordinate_rates(measures, theta, k, z, zd, zd)
+        g = coordinate_measure(measures, theta, k, motion.z)
+        g1, _ = coordinate_rates(measures, theta, k, motion)
         find_along(model, theta, t, f, g, g1, kin)
         Q, _, _ = along(model, theta, t, f, kin)
         for j in range(measures.first[k], measures.first[k + 1]):
-            Q_out[measures.coordinate[j]] += Q * coordinate_slope(measures, theta, k, j, z)
+            Q_out[measures.coordinate[j]] += Q * coordinate_slope(measures, theta, k, j, motion.z)
 
 
 @inlined
@@ -287,14 +287,15 @@ def slope_variation(measures, theta, dtheta, k, m, j, z, dz):
 
 
 @kernel
-def vary_forces(model, theta, dtheta, touch, t, z, zd, dz, dzd, kin, tw, dG_out):
+def vary_forces(model, theta, directions, t, motion, change, kin, tw, dG_out):
     """Add the variation of -Q of all force elements, as the bodies see them; needs ``element_forces`` at the state."""
+    dtheta = directions.dtheta
     for f in range(model.forces.kind.size):
         if acts_on_bodies(model, f):
-            vary_one_force(model, theta, dtheta, touch, t, f, kin, tw)
+            vary_one_force(model, theta, directions, t, f, kin, tw)
         else:
-            for g in range(0, dz.shape[1], width(dz)):
-                vary_along_coordinates(model, theta, dtheta, t, f, block(dz, g), z, zd, dz, dzd, kin, tw, dG_out)
+            for g in range(0, change.z.shape[1], width(change.z)):
+                vary_along_coordinates(model, theta, dtheta, t, f, block(change.z, g), motion, change, kin, tw, dG_out)
 
 
 @inlined
@@ -304,12 +305,12 @@ def acts_on_bodies(model, f):
 
 
 @inlined
-def vary_one_force(model, theta, dtheta, touch, t, f, kin, tw):
+def vary_one_force(model, theta, directions, t, f, kin, tw):
     """Add the variation of the force element f to ``tw.F``, from the twists of its bodies against each other."""
     if is_along(model.forces.kind[f]):
-        _vary_along_measure(model, theta, dtheta, touch, t, f, kin, tw)
+        _vary_along_measure(model, theta, directions, t, f, kin, tw)
     else:
-        vary_force_on_bodies(model, theta, dtheta, touch, t, f, kin, tw)
+        vary_force_on_bodies(model, theta, directions, t, f, kin, tw)
 
 
 @inlined
@@ -335,7 +336,8 @@ def vary_by_numbers(measures, pairs, theta, dtheta, m, k, kin):
 
 
 @inlined
-def _vary_along_measure(model, theta, dtheta, touch, t, f, kin, tw):
+def _vary_along_measure(model, theta, directions, t, f, kin, tw):
+    dtheta, touch = directions.dtheta, directions.touch
     m = model.forces.measure[f]
     pair = model.measures.pair[m]
     a, b = model.pairs.a[pair], model.pairs.b[pair]
@@ -357,7 +359,7 @@ def _vary_along_measure(model, theta, dtheta, touch, t, f, kin, tw):
 
 
 @inlined
-def vary_along_coordinates(model, theta, dtheta, t, f, k, z, zd, dz, dzd, kin, tw, dG_out):
+def vary_along_coordinates(model, theta, dtheta, t, f, k, motion, change, kin, tw, dG_out):
     """Add the variation k of minus a force along a measure of coordinates."""
     measures = model.measures
     m = model.forces.measure[f]
@@ -366,14 +368,14 @@ def vary_along_coordinates(model, theta, dtheta, t, f, k, z, zd, dz, dzd, kin, t
     dQ = with_signal_variation(model, tw, f, k, dQ)
     for j in range(measures.first[m], measures.first[m + 1]):
         c = measures.coordinate[j]
-        slope = coordinate_slope(measures, theta, m, j, z)
-        d_slope = slope_variation(measures, theta, dtheta, k, m, j, z, at(dz, c, k))
-        dQ += by_g * (slope * at(dz, c, k) + _explicit(measures, dtheta, k, m, j, z[c]))
-        dQ += by_g1 * (slope * at(dzd, c, k) + d_slope * zd[c])
+        slope = coordinate_slope(measures, theta, m, j, motion.z)
+        d_slope = slope_variation(measures, theta, dtheta, k, m, j, motion.z, at(change.z, c, k))
+        dQ += by_g * (slope * at(change.z, c, k) + _explicit(measures, dtheta, k, m, j, motion.z[c]))
+        dQ += by_g1 * (slope * at(change.zd, c, k) + d_slope * motion.zd[c])
     for j in range(measures.first[m], measures.first[m + 1]):
         c = measures.coordinate[j]
-        d_slope = slope_variation(measures, theta, dtheta, k, m, j, z, at(dz, c, k))
-        add_to(dG_out, c, k, -dQ * coordinate_slope(measures, theta, m, j, z) - Q * d_slope)
+        d_slope = slope_variation(measures, theta, dtheta, k, m, j, motion.z, at(change.z, c, k))
+        add_to(dG_out, c, k, -dQ * coordinate_slope(measures, theta, m, j, motion.z) - Q * d_slope)
 
 
 @inlined
@@ -385,8 +387,9 @@ def _explicit(measures, dtheta, k, m, j, z):
 
 
 @inlined
-def vary_force_on_bodies(model, theta, dtheta, touch, t, f, kin, tw):
+def vary_force_on_bodies(model, theta, directions, t, f, kin, tw):
     """Variation of a force on bodies, as they see it, taken from them."""
+    dtheta, touch = directions.dtheta, directions.touch
     (a, b), W = bodies_of(model, f), wrench_on_bodies(kin, f)
     for g in range(0, dtheta.shape[1], width(dtheta)):
         k = block(dtheta, g)
@@ -405,7 +408,7 @@ def vary_force_on_bodies(model, theta, dtheta, touch, t, f, kin, tw):
 
 
 @kernel
-def pull_forces(model, theta, t, z, zd, kin, virtual, adj_out):
+def pull_forces(model, theta, t, motion, kin, virtual, adj_out):
     """Add the pull-back of -W . U, and of -Q . mu of forces on coordinates; needs ``element_forces`` at the state."""
     for f in range(model.forces.kind.size):
         for g in range(0, virtual.each.size, width(virtual.each)):
@@ -415,7 +418,7 @@ def pull_forces(model, theta, t, z, zd, kin, virtual, adj_out):
             elif is_geometric(model.measures.kind[model.forces.measure[f]]):
                 _pull_along_measure(model, theta, t, f, k, kin, virtual, adj_out)
             else:
-                _pull_along_coordinates(model, theta, t, f, k, z, zd, kin, virtual, adj_out)
+                _pull_along_coordinates(model, theta, t, f, k, motion, kin, virtual, adj_out)
 
 
 @kernel
@@ -437,14 +440,14 @@ def _pull_along_measure(model, theta, t, f, k, kin, virtual, adj_out):
 
 
 @kernel
-def _pull_along_coordinates(model, theta, t, f, k, z, zd, kin, virtual, adj_out):
+def _pull_along_coordinates(model, theta, t, f, k, motion, kin, virtual, adj_out):
     measures, m = model.measures, model.forces.measure[f]
     Q, by_g, by_g1 = along(model, theta, t, f, kin)
     Q_hat = 0.0 * at(virtual.mu, 0, k)
     for j in range(measures.first[m], measures.first[m + 1]):
-        Q_hat -= coordinate_slope(measures, theta, m, j, z) * at(virtual.mu, measures.coordinate[j], k)
-    pull_coordinate_measure(measures, theta, m, k, z, zd, zd, by_g * Q_hat, by_g1 * Q_hat, 0.0 * Q_hat, adj_out)
-    pull_coordinate_force(measures, theta, m, k, z, -Q, virtual, adj_out)
+        Q_hat -= coordinate_slope(measures, theta, m, j, motion.z) * at(virtual.mu, measures.coordinate[j], k)
+    pull_coordinate_measure(measures, theta, m, k, motion, by_g * Q_hat, by_g1 * Q_hat, 0.0 * Q_hat, adj_out)
+    pull_coordinate_force(measures, theta, m, k, motion.z, -Q, virtual, adj_out)
     pull_along(model, theta, t, f, k, kin, Q_hat, adj_out.theta)
     pull_to_signal(model, f, k, Q_hat, adj_out)
 

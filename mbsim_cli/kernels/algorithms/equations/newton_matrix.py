@@ -68,21 +68,21 @@ from mbsim_cli.model.layout import NONE
 
 
 @kernel
-def newton_matrix(model, theta, t, beta, gamma, z, zd, lines, multiplier, kin, comp, T_out):
+def newton_matrix(model, theta, t, beta, gamma, motion, lines, multiplier, kin, comp, T_out):
     """T (n, ``padded(n)``); needs ``constraints``, ``element_forces`` and ``residual`` at the state.
 
     Cost O(n d + elements).
     """
     clear(T_out)
     _inertia_part(model, beta, gamma, kin, comp, T_out)
-    _euler_part(model.tree, theta, gamma, z, kin, comp, T_out)
+    _euler_part(model.tree, theta, gamma, motion.z, kin, comp, T_out)
     _constraints_part(model, theta, gamma, lines, multiplier, kin, comp, T_out)
     for f in range(model.forces.kind.size):
         if is_along(model.forces.kind[f]):
-            measure_force_part(model, theta, t, beta, gamma, z, f, kin, comp, T_out)
+            measure_force_part(model, theta, t, beta, gamma, motion.z, f, kin, comp, T_out)
         else:
             part_of_force_on_bodies(model, theta, t, gamma, f, kin, comp, T_out)
-    add_signal_tangent(model, theta, t, beta, gamma, z, zd, kin, comp, T_out)
+    add_signal_tangent(model, theta, t, beta, gamma, motion, kin, comp, T_out)
 
 
 @inlined

@@ -140,11 +140,12 @@ def clear_forces(tw, dG_out):
 
 
 @kernel
-def vary_bodies(tree, theta, dtheta, touch, z, dz, kin, comp, tw, dG_out):
+def vary_bodies(tree, theta, directions, z, dz, kin, comp, tw, dG_out):
     """Add the bodies' part and sum over subtrees; dG (n, p) holds the elements' direct part on entry.
 
     ``tw.F`` holds the parts of elements and constraints as each body sees them.
     """
+    dtheta, touch = directions.dtheta, directions.touch
     own_rates(tree, kin, comp)
     for i in range(tree.parent.size - 1, -1, -1):
         F = sub6(motion_at(comp.F, i), motion_at(comp.W, i))
@@ -307,21 +308,23 @@ def resting(nb, n, m, p, dtype=np.float64):
 
 
 @merged
-def vary_resting(model, theta, dtheta, touch, lines, z, dz, kin, comp, tw, load, other_load, rest, other):
+def vary_resting(model, theta, directions, lines, z, dz, kin, comp, tw, load, other_load, rest, other):
     """Fill dG of both systems; needs ``vary_kinematics`` and the gradient lines (m, LINE_SIZE)."""
-    resting_outwards(model.tree, theta, dtheta, touch, z, dz, kin, load.x, other_load.x, rest, other)
+    dtheta, touch = directions.dtheta, directions.touch
+    resting_outwards(model.tree, theta, directions, z, dz, kin, load.x, other_load.x, rest, other)
     resting_constraint_forces(
         model.constraints.measure, model.measures, model.pairs, theta, dtheta, touch.measure, lines, z, dz, kin, tw.N,
         load.multiplier, other_load.multiplier, rest, other,
     )  # fmt: skip
-    _resting_elastic(model, theta, dtheta, touch, z, dz, kin, comp, load.x, rest)
-    _resting_elastic(model, theta, dtheta, touch, z, dz, kin, comp, other_load.x, other)
-    resting_inwards(model.tree, theta, dtheta, touch, z, dz, kin, rest, other)
+    _resting_elastic(model, theta, directions, z, dz, kin, comp, load.x, rest)
+    _resting_elastic(model, theta, directions, z, dz, kin, comp, other_load.x, other)
+    resting_inwards(model.tree, theta, directions, z, dz, kin, rest, other)
 
 
 @kernel
-def resting_outwards(tree, theta, dtheta, touch, z, dz, kin, x, y, rest, other):
+def resting_outwards(tree, theta, directions, z, dz, kin, x, y, rest, other):
     """A, N'', and forces of single bodies with their variations."""
+    dtheta, touch = directions.dtheta, directions.touch
     for i in range(tree.parent.size):
         p, offset = tree.parent[i], offset_to_parent(tree, kin, i)
         shifts = not is_zero3(offset)
@@ -430,8 +433,8 @@ def _apply(F_out, kin, a, b, W):
     apply_to_body(F_out, kin, b, 1.0, W)
 
 
-@with_elastic(lambda model, theta, dtheta, touch, z, dz, kin, comp, x, rest: None)
-def _resting_elastic(model, theta, dtheta, touch, z, dz, kin, comp, x, rest):
+@with_elastic(lambda model, theta, directions, z, dz, kin, comp, x, rest: None)
+def _resting_elastic(model, theta, directions, z, dz, kin, comp, x, rest):
     """Add what accelerations x (n,) take of bodies that deform."""
     tree = model.tree
     for f in range(tree.flexible.size):
@@ -441,13 +444,14 @@ def _resting_elastic(model, theta, dtheta, touch, z, dz, kin, comp, x, rest):
         for g in range(0, dz.shape[1], width(dz)):
             k = block(dz, g)
             dA = at_origin2(rest.N2, kin, i, k)
-            dF = vary_resting_force(tree, theta, dtheta, touch, f, g, k, A, dA, z, x, dz, kin, comp, rest.dG)
+            dF = vary_resting_force(tree, theta, directions, f, g, k, A, dA, z, x, dz, kin, comp, rest.dG)
             apply_to_body2(rest.dF, kin, i, k, 1.0, dF)
 
 
 @kernel
-def resting_inwards(tree, theta, dtheta, touch, z, dz, kin, rest, other):
+def resting_inwards(tree, theta, directions, z, dz, kin, rest, other):
     """Sums over subtrees, and rows of the coordinates."""
+    dtheta, touch = directions.dtheta, directions.touch
     for i in range(tree.parent.size - 1, -1, -1):
         p, back = tree.parent[i], scale3(-1.0, offset_to_parent(tree, kin, i))
         F, H = motion_at(rest.F, i), motion_at(other.F, i)

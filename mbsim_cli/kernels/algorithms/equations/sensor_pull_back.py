@@ -69,7 +69,7 @@ from mbsim_cli.model.layout import COM, GRAVITY, MASS
 
 
 @kernel
-def pull_sensors(model, theta, t, z, zd, zdd, kin, hat, adj_out):
+def pull_sensors(model, theta, t, motion, kin, hat, adj_out):
     """Add the pull-back of hat . sensors, hat (width, p); needs ``sense`` at the state."""
     sensors = model.sensors
     for s in range(sensors.kind.size):
@@ -92,20 +92,20 @@ def pull_sensors(model, theta, t, z, zd, zdd, kin, hat, adj_out):
                 else:
                     add_to(adj_out.zdd, index, k, c)
             elif kind == Sensor.MEASURE:
-                pull_measure(model, theta, index, sensors.order[s], k, c, z, zd, zdd, kin, adj_out)
+                pull_measure(model, theta, index, sensors.order[s], k, c, motion, kin, adj_out)
             elif kind == Sensor.FORCE:
-                _pull_force(model, theta, t, index, k, c, z, zd, zdd, kin, adj_out)
+                _pull_force(model, theta, t, index, k, c, motion, kin, adj_out)
             elif kind == Sensor.MULTIPLIER:
                 add_to(adj_out.lam, index, k, c)
             elif kind == Sensor.KINETIC_ENERGY:
                 _pull_kinetic_energy(model.tree, theta, k, c, kin, adj_out)
-                pull_armature_kinetic(model, theta, k, c, zd, adj_out)
-                pull_elastic_kinetic(model, theta, k, c, z, zd, kin, adj_out)
+                pull_armature_kinetic(model, theta, k, c, motion.zd, adj_out)
+                pull_elastic_kinetic(model, theta, k, c, motion, kin, adj_out)
             elif kind == Sensor.POTENTIAL_ENERGY:
-                _pull_potential_energy(model, theta, k, c, z, zd, zdd, kin, adj_out)
-                pull_elastic_potential(model, theta, k, c, z, kin, adj_out)
+                _pull_potential_energy(model, theta, k, c, motion, kin, adj_out)
+                pull_elastic_potential(model, theta, k, c, motion.z, kin, adj_out)
             elif kind == Sensor.STRAIN_ENERGY:
-                pull_elastic_strain(model, theta, index, k, c, z, adj_out)
+                pull_elastic_strain(model, theta, index, k, c, motion.z, adj_out)
             elif kind == Sensor.ATTITUDE:
                 _pull_attitude(sensors, s, k, c, kin, adj_out)
     for f in range(model.forces.kind.size):
@@ -182,12 +182,12 @@ def _pull_along(model, theta, s, k, c, kin, adj_out):
 
 
 @kernel
-def pull_measure(model, theta, m, order, k, c, z, zd, zdd, kin, adj_out):
+def pull_measure(model, theta, m, order, k, c, motion, kin, adj_out):
     """Add the pull-back of an adjoint of g, g' or g'' of any measure."""
     measures, none = model.measures, 0.0 * c
     value, first, second = c if order == 0 else none, c if order == 1 else none, c if order == 2 else none
     if not is_geometric(measures.kind[m]):
-        pull_coordinate_measure(measures, theta, m, k, z, zd, zdd, value, first, second, adj_out)
+        pull_coordinate_measure(measures, theta, m, k, motion, value, first, second, adj_out)
     else:
         pair, factors = measures.pair[m], measure_factors(model, theta, m, kin)
         a, b = model.pairs.a[pair], model.pairs.b[pair]
@@ -204,11 +204,11 @@ def pull_measure(model, theta, m, order, k, c, z, zd, zdd, kin, adj_out):
 
 
 @kernel
-def _pull_force(model, theta, t, f, k, c, z, zd, zdd, kin, adj_out):
+def _pull_force(model, theta, t, f, k, c, motion, kin, adj_out):
     m = model.forces.measure[f]
     _, by_g, by_g1 = along(model, theta, t, f, kin)
-    pull_measure(model, theta, m, 0, k, by_g * c, z, zd, zdd, kin, adj_out)
-    pull_measure(model, theta, m, 1, k, by_g1 * c, z, zd, zdd, kin, adj_out)
+    pull_measure(model, theta, m, 0, k, by_g * c, motion, kin, adj_out)
+    pull_measure(model, theta, m, 1, k, by_g1 * c, motion, kin, adj_out)
     pull_along(model, theta, t, f, k, kin, c, adj_out.theta)
     pull_to_signal(model, f, k, c, adj_out)
 
@@ -225,7 +225,7 @@ def _pull_kinetic_energy(tree, theta, k, c, kin, adj_out):
 
 
 @kernel
-def _pull_potential_energy(model, theta, k, c, z, zd, zdd, kin, adj_out):
+def _pull_potential_energy(model, theta, k, c, motion, kin, adj_out):
     """Without that of tyres and contacts."""
     tree, forces, gravity = model.tree, model.forces, load3(theta, GRAVITY)
     for i in range(tree.parent.size):
@@ -237,9 +237,9 @@ def _pull_potential_energy(model, theta, k, c, z, zd, zdd, kin, adj_out):
     for f in range(forces.kind.size):
         o, m = forces.theta[f], forces.measure[f]
         if does_work(forces, f):
-            g, _ = value_and_rate(model, theta, m, z, zd, kin)
+            g, _ = value_and_rate(model, theta, m, motion, kin)
             _, by_g = energy_along(model, theta, f, g)
-            pull_measure(model, theta, m, 0, k, by_g * c, z, zd, zdd, kin, adj_out)
+            pull_measure(model, theta, m, 0, k, by_g * c, motion, kin, adj_out)
             pull_energy_along(model, theta, f, k, g, c, adj_out.theta)
         elif is_dead_load(model, f):
             b = model.pairs.b[forces.pair[f]]

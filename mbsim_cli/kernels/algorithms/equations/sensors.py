@@ -43,6 +43,7 @@ from mbsim_cli.kernels.algorithms.flexible.bodies import (
 )
 from mbsim_cli.kernels.algorithms.motion.kinematics import at_origin, at_origin2, between2, no_motion, pose_of
 from mbsim_cli.kernels.algorithms.motion.variation import vary_acceleration, vary_velocity
+from mbsim_cli.kernels.algorithms.motion.workspace import Motion, motion_alone
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.compiler.simd import add_to, at, block, put, width
 from mbsim_cli.kernels.elements.columns import attitude
@@ -54,7 +55,7 @@ from mbsim_cli.model.layout import COM, GRAVITY, MASS
 
 
 @kernel
-def sense(model, theta, t, z, zd, zdd, multiplier, kin, out):
+def sense(model, theta, t, motion, multiplier, kin, out):
     """All sensors, out (width,). Needs V and A of the motion in ``kin``, and leaves there ``kin.forces``."""
     sensors = model.sensors
     for f in range(model.forces.kind.size):
@@ -76,19 +77,20 @@ def sense(model, theta, t, z, zd, zdd, multiplier, kin, out):
                     out[first + k] = value[k]
         elif kind == Sensor.COORDINATE:
             c = sensors.index[s]
-            out[first] = z[c] if sensors.order[s] == 0 else (zd[c] if sensors.order[s] == 1 else zdd[c])
+            rate = motion.zd[c] if sensors.order[s] == 1 else motion.zdd[c]
+            out[first] = motion.z[c] if sensors.order[s] == 0 else rate
         elif kind == Sensor.MEASURE:
-            out[first] = measure_of_order(model, theta, sensors.index[s], sensors.order[s], z, zd, zdd, kin)
+            out[first] = measure_of_order(model, theta, sensors.index[s], sensors.order[s], motion, kin)
         elif kind == Sensor.FORCE:
-            out[first] = _force_of(model, theta, t, sensors.index[s], z, zd, kin)
+            out[first] = _force_of(model, theta, t, sensors.index[s], motion, kin)
         elif kind == Sensor.MULTIPLIER:
             out[first] = multiplier[sensors.index[s]]
         elif kind == Sensor.KINETIC_ENERGY:
-            out[first] = kinetic_energy(model, theta, z, zd, kin)
+            out[first] = kinetic_energy(model, theta, motion, kin)
         elif kind == Sensor.POTENTIAL_ENERGY:
-            out[first] = potential_energy(model, theta, z, kin)
+            out[first] = potential_energy(model, theta, motion.z, kin)
         elif kind == Sensor.STRAIN_ENERGY:
-            out[first] = elastic_strain(model, theta, sensors.index[s], z, kin)
+            out[first] = elastic_strain(model, theta, sensors.index[s], motion.z, kin)
         elif kind == Sensor.ATTITUDE:
             out[first] = _attitude_of(sensors, s, kin)
         elif kind == Sensor.FORCE_ON_BODY:
@@ -174,13 +176,13 @@ def body_sensor(model, theta, kind, s, kin):
 
 
 @inlined
-def measure_of_order(model, theta, k, order, z, zd, zdd, kin):
+def measure_of_order(model, theta, k, order, motion, kin):
     """g, g' or g'' of any measure."""
     measures = model.measures
     if not is_geometric(measures.kind[k]):
         if order == 0:
-            return coordinate_measure(measures, theta, k, z)
-        rate, second = coordinate_rates(measures, theta, k, z, zd, zdd)
+            return coordinate_measure(measures, theta, k, motion.z)
+        rate, second = coordinate_rates(measures, theta, k, motion)
         return rate if order == 1 else second
     factors = measure_factors(model, theta, k, kin)
     if order == 0:
@@ -190,13 +192,13 @@ def measure_of_order(model, theta, k, order, z, zd, zdd, kin):
 
 
 @inlined
-def value_and_rate(model, theta, k, z, zd, kin):
+def value_and_rate(model, theta, k, motion, kin):
     """g and g' of any measure."""
     if is_geometric(model.measures.kind[k]):
         g, g1, _ = measure_and_rate(model, theta, k, kin)
         return g, g1
-    g = coordinate_measure(model.measures, theta, k, z)
-    g1, _ = coordinate_rates(model.measures, theta, k, z, zd, zd)
+    g = coordinate_measure(model.measures, theta, k, motion.z)
+    g1, _ = coordinate_rates(model.measures, theta, k, motion)
     return g, g1
 
 
@@ -207,22 +209,22 @@ def force_on_body(model, f, kin):
 
 
 @inlined
-def _force_of(model, theta, t, f, z, zd, kin):
+def _force_of(model, theta, t, f, motion, kin):
     """Force of an element along its measure."""
-    g, g1 = value_and_rate(model, theta, model.forces.measure[f], z, zd, kin)
+    g, g1 = value_and_rate(model, theta, model.forces.measure[f], motion, kin)
     find_along(model, theta, t, f, g, g1, kin)
     Q, _, _ = along(model, theta, t, f, kin)
     return Q
 
 
 @inlined
-def kinetic_energy(model, theta, z, zd, kin):
+def kinetic_energy(model, theta, motion, kin):
     """Kinetic energy of all bodies."""
     total = 0.0 * kin.V[0, 0]
     for i in range(model.tree.parent.size):
         V = motion_at(kin.V, i)
         total += 0.5 * dot6(V, inertia_apply(inertia_at(kin.inertia, i), V))
-    return total + armature_kinetic(model, theta, zd) + elastic_kinetic(model, theta, z, zd, kin)
+    return total + armature_kinetic(model, theta, motion.zd) + elastic_kinetic(model, theta, motion, kin)
 
 
 @inlined
@@ -240,7 +242,7 @@ def potential_energy(model, theta, z, kin):
         total -= theta[model.tree.theta[i] + MASS] * dot3(g, center_of_mass(model.tree, theta, kin, i))
     for f in range(model.forces.kind.size):
         if does_work(model.forces, f):
-            value, _ = value_and_rate(model, theta, model.forces.measure[f], z, z, kin)
+            value, _ = value_and_rate(model, theta, model.forces.measure[f], Motion(z, z, z), kin)
             stored, _ = energy_along(model, theta, f, value)
             total += stored
         elif has_quantities(model.forces.kind[f]):
@@ -253,13 +255,13 @@ def potential_energy(model, theta, z, kin):
 
 
 @inlined
-def other_power(model, theta, t, z, zd, multiplier, kin):
+def other_power(model, theta, t, motion, multiplier, kin):
     """Power of all that has no potential: dampers, laws of time, applied and driving forces. Needs ``sense``."""
     total = 0.0 * kin.V[0, 0]
     for f in range(model.forces.kind.size):
         kind = model.forces.kind[f]
         if does_work(model.forces, f):
-            g, g1 = value_and_rate(model, theta, model.forces.measure[f], z, zd, kin)
+            g, g1 = value_and_rate(model, theta, model.forces.measure[f], motion, kin)
             _, by_g = energy_along(model, theta, f, g)
             find_along(model, theta, t, f, g, g1, kin)
             Q, _, _ = along(model, theta, t, f, kin)
@@ -272,7 +274,7 @@ def other_power(model, theta, t, z, zd, multiplier, kin):
     for i in range(model.constraints.measure.size):
         _, rate, _ = law_value(model.laws, theta, model.constraints.law[i], t)
         total -= multiplier[i] * rate
-    return total + elastic_power(model, theta, zd, kin)
+    return total + elastic_power(model, theta, motion.zd, kin)
 
 
 # Variations -----------------------------------------------------------------------------------------------------------
@@ -281,17 +283,19 @@ def other_power(model, theta, t, z, zd, multiplier, kin):
 
 
 @kernel
-def vary_sensors(model, theta, dtheta, touch, t, z, zd, zdd, sens, kin, tw, out):
+def vary_sensors(model, theta, directions, t, motion, sens, kin, tw, out):
     """Fill out (width, p) from dz, dzd, dzdd, dlambda in ``sens`` and the twists of the same; needs ``sense``."""
+    dtheta = directions.dtheta
     for s in range(model.sensors.kind.size):
         for g in range(0, out.shape[1], width(out)):
-            _vary_sensor(model, theta, dtheta, touch, t, s, g, z, zd, zdd, sens, kin, tw, out)
+            _vary_sensor(model, theta, directions, t, s, g, motion, sens, kin, tw, out)
     _vary_quantities(model, theta, dtheta, t, kin, tw, out)
 
 
 @inlined
-def _vary_sensor(model, theta, dtheta, touch, t, s, g, z, zd, zdd, sens, kin, tw, out):
+def _vary_sensor(model, theta, directions, t, s, g, motion, sens, kin, tw, out):
     """Variation of sensor s in the directions from g on; of forces on bodies see ``_vary_quantities``."""
+    dtheta = directions.dtheta
     sensors, k = model.sensors, block(out, g)
     first, kind = sensors.first[s], sensors.kind[s]
     if reads_motion(kind):
@@ -306,24 +310,24 @@ def _vary_sensor(model, theta, dtheta, touch, t, s, g, z, zd, zdd, sens, kin, tw
         put(out, first, k, at(rows, sensors.index[s], k))
     elif kind == Sensor.MEASURE:
         m, order = sensors.index[s], sensors.order[s]
-        value = vary_any_measure(model, theta, dtheta, touch, m, g, k, z, zd, zdd, sens, kin, tw, order)
+        value = vary_any_measure(model, theta, directions, m, g, k, motion, sens, kin, tw, order)
         put(out, first, k, value)
     elif kind == Sensor.FORCE:
-        value = _vary_force(model, theta, dtheta, touch, t, sensors.index[s], g, k, z, zd, zdd, sens, kin, tw)
+        value = _vary_force(model, theta, directions, t, sensors.index[s], g, k, motion, sens, kin, tw)
         put(out, first, k, value)
     elif kind == Sensor.MULTIPLIER:
         put(out, first, k, at(sens.lam, sensors.index[s], k))
     elif kind == Sensor.KINETIC_ENERGY:
-        value = _vary_kinetic_energy(model.tree, theta, dtheta, touch, g, k, kin, tw)
-        value += vary_armature_kinetic(model, theta, dtheta, k, zd, sens)
-        value += vary_elastic_kinetic(model, theta, dtheta, touch, g, k, z, zd, sens, kin, tw)
+        value = _vary_kinetic_energy(model.tree, theta, directions, g, k, kin, tw)
+        value += vary_armature_kinetic(model, theta, dtheta, k, motion.zd, sens)
+        value += vary_elastic_kinetic(model, theta, directions, g, k, motion, sens, kin, tw)
         put(out, first, k, value)
     elif kind == Sensor.POTENTIAL_ENERGY:
-        value = _vary_potential_energy(model, theta, dtheta, touch, g, k, z, zd, zdd, sens, kin, tw)
-        value += vary_elastic_potential(model, theta, dtheta, touch, g, k, z, sens, kin, tw)
+        value = _vary_potential_energy(model, theta, directions, g, k, motion, sens, kin, tw)
+        value += vary_elastic_potential(model, theta, directions, g, k, motion.z, sens, kin, tw)
         put(out, first, k, value)
     elif kind == Sensor.STRAIN_ENERGY:
-        value = vary_elastic_strain(model, theta, dtheta, touch, sensors.index[s], g, k, z, sens, kin)
+        value = vary_elastic_strain(model, theta, directions, sensors.index[s], g, k, motion.z, sens, kin)
         put(out, first, k, value)
     elif kind == Sensor.ATTITUDE:
         put(out, first, k, _vary_attitude(sensors, s, k, kin, tw))
@@ -414,26 +418,29 @@ def _vary_body_sensor(model, theta, dtheta, kind, s, k, kin, tw):
 
 
 @inlined
-def vary_any_measure(model, theta, dtheta, touch, m, g, k, z, zd, zdd, sens, kin, tw, order):
+def vary_any_measure(model, theta, directions, m, g, k, motion, sens, kin, tw, order):
     """Variation k, the block at g, of the value, first or second derivative of any measure."""
+    dtheta = directions.dtheta
     if is_geometric(model.measures.kind[m]):
-        return vary_measure(model, theta, dtheta, touch, m, g, k, kin, tw, order)
-    return vary_coordinate_measure(model.measures, theta, dtheta, m, k, z, zd, zdd, sens.z, sens.zd, sens.zdd, order)
+        return vary_measure(model, theta, directions, m, g, k, kin, tw, order)
+    return vary_coordinate_measure(model.measures, theta, dtheta, m, k, motion, motion_alone(sens), order)
 
 
 @inlined
-def _vary_force(model, theta, dtheta, touch, t, f, start, k, z, zd, zdd, sens, kin, tw):
+def _vary_force(model, theta, directions, t, f, start, k, motion, sens, kin, tw):
+    dtheta = directions.dtheta
     m = model.forces.measure[f]
     _, by_g, by_g1 = along(model, theta, t, f, kin)
-    dg = vary_any_measure(model, theta, dtheta, touch, m, start, k, z, zd, zdd, sens, kin, tw, 0)
-    dg1 = vary_any_measure(model, theta, dtheta, touch, m, start, k, z, zd, zdd, sens, kin, tw, 1)
+    dg = vary_any_measure(model, theta, directions, m, start, k, motion, sens, kin, tw, 0)
+    dg1 = vary_any_measure(model, theta, directions, m, start, k, motion, sens, kin, tw, 1)
     own = own_along(model, theta, dtheta, t, f, k, kin)
     return with_signal_variation(model, tw, f, k, by_g * dg + by_g1 * dg1 + own)
 
 
 @inlined
-def _vary_kinetic_energy(tree, theta, dtheta, touch, g, k, kin, tw):
+def _vary_kinetic_energy(tree, theta, directions, g, k, kin, tw):
     """N' . momentum and the bodies' own inertia: the energy does not see the pose."""
+    dtheta, touch = directions.dtheta, directions.touch
     total = 0.0 * at(dtheta, 0, k)
     for i in range(tree.parent.size):
         V = motion_at(kin.V, i)
@@ -444,7 +451,8 @@ def _vary_kinetic_energy(tree, theta, dtheta, touch, g, k, kin, tw):
 
 
 @inlined
-def _vary_potential_energy(model, theta, dtheta, touch, start, k, z, zd, zdd, sens, kin, tw):
+def _vary_potential_energy(model, theta, directions, start, k, motion, sens, kin, tw):
+    dtheta = directions.dtheta
     total = 0.0 * at(dtheta, 0, k)
     tree = model.tree
     gravity, d_gravity = load3(theta, GRAVITY), load3_of(dtheta, GRAVITY, k)
@@ -459,9 +467,9 @@ def _vary_potential_energy(model, theta, dtheta, touch, start, k, z, zd, zdd, se
     for f in range(model.forces.kind.size):
         o, m = model.forces.theta[f], model.forces.measure[f]
         if does_work(model.forces, f):
-            g, _ = value_and_rate(model, theta, m, z, zd, kin)
+            g, _ = value_and_rate(model, theta, m, motion, kin)
             _, by_g = energy_along(model, theta, f, g)
-            dg = vary_any_measure(model, theta, dtheta, touch, m, start, k, z, zd, zdd, sens, kin, tw, 0)
+            dg = vary_any_measure(model, theta, directions, m, start, k, motion, sens, kin, tw, 0)
             total += by_g * dg + energy_own_along(model, theta, dtheta, f, k, g)
         elif is_dead_load(model, f):
             b = model.pairs.b[model.forces.pair[f]]

@@ -20,7 +20,7 @@ from mbsim_cli.kernels.algorithms.equations.forces_on_bodies import in_axes
 from mbsim_cli.kernels.algorithms.equations.sensor_pull_back import pull_sensors
 from mbsim_cli.kernels.algorithms.equations.sensors import sense, value_and_rate, vary_sensors
 from mbsim_cli.kernels.algorithms.motion.kinematics import column_at_origin, only6, pose_of
-from mbsim_cli.kernels.algorithms.motion.workspace import COLUMN_S, COLUMN_Y, OWN_S, LoadedMotion
+from mbsim_cli.kernels.algorithms.motion.workspace import COLUMN_S, COLUMN_Y, OWN_S, Directions, LoadedMotion
 from mbsim_cli.kernels.compiler.jit import inlined
 from mbsim_cli.kernels.compiler.simd import WIDTH, add_to, at, block, put, width
 from mbsim_cli.kernels.elements.measures import is_geometric, point_of
@@ -43,16 +43,16 @@ def of_inputs(model):
 _with_signals = only_with("model.signals", Signals, LoadedSignals)
 
 
-@_with_signals(lambda model, theta, t, z, zd, kin: None)
-def find_signals(model, theta, t, z, zd, kin):
+@_with_signals(lambda model, theta, t, motion, kin: None)
+def find_signals(model, theta, t, motion, kin):
     """Leave values and slopes in ``kin.signals``; needs V of all bodies."""
     signals, work = model.signals, kin.signals
     if signals.kind.size > 0:
-        sense(of_inputs(model), theta, t, z, zd, zd, work.load.lam, kin, work.inputs)
+        sense(of_inputs(model), theta, t, motion, work.load.lam, kin, work.inputs)
     for u in range(signals.theta.size):
         o, m = signals.offset[u], signals.measure[u]
         if m != NONE:
-            work.value[o], work.value[o + 1] = value_and_rate(model, theta, m, z, zd, kin)
+            work.value[o], work.value[o + 1] = value_and_rate(model, theta, m, motion, kin)
         work.value[o + 2] = t
         place = o + 3
         for i in range(signals.first_input[u], signals.first_input[u + 1]):
@@ -64,19 +64,18 @@ def find_signals(model, theta, t, z, zd, kin):
         run_tape(signals, model.laws, theta, u, work.value, work.slope)
 
 
-@_with_signals(lambda model, theta, dtheta, touch, t, z, zd, dz, dzd, kin, tw: None)
-def vary_signals(model, theta, dtheta, touch, t, z, zd, dz, dzd, kin, tw):
+@_with_signals(lambda model, theta, directions, t, motion, change, kin, tw: None)
+def vary_signals(model, theta, directions, t, motion, change, kin, tw):
     """Leave variations, but for those by g and g', in ``tw.signals``; needs ``find_signals`` and N, N'."""
+    dtheta = directions.dtheta
     signals, found = model.signals, tw.signals
     if signals.kind.size > 0:
-        sens = LoadedMotion(dz, dzd, dzd, found.lam)
-        vary_sensors(of_inputs(model), theta, dtheta, touch, t, z, zd, zd, sens, kin, tw, found.inputs)
+        sens = LoadedMotion(change.z, change.zd, change.zd, found.lam)
+        vary_sensors(of_inputs(model), theta, directions, t, motion, sens, kin, tw, found.inputs)
     for u in range(signals.theta.size):
         for g in range(0, dtheta.shape[1], width(dtheta)):
             k = block(dtheta, g)
-            own = vary_numbers_of_tape(
-                signals, model.laws, theta, dtheta, k, u, kin.signals.value, kin.signals.slope
-            )  # fmt: skip
+            own = vary_numbers_of_tape(signals, model.laws, theta, dtheta, k, u, kin.signals.value, kin.signals.slope)
             put(found.value, u, k, own + by_inputs(signals, kin.signals.slope, found.inputs, u, k))
 
 
@@ -90,8 +89,8 @@ def by_inputs(signals, slope, inputs, u, k):
     return found
 
 
-@_with_signals(lambda model, theta, t, z, zd, kin, adj_out: None)
-def pull_signals(model, theta, t, z, zd, kin, adj_out):
+@_with_signals(lambda model, theta, t, motion, kin, adj_out: None)
+def pull_signals(model, theta, t, motion, kin, adj_out):
     """Add the pull-back of ``adj.signals`` to the other adjoints, and clear it; needs ``find_signals``."""
     signals, hats, slope = model.signals, adj_out.signals, kin.signals.slope
     for u in range(signals.theta.size):
@@ -103,7 +102,7 @@ def pull_signals(model, theta, t, z, zd, kin, adj_out):
                 add_to(hats.inputs, signals.input[i], k, slope[o + i - first] * hat)
             pull_numbers_of_tape(signals, model.laws, theta, k, u, kin.signals.value, slope, hat, adj_out.theta)
     if signals.kind.size > 0:
-        pull_sensors(of_inputs(model), theta, t, z, zd, zd, kin, hats.inputs, adj_out)
+        pull_sensors(of_inputs(model), theta, t, motion, kin, hats.inputs, adj_out)
     clear(hats.value)
     clear(hats.inputs)
 
@@ -114,27 +113,27 @@ def pull_signals(model, theta, t, z, zd, kin, adj_out):
 
 
 @inlined
-def element_forces(model, theta, t, z, zd, kin, W_out, Q_out):
+def element_forces(model, theta, t, motion, kin, W_out, Q_out):
     """Add the forces of all elements to the bodies W (nb + 1, 6) and the coordinates Q (n,).
 
     Leaves in ``kin.forces`` the forces that depend on the motion of their bodies, in ``kin.signals`` the expressions.
     """
-    find_signals(model, theta, t, z, zd, kin)
-    forces_of_elements(model, theta, t, z, zd, kin, W_out, Q_out)
+    find_signals(model, theta, t, motion, kin)
+    forces_of_elements(model, theta, t, motion, kin, W_out, Q_out)
 
 
 @inlined
-def vary_element_forces(model, theta, dtheta, touch, t, z, zd, dz, dzd, kin, tw, dG_out):
+def vary_element_forces(model, theta, directions, t, motion, change, kin, tw, dG_out):
     """Add the variation of -Q of all force elements, as the bodies see them; needs ``element_forces`` at the state."""
-    vary_signals(model, theta, dtheta, touch, t, z, zd, dz, dzd, kin, tw)
-    vary_forces(model, theta, dtheta, touch, t, z, zd, dz, dzd, kin, tw, dG_out)
+    vary_signals(model, theta, directions, t, motion, change, kin, tw)
+    vary_forces(model, theta, directions, t, motion, change, kin, tw, dG_out)
 
 
 @inlined
-def pull_element_forces(model, theta, t, z, zd, kin, virtual, adj_out):
+def pull_element_forces(model, theta, t, motion, kin, virtual, adj_out):
     """Add the pull-back of -W . U, and of -Q . mu of forces on coordinates; needs ``element_forces`` at the state."""
-    pull_forces(model, theta, t, z, zd, kin, virtual, adj_out)
-    pull_signals(model, theta, t, z, zd, kin, adj_out)
+    pull_forces(model, theta, t, motion, kin, virtual, adj_out)
+    pull_signals(model, theta, t, motion, kin, adj_out)
 
 
 # Tangent --------------------------------------------------------------------------------------------------------------
@@ -146,8 +145,8 @@ def pull_element_forces(model, theta, t, z, zd, kin, virtual, adj_out):
 # Derivation: docs/theory/expressions.md.
 
 
-@_with_signals(lambda model, theta, t, beta, gamma, z, zd, kin, comp, T_out: None)
-def add_signal_tangent(model, theta, t, beta, gamma, z, zd, kin, comp, T_out):
+@_with_signals(lambda model, theta, t, beta, gamma, motion, kin, comp, T_out: None)
+def add_signal_tangent(model, theta, t, beta, gamma, motion, kin, comp, T_out):
     """Add to T (n, padded(n)) of a tree what expressions do; needs the columns in ``comp``."""
     signals, seeds = model.signals, kin.signals.seeds
     if signals.kind.size == 0:
@@ -159,12 +158,12 @@ def add_signal_tangent(model, theta, t, beta, gamma, z, zd, kin, comp, T_out):
             bits = kin.signals.moving[r, first // WIDTH] >> (first % WIDTH)
             S, Y = rows_at(comp.columns, COLUMN_S, k), rows_at(comp.columns, COLUMN_Y, k)
             set_motion(seeds, kin, b, o, only6(scale6(gamma, S), bits), only6(Y, bits))
-        find_slopes(model, theta, t, beta, gamma, z, zd, first, kin)
+        find_slopes(model, theta, t, beta, gamma, motion, first, kin)
         for f in range(model.forces.kind.size):
             for j in range(3):
                 if signals.of_force[f, j] != NONE:
                     slope = at(seeds.value, signals.of_force[f, j], o)
-                    _tree_rows(model, theta, z, f, j, k, slope, kin, comp, T_out)
+                    _tree_rows(model, theta, motion.z, f, j, k, slope, kin, comp, T_out)
 
 
 @inlined
@@ -175,16 +174,17 @@ def set_motion(seeds, kin, b, o, N, N1):
 
 
 @inlined
-def find_slopes(model, theta, t, beta, gamma, z, zd, first, kin):
+def find_slopes(model, theta, t, beta, gamma, motion, first, kin):
     """Variations of all signals along the columns from ``first`` on, but for those by g and g', in ``seeds.value``."""
     signals, seeds = model.signals, kin.signals.seeds
     for j in range(width(seeds.z)):
-        if first + j < z.size:
+        if first + j < motion.z.size:
             seeds.z[first + j, j], seeds.zd[first + j, j] = gamma, beta
     sens = LoadedMotion(seeds.z, seeds.zd, seeds.zdd, seeds.lam)
-    vary_sensors(of_inputs(model), theta, seeds.dtheta, seeds.touch, t, z, zd, zd, sens, kin, seeds, seeds.inputs)
+    directions = Directions(seeds.dtheta, seeds.touch)
+    vary_sensors(of_inputs(model), theta, directions, t, motion, sens, kin, seeds, seeds.inputs)
     for j in range(width(seeds.z)):
-        if first + j < z.size:
+        if first + j < motion.z.size:
             seeds.z[first + j, j], seeds.zd[first + j, j] = 0.0, 0.0
     o = block(seeds.z, 0)
     for u in range(signals.theta.size):

@@ -132,7 +132,7 @@ def shape_bodies(model, theta, z, kin):
 
 
 @kernel
-def flexible_forces(model, theta, z, zd, zdd, kin, comp, G_out):
+def flexible_forces(model, theta, motion, kin, comp, G_out):
     """Take what moves the bodies from their frames, in ``comp.W``, and add it to the rows G (n,) of their coordinates.
 
     To be called before the sum over subtrees.
@@ -140,9 +140,7 @@ def flexible_forces(model, theta, z, zd, zdd, kin, comp, G_out):
     tree = model.tree
     for f in range(tree.flexible.size):
         R, r, w, _, alpha, a = frame_of(tree, kin, f)
-        wrench = flexible_force(
-            tree, theta, f, w, alpha, a, z, zd, zdd, kin.elastic, True, G_out
-        )  # fmt: skip
+        wrench = flexible_force(tree, theta, f, w, alpha, a, motion.z, motion.zd, motion.zdd, kin.elastic, True, G_out)
         push = scale6(-1.0, to_origin(R, r, wrench))
         store(comp.push, f, push)
         apply_to_body(comp.W, kin, tree.flexible[f], 1.0, push)
@@ -152,9 +150,7 @@ def flexible_forces(model, theta, z, zd, zdd, kin, comp, G_out):
 def take_at_rest(tree, theta, f, z, x, kin, comp, W_out):
     """Take from W (nb + 1, 6) what accelerations x (n,) need of body f in a system at rest; leaves ``kin.elastic``."""
     R, r, w, _, alpha, a = frame_of(tree, kin, f)
-    wrench = flexible_force(
-        tree, theta, f, w, alpha, a, z, comp.zero, x, kin.elastic, False, comp.scratch
-    )  # fmt: skip
+    wrench = flexible_force(tree, theta, f, w, alpha, a, z, comp.zero, x, kin.elastic, False, comp.scratch)
     apply_to_body(W_out, kin, tree.flexible[f], -1.0, to_origin(R, r, wrench))
 
 
@@ -164,16 +160,15 @@ def resting_force(tree, theta, f, A, z, x, kin, comp):
     R, r = pose_of(kin, tree.flexible[f])
     alpha, a = _in_body(R, r, A)
     still = scale3(0.0, alpha)
-    wrench = flexible_force(
-        tree, theta, f, still, alpha, a, z, comp.zero, x, kin.elastic, False, comp.scratch
-    )  # fmt: skip
+    wrench = flexible_force(tree, theta, f, still, alpha, a, z, comp.zero, x, kin.elastic, False, comp.scratch)
     flexible_slopes(tree, theta, f, still, alpha, a, comp.zero, x, kin.elastic, False)
     return to_origin(R, r, wrench)
 
 
 @inlined
-def vary_resting_force(tree, theta, dtheta, touch, f, g, k, A, dA, z, x, dz, kin, comp, dG_out):
+def vary_resting_force(tree, theta, directions, f, g, k, A, dA, z, x, dz, kin, comp, dG_out):
     """Variation k, of the block at g, of ``resting_force``, as the body sees it; its elastic rows to dG (n, p)."""
+    dtheta, touch = directions.dtheta, directions.touch
     R, r = pose_of(kin, tree.flexible[f])
     (alpha, a), (dalpha, da) = _in_body(R, r, A), _in_body(R, r, dA)
     dW = vary_flexible(
@@ -271,8 +266,9 @@ def add_flexible_mass(model, theta, kin, M_out):
 
 
 @kernel
-def vary_flexible_forces(model, theta, dtheta, touch, state, sens, kin, tw, dG_out):
+def vary_flexible_forces(model, theta, directions, state, sens, kin, tw, dG_out):
     """Add the variation of ``flexible_forces``, as the bodies see it; needs twists and ``add_flexible_tangent``."""
+    dtheta, touch = directions.dtheta, directions.touch
     tree = model.tree
     for f in range(tree.flexible.size):
         i = tree.flexible[f]
@@ -293,13 +289,13 @@ def vary_flexible_forces(model, theta, dtheta, touch, state, sens, kin, tw, dG_o
 # Energies of bodies that deform, beside those of rigid ones; nothing where there are none.
 
 
-@with_elastic(lambda model, theta, z, zd, kin: 0.0)
-def elastic_kinetic(model, theta, z, zd, kin):
+@with_elastic(lambda model, theta, motion, kin: 0.0)
+def elastic_kinetic(model, theta, motion, kin):
     """Kinetic energy of bodies that deform."""
     tree, total = model.tree, 0.0 * kin.V[0, 0]
     for f in range(tree.flexible.size):
         _, _, w, v, _, _ = frame_of(tree, kin, f)
-        total += flexible_kinetic(tree, theta, f, w, v, z, zd)
+        total += flexible_kinetic(tree, theta, f, w, v, motion.z, motion.zd)
     return total
 
 
@@ -329,31 +325,32 @@ def elastic_power(model, theta, zd, kin):
     return total
 
 
-@with_elastic(lambda model, theta, dtheta, touch, g, k, z, zd, sens, kin, tw: 0.0)
-def vary_elastic_kinetic(model, theta, dtheta, touch, g, k, z, zd, sens, kin, tw):
+@with_elastic(lambda model, theta, directions, g, k, motion, sens, kin, tw: 0.0)
+def vary_elastic_kinetic(model, theta, directions, g, k, motion, sens, kin, tw):
     """Variation k of ``elastic_kinetic``."""
+    dtheta, touch = directions.dtheta, directions.touch
     tree, total = model.tree, 0.0 * at(dtheta, 0, k)
     for f in range(tree.flexible.size):
         R, r, w, v, _, _ = frame_of(tree, kin, f)
         turning, shifting = shift_motion(at_origin2(tw.N1, kin, tree.flexible[f], k), r)
         total += vary_flexible_kinetic(
-            tree, theta, dtheta, touch.flexible[f, g], f, k, w, v, z, zd, unrotate(R, turning), unrotate(R, shifting),
-            sens.z, sens.zd,
+            tree, theta, dtheta, touch.flexible[f, g], f, k, w, v, motion.z, motion.zd,
+            unrotate(R, turning), unrotate(R, shifting), sens.z, sens.zd,
         )  # fmt: skip
     return total
 
 
-@with_elastic(lambda model, theta, dtheta, touch, f, g, k, z, sens, kin: 0.0 * at(dtheta, 0, k))
-def vary_elastic_strain(model, theta, dtheta, touch, f, g, k, z, sens, kin):
+@with_elastic(lambda model, theta, directions, f, g, k, z, sens, kin: 0.0 * at(directions.dtheta, 0, k))
+def vary_elastic_strain(model, theta, directions, f, g, k, z, sens, kin):
     """Variation k of ``elastic_strain``."""
-    return vary_flexible_strain(
-        model.tree, theta, dtheta, touch.flexible[f, g], f, k, z, sens.z
-    )  # fmt: skip
+    dtheta, touch = directions.dtheta, directions.touch
+    return vary_flexible_strain(model.tree, theta, dtheta, touch.flexible[f, g], f, k, z, sens.z)
 
 
-@with_elastic(lambda model, theta, dtheta, touch, g, k, z, sens, kin, tw: 0.0)
-def vary_elastic_potential(model, theta, dtheta, touch, g, k, z, sens, kin, tw):
+@with_elastic(lambda model, theta, directions, g, k, z, sens, kin, tw: 0.0)
+def vary_elastic_potential(model, theta, directions, g, k, z, sens, kin, tw):
     """Variation k of ``elastic_potential``."""
+    dtheta, touch = directions.dtheta, directions.touch
     tree, total = model.tree, 0.0 * at(dtheta, 0, k)
     gravity, d_gravity = load3(theta, GRAVITY), load3_of(dtheta, GRAVITY, k)
     for f in range(tree.flexible.size):
@@ -384,12 +381,13 @@ def resting_flexible_forces(model, theta, z, x, kin, comp):
         take_at_rest(tree, theta, f, z, x, kin, comp, comp.W)
 
 
-@with_elastic(lambda model, theta, z, zd, zdd, stiff, kin, virtual, adj_out: None)
-def pull_flexible_bodies(model, theta, z, zd, zdd, stiff, kin, virtual, adj_out):
+@with_elastic(lambda model, theta, motion, stiff, kin, virtual, adj_out: None)
+def pull_flexible_bodies(model, theta, motion, stiff, kin, virtual, adj_out):
     """Add what the forces of bodies that deform make of mu . G, but for what F does.
 
     Needs ``flexible_forces`` at the state, or ``resting_flexible_forces`` and not ``stiff``.
     """
+    z, zd, zdd = motion.z, motion.zd, motion.zdd
     tree = model.tree
     for f in range(tree.flexible.size):
         i = tree.flexible[f]
@@ -413,14 +411,14 @@ def _of_turn(n):
     return n, scale3(0.0, n)
 
 
-@with_elastic(lambda model, theta, k, c, z, zd, kin, adj_out: None)
-def pull_elastic_kinetic(model, theta, k, c, z, zd, kin, adj_out):
+@with_elastic(lambda model, theta, k, c, motion, kin, adj_out: None)
+def pull_elastic_kinetic(model, theta, k, c, motion, kin, adj_out):
     """Add the pull-back of c times the kinetic energy."""
     tree = model.tree
     for f in range(tree.flexible.size):
         R, r, w, v, _, _ = frame_of(tree, kin, f)
         of_w, of_v = pull_flexible_kinetic(
-            tree, theta, f, k, c, w, v, z, zd, adj_out.z, adj_out.zd, adj_out.theta
+            tree, theta, f, k, c, w, v, motion.z, motion.zd, adj_out.z, adj_out.zd, adj_out.theta
         )  # fmt: skip
         accumulate2(adj_out.D, tree.flexible[f], k, 1.0, to_origin(R, r, (of_w, of_v)))
 
@@ -434,9 +432,7 @@ def pull_elastic_potential(model, theta, k, c, z, kin, adj_out):
         mass, moment = flexible_moment(tree, theta, f, z)
         moment, hat = rotate(R, moment), scale3(c, scale3(-1.0, gravity))
         pull_flexible_strain(tree, theta, f, k, c, z, adj_out.z, adj_out.theta)
-        pull_flexible_moment(
-            tree, theta, f, k, dot3(r, hat), unrotate(R, hat), z, adj_out.z, adj_out.theta
-        )  # fmt: skip
+        pull_flexible_moment(tree, theta, f, k, dot3(r, hat), unrotate(R, hat), z, adj_out.z, adj_out.theta)
         add3_to(adj_out.theta, GRAVITY, k, scale3(c, scale3(-1.0, axpy3(mass, r, moment))))
         pushed = scale3(mass, hat)
         accumulate2(adj_out.P, tree.flexible[f], k, 1.0, (add3(cross3(r, pushed), cross3(moment, hat)), pushed))

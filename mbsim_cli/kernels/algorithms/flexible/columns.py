@@ -26,7 +26,7 @@ from mbsim_cli.kernels.algorithms.flexible.node_columns import (
     vary_columns,
     vary_rows,
 )
-from mbsim_cli.kernels.algorithms.motion.workspace import Adjoints, LoadedMotion, Motion, Virtual
+from mbsim_cli.kernels.algorithms.motion.workspace import Adjoints, LoadedMotion, Motion, Virtual, motion_alone
 from mbsim_cli.model.layout import FlexibleTree
 
 with_columns = only_with("model.tree", FlexibleTree)
@@ -39,10 +39,10 @@ def columns_placed(model, theta, z, kin):
     return kin.motion
 
 
-@with_columns(lambda model, theta, z, zd, zdd, kin: Motion(z, zd, zdd))
-def columns_moved(model, theta, z, zd, zdd, kin):
+@with_columns(lambda model, theta, state, kin: motion_alone(state))
+def columns_moved(model, theta, state, kin):
     """Move columns, which stand where they were placed."""
-    move_columns(model.tree, theta, kin.rows, zd, zdd, kin.motion)
+    move_columns(model.tree, theta, kin.rows, state.zd, state.zdd, kin.motion)
     return kin.motion
 
 
@@ -53,26 +53,26 @@ def columns_at_rest(model, z, no_rate, x, kin, comp):
     return Motion(kin.motion.z, comp.zero, comp.equations.x[0])
 
 
-@with_columns(lambda model, z, zd, zdd, kin: Motion(z, zd, zdd))
-def motion_of(model, z, zd, zdd, kin):
+@with_columns(lambda model, state, kin: motion_alone(state))
+def motion_of(model, state, kin):
     """The motion of columns, as ``columns_placed`` and ``columns_moved`` left it."""
     return kin.motion
 
 
-@with_columns(lambda model, theta, dtheta, z, zd, zdd, kin, dz, dzd, dzdd, tw: Motion(dz, dzd, dzdd))
-def columns_varied(model, theta, dtheta, z, zd, zdd, kin, dz, dzd, dzdd, tw):
+@with_columns(lambda model, theta, directions, state, kin, sens, tw: motion_alone(sens))
+def columns_varied(model, theta, directions, state, kin, sens, tw):
     """Vary the motion of columns."""
-    vary_columns(model.tree, theta, kin.rows, dtheta, Motion(z, zd, zdd), Motion(dz, dzd, dzdd), tw.change)
+    vary_columns(model.tree, theta, kin.rows, directions.dtheta, motion_alone(state), motion_alone(sens), tw.change)
     return tw.change
 
 
-@with_columns(lambda model, sens, tw: sens)
+@with_columns(lambda model, sens, tw: motion_alone(sens))
 def changes_of(model, sens, tw):
     """The variation of that motion, as ``columns_varied`` left it."""
     return tw.change
 
 
-@with_columns(lambda model, sens, tw: sens)
+@with_columns(lambda model, sens, tw: LoadedMotion(sens.z, sens.zd, sens.zdd, sens.lam))
 def loaded_changes_of(model, sens, tw):
     """The same with that of multipliers."""
     return LoadedMotion(tw.change.z, tw.change.zd, tw.change.zdd, sens.lam)
@@ -129,7 +129,7 @@ def elastic_forces(model, theta, kin, comp):
     """Add forces on frames to ``comp.W``; leave the rows G of elastic coordinates."""
     motion, found = kin.motion, comp.equations
     start_elastic_rows(model.tree, found.Q, found.G)
-    flexible_forces(model, theta, motion.z, motion.zd, motion.zdd, kin, comp, found.G)
+    flexible_forces(model, theta, motion, kin, comp, found.G)
 
 
 @with_columns(lambda model, theta, kin: None)
@@ -141,8 +141,7 @@ def slope_moved(model, theta, kin):
 @with_columns(lambda model, theta, directions, kin, tw, dG_out: None)
 def vary_elastic_forces(model, theta, directions, kin, tw, dG_out):
     """Add the variation of ``elastic_forces``; needs ``slope_moved``, or the tangent."""
-    dtheta, touch = directions.dtheta, directions.touch
-    vary_flexible_forces(model, theta, dtheta, touch, kin.motion, tw.change, kin, tw, dG_out)
+    vary_flexible_forces(model, theta, directions, kin.motion, tw.change, kin, tw, dG_out)
 
 
 @with_columns(lambda model, kin, virtual: None)
@@ -178,10 +177,10 @@ def bring_variation(model, theta, dtheta, z, dz, kin, comp, tw, dG_out):
     vary_rows(model.tree, theta, kin.rows, dtheta, z, dz, comp.equations.G, tw.dG, dG_out)
 
 
-@with_columns(lambda model, theta, z, zd, zdd, kin, adj: None)
-def bring_adjoints(model, theta, z, zd, zdd, kin, adj):
+@with_columns(lambda model, theta, state, kin, adj: None)
+def bring_adjoints(model, theta, state, kin, adj):
     """Adjoints of columns, which are cleared, to coordinates and numbers."""
-    pull_columns(model.tree, theta, kin.rows, z, zd, zdd, adj)
+    pull_columns(model.tree, theta, kin.rows, state.z, state.zd, state.zdd, adj)
 
 
 @with_columns(lambda model, theta, z, comp, virtual, adj: None)

@@ -42,23 +42,25 @@ from mbsim_cli.model.layout import GRAVITY, P_C, P_P, R_C, R_P
 
 
 @kernel
-def vary_kinematics(tree, theta, dtheta, touch, kin, dz, dzd, dzdd, tw):
+def vary_kinematics(tree, theta, directions, kin, change, tw):
     """Fill N, N', N'' of ``tw`` for directions dtheta (len(theta), p), dz, dzd, dzdd (n, p).
 
     What seldom differs from the parent's twists is added in memory: values that two branches may have made would
     keep the registers of both.
     """
+    dtheta, touch = directions.dtheta, directions.touch
     vary_ground(tree, dtheta, tw)
     for i in range(tree.parent.size):
         shifts = not is_zero3(offset_to_parent(tree, kin, i))
-        for g in range(0, dz.shape[1], width(dz)):
-            k, start = block(dz, g), tree.parent[i]
+        for g in range(0, change.z.shape[1], width(change.z)):
+            k, start = block(change.z, g), tree.parent[i]
             if shifts or touch.geometry[i, g]:
                 _enter_joint(tree, theta, dtheta, touch.geometry[i, g], kin, i, k, tw)
                 start = i
             N, N1, N2 = motion_at2(tw.N, start, k), motion_at2(tw.N1, start, k), motion_at2(tw.N2, start, k)
             for c in range(tree.first_column[i], tree.first_column[i + 1]):
-                N, N1, N2 = cross_column(kin, c, at(dz, c, k), at(dzd, c, k), at(dzdd, c, k), N, N1, N2)
+                dz, dzd, dzdd = at(change.z, c, k), at(change.zd, c, k), at(change.zdd, c, k)
+                N, N1, N2 = cross_column(kin, c, dz, dzd, dzdd, N, N1, N2)
             _store_twists(tw, i, k, N, N1, N2)
             if touch.geometry[i, g]:
                 own = body_frame_twist(tree, theta, dtheta, k, kin, i)
@@ -166,8 +168,9 @@ def column_variation(tree, theta, z, dz, kin, i, c, k, N, base):
 
 
 @kernel
-def vary_columns(tree, theta, dtheta, touch, z, dz, k, kin, tw, dS_out):
+def vary_columns(tree, theta, directions, z, dz, k, kin, tw, dS_out):
     """Variation k of all columns, dS (n, 6); needs ``vary_kinematics``. Cost O(n)."""
+    dtheta, touch = directions.dtheta, directions.touch
     for i in range(tree.parent.size):
         N = shift_motion(motion_at2(tw.N, tree.parent[i], k), offset_to_parent(tree, kin, i))
         if touch.geometry[i, k]:

@@ -6,6 +6,7 @@ import numpy as np
 
 from mbsim_cli.kernels.algorithms.elimination.constrained_solve import Columns
 from mbsim_cli.kernels.algorithms.elimination.structure import Spans, once_a_model, spans
+from mbsim_cli.kernels.compiler.jit import inlined
 from mbsim_cli.kernels.compiler.simd import WIDTH, numbers, padded, zeros
 from mbsim_cli.kernels.elements import elements
 from mbsim_cli.kernels.elements.element import ROOM, AlongMeasure, Element
@@ -37,11 +38,17 @@ class LoadedMotion(NamedTuple):
     lam: np.ndarray
 
 
-class ThetaDirections(NamedTuple):
-    """Directions of theta, as systems take them."""
+@inlined
+def motion_alone(state):
+    """The motion of something that has more; functions that take a Motion are compiled for that alone."""
+    return Motion(state.z, state.zd, state.zdd)
 
-    dtheta: np.ndarray  # (len(theta), p)
-    touch: tuple  # Touch
+
+class Directions(NamedTuple):
+    """Directions of differentiation."""
+
+    dtheta: np.ndarray  # (len(theta), p), p ``simd.padded``
+    touch: tuple  # Touch, of them
 
 
 # Work arrays of expressions that forces read, in kinematics, twists and adjoints; empty where there are none.

@@ -228,9 +228,7 @@ def _turned(s, share, x):
 
 @inlined
 def _twist_in(pose, rate, i):
-    return twist_of(
-        pose, i, row3(rate, i, 0), column_of(rate, i, 0), column_of(rate, i, 1), column_of(rate, i, 2)
-    )  # fmt: skip
+    return twist_of(pose, i, row3(rate, i, 0), column_of(rate, i, 0), column_of(rate, i, 1), column_of(rate, i, 2))
 
 
 @inlined
@@ -340,13 +338,13 @@ def _add_row(tree, theta, kin, body, sign, L, i, jacobian_out):
 
 
 @kernel
-def natural_rates(model, theta, lines, t, z, zd, zdd, kin, phi1_out, phi2_out):
+def natural_rates(model, theta, lines, t, motion, kin, phi1_out, phi2_out):
     """Phi' and Phi'' (m,) of the motion in ``kin``."""
     tree = model.tree
-    constraint_rates(model, theta, lines, t, z, zd, zdd, kin, phi1_out, phi2_out)
+    constraint_rates(model, theta, lines, t, motion, kin, phi1_out, phi2_out)
     for j in range(tree.defined.size):
-        phi1_out[tree.defined[j]] -= zd[tree.definition[j]]
-        phi2_out[tree.defined[j]] -= zdd[tree.definition[j]]
+        phi1_out[tree.defined[j]] -= motion.zd[tree.definition[j]]
+        phi2_out[tree.defined[j]] -= motion.zdd[tree.definition[j]]
     for j in range(tree.rigid.size):
         i, b, o = model.constraints.measure.size + j, tree.rigid[j], tree.shape[j]
         columns, rates = columns_of(kin.pose, b), columns_of(kin.rate, b)
@@ -357,11 +355,11 @@ def natural_rates(model, theta, lines, t, z, zd, zdd, kin, phi1_out, phi2_out):
 
 
 @kernel
-def natural_forces(model, theta, t, z, zd, multiplier, lines, kin, W_out, Q_out):
+def natural_forces(model, theta, t, motion, multiplier, lines, kin, W_out, Q_out):
     """Forces of elements and constraints on the bodies W (nb + 1, 6) and the coordinates Q (n,), but for rigidity."""
     clear_wrenches(W_out, Q_out)
-    element_forces(model, theta, t, z, zd, kin, W_out, Q_out)
-    hold(model, theta, z, multiplier, lines, kin, W_out, Q_out)
+    element_forces(model, theta, t, motion, kin, W_out, Q_out)
+    hold(model, theta, motion.z, multiplier, lines, kin, W_out, Q_out)
 
 
 @kernel

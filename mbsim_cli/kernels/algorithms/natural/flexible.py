@@ -38,6 +38,7 @@ from mbsim_cli.kernels.algorithms.flexible.bodies import (
     vary_resting_force,
 )
 from mbsim_cli.kernels.algorithms.motion.kinematics import apply_to_body, apply_to_body2, pose_of
+from mbsim_cli.kernels.algorithms.motion.workspace import Motion
 from mbsim_cli.kernels.algorithms.natural.bodies import (
     POSE,
     columns_in,
@@ -74,7 +75,7 @@ def natural_elastic_forces(model, theta, state, kin, comp, Q_out):
     """Forces on the frames of bodies that deform, the rows ``comp.rows`` of their coordinates, what welds add to Q."""
     hold_welds(model.tree, theta, state.z, state.lam, Q_out)
     clear(comp.rows)
-    flexible_forces(model, theta, kin.z, state.zd, state.zdd, kin, comp, comp.rows)
+    flexible_forces(model, theta, Motion(kin.z, state.zd, state.zdd), kin, comp, comp.rows)
 
 
 @with_elastic(lambda model, comp, G_out: None)
@@ -88,7 +89,7 @@ def vary_natural_elastic_forces(model, theta, directions, state, sens, kin, tw, 
     """Variation of ``natural_elastic_forces``."""
     vary_weld_forces(model.tree, theta, directions.dtheta, state.z, state.lam, sens.z, dG_out)
     slope_bodies(model, theta, state, kin)
-    vary_flexible_forces(model, theta, directions.dtheta, directions.touch, state, sens, kin, tw, dG_out)
+    vary_flexible_forces(model, theta, directions, state, sens, kin, tw, dG_out)
 
 
 @inlined
@@ -194,12 +195,13 @@ def _elastic_columns(tree, f, R, r, comp, T_out):
             T_out[c + l, c + k] += comp.D[6 + l, 9 + k]
 
 
-@with_elastic(lambda model, theta, dtheta, touch, z, x, dz, kin, comp, tw, dG_out: None)
-def vary_elastic_rest(model, theta, dtheta, touch, z, x, dz, kin, comp, tw, dG_out):
+@with_elastic(lambda model, theta, directions, z, x, dz, kin, comp, tw, dG_out: None)
+def vary_elastic_rest(model, theta, directions, z, x, dz, kin, comp, tw, dG_out):
     """What accelerations x (n,) of a system at rest take of bodies that deform, and its variation.
 
     Forces go to ``comp.held`` and ``tw.F``, elastic rows to dG (n, p); needs ``vary_natural``.
     """
+    dtheta, touch = directions.dtheta, directions.touch
     tree = model.tree
     for f in range(tree.flexible.size):
         i = tree.flexible[f]
@@ -209,7 +211,7 @@ def vary_elastic_rest(model, theta, dtheta, touch, z, x, dz, kin, comp, tw, dG_o
             k = block(dz, g)
             change = vary_linear(tree, theta, dtheta, touch.geometry[i, g], i, k, 0.0, x, touch.still)
             dA = _resting_change(i, k, kin, tw, A, second, change)
-            dF = vary_resting_force(tree, theta, dtheta, touch, f, g, k, A, dA, z, x, dz, kin, comp, dG_out)
+            dF = vary_resting_force(tree, theta, directions, f, g, k, A, dA, z, x, dz, kin, comp, dG_out)
             apply_to_body2(tw.F, kin, i, k, 1.0, dF)
 
 

@@ -26,6 +26,7 @@ from mbsim_cli.kernels.algorithms.equations.along_measures import is_along
 from mbsim_cli.kernels.algorithms.equations.constraints import VALUE, coordinate_slope, has_curve, rows_of_pair
 from mbsim_cli.kernels.algorithms.equations.forces import acts_on_bodies, coordinate_force_part
 from mbsim_cli.kernels.algorithms.equations.signals import find_slopes, set_motion, unit_force
+from mbsim_cli.kernels.algorithms.motion.workspace import Directions, motion_alone
 from mbsim_cli.kernels.algorithms.natural.bodies import (
     POSE,
     columns_in,
@@ -92,7 +93,8 @@ def natural_tangent(model, theta, t, beta, gamma, state, lines, kin, W, seeds, T
         if pair != NONE:
             a, b = model.pairs.a[pair], model.pairs.b[pair]
             _let_move(seeds.twists, b, 1.0)
-            vary_natural_pull(model, theta, seeds.dtheta, seeds.touch, lines, state.lam, first, last, kin, seeds.twists)
+            directions = Directions(seeds.dtheta, seeds.touch)
+            vary_natural_pull(model, theta, directions, lines, state.lam, first, last, kin, seeds.twists)
             _pair_part(tree, theta, a, b, kin, seeds, T_out)
         elif has_curve(model.measures, rows[first]):
             c = model.measures.coordinate[model.measures.first[rows[first] + 1] - 1]
@@ -105,7 +107,7 @@ def natural_tangent(model, theta, t, beta, gamma, state, lines, kin, W, seeds, T
             pair = model.measures.pair[model.forces.measure[f]] if on_measure else model.forces.pair[f]
             a, b = model.pairs.a[pair], model.pairs.b[pair]
             _let_move(seeds.twists, b, 1.0)
-            vary_natural_force(model, theta, seeds.dtheta, seeds.touch, t, f, kin, seeds.twists)
+            vary_natural_force(model, theta, Directions(seeds.dtheta, seeds.touch), t, f, kin, seeds.twists)
             _pair_part(tree, theta, a, b, kin, seeds, T_out)
         else:
             coordinate_force_part(model, theta, t, beta, gamma, state.z, f, kin, T_out)
@@ -295,7 +297,7 @@ def add_natural_signal_tangent(model, theta, t, beta, gamma, state, kin, own, T_
                 if own.start[s] == start:
                     c = block(own.columns, WIDTH * (s - own.first[b]) + first - start)
                     set_motion(seeds, kin, b, o, _twist(own.columns, b, TWIST, c), _twist(own.columns, b, RATE, c))
-        find_slopes(model, theta, t, beta, gamma, state.z, state.zd, first, kin)
+        find_slopes(model, theta, t, beta, gamma, motion_alone(state), first, kin)
         for f in range(model.forces.kind.size):
             for j in range(3):
                 u = signals.of_force[f, j]

@@ -89,16 +89,17 @@ def columns2(array, i, k):
 
 
 @kernel
-def vary_natural(tree, theta, dtheta, touch, z, zd, zdd, kin, dz, dzd, dzdd, tw):
+def vary_natural(tree, theta, directions, motion, kin, change, tw):
     """Fill ``tw`` for directions dtheta (len(theta), p), dz, dzd, dzdd (n, p)."""
+    dtheta, touch = directions.dtheta, directions.touch
     vary_ground(tree, dtheta, tw)
     for i in range(tree.theta.size):
-        for g in range(0, dz.shape[1], width(dz)):
-            k = block(dz, g)
-            _vary_linear(tree, theta, dtheta, touch.geometry[i, g], i, k, 1.0, z, dz, tw.pose)
-            _vary_linear(tree, theta, dtheta, touch.geometry[i, g], i, k, 0.0, zd, dzd, tw.rate)
+        for g in range(0, change.z.shape[1], width(change.z)):
+            k = block(change.z, g)
+            _vary_linear(tree, theta, dtheta, touch.geometry[i, g], i, k, 1.0, motion.z, change.z, tw.pose)
+            _vary_linear(tree, theta, dtheta, touch.geometry[i, g], i, k, 0.0, motion.zd, change.zd, tw.rate)
             _vary_motion(i, k, kin, tw)
-            _vary_linear(tree, theta, dtheta, touch.geometry[i, g], i, k, 0.0, zdd, dzdd, tw.second)
+            _vary_linear(tree, theta, dtheta, touch.geometry[i, g], i, k, 0.0, motion.zdd, change.zdd, tw.second)
             _vary_acceleration(dtheta, i, k, kin, tw)
 
 
@@ -191,10 +192,11 @@ def shape_of(dtheta, o, k):
 
 
 @kernel
-def vary_natural_constraints(model, theta, dtheta, touch, lines, t, z, dz, kin, tw, out):
+def vary_natural_constraints(model, theta, directions, lines, t, z, dz, kin, tw, out):
     """Variation of Phi, out (m, p); needs ``vary_natural``."""
+    dtheta, touch = directions.dtheta, directions.touch
     tree = model.tree
-    vary_constraints(model, theta, dtheta, touch, lines, t, z, dz, kin, tw, out)
+    vary_constraints(model, theta, directions, lines, t, z, dz, kin, tw, out)
     _define(tree, dz, out)
     for j in range(tree.rigid.size):
         i, b, o = model.constraints.measure.size + j, tree.rigid[j], tree.shape[j]
@@ -219,23 +221,20 @@ def _define(tree, dz, out):
 
 
 @kernel
-def vary_natural_rates(
-    model, theta, dtheta, touch, lines, rates, t, z, zd, zdd, dz, dzd, dzdd, kin, tw, first_out, second_out
-):
+def vary_natural_rates(model, theta, directions, lines, rates, t, motion, change, kin, tw, first_out, second_out):
     """Variations of Phi' and Phi'' (m, p); needs ``vary_natural`` and ``move_lines``."""
+    dtheta, touch = directions.dtheta, directions.touch
     tree = model.tree
-    vary_constraint_rates(
-        model, theta, dtheta, touch, lines, rates, t, z, zd, zdd, dz, dzd, dzdd, kin, tw, first_out, second_out
-    )  # fmt: skip
-    _define(tree, dzd, first_out)
-    _define(tree, dzdd, second_out)
+    vary_constraint_rates(model, theta, directions, lines, rates, t, motion, change, kin, tw, first_out, second_out)
+    _define(tree, change.zd, first_out)
+    _define(tree, change.zdd, second_out)
     for j in range(tree.rigid.size):
         i, b, o = model.constraints.measure.size + j, tree.rigid[j], tree.shape[j]
         R, R1, R2 = columns_of(kin.pose, b), columns_of(kin.rate, b), columns_of(kin.second, b)
         S = shape_at(theta, o)
         pull, pull1, pull2 = shaped(S, R), shaped(S, R1), shaped(S, R2)
-        for g in range(0, dz.shape[1], width(dz)):
-            k = block(dz, g)
+        for g in range(0, change.z.shape[1], width(change.z)):
+            k = block(change.z, g)
             dR, dR1 = columns2(tw.pose, b, k), columns2(tw.rate, b, k)
             first = paired(dR1, pull) + paired(dR, pull1)
             second = paired(columns2(tw.second, b, k), pull) + paired(dR, pull2) + 2.0 * paired(dR1, pull1)
@@ -291,42 +290,44 @@ def vary_natural_with_velocity(factor, model, theta, lines, rates, zd, dzd, kin,
 
 
 @kernel
-def vary_natural_forces(model, theta, dtheta, touch, t, z, zd, multiplier, lines, dz, dzd, kin, tw, dG_out):
+def vary_natural_forces(model, theta, directions, t, motion, multiplier, lines, change, kin, tw, dG_out):
     """dG (n, p): what forces of elements and constraints vary on coordinates, and ``tw.F`` on bodies as they see it."""
+    dtheta = directions.dtheta
     clear_forces(tw, dG_out)
-    vary_natural_pulls(model, theta, dtheta, touch, lines, multiplier, z, dz, kin, tw, dG_out)
-    vary_signals(model, theta, dtheta, touch, t, z, zd, dz, dzd, kin, tw)
+    vary_natural_pulls(model, theta, directions, lines, multiplier, motion.z, change.z, kin, tw, dG_out)
+    vary_signals(model, theta, directions, t, motion, change, kin, tw)
     for f in range(model.forces.kind.size):
         if acts_on_bodies(model, f):
-            vary_natural_force(model, theta, dtheta, touch, t, f, kin, tw)
+            vary_natural_force(model, theta, directions, t, f, kin, tw)
         else:
-            for g in range(0, dz.shape[1], width(dz)):
-                vary_along_coordinates(model, theta, dtheta, t, f, block(dz, g), z, zd, dz, dzd, kin, tw, dG_out)
+            for g in range(0, change.z.shape[1], width(change.z)):
+                vary_along_coordinates(model, theta, dtheta, t, f, block(change.z, g), motion, change, kin, tw, dG_out)
 
 
 @kernel
-def vary_natural_force(model, theta, dtheta, touch, t, f, kin, tw):
+def vary_natural_force(model, theta, directions, t, f, kin, tw):
     """See ``vary_one_force``, which trees have within their loop; here the tangent calls it too."""
-    vary_one_force(model, theta, dtheta, touch, t, f, kin, tw)
+    vary_one_force(model, theta, directions, t, f, kin, tw)
 
 
 @kernel
-def vary_natural_pulls(model, theta, dtheta, touch, lines, multiplier, z, dz, kin, tw, dG_out):
+def vary_natural_pulls(model, theta, directions, lines, multiplier, z, dz, kin, tw, dG_out):
     """See ``vary_constraint_forces``."""
+    dtheta = directions.dtheta
     rows, first = model.constraints.measure, 0
     while first < rows.size:
         last, pair = rows_of_pair(rows, model.measures, first)
         if pair == NONE:
             vary_multiplier_force(model.measures, rows[first], theta, dtheta, z, dz, multiplier[first], dG_out)
         else:
-            vary_natural_pull(model, theta, dtheta, touch, lines, multiplier, first, last, kin, tw)
+            vary_natural_pull(model, theta, directions, lines, multiplier, first, last, kin, tw)
         first = last
 
 
 @kernel
-def vary_natural_pull(model, theta, dtheta, touch, lines, multiplier, first, last, kin, tw):
+def vary_natural_pull(model, theta, directions, lines, multiplier, first, last, kin, tw):
     """See ``vary_forces_between``."""
-    vary_forces_between(model, theta, dtheta, touch, lines, multiplier, first, last, kin, tw)
+    vary_forces_between(model, theta, directions, lines, multiplier, first, last, kin, tw)
 
 
 @inlined
@@ -339,13 +340,14 @@ def is_moved(tree, touch, g):
 
 
 @kernel
-def vary_natural_work(model, theta, dtheta, touch, multiplier, x, W, kin, tw, dG_out):
+def vary_natural_work(model, theta, directions, multiplier, x, W, kin, tw, dG_out):
     """Add to dG (n, p) the variation of M x + Phi_z^T multiplier - work of W, at fixed x and multiplier.
 
     The wrenches -W (nb + 1, 6) vary by ``tw.F``, as the bodies see it.
     """
+    dtheta, touch = directions.dtheta, directions.touch
     tree, first_rigid = model.tree, 0
-    _by_mass(tree, dtheta, touch, x, dG_out)
+    _by_mass(tree, directions, x, dG_out)
     for i in range(tree.theta.size):
         n, f = motion_at(W, i)
         R, r = columns_of(kin.pose, i), row3(kin.pose, i, 0)
@@ -368,13 +370,14 @@ def vary_natural_work(model, theta, dtheta, touch, multiplier, x, W, kin, tw, dG
                     own = shaped(shape_of(dtheta, tree.shape[j], k), R)
                     ea, eb, ec = axpy3(lam, own[0], ea), axpy3(lam, own[1], eb), axpy3(lam, own[2], ec)
             add_power(tree, theta, i, k, scale3(-1.0, df), (ea, eb, ec), dG_out)
-        _by_linear_maps(tree, dtheta, touch, S, i, half, f, R, dG_out)
+        _by_linear_maps(tree, directions, S, i, half, f, R, dG_out)
         first_rigid = last_rigid
 
 
 @inlined
-def _by_mass(tree, dtheta, touch, x, dG_out):
+def _by_mass(tree, directions, x, dG_out):
     """Add the variation of M times x (n,)."""
+    dtheta, touch = directions.dtheta, directions.touch
     entry = tree.mass[0]
     for g in range(0, dG_out.shape[1], width(dG_out)):
         if is_moved(tree, touch, g):
@@ -403,8 +406,9 @@ def add_power(tree, theta, i, k, force, columns, dG_out):
 
 
 @inlined
-def _by_linear_maps(tree, dtheta, touch, S, i, half, f, R, dG_out):
+def _by_linear_maps(tree, directions, S, i, half, f, R, dG_out):
     """Add the work of the forces on body i on the variations of its linear map."""
+    dtheta, touch = directions.dtheta, directions.touch
     pull = shaped(S, R)
     ea, eb, ec = (
         add3(cross3(R[0], half), pull[0]), add3(cross3(R[1], half), pull[1]), add3(cross3(R[2], half), pull[2])
@@ -420,8 +424,9 @@ def _by_linear_maps(tree, dtheta, touch, S, i, half, f, R, dG_out):
 
 
 @kernel
-def vary_natural_inertia(tree, theta, dtheta, touch, dzdd, dG_out):
+def vary_natural_inertia(tree, theta, directions, dzdd, dG_out):
     """Add M dz'' less the variation of the weight."""
+    dtheta, touch = directions.dtheta, directions.touch
     entry, weight = tree.mass[0], tree.weight[0]
     for g in range(0, dG_out.shape[1], width(dG_out)):
         k = block(dG_out, g)

@@ -30,7 +30,7 @@ from mbsim_cli.kernels.algorithms.motion.kinematics import (
     position_kinematics,
     set_ground,
 )
-from mbsim_cli.kernels.algorithms.motion.workspace import composite, kinematics, twists, virtual
+from mbsim_cli.kernels.algorithms.motion.workspace import Motion, composite, kinematics, twists, virtual
 from mbsim_cli.kernels.algorithms.open_trees.open_tree import coefficient_offset, open_tree, pull_drive
 from mbsim_cli.kernels.algorithms.open_trees.recursive import (
     add_axis_forces,
@@ -166,10 +166,8 @@ def solve_virtual(tree, theta, driver, z, hat, work, mu_out):
     add_axis_forces(tree, tw.each, z, work.no_change, work.no_rate, hat, work.x)
     eliminate_variations(tree, driver, kin, art, tw, work.x)
     vary_axis_accelerations(tree, driver, kin, art, tw, work.x)
-    vary_coordinate_accelerations(
-        tree, tw.each, driver, z, work.no_rate, work.no_rate, work.no_change, work.no_change, work.driven, work.x,
-        mu_out,
-    )  # fmt: skip
+    still, change = Motion(z, work.no_rate, work.no_rate), Motion(work.no_change, work.no_change, work.no_change)
+    vary_coordinate_accelerations(tree, tw.each, driver, still, change, work.driven, work.x, mu_out)
     return True
 
 

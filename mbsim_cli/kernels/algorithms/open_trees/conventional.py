@@ -43,7 +43,7 @@ from mbsim_cli.kernels.algorithms.motion.variation import (
     vary_kinematics,
     vary_velocity,
 )
-from mbsim_cli.kernels.algorithms.motion.workspace import kinematics, twists
+from mbsim_cli.kernels.algorithms.motion.workspace import Motion, kinematics, motion_alone, twists
 from mbsim_cli.kernels.algorithms.open_trees.dense_equations import (
     add_product,
     dense_equations,
@@ -92,7 +92,7 @@ def accelerate(model, theta, t, z, zd, dyn, zdd_out, reaction_out):
     position_kinematics(tree, theta, z, False, kin)
     motion_kinematics(tree, theta, z, zd, eq.zero, kin)
     clear_wrenches(dyn.W, eq.Q)
-    element_forces(model, theta, t, z, zd, kin, dyn.W, eq.Q)
+    element_forces(model, theta, t, Motion(z, zd, zd), kin, dyn.W, eq.Q)
     clear(eq.M)
     for c in range(z.size):
         eq.K[c] = -eq.Q[c]
@@ -110,27 +110,29 @@ def accelerate(model, theta, t, z, zd, dyn, zdd_out, reaction_out):
 
 
 @kernel
-def vary_accelerations(model, theta, dtheta, touch, t, z, zd, zdd, dz, dzd, dyn, dzdd_out, d_reaction_out):
+def vary_accelerations(model, theta, directions, t, state, sens, dyn):
     """dz'' (n, p) for dz, dzd (n, p) and dtheta (len(theta), p); needs ``accelerate`` at the state. Cost O(p n^3)."""
     tree, kin, tw, eq = model.tree, dyn.kin, dyn.tw, dyn.eq
-    column_kinematics(tree, theta, z, zd, eq.zero, kin)
-    vary_kinematics(tree, theta, dtheta, touch, kin, dz, dzd, eq.zeros, tw)
+    motion, change = motion_alone(state), Motion(sens.z, sens.zd, eq.zeros)
+    column_kinematics(tree, theta, state.z, state.zd, eq.zero, kin)
+    vary_kinematics(tree, theta, directions, kin, change, tw)
     clear_forces(tw, eq.dG)
-    vary_element_forces(model, theta, dtheta, touch, t, z, zd, dz, dzd, kin, tw, eq.dG)
-    vary_armatures_alone(model, dtheta, zdd, eq.dG)
-    for k in range(dz.shape[1]):
-        vary_columns(tree, theta, dtheta, touch, z, dz, k, kin, tw, dyn.dS)
+    vary_element_forces(model, theta, directions, t, motion, change, kin, tw, eq.dG)
+    vary_armatures_alone(model, directions.dtheta, state.zdd, eq.dG)
+    for k in range(sens.z.shape[1]):
+        vary_columns(tree, theta, directions, state.z, sens.z, k, kin, tw, dyn.dS)
         clear(eq.dM)
         for b in range(tree.parent.size):
-            _vary_sums(tree, theta, dtheta, touch, k, b, dyn, eq.dG, eq.dM)
+            _vary_sums(tree, theta, directions, k, b, dyn, eq.dG, eq.dM)
         _mirror(eq.dM)
-        add_product(eq.dM, zdd, k, eq.dG)
-    solve_variation(model, theta, dtheta, t, dyn.open_tree, z, zd, zdd, dz, dzd, eq, dzdd_out, d_reaction_out)
+        add_product(eq.dM, state.zdd, k, eq.dG)
+    solve_variation(model, theta, directions.dtheta, t, dyn.open_tree, state, sens, eq)
 
 
 @inlined
-def _vary_sums(tree, theta, dtheta, touch, k, b, dyn, dK_out, dM_out):
+def _vary_sums(tree, theta, directions, k, b, dyn, dK_out, dM_out):
     """Add what body b contributes to variation k of K and M: equations (27)-(31)."""
+    dtheta, touch = directions.dtheta, directions.touch
     kin, J, dJ = dyn.kin, dyn.J, dyn.dJ
     N = motion_at2(dyn.tw.N, b, k)
     inertia, d_inertia = (

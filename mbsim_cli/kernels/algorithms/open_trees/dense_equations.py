@@ -72,8 +72,9 @@ def solve_motion(model, theta, t, open_tree, z, zd, eq, zdd_out, reaction_out):
 
 
 @kernel
-def solve_variation(model, theta, dtheta, t, open_tree, z, zd, zdd, dz, dzd, eq, dzdd_out, d_reaction_out):
-    """M dz'' = -(dM z'' + dK) for dz'' (n, p), with the factors of ``solve_motion``; d_reaction (m, p)."""
+def solve_variation(model, theta, dtheta, t, open_tree, state, sens, eq):
+    """M dz'' = -(dM z'' + dK) for dz'' (n, p) of ``sens``, with the factors of ``solve_motion``; dlambda (m, p)."""
+    z, zd, zdd, dz, dzd, dzdd_out = state.z, state.zd, state.zdd, sens.z, sens.zd, sens.zdd
     n, p = dz.shape
     for c in range(n):
         for k in range(p):
@@ -96,7 +97,7 @@ def solve_variation(model, theta, dtheta, t, open_tree, z, zd, zdd, dz, dzd, eq,
             _add_along(e, -weight * (inner4(de, e2) + 2.0 * inner4(e1, de1)), c, dzdd_out, k)
     ldl_solve(eq.U, eq.inverse, dzdd_out)
     vary_driven_acceleration(model, theta, dtheta, t, open_tree, zdd, dzdd_out)
-    _vary_reactions(model, theta, dtheta, open_tree, zdd, eq, dzdd_out, d_reaction_out)
+    _vary_reactions(model, theta, dtheta, open_tree, zdd, eq, dzdd_out, sens.lam)
 
 
 @kernel

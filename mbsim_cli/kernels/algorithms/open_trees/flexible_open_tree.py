@@ -15,7 +15,7 @@ from mbsim_cli.kernels.algorithms.flexible.workspace import (
     flexible_virtual,
 )
 from mbsim_cli.kernels.algorithms.motion.kinematics import set_ground
-from mbsim_cli.kernels.algorithms.motion.workspace import Motion, ThetaDirections
+from mbsim_cli.kernels.algorithms.motion.workspace import Motion, motion_alone
 from mbsim_cli.kernels.algorithms.open_trees.acceleration_pull_back import FIND_VIRTUAL, PulledAccelerations
 from mbsim_cli.kernels.algorithms.open_trees.dense_equations import (
     dense_equations,
@@ -90,13 +90,13 @@ def accelerate(model, theta, t, z, zd, dyn, zdd_out, reaction_out):
 
 
 @kernel
-def vary_accelerations(model, theta, dtheta, touch, t, z, zd, zdd, dz, dzd, dyn, dzdd_out, d_reaction_out):
+def vary_accelerations(model, theta, directions, t, state, sens, dyn):
     """dz'' (n, p) for dz, dzd (n, p) and dtheta (len(theta), p); needs ``accelerate`` at the state. Cost O(p n^2)."""
-    eq, motion = dyn.eq, Motion(z, zd, zdd)
+    eq, motion = dyn.eq, motion_alone(state)
     evaluate_free(model, theta, t, False, motion, dyn.kin, dyn.comp, Residual(dyn.G))
-    along, change = ThetaDirections(dtheta, touch), Motion(dz, dzd, eq.zeros)
-    vary_free(model, theta, along, t, motion, change, dyn.kin, dyn.comp, dyn.tw, eq.dG)
-    solve_variation(model, theta, dtheta, t, dyn.open_tree, z, zd, zdd, dz, dzd, eq, dzdd_out, d_reaction_out)
+    change = Motion(sens.z, sens.zd, eq.zeros)
+    vary_free(model, theta, directions, t, motion, change, dyn.kin, dyn.comp, dyn.tw, eq.dG)
+    solve_variation(model, theta, directions.dtheta, t, dyn.open_tree, state, sens, eq)
 
 
 @kernel

@@ -40,7 +40,7 @@ from mbsim_cli.kernels.algorithms.flexible.bodies import elastic_count, slope_bo
 from mbsim_cli.kernels.algorithms.flexible.node_columns import vary_columns, vary_rows
 from mbsim_cli.kernels.algorithms.flexible.workspace import flexible_kinematics, flexible_twists
 from mbsim_cli.kernels.algorithms.motion.kinematics import column_kinematics, offset_to_parent, pose_of, set_ground
-from mbsim_cli.kernels.algorithms.motion.workspace import Motion
+from mbsim_cli.kernels.algorithms.motion.workspace import Motion, motion_alone
 from mbsim_cli.kernels.algorithms.open_trees.acceleration_pull_back import FIND_VIRTUAL
 from mbsim_cli.kernels.algorithms.open_trees.open_tree import (
     coefficient_offset,
@@ -480,38 +480,33 @@ def _take_loads(tree, kin, dyn):
 
 
 @kernel
-def vary_accelerations(model, theta, dtheta, touch, t, z, zd, zdd, dz, dzd, dyn, dzdd_out, d_reaction_out):
+def vary_accelerations(model, theta, directions, t, state, sens, dyn):
     """Variations (n, p) of the accelerations just found by ``accelerate``, and (m, p) of multipliers."""
+    dtheta = directions.dtheta
     tree, kin, art, tw, x, driver = model.tree, dyn.kin, dyn.art, dyn.tw, dyn.varied.x, dyn.art.driver
     motion, change, forces = kin.motion, tw.change, dyn.loads.equations
-    load_free(model, theta, t, True, Motion(z, zd, zdd), kin, dyn.loads, dyn.loads.equations)
+    load_free(model, theta, t, True, motion_alone(state), kin, dyn.loads, dyn.loads.equations)
     column_kinematics(tree, theta, motion.z, motion.zd, motion.zdd, kin)
-    vary_driven_acceleration(model, theta, dtheta, t, dyn.open_tree, zdd, dyn.driven)
-    vary_columns(tree, theta, kin.rows, dtheta, Motion(z, zd, zdd), Motion(dz, dzd, dyn.driven), change)
+    vary_driven_acceleration(model, theta, dtheta, t, dyn.open_tree, state.zdd, dyn.driven)
+    vary_columns(tree, theta, kin.rows, dtheta, motion_alone(state), Motion(sens.z, sens.zd, dyn.driven), change)
     clear(x)
-    vary_bodies_outward(
-        tree, theta, dtheta, touch, kin, dyn.loads.W, art, change.z, change.zd, change.zdd, tw, x
-    )  # fmt: skip
+    vary_bodies_outward(tree, theta, directions, kin, dyn.loads.W, art, change, tw, x)
     clear(tw.dG)
-    vary_element_forces(
-        model, theta, dtheta, touch, t, motion.z, motion.zd, change.z, change.zd, kin, tw, tw.dG
-    )  # fmt: skip
+    vary_element_forces(model, theta, directions, t, motion, change, kin, tw, tw.dG)
     slope_bodies(model, theta, motion, kin)
-    vary_flexible_forces(model, theta, dtheta, touch, motion, change, kin, tw, tw.dG)
+    vary_flexible_forces(model, theta, directions, motion, change, kin, tw, tw.dG)
     add_axis_forces(tree, tw.each, motion.z, change.z, forces.Q, tw.dG, x)
     meet_armatures(model, theta, dtheta, driver, motion.zdd, change.zdd, x)
-    _vary_nodes(tree, theta, dtheta, z, dz, dyn, x)
+    _vary_nodes(tree, theta, dtheta, state.z, sens.z, dyn, x)
     solve(tree, kin, art, dyn.varied)
-    vary_coordinate_accelerations(
-        tree, tw.each, driver, motion.z, motion.zd, motion.zdd, change.z, change.zd, change.zdd, x, change.zdd
-    )  # fmt: skip
-    _to_coordinates(tree, tw.each, change.zdd, dzdd_out)
+    vary_coordinate_accelerations(tree, tw.each, driver, motion, change, change.zdd, x, change.zdd)
+    _to_coordinates(tree, tw.each, change.zdd, sens.zdd)
     for c in range(driver.size):
         row = driver[c]
         if row != NONE:
             o = coefficient_offset(model, row)
-            for k in range(dz.shape[1]):
-                d_reaction_out[row, k] = -(x[c, k] + dyn.reaction[row] * dtheta[o, k]) / theta[o]
+            for k in range(sens.z.shape[1]):
+                sens.lam[row, k] = -(x[c, k] + dyn.reaction[row] * dtheta[o, k]) / theta[o]
 
 
 @kernel
@@ -545,10 +540,8 @@ def find_virtual(model, theta, state, work):
     _to_columns(tree, press.each, work.hat, own.columns)
     add_axis_forces(tree, press.each, z, own.no_change, own.no_rate, own.columns, press.x)
     solve(tree, kin, art, press)
-    vary_coordinate_accelerations(
-        tree, press.each, art.driver, z, own.no_rate, own.no_rate, own.no_change, own.no_change, press.given, press.x,
-        own.columns,
-    )  # fmt: skip
+    still, change = Motion(z, own.no_rate, own.no_rate), Motion(own.no_change, own.no_change, own.no_change)
+    vary_coordinate_accelerations(tree, press.each, art.driver, still, change, press.given, press.x, own.columns)
     _to_coordinates(tree, press.each, own.columns, work.virtual.mu)
     return True
 

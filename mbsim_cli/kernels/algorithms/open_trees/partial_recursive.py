@@ -34,7 +34,7 @@ from mbsim_cli.kernels.algorithms.motion.kinematics import (
     set_ground,
 )
 from mbsim_cli.kernels.algorithms.motion.variation import vary_columns, vary_kinematics
-from mbsim_cli.kernels.algorithms.motion.workspace import composite, kinematics, twists
+from mbsim_cli.kernels.algorithms.motion.workspace import Motion, composite, kinematics, motion_alone, twists
 from mbsim_cli.kernels.algorithms.open_trees.dense_equations import (
     add_product,
     dense_equations,
@@ -80,7 +80,7 @@ def accelerate(model, theta, t, z, zd, dyn, zdd_out, reaction_out):
     position_kinematics(tree, theta, z, False, kin)
     motion_kinematics(tree, theta, z, zd, eq.zero, kin)
     clear_wrenches(comp.W, eq.Q)
-    element_forces(model, theta, t, z, zd, kin, comp.W, eq.Q)
+    element_forces(model, theta, t, Motion(z, zd, zd), kin, comp.W, eq.Q)
     residual(tree, kin, comp, eq.Q, eq.K)
     composite_inertia(tree, kin, comp)
     mass_matrix(tree, kin, comp, eq.M)
@@ -89,30 +89,28 @@ def accelerate(model, theta, t, z, zd, dyn, zdd_out, reaction_out):
 
 
 @kernel
-def vary_accelerations(
-    model, theta, dtheta, touch, t, z, zd, zdd, dz, dzd, dyn, dzdd_out, d_reaction_out
-):  # fmt: skip
+def vary_accelerations(model, theta, directions, t, state, sens, dyn):
     """dz'' (n, p) for dz, dzd (n, p) and dtheta (len(theta), p); needs ``accelerate`` at the state. Cost O(p n^2)."""
     tree, kin, tw, eq = model.tree, dyn.kin, dyn.tw, dyn.eq
-    column_kinematics(tree, theta, z, zd, eq.zero, kin)
-    vary_kinematics(tree, theta, dtheta, touch, kin, dz, dzd, eq.zeros, tw)
+    motion, change = motion_alone(state), Motion(sens.z, sens.zd, eq.zeros)
+    column_kinematics(tree, theta, state.z, state.zd, eq.zero, kin)
+    vary_kinematics(tree, theta, directions, kin, change, tw)
     clear_forces(tw, eq.dG)
-    vary_element_forces(model, theta, dtheta, touch, t, z, zd, dz, dzd, kin, tw, eq.dG)
-    vary_bodies(tree, theta, dtheta, touch, z, dz, kin, dyn.comp, tw, eq.dG)
-    vary_armatures_alone(model, dtheta, zdd, eq.dG)
-    for k in range(dz.shape[1]):
-        vary_columns(tree, theta, dtheta, touch, z, dz, k, kin, tw, dyn.dS)
-        vary_composites(tree, theta, dtheta, touch, k, kin, tw, dyn.d_inertia)
+    vary_element_forces(model, theta, directions, t, motion, change, kin, tw, eq.dG)
+    vary_bodies(tree, theta, directions, state.z, sens.z, kin, dyn.comp, tw, eq.dG)
+    vary_armatures_alone(model, directions.dtheta, state.zdd, eq.dG)
+    for k in range(sens.z.shape[1]):
+        vary_columns(tree, theta, directions, state.z, sens.z, k, kin, tw, dyn.dS)
+        vary_composites(tree, theta, directions, k, kin, tw, dyn.d_inertia)
         vary_mass_matrix(tree, kin, dyn.comp, dyn.dS, dyn.d_inertia, eq.dM)
-        add_product(eq.dM, zdd, k, eq.dG)
-    solve_variation(
-        model, theta, dtheta, t, dyn.open_tree, z, zd, zdd, dz, dzd, eq, dzdd_out, d_reaction_out
-    )  # fmt: skip
+        add_product(eq.dM, state.zdd, k, eq.dG)
+    solve_variation(model, theta, directions.dtheta, t, dyn.open_tree, state, sens, eq)
 
 
 @kernel
-def vary_composites(tree, theta, dtheta, touch, k, kin, tw, d_inertia_out):
+def vary_composites(tree, theta, directions, k, kin, tw, d_inertia_out):
     """Variation k of the inertias of all subtrees, (nb + 1, 10): equations (80)-(83). Cost O(n)."""
+    dtheta, touch = directions.dtheta, directions.touch
     nb = tree.parent.size
     for c in range(10):
         d_inertia_out[nb, c] = 0.0

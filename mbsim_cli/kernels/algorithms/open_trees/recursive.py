@@ -57,7 +57,7 @@ from mbsim_cli.kernels.algorithms.motion.variation import (
     parent_frame_twist,
     vary_ground,
 )
-from mbsim_cli.kernels.algorithms.motion.workspace import kinematics, twists
+from mbsim_cli.kernels.algorithms.motion.workspace import Motion, kinematics, motion_alone, twists
 from mbsim_cli.kernels.algorithms.open_trees.open_tree import (
     coefficient_offset,
     driven_acceleration,
@@ -227,24 +227,25 @@ def add_coordinate_accelerations(tree, driver, z, zd, art, zdd_out):
 
 
 @kernel
-def vary_bodies_outward(tree, theta, dtheta, touch, kin, W, art, dz, dzd, dzdd, tw, x_out):
-    """N, N', N'' and F of all bodies, and in x (n, p) for each axis less what it meets; dzdd (n, p) of drives.
+def vary_bodies_outward(tree, theta, directions, kin, W, art, change, tw, x_out):
+    """N, N', N'' and F of all bodies, and in x (n, p) for each axis less what it meets; ``change.zdd`` of drives.
 
     F turns the forces W (nb + 1, 6) on single bodies along, for they are varied as the bodies see them.
     """
+    dtheta, touch = directions.dtheta, directions.touch
     vary_ground(tree, dtheta, tw)
     for i in range(tree.parent.size):
         p, d = tree.parent[i], offset_to_parent(tree, kin, i)
         couple, momentum = rate_matrix(kin, i)
         inertia, F = inertia_at(kin.inertia, i), sub6(body_force(kin, i), motion_at(W, i))
-        for g in range(0, dz.shape[1], width(dz)):
-            k = block(dz, g)
+        for g in range(0, dtheta.shape[1], width(dtheta)):
+            k = block(dtheta, g)
             N, N1, N2 = motion_at2(tw.N, p, k), motion_at2(tw.N1, p, k), motion_at2(tw.N2, p, k)
             N, N1, N2 = shift_motion(N, d), shift_motion(N1, d), shift_motion(N2, d)
             if touch.geometry[i, g]:
                 V, A = shift_motion(motion_at(kin.V, p), d), shift_motion(motion_at(kin.A, p), d)
                 N, N1, N2 = add_fixed(parent_frame_twist(tree, theta, dtheta, k, kin, i), V, A, N, N1, N2)
-            N, N1, N2 = _cross_columns(tree, i, k, kin, art, dz, dzd, dzdd, N, N1, N2, x_out)
+            N, N1, N2 = _cross_columns(tree, i, k, kin, art, change, N, N1, N2, x_out)
             if touch.geometry[i, g]:
                 own = body_frame_twist(tree, theta, dtheta, k, kin, i)
                 N, N1, N2 = add_fixed(own, motion_at(kin.V, i), motion_at(kin.A, i), N, N1, N2)
@@ -258,7 +259,7 @@ def vary_bodies_outward(tree, theta, dtheta, touch, kin, W, art, dz, dzd, dzdd, 
 
 
 @inlined
-def _cross_columns(tree, i, k, kin, art, dz, dzd, dzdd, N, N1, N2, x_out):
+def _cross_columns(tree, i, k, kin, art, change, N, N1, N2, x_out):
     """From the twist of the joint frame on the parent's side to that of the body, column by column."""
     force = motion_at(art.joint_force, i)
     for c in range(tree.first_column[i], tree.first_column[i + 1]):
@@ -268,7 +269,7 @@ def _cross_columns(tree, i, k, kin, art, dz, dzd, dzdd, N, N1, N2, x_out):
         elif kind == Column.EULER_0:  # all three axes are fixed on the parent's side
             for j in range(1, 4):
                 put(x_out, c + j, k, _turned_axis(motion_at(art.axis, c + j), force, N))
-        N, N1, N2 = cross_column(kin, c, at(dz, c, k), at(dzd, c, k), at(dzdd, c, k), N, N1, N2)
+        N, N1, N2 = cross_column(kin, c, at(change.z, c, k), at(change.zd, c, k), at(change.zdd, c, k), N, N1, N2)
     return N, N1, N2
 
 
@@ -359,8 +360,9 @@ def vary_axis_accelerations(tree, driver, kin, art, tw, x):
 
 
 @kernel
-def vary_coordinate_accelerations(tree, each, driver, z, zd, zdd, dz, dzd, driven, x, dzdd_out):
+def vary_coordinate_accelerations(tree, each, driver, motion, change, driven, x, dzdd_out):
     """Accelerations of the coordinates (n, p), from those along the axes and those of drives; ``each`` as above."""
+    z, zd, zdd, dz, dzd = motion.z, motion.zd, motion.zdd, change.z, change.zd
     for c in range(z.size):
         kind = tree.column_kind[c]
         for g in range(0, each.size, width(each)):
@@ -425,7 +427,7 @@ def accelerate(model, theta, t, z, zd, dyn, zdd_out, reaction_out):
     driven_acceleration(model, theta, t, dyn.open_tree, zdd_out)
     motion_kinematics(tree, theta, z, zd, zdd_out, kin)
     clear_wrenches(dyn.W, dyn.Q)
-    element_forces(model, theta, t, z, zd, kin, dyn.W, dyn.Q)
+    element_forces(model, theta, t, Motion(z, zd, zd), kin, dyn.W, dyn.Q)
     set_axes(tree, theta, kin, art)
     start_bodies(tree, kin, dyn.W, art)
     axis_forces(tree, z, dyn.Q, art.u)
@@ -445,24 +447,27 @@ def accelerate(model, theta, t, z, zd, dyn, zdd_out, reaction_out):
 
 
 @kernel
-def vary_accelerations(model, theta, dtheta, touch, t, z, zd, zdd, dz, dzd, dyn, dzdd_out, d_reaction_out):
+def vary_accelerations(model, theta, directions, t, state, sens, dyn):
     """Variations (n, p) of the accelerations just found by ``accelerate``, and (m, p) of multipliers."""
+    dtheta = directions.dtheta
     tree, kin, art, tw, driver = model.tree, dyn.kin, dyn.art, dyn.twists, dyn.open_tree.driver
-    motion_kinematics(tree, theta, z, zd, zdd, kin)
-    column_kinematics(tree, theta, z, zd, zdd, kin)
-    vary_driven_acceleration(model, theta, dtheta, t, dyn.open_tree, zdd, dyn.driven)
-    vary_bodies_outward(tree, theta, dtheta, touch, kin, dyn.W, art, dz, dzd, dyn.driven, tw, dyn.x)
+    motion_kinematics(tree, theta, state.z, state.zd, state.zdd, kin)
+    column_kinematics(tree, theta, state.z, state.zd, state.zdd, kin)
+    vary_driven_acceleration(model, theta, dtheta, t, dyn.open_tree, state.zdd, dyn.driven)
+    vary_bodies_outward(tree, theta, directions, kin, dyn.W, art, Motion(sens.z, sens.zd, dyn.driven), tw, dyn.x)
     if model.forces.kind.size > 0:
         clear(dyn.dG)
-        vary_element_forces(model, theta, dtheta, touch, t, z, zd, dz, dzd, kin, tw, dyn.dG)
-        add_axis_forces(tree, tw.each, z, dz, dyn.Q, dyn.dG, dyn.x)
-    meet_armatures(model, theta, dtheta, driver, zdd, dyn.driven, dyn.x)
+        motion, change = motion_alone(state), Motion(sens.z, sens.zd, dyn.driven)
+        vary_element_forces(model, theta, directions, t, motion, change, kin, tw, dyn.dG)
+        add_axis_forces(tree, tw.each, state.z, sens.z, dyn.Q, dyn.dG, dyn.x)
+    meet_armatures(model, theta, dtheta, driver, state.zdd, dyn.driven, dyn.x)
     eliminate_variations(tree, driver, kin, art, tw, dyn.x)
     vary_axis_accelerations(tree, driver, kin, art, tw, dyn.x)
-    vary_coordinate_accelerations(tree, tw.each, driver, z, zd, zdd, dz, dzd, dyn.driven, dyn.x, dzdd_out)
+    motion, change = motion_alone(state), motion_alone(sens)
+    vary_coordinate_accelerations(tree, tw.each, driver, motion, change, dyn.driven, dyn.x, sens.zdd)
     for c in range(driver.size):
         row = driver[c]
         if row != NONE:
             o = coefficient_offset(model, row)
-            for k in range(dz.shape[1]):
-                d_reaction_out[row, k] = -(dyn.x[c, k] + dyn.reaction[row] * dtheta[o, k]) / theta[o]
+            for k in range(sens.z.shape[1]):
+                sens.lam[row, k] = -(dyn.x[c, k] + dyn.reaction[row] * dtheta[o, k]) / theta[o]

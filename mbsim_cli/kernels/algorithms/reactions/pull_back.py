@@ -61,7 +61,7 @@ def move_virtually(model, theta, reactions, z, multiplier, lines, Q, kin, comp, 
 
 
 @kernel
-def pull_crossing(model, theta, t, z, zd, multiplier, beside, lines, kin, comp, virtual, no_nu, adj_out):
+def pull_crossing(model, theta, t, motion, multiplier, beside, lines, kin, comp, virtual, no_nu, adj_out):
     """Add the pull-back of the power of all that acts on bodies, which stand still in space as they move virtually.
 
     ``beside`` (m,) is work, no_nu (m, p) are zeros.
@@ -70,9 +70,9 @@ def pull_crossing(model, theta, t, z, zd, multiplier, beside, lines, kin, comp, 
         carried = drives_one(model.measures, model.constraints.measure[r])
         beside[r] = 0.0 if carried else multiplier[r]
     pull_bodies(model.tree, theta, kin, virtual, adj_out)
-    pull_element_forces(model, theta, t, z, zd, kin, virtual, adj_out)
-    pull_constraints(model, theta, t, z, kin, lines, beside, virtual, no_nu, adj_out)
-    _pull_multipliers(model, theta, z, lines, virtual, adj_out)
+    pull_element_forces(model, theta, t, motion, kin, virtual, adj_out)
+    pull_constraints(model, theta, t, motion.z, kin, lines, beside, virtual, no_nu, adj_out)
+    _pull_multipliers(model, theta, motion.z, lines, virtual, adj_out)
     for i in range(model.tree.parent.size):
         for g in range(0, virtual.each.size, width(virtual.each)):
             k = block(virtual.each, g)

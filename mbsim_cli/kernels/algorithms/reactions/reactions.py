@@ -71,6 +71,7 @@ from mbsim_cli.kernels.algorithms.motion.kinematics import (
     offset_to_parent,
     pose_of,
 )
+from mbsim_cli.kernels.algorithms.motion.workspace import motion_alone
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.compiler.simd import add_to, at, block, width
 from mbsim_cli.kernels.elements.columns import is_euler, is_translation
@@ -98,7 +99,7 @@ def multiplier_forces(model, theta, z, multiplier, lines, kin, comp, Q):
 
 
 @kernel
-def act_on_bodies(model, theta, t, z, zd, multiplier, lines, kin, comp, Q):
+def act_on_bodies(model, theta, t, motion, multiplier, lines, kin, comp, Q):
     """Forces of elements and constraints on single bodies, comp.W (nb + 1, 6), and on coordinates, Q (n,).
 
     But for what joints carry. Needs the motion in ``kin``, whose forces by motion are found here, and the gradient
@@ -106,8 +107,8 @@ def act_on_bodies(model, theta, t, z, zd, multiplier, lines, kin, comp, Q):
     """
     clear_wrenches(comp.W, Q)
     read_multipliers(model, multiplier, kin)
-    element_forces(model, theta, t, z, zd, kin, comp.W, Q)
-    _constraint_part(model, theta, z, multiplier, lines, kin, comp, Q)
+    element_forces(model, theta, t, motion, kin, comp.W, Q)
+    _constraint_part(model, theta, motion.z, multiplier, lines, kin, comp, Q)
 
 
 @kernel
@@ -243,21 +244,21 @@ def along_column(kind, vector):
 
 
 @kernel
-def vary_actions(model, theta, directions, t, z, zd, multiplier, sens, lines, kin, tw, dQ):
+def vary_actions(model, theta, directions, t, motion, multiplier, sens, lines, kin, tw, dQ):
     """Variation of ``act_on_bodies`` in tw.F (nb + 1, 6, p), as the bodies see it, and of -Q in dQ (n, p).
 
     Needs ``vary_kinematics``; ``sens`` varies coordinates and multipliers.
     """
-    dtheta, touch = directions.dtheta, directions.touch
+    dtheta = directions.dtheta
     clear_forces(tw, dQ)
     vary_multipliers(model, sens.lam, tw)
-    vary_element_forces(model, theta, dtheta, touch, t, z, zd, sens.z, sens.zd, kin, tw, dQ)
-    vary_constraint_forces(model, theta, dtheta, touch, lines, multiplier, z, sens.z, kin, tw, dQ)
+    vary_element_forces(model, theta, directions, t, motion, motion_alone(sens), kin, tw, dQ)
+    vary_constraint_forces(model, theta, directions, lines, multiplier, motion.z, sens.z, kin, tw, dQ)
     for r in range(model.constraints.measure.size):  # what the joints carry is taken back
         m = model.constraints.measure[r]
         if drives_one(model.measures, m):
-            vary_multiplier_force(model.measures, m, theta, dtheta, z, sens.z, -multiplier[r], dQ)
-    _by_multipliers(model, theta, z, sens.lam, lines, kin, tw, dQ)
+            vary_multiplier_force(model.measures, m, theta, dtheta, motion.z, sens.z, -multiplier[r], dQ)
+    _by_multipliers(model, theta, motion.z, sens.lam, lines, kin, tw, dQ)
 
 
 @inlined
@@ -279,8 +280,9 @@ def _by_multipliers(model, theta, z, d_multiplier, lines, kin, tw, dQ):
 
 
 @kernel
-def vary_crossing(tree, theta, dtheta, touch, kin, comp, tw):
+def vary_crossing(tree, theta, directions, kin, comp, tw):
     """Leave in tw.F the variations of comp.F: add the bodies' part, as the ground sees it, and sum over subtrees."""
+    dtheta, touch = directions.dtheta, directions.touch
     own_rates(tree, kin, comp)
     for i in range(tree.parent.size - 1, -1, -1):
         alone, back = motion_at(comp.W, i), scale3(-1.0, offset_to_parent(tree, kin, i))

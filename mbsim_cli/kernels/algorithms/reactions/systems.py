@@ -18,6 +18,7 @@ from mbsim_cli.kernels.algorithms.flexible.columns import (
     vary_elastic_forces,
     virtual_of,
 )
+from mbsim_cli.kernels.algorithms.motion.workspace import Motion
 from mbsim_cli.kernels.algorithms.reactions.pull_back import move_virtually, pull_crossing
 from mbsim_cli.kernels.algorithms.reactions.reactions import (
     act_on_bodies,
@@ -32,10 +33,10 @@ from mbsim_cli.kernels.compiler.jit import inlined
 
 
 @inlined
-def find_forces(model, theta, t, z, zd, multiplier, kin, comp, eq):
+def find_forces(model, theta, t, state, multiplier, kin, comp, eq):
     """Find the forces across joints of the motion in ``kin``: ``act_on_bodies``, then ``cross_joints``."""
-    motion, found = motion_of(model, z, zd, zd, kin), equations_of(model, comp, eq)
-    act_on_bodies(model, theta, t, motion.z, motion.zd, multiplier, eq.lines, kin, comp, found.Q)
+    motion, found = motion_of(model, state, kin), equations_of(model, comp, eq)
+    act_on_bodies(model, theta, t, motion, multiplier, eq.lines, kin, comp, found.Q)
     elastic_forces(model, theta, kin, comp)
     cross_joints(model.tree, kin, comp)
 
@@ -43,44 +44,42 @@ def find_forces(model, theta, t, z, zd, multiplier, kin, comp, eq):
 @inlined
 def find_multiplier_forces(model, theta, z, multiplier, kin, comp, eq):
     """``reactions.multiplier_forces``."""
-    motion = motion_of(model, z, z, z, kin)
+    motion = motion_of(model, Motion(z, z, z), kin)
     multiplier_forces(model, theta, motion.z, multiplier, eq.lines, kin, comp, equations_of(model, comp, eq).Q)
 
 
 @inlined
 def read_reactions(model, theta, reactions, z, multiplier, kin, comp, eq, out):
     """``reactions.react``; needs ``find_forces``."""
-    motion, found = motion_of(model, z, z, z, kin), equations_of(model, comp, eq)
+    motion, found = motion_of(model, Motion(z, z, z), kin), equations_of(model, comp, eq)
     react(model, theta, reactions, motion.z, multiplier, eq.lines, found.Q, kin, comp, out)
 
 
 @inlined
-def vary_read(model, theta, directions, reactions, t, z, zd, multiplier, sens, kin, comp, eq, tw, dQ, out):
+def vary_read(model, theta, directions, reactions, t, state, multiplier, sens, kin, comp, eq, tw, dQ, out):
     """Variations (width, p) of the reactions; needs ``vary_bodies_of``."""
-    motion, varied = motion_of(model, z, zd, zd, kin), loaded_changes_of(model, sens, tw)
+    motion, varied = motion_of(model, state, kin), loaded_changes_of(model, sens, tw)
     rows, found = rows_of(model, tw, dQ)[0], equations_of(model, comp, eq)
-    vary_actions(model, theta, directions, t, motion.z, motion.zd, multiplier, varied, eq.lines, kin, tw, rows)
+    vary_actions(model, theta, directions, t, motion, multiplier, varied, eq.lines, kin, tw, rows)
     slope_moved(model, theta, kin)
     vary_elastic_forces(model, theta, directions, kin, tw, rows)
-    vary_crossing(model.tree, theta, directions.dtheta, directions.touch, kin, comp, tw)
+    vary_crossing(model.tree, theta, directions, kin, comp, tw)
     vary_reactions(
         model, theta, directions, reactions, motion.z, multiplier, varied, eq.lines, found.Q, rows, kin, comp, tw, out
     )  # fmt: skip
 
 
 @inlined
-def pull_read(model, theta, reactions, t, z, zd, zdd, multiplier, kin, comp, eq, pulling, hat, adj):
+def pull_read(model, theta, reactions, t, state, multiplier, kin, comp, eq, pulling, hat, adj):
     """Add the pull-back of hat . reactions; needs ``find_forces``."""
-    motion, found = motion_of(model, z, zd, zdd, kin), equations_of(model, comp, eq)
+    motion, found = motion_of(model, state, kin), equations_of(model, comp, eq)
     moving, columns = virtual_of(model, pulling.virtual), adjoints_of(model, adj)
-    move_virtually(
-        model, theta, reactions, motion.z, multiplier, eq.lines, found.Q, kin, comp, moving, hat, columns
-    )  # fmt: skip
+    move_virtually(model, theta, reactions, motion.z, multiplier, eq.lines, found.Q, kin, comp, moving, hat, columns)
     pull_crossing(
-        model, theta, t, motion.z, motion.zd, multiplier, pulling.beside, eq.lines, kin, comp, moving, pulling.no_nu,
+        model, theta, t, motion, multiplier, pulling.beside, eq.lines, kin, comp, moving, pulling.no_nu,
         columns,
     )  # fmt: skip
-    pull_flexible_bodies(model, theta, motion.z, motion.zd, motion.zdd, True, kin, moving, columns)
+    pull_flexible_bodies(model, theta, motion, True, kin, moving, columns)
     pull_tree(model.tree, theta, motion.z, kin, comp, virtual_of(model, pulling.none), columns)
     pull_gravity(columns)
-    bring_adjoints(model, theta, z, zd, zdd, kin, adj)
+    bring_adjoints(model, theta, state, kin, adj)

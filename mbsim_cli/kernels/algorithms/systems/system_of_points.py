@@ -10,6 +10,7 @@ from mbsim_cli.kernels.algorithms.equations.sensor_pull_back import pull_sensors
 from mbsim_cli.kernels.algorithms.equations.signals import pull_element_forces, pull_signals
 from mbsim_cli.kernels.algorithms.equations.tree_pull_back import pull_gravity
 from mbsim_cli.kernels.algorithms.flexible.bodies import pull_flexible_bodies
+from mbsim_cli.kernels.algorithms.motion.workspace import Motion, motion_alone
 from mbsim_cli.kernels.algorithms.natural.bodies import (
     hold,
     move_frames,
@@ -88,16 +89,16 @@ def shape(model, theta, kin):
 
 
 @merged
-def move_bodies(model, theta, z, zd, zdd, kin):
-    move_frames(model.tree, theta, zd, zdd, kin)
+def move_bodies(model, theta, state, kin):
+    move_frames(model.tree, theta, state.zd, state.zdd, kin)
 
 
-def move_columns(model, theta, z, zd, zdd, kin):
+def move_columns(model, theta, state, kin):
     pass
 
 
-def move(model, theta, z, zd, zdd, kin):
-    move_bodies(model, theta, z, zd, zdd, kin)
+def move(model, theta, state, kin):
+    move_bodies(model, theta, state, kin)
 
 
 def rotate_prediction(model, h, state, differences, expected):
@@ -110,8 +111,8 @@ def constrain(model, theta, t, z, kin, eq):
 
 
 def load(model, theta, t, state, kin, comp, eq):
-    move_bodies(model, theta, state.z, state.zd, state.zdd, kin)
-    natural_forces(model, theta, t, state.z, state.zd, state.lam, eq.lines, kin, comp.W, eq.Q)
+    move_bodies(model, theta, state, kin)
+    natural_forces(model, theta, t, motion_alone(state), state.lam, eq.lines, kin, comp.W, eq.Q)
     natural_elastic_forces(model, theta, state, kin, comp, eq.Q)
     natural_residual(model, theta, state.zdd, state.lam, kin, comp.W, eq.Q, eq.G)
     add_elastic_rows(model, comp, eq.G)
@@ -133,52 +134,49 @@ def mass(model, theta, kin, comp, M_out):
 
 
 def rates(model, theta, lines, t, state, kin, phi1_out, phi2_out):
-    natural_rates(model, theta, lines, t, state.z, state.zd, state.zdd, kin, phi1_out, phi2_out)
+    natural_rates(model, theta, lines, t, motion_alone(state), kin, phi1_out, phi2_out)
     move_welds(model.tree, theta, state.z, state.zd, state.zdd, phi1_out, phi2_out)
 
 
-def vary_bodies_of(model, theta, dtheta, touch, z, zd, zdd, kin, dz, dzd, dzdd, tw):
-    vary_natural(model.tree, theta, dtheta, touch, z, zd, zdd, kin, dz, dzd, dzdd, tw)
+def vary_bodies_of(model, theta, directions, state, kin, sens, tw):
+    vary_natural(model.tree, theta, directions, motion_alone(state), kin, motion_alone(sens), tw)
 
 
-def vary_equations(model, theta, dtheta, touch, lines, t, z, dz, kin, tw, out):
-    vary_natural_constraints(model, theta, dtheta, touch, lines, t, z, dz, kin, tw, out)
-    vary_welds(model.tree, theta, dtheta, z, dz, out)
+def vary_equations(model, theta, directions, lines, t, z, dz, kin, tw, out):
+    vary_natural_constraints(model, theta, directions, lines, t, z, dz, kin, tw, out)
+    vary_welds(model.tree, theta, directions.dtheta, z, dz, out)
 
 
 def vary_residual(model, theta, directions, t, state, sens, eq, kin, comp, tw, dG_out):
-    dtheta, touch = directions.dtheta, directions.touch
-    vary_natural_forces(
-        model, theta, dtheta, touch, t, state.z, state.zd, state.lam, eq.lines, sens.z, sens.zd, kin, tw,
-        dG_out,
-    )  # fmt: skip
+    motion, change = motion_alone(state), motion_alone(sens)
+    vary_natural_forces(model, theta, directions, t, motion, state.lam, eq.lines, change, kin, tw, dG_out)
     vary_natural_elastic_forces(model, theta, directions, state, sens, kin, tw, dG_out)
-    vary_natural_work(model, theta, dtheta, touch, state.lam, state.zdd, comp.W, kin, tw, dG_out)
-    vary_natural_inertia(model.tree, theta, dtheta, touch, sens.zdd, dG_out)
+    vary_natural_work(model, theta, directions, state.lam, state.zdd, comp.W, kin, tw, dG_out)
+    vary_natural_inertia(model.tree, theta, directions, sens.zdd, dG_out)
 
 
-def vary_at_rest(model, theta, dtheta, touch, lines, state, dz, kin, comp, tw, load, other_load, rest, other):
-    _vary_rest(model, theta, dtheta, touch, lines, state.z, dz, kin, comp, tw, load, rest.dG)
-    _vary_rest(model, theta, dtheta, touch, lines, state.z, dz, kin, comp, tw, other_load, other.dG)
+def vary_at_rest(model, theta, directions, lines, state, dz, kin, comp, tw, load, other_load, rest, other):
+    _vary_rest(model, theta, directions, lines, state.z, dz, kin, comp, tw, load, rest.dG)
+    _vary_rest(model, theta, directions, lines, state.z, dz, kin, comp, tw, other_load, other.dG)
 
 
 @inlined
-def _vary_rest(model, theta, dtheta, touch, lines, z, dz, kin, comp, tw, load, dG_out):
+def _vary_rest(model, theta, directions, lines, z, dz, kin, comp, tw, load, dG_out):
     clear_forces(tw, dG_out)
     clear_wrenches(comp.held, comp.Q)
     hold(model, theta, z, load.multiplier, lines, kin, comp.held, comp.Q)
-    vary_elastic_rest(model, theta, dtheta, touch, z, load.x, dz, kin, comp, tw, dG_out)
-    vary_natural_pulls(model, theta, dtheta, touch, lines, load.multiplier, z, dz, kin, tw, dG_out)
-    vary_weld_forces(model.tree, theta, dtheta, z, load.multiplier, dz, dG_out)
-    vary_natural_work(model, theta, dtheta, touch, load.multiplier, load.x, comp.held, kin, tw, dG_out)
+    vary_elastic_rest(model, theta, directions, z, load.x, dz, kin, comp, tw, dG_out)
+    vary_natural_pulls(model, theta, directions, lines, load.multiplier, z, dz, kin, tw, dG_out)
+    vary_weld_forces(model.tree, theta, directions.dtheta, z, load.multiplier, dz, dG_out)
+    vary_natural_work(model, theta, directions, load.multiplier, load.x, comp.held, kin, tw, dG_out)
 
 
-def vary_rates(model, theta, dtheta, touch, eq, t, state, sens, kin, tw, first_out, second_out):
+def vary_rates(model, theta, directions, eq, t, state, sens, kin, tw, first_out, second_out):
     vary_natural_rates(
-        model, theta, dtheta, touch, eq.lines, eq.line_rates, t, state.z, state.zd, state.zdd, sens.z, sens.zd,
-        sens.zdd, kin, tw, first_out, second_out,
+        model, theta, directions, eq.lines, eq.line_rates, t, motion_alone(state), motion_alone(sens), kin, tw,
+        first_out, second_out,
     )  # fmt: skip
-    vary_weld_rates(model.tree, theta, dtheta, state, sens, first_out, second_out)
+    vary_weld_rates(model.tree, theta, directions.dtheta, state, sens, first_out, second_out)
 
 
 def vary_rates_with_velocity(factor, model, theta, eq, zd, dzd, kin, tw, second_out):
@@ -186,20 +184,21 @@ def vary_rates_with_velocity(factor, model, theta, eq, zd, dzd, kin, tw, second_
     vary_welds_with_velocity(factor, model.tree, theta, kin, zd, dzd, second_out)
 
 
-def pull_readings(model, theta, t, z, zd, zdd, kin, comp, none, hat, adj):
+def pull_readings(model, theta, t, state, kin, comp, none, hat, adj):
     clear_poses(adj)
-    pull_sensors(model, theta, t, z, zd, zdd, kin, hat, adj)
-    pull_signals(model, theta, t, z, zd, kin, adj)
-    pull_poses(model.tree, theta, z, zd, zdd, kin, adj)
+    motion = motion_alone(state)
+    pull_sensors(model, theta, t, motion, kin, hat, adj)
+    pull_signals(model, theta, t, motion, kin, adj)
+    pull_poses(model.tree, theta, state.z, state.zd, state.zdd, kin, adj)
     pull_gravity(adj)
 
 
-def pull_rates(model, theta, t, z, zd, zdd, eq, kin, comp, none, nu1, nu2, adj):
+def pull_rates(model, theta, t, state, eq, kin, comp, none, nu1, nu2, adj):
     clear_poses(adj)
-    pull_constraint_rates(model, theta, t, z, zd, zdd, kin, eq.lines, eq.line_rates, nu1, nu2, adj)
+    pull_constraint_rates(model, theta, t, motion_alone(state), kin, eq.lines, eq.line_rates, nu1, nu2, adj)
     pull_rigidity_rates(model, theta, kin, nu1, nu2, adj)
-    pull_weld_rates(model.tree, theta, z, zd, zdd, nu1, nu2, adj)
-    pull_poses(model.tree, theta, z, zd, zdd, kin, adj)
+    pull_weld_rates(model.tree, theta, state.z, state.zd, state.zdd, nu1, nu2, adj)
+    pull_poses(model.tree, theta, state.z, state.zd, state.zdd, kin, adj)
 
 
 def pull_rates_with_velocity(model, theta, zd, eq, kin, nu2, adj, zd_out):
@@ -214,7 +213,7 @@ def pull_at_rest(model, theta, t, z, no_rate, x, multiplier, eq, kin, comp, virt
     virtual_poses(model.tree, theta, kin, virtual)
     clear_poses(adj)
     pull_inertia(model.tree, theta, x, virtual, adj)
-    pull_flexible_bodies(model, theta, z, no_rate, x, False, kin, virtual, adj)
+    pull_flexible_bodies(model, theta, Motion(z, no_rate, x), False, kin, virtual, adj)
     pull_constraints(model, theta, t, z, kin, eq.lines, multiplier, virtual, no_nu, adj)
     pull_weld_forces(model.tree, theta, z, multiplier, virtual, adj)
     pull_work(model, theta, multiplier, comp.held, kin, virtual, adj)
@@ -222,12 +221,13 @@ def pull_at_rest(model, theta, t, z, no_rate, x, multiplier, eq, kin, comp, virt
 
 
 def pull_residual(model, theta, t, state, eq, kin, comp, virtual, nu, adj):
+    motion = motion_alone(state)
     virtual_poses(model.tree, theta, kin, virtual)
     clear_poses(adj)
     pull_inertia(model.tree, theta, state.zdd, virtual, adj)
     pull_weight(model.tree, virtual, adj.theta)
-    pull_flexible_bodies(model, theta, state.z, state.zd, state.zdd, True, kin, virtual, adj)
-    pull_element_forces(model, theta, t, state.z, state.zd, kin, virtual, adj)
+    pull_flexible_bodies(model, theta, motion, True, kin, virtual, adj)
+    pull_element_forces(model, theta, t, motion, kin, virtual, adj)
     pull_constraints(model, theta, t, state.z, kin, eq.lines, state.lam, virtual, nu, adj)
     pull_weld_forces(model.tree, theta, state.z, state.lam, virtual, adj)
     pull_welds(model.tree, theta, state.z, nu, adj)

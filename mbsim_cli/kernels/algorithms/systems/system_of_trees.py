@@ -123,21 +123,21 @@ def shape(model, theta, kin):
 
 
 @inlined
-def move_bodies(model, theta, z, zd, zdd, kin):
-    motion = columns_moved(model, theta, z, zd, zdd, kin)
+def move_bodies(model, theta, state, kin):
+    motion = columns_moved(model, theta, state, kin)
     motion_kinematics(model.tree, theta, motion.z, motion.zd, motion.zdd, kin)
 
 
 @inlined
-def move_columns(model, theta, z, zd, zdd, kin):
-    motion = motion_of(model, z, zd, zdd, kin)
+def move_columns(model, theta, state, kin):
+    motion = motion_of(model, state, kin)
     column_kinematics(model.tree, theta, motion.z, motion.zd, motion.zdd, kin)
 
 
 @inlined
-def move(model, theta, z, zd, zdd, kin):
-    move_bodies(model, theta, z, zd, zdd, kin)
-    move_columns(model, theta, z, zd, zdd, kin)
+def move(model, theta, state, kin):
+    move_bodies(model, theta, state, kin)
+    move_columns(model, theta, state, kin)
 
 
 def rotate_prediction(model, h, state, differences, expected):
@@ -145,17 +145,17 @@ def rotate_prediction(model, h, state, differences, expected):
 
 
 def constrain(model, theta, t, z, kin, eq):
-    motion = motion_of(model, z, z, z, kin)  # z is read alone
+    motion = motion_of(model, Motion(z, z, z), kin)  # z is read alone
     constraints(model, theta, t, motion.z, kin, eq.phi, jacobian_of(model, kin, eq)[0], eq.lines)
     bring_jacobian(model, kin, eq.J)
 
 
 def load(model, theta, t, state, kin, comp, eq):
-    move_bodies(model, theta, state.z, state.zd, state.zdd, kin)
-    motion, found = motion_of(model, state.z, state.zd, state.zdd, kin), equations_of(model, comp, eq)
+    move_bodies(model, theta, state, kin)
+    motion, found = motion_of(model, state, kin), equations_of(model, comp, eq)
     clear_wrenches(comp.W, found.Q)
     read_multipliers(model, state.lam, kin)
-    element_forces(model, theta, t, motion.z, motion.zd, kin, comp.W, found.Q)
+    element_forces(model, theta, t, motion, kin, comp.W, found.Q)
     constraint_forces(model, theta, motion.z, kin, state.lam, eq.lines, comp.W, found.Q)
     elastic_forces(model, theta, kin, comp)
     _sum_up(model, theta, motion, kin, comp, found, eq)
@@ -172,40 +172,40 @@ def _sum_up(model, theta, motion, kin, comp, found, eq):
 def evaluate_free(model, theta, t, at_center, state, kin, comp, eq):
     found = equations_of(model, comp, eq)
     load_free(model, theta, t, at_center, state, kin, comp, found)
-    _sum_up(model, theta, motion_of(model, state.z, state.zd, state.zdd, kin), kin, comp, found, eq)
+    _sum_up(model, theta, motion_of(model, state, kin), kin, comp, found, eq)
 
 
 @inlined
 def load_free(model, theta, t, at_center, state, kin, comp, found):
     """Kinematics; forces on single bodies in ``comp.W``, on columns in Q, and in G those of elastic rows."""
-    motion = motion_of(model, state.z, state.zd, state.zdd, kin)
+    motion = motion_of(model, state, kin)
     position_kinematics(model.tree, theta, columns_placed(model, theta, state.z, kin).z, at_center, kin)
-    move_bodies(model, theta, state.z, state.zd, state.zdd, kin)
+    move_bodies(model, theta, state, kin)
     clear_wrenches(comp.W, found.Q)
-    element_forces(model, theta, t, motion.z, motion.zd, kin, comp.W, found.Q)
+    element_forces(model, theta, t, motion, kin, comp.W, found.Q)
     elastic_forces(model, theta, kin, comp)
 
 
 def tangent(model, theta, t, beta, gamma, state, eq, kin, comp, T_out):
-    move_columns(model, theta, state.z, state.zd, state.zdd, kin)
+    move_columns(model, theta, state, kin)
     _tangent(model, theta, t, beta, gamma, state, eq.lines, state.lam, kin, comp, T_out)
 
 
 def tangent_free(model, theta, t, beta, gamma, state, none, kin, comp, T_out):
-    move_columns(model, theta, state.z, state.zd, state.zdd, kin)
+    move_columns(model, theta, state, kin)
     _tangent(model, theta, t, beta, gamma, state, none.no_lines, none.no_lambda, kin, comp, T_out)
 
 
 @inlined
 def _tangent_of_columns(model, theta, t, beta, gamma, lines, multiplier, kin, comp, T):
     motion = kin.motion
-    newton_matrix(model, theta, t, beta, gamma, motion.z, motion.zd, lines, multiplier, kin, comp, T)
+    newton_matrix(model, theta, t, beta, gamma, motion, lines, multiplier, kin, comp, T)
     add_flexible_tangent(model, theta, beta, gamma, motion, kin, comp, T)
     add_armature_mass(model, theta, T)
 
 
 def _rigid_tangent(model, theta, t, beta, gamma, state, lines, multiplier, kin, comp, T_out):
-    newton_matrix(model, theta, t, beta, gamma, state.z, state.zd, lines, multiplier, kin, comp, T_out)
+    newton_matrix(model, theta, t, beta, gamma, state, lines, multiplier, kin, comp, T_out)
     add_armature_mass(model, theta, T_out)
 
 
@@ -225,10 +225,10 @@ def _tangent(model, theta, t, beta, gamma, state, lines, multiplier, kin, comp, 
 
 
 def vary_free(model, theta, directions, t, state, sens, kin, comp, tw, dG_out):
-    dtheta, touch, rows = directions.dtheta, directions.touch, rows_of(model, tw, dG_out)[0]
-    change = columns_varied(model, theta, dtheta, state.z, state.zd, state.zdd, kin, sens.z, sens.zd, sens.zdd, tw)
-    move_columns(model, theta, state.z, state.zd, state.zdd, kin)
-    vary_kinematics(model.tree, theta, dtheta, touch, kin, change.z, change.zd, change.zdd, tw)
+    rows = rows_of(model, tw, dG_out)[0]
+    change = columns_varied(model, theta, directions, state, kin, sens, tw)
+    move_columns(model, theta, state, kin)
+    vary_kinematics(model.tree, theta, directions, kin, change, tw)
     slope_moved(model, theta, kin)
     clear_forces(tw, rows)
     _vary_forces(model, theta, directions, t, state, sens, kin, comp, tw, rows, dG_out)
@@ -237,26 +237,26 @@ def vary_free(model, theta, directions, t, state, sens, kin, comp, tw, dG_out):
 @merged
 def _vary_forces(model, theta, directions, t, state, sens, kin, comp, tw, rows, dG_out):
     """Variation of all forces but those of constraints, summed over subtrees and brought to coordinates."""
-    dtheta, touch, change = directions.dtheta, directions.touch, changes_of(model, sens, tw)
-    motion = motion_of(model, state.z, state.zd, state.zdd, kin)
-    vary_element_forces(model, theta, dtheta, touch, t, motion.z, motion.zd, change.z, change.zd, kin, tw, rows)
+    change = changes_of(model, sens, tw)
+    motion = motion_of(model, state, kin)
+    vary_element_forces(model, theta, directions, t, motion, change, kin, tw, rows)
     vary_elastic_forces(model, theta, directions, kin, tw, rows)
-    vary_bodies(model.tree, theta, dtheta, touch, motion.z, change.z, kin, comp, tw, rows)
-    vary_armatures(model, theta, dtheta, motion.zdd, change.zdd, rows)
-    bring_variation(model, theta, dtheta, state.z, sens.z, kin, comp, tw, dG_out)
+    vary_bodies(model.tree, theta, directions, motion.z, change.z, kin, comp, tw, rows)
+    vary_armatures(model, theta, directions.dtheta, motion.zdd, change.zdd, rows)
+    bring_variation(model, theta, directions.dtheta, state.z, sens.z, kin, comp, tw, dG_out)
 
 
 def pull_free(model, theta, t, state, kin, comp, virtual, adj):
-    motion = motion_of(model, state.z, state.zd, state.zdd, kin)
+    motion = motion_of(model, state, kin)
     moving, columns = virtual_of(model, virtual), adjoints_of(model, adj)
-    move_columns(model, theta, state.z, state.zd, state.zdd, kin)
+    move_columns(model, theta, state, kin)
     _start_adjoints(model, theta, motion, True, kin, virtual, moving, columns)
-    pull_element_forces(model, theta, t, motion.z, motion.zd, kin, moving, columns)
+    pull_element_forces(model, theta, t, motion, kin, moving, columns)
     pull_armatures(model, theta, motion.zdd, moving, columns)
     pull_tree(model.tree, theta, motion.z, kin, comp, moving, columns)
     pull_gravity(columns)
     bring_virtual(model, theta, state.z, comp, virtual, adj)
-    bring_adjoints(model, theta, state.z, state.zd, state.zdd, kin, adj)
+    bring_adjoints(model, theta, state, kin, adj)
 
 
 @merged
@@ -266,7 +266,7 @@ def _start_adjoints(model, theta, motion, stiff, kin, virtual, moving, columns):
     virtual_motion(model.tree, kin, moving)
     clear_bodies(columns)
     pull_bodies(model.tree, theta, kin, moving, columns)
-    pull_flexible_bodies(model, theta, motion.z, motion.zd, motion.zdd, stiff, kin, moving, columns)
+    pull_flexible_bodies(model, theta, motion, stiff, kin, moving, columns)
 
 
 def compose(model, kin, comp):
@@ -286,66 +286,69 @@ def speeds(model, theta, t, J, sparsity, zd, phi1_out):
 
 
 def rates(model, theta, lines, t, state, kin, phi1_out, phi2_out):
-    motion = motion_of(model, state.z, state.zd, state.zdd, kin)
-    constraint_rates(model, theta, lines, t, motion.z, motion.zd, motion.zdd, kin, phi1_out, phi2_out)
+    motion = motion_of(model, state, kin)
+    constraint_rates(model, theta, lines, t, motion, kin, phi1_out, phi2_out)
 
 
-def read_sensors(model, theta, t, z, zd, zdd, multiplier, kin, out):
-    motion = motion_of(model, z, zd, zdd, kin)
+def read_sensors(model, theta, t, state, multiplier, kin, out):
+    motion = motion_of(model, state, kin)
     read_multipliers(model, multiplier, kin)
-    find_signals(model, theta, t, motion.z, motion.zd, kin)
-    sense(model, theta, t, motion.z, motion.zd, motion.zdd, multiplier, kin, out)
+    find_signals(model, theta, t, motion, kin)
+    sense(model, theta, t, motion, multiplier, kin, out)
 
 
-def energies(model, theta, t, z, zd, multiplier, kin, out):
-    motion = motion_of(model, z, zd, zd, kin)
-    out[0] = kinetic_energy(model, theta, motion.z, motion.zd, kin)
+def energies(model, theta, t, state, multiplier, kin, out):
+    motion = motion_of(model, state, kin)
+    out[0] = kinetic_energy(model, theta, motion, kin)
     out[1] = potential_energy(model, theta, motion.z, kin)
-    out[2] = other_power(model, theta, t, motion.z, motion.zd, multiplier, kin)
+    out[2] = other_power(model, theta, t, motion, multiplier, kin)
 
 
 def measure(model, theta, m, state, kin):
-    motion = motion_of(model, state.z, state.zd, state.zdd, kin)
-    return measure_of_order(model, theta, m, 0, motion.z, motion.zd, motion.zdd, kin)
+    motion = motion_of(model, state, kin)
+    return measure_of_order(model, theta, m, 0, motion, kin)
 
 
 def measure_and_rate_of(model, theta, m, state, kin):
-    motion = motion_of(model, state.z, state.zd, state.zdd, kin)
-    return value_and_rate(model, theta, m, motion.z, motion.zd, kin)
+    motion = motion_of(model, state, kin)
+    return value_and_rate(model, theta, m, motion, kin)
 
 
-def vary_bodies_of(model, theta, dtheta, touch, z, zd, zdd, kin, dz, dzd, dzdd, tw):
-    change = columns_varied(model, theta, dtheta, z, zd, zdd, kin, dz, dzd, dzdd, tw)
-    vary_kinematics(model.tree, theta, dtheta, touch, kin, change.z, change.zd, change.zdd, tw)
+def vary_bodies_of(model, theta, directions, state, kin, sens, tw):
+    change = columns_varied(model, theta, directions, state, kin, sens, tw)
+    vary_kinematics(model.tree, theta, directions, kin, change, tw)
 
 
-def vary_equations(model, theta, dtheta, touch, lines, t, z, dz, kin, tw, out):
-    motion, change = motion_of(model, z, z, z, kin), changes_of(model, Motion(dz, dz, dz), tw)  # z is read alone
-    vary_constraints(model, theta, dtheta, touch, lines, t, motion.z, change.z, kin, tw, out)
+def vary_equations(model, theta, directions, lines, t, z, dz, kin, tw, out):
+    placed, moved = Motion(z, z, z), Motion(dz, dz, dz)  # z is read alone
+    motion, change = motion_of(model, placed, kin), changes_of(model, moved, tw)
+    vary_constraints(model, theta, directions, lines, t, motion.z, change.z, kin, tw, out)
 
 
 def vary_residual(model, theta, directions, t, state, sens, eq, kin, comp, tw, dG_out):
-    dtheta, touch, change = directions.dtheta, directions.touch, changes_of(model, sens, tw)
-    motion, rows = motion_of(model, state.z, state.zd, state.zdd, kin), rows_of(model, tw, dG_out)[0]
+    change = changes_of(model, sens, tw)
+    motion, rows = motion_of(model, state, kin), rows_of(model, tw, dG_out)[0]
     clear_forces(tw, rows)
-    vary_constraint_forces(model, theta, dtheta, touch, eq.lines, state.lam, motion.z, change.z, kin, tw, rows)
+    vary_constraint_forces(model, theta, directions, eq.lines, state.lam, motion.z, change.z, kin, tw, rows)
     hold_multipliers(model, tw)
     _vary_forces(model, theta, directions, t, state, sens, kin, comp, tw, rows, dG_out)
 
 
-def vary_at_rest(model, theta, dtheta, touch, lines, state, dz, kin, comp, tw, load, other_load, rest, other):
-    _vary_at_rest(model, theta, dtheta, touch, lines, state.z, dz, kin, comp, tw, load, other_load, rest, other)
+def vary_at_rest(model, theta, directions, lines, state, dz, kin, comp, tw, load, other_load, rest, other):
+    _vary_at_rest(model, theta, directions, lines, state.z, dz, kin, comp, tw, load, other_load, rest, other)
 
 
-def _vary_rigid_at_rest(model, theta, dtheta, touch, lines, z, dz, kin, comp, tw, load, other_load, rest, other):
-    vary_resting(model, theta, dtheta, touch, lines, z, dz, kin, comp, tw, load, other_load, rest, other)
+def _vary_rigid_at_rest(model, theta, directions, lines, z, dz, kin, comp, tw, load, other_load, rest, other):
+    dtheta = directions.dtheta
+    vary_resting(model, theta, directions, lines, z, dz, kin, comp, tw, load, other_load, rest, other)
     vary_armatures_alone(model, dtheta, load.x, rest.dG)
     vary_armatures_alone(model, dtheta, other_load.x, other.dG)
 
 
 @with_columns(_vary_rigid_at_rest)
-def _vary_at_rest(model, theta, dtheta, touch, lines, z, dz, kin, comp, tw, load, other_load, rest, other):
+def _vary_at_rest(model, theta, directions, lines, z, dz, kin, comp, tw, load, other_load, rest, other):
     """Variations of both systems, brought from columns to coordinates."""
+    dtheta = directions.dtheta
     tree, x, y, M = model.tree, comp.equations.x[0], comp.equations.x[1], comp.equations.T
     mass_matrix(tree, kin, comp, M)
     add_flexible_mass(model, theta, kin, M)
@@ -353,7 +356,7 @@ def _vary_at_rest(model, theta, dtheta, touch, lines, z, dz, kin, comp, tw, load
     apply_columns(tree, kin.rows, load.x, x)
     apply_columns(tree, kin.rows, other_load.x, y)
     vary_resting(
-        model, theta, dtheta, touch, lines, kin.motion.z, tw.change.z, kin, comp, tw, Load(x, load.multiplier),
+        model, theta, directions, lines, kin.motion.z, tw.change.z, kin, comp, tw, Load(x, load.multiplier),
         Load(y, other_load.multiplier), Resting(rest.A, rest.F, rest.N2, rest.dF, tw.dG, rest.dphi),
         Resting(other.A, other.F, other.N2, other.dF, tw.other_dG, other.dphi),
     )  # fmt: skip
@@ -367,11 +370,10 @@ def _vary_at_rest(model, theta, dtheta, touch, lines, z, dz, kin, comp, tw, load
     add_changed_accelerations(tree, theta, dtheta, z, dz, comp.equations.nodes, other_load.x, other.dG)
 
 
-def vary_rates(model, theta, dtheta, touch, eq, t, state, sens, kin, tw, first_out, second_out):
-    motion, change = motion_of(model, state.z, state.zd, state.zdd, kin), changes_of(model, sens, tw)
+def vary_rates(model, theta, directions, eq, t, state, sens, kin, tw, first_out, second_out):
+    motion, change = motion_of(model, state, kin), changes_of(model, sens, tw)
     vary_constraint_rates(
-        model, theta, dtheta, touch, eq.lines, eq.line_rates, t, motion.z, motion.zd, motion.zdd, change.z, change.zd,
-        change.zdd, kin, tw, first_out, second_out,
+        model, theta, directions, eq.lines, eq.line_rates, t, motion, change, kin, tw, first_out, second_out,
     )  # fmt: skip
 
 
@@ -391,39 +393,34 @@ def _vary_with_velocity(factor, model, theta, eq, zd, dzd, kin, tw, second_out):
     vary_stiffened_speeds(factor, model.tree, theta, kin.J, tw.each, zd, dzd, second_out)
 
 
-def vary_readings(model, theta, directions, t, z, zd, zdd, sens, kin, tw, out):
-    dtheta, touch = directions.dtheta, directions.touch
-    motion, change = motion_of(model, z, zd, zdd, kin), loaded_changes_of(model, sens, tw)
+def vary_readings(model, theta, directions, t, state, sens, kin, tw, out):
+    motion, change = motion_of(model, state, kin), loaded_changes_of(model, sens, tw)
     vary_multipliers(model, change.lam, tw)
-    vary_signals(model, theta, dtheta, touch, t, motion.z, motion.zd, change.z, change.zd, kin, tw)
-    vary_sensors(model, theta, dtheta, touch, t, motion.z, motion.zd, motion.zdd, change, kin, tw, out)
+    vary_signals(model, theta, directions, t, motion, change, kin, tw)
+    vary_sensors(model, theta, directions, t, motion, change, kin, tw, out)
 
 
-def vary_measure(model, theta, dtheta, touch, m, g, k, state, sens, kin, tw):
-    motion, change = motion_of(model, state.z, state.zd, state.zdd, kin), changes_of(model, sens, tw)
-    return vary_any_measure(
-        model, theta, dtheta, touch, m, g, k, motion.z, motion.zd, motion.zdd, change, kin, tw, 0
-    )  # fmt: skip
+def vary_measure(model, theta, directions, m, g, k, state, sens, kin, tw):
+    motion, change = motion_of(model, state, kin), changes_of(model, sens, tw)
+    return vary_any_measure(model, theta, directions, m, g, k, motion, change, kin, tw, 0)
 
 
-def pull_readings(model, theta, t, z, zd, zdd, kin, comp, none, hat, adj):
-    motion, columns = motion_of(model, z, zd, zdd, kin), adjoints_of(model, adj)
+def pull_readings(model, theta, t, state, kin, comp, none, hat, adj):
+    motion, columns = motion_of(model, state, kin), adjoints_of(model, adj)
     clear_bodies(columns)
-    pull_sensors(model, theta, t, motion.z, motion.zd, motion.zdd, kin, hat, columns)
-    pull_signals(model, theta, t, motion.z, motion.zd, kin, columns)
+    pull_sensors(model, theta, t, motion, kin, hat, columns)
+    pull_signals(model, theta, t, motion, kin, columns)
     pull_tree(model.tree, theta, motion.z, kin, comp, virtual_of(model, none), columns)
     pull_gravity(columns)
-    bring_adjoints(model, theta, z, zd, zdd, kin, adj)
+    bring_adjoints(model, theta, state, kin, adj)
 
 
-def pull_rates(model, theta, t, z, zd, zdd, eq, kin, comp, none, nu1, nu2, adj):
-    motion, columns = motion_of(model, z, zd, zdd, kin), adjoints_of(model, adj)
+def pull_rates(model, theta, t, state, eq, kin, comp, none, nu1, nu2, adj):
+    motion, columns = motion_of(model, state, kin), adjoints_of(model, adj)
     clear_bodies(columns)
-    pull_constraint_rates(
-        model, theta, t, motion.z, motion.zd, motion.zdd, kin, eq.lines, eq.line_rates, nu1, nu2, columns
-    )  # fmt: skip
+    pull_constraint_rates(model, theta, t, motion, kin, eq.lines, eq.line_rates, nu1, nu2, columns)
     pull_tree(model.tree, theta, motion.z, kin, comp, virtual_of(model, none), columns)
-    bring_adjoints(model, theta, z, zd, zdd, kin, adj)
+    bring_adjoints(model, theta, state, kin, adj)
 
 
 def pull_rates_with_velocity(model, theta, zd, eq, kin, nu2, adj, zd_out):
@@ -456,17 +453,17 @@ def pull_at_rest(model, theta, t, z, no_rate, x, multiplier, eq, kin, comp, virt
     pull_constraints(model, theta, t, motion.z, kin, eq.lines, multiplier, moving, no_nu, columns)
     pull_tree(model.tree, theta, motion.z, kin, comp, moving, columns)
     bring_virtual(model, theta, z, comp, virtual, adj)
-    bring_adjoints(model, theta, z, no_rate, x, kin, adj)
+    bring_adjoints(model, theta, Motion(z, no_rate, x), kin, adj)
 
 
 def pull_residual(model, theta, t, state, eq, kin, comp, virtual, nu, adj):
-    motion = motion_of(model, state.z, state.zd, state.zdd, kin)
+    motion = motion_of(model, state, kin)
     moving, columns = virtual_of(model, virtual), adjoints_of(model, adj)
     _start_adjoints(model, theta, motion, True, kin, virtual, moving, columns)
-    pull_element_forces(model, theta, t, motion.z, motion.zd, kin, moving, columns)
+    pull_element_forces(model, theta, t, motion, kin, moving, columns)
     pull_armatures(model, theta, motion.zdd, moving, columns)
     pull_constraints(model, theta, t, motion.z, kin, eq.lines, state.lam, moving, nu, columns)
     pull_tree(model.tree, theta, motion.z, kin, comp, moving, columns)
     pull_gravity(columns)
     bring_virtual(model, theta, state.z, comp, virtual, adj)
-    bring_adjoints(model, theta, state.z, state.zd, state.zdd, kin, adj)
+    bring_adjoints(model, theta, state, kin, adj)
