@@ -310,7 +310,7 @@ class Mechanics:
             d_local = np.zeros((k, 3, at.p))
             d_local[:, :, 2 * n : 2 * n + self._p] = np.array([place[2] for place in read]).reshape(k, 3, self._p)
             varied = np.zeros((k, 6, at.p)), np.zeros((k, 6, at.p)), np.zeros((k, 6, at.p))
-            vary = bound(vary_places, theta, at.dtheta, kin, at.twists, body, local, d_local, *varied)
+            vary = bound(vary_places, at.dtheta, kin, at.twists, body, local, d_local, *varied)
         self._places[asked, derivatives] = found = _Places(names, move, pose, motion, jacobian, vary, varied)
         return found
 

@@ -101,7 +101,7 @@ def move_places(tree, theta, kin, body, local, pose_out, motion_out, jacobian_ou
 
 
 @entry
-def vary_places(theta, dtheta, kin, tw, body, local, d_local, d_pose_out, d_velocity_out, d_acceleration_out):
+def vary_places(dtheta, kin, tw, body, local, d_local, d_pose_out, d_velocity_out, d_acceleration_out):
     """Variations (k, 6, p) of position and rotation, of velocities, and of accelerations; d_local (k, 3, p)."""
     for i in range(body.size):
         b = body[i]

@@ -202,7 +202,7 @@ def _finish(model, control, step, k, case, numbers, decisions, leader, counts):
         _set_lanes(k, leader, decisions.trial[k], decisions.scale)
         if decisions.formed[k] != 0:
             _copy_tangent(case.formed, case.work.tangent)
-        return _read_step(model, control, step, k, case, numbers, leader)
+        return _read_step(control, step, k, case, numbers, leader)
     counts[1] += 1
     status, count, _, scale = make_step(
         model, case.theta, control, step, decisions.scale[k], decisions.before[k], case.directions, case.state,
@@ -225,7 +225,7 @@ def _set_lanes(k, leader, value, out):
 
 
 @kernel
-def _read_step(model, control, step, k, case, numbers, leader):
+def _read_step(control, step, k, case, numbers, leader):
     """What case k has at the end of a step that was made in lanes; return its status."""
     state, work, eq = case.state, case.work, case.work.eq
     read_lane(k, numbers.past_zdd, work.past.zdd)

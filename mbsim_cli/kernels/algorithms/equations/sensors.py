@@ -90,7 +90,7 @@ def sense(model, theta, t, motion, multiplier, kin, out):
         elif kind == Sensor.POTENTIAL_ENERGY:
             out[first] = potential_energy(model, theta, motion.z, kin)
         elif kind == Sensor.STRAIN_ENERGY:
-            out[first] = elastic_strain(model, theta, sensors.index[s], motion.z, kin)
+            out[first] = elastic_strain(model, theta, sensors.index[s], motion.z)
         elif kind == Sensor.ATTITUDE:
             out[first] = _attitude_of(sensors, s, kin)
         elif kind == Sensor.FORCE_ON_BODY:
@@ -327,7 +327,7 @@ def _vary_sensor(model, theta, directions, t, s, g, motion, sens, kin, tw, out):
         value += vary_elastic_potential(model, theta, directions, g, k, motion.z, sens, kin, tw)
         put(out, first, k, value)
     elif kind == Sensor.STRAIN_ENERGY:
-        value = vary_elastic_strain(model, theta, directions, sensors.index[s], g, k, motion.z, sens, kin)
+        value = vary_elastic_strain(model, theta, directions, sensors.index[s], g, k, motion.z, sens)
         put(out, first, k, value)
     elif kind == Sensor.ATTITUDE:
         put(out, first, k, _vary_attitude(sensors, s, k, kin, tw))

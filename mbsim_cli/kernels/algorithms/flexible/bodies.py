@@ -299,8 +299,8 @@ def elastic_kinetic(model, theta, motion, kin):
     return total
 
 
-@with_elastic(lambda model, theta, f, z, kin: 0.0)
-def elastic_strain(model, theta, f, z, kin):
+@with_elastic(lambda model, theta, f, z: 0.0)
+def elastic_strain(model, theta, f, z):
     """Strain energy of flexible body f."""
     return flexible_strain(model.tree, theta, f, z)
 
@@ -340,8 +340,8 @@ def vary_elastic_kinetic(model, theta, directions, g, k, motion, sens, kin, tw):
     return total
 
 
-@with_elastic(lambda model, theta, directions, f, g, k, z, sens, kin: 0.0 * at(directions.dtheta, 0, k))
-def vary_elastic_strain(model, theta, directions, f, g, k, z, sens, kin):
+@with_elastic(lambda model, theta, directions, f, g, k, z, sens: 0.0 * at(directions.dtheta, 0, k))
+def vary_elastic_strain(model, theta, directions, f, g, k, z, sens):
     """Variation k of ``elastic_strain``."""
     dtheta, touch = directions.dtheta, directions.touch
     return vary_flexible_strain(model.tree, theta, dtheta, touch.flexible[f, g], f, k, z, sens.z)
