@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
+from mbsim_cli.kernels.algorithms.motion.workspace import Motion
 from mbsim_cli.kernels.elements.flexible import (
     flexible_force,
     flexible_slopes,
@@ -37,14 +38,14 @@ class Forces:
         self.stiff = stiff
         self.dtype = np.result_type(theta, *vars(state).values())
         self.tree, self.theta, self.el = tree, theta.astype(self.dtype), work(tree, self.dtype)
-        self.turning = [tuple(x.astype(self.dtype)) for x in (state.w, state.alpha, state.a)]
-        self.elastic = [coordinates(x.astype(self.dtype)) for x in (state.q, state.qd, state.qdd)]
+        self.turning = tuple(tuple(x.astype(self.dtype)) for x in (state.w, state.alpha, state.a))
+        self.elastic = Motion(*(coordinates(x.astype(self.dtype)) for x in (state.q, state.qd, state.qdd)))
         rows = np.zeros(tree.elastic[-1], self.dtype)
-        moment, force = flexible_force(tree, self.theta, 0, *self.turning, *self.elastic, self.el, stiff, rows)
+        moment, force = flexible_force(tree, self.theta, 0, self.turning, self.elastic, self.el, stiff, rows)
         self.all = np.array([*force, *moment, *rows[1:]])
 
     def slopes(self):
-        flexible_slopes(self.tree, self.theta, 0, *self.turning, *self.elastic[1:], self.el, self.stiff)
+        flexible_slopes(self.tree, self.theta, 0, self.turning, self.elastic, self.el, self.stiff)
         return self
 
 
@@ -132,13 +133,13 @@ def varied(here, directions):
     rows = np.zeros((here.tree.elastic[-1], directions.COUNT))
     wrenches = []
     for k in range(directions.COUNT):
-        seen = [tuple(directions.rows(name)[:, k]) for name in ("w", "alpha", "a")]
-        changes = [directions.elastic(name) for name in ("q", "qd", "qdd")]
-        motion = (*here.turning, *here.elastic)
+        seen = tuple(tuple(directions.rows(name)[:, k]) for name in ("w", "alpha", "a"))
+        changes = Motion(*(directions.elastic(name) for name in ("q", "qd", "qdd")))
         touched = directions.theta[:, k].any()
         moment, force = vary_flexible(
-            here.tree, here.theta, directions.theta, touched, 0, k, *motion, *seen, *changes, here.el, here.stiff, rows
-        )
+            here.tree, here.theta, directions.theta, touched, 0, k, here.turning, here.elastic, seen, changes, here.el,
+            here.stiff, rows,
+        )  # fmt: skip
         wrenches.append([*force, *moment])
     return np.hstack([wrenches, rows[1:].T])
 
@@ -188,7 +189,7 @@ def test_pull_back_is_the_transpose_of_the_variation(name, stiff):
     adjoint, adj = np.random.default_rng(6).normal(size=6 + sid.n), no_adjoints(here)
     virtual = tuple(adjoint[3:6]), tuple(adjoint[:3])
     mu = coordinates(adjoint[6:])[:, None]
-    found = pull_flexible(tree, here.theta, 0, 0, virtual, mu, *here.turning, *here.elastic, here.el, stiff, adj)
+    found = pull_flexible(tree, here.theta, 0, 0, virtual, mu, here.turning, here.elastic, here.el, stiff, adj)
     expected = varied(here, directions) @ adjoint
     on = on_directions(adj, dict(zip(("w", "alpha", "a"), found, strict=True)), directions)
     assert on == pytest.approx(expected, rel=1e-12, abs=1e-13 * np.abs(expected).max())

@@ -8,7 +8,8 @@ With mc = mdCM(q), and a the acceleration of the origin less gravity, w and alph
 
 With G_l half the derivative of J by q_l, Gr(q') w is the sum of q'_l (2 G_l w - Cr_l x w), Ge_l(q') twice that of q'_j
 Cr1_jl, and Oe_l is -G_l; what a body deviates by is added by ``flexible_energy``. Derivation:
-docs/theory/flexible_bodies.md, sections 1 and 2. Cost O(n^2), eight modes at a time.
+docs/theory/flexible_bodies.md, sections 1 and 2. Cost O(n^2), eight modes at a time. Below, ``turning`` is (w, alpha,
+a), and ``motion`` (q, q', q'').
 """
 
 from mbsim_cli.kernels.algebra.spatial import (
@@ -85,15 +86,16 @@ from mbsim_cli.model.layout import NONE
 
 
 @kernel
-def flexible_force(tree, theta, f, w, alpha, a, z, zd, zdd, el, stiff, G_out):
+def flexible_force(tree, theta, f, turning, motion, el, stiff, G_out):
     """(moment, force) of flexible body f; adds its elastic rows to G_out (n,), and leaves what they took in ``el``.
 
     Without ``stiff`` those of inertia alone.
     """
+    (w, alpha, a), (z, zd, zdd) = turning, motion
     n, c, _ = modes_of(tree, f)
-    _bend(tree, theta, f, w, alpha, a, z, zd, zdd, el, stiff)
+    _bend(tree, theta, f, turning, motion, el, stiff)
     if tree.deviation[f] != NONE:
-        deviate_modes(tree, theta, f, w, alpha, a, z, zd, el)
+        deviate_modes(tree, theta, f, turning, motion, el)
     _sum_modes(tree, theta, f, z, zd, el)
     if tree.deviation[f] != NONE:
         deviate_frame(tree, theta, f, z, zd, el)
@@ -111,9 +113,10 @@ def flexible_force(tree, theta, f, w, alpha, a, z, zd, zdd, el, stiff, G_out):
 def flexible_shape(tree, theta, f, z, el):
     """Leave in ``el`` what the mass matrix of flexible body f reads; what depends on rates is of no motion."""
     still = scale3(0.0, load3(theta, tree.block[f] + MDCM))
-    _bend(tree, theta, f, still, still, still, z, z, z, el, False)
+    turning, motion = (still, still, still), (z, z, z)
+    _bend(tree, theta, f, turning, motion, el, False)
     if tree.deviation[f] != NONE:
-        deviate_modes(tree, theta, f, still, still, still, z, z, el)
+        deviate_modes(tree, theta, f, turning, motion, el)
     _sum_modes(tree, theta, f, z, z, el)
     if tree.deviation[f] != NONE:
         deviate_frame(tree, theta, f, z, z, el)
@@ -129,8 +132,9 @@ def wrench_of(m, h, inertia, gyral, moving, turned, moved, w, alpha, a):
 
 
 @inlined
-def _bend(tree, theta, f, w, alpha, a, z, zd, zdd, el, stiff):
+def _bend(tree, theta, f, turning, motion, el, stiff):
     """Fill the rows of the modes."""
+    (w, alpha, a), (z, zd, zdd) = turning, motion
     n, c, o = modes_of(tree, f)
     squares, elastic = products(w), 1.0 if stiff else 0.0
     for g in range(0, n, width(el.now)):
@@ -222,11 +226,12 @@ def put_modes(tree, theta, f, M_out):
 
 
 @kernel
-def flexible_slopes(tree, theta, f, w, alpha, a, zd, zdd, el, stiff):
+def flexible_slopes(tree, theta, f, turning, motion, el, stiff):
     """Leave in ``el`` the derivatives by q and q' that tangent, variation and pull-back read.
 
     Needs ``flexible_force`` at the same state.
     """
+    (w, alpha, a), (_, zd, zdd) = turning, motion
     n, c, o = modes_of(tree, f)
     squares, elastic = products(w), 1.0 if stiff else 0.0
     for g in range(0, n, width(el.now)):
@@ -249,7 +254,7 @@ def flexible_slopes(tree, theta, f, w, alpha, a, zd, zdd, el, stiff):
         put3(el.change, f, BY_RATE + 3, k, scale3(2.0, cross3(w, ct)))
         put3(el.change, f, BY_SPEED, k, scale3(2.0, sub3(x, bent)))
     if tree.deviation[f] != NONE:
-        deviate_slopes(tree, theta, f, w, alpha, a, zd, zdd, el)
+        deviate_slopes(tree, theta, f, turning, motion, el)
 
 
 @inlined
@@ -298,13 +303,12 @@ def _put_column(D_out, column, moment, force):
 
 
 @kernel
-def vary_flexible(
-    tree, theta, dtheta, touched, f, k, w, alpha, a, z, zd, zdd, dw, dalpha, da, dz, dzd, dzdd, el, stiff, dG_out
-):
+def vary_flexible(tree, theta, dtheta, touched, f, k, turning, motion, d_turning, change, el, stiff, dG_out):
     """(dmoment, dforce) in direction or directions k; adds the variation of the elastic rows to dG_out (n, p).
 
     ``touched``: whether dtheta has entries of this body. Needs ``flexible_slopes`` at the state.
     """
+    w, (dw, dalpha, da), (dz, dzd, dzdd) = turning[0], d_turning, change
     n, c, o = modes_of(tree, f)
     frame = el.frame[f]
     h, inertia = load3(frame, H), six_of(frame, J)
@@ -325,15 +329,16 @@ def vary_flexible(
         add_to(dG_out, c + l, k, e)
     if not touched:
         return moment, force
-    own = vary_numbers(tree, dtheta, f, k, w, alpha, a, z, zd, zdd, stiff, dG_out)
+    own = vary_numbers(tree, dtheta, f, k, turning, motion, stiff, dG_out)
     if tree.deviation[f] != NONE:
-        own = add6(own, vary_deviations(tree, dtheta, f, k, w, alpha, a, z, zd, zdd, dG_out))
+        own = add6(own, vary_deviations(tree, dtheta, f, k, turning, motion, dG_out))
     return add6((moment, force), own)
 
 
 @inlined
-def vary_numbers(tree, dtheta, f, k, w, alpha, a, z, zd, zdd, stiff, dG_out):
+def vary_numbers(tree, dtheta, f, k, turning, motion, stiff, dG_out):
     """What the numbers of the first block add in directions k."""
+    (w, alpha, a), (z, zd, zdd) = turning, motion
     n, c, o = modes_of(tree, f)
     h, inertia = load3_of(dtheta, o + MDCM, k), along6(dtheta, o + J0, 1, k)
     rate, squares, elastic = scale_six(0.0, inertia), products(w), 1.0 if stiff else 0.0
@@ -367,13 +372,13 @@ def vary_numbers(tree, dtheta, f, k, w, alpha, a, z, zd, zdd, stiff, dG_out):
 
 
 @kernel
-def pull_flexible(tree, theta, f, k, U, mu, w, alpha, a, z, zd, zdd, el, stiff, adj):
+def pull_flexible(tree, theta, f, k, U, mu, turning, motion, el, stiff, adj):
     """Adjoints of w, alpha and a from a virtual motion U (turn, shift) of the frame and mu (n, p) of coordinates.
 
     Adds to z, z', z'' and theta of ``adj``. Needs ``flexible_slopes`` at the state.
     """
     n, c, o = modes_of(tree, f)
-    of_w, of_alpha, of_a = _of_frame(el.frame[f], w, U)
+    of_w, of_alpha, of_a = _of_frame(el.frame[f], turning[0], U)
     for l in range(n):
         row = at(mu, c + l, k)
         of_w = axpy3(row, rows3(el.change, f, BY_SPEED, l), of_w)
@@ -386,9 +391,9 @@ def pull_flexible(tree, theta, f, k, U, mu, w, alpha, a, z, zd, zdd, el, stiff, 
         add_to(adj.z, c + l, k, x)
         add_to(adj.zd, c + l, k, rate)
         add_to(adj.zdd, c + l, k, second)
-    _pull_numbers(tree, f, k, U, mu, w, alpha, a, z, zd, zdd, stiff, adj.theta)
+    _pull_numbers(tree, f, k, U, mu, turning, motion, stiff, adj.theta)
     if tree.deviation[f] != NONE:
-        pull_deviations(tree, f, k, U, mu, w, alpha, a, z, zd, zdd, adj.theta)
+        pull_deviations(tree, f, k, U, mu, turning, motion, adj.theta)
     return of_w, of_alpha, of_a
 
 
@@ -417,8 +422,9 @@ def _carried(el, f, l, U):
 
 
 @inlined
-def _pull_numbers(tree, f, k, U, mu, w, alpha, a, z, zd, zdd, stiff, theta_out):
+def _pull_numbers(tree, f, k, U, mu, turning, motion, stiff, theta_out):
     """Add to the numbers of the first block."""
+    (w, alpha, a), (z, zd, zdd) = turning, motion
     n, c, o = modes_of(tree, f)
     turn, shift = U
     turned, shifted = cross3(turn, w), cross3(shift, w)

@@ -46,6 +46,8 @@ from mbsim_cli.kernels.algorithms.motion.workspace import (
     COLUMN_X,
     COLUMN_Y,
     OWN_S,
+    Motion,
+    motion_alone,
 )
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.compiler.simd import add_to, at, block, width
@@ -140,7 +142,7 @@ def flexible_forces(model, theta, motion, kin, comp, G_out):
     tree = model.tree
     for f in range(tree.flexible.size):
         R, r, w, _, alpha, a = frame_of(tree, kin, f)
-        wrench = flexible_force(tree, theta, f, w, alpha, a, motion.z, motion.zd, motion.zdd, kin.elastic, True, G_out)
+        wrench = flexible_force(tree, theta, f, (w, alpha, a), motion, kin.elastic, True, G_out)
         push = scale6(-1.0, to_origin(R, r, wrench))
         store(comp.push, f, push)
         apply_to_body(comp.W, kin, tree.flexible[f], 1.0, push)
@@ -150,7 +152,8 @@ def flexible_forces(model, theta, motion, kin, comp, G_out):
 def take_at_rest(tree, theta, f, z, x, kin, comp, W_out):
     """Take from W (nb + 1, 6) what accelerations x (n,) need of body f in a system at rest; leaves ``kin.elastic``."""
     R, r, w, _, alpha, a = frame_of(tree, kin, f)
-    wrench = flexible_force(tree, theta, f, w, alpha, a, z, comp.zero, x, kin.elastic, False, comp.scratch)
+    motion = Motion(z, comp.zero, x)
+    wrench = flexible_force(tree, theta, f, (w, alpha, a), motion, kin.elastic, False, comp.scratch)
     apply_to_body(W_out, kin, tree.flexible[f], -1.0, to_origin(R, r, wrench))
 
 
@@ -159,9 +162,9 @@ def resting_force(tree, theta, f, A, z, x, kin, comp):
     """Wrench by accelerations A of the frame, about the global origin, and x (n,); leaves slopes in ``kin.elastic``."""
     R, r = pose_of(kin, tree.flexible[f])
     alpha, a = _in_body(R, r, A)
-    still = scale3(0.0, alpha)
-    wrench = flexible_force(tree, theta, f, still, alpha, a, z, comp.zero, x, kin.elastic, False, comp.scratch)
-    flexible_slopes(tree, theta, f, still, alpha, a, comp.zero, x, kin.elastic, False)
+    turning, motion = (scale3(0.0, alpha), alpha, a), Motion(z, comp.zero, x)
+    wrench = flexible_force(tree, theta, f, turning, motion, kin.elastic, False, comp.scratch)
+    flexible_slopes(tree, theta, f, turning, motion, kin.elastic, False)
     return to_origin(R, r, wrench)
 
 
@@ -171,10 +174,11 @@ def vary_resting_force(tree, theta, directions, f, g, k, A, dA, z, x, dz, kin, c
     dtheta, touch = directions.dtheta, directions.touch
     R, r = pose_of(kin, tree.flexible[f])
     (alpha, a), (dalpha, da) = _in_body(R, r, A), _in_body(R, r, dA)
+    turning, motion = (scale3(0.0, alpha), alpha, a), Motion(z, comp.zero, x)
+    d_turning, change = (scale3(0.0, dalpha), dalpha, da), Motion(dz, touch.still, touch.still)
     dW = vary_flexible(
-        tree, theta, dtheta, touch.flexible[f, g], f, k, scale3(0.0, alpha), alpha, a, z, comp.zero, x,
-        scale3(0.0, dalpha), dalpha, da, dz, touch.still, touch.still, kin.elastic, False, dG_out,
-    )  # fmt: skip
+        tree, theta, dtheta, touch.flexible[f, g], f, k, turning, motion, d_turning, change, kin.elastic, False, dG_out
+    )
     return to_origin(R, r, dW)
 
 
@@ -192,7 +196,7 @@ def slope_bodies(model, theta, state, kin):
     tree = model.tree
     for f in range(tree.flexible.size):
         _, _, w, _, alpha, a = frame_of(tree, kin, f)
-        flexible_slopes(tree, theta, f, w, alpha, a, state.zd, state.zdd, kin.elastic, True)
+        flexible_slopes(tree, theta, f, (w, alpha, a), motion_alone(state), kin.elastic, True)
 
 
 @kernel
@@ -202,7 +206,7 @@ def add_flexible_tangent(model, theta, beta, gamma, state, kin, comp, T_out):
     for f in range(tree.flexible.size):
         R, r, w, v, alpha, a = frame_of(tree, kin, f)
         c, n = tree.elastic[f], elastic_count(tree, f)
-        flexible_slopes(tree, theta, f, w, alpha, a, state.zd, state.zdd, kin.elastic, True)
+        flexible_slopes(tree, theta, f, (w, alpha, a), motion_alone(state), kin.elastic, True)
         flexible_tangent(tree, theta, f, beta, gamma, w, kin.elastic, comp.D)
         _columns_of_frame(model, gamma, f, R, r, w, v, comp, T_out)
         for k in range(n):
@@ -269,17 +273,18 @@ def add_flexible_mass(model, theta, kin, M_out):
 def vary_flexible_forces(model, theta, directions, state, sens, kin, tw, dG_out):
     """Add the variation of ``flexible_forces``, as the bodies see it; needs twists and ``add_flexible_tangent``."""
     dtheta, touch = directions.dtheta, directions.touch
-    tree = model.tree
+    tree, motion, change = model.tree, motion_alone(state), motion_alone(sens)
     for f in range(tree.flexible.size):
         i = tree.flexible[f]
         R, r, w, v, alpha, a = frame_of(tree, kin, f)
+        turning = w, alpha, a
         for g in range(0, dtheta.shape[1], width(dtheta)):
             k = block(dtheta, g)
             N1, N2 = at_origin2(tw.N1, kin, i, k), at_origin2(tw.N2, kin, i, k)
-            dw, dalpha, da = change_in_body(R, r, w, v, N1, N2)
+            d_turning = change_in_body(R, r, w, v, N1, N2)
             dW = vary_flexible(
-                tree, theta, dtheta, touch.flexible[f, g], f, k, w, alpha, a, state.z, state.zd, state.zdd, dw, dalpha,
-                da, sens.z, sens.zd, sens.zdd, kin.elastic, True, dG_out,
+                tree, theta, dtheta, touch.flexible[f, g], f, k, turning, motion, d_turning, change, kin.elastic, True,
+                dG_out,
             )  # fmt: skip
             apply_to_body2(tw.F, kin, i, k, 1.0, to_origin(R, r, dW))
 
@@ -387,18 +392,18 @@ def pull_flexible_bodies(model, theta, motion, stiff, kin, virtual, adj_out):
 
     Needs ``flexible_forces`` at the state, or ``resting_flexible_forces`` and not ``stiff``.
     """
-    z, zd, zdd = motion.z, motion.zd, motion.zdd
     tree = model.tree
     for f in range(tree.flexible.size):
         i = tree.flexible[f]
         R, r, w, v, alpha, a = frame_of(tree, kin, f)
-        flexible_slopes(tree, theta, f, w, alpha, a, zd, zdd, kin.elastic, stiff)
+        turning = w, alpha, a
+        flexible_slopes(tree, theta, f, turning, motion, kin.elastic, stiff)
         for g in range(0, virtual.each.size, width(virtual.each)):
             k = block(virtual.each, g)
             turn, shift = shift_motion(motion_at2(virtual.U, i, k), r)
             U = unrotate(R, turn), unrotate(R, shift)
             of_w, of_alpha, of_a = pull_flexible(
-                tree, theta, f, k, U, virtual.mu, w, alpha, a, z, zd, zdd, kin.elastic, stiff, adj_out
+                tree, theta, f, k, U, virtual.mu, turning, motion, kin.elastic, stiff, adj_out
             )
             # the body sees N'_w, N''_w + N'_w x w, and N'' of its origin + 2 N'_w x v
             turned = add3(of_w, axpy3(2.0, cross3(v, of_a), cross3(w, of_alpha)))

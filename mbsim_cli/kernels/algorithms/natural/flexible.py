@@ -38,7 +38,7 @@ from mbsim_cli.kernels.algorithms.flexible.bodies import (
     vary_resting_force,
 )
 from mbsim_cli.kernels.algorithms.motion.kinematics import apply_to_body, apply_to_body2, pose_of
-from mbsim_cli.kernels.algorithms.motion.workspace import Motion
+from mbsim_cli.kernels.algorithms.motion.workspace import Motion, motion_alone
 from mbsim_cli.kernels.algorithms.natural.bodies import (
     POSE,
     columns_in,
@@ -146,7 +146,7 @@ def add_natural_elastic_tangent(tree, theta, beta, gamma, state, kin, comp, T_ou
     for f in range(tree.flexible.size):
         i = tree.flexible[f]
         R, r, w, v, alpha, a = frame_of(tree, kin, f)
-        flexible_slopes(tree, theta, f, w, alpha, a, state.zd, state.zdd, kin.elastic, True)
+        flexible_slopes(tree, theta, f, (w, alpha, a), motion_alone(state), kin.elastic, True)
         flexible_tangent(tree, theta, f, beta, gamma, w, kin.elastic, comp.D)
         _place_twists(tree, theta, i, kin, comp.moves)
         for j in range(tree.first[i + 1] - tree.first[i]):
