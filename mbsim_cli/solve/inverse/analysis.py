@@ -7,7 +7,7 @@ from typing import NamedTuple, NoReturn
 import numpy as np
 
 from mbsim_cli.errors import AnalysisError
-from mbsim_cli.kernels.algorithms.motion.workspace import Twists, law_entries
+from mbsim_cli.kernels.algorithms.motion.workspace import Directions, Twists, law_entries
 from mbsim_cli.kernels.algorithms.torques.lanes import LANES
 from mbsim_cli.kernels.compiler.simd import padded
 from mbsim_cli.kernels.drivers.inverse_dynamics import prescribe, pull_prescribed, vary_prescribed
@@ -16,7 +16,6 @@ from mbsim_cli.kernels.drivers.pull_instants import MotionAdjoints
 from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
 from mbsim_cli.kernels.drivers.simulate import Work
 from mbsim_cli.kernels.elements.spring import NATURAL, STIFFNESS
-from mbsim_cli.kernels.integrators.ali3p_derivatives import Directions
 from mbsim_cli.model.layout import NONE
 from mbsim_cli.model.problem import InverseBlock, Motion, Prescribed, Problem, Torques
 from mbsim_cli.solve import allocate
