@@ -91,7 +91,7 @@ def flexible_force(tree, theta, f, turning, motion, el, stiff, G_out):
 
     Without ``stiff`` those of inertia alone.
     """
-    (w, alpha, a), (z, zd, zdd) = turning, motion
+    (w, alpha, a), z, zd, zdd = turning, motion.z, motion.zd, motion.zdd
     n, c, _ = modes_of(tree, f)
     _bend(tree, theta, f, turning, motion, el, stiff)
     if tree.deviation[f] != NONE:
@@ -110,16 +110,16 @@ def flexible_force(tree, theta, f, turning, motion, el, stiff, G_out):
 
 
 @kernel
-def flexible_shape(tree, theta, f, z, el):
-    """Leave in ``el`` what the mass matrix of flexible body f reads; what depends on rates is of no motion."""
+def flexible_shape(tree, theta, f, motion, el):
+    """Leave in ``el`` what the mass matrix of flexible body f reads, which no rates change."""
     still = scale3(0.0, load3(theta, tree.block[f] + MDCM))
-    turning, motion = (still, still, still), (z, z, z)
+    turning = still, still, still
     _bend(tree, theta, f, turning, motion, el, False)
     if tree.deviation[f] != NONE:
         deviate_modes(tree, theta, f, turning, motion, el)
-    _sum_modes(tree, theta, f, z, z, el)
+    _sum_modes(tree, theta, f, motion.z, motion.zd, el)
     if tree.deviation[f] != NONE:
-        deviate_frame(tree, theta, f, z, z, el)
+        deviate_frame(tree, theta, f, motion.z, motion.zd, el)
 
 
 @inlined
@@ -134,7 +134,7 @@ def wrench_of(m, h, inertia, gyral, moving, turned, moved, w, alpha, a):
 @inlined
 def _bend(tree, theta, f, turning, motion, el, stiff):
     """Fill the rows of the modes."""
-    (w, alpha, a), (z, zd, zdd) = turning, motion
+    (w, alpha, a), z, zd, zdd = turning, motion.z, motion.zd, motion.zdd
     n, c, o = modes_of(tree, f)
     squares, elastic = products(w), 1.0 if stiff else 0.0
     for g in range(0, n, width(el.now)):
@@ -231,7 +231,7 @@ def flexible_slopes(tree, theta, f, turning, motion, el, stiff):
 
     Needs ``flexible_force`` at the same state.
     """
-    (w, alpha, a), (_, zd, zdd) = turning, motion
+    (w, alpha, a), zd, zdd = turning, motion.zd, motion.zdd
     n, c, o = modes_of(tree, f)
     squares, elastic = products(w), 1.0 if stiff else 0.0
     for g in range(0, n, width(el.now)):
@@ -308,7 +308,8 @@ def vary_flexible(tree, theta, dtheta, touched, f, k, turning, motion, d_turning
 
     ``touched``: whether dtheta has entries of this body. Needs ``flexible_slopes`` at the state.
     """
-    w, (dw, dalpha, da), (dz, dzd, dzdd) = turning[0], d_turning, change
+    w, (dw, dalpha, da) = turning[0], d_turning
+    dz, dzd, dzdd = change.z, change.zd, change.zdd
     n, c, o = modes_of(tree, f)
     frame = el.frame[f]
     h, inertia = load3(frame, H), six_of(frame, J)
@@ -338,7 +339,7 @@ def vary_flexible(tree, theta, dtheta, touched, f, k, turning, motion, d_turning
 @inlined
 def vary_numbers(tree, dtheta, f, k, turning, motion, stiff, dG_out):
     """What the numbers of the first block add in directions k."""
-    (w, alpha, a), (z, zd, zdd) = turning, motion
+    (w, alpha, a), z, zd, zdd = turning, motion.z, motion.zd, motion.zdd
     n, c, o = modes_of(tree, f)
     h, inertia = load3_of(dtheta, o + MDCM, k), along6(dtheta, o + J0, 1, k)
     rate, squares, elastic = scale_six(0.0, inertia), products(w), 1.0 if stiff else 0.0
@@ -424,7 +425,7 @@ def _carried(el, f, l, U):
 @inlined
 def _pull_numbers(tree, f, k, U, mu, turning, motion, stiff, theta_out):
     """Add to the numbers of the first block."""
-    (w, alpha, a), (z, zd, zdd) = turning, motion
+    (w, alpha, a), z, zd, zdd = turning, motion.z, motion.zd, motion.zdd
     n, c, o = modes_of(tree, f)
     turn, shift = U
     turned, shifted = cross3(turn, w), cross3(shift, w)

@@ -101,7 +101,7 @@ from mbsim_cli.model.layout import NONE
 @kernel
 def deviate_modes(tree, theta, f, turning, motion, el):
     """Add to the rows of the modes."""
-    (w, alpha, a), (z, zd, _) = turning, motion
+    (w, alpha, a), z, zd = turning, motion.z, motion.zd
     n, c, _ = modes_of(tree, f)
     o, squares = tree.deviation[f], products(w)
     for g in range(0, n, width(el.now)):
@@ -159,7 +159,7 @@ def _first_moment(tree, theta, f, l, el):
 @kernel
 def deviate_slopes(tree, theta, f, turning, motion, el):
     """Add to the derivatives by q and q'."""
-    (w, alpha, a), (_, zd, zdd) = turning, motion
+    (w, alpha, a), zd, zdd = turning, motion.zd, motion.zdd
     n, c, _ = modes_of(tree, f)
     o, squares = tree.deviation[f], products(w)
     for j in range(n):
@@ -195,7 +195,7 @@ def _add3(array, f, r, l, x):
 @kernel
 def vary_deviations(tree, dtheta, f, k, turning, motion, dG_out):
     """(dmoment, dforce) that the numbers of the second block add in directions k; adds to elastic rows."""
-    (w, alpha, a), (z, zd, zdd) = turning, motion
+    (w, alpha, a), z, zd, zdd = turning, motion.z, motion.zd, motion.zdd
     n, c, _ = modes_of(tree, f)
     o, squares = tree.deviation[f], products(w)
     h = scale3(0.0, along3(dtheta, o, n, k))
@@ -225,7 +225,7 @@ def vary_deviations(tree, dtheta, f, k, turning, motion, dG_out):
 @kernel
 def pull_deviations(tree, f, k, U, mu, turning, motion, theta_out):
     """Add to the numbers of the second block: the transpose of ``vary_deviations``."""
-    (w, alpha, a), (z, zd, zdd) = turning, motion
+    (w, alpha, a), z, zd, zdd = turning, motion.z, motion.zd, motion.zdd
     n, c, _ = modes_of(tree, f)
     o, squares, (turn, shift) = tree.deviation[f], products(w), U
     turned, shifted = cross3(turn, w), cross3(shift, w)

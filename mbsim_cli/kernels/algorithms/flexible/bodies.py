@@ -130,7 +130,7 @@ def start_elastic_rows(tree, Q, G_out):
 def shape_bodies(model, theta, z, kin):
     """Leave what ``add_flexible_mass`` reads."""
     for f in range(model.tree.flexible.size):
-        flexible_shape(model.tree, theta, f, z, kin.elastic)
+        flexible_shape(model.tree, theta, f, Motion(z, z, z), kin.elastic)
 
 
 @kernel

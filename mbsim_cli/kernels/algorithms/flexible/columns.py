@@ -36,14 +36,14 @@ with_columns = only_with("model.tree", FlexibleTree)
 def columns_placed(model, theta, z, kin):
     """Place columns: z of their motion."""
     place_columns(model.tree, theta, z, kin.rows, kin.motion.z)
-    return kin.motion
+    return motion_alone(kin.motion)
 
 
 @with_columns(lambda model, theta, state, kin: motion_alone(state))
 def columns_moved(model, theta, state, kin):
     """Move columns, which stand where they were placed."""
     move_columns(model.tree, theta, kin.rows, state.zd, state.zdd, kin.motion)
-    return kin.motion
+    return motion_alone(kin.motion)
 
 
 @with_columns(lambda model, z, no_rate, x, kin, comp: Motion(z, no_rate, x))
@@ -56,20 +56,20 @@ def columns_at_rest(model, z, no_rate, x, kin, comp):
 @with_columns(lambda model, state, kin: motion_alone(state))
 def motion_of(model, state, kin):
     """The motion of columns, as ``columns_placed`` and ``columns_moved`` left it."""
-    return kin.motion
+    return motion_alone(kin.motion)
 
 
 @with_columns(lambda model, theta, directions, state, kin, sens, tw: motion_alone(sens))
 def columns_varied(model, theta, directions, state, kin, sens, tw):
     """Vary the motion of columns."""
     vary_columns(model.tree, theta, kin.rows, directions.dtheta, motion_alone(state), motion_alone(sens), tw.change)
-    return tw.change
+    return motion_alone(tw.change)
 
 
 @with_columns(lambda model, sens, tw: motion_alone(sens))
 def changes_of(model, sens, tw):
     """The variation of that motion, as ``columns_varied`` left it."""
-    return tw.change
+    return motion_alone(tw.change)
 
 
 @with_columns(lambda model, sens, tw: LoadedMotion(sens.z, sens.zd, sens.zdd, sens.lam))
@@ -127,7 +127,7 @@ def shape_placed(model, theta, kin):
 @with_columns(lambda model, theta, kin, comp: None)
 def elastic_forces(model, theta, kin, comp):
     """Add forces on frames to ``comp.W``; leave the rows G of elastic coordinates."""
-    motion, found = kin.motion, comp.equations
+    motion, found = motion_alone(kin.motion), comp.equations
     start_elastic_rows(model.tree, found.Q, found.G)
     flexible_forces(model, theta, motion, kin, comp, found.G)
 

@@ -484,7 +484,7 @@ def vary_accelerations(model, theta, directions, t, state, sens, dyn):
     """Variations (n, p) of the accelerations just found by ``accelerate``, and (m, p) of multipliers."""
     dtheta = directions.dtheta
     tree, kin, art, tw, x, driver = model.tree, dyn.kin, dyn.art, dyn.tw, dyn.varied.x, dyn.art.driver
-    motion, change, forces = kin.motion, tw.change, dyn.loads.equations
+    motion, change, forces = motion_alone(kin.motion), motion_alone(tw.change), dyn.loads.equations
     load_free(model, theta, t, True, motion_alone(state), kin, dyn.loads, dyn.loads.equations)
     column_kinematics(tree, theta, motion.z, motion.zd, motion.zdd, kin)
     vary_driven_acceleration(model, theta, dtheta, t, dyn.open_tree, state.zdd, dyn.driven)

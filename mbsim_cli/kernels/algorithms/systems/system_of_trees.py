@@ -109,7 +109,7 @@ from mbsim_cli.kernels.algorithms.flexible.node_columns import (
 )
 from mbsim_cli.kernels.algorithms.motion.kinematics import column_kinematics, motion_kinematics, position_kinematics
 from mbsim_cli.kernels.algorithms.motion.variation import vary_kinematics
-from mbsim_cli.kernels.algorithms.motion.workspace import Motion
+from mbsim_cli.kernels.algorithms.motion.workspace import Motion, motion_alone
 from mbsim_cli.kernels.compiler.jit import inlined, merged
 
 
@@ -198,7 +198,7 @@ def tangent_free(model, theta, t, beta, gamma, state, none, kin, comp, T_out):
 
 @inlined
 def _tangent_of_columns(model, theta, t, beta, gamma, lines, multiplier, kin, comp, T):
-    motion = kin.motion
+    motion = motion_alone(kin.motion)
     newton_matrix(model, theta, t, beta, gamma, motion, lines, multiplier, kin, comp, T)
     add_flexible_tangent(model, theta, beta, gamma, motion, kin, comp, T)
     add_armature_mass(model, theta, T)
