@@ -75,7 +75,7 @@ def linearized(
     from mbsim_cli.study.diagnostics.health import plain_modes
 
     problem = assembled.problem
-    if at == "equilibrium" and (states := assembled.model_file.states):
+    if at == "equilibrium" and (states := assembled.states):
         listed = ", ".join(states)
         raise UsageError(
             f"the search for an equilibrium does not solve for states ({listed}); take the start or a time"

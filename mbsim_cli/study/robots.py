@@ -11,7 +11,7 @@ from mbsim_cli.assembly.tree.geometry import mass_properties
 from mbsim_cli.assembly.tree.joints import TreeColumn, joint_frames, kind_of, tree_columns, tree_frames
 from mbsim_cli.assembly.tree.kinematics import SYMMETRIC
 from mbsim_cli.assembly.tree.system import System, held_as_in_run, unfolded_system
-from mbsim_cli.errors import UsageError
+from mbsim_cli.errors import UsageError, counted
 from mbsim_cli.exchange.robot import GROUND, Body, Coupling, Joint, Motor, Robot
 from mbsim_cli.model.codes import ROTATIONS, TRANSLATIONS
 from mbsim_cli.spec.expressions.number import is_moving
@@ -32,9 +32,9 @@ def robot_of(path: Path, overrides: Mapping[str, str]) -> Robot:
     file = load(path, settings)
     if deforming := [name for name, body in file.bodies.items() if getattr(body, "flexible", None) is not None]:
         raise UsageError(f"other formats have no bodies that deform, as {deforming[0]} does")
-    if file.states:
-        raise UsageError("other formats have no states and controllers")
     assembled = build(file, settings, [])
+    if assembled.states:
+        raise UsageError(f"other formats have no states, as {assembled.states[0]} is")
     system = unfolded_system(held_as_in_run(file, ()), None)  # joints of other programs hold their points themselves
     numbers = system.geometry.numbers
     gravity = np.array(numbers.vector(file.gravity), dtype=float)
@@ -170,9 +170,10 @@ class _Forces:
                 not_stated.append(f"{name} ({spec.type})")
         if not_stated:
             remarks.append(f"not stated: {', '.join(not_stated)}")
-        for section in ("sensors", "objectives"):
+        for noun in ("sensor", "objective"):
+            section = f"{noun}s"
             if count := sum((section, name) not in file.derived.made for name in getattr(file, section)):
-                remarks.append(f"not stated: {count} {section}")
+                remarks.append(f"not stated: {counted(count, noun)}")
 
     def _take(self, name: str, spec: Any) -> bool:
         """Whether a force is taken over."""

@@ -131,6 +131,14 @@ def test_linearize_shows_the_modes_that_a_run_finds(mbsim, quarter):
     assert mbsim("linearize", "quarter.yaml").out.startswith(table)
 
 
+def test_an_equilibrium_knows_no_states_of_controllers(mbsim):
+    model = ROOT / "models/benchmarks/pid_slider.yaml"
+    told = mbsim("linearize", model)
+    assert told.code == 2 and "does not solve for states (servo_rate, servo_integral); take the start" in told.err
+    told = mbsim("export", model, "--to", "urdf")
+    assert told.code == 2 and "other formats have no states, as servo_rate is" in told.err
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
