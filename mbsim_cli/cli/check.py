@@ -9,7 +9,6 @@ import typer
 
 from mbsim_cli.cli import options
 from mbsim_cli.cli.output import WarningRecorder, emit, print_warnings, show_table, tell
-from mbsim_cli.cli.tables import Table
 from mbsim_cli.errors import InputOutputError, MbsimError, UsageError, counted, one_line
 
 if TYPE_CHECKING:
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
 
 RENAMED = {"--method": "--sensitivity"}
 SHOWN = 4  # components of a vector
-GREEN, YELLOW, RED = "32", "33", "1;31"  # as terminals number them
 
 
 class Repeated(StrEnum):
@@ -96,19 +94,26 @@ def _all(
 
 
 def _print(rows: "list[Comparison]", files: int, warnings: list[str]) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
     print_warnings(warnings)
-    table = Table(("model", "check", "quantity", "computed", "reference", "error", "tolerance", ""), right=range(3, 7))
+    table = Table()
+    for title in ("model", "check", "quantity"):
+        table.add_column(title)
+    for title in ("computed", "reference", "error", "tolerance"):
+        table.add_column(title, justify="right", no_wrap=True)
+    table.add_column("")
     before = None
     for row in rows:
         new = row.model != before
         quantity = f"d {row.objective} / d {row.parameter}" if row.parameter else row.objective or ""
         numbers = [_short(row.computed), _short(row.reference), _size(row.relative_error), _size(row.tolerance)]
-        verdict, colour = ("passed", GREEN) if row.passed else ("FAILED", RED)
-        verdict, colour = (verdict, colour) if row.decided else ("undecided", YELLOW)
+        verdict = Text("passed", "green") if row.passed else Text("FAILED", "bold red")
+        verdict = verdict if row.decided else Text("undecided", "yellow")
         if new and before is not None:
-            table.section()
-        name = Path(row.model).name if new else ""
-        table.add(name, row.name, row.message or quantity, *numbers, verdict, colour=colour)
+            table.add_section()
+        table.add_row(Path(row.model).name if new else "", row.name, row.message or quantity, *numbers, verdict)
         before = row.model
     if rows:
         show_table(table)

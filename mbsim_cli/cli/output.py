@@ -1,23 +1,26 @@
 """Output of commands: results, warnings, issues and progress."""
 
+import io
 import json
 import math
 import os
 import re
-import shutil
 import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any
 
 from mbsim_cli.cli import signals, streams
 from mbsim_cli.cli.streams import visible
-from mbsim_cli.cli.tables import PLAIN, Table
 from mbsim_cli.errors import Issue
 from mbsim_cli.messages import WARNING, code_of
 from mbsim_cli.plain_data import plain
 from mbsim_cli.study.listener import Listener
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
 
 # ``show``, ``tell``, ``show_table`` and ``emit`` buffer results for standard output, which ``flush`` writes at the end.
 # ``say`` and ``print_warnings`` write messages to standard error at once.
@@ -44,16 +47,28 @@ def tell(sentence: str, quiet: bool = False) -> None:
         show(visible(sentence) + "\n")
 
 
-def show_table(table: Table) -> None:
+def show_table(table: "Table") -> None:
     """Buffer a table for standard output, as wide as the terminal, also in a pager."""
-    width = WIDE
-    if sys.stdout.isatty():
-        width = shutil.get_terminal_size().columns
-    elif sys.stderr.isatty() and stat.S_ISFIFO(os.fstat(1).st_mode):
-        width = os.get_terminal_size(2).columns or WIDE
-    text = table.text(width, _has_colours(sys.stdout))
-    is_framed = (getattr(sys.stdout, "encoding", None) or "utf-8").lower().startswith("utf")
-    show(text if is_framed else text.translate(PLAIN))
+    from rich.console import Console
+
+    terminal, page = sys.stdout.isatty(), _EncodedText(getattr(sys.stdout, "encoding", None) or "utf-8")
+    paged = sys.stderr.isatty() and stat.S_ISFIFO(os.fstat(1).st_mode)
+    width = None if terminal or paged else WIDE
+    Console(file=page, force_terminal=terminal, highlight=False, markup=False, emoji=False, width=width).print(table)
+    show(page.getvalue())
+
+
+class _EncodedText(io.StringIO):
+    """A text buffer with the encoding of standard output: rich draws ASCII tables if the encoding requires it."""
+
+    def __init__(self, encoding: str):
+        super().__init__()
+        self._encoding = encoding
+
+    @property
+    def encoding(self) -> str:  # type: ignore[override]
+        """Name of the encoding."""
+        return self._encoding
 
 
 def flush() -> None:
@@ -87,18 +102,19 @@ def faint(code: str) -> str:
     """The code of a message in brackets, to append to the message; dim on a terminal with colours."""
     if not code:
         return ""
-    return f" \x1b[2m[{code}]\x1b[0m" if _has_colours(sys.stderr) else f" [{code}]"
+    dim = sys.stderr.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    return f" \x1b[2m[{code}]\x1b[0m" if dim else f" [{code}]"
 
 
-def _has_colours(stream: TextIO) -> bool:
-    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-
-
-def plain_table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
+def plain_table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> "Table":
     """Return a table of texts."""
-    table = Table(titles)
+    from rich.table import Table
+
+    table = Table()
+    for heading in titles:
+        table.add_column(heading, overflow="fold")
     for row in rows:
-        table.add(*row)
+        table.add_row(*map(visible, row))
     return table
 
 
@@ -131,21 +147,25 @@ def print_modes(modes: Sequence[Mapping[str, Any]], neutral: int) -> None:
 
 def _objectives_table(
     objectives: Mapping[str, Mapping[str, Any]], parameters: Mapping[str, Mapping[str, Any]]
-) -> Table:
+) -> "Table":
     """Return a table with a column for each objective, and rows of its value and derivatives.
 
     ``parameters`` state the units of the parameters.
     """
+    from rich.table import Table
+
     from mbsim_cli.model.units import derivative_by
 
-    titles = [f"{name} [{o['unit']}]" if o["unit"] else name for name, o in objectives.items()]
-    table = Table(["", *titles], right=range(1, len(titles) + 1))
+    table = Table()
+    table.add_column("")
+    for name, objective in objectives.items():
+        title = f"{name} [{objective['unit']}]" if objective["unit"] else name
+        table.add_column(visible(title), justify="right")
     entries = objectives.values()
-    table.add("value", *(_number(entry["value"], entry.get("flags")) for entry in entries))
-    table.section()
+    table.add_row("value", *(_number(entry["value"], entry.get("flags")) for entry in entries), end_section=True)
     for parameter in next(iter(entries)).get("gradient", {}):
         numbers = (_number(entry["gradient"][parameter], entry.get("flags")) for entry in entries)
-        table.add(derivative_by(parameter, parameters[parameter]["unit"]), *numbers)
+        table.add_row(visible(derivative_by(parameter, parameters[parameter]["unit"])), *numbers)
     return table
 
 
