@@ -62,8 +62,8 @@ def compile_kernels(
 ) -> Compiled:
     """Load or compile what the analysis needs, by its first step, and report what is compiled.
 
-    Where that step fails the analysis itself does, too, and keeps what is before. ``objectives`` are those that an
-    adjoint is for. What cannot be kept is compiled ``in_vain``, or raises InputOutputError before it takes minutes.
+    If that step fails, so does the analysis itself, which keeps its results until then. ``objectives`` are those of an
+    adjoint. Kernels that cannot be kept are compiled anyway if ``in_vain``, else InputOutputError is raised before.
     """
     start, compiled = perf_counter(), Compiled([])
     from mbsim_cli.kernels.compiler import watch as _watch
@@ -118,7 +118,7 @@ def first_step(problem: Problem) -> Problem:
 
 
 def require_keeping() -> None:
-    """Raise InputOutputError where what is compiled cannot be kept."""
+    """Raise InputOutputError if compiled kernels cannot be kept."""
     from mbsim_cli.kernels.compiler.watch import STORE
 
     if trouble := STORE.check()[0]:
@@ -126,7 +126,7 @@ def require_keeping() -> None:
 
 
 def compile_objectives(objectives: Sequence["Objective"]) -> None:
-    """Compile the expressions of objectives, which loads what differentiates them: no part of solving."""
+    """Compile the expressions of objectives and load what differentiates them, before the time of solving."""
     for objective in objectives:
         objective.integrand  # noqa: B018
         compile_objectives(objective.operands)
@@ -224,7 +224,7 @@ class Variant(NamedTuple):
     integrator: str | None
     sensitivity: str
     compiled: Compiled
-    refused: str = ""  # why such a model has no such analysis
+    refused: str = ""  # why the model does not allow this analysis
     alone: str = ""  # why there is no loop for eight cases of a study; empty if there is one or none was asked for
 
     @property

@@ -169,7 +169,7 @@ class Gradient(NamedTuple):
     undefined: Mapping[str, str] = {}
     error: float = 0.0  # residual of the linear systems of an adjoint, relative
     moved: np.ndarray | None = None  # (w,) derivatives by the numbers that fields move
-    largest: float | None = None  # value at a time point, that a smooth maximum or minimum stands for
+    largest: float | None = None  # extreme value at a time point, which a smooth maximum or minimum approximates
 
 
 def blocks_of(problem: Problem, theta: np.ndarray | None = None, tape: Any = None) -> Iterator[Block]:

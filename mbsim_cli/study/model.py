@@ -59,13 +59,13 @@ def require_distinct(replaced: Mapping[str, Any], names: Collection[str]) -> Non
 
 
 def options_in(replaced: Mapping[str, Any]) -> dict[str, Any]:
-    """Options among keyword arguments, by the names of ``Settings``; raise UsageError for what they cannot be."""
+    """Options among keyword arguments, by the names of ``Settings``; raise UsageError for invalid values."""
     found = {name: _option(name, replaced[name]) for name in OPTIONS if replaced.get(name) is not None}
     return {"method" if name == "sensitivity" else name: value for name, value in found.items()}
 
 
 def values_in(replaced: Mapping[str, Any]) -> dict[str, float]:
-    """Values of parameters among keyword arguments; raise UsageError for what is no number."""
+    """Values of parameters among keyword arguments; raise UsageError for values that are not numbers."""
     stated = {} if replaced.get(PARAMETERS) is None else replaced[PARAMETERS]
     if not isinstance(stated, Mapping):
         raise UsageError(f"parameters wants a mapping of names to numbers, not {stated!r}")
@@ -76,7 +76,7 @@ def values_in(replaced: Mapping[str, Any]) -> dict[str, float]:
 
 
 def numbers_of(values: Mapping[str, Any]) -> dict[str, float]:
-    """Values of parameters by name; raise UsageError for what is no number."""
+    """Values of parameters by name; raise UsageError for values that are not numbers."""
     for name in values:
         if not isinstance(name, str):
             raise UsageError(f"parameters go by their names, not by {name!r}")
@@ -256,8 +256,8 @@ class Model:
     def run_many(self, rho: Sequence[Values] | np.ndarray, *, threads: int = 0, **replaced: Any) -> list[Result]:
         """Results of runs at rows of ``rho`` (N, p), or at N mappings of names to values, in their order.
 
-        So many ``threads`` run at once, 0: one on each processor. Other arguments, and what is raised, are those of
-        ``run``; a note of an exception says which row raised it.
+        ``threads`` is the number of runs at once, 0: one for each processor. Other arguments and exceptions are those
+        of ``run``; an exception has a note with the row that raised it.
         """
         from concurrent.futures import ThreadPoolExecutor
 
@@ -275,7 +275,7 @@ class Model:
         with ThreadPoolExecutor(threads or helpful(max(1, len(rho)))) as pool:
             return list(pool.map(of, range(len(rho))))
 
-    # Below a whole run: what ``mechanics`` gives, at the values of the file.
+    # Evaluations at one time point, at the parameter values of the file.
 
     def mechanics(self, rho: Values | None = None, **parameters: Any) -> "Mechanics":
         """The mechanism at one time point, at values of its parameters as of ``run``.
@@ -344,11 +344,11 @@ class Model:
         "count": 64}}``. Rows are stored in ``folder`` (MODEL-STUDY) as they are computed, and the same call continues
         where one ended, whichever way; a folder of another study is refused without ``force``, which clears it.
 
-        There are so many ``workers``: this process, or other ones where they are more than one, 0 for one on each
-        processor. ``keep`` is "objectives", "sensors" or "full". A case that fails is a row, as is one that takes more
-        than ``case_timeout`` seconds; more than ``max_failures`` of them raise AnalysisError. Other keyword arguments
-        replace parameters and options of the analysis, as of ``run``. Raises ModelError, UsageError and
-        InputOutputError; after Ctrl-C, KeyboardInterrupt where a row is whole.
+        ``workers`` is the number of processes: 1 is this one, 0 is one for each processor. ``keep`` is "objectives",
+        "sensors" or "full". A case that fails, or takes more than ``case_timeout`` seconds, is a row; more than
+        ``max_failures`` of them raise AnalysisError. Other keyword arguments replace parameters and options of the
+        analysis, as of ``run``. Raises ModelError, UsageError and InputOutputError; after Ctrl-C, KeyboardInterrupt
+        where a row is whole.
         """
         from mbsim_cli.study.sweep.running import run_study, work_of
         from mbsim_cli.study.sweep.study import Study
@@ -466,7 +466,7 @@ class Model:
         """The Hessian of an objective by ``differentiated``, times a direction (p,), as ``minimize`` wants ``hessp``.
 
         Returns (p,), without an estimate of the discretisation error. ``rho`` as of ``run``. One run and its adjoint in
-        complex numbers: UsageError for natural coordinates, bodies that deform and what else has no adjoint.
+        complex numbers: UsageError for natural coordinates, bodies that deform, and other analyses without an adjoint.
         """
         return self._hessian_columns(rho, np.reshape(direction, (-1, 1)), objective, replaced)[:, 0]
 

@@ -290,7 +290,7 @@ def around(time: np.ndarray, moment: float) -> slice:
 
 
 def weighed(weights: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Sums of rows (..., k) times weights (k,); what has no weight may be undefined."""
+    """Sums of rows (..., k) times weights (k,); rows without a weight may be undefined."""
     used = np.flatnonzero(weights)
     return rows[..., used] @ weights[used]
 

@@ -296,7 +296,7 @@ def _encoded(values: np.ndarray, computed: Computed) -> bytes:
 
 
 def _decoded(content: bytes, parameters: int) -> Computed | None:
-    """An evaluation that a frame holds, None where somebody else has written it."""
+    """An evaluation that a frame holds, None for other content."""
     try:
         numbers = np.frombuffer(content.split(b"\n", 1)[1], "<f8").reshape(-1, 1 + parameters)
     except (ValueError, IndexError):

@@ -119,7 +119,7 @@ def optimality(
 ) -> Optimality:
     """Optimality of a design at places ``u`` (v,) in its ranges.
 
-    ``gradient`` (v,) is that of what becomes least; ``excess`` (c,) over limits, at most zero, or zero where ``equal``,
+    ``gradient`` (v,) is that of the cost; ``excess`` (c,) over limits, at most zero, or zero where ``equal``,
     has ``slopes`` (c, v). The multipliers are those of the smallest residual in the mean; but for equalities they are
     not negative, and zero away from a limit.
     """
@@ -177,7 +177,7 @@ class Trial:
     u: np.ndarray
     values: np.ndarray
     found: Mapping[str, float]  # objectives as the model has them
-    cost: float  # scaled, to become least
+    cost: float  # scaled, minimized
     gradient: np.ndarray
     excess: np.ndarray  # scaled, at most zero
     slopes: np.ndarray
@@ -209,7 +209,7 @@ class Designs:
 
     variables: Variables
     objective: str
-    sign: float  # 1: becomes least, -1: largest
+    sign: float  # 1: minimized, -1: maximized
     limits: Sequence[Limit]
     analyse: Callable[[np.ndarray], Mapping[str, Gradient]]
     most: int

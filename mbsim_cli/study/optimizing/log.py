@@ -40,7 +40,7 @@ def identity_of(
 class Kind(NamedTuple):
     """The kind of a log: its first bytes, its name for users, and the form of analyses as bytes.
 
-    The bytes of an analysis begin with the line ``key`` of its values; what is not of this form decodes to None.
+    The bytes of an analysis begin with the line ``key`` of its values; other bytes decode to None.
     """
 
     head: bytes
@@ -134,7 +134,7 @@ def _encoded(values: np.ndarray, results: Results) -> bytes:
 
 
 def _decoded(content: bytes, variables: int) -> Results | None:
-    """Results that a frame holds, None where somebody else has written it."""
+    """Results that a frame holds, None for other content."""
     try:
         _, names, numbers = content.split(b"\n", 2)
         undefined: dict[str, dict[str, str]] = json.loads(names)

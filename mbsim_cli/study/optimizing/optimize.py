@@ -243,7 +243,7 @@ class Task(NamedTuple):
         return found
 
     def designs(self, analyse: Callable[[np.ndarray], Mapping[str, Gradient]], most: int) -> Designs:
-        """Designs by at ``most`` so many analyses, none of them tried yet."""
+        """Designs of at most ``most`` analyses, none of them tried yet."""
         tolerance = float(self.file.expressions.value(self.given.tolerance).real)
         sign = 1.0 if self.given.minimize is not None else -1.0
         goal = self.given.objective

@@ -1,4 +1,4 @@
-"""Cases of a study, one by one or eight in one compiled loop: the analysis at their values, and what it leads to."""
+"""Cases of a study, one by one or eight in one compiled loop: the analysis at their values, and its row."""
 
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -69,9 +69,9 @@ def _loaded(problem: Problem, listener: Listener) -> bool:
 def compile_lanes(
     problem: Problem, listener: Listener, require: Callable[[], None] = lambda: None
 ) -> tuple[list[str], bool]:
-    """Load or compile what cases in lanes need, by their first step; ``require`` is called before each compilation.
+    """Load or compile the kernels of cases in lanes, by a first step; ``require`` is called before each compilation.
 
-    Returns the names of what had to be compiled, and whether there was a first step.
+    Returns the names of compiled kernels, and whether there was a first step.
     """
     names: list[str] = []
 
@@ -86,9 +86,9 @@ def compile_lanes(
 def _call_loop(
     problem: Problem, listener: Listener, started: Callable[[str], None], waits: Callable[[str], None] | None = None
 ) -> bool:
-    """Call all that lanes need; ``started`` gets the name of what has to be compiled, ``waits`` of what others compile.
+    """Make the first step in lanes, which loads or compiles all kernels; False if the model makes none in lanes.
 
-    False where no step of the model itself can be made in lanes, and nothing was called.
+    ``started`` gets the name of a kernel that must be compiled, ``waits`` that of one which another process compiles.
     """
     from mbsim_cli.kernels.compiler.watch import watch_compilation
     from mbsim_cli.solve.lanes import run_beside
@@ -163,7 +163,7 @@ class CaseEvaluator:
             yield self._computed(case, perf_counter() - share, planned.pop(case.number, None))
 
     def _planned_together(self, cases: Sequence[Case]) -> dict[int, _PlannedCase]:
-        """Cases by number whose runs are made, where they can be; one that cannot be planned says so alone."""
+        """Planned cases by number, solved together if possible; one that cannot be planned fails alone."""
         planned: dict[int, _PlannedCase] = {}
         for case in cases:
             with suppress(Exception):
@@ -179,7 +179,7 @@ class CaseEvaluator:
         return planned
 
     def _computed(self, case: Case, start: float, planned: _PlannedCase | None = None) -> Computed:
-        """A case, which may be planned, since ``start``."""
+        """The row of a case that began at ``start`` and may be planned already."""
         status, failure, numbers, data = DONE, "", np.zeros(0), b""
         remarks: dict[str, Any] = {}
         try:

@@ -27,11 +27,11 @@ _READY, _MESSAGE, _REFUSED, _COMPUTED, _BATCH_SIZE = "ready", "message", "refuse
 
 
 class Processes:
-    """So many workers; ``start`` runs in each of them, and what it returns computes cases.
+    """A number of worker processes; ``start`` runs in each of them and returns its evaluator of cases.
 
-    A worker that dies, or takes more than ``timeout`` seconds for a case, is replaced. Where a clock runs for each case
-    they are computed one by one, and so are those of a group that a worker died of. The clock that counts is the
-    worker's own, as this process may be busy while answers wait for it.
+    A worker that dies, or takes more than ``timeout`` seconds for a case, is replaced. With a timeout cases are
+    computed one by one, as are those of a group during which a worker died. Workers measure the time themselves, as
+    this process may be busy while answers wait for it.
     """
 
     def __init__(self, start: Start, count: int, listener: Listener, timeout: float | None = None):
@@ -123,14 +123,14 @@ class Processes:
         self._dismiss(worker, waiting)
 
     def _dismiss(self, worker: "_Worker", waiting: deque[Case]) -> None:
-        """Do without a worker; others take over what it had not begun."""
+        """End a worker; others take over its cases."""
         worker.end()
         waiting.extendleft(reversed(worker.cases))
         self._team.remove(worker)
 
 
 class _Worker:
-    """A process and what it has to do."""
+    """A process and its cases."""
 
     def __init__(self, start: Start):
         self.connection, there = Pipe()

@@ -51,10 +51,10 @@ GOLDEN = (5.0**0.5 - 1.0) / 2.0
 
 @dataclass(frozen=True)
 class Forecast:
-    """The cost of ``cases`` with so many ``workers``, estimated from ``pilots`` of them; times in seconds.
+    """The cost of ``cases`` by a number of ``workers``, estimated from ``pilots`` of them; times in seconds.
 
-    ``seconds`` go by, ``start_seconds`` of them before the first cases begin; a case takes a worker ``case_seconds``.
-    ``spread`` is how far the mean time of a case may be off, relative, as the times of the pilots scatter.
+    ``seconds`` pass by the clock, ``start_seconds`` of them before the first cases begin; a worker takes
+    ``case_seconds`` for a case. ``spread`` is the relative uncertainty of that mean, from the scatter of the pilots.
     """
 
     cases: int
@@ -101,10 +101,9 @@ NOTHING = Forecast(0, 0, 1, 0.0, 0.0, 0.0, 0.0, 0, 1)  # of a study that is done
 def forecast(
     plan: StudyPlan, cases: Sequence[Case], team: Workers, workers: int, since: float, listener: Listener
 ) -> Forecast:
-    """Compute some of the cases, from all over the study, by all workers at once as the study will; ``since`` is when
-    all of it began, by ``perf_counter``.
+    """Compute some cases from all over the study by all workers; ``since`` is the start by ``perf_counter``.
 
-    Pilots end with the tenth part of the time that the study will take, or a little later where that is short.
+    Pilots end after a tenth of the time that the study will take, or a little later where that is short.
     """
     places = (0.5 + GOLDEN * np.arange(len(cases))) % 1.0  # first cases are spread evenly over all
     order = np.argsort(np.argsort(places, kind="stable"), kind="stable")
@@ -225,7 +224,7 @@ def compute(
 
 
 def run_study(folder: StudyFolder, work: Work, listener: Listener) -> dict[str, Any]:
-    """Compute what is missing, and collect all where nothing is missing any more; return the summary.
+    """Compute the missing cases, and collect all rows once none is missing; return the summary.
 
     Raises what ``compute`` raises; rows that are written by then stay.
     """
@@ -263,7 +262,7 @@ def run_study(folder: StudyFolder, work: Work, listener: Listener) -> dict[str, 
 
 
 def workers_of(plan: StudyPlan, cases: int, work: Work, listener: Listener) -> Workers:
-    """Who computes so many cases: this process where one worker is enough and no clock can stop it."""
+    """Workers for a number of cases: this process if one is enough and cases have no time limit."""
     # the loop for several cases would be compiled in the time of the first one, whose clock runs
     start = partial(CaseEvaluator, plan, one_by_one=work.timeout is not None or work.cluster is not None)
     if work.cluster is not None:
@@ -280,9 +279,9 @@ def workers_of(plan: StudyPlan, cases: int, work: Work, listener: Listener) -> W
 
 
 def forecast_study(folder: StudyFolder, work: Work, listener: Listener, begun: float | None = None) -> Forecast:
-    """Compute a few cases of what is missing, if any is, and say what all of them will take; no row of them is kept.
+    """Estimate the cost of the missing cases from a few of them, whose rows are not kept.
 
-    The program may have ``begun`` earlier, by ``perf_counter``: that time counts as well.
+    The time since ``begun``, by ``perf_counter``, counts as well.
     """
     ledger = ledger_of(folder)
     check_tables(ledger.plan)

@@ -160,14 +160,13 @@ class Study(Mapping[str, np.ndarray]):
         retry: int = 1,
         listener: Listener = SILENT,
     ) -> "Study":
-        """Compute what is missing, and once more what ``failed`` if asked; return the study with all rows.
+        """Compute the missing cases, and failed ones again if ``failed``; return the study with all rows.
 
-        There are so many ``workers``: this process, or other ones where they are more than one, 0 for one on each
-        processor; or those of a ``dask`` cluster, by the address of its scheduler or a client. A ``shard`` (I, N) is
-        every N-th case from the I-th, for processes that share the folder. A case that takes more than ``case_timeout``
-        seconds has failed; one whose worker died is tried again ``retry`` times at once; more than ``max_failures``
-        that failed raise AnalysisError. Raises UsageError and InputOutputError; after Ctrl-C, KeyboardInterrupt
-        where a row is whole.
+        ``workers`` is the number of processes: 1 is this one, 0 is one for each processor. ``dask`` is the address of a
+        scheduler, or a client, whose workers take their place. A ``shard`` (I, N) is every N-th case from the I-th, for
+        processes that share the folder. A case that takes more than ``case_timeout`` seconds has failed; one whose
+        worker died is tried again ``retry`` times at once; more than ``max_failures`` that failed raise AnalysisError.
+        Raises UsageError and InputOutputError; after Ctrl-C, KeyboardInterrupt where a row is whole.
         """
         work = work_of(
             workers,

@@ -15,9 +15,9 @@ from mbsim_cli.study.sweep.study_plan import command_of
 #
 # First-order sensitivity indices, estimated from whatever cases there are: least squares fit a sum of functions of
 # one parameter each, straight between some of its values. The share of one is its covariance with the results over
-# their variance (Li et al., J. Phys. Chem. A 114, 2010), less what chance gives a function of so many numbers: as
-# much as the sum leaves of each case (as in epsilon squared of Kelley, 1935). Of all combinations of some values
-# the shares are those of the means over all cases with one value, and no estimates.
+# their variance (Li et al., J. Phys. Chem. A 114, 2010), less the share that chance gives a function with as many
+# coefficients: the residual of one case for each (as in epsilon squared of Kelley, 1935). If the cases are all
+# combinations of some values, the shares are exact: those of the means over all cases with one value.
 
 MOST_SEGMENTS = 24  # of a parameter
 MOST_FUNCTIONS = 96  # that are fitted together
