@@ -1,4 +1,4 @@
-"""The findings of a fit: as plain data, in sentences, as a picture, and in the model file."""
+"""The findings of a fit: as plain data, in sentences, and in the model file."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbsim_cli.errors import InputOutputError, MbsimError, UsageError, flag
-from mbsim_cli.io.target import PICTURE, check_target, replaced
-from mbsim_cli.report import picture_kind, require_matplotlib
+from mbsim_cli.io.target import replaced
 from mbsim_cli.spec.loader import load
 from mbsim_cli.spec.parameters import with_numbers
 from mbsim_cli.spec.reading.source import is_key
@@ -132,21 +131,6 @@ def correlated(report: Mapping[str, Any]) -> list[tuple[str, str, float]]:
         for j in range(i)
         if abs(rows[i][j]) >= CORRELATED
     ]
-
-
-# The picture of a fit: readings over the fitted model, and residuals.
-
-
-def save_picture(fit: "Fit", path: Path, *, force: bool) -> Path:
-    """Draw a fit; return the path. Raises UsageError and InputOutputError."""
-    kind, target = picture_kind(path), check_target(path, PICTURE, force=force)
-    require_matplotlib()
-
-    from mbsim_cli.report.sheet import save_fit
-
-    with replaced(target, PICTURE, force=force) as temporary:
-        save_fit(list(fit.columns), temporary, kind, fit.model.file.name or fit.name)
-    return path
 
 
 # A model file with the estimates in place of the values that it states.

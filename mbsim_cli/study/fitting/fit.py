@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from mbsim_cli.errors import ModelError, UsageError
+from mbsim_cli.io.target import PICTURE, check_target, replaced
+from mbsim_cli.report import picture_kind, require_matplotlib
 from mbsim_cli.spec import studies
 from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.study.assembling import named_or_only
 from mbsim_cli.study.fitting.estimate import Estimate, Group, Problem, estimate
-from mbsim_cli.study.fitting.findings import report_of, warnings_of
+from mbsim_cli.study.fitting.findings import report_of, save_model, warnings_of
 from mbsim_cli.study.fitting.readings import Computed, MeasuredColumn, Readings, measured_of
 from mbsim_cli.study.listener import Interrupted, Listener, PollOnly
 from mbsim_cli.study.optimizing.design import Variables, variables_of
@@ -100,8 +102,6 @@ class Fit:
 
         Raises UsageError for values that cannot be written, InputOutputError where the file cannot.
         """
-        from mbsim_cli.study.fitting.findings import save_model
-
         return save_model(self.model, self.parameters, Path(path), force=force)
 
     def save(self, path: str | PathLike[str], *, force: bool = False) -> Path:
@@ -110,7 +110,6 @@ class Fit:
         Raises InputOutputError.
         """
         from mbsim_cli.io.study_file import FIT_FILE, write_fit
-        from mbsim_cli.io.target import check_target
 
         target = check_target(Path(path), FIT_FILE, force=force)
         readings = [
@@ -124,10 +123,17 @@ class Fit:
         return Path(path)
 
     def save_picture(self, path: str | PathLike[str], *, force: bool = False) -> Path:
-        """Draw readings, the fitted model and residuals as png, svg or pdf; return its path."""
-        from mbsim_cli.study.fitting.findings import save_picture
+        """Draw readings, the fitted model and residuals as png, svg or pdf; return its path.
 
-        return save_picture(self, Path(path), force=force)
+        Raises UsageError and InputOutputError.
+        """
+        kind, target = picture_kind(Path(path)), check_target(Path(path), PICTURE, force=force)
+        require_matplotlib()
+        from mbsim_cli.report.sheet import save_fit
+
+        with replaced(target, PICTURE, force=force) as temporary:
+            save_fit(list(self.columns), temporary, kind, self.model.file.name or self.name)
+        return Path(path)
 
 
 def fit(
