@@ -205,13 +205,12 @@ class _StepSearch:
         """Errors of a run, if they are small enough."""
         resolution = resolution_of(problem, self._parameters)
         self._begun = False
-        with listener.progress(self._title.format(options=problem.options), problem.options.duration) as show:
 
-            def watch(block: Block) -> None:
-                self._begun = True
-                show(float(block.time[-1]))
+        def watch(block: Block) -> None:
+            self._begun = True
 
-            results = evaluate(problem, self.assembled.objectives, (watch,), resolution, listener)
+        title = self._title.format(options=problem.options)
+        results = evaluate(problem, self.assembled.objectives, (watch,), resolution, listener, title=title)
         # runs of few steps may agree by chance
         if self._what == "step" and not resolution.enough:
             self._last, self._error, self._worst = None, np.inf, resolution.reason

@@ -1,6 +1,7 @@
 """Objectives of an analysis, with gradients by the direct method or the adjoint."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -207,11 +208,13 @@ def evaluate(
     resolution: "Resolution | NoSteps | None" = None,
     listener: Listener = SILENT,
     reactions: UnknownReactions | None = None,
+    title: str = "",
 ) -> dict[str, Gradient]:
     """Run the analysis once; every block goes to the consumers. Return the objectives.
 
     Objectives need every step, so thinning is left to the consumers. ``resolution`` observes how well the steps
-    resolve the motion; without it errors are not estimated. One of the consumers may watch ``reactions``.
+    resolve the motion; without it errors are not estimated. One of the consumers may watch ``reactions``. With a
+    ``title`` the listener shows progress.
     """
     options, names = problem.options, problem.names.parameters
     forward = options.analysis == "forward_dynamics"
@@ -222,10 +225,12 @@ def evaluate(
         grazing = Grazing(problem, problem.theta_rho.shape[1] if options.sensitivity == "ddm" else 0)
         consumers.append(grazing.add)
     adjoint = Adjoint(problem, objectives) if options.sensitivity == "adjoint" else None
-    found = accumulated(problem, objectives, consumers, resolution=resolution, listener=listener, adjoint=adjoint)
-    gradients = {name: each.gradient for name, each in found.items()}
-    if adjoint:
-        gradients = adjoint.gradients(found, listener.poll, grazing)
+    with listener.progress(title, options.duration) if title else nullcontext(lambda done: None) as show:
+        consumers.append(lambda block: show(float(block.time[-1])))
+        found = accumulated(problem, objectives, consumers, resolution=resolution, listener=listener, adjoint=adjoint)
+        gradients = {name: each.gradient for name, each in found.items()}
+        if adjoint:
+            gradients = adjoint.gradients(found, listener.poll, grazing)
     reasons = undefined.reasons
     if grazing and grazing.events:
         reasons = grazing.reasons(adjoint.grazed if adjoint else None) | reasons

@@ -180,25 +180,19 @@ class Outcome:
 
 def objectives_of(plan: Plan, listener: Listener) -> dict[str, Gradient]:
     """Solve a plan for its objectives and gradients alone: without diagnostics, warnings and estimated errors."""
-    problem = plan.assembled.problem
-    with listener.progress("solving", problem.options.duration) as show:
-        consumers = (lambda block: show(float(block.time[-1])),)
-        results = evaluate(problem, plan.assembled.objectives, consumers, listener=listener)
+    assembled = plan.assembled
+    results = evaluate(assembled.problem, assembled.objectives, listener=listener, title="solving")
     return _differences(plan, results, Timing(), listener)[0] if plan.method == "fd" else results
 
 
 def run(plan: Plan, timing: Timing, listener: Listener, consumer: Callable[[Block], None] | None = None) -> Outcome:
     """Solve a plan that is compiled; every block goes to the consumer."""
     diagnostics, problem = RunDiagnostics(plan), plan.assembled.problem
-    with timing.phase("solve"), listener.progress("solving", problem.options.duration) as show:
-        consumers = (
-            diagnostics.add,  # first, while the block is in the processor's cache
-            *((consumer,) if consumer else ()),
-            lambda block: show(float(block.time[-1])),
-        )
-        results = evaluate(
-            problem, plan.assembled.objectives, consumers, diagnostics.resolution, listener, diagnostics.reactions
-        )
+    # diagnostics first, while the block is in the processor's cache
+    consumers = (diagnostics.add, *((consumer,) if consumer else ()))
+    resolution, reactions, objectives = diagnostics.resolution, diagnostics.reactions, plan.assembled.objectives
+    with timing.phase("solve"):
+        results = evaluate(problem, objectives, consumers, resolution, listener, reactions, "solving")
     if plan.method == "adjoint":
         diagnostics.health.gradients_solved(max((result.error for result in results.values()), default=0.0))
     steps: dict[str, Any] = {}
@@ -206,7 +200,7 @@ def run(plan: Plan, timing: Timing, listener: Listener, consumer: Callable[[Bloc
         results, steps = _differences(plan, results, timing, listener)
     with timing.phase("estimate"):
         order = diagnostics.health.divided_order
-        estimates = FirstRun(plan, results, diagnostics.resolution, order, listener).estimates()
+        estimates = FirstRun(plan, results, resolution, order, listener).estimates()
     return Outcome(plan, diagnostics, estimates.results, timing, steps, estimates)
 
 

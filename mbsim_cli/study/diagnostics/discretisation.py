@@ -128,9 +128,8 @@ class FirstRun(NamedTuple):
 
     def _again(self, problem: Problem, watched: Resolution | NoSteps | None = None) -> dict[str, Gradient]:
         """Results of a further run with longer steps, which ``watched`` observes."""
-        with self.listener.progress("estimating errors", problem.options.duration) as show:
-            watch = (lambda block: show(float(block.time[-1])),)
-            return evaluate(problem, self.plan.assembled.objectives, watch, watched, self.listener)
+        objectives = self.plan.assembled.objectives
+        return evaluate(problem, objectives, (), watched, self.listener, title="estimating errors")
 
 
 _STEPS_BY_MOTION = "steps are chosen by the motion; error_control: sensitivities keeps them within the tolerance, too"
