@@ -1,7 +1,6 @@
 """Diagnostics of the steps of a motion: smoothness, extremes, values that are not finite, contact, bending."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from math import isfinite
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -105,7 +104,6 @@ class Extremes:
 # Recorded quantities that are not finite: which, how often, and since when.
 
 SHOWN = 5  # quantities that are named
-PADDED = 8  # times as long: rows of one number in which eight have room
 _NAMES = {
     "position": "positions",
     "velocity": "velocities",
@@ -117,24 +115,6 @@ _NAMES = {
     "torque": "torques",
 }
 _ESTIMATES = ("gradient_error",)  # not finite where nothing is known yet
-
-
-def _all_finite(values: np.ndarray) -> bool:
-    """Whether all numbers are finite. A finite sum of squares proves it, faster than a test of every number."""
-    numbers = values.reshape(-1) if values.flags.c_contiguous else _with_padding(values)
-    return isfinite(abs(numbers @ numbers)) or bool(np.isfinite(values).all())
-
-
-def _with_padding(values: np.ndarray) -> np.ndarray:
-    """The memory from the first to the last number of an array, padding included; a copy if padding dominates.
-
-    NumPy would copy strided rows, or sum them one by one.
-    """
-    steps = [stride // values.itemsize for stride in values.strides]  # plain numbers: few are slow as arrays
-    count = 1 + sum((length - 1) * step for length, step in zip(values.shape, steps, strict=True))
-    if min(steps) < 0 or not values.size <= count <= PADDED * values.size:
-        return values.ravel()
-    return np.lib.stride_tricks.as_strided(values, (count,), (values.itemsize,))
 
 
 def _unknown(block: Block | InverseBlock) -> list[tuple[str, np.ndarray]]:
@@ -159,10 +139,10 @@ class FiniteHealth:
 
     def add(self, block: Block | InverseBlock) -> None:
         """Add the next time points."""
-        with np.errstate(all="ignore"):  # squares of large numbers overflow
-            suspected = [(name, values) for name, values in _unknown(block) if not _all_finite(values)]
-        for name, values in suspected:
+        for name, values in _unknown(block):
             wrong = ~np.isfinite(values)
+            if not wrong.any():
+                continue
             if isinstance(block, Block) and name.startswith("d_"):
                 wrong &= block.broken[:, None, :] == 0  # intended NaN, which the gradients report
             if name in ("sensors", "d_sensors"):  # undetermined reactions as well
