@@ -58,13 +58,13 @@ def interpolated(
     margin = ROUND_OFF * (1.0 + rows[-1] - rows[0])
     if times.ndim != 1 or not ((times >= rows[0] - margin) & (times <= rows[-1] + margin)).all():
         raise UsageError(f"times want to be numbers (M,) from {rows[0]:g} to {rows[-1]:g} s, which the run covers")
-    weigh = _hermite if len(values) > 1 else _lagrange
-    indices, weights = weigh(rows, times, len(values), rate)
+    alone = len(values) == 1
+    indices, weights = _lagrange(rows, times, rate) if alone else _hermite(rows, times, len(values), rate)
     terms = (np.einsum("mk,mk...->m...", w, part[indices]) for w, part in zip(weights, values, strict=True))
     return sum(terms, start=np.zeros(()))
 
 
-def _lagrange(rows: np.ndarray, times: np.ndarray, _: int, rate: bool) -> tuple[np.ndarray, np.ndarray]:
+def _lagrange(rows: np.ndarray, times: np.ndarray, rate: bool) -> tuple[np.ndarray, np.ndarray]:
     """The nearest rows (M, K) of each time, and their weights (1, M, K)."""
     count = min(NEAREST, len(rows))
     first = np.clip(np.searchsorted(rows, times, "right") - count // 2, 0, len(rows) - count)

@@ -68,7 +68,7 @@ class Variables:
         return np.clip(np.where(self.log, np.exp(np.where(self.log, searched, 0.0)), searched), self.low, self.high)
 
 
-def variables_of(model_file: ModelFile, stated: Any) -> Variables:
+def variables_of(model_file: ModelFile, stated: str | Sequence[str] | Mapping[str, Any]) -> Variables:
     """The variables that an optimisation or a fit states: names, or ranges by name, or all whose bounds differ.
 
     Without bounds a range is infinite. Raises UsageError where the search would begin outside of a range.
@@ -217,7 +217,7 @@ class Designs:
     progress: Callable[["Designs"], None] = lambda designs: None
     patience: int = 20  # analyses that may pass without progress
     trials: list[Trial] = field(default_factory=list)
-    _scales: Any = None
+    _scales: tuple[float, np.ndarray] | None = None  # of the cost and of the excesses (c,), from the first design
 
     @property
     def best(self) -> Trial:
@@ -318,6 +318,7 @@ class Designs:
 
     def multipliers(self, trial: Trial) -> np.ndarray:
         """By how much the optimal objective changes with each limit (c,), in their units."""
+        assert self._scales is not None  # as a design has been tried
         scale, of_limits = self._scales
         signs = np.array([limit.sign for limit in self.limits])
         return -self.sign * signs * trial.optimality.multipliers * scale / of_limits

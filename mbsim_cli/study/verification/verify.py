@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -35,6 +35,9 @@ from mbsim_cli.study.verification.comparison import (
     scale_of,
     unless_undecided,
 )
+
+if TYPE_CHECKING:
+    from mbsim_cli.spec.objectives import Check
 
 # Derivatives of torques against differences of torques, in random directions at a few time points.
 
@@ -293,44 +296,44 @@ def references(analysed: Analysed, recorder: Recorder) -> Iterator[Comparison]:
     for name, check in analysed.file.checks.items():
         labels = {"model": str(analysed.path), "name": name, "kind": "benchmark", "source": check.source}
         if check.objective is not None:
-            yield from _objective(check, analysed, labels)
+            yield from _objective(check, check.objective, analysed, labels)
         elif check.sensor is not None:
-            yield from _sensor(check, analysed, recorder, labels)
+            yield from _sensor(check, check.sensor, analysed, recorder, labels)
         elif not check.agreement:
             yield _structure(check, analysed.assembled, labels)
 
 
-def _objective(check: Any, analysed: Analysed, labels: dict[str, Any]) -> Iterator[Comparison]:
+def _objective(check: "Check", name: str, analysed: Analysed, labels: dict[str, Any]) -> Iterator[Comparison]:
     value, tolerances = analysed.file.expressions.value, analysed.tolerances(check)
-    result, labels = analysed.results[check.objective], labels | {"objective": check.objective}
+    result, labels = analysed.results[name], labels | {"objective": name}
     if check.value is not None:
         yield compare(result.value, value(check.value), *tolerances, **labels)
     names = analysed.assembled.problem.names.parameters
     for parameter, reference in check.gradient.items():
         computed, why = result.gradient[names.index(parameter)], result.undefined.get(parameter)
         row = compare(computed, value(reference), *tolerances, parameter=parameter, **labels)
-        yield row if why is None else replace(row, message=f"d {check.objective} / d {parameter} is NaN: {why}")
+        yield row if why is None else replace(row, message=f"d {name} / d {parameter} is NaN: {why}")
 
 
-def _sensor(check: Any, analysed: Analysed, recorder: Recorder, labels: dict[str, Any]) -> Iterator[Comparison]:
+def _sensor(
+    check: "Check", name: str, analysed: Analysed, recorder: Recorder, labels: dict[str, Any]
+) -> Iterator[Comparison]:
     value, tolerances = analysed.file.expressions.value, analysed.tolerances(check)
     for entry in check.values:
         time = value(entry.time).real
         entries = entry.value if isinstance(entry.value, tuple) else [entry.value]
-        labels = labels | {"objective": f"{check.sensor} at {time:g} s"}
-        yield compare(recorder.at(check.sensor, time), [value(e) for e in entries], *tolerances, **labels)
+        labels = labels | {"objective": f"{name} at {time:g} s"}
+        yield compare(recorder.at(name, time), [value(e) for e in entries], *tolerances, **labels)
 
 
-def _structure(check: Any, assembled: Assembled, labels: dict[str, Any]) -> Comparison:
+def _structure(check: "Check", assembled: Assembled, labels: dict[str, Any]) -> Comparison:
     """Compare whole numbers: they agree or not.
 
     Equations that always hold, as out of the plane of a planar loop, are none that the solver sees, and do not count.
     """
-    if check.mobility is not None:
-        computed, reference, what = assembled.mobility, check.mobility, "mobility"
-    else:
-        computed, reference = len(assembled.closing.redundant), check.redundant_constraints
-        what = "redundant constraints"
+    what = "redundant constraints" if check.mobility is None else "mobility"
+    computed = len(assembled.closing.redundant) if check.mobility is None else assembled.mobility
+    reference = check.redundant_constraints if check.mobility is None else check.mobility
     return compare(computed, reference, 0.0, 0.0, **labels | {"kind": "structure", "objective": what})
 
 
