@@ -40,30 +40,24 @@ LEAST = 3  # cases, from which on a loop saves time: idle lanes take as long as 
 
 
 class _NotCached(Exception):
-    """A loop must be compiled."""
+    """A loop must be compiled, here or in another process."""
+
+
+def _give_up(kernel: str) -> None:
+    raise _NotCached(kernel)
 
 
 def lanes_for(problem: Problem, seconds: float, listener: Listener) -> int:
     """Number of cases to compute together if all cases one by one take ``seconds``; loads or compiles the loop."""
     from mbsim_cli.kernels.compiler.simd import TOGETHER
 
+    made = False
     if seconds >= (WORTH if problem.options.integrated else 2.0 * WORTH):
         _, made = compile_lanes(problem, listener)
-    else:
-        made = seconds >= WORTH_LOADING and _loaded(problem, listener)
+    elif seconds >= WORTH_LOADING:
+        with suppress(_NotCached):
+            made = _call_loop(problem, listener, _give_up, _give_up)
     return TOGETHER if made else 1
-
-
-def _loaded(problem: Problem, listener: Listener) -> bool:
-    """Load the loop of cases in lanes; return False if it must be compiled, here or in another process."""
-
-    def give_up(name: str) -> None:
-        raise _NotCached(name)
-
-    try:
-        return _call_loop(problem, listener, give_up, give_up)
-    except _NotCached:
-        return False
 
 
 def compile_lanes(
