@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from mbsim_cli.errors import AnalysisError
 from mbsim_cli.model.flexible import is_consistent
 from mbsim_cli.model.layout import NONE
 from mbsim_cli.model.problem import Block, Problem
@@ -60,9 +59,9 @@ class Analysis(ABC):
 
         return Tape(problem.options.memory)
 
-    @abstractmethod
     def pull_back(self, problem: Problem, tape: Any, request: AdjointRequest) -> "Pulled":
         """Derivatives of the requested numbers by the parameters of the problem: ``solve.adjoint.readings.Pulled``."""
+        raise NotImplementedError  # of kinds without an adjoint, which ``require_adjoint`` refuses before a run
 
     @abstractmethod
     def diagnostics(self, problem: Problem, objectives: Sequence["Objective"]) -> Diagnostics:
@@ -245,8 +244,6 @@ class Kinematics(Analysis):
 
 # Small motions about an equilibrium or a steady motion: modes and frequency responses.
 
-NO_ADJOINT = "small motions have no adjoint"  # callers refuse the adjoint before a run
-
 
 class Modes(Analysis):
     """One time point, and the modes about it."""
@@ -258,14 +255,6 @@ class Modes(Analysis):
         from mbsim_cli.solve.linear.modes import modes
 
         return modes(problem)
-
-    def tape(self, problem: Problem) -> Any:
-        """Raise AnalysisError: small motions have no adjoint."""
-        raise AnalysisError(NO_ADJOINT)
-
-    def pull_back(self, problem: Problem, tape: Any, request: AdjointRequest) -> "Pulled":
-        """Raise AnalysisError: small motions have no adjoint."""
-        raise AnalysisError(NO_ADJOINT)
 
     def diagnostics(self, problem: Problem, objectives: Sequence["Objective"]) -> Diagnostics:
         """Stability, equal eigenvalues, motions that are not steady."""
