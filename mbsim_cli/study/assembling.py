@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from mbsim_cli.errors import UsageError, counted, option
+from mbsim_cli.model.codes import AUTO_INTEGRATOR, INTEGRATORS
 from mbsim_cli.model.coordinates import kinds
 from mbsim_cli.model.problem import INTEGRATED, Problem
 from mbsim_cli.spec.model_file import ModelFile
@@ -50,6 +51,41 @@ class Settings:
         """The settings that are options of ``assembly.build``, by name; None keeps the file's value."""
         names = ("formulation", "integrator", "tolerance", "step", "duration", "memory")
         return {name: getattr(self, name) for name in names}
+
+
+# Whether mbsim chooses the step, the tolerance or the integrator.
+
+
+def chooses_steps(model_file: ModelFile, settings: Settings) -> bool:
+    """Whether the step, the tolerance or the integrator is to be chosen; raises what ``is_automatic`` does."""
+    automatic = is_automatic(model_file, settings)
+    return automatic or settings.accuracy is not None or is_integrator_automatic(model_file, settings)
+
+
+def is_automatic(model_file: ModelFile, settings: Settings) -> bool:
+    """Whether the step is automatic; raises UsageError for an accuracy that neither step nor tolerance depends on."""
+    automatic = _stated(model_file, settings, "step") == AUTO
+    integrator = _stated(model_file, settings, "integrator")
+    controlled = _stated(model_file, settings, "formulation") in INTEGRATED and (
+        integrator in (None, AUTO_INTEGRATOR) or INTEGRATORS[integrator].adaptive
+    )
+    if settings.accuracy is not None and not automatic and not controlled:
+        reason = f"{option('accuracy')} is what {option('step', 'auto')} keeps to"
+        adaptive = " and ".join(name for name, each in INTEGRATORS.items() if each.adaptive)
+        raise UsageError(f"{reason}, or the tolerance of {adaptive}; a step that is given has none")
+    return automatic
+
+
+def is_integrator_automatic(model_file: ModelFile, settings: Settings, to_accuracy: bool = False) -> bool:
+    """Whether the integrator is to be chosen; with ``to_accuracy`` also where none is stated."""
+    stated = _stated(model_file, settings, "integrator")
+    integrated = _stated(model_file, settings, "formulation") in INTEGRATED
+    return integrated and (stated == AUTO_INTEGRATOR or (to_accuracy and stated is None))
+
+
+def _stated(model_file: ModelFile, settings: Settings, name: str) -> Any:
+    """An option of the analysis: from the settings, else from the file, else None."""
+    return getattr(settings, name) or getattr(model_file.analysis, name, None)
 
 
 # Costs of gradients by the direct method and the adjoint, relative to the time of the analysis without gradients.

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from mbsim_cli.errors import AnalysisError, UsageError, option
-from mbsim_cli.model.codes import AUTO_INTEGRATOR, DEFAULT_INTEGRATOR, INTEGRATORS
-from mbsim_cli.model.problem import INTEGRATED, Block, Problem
+from mbsim_cli.model.codes import DEFAULT_INTEGRATOR
+from mbsim_cli.model.problem import Block, Problem
 from mbsim_cli.solve.resolution import loses_energy, resolution_of
 from mbsim_cli.spec.model_file import ModelFile
-from mbsim_cli.study.assembling import AUTO, Settings, build
+from mbsim_cli.study.assembling import Settings, build, is_automatic, is_integrator_automatic
 from mbsim_cli.study.compiling import compile_kernels
 from mbsim_cli.study.diagnostics.discretisation import differences_by_fields, name_of, values_of
 from mbsim_cli.study.evaluation import Gradient, by_fields, evaluate
@@ -50,32 +50,6 @@ class StepChoice(NamedTuple):
     def report(self) -> dict[str, Any]:
         """The choice as ``run --json`` and results report it."""
         return {"accuracy": self.accuracy, "error": self.error, "runs": self.runs}
-
-
-def is_automatic(model_file: ModelFile, settings: Settings) -> bool:
-    """Whether the step is automatic; raises UsageError for an accuracy that neither step nor tolerance depends on."""
-    automatic = _stated(model_file, settings, "step") == AUTO
-    integrator = _stated(model_file, settings, "integrator")
-    controlled = _stated(model_file, settings, "formulation") in INTEGRATED and (
-        integrator in (None, AUTO_INTEGRATOR) or INTEGRATORS[integrator].adaptive
-    )
-    if settings.accuracy is not None and not automatic and not controlled:
-        reason = f"{option('accuracy')} is what {option('step', 'auto')} keeps to"
-        adaptive = " and ".join(name for name, each in INTEGRATORS.items() if each.adaptive)
-        raise UsageError(f"{reason}, or the tolerance of {adaptive}; a step that is given has none")
-    return automatic
-
-
-def is_integrator_automatic(model_file: ModelFile, settings: Settings, to_accuracy: bool = False) -> bool:
-    """Whether the integrator is to be chosen; with ``to_accuracy`` also where none is stated."""
-    stated = _stated(model_file, settings, "integrator")
-    integrated = _stated(model_file, settings, "formulation") in INTEGRATED
-    return integrated and (stated == AUTO_INTEGRATOR or (to_accuracy and stated is None))
-
-
-def _stated(model_file: ModelFile, settings: Settings, name: str) -> Any:
-    """An option of the analysis: from the settings, else from the file, else None."""
-    return getattr(settings, name) or getattr(model_file.analysis, name, None)
 
 
 def resolve_automatic(

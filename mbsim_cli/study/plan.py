@@ -12,8 +12,7 @@ from mbsim_cli.errors import AnalysisError, UsageError, flag, option
 from mbsim_cli.spec import with_values
 from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.study.analyses import ANALYSES, Analysis
-from mbsim_cli.study.assembling import AUTO, Settings, build, by_adjoint, chosen, stated_method
-from mbsim_cli.study.automatic_step import StepChoice, resolve_automatic
+from mbsim_cli.study.assembling import AUTO, Settings, build, by_adjoint, chooses_steps, chosen, stated_method
 from mbsim_cli.study.compiling import compile_kernels, compile_objectives
 from mbsim_cli.study.evaluation import evaluate
 from mbsim_cli.study.listener import SILENT, Listener
@@ -21,6 +20,7 @@ from mbsim_cli.study.listener import SILENT, Listener
 if TYPE_CHECKING:
     from mbsim_cli.assembly.packing import ParameterValue
     from mbsim_cli.assembly.problem import Assembled
+    from mbsim_cli.study.automatic_step import StepChoice
 
 # Timing.
 
@@ -70,7 +70,7 @@ class Plan(NamedTuple):
     method: str
     named: "Assembled"
     assembled: "Assembled"
-    step_choice: StepChoice | None = None  # if the step or tolerance was automatic
+    step_choice: "StepChoice | None" = None  # if the step or tolerance was automatic
     second_run: bool = False  # whether ``study.run`` may estimate errors by a second run
 
     @property
@@ -123,8 +123,14 @@ def plan_run(
             settings = replace(settings, method=method, memory=None)
         listener.say(f"gradients by {method}: {reason}")
     with timing.phase("solve"):
-        solved_for = parameters if method in ("ddm", "adjoint") else []  # parameters of the solver's own derivatives
-        settings, choice = resolve_automatic(model_file, settings, solved_for, listener)
+        choice = None
+        if chooses_steps(model_file, settings):
+            from mbsim_cli.study.automatic_step import resolve_automatic
+
+            solved_for = (
+                parameters if method in ("ddm", "adjoint") else []
+            )  # parameters of the solver's own derivatives
+            settings, choice = resolve_automatic(model_file, settings, solved_for, listener)
     timing.move(choice.compiling if choice else 0.0, "solve", "compile")
     with timing.phase("load"):
         if choice:

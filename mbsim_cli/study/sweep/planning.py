@@ -21,8 +21,15 @@ from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.spec.reading.messages import suggest
 from mbsim_cli.spec.studies import Study
 from mbsim_cli.spec.warnings import warnings_of
-from mbsim_cli.study.assembling import AUTO, Settings, build, named_or_only, stated_method
-from mbsim_cli.study.automatic_step import is_automatic, is_integrator_automatic
+from mbsim_cli.study.assembling import (
+    AUTO,
+    Settings,
+    build,
+    is_automatic,
+    is_integrator_automatic,
+    named_or_only,
+    stated_method,
+)
 from mbsim_cli.study.listener import Listener
 from mbsim_cli.study.sweep.study_folder import StudyFolder
 from mbsim_cli.study.sweep.study_plan import Quantity, StudyPlan, content_hash, file_hash, samples_hash
