@@ -64,7 +64,7 @@ from mbsim_cli.cli import outcome
 code = outcome.call({arguments!r})
 own = [name for name in sys.modules if name.partition(".")[0] == "mbsim_cli"]
 others = [name for name in own if "open_trees" in name or "reduction" in name]
-others += [name for name in ("concurrent.futures", "numpy.random") if name in sys.modules]
+others += [name for name in ("concurrent.futures", "numpy.ma", "numpy.random") if name in sys.modules]
 print(code, len(own), *others, file=sys.stderr)
 """
     for _ in range(2):  # the first one may compile
