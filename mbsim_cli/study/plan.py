@@ -127,9 +127,8 @@ def plan_run(
         if chooses_steps(model_file, settings):
             from mbsim_cli.study.automatic_step import resolve_automatic
 
-            solved_for = (
-                parameters if method in ("ddm", "adjoint") else []
-            )  # parameters of the solver's own derivatives
+            # parameters of the solver's own derivatives
+            solved_for = parameters if method in ("ddm", "adjoint") else []
             settings, choice = resolve_automatic(model_file, settings, solved_for, listener)
     timing.move(choice.compiling if choice else 0.0, "solve", "compile")
     with timing.phase("load"):
