@@ -155,7 +155,7 @@ def is_whole(value: Any, least: int = 0) -> bool:
 def require_whole(name: str, value: Any, least: int = 0, meaning: str = "") -> None:
     """Raise UsageError for an argument that is no whole number from ``least`` on."""
     if not is_whole(value, least):
-        raise UsageError(f"{name} wants a whole number{meaning}, not {value!r}")
+        raise UsageError(f"{name} must be a whole number{meaning}, not {value!r}")
 
 
 def option(name: str, *values: str) -> str:

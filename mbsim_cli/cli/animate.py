@@ -77,7 +77,7 @@ def command(
     kind = picture_kind(picture, ("gif", "mp4", "pvd"))
     options.positive("--speed", speed, "")
     if exaggerate is not None and not 0 <= exaggerate < float("inf"):
-        raise UsageError(f"--exaggerate wants a factor that is not negative, not {exaggerate:g}")
+        raise UsageError(f"--exaggerate must be a factor that is not negative, not {exaggerate:g}")
     pixels = _pixels(size or SIZE)
     if kind == "pvd":
         drawn = options.given({"--trace": trace, "--view": view, "--follow": follow, "--size": size, "--mode": mode})
@@ -109,7 +109,7 @@ def _pixels(size: str) -> tuple[int, int]:
     """Width and height, rounded to even numbers, which H.264 requires."""
     match = re.fullmatch(r"(\d{1,6})x(\d{1,6})", size.strip())
     if match is None or not all(SIZES[0] <= int(number) <= SIZES[1] for number in match.groups()):
-        raise UsageError(f"--size wants WxH, each {SIZES[0]} to {SIZES[1]} pixels, such as 640x480, not '{size}'")
+        raise UsageError(f"--size must be WxH, each {SIZES[0]} to {SIZES[1]} pixels, such as 640x480, not '{size}'")
     return int(match[1]) // 2 * 2, int(match[2]) // 2 * 2
 
 

@@ -76,7 +76,7 @@ def _at(text: str) -> str | float:
     except ValueError:
         time = -1.0
     if not 0.0 <= time < float("inf"):
-        raise UsageError(f"--at wants a time in seconds, equilibrium or start, not '{text}'")
+        raise UsageError(f"--at must be a time in seconds, equilibrium or start, not '{text}'")
     return time
 
 

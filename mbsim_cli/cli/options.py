@@ -205,7 +205,7 @@ def parse_overrides(parameters: list[str] | None, keys: list[str] | None) -> dic
         for entry in entries or ():
             name, equals, value = (part.strip() for part in entry.partition("="))
             if not (equals and name and value) or (name.startswith(".") and not mark):
-                raise UsageError(f"{option} wants {wanted}=VALUE, not '{entry}'")
+                raise UsageError(f"{option} must be {wanted}=VALUE, not '{entry}'")
             if mark + name in overrides:
                 raise UsageError(f"{option} states {name} twice; leave one of them out")
             overrides[mark + name] = value
@@ -215,7 +215,7 @@ def parse_overrides(parameters: list[str] | None, keys: list[str] | None) -> dic
 def positive(option: str, value: float | None, unit: str = " of seconds") -> float | None:
     """Return the value, or raise UsageError where it is not a positive finite number."""
     if value is not None and not 0 < value < float("inf"):
-        raise UsageError(f"{option} wants a positive number{unit}, not {value:g}")
+        raise UsageError(f"{option} must be a positive number{unit}, not {value:g}")
     return value
 
 
@@ -226,7 +226,7 @@ def _step_of(text: str | None) -> float | str | None:
     try:
         return positive("--step", float(text))
     except ValueError:
-        raise UsageError(f"--step wants a positive number of seconds, or {AUTO}, not '{text}'") from None
+        raise UsageError(f"--step must be a positive number of seconds, or {AUTO}, not '{text}'") from None
 
 
 def _memory_of(text: str | None) -> float | None:
@@ -239,7 +239,7 @@ def _memory_of(text: str | None) -> float | None:
     try:
         return positive("--memory", float(text.removesuffix(unit)) * UNITS[unit], " of bytes")
     except (ValueError, KeyError):
-        raise UsageError(f"--memory wants a size in {', '.join(UNITS)}, as 500MB, not '{text}'") from None
+        raise UsageError(f"--memory must be a size in {', '.join(UNITS)}, as 500MB, not '{text}'") from None
 
 
 # Options that replace keys of a file's analysis, and the threads, defined once for all commands.
@@ -292,7 +292,7 @@ def _settings(stated: Mapping[str, Any]) -> "Settings":
 
     accuracy = stated.get("accuracy")
     if accuracy is not None and not 0 < accuracy < 1:
-        raise UsageError(f"--accuracy wants a number between 0 and 1, not {accuracy:g}")
+        raise UsageError(f"--accuracy must be a number between 0 and 1, not {accuracy:g}")
     return Settings(
         formulation=stated.get("formulation"),
         integrator=stated.get("integrator"),

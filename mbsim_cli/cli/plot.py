@@ -80,7 +80,7 @@ def command(
 
     parameters = [] if by is None else [name.strip() for name in by.split(",")]
     if not all(parameters):
-        raise UsageError(f"--by wants PARAM or PARAM,PARAM, not '{by}'")
+        raise UsageError(f"--by must be PARAM or PARAM,PARAM, not '{by}'")
     options.once(parameters)
     stated = {"--over": over, "--by": by, "--gradient": gradient, "--label": label}
     if field is not None:

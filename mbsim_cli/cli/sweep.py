@@ -51,7 +51,7 @@ def _axis(entry: str) -> tuple[str, Any]:
     name, equals, text = entry.partition("=")
     parts = [part.strip() for part in text.split(":")]
     if not (equals and name.strip() and all(parts)) or len(parts) == 2 or len(parts) > 4:
-        raise UsageError(f"--grid wants NAME=A:B:N, NAME=A:B:N:log or NAME=A,B,C, not '{entry}'")
+        raise UsageError(f"--grid must be NAME=A:B:N, NAME=A:B:N:log or NAME=A,B,C, not '{entry}'")
     if len(parts) == 1:
         return name.strip(), [_number(value) for value in text.split(",")]
     if not parts[2].isdecimal():

@@ -84,11 +84,11 @@ def add_loops(robot: Robot, path: Path) -> None:
     except (yaml.YAMLError, UnicodeDecodeError, RecursionError, ValueError) as error:
         raise InputOutputError(f"{path} cannot be read as YAML: {' '.join(str(error).split())}") from None
     if not isinstance(stated, Mapping) or not stated:
-        raise InputOutputError(f"{path} wants joints by name: {WAY}")
+        raise InputOutputError(f"{path} must list joints by name: {WAY}")
     taken = {joint.name for joint in robot.joints}
     for name, entry in stated.items():
         if not isinstance(entry, Mapping) or not str(name).isidentifier():
-            raise InputOutputError(f"{path}: {name} wants the form {WAY}")
+            raise InputOutputError(f"{path}: {name} must have the form {WAY}")
         if name in taken:
             raise InputOutputError(f"{path}: the robot has a joint {name} already; choose another name")
         robot.joints.append(_joint(robot, name, entry, f"{path}: {name}"))
@@ -121,7 +121,7 @@ def _vectors_of_two(robot: Robot, entry: Mapping[str, Any], key: str, where: str
     stated = entry.get(key)
     known = {GROUND} | {body.name for body in robot.bodies}
     if not isinstance(stated, Mapping) or len(stated) != 2:
-        raise InputOutputError(f"{where}: {key} wants two bodies with a vector each: {WAY}")
+        raise InputOutputError(f"{where}: {key} must have two bodies with a vector each: {WAY}")
     found = {}
     for body, numbers in stated.items():
         if body not in known:
@@ -131,7 +131,7 @@ def _vectors_of_two(robot: Robot, entry: Mapping[str, Any], key: str, where: str
         except (TypeError, ValueError):
             found[body] = np.zeros(0)
         if found[body].shape != (3,) or not np.isfinite(found[body]).all():
-            raise InputOutputError(f"{where}: {key} of {body} wants three numbers")
+            raise InputOutputError(f"{where}: {key} of {body} must have three numbers")
     return found
 
 

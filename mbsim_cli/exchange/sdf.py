@@ -295,7 +295,7 @@ class _Reader:
         inner = Joint(label, last, (middle, second), own, np.eye(3), axes[1])
         if kind == "screw":
             if _text(element, "screw_thread_pitch") is None:
-                raise Wrong(f"{where}: a screw wants screw_thread_pitch [m/rev], whose sign is defined")
+                raise Wrong(f"{where}: a screw needs screw_thread_pitch [m/rev], whose sign is defined")
             pitch = self._number(element, "screw_thread_pitch", 0.0, where)
             terms = {inner.coordinate: 1.0, outer.coordinate: -pitch / (2 * np.pi)}
             self.robot.couplings.append(Coupling(f"{name}_pitch", terms, 0.0))

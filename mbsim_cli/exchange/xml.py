@@ -42,7 +42,7 @@ def numbers_in(text: str | None, default: tuple[float, ...], what: str, where: s
     except ValueError:
         found = np.array([])
     if found.shape != (len(default),) or not np.all(np.isfinite(found)):
-        raise Wrong(f"{where}: {what} wants {len(default)} numbers, not {text!r}")
+        raise Wrong(f"{where}: {what} must have {len(default)} numbers, not {text!r}")
     return found
 
 

@@ -218,7 +218,7 @@ def _with_rigid_sets(structure: Structure, rigid: Sequence[tuple[Array, MeshNode
         motions = _motions_about(structure, nodes, frame.origin)
         count, largest = motions.shape[1], np.abs(motions.real).max(0)
         if np.linalg.matrix_rank(motions.real / np.where(largest > 0, largest, 1.0), RANK) < count:
-            message = "a rigid set wants mesh nodes that are not on one line, nor at one place"
+            message = "a rigid set needs mesh nodes that are not on one line, nor at one place"
             raise Refused(("nodes", frame.name, "coupling"), message, "choose more nodes, or coupling: mean")
         index = (np.repeat(dofs, count), np.tile(np.arange(count), len(dofs)))
         blocks.append(sparse.coo_matrix((motions.ravel(), index), shape=(size, count)))

@@ -31,7 +31,7 @@ def view_of(text: str | None, up: tuple[int, int], points: np.ndarray) -> View:
         return _plane(text)
     numbers = re.fullmatch(r"\s*([-+]?\d+(?:\.\d*)?)\s*[,/]\s*([-+]?\d+(?:\.\d*)?)\s*", text)
     if numbers is None:
-        raise UsageError(f"--view wants xy, xz, yz or AZIMUTH,ELEVATION in degrees such as -60,20, not '{text}'")
+        raise UsageError(f"--view must be xy, xz, yz or AZIMUTH,ELEVATION in degrees such as -60,20, not '{text}'")
     return _oblique(float(numbers[1]), float(numbers[2]), up)
 
 

@@ -152,7 +152,7 @@ def _number(model: ModelFile, name: str, value: float | str) -> Number:
         return Number(value)
     number = float(value)
     if not abs(number) < float("inf"):
-        raise UsageError(f"parameter {name!r} wants a finite number, not {number}")
+        raise UsageError(f"parameter {name!r} must be a finite number, not {number}")
     return Number(number)
 
 

@@ -70,10 +70,10 @@ def _written(model: Mapping[str, Any]) -> str:
             return value.tolist()
         if isinstance(value, Mapping):
             return dict(value)
-        raise UsageError(f"loads wants a text, or a mapping of texts, numbers, lists and mappings, not {value!r}")
+        raise UsageError(f"loads takes a text, or a mapping of texts, numbers, lists and mappings, not {value!r}")
 
     if not isinstance(model, Mapping):
-        raise UsageError(f"loads wants a text or a mapping, not {type(model).__name__}")
+        raise UsageError(f"loads takes a text or a mapping, not {type(model).__name__}")
     try:
         return json.dumps(dict(model), default=plain)
     except (TypeError, ValueError) as error:

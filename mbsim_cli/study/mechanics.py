@@ -167,7 +167,7 @@ class Mechanics:
         if t == 0.0:
             return State(self._start.position.copy(), self._start.velocity.copy())
         if not (np.isfinite(t) and t > 0.0) or self._assembled.problem.options.analysis != "forward_dynamics":
-            raise UsageError("state wants 0, or a time of forward dynamics in seconds")
+            raise UsageError("state must be 0, or a time of forward dynamics in seconds")
         from mbsim_cli.solve.linear.equations import at_time
 
         options = replace(self._problem.options, start=self._assembled.problem.options.start)

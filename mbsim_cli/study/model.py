@@ -68,7 +68,7 @@ def values_in(replaced: Mapping[str, Any]) -> dict[str, float]:
     """Values of parameters among keyword arguments; raise UsageError for values that are not numbers."""
     stated = {} if replaced.get(PARAMETERS) is None else replaced[PARAMETERS]
     if not isinstance(stated, Mapping):
-        raise UsageError(f"parameters wants a mapping of names to numbers, not {stated!r}")
+        raise UsageError(f"parameters must be a mapping of names to numbers, not {stated!r}")
     others = {name: value for name, value in replaced.items() if name not in (*OPTIONS, PARAMETERS)}
     if twice := sorted(map(str, others.keys() & stated.keys())):
         raise UsageError(f"the value of {', '.join(twice)} is given twice, in parameters and as a keyword argument")
@@ -86,7 +86,7 @@ def numbers_of(values: Mapping[str, Any]) -> dict[str, float]:
         if number is None:
             option = nearest(name, OPTIONS)
             hint = f"; did you mean the option {option!r}?" if option else ""
-            raise UsageError(f"parameter {name!r} wants a finite number, not {value!r}{hint}")
+            raise UsageError(f"parameter {name!r} must be a finite number, not {value!r}{hint}")
         found[name] = number
     return found
 
@@ -103,7 +103,7 @@ def _option(name: str, value: Any) -> Any:
     number = _number(value)
     if number is None or not 0.0 < number < (1.0 if name == "accuracy" else inf):
         expected = "a number between 0 and 1" if name == "accuracy" else f"a positive number{_SIZES[name]}"
-        raise UsageError(f"{name} wants {expected}{', or auto' * (name == 'step')}, not {value!r}")
+        raise UsageError(f"{name} must be {expected}{', or auto' * (name == 'step')}, not {value!r}")
     return number
 
 
@@ -249,7 +249,7 @@ class Model:
         from mbsim_cli.study.linearizing import linearized
 
         if isinstance(at, bool) or not (at in ("equilibrium", "start") or (isinstance(at, int | float) and at >= 0)):
-            raise UsageError(f"at wants 'equilibrium', 'start' or a time in seconds, not {at!r}")
+            raise UsageError(f"at must be 'equilibrium', 'start' or a time in seconds, not {at!r}")
         plan, _ = self._plan(None, {"sensitivity": "none", "parameters": values_in(values)})
         return linearized(plan.assembled, at, inputs, outputs)
 
@@ -395,7 +395,7 @@ class Model:
             raise UsageError(f"a study states its cases under {', '.join(KINDS)}, as {{'zip': {{'NAME': values}}}}")
         if keep not in (None, *KEPT):
             raise UsageError(
-                f"keep wants one of {', '.join(KEPT)}, not {keep!r}; a study that is stated may have names"
+                f"keep must be one of {', '.join(KEPT)}, not {keep!r}; a study that is stated may have names"
             )
         request, where = StudyRequest(name, stated, keep, settings.method), None if folder is None else Path(folder)
         return planned(file, request, settings, where, "mbsim_cli.sweep", self._listener, force=force)
@@ -403,7 +403,7 @@ class Model:
     def value_and_gradient(
         self, rho: Values | None = None, objective: str | None = None, **replaced: Any
     ) -> tuple[float, np.ndarray]:
-        """Value of an objective and its gradient (p,) by ``differentiated``, as ``scipy.optimize.minimize`` wants them.
+        """Value of an objective and its gradient (p,) by ``differentiated``, as ``scipy.optimize.minimize`` takes them.
 
         ``rho`` as of ``run``. With several objectives one must be named.
         Histories are not kept. The method is ddm unless ``sensitivity`` says otherwise; the gradient is in the unit of
@@ -425,7 +425,7 @@ class Model:
         scales: Mapping[str, float] | None = None,
         **replaced: Any,
     ) -> Residuals:
-        """Histories minus measurements, and their Jacobian, as ``scipy.optimize.least_squares`` wants them.
+        """Histories minus measurements, and their Jacobian, as ``scipy.optimize.least_squares`` takes them.
 
         ``measured`` has values by the names of histories, in their shapes and units, NaN where nothing was measured.
         They were measured at ``times`` (M,), s, one array for all or one by each name: histories are interpolated
@@ -463,7 +463,7 @@ class Model:
     def hessian_vector(
         self, rho: Values | None, direction: Sequence[float] | np.ndarray, objective: str | None = None, **replaced: Any
     ) -> np.ndarray:
-        """The Hessian of an objective by ``differentiated``, times a direction (p,), as ``minimize`` wants ``hessp``.
+        """The Hessian of an objective by ``differentiated``, times a direction (p,), as ``minimize`` takes ``hessp``.
 
         Returns (p,), without an estimate of the discretisation error. ``rho`` as of ``run``. One run and its adjoint in
         complex numbers: UsageError for natural coordinates, bodies that deform, and other analyses without an adjoint.
@@ -527,10 +527,10 @@ class Model:
         """Names of parameters, each once; raises UsageError for others."""
         known = self._keys
         if isinstance(by, str):
-            raise UsageError(f"by wants a list of names, as [{by!r}]")
+            raise UsageError(f"by must be a list of names, as [{by!r}]")
         for name in by:
             if not isinstance(name, str):
-                raise UsageError(f"by wants names of parameters, not {name!r}")
+                raise UsageError(f"by must be names of parameters, not {name!r}")
             if name not in known:
                 hint = suggest(name, known)
                 raise UsageError(f"by: unknown parameter {name!r}" + (f"; {hint}" if hint else ""))

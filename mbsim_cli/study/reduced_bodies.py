@@ -45,7 +45,7 @@ UNITS = {"m": 1.0, "cm": 1e-2, "mm": 1e-3, "in": 0.0254}  # of length, in metres
 def metres(unit: str) -> float:
     """Length of the unit that ``--length-unit`` names; raise UsageError for one that is not known."""
     if unit not in UNITS:
-        raise UsageError(f"--length-unit wants {', '.join(UNITS)}, not '{unit}'")
+        raise UsageError(f"--length-unit must be {', '.join(UNITS)}, not '{unit}'")
     return UNITS[unit]
 
 

@@ -463,5 +463,5 @@ def _scales(measured: Mapping[str, np.ndarray], stated: Mapping[str, float]) -> 
     found = {name: float(stated.get(name, 1.0)) for name in measured}
     for name, scale in found.items():
         if not 0.0 < scale < np.inf:
-            raise UsageError(f"the scale of {name!r} wants to be positive and finite, not {scale!r}")
+            raise UsageError(f"the scale of {name!r} must be positive and finite, not {scale!r}")
     return found

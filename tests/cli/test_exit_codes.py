@@ -45,7 +45,7 @@ USAGE = [
     (["run", "m.yaml", "-p", "L=1", "-p", "L = 2"], "-p states L twice"),
     (["run", "m.yaml", "--top", "3"], "--top is for the table of --all-numbers"),
     (["check", "m.yaml", "--seed", "-1"], "'--seed'"),
-    (["plot", "r.h5", "--by", ","], "--by wants PARAM"),
+    (["plot", "r.h5", "--by", ","], "--by must be PARAM"),
     (["plot", "r.h5", "--field", "rho", "--gradient", "--label", "a"], "has no use for --gradient, --label"),
     (["plot", "r.h5", "q", "--list", "-o", "a.png"], "--list draws nothing, and has no use for --output, NAME"),
     (["animate", "r.h5", "-o", "a.pvd", "--view", "xy", "--size", "64x64"], "has no use for --view, --size"),

@@ -144,7 +144,7 @@ def test_an_equilibrium_knows_no_states_of_controllers(mbsim):
     [
         (["--inputs", "nobody"], "there is no force or law 'nobody'; there are tyre, suspension"),
         (["--outputs", "trave"], "did you mean 'travel'?"),
-        (["--at", "-1"], "--at wants a time in seconds, equilibrium or start"),
+        (["--at", "-1"], "--at must be a time in seconds, equilibrium or start"),
         (["--at", "0.1"], "a time is one of a motion; type: modes has none"),
         (["-o", "x.txt"], "a state space is written to .h5, .npz, .mat"),
         (["--to", "mat", "-o", "x.npz"], "-o x.npz is not --to mat"),

@@ -34,7 +34,7 @@ def test_faults_name_the_option(mbsim, pendulum):
     done = mbsim("validate", pendulum, "--set", "analysis.stepp=1")
     assert done.code == 3 and "unknown key 'stepp' (in --set analysis.stepp=1); did you mean 'step'?" in done.err
     done = mbsim("info", pendulum, "-s", "analysis.step")
-    assert done.code == 2 and "-s wants KEY=VALUE" in done.err
+    assert done.code == 2 and "-s must be KEY=VALUE" in done.err
     done = mbsim("info", pendulum, "-s", "gravity.x=1", "-s", "gravity.x=2")
     assert done.code == 2 and "-s states gravity.x twice" in done.err
 

@@ -1,4 +1,4 @@
-"""As many sensors as anyone wants: scales that have no more room to list datasets still label them."""
+"""As many sensors as anyone likes: scales that have no more room to list datasets still label them."""
 
 import h5py
 import pytest

@@ -91,7 +91,7 @@ def test_rigid_sets(tmp_path):
     assert said(tmp_path, rigid) == ["nodes.more: its set has mesh nodes in common with another rigid one"]
     alone = ("nodes: {pin: {set: pin}}", "nodes: {pin: {set: tip, coupling: rigid}}")
     tip = ("line: {y: 0}", "tip: {nearest: [0.4, 0, 0]}")
-    assert "a rigid set wants mesh nodes that are not on one line" in said(tmp_path, alone, tip)[0]
+    assert "a rigid set needs mesh nodes that are not on one line" in said(tmp_path, alone, tip)[0]
 
 
 def test_the_frame(tmp_path):

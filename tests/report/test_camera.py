@@ -46,7 +46,7 @@ def test_plane_motion_is_seen_in_its_plane(flat, plane):
 
 @pytest.mark.parametrize("text", ["top", "1", "1,2,3", "a,b", "xx", ""])
 def test_other_texts_are_refused(text):
-    with pytest.raises(UsageError, match="--view wants"):
+    with pytest.raises(UsageError, match="--view must be"):
         view_of(text, Z_UP, CUBE)
 
 

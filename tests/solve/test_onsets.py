@@ -84,7 +84,7 @@ def differences(model, name):
 
 
 def impacts():
-    """Each impact by each formulation; what a tyre wants in natural coordinates is compiled for nothing else."""
+    """Each impact by each formulation; what a tyre needs in natural coordinates is compiled for nothing else."""
     for name, text, tolerance in (("tyre", DROP, 0.02), ("stop", STOP, 0.05)):
         for options in FIXED:
             marks = [pytest.mark.slow] * (name == "tyre" and options is NATURAL)

@@ -105,25 +105,25 @@ def test_other_values_are_judged_as_the_file_is(model):
         (lambda m: m.run(sensitivity="dmm"), "sensitivity 'dmm' is unknown; did you mean 'ddm'"),
         (lambda m: m.run(formulation="recursiv"), "formulation 'recursiv' is unknown; did you mean 'recursive'"),
         (lambda m: m.run(integrator="euler"), "integrator 'euler' is unknown; known: auto, dop853, esdirk, rk4"),
-        (lambda m: m.run(step="fast"), "step wants a positive number of seconds, or auto, not 'fast'"),
-        (lambda m: m.run(duration=-1), "duration wants a positive number of seconds, not -1"),
-        (lambda m: m.run(step="auto", accuracy=2), "accuracy wants a number between 0 and 1, not 2"),
-        (lambda m: m.run(L="1"), "parameter 'L' wants a finite number, not '1'"),
-        (lambda m: m.run({"L": None}), "parameter 'L' wants a finite number, not None"),
+        (lambda m: m.run(step="fast"), "step must be a positive number of seconds, or auto, not 'fast'"),
+        (lambda m: m.run(duration=-1), "duration must be a positive number of seconds, not -1"),
+        (lambda m: m.run(step="auto", accuracy=2), "accuracy must be a number between 0 and 1, not 2"),
+        (lambda m: m.run(L="1"), "parameter 'L' must be a finite number, not '1'"),
+        (lambda m: m.run({"L": None}), "parameter 'L' must be a finite number, not None"),
         (lambda m: m.run(integratr="rk4"), "did you mean the option 'integrator'"),
-        (lambda m: m.run(L=True), "parameter 'L' wants a finite number, not True"),
+        (lambda m: m.run(L=True), "parameter 'L' must be a finite number, not True"),
         (lambda m: m.run({1: 2.0}), "parameters go by their names, not by 1"),
-        (lambda m: mbsim.load(m.path, by="L"), r"by wants a list of names, as \['L'\]"),
-        (lambda m: mbsim.load(m.path, by=[1]), "by wants names of parameters, not 1"),
+        (lambda m: mbsim.load(m.path, by="L"), r"by must be a list of names, as \['L'\]"),
+        (lambda m: mbsim.load(m.path, by=[1]), "by must be names of parameters, not 1"),
         (lambda m: mbsim.load(m.path, by=["l"]), "by: unknown parameter 'l'; did you mean 'L'"),
         (lambda m: m.run([1.0]), r"rho has shape \(1,\), not \(2,\): L, k"),
-        (lambda m: mbsim.load(m.path, L="1"), "parameter 'L' wants a finite number, not '1'"),
+        (lambda m: mbsim.load(m.path, L="1"), "parameter 'L' must be a finite number, not '1'"),
         (lambda m: m.run({"L": 1.0}, L=2.0), "the value of L is given twice"),
         (lambda m: m.value_and_gradient([1.0, 2.0], k=3.0), "the value of k is given twice"),
         (lambda m: m.value_and_gradient(sensitivity="none"), "a gradient takes a method"),
-        (lambda m: mbsim.load(m.path, L=True), "parameter 'L' wants a finite number, not True"),
-        (lambda m: mbsim.check(m.path, seed=-1), "seed wants a whole number, 0 at least, not -1"),
-        (lambda m: mbsim.optimize(m.path, evaluations=2.5), "wants a whole number of analyses, 1 at least, not 2.5"),
+        (lambda m: mbsim.load(m.path, L=True), "parameter 'L' must be a finite number, not True"),
+        (lambda m: mbsim.check(m.path, seed=-1), "seed must be a whole number, 0 at least, not -1"),
+        (lambda m: mbsim.optimize(m.path, evaluations=2.5), "must be a whole number of analyses, 1 at least, not 2.5"),
         (lambda m: mbsim.check(m.path, sensitivity="none"), "gradients by ddm or adjoint are checked, not by 'none'"),
     ],
 )
@@ -323,5 +323,5 @@ def test_a_parameter_named_like_an_option_goes_into_a_mapping(model, tmp_path):
             call(duration=0.4)
     with pytest.raises(UsageError, match="L is given twice, in parameters and as a keyword"):
         named.run(L=1.0, parameters={"L": 1.0})
-    with pytest.raises(UsageError, match="parameters wants a mapping"):
+    with pytest.raises(UsageError, match="parameters must be a mapping"):
         named.run(parameters=3.0)

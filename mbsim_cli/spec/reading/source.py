@@ -186,7 +186,7 @@ class _Reader:
         self.issues: list[Issue] = []
 
     def read(self, file: str, text: bytes, above: tuple[str, ...]) -> Node | None:
-        wide = text.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))  # as YAML wants it
+        wide = text.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))  # as YAML asks for it
         self._source.texts[file] = text.decode("utf-16" if wide else "utf-8", errors="replace").replace("\0", "\ufffd")
         self._bytes += len(text)
         if self._bytes > MAX_BYTES:

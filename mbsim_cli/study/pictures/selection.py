@@ -227,7 +227,7 @@ class Chooser:
         components = next((series.components for series in found if series is not None), ())
         if len(components) != 1:
             several = " or ".join(f"{name}.{component}" for component in components)
-            raise UsageError(f"--over wants a history of one number; {name} is " + (several or "an objective"))
+            raise UsageError(f"--over must be a history of one number; {name} is " + (several or "an objective"))
         return found
 
     def _derived(self, name: str, by: str) -> bool:

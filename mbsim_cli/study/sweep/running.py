@@ -308,7 +308,7 @@ def shard_of(text: str | None, environment: Mapping[str, str]) -> Shard:
     if text is not None:
         index, slash, number = text.partition("/")
         if not (slash and index.strip().isdecimal() and number.strip().isdecimal() and 1 <= int(index) <= int(number)):
-            raise UsageError(f"--shard wants I/N with I from 1 to N, not '{text}'")
+            raise UsageError(f"--shard must be I/N with I from 1 to N, not '{text}'")
         return Shard(int(index), int(number))
     if f"{_ARRAY}ID" not in environment or f"{_ARRAY}COUNT" not in environment:
         return ALL
@@ -338,7 +338,7 @@ def work_of(
     """The work that options state; raises UsageError."""
     require_whole("workers", workers, meaning=", 0 for one on each processor")
     if case_timeout is not None and not 0.0 < case_timeout < inf:
-        raise UsageError(f"{option('case_timeout')} wants a positive number of seconds, not {case_timeout!r}")
+        raise UsageError(f"{option('case_timeout')} must be a positive number of seconds, not {case_timeout!r}")
     if dask is not None and (workers != 1 or case_timeout is not None):
         own = either("-j and --case-timeout", "workers and case_timeout")
         raise UsageError(
@@ -351,7 +351,7 @@ def work_of(
     if shard is not None:
         whole = isinstance(shard, tuple | list) and len(shard) == 2 and all(map(is_whole, shard))
         if not whole or not 1 <= shard[0] <= shard[1]:
-            raise UsageError(f"shard wants (I, N) with I from 1 to N, not {shard!r}")
+            raise UsageError(f"shard must be (I, N) with I from 1 to N, not {shard!r}")
     return Work(
         workers=workers or usable(),
         timeout=case_timeout,

@@ -102,7 +102,7 @@ def test_shards_by_their_names(text, variables, shard):
 
 @pytest.mark.parametrize("text", ["0/3", "4/3", "1", "a/b", "1/0", ""])
 def test_no_shards(text):
-    with pytest.raises(UsageError, match="--shard wants I/N"):
+    with pytest.raises(UsageError, match="--shard must be I/N"):
         shard_of(text, {})
 
 
