@@ -111,10 +111,10 @@ def cases_file(model: str, cases: int, folder: Path) -> Path:
     """The first cases of the model's study, as a table."""
     from mbsim_cli.study.assembling import Settings, load
     from mbsim_cli.study.listener import SILENT
-    from mbsim_cli.study.sweep.planning import Wanted, plan_of
+    from mbsim_cli.study.sweep.planning import StudyRequest, plan_of
 
     file = load(ROOT / "models" / f"{model}.yaml", Settings())
-    plan, values = plan_of(file, Wanted(STUDIES[model]), Settings(), "", SILENT)
+    plan, values = plan_of(file, StudyRequest(STUDIES[model]), Settings(), "", SILENT)
     path = folder / "cases.csv"
     rows = [",".join(column.name for column in plan.varied)]
     rows += [",".join(map(repr, row)) for row in values[:cases].tolist()]

@@ -18,6 +18,7 @@ from mbsim_cli.solve import allocate
 from mbsim_cli.solve.open_trees.integration import error_control, newton_control, tableau
 from mbsim_cli.study import evaluation
 from mbsim_cli.study.assembling import AUTO, Settings, build, chosen, stated_method
+from mbsim_cli.study.diagnostics.discretisation import Estimates
 from mbsim_cli.study.fitting.readings import measured_of
 from mbsim_cli.study.listener import SILENT, Listener
 from mbsim_cli.study.objectives import accumulator
@@ -231,7 +232,7 @@ def controls(problem: Problem) -> Any:
 def _outcome(plan: Plan, timing: Timing, listener: Listener, add: Callable[[Block], None]) -> Any:
     """Objectives of a record that is anything, and no doubts about it."""
     results = evaluation.evaluate(plan.assembled.problem, plan.assembled.objectives, (add,))
-    return SimpleNamespace(results=results, warnings=())
+    return SimpleNamespace(results=results, warnings=(), estimates=Estimates(results))
 
 
 def _blocks(problem: Problem, theta: np.ndarray | None = None, tape: Any = None) -> Iterator[Block]:
