@@ -219,6 +219,13 @@ def positive(option: str, value: float | None, unit: str = " of seconds") -> flo
     return value
 
 
+def _relative(option: str, error: float | None) -> float | None:
+    """Return a relative error, or raise UsageError where it is not between 0 and 1."""
+    if error is not None and not 0 < error < 1:
+        raise UsageError(f"{option} must be a number between 0 and 1, not {error:g}")
+    return error
+
+
 def _step_of(text: str | None) -> float | str | None:
     """Length of a step in seconds, or auto; None if not given. Raises UsageError."""
     if text is None or text == AUTO:
@@ -290,16 +297,13 @@ def _settings(stated: Mapping[str, Any]) -> "Settings":
     """The values of the options, by which the settings of a file's analysis are replaced."""
     from mbsim_cli.study.assembling import Settings
 
-    accuracy = stated.get("accuracy")
-    if accuracy is not None and not 0 < accuracy < 1:
-        raise UsageError(f"--accuracy must be a number between 0 and 1, not {accuracy:g}")
     return Settings(
         formulation=stated.get("formulation"),
         integrator=stated.get("integrator"),
         overrides=parse_overrides(stated.get("parameter"), stated.get("set")),
-        tolerance=positive("--tolerance", stated.get("tolerance"), ""),
+        tolerance=_relative("--tolerance", stated.get("tolerance")),
         step=_step_of(stated.get("step")),
-        accuracy=accuracy,
+        accuracy=_relative("--accuracy", stated.get("accuracy")),
         duration=positive("--duration", stated.get("duration")),
         memory=_memory_of(stated.get("memory")),
     )

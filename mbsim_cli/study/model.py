@@ -100,9 +100,9 @@ def _option(name: str, value: Any) -> Any:
         return value
     if name == "step" and value == AUTO:
         return value
-    number = _number(value)
-    if number is None or not 0.0 < number < (1.0 if name == "accuracy" else inf):
-        expected = "a number between 0 and 1" if name == "accuracy" else f"a positive number{_SIZES[name]}"
+    number, relative = _number(value), name in ("tolerance", "accuracy")
+    if number is None or not 0.0 < number < (1.0 if relative else inf):
+        expected = "a number between 0 and 1" if relative else f"a positive number{_SIZES[name]}"
         raise UsageError(f"{name} must be {expected}{', or auto' * (name == 'step')}, not {value!r}")
     return number
 

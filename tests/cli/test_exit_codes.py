@@ -180,6 +180,7 @@ def test_an_integrator_wants_an_open_tree(mbsim, pendulum):
     assert done.code == 2 and "--integrator is for recursive, conventional, partial_recursive, ali1p-rtdyn1" in done.err
     assert "ali3p-rtdyn1 has none" in done.err
     assert mbsim("check", pendulum, "--tolerance", "0").code == 2
+    assert mbsim("check", pendulum, "--tolerance", "1").code == 2
 
 
 def test_a_step_fits_into_the_duration(mbsim, pendulum):

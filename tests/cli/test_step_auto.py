@@ -124,6 +124,7 @@ def test_no_first_step_is_longer_than_the_output_interval(mbsim, variant):
     [
         ("step: 1e-2, accuracy: 1e-3, duration: 0.5", (), 3, "only step: auto keeps to an accuracy"),
         ("step: auto, accuracy: 2, duration: 0.5", (), 3, "must be less than one"),
+        ("step: 1e-2, tolerance: 1, duration: 0.5", (), 3, "analysis.tolerance: must be less than one"),
         ("step: auto, accuracy: 0, duration: 0.5", (), 3, "must be greater than zero"),
         ("step: auto, accuracy: 1e-3*k, duration: 0.5", (), 3, "accuracy depends on the parameter 'k'"),
         (

@@ -20,6 +20,7 @@ from mbsim_cli.spec.states import StateJoint
 
 _TIMES = ("step", "sampling", "duration", "output_interval")
 _POSITIVE = (*_TIMES, "accuracy", "tolerance", "absolute_tolerance", "gradient_tolerance", "penalty", "weighting")
+_BELOW_ONE = ("accuracy", "tolerance", "gradient_tolerance")  # relative errors
 _OF_INTEGRATED = ("integrator", "absolute_tolerance", "error_control", "max_steps")
 _OF_CONSTRAINTS = ("penalty", "weighting", "projection")
 _OF_ITERATIONS = ("max_iterations", "gradient_tolerance")
@@ -36,6 +37,10 @@ def check(review: Review) -> None:
     for key in _POSITIVE:
         if review.intact("analysis", key):
             review.positive(("analysis", key), getattr(analysis, key, None))
+    for key in _BELOW_ONE:
+        value = review.value(given) if (given := getattr(analysis, key, None)) is not None else None
+        if value is not None and value >= 1:
+            review.report(("analysis", key), f"must be less than one, is {value:g}")
     if isinstance(analysis, InverseDynamics):
         _inverse(review, analysis)
     else:
@@ -194,14 +199,9 @@ def _times(review: Review, analysis: Analysis) -> None:
 
 
 def _accuracy(review: Review, analysis: Analysis) -> None:
-    if analysis.accuracy is None:
-        return
-    value = review.value(analysis.accuracy)
-    if analysis.step != "auto":
+    if analysis.accuracy is not None and analysis.step != "auto":
         hint = "write step: auto, or leave accuracy out"
         review.report(("analysis", "accuracy"), "only step: auto keeps to an accuracy", hint, key=True)
-    elif value is not None and value >= 1:
-        review.report(("analysis", "accuracy"), f"must be less than one, is {value:g}")
 
 
 def _integrator(review: Review, analysis: Analysis) -> None:
