@@ -99,6 +99,14 @@ def test_the_linking_compiler_steps_aside_without_optimisation(monkeypatch, want
     assert choice._choose(wanted) == ("plain", "NUMBA_OPT=0 is set: the fast compiler needs optimisation")
 
 
+def test_it_steps_aside_where_a_file_leaves_optimisation_out(tmp_path):
+    (tmp_path / ".numba_config.yaml").write_text("opt: '0'\n")
+    script = "from mbsim_cli.kernels.compiler.choice import COMPILER, REASON; print(COMPILER, REASON)"
+    environment = {**os.environ, "MBSIM_CACHE_DIR": str(tmp_path), "PYTHONPATH": str(ROOT)}
+    done = subprocess.run([sys.executable, "-c", script], env=environment, cwd=tmp_path, capture_output=True, text=True)
+    assert done.stdout.startswith("plain opt: 0 in .numba_config.yaml is set"), done.stderr
+
+
 def test_the_linking_compiler_passes_the_probe():
     assert choice.probe() == ("", True)
 

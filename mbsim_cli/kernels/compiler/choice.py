@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 
 from mbsim_cli.errors import UsageError
 from mbsim_cli.kernels.compiler.folder import open_store
-from mbsim_cli.kernels.compiler.installed import WANTED, is_switched_off, settings, version
+from mbsim_cli.kernels.compiler.installed import WANTED, is_switched_off, no_optimisation, version
 from mbsim_cli.system import isolated, signals
 
 __all__ = ["COMPILER", "FROM", "MACHINE", "REASON", "UNTIL", "is_tested", "probe", "processor"]
@@ -71,8 +71,8 @@ def _choose(wanted: str) -> tuple[str, str]:
     """The compiler, and why it is not the usual one."""
     if is_switched_off():
         return "none", "NUMBA_DISABLE_JIT is set: kernels run as Python"
-    if ("OPT", "0") in settings():  # linking leaves out what optimisation has put into its callers
-        return "plain", "NUMBA_OPT=0 is set: the fast compiler needs optimisation"
+    if setting := no_optimisation():  # linking leaves out what optimisation has put into its callers
+        return "plain", f"{setting} is set: the fast compiler needs optimisation"
     if wanted in ("linking", "plain"):
         return wanted, f"MBSIM_COMPILER={wanted} is set"
     if wanted not in ("", "auto"):

@@ -19,6 +19,7 @@ __all__ = [
     "WANTED",
     "is_switched_off",
     "level_of",
+    "no_optimisation",
     "own_level",
     "processor",
     "processor_of",
@@ -62,6 +63,15 @@ def is_switched_off() -> bool:
     import numba
 
     return bool(numba.config.DISABLE_JIT)
+
+
+def no_optimisation() -> str:
+    """The setting, of numba's variables or of its file, that leaves optimisation out; empty if none does."""
+    if not _SETTINGS.is_file():
+        return "NUMBA_OPT=0" if os.environ.get("NUMBA_OPT") == "0" else ""
+    import numba
+
+    return f"opt: 0 in {_SETTINGS}" if numba.config.OPT == 0 else ""
 
 
 def processor_of(file: str = "/proc/cpuinfo") -> str:
