@@ -372,7 +372,7 @@ class PulledLoops(NamedTuple):
 def pull_accelerations(model, theta, t, state, work, adj):
     """Pull adjoints of z'' and of the multipliers back to z, z' and theta; those are zero then.
 
-    Returns whether the accelerations were found, and the relative size of what was left unsolved.
+    Returns whether the accelerations were found, and the relative residual.
     """
     if is_nothing(adj.zdd) and is_nothing(adj.lam):
         return True, 0.0

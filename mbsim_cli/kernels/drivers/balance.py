@@ -13,7 +13,7 @@ from mbsim_cli.kernels.algorithms.elimination.constrained_solve import factor_pe
 from mbsim_cli.kernels.algorithms.equations.constraints import move_lines
 from mbsim_cli.kernels.algorithms.equations.forces import expect_recorded
 from mbsim_cli.kernels.algorithms.equations.signals import find_loads, loads_settled, take_loads, with_loads
-from mbsim_cli.kernels.algorithms.motion.workspace import LoadedMotion, Motion
+from mbsim_cli.kernels.algorithms.motion.workspace import LoadedMotion
 from mbsim_cli.kernels.algorithms.reactions.systems import (
     find_forces,
     find_multiplier_forces,
@@ -33,7 +33,7 @@ from mbsim_cli.kernels.algorithms.systems.contract import (
 )
 from mbsim_cli.kernels.compiler.jit import entry, inlined, kernel
 from mbsim_cli.kernels.compiler.simd import as_column
-from mbsim_cli.kernels.integrators.ali3p_derivatives import Sensitivity
+from mbsim_cli.kernels.drivers.record import recorded_motion
 from mbsim_cli.model.codes import Status
 
 
@@ -44,8 +44,8 @@ class Balanced(NamedTuple):
     lam: np.ndarray  # (N, m)
 
 
-CLOSE = 1e-6  # of a solution, what may be left at first
-ROUNDS = 3  # of solving for what is left
+CLOSE = 1e-6  # tolerance of one solution, relative
+ROUNDS = 3  # solutions: the first, and refinements
 LOADED = 12  # iterations, at most, where forces read multipliers
 SOLVED = 1e-3  # what is left of constraints that are: mostly 1e-30, near singular positions up to 1e-7
 ROUND_OFF = 1e-15  # of positions
@@ -82,12 +82,11 @@ def balance(model, theta, control, directions, state, work, extra, record, d_rec
         copy_to(state.zdd, found.zdd[row])
         copy_to(state.lam, found.lam[row])
         if varied:
-            dz, dzd, dzdd, d_force = d_record.position[row], d_record.velocity[row], d_found.zdd[row], d_found.lam[row]
-            sens = Sensitivity(dz, dzd, dzdd, d_force, d_force, d_force)
+            sens = LoadedMotion(d_record.position[row], d_record.velocity[row], d_found.zdd[row], d_found.lam[row])
             evaluate_with_mass(model, theta, t, control.at_center, state, kin, work.comp, eq, factor)
             _vary(model, theta, t, directions, state, sens, kin, work.comp, eq, factor, extra)
             if control.redundant:
-                keep_in_range(eq.J, work.normal, d_force, extra.columns)
+                keep_in_range(eq.J, work.normal, sens.lam, extra.columns)
     return Status.OK.value, 0
 
 
@@ -110,9 +109,9 @@ def evaluate_with_mass(model, theta, t, at_center, state, kin, comp, eq, factor)
 
 @kernel
 def take_solution(model, transposed, kin, factor, columns, x_out, mu_out):
-    """Take x and mu of all right-hand sides off ``x_out`` and ``mu_out``; b and e become what is left of them.
+    """Subtract x and mu of all right-hand sides from ``x_out`` and ``mu_out``; b and e become their residuals.
 
-    Where constraints hold nearly all of b, x is small and close to it says little of mu: what is left is solved anew.
+    Where constraints carry nearly all of b, x is small, and its tolerance says little of mu: solutions are refined.
     Returns whether a solution is found; needs ``find_loads``.
     """
     for _ in range(ROUNDS):
@@ -128,9 +127,7 @@ def take_solution(model, transposed, kin, factor, columns, x_out, mu_out):
 
 @kernel
 def share_left(factor, floor, state, e, left_out):
-    """What e leaves open of each constraint, by what accelerations that are found, or those of forces, make of it.
-
-    Returns the largest of these.
+    """Violation |e| of each constraint over sum |J| (|z''| + |J^T lambda| / weight + floor); returns the largest.
 
     The equations of motion hold after every update, so that constraints alone tell whether their forces are found.
     Accelerations of ``floor``, in 1/s^2, count as round-off.
@@ -170,7 +167,7 @@ def _take_forces(factor, columns):
 
 @kernel
 def _vary(model, theta, t, directions, state, sens, kin, comp, eq, factor, extra):
-    """Derivatives of both, at the state evaluated last."""
+    """Derivatives of accelerations and multipliers, at the state evaluated last."""
     columns, resting = extra.projections.acceleration, extra.resting
     vary_bodies_of(model, theta, directions, state, kin, sens, extra.twists)
     vary_residual(model, theta, directions, t, state, sens, eq, kin, comp, extra.twists, columns.b)
@@ -190,7 +187,7 @@ def _vary(model, theta, t, directions, state, sens, kin, comp, eq, factor, extra
 def find_recorded_forces(model, theta, at_center, record, row, multiplier, work):
     """Evaluate the motion at a row of a record, and all forces there by the multipliers (m,)."""
     kin, comp, eq = work.kin, work.comp, work.eq
-    t, state = record.time[row], Motion(record.position[row], record.velocity[row], record.acceleration[row])
+    t, state = record.time[row], recorded_motion(record, row)
     place(model, theta, state.z, at_center, kin)
     move(model, theta, state, kin)
     constrain(model, theta, t, state.z, kin, eq)
@@ -208,7 +205,7 @@ def observe_reactions(
     """
     kin, comp, eq = work.kin, work.comp, work.eq
     for row in range(record.time.size):
-        t, state = record.time[row], Motion(record.position[row], record.velocity[row], record.acceleration[row])
+        t, state = record.time[row], recorded_motion(record, row)
         find_recorded_forces(model, theta, at_center, record, row, multiplier[row], work)
         read_reactions(model, theta, reactions, state.z, multiplier[row], kin, comp, eq, out[row])
         if directions.dtheta.shape[1] > 0:

@@ -10,6 +10,7 @@ from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import residual
 from mbsim_cli.kernels.algorithms.equations.residual_variation import clear_forces, vary_bodies
 from mbsim_cli.kernels.algorithms.motion.kinematics import column_kinematics, motion_kinematics, position_kinematics
 from mbsim_cli.kernels.algorithms.motion.variation import vary_kinematics
+from mbsim_cli.kernels.algorithms.motion.workspace import Motion, motion_alone
 from mbsim_cli.kernels.algorithms.systems.contract import evaluate_free, vary_free
 from mbsim_cli.kernels.algorithms.torques.derivatives import (
     ENTRY,
@@ -150,14 +151,6 @@ def lane_gradient(system, motion, wrench, adjoint, weight, work, torque_out, by_
 # Inverse dynamics of any tree, one time point after another: Euler parameters, springs, and all parameter derivatives.
 
 
-class At(NamedTuple):
-    """The motion at a time point."""
-
-    z: np.ndarray  # (n,)
-    zd: np.ndarray
-    zdd: np.ndarray
-
-
 class Torque(NamedTuple):
     """Forces on coordinates, and the residual, which is what the coordinates take."""
 
@@ -170,7 +163,7 @@ def general_torques(model, theta, at_center, motion, directions, sens, kin, comp
     """torque (N, n) and its variations (N, n, d) in directions of theta and, ``sens``, of the coordinates (n, d)."""
     for row in range(motion.time.size):
         t, z, zd, zdd = motion.time[row], motion.position[row], motion.velocity[row], motion.acceleration[row]
-        state = At(z, zd, zdd)
+        state = Motion(z, zd, zdd)
         evaluate_free(model, theta, t, at_center, state, kin, comp, Torque(Q, torque_out[row]))
         if directions.dtheta.shape[1] > 0:
             vary_free(model, theta, directions, t, state, sens, kin, comp, tw, d_torque_out[row])
@@ -179,7 +172,6 @@ def general_torques(model, theta, at_center, motion, directions, sens, kin, comp
 @entry
 def applied_torques(model, theta, at_center, motion, directions, sens, kin, comp, tw, Q, torque_out, d_torque_out):
     """``general_torques`` where all forces are applied ones: compiles in 10 s instead of 16."""
-    dtheta = directions.dtheta
     tree = model.tree
     for row in range(motion.time.size):
         t, z, zd, zdd = motion.time[row], motion.position[row], motion.velocity[row], motion.acceleration[row]
@@ -189,9 +181,9 @@ def applied_torques(model, theta, at_center, motion, directions, sens, kin, comp
         for f in range(model.forces.kind.size):
             add_force_on_bodies(model, theta, t, f, kin, comp.W)
         residual(tree, kin, comp, Q, torque_out[row])
-        if dtheta.shape[1] > 0:
+        if directions.dtheta.shape[1] > 0:
             column_kinematics(tree, theta, z, zd, zdd, kin)
-            vary_kinematics(tree, theta, directions, kin, sens, tw)
+            vary_kinematics(tree, theta, directions, kin, motion_alone(sens), tw)
             clear_forces(tw, d_torque_out[row])
             for f in range(model.forces.kind.size):
                 vary_force_on_bodies(model, theta, directions, t, f, kin, tw)

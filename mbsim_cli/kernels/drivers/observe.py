@@ -6,7 +6,7 @@ from mbsim_cli.kernels.algebra.vectors import add3, cross3, load3, load3_of, rot
 from mbsim_cli.kernels.algorithms.equations.forces import expect_recorded, follow_angles, measure_and_rate
 from mbsim_cli.kernels.algorithms.motion.kinematics import at_origin, at_origin2, column_at_origin, pose_of
 from mbsim_cli.kernels.algorithms.motion.variation import vary_acceleration, vary_velocity
-from mbsim_cli.kernels.algorithms.motion.workspace import LoadedMotion, Motion
+from mbsim_cli.kernels.algorithms.motion.workspace import LoadedMotion
 from mbsim_cli.kernels.algorithms.systems.contract import (
     energies,
     move_bodies,
@@ -18,6 +18,7 @@ from mbsim_cli.kernels.algorithms.systems.contract import (
 )
 from mbsim_cli.kernels.compiler.jit import entry, kernel
 from mbsim_cli.kernels.compiler.simd import at, block, width
+from mbsim_cli.kernels.drivers.record import recorded_motion
 from mbsim_cli.kernels.elements.measures import moved, point_of, vary_point
 from mbsim_cli.model.layout import GRAVITY, GROUND
 
@@ -31,17 +32,14 @@ def observe(model, theta, at_center, directions, kin, tw, record, d_record):
 @kernel
 def observe_rows(model, theta, at_center, directions, kin, tw, record, d_record, first, last):
     """The same for rows from first to last."""
-    dtheta = directions.dtheta
     for row in range(first, last):
-        t = record.time[row]
-        z, zd, zdd, force = record.position[row], record.velocity[row], record.acceleration[row], record.reaction[row]
-        state = Motion(z, zd, zdd)
-        place(model, theta, z, at_center, kin)
+        t, state, force = record.time[row], recorded_motion(record, row), record.reaction[row]
+        place(model, theta, state.z, at_center, kin)
         move_bodies(model, theta, state, kin)
         expect_recorded(record.expected, row, kin)
         read_sensors(model, theta, t, state, force, kin, record.sensors[row])
         energies(model, theta, t, state, force, kin, record.energy[row])
-        if dtheta.shape[1] > 0:
+        if directions.dtheta.shape[1] > 0:
             dz, dzd, dzdd = d_record.position[row], d_record.velocity[row], d_record.acceleration[row]
             sens = LoadedMotion(dz, dzd, dzdd, d_record.reaction[row])
             move_columns(model, theta, state, kin)
@@ -58,7 +56,7 @@ def follow_rows(model, theta, kin, turns, record):
     for row in range(record.time.size):
         half = 0.5 * (record.time[row] - turns.time[0])
         place(model, theta, record.position[row], True, kin)
-        move_bodies(model, theta, Motion(record.position[row], record.velocity[row], record.acceleration[row]), kin)
+        move_bodies(model, theta, recorded_motion(record, row), kin)
         for j in range(turns.measure.size):
             k = turns.measure[j]
             _, rate, _ = measure_and_rate(model, theta, k, kin)

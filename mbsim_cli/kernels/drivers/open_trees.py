@@ -56,7 +56,7 @@ def accelerations(model, theta, open_tree, time, z, zd, dyn, zdd_out, reaction_o
 def accelerations_and_variations(
     model, theta, directions, open_tree, time, z, zd, dz, dzd, dyn, zdd_out, reaction_out, dzdd_out, d_reaction_out
 ):
-    """The same, and dz'' (B, n, p), d_reaction (B, m, p) for dz, dzd (B, n, p) and dtheta (len(theta), p)."""
+    """The same, and dz'' (B, n, p), d_reaction (B, m, p) for dz, dzd (B, n, p) and ``directions``."""
     dtheta = directions.dtheta
     for row in range(time.size):
         t = time[row]

@@ -10,7 +10,7 @@ from mbsim_cli.kernels.algorithms.equations.constraints import move_lines
 from mbsim_cli.kernels.algorithms.equations.forces import expect_recorded
 from mbsim_cli.kernels.algorithms.equations.signals import find_loads
 from mbsim_cli.kernels.algorithms.equations.tree_pull_back import clear_bodies
-from mbsim_cli.kernels.algorithms.motion.workspace import Adjoints, Motion, Virtual
+from mbsim_cli.kernels.algorithms.motion.workspace import Adjoints, Virtual
 from mbsim_cli.kernels.algorithms.reactions.systems import pull_read
 from mbsim_cli.kernels.algorithms.systems.contract import (
     evaluate,
@@ -24,6 +24,8 @@ from mbsim_cli.kernels.algorithms.systems.contract import (
 )
 from mbsim_cli.kernels.compiler.jit import entry, kernel
 from mbsim_cli.kernels.drivers.balance import evaluate_with_mass, find_recorded_forces, stand_at, take_solution
+from mbsim_cli.kernels.drivers.record import recorded_motion
+from mbsim_cli.kernels.integrators.runge_kutta_adjoint import clear_motion
 from mbsim_cli.model.codes import Status
 
 
@@ -42,18 +44,11 @@ def pull_instants(model, theta, record, asked, work, pulling, out):
     """Fill ``out`` (MotionAdjoints) at every row of a record, each for itself; ``pulling.adj.theta`` is summed."""
     kin, comp, eq, state, adj = work.kin, work.comp, work.eq, work.state, pulling.adj
     for row in range(record.time.size):
-        t, z, zd, zdd = record.time[row], record.position[row], record.velocity[row], record.acceleration[row]
-        copy_to(z, state.z)
-        copy_to(zd, state.zd)
-        copy_to(zdd, state.zdd)
-        copy_to(record.lam[row], state.lam)
-        expect_recorded(record.expected, row, kin)
+        t = record.time[row]
+        stand_at(record, row, record.acceleration[row], record.lam[row], kin, state)
         evaluate(model, theta, t, False, state, kin, comp, eq)
         move_columns(model, theta, state, kin)
-        clear(adj.z)
-        clear(adj.zd)
-        clear(adj.zdd)
-        clear(adj.lam)
+        clear_motion(adj)
         if asked.mu.shape[0] > 0:
             copy_to(asked.mu[row], pulling.virtual.mu)
             pull_residual(model, theta, t, state, eq, kin, comp, pulling.virtual, asked.nu[row], adj)
@@ -96,13 +91,10 @@ def pull_back_reactions(model, theta, reactions, work, pulling, record, multipli
     """Fill ``out`` from adjoints hat (N, width, p) of the reactions; ``multiplier`` (N, m) as they are read with."""
     kin, comp, eq, adj = work.kin, work.comp, work.eq, pulling.adj
     for row in range(record.time.size):
-        t, state = record.time[row], Motion(record.position[row], record.velocity[row], record.acceleration[row])
+        t, state = record.time[row], recorded_motion(record, row)
         find_recorded_forces(model, theta, False, record, row, multiplier[row], work)
         clear_bodies(adj)
-        clear(adj.z)
-        clear(adj.zd)
-        clear(adj.zdd)
-        clear(adj.lam)
+        clear_motion(adj)
         pull_read(model, theta, reactions, t, state, multiplier[row], kin, comp, eq, pulling, hat[row], adj)
         copy_to(adj.z, out.z[row])
         copy_to(adj.zd, out.zd[row])
@@ -159,7 +151,7 @@ def pull_row(model, theta, record, row, of_sensors, given, kin, comp, shown, non
 
     Leaves the motion in ``kin``; ``shown`` (width,) is work.
     """
-    t, state = record.time[row], Motion(record.position[row], record.velocity[row], record.acceleration[row])
+    t, state = record.time[row], recorded_motion(record, row)
     place(model, theta, state.z, False, kin)
     move(model, theta, state, kin)
     expect_recorded(record.expected, row, kin)

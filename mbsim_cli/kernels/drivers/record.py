@@ -5,7 +5,8 @@ from typing import NamedTuple
 import numpy as np
 
 from mbsim_cli.kernels.algebra.arrays import copy_to
-from mbsim_cli.kernels.compiler.jit import kernel
+from mbsim_cli.kernels.algorithms.motion.workspace import Motion
+from mbsim_cli.kernels.compiler.jit import inlined, kernel
 
 
 class Record(NamedTuple):
@@ -78,6 +79,12 @@ class Stretch(NamedTuple):
     def time(self):
         """Times of the time points."""
         return self.rows.time
+
+
+@inlined
+def recorded_motion(record, row):
+    """The motion of a row."""
+    return Motion(record.position[row], record.velocity[row], record.acceleration[row])
 
 
 @kernel

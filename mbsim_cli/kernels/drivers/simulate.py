@@ -79,9 +79,8 @@ def run(
 ):  # fmt: skip
     """Advance from step ``first``; the records receive the time points that are multiples of ``interval``, and sensors.
 
-    So many of their rows are ``filled`` before, but for sensors.
-    Returns the fields of ``Progress`` as a plain tuple: making a named one calls Python, where a pending signal
-    could strike.
+    The first ``filled`` of their rows are stored before; only their sensors are evaluated. Returns the fields of
+    ``Progress`` as a plain tuple: making a named one calls Python, where a pending signal could strike.
     """
     scale, count, row, total = progress.scale, progress.latest, filled, 0
     kin, observed, status, done = work.kin, 0, Status.OK, steps

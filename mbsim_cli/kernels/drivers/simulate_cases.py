@@ -37,7 +37,7 @@ from mbsim_cli.model.codes import Status
 
 
 class Run(NamedTuple):
-    """What ``simulate.run`` is given of one run, beside what all have; its tangent is formed beside the one it has."""
+    """Arguments of ``simulate.run`` for one case, beside those that all share; ``formed`` receives a new tangent."""
 
     theta: np.ndarray
     directions: tuple  # none

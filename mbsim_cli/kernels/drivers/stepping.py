@@ -21,8 +21,8 @@ TIME, BEGIN, SIZE, TRIED, PASSED, DUE, PARTS = range(7)
 CLOCK = 7
 BEFORE_START = -1.0  # the time then
 SMALLEST = 1e-14  # step, relative to the time
-DIVISIBLE = 1e3  # smallest steps that a step may be, and is divided where a force begins
-EARLY = 1e-10  # times before this share of the duration count as that
+DIVISIBLE = 1e3  # steps longer than so many smallest steps may be divided where a force begins
+EARLY = 1e-10  # times below this share of the duration count as it
 LONGEST = 0.05  # step, relative to the duration: a short pulse after a rest should not be stepped over
 INTERVALS = 4.0  # between output times, in one part of a step for integrals: as many time points as these
 MEETS = 1e-12  # how near, relative to the duration, the end of a step is to a row's time
@@ -137,7 +137,7 @@ def move_clock(reached, h, step, clock, breakpoints, inside):
 
 @merged
 def jump(theta, dtheta, number, behind, state, sens):
-    """Vary rates with the time point ``number``, until which accelerations before a jump hold, not those behind it.
+    """Vary rates with the time theta[number] of a jump of accelerations.
 
     Rates themselves have no jump; of complex ones the imaginary part does what sensitivities do.
     """

@@ -38,8 +38,8 @@ def sweep_back(model, theta, control, starts, record, of_sensors, given, work, p
     """Pull ``pulling.adj`` back through the rows of a record; ``starts`` (0 or 1) first ones end no step.
 
     ``of_sensors`` (N, width, p) are adjoints of the sensors, added at each time point, and ``given`` such of the
-    motion, of N rows or none. Returns a Status, the row that it belongs to, and the largest size of what was left
-    unsolved, relative.
+    motion, of N rows or none. Returns a Status, the row that it belongs to, and the largest relative
+    residual, relative.
     """
     kin, eq, state = work.kin, work.eq, work.state
     constrained, worst, status = eq.phi.size > 0, 0.0, Status.OK
@@ -122,7 +122,7 @@ def sweep_steps(model, theta, end, begins, tableau, record, steps, of_sensors, g
 
     The first step waits for the rows before, but where the run ``begins`` (0 or 1). ``of_sensors`` (N, width, p) are
     adjoints of the sensors, and ``given`` such of the motion, of N rows or none. Returns a Status, the time that it
-    belongs to, and the largest size of what was left unsolved, relative.
+    belongs to, and the largest relative residual.
     """
     adj, step, motion, tree = pulling.adj, pulling.step, work.motion, work.accelerations.open_tree
     last, near, row, worst = end_of(tableau), MEETS * end, record.time.size - 1, 0.0

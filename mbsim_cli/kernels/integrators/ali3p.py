@@ -193,7 +193,7 @@ def newton(model, theta, t, control, scale, latest, state, work):
 def find_correction(model, theta, t, control, tolerance, ratio, forms, state, work):
     """Evaluate the equations and solve for their correction, by a new tangent if it ``forms`` one; False if singular.
 
-    ``work.column`` receives x (n, 1), which z'' has too much, and mu (m, 1), which the multipliers have.
+    ``work.column`` receives the errors x (n, 1) of z'' and mu (m, 1) of the multipliers.
     """
     kin, comp, eq, factor, columns = work.kin, work.comp, work.eq, work.tangent, work.column
     evaluate(model, theta, t, control.at_center, state, kin, comp, eq)
@@ -219,7 +219,7 @@ def is_enough(control, scale, size, previous, floor):
 
 @kernel
 def put_residual(h, eq, columns):
-    """Make the residual the right-hand side (n, 1), (m, 1): its solution is what z'' has too much."""
+    """Make the residual the right-hand side (n, 1), (m, 1): its solution is the error of z''."""
     for c in range(eq.G.size):
         columns.b[c, 0] = eq.G[c]
     for r in range(eq.phi.size):

@@ -69,7 +69,7 @@ class OfProjections(NamedTuple):
 def vary_motion(model, theta, t, control, directions, state, sens, work, extra):
     """Sensitivities of the motion at the state that Newton has ended with, from those of the step before.
 
-    Predicted by the accelerations of the step before, z'' has too much; that is solved for and taken away.
+    They are predicted by the accelerations of the step before; the error of dz'' is solved for and subtracted.
     The tangent there goes to ``extra.tangent``; ``work`` and ``extra`` are those of ``drivers.simulate``. Returns a
     Status and the relative size of the last correction.
     """
@@ -167,8 +167,7 @@ class Pulling(NamedTuple):
 def pull_projections(model, theta, t, control, z, zd, zdd, sigma, kappa, corrections, work, pulling):
     """Pull adjoints of the projected z', z'' back to z, to the rates before projection and to theta.
 
-    Needs the projected motion in ``kin``, and the constraints there. Returns a Status and the size of what was left
-    unsolved.
+    Needs the projected motion in ``kin``, and the constraints there. Returns a Status and the relative residual.
     """
     kin, comp, eq, factor, columns, adj = work.kin, work.comp, work.eq, work.projection, work.columns, pulling.adj
     inert = control.mass_projection
@@ -210,7 +209,7 @@ def _pull_projection(model, theta, t, z, x, multiplier, work, pulling):
 def pull_motion(model, theta, t, control, work, pulling):
     """Pull adjoints of z, z'* and z''* back through the step to those of the step before, and to theta.
 
-    ``work.state`` is the step's end before its projections. Returns a Status and the size of what was left unsolved.
+    ``work.state`` is the step's end before its projections. Returns a Status and the relative residual.
     """
     h, kin, comp, eq, factor, columns = control.h, work.kin, work.comp, work.eq, work.tangent, work.columns
     state, adj, q = work.state, pulling.adj, 0.25 * control.h * control.h

@@ -52,7 +52,7 @@ class StageTangent(NamedTuple):
 def _pull_open_stage(model, theta, t, g, state, tangent_work, work, adj):
     """Pull adjoints of Z' and A back to zhat, vhat, in ``adj.z`` and ``adj.zd``, and to theta.
 
-    Returns whether the tangent is regular, and the largest relative size of what was left unsolved.
+    Returns whether the tangent is regular, and the largest relative residual.
     """
     driver, mu, T = work.open_tree.driver, work.virtual.mu, tangent_work.T
     copy_to(adj.zdd, work.hat)

@@ -1,7 +1,7 @@
 """Onsets: short ranges of an argument over which a force begins, as that of a tyre which touches the road.
 
 A step that passes such a range sees the force before and behind, and nothing of its slope between: derivatives lose by
-how much the time point of contact moves. Impacts are as short. Steps are divided until some fall within the range, and
+how much the time of contact moves. Impacts are as short. Steps are divided until some fall within the range, and
 within the time that an impact takes. docs/theory/ali3p.md.
 """
 

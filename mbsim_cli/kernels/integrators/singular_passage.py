@@ -35,14 +35,14 @@ class Watch(NamedTuple):
     zdd: np.ndarray  # (TURNS, n)
 
 
-EVERY = 16  # steps between looks at most
+EVERY = 16  # steps between samples, at most
 FAR = 0.1  # rad, the same
-TURNS = 16  # kept in a call: who passes more of them has told enough
-FIRST_ITERATIONS = 20  # for the vectors at the start; later one a look follows them
+TURNS = 16  # stored in a call; later ones are dropped
+FIRST_ITERATIONS = 20  # for the vectors at the start; later one a sample follows them
 TINY = 1e-300
 SHIFT = 1e-14  # of the trace
 STIRRED = 1e-3  # share by which u is moved first: a symmetric mechanism would keep it from leaving a vector
-TURNED = -0.5  # cosine between v and that of the look before
+TURNED = -0.5  # cosine between v and that of the sample before
 
 
 @kernel

@@ -43,7 +43,7 @@ from mbsim_cli.kernels.algorithms.flexible.bodies import (
 )
 from mbsim_cli.kernels.algorithms.motion.kinematics import at_origin, at_origin2, between2, no_motion, pose_of
 from mbsim_cli.kernels.algorithms.motion.variation import vary_acceleration, vary_velocity
-from mbsim_cli.kernels.algorithms.motion.workspace import Motion, motion_alone
+from mbsim_cli.kernels.algorithms.motion.workspace import motion_alone
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.compiler.simd import add_to, at, block, put, width
 from mbsim_cli.kernels.elements.columns import attitude
@@ -88,7 +88,7 @@ def sense(model, theta, t, motion, multiplier, kin, out):
         elif kind == Sensor.KINETIC_ENERGY:
             out[first] = kinetic_energy(model, theta, motion, kin)
         elif kind == Sensor.POTENTIAL_ENERGY:
-            out[first] = potential_energy(model, theta, motion.z, kin)
+            out[first] = potential_energy(model, theta, motion, kin)
         elif kind == Sensor.STRAIN_ENERGY:
             out[first] = elastic_strain(model, theta, sensors.index[s], motion.z)
         elif kind == Sensor.ATTITUDE:
@@ -234,7 +234,7 @@ def center_of_mass(tree, theta, kin, i):
 
 
 @kernel
-def potential_energy(model, theta, z, kin):
+def potential_energy(model, theta, motion, kin):
     """Energy of weight, strain, springs, constant forces and deflected tyres; needs ``sense``."""
     total = 0.0 * kin.V[0, 0]
     g = load3(theta, GRAVITY)
@@ -242,7 +242,7 @@ def potential_energy(model, theta, z, kin):
         total -= theta[model.tree.theta[i] + MASS] * dot3(g, center_of_mass(model.tree, theta, kin, i))
     for f in range(model.forces.kind.size):
         if does_work(model.forces, f):
-            value, _ = value_and_rate(model, theta, model.forces.measure[f], Motion(z, z, z), kin)
+            value = measure_of_order(model, theta, model.forces.measure[f], 0, motion, kin)
             stored, _ = energy_along(model, theta, f, value)
             total += stored
         elif has_quantities(model.forces.kind[f]):
@@ -251,7 +251,7 @@ def potential_energy(model, theta, z, kin):
             o = model.forces.theta[f]
             R, r = pose_of(kin, model.pairs.b[model.forces.pair[f]])
             total -= dot3(load3(theta, o + 3), point_of(R, r, load3(theta, o)))
-    return total + elastic_potential(model, theta, z, kin)
+    return total + elastic_potential(model, theta, motion.z, kin)
 
 
 @inlined

@@ -70,7 +70,7 @@ def vary_signals(model, theta, directions, t, motion, change, kin, tw):
     dtheta = directions.dtheta
     signals, found = model.signals, tw.signals
     if signals.kind.size > 0:
-        sens = LoadedMotion(change.z, change.zd, change.zd, found.lam)
+        sens = LoadedMotion(change.z, change.zd, change.zdd, found.lam)
         vary_sensors(of_inputs(model), theta, directions, t, motion, sens, kin, tw, found.inputs)
     for u in range(signals.theta.size):
         for g in range(0, dtheta.shape[1], width(dtheta)):

@@ -62,8 +62,9 @@ def motion_of(model, state, kin):
 @with_columns(lambda model, theta, directions, state, kin, sens, tw: motion_alone(sens))
 def columns_varied(model, theta, directions, state, kin, sens, tw):
     """Vary the motion of columns."""
-    vary_columns(model.tree, theta, kin.rows, directions.dtheta, motion_alone(state), motion_alone(sens), tw.change)
-    return motion_alone(tw.change)
+    change = motion_alone(tw.change)
+    vary_columns(model.tree, theta, kin.rows, directions.dtheta, motion_alone(state), motion_alone(sens), change)
+    return change
 
 
 @with_columns(lambda model, sens, tw: motion_alone(sens))
@@ -135,13 +136,13 @@ def elastic_forces(model, theta, kin, comp):
 @with_columns(lambda model, theta, kin: None)
 def slope_moved(model, theta, kin):
     """``slope_bodies`` of the motion of columns."""
-    slope_bodies(model, theta, kin.motion, kin)
+    slope_bodies(model, theta, motion_alone(kin.motion), kin)
 
 
 @with_columns(lambda model, theta, directions, kin, tw, dG_out: None)
 def vary_elastic_forces(model, theta, directions, kin, tw, dG_out):
     """Add the variation of ``elastic_forces``; needs ``slope_moved``, or the tangent."""
-    vary_flexible_forces(model, theta, directions, kin.motion, tw.change, kin, tw, dG_out)
+    vary_flexible_forces(model, theta, directions, motion_alone(kin.motion), motion_alone(tw.change), kin, tw, dG_out)
 
 
 @with_columns(lambda model, kin, virtual: None)

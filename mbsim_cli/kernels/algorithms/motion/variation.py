@@ -43,7 +43,7 @@ from mbsim_cli.model.layout import GRAVITY, P_C, P_P, R_C, R_P
 
 @kernel
 def vary_kinematics(tree, theta, directions, kin, change, tw):
-    """Fill N, N', N'' of ``tw`` for directions dtheta (len(theta), p), dz, dzd, dzdd (n, p).
+    """Fill N, N', N'' of ``tw`` for ``directions`` and variations ``change`` (n, p).
 
     What seldom differs from the parent's twists is added in memory: values that two branches may have made would
     keep the registers of both.

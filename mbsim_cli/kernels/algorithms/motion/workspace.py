@@ -40,7 +40,7 @@ class LoadedMotion(NamedTuple):
 
 @inlined
 def motion_alone(state):
-    """The motion of something that has more; functions that take a Motion are compiled for that alone."""
+    """The Motion in a tuple that has more. A kernel is compiled for each type of its arguments: give it a Motion."""
     return Motion(state.z, state.zd, state.zdd)
 
 

@@ -82,6 +82,7 @@ def natural_tangent(model, theta, t, beta, gamma, state, lines, kin, W, seeds, T
             for g in range(seeds.whole[s], seeds.whole[s] + WIDTH, width(T_out)):
                 put(T_out, i, block(T_out, g), 0.0)
     natural_mass(tree, theta, T_out)
+    directions = Directions(seeds.dtheta, seeds.touch)
     for i in range(tree.theta.size):
         _place_columns(tree, theta, i, seeds.slot, seeds.columns)
         last = rigid_rows(tree, i, first)
@@ -93,7 +94,6 @@ def natural_tangent(model, theta, t, beta, gamma, state, lines, kin, W, seeds, T
         if pair != NONE:
             a, b = model.pairs.a[pair], model.pairs.b[pair]
             _let_move(seeds.twists, b, 1.0)
-            directions = Directions(seeds.dtheta, seeds.touch)
             vary_natural_pull(model, theta, directions, lines, state.lam, first, last, kin, seeds.twists)
             _pair_part(tree, theta, a, b, kin, seeds, T_out)
         elif has_curve(model.measures, rows[first]):
@@ -107,7 +107,7 @@ def natural_tangent(model, theta, t, beta, gamma, state, lines, kin, W, seeds, T
             pair = model.measures.pair[model.forces.measure[f]] if on_measure else model.forces.pair[f]
             a, b = model.pairs.a[pair], model.pairs.b[pair]
             _let_move(seeds.twists, b, 1.0)
-            vary_natural_force(model, theta, Directions(seeds.dtheta, seeds.touch), t, f, kin, seeds.twists)
+            vary_natural_force(model, theta, directions, t, f, kin, seeds.twists)
             _pair_part(tree, theta, a, b, kin, seeds, T_out)
         else:
             coordinate_force_part(model, theta, t, beta, gamma, state.z, f, kin, T_out)

@@ -90,7 +90,7 @@ def columns2(array, i, k):
 
 @kernel
 def vary_natural(tree, theta, directions, motion, kin, change, tw):
-    """Fill ``tw`` for directions dtheta (len(theta), p), dz, dzd, dzdd (n, p)."""
+    """Fill ``tw`` for ``directions`` and variations ``change`` (n, p)."""
     dtheta, touch = directions.dtheta, directions.touch
     vary_ground(tree, dtheta, tw)
     for i in range(tree.theta.size):

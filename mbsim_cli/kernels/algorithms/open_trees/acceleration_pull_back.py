@@ -100,7 +100,7 @@ def pull_accelerations(model, theta, t, state, work, adj):
     """Pull adjoints of z'' and of the multipliers of drives back to z, z' and theta; those are zero then.
 
     ``state`` is the motion, whose coordinates are where laws put them. Returns whether mu was found, and the largest
-    relative size of what was left unsolved.
+    relative residual.
     """
     if is_nothing(adj.zdd) and is_nothing(adj.lam):  # as at time points inside a step, of most sensors
         pull_drive(model, theta, t, work.open_tree, state.z, state.zd, state.zdd, adj)

@@ -111,7 +111,7 @@ def accelerate(model, theta, t, z, zd, dyn, zdd_out, reaction_out):
 
 @kernel
 def vary_accelerations(model, theta, directions, t, state, sens, dyn):
-    """dz'' (n, p) for dz, dzd (n, p) and dtheta (len(theta), p); needs ``accelerate`` at the state. Cost O(p n^3)."""
+    """dz'' and dlambda into ``sens``, from its dz, dz'; needs ``accelerate`` at the state. Cost O(p n^3)."""
     tree, kin, tw, eq = model.tree, dyn.kin, dyn.tw, dyn.eq
     motion, change = motion_alone(state), Motion(sens.z, sens.zd, eq.zeros)
     column_kinematics(tree, theta, state.z, state.zd, eq.zero, kin)

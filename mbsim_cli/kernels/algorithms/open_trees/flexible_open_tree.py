@@ -91,7 +91,7 @@ def accelerate(model, theta, t, z, zd, dyn, zdd_out, reaction_out):
 
 @kernel
 def vary_accelerations(model, theta, directions, t, state, sens, dyn):
-    """dz'' (n, p) for dz, dzd (n, p) and dtheta (len(theta), p); needs ``accelerate`` at the state. Cost O(p n^2)."""
+    """dz'' and dlambda into ``sens``, from its dz, dz'; needs ``accelerate`` at the state. Cost O(p n^2)."""
     eq, motion = dyn.eq, motion_alone(state)
     evaluate_free(model, theta, t, False, motion, dyn.kin, dyn.comp, Residual(dyn.G))
     change = Motion(sens.z, sens.zd, eq.zeros)

@@ -481,7 +481,7 @@ def _take_loads(tree, kin, dyn):
 
 @kernel
 def vary_accelerations(model, theta, directions, t, state, sens, dyn):
-    """Variations (n, p) of the accelerations just found by ``accelerate``, and (m, p) of multipliers."""
+    """dz'' (n, p) and dlambda (m, p) into ``sens``, from its dz, dz'; needs ``accelerate`` just before."""
     dtheta = directions.dtheta
     tree, kin, art, tw, x, driver = model.tree, dyn.kin, dyn.art, dyn.tw, dyn.varied.x, dyn.art.driver
     motion, change, forces = motion_alone(kin.motion), motion_alone(tw.change), dyn.loads.equations

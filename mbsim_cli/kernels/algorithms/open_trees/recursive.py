@@ -448,22 +448,21 @@ def accelerate(model, theta, t, z, zd, dyn, zdd_out, reaction_out):
 
 @kernel
 def vary_accelerations(model, theta, directions, t, state, sens, dyn):
-    """Variations (n, p) of the accelerations just found by ``accelerate``, and (m, p) of multipliers."""
+    """dz'' (n, p) and dlambda (m, p) into ``sens``, from its dz, dz'; needs ``accelerate`` just before."""
     dtheta = directions.dtheta
     tree, kin, art, tw, driver = model.tree, dyn.kin, dyn.art, dyn.twists, dyn.open_tree.driver
     motion_kinematics(tree, theta, state.z, state.zd, state.zdd, kin)
     column_kinematics(tree, theta, state.z, state.zd, state.zdd, kin)
     vary_driven_acceleration(model, theta, dtheta, t, dyn.open_tree, state.zdd, dyn.driven)
-    vary_bodies_outward(tree, theta, directions, kin, dyn.W, art, Motion(sens.z, sens.zd, dyn.driven), tw, dyn.x)
+    motion, change = motion_alone(state), Motion(sens.z, sens.zd, dyn.driven)
+    vary_bodies_outward(tree, theta, directions, kin, dyn.W, art, change, tw, dyn.x)
     if model.forces.kind.size > 0:
         clear(dyn.dG)
-        motion, change = motion_alone(state), Motion(sens.z, sens.zd, dyn.driven)
         vary_element_forces(model, theta, directions, t, motion, change, kin, tw, dyn.dG)
         add_axis_forces(tree, tw.each, state.z, sens.z, dyn.Q, dyn.dG, dyn.x)
     meet_armatures(model, theta, dtheta, driver, state.zdd, dyn.driven, dyn.x)
     eliminate_variations(tree, driver, kin, art, tw, dyn.x)
     vary_axis_accelerations(tree, driver, kin, art, tw, dyn.x)
-    motion, change = motion_alone(state), motion_alone(sens)
     vary_coordinate_accelerations(tree, tw.each, driver, motion, change, dyn.driven, dyn.x, sens.zdd)
     for c in range(driver.size):
         row = driver[c]

@@ -35,7 +35,7 @@ rotate_prediction = _of_system(
 constrain = _of_system("constrain", "Phi, J and the lines of measures; needs ``place``.")
 load = _of_system("load", "``move_bodies``, forces and the residual G of the state; needs ``place`` and ``constrain``.")
 tangent = _of_system("tangent", "``move_columns``, and T = M + beta C + gamma K at the state evaluated last.")
-# The same without constraints, of open trees; ``directions`` have dtheta and touch
+# The same without constraints, of open trees
 evaluate_free = _of_system("evaluate_free", "Kinematics and residual G at the state.")
 tangent_free = _of_system(
     "tangent_free", "``tangent`` after ``evaluate_free``; ``none`` has zeros in place of constraints."

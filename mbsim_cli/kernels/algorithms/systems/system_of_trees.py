@@ -205,7 +205,7 @@ def _tangent_of_columns(model, theta, t, beta, gamma, lines, multiplier, kin, co
 
 
 def _rigid_tangent(model, theta, t, beta, gamma, state, lines, multiplier, kin, comp, T_out):
-    newton_matrix(model, theta, t, beta, gamma, state, lines, multiplier, kin, comp, T_out)
+    newton_matrix(model, theta, t, beta, gamma, motion_alone(state), lines, multiplier, kin, comp, T_out)
     add_armature_mass(model, theta, T_out)
 
 
@@ -300,7 +300,7 @@ def read_sensors(model, theta, t, state, multiplier, kin, out):
 def energies(model, theta, t, state, multiplier, kin, out):
     motion = motion_of(model, state, kin)
     out[0] = kinetic_energy(model, theta, motion, kin)
-    out[1] = potential_energy(model, theta, motion.z, kin)
+    out[1] = potential_energy(model, theta, motion, kin)
     out[2] = other_power(model, theta, t, motion, multiplier, kin)
 
 
