@@ -79,10 +79,10 @@ def mechanisms(count: int, folder: Path) -> Iterator[tuple[str, Path, tuple[str,
 
 
 def digests_of_run(path: Path, options: tuple[str, ...], result: Path) -> dict[str, str]:
-    """Digests of one run's result file; its exit code and message where it has none."""
-    command = [sys.executable, "-c", MBSIM, "run", str(path), "-o", str(result), "--force", "-q", *options]
+    """Digests of one run's result file, which has its folder in no name; exit code and message where it has none."""
+    command = [sys.executable, "-c", MBSIM, "run", path.name, "-o", str(result), "--force", "-q", *options]
     environment = os.environ | {"PYTHONPATH": str(TREE)}
-    done = subprocess.run(command, cwd=TREE, env=environment, capture_output=True, text=True, timeout=LONGEST)
+    done = subprocess.run(command, cwd=path.parent, env=environment, capture_output=True, text=True, timeout=LONGEST)
     found = digests(result) if result.exists() else {"message": done.stderr.replace(str(result), "").strip()}
     result.unlink(missing_ok=True)
     return found | {"exit code": str(done.returncode)}
