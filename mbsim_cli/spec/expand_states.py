@@ -44,6 +44,10 @@ class Maker:
         """Whether the numbers of some keys, where they are known, are greater than zero; reports those that are not."""
         return all([self.review.positive((*self._path, key), number) for key, number in numbers.items()])
 
+    def not_negative(self, key: str, number: Number | None) -> bool:
+        """Whether the number of a key, where it is known, is not less than zero; reports it where it is."""
+        return self.review.not_negative((*self._path, key), number)
+
     def state(self, name: str, state: State) -> None:
         """Add a state."""
         model = self.review.model
@@ -142,6 +146,8 @@ def signal_of(review: Review, number: Number) -> str:
 def _pid(maker: Maker, name: str, spec: Pid) -> None:
     if not maker.positive(filter=spec.filter, limit=spec.limit):
         return
+    if not maker.not_negative("anti_windup", spec.anti_windup):
+        return
     review, rate = maker.review, f"{spec.coordinate}.velocity"
     error = f"({signal_of(review, spec.target)} - {spec.coordinate})"
     integral, parts = f"{name}_integral", [f"{text_of(spec.kp)}*{error}"]
@@ -180,7 +186,7 @@ def _dc_motor(maker: Maker, name: str, spec: DcMotor) -> None:
         rate = f"{left} - {text_of(spec.resistance)}*{current})/{text_of(spec.inductance)}"
         maker.state(current, State(initial=spec.initial, rate=Expression(rate), unit="A"))
     maker.drive(name, spec.coordinate, f"{n}*{k}*{current}")
-    if spec.rotor_inertia is not None:
+    if spec.rotor_inertia is not None and maker.not_negative("rotor_inertia", spec.rotor_inertia):
         _add_armature(maker, spec.coordinate, f"{text_of(spec.rotor_inertia)}*{n}**2")
 
 

@@ -47,6 +47,10 @@ def loaded(tmp_path, sections, joint=""):
          r"give kd beside filter"),
         ("controllers: {c: {type: pid, coordinate: hip.angle, target: 1, ki: 1, anti_windup: 1}}", "",
          r"give ki and limit beside anti_windup"),
+        ("controllers: {c: {type: pid, coordinate: hip.angle, target: 1, ki: 1, limit: 1, anti_windup: -T}}", "",
+         r"controllers.c.anti_windup: must not be negative, is -0.1"),
+        ("controllers: {c: {type: dc_motor, coordinate: hip.angle, voltage: 1, resistance: 1, torque_constant: 1, "
+         "rotor_inertia: -T}}", "", r"^[^;]*controllers.c.rotor_inertia: must not be negative, is -\S+$"),
         ("controllers: {c: {type: delay, input: t, time: -T}}", "", r"controllers.c.time: must be greater than zero"),
         ("", ", friction: {loss: 1, breakaway: T}", r"friction.breakaway: must not be less than loss"),
         ("", ", friction: {loss: 1, velocity: 0}", r"friction.velocity: must be greater than zero"),
