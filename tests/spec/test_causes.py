@@ -204,3 +204,26 @@ def test_a_fault_of_a_short_form_is_told_once(tmp_path, old, new, issue):
     assert old in CRANE and not issues_of(tmp_path, CRANE)
     (found,) = issues_of(tmp_path, CRANE.replace(old, new))
     assert found.endswith(issue)
+
+
+def test_a_wrong_range_of_a_sweep_does_not_ask_for_a_sweep(tmp_path):
+    text = (
+        VALID.split("\nanalysis:")[0] + "\nanalysis: {type: kinematics, sweep: {A.angle: {from: 0, to: 1, count: 1}}}\n"
+    )
+    found = issues_of(tmp_path, text)
+    assert any("must be at least 2" in issue for issue in found), found
+    assert not any("is missing" in issue for issue in found), found
+
+
+@pytest.mark.parametrize(
+    "analysis",
+    [
+        "{type: equilibrium, hold: [%s, %s]}",
+        "{type: inverse_dynamics, sampling: 0.1, duration: 1, motion: {all: wave}, drives: [%s, %s]}",
+    ],
+)
+def test_coordinates_are_listed_once(tmp_path, analysis):
+    coordinate = "A.angle"
+    text = VALID.split("\nanalysis:")[0] + "\nanalysis: " + analysis % (coordinate, coordinate) + "\n"
+    (issue,) = issues_of(tmp_path, text)
+    assert issue.endswith("[1]: 'A.angle' stands twice"), issue

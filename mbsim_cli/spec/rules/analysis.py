@@ -1,5 +1,6 @@
 """Analysis: times and tolerances that make sense, parameters that exist."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from mbsim_cli.model.codes import AUTO_INTEGRATOR, DEFAULT_INTEGRATOR, INTEGRATORS, MOST_STEPS
@@ -14,6 +15,7 @@ from mbsim_cli.spec.analysis import (
     SmallMotions,
     lacks_adjoint,
 )
+from mbsim_cli.spec.reading.messages import Path
 from mbsim_cli.spec.review import Review
 from mbsim_cli.spec.rules.bodies import with_densities_of
 from mbsim_cli.spec.states import StateJoint
@@ -41,6 +43,8 @@ def check(review: Review) -> None:
         value = review.value(given) if (given := getattr(analysis, key, None)) is not None else None
         if value is not None and value >= 1:
             review.report(("analysis", key), f"must be less than one, is {value:g}")
+    for key in ("hold", "drives", "inputs", "outputs"):
+        _each_once(review, ("analysis", key), getattr(analysis, key, ()))
     if isinstance(analysis, InverseDynamics):
         _inverse(review, analysis)
     else:
@@ -68,13 +72,18 @@ def check(review: Review) -> None:
     _states(review)
 
 
+def _each_once(review: Review, path: Path, names: Sequence[str]) -> None:
+    """Report names that stand in a list already."""
+    for index, name in enumerate(names):
+        if name in names[:index]:
+            review.report((*path, index), f"{name!r} stands twice")
+
+
 def _sensitivity(review: Review, analysis: Any) -> None:
     """Report parameters and fields that there are no gradients by, gradients by nothing, and an adjoint that is not."""
     given, path = analysis.sensitivity, ("analysis", "sensitivity")
     stated = given.parameters if isinstance(given.parameters, tuple) else ()
-    for index, name in enumerate(stated):
-        if name in stated[:index] and name in review.names("parameters"):
-            review.report((*path, "parameters", index), f"{name!r} stands twice")
+    _each_once(review, (*path, "parameters"), stated)
     if given.fields and given.method != "adjoint":
         hint = "write method: adjoint, or leave fields out"
         message = f"the adjoint alone gives gradients by fields, not {given.method}"
@@ -126,11 +135,11 @@ def _inverse(review: Review, analysis: InverseDynamics) -> None:
 
 def _kinematics(review: Review, analysis: Kinematics) -> None:
     """Report a missing sampling time, and ranges with other counts than the first."""
-    if not analysis.sweep:
+    if not analysis.sweep and review.intact("analysis", "sweep"):
         for key in ("sampling", "duration"):
             if getattr(analysis, key) is None and review.intact("analysis", key):
                 review.report(("analysis",), f"{key} is missing", "or give a sweep: a range of coordinates", key=True)
-    elif analysis.sampling is not None:
+    elif analysis.sweep and analysis.sampling is not None:
         review.report(("analysis", "sampling"), "a sweep has its samples by count", "leave sampling out", key=True)
     counts = {name: each.count for name, each in analysis.sweep.items()}
     for name, count in counts.items():
