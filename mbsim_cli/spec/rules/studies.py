@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
+from mbsim_cli.errors import counted
 from mbsim_cli.spec.base import references, walk
 from mbsim_cli.spec.expressions.number import Number
 from mbsim_cli.spec.expressions.syntax import ExpressionError
@@ -111,7 +112,7 @@ def _axes(review: Review, kind: str, axes: Mapping[str, Any]) -> Iterator[Fault]
     if kind == "zip":
         for name, length in lengths.items():
             if length != lengths[first]:
-                message = f"{length} values stand beside the {lengths[first]} of {first!r}"
+                message = f"{counted(length, 'value')} beside the {lengths[first]} of {first!r}"
                 yield Fault((kind, name), message, "a zip needs as many of each parameter; a grid combines them", True)
         return
     cases = 1

@@ -199,7 +199,7 @@ def test_threads_compute_studies_at_once(path):
     ("call", "sentence"),
     [
         (lambda model: model.sweep("length"), "unknown study 'length': the model has lengths"),
-        (lambda model: model.sweep({"zip": {"L": [1, 2], "k": np.ones(3)}}), "3 values stand beside the 2 of 'L'"),
+        (lambda model: model.sweep({"zip": {"L": [1, 2], "k": np.ones(3)}}), "3 values beside the 2 of 'L'"),
         (lambda model: model.sweep({"L": [1, 2]}), "a study states its cases under grid, zip, list"),
         (lambda model: model.sweep({"grid": {"L": [1]}, "kep": "full"}), "unknown key 'kep'"),
         (lambda model: model.sweep({"grid": {"L": [np.nan]}}), "finite"),
