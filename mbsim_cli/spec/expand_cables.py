@@ -132,7 +132,7 @@ def _fits(maker: Maker, spec: Cable) -> bool:
     """Whether numbers and places can be taken further; reports those that cannot."""
     review, good = maker.review, _are_pulleys(maker, spec)
     good &= maker.positive(stiffness=spec.stiffness, velocity=spec.velocity, onset=spec.onset)
-    for key in ("damping", "friction"):
+    for key in ("damping", "friction", "length"):
         good &= review.not_negative(("cables", maker.name, key), getattr(spec, key))
     if spec.length == "auto":
         maker.report("length", "auto is for cables of constant length, without a stiffness", "give the length")

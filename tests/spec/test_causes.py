@@ -227,3 +227,16 @@ def test_coordinates_are_listed_once(tmp_path, analysis):
     text = VALID.split("\nanalysis:")[0] + "\nanalysis: " + analysis % (coordinate, coordinate) + "\n"
     (issue,) = issues_of(tmp_path, text)
     assert issue.endswith("[1]: 'A.angle' stands twice"), issue
+
+
+@pytest.mark.parametrize("initial", ["intervals: 3, initial: [1, 2]", "intervals: 0"])
+def test_a_wrong_control_does_not_make_its_force_one_that_exerts_nothing(tmp_path, initial):
+    text = VALID.replace("A.angle, law: wave}", "A.angle}") + f"controls: {{u: {{force: motor, {initial}}}}}\n"
+    (issue,) = issues_of(tmp_path, text)
+    assert "controls.u" in issue, issue
+
+
+def test_a_cable_has_no_negative_length(tmp_path):
+    text = VALID + "cables: {rope: {path: [ground.A, bar.B], stiffness: 100, length: -m}}\n"
+    (issue,) = issues_of(tmp_path, text)
+    assert issue.endswith("cables.rope.length: must not be negative, is -1.5"), issue

@@ -114,8 +114,9 @@ def _suitable(review: Review, path: Path, item: Force | Constraint) -> None:
 
 def check_forces(review: Review) -> None:
     """Report elements that state nothing to exert, and bars between a coordinate and itself."""
+    controlled = {control.force for control in review.model.controls.values()}  # one that is wrong adds no law
     for name, force in review.model.forces.items():
-        if not review.intact("forces", name):
+        if not review.intact("forces", name) or name in controlled or not review.intact("controls"):
             continue
         possible = (*force.sources, *force.added_laws)
         if possible and force.model_fields_set.isdisjoint(possible):
