@@ -177,6 +177,11 @@ def _pid(maker: Maker, name: str, spec: Pid) -> None:
 def _dc_motor(maker: Maker, name: str, spec: DcMotor) -> None:
     if not maker.positive(resistance=spec.resistance, inductance=spec.inductance):
         return
+    zeros = [key for key in ("torque_constant", "gear") if getattr(spec, key).literal == 0.0]
+    for key in zeros:
+        maker.report(key, "must not be zero", "the motor would exert nothing")
+    if zeros:
+        return
     k, n = text_of(spec.torque_constant), text_of(spec.gear)
     left = f"({signal_of(maker.review, spec.voltage)} - {k}*{n}*{spec.coordinate}.velocity"
     current = f"{name}_current"

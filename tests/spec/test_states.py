@@ -51,6 +51,10 @@ def loaded(tmp_path, sections, joint=""):
          r"controllers.c.anti_windup: must not be negative, is -0.1"),
         ("controllers: {c: {type: dc_motor, coordinate: hip.angle, voltage: 1, resistance: 1, torque_constant: 1, "
          "rotor_inertia: -T}}", "", r"^[^;]*controllers.c.rotor_inertia: must not be negative, is -\S+$"),
+        ("controllers: {c: {type: dc_motor, coordinate: hip.angle, voltage: 1, resistance: 1, torque_constant: 0}}", "",
+         r"controllers.c.torque_constant: must not be zero"),
+        ("controllers: {c: {type: dc_motor, coordinate: hip.angle, voltage: 1, resistance: 1, torque_constant: 1, "
+         "gear: 0}}", "", r"controllers.c.gear: must not be zero"),
         ("controllers: {c: {type: delay, input: t, time: -T}}", "", r"controllers.c.time: must be greater than zero"),
         ("", ", friction: {loss: 1, breakaway: T}", r"friction.breakaway: must not be less than loss"),
         ("", ", friction: {loss: 1, velocity: 0}", r"friction.velocity: must be greater than zero"),
