@@ -7,7 +7,7 @@ from xml.etree.ElementTree import Element
 
 import numpy as np
 
-from mbsim_cli.errors import InputOutputError
+from mbsim_cli.errors import InputOutputError, counted
 from mbsim_cli.exchange.robot import Robot, digits
 
 
@@ -42,7 +42,7 @@ def numbers_in(text: str | None, default: tuple[float, ...], what: str, where: s
     except ValueError:
         found = np.array([])
     if found.shape != (len(default),) or not np.all(np.isfinite(found)):
-        raise Wrong(f"{where}: {what} must have {len(default)} numbers, not {text!r}")
+        raise Wrong(f"{where}: {what} must have {counted(len(default), 'number')}, not {text!r}")
     return found
 
 

@@ -267,9 +267,9 @@ class Mechanics:
         rank = int(np.count_nonzero(sizes > 1e-9 * max(1.0, sizes.max(initial=0.0))))
         free = right[rank:]  # motions that the constraints allow
         found = np.linalg.lstsq(free[:, columns], free @ value, rcond=1e-12)[0]
-        missing = np.abs(free[:, columns] @ found - free @ value).max(initial=0.0)
-        if missing > REACHED * max(1.0, np.abs(value).max(initial=0.0)):
-            raise UsageError(f"drives at {', '.join(drives)} alone cannot make this motion; {missing:.3g} is missing")
+        residual = np.abs(free[:, columns] @ found - free @ value).max(initial=0.0)
+        if residual > REACHED * max(1.0, np.abs(value).max(initial=0.0)):
+            raise UsageError(f"drives at {', '.join(drives)} alone cannot make this motion; forces lack {residual:.3g}")
         return found
 
     def kinematics(

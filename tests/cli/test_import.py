@@ -95,7 +95,7 @@ def test_urdf_places_and_inertias(arm):
         ('<parent link="upper"/>', '<parent link="uper"/>', "joint elbow: the parent uper is no link"),
         ('xyz="0 -2 0"', 'xyz="0 0 0"', "joint shoulder: the axis has no direction"),
         ('xyz="0 -2 0"', 'xyz="0 -2"', "joint shoulder: xyz must have 3 numbers, not '0 -2'"),
-        ('<mass value="2"/>', '<mass value="heavy"/>', "link upper: value must have 1 numbers, not 'heavy'"),
+        ('<mass value="2"/>', '<mass value="heavy"/>', "link upper: value must have 1 number, not 'heavy'"),
         ('<link name="upper">', "<link>", "a link has no name"),
     ],
 )
@@ -391,7 +391,7 @@ def test_sdf_places_a_model_by_one_of_its_frames(tmp_path):
         ('relative_to="pin">0 0.1', 'relative_to="pn">0 0.1', "there is no frame or link bars::pn"),
         ('name="pin"><pose>', 'name="pin"><pose relative_to="rocker">', "is stated relative to itself"),
         ('type="revolute"><parent>coupler', 'type="hinge"><parent>coupler', "joint c: unknown type 'hinge'"),
-        ("<mass>0.3</mass>", "<mass>much</mass>", "link crank: mass must have 1 numbers, not 'much'"),
+        ("<mass>0.3</mass>", "<mass>much</mass>", "link crank: mass must have 1 number, not 'much'"),
         ("<mass>0.3</mass>", "<mass>inf</mass>", "mass of crank is not finite"),
         ("</sdf>", "", "cannot be read as XML"),
     ],
