@@ -240,3 +240,9 @@ def test_a_cable_has_no_negative_length(tmp_path):
     text = VALID + "cables: {rope: {path: [ground.A, bar.B], stiffness: 100, length: -m}}\n"
     (issue,) = issues_of(tmp_path, text)
     assert issue.endswith("cables.rope.length: must not be negative, is -1.5"), issue
+
+
+@pytest.mark.parametrize("name", ["origin", "center_of_mass"])
+def test_points_that_every_body_has_cannot_be_defined(tmp_path, name):
+    (issue,) = issues_of(tmp_path, VALID.replace("points:\n", f"points:\n  {name}: {{bar: [1, 0, 0]}}\n", 1))
+    assert issue.endswith(f"points.{name}: {name!r} exists already in every body and cannot be defined"), issue
