@@ -43,7 +43,7 @@ def check_names(review: Review) -> None:
         review.report(("bodies", GROUND), "the ground exists already and cannot be defined", key=True)
     for name in _IMPLICIT_POINTS:
         if name in review.model.points:
-            review.report(("points", name), f"{name!r} exists already in every body and cannot be defined", key=True)
+            review.report(("points", name), f"{name!r} exists already and cannot be defined", key=True)
     for section, others in (
         ("parameters", ("constants",)),
         ("sensors", ("constants", "parameters")),
