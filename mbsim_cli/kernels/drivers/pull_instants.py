@@ -9,7 +9,7 @@ from mbsim_cli.kernels.algorithms.elimination.constrained_solve import factor_pe
 from mbsim_cli.kernels.algorithms.equations.constraints import move_lines
 from mbsim_cli.kernels.algorithms.equations.forces import expect_recorded
 from mbsim_cli.kernels.algorithms.equations.signals import find_loads
-from mbsim_cli.kernels.algorithms.equations.tree_pull_back import clear_bodies
+from mbsim_cli.kernels.algorithms.equations.tree_pull_back import clear_bodies, clear_motion
 from mbsim_cli.kernels.algorithms.motion.workspace import Adjoints, Virtual
 from mbsim_cli.kernels.algorithms.reactions.systems import pull_read
 from mbsim_cli.kernels.algorithms.systems.contract import (
@@ -25,7 +25,6 @@ from mbsim_cli.kernels.algorithms.systems.contract import (
 from mbsim_cli.kernels.compiler.jit import entry, kernel
 from mbsim_cli.kernels.drivers.balance import evaluate_with_mass, find_recorded_forces, stand_at, take_solution
 from mbsim_cli.kernels.drivers.record import recorded_motion
-from mbsim_cli.kernels.integrators.runge_kutta_adjoint import clear_motion
 from mbsim_cli.model.codes import Status
 
 

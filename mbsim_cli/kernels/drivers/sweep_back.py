@@ -7,6 +7,7 @@ import numpy as np
 
 from mbsim_cli.kernels.algebra.arrays import copy_to
 from mbsim_cli.kernels.algorithms.by_type import members_by_type
+from mbsim_cli.kernels.algorithms.equations.tree_pull_back import clear_motion
 from mbsim_cli.kernels.algorithms.motion.workspace import Adjoints, Kinematics, Virtual
 from mbsim_cli.kernels.algorithms.systems.contract import constrain
 from mbsim_cli.kernels.compiler.jit import entry, kernel
@@ -23,7 +24,6 @@ from mbsim_cli.kernels.integrators.runge_kutta_adjoint import (
     StepWork,
     add_motion,
     begin_step,
-    clear_motion,
     take_stage,
 )
 from mbsim_cli.model.codes import Status

@@ -57,15 +57,6 @@ def add_motion(adj, step):
 
 
 @kernel
-def clear_motion(adj):
-    """Start new adjoints of a motion."""
-    clear(adj.z)
-    clear(adj.zd)
-    clear(adj.zdd)
-    clear(adj.lam)
-
-
-@kernel
 def take_stage(stage, last, step, adj):
     """Adjoints of the motion at a stage; stage ``last`` is the end of the step."""
     clear(adj.z)

@@ -59,6 +59,15 @@ def clear_bodies(adj):
 
 
 @kernel
+def clear_motion(adj):
+    """Start new adjoints of a motion."""
+    clear(adj.z)
+    clear(adj.zd)
+    clear(adj.zdd)
+    clear(adj.lam)
+
+
+@kernel
 def virtual_motion(tree, kin, virtual):
     """Fill U of all bodies from mu."""
     for i in range(tree.parent.size):
