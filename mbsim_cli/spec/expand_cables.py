@@ -44,6 +44,8 @@ def _hold_length(maker: Maker, name: str, spec: Cable) -> None:
     if is_moving(spec.length, review.model.expressions):
         maker.report("length", "without a stiffness the length is a number or auto", "give law, winds, or a stiffness")
         good = False
+    elif spec.length != "auto" and spec.law is None:  # a law is added to it
+        good &= review.not_negative((*where, "length"), spec.length)
     if isinstance(spec.law, str):
         good &= review.known((*where, "law"), spec.law, "laws", "law")
     if not good or not maker.takes(name, ("constraints",)):

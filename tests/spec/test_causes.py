@@ -236,8 +236,9 @@ def test_a_wrong_control_does_not_make_its_force_one_that_exerts_nothing(tmp_pat
     assert "controls.u" in issue, issue
 
 
-def test_a_cable_has_no_negative_length(tmp_path):
-    text = VALID + "cables: {rope: {path: [ground.A, bar.B], stiffness: 100, length: -m}}\n"
+@pytest.mark.parametrize("elastic", ["stiffness: 100, ", ""])
+def test_a_cable_has_no_negative_length(tmp_path, elastic):
+    text = VALID + f"cables: {{rope: {{path: [ground.A, bar.B], {elastic}length: -m}}}}\n"
     (issue,) = issues_of(tmp_path, text)
     assert issue.endswith("cables.rope.length: must not be negative, is -1.5"), issue
 
