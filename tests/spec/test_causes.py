@@ -247,3 +247,9 @@ def test_a_cable_has_no_negative_length(tmp_path, elastic):
 def test_points_that_every_body_has_cannot_be_defined(tmp_path, name):
     (issue,) = issues_of(tmp_path, VALID.replace("points:\n", f"points:\n  {name}: {{bar: [1, 0, 0]}}\n", 1))
     assert issue.endswith(f"points.{name}: {name!r} exists already and cannot be defined"), issue
+
+
+def test_no_body_is_named_all(tmp_path):
+    """Vectors under `all` are of every body."""
+    issues = issues_of(tmp_path, VALID.replace("bodies:\n", "bodies:\n  all: {mass: 1}\n", 1))
+    assert any(issue.endswith("all stands for every body in points and vectors, and cannot be one") for issue in issues)

@@ -41,6 +41,9 @@ def check_names(review: Review) -> None:
                 review.report((section, name), f"{name!r} cannot be a name", hint, key=True)
     if GROUND in review.model.bodies:
         review.report(("bodies", GROUND), "the ground exists already and cannot be defined", key=True)
+    if ALL in review.model.bodies:
+        message = "all stands for every body in points and vectors, and cannot be one"
+        review.report(("bodies", ALL), message, key=True)
     for name in _IMPLICIT_POINTS:
         if name in review.model.points:
             review.report(("points", name), f"{name!r} exists already and cannot be defined", key=True)
