@@ -57,11 +57,10 @@ def accelerations_and_variations(
     model, theta, directions, open_tree, time, z, zd, dz, dzd, dyn, zdd_out, reaction_out, dzdd_out, d_reaction_out
 ):
     """The same, and dz'' (B, n, p), d_reaction (B, m, p) for dz, dzd (B, n, p) and ``directions``."""
-    dtheta = directions.dtheta
     for row in range(time.size):
         t = time[row]
         drive(model, theta, t, open_tree, z[row], zd[row])
-        vary_drive(model, theta, dtheta, t, open_tree, z[row], zd[row], dz[row], dzd[row])
+        vary_drive(model, theta, directions.dtheta, t, open_tree, z[row], zd[row], dz[row], dzd[row])
         if not accelerate(model, theta, t, z[row], zd[row], dyn, zdd_out[row], reaction_out[row]):
             return Status.SINGULAR.value
         state = Motion(z[row], zd[row], zdd_out[row])
@@ -78,7 +77,7 @@ def measure_start(model, theta, open_tree, directions, state, sens, kin, tw, wan
     """Measures ``wanted`` (k,) of the driven, unit start, value (k,), and their variations (k, p)."""
     dtheta = directions.dtheta
     drive(model, theta, 0.0, open_tree, state.z, state.zd)
-    vary_drive(model, theta, directions.dtheta, 0.0, open_tree, state.z, state.zd, sens.z, sens.zd)
+    vary_drive(model, theta, dtheta, 0.0, open_tree, state.z, state.zd, sens.z, sens.zd)
     put_on_manifold(model, theta, 0.0, directions, open_tree, state, sens)
     place(model, theta, state.z, True, kin)
     move(model, theta, state, kin)

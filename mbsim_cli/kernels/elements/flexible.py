@@ -111,7 +111,7 @@ def flexible_force(tree, theta, f, turning, motion, el, stiff, G_out):
 
 @kernel
 def flexible_shape(tree, theta, f, motion, el):
-    """Leave in ``el`` what the mass matrix of flexible body f reads, which no rates change."""
+    """Leave in ``el`` the numbers of the mass matrix of flexible body f, which do not depend on rates."""
     still = scale3(0.0, load3(theta, tree.block[f] + MDCM))
     turning = still, still, still
     _bend(tree, theta, f, turning, motion, el, False)

@@ -138,12 +138,11 @@ class Carry(NamedTuple):
 @kernel
 def evaluate_state(model, theta, t, directions, dyn, state, sens):
     """Drive the coordinates, and find accelerations and multipliers with their sensitivities; False if singular."""
-    dtheta = directions.dtheta
     drive(model, theta, t, dyn.open_tree, state.z, state.zd)
     if not accelerate(model, theta, t, state.z, state.zd, dyn, state.zdd, state.lam):
         return False
     if directions.dtheta.shape[1] > 0:
-        vary_drive(model, theta, dtheta, t, dyn.open_tree, state.z, state.zd, sens.z, sens.zd)
+        vary_drive(model, theta, directions.dtheta, t, dyn.open_tree, state.z, state.zd, sens.z, sens.zd)
         vary_accelerations(model, theta, directions, t, state, sens, dyn)
     return True
 

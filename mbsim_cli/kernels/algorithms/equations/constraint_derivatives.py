@@ -41,7 +41,7 @@ from mbsim_cli.kernels.algorithms.motion.kinematics import (
     column_at_origin,
     pose_of,
 )
-from mbsim_cli.kernels.algorithms.motion.workspace import Motion
+from mbsim_cli.kernels.algorithms.motion.workspace import of_position
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.compiler.simd import add_to, at, block, put, width
 from mbsim_cli.kernels.elements.laws import law_variation, pull_law
@@ -70,7 +70,7 @@ def vary_constraints(model, theta, directions, lines, t, z, dz, kin, tw, out):
             k = block(dz, g)
             if pair == NONE:
                 m = rows[first]
-                placed, change = Motion(z, z, z), Motion(dz, dz, dz)
+                placed, change = of_position(z), of_position(dz)
                 put(out, first, k, vary_coordinate_measure(measures, theta, dtheta, m, k, placed, change, 0))
             else:
                 N = between2(tw.N, kin, model.pairs.a[pair], model.pairs.b[pair], k)
@@ -94,13 +94,12 @@ def vary_constraint_forces(model, theta, directions, lines, multiplier, z, dz, k
 
     Needs ``vary_kinematics`` and the lines (m, LINE_SIZE).
     """
-    dtheta = directions.dtheta
     measures, rows = model.measures, model.constraints.measure
     first = 0
     while first < rows.size:
         last, pair = rows_of_pair(rows, measures, first)
         if pair == NONE:
-            vary_multiplier_force(measures, rows[first], theta, dtheta, z, dz, multiplier[first], dG_out)
+            vary_multiplier_force(measures, rows[first], theta, directions.dtheta, z, dz, multiplier[first], dG_out)
         else:
             vary_forces_between(model, theta, directions, lines, multiplier, first, last, kin, tw)
         first = last
@@ -327,7 +326,7 @@ def pull_constraints(model, theta, t, z, kin, lines, multiplier, virtual, nu, ad
             if pair == NONE:
                 hat = at(nu, first, k)
                 pull_coordinate_measure(
-                    measures, theta, rows[first], k, Motion(z, z, z), hat, 0.0 * hat, 0.0 * hat, adj_out
+                    measures, theta, rows[first], k, of_position(z), hat, 0.0 * hat, 0.0 * hat, adj_out
                 )  # fmt: skip
                 pull_coordinate_force(measures, theta, rows[first], k, z, multiplier[first], virtual, adj_out)
             else:

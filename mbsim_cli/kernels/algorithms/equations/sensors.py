@@ -285,11 +285,10 @@ def other_power(model, theta, t, motion, multiplier, kin):
 @kernel
 def vary_sensors(model, theta, directions, t, motion, sens, kin, tw, out):
     """Fill out (width, p) from dz, dzd, dzdd, dlambda in ``sens`` and the twists of the same; needs ``sense``."""
-    dtheta = directions.dtheta
     for s in range(model.sensors.kind.size):
         for g in range(0, out.shape[1], width(out)):
             _vary_sensor(model, theta, directions, t, s, g, motion, sens, kin, tw, out)
-    _vary_quantities(model, theta, dtheta, t, kin, tw, out)
+    _vary_quantities(model, theta, directions.dtheta, t, kin, tw, out)
 
 
 @inlined
@@ -420,20 +419,18 @@ def _vary_body_sensor(model, theta, dtheta, kind, s, k, kin, tw):
 @inlined
 def vary_any_measure(model, theta, directions, m, g, k, motion, sens, kin, tw, order):
     """Variation k, the block at g, of the value, first or second derivative of any measure."""
-    dtheta = directions.dtheta
     if is_geometric(model.measures.kind[m]):
         return vary_measure(model, theta, directions, m, g, k, kin, tw, order)
-    return vary_coordinate_measure(model.measures, theta, dtheta, m, k, motion, motion_alone(sens), order)
+    return vary_coordinate_measure(model.measures, theta, directions.dtheta, m, k, motion, motion_alone(sens), order)
 
 
 @inlined
 def _vary_force(model, theta, directions, t, f, start, k, motion, sens, kin, tw):
-    dtheta = directions.dtheta
     m = model.forces.measure[f]
     _, by_g, by_g1 = along(model, theta, t, f, kin)
     dg = vary_any_measure(model, theta, directions, m, start, k, motion, sens, kin, tw, 0)
     dg1 = vary_any_measure(model, theta, directions, m, start, k, motion, sens, kin, tw, 1)
-    own = own_along(model, theta, dtheta, t, f, k, kin)
+    own = own_along(model, theta, directions.dtheta, t, f, k, kin)
     return with_signal_variation(model, tw, f, k, by_g * dg + by_g1 * dg1 + own)
 
 

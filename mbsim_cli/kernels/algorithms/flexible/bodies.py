@@ -48,6 +48,7 @@ from mbsim_cli.kernels.algorithms.motion.workspace import (
     OWN_S,
     Motion,
     motion_alone,
+    of_position,
 )
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.compiler.simd import add_to, at, block, width
@@ -130,7 +131,7 @@ def start_elastic_rows(tree, Q, G_out):
 def shape_bodies(model, theta, z, kin):
     """Leave what ``add_flexible_mass`` reads."""
     for f in range(model.tree.flexible.size):
-        flexible_shape(model.tree, theta, f, Motion(z, z, z), kin.elastic)
+        flexible_shape(model.tree, theta, f, of_position(z), kin.elastic)
 
 
 @kernel

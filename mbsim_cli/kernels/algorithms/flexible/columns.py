@@ -26,13 +26,20 @@ from mbsim_cli.kernels.algorithms.flexible.node_columns import (
     vary_columns,
     vary_rows,
 )
-from mbsim_cli.kernels.algorithms.motion.workspace import Adjoints, LoadedMotion, Motion, Virtual, motion_alone
+from mbsim_cli.kernels.algorithms.motion.workspace import (
+    Adjoints,
+    LoadedMotion,
+    Motion,
+    Virtual,
+    motion_alone,
+    of_position,
+)
 from mbsim_cli.model.layout import FlexibleTree
 
 with_columns = only_with("model.tree", FlexibleTree)
 
 
-@with_columns(lambda model, theta, z, kin: Motion(z, z, z))
+@with_columns(lambda model, theta, z, kin: of_position(z))
 def columns_placed(model, theta, z, kin):
     """Place columns: z of their motion."""
     place_columns(model.tree, theta, z, kin.rows, kin.motion.z)

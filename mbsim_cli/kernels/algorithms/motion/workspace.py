@@ -44,6 +44,12 @@ def motion_alone(state):
     return Motion(state.z, state.zd, state.zdd)
 
 
+@inlined
+def of_position(z):
+    """A Motion of which z is read alone."""
+    return Motion(z, z, z)
+
+
 class Directions(NamedTuple):
     """Directions of differentiation."""
 

@@ -166,8 +166,8 @@ def solve_virtual(tree, theta, driver, z, hat, work, mu_out):
     add_axis_forces(tree, tw.each, z, work.no_change, work.no_rate, hat, work.x)
     eliminate_variations(tree, driver, kin, art, tw, work.x)
     vary_axis_accelerations(tree, driver, kin, art, tw, work.x)
-    still, change = Motion(z, work.no_rate, work.no_rate), Motion(work.no_change, work.no_change, work.no_change)
-    vary_coordinate_accelerations(tree, tw.each, driver, still, change, work.driven, work.x, mu_out)
+    still, change = Motion(z, work.no_rate, work.no_rate), Motion(work.no_change, work.no_change, work.driven)
+    vary_coordinate_accelerations(tree, tw.each, driver, still, change, work.x, mu_out)
     return True
 
 

@@ -499,7 +499,7 @@ def vary_accelerations(model, theta, directions, t, state, sens, dyn):
     meet_armatures(model, theta, dtheta, driver, motion.zdd, change.zdd, x)
     _vary_nodes(tree, theta, dtheta, state.z, sens.z, dyn, x)
     solve(tree, kin, art, dyn.varied)
-    vary_coordinate_accelerations(tree, tw.each, driver, motion, change, change.zdd, x, change.zdd)
+    vary_coordinate_accelerations(tree, tw.each, driver, motion, change, x, change.zdd)
     _to_coordinates(tree, tw.each, change.zdd, sens.zdd)
     for c in range(driver.size):
         row = driver[c]
@@ -540,8 +540,8 @@ def find_virtual(model, theta, state, work):
     _to_columns(tree, press.each, work.hat, own.columns)
     add_axis_forces(tree, press.each, z, own.no_change, own.no_rate, own.columns, press.x)
     solve(tree, kin, art, press)
-    still, change = Motion(z, own.no_rate, own.no_rate), Motion(own.no_change, own.no_change, own.no_change)
-    vary_coordinate_accelerations(tree, press.each, art.driver, still, change, press.given, press.x, own.columns)
+    still, change = Motion(z, own.no_rate, own.no_rate), Motion(own.no_change, own.no_change, press.given)
+    vary_coordinate_accelerations(tree, press.each, art.driver, still, change, press.x, own.columns)
     _to_coordinates(tree, press.each, own.columns, work.virtual.mu)
     return True
 

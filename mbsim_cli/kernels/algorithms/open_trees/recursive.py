@@ -228,7 +228,9 @@ def add_coordinate_accelerations(tree, driver, z, zd, art, zdd_out):
 
 @kernel
 def vary_bodies_outward(tree, theta, directions, kin, W, art, change, tw, x_out):
-    """N, N', N'' and F of all bodies, and in x (n, p) for each axis less what it meets; ``change.zdd`` of drives.
+    """N, N', N'' and F of all bodies, and in x (n, p) minus the change of the load on each axis, which turns.
+
+    ``change.zdd`` holds the accelerations of drives.
 
     F turns the forces W (nb + 1, 6) on single bodies along, for they are varied as the bodies see them.
     """
@@ -360,15 +362,15 @@ def vary_axis_accelerations(tree, driver, kin, art, tw, x):
 
 
 @kernel
-def vary_coordinate_accelerations(tree, each, driver, motion, change, driven, x, dzdd_out):
-    """Accelerations of the coordinates (n, p), from those along the axes and those of drives; ``each`` as above."""
+def vary_coordinate_accelerations(tree, each, driver, motion, change, x, dzdd_out):
+    """dz'' of the coordinates (n, p), from x along the axes and ``change.zdd`` of drives; ``each`` as above."""
     z, zd, zdd, dz, dzd = motion.z, motion.zd, motion.zdd, change.z, change.zd
     for c in range(z.size):
         kind = tree.column_kind[c]
         for g in range(0, each.size, width(each)):
             k = block(each, g)
             if driver[c] != NONE:
-                put(dzdd_out, c, k, at(driven, c, k))
+                put(dzdd_out, c, k, at(change.zdd, c, k))
             elif not is_euler(kind):
                 put(dzdd_out, c, k, at(x, c, k))
             elif kind == Column.EULER_0:
@@ -463,7 +465,7 @@ def vary_accelerations(model, theta, directions, t, state, sens, dyn):
     meet_armatures(model, theta, dtheta, driver, state.zdd, dyn.driven, dyn.x)
     eliminate_variations(tree, driver, kin, art, tw, dyn.x)
     vary_axis_accelerations(tree, driver, kin, art, tw, dyn.x)
-    vary_coordinate_accelerations(tree, tw.each, driver, motion, change, dyn.driven, dyn.x, sens.zdd)
+    vary_coordinate_accelerations(tree, tw.each, driver, motion, change, dyn.x, sens.zdd)
     for c in range(driver.size):
         row = driver[c]
         if row != NONE:

@@ -249,7 +249,6 @@ def vary_actions(model, theta, directions, t, motion, multiplier, sens, lines, k
 
     Needs ``vary_kinematics``; ``sens`` varies coordinates and multipliers.
     """
-    dtheta = directions.dtheta
     clear_forces(tw, dQ)
     vary_multipliers(model, sens.lam, tw)
     vary_element_forces(model, theta, directions, t, motion, motion_alone(sens), kin, tw, dQ)
@@ -257,7 +256,7 @@ def vary_actions(model, theta, directions, t, motion, multiplier, sens, lines, k
     for r in range(model.constraints.measure.size):  # what the joints carry is taken back
         m = model.constraints.measure[r]
         if drives_one(model.measures, m):
-            vary_multiplier_force(model.measures, m, theta, dtheta, motion.z, sens.z, -multiplier[r], dQ)
+            vary_multiplier_force(model.measures, m, theta, directions.dtheta, motion.z, sens.z, -multiplier[r], dQ)
     _by_multipliers(model, theta, motion.z, sens.lam, lines, kin, tw, dQ)
 
 

@@ -18,7 +18,7 @@ from mbsim_cli.kernels.algorithms.flexible.columns import (
     vary_elastic_forces,
     virtual_of,
 )
-from mbsim_cli.kernels.algorithms.motion.workspace import Motion
+from mbsim_cli.kernels.algorithms.motion.workspace import of_position
 from mbsim_cli.kernels.algorithms.reactions.pull_back import move_virtually, pull_crossing
 from mbsim_cli.kernels.algorithms.reactions.reactions import (
     act_on_bodies,
@@ -44,14 +44,14 @@ def find_forces(model, theta, t, state, multiplier, kin, comp, eq):
 @inlined
 def find_multiplier_forces(model, theta, z, multiplier, kin, comp, eq):
     """``reactions.multiplier_forces``."""
-    motion = motion_of(model, Motion(z, z, z), kin)
+    motion = motion_of(model, of_position(z), kin)
     multiplier_forces(model, theta, motion.z, multiplier, eq.lines, kin, comp, equations_of(model, comp, eq).Q)
 
 
 @inlined
 def read_reactions(model, theta, reactions, z, multiplier, kin, comp, eq, out):
     """``reactions.react``; needs ``find_forces``."""
-    motion, found = motion_of(model, Motion(z, z, z), kin), equations_of(model, comp, eq)
+    motion, found = motion_of(model, of_position(z), kin), equations_of(model, comp, eq)
     react(model, theta, reactions, motion.z, multiplier, eq.lines, found.Q, kin, comp, out)
 
 

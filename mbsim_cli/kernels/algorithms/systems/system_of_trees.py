@@ -109,7 +109,7 @@ from mbsim_cli.kernels.algorithms.flexible.node_columns import (
 )
 from mbsim_cli.kernels.algorithms.motion.kinematics import column_kinematics, motion_kinematics, position_kinematics
 from mbsim_cli.kernels.algorithms.motion.variation import vary_kinematics
-from mbsim_cli.kernels.algorithms.motion.workspace import Motion, motion_alone
+from mbsim_cli.kernels.algorithms.motion.workspace import Motion, motion_alone, of_position
 from mbsim_cli.kernels.compiler.jit import inlined, merged
 
 
@@ -145,7 +145,7 @@ def rotate_prediction(model, h, state, differences, expected):
 
 
 def constrain(model, theta, t, z, kin, eq):
-    motion = motion_of(model, Motion(z, z, z), kin)  # z is read alone
+    motion = motion_of(model, of_position(z), kin)
     constraints(model, theta, t, motion.z, kin, eq.phi, jacobian_of(model, kin, eq)[0], eq.lines)
     bring_jacobian(model, kin, eq.J)
 
@@ -320,8 +320,7 @@ def vary_bodies_of(model, theta, directions, state, kin, sens, tw):
 
 
 def vary_equations(model, theta, directions, lines, t, z, dz, kin, tw, out):
-    placed, moved = Motion(z, z, z), Motion(dz, dz, dz)  # z is read alone
-    motion, change = motion_of(model, placed, kin), changes_of(model, moved, tw)
+    motion, change = motion_of(model, of_position(z), kin), changes_of(model, of_position(dz), tw)
     vary_constraints(model, theta, directions, lines, t, motion.z, change.z, kin, tw, out)
 
 
