@@ -147,6 +147,11 @@ def counted(number: int, noun: str) -> str:
     return f"{number} {noun if number == 1 else plural}"
 
 
+def with_digits(number: float, digits: int) -> str:
+    """A number with so many significant digits, without a power of ten where it is not very large or small."""
+    return f"{float(f'{number:.{digits}g}'):g}"
+
+
 def is_whole(value: Any, least: int = 0) -> bool:
     """Whether an argument is a whole number from ``least`` on."""
     return isinstance(value, int) and not isinstance(value, bool) and value >= least

@@ -40,9 +40,7 @@ def check(review: Review) -> None:
         if review.intact("analysis", key):
             review.positive(("analysis", key), getattr(analysis, key, None))
     for key in _BELOW_ONE:
-        value = review.value(given) if (given := getattr(analysis, key, None)) is not None else None
-        if value is not None and value >= 1:
-            review.report(("analysis", key), f"must be less than one, is {value:g}")
+        review.below_one(("analysis", key), getattr(analysis, key, None))
     for key in ("hold", "drives", "inputs", "outputs"):
         _each_once(review, ("analysis", key), getattr(analysis, key, ()))
     if isinstance(analysis, InverseDynamics):

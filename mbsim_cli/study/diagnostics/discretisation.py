@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from mbsim_cli.errors import AnalysisError
+from mbsim_cli.errors import AnalysisError, with_digits
 from mbsim_cli.model.problem import Options, Problem
 from mbsim_cli.solve.resolution import GIVEN, ROUND_OFF, NoSteps, Resolution, loses_energy, resolution_of
 from mbsim_cli.study.diagnostics.health import IMPACTS
@@ -391,7 +391,7 @@ def _of_motion(error: float, coordinate: str | None, options: Options) -> str:
 
 
 def _percent(error: float) -> str:
-    return f"{float(f'{100 * error:.2g}'):g} %"  # 100 %, not 1e+02 %
+    return f"{with_digits(100 * error, 2)} %"
 
 
 def line(report: Mapping[str, Any]) -> str:

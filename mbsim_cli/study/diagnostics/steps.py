@@ -8,7 +8,7 @@ import numpy as np
 from mbsim_cli.assembly.objectives import Objective
 from mbsim_cli.assembly.parameters.numbers import STEP
 from mbsim_cli.assembly.tree.kinematics import SYMMETRIC, poses
-from mbsim_cli.errors import counted
+from mbsim_cli.errors import counted, with_digits
 from mbsim_cli.model.codes import Law
 from mbsim_cli.model.flexible import (
     J0,
@@ -52,7 +52,7 @@ def warnings(results: Mapping[str, Any], objectives: Sequence[Objective]) -> lis
         found.append(
             f"objective {objective.name} is a smooth {objective.kind}, {value}, of what is {largest} "
             f"at {'least' if objective.kind == 'minimum' else 'most'}; "
-            f"a sharpness of {float(f'{sharper:.1g}'):g} comes nearer"
+            f"a sharpness of {with_digits(sharper, 1)} comes nearer"
         )
     return found
 
