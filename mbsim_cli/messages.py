@@ -195,7 +195,7 @@ _family(
         r"loads takes |must (be|have) |invalid value|is not a valid|ends? in |has shape|is not in the range|whole number|requires an argument"
         r"|expects",
         "An option or argument has a value that it cannot take.",
-        "Write what the message says that it asks for.",
+        "Write a value of the form that the message states.",
         "--step must be a positive number of seconds, or auto, not 'fast'",
     ),
     (
@@ -309,7 +309,7 @@ _family(
         "MB505", "file lacks something",
         r"has no|holds? (no|positions|numbers)|columns?|lacks|has (cells|points)|differ in length|not symmetric|points?|matrix|mesh",
         "A table, mesh or matrix lacks columns, points or numbers that are asked of it.",
-        "Compare the file with what the message asks for.",
+        "Compare the file with the form that the message states.",
         "run1.csv has no column 't'",
     ),
     (

@@ -123,7 +123,7 @@ class Visual:
 
 @dataclass
 class Robot:
-    """The content of a model file that is imported or exported; ``remarks`` list what is not taken over."""
+    """The content of a model file that is imported or exported; ``remarks`` list the parts left out."""
 
     name: str
     source: str

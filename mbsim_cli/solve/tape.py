@@ -40,7 +40,7 @@ class Replayed(Protocol):
     """A run that can be repeated in parts."""
 
     def checkpoint(self) -> Checkpoint:
-        """The present position, and copies of what the next step depends on."""
+        """The present position, and copies of all arrays that the next step depends on."""
 
     def replay(self, at: Checkpoint, steps: int) -> Record | Stretch:
         """The record of the time points behind a checkpoint."""

@@ -60,7 +60,7 @@ def compile_kernels(
     *,
     in_vain: bool = True,
 ) -> Compiled:
-    """Load or compile what the analysis needs, by its first step, and report what is compiled.
+    """Load or compile the kernels of an analysis by making its first step; report those that are compiled.
 
     If that step fails, so does the analysis itself, which keeps its results until then. ``objectives`` are those of an
     adjoint. Kernels that cannot be kept are compiled anyway if ``in_vain``, else InputOutputError is raised before.

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 # Runs that write a result file meanwhile.
 
-TABLES = (".csv", ".parquet", ".mat", ".npz", ".json", ".yaml")  # endings of other formats
+OTHER_FORMATS = (".csv", ".parquet", ".mat", ".npz", ".json", ".yaml")  # endings that no result file has
 NO_BOUNDS = (float("nan"), float("nan"))
 
 
@@ -75,7 +75,7 @@ def plan_for_file(
     The file is checked twice: before the runs that an automatic step takes, and when the model's tables are known.
     """
     check_target(output, **guard_of(model_file, force))
-    if output.suffix.lower() in TABLES:
+    if output.suffix.lower() in OTHER_FORMATS:
         hdf5 = output.with_suffix(".h5")
         raise UsageError(f"{output}: a result is HDF5, as {hdf5}; mbsim export writes tables of it")
     plan = plan_run(model_file, settings, timing, listener, by)

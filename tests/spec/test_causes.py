@@ -252,4 +252,7 @@ def test_points_that_every_body_has_cannot_be_defined(tmp_path, name):
 def test_no_body_is_named_all(tmp_path):
     """Vectors under `all` are of every body."""
     issues = issues_of(tmp_path, VALID.replace("bodies:\n", "bodies:\n  all: {mass: 1}\n", 1))
-    assert any(issue.endswith("all stands for every body in points and vectors, and cannot be one") for issue in issues)
+    assert any(
+        issue.endswith("all stands for every body in points and vectors; no body can have that name")
+        for issue in issues
+    )

@@ -42,7 +42,7 @@ def check_names(review: Review) -> None:
     if GROUND in review.model.bodies:
         review.report(("bodies", GROUND), "the ground exists already and cannot be defined", key=True)
     if ALL in review.model.bodies:
-        message = "all stands for every body in points and vectors, and cannot be one"
+        message = "all stands for every body in points and vectors; no body can have that name"
         review.report(("bodies", ALL), message, key=True)
     for name in _IMPLICIT_POINTS:
         if name in review.model.points:
