@@ -138,7 +138,7 @@ _family(
     ),
     (
         "MB111", "YAML cannot be read",
-        r"YAML|cannot be read|tab stands|second document|alias|tag |merge keys|nested|control character|the files? (is|are) "
+        r"YAML|cannot be read|tab stands|stands without quotes|second document|alias|tag |merge keys|nested|control character|the files? (is|are) "
         r"|entries\b|must be a mapping|\d+ errors are listed|more than .* files|version of",
         "The text is not YAML 1.2 as mbsim reads it, or no mapping of sections.",
         "Indent by blanks, put a blank behind each colon, quote texts that begin with a brace; begin the file with `mbsim: 1`.",

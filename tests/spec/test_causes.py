@@ -158,6 +158,14 @@ def test_a_tab_is_called_one(tmp_path, text):
     assert issue.excerpt[issue.column - 1] == "\t"
 
 
+def test_a_text_with_braces_needs_quotes(tmp_path):
+    with pytest.raises(ModelError) as caught:
+        spec.load(write(tmp_path, "mbsim: 1\nrepeat:\n  a: {for: {i: [1, 2]}, joints: {J: {point: P_{i}, axis: z}}}\n"))
+    (issue,) = caught.value.issues
+    assert (issue.message, issue.column) == ("a text with braces stands without quotes", 47)
+    assert issue.hint == 'write "P_{i}" for P_{i}'
+
+
 def test_far_words_are_not_suggested():
     """A letter or two is a mistake of typing; another word is none."""
     known = ["description", "damping", "stiffness", "center_of_mass", *(f"name_{k}" for k in range(12))]

@@ -145,6 +145,10 @@ def _syntax_error(error: yaml.MarkedYAMLError, text: bytes) -> NodeError:
         line, column = inside[-1]  # where the key began
         if (glued := _GLUED.match(lines[line - 1])) is not None:
             return NodeError(f"{glued[1]!r} is not a key", line, glued.start(1) + 1, "a blank stands behind its colon")
+    if "did not find expected ','" in (error.problem or "") and inside:
+        line, column = inside[0]
+        if re.search(r"[^\s\[{,:]$", lines[line - 1][: column - 1]) and lines[line - 1][column - 1 :].startswith("{"):
+            return NodeError("a text with braces stands without quotes", line, column, 'write "P_{i}" for P_{i}')
     if "nesting depth" in (error.problem or "") and inside:  # the reader's own limit, from PyYAML 6.0.4 on
         return NodeError(f"nested more than {MAX_DEPTH} deep", *inside[0])
     what = ": ".join(part for part in (error.context, error.problem) if part)
