@@ -65,7 +65,7 @@ _family(
     ),
     (
         "MB105", "wrong number of entries",
-        r"^needs \S+ entr|entries, not|has three entries|heights stand for|components?\b.*, not|counts nothing"
+        r"^needs (at least )?\S+ entr|entries, not|has three entries|heights stand for|components?\b.*, not|counts nothing"
         r"|takes .*argument|has \S+ entries|matrices have no|more modes, or|one law more|write count|shape \(|readings\b",
         "A list, vector or table has more or fewer entries than its place takes.",
         "Give as many entries as the message names.",

@@ -179,16 +179,13 @@ def rotation_of(quaternion: np.ndarray) -> np.ndarray:
 
 
 def require_finite(robot: Robot) -> None:
-    """Drop infinite limits of joints, with a remark; raise InputOutputError for other numbers that are not finite."""
-    for joint in robot.joints:
-        if joint.limits is not None and not np.isfinite(joint.limits).all():
-            low, high = joint.limits
-            robot.remarks.append(f"not taken over: limits of {joint.name}, {low:g} to {high:g}")
-            joint.limits = None
+    """Raise InputOutputError for numbers that are not finite; ends of joints without a limit may be infinite."""
     parts: list[Body | Joint | Coupling | Motor] = [*robot.bodies, *robot.joints, *robot.couplings, *robot.motors]
     for part in parts:
         for key, value in vars(part).items():
             numbers = np.array([*value.values()] if isinstance(value, dict) else value)
+            if key == "limits" and isinstance(part, Joint) and value is not None:
+                numbers = np.where(numbers == (-np.inf, np.inf), 0.0, numbers)
             if numbers.dtype.kind == "f" and not np.isfinite(numbers).all():
                 raise InputOutputError(f"{robot.source}: {key} of {part.name} is not finite")
 
@@ -429,7 +426,7 @@ def _forces(robot: Robot, stops: bool) -> Iterator[str]:
     for motor in robot.motors:
         where = kinds[motor.joint].coordinate
         rows.append(f"  {motor.name}: {{type: drive, coordinate: {where}, value: {motor.value(where)}}}")
-    limited = [joint for joint in robot.joints if joint.limits is not None and joint.coordinate]
+    limited = [joint for joint in robot.joints if joint.coordinate and np.isfinite(joint.limits or np.inf).any()]
     if rows or (limited and stops):
         yield "forces:"
         yield from rows
@@ -438,13 +435,11 @@ def _forces(robot: Robot, stops: bool) -> Iterator[str]:
         if not stops:
             yield "# Take away the # of those that you need (below forces:), or import with --stops."
         for joint in limited:
-            low, high = joint.limits or (0.0, 0.0)
-            stiffness, onset = _STOP_WAY[joint.kind]
-            bounds = f"minimum: {digits(low)}, maximum: {digits(high)}"
-            yield (
-                f"{'' if stops else '#'}  {joint.name}_stop: {{type: bump_stop, coordinate: {joint.coordinate}, "
-                f"{bounds}, stiffness: {digits(stiffness)}, onset: {digits(onset)}}}"
-            )
+            ends = dict(zip(("minimum", "maximum"), joint.limits or (), strict=False))
+            stated = {end: digits(value) for end, value in ends.items() if np.isfinite(value)}
+            stop = {"type": "bump_stop", "coordinate": joint.coordinate, **stated}
+            stop |= dict(zip(("stiffness", "onset"), map(digits, _STOP_WAY[joint.kind]), strict=True))
+            yield f"{'' if stops else '#'}  {joint.name}_stop: {_mapping(stop)}"
     if rows or limited:
         yield ""
     if robot.motors:

@@ -12,7 +12,7 @@ from xml.etree.ElementTree import Element
 import numpy as np
 
 from mbsim_cli.exchange.robot import GROUND, Body, Coupling, Joint, Names, Robot, Visual, rotation_of, united
-from mbsim_cli.exchange.xml import Wrong, named, numbers_in, read_with, turned
+from mbsim_cli.exchange.xml import Wrong, named, number_in, numbers_in, read_with, turned
 
 Pose = tuple[np.ndarray, np.ndarray]  # origin (3,), axes as columns (3, 3)
 Given = tuple[str, np.ndarray, np.ndarray]  # frame that a pose is relative to, pose
@@ -193,10 +193,7 @@ class _Reader:
         return Body(name, self._number(inertial, "mass", 1.0, where), place, turn @ inertia @ turn.T)
 
     def _number(self, element: Element | None, path: str, default: float, where: str) -> float:
-        text = _text(element, path)
-        if text is not None and text.lower().lstrip("+-") in ("inf", "infinity"):
-            return float(text)
-        return float(numbers_in(text, (default,), path, where)[0])
+        return number_in(_text(element, path), default, path, where)
 
     def _of_collisions(self, name: str, link: Element, inertial: Element) -> Body:
         """Mass and inertia of the shapes of a link, by their densities."""
@@ -326,11 +323,8 @@ class _Reader:
         joint.axis = joint.axis.copy()
         joint.axis[np.abs(joint.axis) < 4e-16] = 0.0
         low, high = (self._number(axis, f"limit/{end}", far, where) for end, far in (("lower", -1e16), ("upper", 1e16)))
-        limited = (low > -UNLIMITED) + (high < UNLIMITED) if element.get("type") != "continuous" else 0
-        if limited == 2:
-            joint.limits = (low, high)
-        elif limited:
-            self.robot.remarks.append(f"not taken over: the only limit of {joint.name}, {low:g} to {high:g}")
+        if element.get("type") != "continuous":
+            joint.limits = (low if low > -UNLIMITED else -np.inf, high if high < UNLIMITED else np.inf)
         joint.damping = self._number(axis, "dynamics/damping", 0.0, where)
         joint.stiffness = self._number(axis, "dynamics/spring_stiffness", 0.0, where)
         joint.natural = self._number(axis, "dynamics/spring_reference", 0.0, where)

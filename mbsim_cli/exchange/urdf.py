@@ -10,7 +10,7 @@ import numpy as np
 
 from mbsim_cli.errors import UsageError
 from mbsim_cli.exchange.robot import GROUND, INERTIA, Body, Coupling, Joint, Names, Robot, Visual, digits
-from mbsim_cli.exchange.xml import Wrong, laid_out, named, numbers_in, read_with, turned, words
+from mbsim_cli.exchange.xml import Wrong, laid_out, named, number_in, numbers_in, read_with, turned, words
 
 _KINDS = {"revolute": "revolute", "continuous": "revolute", "prismatic": "prismatic", "fixed": "fixed"}
 _KINDS |= {"floating": "floating", "planar": "planar"}
@@ -74,7 +74,7 @@ def _numbers(element: Element | None, attribute: str, default: tuple[float, ...]
 
 
 def _number(element: Element | None, attribute: str, default: float, where: str) -> float:
-    return float(_numbers(element, attribute, (default,), where)[0])
+    return number_in(None if element is None else element.get(attribute), default, attribute, where)
 
 
 def _pose(element: Element, where: str) -> tuple[np.ndarray, np.ndarray]:

@@ -46,6 +46,13 @@ def numbers_in(text: str | None, default: tuple[float, ...], what: str, where: s
     return found
 
 
+def number_in(text: str | None, default: float, what: str, where: str) -> float:
+    """A number in a text, which may be infinite as limits are, or the default for None; raises Wrong."""
+    if text is not None and text.strip().lower().lstrip("+-") in ("inf", "infinity"):
+        return float(text)
+    return float(numbers_in(text, (default,), what, where)[0])
+
+
 def turned(roll: float, pitch: float, yaw: float) -> np.ndarray:
     """The rotation matrix (3, 3) of angles about the fixed axes x, y, z in turn."""
     (cr, cp, cy), (sr, sp, sy) = (f(np.array([roll, pitch, yaw])) for f in (np.cos, np.sin))

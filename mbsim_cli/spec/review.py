@@ -36,6 +36,12 @@ class Review:
         """Add an issue at a path."""
         self.issues.append(self.source.issue(path, message, hint, offset, key))
 
+    def each_once(self, path: Path, names: Sequence[str]) -> None:
+        """Report names that stand in a list already."""
+        for index, name in enumerate(names):
+            if name in names[:index]:
+                self.report((*path, index), f"{name!r} stands twice")
+
     def intact(self, section: str, name: str | None = None) -> bool:
         """Whether a section, or one item of it, was read without errors."""
         if name is not None:

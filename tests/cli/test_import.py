@@ -174,17 +174,39 @@ def test_mjcf_accelerates_as_mujoco_does(tmp_path):
     assert flight == pytest.approx([0.3, -0.2, -9.81], rel=1e-12)
 
 
-def test_infinite_limits_of_an_mjcf_are_dropped(mbsim, tmp_path):
-    """With a remark; other infinite numbers are refused."""
+BODY = "<inertial><mass value='1'/><inertia ixx='1' iyy='1' izz='1' ixy='0' ixz='0' iyz='0'/></inertial>"
+ONE_END = {  # of each format: a hinge that turns below 1 rad, or anywhere
+    "xml": "<mujoco><compiler angle='radian'/><worldbody><body><joint name='j' range='-inf {}' limited='true'/>"
+    "<geom size='0.1'/></body></worldbody></mujoco>",
+    "urdf": f"<robot name='r'><link name='a'/><link name='b'>{BODY}</link><joint name='j' type='revolute'>"
+    "<parent link='a'/><child link='b'/><limit lower='-inf' upper='{}' effort='1' velocity='1'/></joint></robot>",
+    "sdf": "<sdf version='1.9'><model name='m'><link name='b'/><joint name='j' type='revolute'><parent>world</parent>"
+    "<child>b</child><axis><xyz>1 0 0</xyz><limit><upper>{}</upper></limit></axis></joint></model></sdf>",
+}
+
+
+@pytest.mark.parametrize("ending", ONE_END)
+def test_a_joint_with_one_limit_keeps_it(mbsim, tmp_path, ending):
+    """Its stop has one end; a joint with infinite limits has no stop, and other infinite numbers are refused."""
+    if ending == "xml":
+        pytest.importorskip("mujoco")
+    path, target = tmp_path / f"a.{ending}", tmp_path / "a.yaml"
+    path.write_text(ONE_END[ending].format("1"))
+    done = mbsim("import", path, "-o", target, "--stops", "--json")
+    assert done.code == 0 and not any("of j" in remark for remark in done.json["remarks"]), done
+    assert "j_stop: {type: bump_stop, coordinate: j.angle, maximum: 1, stiffness" in target.read_text()
+    assert mbsim("validate", target).code == 0
+    path.write_text(ONE_END[ending].format("inf"))
+    assert mbsim("import", path, "-o", target, "--stops", "--force").code == 0
+    assert "_stop" not in target.read_text()
+    path.write_text(ONE_END[ending].format("nan"))
+    assert mbsim("import", path, "-o", target, "--force").code == 5
+
+
+def test_infinite_damping_of_an_mjcf_is_refused(mbsim, tmp_path):
     pytest.importorskip("mujoco")
-    path, text = (
-        tmp_path / "a.xml",
-        '<mujoco><worldbody><body><joint name="j" RANGE/><geom size="0.1"/></body></worldbody></mujoco>',
-    )
-    path.write_text(text.replace("RANGE", 'limited="true" range="-inf 60"'))
-    joint, remarks = (robot := read(path)).joints[0], robot.remarks
-    assert joint.limits is None and "not taken over: limits of j, -inf to 1.0472" in remarks
-    path.write_text(text.replace("RANGE", 'damping="inf"'))
+    path = tmp_path / "a.xml"
+    path.write_text(ONE_END["xml"].format("1").replace("limited", "damping='inf' limited"))
     done = mbsim("import", path)
     assert done.code == 5 and "damping of j is not finite" in done.err, done
 

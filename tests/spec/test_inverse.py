@@ -46,7 +46,11 @@ def test_it_is_valid(tmp_path):
             "type: torques, coordinates: [a.angle, d.angle]",
             "sensors.tau.coordinates[1]: unknown joint 'd'",
         ),
-        ("type: torques", "type: torques, coordinates: [a.angle]", "sensors.tau.coordinates: needs 2 entries, not 1"),
+        (
+            "type: torques",
+            "type: torques, coordinates: [a.angle]",
+            "sensors.tau.coordinates: needs at least 2 entries, not 1",
+        ),
         (
             "type: inverse_dynamics, sampling",
             "step",

@@ -302,11 +302,11 @@ class _Listed:
     """Annotation of a tuple that is a list in the file, with limits on its length."""
 
     def __init__(self, **limits: int):
-        self._limits: Any = limits
+        self.limits: Any = limits
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         entries = handler.generate_schema(get_args(source)[0])
-        listed = core_schema.list_schema(entries, strict=False, **self._limits)  # takes tuples too
+        listed = core_schema.list_schema(entries, strict=False, **self.limits)  # takes tuples too
         written = core_schema.wrap_serializer_function_ser_schema(
             lambda entries, write: write(list(entries)), schema=listed
         )
@@ -315,7 +315,7 @@ class _Listed:
     @property
     def is_vector(self) -> bool:
         """Whether it has three entries, and no other number of them."""
-        return self._limits == {"min_length": 3, "max_length": 3}
+        return self.limits == {"min_length": 3, "max_length": 3}
 
 
 def takes_lists(kind: Any, metadata: Iterable[Any] = ()) -> bool:

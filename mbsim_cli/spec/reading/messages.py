@@ -3,11 +3,11 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import SequenceMatcher, get_close_matches
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import yaml
 
-from mbsim_cli.errors import Issue
+from mbsim_cli.errors import Issue, counted
 
 if TYPE_CHECKING:
     from mbsim_cli.spec.reading.source import Source
@@ -66,14 +66,28 @@ def issue_of(error: Mapping[str, Any], classes: Mapping[int, Any], data: Any, so
         return source.issue(path, error["msg"], hint, offset=context.get("offset"))
     if kind in ("too_short", "too_long"):
         meant = re.split("[.;] ", _description(classes, data, path))[0].rstrip(".")
-        return source.issue(path, _count(context), meant[:1].lower() + meant[1:])
+        marks = _marks_of(_field(classes, data, path))
+        return source.issue(path, _count(context, marks), meant[:1].lower() + meant[1:])
     hint = _example(classes, data, path) if kind in _OF_ENTRIES else None
     return source.issue(path, _sentence(kind, context) or error["msg"][:200], hint)
 
 
-def _count(context: Mapping[str, Any]) -> str:
+def _count(context: Mapping[str, Any], marks: Sequence[Any]) -> str:
+    """How many entries a list or mapping needs, of whose field ``marks`` are the annotations."""
     wanted = context.get("min_length", context.get("max_length"))
-    return f"needs {wanted} {'entry' if wanted == 1 else 'entries'}, not {context['actual_length']}"
+    of_many = any(getattr(mark, "limits", None) == {"min_length": wanted} for mark in marks)
+    least = "at least " if of_many or (wanted == 1 and "min_length" in context) else ""
+    return f"needs {least}{counted(wanted, 'entry')}, not {context['actual_length']}"
+
+
+def _marks_of(entry: Any) -> list[Any]:
+    """Annotations of a field and of the types in it; none for None."""
+    kinds, found = [] if entry is None else [entry.annotation], list(getattr(entry, "metadata", ()))
+    while kinds:
+        kind = kinds.pop()
+        found += getattr(kind, "__metadata__", ())
+        kinds += get_args(kind)
+    return found
 
 
 def _sentence(kind: str, context: Mapping[str, Any]) -> str | None:

@@ -1,6 +1,5 @@
 """Analysis: times and tolerances that make sense, parameters that exist."""
 
-from collections.abc import Sequence
 from typing import Any
 
 from mbsim_cli.model.codes import AUTO_INTEGRATOR, DEFAULT_INTEGRATOR, INTEGRATORS, MOST_STEPS
@@ -15,7 +14,6 @@ from mbsim_cli.spec.analysis import (
     SmallMotions,
     lacks_adjoint,
 )
-from mbsim_cli.spec.reading.messages import Path
 from mbsim_cli.spec.review import Review
 from mbsim_cli.spec.rules.bodies import with_densities_of
 from mbsim_cli.spec.states import StateJoint
@@ -42,7 +40,7 @@ def check(review: Review) -> None:
     for key in _BELOW_ONE:
         review.below_one(("analysis", key), getattr(analysis, key, None))
     for key in ("hold", "drives", "inputs", "outputs"):
-        _each_once(review, ("analysis", key), getattr(analysis, key, ()))
+        review.each_once(("analysis", key), getattr(analysis, key, ()))
     if isinstance(analysis, InverseDynamics):
         _inverse(review, analysis)
     else:
@@ -70,18 +68,11 @@ def check(review: Review) -> None:
     _states(review)
 
 
-def _each_once(review: Review, path: Path, names: Sequence[str]) -> None:
-    """Report names that stand in a list already."""
-    for index, name in enumerate(names):
-        if name in names[:index]:
-            review.report((*path, index), f"{name!r} stands twice")
-
-
 def _sensitivity(review: Review, analysis: Any) -> None:
     """Report parameters and fields that there are no gradients by, gradients by nothing, and an adjoint that is not."""
     given, path = analysis.sensitivity, ("analysis", "sensitivity")
     stated = given.parameters if isinstance(given.parameters, tuple) else ()
-    _each_once(review, (*path, "parameters"), stated)
+    review.each_once((*path, "parameters"), stated)
     if given.fields and given.method != "adjoint":
         hint = "write method: adjoint, or leave fields out"
         message = f"the adjoint alone gives gradients by fields, not {given.method}"

@@ -290,6 +290,8 @@ def check_values(review: Review) -> None:
         if given.sensor is not None and _is_shown(review, (*path, "sensor"), given.sensor):
             _values(review, path, given)
         if given.agreement:
+            review.each_once((*path, "agreement"), given.agreement)
+            review.each_once((*path, "objectives"), given.objectives)
             _agreement(review, path, given)
         for key in ("relative_tolerance", "absolute_tolerance"):
             review.not_negative((*path, key), getattr(given, key))

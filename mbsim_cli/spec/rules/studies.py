@@ -51,7 +51,11 @@ def faults(review: Review, study: Study) -> Iterator[Fault]:
     if study.kind in ("grid", "zip"):
         yield from _axes(review, study.kind, stated)
     elif study.kind == "list":
+        before: dict[frozenset[tuple[str, float | None]], int] = {}  # values of cases, and the first case with them
         for index, case in enumerate(stated):
+            values = frozenset((name, review.value(number)) for name, number in case.items())
+            if before.setdefault(values, index) != index and any(stated) and None not in dict(values).values():
+                yield Fault(("list", index), f"has the same values as case {before[values]} of the list")
             for name, number in case.items():
                 if moving := changed_in(review, number, set(case) - {name}):
                     message = f"{number.text} has the file's value of {moving}, which this case changes too"
