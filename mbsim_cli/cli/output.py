@@ -142,7 +142,7 @@ def print_modes(modes: Sequence[Mapping[str, Any]], neutral: int) -> None:
     show_rows(("mode", "frequency [Hz]", "damping ratio", "eigenvalue [1/s]", "moves"), rows)
     if neutral:
         zero = "1 eigenvalue is" if neutral == 1 else f"{neutral} eigenvalues are"
-        tell(f"{zero} zero: no force resists such a motion")
+        tell(f"{zero} zero: nothing brings such a motion or state back")
 
 
 def _objectives_table(

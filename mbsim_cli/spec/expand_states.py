@@ -241,6 +241,9 @@ def _transfer_function(maker: Maker, name: str, spec: TransferFunction) -> None:
     if maker.review.value(spec.denominator[0]) == 0.0:
         maker.report("denominator", "its first coefficient is zero", "leave it out")
         return
+    if all(number.literal == 0.0 for number in spec.numerator):
+        maker.report("numerator", "all its coefficients are zero, and so is the result whatever the input")
+        return
     above = [text_of(number) for number in reversed(spec.denominator)]
     below = [text_of(number) for number in reversed(spec.numerator)]
     _realise(maker, name, spec, below, above, "0.0")

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from scipy.io import loadmat
 
+from mbsim_cli.cli import output
+
 from .conftest import ROOT
 
 PAGE = (ROOT / "docs" / "linear.md").read_text()
@@ -129,6 +131,13 @@ def test_linearize_shows_the_modes_that_a_run_finds(mbsim, quarter):
     assert found["modes"] == modes and found["neutral"] == 0
     table = mbsim("run", "quarter.yaml").out.partition("┏━━━━━━━━━━━━━━━━━┳")[0]
     assert mbsim("linearize", "quarter.yaml").out.startswith(table)
+
+
+def test_zero_eigenvalues_are_of_motions_or_states(monkeypatch):
+    shown = []
+    monkeypatch.setattr(output, "show", shown.append)
+    output.print_modes([], 2)
+    assert shown == ["2 eigenvalues are zero: nothing brings such a motion or state back\n"]
 
 
 def test_an_equilibrium_knows_no_states_of_controllers(mbsim):

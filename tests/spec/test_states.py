@@ -78,13 +78,32 @@ def test_a_sensor_may_have_the_name_of_a_joint_with_friction(tmp_path):
     assert loaded(tmp_path, angle, ", friction: {loss: 0.3}").sensors["hip"].coordinate == "hip.angle"
 
 
-@pytest.mark.parametrize("analysis", ["{type: equilibrium}", "{start: equilibrium, step: 1e-3, duration: 1}"])
-def test_no_equilibrium_of_states(tmp_path, analysis):
+@pytest.mark.parametrize(
+    ("analysis", "cure"),
+    [
+        ("{type: equilibrium}", "let the states settle"),
+        ("{start: equilibrium, step: 1e-3, duration: 1}", "let the states settle"),
+        ("{type: modes}", "at: start takes the declared positions"),
+    ],
+)
+def test_no_equilibrium_of_states(tmp_path, analysis, cure):
     text = MODEL.replace("{step: 1e-3, duration: 1}", analysis) % ("", "states: {x: {rate: -x}}")
     path = tmp_path / "model.yaml"
     path.write_text(text)
-    with pytest.raises(ModelError, match="does not solve for states, and this model has x"):
+    with pytest.raises(ModelError, match=f"does not solve for states, and this model has x; .*{cure}"):
         spec.load(path)
+
+
+def test_a_transfer_function_is_not_zero(tmp_path):
+    with pytest.raises(ModelError, match="controllers.f.numerator: all its coefficients are zero"):
+        loaded(
+            tmp_path, "controllers: {f: {type: transfer_function, input: t, numerator: [0, 0], denominator: [1, 2, 1]}}"
+        )
+
+
+def test_laws_in_sensors_are_refused_by_what_calls_them(tmp_path):
+    with pytest.raises(ModelError, match="unknown function 'swing'.* a law is called by forces and states alone"):
+        loaded(tmp_path, 'sensors: {miss: {type: expression, value: "swing(t)"}}')
 
 
 def test_a_controller_is_states_and_a_force(tmp_path):

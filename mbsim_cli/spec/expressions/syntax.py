@@ -229,8 +229,10 @@ def _arguments(node: ast.Call, vectors: bool, motion: bool) -> list[ast.expr]:
 
         of_motion = f"{name} is a law or an unknown function; a law takes one argument"
         message = of_motion if motion else f"unknown function {name!r}"
-        of_laws = "forces and states call laws; here write a formula"
-        hint = suggest(name, known) or (of_laws if vectors and not motion and len(node.args) == 1 else None)
+        hint = suggest(name, known)
+        if vectors and not motion and len(node.args) == 1:
+            of_laws = "a law is called by forces and states alone; here write its formula"
+            hint = f"{hint} {of_laws}" if hint else of_laws
         raise ExpressionError(message, column(node), hint)
     if node.keywords or any(isinstance(argument, ast.Starred) for argument in node.args):
         raise ExpressionError(f"{name} takes plain arguments only", column(node))

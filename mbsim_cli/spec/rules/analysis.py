@@ -103,6 +103,7 @@ def _states(review: Review) -> None:
     else:
         message = f"the search for an equilibrium does not solve for states, and this model has {shown}"
         hint = "begin at declared positions, and let the states settle"
+        hint = "at: start takes the declared positions" if isinstance(analysis, SmallMotions) else hint
         path = ("analysis", "start" if isinstance(analysis, Analysis) else "type")
     review.report(path, message, hint)
 

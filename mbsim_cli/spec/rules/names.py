@@ -132,7 +132,6 @@ OF_SECTIONS = {  # kinds of names that their sections alone decide on
     "objective": "objectives", "parameter": "parameters",
 }  # fmt: skip
 ELSEWHERE = {  # kinds of names that others look up
-    "file": "assembly, which reads it",
     "row": "expand._expand_tables",
     "swept coordinate": "the motion that it stands for",
     "rubbing coordinate": "expand_states.expand_friction",
@@ -183,6 +182,9 @@ class References:
                 self.review.known(path, name, "forces", "force or law", choices)
             case "tyre" | "contact" | "bushing":
                 self.force_of_type(path, name, kind)
+            case "file":  # assembly reads it
+                if not name.strip():
+                    self.review.report(path, "cannot read a file without a name", key=found.is_key)
             case "set" | "node" | "load":
                 if self.review.intact("bodies", str(path[1])):
                     self._of_mesh(found)
