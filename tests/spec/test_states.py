@@ -95,14 +95,14 @@ def test_no_equilibrium_of_states(tmp_path, analysis, cure):
 
 
 def test_a_transfer_function_is_not_zero(tmp_path):
-    with pytest.raises(ModelError, match="controllers.f.numerator: all its coefficients are zero"):
+    with pytest.raises(ModelError, match=r"controllers.f.numerator: all its coefficients are zero"):
         loaded(
             tmp_path, "controllers: {f: {type: transfer_function, input: t, numerator: [0, 0], denominator: [1, 2, 1]}}"
         )
 
 
 def test_laws_in_sensors_are_refused_by_what_calls_them(tmp_path):
-    with pytest.raises(ModelError, match="unknown function 'swing'.* a law is called by forces and states alone"):
+    with pytest.raises(ModelError, match=r"unknown function 'swing'.* a law is called by forces and states alone"):
         loaded(tmp_path, 'sensors: {miss: {type: expression, value: "swing(t)"}}')
 
 
