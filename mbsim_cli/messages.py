@@ -38,19 +38,31 @@ def _family(name: str, *rows: tuple[str, str, str, str, str, str]) -> None:
 _family(
     MODEL,
     (
-        "MB101", "unknown key", r"^unknown key |does not fit a row|is not a key$",
+        "MB211", "combination of keys", r"^give ",
+        "Of keys that belong together one is missing, or of keys that exclude each other several are stated.",
+        "State the keys that the message names, and no others of them.",
+        "give points or coordinate",
+    ),
+    (
+        "MB109", "impossible name", r"cannot be (a name|used in expressions)|has a meaning in expressions|exists already|can have that name",
+        "A name holds characters that it cannot have, or stands for something else already.",
+        "Begin with a letter; take letters, digits and `_`, and also `-` where the name does not stand in expressions.",
+        "'lambda' cannot be used in expressions; letters, digits and _, a letter first",
+    ),
+    (
+        "MB101", "unknown key", r"^unknown key |does not fit a row",
         "A mapping holds a key that nothing reads there.",
         "Correct the spelling; `mbsim explain SECTION` lists the keys of a section.",
         "unknown key 'axsi'; did you mean 'axis'?",
     ),
     (
-        "MB102", "missing key", r" is missing\b|stands without|^give (a number|the axis)|has no value\b",
+        "MB102", "missing key", r" is missing\b|stands without (an|')|has no value\b|^exerts nothing",
         "A key that the item needs is not stated.",
         "Add it; `mbsim explain SECTION.TYPE` lists the required keys.",
         "key 'bodies' is missing",
     ),
     (
-        "MB103", "unknown type or choice", r"^unknown type |^must be '|^must be [^;]*, not '|is (no|not a) known",
+        "MB103", "unknown type or choice", r"^unknown type |^must be '|^must be [^;]*, not ['\d]|is (no|not a) known",
         "A key that takes one of several words holds another one.",
         "Take one of the words that the message lists.",
         "unknown type 'hinge'; did you mean 'revolute'?",
@@ -58,14 +70,14 @@ _family(
     (
         "MB104", "wrong kind of value",
         r"^must be an? |^must be (true|\{\})|^must be (finite|equal)|is wanted here|numbers in a list"
-        r"|must be written |must be a plain text|^must be \[|not several$|takes plain arguments|both entries",
+        r"|must be written |must be a plain text|^must be (\[|one character)|not several$|takes plain arguments|both entries",
         "The value is not of the kind that the key takes: a text for a number, a number for a list.",
         "Write the kind of value that the message names; `mbsim explain KEY` shows an example.",
         "must be a list",
     ),
     (
         "MB105", "wrong number of entries",
-        r"^needs (at least )?\S+ entr|entries, not|has three entries|heights stand for|components?\b.*, not|counts nothing"
+        r"^needs (at least )?\S+ (entr|parameter|value)|(values?|laws) (stand for|beside)|entries, not|has three entries|heights stand for|components?\b.*, not|counts nothing"
         r"|takes .*argument|has \S+ entries|matrices have no|more modes, or|one law more|write count|shape \(|readings\b",
         "A list, vector or table has more or fewer entries than its place takes.",
         "Give as many entries as the message names.",
@@ -74,9 +86,9 @@ _family(
     (
         "MB106", "number out of range",
         r"must (be|lie) (greater|less|above|at least|at most|between)|must not be (negative|zero|less)|lies outside"
-        r"|is negative|outside of|goes from|ends at|is not above|longer than|shorter than|must increase|increasing order"
-        r"|lower bound is greater|more than|^end must lie|must (not )?\{\}, is|argument of a table increases|too large"
-        r"|whole number|must (be )?\w+( \w+)*, is ",
+        r"|is negative|outside of|goes from|ends at|is not above|longer than th|shorter than|must increase|law is not continuous|increasing order"
+        r"|lower bound is greater|(?<!there )are more than|^end must lie|must (not )?\{\}, is|must differ|argument of a table increases|too large"
+        r"|must (be )?\w+( \w+)*, is ",
         "The number is beyond what the key takes, or beyond a limit that the file itself states.",
         "Check its sign, its unit and its power of ten; numbers are in SI units, angles in radians unless `deg` is written.",
         "must be greater than zero, is -2",
@@ -84,8 +96,7 @@ _family(
     (
         "MB107", "stated twice",
         r"stands? twice|stand twice|is also (a|one|an)|given twice|is missing in the first instance|gives .* already"
-        r"|already follows|means something else|both (bodies|name|\{\}) |exists already|cannot be a name|give one of them"
-        r"|mass and inertia of the body stand beside|has a meaning in expressions|are both on|both are on|second one belongs"
+        r"|already follows|has a law already|means something else|both (\w+ are|name|\{\}) |mass and inertia of the body stand beside"
         r"|of itself|cannot follow itself|defined by itself|contains itself|includes itself",
         "One thing is stated in two places or in terms of itself, or two things share a name.",
         "Leave one of them out, or rename it.",
@@ -94,8 +105,8 @@ _family(
     (
         "MB108", "unknown name",
         r"^unknown |^no body |there is no |^joint \{?\S* has no coordinate|has no part|has no column|has no field|is no node|is no element"
-        r"|is no (body|coupling|table|\{\})|is not a (body|table)|is a joint, not|not on body|is not on|no gradient is taken"
-        r"|of type|does not stand in|is not stored|is rigid$|name (a|the|it|parameters)|shows |one of:",
+        r"|is an angle$|is not an angle$|is no (body|coupling|table|\{\})|is not a (body|table)|is a joint, not|not on body|is not on|no gradient is taken"
+        r"|but of type|does not stand in|is not stored|is rigid$|name (a|the|it|parameters)|shows |one of:",
         "The file refers to something by a name that it does not define, or that is of another kind.",
         "Correct the spelling, or define it; names of points of bodies are written `body.point`.",
         "unknown body 'krank'; did you mean 'crank'?",
@@ -131,7 +142,7 @@ _family(
         "MB110", "expression cannot be read",
         r"expression|stand without units|character .* cannot|operator|comparison|only functions can|law or an unknown function"
         r"|cannot stand|vectors? (and|are|of|has)|by a vector|not a real number|division by zero|unit |component|% and //"
-        r"|cannot be (used|added)|no power|is a parameter$|read an angle|is an angle|is not an angle",
+        r"|cannot be added|no power|is a parameter$",
         "A formula has a syntax error, a value that is no real number, or mixes vectors with numbers.",
         "Formulas take names of parameters and constants, numbers, + - * / **, comparisons and the functions of docs/model-file.md.",
         "expression cannot be read: it ends too early",
@@ -139,13 +150,13 @@ _family(
     (
         "MB111", "YAML cannot be read",
         r"YAML|cannot be read|tab stands|stands without quotes|second document|alias|tag |merge keys|nested|control character|the files? (is|are) "
-        r"|entries\b|must be a mapping|\d+ errors are listed|more than .* files|version of",
+        r"|more than|is not a key$|errors are listed|version of",
         "The text is not YAML 1.2 as mbsim reads it, or no mapping of sections.",
         "Indent by blanks, put a blank behind each colon, quote texts that begin with a brace; begin the file with `mbsim: 1`.",
         "a tab stands in the indentation; indent by blanks",
     ),
     (
-        "MB120", "impossible mass or inertia", r"mass|inertia|moment|armature|centre of|density|no shape to deform",
+        "MB120", "impossible mass or inertia", r"mass|inertia|moment|armature is|density|no shape to deform",
         "A mass or inertia cannot belong to a body, or something that moves has none.",
         "State masses in kg and inertias in kg m^2 about the centre of mass, or give the body a shape.",
         "the inertia violates the triangle inequalities; no principal moment may exceed the sum of the other two",
@@ -416,11 +427,12 @@ INTERNAL = Kind(
 )  # fmt: skip
 KINDS[INTERNAL.code] = INTERNAL
 _PLACE = r"^(?:\S+\.ya?ml[^ ]*: )(?:[\w.\[\]]+: )?"  # that sentences on model files begin with
+_QUOTED = r"(?<!\w)'[^']*'(?!\w)"  # names of the file
 
 
 def kind_of(sentence: str, family: str) -> Kind:
     """The kind of a message."""
-    plain = re.sub(_PLACE, "", sentence.removeprefix("warning: "))
+    plain = re.sub(_QUOTED, "'x'", re.sub(_PLACE, "", sentence.removeprefix("warning: ")))
     return next(kind for kind in KINDS.values() if kind.family == family and re.search(kind.says, plain, re.IGNORECASE))
 
 

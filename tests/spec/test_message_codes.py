@@ -78,6 +78,36 @@ def test_names_in_a_sentence_do_not_matter(name):
     assert code_of(f"{name} has an estimated discretisation error of 2 %; try a shorter step", "warning") == "MB601"
 
 
+@pytest.mark.parametrize("name", ["axis", "mass", "law", "YAML", "main rotation"])
+def test_names_of_the_file_do_not_matter(name):
+    assert code_of(f"body {name!r} is not connected to the ground by joints", "model") == "MB203"
+    assert code_of(f"joint {name!r} exerts nothing on body 'rod'", "model") == "MB210"
+
+
+@pytest.mark.parametrize(
+    ("sentence", "code"),
+    [
+        ("must be 1, not 2", "MB103"),
+        ("needs one parameter at least", "MB105"),
+        ("2 laws stand for 2 breaks", "MB105"),
+        ("'a.b' cannot be a name", "MB109"),
+        ("'pi' has a meaning in expressions already", "MB109"),
+        ("expression is longer than 10000 characters", "MB110"),
+        ("a text with braces stands without quotes", "MB111"),
+        ("'m:' is not a key", "MB111"),
+        ("nested more than 64 deep", "MB111"),
+        ("there are more than 1 000 000 entries", "MB111"),
+        ("natural coordinates have no armatures", "MB210"),
+        ("a force of type tyre takes no law of time", "MB210"),
+        ("give axis and angle together", "MB211"),
+        ("give one of integral, mean, expression or a number of a mode", "MB211"),
+        ("give no tolerance: whole numbers agree or do not", "MB211"),
+    ],
+)
+def test_a_sentence_has_the_code_whose_cure_helps(sentence, code):
+    assert code_of(sentence, "model") == code
+
+
 def test_a_search_that_ends_early_has_a_code():
     sentence = "the optimality conditions hold to 3.1e-01 (L), not to 1e-08: the limit of 3 analyses is reached"
     assert code_of(sentence, "warning") == "MB609"
