@@ -10,7 +10,7 @@ from mbsim_cli.io.results import ResultFile
 from mbsim_cli.study.assembling import Settings
 from mbsim_cli.study.listener import SILENT, DeferredInterrupts, Listener
 from mbsim_cli.study.listener import Interrupted as Interrupted
-from mbsim_cli.study.model import OPTIONS, PARAMETERS, Model, options_in, require_distinct, values_in
+from mbsim_cli.study.model import OPTIONS, PARAMETERS, Model, options_in, require_distinct, united, values_in
 from mbsim_cli.study.result import ObjectiveValue as ObjectiveValue
 from mbsim_cli.study.result import Residuals as Residuals
 from mbsim_cli.study.result import Result
@@ -38,7 +38,7 @@ def load(
     Raises ModelError with all that is wrong, InputOutputError where the file cannot be read, and
     UsageError for a name that it does not have.
     """
-    given = {**values, **(parameters or {})}
+    given = united(values, parameters)
     return Model(path, by=by, all_numbers=all_numbers, listener=listener, parameters=given)
 
 
@@ -57,7 +57,7 @@ def loads(
     Numbers and arrays of numpy may stand in a mapping.
     """
     texts = {"model.yaml": model if isinstance(model, str) else _written(model)}
-    given = {**values, **(parameters or {})}
+    given = united(values, parameters)
     return Model("model.yaml", by=by, all_numbers=all_numbers, listener=listener, parameters=given, _texts=texts)
 
 

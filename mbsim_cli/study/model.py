@@ -66,13 +66,18 @@ def options_in(replaced: Mapping[str, Any]) -> dict[str, Any]:
 
 def values_in(replaced: Mapping[str, Any]) -> dict[str, float]:
     """Values of parameters among keyword arguments; raise UsageError for values that are not numbers."""
-    stated = {} if replaced.get(PARAMETERS) is None else replaced[PARAMETERS]
+    others = {name: value for name, value in replaced.items() if name not in (*OPTIONS, PARAMETERS)}
+    return united(others, replaced.get(PARAMETERS))
+
+
+def united(values: Mapping[str, Any], parameters: Any) -> dict[str, float]:
+    """Values of keyword arguments, and of the mapping ``parameters``, which may be None."""
+    stated = {} if parameters is None else parameters
     if not isinstance(stated, Mapping):
         raise UsageError(f"parameters must be a mapping of names to numbers, not {stated!r}")
-    others = {name: value for name, value in replaced.items() if name not in (*OPTIONS, PARAMETERS)}
-    if twice := sorted(map(str, others.keys() & stated.keys())):
+    if twice := sorted(map(str, values.keys() & stated.keys())):
         raise UsageError(f"the value of {', '.join(twice)} is given twice, in parameters and as a keyword argument")
-    return numbers_of({**others, **stated})
+    return numbers_of({**values, **stated})
 
 
 def numbers_of(values: Mapping[str, Any]) -> dict[str, float]:
@@ -144,8 +149,7 @@ class Model:
         Gradients are taken ``by`` these parameters, None for those that the file says. With ``all_numbers`` every
         number of the file is a parameter, named by its path, as ``points.P1.rod.x``.
         """
-        given = numbers_of({**values, **(parameters or {})})
-        overrides = {name: repr(value) for name, value in given.items()}
+        overrides = {name: repr(value) for name, value in united(values, parameters).items()}
         self._read(Path(path), Settings(overrides=overrides, all_numbers=all_numbers), listener, by, _texts)
 
     def _read(
@@ -524,17 +528,19 @@ class Model:
         return {self.file.parameter_label(key): key for key in self.file.parameters}
 
     def _known(self, by: Sequence[str]) -> tuple[str, ...]:
-        """Names of parameters, each once; raises UsageError for others."""
+        """Names of parameters, each once; raises UsageError where they are not."""
         known = self._keys
         if isinstance(by, str):
             raise UsageError(f"by must be a list of names, as [{by!r}]")
-        for name in by:
+        for index, name in enumerate(by):
             if not isinstance(name, str):
                 raise UsageError(f"by must be names of parameters, not {name!r}")
+            if name in by[:index]:
+                raise UsageError(f"by: {name!r} stands twice")
             if name not in known:
                 hint = suggest(name, known)
                 raise UsageError(f"by: unknown parameter {name!r}" + (f"; {hint}" if hint else ""))
-        return tuple(dict.fromkeys(by))
+        return tuple(by)
 
     def _plan(self, rho: Values | None, replaced: Mapping[str, Any]) -> tuple[Plan, Timing]:
         timing = Timing()

@@ -57,7 +57,7 @@ def interpolated(
     rows, values = rows[behind], [part[behind] for part in values]
     margin = ROUND_OFF * (1.0 + rows[-1] - rows[0])
     if times.ndim != 1 or not ((times >= rows[0] - margin) & (times <= rows[-1] + margin)).all():
-        raise UsageError(f"times want to be numbers (M,) from {rows[0]:g} to {rows[-1]:g} s, which the run covers")
+        raise UsageError(f"times must be an array (M,) of numbers from {rows[0]:g} to {rows[-1]:g} s, as the run lasts")
     alone = len(values) == 1
     indices, weights = _lagrange(rows, times, rate) if alone else _hermite(rows, times, len(values), rate)
     terms = (np.einsum("mk,mk...->m...", w, part[indices]) for w, part in zip(weights, values, strict=True))

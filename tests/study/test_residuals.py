@@ -147,5 +147,5 @@ def test_measurements_at_times_of_their_own(model):
 
 @pytest.mark.parametrize("times", [[0.6], [-0.1], [np.nan], [[0.1]], {"angle": [0.1]}, {"tip": [0.1], "angle": [0.1]}])
 def test_times_that_a_run_does_not_cover(model, times):
-    with pytest.raises(mbsim.UsageError, match="times want"):
+    with pytest.raises(mbsim.UsageError, match=r"times (must be|want)"):
         model.residuals({"tip": np.zeros((1, 3))}, times=times)(model.rho)
