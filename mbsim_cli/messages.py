@@ -87,7 +87,7 @@ _family(
         "MB106", "number out of range",
         r"must (be|lie) (greater|less|above|at least|at most|between)|must not be (negative|zero|less)|lies outside"
         r"|is negative|outside of|goes from|ends at|is not above|longer than th|shorter than|must increase|law is not continuous|increasing order"
-        r"|lower bound is greater|(?<!there )are more than|^end must lie|must (not )?\{\}, is|must differ|argument of a table increases|too large"
+        r"|lower bound is greater|(?<!there )are more than|^end must lie|must (not )?\{\}, is|must differ|argument of a table increases|too large|entries are made"
         r"|must (be )?\w+( \w+)*, is ",
         "The number is beyond what the key takes, or beyond a limit that the file itself states.",
         "Check its sign, its unit and its power of ten; numbers are in SI units, angles in radians unless `deg` is written.",
@@ -140,7 +140,7 @@ _family(
     ),
     (
         "MB110", "expression cannot be read",
-        r"expression|stand without units|character .* cannot|operator|comparison|only functions can|law or an unknown function"
+        r"expression|stand without units|^character .* cannot|operator|comparison|only functions can|law or an unknown function"
         r"|cannot stand|vectors? (and|are|of|has)|by a vector|not a real number|division by zero|unit |component|% and //"
         r"|cannot be added|no power|is a parameter$",
         "A formula has a syntax error, a value that is no real number, or mixes vectors with numbers.",
@@ -149,7 +149,7 @@ _family(
     ),
     (
         "MB111", "YAML cannot be read",
-        r"YAML|cannot be read|tab stands|stands without quotes|second document|alias|tag |merge keys|nested|control character|the files? (is|are) "
+        r"YAML|cannot be read|tab stands|stands without quotes|second document|alias|tag |merge keys|nested|begins no text|control character|the files? (is|are) "
         r"|more than|is not a key$|errors are listed|version of",
         "The text is not YAML 1.2 as mbsim reads it, or no mapping of sections.",
         "Indent by blanks, put a blank behind each colon, quote texts that begin with a brace; begin the file with `mbsim: 1`.",

@@ -264,3 +264,26 @@ def test_no_body_is_named_all(tmp_path):
         issue.endswith("all stands for every body in points and vectors; no body can have that name")
         for issue in issues
     )
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentence"),
+    [
+        (
+            '{integral: "dot(r, r - [1, 0, 0]) * q", unit: m^2 s}',
+            "3",
+            "must be a mapping; such as {integral: 'dot(v2, v2)'}",
+        ),
+        ("stiffness: 100", "stiffness: 100,5", "unknown key '5'; decimals stand behind a point"),
+        ("parameters: [L, m]", "parameters: L", "or a list, such as [L_s1, L_s2]"),
+        ("name: example", "name: `example`", "'`' begins no text; put the text in quotes"),
+        ("angle: 90 deg", "angle: 90 degrees", "invalid syntax; write 90 deg"),
+    ],
+)
+def test_a_hint_shows_what_would_be_right(tmp_path, old, new, sentence):
+    assert any(issue.endswith(sentence) for issue in issues_of(tmp_path, VALID.replace(old, new, 1)))
+
+
+def test_a_state_with_an_impossible_name_is_one_error(tmp_path):
+    (issue,) = issues_of(tmp_path, VALID + "\nstates: {a b: {rate: 1}}\n")
+    assert "'a b' cannot be used in expressions" in issue

@@ -103,7 +103,8 @@ def _syntax_error(error: SyntaxError, source: str, start: int) -> ExpressionErro
     offset = start + min(max((error.offset or 1) - 1, 0), len(source))
     hint = "leave a blank before deg" if re.search(r"\ddeg\b", source) else None
     if (product := re.fullmatch(r"([-+.\w]*\d\.?)\s*([^\W\d]\w*)\s*", source)) and hint is None:
-        hint = f"a product is written {product[1]}*{product[2]}"
+        angle = product[2].lower() in ("degree", "degrees")
+        hint = f"write {product[1]} deg" if angle else f"a product is written {product[1]}*{product[2]}"
     if "was never closed" in error.msg:
         hint = "inside { } and [ ] an expression with commas stands in quotes"
     return ExpressionError(f"expression cannot be read: {error.msg}", offset, hint)

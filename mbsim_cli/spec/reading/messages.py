@@ -48,6 +48,8 @@ def issue_of(error: Mapping[str, Any], classes: Mapping[int, Any], data: Any, so
     path, kind, context = path_of(error["loc"]), error["type"], error.get("ctx", {})
     if kind == "extra_forbidden":
         hint = suggest(str(path[-1]), keys_in(classes.get(id(_at(data, path[:-1])))))
+        if str(path[-1]).isdecimal() and error["input"] is None:  # {length: 0,5}
+            hint = "decimals stand behind a point"
         return source.issue(path, f"unknown key {path[-1]!r}", hint, key=True)
     if kind == "missing":
         return source.issue(path[:-1], f"key {path[-1]!r} is missing", key=True)
@@ -58,6 +60,8 @@ def issue_of(error: Mapping[str, Any], classes: Mapping[int, Any], data: Any, so
         choices = re.findall(r"'([^']*)'", expected)
         hint = suggest(value, choices) if isinstance(value, str) and len(choices) > 1 else None
         hint = hint if hint and hint.startswith("did") else None
+        if hint is None and error["loc"][-1] == "<text>" and (example := _example(classes, data, path)):
+            hint = f"or a {'list' if example.startswith('such as [') else 'mapping'}, {example}"
         return source.issue(path, f"must be {expected}, not {_short(value)}", hint)
     if kind == "model_type" and str(context.get("class_name")).endswith("File") and isinstance(error["input"], str):
         return source.issue(path, "must be a mapping", f"a file is named by {{file: {_short(error['input'])[1:-1]}}}")
@@ -131,8 +135,13 @@ def _description(classes: Mapping[int, Any], data: Any, path: Path) -> str:
 
 def _example(classes: Mapping[int, Any], data: Any, path: Path) -> str | None:
     """A hint with an example of the list or mapping at a path; None if there is none."""
-    entry = _field(classes, data, path) if isinstance(path[-1], str) else None
-    example = next((one for one in entry.examples or () if isinstance(one, (list, dict))), None) if entry else None
+    if not isinstance(path[-1], str):
+        return None
+    entry, section = _field(classes, data, path), _field(classes, data, path[:-1])
+    examples = (entry or section).examples or () if entry or section else ()
+    if entry is None:  # an item, by a name that users choose
+        examples = [item for one in examples if isinstance(one, dict) for item in one.values()]
+    example = next((one for one in examples if isinstance(one, (list, dict))), None)
     if example is None:
         return None
     return "such as " + yaml.safe_dump(example, default_flow_style=True, sort_keys=False, width=1000).strip()

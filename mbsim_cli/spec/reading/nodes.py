@@ -141,6 +141,7 @@ def _syntax_error(error: yaml.MarkedYAMLError, text: bytes) -> NodeError:
         indentation = written[: len(written) - len(written.lstrip())]
         if "\t" in indentation and column <= len(indentation):
             return NodeError("a tab stands in the indentation", line, indentation.index("\t") + 1, "indent by blanks")
+        return NodeError(f"{written[column - 1 : column]!r} begins no text", line, column, "put the text in quotes")
     if "could not find expected ':'" in (error.problem or "") and inside:
         line, column = inside[-1]  # where the key began
         if (glued := _GLUED.match(lines[line - 1])) is not None:

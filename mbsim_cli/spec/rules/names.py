@@ -28,14 +28,15 @@ _KEYWORDS |= {"or", "pass", "raise", "return", "try", "while", "with", "yield", 
 
 def check_names(review: Review) -> None:
     """Report names that cannot be written in expressions or references, or that stand twice."""
+    derived, wrong = review.model.derived.made, set()
     for section in _IN_EXPRESSIONS:
         for name in getattr(review.model, section):
-            made = (section, name) in review.model.derived.made
-            for message, hint in () if made else in_expressions(name):
+            for message, hint in () if (section, name) in derived else in_expressions(name):
                 review.report((section, name), message, hint, key=True)
+                wrong.add(name)
     for section in _IN_REFERENCES:
         for name in getattr(review.model, section):
-            made = section in ("points", "vectors") and (section, name) in review.model.derived.made
+            made = (section, name) in derived and (section in ("points", "vectors") or name in wrong)
             if not made and not _plain(name.replace("-", "_")):
                 hint = "letters, digits, _ and -, a letter first"
                 review.report((section, name), f"{name!r} cannot be a name", hint, key=True)
