@@ -428,6 +428,8 @@ class Contact(_Force):
         elastic = self.youngs_modulus is not None, self.poisson_ratio is not None
         require_one("stiffness, or youngs_modulus with poisson_ratio", elastic[0] != elastic[1])
         require_one("stiffness, or youngs_modulus with poisson_ratio", elastic[0] == (self.stiffness is not None))
+        slides = self.friction.literal != 0.0 or self.static_friction is not None
+        require_one("friction beside friction_speed", "friction_speed" in given and not slides)
         by_hertz = self.shape is None or self.shape.type == "sphere"
         by_hertz = by_hertz and (self.against is None or self.against.type in ("plane", "sphere"))
         require_one("stiffness: Hertz' formula is that of spheres with planes and spheres", elastic[0] and not by_hertz)

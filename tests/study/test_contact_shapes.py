@@ -40,6 +40,7 @@ VELOCITIES = "\n  v: {type: velocity, point: rod.origin}\n  vt: {type: velocity,
 BALL = "{type: sphere, center: rod.p1, radius: 0.1}"
 DRUM = "{type: cylinder, center: table.origin, axis: table.x, radius: 0.1}"
 RIM = "{type: rim, center: rod.p1, axis: rod.u, radius: 0.1, tube: 0.01}"
+HERTZ = "youngs_modulus: [2e6, 1e6]\n    poisson_ratio: [0.3, 0.45]"
 PLANE = "{type: plane, point: table.origin, normal: table.z}"
 
 
@@ -130,9 +131,8 @@ def test_impact_is_that_of_adams(tmp_path):
     text = TEXT.replace("stiffness: 1e4", "stiffness: 1e4\n    exponent: 2.2\n    impact: {damping: 200, depth: 0.02}")
     text = text.replace("quantity: penetration}", "quantity: penetration}" + VELOCITIES, 1)
     text = text.replace("[0.3, 0.1, -1.0]", "[0, 0, -1.0]").replace("duration: 1e-3", "duration: 0.2")
-    found = run(
-        tmp_path, "{type: sphere, center: rod.origin, radius: 0.08}", text=text.replace("friction: 0.4", "friction: 0")
-    )
+    text = text.replace("    friction: 0.4\n    friction_speed: 0.1\n", "")
+    found = run(tmp_path, "{type: sphere, center: rod.origin, radius: 0.08}", text=text)
     d, rate = found["d"], found["vt"][:, 2] - found["v"][:, 2]
     s = np.clip(d / 0.02, 0, 1)
     force = np.where(d > 0, 1e4 * np.maximum(d, 0) ** 2.2 + 200 * s * s * (3 - 2 * s) * rate, 0.0)
@@ -160,6 +160,12 @@ def test_stiffness_by_hertz(tmp_path):
             "    stiffness: 1e4\n    dissipation: 1\n    impact: {damping: 1, depth: 1}\n",
             "one of them",
         ),
+        ("    friction: 0.4\n", "", "give friction beside friction_speed"),
+        (
+            "friction: 0.4",
+            "friction: 0.4\n    static_friction: 0.3",
+            "static_friction: must not be less than friction, which is 0.4",
+        ),
         ("quantity: penetration}", "quantity: penetration, part: 3}", "has 2 parts"),
         ("FACE", "{type: cylinder, center: table.origin, axis: table.x, radius: 0.1}", "touch planes alone"),
         ("FACE", "{type: plane, point: rod.origin, normal: rod.z}", "are both on 'rod'"),
@@ -172,6 +178,24 @@ def test_mistakes_are_named(tmp_path, old, new, message):
     with pytest.raises(MbsimError, match=message):
         run(tmp_path, "{type: capsule, center: rod.origin, axis: rod.u, radius: 0.1, length: 0.3}",
             text=TEXT.replace(old, new, 1) if old else TEXT)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (
+            "shape: SHAPE\n    against: FACE",
+            "points: [table.origin, rod.p1]\n    radii: [0, 0]",
+            "radii: both are zero",
+        ),
+        ("stiffness: 1e4", f"{HERTZ}\n    exponent: 2", "Hertz' exponent is 1.5, not 2"),
+        ("stiffness: 1e4", HERTZ, "youngs_modulus: a point has no stiffness by Hertz"),
+    ],
+)
+def test_mistakes_of_spheres_are_named(tmp_path, old, new, message):
+    ball = BALL.replace("0.1", "0") if new == HERTZ else BALL
+    with pytest.raises(MbsimError, match=message):
+        run(tmp_path, ball, text=TEXT.replace(old, new, 1))
 
 
 @pytest.mark.slow

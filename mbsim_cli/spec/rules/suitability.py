@@ -274,6 +274,17 @@ def _contact_sizes(review: Review, path: Path, force: Contact) -> None:
     if (exponent := review.value(force.exponent)) is not None and exponent < 1.0:
         message = f"must be at least 1, is {exponent:g}"
         review.report((*path, "exponent"), message, "a smaller one has no derivative where contact begins")
+    if force.youngs_modulus is not None:
+        if exponent is not None and exponent != 1.5:
+            review.report(
+                (*path, "exponent"), f"Hertz' exponent is 1.5, not {exponent:g}", "give stiffness, or no exponent"
+            )
+        radii = [getattr(ball, "radius", None) for ball in (force.touching, force.touched)]  # of a plane none
+        if any(review.value(radius) == 0.0 for radius in radii):
+            review.report((*path, "youngs_modulus"), "a point has no stiffness by Hertz", "give stiffness, or a radius")
+    smaller, larger = review.value(force.friction), review.value(force.static_friction)
+    if smaller is not None and larger is not None and larger < smaller:
+        review.report((*path, "static_friction"), f"must not be less than friction, which is {smaller:g}")
     if force.law == "rigid":
         message = "rigid impacts are not available"
         review.report((*path, "law"), message, "leave law out: contacts are compliant, as stiff as you state")
@@ -293,6 +304,8 @@ def _contact_sizes(review: Review, path: Path, force: Contact) -> None:
             review.report((*path, "poisson_ratio", index), f"must be between -1 and 0.5, is {value:g}")
     for index, radius in enumerate(force.radii or ()):
         review.not_negative((*path, "radii", index), radius)
+    if force.radii is not None and review.vector(force.radii) == [0.0, 0.0]:
+        review.report((*path, "radii"), "both are zero: points never touch")
     if force.restitution is not None:
         value = review.value(force.restitution.value)
         if value is not None and not 0.0 < value <= 1.0:
