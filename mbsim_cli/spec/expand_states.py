@@ -353,6 +353,8 @@ def _add_to_ball(maker: Maker, joint: str, spec: Friction) -> None:
     if spec.law == "bristle":
         maker.report("law", "bristles are of single coordinates, and a spherical joint has none", "law: brown_mcphee")
         return
+    if not maker.is_readable(joint):
+        return
     sizes = _sizes(maker, spec, f"{joint}.angle")
     if sizes is None:
         return

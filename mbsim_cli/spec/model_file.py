@@ -144,7 +144,7 @@ class ModelFile(Sections):
     """A multibody model with its parameters, objectives, analysis and reference values."""
 
     model_config = ConfigDict(
-        json_schema_extra={"patternProperties": {"^x-": {}}},  # read by nobody: see ``causes``
+        json_schema_extra={"patternProperties": {"^x-": {}}},  # the user's own: see ``loader.OWN``
         ignored_types=(cached_property,),
     )
 

@@ -73,6 +73,14 @@ def test_what_is_refused(tmp_path, sections, joint, sentence):
     assert re.search(sentence, str(error.value)), str(error.value)
 
 
+def test_a_ball_with_friction_has_a_name_that_expressions_can_read(tmp_path):
+    joint = "}\n  A-B: {type: spherical, bodies: [ground, leg], point: origin, friction: {loss: 1}"
+    with pytest.raises(ModelError) as error:
+        loaded(tmp_path, "", joint)
+    (issue,) = error.value.issues
+    assert issue.path == "joints.A-B.friction" and issue.message == "'A-B' cannot be used in expressions"
+
+
 def test_a_sensor_may_have_the_name_of_a_joint_with_friction(tmp_path):
     angle = "sensors: {hip: {type: coordinate, coordinate: hip.angle}}"
     assert loaded(tmp_path, angle, ", friction: {loss: 0.3}").sensors["hip"].coordinate == "hip.angle"
